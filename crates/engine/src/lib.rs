@@ -1,0 +1,1 @@
+//! The load engine: one worker per core and the collector that merges them.

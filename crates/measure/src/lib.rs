@@ -1,0 +1,1 @@
+//! Units, clock, histograms and statistics of brunt: pure, no I/O.

@@ -1,0 +1,1 @@
+//! How bytes travel: epoll, io_uring, a seeded simulation, TLS.

@@ -1,0 +1,1 @@
+//! What was asked of a run: target, load, limits, objectives.

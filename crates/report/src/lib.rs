@@ -1,0 +1,1 @@
+//! A run's record as text, JSON, CSV, Markdown and JUnit.

@@ -1,0 +1,1 @@
+//! What a virtual user sends next.

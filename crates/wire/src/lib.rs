@@ -1,0 +1,1 @@
+//! The contracts of brunt: how a protocol and how a network plug in.
