@@ -1,1 +1,178 @@
-//! What was asked of a run: target, load, limits, objectives.
+//! What was asked of a run: target, load, limits and objectives.
+//!
+//! A [`Plan`] is what flags (and later files and forms) fill in and what the record keeps. It knows no protocol: the
+//! options of a protocol travel as text ([`Options`]) and each protocol prepares its own.
+
+use std::collections::BTreeMap;
+
+use measure::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Protocol options by their long name, in the order given: `"header" → ["A: b", "C: d"]`; a switch has one empty value.
+pub type Options = BTreeMap<String, Vec<String>>;
+
+/// One URL of a run and how often it is chosen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WeightedUrl {
+    /// The URL with its scheme.
+    pub url: String,
+    /// Relative weight; 1 unless said otherwise.
+    pub weight: f64,
+}
+
+/// A stretch of a run in which the load moves in a straight line.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stage {
+    /// How long it lasts, in nanoseconds.
+    pub lasts: Nanos,
+    /// Users, or arrivals per second, at its beginning.
+    pub from: f64,
+    /// The same at its end.
+    pub to: f64,
+}
+
+/// How open arrivals are spaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// Exponential gaps: independent visitors.
+    #[default]
+    Poisson,
+    /// Equal gaps.
+    Constant,
+    /// All arrivals of a second at its beginning.
+    Burst,
+}
+
+/// When requests are sent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "model")]
+pub enum Load {
+    /// Users, each one request after the other.
+    Closed {
+        /// The number of users over time; a constant number is one stage.
+        stages: Vec<Stage>,
+        /// Pause between an answer and the next request, uniform between the two bounds (nanoseconds).
+        think: Option<(Nanos, Nanos)>,
+        /// All users start at one moment, once every connection stands.
+        together: bool,
+    },
+    /// Arrivals at a rate, whatever the server does.
+    Open {
+        /// The rate over time; a constant rate is one stage.
+        stages: Vec<Stage>,
+        /// How the arrivals are spaced.
+        arrivals: Arrivals,
+    },
+}
+
+impl Load {
+    /// True where arrivals do not wait for answers.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Load::Open { .. })
+    }
+    /// The stages of either model.
+    pub fn stages(&self) -> &[Stage] {
+        match self {
+            Load::Closed { stages, .. } | Load::Open { stages, .. } => stages,
+        }
+    }
+    /// The most users (closed) or arrivals per second (open) the plan ever asks for.
+    pub fn peak(&self) -> f64 {
+        self.stages().iter().fold(0.0, |peak, s| peak.max(s.from).max(s.to))
+    }
+}
+
+/// Which network carries the bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NetKind {
+    /// Whichever the probe at start and the benchmarks favour.
+    #[default]
+    Auto,
+    /// epoll.
+    Epoll,
+    /// io_uring.
+    Uring,
+}
+
+/// Everything asked of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// The protocol's name, e.g. `http`.
+    pub protocol: String,
+    /// Where requests go.
+    pub urls: Vec<WeightedUrl>,
+    /// What the protocol was told.
+    pub options: Options,
+    /// When requests are sent.
+    pub load: Load,
+    /// Stop after so many requests (warm-up not counted).
+    pub requests: Option<u64>,
+    /// Stop after so long (nanoseconds), warm-up not counted. None: until `requests` are done.
+    pub duration: Option<Nanos>,
+    /// Run and leave out of the figures (nanoseconds), by intended time.
+    pub warmup: Nanos,
+    /// How long unfinished requests may still finish after the end (nanoseconds).
+    pub drain: Nanos,
+    /// A request fails after so long (nanoseconds).
+    pub timeout: Nanos,
+    /// A connection attempt fails after so long (nanoseconds).
+    pub connect_timeout: Nanos,
+    /// Bound of connections for open load.
+    pub max_connections: u32,
+    /// Worker threads; the run uses the smaller of this, users and connections.
+    pub workers: u32,
+    /// Pin each worker to a core.
+    pub pin: bool,
+    /// Which network carries the bytes.
+    pub net: NetKind,
+    /// Source addresses (single or `a-b` ranges, as written).
+    pub sources: Vec<String>,
+    /// curl's `HOST:PORT:HOST:PORT` redirections, as written.
+    pub connect_to: Vec<String>,
+    /// Send over this Unix socket instead of TCP.
+    pub unix_socket: Option<String>,
+    /// TLS as asked.
+    pub tls: Tls,
+    /// What must hold, as written: `p99<50ms`.
+    pub objectives: Vec<String>,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+/// How TLS is spoken.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tls {
+    /// Accept any certificate.
+    pub insecure: bool,
+    /// File of trusted roots (PEM) instead of the built-in ones.
+    pub cacert: Option<String>,
+    /// Client certificate chain (PEM file).
+    pub cert: Option<String>,
+    /// Client private key (PEM file).
+    pub key: Option<String>,
+    /// Resume sessions on new connections.
+    pub resume: bool,
+}
+
+/// The share of a run that one worker takes: `index` of `of`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Share {
+    /// From 0.
+    pub index: u32,
+    /// How many shares there are.
+    pub of: u32,
+}
+
+impl Share {
+    /// The whole run.
+    pub const WHOLE: Share = Share { index: 0, of: 1 };
+
+    /// This share of `total` things; shares differ by at most one and add up to the total.
+    pub fn of_total(self, total: u64) -> u64 {
+        let (index, of) = (u64::from(self.index), u64::from(self.of));
+        total / of + u64::from(index < total % of)
+    }
+}

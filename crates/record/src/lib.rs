@@ -1,1 +1,303 @@
 //! The events of a run and their file.
+//!
+//! A run is a stream of [`RunEvent`]s. Terminal, documents, diagnosis and (later) browser and agents all read this one
+//! stream, live or from the file of a run made last year; nothing else passes between a run and its readers.
+
+use std::collections::BTreeMap;
+
+use measure::{Histogram, Nanos};
+use plan::Plan;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version of the record's format; a reader refuses a higher one.
+pub const SCHEMA: &str = "brunt-record/1";
+
+/// One thing that happened in a run. A record begins with `Started`, ends with `Ended` (unless it was cut off) and holds
+/// one `Second` for every second in between.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum RunEvent {
+    /// What was asked, where and by whom.
+    Started(Box<Started>),
+    /// The first answer, counted apart from the figures.
+    Probe(Probe),
+    /// What one second held, all workers merged.
+    Second(Box<Second>),
+    /// The kept example of one kind of failure.
+    Example(Example),
+    /// Something the reader should know.
+    Notice(Notice),
+    /// How the run ended.
+    Ended(Ended),
+}
+
+/// The head of a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Started {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Version of brunt.
+    pub brunt: String,
+    /// Wall clock, milliseconds since 1970.
+    pub unix_ms: u64,
+    /// The command line, secrets masked.
+    pub command: Vec<String>,
+    /// What was asked, secrets masked.
+    pub plan: Plan,
+    /// The machine of the generator.
+    pub host: Host,
+    /// Which network carried the bytes: `epoll`, `uring`, `sim`.
+    pub net: String,
+    /// Worker threads that ran.
+    pub workers: u32,
+}
+
+/// The machine of the generator.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// Host name.
+    pub name: String,
+    /// `Linux 6.18.0`.
+    pub kernel: String,
+    /// Cores available to the process (affinity and cgroup quota included).
+    pub cores: f64,
+    /// Soft limit of descriptors.
+    pub descriptors: u64,
+    /// Memory in bytes.
+    pub memory: u64,
+}
+
+/// The one counted request before the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Probe {
+    /// The URL asked.
+    pub url: String,
+    /// The address connected to.
+    pub address: String,
+    /// `HTTP/1.1`, with TLS version and suite where spoken.
+    pub spoken: String,
+    /// Status as the protocol names it.
+    pub status: String,
+    /// Bytes of payload received.
+    pub payload: u64,
+    /// From connect to the last byte (nanoseconds).
+    pub took: Nanos,
+    /// Requests it sent (redirects are requests).
+    pub requests: u64,
+    /// What went wrong, if anything.
+    pub failure: Option<String>,
+}
+
+/// What one second (or the shorter rest at either end) held.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Second {
+    /// Its beginning since the start of the window (nanoseconds; negative within the warm-up).
+    pub from_ns: i64,
+    /// Its end, likewise.
+    pub to_ns: i64,
+    /// Which part of the run it belongs to.
+    pub part: Part,
+    /// Requests whose intended time lies in it (closed: requests started), warm-up left out.
+    pub due: u64,
+    /// Requests whose first write lies in it, warm-up left out.
+    pub sent: u64,
+    /// Successes that ended in it.
+    pub finished: u64,
+    /// Failures that ended in it.
+    pub failed: u64,
+    /// Requests given up unfinished at the end of the run (only in the last second).
+    pub censored: u64,
+    /// Requests intended within the warm-up that were sent in it; in no other count.
+    pub warmup: u64,
+    /// Users (closed) alive at its end.
+    pub users: u32,
+    /// Requests in flight at its end (sent, not ended).
+    pub in_flight: u32,
+    /// Arrivals waiting for a connection at its end.
+    pub waiting: u32,
+    /// Time integral of the requests in flight, in request-nanoseconds, all requests.
+    pub in_flight_ns: u128,
+    /// The same from independent counters: summed service of those that ended in it, plus the boundary terms.
+    pub service_ns: i128,
+    /// Status code → count, of successes and failures that carried one.
+    pub status: BTreeMap<String, u64>,
+    /// Failures by kind, phase and errno.
+    pub failures: Vec<Failure>,
+    /// Bytes.
+    pub bytes: Bytes,
+    /// Connections.
+    pub connections: Connections,
+    /// Messages nobody asked for.
+    pub unsolicited: u64,
+    /// The histograms.
+    pub latency: Latency,
+    /// CPU time the worker threads used in it (nanoseconds).
+    pub cpu_ns: u64,
+}
+
+/// Which part of a run a second belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Before the window: left out of the figures.
+    Warmup,
+    /// The window: what throughput is counted over.
+    #[default]
+    Window,
+    /// After the window: unfinished requests may still finish.
+    Drain,
+}
+
+/// A count of failures of one sort.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failure {
+    /// `refused`, `timeout`, `wrong_status` …
+    pub kind: String,
+    /// `connect`, `first_byte` …
+    pub phase: String,
+    /// `ECONNREFUSED` …
+    pub errno: Option<String>,
+    /// How many.
+    pub count: u64,
+}
+
+/// The kept example of a failure.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Example {
+    /// As in [`Failure`].
+    pub kind: String,
+    /// As in [`Failure`].
+    pub phase: String,
+    /// As in [`Failure`].
+    pub errno: Option<String>,
+    /// What is known beyond the kind, in words.
+    pub detail: String,
+    /// What was sent (text where it is text, else with \x escapes), secrets masked, cut at 4 KiB.
+    pub sent: String,
+    /// What came back, likewise.
+    pub received: String,
+}
+
+/// Bytes on the wire (below TLS).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Bytes {
+    /// Taken by the sockets.
+    pub sent: u64,
+    /// Given by the sockets.
+    pub received: u64,
+    /// Payload of the answers (bodies).
+    pub payload: u64,
+}
+
+/// Connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Connections {
+    /// That stood (TLS included).
+    pub opened: u64,
+    /// That did not.
+    pub failed: u64,
+    /// Requests sent on a connection that had served one before.
+    pub reused: u64,
+    /// TLS handshakes completed.
+    pub handshakes: u64,
+    /// Of these, resumed.
+    pub resumed: u64,
+    /// Open at the end of the second.
+    pub open: u32,
+}
+
+/// The histograms of a second or of a run. Finished requests only, but for `failed` and the `*_at_least` ones: the latter
+/// hold the lower bounds of requests that did not finish (censored at the end, or timed out), and rank as later than all.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Latency {
+    /// From the intended start to the last byte (open load only).
+    pub response: Histogram,
+    /// From the actual start to the last byte.
+    pub service: Histogram,
+    /// The server (or the bound of connections) made the request wait (open load only).
+    pub wait_conn: Histogram,
+    /// The generator was late (open load only).
+    pub gen_late: Histogram,
+    /// Opening of connections.
+    pub connect: Histogram,
+    /// TLS handshakes.
+    pub tls: Histogram,
+    /// From the write of the request to the first byte of the answer.
+    pub first_byte: Histogram,
+    /// From the first byte to the last.
+    pub transfer: Histogram,
+    /// Failures, from the intended start (open) or the actual one (closed) to the failure.
+    pub failed: Histogram,
+    /// Lower bounds of `response` of requests that did not finish.
+    pub response_at_least: Histogram,
+    /// Lower bounds of `service` of requests that did not finish.
+    pub service_at_least: Histogram,
+    /// Lower bounds of `wait_conn` of requests that were never sent.
+    pub wait_conn_at_least: Histogram,
+}
+
+impl Latency {
+    /// All histograms with their names, in the order of the fields.
+    pub fn all(&self) -> [(&'static str, &Histogram); 12] {
+        [
+            ("response", &self.response),
+            ("service", &self.service),
+            ("wait_conn", &self.wait_conn),
+            ("gen_late", &self.gen_late),
+            ("connect", &self.connect),
+            ("tls", &self.tls),
+            ("first_byte", &self.first_byte),
+            ("transfer", &self.transfer),
+            ("failed", &self.failed),
+            ("response_at_least", &self.response_at_least),
+            ("service_at_least", &self.service_at_least),
+            ("wait_conn_at_least", &self.wait_conn_at_least),
+        ]
+    }
+
+    /// The same, to be changed.
+    pub fn all_mut(&mut self) -> [&mut Histogram; 12] {
+        [
+            &mut self.response,
+            &mut self.service,
+            &mut self.wait_conn,
+            &mut self.gen_late,
+            &mut self.connect,
+            &mut self.tls,
+            &mut self.first_byte,
+            &mut self.transfer,
+            &mut self.failed,
+            &mut self.response_at_least,
+            &mut self.service_at_least,
+            &mut self.wait_conn_at_least,
+        ]
+    }
+
+    /// Adds another's counts.
+    pub fn merge(&mut self, other: &Latency) {
+        for (mine, (_, theirs)) in self.all_mut().into_iter().zip(other.all()) {
+            mine.merge(theirs);
+        }
+    }
+}
+
+/// Something the reader should know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Notice {
+    /// A stable word: `only_errors`, `only_redirects`, `disk_full` …
+    pub code: String,
+    /// What the sentence is about, by name.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ended {
+    /// Why it ended: `completed`, `interrupted`, `aborted`.
+    pub reason: String,
+    /// Length of the window (nanoseconds): what throughput is divided by.
+    pub window: Nanos,
+    /// From the first connect to the end of the drain (nanoseconds), warm-up included.
+    pub elapsed: Nanos,
+}

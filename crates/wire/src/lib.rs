@@ -1,1 +1,24 @@
-//! The contracts of brunt: how a protocol and how a network plug in.
+//! The contracts of brunt, and nothing else: how a protocol plugs in ([`Protocol`], [`Dialogue`], [`Session`]), how its
+//! other half does ([`ServerSession`]), how a network does ([`Network`]) and how TLS stands between them
+//! ([`SecureChannel`]).
+//!
+//! A session sees bytes in, bytes out and finished exchanges out: no I/O, no clock, no threads. The same session runs on
+//! epoll, on io_uring and on the simulated network.
+
+mod fault;
+mod network;
+mod options;
+mod out;
+mod protocol;
+mod secure;
+mod server;
+
+pub use fault::{Errno, FaultKind, Phase};
+pub use network::{Arrival, ConnId, Dial, ListenerId, Network, Place};
+pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text};
+pub use out::Out;
+pub use protocol::{
+    Broken, Dialogue, Done, Ended, Established, Event, ExchangeId, Follow, Full, Origin, Protocol, Scheme, Session, Weighted,
+};
+pub use secure::{Fed, Handshake, SecureChannel, Security};
+pub use server::{Ask, Reply, ServerSession, Shape};

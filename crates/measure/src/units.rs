@@ -1,0 +1,85 @@
+//! Units as types: a bare number never crosses a crate.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+use serde::{Deserialize, Serialize};
+
+/// A moment or a span in nanoseconds. Moments are readings of [`crate::Clock`]; subtraction saturates at zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// No time at all.
+    pub const ZERO: Nanos = Nanos(0);
+    /// Later than any moment: "never".
+    pub const MAX: Nanos = Nanos(u64::MAX);
+
+    /// A span of whole seconds.
+    pub const fn from_secs(s: u64) -> Nanos {
+        Nanos(s * 1_000_000_000)
+    }
+    /// A span of milliseconds.
+    pub const fn from_millis(ms: u64) -> Nanos {
+        Nanos(ms * 1_000_000)
+    }
+    /// A span of microseconds.
+    pub const fn from_micros(us: u64) -> Nanos {
+        Nanos(us * 1_000)
+    }
+    /// A span given in seconds with fractions; negative values become zero.
+    pub fn from_secs_f64(s: f64) -> Nanos {
+        Nanos((s * 1e9).round().max(0.0) as u64)
+    }
+    /// Seconds, with fractions.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+    /// Microseconds, with fractions.
+    pub fn as_micros_f64(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+    /// Milliseconds, with fractions.
+    pub fn as_millis_f64(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+    /// The sum, or "never" when it does not fit.
+    pub fn saturating_add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0 + other.0)
+    }
+}
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Nanos) {
+        self.0 += other.0;
+    }
+}
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(other.0))
+    }
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0..1_000 => write!(f, "{}ns", self.0),
+            1_000..1_000_000 => write!(f, "{:.3}us", self.as_micros_f64()),
+            1_000_000..1_000_000_000 => write!(f, "{:.3}ms", self.as_millis_f64()),
+            _ => write!(f, "{:.3}s", self.as_secs_f64()),
+        }
+    }
+}
+
+/// Events per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(transparent)]
+pub struct Rate(pub f64);

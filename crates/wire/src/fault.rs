@@ -1,0 +1,111 @@
+//! How a request can fail. A failed request is data: it is counted by kind, phase and errno, never thrown.
+
+/// An operating system error number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Errno(pub i32);
+
+/// What went wrong with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum FaultKind {
+    /// The host's name did not resolve.
+    Resolve,
+    /// Nobody listens (ECONNREFUSED).
+    Refused,
+    /// No way there (EHOSTUNREACH, ENETUNREACH).
+    Unreachable,
+    /// No local port or address left (EADDRNOTAVAIL).
+    NoPorts,
+    /// No descriptor left (EMFILE, ENFILE).
+    NoDescriptors,
+    /// The peer reset the connection (ECONNRESET, EPIPE).
+    Reset,
+    /// The peer closed before the answer was complete.
+    Closed,
+    /// The time allowed passed.
+    Timeout,
+    /// The TLS handshake or a TLS record failed.
+    Tls,
+    /// The answer does not follow the protocol.
+    BrokenProtocol,
+    /// The answer's status is not a success.
+    WrongStatus,
+    /// The answer's body is not what was expected.
+    WrongBody,
+    /// More redirects than allowed.
+    TooManyRedirects,
+    /// Any other error of the operating system.
+    Io,
+}
+
+impl FaultKind {
+    /// Every kind, in the order of the enum.
+    pub const ALL: [FaultKind; 14] = [
+        FaultKind::Resolve,
+        FaultKind::Refused,
+        FaultKind::Unreachable,
+        FaultKind::NoPorts,
+        FaultKind::NoDescriptors,
+        FaultKind::Reset,
+        FaultKind::Closed,
+        FaultKind::Timeout,
+        FaultKind::Tls,
+        FaultKind::BrokenProtocol,
+        FaultKind::WrongStatus,
+        FaultKind::WrongBody,
+        FaultKind::TooManyRedirects,
+        FaultKind::Io,
+    ];
+
+    /// The word used in records and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultKind::Resolve => "resolve",
+            FaultKind::Refused => "refused",
+            FaultKind::Unreachable => "unreachable",
+            FaultKind::NoPorts => "no_ports",
+            FaultKind::NoDescriptors => "no_descriptors",
+            FaultKind::Reset => "reset",
+            FaultKind::Closed => "closed",
+            FaultKind::Timeout => "timeout",
+            FaultKind::Tls => "tls",
+            FaultKind::BrokenProtocol => "broken_protocol",
+            FaultKind::WrongStatus => "wrong_status",
+            FaultKind::WrongBody => "wrong_body",
+            FaultKind::TooManyRedirects => "too_many_redirects",
+            FaultKind::Io => "io",
+        }
+    }
+}
+
+/// Where in a request's life it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Phase {
+    /// Looking up the name.
+    Resolve,
+    /// Waiting for a connection to become free.
+    Wait,
+    /// Opening the connection.
+    Connect,
+    /// The TLS handshake.
+    Tls,
+    /// From the write of the request to the first byte of the answer.
+    FirstByte,
+    /// From the first byte of the answer to its last.
+    Transfer,
+}
+
+impl Phase {
+    /// The word used in records and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Resolve => "resolve",
+            Phase::Wait => "wait",
+            Phase::Connect => "connect",
+            Phase::Tls => "tls",
+            Phase::FirstByte => "first_byte",
+            Phase::Transfer => "transfer",
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! How a network plugs in: sockets in completion style. One instance per worker thread; nothing is shared.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use measure::Nanos;
+
+use crate::{Errno, Out};
+
+/// A connection: a slot of this network. After [`Network::close`] nothing more arrives for it until it is given out again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnId(pub u32);
+
+/// A listening socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ListenerId(pub u32);
+
+/// An address of a peer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// TCP.
+    Tcp(SocketAddr),
+    /// A Unix stream socket.
+    Unix(Arc<PathBuf>),
+}
+
+/// How to connect.
+#[derive(Clone, Debug)]
+pub struct Dial {
+    /// Where to.
+    pub to: Place,
+    /// From which address; the port is bound late, so that one machine is not limited to one port range.
+    pub source: Option<IpAddr>,
+    /// Send small writes at once (`TCP_NODELAY`); needless for one request per connection.
+    pub nodelay: bool,
+}
+
+/// What happened. `Received` borrows the network's buffer until the next call.
+#[derive(Debug)]
+pub enum Arrival<'a> {
+    /// A connection asked for stands.
+    Connected(ConnId),
+    /// Bytes arrived.
+    Received(ConnId, &'a [u8]),
+    /// The connection is gone (`None`: the peer closed in order) or never stood (`Some` before `Connected`). The slot stays
+    /// taken until [`Network::close`].
+    Closed(ConnId, Option<Errno>),
+    /// A listener took a connection.
+    Accepted(ListenerId, ConnId),
+}
+
+/// Sockets of one worker, in completion style.
+pub trait Network {
+    /// Reads the clock: about 20 ns on real networks.
+    fn now(&mut self) -> Nanos;
+    /// Begins to connect; `Connected` or `Closed` follows, never from within this call.
+    ///
+    /// # Errors
+    /// What the operating system refused at once (EMFILE, EADDRNOTAVAIL …); no slot is taken.
+    fn connect(&mut self, dial: &Dial) -> Result<ConnId, Errno>;
+    /// Hands bytes over and empties `out`. They leave as soon as the socket takes them; failures arrive as `Closed`.
+    fn send(&mut self, conn: ConnId, out: &mut Out);
+    /// Lets go of the connection: bytes not yet taken by the socket are dropped.
+    fn close(&mut self, conn: ConnId);
+    /// As `close`, but the peer sees a reset (no TIME_WAIT is left behind).
+    fn abort(&mut self, conn: ConnId) {
+        self.close(conn);
+    }
+    /// Listens; `backlog` as in listen(2), `shared` lets several workers listen on the same address.
+    ///
+    /// # Errors
+    /// What the operating system refused.
+    fn listen(&mut self, at: &Place, backlog: u32, shared: bool) -> Result<ListenerId, Errno>;
+    /// The address a listener got (port 0 asks for any).
+    fn listening_at(&self, listener: ListenerId) -> Option<SocketAddr>;
+    /// Stops or resumes taking connections: a stalled accept loop, for faults made on purpose.
+    fn set_accepting(&mut self, listener: ListenerId, accepting: bool);
+    /// Sends what is queued and waits until something happened or `until` passed; at once when something is pending.
+    fn wait(&mut self, until: Nanos);
+    /// The next thing that happened in this turn.
+    fn next(&mut self) -> Option<Arrival<'_>>;
+    /// Bytes the sockets have taken so far.
+    fn bytes_sent(&self) -> u64;
+    /// Bytes still waiting to leave on this connection.
+    fn unsent(&self, conn: ConnId) -> usize;
+}

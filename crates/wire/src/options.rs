@@ -1,0 +1,100 @@
+//! One description of a protocol's option: from it come the flag, the key in a plan, the schema and the help.
+
+use std::fmt;
+
+/// Protocol options by long name, in the order given; a switch has one empty value.
+pub type Options = std::collections::BTreeMap<String, Vec<String>>;
+
+/// A text in the languages brunt speaks.
+#[derive(Clone, Copy, Debug)]
+pub struct Text {
+    /// English.
+    pub en: &'static str,
+    /// Chinese (simplified).
+    pub zh: &'static str,
+}
+
+/// What follows an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Nothing: a switch.
+    Nothing,
+    /// One value; the placeholder is shown in the help.
+    One(&'static str),
+    /// One value, and the option may be repeated.
+    Many(&'static str),
+}
+
+/// One option of a protocol.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionSpec {
+    /// Long flag and plan key: `expect-status`.
+    pub name: &'static str,
+    /// Short flag, where people have the habit.
+    pub short: Option<char>,
+    /// What follows it.
+    pub takes: Takes,
+    /// One line of help.
+    pub help: Text,
+}
+
+/// One URL as asked.
+#[derive(Clone, Debug)]
+pub struct AskedUrl {
+    /// The URL with its scheme.
+    pub url: String,
+    /// Relative weight.
+    pub weight: f64,
+}
+
+/// What a run asks of a protocol.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// At least one URL, all of schemes of this protocol.
+    pub urls: Vec<AskedUrl>,
+    /// The protocol's options.
+    pub options: Options,
+    /// Send to this Unix socket.
+    pub unix_socket: Option<String>,
+    /// Seed for whatever is random in the encoding (multipart boundaries).
+    pub seed: u64,
+}
+
+impl Asked {
+    /// The last value of an option.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.options.get(name).and_then(|v| v.last()).map(String::as_str)
+    }
+    /// All values of an option.
+    pub fn values(&self, name: &str) -> &[String] {
+        self.options.get(name).map_or(&[], Vec::as_slice)
+    }
+    /// True where a switch was given.
+    pub fn switch(&self, name: &str) -> bool {
+        self.options.contains_key(name)
+    }
+}
+
+/// The user's mistake, in one sentence: which option or line, what was wrong, what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// The option (`--header`) or the line (`urls.txt line 3`).
+    pub place: String,
+    /// What was wrong with it and what would be right.
+    pub trouble: String,
+}
+
+impl Complaint {
+    /// A complaint about `place`.
+    pub fn new(place: impl Into<String>, trouble: impl Into<String>) -> Complaint {
+        Complaint { place: place.into(), trouble: trouble.into() }
+    }
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.trouble)
+    }
+}
+
+impl std::error::Error for Complaint {}

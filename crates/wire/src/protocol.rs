@@ -1,0 +1,207 @@
+//! How a protocol plugs in.
+
+use measure::Nanos;
+
+use crate::{Asked, Complaint, FaultKind, OptionSpec, Out};
+
+/// A scheme of a URL and what it implies.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheme {
+    /// `http`.
+    pub name: &'static str,
+    /// The port where none is given.
+    pub port: u16,
+    /// TLS from the first byte.
+    pub tls: bool,
+    /// What to offer by ALPN.
+    pub alpn: &'static [&'static [u8]],
+}
+
+/// Where connections of a request go: what the pool keys on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Origin {
+    /// Host name or address, without brackets.
+    pub host: String,
+    /// TCP port.
+    pub port: u16,
+    /// Whether TLS is spoken.
+    pub tls: bool,
+}
+
+/// What a protocol is to the rest of brunt: listed once, in order, and handed to `cli::main_with`.
+pub trait Protocol: Send + Sync + 'static {
+    /// What one run says in this protocol.
+    type Dialogue: Dialogue;
+    /// The name in plans and reports.
+    fn name(&self) -> &'static str;
+    /// The URL schemes it answers to.
+    fn schemes(&self) -> &'static [Scheme];
+    /// Its options; one description each.
+    fn options(&self) -> &'static [OptionSpec];
+    /// Encodes everything that can be encoded before the run.
+    ///
+    /// # Errors
+    /// The user's mistake, naming the option.
+    fn prepare(&self, asked: &Asked) -> Result<Self::Dialogue, Complaint>;
+}
+
+/// One prepared request and where it goes.
+#[derive(Debug)]
+pub struct Weighted<R> {
+    /// The request.
+    pub request: R,
+    /// Index into [`Dialogue::origins`].
+    pub origin: usize,
+    /// How often it is chosen, relative to the others.
+    pub weight: f64,
+}
+
+/// Everything a run will say in a protocol: prepared once, shared read-only by the workers.
+pub trait Dialogue: Send + Sync + 'static {
+    /// One prepared request.
+    type Request: Send + Sync + 'static;
+    /// One connection's conversation.
+    type Session: Session<Request = Self::Request>;
+    /// The requests to choose from; at least one.
+    fn requests(&self) -> &[Weighted<Self::Request>];
+    /// Where they go; at least one.
+    fn origins(&self) -> &[Origin];
+    /// What to offer by ALPN on TLS connections.
+    fn alpn(&self) -> &[&'static [u8]];
+    /// True where a connection serves one exchange only.
+    fn one_exchange_per_connection(&self) -> bool {
+        false
+    }
+    /// The bytes of a request as sent, for examples of failures and for `--debug`.
+    fn sent(&self, request: &Self::Request) -> Vec<u8>;
+    /// A conversation on a connection that now stands.
+    fn session(&self, established: &Established) -> Self::Session;
+    /// The name of a status code of this protocol, as counted in reports: "200", "OK".
+    fn code_name(&self, code: u32) -> String {
+        code.to_string()
+    }
+}
+
+/// What is known of a connection once it stands.
+#[derive(Clone, Debug, Default)]
+pub struct Established {
+    /// What ALPN chose.
+    pub alpn: Option<Vec<u8>>,
+    /// Whether TLS is spoken.
+    pub tls: bool,
+}
+
+/// An exchange in flight, named by the engine; unique among those in flight in one worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ExchangeId(pub u32);
+
+/// The session has no room for another exchange now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// The peer does not follow the protocol; the connection must be closed. All exchanges on it fail so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken(pub &'static str);
+
+/// One connection's conversation. Bytes in, bytes out, finished exchanges out.
+pub trait Session: Send {
+    /// What it sends.
+    type Request;
+    /// Preface, upgrade, AUTH: before any request.
+    fn open(&mut self, _out: &mut Out) {}
+    /// Starts an exchange: appends its bytes.
+    ///
+    /// # Errors
+    /// [`Full`] where [`Session::room`] is 0; nothing was appended.
+    fn submit(&mut self, id: ExchangeId, request: &Self::Request, out: &mut Out) -> Result<(), Full>;
+    /// A message on an open exchange.
+    fn push(&mut self, _id: ExchangeId, _message: &[u8], _last: bool, _out: &mut Out) {}
+    /// Its time passed. True: the others live on and the connection may be used; false: the connection must close.
+    fn cancel(&mut self, _id: ExchangeId, _out: &mut Out) -> bool {
+        false
+    }
+    /// Bytes arrived. What they complete is appended to `done`.
+    ///
+    /// # Errors
+    /// [`Broken`] where the peer does not follow the protocol; what was complete before is in `done`.
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Self::Request>) -> Result<(), Broken>;
+    /// The peer closed. An answer that ends with the connection ends so; everything else in flight is failed by the engine.
+    fn closed(&mut self, _done: &mut Done<Self::Request>) {}
+    /// Close frame, GOAWAY, COM_QUIT: before we close.
+    fn finish(&mut self, _out: &mut Out) {}
+    /// Exchanges it would take now. 0 with nothing in flight means: this connection is over.
+    fn room(&self) -> usize;
+    /// Protocols with timers of their own: called at the time they last asked for.
+    fn tick(&mut self, _now: Nanos, _out: &mut Out) -> Option<Nanos> {
+        None
+    }
+}
+
+/// What became of exchanges: a plain buffer the session appends to and the engine drains.
+#[derive(Debug)]
+pub struct Done<R> {
+    /// What happened, in order.
+    pub events: Vec<Event<R>>,
+    wanted: u32,
+}
+
+impl<R> Default for Done<R> {
+    fn default() -> Self {
+        Done { events: Vec::with_capacity(64), wanted: u32::MAX }
+    }
+}
+
+impl<R> Done<R> {
+    /// Appends an event.
+    #[inline]
+    pub fn push(&mut self, event: Event<R>) {
+        self.events.push(event);
+    }
+    /// True where no example of this kind of failure was kept yet: the session then attaches what came back.
+    pub fn wants_example(&self, kind: FaultKind) -> bool {
+        self.wanted & (1 << kind as u8) != 0
+    }
+    /// Remembers that an example of this kind is kept.
+    pub fn example_kept(&mut self, kind: FaultKind) {
+        self.wanted &= !(1 << kind as u8);
+    }
+}
+
+/// One thing that happened in a conversation.
+#[derive(Debug)]
+pub enum Event<R> {
+    /// The first byte of an answer arrived (before the bytes that end it; may be left out where one piece held both).
+    FirstByte(ExchangeId),
+    /// A message inside an exchange.
+    Message(ExchangeId, u32),
+    /// The exchange is over.
+    Ended(Ended<R>),
+    /// Bytes nobody asked for (a push); not a failure.
+    Unsolicited(u32),
+}
+
+/// How an exchange ended.
+#[derive(Debug)]
+pub struct Ended<R> {
+    /// Which one.
+    pub id: ExchangeId,
+    /// None: success.
+    pub fault: Option<FaultKind>,
+    /// The protocol's status code; 0 where there is none.
+    pub code: u32,
+    /// Bytes of payload (body) received.
+    pub payload: u64,
+    /// What came back, attached where the exchange failed and [`Done::wants_example`] said so.
+    pub excerpt: Option<Box<[u8]>>,
+    /// The next hop (a redirect): a request of its own, for the same user.
+    pub follow: Option<Box<Follow<R>>>,
+}
+
+/// A request that an answer asks for.
+#[derive(Debug)]
+pub struct Follow<R> {
+    /// Where it goes.
+    pub origin: Origin,
+    /// The request.
+    pub request: R,
+}

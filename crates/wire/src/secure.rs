@@ -1,0 +1,53 @@
+//! TLS between network and session: itself without I/O.
+
+use crate::{Origin, Out};
+
+/// Makes the client side of TLS connections for one run; shared by the workers.
+pub trait Security: Send + Sync {
+    /// A channel to `origin`, offering `alpn`.
+    ///
+    /// # Errors
+    /// A sentence where the host is no valid server name.
+    fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, String>;
+}
+
+/// What a handshake settled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Handshake {
+    /// What ALPN chose.
+    pub alpn: Option<Vec<u8>>,
+    /// True where an earlier session was resumed.
+    pub resumed: bool,
+    /// `TLSv1.3`.
+    pub version: String,
+    /// The cipher suite.
+    pub suite: String,
+}
+
+/// What feeding bytes came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fed {
+    /// Nothing special.
+    More,
+    /// The handshake was completed by these bytes (only once).
+    Established,
+    /// The peer said it will send no more (close_notify).
+    Ended,
+}
+
+/// One TLS connection, client side. Holds no buffer while it has nothing to say.
+pub trait SecureChannel: Send {
+    /// Appends the first flight.
+    fn start(&mut self, cipher: &mut Out);
+    /// Takes bytes from the wire (any split); appends plaintext and what must be sent in return.
+    ///
+    /// # Errors
+    /// A sentence saying what is wrong with certificate, handshake or record.
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, String>;
+    /// Seals plaintext; only after the handshake.
+    fn seal(&mut self, plain: &Out, cipher: &mut Out);
+    /// Appends close_notify.
+    fn finish(&mut self, cipher: &mut Out);
+    /// What the handshake settled; None before it is complete.
+    fn handshake(&self) -> Option<Handshake>;
+}
