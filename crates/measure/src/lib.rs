@@ -5,8 +5,10 @@
 
 mod clock;
 pub mod histogram;
+pub mod random;
 pub mod units;
 
 pub use clock::Clock;
 pub use histogram::Histogram;
+pub use random::Rng;
 pub use units::{Nanos, Rate};

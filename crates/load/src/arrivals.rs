@@ -1,0 +1,158 @@
+//! Open load: the moments at which arrivals are due, whatever the server does.
+//!
+//! Constant and burst arrivals are numbered through the whole run, and worker k of T takes those with i ≡ k (mod T), so
+//! the shares add up exactly. Poisson arrivals are T independent streams of rate λ/T, whose union is Poisson again
+//! (MEASUREMENT 1.5). Numbers start afresh where the warm-up ends: it never changes what comes after it.
+
+use measure::{Nanos, Rng};
+use plan::{Arrivals, Load, Share, Stage};
+
+use crate::curve::Curve;
+use crate::ends;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// When arrivals are due: nanoseconds since the start of the run (warm-up included), never decreasing, None at the end.
+pub trait Schedule: Send {
+    /// When the next arrival is due.
+    fn next_due(&mut self) -> Option<Nanos>;
+}
+
+/// The arrivals of one share of an open load.
+///
+/// During the warm-up the first stage's `from` rate holds. `requests` counts arrivals after the warm-up, over all shares.
+/// `duration` bounds the arrivals to [0, warmup + duration); without it the run ends with its stages, but a single stage
+/// bounded by `requests` goes on at its rate. A closed load has no arrivals.
+pub fn arrivals(
+    load: &Load,
+    warmup: Nanos,
+    requests: Option<u64>,
+    duration: Option<Nanos>,
+    share: Share,
+    seed: u64,
+) -> Box<dyn Schedule> {
+    let Load::Open { stages, arrivals } = load else {
+        return Box::new(std::iter::empty::<Nanos>());
+    };
+    let end = ends(stages, warmup, requests, duration).unwrap_or(Nanos::MAX);
+    match arrivals {
+        Arrivals::Poisson => Box::new(Poisson::new(stages, warmup, requests, end, share, seed)),
+        Arrivals::Constant => Box::new(Numbered::new(stages, warmup, requests, end, share, on_time)),
+        Arrivals::Burst => Box::new(Numbered::new(stages, warmup, requests, end, share, at_once)),
+    }
+}
+
+impl Schedule for std::iter::Empty<Nanos> {
+    fn next_due(&mut self) -> Option<Nanos> {
+        None
+    }
+}
+
+fn first_rate(stages: &[Stage]) -> f64 {
+    stages.first().map_or(0.0, |stage| stage.from)
+}
+
+/// Independent visitors: the rate's integral grows by exponential steps of mean 1 between arrivals of the whole run.
+struct Poisson {
+    curve: Curve,
+    rng: Rng,
+    warmup: Nanos,
+    /// Sum of the exponential steps so far, in arrivals of this share.
+    reached: f64,
+    shares: f64,
+    /// Arrivals left after the warm-up.
+    left: u64,
+}
+
+impl Poisson {
+    fn new(stages: &[Stage], warmup: Nanos, requests: Option<u64>, end: Nanos, share: Share, seed: u64) -> Poisson {
+        // No memory, no seam: warm-up and stages are one curve.
+        let mut curve = Curve::level(first_rate(stages), Nanos::ZERO, warmup);
+        curve.append_stages(stages, warmup, end);
+        Poisson {
+            curve,
+            rng: Rng::new(seed).fork(u64::from(share.index)),
+            warmup,
+            reached: 0.0,
+            shares: f64::from(share.of),
+            left: requests.map_or(u64::MAX, |n| share.of_total(n)),
+        }
+    }
+}
+
+impl Schedule for Poisson {
+    fn next_due(&mut self) -> Option<Nanos> {
+        if self.left == 0 {
+            return None;
+        }
+        self.reached += self.rng.exponential();
+        let due = self.curve.time_of(self.reached * self.shares)?;
+        if due >= self.warmup {
+            self.left -= 1;
+        }
+        Some(due)
+    }
+}
+
+/// Arrivals with a number: time is a function of the number alone.
+struct Numbered {
+    warming: Curve,
+    curve: Curve,
+    warmup: Nanos,
+    share: Share,
+    /// The number of the next arrival of this share, in the warm-up or after it.
+    next: u64,
+    in_warmup: bool,
+    /// How many there are after the warm-up, over all shares.
+    requests: u64,
+    time_of: TimeOf,
+}
+
+/// The time of the i-th arrival of a curve that began at a moment.
+type TimeOf = fn(curve: &mut Curve, i: u64, began: Nanos) -> Option<Nanos>;
+
+impl Numbered {
+    fn new(stages: &[Stage], warmup: Nanos, requests: Option<u64>, end: Nanos, share: Share, time_of: TimeOf) -> Self {
+        Numbered {
+            warming: Curve::level(first_rate(stages), Nanos::ZERO, warmup),
+            curve: Curve::of_stages(stages, warmup, end),
+            warmup,
+            share,
+            next: u64::from(share.index),
+            in_warmup: true,
+            requests: requests.unwrap_or(u64::MAX),
+            time_of,
+        }
+    }
+}
+
+impl Schedule for Numbered {
+    fn next_due(&mut self) -> Option<Nanos> {
+        if self.in_warmup {
+            if let Some(due) = (self.time_of)(&mut self.warming, self.next, Nanos::ZERO) {
+                self.next += u64::from(self.share.of);
+                return Some(due);
+            }
+            (self.in_warmup, self.next) = (false, u64::from(self.share.index));
+        }
+        if self.next >= self.requests {
+            return None;
+        }
+        let due = (self.time_of)(&mut self.curve, self.next, self.warmup)?;
+        self.next += u64::from(self.share.of);
+        Some(due)
+    }
+}
+
+/// Equal gaps: the i-th arrival is due when `i` arrivals are.
+fn on_time(curve: &mut Curve, i: u64, _began: Nanos) -> Option<Nanos> {
+    curve.time_of(i as f64)
+}
+
+/// Bursts: what is due within a second comes at its beginning. A second's number is rounded and the rest carried over,
+/// i.e. arrival `i` belongs to the second in which the integral reaches `i + 1/2`.
+fn at_once(curve: &mut Curve, i: u64, began: Nanos) -> Option<Nanos> {
+    // A hair less than a half, so that a half reached exactly at a second's end is within that second.
+    let reached = curve.time_of(i as f64 + 0.499_999)?;
+    Some(Nanos(began.0 + (reached - began).0 / SECOND * SECOND))
+}

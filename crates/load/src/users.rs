@@ -1,0 +1,104 @@
+//! Closed load: how many users are alive.
+//!
+//! A number of users is a function of time, so that workers agree on it without talking: the level of the stages,
+//! rounded, of which each share takes its part.
+
+use measure::Nanos;
+use plan::{Load, Share, Stage};
+
+use crate::stages_last;
+
+/// A stretch of time in which the number of users moves in a straight line.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    start: Nanos,
+    end: Nanos,
+    from: f64,
+    to: f64,
+}
+
+/// The number of users of one share over time.
+#[derive(Clone, Debug)]
+pub struct Users {
+    /// Warm-up, stages and the rest of time, in order and without gaps.
+    stretches: Vec<Stretch>,
+    share: Share,
+    ends: Option<Nanos>,
+}
+
+impl Users {
+    /// The users of a share of a closed load: during the warm-up as many as at the beginning of the first stage, after
+    /// the last stage as many as at its end. An open load has none.
+    pub fn new(load: &Load, warmup: Nanos, share: Share) -> Users {
+        let stages: &[Stage] = match load {
+            Load::Closed { stages, .. } => stages,
+            Load::Open { .. } => &[],
+        };
+        let mut users = Users { stretches: Vec::new(), share, ends: None };
+        let first = stages.first().map_or(0.0, |stage| stage.from);
+        users.push(Nanos::ZERO, warmup, first, first);
+        let mut at = warmup;
+        for stage in stages {
+            let end = at.saturating_add(stage.lasts);
+            users.push(at, end, stage.from, stage.to);
+            at = end;
+        }
+        let last = stages.last().map_or(0.0, |stage| stage.to);
+        users.push(at, Nanos::MAX, last, last);
+        users.ends = (stages.len() > 1).then(|| warmup.saturating_add(stages_last(stages)));
+        users
+    }
+
+    fn push(&mut self, start: Nanos, end: Nanos, from: f64, to: f64) {
+        if start < end {
+            self.stretches.push(Stretch { start, end, from, to });
+        }
+    }
+
+    /// How many users of this share should be alive at a time since the start of the run.
+    pub fn at(&self, time: Nanos) -> u32 {
+        let stretch = self.stretches.iter().find(|s| time < s.end).or(self.stretches.last());
+        stretch.map_or(0, |s| self.share_of(s.level(time)))
+    }
+
+    /// The earliest time after `time` at which [`Users::at`] is another number; None where it never is.
+    pub fn next_change(&self, time: Nanos) -> Option<Nanos> {
+        let now = self.at(time);
+        for stretch in self.stretches.iter().filter(|s| s.end.0 - 1 > time.0) {
+            let (mut same, mut other) = (time.max(Nanos(stretch.start.0.saturating_sub(1))), Nanos(stretch.end.0 - 1));
+            if self.at(other) == now {
+                continue;
+            }
+            // Within a stretch the number only rises or only falls, so halving finds the moment exactly.
+            while other.0 - same.0 > 1 {
+                let middle = Nanos(same.0 + (other.0 - same.0) / 2);
+                if self.at(middle) == now { same = middle } else { other = middle }
+            }
+            return Some(other);
+        }
+        None
+    }
+
+    /// The most users this share ever has.
+    pub fn peak(&self) -> u32 {
+        let level = self.stretches.iter().fold(0.0_f64, |peak, s| peak.max(s.from).max(s.to));
+        self.share_of(level)
+    }
+
+    /// When the stages end; None for a single stage, whose level goes on.
+    pub fn ends(&self) -> Option<Nanos> {
+        self.ends
+    }
+
+    fn share_of(&self, level: f64) -> u32 {
+        // The cast takes what is below zero or no number as none.
+        u32::try_from(self.share.of_total(level.round() as u64)).unwrap_or(u32::MAX)
+    }
+}
+
+impl Stretch {
+    fn level(&self, time: Nanos) -> f64 {
+        let done = (time - self.start).0 as f64 / (self.end - self.start).0 as f64;
+        self.from + (self.to - self.from) * done.min(1.0)
+    }
+}
