@@ -3,6 +3,11 @@
 //! A [`Plan`] is what flags (and later files and forms) fill in and what the record keeps. It knows no protocol: the
 //! options of a protocol travel as text ([`Options`]) and each protocol prepares its own.
 
+pub mod address;
+pub mod mask;
+pub mod quantity;
+pub mod stages;
+
 use std::collections::BTreeMap;
 
 use measure::Nanos;

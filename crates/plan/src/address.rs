@@ -1,0 +1,250 @@
+//! Addresses as people write them: `10.0.0.1-10.0.0.9` for `--source`, curl's `HOST:PORT:HOST:PORT` for `--connect-to`.
+//!
+//! Ranges are written out, because a load generator spreads its connections over them; both ends belong to the range.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// More addresses (or hosts × ports) than this are a slip of the finger.
+const MOST: u128 = 65_536;
+
+/// The addresses of `--source`: single ones and ranges, separated by commas.
+///
+/// # Errors
+/// What is wrong with it and how it would be right.
+pub fn sources(text: &str) -> Result<Vec<IpAddr>, String> {
+    let mut all = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        all.extend(range_of_addresses(part)?.ok_or_else(|| {
+            format!("`{part}` is not an IP address or range; write one such as 10.0.0.5 or 10.0.0.5-10.0.0.20")
+        })?);
+    }
+    Ok(all)
+}
+
+/// The addresses of `a` or `a-b`; `None` where the text is no address at all.
+fn range_of_addresses(text: &str) -> Result<Option<Vec<IpAddr>>, String> {
+    let (first, last) = match text.split_once('-') {
+        Some((first, last)) => (first.trim(), last.trim()),
+        None => (text, text),
+    };
+    let (Some(first), Some(last)) = (address(first), address(last)) else { return Ok(None) };
+    let (low, high) = match (first, last) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => (u128::from(u32::from(a)), u128::from(u32::from(b))),
+        (IpAddr::V6(a), IpAddr::V6(b)) => (u128::from(a), u128::from(b)),
+        _ => return Err(format!("`{text}` begins with one IP version and ends with the other; write both alike")),
+    };
+    if low > high {
+        return Err(format!("`{text}` begins above its end; write {last}-{first}"));
+    }
+    if high - low >= MOST {
+        return Err(format!("`{text}` holds more than {MOST} addresses; write a smaller range"));
+    }
+    let one = |n: u128| match first {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::from(n as u32)),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::from(n)),
+    };
+    Ok(Some((low..=high).map(one).collect()))
+}
+
+fn address(text: &str) -> Option<IpAddr> {
+    let bare = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
+    bare.parse().ok()
+}
+
+/// One redirection of connections: requests to one host and port go elsewhere; URL, `Host` and SNI stay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectTo {
+    /// The host it is for; `None`: every host.
+    pub host: Option<String>,
+    /// The port it is for; `None`: every port.
+    pub port: Option<u16>,
+    /// Where connections go instead, in turn; empty: the host as asked.
+    pub hosts: Vec<String>,
+    /// The ports there, in turn; empty: the port as asked.
+    pub ports: Vec<u16>,
+}
+
+impl ConnectTo {
+    /// Reads `HOST:PORT:HOST:PORT`; parts may be empty, IPv6 addresses stand in brackets, and the second host (as
+    /// addresses) and port may be a range `a-b`.
+    ///
+    /// # Errors
+    /// What is wrong with it and how it would be right.
+    pub fn parse(text: &str) -> Result<ConnectTo, String> {
+        let wrong = || format!("`{text}` is not HOST:PORT:HOST:PORT; write one such as example.com:443:127.0.0.1:8443");
+        let parts = split_outside_brackets(text);
+        let [host, from_port, to_host, to_port] = parts.as_slice() else { return Err(wrong()) };
+        let port = match *from_port {
+            "" => None,
+            text => Some(one_port(text)?),
+        };
+        let hosts = match *to_host {
+            "" => Vec::new(),
+            name => match range_of_addresses(name)? {
+                Some(addresses) => addresses.iter().map(ToString::to_string).collect(),
+                None => vec![unbracketed(name)],
+            },
+        };
+        let ports = range_of_ports(to_port)?;
+        if hosts.len().max(1) as u128 * ports.len().max(1) as u128 > MOST {
+            return Err(format!("`{text}` spreads over more than {MOST} places; write smaller ranges"));
+        }
+        let host = (!host.is_empty()).then(|| unbracketed(host));
+        Ok(ConnectTo { host, port, hosts, ports })
+    }
+
+    /// True where connections to `host` and `port` are meant.
+    pub fn applies(&self, host: &str, port: u16) -> bool {
+        self.host.as_ref().is_none_or(|mine| mine.eq_ignore_ascii_case(host))
+            && self.port.is_none_or(|mine| mine == port)
+    }
+
+    /// Where connections to `host` and `port` go: every host with every port.
+    pub fn places(&self, host: &str, port: u16) -> Vec<(String, u16)> {
+        let hosts = if self.hosts.is_empty() { vec![host.to_string()] } else { self.hosts.clone() };
+        let ports = if self.ports.is_empty() { vec![port] } else { self.ports.clone() };
+        ports.iter().flat_map(|port| hosts.iter().map(|host| (host.clone(), *port))).collect()
+    }
+}
+
+fn unbracketed(host: &str) -> String {
+    host.trim_start_matches('[').trim_end_matches(']').to_string()
+}
+
+fn split_outside_brackets(text: &str) -> Vec<&str> {
+    let mut depth = 0_i32;
+    text.split(|c| {
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        c == ':' && depth == 0
+    })
+    .collect()
+}
+
+fn range_of_ports(text: &str) -> Result<Vec<u16>, String> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last) = (one_port(first)?, one_port(last)?);
+    if first > last {
+        return Err(format!("`{text}` begins above its end; write {last}-{first}"));
+    }
+    Ok((first..=last).collect())
+}
+
+fn one_port(text: &str) -> Result<u16, String> {
+    match text.trim().parse() {
+        Ok(0) | Err(_) => Err(format!("`{text}` is not a port; write a number from 1 to 65535")),
+        Ok(port) => Ok(port),
+    }
+}
+
+/// True where an address is reachable from anywhere: load on it may be load on somebody else's machine.
+pub fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(a) => {
+            let [first, second, ..] = a.octets();
+            let shared = first == 100 && (64..128).contains(&second);
+            let benchmarks = first == 198 && (second == 18 || second == 19);
+            !(a.is_private()
+                || a.is_loopback()
+                || a.is_link_local()
+                || a.is_unspecified()
+                || a.is_documentation()
+                || a.is_multicast()
+                || a.is_broadcast()
+                || shared
+                || benchmarks)
+        }
+        IpAddr::V6(a) => match a.to_ipv4_mapped() {
+            Some(v4) => is_public(IpAddr::V4(v4)),
+            None => {
+                let documentation = a.segments()[..2] == [0x2001, 0xdb8];
+                !(a.is_loopback()
+                    || a.is_unspecified()
+                    || a.is_unique_local()
+                    || a.is_unicast_link_local()
+                    || a.is_multicast()
+                    || documentation)
+            }
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn source_ranges() {
+        let shown = |text| sources(text).map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "));
+        let table = [
+            ("10.0.0.5", "10.0.0.5"),
+            ("10.0.0.254-10.0.1.1", "10.0.0.254 10.0.0.255 10.0.1.0 10.0.1.1"),
+            ("127.0.0.2,127.0.0.4-127.0.0.5", "127.0.0.2 127.0.0.4 127.0.0.5"),
+            ("fd00::fe-fd00::100", "fd00::fe fd00::ff fd00::100"),
+        ];
+        for (text, addresses) in table {
+            assert_eq!(shown(text).as_deref(), Ok(addresses), "{text}");
+        }
+        let wrong = [
+            ("eth0", "not an IP address or range"),
+            ("10.0.0.9-10.0.0.1", "write 10.0.0.1-10.0.0.9"),
+            ("10.0.0.1-fd00::1", "one IP version"),
+            ("10.0.0.0-10.9.0.0", "more than 65536"),
+            ("10.0.0.1,", "not an IP address"),
+        ];
+        for (text, said) in wrong {
+            let complaint = shown(text).unwrap_err();
+            assert!(complaint.contains(said), "{text}: {complaint}");
+        }
+    }
+
+    #[test]
+    fn redirections() {
+        let table = [
+            ("a.example:80:127.0.0.1:8080", "127.0.0.1:8080"),
+            ("::127.0.0.1:8080", "127.0.0.1:8080"),
+            (":::9000", "a.example:9000"),
+            ("a.example::[::1]:", "::1:80"),
+            ("::10.0.0.1-10.0.0.2:8000-8001", "10.0.0.1:8000 10.0.0.2:8000 10.0.0.1:8001 10.0.0.2:8001"),
+            ("::web-1:", "web-1:80"),
+        ];
+        for (text, places) in table {
+            let rule = ConnectTo::parse(text).unwrap();
+            assert!(rule.applies("A.example", 80), "{text}");
+            let got: Vec<String> = rule.places("a.example", 80).iter().map(|(h, p)| format!("{h}:{p}")).collect();
+            assert_eq!(got.join(" "), places, "{text}");
+        }
+        let rule = ConnectTo::parse("a.example:81:b:1").unwrap();
+        assert!(!rule.applies("a.example", 80) && !rule.applies("b.example", 81));
+        for text in ["a:80", "a:x:b:1", "a:80:b:99999", "a:80:b:9-8", "::[::1:8080", "a:b:c:d:e", "::h:0"] {
+            assert!(ConnectTo::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn public_addresses() {
+        let public = ["8.8.8.8", "100.128.0.1", "2606:4700::1", "::ffff:8.8.8.8"];
+        let own = [
+            "127.0.0.1",
+            "10.1.2.3",
+            "192.168.0.1",
+            "172.31.0.1",
+            "169.254.1.1",
+            "100.64.0.1",
+            "0.0.0.0",
+            "::1",
+            "fd00::1",
+            "fe80::1",
+            "::ffff:10.0.0.1",
+            "198.18.0.1",
+        ];
+        for text in public {
+            assert!(is_public(text.parse().unwrap()), "{text}");
+        }
+        for text in own {
+            assert!(!is_public(text.parse().unwrap()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Quantities as people write them: `1m30s`, `5000/s`, `300/min`, `10k`.
+//!
+//! Flags, and later the keys of plan files, are read by these functions, so that one spelling means one thing
+//! everywhere. Each answers a mistake with half a sentence that a caller puts behind the name of the option.
+
+use measure::Nanos;
+
+/// Units of time, longest spelling first where one begins with another.
+const UNITS: [(&str, f64); 11] = [
+    ("hours", 3600.0),
+    ("hour", 3600.0),
+    ("min", 60.0),
+    ("sec", 1.0),
+    ("ms", 1e-3),
+    ("us", 1e-6),
+    ("µs", 1e-6),
+    ("ns", 1e-9),
+    ("h", 3600.0),
+    ("m", 60.0),
+    ("s", 1.0),
+];
+
+/// Longest time that is taken: 100 days. Anything longer is a slip, and nanoseconds stay far from their end.
+const LONGEST_S: f64 = 100.0 * 86_400.0;
+
+/// A span of time: numbers with units, added up (`1m30s`, `0.5s`, `250ms`).
+///
+/// # Errors
+/// What is wrong with it and how it would be right.
+pub fn duration(text: &str) -> Result<Nanos, String> {
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        return Err("is empty; write a time such as 10s, 500ms or 2m".into());
+    }
+    if let Ok(bare) = trimmed.parse::<f64>() {
+        let shown = if bare.is_finite() && bare > 0.0 { trimmed } else { "10" };
+        return Err(format!("`{text}` has no unit; write {shown}s, {shown}ms or {shown}m"));
+    }
+    let mut rest = trimmed;
+    let mut seconds = 0.0;
+    while !rest.is_empty() {
+        let (amount, unit, after) = amount_and_unit(rest)
+            .ok_or_else(|| format!("`{text}` is not a time; write one such as 10s, 500ms or 1m30s"))?;
+        seconds += amount * unit;
+        rest = after;
+    }
+    if seconds > LONGEST_S {
+        return Err(format!("`{text}` is longer than 100 days; write a shorter time"));
+    }
+    Ok(Nanos::from_secs_f64(seconds))
+}
+
+/// As [`duration`], and longer than nothing.
+///
+/// # Errors
+/// As [`duration`].
+pub fn positive_duration(text: &str) -> Result<Nanos, String> {
+    match duration(text)? {
+        Nanos::ZERO => Err(format!("`{text}` is no time at all; write a time above zero, such as 10s or 500ms")),
+        time => Ok(time),
+    }
+}
+
+fn amount_and_unit(text: &str) -> Option<(f64, f64, &str)> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let amount: f64 = text[..digits].parse().ok()?;
+    let rest = &text[digits..];
+    let (name, seconds) = UNITS.iter().find(|(name, _)| rest.starts_with(name))?;
+    Some((amount, *seconds, &rest[name.len()..]))
+}
+
+/// Two times, `100ms..2s`; one alone means both bounds.
+///
+/// # Errors
+/// What is wrong with it and how it would be right.
+pub fn duration_range(text: &str) -> Result<(Nanos, Nanos), String> {
+    let Some((low, high)) = text.split_once("..") else {
+        return duration(text).map(|both| (both, both));
+    };
+    let (low, high) = (duration(low)?, duration(high)?);
+    if low > high {
+        return Err(format!("`{text}` begins above its end; write the shorter time first, such as 100ms..2s"));
+    }
+    Ok((low, high))
+}
+
+/// Arrivals per second: `5000/s`, `300/min`, `0.5/s`, `7200/h`; a bare number counts per second.
+///
+/// # Errors
+/// What is wrong with it and how it would be right.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let wrong = || format!("`{text}` is not a rate; write one such as 5000/s, 300/min or 0.5/s");
+    let (amount, per) = text.trim().split_once('/').unwrap_or((text.trim(), "s"));
+    let seconds = match per.trim() {
+        "s" | "sec" | "second" => 1.0,
+        "m" | "min" | "minute" => 60.0,
+        "h" | "hour" => 3600.0,
+        _ => return Err(wrong()),
+    };
+    let amount = scaled(amount.trim()).ok_or_else(wrong)?;
+    if amount <= 0.0 {
+        return Err(format!("`{text}` would send nothing; write a rate above zero, such as 100/s"));
+    }
+    let rate = amount / seconds;
+    if rate > 1e9 { Err(format!("`{text}` is above 1000000000/s; write a lower rate")) } else { Ok(rate) }
+}
+
+/// A whole number of things above zero, with `k` and `M` for thousands and millions and `_` between digits.
+///
+/// # Errors
+/// What is wrong with it and how it would be right.
+pub fn count(text: &str, what: &str) -> Result<u64, String> {
+    let number =
+        scaled(text.trim()).ok_or_else(|| format!("`{text}` is not a number of {what}; write one such as 100"))?;
+    if number.fract() != 0.0 {
+        return Err(format!("`{text}` is not a whole number of {what}; write {} or {}", number.floor(), number.ceil()));
+    }
+    match number {
+        n if n < 1.0 => Err(format!("`{text}` {what} can do nothing; write 1 or more")),
+        n if n > 1e15 => Err(format!("`{text}` is more {what} than can be counted; write a smaller number")),
+        n => Ok(n as u64),
+    }
+}
+
+/// As [`count`], for things of which there can only be so many.
+///
+/// # Errors
+/// As [`count`].
+pub fn bounded_count(text: &str, what: &str, most: u64) -> Result<u32, String> {
+    match count(text, what)? {
+        n if n > most => Err(format!("{n} {what} are more than brunt can run ({most}); write {most} or fewer")),
+        n => u32::try_from(n).map_err(|_| format!("`{text}` is more {what} than can be counted")),
+    }
+}
+
+/// A finite number that is not negative, with an optional `k` or `M`.
+fn scaled(text: &str) -> Option<f64> {
+    let (digits, factor) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1e3),
+        None => text.strip_suffix('M').map_or((text, 1.0), |digits| (digits, 1e6)),
+    };
+    let plain = digits.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '_');
+    let number: f64 = digits.replace('_', "").parse().ok()?;
+    (plain && number.is_finite()).then_some(number * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        let table = [
+            ("10s", 10e9),
+            ("500ms", 5e8),
+            ("1m30s", 90e9),
+            ("2m", 120e9),
+            ("1.5h", 5400e9),
+            ("250us", 250e3),
+            ("7µs", 7e3),
+            ("9ns", 9.0),
+            ("0s", 0.0),
+            ("3min", 180e9),
+        ];
+        for (text, nanos) in table {
+            assert_eq!(duration(text), Ok(Nanos(nanos as u64)), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_durations() {
+        let table = [
+            ("8", "`8` has no unit; write 8s, 8ms or 8m"),
+            ("0", "`0` has no unit; write 10s, 10ms or 10m"),
+            ("", "is empty; write a time such as 10s, 500ms or 2m"),
+            ("abc", "`abc` is not a time; write one such as 10s, 500ms or 1m30s"),
+            ("10x", "`10x` is not a time; write one such as 10s, 500ms or 1m30s"),
+            ("-3s", "`-3s` is not a time; write one such as 10s, 500ms or 1m30s"),
+            ("1.2.3s", "`1.2.3s` is not a time; write one such as 10s, 500ms or 1m30s"),
+            ("9999h", "`9999h` is longer than 100 days; write a shorter time"),
+        ];
+        for (text, said) in table {
+            assert_eq!(duration(text), Err(said.to_string()), "{text}");
+        }
+        assert!(positive_duration("0ms").is_err());
+    }
+
+    #[test]
+    fn ranges_of_durations() {
+        assert_eq!(duration_range("100ms..2s"), Ok((Nanos(100_000_000), Nanos(2_000_000_000))));
+        assert_eq!(duration_range("1s"), Ok((Nanos::from_secs(1), Nanos::from_secs(1))));
+        assert!(duration_range("2s..1s").unwrap_err().contains("begins above its end"));
+        assert!(duration_range("1..2s").unwrap_err().contains("no unit"));
+    }
+
+    #[test]
+    fn rates() {
+        let table =
+            [("5000/s", 5000.0), ("300/min", 5.0), ("0.5/s", 0.5), ("7200/h", 2.0), ("250", 250.0), ("2k/s", 2000.0)];
+        for (text, per_second) in table {
+            assert_eq!(rate(text), Ok(per_second), "{text}");
+        }
+        for text in ["", "x", "5/day", "-5/s", "0/s", "inf/s", "nan", "1e3", "9999999999/s", "/s"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn counts() {
+        assert_eq!(count("10k", "users"), Ok(10_000));
+        assert_eq!(count("1_000", "users"), Ok(1000));
+        assert_eq!(count("2M", "requests"), Ok(2_000_000));
+        assert_eq!(count("0", "users"), Err("`0` users can do nothing; write 1 or more".into()));
+        assert_eq!(count("1.5", "users"), Err("`1.5` is not a whole number of users; write 1 or 2".into()));
+        assert_eq!(count("-1", "users"), Err("`-1` is not a number of users; write one such as 100".into()));
+        assert!(bounded_count("11", "workers", 10).unwrap_err().contains("write 10 or fewer"));
+    }
+}

@@ -1,0 +1,133 @@
+//! `--stage 30s:1000/s` and `--stage 2m:10..200`: one stretch of load in writing.
+//!
+//! A level with a unit is a rate, a bare number is users; one run has stages of one sort only, because users wait for
+//! answers and arrivals do not.
+
+use crate::{Stage, quantity};
+
+/// What the levels of a stage count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Users, each one request after the other.
+    Users,
+    /// Arrivals per second.
+    Rate,
+}
+
+/// Reads one stage.
+///
+/// # Errors
+/// What is wrong with it and how it would be right.
+pub fn parse(text: &str) -> Result<(Stage, Level), String> {
+    let wrong =
+        || format!("`{text}` is not a stage; write TIME:LEVEL or TIME:FROM..TO, such as 30s:1000/s or 2m:10..200");
+    let (lasts, levels) = text.split_once(':').ok_or_else(wrong)?;
+    let lasts = quantity::positive_duration(lasts)?;
+    let (from, to) = levels.split_once("..").unwrap_or((levels, levels));
+    let (from, to) = (from.trim(), to.trim());
+    if from.is_empty() || to.is_empty() {
+        return Err(wrong());
+    }
+    let level = if to.contains('/') { Level::Rate } else { Level::Users };
+    if level == Level::Users && from.contains('/') {
+        return Err(format!(
+            "`{text}` goes from a rate to users; write both ends as rates ({from}..{to}/s) or as users"
+        ));
+    }
+    let (from, to) = match level {
+        Level::Rate => (rate(from)?, rate(to)?),
+        Level::Users => (users(from)?, users(to)?),
+    };
+    if from == 0.0 && to == 0.0 && level == Level::Users {
+        return Err(format!("`{text}` has no users; write a level above zero"));
+    }
+    Ok((Stage { lasts, from, to }, level))
+}
+
+/// Reads all stages of a run; they must be of one sort.
+///
+/// # Errors
+/// What is wrong with them and how they would be right.
+pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Vec<Stage>, Level), String> {
+    let mut stages = Vec::new();
+    let mut first: Option<(Level, &str)> = None;
+    for text in texts {
+        let (stage, level) = parse(text)?;
+        match first {
+            None => first = Some((level, text)),
+            Some((other, shown)) if other != level => {
+                return Err(format!(
+                    "`{shown}` and `{text}` mix users and rates; write every stage with users (30s:50) or every stage \
+                     with a rate (30s:50/s)"
+                ));
+            }
+            Some(_) => {}
+        }
+        stages.push(stage);
+    }
+    let (level, _) = first.ok_or("no stage is given; write one such as 30s:1000/s")?;
+    if stages.iter().all(|s| s.from == 0.0 && s.to == 0.0) {
+        return Err("no stage has any load; write a level above zero".into());
+    }
+    Ok((stages, level))
+}
+
+/// A rate, or zero: a stage may begin or end at rest.
+fn rate(text: &str) -> Result<f64, String> {
+    let amount = text.split('/').next().unwrap_or("");
+    if amount.parse() == Ok(0.0) { Ok(0.0) } else { quantity::rate(text) }
+}
+
+fn users(text: &str) -> Result<f64, String> {
+    if text == "0" { Ok(0.0) } else { quantity::bounded_count(text, "users", 10_000_000).map(f64::from) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::Nanos;
+
+    #[test]
+    fn stages_of_both_sorts() {
+        let table = [
+            ("30s:1000/s", 30, 1000.0, 1000.0, Level::Rate),
+            ("2m:1000/s..5000/s", 120, 1000.0, 5000.0, Level::Rate),
+            ("2m:1000..5000/s", 120, 1000.0, 5000.0, Level::Rate),
+            ("1m:0/s..600/min", 60, 0.0, 10.0, Level::Rate),
+            ("10s:50", 10, 50.0, 50.0, Level::Users),
+            ("10s:0..50", 10, 0.0, 50.0, Level::Users),
+            ("10s:1k..10", 10, 1000.0, 10.0, Level::Users),
+        ];
+        for (text, seconds, from, to, level) in table {
+            assert_eq!(parse(text), Ok((Stage { lasts: Nanos::from_secs(seconds), from, to }, level)), "{text}");
+        }
+    }
+
+    #[test]
+    fn wrong_stages_say_what_would_be_right() {
+        let table = [
+            ("30s", "write TIME:LEVEL"),
+            ("30:100", "has no unit; write 30s"),
+            ("0s:100", "above zero"),
+            ("30s:", "write TIME:LEVEL"),
+            ("30s:..5", "write TIME:LEVEL"),
+            ("30s:x", "is not a number of users"),
+            ("30s:x/s", "is not a rate"),
+            ("30s:10/s..20", "goes from a rate to users"),
+            ("30s:0", "has no users"),
+        ];
+        for (text, said) in table {
+            let complaint = parse(text).unwrap_err();
+            assert!(complaint.contains(said), "{text}: {complaint}");
+        }
+    }
+
+    #[test]
+    fn sorts_do_not_mix() {
+        assert!(parse_all(["30s:10/s", "30s:10"]).unwrap_err().contains("mix users and rates"));
+        let (stages, level) = parse_all(["30s:10/s", "30s:0/s"]).unwrap();
+        assert_eq!((stages.len(), level), (2, Level::Rate));
+        assert!(parse_all(["30s:0/s"]).unwrap_err().contains("no stage has any load"));
+        assert!(parse_all([]).is_err());
+    }
+}
