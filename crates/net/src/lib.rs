@@ -1,1 +1,10 @@
-//! How bytes travel: epoll, io_uring, a seeded simulation, TLS.
+//! How bytes travel: the implementations of [`wire::Network`], and TLS.
+//!
+//! - [`Epoll`]: works everywhere, tuned first.
+//! - `sim`: a seeded simulation of clock and network.
+//! - `tls`: rustls as a layer without I/O.
+
+mod epoll;
+mod socket;
+
+pub use epoll::Epoll;

@@ -1,0 +1,109 @@
+//! Making sockets: the one place that knows their options.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use measure::Nanos;
+use rustix::event::Timespec;
+use rustix::io::Errno as Os;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+use wire::{Dial, Errno, Place};
+
+pub(crate) fn errno(e: Os) -> Errno {
+    Errno(e.raw_os_error())
+}
+
+fn family(addr: &SocketAddr) -> AddressFamily {
+    if addr.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
+}
+
+/// A non-blocking stream socket for `dial`, bound where a source is asked for, not yet connecting.
+pub(crate) fn client(dial: &Dial) -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let fd = match &dial.to {
+        Place::Unix(_) => rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None),
+        Place::Tcp(to) => rustix::net::socket_with(family(to), SocketType::STREAM, flags, None),
+    }
+    .map_err(errno)?;
+    if let Place::Tcp(_) = dial.to {
+        if dial.nodelay {
+            sockopt::set_tcp_nodelay(&fd, true).map_err(errno)?;
+        }
+        if let Some(source) = dial.source {
+            bind_late(&fd, source)?;
+        }
+    }
+    Ok(fd)
+}
+
+/// Begins to connect; true where the connection stands already.
+pub(crate) fn begin(fd: &OwnedFd, to: &Place) -> Result<bool, Errno> {
+    let begun = match to {
+        Place::Tcp(to) => rustix::net::connect(fd, to),
+        Place::Unix(path) => SocketAddrUnix::new(path.as_path()).and_then(|to| rustix::net::connect(fd, &to)),
+    };
+    match begun {
+        Ok(()) => Ok(true),
+        Err(Os::INPROGRESS) => Ok(false),
+        Err(e) => Err(errno(e)),
+    }
+}
+
+/// Binds to an address and leaves the port to `connect`, where the kernel can give the same port to connections of
+/// different destinations: one machine is then not limited to 28,000 connections.
+fn bind_late(fd: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
+    let on: libc::c_int = 1;
+    // SAFETY: the option takes an int, and a pointer to one with its size is given.
+    let set = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::IPPROTO_IP,
+            libc::IP_BIND_ADDRESS_NO_PORT,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if set != 0 {
+        return Err(Errno(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL)));
+    }
+    rustix::net::bind(fd, &SocketAddr::new(source, 0)).map_err(errno)
+}
+
+/// A listening socket.
+pub(crate) fn listener(at: &Place, backlog: u32, shared: bool) -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let fd = match at {
+        Place::Unix(path) => {
+            let fd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(errno)?;
+            let name = SocketAddrUnix::new(path.as_path()).map_err(errno)?;
+            rustix::net::bind(&fd, &name).map_err(errno)?;
+            fd
+        }
+        Place::Tcp(addr) => {
+            let fd = rustix::net::socket_with(family(addr), SocketType::STREAM, flags, None).map_err(errno)?;
+            sockopt::set_socket_reuseaddr(&fd, true).map_err(errno)?;
+            if shared {
+                sockopt::set_socket_reuseport(&fd, true).map_err(errno)?;
+            }
+            // Accepted sockets inherit it.
+            sockopt::set_tcp_nodelay(&fd, true).map_err(errno)?;
+            rustix::net::bind(&fd, addr).map_err(errno)?;
+            fd
+        }
+    };
+    rustix::net::listen(&fd, i32::try_from(backlog).unwrap_or(i32::MAX)).map_err(errno)?;
+    Ok(fd)
+}
+
+/// The error a failed connect left on the socket.
+pub(crate) fn pending_error(fd: impl std::os::fd::AsFd) -> Errno {
+    match sockopt::socket_error(fd) {
+        Ok(Err(e)) | Err(e) => errno(e),
+        Ok(Ok(())) => Errno(libc::ECONNRESET),
+    }
+}
+
+/// A span as the kernel takes it.
+pub(crate) fn timespec(span: Nanos) -> Timespec {
+    Timespec { tv_sec: (span.0 / 1_000_000_000) as i64, tv_nsec: (span.0 % 1_000_000_000) as _ }
+}
