@@ -3,6 +3,17 @@
 //! A run is a stream of [`RunEvent`]s. Terminal, documents, diagnosis and (later) browser and agents all read this one
 //! stream, live or from the file of a run made last year; nothing else passes between a run and its readers.
 
+mod file;
+mod read;
+mod spool;
+#[cfg(test)]
+mod tests;
+mod wide;
+
+pub use file::Writer;
+pub use read::{ReadFault, Reader, RecordFile};
+pub use spool::{Past, Spool};
+
 use std::collections::BTreeMap;
 
 use measure::{Histogram, Nanos};
@@ -117,8 +128,10 @@ pub struct Second {
     /// Arrivals waiting for a connection at its end.
     pub waiting: u32,
     /// Time integral of the requests in flight, in request-nanoseconds, all requests.
+    #[serde(deserialize_with = "wide::read")]
     pub in_flight_ns: u128,
     /// The same from independent counters: summed service of those that ended in it, plus the boundary terms.
+    #[serde(deserialize_with = "wide::read")]
     pub service_ns: i128,
     /// Status code → count, of successes and failures that carried one.
     pub status: BTreeMap<String, u64>,
@@ -300,4 +313,10 @@ pub struct Ended {
     pub window: Nanos,
     /// From the first connect to the end of the drain (nanoseconds), warm-up included.
     pub elapsed: Nanos,
+}
+
+/// JSON Schema of one line of a record, generated from the types (`docs/schema/record.json`).
+pub fn schema_json() -> String {
+    let schema = schemars::schema_for!(RunEvent);
+    serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"
 }

@@ -1,0 +1,231 @@
+//! Writing a record: one JSON object a line, zstd.
+//!
+//! Every event is a zstd frame of its own and leaves in one write. So a run that is killed keeps everything but the event
+//! it was about to write, a full disk costs only the end, and `zstdcat` (which reads frames one after the other) with
+//! `jq` is all one needs to read it. Left out: dictionaries, which would save a third and cost the standard tools.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::RunEvent;
+
+/// Records repeat themselves; the fastest level already makes them five times smaller.
+const LEVEL: i32 = 1;
+
+/// Writes the events of a run to a file.
+pub struct Writer {
+    file: Box<dyn Store>,
+    compressor: zstd::bulk::Compressor<'static>,
+    line: Vec<u8>,
+    frame: Vec<u8>,
+    good: u64,
+    broken: bool,
+}
+
+/// Where a record goes: a file, or in tests something that fails.
+trait Store: Write + Send {
+    /// Cuts off what lies behind the first `bytes` bytes.
+    fn cut(&mut self, bytes: u64) -> io::Result<()>;
+}
+
+impl Store for File {
+    fn cut(&mut self, bytes: u64) -> io::Result<()> {
+        self.set_len(bytes)
+    }
+}
+
+impl Writer {
+    /// Creates (or replaces) the file.
+    ///
+    /// # Errors
+    /// What the operating system said.
+    pub fn create(path: &Path) -> io::Result<Writer> {
+        Writer::over(File::create(path)?)
+    }
+
+    /// Writes to a file that is open and empty.
+    pub(crate) fn over(file: File) -> io::Result<Writer> {
+        Writer::onto(Box::new(file))
+    }
+
+    fn onto(file: Box<dyn Store>) -> io::Result<Writer> {
+        let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
+        compressor.include_checksum(true)?;
+        Ok(Writer { file, compressor, line: Vec::new(), frame: Vec::new(), good: 0, broken: false })
+    }
+
+    /// Appends an event; it is with the operating system when this returns.
+    ///
+    /// # Errors
+    /// What went wrong (a full disk …), once: from then on nothing is written and nothing is said, and the file holds
+    /// every event up to that one.
+    pub fn write(&mut self, event: &RunEvent) -> io::Result<()> {
+        if self.broken {
+            return Ok(());
+        }
+        let outcome = self.append(event);
+        if outcome.is_err() {
+            self.broken = true;
+            // Half a frame at the end would be tolerated by our reader, but zstdcat would complain.
+            let _ = self.file.cut(self.good);
+        }
+        outcome
+    }
+
+    fn append(&mut self, event: &RunEvent) -> io::Result<()> {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, event)?;
+        self.line.push(b'\n');
+        self.frame.clear();
+        self.frame.reserve(zstd::zstd_safe::compress_bound(self.line.len()));
+        self.compressor.compress_to_buffer(&self.line, &mut self.frame)?;
+        self.file.write_all(&self.frame)?;
+        self.good += self.frame.len() as u64;
+        Ok(())
+    }
+
+    /// Bytes written so far, all of them whole frames.
+    pub fn bytes(&self) -> u64 {
+        self.good
+    }
+
+    /// True once a write failed; nothing is written any more.
+    pub fn is_broken(&self) -> bool {
+        self.broken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{a_run, second};
+    use crate::{ReadFault, Reader};
+    use std::process::{Command, Stdio};
+    use std::sync::{Arc, Mutex};
+
+    /// A disk with so many bytes left.
+    struct Small {
+        left: usize,
+        held: Arc<Mutex<Vec<u8>>>,
+    }
+    impl Write for Small {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let n = bytes.len().min(self.left);
+            if n == 0 {
+                return Err(io::Error::from_raw_os_error(28));
+            }
+            self.left -= n;
+            self.held.lock().unwrap().extend_from_slice(&bytes[..n]);
+            Ok(n)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    impl Store for Small {
+        fn cut(&mut self, bytes: u64) -> io::Result<()> {
+            self.held.lock().unwrap().truncate(bytes as usize);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.brunt");
+        let mut writer = Writer::create(&path).unwrap();
+        let events = a_run(3);
+        for event in &events {
+            writer.write(event).unwrap();
+        }
+        assert_eq!(writer.bytes(), std::fs::metadata(&path).unwrap().len());
+        let mut reader = Reader::open(&path).unwrap();
+        let back: Vec<RunEvent> = reader.by_ref().map(Result::unwrap).collect();
+        assert_eq!(back, events);
+        assert!(!reader.cut_off());
+    }
+
+    #[test]
+    fn every_event_is_on_disk_when_write_returns() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.brunt");
+        let mut writer = Writer::create(&path).unwrap();
+        for (n, event) in a_run(3).iter().enumerate() {
+            writer.write(event).unwrap();
+            assert_eq!(Reader::open(&path).unwrap().filter(Result::is_ok).count(), n + 1);
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_told_once_and_leaves_a_readable_file() {
+        let whole = {
+            let held = Arc::new(Mutex::new(Vec::new()));
+            let mut writer = Writer::onto(Box::new(Small { left: usize::MAX, held: held.clone() })).unwrap();
+            a_run(3).iter().for_each(|e| writer.write(e).unwrap());
+            held.lock().unwrap().len()
+        };
+        for left in (0..whole).step_by(37) {
+            let held = Arc::new(Mutex::new(Vec::new()));
+            let mut writer = Writer::onto(Box::new(Small { left, held: held.clone() })).unwrap();
+            let events = a_run(3);
+            let faults: Vec<usize> =
+                events.iter().enumerate().filter_map(|(i, e)| writer.write(e).is_err().then_some(i)).collect();
+            assert_eq!(faults.len(), 1, "told once with {left} bytes left");
+            assert!(writer.is_broken());
+            let held = held.lock().unwrap().clone();
+            assert_eq!(held.len() as u64, writer.bytes());
+            if faults[0] > 0 {
+                let back: Vec<RunEvent> = Reader::over(io::Cursor::new(held)).unwrap().map(Result::unwrap).collect();
+                assert_eq!(back, events[..faults[0]]);
+            }
+        }
+    }
+
+    #[test]
+    fn dev_full_says_no_space() {
+        let mut writer = Writer::create(Path::new("/dev/full")).unwrap();
+        assert_eq!(writer.write(&second(0)).unwrap_err().raw_os_error(), Some(28));
+        assert!(writer.write(&second(1)).is_ok());
+    }
+
+    #[test]
+    fn standard_tools_read_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.brunt");
+        let mut writer = Writer::create(&path).unwrap();
+        a_run(2).iter().for_each(|e| writer.write(e).unwrap());
+        let Ok(out) = Command::new("zstdcat").arg("--force").arg(&path).stderr(Stdio::inherit()).output() else {
+            eprintln!("zstdcat is not installed: reading with the zstd library instead");
+            let text = zstd::decode_all(std::fs::File::open(&path).unwrap()).unwrap();
+            assert_eq!(text.iter().filter(|&&b| b == b'\n').count(), 5);
+            return;
+        };
+        assert!(out.status.success());
+        let lines: Vec<serde_json::Value> =
+            String::from_utf8(out.stdout).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let events: Vec<&str> = lines.iter().map(|l| l["event"].as_str().unwrap()).collect();
+        assert_eq!(events, ["started", "probe", "second", "second", "ended"]);
+    }
+
+    #[test]
+    fn cut_anywhere_keeps_what_came_before() {
+        let held = Arc::new(Mutex::new(Vec::new()));
+        let mut writer = Writer::onto(Box::new(Small { left: usize::MAX, held: held.clone() })).unwrap();
+        let events = a_run(2);
+        let mut ends = vec![0];
+        for event in &events {
+            writer.write(event).unwrap();
+            ends.push(writer.bytes() as usize);
+        }
+        let whole = held.lock().unwrap().clone();
+        // Below four bytes it cannot even be told that this is zstd.
+        for cut in 4..whole.len() {
+            let kept = ends.iter().rposition(|&end| end <= cut).unwrap();
+            let mut reader = Reader::over(io::Cursor::new(whole[..cut].to_vec())).unwrap();
+            let back: Result<Vec<RunEvent>, ReadFault> = reader.by_ref().collect();
+            assert_eq!(back.unwrap(), events[..kept], "cut at {cut}");
+            assert!(reader.cut_off());
+        }
+    }
+}

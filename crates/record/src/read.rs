@@ -1,0 +1,264 @@
+//! Reading a record, as it was written or as plain lines.
+//!
+//! A record may end anywhere: the run was killed, the disk was full, somebody copied half of it. What is whole is handed
+//! out and [`Reader::cut_off`] tells the rest. Anything else that does not fit is one sentence with the line's number.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::{Past, RunEvent, SCHEMA};
+
+/// No line of a record is longer: twelve histograms with every bucket filled are two megabytes.
+const LONGEST_LINE: u64 = 64 << 20;
+const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
+
+/// Why a record cannot be read (further): one sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadFault {
+    /// The line it is about, from 1; 0 where it is about the whole file.
+    pub line: u64,
+    /// What is wrong and what would be right.
+    pub sentence: String,
+}
+
+impl fmt::Display for ReadFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line > 0 {
+            write!(f, "line {}: ", self.line)?;
+        }
+        f.write_str(&self.sentence)
+    }
+}
+
+impl std::error::Error for ReadFault {}
+
+fn fault(line: u64, sentence: impl Into<String>) -> ReadFault {
+    ReadFault { line, sentence: sentence.into() }
+}
+
+/// The events of a record, one after the other; ends at the end of the record or after the first fault.
+pub struct Reader<'a> {
+    lines: Box<dyn BufRead + 'a>,
+    line: u64,
+    text: Vec<u8>,
+    done: bool,
+    ended: bool,
+}
+
+impl Reader<'static> {
+    /// Opens a record, compressed or plain.
+    ///
+    /// # Errors
+    /// A sentence where the file cannot be opened or holds nothing.
+    pub fn open(path: &Path) -> Result<Reader<'static>, ReadFault> {
+        let file = File::open(path).map_err(|e| fault(0, format!("{}: {e}", path.display())))?;
+        Reader::over(file)
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Reads a record from any source of bytes, compressed or plain.
+    ///
+    /// # Errors
+    /// A sentence where the source cannot be read or holds nothing.
+    pub fn over(source: impl Read + 'a) -> Result<Reader<'a>, ReadFault> {
+        let mut source = BufReader::with_capacity(1 << 16, source);
+        // One fill may bring less than the four bytes of the magic, but a file that short is no record either way.
+        let start = source.fill_buf().map_err(|e| fault(0, e.to_string()))?;
+        if start.is_empty() {
+            return Err(fault(0, "the file is empty: a record begins with a line saying how the run was started"));
+        }
+        let lines: Box<dyn BufRead + 'a> = if start.starts_with(&ZSTD_MAGIC) {
+            let decoder = zstd::Decoder::with_buffer(source).map_err(|e| fault(0, e.to_string()))?;
+            Box::new(BufReader::with_capacity(1 << 16, decoder))
+        } else {
+            Box::new(source)
+        };
+        Ok(Reader { lines, line: 0, text: Vec::new(), done: false, ended: false })
+    }
+
+    /// True where the record stopped before it said how the run ended; final once the iterator is at its end.
+    pub fn cut_off(&self) -> bool {
+        self.done && !self.ended
+    }
+
+    /// Reads the next line into `text`; false at the end, or where the rest is cut off.
+    fn next_line(&mut self) -> Result<bool, ReadFault> {
+        self.text.clear();
+        self.line += 1;
+        let n = match self.lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.text) {
+            Ok(n) => n as u64,
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+            Err(e) => return Err(fault(self.line, format!("the file is damaged here ({e})"))),
+        };
+        if n == LONGEST_LINE {
+            return Err(fault(self.line, "the line is longer than 64 MiB: this is not a record of brunt"));
+        }
+        Ok(n > 0)
+    }
+
+    fn parse(&mut self) -> Result<Option<RunEvent>, ReadFault> {
+        if self.line == 1 {
+            check_head(&self.text)?;
+        }
+        match serde_json::from_slice::<RunEvent>(&self.text) {
+            Ok(RunEvent::Started(_)) if self.line > 1 => Err(fault(
+                self.line,
+                "another run begins here: a record holds one run, so split the file before this line",
+            )),
+            Ok(event) => {
+                self.ended |= matches!(event, RunEvent::Ended(_));
+                Ok(Some(event))
+            }
+            // The last line of a plain file that was cut off.
+            Err(_) if self.line > 1 && !self.text.ends_with(b"\n") => Ok(None),
+            Err(e) => Err(fault(self.line, format!("this is not an event of a run ({e})"))),
+        }
+    }
+}
+
+/// Refuses what is no record, and records of later versions, before anything else of the first line is understood.
+fn check_head(line: &[u8]) -> Result<(), ReadFault> {
+    #[derive(Deserialize)]
+    struct Head {
+        event: String,
+        schema: Option<String>,
+    }
+    let not_a_record = || fault(1, "this is not a record of brunt: its first line must be the event \"started\"");
+    let head: Head = serde_json::from_slice(line).map_err(|_| not_a_record())?;
+    let schema = head.schema.filter(|_| head.event == "started").ok_or_else(not_a_record)?;
+    let version = |name: &str| name.strip_prefix("brunt-record/").and_then(|v| v.parse::<u32>().ok());
+    match (version(&schema), version(SCHEMA)) {
+        (Some(its), Some(ours)) if its <= ours => Ok(()),
+        (Some(_), _) => Err(fault(
+            1,
+            format!("the record has format {schema} and this brunt reads up to {SCHEMA}: use a newer brunt to read it"),
+        )),
+        (None, _) => Err(fault(1, format!("unknown record format {schema:?}: this brunt reads {SCHEMA}"))),
+    }
+}
+
+impl Iterator for Reader<'_> {
+    type Item = Result<RunEvent, ReadFault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.done {
+            match self.next_line() {
+                Ok(true) if self.line > 1 && self.text.trim_ascii().is_empty() => {}
+                Ok(true) => match self.parse() {
+                    Ok(Some(event)) => return Some(Ok(event)),
+                    Ok(None) => self.done = true,
+                    Err(e) => {
+                        self.done = true;
+                        return Some(Err(e));
+                    }
+                },
+                Ok(false) => self.done = true,
+                Err(e) => {
+                    self.done = true;
+                    return Some(Err(e));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// A record on disk, to be read as often as needed.
+#[derive(Clone, Debug)]
+pub struct RecordFile(pub PathBuf);
+
+impl Past for RecordFile {
+    fn replay(&self) -> Result<Reader<'_>, ReadFault> {
+        Reader::open(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::a_run;
+
+    fn lines(events: &[RunEvent]) -> String {
+        events.iter().map(|e| serde_json::to_string(e).unwrap() + "\n").collect()
+    }
+
+    fn read(text: &str) -> (Vec<RunEvent>, Option<String>, bool) {
+        let mut reader = match Reader::over(text.as_bytes()) {
+            Ok(reader) => reader,
+            Err(e) => return (Vec::new(), Some(e.to_string()), false),
+        };
+        let mut events = Vec::new();
+        let mut said = None;
+        for event in reader.by_ref() {
+            match event {
+                Ok(event) => events.push(event),
+                Err(e) => said = Some(e.to_string()),
+            }
+        }
+        (events, said, reader.cut_off())
+    }
+
+    #[test]
+    fn plain_lines_are_read() {
+        let events = a_run(2);
+        assert_eq!(read(&lines(&events)), (events.clone(), None, false));
+        assert_eq!(read(&lines(&events).replace('\n', "\n\n")), (events.clone(), None, false), "blank lines");
+        assert_eq!(read(lines(&events).trim_end()), (events, None, false), "no newline at the end");
+    }
+
+    #[test]
+    fn a_plain_file_cut_in_a_line_is_cut_off() {
+        let events = a_run(2);
+        let text = lines(&events);
+        let text = &text[..text.len() - 5];
+        assert_eq!(read(text), (events[..4].to_vec(), None, true));
+    }
+
+    #[test]
+    fn faults_are_one_sentence_with_the_line() {
+        let events = a_run(2);
+        let good = lines(&events);
+        let later = good.replacen("brunt-record/1", "brunt-record/2", 1);
+        let other = good.replacen("brunt-record/1", "k6/1", 1);
+        let twice = format!("{good}{good}");
+        let broken = good.replacen("\"probe\"", "\"prob\"", 1);
+        for (text, wanted) in [
+            ("", "the file is empty: a record begins with a line saying how the run was started"),
+            ("hello\n", "line 1: this is not a record of brunt: its first line must be the event \"started\""),
+            (
+                "{\"event\":\"ended\"}\n",
+                "line 1: this is not a record of brunt: its first line must be the event \"started\"",
+            ),
+            (
+                &*later,
+                "line 1: the record has format brunt-record/2 and this brunt reads up to brunt-record/1: use a newer brunt to read it",
+            ),
+            (&*other, "line 1: unknown record format \"k6/1\": this brunt reads brunt-record/1"),
+            (&*twice, "line 6: another run begins here: a record holds one run, so split the file before this line"),
+        ] {
+            assert_eq!(read(text).1.as_deref(), Some(wanted));
+        }
+        let said = read(&broken).1.unwrap();
+        assert!(said.starts_with("line 2: this is not an event of a run (unknown variant `prob`"), "{said}");
+    }
+
+    #[test]
+    fn damaged_bytes_are_a_fault_and_never_a_panic() {
+        let mut packed = Vec::new();
+        for event in a_run(2) {
+            packed.extend(zstd::bulk::compress(lines(&[event]).as_bytes(), 1).unwrap());
+        }
+        for at in (4..packed.len()).step_by(11) {
+            let mut bad = packed.clone();
+            bad[at] ^= 0x55;
+            if let Ok(reader) = Reader::over(bad.as_slice()) {
+                assert!(reader.count() <= 6);
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The past seconds of a run that nobody asked to record.
+//!
+//! They go to a temporary file without a name (it is gone when the program is, however it ends) and are read back for
+//! the documents at the end, so that memory does not grow with the length of a run.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use crate::{ReadFault, Reader, RunEvent, Writer};
+
+/// Events that can be read again: a spool or a record on disk. Totals and documents are computed by reading it through.
+pub trait Past {
+    /// Starts reading from the first event.
+    ///
+    /// # Errors
+    /// One sentence where nothing can be read.
+    fn replay(&self) -> Result<Reader<'_>, ReadFault>;
+}
+
+/// The events of the run at hand, on disk.
+pub struct Spool {
+    file: File,
+    writer: Writer,
+}
+
+impl Spool {
+    /// An empty spool in `$TMPDIR`, or else in `/var/tmp`: `/tmp` is often memory.
+    ///
+    /// # Errors
+    /// What the operating system said.
+    pub fn new() -> io::Result<Spool> {
+        let named = std::env::var_os("TMPDIR").map(PathBuf::from);
+        let file = tempfile::tempfile_in(named.unwrap_or_else(|| PathBuf::from("/var/tmp")))
+            .or_else(|_| tempfile::tempfile())?;
+        Ok(Spool { writer: Writer::over(file.try_clone()?)?, file })
+    }
+
+    /// Appends an event.
+    ///
+    /// # Errors
+    /// As [`Writer::write`]: once.
+    pub fn push(&mut self, event: &RunEvent) -> io::Result<()> {
+        self.writer.write(event)
+    }
+
+    /// Everything pushed so far, from the beginning; more may be pushed afterwards.
+    ///
+    /// # Errors
+    /// One sentence where the file cannot be read or nothing was pushed.
+    pub fn rewind(&self) -> Result<Reader<'_>, ReadFault> {
+        Reader::over(From { file: &self.file, at: 0, end: self.writer.bytes() })
+    }
+}
+
+impl Past for Spool {
+    fn replay(&self) -> Result<Reader<'_>, ReadFault> {
+        self.rewind()
+    }
+}
+
+/// Reads without moving the file's own position, which the writer uses.
+struct From<'a> {
+    file: &'a File,
+    at: u64,
+    end: u64,
+}
+
+impl Read for From<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let room = usize::try_from(self.end - self.at).unwrap_or(usize::MAX).min(into.len());
+        let n = self.file.read_at(&mut into[..room], self.at)?;
+        self.at += n as u64;
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::a_run;
+
+    #[test]
+    fn a_spool_gives_back_what_was_pushed_as_often_as_asked() {
+        let mut spool = Spool::new().unwrap();
+        let events = a_run(20);
+        for (n, event) in events.iter().enumerate() {
+            spool.push(event).unwrap();
+            if n % 7 == 0 {
+                assert_eq!(spool.rewind().unwrap().map(Result::unwrap).collect::<Vec<_>>(), events[..=n]);
+            }
+        }
+        let mut reader = spool.replay().unwrap();
+        assert_eq!(reader.by_ref().map(Result::unwrap).collect::<Vec<_>>(), events);
+        assert!(!reader.cut_off());
+    }
+
+    #[test]
+    fn an_empty_spool_says_so() {
+        assert!(Spool::new().unwrap().rewind().is_err());
+    }
+}

@@ -1,0 +1,88 @@
+//! A made-up run for the tests of this crate.
+
+use super::*;
+use plan::{Arrivals, Load, NetKind, Stage, WeightedUrl};
+
+fn plan() -> Plan {
+    Plan {
+        protocol: "http".into(),
+        urls: vec![WeightedUrl { url: "http://127.0.0.1:1/".into(), weight: 1.0 }],
+        options: BTreeMap::from([("header".to_string(), vec!["A: b".to_string()])]),
+        load: Load::Open {
+            stages: vec![Stage { lasts: Nanos::from_secs(10), from: 5.0, to: 5.0 }],
+            arrivals: Arrivals::Poisson,
+        },
+        requests: None,
+        duration: Some(Nanos::from_secs(10)),
+        warmup: Nanos::ZERO,
+        drain: Nanos::from_secs(5),
+        timeout: Nanos::from_secs(10),
+        connect_timeout: Nanos::from_secs(5),
+        max_connections: 10,
+        workers: 1,
+        pin: false,
+        net: NetKind::Auto,
+        sources: Vec::new(),
+        connect_to: Vec::new(),
+        unix_socket: None,
+        tls: plan::Tls::default(),
+        objectives: vec!["p99<50ms".into()],
+        seed: u64::MAX,
+    }
+}
+
+/// A second with numbers at their limits.
+pub(crate) fn second(n: i64) -> RunEvent {
+    let mut latency = Latency::default();
+    latency.response.record(Nanos(123_456 + n as u64));
+    latency.response_at_least.record(Nanos::MAX);
+    RunEvent::Second(Box::new(Second {
+        from_ns: n * 1_000_000_000,
+        to_ns: (n + 1) * 1_000_000_000,
+        due: u64::MAX,
+        in_flight_ns: u128::from(u64::MAX),
+        service_ns: -5,
+        status: BTreeMap::from([("200".into(), 7)]),
+        failures: vec![Failure { kind: "refused".into(), phase: "connect".into(), errno: None, count: 2 }],
+        latency,
+        ..Second::default()
+    }))
+}
+
+/// Start, probe, so many seconds, end.
+pub(crate) fn a_run(seconds: i64) -> Vec<RunEvent> {
+    let started = Started {
+        schema: SCHEMA.into(),
+        brunt: "0.1.0".into(),
+        unix_ms: 1,
+        command: vec!["brunt".into(), "\u{1F980}\n".into()],
+        plan: plan(),
+        host: Host { cores: 1.5, ..Host::default() },
+        net: "sim".into(),
+        workers: 1,
+    };
+    let mut events = vec![RunEvent::Started(Box::new(started)), RunEvent::Probe(Probe::default())];
+    events.extend((0..seconds).map(second));
+    events.push(RunEvent::Ended(Ended { reason: "completed".into(), ..Ended::default() }));
+    events
+}
+
+#[test]
+fn the_schema_names_every_event_and_the_fields_of_a_line() {
+    let schema: serde_json::Value = serde_json::from_str(&schema_json()).unwrap();
+    let shapes = schema["oneOf"].as_array().unwrap();
+    let names: Vec<&str> = shapes.iter().map(|s| s["properties"]["event"]["const"].as_str().unwrap()).collect();
+    assert_eq!(names, ["started", "probe", "second", "example", "notice", "ended"]);
+    let line = serde_json::to_value(second(0)).unwrap();
+    let known = schema["$defs"]["Second"]["properties"].as_object().unwrap();
+    for field in line.as_object().unwrap().keys().filter(|k| *k != "event") {
+        assert!(known.contains_key(field), "{field} is missing in the schema");
+    }
+}
+
+#[test]
+fn wide_numbers_out_of_range_are_refused() {
+    let line = serde_json::to_string(&second(0)).unwrap();
+    let line = line.replacen("\"in_flight_ns\":18446744073709551615", "\"in_flight_ns\":-1", 1);
+    assert!(serde_json::from_str::<RunEvent>(&line).unwrap_err().to_string().contains("-1 is out of range"));
+}

@@ -1,0 +1,54 @@
+//! Reading of 128-bit numbers from a record.
+//!
+//! serde cannot read `u128` and `i128` inside an enum tagged by a field, which [`crate::RunEvent`] is. The numbers of a
+//! record fit 64 bits in practice (a million requests in flight for an hour do); wider ones come as floating point and
+//! are exact to 53 bits.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserializer, Error, Visitor};
+
+/// A 128-bit number made from what JSON holds.
+pub(crate) trait Wide: Sized {
+    /// From a signed number; None where it does not fit.
+    fn from_i128(v: i128) -> Option<Self>;
+}
+
+impl Wide for u128 {
+    fn from_i128(v: i128) -> Option<u128> {
+        u128::try_from(v).ok()
+    }
+}
+
+impl Wide for i128 {
+    fn from_i128(v: i128) -> Option<i128> {
+        Some(v)
+    }
+}
+
+/// Reads a number of any width.
+pub(crate) fn read<'de, D: Deserializer<'de>, T: Wide>(from: D) -> Result<T, D::Error> {
+    struct Any<T>(PhantomData<T>);
+    impl<T: Wide> Any<T> {
+        fn make<E: Error>(v: i128) -> Result<T, E> {
+            T::from_i128(v).ok_or_else(|| E::custom(format!("{v} is out of range")))
+        }
+    }
+    impl<T: Wide> Visitor<'_> for Any<T> {
+        type Value = T;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a whole number")
+        }
+        fn visit_u64<E: Error>(self, v: u64) -> Result<T, E> {
+            Self::make(i128::from(v))
+        }
+        fn visit_i64<E: Error>(self, v: i64) -> Result<T, E> {
+            Self::make(i128::from(v))
+        }
+        fn visit_f64<E: Error>(self, v: f64) -> Result<T, E> {
+            Self::make(v as i128)
+        }
+    }
+    from.deserialize_any(Any(PhantomData))
+}
