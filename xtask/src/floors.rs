@@ -1,0 +1,150 @@
+//! The floors of the design: a crate uses only floors below its own.
+//!
+//! Read from the manifests through `cargo metadata`, so that a new crate or a new edge is judged without anybody
+//! remembering to. Development dependencies are exempt: a test may use what it likes.
+
+use serde_json::Value;
+
+use crate::shell;
+
+/// The crates of each floor, lowest first. A crate that is not here may not exist.
+const FLOORS: [&[&str]; 6] = [
+    &["measure"],
+    &["plan", "wire", "record"],
+    &["load", "scenario", "protocols", "net", "probe", "diagnose"],
+    &["engine", "report", "target"],
+    &["console", "fleet", "experiment"],
+    &["cli"],
+];
+
+/// Edges within one floor that are meant, each with its reason.
+const MEANT: [(&str, &str, &str); 1] = [("record", "plan", "a record holds the plan of its run")];
+
+/// Edges that go downwards and are wrong all the same, each with the invariant they would break.
+const FORBIDDEN: [(&str, &str, &str); 12] = [
+    ("engine", "protocols", "the engine names no protocol"),
+    ("report", "wire", "reports see only the record"),
+    ("report", "load", "reports see only the record"),
+    ("report", "net", "reports see only the record"),
+    ("report", "protocols", "reports see only the record"),
+    ("report", "scenario", "reports see only the record"),
+    ("diagnose", "wire", "diagnosis sees only the record"),
+    ("protocols", "rustix", "protocols do no I/O"),
+    ("protocols", "libc", "protocols do no I/O"),
+    ("protocols", "socket2", "protocols do no I/O"),
+    ("load", "rustix", "schedules have no threads and read no clock"),
+    ("load", "libc", "schedules have no threads and read no clock"),
+];
+
+/// A crate of brunt and what it is built with: short names for brunt's own crates, package names for the others.
+#[derive(Debug, PartialEq)]
+struct Package {
+    name: String,
+    uses: Vec<String>,
+}
+
+/// Reads the manifests and judges every edge.
+pub fn check() -> Result<(), String> {
+    let text = shell::capture(&mut shell::cargo(&["metadata", "--no-deps", "--format-version", "1"]))?;
+    let metadata: Value = serde_json::from_str(&text).map_err(|e| format!("cargo metadata is not JSON: {e}"))?;
+    let packages = packages(&metadata);
+    if packages.is_empty() {
+        return Err("cargo metadata names no crate of brunt".into());
+    }
+    let wrong = judge(&packages);
+    if wrong.is_empty() {
+        println!("{} crates, every edge goes down", packages.len());
+        return Ok(());
+    }
+    Err(wrong.join("\n  "))
+}
+
+/// The crates in `crates/`; tests and chores stand beside the building and may use every floor.
+fn packages(metadata: &Value) -> Vec<Package> {
+    let all = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    all.iter()
+        .filter(|package| package["manifest_path"].as_str().is_some_and(|path| path.contains("/crates/")))
+        .map(|package| Package {
+            name: short(package["name"].as_str().unwrap_or_default()),
+            uses: package["dependencies"]
+                .as_array()
+                .map(Vec::as_slice)
+                .unwrap_or_default()
+                .iter()
+                .filter(|dependency| dependency["kind"] != "dev")
+                .filter_map(|dependency| dependency["name"].as_str().map(short))
+                .collect(),
+        })
+        .collect()
+}
+
+fn short(name: &str) -> String {
+    name.strip_prefix("brunt-").unwrap_or(name).to_owned()
+}
+
+fn floor_of(name: &str) -> Option<usize> {
+    FLOORS.iter().position(|floor| floor.contains(&name))
+}
+
+/// One sentence for each edge or crate that is out of place.
+fn judge(packages: &[Package]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for Package { name, uses } in packages {
+        let Some(floor) = floor_of(name) else {
+            wrong.push(format!("crates/{name} stands on no floor: add it where the design draws it"));
+            continue;
+        };
+        for used in uses {
+            if let Some((_, _, reason)) = FORBIDDEN.iter().find(|(from, to, _)| from == name && to == used) {
+                wrong.push(format!("{name} uses {used}, but {reason}"));
+            }
+            let meant = MEANT.iter().any(|(from, to, _)| from == name && to == used);
+            match floor_of(used) {
+                Some(below) if below >= floor && !meant => wrong.push(format!(
+                    "{name} (floor {floor}) uses {used} (floor {below}): a crate uses only floors below its own"
+                )),
+                _ => {}
+            }
+        }
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(name: &str, uses: &[&str]) -> Package {
+        Package { name: name.into(), uses: uses.iter().map(|u| (*u).to_owned()).collect() }
+    }
+
+    #[test]
+    fn judges_edges() {
+        let cases: [(Package, Option<&str>); 8] = [
+            (package("engine", &["measure", "net", "serde"]), None),
+            (package("record", &["plan"]), None),
+            (package("plan", &["record"]), Some("plan (floor 1) uses record (floor 1)")),
+            (package("measure", &["wire"]), Some("measure (floor 0) uses wire (floor 1)")),
+            (package("net", &["protocols"]), Some("net (floor 2) uses protocols (floor 2)")),
+            (package("engine", &["protocols"]), Some("the engine names no protocol")),
+            (package("protocols", &["socket2"]), Some("protocols do no I/O")),
+            (package("common", &[]), Some("crates/common stands on no floor")),
+        ];
+        for (package, complaint) in cases {
+            let wrong = judge(std::slice::from_ref(&package));
+            match complaint {
+                None => assert_eq!(wrong, Vec::<String>::new(), "{package:?}"),
+                Some(part) => assert!(wrong.iter().any(|w| w.contains(part)), "{package:?}: {wrong:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn leaves_out_development_dependencies_and_crates_beside_the_building() {
+        let metadata = serde_json::json!({ "packages": [
+            { "name": "brunt-wire", "manifest_path": "/r/crates/wire/Cargo.toml", "dependencies": [
+                { "name": "brunt-measure", "kind": null }, { "name": "brunt-engine", "kind": "dev" } ] },
+            { "name": "xtask", "manifest_path": "/r/xtask/Cargo.toml", "dependencies": [] } ] });
+        assert_eq!(packages(&metadata), [package("wire", &["measure"])]);
+    }
+}

@@ -1,0 +1,109 @@
+//! Programs that tests and benchmarks need beside Rust, and where they come from.
+//!
+//! As root, Debian's packages are installed without questions; otherwise one line says how to. Peers that no package
+//! carries are built into the build output, never into the user's home.
+
+use std::env;
+use std::process::Command;
+
+use crate::{places, shell};
+
+/// A program and the Debian package that carries it.
+#[derive(Clone, Copy)]
+pub struct Tool {
+    /// What is run.
+    pub program: &'static str,
+    /// What is installed.
+    pub package: &'static str,
+}
+
+/// What `cargo xtask test` needs.
+pub const FOR_TESTS: [Tool; 3] = [
+    Tool { program: "nginx", package: "nginx" },
+    Tool { program: "curl", package: "curl" },
+    Tool { program: "zstd", package: "zstd" },
+];
+
+/// What `cargo xtask bench` takes from Debian.
+pub const FOR_BENCH: [Tool; 3] = [
+    Tool { program: "nginx", package: "nginx" },
+    Tool { program: "wrk", package: "wrk" },
+    Tool { program: "h2load", package: "nghttp2-client" },
+];
+
+/// Whether this is a run that may skip nothing.
+pub fn nothing_may_be_skipped() -> bool {
+    env::var("CI").is_ok_and(|value| value == "true" || value == "1")
+}
+
+/// Installs what is missing where that is possible; gives back the programs that are still missing.
+pub fn from_debian(tools: &[Tool]) -> Vec<&'static str> {
+    let packages: Vec<_> =
+        tools.iter().filter(|tool| places::find(tool.program).is_none()).map(|tool| tool.package).collect();
+    if !packages.is_empty() {
+        if can_install() {
+            if let Err(complaint) = apt_install(&packages) {
+                eprintln!("xtask: {complaint}");
+            }
+        } else {
+            eprintln!("xtask: to have everything run, type: sudo apt-get install {}", packages.join(" "));
+        }
+    }
+    tools.iter().map(|tool| tool.program).filter(|program| places::find(program).is_none()).collect()
+}
+
+/// Builds oha, hey and vegeta where they are missing; what could not be built is told and left out.
+pub fn from_registries() {
+    let root = places::peers();
+    if places::find("oha").is_none() {
+        println!("building oha into {} (some minutes, once)", root.display());
+        // A build directory of its own would be thrown away; the shared one would mix its profile with ours.
+        let mut build = shell::cargo(&["install", "oha", "--locked", "--root"]);
+        build.arg(&root).env_remove("CARGO_TARGET_DIR");
+        told(shell::run(&mut build));
+    }
+    for (program, module) in
+        [("hey", "github.com/rakyll/hey@latest"), ("vegeta", "github.com/tsenart/vegeta/v12@latest")]
+    {
+        if places::find(program).is_some() {
+            continue;
+        }
+        let Some(go) = places::find("go")
+            .or_else(|| Some("/usr/local/go/bin/go".into()).filter(|go: &std::path::PathBuf| go.is_file()))
+        else {
+            eprintln!(
+                "xtask: {program} is left out: it is built with Go (apt-get install golang-go), which is not here"
+            );
+            continue;
+        };
+        println!("building {program} into {}", root.display());
+        told(shell::run(Command::new(go).args(["install", module]).env("GOBIN", root.join("bin"))));
+    }
+}
+
+fn told(outcome: Result<(), String>) {
+    if let Err(complaint) = outcome {
+        eprintln!("xtask: {complaint}; it is left out");
+    }
+}
+
+fn can_install() -> bool {
+    // SAFETY: geteuid has no conditions and cannot fail.
+    let root = unsafe { libc::geteuid() } == 0;
+    root && places::find("apt-get").is_some()
+}
+
+/// Installs packages, refreshing the lists only when the first try fails: on a fresh machine they are empty or stale.
+fn apt_install(packages: &[&str]) -> Result<(), String> {
+    println!("installing {}", packages.join(" "));
+    let install = || {
+        let mut command = Command::new("apt-get");
+        command.args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages);
+        shell::run(command.env("DEBIAN_FRONTEND", "noninteractive"))
+    };
+    if install().is_ok() {
+        return Ok(());
+    }
+    shell::run(Command::new("apt-get").args(["update", "-qq"]))?;
+    install()
+}

@@ -1,0 +1,43 @@
+//! Where things are: the repository, its build output, and programs.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}
+
+/// Cargo's build output, wherever the caller moved it.
+pub fn target_dir() -> PathBuf {
+    match env::var_os("CARGO_TARGET_DIR") {
+        Some(dir) => root().join(dir),
+        None => root().join("target"),
+    }
+}
+
+/// The program as `cargo build` leaves it.
+pub fn brunt(profile: &str) -> PathBuf {
+    target_dir().join(profile).join("brunt")
+}
+
+/// Where the peers that no Debian package carries are installed.
+pub fn peers() -> PathBuf {
+    target_dir().join("peers")
+}
+
+/// A folder for the files of a chore, made when missing.
+pub fn scratch(name: &str) -> Result<PathBuf, String> {
+    let dir = target_dir().join("xtask").join(name);
+    std::fs::create_dir_all(&dir).map_err(|e| format!("cannot make {}: {e}", dir.display()))?;
+    Ok(dir)
+}
+
+/// Finds a program on the path, where Debian keeps servers, and among the installed peers.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path)
+        .chain([PathBuf::from("/usr/sbin"), PathBuf::from("/sbin"), peers().join("bin")])
+        .map(|dir| dir.join(program))
+        .find(|file| file.is_file())
+}

@@ -1,0 +1,114 @@
+//! `cargo xtask test`: everything that must hold, step by step.
+//!
+//! Steps run in order, cheapest first, and all of them run even after one failed, unless they need what failed: one run
+//! tells everything that is wrong. In continuous integration (`CI=true`) a step that would be skipped fails instead.
+
+mod readme;
+mod steps;
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use crate::arguments::Arguments;
+use crate::install;
+
+/// What became of a step.
+enum Verdict {
+    Passed,
+    Failed(String),
+    Skipped(String),
+}
+
+/// What a step does and may need.
+struct Step {
+    name: &'static str,
+    what: &'static str,
+    /// Steps that must not have failed before this one.
+    after: &'static [&'static str],
+    run: fn(&mut Progress) -> Verdict,
+}
+
+/// What steps tell each other, and the summary.
+#[derive(Default)]
+struct Progress {
+    /// Programs that are not here and could not be installed.
+    missing: Vec<&'static str>,
+    /// Tests that ran, over all test programs.
+    tests_passed: u64,
+    tests_failed: u64,
+}
+
+/// `test [--list] [STEP…]`.
+pub fn run(mut arguments: Arguments) -> Result<(), String> {
+    if arguments.switch("--list") {
+        for step in &steps::STEPS {
+            println!("{:<10} {}", step.name, step.what);
+        }
+        return Ok(());
+    }
+    let chosen = choose(&arguments.words()?)?;
+    let mut progress = Progress { missing: Vec::new(), ..Progress::default() };
+    let mut results: Vec<(&Step, Verdict, f64)> = Vec::new();
+    let mut failed: BTreeSet<&str> = BTreeSet::new();
+    for step in chosen {
+        println!("\n== {}: {}", step.name, step.what);
+        let began = Instant::now();
+        let verdict = match step.after.iter().find(|earlier| failed.contains(*earlier)) {
+            Some(earlier) => Verdict::Skipped(format!("`{earlier}` failed")),
+            None => (step.run)(&mut progress),
+        };
+        let verdict = hold_to_rules(verdict);
+        if let Verdict::Failed(why) = &verdict {
+            eprintln!("{} failed: {why}", step.name);
+            failed.insert(step.name);
+        }
+        results.push((step, verdict, began.elapsed().as_secs_f64()));
+    }
+    summarise(&results, &progress)
+}
+
+/// The steps asked for, in their own order; all of them where none is named.
+fn choose(names: &[String]) -> Result<Vec<&'static Step>, String> {
+    if let Some(unknown) = names.iter().find(|name| steps::STEPS.iter().all(|step| step.name != *name)) {
+        let known: Vec<_> = steps::STEPS.iter().map(|step| step.name).collect();
+        return Err(format!("no step is called `{unknown}`; there are {}", known.join(", ")));
+    }
+    Ok(steps::STEPS.iter().filter(|step| names.is_empty() || names.iter().any(|name| name == step.name)).collect())
+}
+
+/// Nothing is skipped where the machine decides over a change.
+fn hold_to_rules(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Skipped(why) if install::nothing_may_be_skipped() => {
+            Verdict::Failed(format!("would be skipped ({why}), which CI does not allow"))
+        }
+        other => other,
+    }
+}
+
+fn summarise(results: &[(&Step, Verdict, f64)], progress: &Progress) -> Result<(), String> {
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    println!("\n== summary");
+    for (step, verdict, took) in results {
+        let (word, why) = match verdict {
+            Verdict::Passed => {
+                passed += 1;
+                ("passed", "")
+            }
+            Verdict::Failed(why) => {
+                failed += 1;
+                ("FAILED", why.as_str())
+            }
+            Verdict::Skipped(why) => {
+                skipped += 1;
+                ("SKIPPED", why.as_str())
+            }
+        };
+        println!("{word:<8} {:<10} {took:6.1} s  {why}", step.name);
+    }
+    if progress.tests_passed + progress.tests_failed > 0 {
+        println!("{} tests passed, {} failed in all test programs", progress.tests_passed, progress.tests_failed);
+    }
+    println!("{passed} passed, {failed} failed, {skipped} skipped");
+    if failed == 0 { Ok(()) } else { Err(String::new()) }
+}

@@ -1,0 +1,183 @@
+//! Every `sh` block of README.md and docs/ is run against the built program, so that no document promises a command
+//! that does not work.
+//!
+//! A block is one bash script, run in an empty folder with `brunt` on the path and the built-in target answering at
+//! 127.0.0.1:8080. Words after `sh` change that: `exit=10` expects that code, `skip=REASON` leaves the block out and says
+//! why (underscores for spaces).
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::Verdict;
+use crate::places;
+
+/// The longest a block may take, in seconds.
+const LONGEST: &str = "60";
+/// Where documents say the service under test is.
+const TARGET: &str = "127.0.0.1:8080";
+
+/// A fenced `sh` block of a document.
+#[derive(Debug, PartialEq)]
+struct Block {
+    line: usize,
+    script: String,
+    exit: i32,
+    skip: Option<String>,
+}
+
+/// Runs every block of every document.
+pub(super) fn check() -> Verdict {
+    match run_all() {
+        Ok((0, _)) => Verdict::Skipped("no document holds a command yet".into()),
+        Ok((ran, left_out)) => {
+            println!("{ran} blocks ran, {left_out} left out with a reason");
+            Verdict::Passed
+        }
+        Err(why) => Verdict::Failed(why),
+    }
+}
+
+fn run_all() -> Result<(usize, usize), String> {
+    let (mut ran, mut left_out, mut wrong) = (0, 0, Vec::new());
+    let mut target = None;
+    for document in documents() {
+        let text = fs::read_to_string(&document).map_err(|e| format!("cannot read {}: {e}", document.display()))?;
+        for block in blocks(&text) {
+            let place =
+                format!("{}:{}", document.strip_prefix(places::root()).unwrap_or(&document).display(), block.line);
+            if let Some(reason) = &block.skip {
+                println!("{place}: left out, {reason}");
+                left_out += 1;
+                continue;
+            }
+            if target.is_none() {
+                target = Some(Target::start()?);
+            }
+            println!("{place}");
+            ran += 1;
+            if let Err(why) = run_block(&block) {
+                wrong.push(format!("{place}: {why}"));
+            }
+        }
+    }
+    if wrong.is_empty() { Ok((ran, left_out)) } else { Err(wrong.join("\n  ")) }
+}
+
+fn documents() -> Vec<PathBuf> {
+    let root = places::root();
+    let mut found = vec![root.join("README.md")];
+    if let Ok(entries) = fs::read_dir(root.join("docs")) {
+        found.extend(entries.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "md")));
+    }
+    found.retain(|path| path.is_file());
+    found.sort();
+    found
+}
+
+/// The `sh` blocks of a document; a leading `$ ` of a line is a prompt.
+fn blocks(text: &str) -> Vec<Block> {
+    let mut found: Vec<Block> = Vec::new();
+    let mut open = false;
+    let mut ours = false;
+    for (number, line) in text.lines().enumerate() {
+        if let Some(fence) = line.trim_start().strip_prefix("```") {
+            open = !open;
+            ours = false;
+            let mut words = fence.split_whitespace();
+            if open && words.next() == Some("sh") {
+                ours = true;
+                let mut block = Block { line: number + 1, script: String::new(), exit: 0, skip: None };
+                for word in words {
+                    match word.split_once('=') {
+                        Some(("exit", code)) => block.exit = code.parse().unwrap_or(0),
+                        Some(("skip", reason)) => block.skip = Some(reason.replace('_', " ")),
+                        _ => {}
+                    }
+                }
+                found.push(block);
+            }
+        } else if ours && let Some(block) = found.last_mut() {
+            block.script.push_str(line.strip_prefix("$ ").unwrap_or(line));
+            block.script.push('\n');
+        }
+    }
+    found
+}
+
+fn run_block(block: &Block) -> Result<(), String> {
+    let folder = places::scratch("readme")?;
+    let program = places::brunt("debug");
+    let beside = program.parent().unwrap_or(&program).display().to_string();
+    let output = Command::new("timeout")
+        .args([LONGEST, "bash", "-euo", "pipefail", "-c", &block.script])
+        .env("PATH", format!("{beside}:{}", std::env::var("PATH").unwrap_or_default()))
+        .current_dir(&folder)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("cannot start bash: {e}"))?;
+    if output.status.code() == Some(block.exit) {
+        return Ok(());
+    }
+    let told = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    let tail: Vec<_> = told.lines().rev().take(8).collect();
+    let tail: Vec<_> = tail.into_iter().rev().collect();
+    Err(format!("ended with {} instead of {}\n    {}", output.status, block.exit, tail.join("\n    ")))
+}
+
+/// The built-in target that documents talk to; gone with the value.
+struct Target(Child);
+
+impl Target {
+    fn start() -> Result<Self, String> {
+        let child = Command::new(places::brunt("debug"))
+            .args(["target", "--listen", TARGET])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(|e| format!("cannot start the target: {e}"))?;
+        let target = Self(child);
+        let began = Instant::now();
+        while std::net::TcpStream::connect(TARGET).is_err() {
+            if began.elapsed() > Duration::from_secs(10) {
+                return Err(format!("`brunt target --listen {TARGET}` does not answer"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(target)
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        // Nothing is lost if it is already gone.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_blocks() {
+        let text = "\
+a\n```sh\n$ brunt a \\\n  -c 1\nbrunt b\n```\n```text\nbrunt c\n```\n```sh exit=10\nbrunt d\n```\n```sh skip=needs_a_browser\nbrunt e\n```\n";
+        let block = |line, script: &str, exit, skip: Option<&str>| Block {
+            line,
+            script: script.into(),
+            exit,
+            skip: skip.map(str::to_owned),
+        };
+        assert_eq!(
+            blocks(text),
+            [
+                block(2, "brunt a \\\n  -c 1\nbrunt b\n", 0, None),
+                block(10, "brunt d\n", 10, None),
+                block(13, "brunt e\n", 0, Some("needs a browser")),
+            ]
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! The steps of `cargo xtask test`, in their order.
+//!
+//! Clippy, build, tests and documentation share the dev profile, and the end-to-end tests use its `brunt`; only the
+//! demonstration builds with optimisation, because that is the command a newcomer types.
+
+use std::process::Command;
+
+use super::{Progress, Step, Verdict, readme};
+use crate::{floors, generate, install, places, shell, tidy};
+
+pub(super) const STEPS: [Step; 12] = [
+    Step { name: "tools", what: "programs the tests use", after: &[], run: tools },
+    Step { name: "format", what: "cargo fmt --check", after: &[], run: format },
+    Step { name: "floors", what: "a crate uses only floors below its own", after: &[], run: |_| of(floors::check()) },
+    Step { name: "tidy", what: "nothing left behind in the sources", after: &[], run: |_| of(tidy::check()) },
+    Step { name: "clippy", what: "no warning in any target", after: &[], run: clippy },
+    Step { name: "doc", what: "documentation without warnings", after: &[], run: doc },
+    Step { name: "build", what: "the program the next steps use", after: &[], run: build },
+    Step {
+        name: "generated",
+        what: "generated files are up to date",
+        after: &["build"],
+        run: |_| of(generate::compare()),
+    },
+    Step { name: "unit", what: "tests beside the code", after: &["build"], run: unit },
+    Step { name: "e2e", what: "simulation and end-to-end tests", after: &["build"], run: end_to_end },
+    Step { name: "readme", what: "every command of the documentation", after: &["build"], run: |_| readme::check() },
+    Step { name: "demo", what: "cargo run --release -- demo", after: &["build"], run: demo },
+];
+
+fn of(outcome: Result<(), String>) -> Verdict {
+    match outcome {
+        Ok(()) => Verdict::Passed,
+        Err(why) => Verdict::Failed(why),
+    }
+}
+
+/// Installs what the tests need; what stays missing skips its group loudly.
+fn tools(progress: &mut Progress) -> Verdict {
+    progress.missing = install::from_debian(&install::FOR_TESTS);
+    if progress.missing.is_empty() {
+        println!("nginx, curl and zstd are here");
+        return Verdict::Passed;
+    }
+    Verdict::Skipped(format!("{} not here: the tests that need it are left out", progress.missing.join(", ")))
+}
+
+fn format(_: &mut Progress) -> Verdict {
+    of(shell::run(&mut shell::cargo(&["fmt", "--all", "--check"])))
+}
+
+fn clippy(_: &mut Progress) -> Verdict {
+    of(shell::run(&mut shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])))
+}
+
+fn doc(_: &mut Progress) -> Verdict {
+    of(shell::run(shell::cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings")))
+}
+
+fn build(_: &mut Progress) -> Verdict {
+    of(shell::run(&mut shell::cargo(&["build", "--workspace"])))
+}
+
+fn unit(progress: &mut Progress) -> Verdict {
+    tests(progress, &["--lib", "--bins"])
+}
+
+/// Tests whose name contains the name of a program need that program.
+fn end_to_end(progress: &mut Progress) -> Verdict {
+    // Asked again here, because this step can be run alone.
+    let missing: Vec<_> = install::FOR_TESTS.iter().map(|t| t.program).filter(|p| places::find(p).is_none()).collect();
+    let mut arguments = vec!["--test", "*", "--"];
+    for program in &missing {
+        eprintln!("SKIPPING every test whose name contains `{program}`: it is not installed");
+        arguments.extend(["--skip", *program]);
+    }
+    match tests(progress, &arguments) {
+        Verdict::Passed if !missing.is_empty() => Verdict::Skipped(format!("in part: no {}", missing.join(", "))),
+        verdict => verdict,
+    }
+}
+
+/// Runs test programs of the whole workspace, so that all share one build, and counts their tests.
+fn tests(progress: &mut Progress, which: &[&str]) -> Verdict {
+    let mut command = shell::cargo(&["test", "--workspace", "--no-fail-fast"]);
+    command.args(which).env("BRUNT", places::brunt("debug"));
+    let outcome = shell::watch(&mut command, |line| {
+        let (passed, failed) = counted(line);
+        progress.tests_passed += passed;
+        progress.tests_failed += failed;
+    });
+    of(outcome)
+}
+
+/// Reads `test result: ok. 5 passed; 0 failed; …`; any other line counts nothing.
+fn counted(line: &str) -> (u64, u64) {
+    let Some(rest) = line.strip_prefix("test result: ") else { return (0, 0) };
+    let before = |word: &str| {
+        let (numbers, _) = rest.split_once(word)?;
+        numbers.split_whitespace().next_back()?.parse().ok()
+    };
+    (before(" passed").unwrap_or(0), before(" failed").unwrap_or(0))
+}
+
+/// The newcomer's command, shortened; it must end well and say what to try next.
+fn demo(_: &mut Progress) -> Verdict {
+    let built = shell::run(&mut shell::cargo(&["build", "--release", "-p", "brunt-cli"]));
+    if let Err(why) = built {
+        return Verdict::Failed(why);
+    }
+    of(shell::run(
+        Command::new("timeout")
+            .args(["60", "cargo", "run", "--release", "--", "demo", "-d", "2s"])
+            .current_dir(places::root()),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_tests() {
+        let cases = [
+            ("test result: ok. 5 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s", (5, 0)),
+            ("test result: FAILED. 12 passed; 3 failed; 0 ignored; 0 measured", (12, 3)),
+            ("test a_result ... ok", (0, 0)),
+            ("running 5 tests", (0, 0)),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(super::counted(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn steps_have_names_of_their_own_and_look_back_only() {
+        for (at, step) in STEPS.iter().enumerate() {
+            let earlier: Vec<_> = STEPS[..at].iter().map(|s| s.name).collect();
+            assert!(!earlier.contains(&step.name), "{} twice", step.name);
+            assert!(step.after.iter().all(|name| earlier.contains(name)), "{} looks ahead", step.name);
+        }
+    }
+}
