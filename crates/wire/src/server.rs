@@ -15,6 +15,8 @@ pub struct Ask<'a> {
     pub head: &'a [u8],
     /// Bytes of the body.
     pub body_bytes: u64,
+    /// The beginning of the body (64 KiB are plenty), for servers that echo; empty where the session keeps none.
+    pub body: &'a [u8],
 }
 
 /// How the end of an answer is marked.
