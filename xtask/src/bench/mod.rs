@@ -1,11 +1,104 @@
 //! `cargo xtask bench`: speed, side by side with the peers.
+//!
+//! One server for all (nginx, one worker, on the first core), each generator alone on the second, rounds interleaved so
+//! that a slow minute of the machine hits everybody. nginx's own count of requests is the judge: no generator is asked
+//! how much it did. The figure is processor time per million requests; medians of the rounds, and of the ratios within
+//! a round.
+
+mod history;
+mod idle;
+mod lateness;
+mod measure;
+mod noise;
+mod peer;
+mod scenario;
+mod server;
+mod stall;
+mod table;
+
+use std::path::{Path, PathBuf};
 
 use crate::arguments::Arguments;
+use crate::{install, places, shell};
 
-/// `bench [--only SCENARIO] [--rounds N] [--seconds S] [--brunt PATH]`.
-pub fn run(arguments: Arguments) -> Result<(), String> {
+/// What a bench is asked for.
+struct Settings {
+    rounds: u32,
+    seconds: u32,
+    /// The program under test; without one, only the peers are measured.
+    brunt: Option<PathBuf>,
+    keep_history: bool,
+}
+
+/// A measurement that is not a comparison of processor time.
+struct Special {
+    name: &'static str,
+    what: &'static str,
+    run: fn(&Settings) -> Result<(), String>,
+}
+
+const SPECIAL: [Special; 3] = [
+    Special { name: "idle", what: "user memory of an idle connection, over 15,000", run: idle::run },
+    Special {
+        name: "lateness",
+        what: "how late an open load's requests arrive, by the target's log",
+        run: lateness::run,
+    },
+    Special { name: "stall", what: "nginx stopped for one second in the middle of ten", run: stall::run },
+];
+
+/// `bench [--list] [--only SCENARIO]… [--rounds N] [--seconds S] [--brunt PATH] [--no-history]`.
+pub fn run(mut arguments: Arguments) -> Result<(), String> {
+    if arguments.switch("--help") || arguments.switch("--list") {
+        return help();
+    }
+    let only = arguments.values("--only")?;
+    let known = scenario::ALL.iter().map(|s| s.name).chain(SPECIAL.iter().map(|s| s.name)).collect::<Vec<_>>();
+    if let Some(unknown) = only.iter().find(|name| !known.contains(&name.as_str())) {
+        return Err(format!("--only {unknown}: there are {}", known.join(", ")));
+    }
+    let asked = |name: &str| only.is_empty() || only.iter().any(|wanted| wanted == name);
+    let rounds = arguments.number("--rounds", 5)?.max(1);
+    let seconds = arguments.number("--seconds", 4)?.max(1);
+    let given = arguments.values("--brunt")?.pop().map(PathBuf::from);
+    let keep_history = !arguments.switch("--no-history");
     arguments.words()?;
-    crate::install::from_debian(&crate::install::FOR_BENCH);
-    crate::install::from_registries();
+
+    let missing = install::from_debian(&install::FOR_BENCH);
+    if missing.contains(&"nginx") {
+        return Err("nginx is needed: apt-get install nginx".into());
+    }
+    install::from_registries();
+    let settings = Settings { rounds, seconds, brunt: program(given)?, keep_history };
+    for scenario in scenario::ALL.iter().filter(|scenario| asked(scenario.name)) {
+        scenario::run(scenario, &settings)?;
+    }
+    for special in SPECIAL.iter().filter(|special| asked(special.name)) {
+        println!("\n== {}: {}", special.name, special.what);
+        (special.run)(&settings)?;
+    }
     Ok(())
+}
+
+fn help() -> Result<(), String> {
+    println!("bench [--only SCENARIO]… [--rounds N] [--seconds S] [--brunt PATH] [--no-history]\n");
+    for (name, what) in scenario::ALL.iter().map(|s| (s.name, s.what)).chain(SPECIAL.iter().map(|s| (s.name, s.what))) {
+        println!("  {name:<10} {what}");
+    }
+    Ok(())
+}
+
+/// The program given, or the one built here with optimisation; a failed build leaves the peers to be measured alone.
+fn program(given: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
+    if let Some(path) = given {
+        return match path.canonicalize() {
+            Ok(path) => Ok(Some(path)),
+            Err(e) => Err(format!("--brunt {}: {e}", path.display())),
+        };
+    }
+    if let Err(why) = shell::run(&mut shell::cargo(&["build", "--release", "-p", "brunt-cli"])) {
+        eprintln!("brunt is left out: {why}");
+        return Ok(None);
+    }
+    Ok(Some(places::brunt("release")).filter(|path| Path::is_file(path)))
 }

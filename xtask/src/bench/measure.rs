@@ -1,0 +1,177 @@
+//! One child process, pinned to a core and measured by the kernel's own account of it.
+//!
+//! Processor time is what `wait4` reports (user and system, all threads). Peak memory is the high-water mark in
+//! `/proc`, read while the child runs: the `ru_maxrss` of `wait4` begins at the size of the process that forked it.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A program to be run and measured.
+#[derive(Clone, Debug)]
+pub(super) struct Invocation {
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) environment: Vec<(&'static str, &'static str)>,
+}
+
+/// What a child used.
+#[derive(Clone, Debug)]
+pub(super) struct Usage {
+    pub(super) user_s: f64,
+    pub(super) system_s: f64,
+    pub(super) wall_s: f64,
+    pub(super) peak_kib: u64,
+    pub(super) exit: i32,
+    /// Where its output went.
+    pub(super) output: PathBuf,
+}
+
+/// A look at a child that runs.
+pub(super) struct Look {
+    pub(super) since: Duration,
+    /// Its anonymous memory.
+    pub(super) anonymous_kib: u64,
+}
+
+impl Usage {
+    pub(super) fn cpu_s(&self) -> f64 {
+        self.user_s + self.system_s
+    }
+}
+
+/// Lets a command run on one core only, with as many descriptors as the hard limit allows.
+pub(super) fn pin(command: &mut Command, core: usize) {
+    // SAFETY: between fork and exec only async-signal-safe system calls are made, on values that live on this stack.
+    unsafe {
+        command.pre_exec(move || {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::CPU_SET(core, &mut set);
+            if libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            let mut limit: libc::rlimit = std::mem::zeroed();
+            if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
+                limit.rlim_cur = limit.rlim_max;
+                libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+            }
+            Ok(())
+        });
+    }
+}
+
+/// Runs to the end; a child that outlives `longest` is killed, which its exit code shows. `meanwhile` is called every few
+/// hundredths of a second.
+pub(super) fn run(
+    what: &Invocation,
+    core: usize,
+    output: &Path,
+    longest: Duration,
+    mut meanwhile: impl FnMut(Look),
+) -> Result<Usage, String> {
+    let to = |e: io::Error| format!("cannot write {}: {e}", output.display());
+    let file = File::create(output).map_err(to)?;
+    let mut command = Command::new(&what.program);
+    command.args(&what.arguments).envs(what.environment.iter().copied());
+    command.stdin(Stdio::null()).stderr(file.try_clone().map_err(to)?).stdout(file);
+    pin(&mut command, core);
+    let began = Instant::now();
+    let child = command.spawn().map_err(|e| format!("cannot start {}: {e}", what.program.display()))?;
+    let (mut peak_kib, mut killed) = (0, false);
+    loop {
+        if let Some((status, used)) = reap(&child, libc::WNOHANG)? {
+            return Ok(Usage {
+                user_s: seconds(used.ru_utime),
+                system_s: seconds(used.ru_stime),
+                wall_s: began.elapsed().as_secs_f64(),
+                peak_kib: if peak_kib > 0 { peak_kib } else { used.ru_maxrss as u64 },
+                exit: if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { 128 + libc::WTERMSIG(status) },
+                output: output.to_owned(),
+            });
+        }
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        peak_kib = field_kib(&status, "VmHWM:").unwrap_or(peak_kib).max(peak_kib);
+        meanwhile(Look { since: began.elapsed(), anonymous_kib: field_kib(&status, "RssAnon:").unwrap_or(0) });
+        if began.elapsed() > longest && !killed {
+            signal(child.id(), libc::SIGKILL);
+            killed = true;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Sends a signal to a child that has not been waited for.
+pub(super) fn signal(process: u32, number: i32) {
+    // SAFETY: the id is that of a child of ours that was not reaped yet, so it belongs to nobody else.
+    unsafe { libc::kill(process as libc::pid_t, number) };
+}
+
+/// Collects a child that ended, with what it used.
+fn reap(child: &Child, flags: i32) -> Result<Option<(i32, libc::rusage)>, String> {
+    let mut status = 0;
+    // SAFETY: rusage is plain numbers, for which all zeroes is a value.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers lead to values that outlive the call.
+    let found = unsafe { libc::wait4(child.id() as libc::pid_t, &mut status, flags, &mut used) };
+    match found {
+        0 => Ok(None),
+        -1 => Err(format!("cannot wait for a child: {}", io::Error::last_os_error())),
+        _ => Ok(Some((status, used))),
+    }
+}
+
+fn seconds(time: libc::timeval) -> f64 {
+    time.tv_sec as f64 + time.tv_usec as f64 / 1e6
+}
+
+fn field_kib(status: &str, name: &str) -> Option<u64> {
+    status.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
+}
+
+/// Processor time a running process has used so far, in seconds: user and system, from `/proc`.
+pub(super) fn cpu_of(process: u32) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name in parentheses may hold spaces; fields 14 and 15 are counted from behind it.
+    let Some((_, rest)) = stat.rsplit_once(')') else { return 0.0 };
+    let ticks: f64 = rest.split_whitespace().skip(11).take(2).filter_map(|t| t.parse::<f64>().ok()).sum();
+    ticks / ticks_per_second()
+}
+
+/// The unit of `/proc`'s times.
+pub(super) fn ticks_per_second() -> f64 {
+    // SAFETY: sysconf has no conditions.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    if ticks > 0 { ticks as f64 } else { 100.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Invocation {
+        Invocation { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()], environment: vec![] }
+    }
+
+    #[test]
+    fn reports_exit_codes_and_kills_what_does_not_end() {
+        let output = std::env::temp_dir().join(format!("xtask-measure-{}", std::process::id()));
+        let cases = [("exit 7", 30_000, 7), ("exec sleep 600", 100, 128 + libc::SIGKILL)];
+        for (script, longest, exit) in cases {
+            let used = run(&shell(script), 0, &output, Duration::from_millis(longest), |_| {}).expect("sh starts");
+            assert_eq!(used.exit, exit, "{script}");
+        }
+        fs::remove_file(output).expect("the output was written");
+    }
+
+    #[test]
+    fn reads_fields_of_status() {
+        let status = "Name:\tx\nVmHWM:\t    1234 kB\nRssAnon:\t  56 kB\n";
+        assert_eq!(field_kib(status, "VmHWM:"), Some(1234));
+        assert_eq!(field_kib(status, "RssAnon:"), Some(56));
+        assert_eq!(field_kib(status, "VmRSS:"), None);
+    }
+}

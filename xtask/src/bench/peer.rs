@@ -1,0 +1,119 @@
+//! The generators that are compared, and how each is told to do the same thing.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::measure::Invocation;
+use super::scenario::Scenario;
+use crate::places;
+
+/// One contender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Peer {
+    Wrk,
+    H2load,
+    Oha,
+    Hey,
+    Vegeta,
+    BruntEpoll,
+    BruntUring,
+}
+
+impl Peer {
+    /// As the table calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Peer::Wrk => "wrk",
+            Peer::H2load => "h2load",
+            Peer::Oha => "oha",
+            Peer::Hey => "hey",
+            Peer::Vegeta => "vegeta",
+            Peer::BruntEpoll => "brunt epoll",
+            Peer::BruntUring => "brunt uring",
+        }
+    }
+
+    /// Whether it is the program under test.
+    pub(super) fn is_brunt(self) -> bool {
+        matches!(self, Peer::BruntEpoll | Peer::BruntUring)
+    }
+
+    /// Its command line for a scenario; none if it is not installed. `document` is where it may leave a file.
+    pub(super) fn invocation(
+        self,
+        scenario: &Scenario,
+        url: &str,
+        seconds: u32,
+        brunt: Option<&Path>,
+        document: &Path,
+    ) -> Option<Invocation> {
+        let program = if self.is_brunt() { brunt?.to_owned() } else { places::find(self.name())? };
+        let line = match self {
+            Peer::Wrk => wrk(scenario, seconds),
+            Peer::H2load => h2load(scenario, seconds),
+            Peer::Oha => oha(scenario, seconds),
+            Peer::Hey => hey(scenario, seconds),
+            Peer::Vegeta => vegeta(scenario, url, seconds, document)?,
+            Peer::BruntEpoll => brunt_line(scenario, seconds, "epoll"),
+            Peer::BruntUring => brunt_line(scenario, seconds, "uring"),
+        };
+        let mut arguments: Vec<OsString> = Vec::new();
+        for word in line.split_whitespace() {
+            match word {
+                "URL" => arguments.push(url.into()),
+                "FILE" => arguments.push(document.into()),
+                "Connection:close" => arguments.push("Connection: close".into()),
+                word => arguments.push(word.into()),
+            }
+        }
+        // One core means one processor for the Go runtime too, as it would see by itself; said so that nobody wonders.
+        let environment = if matches!(self, Peer::Hey | Peer::Vegeta) { vec![("GOMAXPROCS", "1")] } else { vec![] };
+        Some(Invocation { program, arguments, environment })
+    }
+}
+
+fn wrk(scenario: &Scenario, seconds: u32) -> String {
+    let close = if scenario.close { " -H Connection:close" } else { "" };
+    format!("-t1 -c{} -d{seconds}s{close} URL", scenario.connections)
+}
+
+/// Its `--rps` is the rate of each client.
+fn h2load(scenario: &Scenario, seconds: u32) -> String {
+    let close = if scenario.close { " -H Connection:close" } else { "" };
+    let rate = scenario.rate.map(|rate| format!(" --rps={}", rate / scenario.connections)).unwrap_or_default();
+    format!("--h1 -t1 -m1 -c{} -D{seconds}{rate}{close} URL", scenario.connections)
+}
+
+fn oha(scenario: &Scenario, seconds: u32) -> String {
+    let close = if scenario.close { " --disable-keepalive" } else { "" };
+    let rate = scenario.rate.map(|rate| format!(" -q {rate}")).unwrap_or_default();
+    format!("--no-tui -c {} -z {seconds}s{rate}{close} URL", scenario.connections)
+}
+
+fn hey(scenario: &Scenario, seconds: u32) -> String {
+    let close = if scenario.close { " -disable-keepalive" } else { "" };
+    // Its -q is the rate of each worker.
+    let rate = scenario.rate.map(|rate| format!(" -q {}", rate / scenario.connections)).unwrap_or_default();
+    format!("-cpus 1 -c {} -z {seconds}s{rate}{close} URL", scenario.connections)
+}
+
+/// Only an open rate: it knows no users. What it attacks stands in a file.
+fn vegeta(scenario: &Scenario, url: &str, seconds: u32, document: &Path) -> Option<String> {
+    let (rate, connections) = (scenario.rate?, scenario.connections);
+    let targets = document.with_extension("targets");
+    std::fs::write(&targets, format!("GET {url}\n")).ok()?;
+    let targets = targets.display();
+    Some(format!(
+        "attack -rate={rate} -duration={seconds}s -connections={connections} -max-connections={connections} \
+         -workers={connections} -max-workers={connections} -targets={targets} -output=FILE"
+    ))
+}
+
+fn brunt_line(scenario: &Scenario, seconds: u32, net: &str) -> String {
+    let close = if scenario.close { " --no-keepalive" } else { "" };
+    let load = match scenario.rate {
+        None => format!("-c {}", scenario.connections),
+        Some(rate) => format!("-r {rate}/s --arrivals constant --max-connections {}", scenario.connections),
+    };
+    format!("URL {load} -d {seconds}s -w 1 --net {net}{close} --quiet --format json -o FILE")
+}

@@ -1,0 +1,193 @@
+//! What is compared: each scenario with its contenders, its yardstick and the ratios that brunt must keep.
+
+use std::time::Duration;
+
+use super::Settings;
+use super::history;
+use super::measure::{self, Usage};
+use super::noise::Guard;
+use super::peer::Peer;
+use super::server::{GENERATOR_CORE, Server};
+use super::table;
+use crate::places;
+
+/// One comparison of processor time.
+pub(super) struct Scenario {
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+    pub(super) connections: u32,
+    /// A connection for each request.
+    pub(super) close: bool,
+    /// Requests per second, where the load is open.
+    pub(super) rate: Option<u32>,
+    pub(super) peers: &'static [Peer],
+    /// Whom the ratios are taken against.
+    pub(super) yardstick: Peer,
+    /// The ratio of processor time per request that must not be passed.
+    pub(super) limits: &'static [(Peer, f64)],
+}
+
+use Peer::{BruntEpoll, BruntUring, H2load, Hey, Oha, Vegeta, Wrk};
+
+/// All of them.
+pub(super) const ALL: [Scenario; 4] = [
+    Scenario {
+        name: "alive-100",
+        what: "100 keep-alive connections",
+        connections: 100,
+        close: false,
+        rate: None,
+        peers: &[Wrk, BruntEpoll, BruntUring, H2load, Oha, Hey],
+        yardstick: Wrk,
+        limits: &[(BruntEpoll, 0.90), (BruntUring, 0.82)],
+    },
+    Scenario {
+        name: "alive-10k",
+        what: "10,000 keep-alive connections",
+        connections: 10_000,
+        close: false,
+        rate: None,
+        peers: &[Wrk, BruntEpoll, BruntUring, H2load, Oha, Hey],
+        yardstick: Wrk,
+        limits: &[(BruntEpoll, 0.72), (BruntUring, 0.62)],
+    },
+    Scenario {
+        name: "close-100",
+        what: "a connection for each request, 100 users",
+        connections: 100,
+        close: true,
+        rate: None,
+        peers: &[Wrk, BruntEpoll, BruntUring, H2load, Oha, Hey],
+        yardstick: Wrk,
+        limits: &[(BruntEpoll, 0.95), (BruntUring, 0.95)],
+    },
+    Scenario {
+        name: "open-20k",
+        what: "20,000 requests per second at equal gaps on 100 connections",
+        connections: 100,
+        close: false,
+        rate: Some(20_000),
+        peers: &[H2load, BruntEpoll, BruntUring, Oha, Hey, Vegeta],
+        yardstick: H2load,
+        limits: &[(BruntEpoll, 1.0), (BruntUring, 1.0)],
+    },
+];
+
+/// What one run of one contender gave.
+pub(super) struct Run {
+    pub(super) peer: Peer,
+    /// As nginx counted.
+    pub(super) requests: u64,
+    pub(super) accepted: u64,
+    pub(super) usage: Usage,
+    /// Processor time of nginx.
+    pub(super) server_cpu_s: f64,
+    /// What disturbed it, even after it was measured again.
+    pub(super) noise: Option<String>,
+}
+
+impl Run {
+    pub(super) fn cpu_per_million(&self) -> f64 {
+        self.usage.cpu_s() / self.requests.max(1) as f64 * 1e6
+    }
+    pub(super) fn per_second(&self) -> f64 {
+        self.requests as f64 / self.usage.wall_s
+    }
+}
+
+/// How often a disturbed run is repeated.
+const REPEATS: u32 = 3;
+
+/// Runs a scenario, prints its table and keeps its line.
+pub(super) fn run(scenario: &Scenario, settings: &Settings) -> Result<(), String> {
+    println!("\n== {}: {}", scenario.name, scenario.what);
+    let mut guard = Guard::new();
+    let mut rounds: Vec<Vec<Run>> = Vec::new();
+    for round in 1..=settings.rounds {
+        let mut runs = Vec::new();
+        for &peer in scenario.peers {
+            if let Some(run) = quiet_run(scenario, settings, peer, &mut guard)? {
+                runs.push(run);
+            } else if round == 1 {
+                println!("{} is left out: it is not here", peer.name());
+            }
+        }
+        if runs.is_empty() {
+            return Err("no generator is here".into());
+        }
+        rounds.push(runs);
+    }
+    let summary = table::summarise(scenario, &rounds);
+    table::print(scenario, &summary, guard.together());
+    if settings.keep_history {
+        history::keep(scenario.name, table::as_json(&summary), settings, guard.together())?;
+    }
+    Ok(())
+}
+
+/// Measures once, and again while the machine was not quiet.
+fn quiet_run(scenario: &Scenario, settings: &Settings, peer: Peer, guard: &mut Guard) -> Result<Option<Run>, String> {
+    let mut attempt = 1;
+    loop {
+        let Some(run) = one_run(scenario, settings, peer, guard)? else { return Ok(None) };
+        match &run.noise {
+            Some(noise) if attempt <= REPEATS => {
+                println!("{:<12} disturbed ({noise}); measured again", peer.name());
+                std::thread::sleep(Duration::from_millis(500));
+                attempt += 1;
+            }
+            _ => return Ok(Some(run)),
+        }
+    }
+}
+
+/// One run against a fresh nginx, so that nobody inherits the memory layout or the dying connections of another.
+fn one_run(scenario: &Scenario, settings: &Settings, peer: Peer, guard: &mut Guard) -> Result<Option<Run>, String> {
+    let server = Server::start()?;
+    let folder = places::scratch("bench")?;
+    let file = format!("{}-{}", scenario.name, peer.name().replace(' ', "-"));
+    let document = folder.join(format!("{file}.json"));
+    let url = server.url();
+    let Some(what) = peer.invocation(scenario, &url, settings.seconds, settings.brunt.as_deref(), &document) else {
+        return Ok(None);
+    };
+    let counted = server.counts()?;
+    let server_cpu = measure::cpu_of(server.process());
+    let before = guard.before();
+    let longest = Duration::from_secs(u64::from(settings.seconds) + 30);
+    let usage = measure::run(&what, GENERATOR_CORE, &folder.join(format!("{file}.out")), longest, |_| {})?;
+    let server_cpu_s = measure::cpu_of(server.process()) - server_cpu;
+    let noise = guard.after(&before, usage.cpu_s() + server_cpu_s);
+    let now = server.counts()?;
+    // The second question is counted by its own answer; everything else between the two came from the generator.
+    let requests = (now.requests - counted.requests).saturating_sub(1);
+    let accepted = (now.accepted - counted.accepted).saturating_sub(1);
+    let run = Run { peer, requests, accepted, usage, server_cpu_s, noise };
+    println!(
+        "{:<12} {:>9.0}/s  {:6.3} s per million, {:.0} % user, nginx {:6.3}{}",
+        peer.name(),
+        run.per_second(),
+        run.cpu_per_million(),
+        run.usage.user_s / run.usage.cpu_s().max(1e-9) * 100.0,
+        run.server_cpu_s / run.requests.max(1) as f64 * 1e6,
+        if run.usage.exit == 0 {
+            String::new()
+        } else {
+            format!("  (exit {}, see {})", run.usage.exit, run.usage.output.display())
+        },
+    );
+    Ok(Some(run))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yardsticks_and_limits_are_among_the_contenders() {
+        for scenario in &ALL {
+            assert!(scenario.peers.contains(&scenario.yardstick), "{}", scenario.name);
+            assert!(scenario.limits.iter().all(|(peer, _)| scenario.peers.contains(peer)), "{}", scenario.name);
+        }
+    }
+}
