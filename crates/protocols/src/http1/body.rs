@@ -1,0 +1,156 @@
+//! Where a body ends: by its length, in chunks (RFC 9112 7.1) or with the connection. Without a buffer: the decoder holds a
+//! count and a step, so that bytes may be cut anywhere.
+//!
+//! Chunk lines must end in CR LF. Extensions and trailers are read over, up to a bound.
+
+use wire::Broken;
+
+use super::codec::HEAD_BOUND;
+
+/// Where in a body we are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A body of `left` more bytes.
+    Length,
+    /// A body that ends with the connection.
+    UntilClose,
+    /// Before the first digit of a chunk's size.
+    Size,
+    /// After a digit of it.
+    MoreSize,
+    /// In a chunk's extension.
+    Extension,
+    /// Between CR and LF of a size line.
+    SizeEnd,
+    /// `left` more bytes of a chunk.
+    Data,
+    /// Before the CR after a chunk.
+    DataCr,
+    /// Before the LF after a chunk.
+    DataLf,
+    /// At the start of a trailer line.
+    Trailer,
+    /// Inside a trailer line.
+    TrailerLine,
+    /// Between CR and LF of a trailer line.
+    TrailerEnd,
+    /// Between the last CR and LF.
+    LastLf,
+}
+
+/// A body on its way.
+#[derive(Clone, Copy, Debug)]
+pub struct Body {
+    /// Bytes left of the body, or of the chunk.
+    left: u64,
+    /// Bytes of extensions and trailers so far.
+    spent: u32,
+    step: Step,
+}
+
+impl Body {
+    /// A body of an announced length; 0 is over before it begins.
+    pub fn of_length(length: u64) -> Body {
+        Body { left: length, spent: 0, step: Step::Length }
+    }
+    /// A body in chunks.
+    pub fn chunked() -> Body {
+        Body { left: 0, spent: 0, step: Step::Size }
+    }
+    /// A body that ends with the connection.
+    pub fn until_close() -> Body {
+        Body { left: 0, spent: 0, step: Step::UntilClose }
+    }
+    /// True where the end of the connection is the end of the body.
+    pub fn ends_with_connection(&self) -> bool {
+        self.step == Step::UntilClose
+    }
+
+    /// Takes bytes of the body and hands its content to `data`. Returns how many bytes belonged to it and whether it is over.
+    ///
+    /// # Errors
+    /// What about the chunks is not HTTP/1.1.
+    #[inline]
+    pub fn feed(&mut self, bytes: &[u8], mut data: impl FnMut(&[u8])) -> Result<(usize, bool), Broken> {
+        match self.step {
+            Step::Length => {
+                let n = self.take(bytes, &mut data);
+                Ok((n, self.left == 0))
+            }
+            Step::UntilClose => {
+                data(bytes);
+                Ok((bytes.len(), false))
+            }
+            _ => self.feed_chunks(bytes, data),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, bytes: &[u8], data: &mut impl FnMut(&[u8])) -> usize {
+        let n = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len());
+        self.left -= n as u64;
+        if n > 0 {
+            data(&bytes[..n]);
+        }
+        n
+    }
+
+    fn feed_chunks(&mut self, bytes: &[u8], mut data: impl FnMut(&[u8])) -> Result<(usize, bool), Broken> {
+        let mut at = 0;
+        while at < bytes.len() {
+            if self.step == Step::Data {
+                at += self.take(&bytes[at..], &mut data);
+                if self.left == 0 {
+                    self.step = Step::DataCr;
+                }
+                continue;
+            }
+            let byte = bytes[at];
+            at += 1;
+            if self.step == Step::LastLf {
+                return if byte == b'\n' { Ok((at, true)) } else { Err(NO_END) };
+            }
+            self.mark(byte)?;
+        }
+        Ok((at, false))
+    }
+
+    /// One byte between the chunks.
+    fn mark(&mut self, byte: u8) -> Result<(), Broken> {
+        self.step = match (self.step, byte) {
+            (Step::Size | Step::MoreSize, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
+                if self.left >> 60 != 0 {
+                    return Err(Broken("a chunk's size is beyond all measure"));
+                }
+                self.left = self.left << 4 | (byte as char).to_digit(16).map_or(0, u64::from);
+                Step::MoreSize
+            }
+            (Step::MoreSize, b';' | b' ' | b'\t') => Step::Extension,
+            (Step::MoreSize | Step::Extension, b'\r') => Step::SizeEnd,
+            (Step::Extension, b'\t' | b' '..=b'~' | 0x80..) => self.spend(Step::Extension)?,
+            (Step::SizeEnd, b'\n') => self.size_read(),
+            (Step::DataCr, b'\r') => Step::DataLf,
+            (Step::DataLf, b'\n') => Step::Size,
+            (Step::Trailer, b'\r') => Step::LastLf,
+            (Step::Trailer | Step::TrailerLine, b'\t' | b' '..=b'~' | 0x80..) => self.spend(Step::TrailerLine)?,
+            (Step::TrailerLine, b'\r') => Step::TrailerEnd,
+            (Step::TrailerEnd, b'\n') => Step::Trailer,
+            (Step::Size | Step::MoreSize, _) => return Err(Broken("a chunk's size is not a hexadecimal number")),
+            (Step::DataCr | Step::DataLf, _) => return Err(Broken("a chunk is longer than its size says")),
+            _ => return Err(NO_END),
+        };
+        Ok(())
+    }
+
+    fn size_read(&mut self) -> Step {
+        self.spent = 0;
+        if self.left == 0 { Step::Trailer } else { Step::Data }
+    }
+
+    fn spend(&mut self, next: Step) -> Result<Step, Broken> {
+        self.spent += 1;
+        if self.spent as usize > HEAD_BOUND { Err(Broken("endless chunk extensions or trailers")) } else { Ok(next) }
+    }
+}
+
+const NO_END: Broken = Broken("a chunk line or trailer does not end in CR LF");

@@ -1,0 +1,263 @@
+//! Bytes ↔ heads, stateless: where a head ends, its status or request line, and the few fields that frame a message.
+//!
+//! A head is read in place, one line at a time and once: nothing is copied or kept but [`Head`]. A line is judged when
+//! its end has arrived, so that a head cut anywhere is judged exactly like a whole one. CR LF and a bare LF both end a
+//! line (RFC 9112 2.2); a bare CR, a NUL or another control character, a folded line (5.2), white space before the
+//! colon and a name that is no token are refused. Other fields are not looked at here; see [`field`].
+
+use wire::Broken;
+
+/// The most bytes a head may have, interim answers and all.
+pub const HEAD_BOUND: usize = 256 * 1024;
+
+/// The message speaks HTTP/1.0.
+pub const HTTP10: u8 = 1;
+/// `Connection: close`.
+pub const CLOSE: u8 = 2;
+/// `Connection: keep-alive`.
+pub const KEEP_ALIVE: u8 = 4;
+/// A `Transfer-Encoding` field is there.
+pub const CODED: u8 = 8;
+/// … and `chunked` is its last coding.
+pub const CHUNKED: u8 = 16;
+/// A `Content-Length` field is there.
+pub const SIZED: u8 = 32;
+/// `Expect: 100-continue`.
+pub const EXPECTS: u8 = 64;
+
+/// What a head says about its message; also the place where reading stopped when the head is not whole yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Bytes read: the start of the first line that is not whole, or the end of the head.
+    pub at: usize,
+    /// The announced length, where [`SIZED`].
+    pub length: u64,
+    /// Status of an answer.
+    pub status: u16,
+    /// [`HTTP10`] and its like.
+    pub flags: u8,
+    /// True once the start line was read.
+    pub started: bool,
+}
+
+impl Head {
+    /// True where a flag is set.
+    #[inline]
+    pub fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Whether the sender means to go on with the connection (RFC 9112 9.3), as far as the head alone tells.
+    #[inline]
+    pub fn keeps_alive(&self) -> bool {
+        // With both framings given, or with a coding in HTTP/1.0, the two ends may not agree about where they are (6.1).
+        let doubtful = self.has(CODED) && (self.has(SIZED) || self.has(HTTP10));
+        !self.has(CLOSE) && !doubtful && (!self.has(HTTP10) || self.has(KEEP_ALIVE))
+    }
+}
+
+/// Reads the head of an answer as far as it is there. `Ok(true)`: whole, and `head.at` is its length.
+///
+/// # Errors
+/// What about it is not HTTP/1.
+#[inline]
+pub fn response_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
+    if !head.started {
+        let Some(end) = memchr::memchr(b'\n', bytes) else {
+            return garbage_so_far(bytes);
+        };
+        status_line(without_cr(&bytes[..end]), head)?;
+        head.at = end + 1;
+        head.started = true;
+    }
+    fields(bytes, head)
+}
+
+/// Reads the head of a request as far as it is there; see [`response_head`]. The request line is read by [`request_line`].
+///
+/// # Errors
+/// What about it is not HTTP/1.
+#[inline]
+pub fn request_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
+    if !head.started {
+        let Some(end) = memchr::memchr(b'\n', bytes) else {
+            return Ok(false);
+        };
+        head.flags |= request_line(without_cr(&bytes[..end]))?.2;
+        head.at = end + 1;
+        head.started = true;
+    }
+    fields(bytes, head)
+}
+
+/// Splits a request line into method, target and flags ([`HTTP10`]).
+///
+/// # Errors
+/// What is wrong with it.
+pub fn request_line(line: &[u8]) -> Result<(&str, &str, u8), Broken> {
+    const WRONG: Broken = Broken("the request line is not METHOD TARGET HTTP/1.x");
+    let method_end = line.iter().position(|&b| b == b' ').ok_or(WRONG)?;
+    let (method, rest) = (&line[..method_end], &line[method_end + 1..]);
+    let Some((target, version)) = rest.split_last_chunk::<9>() else { return Err(WRONG) };
+    let flags = match version {
+        b" HTTP/1.1" => 0,
+        b" HTTP/1.0" => HTTP10,
+        _ => return Err(WRONG),
+    };
+    let clean = |b: &u8| *b > b' ' && *b != 0x7f;
+    if method.is_empty() || !method.iter().all(|&b| is_token(b)) || target.is_empty() || !target.iter().all(clean) {
+        return Err(WRONG);
+    }
+    let method = std::str::from_utf8(method).map_err(|_| WRONG)?;
+    let target = std::str::from_utf8(target).map_err(|_| Broken("the request target is not text"))?;
+    Ok((method, target, flags))
+}
+
+/// The first value of a field in a whole head, without the white space around it.
+pub fn field<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    head.split(|&b| b == b'\n').skip(1).find_map(|line| {
+        let line = without_cr(line);
+        let colon = memchr::memchr(b':', line)?;
+        line[..colon].eq_ignore_ascii_case(name.as_bytes()).then(|| line[colon + 1..].trim_ascii())
+    })
+}
+
+/// True for the characters a method or a field name may have (RFC 9110 5.6.2).
+#[inline]
+pub fn is_token(byte: u8) -> bool {
+    TOKEN[byte as usize]
+}
+
+static TOKEN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut b = 0;
+    while b < 256 {
+        let c = b as u8;
+        table[b] = c.is_ascii_alphanumeric()
+            || matches!(c, b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`')
+            || matches!(c, b'|' | b'~');
+        b += 1;
+    }
+    table
+};
+
+/// What begins like no answer is refused before its first line is whole.
+fn garbage_so_far(bytes: &[u8]) -> Result<bool, Broken> {
+    let n = bytes.len().min(7);
+    if bytes[..n] == b"HTTP/1."[..n] { Ok(false) } else { Err(NOT_HTTP) }
+}
+
+const NOT_HTTP: Broken = Broken("the answer is not HTTP/1.x");
+const NO_FIELD: Broken = Broken("a header line is not NAME: VALUE");
+const CONTROL: Broken = Broken("a header line holds a control character");
+
+#[inline]
+fn status_line(line: &[u8], head: &mut Head) -> Result<(), Broken> {
+    let Some((start, reason)) = line.split_first_chunk::<12>() else { return Err(NOT_HTTP) };
+    match &start[..9] {
+        b"HTTP/1.1 " => {}
+        b"HTTP/1.0 " => head.flags |= HTTP10,
+        _ => return Err(NOT_HTTP),
+    }
+    let digit = |b: u8| if b.is_ascii_digit() { Ok(u16::from(b - b'0')) } else { Err(NOT_HTTP) };
+    head.status = digit(start[9])? * 100 + digit(start[10])? * 10 + digit(start[11])?;
+    if head.status < 100 || reason.first().is_some_and(|&b| b != b' ') {
+        return Err(NOT_HTTP);
+    }
+    if has_control(reason) { Err(CONTROL) } else { Ok(()) }
+}
+
+#[inline]
+fn fields(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
+    loop {
+        let rest = &bytes[head.at..];
+        let Some(end) = memchr::memchr(b'\n', rest) else { return Ok(false) };
+        let line = without_cr(&rest[..end]);
+        head.at += end + 1;
+        if line.is_empty() {
+            return Ok(true);
+        }
+        let mut colon = 0;
+        while colon < line.len() && is_token(line[colon]) {
+            colon += 1;
+        }
+        if colon == 0 || line.get(colon) != Some(&b':') {
+            return Err(if line[0] == b' ' || line[0] == b'\t' { Broken("a header line is folded") } else { NO_FIELD });
+        }
+        let value = &line[colon + 1..];
+        if has_control(value) {
+            return Err(CONTROL);
+        }
+        framing_field(&line[..colon], value, head)?;
+    }
+}
+
+/// Takes note of the fields that frame a message; told apart by their length first.
+#[inline]
+fn framing_field(name: &[u8], value: &[u8], head: &mut Head) -> Result<(), Broken> {
+    match name.len() {
+        10 if name.eq_ignore_ascii_case(b"connection") => connection(value, head),
+        14 if name.eq_ignore_ascii_case(b"content-length") => content_length(value, head)?,
+        17 if name.eq_ignore_ascii_case(b"transfer-encoding") => transfer_encoding(value, head)?,
+        6 if name.eq_ignore_ascii_case(b"expect") && value.trim_ascii().eq_ignore_ascii_case(b"100-continue") => {
+            head.flags |= EXPECTS;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn connection(value: &[u8], head: &mut Head) {
+    for option in value.split(|&b| b == b',').map(<[u8]>::trim_ascii) {
+        if option.eq_ignore_ascii_case(b"close") {
+            head.flags |= CLOSE;
+        } else if option.eq_ignore_ascii_case(b"keep-alive") {
+            head.flags |= KEEP_ALIVE;
+        }
+    }
+}
+
+/// One number, or the same number several times (RFC 9110 8.6).
+fn content_length(value: &[u8], head: &mut Head) -> Result<(), Broken> {
+    const WRONG: Broken = Broken("Content-Length is not a number");
+    for item in value.split(|&b| b == b',').map(<[u8]>::trim_ascii) {
+        if item.is_empty() {
+            return Err(WRONG);
+        }
+        let mut length: u64 = 0;
+        for &b in item {
+            if !b.is_ascii_digit() {
+                return Err(WRONG);
+            }
+            length = length.checked_mul(10).and_then(|n| n.checked_add(u64::from(b - b'0'))).ok_or(WRONG)?;
+        }
+        if head.has(SIZED) && head.length != length {
+            return Err(Broken("Content-Length is given twice, and differently"));
+        }
+        head.length = length;
+        head.flags |= SIZED;
+    }
+    Ok(())
+}
+
+/// Only a last coding of `chunked` marks an end; applied twice it means nothing (RFC 9112 6.1).
+fn transfer_encoding(value: &[u8], head: &mut Head) -> Result<(), Broken> {
+    for coding in value.split(|&b| b == b',').map(<[u8]>::trim_ascii).filter(|c| !c.is_empty()) {
+        let chunked = coding.eq_ignore_ascii_case(b"chunked");
+        if chunked && head.has(CHUNKED) {
+            return Err(Broken("Transfer-Encoding says chunked twice"));
+        }
+        head.flags = if chunked { head.flags | CHUNKED } else { head.flags & !CHUNKED } | CODED;
+    }
+    Ok(())
+}
+
+#[inline]
+fn without_cr(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+#[inline]
+fn has_control(text: &[u8]) -> bool {
+    text.iter().fold(false, |found, &b| found | ((b < 0x20) & (b != b'\t')) | (b == 0x7f))
+}

@@ -1,0 +1,254 @@
+//! The options of HTTP and what was wished by them, checked before anything is sent.
+
+use std::sync::Arc;
+
+use memchr::memmem::Finder;
+use url::Url;
+use wire::{Asked, Complaint, OptionSpec, Takes, Text};
+
+use super::codec::is_token;
+use super::multipart;
+use super::request::{Content, HeaderWish, Recipe, Rules};
+use super::status::Statuses;
+
+/// The options, in the order the help shows them.
+pub const OPTIONS: &[OptionSpec] = &[
+    option(
+        "header",
+        Some('H'),
+        Takes::Many("NAME: VALUE"),
+        "Send a header line; `Name;` sends it empty, `Name:` leaves out a default one",
+        "发送请求头；`Name;` 发送空值，`Name:` 去掉默认请求头",
+    ),
+    option(
+        "method",
+        Some('X'),
+        Takes::One("METHOD"),
+        "Request method (default GET, or POST with a body)",
+        "请求方法（默认 GET，有请求体时为 POST）",
+    ),
+    option(
+        "data",
+        None,
+        Takes::Many("TEXT"),
+        "Send TEXT as a form body and use POST; several are joined by &",
+        "以表单类型发送文本并使用 POST；多个以 & 连接",
+    ),
+    option(
+        "data-file",
+        None,
+        Takes::One("FILE"),
+        "Send the bytes of FILE as they are and use POST",
+        "原样发送文件内容并使用 POST",
+    ),
+    option(
+        "form",
+        None,
+        Takes::Many("NAME=VALUE"),
+        "Send a multipart field and use POST; NAME=@FILE;type=MIME sends a file",
+        "发送 multipart 字段并使用 POST；NAME=@文件;type=类型 发送文件",
+    ),
+    option("user", None, Takes::One("NAME:PASSWORD"), "Basic authentication", "基本认证（用户名:密码）"),
+    option("no-keepalive", None, Takes::Nothing, "Open a connection for every request", "每个请求使用新连接"),
+    option(
+        "redirects",
+        None,
+        Takes::One("N"),
+        "Follow up to N redirects, each counted as a request (default 0)",
+        "最多跟随 N 次重定向，每次计为一个请求（默认 0）",
+    ),
+    option(
+        "expect-status",
+        None,
+        Takes::One("LIST"),
+        "Statuses that count as success: 200,2xx,200-299 (default 200-399)",
+        "视为成功的状态码：200,2xx,200-299（默认 200-399）",
+    ),
+    option(
+        "expect-body",
+        None,
+        Takes::One("TEXT"),
+        "Count an answer as failed unless its body holds TEXT",
+        "响应体不含该文本则计为失败",
+    ),
+];
+
+const fn option(
+    name: &'static str,
+    short: Option<char>,
+    takes: Takes,
+    en: &'static str,
+    zh: &'static str,
+) -> OptionSpec {
+    OptionSpec { name, short, takes, help: Text { en, zh } }
+}
+
+/// What was wished, checked.
+#[derive(Debug)]
+pub struct Wishes {
+    headers: Vec<HeaderWish>,
+    method: String,
+    content: Option<Content>,
+    user: Option<String>,
+    keepalive: bool,
+    redirects: u32,
+    success: Statuses,
+    expect_body: Option<String>,
+}
+
+impl Wishes {
+    /// Reads the options of a run, and the files they name.
+    ///
+    /// # Errors
+    /// The first mistake found.
+    pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
+        let content = content(asked)?;
+        let headers = asked.values("header").iter().map(|text| header(text)).collect::<Result<Vec<_>, _>>()?;
+        check_framing(&headers, content.as_ref())?;
+        Ok(Wishes {
+            headers,
+            method: method(asked.value("method"), content.is_some())?,
+            content,
+            user: asked.value("user").map(user).transpose()?,
+            keepalive: !asked.switch("no-keepalive"),
+            redirects: asked.value("redirects").map_or(Ok(0), redirects)?,
+            success: asked.value("expect-status").map_or_else(|| Ok(Statuses::usual()), statuses)?,
+            expect_body: asked.value("expect-body").filter(|t| !t.is_empty()).map(str::to_owned),
+        })
+    }
+
+    /// The recipe of a request to `url`.
+    pub fn recipe(&self, url: Url) -> Recipe {
+        Recipe {
+            url,
+            method: self.method.clone(),
+            headers: self.headers.clone(),
+            content: self.content.clone(),
+            user: self.user.clone(),
+            keepalive: self.keepalive,
+            hops: 0,
+        }
+    }
+
+    /// What holds for every exchange.
+    pub fn rules(self, recipes: Vec<Recipe>) -> Rules {
+        Rules {
+            plain: self.redirects == 0 && self.expect_body.is_none(),
+            success: self.success,
+            redirects: self.redirects,
+            expect_body: self.expect_body.map(|text| Finder::new(text.as_bytes()).into_owned()),
+            recipes,
+        }
+    }
+}
+
+fn method(asked: Option<&str>, has_body: bool) -> Result<String, Complaint> {
+    const KNOWN: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "CONNECT"];
+    let Some(method) = asked else { return Ok(if has_body { "POST" } else { "GET" }.to_owned()) };
+    let wrong = |trouble: String| Err(Complaint::new("--method", trouble));
+    if method.is_empty() || !method.bytes().all(is_token) {
+        return wrong(format!("\"{method}\" is no method; write one word, for instance PUT"));
+    }
+    if let Some(known) = KNOWN.iter().find(|k| k.eq_ignore_ascii_case(method) && **k != method) {
+        return wrong(format!("methods are case-sensitive: write {known} instead of {method}"));
+    }
+    if method == "CONNECT" {
+        return wrong("CONNECT opens a tunnel and has no answer to measure; write another method".into());
+    }
+    Ok(method.to_owned())
+}
+
+fn header(text: &str) -> Result<HeaderWish, Complaint> {
+    let wrong = |trouble: &str| Complaint::new("--header", format!("\"{text}\" {trouble}; write NAME: VALUE"));
+    let (name, value) = match text.split_once(':') {
+        Some((name, value)) => (name, value.trim()),
+        None => {
+            let name = text.strip_suffix(';').ok_or_else(|| wrong("has no colon"))?;
+            return named(name).map(|name| HeaderWish::Set(name, String::new())).ok_or_else(|| wrong("is no name"));
+        }
+    };
+    let name = named(name).ok_or_else(|| wrong("has no valid name before the colon"))?;
+    if value.bytes().any(|b| (b < 0x20 && b != b'\t') || b == 0x7f) {
+        return Err(wrong("holds a line break or another control character"));
+    }
+    Ok(if value.is_empty() { HeaderWish::Remove(name) } else { HeaderWish::Set(name, value.to_owned()) })
+}
+
+fn named(name: &str) -> Option<String> {
+    (!name.is_empty() && name.bytes().all(is_token)).then(|| name.to_owned())
+}
+
+/// A body is sent with its length; a line that says otherwise would make both ends wait.
+fn check_framing(headers: &[HeaderWish], content: Option<&Content>) -> Result<(), Complaint> {
+    let length = content.map_or(0, |c| c.bytes.len());
+    for header in headers {
+        let trouble = match header {
+            HeaderWish::Set(name, _) if name.eq_ignore_ascii_case("transfer-encoding") => {
+                "Transfer-Encoding cannot be set, because a body is sent with its length; leave it out".to_owned()
+            }
+            HeaderWish::Set(name, value) if name.eq_ignore_ascii_case("content-length") => {
+                if value.parse() == Ok(length) {
+                    continue;
+                }
+                format!("Content-Length: {value} does not fit the body, which has {length} bytes; leave it out")
+            }
+            HeaderWish::Remove(name) if name.eq_ignore_ascii_case("content-length") && length > 0 => {
+                "Content-Length cannot be left out of a request with a body".to_owned()
+            }
+            _ => continue,
+        };
+        return Err(Complaint::new("--header", trouble));
+    }
+    Ok(())
+}
+
+fn content(asked: &Asked) -> Result<Option<Content>, Complaint> {
+    let given: Vec<&str> =
+        ["data", "data-file", "form"].into_iter().filter(|n| asked.options.contains_key(*n)).collect();
+    match given[..] {
+        [] => Ok(None),
+        ["data"] => form_text(asked.values("data")).map(Some),
+        ["data-file"] => {
+            let bytes = multipart::file("--data-file", asked.value("data-file").unwrap_or_default())?;
+            Ok(Some(Content { bytes: Arc::from(bytes), kind: None }))
+        }
+        ["form"] => multipart::content(asked.values("form"), asked.seed).map(Some),
+        [first, second, ..] => Err(Complaint::new(
+            format!("--{second}"),
+            format!("it cannot stand beside --{first}, because a request has one body; give one of them"),
+        )),
+        [_] => Ok(None),
+    }
+}
+
+fn form_text(texts: &[String]) -> Result<Content, Complaint> {
+    if let Some(file) = texts.iter().find_map(|t| t.strip_prefix('@')) {
+        let trouble = format!("a file is not read here; write --data-file {file}");
+        return Err(Complaint::new("--data", trouble));
+    }
+    let kind = Some("application/x-www-form-urlencoded".to_owned());
+    Ok(Content { bytes: Arc::from(texts.join("&").into_bytes()), kind })
+}
+
+fn user(text: &str) -> Result<String, Complaint> {
+    if text.contains(':') {
+        Ok(text.to_owned())
+    } else {
+        Err(Complaint::new("--user", "the password is missing; write NAME:PASSWORD"))
+    }
+}
+
+fn redirects(text: &str) -> Result<u32, Complaint> {
+    text.parse().ok().filter(|n| *n <= 100).ok_or_else(|| {
+        Complaint::new("--redirects", format!("\"{text}\" is no number from 0 to 100; write for instance 5"))
+    })
+}
+
+fn statuses(text: &str) -> Result<Statuses, Complaint> {
+    Statuses::parse(text).map_err(|part| {
+        Complaint::new(
+            "--expect-status",
+            format!("\"{part}\" is no status; write 200, 2xx or 200-299, separated by commas"),
+        )
+    })
+}

@@ -1,0 +1,240 @@
+//! From what was asked to the bytes of a request, encoded once before the run.
+//!
+//! A [`Recipe`] is kept only for redirects, which are made from it. A large body is shared by all requests and never copied.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use memchr::memmem::Finder;
+use url::{Host, Url};
+use wire::Origin;
+
+use super::session::{LAST, NO_BODY, UPGRADES};
+use super::status::Statuses;
+
+/// Bodies from here on are shared instead of copied.
+pub const SHARED_FROM: usize = 16 * 1024;
+
+/// A request ready to send.
+#[derive(Debug)]
+pub struct Request {
+    /// The head, and a small body.
+    pub(super) bytes: Box<[u8]>,
+    /// A large body.
+    pub(super) body: Option<Arc<[u8]>>,
+    /// Where its recipe is in [`Rules::recipes`].
+    pub(super) listed: u32,
+    /// What the session must know of it.
+    pub(super) marks: u8,
+    /// Its recipe where it is in no list.
+    pub(super) own: Option<Arc<Recipe>>,
+}
+
+/// What holds for every exchange of a run.
+#[derive(Debug)]
+pub struct Rules {
+    /// Nothing but the status decides, and redirects are answers like others.
+    pub(super) plain: bool,
+    pub(super) success: Statuses,
+    pub(super) redirects: u32,
+    pub(super) expect_body: Option<Finder<'static>>,
+    pub(super) recipes: Vec<Recipe>,
+}
+
+/// A body and its type.
+#[derive(Clone, Debug)]
+pub struct Content {
+    /// The bytes.
+    pub bytes: Arc<[u8]>,
+    /// `Content-Type` where the user gives none.
+    pub kind: Option<String>,
+}
+
+/// A header line of the user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeaderWish {
+    /// Send it; it replaces a default of this name.
+    Set(String, String),
+    /// Send no such line.
+    Remove(String),
+}
+
+impl HeaderWish {
+    /// The field's name.
+    pub fn name(&self) -> &str {
+        match self {
+            HeaderWish::Set(name, _) | HeaderWish::Remove(name) => name,
+        }
+    }
+}
+
+/// Everything a request is made from.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    /// Where to; without a fragment.
+    pub url: Url,
+    /// `GET`.
+    pub method: String,
+    /// The user's header lines.
+    pub headers: Vec<HeaderWish>,
+    /// The body.
+    pub content: Option<Content>,
+    /// `name:password`, unless the URL has its own.
+    pub user: Option<String>,
+    /// Whether the connection is to be used again.
+    pub keepalive: bool,
+    /// How many redirects led here.
+    pub hops: u32,
+}
+
+impl Recipe {
+    /// Forgets what belongs to the origin of the first request only.
+    pub fn leave_origin(&mut self) {
+        self.user = None;
+        self.headers.retain(|h| !["authorization", "cookie", "host"].iter().any(|n| h.name().eq_ignore_ascii_case(n)));
+    }
+
+    /// Turns into a GET without a body.
+    pub fn become_get(&mut self) {
+        self.method = "GET".into();
+        self.content = None;
+        let content = |h: &HeaderWish| h.name().get(..8).is_some_and(|start| start.eq_ignore_ascii_case("content-"));
+        self.headers.retain(|h| !content(h));
+    }
+
+    fn wishes(&self, name: &str) -> bool {
+        self.headers.iter().any(|h| h.name().eq_ignore_ascii_case(name))
+    }
+
+    fn authorization(&self) -> Option<String> {
+        let own = !self.url.username().is_empty() || self.url.password().is_some();
+        let pair = if own {
+            let mut pair = decoded(self.url.username());
+            pair.push(b':');
+            pair.extend(decoded(self.url.password().unwrap_or_default()));
+            pair
+        } else {
+            self.user.clone()?.into_bytes()
+        };
+        Some(format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)))
+    }
+
+    /// The head in the order curl has: what the target needs first, then the user's lines, then those of the body.
+    fn head(&self) -> String {
+        let mut head = format!("{} {}", self.method, self.url.path());
+        if let Some(query) = self.url.query() {
+            let _ = write!(head, "?{query}");
+        }
+        head.push_str(" HTTP/1.1\r\n");
+        let mut line = |name: &str, value: &str| {
+            if !self.wishes(name) {
+                let _ = write!(head, "{name}: {value}\r\n");
+            }
+        };
+        line("Host", &host_field(&self.url));
+        if let Some(value) = self.authorization() {
+            line("Authorization", &value);
+        }
+        line("User-Agent", concat!("brunt/", env!("CARGO_PKG_VERSION")));
+        line("Accept", "*/*");
+        if !self.keepalive {
+            line("Connection", "close");
+        }
+        if let Some(kind) = self.content.as_ref().and_then(|c| c.kind.as_deref()) {
+            line("Content-Type", kind);
+        }
+        let expects_body = matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
+        if self.content.is_some() || expects_body {
+            let length = self.content.as_ref().map_or(0, |c| c.bytes.len());
+            line("Content-Length", &length.to_string());
+        }
+        for wish in &self.headers {
+            if let HeaderWish::Set(name, value) = wish {
+                let _ = write!(head, "{name}:{}{value}\r\n", if value.is_empty() { "" } else { " " });
+            }
+        }
+        head.push_str("\r\n");
+        head
+    }
+
+    fn marks(&self) -> u8 {
+        let closes = |h: &HeaderWish| {
+            matches!(h, HeaderWish::Set(name, value) if name.eq_ignore_ascii_case("connection")
+                && value.split(',').any(|v| v.trim().eq_ignore_ascii_case("close")))
+        };
+        let upgrades = |h: &HeaderWish| matches!(h, HeaderWish::Set(name, _) if name.eq_ignore_ascii_case("upgrade"));
+        let mut marks = 0;
+        if !self.keepalive || self.headers.iter().any(closes) {
+            marks |= LAST;
+        }
+        if self.method == "HEAD" {
+            marks |= NO_BODY;
+        }
+        if self.headers.iter().any(upgrades) {
+            marks |= UPGRADES;
+        }
+        marks
+    }
+}
+
+/// Encodes a request that a redirect asks for.
+pub fn encode(recipe: &Arc<Recipe>) -> Request {
+    Request { own: Some(Arc::clone(recipe)), ..encode_listed(recipe, u32::MAX) }
+}
+
+/// Encodes the request whose recipe is number `listed` of the run.
+pub fn encode_listed(recipe: &Recipe, listed: u32) -> Request {
+    let mut bytes = recipe.head().into_bytes();
+    let mut body = None;
+    if let Some(content) = &recipe.content {
+        if content.bytes.len() >= SHARED_FROM {
+            body = Some(Arc::clone(&content.bytes));
+        } else {
+            bytes.extend_from_slice(&content.bytes);
+        }
+    }
+    Request { bytes: bytes.into_boxed_slice(), body, listed, marks: recipe.marks(), own: None }
+}
+
+/// Where connections for a URL go. None: it is no `http` or `https` URL with a host.
+pub fn origin(url: &Url) -> Option<Origin> {
+    let tls = match url.scheme() {
+        "http" => false,
+        "https" => true,
+        _ => return None,
+    };
+    let host = match url.host()? {
+        Host::Domain(name) => name.to_owned(),
+        Host::Ipv4(address) => address.to_string(),
+        Host::Ipv6(address) => address.to_string(),
+    };
+    Some(Origin { host, port: url.port_or_known_default()?, tls })
+}
+
+/// The value of `Host`: with the port where it is not the scheme's own, with brackets where the host is IPv6.
+fn host_field(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// Undoes percent-encoding.
+fn decoded(text: &str) -> Vec<u8> {
+    let bytes = text.as_bytes();
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let pair = text.get(at + 1..at + 3).filter(|hex| bytes[at] == b'%' && !hex.starts_with('+'));
+        match pair.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                plain.push(byte);
+                at += 3;
+            }
+            None => {
+                plain.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    plain
+}

@@ -1,0 +1,407 @@
+//! The server's conversation on one connection: requests heard as they complete, answers in the order of the requests.
+//!
+//! A request that arrives whole is read where it lies. Up to 16 requests in flight are remembered in one word; answers
+//! given out of turn are encoded and held. Bodies are counted, and their beginning is shown. Left out: `Date` and `Server` lines, which
+//! no client needs and which cost bytes.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+
+use wire::{Ask, Broken, Out, Reply, ServerSession, Shape};
+
+use super::body::Body;
+use super::codec::{CHUNKED, CODED, EXPECTS, HEAD_BOUND, HTTP10, Head, SIZED, request_head, request_line};
+
+/// A request in flight: its answer has no body.
+const HEAD_ONLY: u8 = 1;
+/// The connection ends with its answer.
+const LAST: u8 = 2;
+/// It came in HTTP/1.0.
+const OLD: u8 = 4;
+
+/// A conversation in HTTP/1.1, server side.
+#[derive(Debug, Default)]
+pub struct Http1Server {
+    /// The id of the next request heard.
+    heard: u32,
+    /// The id of the next answer to leave.
+    due: u32,
+    /// Marks of the requests in flight, four bits each, the oldest lowest.
+    near: u64,
+    /// No further request is heard.
+    deaf: bool,
+    over: bool,
+    rare: Option<Box<Rare>>,
+}
+
+#[derive(Debug, Default)]
+struct Rare {
+    /// Marks of requests in flight beyond the sixteenth.
+    far: VecDeque<u8>,
+    /// A head that is not whole, or whose body is not.
+    kept: Vec<u8>,
+    head: Head,
+    /// The body under way, and the bytes of it so far.
+    body: Option<Body>,
+    body_bytes: u64,
+    /// The beginning of that body.
+    shown: Vec<u8>,
+    /// The client waits for leave to send its body.
+    leave: bool,
+    /// Answers that wait for their turn.
+    held: BTreeMap<u32, Vec<u8>>,
+}
+
+/// What was seen of a body: how long it is, and how it begins.
+#[derive(Clone, Copy, Default)]
+struct Seen<'a> {
+    bytes: u64,
+    start: &'a [u8],
+}
+
+impl Http1Server {
+    /// A conversation on a fresh connection.
+    pub fn new() -> Http1Server {
+        Http1Server::default()
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Reads one request from the start of `bytes`; tells how many bytes it took, or None where it is not whole.
+    fn read(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<Option<usize>, Broken> {
+        let mut head = Head::default();
+        if !request_head(bytes, &mut head)? {
+            if bytes.len() > HEAD_BOUND {
+                return Err(ENDLESS);
+            }
+            let rare = self.rare();
+            rare.kept.extend_from_slice(bytes);
+            rare.head = head;
+            return Ok(None);
+        }
+        let text = &bytes[..head.at];
+        let Some(mut body) = body_of(&head)? else {
+            self.hear(text, &head, Seen::default(), hear)?;
+            return Ok(Some(head.at));
+        };
+        if !head.has(CHUNKED)
+            && let Some(whole) = usize::try_from(head.length).ok().and_then(|n| bytes[head.at..].get(..n))
+        {
+            self.hear(text, &head, Seen { bytes: head.length, start: whole }, hear)?;
+            return Ok(Some(head.at + whole.len()));
+        }
+        let (mut body_bytes, mut shown) = (0, Vec::new());
+        let (used, whole) = body.feed(&bytes[head.at..], |data| count(data, &mut body_bytes, &mut shown))?;
+        if whole {
+            self.hear(text, &head, Seen { bytes: body_bytes, start: &shown }, hear)?;
+            return Ok(Some(head.at + used));
+        }
+        let leave = head.has(EXPECTS) && !head.has(HTTP10) && used == 0;
+        let rare = self.rare();
+        rare.kept.extend_from_slice(text);
+        (rare.head, rare.body, rare.body_bytes, rare.shown, rare.leave) = (head, Some(body), body_bytes, shown, leave);
+        Ok(None)
+    }
+
+    /// Goes on with a request of which a part is kept.
+    #[cold]
+    fn read_on(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<Option<usize>, Broken> {
+        let rare = self.rare();
+        let mut at = 0;
+        if rare.body.is_none() {
+            let before = rare.kept.len();
+            rare.kept.extend_from_slice(&bytes[..bytes.len().min(HEAD_BOUND + 1 - before)]);
+            if !request_head(&rare.kept, &mut rare.head)? {
+                return if rare.kept.len() > HEAD_BOUND { Err(ENDLESS) } else { Ok(None) };
+            }
+            at = rare.head.at - before;
+            rare.kept.truncate(rare.head.at);
+            rare.body = body_of(&rare.head)?;
+            rare.body_bytes = 0;
+            rare.leave = rare.body.is_some() && rare.head.has(EXPECTS) && !rare.head.has(HTTP10) && at == bytes.len();
+        }
+        if let Some(body) = &mut rare.body {
+            let (body_bytes, shown) = (&mut rare.body_bytes, &mut rare.shown);
+            let (used, whole) = body.feed(&bytes[at..], |data| count(data, body_bytes, shown))?;
+            if used > 0 {
+                rare.leave = false;
+            }
+            at += used;
+            if !whole {
+                return Ok(None);
+            }
+        }
+        rare.body = None;
+        let (text, head, bytes) = (std::mem::take(&mut rare.kept), rare.head, rare.body_bytes);
+        let shown = std::mem::take(&mut rare.shown);
+        self.hear(&text, &head, Seen { bytes, start: &shown }, hear)?;
+        Ok(Some(at))
+    }
+
+    /// Tells of a whole request and remembers what its answer must know.
+    #[inline]
+    fn hear(&mut self, text: &[u8], head: &Head, body: Seen<'_>, hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+        if text.len() > HEAD_BOUND {
+            return Err(ENDLESS);
+        }
+        let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
+        let line = &text[..end];
+        let (method, target, _) = request_line(line.strip_suffix(b"\r").unwrap_or(line))?;
+        let mut marks = 0;
+        if method == "HEAD" {
+            marks |= HEAD_ONLY;
+        }
+        if head.has(HTTP10) {
+            marks |= OLD;
+        }
+        if !head.keeps_alive() {
+            marks |= LAST;
+            self.deaf = true;
+        }
+        let id = self.heard;
+        self.remember(id, marks);
+        self.heard = id.wrapping_add(1);
+        hear(Ask { id, method, path: &target[path(target)], head: text, body_bytes: body.bytes, body: body.start });
+        Ok(())
+    }
+
+    #[inline]
+    fn remember(&mut self, id: u32, marks: u8) {
+        let place = id.wrapping_sub(self.due);
+        if place < 16 {
+            self.near |= u64::from(marks) << (place * 4);
+        } else {
+            self.rare().far.push_back(marks);
+        }
+    }
+
+    #[inline]
+    fn marks(&self, id: u32) -> Option<u8> {
+        let place = id.wrapping_sub(self.due);
+        if place >= self.heard.wrapping_sub(self.due) {
+            return None;
+        }
+        if place < 16 {
+            return Some((self.near >> (place * 4) & 15) as u8);
+        }
+        self.rare.as_ref()?.far.get(place as usize - 16).copied()
+    }
+
+    /// An answer left: the next one is due.
+    #[inline]
+    fn pass(&mut self) {
+        self.due = self.due.wrapping_add(1);
+        self.near >>= 4;
+        if let Some(next) = self.rare.as_mut().and_then(|r| r.far.pop_front()) {
+            self.near |= u64::from(next) << 60;
+        }
+    }
+
+    /// Encoded answers whose turn has come.
+    #[cold]
+    fn let_go(&mut self, out: &mut Out) {
+        while let Some(bytes) = self.rare.as_mut().and_then(|r| r.held.remove(&self.due)) {
+            let (closes, answer) = bytes.split_last().map_or((false, &bytes[..]), |(&c, rest)| (c == 1, rest));
+            if self.over {
+                return;
+            }
+            out.put(answer);
+            self.over |= closes;
+            self.pass();
+        }
+    }
+}
+
+impl ServerSession for Http1Server {
+    #[inline]
+    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+        let mut rest = bytes;
+        while !rest.is_empty() && !self.deaf {
+            let taken = if self.rare.as_ref().is_some_and(|r| !r.kept.is_empty()) {
+                self.read_on(rest, hear)?
+            } else {
+                // Empty lines before a request are read over (RFC 9112 2.2).
+                if rest[0] == b'\r' || rest[0] == b'\n' {
+                    rest = &rest[1..];
+                    continue;
+                }
+                self.read(rest, hear)?
+            };
+            let Some(taken) = taken else { return Ok(()) };
+            rest = &rest[taken..];
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out) {
+        let Some(marks) = self.marks(id) else { return };
+        if self.over {
+            return;
+        }
+        if id == self.due {
+            let closes = encode(marks, reply, out.buffer());
+            self.over = closes;
+            self.deaf |= closes;
+            self.pass();
+            if self.rare.as_ref().is_some_and(|r| !r.held.is_empty()) {
+                self.let_go(out);
+            }
+        } else {
+            let mut bytes = Vec::new();
+            let closes = encode(marks, reply, &mut bytes);
+            bytes.push(u8::from(closes));
+            self.rare().held.insert(id, bytes);
+        }
+    }
+
+    fn owed(&mut self, out: &mut Out) {
+        if let Some(rare) = &mut self.rare
+            && std::mem::take(&mut rare.leave)
+        {
+            out.put(b"HTTP/1.1 100 Continue\r\n\r\n");
+        }
+    }
+
+    #[inline]
+    fn over(&self) -> bool {
+        self.over
+    }
+}
+
+/// The most bytes of a body that came in pieces and is shown.
+const SHOWN_BOUND: usize = 64 * 1024;
+
+fn count(data: &[u8], bytes: &mut u64, shown: &mut Vec<u8>) {
+    *bytes += data.len() as u64;
+    shown.extend_from_slice(&data[..data.len().min(SHOWN_BOUND - shown.len())]);
+}
+
+const ENDLESS: Broken = Broken("endless headers: the head of the request is larger than 256 KiB");
+
+/// The body a request announces (RFC 9112 6.3).
+#[inline]
+fn body_of(head: &Head) -> Result<Option<Body>, Broken> {
+    if head.has(CHUNKED) {
+        return Ok(Some(Body::chunked()));
+    }
+    if head.has(CODED) {
+        return Err(Broken("the request's Transfer-Encoding does not end in chunked"));
+    }
+    Ok((head.has(SIZED) && head.length > 0).then(|| Body::of_length(head.length)))
+}
+
+/// Where path and query are in a target, which may be a whole URL (RFC 9112 3.2.2).
+fn path(target: &str) -> Range<usize> {
+    if target.starts_with('/') {
+        return 0..target.len();
+    }
+    let start = target.find("://").and_then(|at| target[at + 3..].find('/').map(|slash| at + 3 + slash));
+    start.unwrap_or(0)..target.len()
+}
+
+/// Writes an answer; true where the connection ends with it.
+#[inline]
+fn encode(marks: u8, reply: &Reply<'_>, out: &mut Vec<u8>) -> bool {
+    let old = marks & OLD != 0;
+    // HTTP/1.0 knows no chunks.
+    let shape = if old && matches!(reply.shape, Shape::Chunked(_)) { Shape::UntilClose } else { reply.shape };
+    let bodiless = reply.status < 200 || reply.status == 204 || reply.status == 304;
+    let until_close = shape == Shape::UntilClose && !bodiless && marks & HEAD_ONLY == 0;
+    let closes = reply.close || until_close || marks & LAST != 0;
+    status_line(reply.status, out);
+    out.extend_from_slice(reply.headers);
+    if closes {
+        out.extend_from_slice(b"Connection: close\r\n");
+    } else if old {
+        out.extend_from_slice(b"Connection: keep-alive\r\n");
+    }
+    match shape {
+        _ if bodiless => {}
+        Shape::Length => {
+            out.extend_from_slice(b"Content-Length: ");
+            decimal(reply.body.len(), out);
+            out.extend_from_slice(b"\r\n");
+        }
+        Shape::Chunked(_) => out.extend_from_slice(b"Transfer-Encoding: chunked\r\n"),
+        Shape::UntilClose => {}
+    }
+    out.extend_from_slice(b"\r\n");
+    if bodiless || marks & HEAD_ONLY != 0 {
+        return closes;
+    }
+    match shape {
+        Shape::Chunked(size) => chunks(reply.body, size, out),
+        _ => out.extend_from_slice(reply.body),
+    }
+    closes
+}
+
+fn chunks(body: &[u8], size: usize, out: &mut Vec<u8>) {
+    for chunk in body.chunks(size.max(1)) {
+        out.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
+        out.extend_from_slice(chunk);
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(b"0\r\n\r\n");
+}
+
+#[inline]
+fn status_line(status: u16, out: &mut Vec<u8>) {
+    if status == 200 {
+        out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+        return;
+    }
+    out.extend_from_slice(b"HTTP/1.1 ");
+    decimal(usize::from(status), out);
+    out.push(b' ');
+    out.extend_from_slice(reason(status).as_bytes());
+    out.extend_from_slice(b"\r\n");
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
+        206 => "Partial Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        408 => "Request Timeout",
+        413 => "Content Too Large",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => "Status",
+    }
+}
+
+#[inline]
+fn decimal(mut number: usize, out: &mut Vec<u8>) {
+    if number < 10 {
+        out.push(b'0' + number as u8);
+        return;
+    }
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    while number > 0 {
+        at -= 1;
+        digits[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    out.extend_from_slice(&digits[at..]);
+}

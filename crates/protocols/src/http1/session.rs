@@ -1,0 +1,396 @@
+//! The client's conversation on one connection: one exchange at a time, keep-alive between them.
+//!
+//! An answer that arrives whole is read where it lies, without a copy or an allocation. What is needed seldom (a head cut
+//! in two, a redirect, an expected text, an excerpt for an example) lives in a box that exists only meanwhile, so that
+//! an idle connection holds a few dozen bytes. Left out: pipelining of requests; every server that allows it is faster
+//! with more connections.
+
+use std::sync::Arc;
+
+use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Full, Out, Session};
+
+use super::body::Body;
+use super::codec::{CHUNKED, CODED, HEAD_BOUND, Head, SIZED, response_head};
+use super::redirect::{self, Hop};
+use super::request::{Recipe, Request, Rules};
+use super::watch::Watch;
+
+/// The most bytes of an answer kept as an example.
+pub const EXCERPT_BOUND: usize = 4096;
+
+/// No exchange after this one.
+pub const LAST: u8 = 1;
+/// The answer to this request has no body, whatever its head says.
+pub const NO_BODY: u8 = 2;
+/// The request asked for another protocol, so 101 is an answer.
+pub const UPGRADES: u8 = 4;
+/// The first byte was told.
+const BEGUN: u8 = 8;
+/// What comes back is kept for an example.
+const CAPTURES: u8 = 16;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing in flight.
+    Idle,
+    /// A head is expected.
+    Head,
+    /// A body is expected.
+    Body,
+    /// Nothing in flight, and nothing will be.
+    Over,
+}
+
+/// A conversation in HTTP/1.1, client side.
+#[derive(Debug)]
+pub struct Http1Session {
+    rules: Arc<Rules>,
+    rare: Option<Box<Rare>>,
+    body: Body,
+    payload: u64,
+    id: ExchangeId,
+    listed: u32,
+    status: u16,
+    state: State,
+    marks: u8,
+}
+
+/// What most exchanges never need.
+#[derive(Debug, Default)]
+struct Rare {
+    /// A head that is not whole yet; later the beginning of an answer that may become an example.
+    kept: Vec<u8>,
+    /// How far that head was read.
+    head: Head,
+    /// Bytes of interim answers so far.
+    interim: usize,
+    /// The recipe of a request that is not in the list (a redirect's).
+    own: Option<Arc<Recipe>>,
+    /// Where the answer sends us.
+    hop: Hop,
+    /// Looks for the expected text.
+    watch: Option<Watch>,
+}
+
+impl Http1Session {
+    pub(super) fn new(rules: Arc<Rules>) -> Http1Session {
+        Http1Session {
+            rules,
+            rare: None,
+            body: Body::of_length(0),
+            payload: 0,
+            id: ExchangeId(0),
+            listed: 0,
+            status: 0,
+            state: State::Idle,
+            marks: 0,
+        }
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Reads on from `bytes`; true once the exchange is over. `at` is what was read, `kept_to` what is in `rare.kept` already.
+    #[inline]
+    fn advance(
+        &mut self,
+        bytes: &[u8],
+        at: &mut usize,
+        kept_to: &mut usize,
+        done: &Done<Request>,
+    ) -> Result<bool, Broken> {
+        while self.state == State::Head {
+            let mut head = Head::default();
+            let over = if self.rare.as_ref().is_none_or(|r| r.kept.is_empty()) {
+                let rest = &bytes[*at..];
+                if rest.is_empty() {
+                    return Ok(false);
+                }
+                if !response_head(rest, &mut head)? {
+                    self.keep_part(rest, head)?;
+                    (*at, *kept_to) = (bytes.len(), bytes.len());
+                    return Ok(false);
+                }
+                *at += head.at;
+                self.answered(&head, &rest[..head.at], done)?
+            } else {
+                let Some(over) = self.complete_head(bytes, at, done)? else {
+                    *kept_to = bytes.len();
+                    return Ok(false);
+                };
+                *kept_to = *at;
+                over
+            };
+            if over {
+                return Ok(true);
+            }
+        }
+        let rest = &bytes[*at..];
+        if self.body.ends_with_connection() || !rest.is_empty() {
+            return self.feed(rest, at);
+        }
+        Ok(false)
+    }
+
+    /// Keeps the beginning of a head until the rest of it arrives.
+    #[cold]
+    fn keep_part(&mut self, part: &[u8], head: Head) -> Result<(), Broken> {
+        let rare = self.rare();
+        if rare.interim + part.len() > HEAD_BOUND {
+            return Err(ENDLESS);
+        }
+        rare.kept.extend_from_slice(part);
+        rare.head = head;
+        Ok(())
+    }
+
+    /// Goes on with a head of which a part is kept. None: it is still not whole.
+    #[cold]
+    fn complete_head(&mut self, bytes: &[u8], at: &mut usize, done: &Done<Request>) -> Result<Option<bool>, Broken> {
+        let rare = self.rare();
+        let before = rare.kept.len();
+        let room = HEAD_BOUND + 1 - before;
+        rare.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let whole = response_head(&rare.kept, &mut rare.head)?;
+        let seen = if whole { rare.head.at } else { rare.kept.len() };
+        if rare.interim + seen > HEAD_BOUND {
+            return Err(ENDLESS);
+        }
+        *at = seen - before;
+        if !whole {
+            return Ok(None);
+        }
+        let (mut kept, head) = (std::mem::take(&mut rare.kept), std::mem::take(&mut rare.head));
+        kept.truncate(head.at);
+        let over = self.answered(&head, &kept, done)?;
+        if self.marks & CAPTURES != 0 {
+            kept.truncate(EXCERPT_BOUND);
+            self.rare().kept = kept;
+        }
+        Ok(Some(over))
+    }
+
+    /// A whole head is there. True where the answer ends with it.
+    #[inline]
+    fn answered(&mut self, head: &Head, text: &[u8], done: &Done<Request>) -> Result<bool, Broken> {
+        if text.len() > HEAD_BOUND {
+            return Err(ENDLESS);
+        }
+        if head.status < 200 {
+            return self.interim(head);
+        }
+        self.status = head.status;
+        if !head.keeps_alive() {
+            self.marks |= LAST;
+        }
+        if !self.rules.plain || !self.rules.success.has(head.status) {
+            self.look_closer(text, done)?;
+        }
+        if self.marks & NO_BODY != 0 || head.status == 204 || head.status == 304 {
+            return Ok(true);
+        }
+        self.state = State::Body;
+        if head.has(CHUNKED) {
+            self.body = Body::chunked();
+        } else if head.has(SIZED) && !head.has(CODED) {
+            self.body = Body::of_length(head.length);
+            return Ok(head.length == 0);
+        } else {
+            self.marks |= LAST;
+            self.body = Body::until_close();
+        }
+        Ok(false)
+    }
+
+    /// 1xx: another head follows, unless the peer agreed to speak another protocol.
+    #[cold]
+    fn interim(&mut self, head: &Head) -> Result<bool, Broken> {
+        if head.status == 101 {
+            if self.marks & UPGRADES == 0 {
+                return Err(Broken("101 Switching Protocols, which nobody asked for"));
+            }
+            self.status = 101;
+            self.marks |= LAST;
+            return Ok(true);
+        }
+        let rare = self.rare();
+        rare.interim += head.at;
+        if rare.interim > HEAD_BOUND { Err(ENDLESS) } else { Ok(false) }
+    }
+
+    /// A status that may send us on or be a failure, or a body that must hold a text.
+    #[cold]
+    fn look_closer(&mut self, text: &[u8], done: &Done<Request>) -> Result<(), Broken> {
+        let rules = Arc::clone(&self.rules);
+        if rules.redirects > 0 && redirect::is_redirect(self.status) {
+            let own = self.rare.as_ref().and_then(|r| r.own.clone());
+            let recipe = own.as_deref().or_else(|| rules.recipes.get(self.listed as usize));
+            if let Some(recipe) = recipe {
+                let hop = redirect::next(recipe, self.status, text, rules.redirects)?;
+                self.rare().hop = hop;
+            }
+        }
+        if rules.expect_body.is_some() {
+            self.rare().watch = Some(Watch::default());
+        }
+        if self.verdict().is_some_and(|kind| done.wants_example(kind)) {
+            self.marks |= CAPTURES;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn feed(&mut self, rest: &[u8], at: &mut usize) -> Result<bool, Broken> {
+        let (payload, rare, rules) = (&mut self.payload, &mut self.rare, &self.rules);
+        let (used, over) = self.body.feed(rest, |data| {
+            *payload += data.len() as u64;
+            if let Some(watch) = rare.as_mut().and_then(|r| r.watch.as_mut())
+                && let Some(text) = &rules.expect_body
+            {
+                watch.feed(data, text);
+            }
+        })?;
+        *at += used;
+        Ok(over)
+    }
+
+    /// What is wrong with the answer, by its status and what was seen of its body.
+    fn verdict(&self) -> Option<FaultKind> {
+        match self.rare.as_ref().map(|r| &r.hop) {
+            Some(Hop::To(_)) => return None,
+            Some(Hop::TooMany) => return Some(FaultKind::TooManyRedirects),
+            _ => {}
+        }
+        if !self.rules.success.has(self.status) {
+            return Some(FaultKind::WrongStatus);
+        }
+        let missing = self.rules.expect_body.is_some()
+            && !self.rare.as_ref().and_then(|r| r.watch.as_ref()).is_some_and(Watch::found);
+        missing.then_some(FaultKind::WrongBody)
+    }
+
+    /// The exchange is over; `fresh` are the bytes of it that are not kept yet.
+    #[inline]
+    fn end(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done<Request>) {
+        self.state = if self.marks & LAST != 0 { State::Over } else { State::Idle };
+        let mut ended = Ended {
+            id: self.id,
+            fault,
+            code: u32::from(self.status),
+            payload: self.payload,
+            excerpt: None,
+            follow: None,
+        };
+        if fault.is_some() || self.rare.is_some() {
+            self.attach(&mut ended, fresh, done);
+        }
+        done.push(Event::Ended(ended));
+    }
+
+    #[cold]
+    fn attach(&mut self, ended: &mut Ended<Request>, fresh: &[u8], done: &Done<Request>) {
+        let rare = self.rare.take().map(|r| *r).unwrap_or_default();
+        if let Hop::To(follow) = rare.hop
+            && ended.fault.is_none()
+        {
+            ended.follow = Some(follow);
+        }
+        if ended.fault.is_some_and(|kind| done.wants_example(kind)) {
+            let mut excerpt = rare.kept;
+            excerpt.truncate(EXCERPT_BOUND);
+            excerpt.extend_from_slice(&fresh[..fresh.len().min(EXCERPT_BOUND - excerpt.len())]);
+            ended.excerpt = Some(excerpt.into_boxed_slice());
+        }
+    }
+
+    /// The answer goes on in another piece.
+    #[inline]
+    fn more_to_come(&mut self, fresh: &[u8], done: &mut Done<Request>) {
+        if self.marks & BEGUN == 0 {
+            self.marks |= BEGUN;
+            done.push(Event::FirstByte(self.id));
+        }
+        if self.marks & CAPTURES != 0 && !fresh.is_empty() {
+            let kept = &mut self.rare().kept;
+            kept.extend_from_slice(&fresh[..fresh.len().min(EXCERPT_BOUND.saturating_sub(kept.len()))]);
+        }
+    }
+}
+
+const ENDLESS: Broken = Broken("endless headers: the head of the answer is larger than 256 KiB");
+const UNASKED: Broken = Broken("bytes nobody asked for");
+
+impl Session for Http1Session {
+    type Request = Request;
+
+    #[inline]
+    fn submit(&mut self, id: ExchangeId, request: &Request, out: &mut Out) -> Result<(), Full> {
+        if self.state != State::Idle {
+            return Err(Full);
+        }
+        out.put(&request.bytes);
+        if let Some(body) = &request.body {
+            out.put_shared(body);
+        }
+        self.id = id;
+        self.listed = request.listed;
+        self.marks = request.marks;
+        self.state = State::Head;
+        self.payload = 0;
+        self.status = 0;
+        if let Some(own) = &request.own {
+            self.rare().own = Some(Arc::clone(own));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn receive(&mut self, bytes: &[u8], _out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if matches!(self.state, State::Idle | State::Over) {
+            self.state = State::Over;
+            return Err(UNASKED);
+        }
+        let (mut at, mut kept_to) = (0, 0);
+        match self.advance(bytes, &mut at, &mut kept_to, done) {
+            Ok(true) => {
+                let fault = if self.rules.plain && self.rare.is_none() && self.rules.success.has(self.status) {
+                    None
+                } else {
+                    self.verdict()
+                };
+                self.end(fault, &bytes[kept_to..at], done);
+                if at < bytes.len() {
+                    self.state = State::Over;
+                    return Err(UNASKED);
+                }
+                Ok(())
+            }
+            Ok(false) => {
+                self.more_to_come(&bytes[kept_to..], done);
+                Ok(())
+            }
+            Err(broken) => {
+                self.marks |= LAST;
+                self.end(Some(FaultKind::BrokenProtocol), &bytes[kept_to..], done);
+                Err(broken)
+            }
+        }
+    }
+
+    fn closed(&mut self, done: &mut Done<Request>) {
+        if self.state == State::Body && self.body.ends_with_connection() {
+            let fault = self.verdict();
+            self.end(fault, &[], done);
+        }
+        self.state = State::Over;
+    }
+
+    #[inline]
+    fn room(&self) -> usize {
+        usize::from(self.state == State::Idle)
+    }
+}

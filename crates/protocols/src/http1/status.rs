@@ -1,0 +1,56 @@
+//! A set of status codes: which answers are a success.
+
+/// Status codes from 0 to 1023 as bits, so that asking costs one load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statuses([u64; 16]);
+
+impl Statuses {
+    /// 200 to 399, as long as nobody says otherwise.
+    pub fn usual() -> Statuses {
+        let mut set = Statuses([0; 16]);
+        set.add(200, 399);
+        set
+    }
+
+    /// Reads `200`, `2xx`, `200-299`, separated by commas.
+    ///
+    /// # Errors
+    /// The part that is none of these.
+    pub fn parse(text: &str) -> Result<Statuses, String> {
+        let mut set = Statuses([0; 16]);
+        for part in text.split(',').map(str::trim) {
+            let (low, high) = range(part).ok_or_else(|| part.to_owned())?;
+            set.add(low, high);
+        }
+        Ok(set)
+    }
+
+    /// True where the set holds it.
+    #[inline]
+    pub fn has(&self, status: u16) -> bool {
+        self.0[usize::from(status >> 6) & 15] >> (status & 63) & 1 != 0
+    }
+
+    fn add(&mut self, low: u16, high: u16) {
+        for status in low..=high {
+            self.0[usize::from(status >> 6)] |= 1 << (status & 63);
+        }
+    }
+}
+
+fn range(part: &str) -> Option<(u16, u16)> {
+    if let Some(class) = part.strip_suffix("xx").or_else(|| part.strip_suffix("XX")) {
+        let class: u16 = class.parse().ok().filter(|c| (1..=9).contains(c))?;
+        return Some((class * 100, class * 100 + 99));
+    }
+    let (low, high) = part.split_once('-').unwrap_or((part, part));
+    let (low, high) = (code(low.trim())?, code(high.trim())?);
+    (low <= high).then_some((low, high))
+}
+
+fn code(text: &str) -> Option<u16> {
+    (text.len() == 3 && text.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| text.parse().ok())
+        .flatten()
+        .filter(|c| (100..=999).contains(c))
+}

@@ -1,0 +1,97 @@
+//! Scripted bytes, split at every position; properties; both halves against each other.
+
+mod answers;
+
+use wire::{
+    Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Out, Protocol, Session,
+};
+
+use super::{Http1, Http1Dialogue, Http1Session, Request};
+
+/// A run of one URL with options given as `name=value`; a switch has no `=`.
+fn dialogue(url: &str, options: &[&str]) -> Http1Dialogue {
+    Http1.prepare(&asked(&[url], options)).expect("a good plan")
+}
+
+fn asked(urls: &[&str], options: &[&str]) -> Asked {
+    let mut asked = Asked { seed: 7, ..Asked::default() };
+    asked.urls = urls.iter().map(|u| AskedUrl { url: (*u).to_owned(), weight: 1.0 }).collect();
+    for option in options {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        asked.options.entry(name.to_owned()).or_default().push(value.to_owned());
+    }
+    asked
+}
+
+/// What one exchange came to, whatever pieces its answer arrived in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Outcome {
+    /// Fault, status, payload, where it sends us; None: still open.
+    ended: Option<(Option<FaultKind>, u32, u64, Option<String>)>,
+    /// Why the connection broke.
+    broken: Option<&'static str>,
+    /// What the session would still take.
+    room: usize,
+}
+
+/// Sends one request and plays the pieces of the answer; `close` ends the connection after them.
+fn play(dialogue: &Http1Dialogue, pieces: &[&[u8]], close: bool) -> Outcome {
+    let mut session = dialogue.session(&Established::default());
+    let (mut out, mut done) = (Out::default(), Done::default());
+    session.submit(ExchangeId(3), &dialogue.requests()[0].request, &mut out).expect("room");
+    assert_eq!(session.room(), 0);
+    let outcome = feed(&mut session, dialogue, pieces, close, &mut done);
+    assert_order(&done);
+    outcome
+}
+
+fn feed(
+    session: &mut Http1Session,
+    dialogue: &Http1Dialogue,
+    pieces: &[&[u8]],
+    close: bool,
+    done: &mut Done<Request>,
+) -> Outcome {
+    let mut out = Out::default();
+    let mut broken = None;
+    for piece in pieces {
+        if let Err(Broken(why)) = session.receive(piece, &mut out, done) {
+            broken = Some(why);
+            break;
+        }
+    }
+    if close && broken.is_none() {
+        session.closed(done);
+    }
+    let ended = done.events.iter().find_map(|event| match event {
+        Event::Ended(ended) => {
+            let follow = ended.follow.as_ref().map(|f| {
+                let sent = String::from_utf8_lossy(&dialogue.sent(&f.request)).into_owned();
+                format!("{}:{} {}", f.origin.host, f.origin.port, sent.lines().next().unwrap_or_default())
+            });
+            Some((ended.fault, ended.code, ended.payload, follow))
+        }
+        _ => None,
+    });
+    Outcome { ended, broken, room: session.room() }
+}
+
+/// At most one first byte, before the one end.
+fn assert_order(done: &Done<Request>) {
+    let kinds: Vec<u8> = done
+        .events
+        .iter()
+        .map(|event| match event {
+            Event::FirstByte(id) => {
+                assert_eq!(*id, ExchangeId(3));
+                0
+            }
+            Event::Ended(ended) => {
+                assert_eq!(ended.id, ExchangeId(3));
+                1
+            }
+            _ => 2,
+        })
+        .collect();
+    assert!(matches!(kinds[..], [] | [0] | [1] | [0, 1]), "{kinds:?}");
+}

@@ -1,0 +1,43 @@
+//! Looks for a text in a body that arrives in pieces.
+//!
+//! Only the last few bytes are remembered between pieces, one fewer than the text has: a body of any size can be
+//! searched, and none is kept.
+
+use memchr::memmem::Finder;
+
+/// A search under way.
+#[derive(Debug, Default)]
+pub struct Watch {
+    tail: Vec<u8>,
+    found: bool,
+}
+
+impl Watch {
+    /// Takes the next piece of the body.
+    pub fn feed(&mut self, piece: &[u8], text: &Finder<'static>) {
+        if self.found {
+            return;
+        }
+        let overlap = text.needle().len().saturating_sub(1);
+        if text.find(piece).is_some() {
+            self.found = true;
+            return;
+        }
+        if piece.len() < overlap || !self.tail.is_empty() {
+            let before = self.tail.len();
+            self.tail.extend_from_slice(&piece[..piece.len().min(overlap)]);
+            self.found = before > 0 && text.find(&self.tail).is_some();
+        }
+        if piece.len() >= overlap {
+            self.tail.clear();
+            self.tail.extend_from_slice(&piece[piece.len() - overlap..]);
+        } else {
+            self.tail.drain(..self.tail.len().saturating_sub(overlap));
+        }
+    }
+
+    /// True once the text was seen.
+    pub fn found(&self) -> bool {
+        self.found
+    }
+}
