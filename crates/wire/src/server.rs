@@ -54,6 +54,8 @@ pub trait ServerSession: Send {
     fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken>;
     /// Answers a request heard; answers of one connection may be given in any order and leave in the right one.
     fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out);
+    /// Appends what the session owes without an answer (100 Continue, an acknowledgement): called after each `receive`.
+    fn owed(&mut self, _out: &mut Out) {}
     /// True where the connection must be closed once everything was sent.
     fn over(&self) -> bool;
 }
