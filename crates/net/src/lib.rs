@@ -6,5 +6,6 @@
 
 mod epoll;
 mod socket;
+pub mod tls;
 
 pub use epoll::Epoll;

@@ -1,0 +1,262 @@
+//! One TLS connection, client side, on rustls' unbuffered interface.
+//!
+//! rustls wants the bytes from the wire in one writable piece that starts with what it has not discarded yet. That
+//! piece is a scratch buffer of the thread; what is left over (a partial record) moves into the channel, and an idle
+//! channel has no leftovers. A record that arrives in many pieces is collected first and handed over when complete, so
+//! that splitting costs linear time.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
+use rustls::pki_types::ServerName;
+use rustls::unbuffered::{
+    ConnectionState, EncodeError, EncodeTlsData, EncryptError, InsufficientSizeError, UnbufferedStatus, WriteTraffic,
+};
+use rustls::{ClientConfig, Error, HandshakeKind, ProtocolVersion};
+use wire::{Fed, Handshake, Out, SecureChannel};
+
+use super::sentence;
+
+/// Content type, version, length.
+const HEADER: usize = 5;
+/// The longest record: 2^14 bytes of content and what encryption may add (RFC 5246, 6.2.3).
+const LONGEST: usize = HEADER + 16_384 + 2_048;
+/// Room for what sealing adds to one record, its header included: 22 bytes in TLS 1.3, 29 in TLS 1.2.
+const ADDED: usize = 32;
+/// Content of one sealed record.
+const FRAGMENT: usize = 16_384;
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+enum Phase {
+    Handshaking,
+    Open,
+    Ended,
+    Failed(Box<str>),
+}
+
+/// A channel made by [`super::RustlsSecurity`].
+pub(super) struct RustlsChannel {
+    tls: UnbufferedClientConnection,
+    partial: Vec<u8>,
+    phase: Phase,
+    host: Box<str>,
+}
+
+impl RustlsChannel {
+    /// A channel to the server `name`, called `host` in complaints.
+    pub(super) fn new(
+        config: Arc<ClientConfig>,
+        name: ServerName<'static>,
+        alpn: Vec<Vec<u8>>,
+        host: &str,
+    ) -> Result<RustlsChannel, String> {
+        let tls = UnbufferedClientConnection::new_with_alpn(config, name, alpn)
+            .map_err(|e| sentence::failure(host, &e, None))?;
+        Ok(RustlsChannel { tls, partial: Vec::new(), phase: Phase::Handshaking, host: host.into() })
+    }
+
+    /// Lets rustls work through `scratch`, keeps what it leaves and says what became of the connection.
+    fn digest(&mut self, scratch: &mut [u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, String> {
+        let unheard = self.tls.protocol_version().is_none();
+        let mut used = 0;
+        let ended = match work(&mut self.tls, scratch, &mut used, plain, cipher) {
+            Ok(ended) => ended,
+            Err(error) => {
+                let said = sentence::failure(&self.host, &error, unheard.then_some(&*scratch));
+                self.fail(&said, &mut scratch[used..], cipher);
+                return Err(said);
+            }
+        };
+        if ended {
+            self.partial = Vec::new();
+            self.phase = Phase::Ended;
+            return Ok(Fed::Ended);
+        }
+        self.keep(&scratch[used..]);
+        if matches!(self.phase, Phase::Handshaking) && !self.tls.is_handshaking() {
+            self.phase = Phase::Open;
+            return Ok(Fed::Established);
+        }
+        Ok(Fed::More)
+    }
+
+    /// Keeps the beginning of a record, or no memory at all.
+    fn keep(&mut self, rest: &[u8]) {
+        if rest.is_empty() {
+            self.partial = Vec::new();
+        } else {
+            self.partial.clear();
+            self.partial.extend_from_slice(rest);
+        }
+    }
+
+    /// Appends the alert that tells the peer why; the channel is of no use afterwards.
+    fn fail(&mut self, said: &str, rest: &mut [u8], cipher: &mut Out) {
+        // Asked once and not again: rustls gives out the alert before it looks at `rest`, and would panic over the same
+        // damage a second time.
+        if let Ok(ConnectionState::EncodeTlsData(mut data)) = self.tls.process_tls_records(rest).state {
+            encode(&mut data, cipher.buffer());
+        }
+        self.partial = Vec::new();
+        self.phase = Phase::Failed(said.into());
+    }
+
+    /// True where `bytes` do not complete the record that `partial` begins, or not even its header.
+    fn still_partial(&self, bytes: &[u8]) -> bool {
+        let Some(&[kind, major, _, high, low]) = self.partial.first_chunk::<HEADER>() else {
+            return self.partial.len() + bytes.len() < HEADER;
+        };
+        let whole = HEADER + usize::from(u16::from_be_bytes([high, low]));
+        let plausible = (20..=24).contains(&kind) && major == 3 && whole <= LONGEST;
+        plausible && self.partial.len() + bytes.len() < whole
+    }
+
+    /// Brings rustls to the point where it takes plaintext, and lets `write` do so. Nothing happens where it does not.
+    fn with_traffic(&mut self, cipher: &mut Out, mut write: impl FnMut(&mut Traffic<'_>, &mut Vec<u8>)) {
+        if matches!(self.phase, Phase::Failed(_)) {
+            return;
+        }
+        loop {
+            // The bytes of a partial record must be shown again: rustls remembers how far it looked into them.
+            let UnbufferedStatus { state, .. } = self.tls.process_tls_records(&mut self.partial);
+            match state {
+                Ok(ConnectionState::EncodeTlsData(mut data)) => encode(&mut data, cipher.buffer()),
+                Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
+                Ok(ConnectionState::WriteTraffic(mut traffic)) => return write(&mut traffic, cipher.buffer()),
+                _ => return,
+            }
+        }
+    }
+}
+
+type Traffic<'a> = WriteTraffic<'a, ClientConnectionData>;
+
+/// Works until rustls needs more bytes or has nothing left to say; adds up in `used` what it is done with. True where
+/// the peer ended the conversation.
+fn work(
+    tls: &mut UnbufferedClientConnection,
+    incoming: &mut [u8],
+    used: &mut usize,
+    plain: &mut Vec<u8>,
+    cipher: &mut Out,
+) -> Result<bool, Error> {
+    let mut ended = false;
+    loop {
+        let UnbufferedStatus { mut discard, state } = tls.process_tls_records(&mut incoming[*used..]);
+        let mut waits = false;
+        let outcome = state.and_then(|state| {
+            match state {
+                ConnectionState::EncodeTlsData(mut data) => encode(&mut data, cipher.buffer()),
+                ConnectionState::TransmitTlsData(data) => data.done(),
+                ConnectionState::ReadTraffic(mut traffic) => {
+                    while let Some(record) = traffic.next_record() {
+                        let record = record?;
+                        discard += record.discard;
+                        plain.extend_from_slice(record.payload);
+                    }
+                }
+                ConnectionState::PeerClosed => ended = true,
+                _ => waits = true,
+            }
+            Ok(())
+        });
+        *used += discard;
+        outcome?;
+        if waits {
+            return Ok(ended);
+        }
+    }
+}
+
+/// Appends a handshake record or an alert.
+fn encode(data: &mut EncodeTlsData<'_, ClientConnectionData>, buffer: &mut Vec<u8>) {
+    let start = buffer.len();
+    let mut size = 1_024;
+    loop {
+        buffer.resize(start + size, 0);
+        match data.encode(&mut buffer[start..]) {
+            Ok(written) => return buffer.truncate(start + written),
+            Err(EncodeError::InsufficientSize(InsufficientSizeError { required_size })) => size = required_size,
+            Err(EncodeError::AlreadyEncoded) => return buffer.truncate(start),
+        }
+    }
+}
+
+/// Appends what `write` encrypts, with `size` as a first guess of the room it needs.
+fn append(buffer: &mut Vec<u8>, mut size: usize, mut write: impl FnMut(&mut [u8]) -> Result<usize, EncryptError>) {
+    let start = buffer.len();
+    loop {
+        buffer.resize(start + size, 0);
+        match write(&mut buffer[start..]) {
+            Ok(written) => return buffer.truncate(start + written),
+            Err(EncryptError::InsufficientSize(InsufficientSizeError { required_size })) => size = required_size,
+            // 2^24 records and more on one TLS 1.2 connection: the peer waits in vain, and the request times out.
+            Err(EncryptError::EncryptExhausted) => return buffer.truncate(start),
+        }
+    }
+}
+
+impl SecureChannel for RustlsChannel {
+    fn start(&mut self, cipher: &mut Out) {
+        // A client that has heard nothing yet has nothing to complain about.
+        let _ = work(&mut self.tls, &mut [], &mut 0, &mut Vec::new(), cipher);
+    }
+
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, String> {
+        match &self.phase {
+            Phase::Failed(said) => return Err(said.to_string()),
+            // What follows close_notify must be ignored (RFC 8446, 6.1).
+            Phase::Ended => return Ok(Fed::More),
+            Phase::Handshaking | Phase::Open => {}
+        }
+        if self.still_partial(bytes) {
+            self.partial.extend_from_slice(bytes);
+            return Ok(Fed::More);
+        }
+        SCRATCH.with_borrow_mut(|scratch| {
+            scratch.clear();
+            scratch.extend_from_slice(&self.partial);
+            scratch.extend_from_slice(bytes);
+            self.digest(scratch, plain, cipher)
+        })
+    }
+
+    fn seal(&mut self, plain: &Out, cipher: &mut Out) {
+        let block = plain.tail().map_or(&[][..], |t| &t[..]);
+        self.with_traffic(cipher, |traffic, buffer| {
+            for part in [plain.bytes(), block].into_iter().filter(|p| !p.is_empty()) {
+                let size = part.len() + part.len().div_ceil(FRAGMENT) * ADDED;
+                append(buffer, size, |room| traffic.encrypt(part, room));
+            }
+        });
+    }
+
+    fn finish(&mut self, cipher: &mut Out) {
+        self.with_traffic(cipher, |traffic, buffer| {
+            append(buffer, 2 + ADDED, |room| traffic.queue_close_notify(room));
+        });
+    }
+
+    fn handshake(&self) -> Option<Handshake> {
+        if self.tls.is_handshaking() {
+            return None;
+        }
+        let version = self.tls.protocol_version()?;
+        let suite = self.tls.negotiated_cipher_suite()?;
+        Some(Handshake {
+            alpn: self.tls.alpn_protocol().map(<[u8]>::to_vec),
+            resumed: matches!(self.tls.handshake_kind(), Some(HandshakeKind::Resumed)),
+            version: version_name(version),
+            suite: suite.suite().as_str().unwrap_or("unknown").to_owned(),
+        })
+    }
+}
+
+/// `TLSv1.3`, as the contract writes it.
+fn version_name(version: ProtocolVersion) -> String {
+    version.as_str().map_or_else(|| format!("{version:?}"), |name| name.replace('_', "."))
+}

@@ -1,0 +1,123 @@
+//! TLS as a layer without I/O: rustls behind [`wire::Security`] and [`wire::SecureChannel`].
+//!
+//! The unbuffered interface of rustls is used, because an idle connection then holds its keys and nothing else: bytes
+//! are decrypted in a scratch buffer of the thread, and only a record that has not arrived completely is kept. rustls
+//! 0.24 replaces that interface by a better one; everything that knows it is in `channel.rs`.
+//!
+//! Left out: early data (0-RTT requests can be replayed), certificate revocation, the system's root store.
+
+mod channel;
+mod insecure;
+mod pem;
+mod sentence;
+mod tickets;
+
+#[cfg(test)]
+mod server;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use rustls::client::Resumption;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use wire::{Origin, SecureChannel, Security};
+
+use self::channel::RustlsChannel;
+use self::tickets::Tickets;
+
+/// How the client side of TLS behaves; files are given by their content.
+#[derive(Clone, Debug)]
+pub struct TlsSettings {
+    /// Accept every certificate (`--insecure`).
+    pub insecure: bool,
+    /// Trust these authorities (PEM) and no others (`--cacert`).
+    pub cacert: Option<Vec<u8>>,
+    /// Our certificate and its chain, PEM (`--cert`).
+    pub cert: Option<Vec<u8>>,
+    /// Its private key, PEM (`--key`).
+    pub key: Option<Vec<u8>>,
+    /// Resume earlier sessions where the server allows it.
+    pub resume: bool,
+}
+
+impl Default for TlsSettings {
+    /// Certificates are checked against the public authorities; sessions are resumed.
+    fn default() -> Self {
+        TlsSettings { insecure: false, cacert: None, cert: None, key: None, resume: true }
+    }
+}
+
+/// Makes TLS channels with rustls; one instance serves all workers of a run.
+#[derive(Debug)]
+pub struct RustlsSecurity {
+    config: Arc<ClientConfig>,
+}
+
+impl RustlsSecurity {
+    /// Reads the PEM content once, for the whole run.
+    ///
+    /// # Errors
+    /// One sentence naming the option and what is wrong with its file.
+    pub fn new(settings: &TlsSettings) -> Result<RustlsSecurity, String> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let mut config = client_config(settings, &provider)?;
+        config.resumption = match settings.resume {
+            true => Resumption::store(Arc::new(Tickets::default())),
+            false => Resumption::disabled(),
+        };
+        Ok(RustlsSecurity { config: Arc::new(config) })
+    }
+}
+
+fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Result<ClientConfig, String> {
+    let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|e| format!("TLS cannot be set up: {e}"))?;
+    let roots = roots(settings)?;
+    let builder = match settings.insecure {
+        true => builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(insecure::AcceptAnything::new(Arc::clone(provider)))),
+        false => builder.with_root_certificates(roots),
+    };
+    match (&settings.cert, &settings.key) {
+        (None, None) => Ok(builder.with_no_client_auth()),
+        (Some(_), None) => Err("--cert: its private key is missing; add --key FILE".into()),
+        (None, Some(_)) => Err("--key: the certificate it belongs to is missing; add --cert FILE".into()),
+        (Some(cert), Some(key)) => builder
+            .with_client_auth_cert(pem::certificates("--cert", cert)?, pem::private_key("--key", key)?)
+            .map_err(|e| sentence::own_certificate(&e)),
+    }
+}
+
+/// The public authorities, or those of `--cacert` alone (as curl has it).
+fn roots(settings: &TlsSettings) -> Result<RootCertStore, String> {
+    let Some(bytes) = &settings.cacert else {
+        return Ok(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() });
+    };
+    let mut store = RootCertStore::empty();
+    for (index, certificate) in pem::certificates("--cacert", bytes)?.into_iter().enumerate() {
+        store
+            .add(certificate)
+            .map_err(|e| format!("--cacert: certificate {} in the file cannot be used: {e}", index + 1))?;
+    }
+    Ok(store)
+}
+
+impl Security for RustlsSecurity {
+    fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, String> {
+        let name = server_name(&origin.host)?;
+        let alpn = alpn.iter().map(|p| p.to_vec()).collect();
+        Ok(Box::new(RustlsChannel::new(Arc::clone(&self.config), name, alpn, &origin.host)?))
+    }
+}
+
+/// The name the certificate must be for; a zone (`fe80::1%eth0`) is no part of an address in a certificate.
+fn server_name(host: &str) -> Result<ServerName<'static>, String> {
+    let bare = host.split('%').next().unwrap_or(host);
+    ServerName::try_from(bare.to_owned())
+        .map_err(|_| format!("`{host}` is no valid server name for TLS; a host name or an IP address is needed"))
+}
