@@ -51,6 +51,12 @@ fn bucket(index: usize) -> (u64, u64) {
     (base << shift, 1 << shift)
 }
 
+/// The value that stands for a bucket.
+fn middle_of(index: usize) -> u64 {
+    let (low, width) = bucket(index);
+    low + width / 2
+}
+
 impl Histogram {
     /// An empty histogram (72 KB; the only allocation it ever makes).
     pub fn new() -> Histogram {
@@ -66,6 +72,9 @@ impl Histogram {
     /// Counts a value `n` times.
     #[inline]
     pub fn record_n(&mut self, value: Nanos, n: u64) {
+        if n == 0 {
+            return;
+        }
         let v = value.0;
         self.counts[index_of(v)] += n;
         self.total += n;
@@ -105,14 +114,35 @@ impl Histogram {
             return None;
         }
         let mut seen = 0;
-        for (i, &n) in self.counts.iter().enumerate() {
+        let first = index_of(self.min);
+        for (i, &n) in self.counts[first..].iter().enumerate() {
             seen += n;
             if seen >= rank {
-                let (low, width) = bucket(i);
-                return Some(Nanos((low + width / 2).clamp(self.min, self.max)));
+                return Some(Nanos(middle_of(first + i).clamp(self.min, self.max)));
             }
         }
         Some(Nanos(self.max))
+    }
+
+    /// The value at a rank among the values of two histograms together, as [`Histogram::at_rank`] of both merged.
+    pub fn at_rank_of_both(&self, other: &Histogram, rank: u64) -> Option<Nanos> {
+        if rank == 0 || rank > self.total + other.total {
+            return None;
+        }
+        let (min, max) = (self.min.min(other.min), self.max.max(other.max));
+        let mut seen = 0;
+        for (i, (mine, theirs)) in self.counts.iter().zip(&other.counts).enumerate() {
+            seen += mine + theirs;
+            if seen >= rank {
+                return Some(Nanos(middle_of(i).clamp(min, max)));
+            }
+        }
+        Some(Nanos(max))
+    }
+
+    /// The lowest value that is counted in the same bucket as `value`.
+    pub fn floor_of(value: Nanos) -> Nanos {
+        Nanos(bucket(index_of(value.0)).0)
     }
 
     /// How many values are certainly at most `limit` (those whose bucket's middle is).
@@ -125,10 +155,11 @@ impl Histogram {
 
     /// Filled buckets in ascending order: middle value and count.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
-        self.counts.iter().enumerate().filter(|&(_, &n)| n > 0).map(|(i, &n)| {
-            let (low, width) = bucket(i);
-            (Nanos((low + width / 2).clamp(self.min, self.max)), n)
-        })
+        self.counts
+            .iter()
+            .enumerate()
+            .filter(|&(_, &n)| n > 0)
+            .map(|(i, &n)| (Nanos(middle_of(i).clamp(self.min, self.max)), n))
     }
 
     /// Adds another's counts.
@@ -180,26 +211,91 @@ impl Histogram {
         Some(h)
     }
 
-    /// Adds the counts of a compact form at the front of `bytes`, which is moved past it; None where it is not one (the
-    /// counts may then be partly added).
+    /// Adds the counts of a compact form at the front of `bytes`, which is moved past it; None where it is not one, and
+    /// then nothing is added.
     pub fn decode_into(&mut self, bytes: &mut &[u8]) -> Option<()> {
+        let head = Head::read(bytes)?;
+        let pairs = *bytes;
+        let count = head.check(bytes)?;
+        let (total, sum) = (self.total.checked_add(count)?, self.sum.checked_add(head.sum)?);
+        if count == 0 {
+            return Some(());
+        }
+        for pair in Pairs::new(pairs, head.pairs) {
+            let (index, n) = pair?;
+            self.counts[index] += n;
+        }
+        (self.total, self.sum) = (total, sum);
+        self.min = self.min.min(head.min);
+        self.max = self.max.max(head.max);
+        Some(())
+    }
+}
+
+/// What precedes the buckets in the compact form.
+struct Head {
+    min: u64,
+    max: u64,
+    sum: u128,
+    pairs: u128,
+}
+
+impl Head {
+    fn read(bytes: &mut &[u8]) -> Option<Head> {
         let min = u64::try_from(get_varint(bytes)?).ok()?;
         let max = u64::try_from(get_varint(bytes)?).ok()?;
-        let sum = get_varint(bytes)?;
-        let pairs = get_varint(bytes)?;
-        let mut index = 0usize;
-        for _ in 0..pairs {
-            index = index.checked_add(usize::try_from(get_varint(bytes)?).ok()?)?;
-            let n = u64::try_from(get_varint(bytes)?).ok()?;
-            *self.counts.get_mut(index)? += n;
-            self.total = self.total.checked_add(n)?;
+        Some(Head { min, max, sum: get_varint(bytes)?, pairs: get_varint(bytes)? })
+    }
+
+    /// Moves past the buckets and says how many values they hold; None where they are cut short, or contradict the head
+    /// (the rest of the histogram relies on minimum and maximum to find what is filled).
+    fn check(&self, bytes: &mut &[u8]) -> Option<u64> {
+        if self.pairs == 0 {
+            return (self.min == 0 && self.max == 0 && self.sum == 0).then_some(0);
         }
-        if pairs > 0 {
-            self.sum += sum;
-            self.min = self.min.min(min);
-            self.max = self.max.max(max);
+        let mut pairs = Pairs::new(bytes, self.pairs);
+        let (mut count, mut first, mut last) = (0u64, None, 0);
+        for pair in pairs.by_ref() {
+            let (index, n) = pair?;
+            count = count.checked_add(n)?;
+            first.get_or_insert(index);
+            last = index;
         }
-        Some(())
+        *bytes = pairs.bytes;
+        let bounds = first == Some(index_of(self.min)) && last == index_of(self.max) && self.min <= self.max;
+        let (lowest, highest) = (u128::from(self.min) * u128::from(count), u128::from(self.max) * u128::from(count));
+        (bounds && lowest <= self.sum && self.sum <= highest).then_some(count)
+    }
+}
+
+/// The buckets of the compact form: index and count, or None where the bytes make no sense.
+struct Pairs<'a> {
+    bytes: &'a [u8],
+    left: u128,
+    previous: Option<usize>,
+}
+
+impl<'a> Pairs<'a> {
+    fn new(bytes: &'a [u8], left: u128) -> Pairs<'a> {
+        Pairs { bytes, left, previous: None }
+    }
+
+    fn read(&mut self) -> Option<(usize, u64)> {
+        let gap = usize::try_from(get_varint(&mut self.bytes)?).ok()?;
+        let n = u64::try_from(get_varint(&mut self.bytes)?).ok()?;
+        let index = self.previous.unwrap_or(0).checked_add(gap)?;
+        let ascends = gap > 0 || self.previous.is_none();
+        self.previous = Some(index);
+        (ascends && n > 0 && index < BUCKETS).then_some((index, n))
+    }
+}
+
+impl Iterator for Pairs<'_> {
+    type Item = Option<(usize, u64)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        Some(self.read())
     }
 }
 
@@ -213,10 +309,15 @@ fn put_varint(into: &mut Vec<u8>, mut v: u128) {
 
 fn get_varint(bytes: &mut &[u8]) -> Option<u128> {
     let mut v = 0u128;
-    for shift in (0..126).step_by(7) {
+    for shift in (0..128).step_by(7) {
         let (&first, rest) = bytes.split_first()?;
         *bytes = rest;
-        v |= u128::from(first & 0x7f) << shift;
+        let part = u128::from(first & 0x7f);
+        // The last byte has room for two bits only.
+        if part << shift >> shift != part {
+            return None;
+        }
+        v |= part << shift;
         if first & 0x80 == 0 {
             return Some(v);
         }
@@ -239,7 +340,9 @@ impl<'de> Deserialize<'de> for Histogram {
         let bytes = base64::engine::general_purpose::STANDARD_NO_PAD
             .decode(text.as_bytes())
             .map_err(|_| D::Error::custom("a histogram is not base64"))?;
-        Histogram::decode(&mut bytes.as_slice()).ok_or_else(|| D::Error::custom("a histogram is cut short"))
+        let mut rest = bytes.as_slice();
+        let histogram = Histogram::decode(&mut rest).filter(|_| rest.is_empty());
+        histogram.ok_or_else(|| D::Error::custom("a histogram is cut short or damaged"))
     }
 }
 
@@ -254,3 +357,6 @@ impl schemars::JsonSchema for Histogram {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,11 +4,21 @@
 //! started, and is where the formulas of `docs/measurement.md` live, each with its source.
 
 mod clock;
+pub mod correction;
+pub mod format;
 pub mod histogram;
+pub mod parse;
+pub mod quantile;
+pub mod queueing;
 pub mod random;
+pub mod spacing;
 pub mod units;
 
 pub use clock::Clock;
+pub use correction::corrected;
+pub use format::{format_bytes, format_duration, format_rate};
 pub use histogram::Histogram;
+pub use parse::{parse_bytes, parse_duration, parse_percent, parse_rate, parse_span};
+pub use quantile::{Quantile, QuantileValue, quantile};
 pub use random::Rng;
 pub use units::{Nanos, Rate};

@@ -92,3 +92,6 @@ impl Rng {
         radius * (std::f64::consts::TAU * self.f64()).cos()
     }
 }
+
+#[cfg(test)]
+mod tests;
