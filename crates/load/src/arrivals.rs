@@ -156,3 +156,6 @@ fn at_once(curve: &mut Curve, i: u64, began: Nanos) -> Option<Nanos> {
     let reached = curve.time_of(i as f64 + 0.499_999)?;
     Some(Nanos(began.0 + (reached - began).0 / SECOND * SECOND))
 }
+
+#[cfg(test)]
+mod tests;

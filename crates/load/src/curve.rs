@@ -108,8 +108,12 @@ fn exact_time(i: u64, rate: f64) -> Option<u64> {
     let (mantissa, exponent) = (u128::from(mantissa >> zeros), exponent + zeros as i32);
     let shift = exponent.unsigned_abs();
     let nanos = u128::from(i) * 1_000_000_000;
-    let (nanos, divisor) =
-        if exponent < 0 { (shifted(nanos, shift)?, mantissa) } else { (nanos, shifted(mantissa, shift)?) };
+    let (nanos, divisor) = if exponent < 0 {
+        (shifted(nanos, shift)?, mantissa)
+    } else {
+        // A rate beyond all numbers: everything is due at once.
+        (nanos, shifted(mantissa, shift).unwrap_or(u128::MAX / 2))
+    };
     u64::try_from((nanos + divisor / 2) / divisor).ok()
 }
 
@@ -127,4 +131,41 @@ fn at_least_zero(rate: f64) -> f64 {
 fn snapped(count: f64) -> f64 {
     let whole = count.round();
     if (count - whole).abs() <= 1e-6_f64.max(count * 1e-14) { whole } else { count }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_times() {
+        let hour = 3_600_000_000_000;
+        let table = [
+            (1, 1.0, Some(1_000_000_000)),
+            (3, 3.0, Some(1_000_000_000)),
+            (1, 3.0, Some(333_333_333)),
+            (2, 3.0, Some(666_666_667)),
+            (1, 20.0 / 60.0, Some(3_000_000_000)),
+            (2, 2.0 / 3600.0, Some(hour)),
+            (7_200, 2.0 / 3600.0, Some(3600 * hour)),
+            (3_600_000_000, 1e6, Some(hour)),
+            (3_600_000_001, 1e6, Some(hour + 1000)),
+            (10_800_000_000, 3e6, Some(hour)),
+            (0, 1e-300, Some(0)),
+            (1, 1e-300, None),
+            (1, 1e300, Some(0)),
+            (u64::MAX, 1e9, Some(u64::MAX)),
+            (u64::MAX, 1.0, None),
+        ];
+        for (i, rate, expected) in table {
+            assert_eq!(exact_time(i, rate), expected, "arrival {i} at {rate}/s");
+        }
+    }
+
+    #[test]
+    fn rates_that_make_no_sense_count_as_none() {
+        for rate in [-1.0, f64::NAN, f64::INFINITY, 0.0] {
+            assert_eq!(Curve::level(rate, Nanos::ZERO, Nanos::MAX).time_of(0.0), None, "{rate}");
+        }
+    }
 }

@@ -33,3 +33,30 @@ fn ends(stages: &[Stage], warmup: Nanos, requests: Option<u64>, duration: Option
 fn stages_last(stages: &[Stage]) -> Nanos {
     stages.iter().fold(Nanos::ZERO, |sum, stage| sum.saturating_add(stage.lasts))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_of_runs() {
+        let stage = |seconds| Stage { lasts: Nanos::from_secs(seconds), from: 1.0, to: 1.0 };
+        let (one, two) = (vec![stage(10)], vec![stage(10), stage(20)]);
+        let table = [
+            (&one, None, None, Some(15)),
+            (&one, Some(5), None, None),
+            (&one, None, Some(60), Some(65)),
+            (&one, Some(5), Some(60), Some(65)),
+            (&two, None, None, Some(35)),
+            (&two, Some(5), None, Some(35)),
+            (&two, None, Some(60), Some(65)),
+        ];
+        for (stages, requests, duration, expected) in table {
+            let found = ends(stages, Nanos::from_secs(5), requests, duration.map(Nanos::from_secs));
+            assert_eq!(found, expected.map(Nanos::from_secs), "{} stages, {requests:?}, {duration:?}", stages.len());
+        }
+        let endless = [Stage { lasts: Nanos::MAX, from: 1.0, to: 1.0 }, stage(1)];
+        assert_eq!(ends(&endless, Nanos::from_secs(1), None, Some(Nanos::MAX)), Some(Nanos::MAX));
+        assert_eq!(ends(&endless, Nanos::from_secs(1), None, None), Some(Nanos::MAX));
+    }
+}

@@ -65,10 +65,14 @@ impl Users {
     pub fn next_change(&self, time: Nanos) -> Option<Nanos> {
         let now = self.at(time);
         for stretch in self.stretches.iter().filter(|s| s.end.0 - 1 > time.0) {
-            let (mut same, mut other) = (time.max(Nanos(stretch.start.0.saturating_sub(1))), Nanos(stretch.end.0 - 1));
-            if self.at(other) == now {
+            let (first, last) = (Nanos(stretch.start.0.max(time.0 + 1)), Nanos(stretch.end.0 - 1));
+            if self.at(first) != now {
+                return Some(first);
+            }
+            if self.at(last) == now {
                 continue;
             }
+            let (mut same, mut other) = (first, last);
             // Within a stretch the number only rises or only falls, so halving finds the moment exactly.
             while other.0 - same.0 > 1 {
                 let middle = Nanos(same.0 + (other.0 - same.0) / 2);
@@ -102,3 +106,6 @@ impl Stretch {
         self.from + (self.to - self.from) * done.min(1.0)
     }
 }
+
+#[cfg(test)]
+mod tests;

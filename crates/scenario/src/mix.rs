@@ -54,3 +54,80 @@ fn columns(weights: &[f64]) -> Vec<(u64, usize)> {
     }
     columns
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_follow_the_weights() {
+        let table: [&[f64]; 8] = [
+            &[2.0, 1.0],
+            &[1.0, 2.0],
+            &[1.0, 1.0, 1.0],
+            &[1.0, 0.0, 3.0],
+            &[0.1, 0.2, 0.3, 0.4],
+            &[1000.0, 1.0, 1.0, 1.0, 500.0],
+            &[f64::MAX, f64::MAX, f64::MAX / 2.0],
+            &[0.5; 100],
+        ];
+        let draws = 200_000;
+        for weights in table {
+            let mut mix = Mix::new(weights, 42);
+            let mut counts = vec![0u32; weights.len()];
+            (0..draws).for_each(|_| counts[mix.next()] += 1);
+            let sum: f64 = weights.iter().map(|w| w / f64::MAX.sqrt()).sum();
+            for (i, &count) in counts.iter().enumerate() {
+                let share = weights[i] / f64::MAX.sqrt() / sum;
+                let (expected, found) = (share * f64::from(draws), f64::from(count));
+                // Five deviations of a binomial count; nothing at all where the weight is zero.
+                let allowed = 5.0 * (f64::from(draws) * share * (1.0 - share)).sqrt();
+                assert!((found - expected).abs() <= allowed, "{weights:?}[{i}]: {found} not {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn columns_hold_exactly_the_weights() {
+        for weights in [vec![2.0, 1.0], vec![1.0, 0.0, 7.0, 3.5], vec![1e-9, 1.0], vec![5.0; 7]] {
+            let columns = columns(&weights);
+            let mut shares = vec![0.0; weights.len()];
+            for (i, &(stay, other)) in columns.iter().enumerate() {
+                shares[i] += stay as f64 / ONE;
+                shares[other] += 1.0 - stay as f64 / ONE;
+            }
+            let scale = weights.len() as f64 / weights.iter().sum::<f64>();
+            for (share, weight) in shares.iter().zip(&weights) {
+                assert!((share - weight * scale).abs() < 1e-8, "{weights:?}: {shares:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_single_entry_draws_nothing() {
+        for weights in [&[5.0][..], &[]] {
+            let mut mix = Mix::new(weights, 1);
+            assert_eq!([mix.next(), mix.next()], [0, 0]);
+            assert_eq!(mix.rng, Rng::new(1));
+        }
+    }
+
+    #[test]
+    fn weights_that_are_none_are_never_chosen_unless_all_are() {
+        let mut mix = Mix::new(&[f64::NAN, 1.0, -3.0, f64::INFINITY], 1);
+        assert!((0..1000).all(|_| mix.next() == 1));
+        let mut mix = Mix::new(&[0.0, 0.0], 1);
+        let second = (0..1000).filter(|_| mix.next() == 1).count();
+        assert!((400..600).contains(&second), "{second}");
+    }
+
+    #[test]
+    fn a_seed_is_a_sequence() {
+        let sequence = |seed| {
+            let mut mix = Mix::new(&[1.0, 2.0, 3.0], seed);
+            [(); 50].map(|()| mix.next())
+        };
+        assert_eq!(sequence(1), sequence(1));
+        assert_ne!(sequence(1), sequence(2));
+    }
+}
