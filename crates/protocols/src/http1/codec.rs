@@ -7,6 +7,8 @@
 
 use wire::Broken;
 
+use super::wide;
+
 /// The most bytes a head may have, interim answers and all.
 pub const HEAD_BOUND: usize = 256 * 1024;
 
@@ -63,6 +65,11 @@ impl Head {
 #[inline]
 pub fn response_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
     if !head.started {
+        let mut whole = Head { started: true, ..Head::default() };
+        if wide::read(bytes, &mut whole, |line, head| status_line(line, head).is_ok()) {
+            *head = whole;
+            return Ok(true);
+        }
         let Some(end) = memchr::memchr(b'\n', bytes) else {
             return garbage_so_far(bytes);
         };
@@ -80,6 +87,11 @@ pub fn response_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
 #[inline]
 pub fn request_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
     if !head.started {
+        let mut whole = Head { started: true, ..Head::default() };
+        if wide::read(bytes, &mut whole, note_request_line) {
+            *head = whole;
+            return Ok(true);
+        }
         let Some(end) = memchr::memchr(b'\n', bytes) else {
             return Ok(false);
         };
@@ -88,6 +100,10 @@ pub fn request_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
         head.started = true;
     }
     fields(bytes, head)
+}
+
+fn note_request_line(line: &[u8], head: &mut Head) -> bool {
+    request_line(line).map(|(.., flags)| head.flags |= flags).is_ok()
 }
 
 /// Splits a request line into method, target and flags ([`HTTP10`]).
@@ -124,11 +140,11 @@ pub fn field<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
 
 /// True for the characters a method or a field name may have (RFC 9110 5.6.2).
 #[inline]
-pub fn is_token(byte: u8) -> bool {
+pub const fn is_token(byte: u8) -> bool {
     TOKEN[byte as usize]
 }
 
-static TOKEN: [bool; 256] = {
+const TOKEN: [bool; 256] = {
     let mut table = [false; 256];
     let mut b = 0;
     while b < 256 {
@@ -194,7 +210,7 @@ fn fields(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
 
 /// Takes note of the fields that frame a message; told apart by their length first.
 #[inline]
-fn framing_field(name: &[u8], value: &[u8], head: &mut Head) -> Result<(), Broken> {
+pub(super) fn framing_field(name: &[u8], value: &[u8], head: &mut Head) -> Result<(), Broken> {
     match name.len() {
         10 if name.eq_ignore_ascii_case(b"connection") => connection(value, head),
         14 if name.eq_ignore_ascii_case(b"content-length") => content_length(value, head)?,

@@ -18,6 +18,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 mod watch;
+mod wide;
 
 pub use dialogue::{Http1, Http1Dialogue};
 pub use request::Request;
