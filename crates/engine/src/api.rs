@@ -31,7 +31,7 @@ pub trait PreparedRun: Send + Sync {
     ///
     /// # Errors
     /// Why there is no answer.
-    fn probe(&self, setup: &Setup) -> Result<ProbeResult, ProbeFailure>;
+    fn probe(&self, setup: &Setup) -> Result<ProbeResult, Box<ProbeFailure>>;
     /// Runs the plan to its end; events are handed to `sink` on the calling thread as they happen, at least one a second.
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent));
 }

@@ -76,6 +76,10 @@ pub trait Dialogue: Send + Sync + 'static {
     fn sent(&self, request: &Self::Request) -> Vec<u8>;
     /// A conversation on a connection that now stands.
     fn session(&self, established: &Established) -> Self::Session;
+    /// What is spoken on a connection, for people: `HTTP/1.1`.
+    fn spoken(&self, _established: &Established) -> String {
+        String::new()
+    }
     /// The name of a status code of this protocol, as counted in reports: "200", "OK".
     fn code_name(&self, code: u32) -> String {
         code.to_string()

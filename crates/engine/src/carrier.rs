@@ -1,0 +1,42 @@
+//! Which network carries a run.
+
+use std::sync::Arc;
+
+use plan::NetKind;
+use wire::Dialogue;
+
+use crate::lookup::Lookups;
+use crate::run::WorkerSeed;
+
+/// A network implementation, chosen once for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    Epoll,
+}
+
+/// What was asked for, or what the benchmarks favour.
+pub(crate) fn choose(asked: NetKind) -> Carrier {
+    match asked {
+        NetKind::Auto | NetKind::Epoll | NetKind::Uring => Carrier::Epoll,
+    }
+}
+
+impl Carrier {
+    pub fn name(self) -> &'static str {
+        match self {
+            Carrier::Epoll => "epoll",
+        }
+    }
+
+    /// Makes the network on the calling thread and runs the worker on it.
+    pub fn with<D: Dialogue>(self, seed: WorkerSeed<'_, D>) -> Result<(), String> {
+        let lookups = Lookups::thread(Arc::clone(&seed.setup.resolver));
+        match self {
+            Carrier::Epoll => {
+                let net = net::Epoll::new().map_err(|e| format!("epoll: {e}"))?;
+                seed.run(net, lookups);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,200 @@
+//! Merges what the workers tell into the events of the run. Runs on the thread that asked for the run.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::Receiver;
+
+use measure::Nanos;
+use record::{Ended, Example, Failure, RunEvent, Second};
+
+use crate::message::{Message, RawExample};
+use crate::tally::{Snapshot, Sort, decode};
+
+/// Cut of what is shown of a request or an answer.
+const EXCERPT: usize = 4096;
+
+pub(crate) struct Collector<'a> {
+    code_name: &'a dyn Fn(u32) -> String,
+    sink: &'a mut dyn FnMut(RunEvent),
+    /// Until when each worker has told; None: it is over.
+    reached: Vec<Option<i64>>,
+    seconds: BTreeMap<i64, Second>,
+    sorts: Vec<Sort>,
+    ended: Ended,
+    last_ns: i64,
+    interrupted: bool,
+}
+
+impl<'a> Collector<'a> {
+    pub fn new(workers: usize, code_name: &'a dyn Fn(u32) -> String, sink: &'a mut dyn FnMut(RunEvent)) -> Self {
+        Collector {
+            code_name,
+            sink,
+            reached: vec![Some(i64::MIN); workers],
+            seconds: BTreeMap::new(),
+            sorts: Vec::new(),
+            ended: Ended::default(),
+            last_ns: 0,
+            interrupted: false,
+        }
+    }
+
+    /// Listens until every worker is over. `warmup` is added to the last moment to give the time elapsed.
+    pub fn listen(mut self, told: &Receiver<(usize, Message)>, warmup: Nanos) {
+        while self.reached.iter().any(Option::is_some) {
+            let Ok((worker, message)) = told.recv() else { break };
+            match message {
+                Message::Snapshot(bytes) => {
+                    if let Some(snapshot) = decode(&bytes) {
+                        self.reached[worker] = Some(snapshot.to_ns);
+                        self.merge(snapshot);
+                    }
+                }
+                Message::Example(example) => self.example(example),
+                Message::Over { window, interrupted } => {
+                    self.reached[worker] = None;
+                    self.ended.window = self.ended.window.max(window);
+                    self.interrupted |= interrupted;
+                }
+                Message::Broken(why) => {
+                    self.reached[worker] = None;
+                    let facts = BTreeMap::from([("why".to_owned(), why)]);
+                    (self.sink)(RunEvent::Notice(record::Notice { code: "worker_lost".into(), facts }));
+                    self.interrupted = true;
+                }
+            }
+            self.release();
+        }
+        self.reached.clear();
+        self.release();
+        self.ended.reason = if self.interrupted { "interrupted" } else { "completed" }.into();
+        self.ended.elapsed = Nanos(self.last_ns.max(0) as u64) + warmup;
+        (self.sink)(RunEvent::Ended(self.ended));
+    }
+
+    /// Hands on the seconds that no worker can add to any more.
+    fn release(&mut self) {
+        let complete = self.reached.iter().flatten().min().copied().unwrap_or(i64::MAX);
+        while let Some(entry) = self.seconds.first_entry() {
+            if entry.get().to_ns > complete {
+                return;
+            }
+            let second = entry.remove();
+            self.last_ns = self.last_ns.max(second.to_ns);
+            (self.sink)(RunEvent::Second(Box::new(second)));
+        }
+    }
+
+    fn merge(&mut self, s: Snapshot) {
+        let second = self.seconds.entry(s.from_ns).or_insert_with(|| Second {
+            from_ns: s.from_ns,
+            to_ns: s.to_ns,
+            part: s.part,
+            ..Second::default()
+        });
+        second.to_ns = second.to_ns.max(s.to_ns);
+        let c = &s.counts;
+        second.due += c.due;
+        second.sent += c.sent;
+        second.finished += c.finished;
+        second.failed += c.failed;
+        second.censored += c.censored;
+        second.warmup += c.warmup;
+        second.users += c.users as u32;
+        second.in_flight += c.in_flight as u32;
+        second.waiting += c.waiting as u32;
+        second.in_flight_ns += u128::from(c.area_ns);
+        second.service_ns += i128::from(c.service_ns) + i128::from(c.after_ns) - i128::from(c.before_ns);
+        second.bytes.sent += c.bytes_sent;
+        second.bytes.received += c.bytes_received;
+        second.bytes.payload += c.payload;
+        second.connections.opened += c.opened;
+        second.connections.failed += c.connect_failed;
+        second.connections.reused += c.reused;
+        second.connections.handshakes += c.handshakes;
+        second.connections.resumed += c.resumed;
+        second.connections.open += c.open as u32;
+        second.unsolicited += c.unsolicited;
+        second.cpu_ns += c.cpu_ns;
+        for (code, n) in s.codes {
+            *second.status.entry((self.code_name)(code)).or_default() += n;
+        }
+        for (sort, n) in s.failures {
+            add_failure(&mut second.failures, sort, n);
+        }
+        second.latency.merge(&s.latency);
+    }
+
+    fn example(&mut self, raw: RawExample) {
+        if self.sorts.contains(&raw.sort) {
+            return;
+        }
+        self.sorts.push(raw.sort);
+        (self.sink)(RunEvent::Example(Example {
+            kind: raw.sort.kind.name().into(),
+            phase: raw.sort.phase.name().into(),
+            errno: raw.sort.errno.map(errno_name),
+            detail: raw.detail,
+            sent: readable(&raw.sent),
+            received: readable(&raw.received),
+        }));
+    }
+}
+
+fn add_failure(failures: &mut Vec<Failure>, sort: Sort, count: u64) {
+    let errno = sort.errno.map(errno_name);
+    let same = |f: &&mut Failure| f.kind == sort.kind.name() && f.phase == sort.phase.name() && f.errno == errno;
+    match failures.iter_mut().find(same) {
+        Some(known) => known.count += count,
+        None => {
+            failures.push(Failure { kind: sort.kind.name().into(), phase: sort.phase.name().into(), errno, count });
+        }
+    }
+}
+
+/// Bytes as text: printable ones as they are, others as `\xNN`; cut after 4 KiB.
+pub fn readable(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::new();
+    for piece in bytes[..bytes.len().min(EXCERPT)].utf8_chunks() {
+        for c in piece.valid().chars() {
+            match c {
+                '\n' | '\r' | '\t' => text.push(c),
+                c if c.is_control() => drop(write!(text, "\\x{:02x}", c as u32)),
+                c => text.push(c),
+            }
+        }
+        for b in piece.invalid() {
+            let _ = write!(text, "\\x{b:02x}");
+        }
+    }
+    if bytes.len() > EXCERPT {
+        text.push('…');
+    }
+    text
+}
+
+/// The symbolic name of an errno (`ECONNREFUSED`), or `errno 42`.
+pub(crate) fn errno_name(errno: i32) -> String {
+    let name = match errno {
+        libc::ECONNREFUSED => "ECONNREFUSED",
+        libc::ECONNRESET => "ECONNRESET",
+        libc::ECONNABORTED => "ECONNABORTED",
+        libc::EPIPE => "EPIPE",
+        libc::ETIMEDOUT => "ETIMEDOUT",
+        libc::EADDRNOTAVAIL => "EADDRNOTAVAIL",
+        libc::EADDRINUSE => "EADDRINUSE",
+        libc::EMFILE => "EMFILE",
+        libc::ENFILE => "ENFILE",
+        libc::EHOSTUNREACH => "EHOSTUNREACH",
+        libc::ENETUNREACH => "ENETUNREACH",
+        libc::ENOBUFS => "ENOBUFS",
+        libc::ENOMEM => "ENOMEM",
+        libc::EACCES => "EACCES",
+        libc::EPERM => "EPERM",
+        libc::EINVAL => "EINVAL",
+        libc::ENOENT => "ENOENT",
+        libc::EAGAIN => "EAGAIN",
+        other => return format!("errno {other}"),
+    };
+    name.into()
+}

@@ -1,0 +1,97 @@
+//! Exchanges in flight: one cache line each, in a slab whose index is the exchange's name.
+
+use measure::Nanos;
+use wire::ExchangeId;
+
+/// No connection, user or request.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// One request from the moment it was due to its end.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(crate) struct Exchange {
+    /// t: when it was due.
+    pub intended: Nanos,
+    /// s: the clock before its first write (or before `connect`, where it opens its own connection).
+    pub started: Nanos,
+    /// When the request itself was written; equal to `started` on a standing connection.
+    pub written: Nanos,
+    /// When the first byte of the answer came; zero before.
+    pub first_byte: Nanos,
+    /// The connection it is on, or the one being opened for it.
+    pub conn: u32,
+    /// Its user (closed load).
+    pub user: u32,
+    /// Index of the prepared request; [`NONE`] where the request is a hop kept in `follows`.
+    pub request: u32,
+    /// Where it stands.
+    pub state: Standing,
+    /// Intended within the warm-up: in no figure.
+    pub warmup: bool,
+    /// A timer of the wheel watches this slot.
+    pub watched: bool,
+    /// Redirects before it.
+    pub hops: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Vacant,
+    /// Waits for a connection to become free (open load).
+    Waiting,
+    /// A connection is being opened for it.
+    Connecting,
+    /// Sent.
+    InFlight,
+}
+
+/// The slab.
+#[derive(Debug, Default)]
+pub(crate) struct Exchanges {
+    slots: Vec<Exchange>,
+    free: Vec<u32>,
+}
+
+impl Exchanges {
+    #[inline]
+    pub fn add(&mut self, exchange: Exchange) -> ExchangeId {
+        match self.free.pop() {
+            Some(i) => {
+                let slot = &mut self.slots[i as usize];
+                let watched = slot.watched;
+                *slot = exchange;
+                slot.watched = watched;
+                ExchangeId(i)
+            }
+            None => {
+                self.slots.push(exchange);
+                ExchangeId((self.slots.len() - 1) as u32)
+            }
+        }
+    }
+
+    #[inline]
+    pub fn get(&mut self, id: ExchangeId) -> &mut Exchange {
+        &mut self.slots[id.0 as usize]
+    }
+
+    /// Takes an exchange out; its slot may serve another at once. A timer that watches the slot stays and looks again.
+    #[inline]
+    pub fn remove(&mut self, id: ExchangeId) -> Exchange {
+        let slot = &mut self.slots[id.0 as usize];
+        let was = *slot;
+        slot.state = Standing::Vacant;
+        self.free.push(id.0);
+        was
+    }
+
+    /// All that are not over.
+    pub fn alive(&self) -> impl Iterator<Item = ExchangeId> + '_ {
+        self.slots.iter().enumerate().filter(|(_, e)| e.state != Standing::Vacant).map(|(i, _)| ExchangeId(i as u32))
+    }
+
+    /// Those on one connection.
+    pub fn on(&self, conn: u32) -> Vec<ExchangeId> {
+        self.alive().filter(|id| self.slots[id.0 as usize].conn == conn).collect()
+    }
+}

@@ -1,0 +1,81 @@
+//! `--together`: all users of all workers start at one moment, once every connection stands or has failed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use measure::Nanos;
+use wire::{Dialogue, Network};
+
+use crate::worker::Worker;
+
+/// The meeting point of the workers; touched only before the start.
+#[derive(Debug, Default)]
+pub(crate) struct Meeting {
+    missing: AtomicU32,
+    go: AtomicU64,
+}
+
+/// From the moment the last one is ready to the start, so that everybody sees it.
+const NOTICE: Nanos = Nanos::from_millis(20);
+
+impl Meeting {
+    pub fn of(workers: u32) -> Arc<Meeting> {
+        Arc::new(Meeting { missing: AtomicU32::new(workers), go: AtomicU64::new(0) })
+    }
+    fn ready(&self, now: Nanos) {
+        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.go.store((now + NOTICE).0, Ordering::Release);
+        }
+    }
+    fn starts_at(&self) -> Option<Nanos> {
+        Some(Nanos(self.go.load(Ordering::Acquire))).filter(|go| *go > Nanos::ZERO)
+    }
+}
+
+/// One worker on its way to the start.
+#[derive(Debug)]
+pub(crate) struct Gathering {
+    pub meeting: Arc<Meeting>,
+    /// Connections not yet begun.
+    pub to_open: u32,
+    /// Connections begun and neither standing nor failed.
+    pub pending: u32,
+    pub told: bool,
+}
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// A connection opened ahead stands or has failed.
+    pub fn gathered(&mut self) {
+        if let Some(gathering) = &mut self.gathering {
+            gathering.pending = gathering.pending.saturating_sub(1);
+        }
+    }
+
+    /// Opens the connections, then waits for the start; the whole run is shifted to it.
+    pub fn gather(&mut self) {
+        let Some(mut gathering) = self.gathering.take() else { return };
+        for _ in 0..gathering.to_open.min(32) {
+            gathering.to_open -= 1;
+            let origin = self.dialogue.requests()[self.mix.next()].origin as u32;
+            gathering.pending += u32::from(self.open_ahead(origin));
+        }
+        if gathering.to_open == 0 && gathering.pending == 0 && !gathering.told {
+            gathering.told = true;
+            gathering.meeting.ready(self.stamp);
+        }
+        match gathering.meeting.starts_at() {
+            Some(go) if go <= self.stamp => self.shift_start(go),
+            _ => self.gathering = Some(gathering),
+        }
+    }
+
+    fn shift_start(&mut self, go: Nanos) {
+        let by = go - self.terms.start;
+        self.terms.start += by;
+        self.terms.window += by;
+        if let Some(end) = &mut self.terms.end {
+            *end += by;
+        }
+        self.begin_second(go);
+    }
+}

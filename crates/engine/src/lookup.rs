@@ -1,0 +1,64 @@
+//! Finding addresses off the workers' threads.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use wire::{Origin, Place};
+
+use crate::Resolver;
+
+type Found = (u32, Result<Vec<Place>, String>);
+
+/// Look-ups of one worker: answered by a thread that ends with the worker, or at once (simulation).
+pub(crate) enum Lookups {
+    Thread { ask: Sender<(u32, Origin)>, found: Receiver<Found>, pending: u32 },
+    AtOnce { resolver: Arc<dyn Resolver>, found: Vec<Found> },
+}
+
+impl Lookups {
+    pub fn thread(resolver: Arc<dyn Resolver>) -> Lookups {
+        let (ask, asked) = channel::<(u32, Origin)>();
+        let (answer, found) = channel();
+        let serve = move || {
+            for (pool, origin) in asked {
+                if answer.send((pool, resolver.resolve(&origin))).is_err() {
+                    return;
+                }
+            }
+        };
+        // Without the thread every look-up simply stays unanswered, and its requests time out.
+        let _ = std::thread::Builder::new().name("lookup".into()).spawn(serve);
+        Lookups::Thread { ask, found, pending: 0 }
+    }
+
+    pub fn at_once(resolver: Arc<dyn Resolver>) -> Lookups {
+        Lookups::AtOnce { resolver, found: Vec::new() }
+    }
+
+    pub fn ask(&mut self, pool: u32, origin: &Origin) {
+        match self {
+            Lookups::Thread { ask, pending, .. } => {
+                *pending += u32::from(ask.send((pool, origin.clone())).is_ok());
+            }
+            Lookups::AtOnce { resolver, found } => found.push((pool, resolver.resolve(origin))),
+        }
+    }
+
+    pub fn pending(&self) -> bool {
+        match self {
+            Lookups::Thread { pending, .. } => *pending > 0,
+            Lookups::AtOnce { found, .. } => !found.is_empty(),
+        }
+    }
+
+    pub fn found(&mut self) -> Option<Found> {
+        match self {
+            Lookups::Thread { found, pending, .. } => {
+                let answer = found.try_recv().ok()?;
+                *pending -= 1;
+                Some(answer)
+            }
+            Lookups::AtOnce { found, .. } => found.pop(),
+        }
+    }
+}

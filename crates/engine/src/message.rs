@@ -1,0 +1,27 @@
+//! What leaves a worker.
+
+use measure::Nanos;
+
+use crate::tally::Sort;
+
+/// One thing a worker tells the collector.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// A second, encoded by [`crate::tally::encode`].
+    Snapshot(Vec<u8>),
+    /// The first failure of a sort.
+    Example(RawExample),
+    /// The worker is done; its window had this length.
+    Over { window: Nanos, interrupted: bool },
+    /// The worker could not start.
+    Broken(String),
+}
+
+/// A kept failure, as bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct RawExample {
+    pub sort: Sort,
+    pub detail: String,
+    pub sent: Vec<u8>,
+    pub received: Vec<u8>,
+}

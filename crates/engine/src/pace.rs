@@ -1,0 +1,268 @@
+//! Time in a worker: its beginning, what is due when, timeouts, seconds, and the end.
+
+use measure::Nanos;
+use record::Part;
+use wire::{Dialogue, ExchangeId, FaultKind, Network, Phase, Session};
+
+use crate::Stop;
+use crate::exchange::Standing;
+use crate::message::Message;
+use crate::pool::Stage;
+use crate::tally::{InFlight, encode};
+use crate::worker::Worker;
+
+/// A stop asked for from outside is seen at least so often.
+const ATTENTION: Nanos = Nanos::from_millis(50);
+/// While a look-up or a common start is awaited, so often.
+const IMPATIENCE: Nanos = Nanos::from_millis(2);
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    pub fn begin(&mut self) {
+        self.stamp = self.net.now();
+        self.cpu = thread_cpu();
+        self.begin_second(self.terms.start);
+        if let Some(first) = self.schedule.as_mut().and_then(|s| s.next_due()) {
+            self.next_due = self.terms.start + first;
+        }
+        if let Some(crowd) = self.crowd.as_mut() {
+            crowd.next_change = self.terms.start;
+        }
+    }
+
+    /// The first second of a run (or of its common start) begins.
+    pub fn begin_second(&mut self, at: Nanos) {
+        self.in_flight = InFlight::begin(at.max(self.stamp));
+        self.second_from = at;
+        self.second_to = self.second_after(at);
+    }
+
+    /// The end of the second that holds `at`: seconds are counted from the window's start, and cut where it begins and ends.
+    fn second_after(&self, at: Nanos) -> Nanos {
+        const SECOND: u64 = 1_000_000_000;
+        let window = self.terms.window.0;
+        let next = if at.0 < window {
+            window - (window - at.0 - 1) / SECOND * SECOND
+        } else {
+            window + ((at.0 - window) / SECOND + 1) * SECOND
+        };
+        match self.terms.end {
+            Some(end) if at < end => Nanos(next.min(end.0)),
+            _ => Nanos(next),
+        }
+    }
+
+    /// Until when the network may sleep.
+    pub fn next_moment(&self) -> Nanos {
+        let crowd = self.crowd.as_ref();
+        if crowd.is_some_and(|c| !c.starting.is_empty()) || self.gathering.as_ref().is_some_and(|g| g.to_open > 0) {
+            return Nanos::ZERO;
+        }
+        let impatient = self.gathering.is_some() || self.lookups.pending();
+        (self.stamp + if impatient { IMPATIENCE } else { ATTENTION })
+            .min(self.next_due)
+            .min(self.second_to)
+            .min(self.timeouts.next())
+            .min(self.connect_timeouts.next())
+            .min(self.pauses.next())
+            .min(crowd.map_or(Nanos::MAX, |c| c.next_change))
+            .min(self.terms.end.unwrap_or(Nanos::MAX))
+    }
+
+    /// Everything that time alone brings about.
+    #[inline]
+    pub fn keep_time(&mut self, stop: &Stop) {
+        if self.stamp >= self.second_to {
+            self.roll_seconds();
+        }
+        if self.gathering.is_some() {
+            self.gather();
+        } else if self.crowd.is_some() {
+            self.change_users();
+            self.wake_users();
+        }
+        self.time_out();
+        self.looked_up();
+        self.consider_end(stop);
+    }
+
+    fn time_out(&mut self) {
+        if self.timeouts.next() <= self.stamp {
+            let mut came_up = std::mem::take(&mut self.came_up);
+            self.timeouts.due(self.stamp, &mut came_up);
+            for entry in came_up.drain(..) {
+                self.look_at(ExchangeId(entry));
+            }
+            self.came_up = came_up;
+        }
+        if self.connect_timeouts.next() <= self.stamp {
+            let mut came_up = std::mem::take(&mut self.came_up);
+            self.connect_timeouts.due(self.stamp, &mut came_up);
+            for conn in came_up.drain(..) {
+                self.look_at_connection(conn);
+            }
+            self.came_up = came_up;
+        }
+    }
+
+    /// An exchange's timer came up: it is over, or has time left, or times out.
+    fn look_at(&mut self, id: ExchangeId) {
+        let timeout = self.terms.timeout;
+        let x = *self.exchanges.get(id);
+        let since = if x.state == Standing::Waiting { x.intended } else { x.started };
+        if x.state == Standing::Vacant {
+            self.exchanges.get(id).watched = false;
+            return;
+        }
+        if since + timeout > self.stamp {
+            return self.timeouts.watch(id.0, since + timeout);
+        }
+        self.exchanges.get(id).watched = false;
+        match x.state {
+            Standing::Vacant => {}
+            Standing::Waiting => {
+                self.pools.iter_mut().for_each(|p| p.waiting.retain(|w| *w != id));
+                self.fail_now(id, FaultKind::Timeout, Phase::Wait, None, "", false);
+                self.go_on_without();
+            }
+            Standing::Connecting => self.break_off(x.conn, FaultKind::Timeout, None, ""),
+            Standing::InFlight => self.time_out_in_flight(id, x.conn, x.first_byte != Nanos::ZERO),
+        }
+    }
+
+    fn time_out_in_flight(&mut self, id: ExchangeId, conn: u32, begun: bool) {
+        self.aim(conn);
+        let session = self.conns[conn as usize].session.as_mut();
+        let lives = session.is_some_and(|s| s.cancel(id, &mut self.out));
+        if !lives {
+            return self.break_off(conn, FaultKind::Timeout, None, "");
+        }
+        self.flush();
+        self.conns[conn as usize].in_flight -= 1;
+        let phase = if begun { Phase::Transfer } else { Phase::FirstByte };
+        self.fail_now(id, FaultKind::Timeout, phase, None, "", false);
+        self.go_on(conn);
+    }
+
+    fn look_at_connection(&mut self, conn: u32) {
+        self.watched[conn as usize] = false;
+        let c = &self.conns[conn as usize];
+        if !matches!(c.stage, Stage::Connecting | Stage::Handshaking) {
+            return;
+        }
+        let deadline = c.since + self.terms.connect_timeout;
+        if deadline > self.stamp {
+            self.watched[conn as usize] = true;
+            return self.connect_timeouts.watch(conn, deadline);
+        }
+        self.break_off(conn, FaultKind::Timeout, None, "");
+    }
+
+    /// Hands the finished seconds on.
+    pub fn roll_seconds(&mut self) {
+        while self.stamp >= self.second_to {
+            let to = self.second_to;
+            self.roll(to);
+        }
+    }
+
+    fn roll(&mut self, to: Nanos) {
+        let from = self.second_from;
+        let part = match self.terms.end {
+            _ if from < self.terms.window => Part::Warmup,
+            Some(end) if from >= end => Part::Drain,
+            _ => Part::Window,
+        };
+        let (area, before, after) = self.in_flight.roll(to);
+        let cpu = thread_cpu();
+        let bytes_sent = self.net.bytes_sent();
+        let waiting = self.pools.iter().map(|p| p.waiting.len() as u64).sum();
+        let counts = &mut self.tally.counts;
+        (counts.area_ns, counts.before_ns, counts.after_ns) = (area, before, after);
+        counts.users = self.crowd.as_ref().map_or(0, |c| u64::from(c.alive));
+        (counts.in_flight, counts.waiting, counts.open) = (self.in_flight.now, waiting, u64::from(self.connections));
+        counts.bytes_sent = bytes_sent - std::mem::replace(&mut self.bytes_sent, bytes_sent);
+        counts.cpu_ns = (cpu - std::mem::replace(&mut self.cpu, cpu)).0;
+        let window = self.terms.window.0 as i64;
+        let encoded = encode(&self.tally, from.0 as i64 - window, to.0 as i64 - window, part);
+        (self.tell)(Message::Snapshot(encoded));
+        self.tally.clear();
+        self.second_from = to;
+        self.second_to = self.second_after(to);
+    }
+
+    fn consider_end(&mut self, stop: &Stop) {
+        let ended = self.terms.end.is_some_and(|end| self.stamp >= end);
+        if ended && !self.closing {
+            self.closing = true;
+            self.next_due = Nanos::MAX;
+            self.stop_users();
+        }
+        if stop.requested() {
+            return self.finish(true);
+        }
+        let nothing_more = self.closing || self.all_started();
+        let overdue = self.terms.end.is_some_and(|end| self.stamp >= end + self.terms.drain);
+        if (nothing_more && self.alive == 0) || overdue {
+            self.finish(false);
+        }
+    }
+
+    /// Users that wait for their next request have none.
+    fn stop_users(&mut self) {
+        while let Some((_, user)) = self.pauses.due(Nanos(u64::MAX - 1)) {
+            self.user_ends(user);
+        }
+        let starting = self.crowd.as_mut().map(|c| std::mem::take(&mut c.starting)).unwrap_or_default();
+        for user in starting {
+            self.user_ends(user);
+        }
+    }
+
+    /// True where the plan asks for no further request.
+    fn all_started(&self) -> bool {
+        match &self.crowd {
+            Some(crowd) => self.gathering.is_none() && crowd.alive == 0 && crowd.next_change == Nanos::MAX,
+            None => self.next_due == Nanos::MAX,
+        }
+    }
+
+    /// The end: what is unfinished is censored, and everything counted is handed over.
+    fn finish(&mut self, interrupted: bool) {
+        let now = self.stamp;
+        for id in self.exchanges.alive().collect::<Vec<_>>() {
+            let x = self.exchanges.remove(id);
+            self.over_with(&x);
+            if x.warmup {
+                continue;
+            }
+            self.tally.counts.censored += 1;
+            let latency = &mut self.tally.latency;
+            if self.terms.open {
+                latency.response_at_least.record(now - x.intended);
+            }
+            if x.state == Standing::Waiting {
+                latency.wait_conn_at_least.record(now - x.intended);
+            } else {
+                latency.service_at_least.record(now - x.started);
+            }
+        }
+        self.roll_seconds();
+        if now > self.second_from || !self.tally.is_idle() {
+            self.roll(now.max(self.second_from));
+        }
+        let end = self.terms.end.map_or(now, |end| end.min(now));
+        (self.tell)(Message::Over { window: end - self.terms.window, interrupted });
+        self.over = true;
+        for conn in 0..self.conns.len() as u32 {
+            if self.conns[conn as usize].stage != Stage::Vacant {
+                self.net.close(wire::ConnId(conn));
+            }
+        }
+    }
+}
+
+/// CPU time of this thread; zero where the system does not tell.
+fn thread_cpu() -> Nanos {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+}

@@ -1,0 +1,119 @@
+//! Connections of one worker by origin: which have room, who waits for one, when to open more.
+
+use std::collections::VecDeque;
+
+use measure::Nanos;
+use wire::{ExchangeId, Origin, Place, SecureChannel};
+
+use crate::exchange::NONE;
+
+/// One connection as the engine sees it; lives at the index the network gave it.
+pub(crate) struct Conn<S> {
+    /// The conversation; None until the connection stands.
+    pub session: Option<S>,
+    /// TLS between network and session.
+    pub secure: Option<Box<dyn SecureChannel>>,
+    pub origin: u32,
+    pub stage: Stage,
+    /// Exchanges on it.
+    pub in_flight: u32,
+    /// The last one submitted; with `in_flight == 1` the only one.
+    pub last: u32,
+    /// Position among the idle ones of its origin.
+    pub idle_at: u32,
+    /// Whether it has carried a request before.
+    pub served: bool,
+    /// When its room became free.
+    pub free_since: Nanos,
+    /// When its opening, then its handshake, began.
+    pub since: Nanos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Vacant,
+    Connecting,
+    Handshaking,
+    Open,
+}
+
+impl<S> Conn<S> {
+    pub fn vacant() -> Conn<S> {
+        Conn {
+            session: None,
+            secure: None,
+            origin: 0,
+            stage: Stage::Vacant,
+            in_flight: 0,
+            last: NONE,
+            idle_at: NONE,
+            served: false,
+            free_since: Nanos::ZERO,
+            since: Nanos::ZERO,
+        }
+    }
+}
+
+/// The connections to one origin.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    pub origin: Origin,
+    pub places: Vec<Place>,
+    next_place: usize,
+    /// Connections with room; the last one was used last and is taken first.
+    pub idle: Vec<u32>,
+    /// Arrivals that found none, oldest first.
+    pub waiting: VecDeque<ExchangeId>,
+    /// Being opened for whoever comes first.
+    pub opening: u32,
+    /// Standing, or being opened for one exchange.
+    pub alive: u32,
+    /// No growth before, after an attempt that failed.
+    pub grow_after: Nanos,
+    /// A look-up is under way.
+    pub looking_up: bool,
+    /// When the last look-up was asked for.
+    pub looked_up: Nanos,
+}
+
+impl Pool {
+    pub fn new(origin: Origin, places: Vec<Place>, first: usize) -> Pool {
+        Pool {
+            origin,
+            places,
+            next_place: first,
+            idle: Vec::new(),
+            waiting: VecDeque::new(),
+            opening: 0,
+            alive: 0,
+            grow_after: Nanos::ZERO,
+            looking_up: false,
+            looked_up: Nanos::ZERO,
+        }
+    }
+
+    /// The address for the next connection: all of them in turn.
+    pub fn place(&mut self) -> Option<Place> {
+        let place = self.places.get(self.next_place % self.places.len().max(1))?.clone();
+        self.next_place = self.next_place.wrapping_add(1);
+        Some(place)
+    }
+
+    #[inline]
+    pub fn make_idle<S>(&mut self, conns: &mut [Conn<S>], conn: u32) {
+        conns[conn as usize].idle_at = self.idle.len() as u32;
+        self.idle.push(conn);
+    }
+
+    #[inline]
+    pub fn unmake_idle<S>(&mut self, conns: &mut [Conn<S>], conn: u32) {
+        let at = std::mem::replace(&mut conns[conn as usize].idle_at, NONE);
+        if at == NONE {
+            return;
+        }
+        self.idle.swap_remove(at as usize);
+        if let Some(&moved) = self.idle.get(at as usize) {
+            conns[moved as usize].idle_at = at;
+        }
+    }
+}

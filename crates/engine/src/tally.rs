@@ -1,0 +1,214 @@
+//! What one worker counted in one second, and its encoding.
+//!
+//! Counting allocates nothing: histograms and lists are kept and cleared. The encoding is the only thing that leaves a
+//! worker, so that a worker may as well be another process or machine.
+
+use measure::{Histogram, Nanos};
+use record::{Latency, Part};
+use wire::{FaultKind, Phase};
+
+/// Failures of one sort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sort {
+    pub kind: FaultKind,
+    pub phase: Phase,
+    pub errno: Option<i32>,
+}
+
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
+        /// The plain counts, in the order they are encoded in; meanings as in [`record::Second`].
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub(crate) struct Counts { $($(#[$doc])* pub $name: u64),+ }
+
+        impl Counts {
+            fn each(&mut self) -> Vec<&mut u64> {
+                vec![$(&mut self.$name),+]
+            }
+        }
+    };
+}
+
+counts! {
+    due, sent, finished, failed, censored, warmup,
+    users, in_flight, waiting,
+    bytes_sent, bytes_received, payload,
+    opened, connect_failed, reused, handshakes, resumed, open,
+    unsolicited, cpu_ns,
+    /// Time integral of the requests in flight.
+    area_ns,
+    /// Summed service of those that ended.
+    service_ns,
+    /// Boundary terms: time already spent by those in flight at the beginning, and at the end.
+    before_ns, after_ns,
+}
+
+/// What one worker counted since the last roll.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    pub counts: Counts,
+    pub latency: Latency,
+    pub codes: Vec<(u32, u64)>,
+    pub failures: Vec<(Sort, u64)>,
+}
+
+impl Tally {
+    pub fn new() -> Tally {
+        Tally {
+            counts: Counts::default(),
+            latency: Latency::default(),
+            codes: Vec::with_capacity(16),
+            failures: Vec::with_capacity(16),
+        }
+    }
+
+    #[inline]
+    pub fn code(&mut self, code: u32) {
+        if code == 0 {
+            return;
+        }
+        match self.codes.iter_mut().find(|(c, _)| *c == code) {
+            Some((_, n)) => *n += 1,
+            None => self.codes.push((code, 1)),
+        }
+    }
+
+    /// True where this sort of failure is new in this second.
+    pub fn failure(&mut self, sort: Sort) {
+        self.counts.failed += 1;
+        match self.failures.iter_mut().find(|(s, _)| *s == sort) {
+            Some((_, n)) => *n += 1,
+            None => self.failures.push((sort, 1)),
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.counts = Counts::default();
+        self.latency.all_mut().into_iter().for_each(Histogram::clear);
+        self.codes.clear();
+        self.failures.clear();
+    }
+
+    /// True where nothing at all was counted (gauges aside).
+    pub fn is_idle(&self) -> bool {
+        let c = &self.counts;
+        c.due + c.sent + c.finished + c.failed + c.censored + c.warmup + c.opened + c.connect_failed + c.bytes_received
+            == 0
+    }
+}
+
+/// One worker's second on its way to the collector.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Snapshot {
+    pub from_ns: i64,
+    pub to_ns: i64,
+    pub part: Part,
+    pub counts: Counts,
+    pub codes: Vec<(u32, u64)>,
+    pub failures: Vec<(Sort, u64)>,
+    pub latency: Latency,
+}
+
+/// Encodes a second: little-endian words, then the histograms in their compact form.
+pub(crate) fn encode(tally: &Tally, from_ns: i64, to_ns: i64, part: Part) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(4096);
+    let mut word = |w: u64| bytes.extend_from_slice(&w.to_le_bytes());
+    word(from_ns as u64);
+    word(to_ns as u64);
+    word(part as u64);
+    let mut counts = tally.counts;
+    counts.each().into_iter().for_each(|n| word(*n));
+    word(tally.codes.len() as u64);
+    for (code, n) in &tally.codes {
+        word(u64::from(*code));
+        word(*n);
+    }
+    word(tally.failures.len() as u64);
+    for (sort, n) in &tally.failures {
+        word(sort.kind as u64 | (sort.phase as u64) << 8 | u64::from(sort.errno.is_some()) << 16);
+        word(sort.errno.unwrap_or(0) as u64);
+        word(*n);
+    }
+    for (_, histogram) in tally.latency.all() {
+        histogram.encode(&mut bytes);
+    }
+    bytes
+}
+
+const PHASES: [Phase; 6] = [Phase::Resolve, Phase::Wait, Phase::Connect, Phase::Tls, Phase::FirstByte, Phase::Transfer];
+
+/// Decodes a second; None where the bytes are not one.
+pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
+    let bytes = &mut bytes;
+    fn word(bytes: &mut &[u8]) -> Option<u64> {
+        let (first, rest) = bytes.split_first_chunk::<8>()?;
+        *bytes = rest;
+        Some(u64::from_le_bytes(*first))
+    }
+    let (from_ns, to_ns) = (word(bytes)? as i64, word(bytes)? as i64);
+    let part = [Part::Warmup, Part::Window, Part::Drain].into_iter().nth(word(bytes)? as usize)?;
+    let mut counts = Counts::default();
+    for n in counts.each() {
+        *n = word(bytes)?;
+    }
+    let mut codes = Vec::new();
+    for _ in 0..word(bytes)? {
+        codes.push((word(bytes)? as u32, word(bytes)?));
+    }
+    let mut failures = Vec::new();
+    for _ in 0..word(bytes)? {
+        let (packed, errno, n) = (word(bytes)?, word(bytes)? as i32, word(bytes)?);
+        let kind = *FaultKind::ALL.get(packed as usize & 0xff)?;
+        let phase = *PHASES.get(packed as usize >> 8 & 0xff)?;
+        failures.push((Sort { kind, phase, errno: (packed >> 16 & 1 == 1).then_some(errno) }, n));
+    }
+    let mut latency = Latency::default();
+    for histogram in latency.all_mut() {
+        histogram.decode_into(bytes)?;
+    }
+    Some(Snapshot { from_ns, to_ns, part, counts, codes, failures, latency })
+}
+
+/// Requests in flight, integrated over time (for Little's law).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct InFlight {
+    pub now: u64,
+    /// Sum of their starts.
+    starts: u64,
+    area: u64,
+    last: Nanos,
+    /// Time already spent by those in flight when the second began.
+    before: u64,
+}
+
+impl InFlight {
+    pub fn begin(at: Nanos) -> InFlight {
+        InFlight { last: at, ..InFlight::default() }
+    }
+
+    #[inline]
+    fn advance(&mut self, at: Nanos) {
+        self.area += self.now * (at - self.last).0;
+        self.last = self.last.max(at);
+    }
+    #[inline]
+    pub fn start(&mut self, at: Nanos) {
+        self.advance(at);
+        self.now += 1;
+        self.starts = self.starts.wrapping_add(at.0);
+    }
+    #[inline]
+    pub fn end(&mut self, started: Nanos, at: Nanos) {
+        self.advance(at);
+        self.now -= 1;
+        self.starts = self.starts.wrapping_sub(started.0);
+    }
+    /// Closes the second at `at`: area, and time spent before and after by those in flight at its ends.
+    pub fn roll(&mut self, at: Nanos) -> (u64, u64, u64) {
+        self.advance(at);
+        let after = self.now.wrapping_mul(at.0).wrapping_sub(self.starts);
+        let rolled = (self.area, self.before, after);
+        (self.area, self.before) = (0, after);
+        rolled
+    }
+}

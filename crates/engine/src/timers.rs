@@ -1,0 +1,75 @@
+//! Timers without system calls: a wheel for timeouts, which nearly never fire, and a heap for pauses, which always do.
+//!
+//! A timeout is watched lazily: the wheel holds at most one entry a slot of the slab, looked at when it comes up; a request
+//! that was answered meanwhile costs nothing, and its successor in the slot is watched by the same entry.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use measure::Nanos;
+
+const BUCKETS: usize = 256;
+
+/// A hashed wheel; entries come up late by at most one tick, a 200th of the longest timeout.
+#[derive(Debug)]
+pub(crate) struct Wheel {
+    buckets: Vec<Vec<u32>>,
+    tick: u64,
+    /// The next tick to look at.
+    cursor: u64,
+    entries: usize,
+}
+
+impl Wheel {
+    pub fn new(longest: Nanos, now: Nanos) -> Wheel {
+        let tick = (longest.0 / 200).max(100_000);
+        Wheel { buckets: vec![Vec::new(); BUCKETS], tick, cursor: now.0 / tick + 1, entries: 0 }
+    }
+
+    /// Watches until `deadline`; one further away than the wheel reaches comes up early and is put back.
+    pub fn watch(&mut self, entry: u32, deadline: Nanos) {
+        let at = (deadline.0 / self.tick + 1).clamp(self.cursor, self.cursor + BUCKETS as u64 - 1);
+        self.buckets[at as usize % BUCKETS].push(entry);
+        self.entries += 1;
+    }
+
+    /// When to call [`Wheel::due`] next.
+    pub fn next(&self) -> Nanos {
+        if self.entries == 0 { Nanos::MAX } else { Nanos(self.cursor * self.tick) }
+    }
+
+    /// Moves the entries that came up to `into`.
+    pub fn due(&mut self, now: Nanos, into: &mut Vec<u32>) {
+        let end = now.0 / self.tick;
+        if self.entries == 0 {
+            self.cursor = self.cursor.max(end + 1);
+        }
+        while self.cursor <= end {
+            let bucket = &mut self.buckets[self.cursor as usize % BUCKETS];
+            self.entries -= bucket.len();
+            into.append(bucket);
+            self.cursor += 1;
+        }
+    }
+}
+
+/// Users that pause, by the time they wake.
+#[derive(Debug, Default)]
+pub(crate) struct Pauses(BinaryHeap<Reverse<(Nanos, u32)>>);
+
+impl Pauses {
+    pub fn add(&mut self, until: Nanos, user: u32) {
+        self.0.push(Reverse((until, user)));
+    }
+    #[inline]
+    pub fn next(&self) -> Nanos {
+        self.0.peek().map_or(Nanos::MAX, |Reverse((until, _))| *until)
+    }
+    /// The next user whose pause is over, and when it was.
+    pub fn due(&mut self, now: Nanos) -> Option<(Nanos, u32)> {
+        if self.next() > now {
+            return None;
+        }
+        self.0.pop().map(|Reverse(entry)| entry)
+    }
+}

@@ -1,0 +1,119 @@
+//! Closed load: users, each one request after the other.
+
+use load::Users;
+use measure::Nanos;
+use wire::{Dialogue, Network};
+
+use crate::worker::Worker;
+
+/// After nothing could be reached, a user waits so long before it tries again: a dead server is not hammered.
+const BACK_OFF: Nanos = Nanos::from_millis(100);
+/// Users started in one turn of the loop, so that answers are read while many still connect.
+const STARTS: usize = 32;
+
+/// The users of one worker.
+#[derive(Debug)]
+pub(crate) struct Crowd {
+    profile: Users,
+    running: Vec<bool>,
+    pub alive: u32,
+    target: u32,
+    /// When the number changes next.
+    pub next_change: Nanos,
+    /// Users to start, the next one last.
+    pub starting: Vec<u32>,
+}
+
+impl Crowd {
+    pub fn new(profile: Users) -> Crowd {
+        let running = vec![false; profile.peak() as usize];
+        Crowd { profile, running, alive: 0, target: 0, next_change: Nanos::ZERO, starting: Vec::new() }
+    }
+
+    pub fn peak(&self) -> u32 {
+        self.running.len() as u32
+    }
+
+    /// Sets the number of users for a time since the start of the run.
+    fn change(&mut self, since_start: Nanos, start: Nanos) {
+        self.target = self.profile.at(since_start);
+        self.next_change = self.profile.next_change(since_start).map_or(Nanos::MAX, |t| start + t);
+        let to_start = (0..self.target).filter(|u| !self.running[*u as usize]).rev();
+        let before = self.starting.len();
+        self.starting.extend(to_start);
+        for user in &self.starting[before..] {
+            self.running[*user as usize] = true;
+        }
+        self.alive += (self.starting.len() - before) as u32;
+    }
+}
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// Starts and retires users as the profile says.
+    pub fn change_users(&mut self) {
+        let (stamp, start) = (self.stamp, self.terms.start);
+        let Some(crowd) = self.crowd.as_mut() else { return };
+        if stamp >= crowd.next_change && !self.closing {
+            crowd.change(stamp - start, start);
+        }
+        for _ in 0..STARTS {
+            let Some(user) = self.crowd.as_mut().and_then(|c| c.starting.pop()) else { break };
+            self.user_sends(user);
+            self.go_on_without();
+            self.stamp = self.net.now();
+        }
+    }
+
+    /// A user's request is over: the next one, after a pause where one is due.
+    #[inline]
+    pub fn user_goes_on(&mut self, user: u32, back_off: bool) {
+        let pause = match self.terms.think {
+            _ if back_off => BACK_OFF,
+            Some((from, to)) => self.rng.between(from, to),
+            None => return self.user_sends(user),
+        };
+        self.pauses.add(self.stamp + pause, user);
+    }
+
+    /// Users whose pause is over.
+    pub fn wake_users(&mut self) {
+        while let Some((_, user)) = self.pauses.due(self.stamp) {
+            self.user_sends(user);
+            self.go_on_without();
+            self.stamp = self.net.now();
+        }
+    }
+
+    #[inline]
+    fn user_sends(&mut self, user: u32) {
+        let Some(crowd) = &self.crowd else { return };
+        let in_warmup = self.stamp < self.terms.window;
+        let spent = self.terms.quota.is_some_and(|quota| self.started >= quota) && !in_warmup;
+        if self.closing || spent || user >= crowd.target {
+            return self.user_ends(user);
+        }
+        self.started += u64::from(!in_warmup);
+        let request = self.mix.next() as u32;
+        self.arrive(self.stamp, request, user);
+    }
+
+    pub fn user_ends(&mut self, user: u32) {
+        let Some(crowd) = self.crowd.as_mut() else { return };
+        if crowd.running.get_mut(user as usize).is_some_and(std::mem::take) {
+            crowd.alive -= 1;
+        }
+    }
+
+    /// What follows an exchange that ended without an arrival on a connection.
+    pub fn go_on_without(&mut self) {
+        // Only a few levels deep at most: each step either sends, pauses or ends a user.
+        while let Some(mut next) = self.next.pop() {
+            match next.follow.take() {
+                Some(_) => self.user_ends(next.user),
+                None if next.user == crate::exchange::NONE => {}
+                None => self.user_goes_on(next.user, next.back_off),
+            }
+        }
+        self.flush();
+    }
+}

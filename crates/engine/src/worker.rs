@@ -1,0 +1,419 @@
+//! One worker: one thread, one loop, one network, nothing shared. The file follows a request through its life: due,
+//! submitted, answered. Opening and losing connections is in `connect`, time (seconds, timeouts, the end) in `pace`.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use load::Schedule;
+use measure::Nanos;
+use measure::random::Rng;
+use scenario::Mix;
+use wire::{
+    Arrival, Broken, ConnId, Dialogue, Done, Ended, Event, ExchangeId, FaultKind, Fed, Follow, Network, Out, Phase,
+    Security, Session,
+};
+
+use crate::Stop;
+use crate::exchange::{Exchange, Exchanges, NONE, Standing};
+use crate::gather::Gathering;
+use crate::lookup::Lookups;
+use crate::message::Message;
+use crate::pool::{Conn, Pool};
+use crate::tally::{InFlight, Sort, Tally};
+use crate::timers::{Pauses, Wheel};
+use crate::users::Crowd;
+
+/// What a worker holds to. Moments are readings of the network's clock.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    pub index: u32,
+    pub open: bool,
+    /// When the run began.
+    pub start: Nanos,
+    /// When the window begins: the end of the warm-up.
+    pub window: Nanos,
+    /// When it ends; None: when the quota is done.
+    pub end: Option<Nanos>,
+    /// Requests to start (warm-up not counted); None: until the end.
+    pub quota: Option<u64>,
+    pub drain: Nanos,
+    pub timeout: Nanos,
+    pub connect_timeout: Nanos,
+    pub max_connections: u32,
+    pub think: Option<(Nanos, Nanos)>,
+    /// One exchange a connection.
+    pub one_shot: bool,
+    pub sources: Vec<IpAddr>,
+}
+
+/// What comes after an exchange.
+pub(crate) struct Next<R> {
+    pub user: u32,
+    pub hops: u8,
+    pub follow: Option<Box<Follow<R>>>,
+    /// Nothing could be reached: wait before the next attempt.
+    pub back_off: bool,
+}
+
+pub(crate) struct Worker<N: Network, D: Dialogue> {
+    pub net: N,
+    pub dialogue: Arc<D>,
+    pub security: Arc<dyn Security>,
+    pub lookups: Lookups,
+    pub terms: Terms,
+    pub tell: Box<dyn FnMut(Message) + Send>,
+
+    /// The latest reading of the clock: at most one read, and what follows from it, old.
+    pub stamp: Nanos,
+    pub schedule: Option<Box<dyn Schedule>>,
+    pub next_due: Nanos,
+    pub crowd: Option<Crowd>,
+    pub gathering: Option<Gathering>,
+    pub mix: Mix,
+    pub rng: Rng,
+    pub started: u64,
+    /// No more requests are started.
+    pub closing: bool,
+    pub over: bool,
+
+    pub conns: Vec<Conn<D::Session>>,
+    pub connections: u32,
+    pub exchanges: Exchanges,
+    pub alive: u32,
+    pub follows: BTreeMap<u32, D::Request>,
+    pub pools: Vec<Pool>,
+    pub next: Vec<Next<D::Request>>,
+    pub next_source: usize,
+
+    pub timeouts: Wheel,
+    pub connect_timeouts: Wheel,
+    pub watched: Vec<bool>,
+    pub pauses: Pauses,
+    pub came_up: Vec<u32>,
+
+    pub out: Out,
+    pub out_for: u32,
+    pub cipher: Out,
+    pub plain: Vec<u8>,
+    pub done: Done<D::Request>,
+
+    pub tally: Tally,
+    pub in_flight: InFlight,
+    pub second_from: Nanos,
+    pub second_to: Nanos,
+    pub bytes_sent: u64,
+    pub cpu: Nanos,
+    pub sorts: Vec<Sort>,
+}
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// The loop.
+    pub fn run(&mut self, stop: &Stop) {
+        self.begin();
+        while !self.over {
+            let until = self.next_moment();
+            self.net.wait(until);
+            self.stamp = self.net.now();
+            loop {
+                self.send_due();
+                let Some(arrival) = self.net.next() else { break };
+                match arrival {
+                    Arrival::Received(conn, bytes) => {
+                        let conn = conn.0;
+                        let c = &mut self.conns[conn as usize];
+                        let count = bytes.len();
+                        let heard = hear(c, bytes, &mut self.out, &mut self.cipher, &mut self.plain, &mut self.done);
+                        self.received(conn, count, heard);
+                    }
+                    Arrival::Connected(conn) => self.connected(conn.0),
+                    Arrival::Closed(conn, why) => self.lost(conn.0, why),
+                    Arrival::Accepted(_, conn) => self.net.close(conn),
+                }
+            }
+            self.keep_time(stop);
+        }
+    }
+
+    /// 1. Arrivals whose time has come (open load).
+    #[inline]
+    fn send_due(&mut self) {
+        while self.next_due <= self.stamp {
+            let intended = self.next_due;
+            self.next_due = match self.schedule.as_mut().and_then(|s| s.next_due()) {
+                Some(since_start) => self.terms.start + since_start,
+                None => Nanos::MAX,
+            };
+            let request = self.mix.next() as u32;
+            self.arrive(intended, request, NONE);
+            self.flush();
+            self.stamp = self.net.now();
+        }
+    }
+
+    /// 2. A request that is due looks for a connection.
+    pub fn arrive(&mut self, intended: Nanos, request: u32, user: u32) {
+        let origin = self.dialogue.requests()[request as usize].origin as u32;
+        let exchange = self.new_exchange(intended, request, user, 0);
+        self.place(exchange, origin);
+    }
+
+    /// A hop of a redirect: a request of its own, due now.
+    fn arrive_by(&mut self, next: Next<D::Request>, follow: Follow<D::Request>) {
+        let origin = self.pool_of(&follow.origin);
+        let exchange = self.new_exchange(self.stamp, NONE, next.user, next.hops.saturating_add(1));
+        self.follows.insert(exchange.0, follow.request);
+        self.place(exchange, origin);
+    }
+
+    fn new_exchange(&mut self, intended: Nanos, request: u32, user: u32, hops: u8) -> ExchangeId {
+        let warmup = intended < self.terms.window;
+        self.tally.counts.due += u64::from(!warmup);
+        self.alive += 1;
+        self.exchanges.add(Exchange {
+            intended,
+            started: Nanos::ZERO,
+            written: Nanos::ZERO,
+            first_byte: Nanos::ZERO,
+            conn: NONE,
+            user,
+            request,
+            state: Standing::Waiting,
+            warmup,
+            watched: false,
+            hops,
+        })
+    }
+
+    /// 3. A connection with room, or one opened for it, or the queue.
+    #[inline]
+    fn place(&mut self, id: ExchangeId, origin: u32) {
+        match self.pools[origin as usize].idle.last() {
+            Some(&conn) => {
+                let ready = self.exchanges.get(id).intended.max(self.conns[conn as usize].free_since);
+                self.submit(id, conn, ready);
+            }
+            None => self.open_for(id, origin),
+        }
+    }
+
+    /// 4. The session appends its bytes; they leave with [`Worker::flush`].
+    #[inline]
+    pub fn submit(&mut self, id: ExchangeId, conn: u32, ready: Nanos) {
+        self.aim(conn);
+        let x = self.exchanges.get(id);
+        if x.state == Standing::Waiting {
+            x.started = self.stamp;
+            self.in_flight.start(self.stamp);
+            if self.terms.open && !x.warmup {
+                self.tally.latency.wait_conn.record(ready - x.intended);
+                self.tally.latency.gen_late.record(x.started - ready);
+            }
+        }
+        (x.state, x.conn, x.written) = (Standing::InFlight, conn, self.stamp);
+        let c = &mut self.conns[conn as usize];
+        let request = match self.dialogue.requests().get(x.request as usize) {
+            Some(prepared) => &prepared.request,
+            None => &self.follows[&id.0],
+        };
+        let Some(session) = c.session.as_mut() else { return };
+        let fits = session.submit(id, request, &mut self.out);
+        debug_assert!(fits.is_ok(), "idle connections have room");
+        let room = session.room();
+        self.tally.counts.reused += u64::from(c.served && !x.warmup);
+        c.in_flight += 1;
+        (c.last, c.served) = (id.0, true);
+        if x.warmup {
+            self.tally.counts.warmup += 1;
+        } else {
+            self.tally.counts.sent += 1;
+        }
+        if !x.watched {
+            x.watched = true;
+            self.timeouts.watch(id.0, x.started + self.terms.timeout);
+        }
+        if room == 0 {
+            let origin = c.origin as usize;
+            self.pools[origin].unmake_idle(&mut self.conns, conn);
+        }
+    }
+
+    /// Bytes in `out` are for one connection at a time.
+    #[inline]
+    pub fn aim(&mut self, conn: u32) {
+        if self.out_for != conn {
+            self.flush();
+            self.out_for = conn;
+        }
+    }
+
+    /// 5. One write for everything appended.
+    #[inline]
+    pub fn flush(&mut self) {
+        if self.out.is_empty() {
+            return;
+        }
+        let conn = self.out_for;
+        match &mut self.conns[conn as usize].secure {
+            None => self.net.send(ConnId(conn), &mut self.out),
+            Some(channel) => {
+                channel.seal(&self.out, &mut self.cipher);
+                self.out.clear();
+                self.net.send(ConnId(conn), &mut self.cipher);
+            }
+        }
+    }
+
+    /// 6. Bytes arrived and the session has read them.
+    #[inline]
+    fn received(&mut self, conn: u32, count: usize, heard: Heard) {
+        self.stamp = self.net.now();
+        if self.stamp >= self.second_to {
+            self.roll_seconds();
+        }
+        self.tally.counts.bytes_received += count as u64;
+        let read = match heard {
+            Heard::Plain(read) => read,
+            Heard::Secure(fed) => match self.fed(conn, fed) {
+                Some(read) => read,
+                None => return,
+            },
+        };
+        self.out_for = conn;
+        self.settle(conn);
+        if let Err(Broken(what)) = read {
+            return self.break_off(conn, FaultKind::BrokenProtocol, None, what);
+        }
+        self.go_on(conn);
+    }
+
+    /// What the session said is done.
+    pub fn settle(&mut self, conn: u32) {
+        let mut events = std::mem::take(&mut self.done.events);
+        for event in events.drain(..) {
+            match event {
+                Event::Ended(ended) => self.ended(conn, ended),
+                Event::FirstByte(id) => self.exchanges.get(id).first_byte = self.stamp,
+                Event::Message(..) => {}
+                Event::Unsolicited(_) => self.tally.counts.unsolicited += 1,
+            }
+        }
+        self.done.events = events;
+    }
+
+    /// 7. An exchange is over: counted, and its user goes on after this arrival.
+    #[inline]
+    fn ended(&mut self, conn: u32, ended: Ended<D::Request>) {
+        let x = self.exchanges.remove(ended.id);
+        let now = self.stamp;
+        let c = &mut self.conns[conn as usize];
+        c.in_flight -= 1;
+        c.free_since = now;
+        self.over_with(&x);
+        if !x.warmup {
+            self.tally.code(ended.code);
+            self.tally.counts.payload += ended.payload;
+        }
+        match ended.fault {
+            None => self.succeeded(&x),
+            Some(kind) => {
+                let phase = if x.first_byte == Nanos::ZERO { Phase::FirstByte } else { Phase::Transfer };
+                let sort = Sort { kind, phase, errno: None };
+                self.failed(&x, ended.id, sort, "", ended.excerpt.as_deref());
+            }
+        }
+        if x.request == NONE {
+            self.follows.remove(&ended.id.0);
+        }
+        if x.user != NONE || ended.follow.is_some() {
+            self.next.push(Next { user: x.user, hops: x.hops, follow: ended.follow, back_off: false });
+        }
+    }
+
+    fn succeeded(&mut self, x: &Exchange) {
+        if x.warmup {
+            return;
+        }
+        let now = self.stamp;
+        self.tally.counts.finished += 1;
+        let latency = &mut self.tally.latency;
+        latency.service.record(now - x.started);
+        if self.terms.open {
+            latency.response.record(now - x.intended);
+        }
+        let first = if x.first_byte == Nanos::ZERO { now } else { x.first_byte };
+        latency.first_byte.record(first - x.written);
+        latency.transfer.record(now - first);
+    }
+
+    /// Takes an exchange that is out of the slab out of the books of what is in flight.
+    pub fn over_with(&mut self, x: &Exchange) {
+        self.alive -= 1;
+        if x.state != Standing::Waiting {
+            self.in_flight.end(x.started, self.stamp);
+            self.tally.counts.service_ns += (self.stamp - x.started).0;
+        }
+    }
+
+    /// After an arrival: the connection is given on or let go, users go on, bytes leave.
+    #[inline]
+    pub fn go_on(&mut self, conn: u32) {
+        self.offer(conn);
+        while let Some(mut next) = self.next.pop() {
+            match next.follow.take() {
+                Some(_) if self.closing => self.user_ends(next.user),
+                Some(follow) => self.arrive_by(next, *follow),
+                None => self.user_goes_on(next.user, next.back_off),
+            }
+        }
+        self.flush();
+    }
+
+    /// Room on a connection: for those who wait, else kept; a connection that is over is closed.
+    #[inline]
+    pub fn offer(&mut self, conn: u32) {
+        let c = &self.conns[conn as usize];
+        let Some(session) = &c.session else { return };
+        let room = session.room();
+        if room == 0 {
+            if c.in_flight == 0 {
+                self.let_go(conn);
+            }
+            return;
+        }
+        let origin = c.origin as usize;
+        if c.idle_at == NONE {
+            self.pools[origin].make_idle(&mut self.conns, conn);
+        }
+        while self.conns[conn as usize].idle_at != NONE {
+            let Some(id) = self.pools[origin].waiting.pop_front() else { return };
+            let ready = self.exchanges.get(id).intended.max(self.stamp);
+            self.submit(id, conn, ready);
+        }
+    }
+}
+
+/// What reading came to.
+pub(crate) enum Heard {
+    Plain(Result<(), Broken>),
+    Secure(Result<Fed, String>),
+}
+
+#[inline]
+fn hear<S: Session>(
+    c: &mut Conn<S>,
+    bytes: &[u8],
+    out: &mut Out,
+    cipher: &mut Out,
+    plain: &mut Vec<u8>,
+    done: &mut Done<S::Request>,
+) -> Heard {
+    match (&mut c.secure, &mut c.session) {
+        (None, Some(session)) => Heard::Plain(session.receive(bytes, out, done)),
+        (Some(channel), _) => {
+            plain.clear();
+            Heard::Secure(channel.feed(bytes, plain, cipher))
+        }
+        (None, None) => Heard::Plain(Ok(())),
+    }
+}
