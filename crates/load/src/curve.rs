@@ -85,13 +85,15 @@ impl Curve {
 impl Piece {
     fn time_of(&self, x: f64) -> Option<Nanos> {
         let x = (x - self.before).max(0.0);
-        if self.slope == 0.0 && x.fract() == 0.0 {
+        if self.slope == 0.0 && x as u64 as f64 == x {
             return Some(Nanos(self.start.0.checked_add(exact_time(x as u64, self.from)?)?));
         }
         let root = (self.from * self.from + 2.0 * self.slope * x).max(0.0).sqrt();
         // Zero over zero at the foot of a ramp that begins at nothing.
         let seconds = if x == 0.0 { 0.0 } else { 2.0 * x / (self.from + root) };
-        Some(self.start.saturating_add(Nanos::from_secs_f64(seconds)).min(self.end))
+        // Rounded by the cast: `round` is a function call, and this is worked out for every request.
+        let nanos = Nanos((seconds * 1e9 + 0.5) as u64);
+        Some(self.start.saturating_add(nanos).min(self.end))
     }
 }
 

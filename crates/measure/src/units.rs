@@ -85,3 +85,35 @@ impl fmt::Display for Nanos {
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct Rate(pub f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subtraction_stops_at_zero_and_sums_at_never() {
+        assert_eq!(Nanos(3) - Nanos(5), Nanos::ZERO);
+        assert_eq!(Nanos(5) - Nanos(3), Nanos(2));
+        assert_eq!(Nanos::MAX.saturating_add(Nanos(1)), Nanos::MAX);
+    }
+
+    #[test]
+    fn conversions() {
+        assert_eq!(Nanos::from_secs(2), Nanos::from_millis(2000));
+        assert_eq!(Nanos::from_millis(3), Nanos::from_micros(3000));
+        assert_eq!(Nanos::from_secs_f64(0.001_000_000_4), Nanos(1_000_000));
+        assert_eq!(Nanos::from_secs_f64(0.001_000_000_6), Nanos(1_000_001));
+        assert_eq!(Nanos::from_secs_f64(-1.0), Nanos::ZERO);
+        let time = Nanos(1_234_567);
+        let found = (time.as_secs_f64(), time.as_millis_f64(), time.as_micros_f64());
+        assert_eq!(found, (0.001_234_567, 1.234_567, 1_234.567));
+    }
+
+    #[test]
+    fn display() {
+        let table = [(999, "999ns"), (1_500, "1.500us"), (2_000_000, "2.000ms"), (61_000_000_000, "61.000s")];
+        for (nanos, text) in table {
+            assert_eq!(Nanos(nanos).to_string(), text);
+        }
+    }
+}
