@@ -1,0 +1,116 @@
+//! The arrivals log: the ground truth that accuracy tests compare a generator's figures with.
+//!
+//! One line per request heard, `arrived_ns answered_ns status path`: readings of `CLOCK_MONOTONIC` (the same in every
+//! process of a host), taken after the read that completed the request and after its answer was handed to the socket.
+//! `answered_ns` and the status are 0 where no answer was given: withheld on purpose, or the connection went away, or the
+//! server stopped before. Requests for `/-/…` are left out. Lines of one worker are in the order of their answers;
+//! sort by the first column where order matters.
+//!
+//! Workers gather entries and hand them over in chunks; a thread of its own formats and writes them, so that no answer
+//! waits for a disk.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use measure::Nanos;
+
+use crate::order::Order;
+
+/// Entries in a chunk.
+const CHUNK: usize = 32 * 1024;
+/// An unfinished chunk is handed over after so long, so that a server killed at once loses little.
+const PATIENCE: Nanos = Nanos(500_000_000);
+
+/// One request in the log.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) arrived: Nanos,
+    pub(crate) answered: Nanos,
+    pub(crate) status: u16,
+    pub(crate) order: Arc<Order>,
+}
+
+/// Writes the chunks of all workers to a file.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    to: Sender<Vec<Entry>>,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+impl Writer {
+    /// Creates the file, or empties it.
+    pub(crate) fn create(path: &Path) -> io::Result<Writer> {
+        let file = File::create(path).map_err(|e| {
+            io::Error::new(e.kind(), format!("--log-arrivals: {} cannot be written: {e}", path.display()))
+        })?;
+        let (to, chunks) = channel();
+        let thread = std::thread::Builder::new().name("arrivals".into()).spawn(move || write_all(file, &chunks))?;
+        Ok(Writer { to, thread })
+    }
+
+    /// A worker's side of it.
+    pub(crate) fn log(&self) -> Log {
+        Log { entries: Vec::with_capacity(CHUNK), to: self.to.clone(), since: Nanos::ZERO }
+    }
+
+    /// Waits until everything handed over is written; all logs must be gone.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        drop(self.to);
+        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the arrivals log's thread died")))
+    }
+}
+
+fn write_all(file: File, chunks: &Receiver<Vec<Entry>>) -> io::Result<()> {
+    let mut file = BufWriter::with_capacity(1 << 20, file);
+    // After an error the rest is received and dropped; the error is told at the end.
+    let mut outcome = Ok(());
+    for chunk in chunks {
+        if outcome.is_ok() {
+            outcome = write_chunk(&mut file, &chunk);
+        }
+    }
+    outcome.and_then(|()| file.flush())
+}
+
+fn write_chunk(file: &mut BufWriter<File>, chunk: &[Entry]) -> io::Result<()> {
+    for entry in chunk {
+        writeln!(file, "{} {} {} {}", entry.arrived.0, entry.answered.0, entry.status, entry.order.path)?;
+    }
+    file.flush()
+}
+
+/// One worker's log.
+#[derive(Debug)]
+pub(crate) struct Log {
+    pub(crate) entries: Vec<Entry>,
+    to: Sender<Vec<Entry>>,
+    since: Nanos,
+}
+
+impl Log {
+    /// Hands the entries over where there are many, or where they are old.
+    #[inline]
+    pub(crate) fn pass_on(&mut self, now: Nanos) {
+        if self.entries.is_empty() {
+            self.since = now;
+        } else if self.entries.len() >= CHUNK || now - self.since > PATIENCE {
+            self.hand_over();
+            self.since = now;
+        }
+    }
+
+    fn hand_over(&mut self) {
+        // The writer is gone only where its thread died, which `finish` tells.
+        let _ = self.to.send(std::mem::replace(&mut self.entries, Vec::with_capacity(CHUNK)));
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.hand_over();
+    }
+}

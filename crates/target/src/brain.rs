@@ -1,0 +1,248 @@
+//! The target's brain: for each request heard, what to answer and when. No I/O and no clock, so that the simulation and
+//! the real server think alike.
+//!
+//! One brain per worker. What workers share is the [`Shop`]: the stations' queues and the moment of the first request; it
+//! is touched only by requests that need it. Draws come from a stream of the seed and the worker's number, in the order of
+//! the requests heard.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use measure::{Nanos, Rng};
+use wire::{Ask, Out, Reply, ServerSession, Shape};
+
+use crate::order::{Body, Kind, Order, Withheld};
+use crate::stall::Stalls;
+use crate::station::Station;
+use crate::{Config, Delay};
+
+/// So many distinct paths are remembered; above it the memory starts afresh.
+const REMEMBERED: usize = 256;
+
+/// What the workers of one target share.
+#[derive(Debug, Default)]
+pub struct Shop {
+    seed: u64,
+    stalls: Stalls,
+    first: AtomicU64,
+    stations: Mutex<HashMap<(u32, String), Arc<Mutex<Station>>>>,
+}
+
+impl Shop {
+    /// A shop nobody entered yet.
+    pub fn new(config: &Config) -> Arc<Shop> {
+        Arc::new(Shop { seed: config.seed, stalls: Stalls::new(&config.stalls), ..Shop::default() })
+    }
+
+    /// The station of so many servers with this service time; made when first asked for.
+    pub fn station(&self, servers: u32, service: Delay) -> Arc<Mutex<Station>> {
+        let mut stations = self.stations.lock().unwrap_or_else(PoisonError::into_inner);
+        let station = stations.entry((servers, service.to_string()));
+        Arc::clone(station.or_insert_with(|| Arc::new(Mutex::new(Station::new(servers, service, self.seed)))))
+    }
+
+    /// The moment of the first request, which is now where there was none before.
+    fn first(&self, now: Nanos) -> Nanos {
+        let stamp = now.0.max(1);
+        match self.first.compare_exchange(0, stamp, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => Nanos(stamp),
+            Err(first) => Nanos(first),
+        }
+    }
+}
+
+/// A request, understood; its moment does not matter yet.
+#[derive(Debug)]
+pub struct Heard {
+    /// The session's name of it.
+    pub id: u32,
+    /// HEAD: no body may follow.
+    pub head_only: bool,
+    /// What its path asks for.
+    pub order: Arc<Order>,
+    /// The request itself, where it is to be echoed.
+    pub echo: Option<Box<[u8]>>,
+}
+
+/// What will become of a request.
+#[derive(Debug)]
+pub struct Plan {
+    /// When it arrived.
+    pub arrived: Nanos,
+    /// When it is to be answered; [`Nanos::MAX`]: never.
+    pub at: Nanos,
+    /// The request.
+    pub heard: Heard,
+    /// What is done instead of what was ordered: an error or a close by chance.
+    pub instead: Option<Arc<Order>>,
+}
+
+/// What to do with the connection after an answer was put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The answer is complete.
+    Complete,
+    /// The answer is begun; the blocks of the raw answer and its tail follow ([`Plan::put_block`]).
+    Blocks(u64),
+    /// Nothing is answered: close the connection.
+    Close,
+    /// Nothing is answered: reset the connection.
+    Reset,
+    /// Nothing is answered, and nothing happens.
+    Nothing,
+}
+
+/// Decides what is answered and when.
+#[derive(Debug)]
+pub struct Brain {
+    shop: Arc<Shop>,
+    rng: Rng,
+    delay: Option<Delay>,
+    error_rate: f64,
+    close_rate: f64,
+    failing: Arc<Order>,
+    closing: Arc<Order>,
+    latest: Arc<Order>,
+    remembered: HashMap<Box<str>, Arc<Order>>,
+}
+
+impl Brain {
+    /// The brain of worker number `worker`.
+    pub fn new(config: &Config, shop: &Arc<Shop>, worker: u32) -> Brain {
+        let closing = Order { withheld: Some(Withheld::Close), ..Order::sentence("", Kind::Unknown, 500, "") };
+        Brain {
+            shop: Arc::clone(shop),
+            rng: Rng::new(config.seed).fork(u64::from(worker)),
+            delay: config.delay,
+            error_rate: config.error_rate,
+            close_rate: config.close_rate,
+            failing: Arc::new(Order::sentence("", Kind::Unknown, 500, "an error, as asked by the error rate")),
+            closing: Arc::new(closing),
+            latest: Arc::new(Order::read("/", shop)),
+            remembered: HashMap::new(),
+        }
+    }
+
+    /// A brain that shares nothing, for simulations with one server.
+    pub fn alone(config: &Config) -> Brain {
+        Brain::new(config, &Shop::new(config), 0)
+    }
+
+    /// A request arrived now: what will become of it?
+    pub fn hear(&mut self, now: Nanos, ask: &Ask<'_>) -> Plan {
+        let heard = self.understand(ask);
+        self.plan(now, heard)
+    }
+
+    /// The first half of [`Brain::hear`], for callers that may not read the clock while they hold the request.
+    #[inline]
+    pub fn understand(&mut self, ask: &Ask<'_>) -> Heard {
+        if *self.latest.path != *ask.path {
+            self.latest = self.recall(ask.path);
+        }
+        let order = Arc::clone(&self.latest);
+        let echo = matches!(order.body, Body::Echo).then(|| [ask.head, ask.body].concat().into());
+        Heard { id: ask.id, head_only: ask.method == "HEAD", order, echo }
+    }
+
+    fn recall(&mut self, path: &str) -> Arc<Order> {
+        if let Some(order) = self.remembered.get(path) {
+            return Arc::clone(order);
+        }
+        if self.remembered.len() == REMEMBERED {
+            self.remembered.clear();
+        }
+        let order = Arc::new(Order::read(path, &self.shop));
+        self.remembered.insert(path.into(), Arc::clone(&order));
+        order
+    }
+
+    /// The second half of [`Brain::hear`].
+    #[inline]
+    pub fn plan(&mut self, now: Nanos, heard: Heard) -> Plan {
+        let order = &heard.order;
+        if order.kind.is_watching() {
+            return Plan { arrived: now, at: now, heard, instead: None };
+        }
+        let instead = if self.rng_happens(self.close_rate) {
+            Some(Arc::clone(&self.closing))
+        } else if self.rng_happens(self.error_rate) {
+            Some(Arc::clone(&self.failing))
+        } else {
+            None
+        };
+        let hangs = instead.is_none() && order.withheld == Some(Withheld::Hang);
+        let at = self.due(now, order);
+        Plan { arrived: now, at: if hangs { Nanos::MAX } else { at }, heard, instead }
+    }
+
+    fn rng_happens(&mut self, share: f64) -> bool {
+        share > 0.0 && self.rng.f64() < share
+    }
+
+    /// Through stall, station, delay and stall again.
+    fn due(&mut self, now: Nanos, order: &Order) -> Nanos {
+        let shop = &*self.shop;
+        let stalled = !shop.stalls.is_empty();
+        let first = if stalled { shop.first(now) } else { now };
+        let mut at = if stalled { shop.stalls.resume(first, now) } else { now };
+        if let Some(station) = &order.station {
+            at = station.lock().unwrap_or_else(PoisonError::into_inner).take(at, first, &shop.stalls);
+        }
+        if let Some(delay) = order.delay.or(self.delay) {
+            at = at.saturating_add(delay.draw(&mut self.rng));
+        }
+        if stalled { shop.stalls.resume(first, at) } else { at }
+    }
+}
+
+impl Plan {
+    /// What is really done.
+    #[inline]
+    pub fn order(&self) -> &Order {
+        self.instead.as_ref().unwrap_or(&self.heard.order)
+    }
+
+    /// Puts the answer, or its beginning, and says what follows. Answers of one connection must be put in the order of
+    /// their requests. `stats` is the body of `/-/stats`.
+    pub fn answer(&self, session: &mut dyn ServerSession, stats: &dyn Fn() -> String, out: &mut Out) -> Next {
+        let order = self.order();
+        match order.withheld {
+            Some(Withheld::Hang) => return Next::Nothing,
+            Some(Withheld::Reset) => return Next::Reset,
+            Some(Withheld::Close) => return Next::Close,
+            None => {}
+        }
+        let text;
+        let body = match &order.body {
+            Body::Raw(raw) => {
+                self.settle(session);
+                return if raw.begin(self.heard.head_only, out) { Next::Complete } else { Next::Blocks(raw.blocks()) };
+            }
+            Body::Echo => self.heard.echo.as_deref().unwrap_or_default(),
+            Body::Stats => {
+                text = stats();
+                text.as_bytes()
+            }
+            Body::Text(_) | Body::Filler(_) => order.known_body(),
+        };
+        let (headers, shape, close) = (&*order.headers, order.shape, order.close);
+        session.answer(self.heard.id, &Reply { status: order.status, headers, body, shape, close }, out);
+        Next::Complete
+    }
+
+    /// Tells the session that this request is answered, by bytes that are not its own.
+    fn settle(&self, session: &mut dyn ServerSession) {
+        let close = self.order().close;
+        let reply = Reply { status: 204, headers: b"", body: b"", shape: Shape::Length, close };
+        session.answer(self.heard.id, &reply, &mut Out::default());
+    }
+
+    /// Puts one of the blocks that [`Next::Blocks`] spoke of; `left` counts them down to 1.
+    pub fn put_block(&self, left: u64, out: &mut Out) {
+        if let Body::Raw(raw) = &self.order().body {
+            raw.put_block(left, out);
+        }
+    }
+}

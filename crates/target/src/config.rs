@@ -1,0 +1,113 @@
+//! What a target is told at its start.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use wire::Place;
+
+use crate::{Delay, Stall};
+
+/// Everything a target is told at its start; [`Config::default`] is a healthy server on 127.0.0.1:8080.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where it listens; port 0 asks for any free one.
+    pub listen: Place,
+    /// Connections the kernel may hold that were not accepted yet, as in listen(2).
+    pub backlog: u32,
+    /// Threads, each with its own listening socket; 0: one per core available. On a Unix socket always one.
+    pub workers: u32,
+    /// Above so many open connections nothing is accepted (each worker takes its share of the bound).
+    pub max_connections: Option<u32>,
+    /// Delay of every answer whose path asks for none.
+    pub delay: Option<Delay>,
+    /// Share of requests answered with 500, 0 to 1.
+    pub error_rate: f64,
+    /// Share of requests whose connection is closed instead of an answer, 0 to 1.
+    pub close_rate: f64,
+    /// When everything stands still.
+    pub stalls: Vec<Stall>,
+    /// Seed of everything drawn.
+    pub seed: u64,
+    /// Where a line per request is written (see [`crate::arrivals`]).
+    pub log_arrivals: Option<PathBuf>,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            listen: Place::Tcp(SocketAddr::from(([127, 0, 0, 1], 8080))),
+            backlog: 4096,
+            workers: 0,
+            max_connections: None,
+            delay: None,
+            error_rate: 0.0,
+            close_rate: 0.0,
+            stalls: Vec::new(),
+            seed: 0,
+            log_arrivals: None,
+        }
+    }
+}
+
+/// Reads an address to listen on: `127.0.0.1:8080`, `[::1]:8080`, `:8080` (all interfaces), `8080` (this host only),
+/// `unix:/run/target.sock`.
+///
+/// # Errors
+/// One sentence saying what would be right.
+pub fn place(text: &str) -> Result<Place, String> {
+    if let Some(path) = text.strip_prefix("unix:").or_else(|| text.starts_with('/').then_some(text)) {
+        return Ok(Place::Unix(Arc::new(PathBuf::from(path))));
+    }
+    let full = match text.strip_prefix(':') {
+        Some(port) => format!("[::]:{port}"),
+        None if !text.contains(':') => format!("127.0.0.1:{text}"),
+        None => text.replacen("localhost:", "127.0.0.1:", 1),
+    };
+    full.parse().map(Place::Tcp).map_err(|_| {
+        format!("\"{text}\" is no address to listen on: write 127.0.0.1:8080, [::1]:8080, :8080 or unix:/path")
+    })
+}
+
+/// Reads a share: `0.01` or `1%`.
+///
+/// # Errors
+/// One sentence saying what would be right.
+pub fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let share = number.parse::<f64>().map(|n| n / scale).ok().filter(|n| (0.0..=1.0).contains(n));
+    share.ok_or_else(|| format!("\"{text}\" is no share: write a number from 0 to 1, or a percentage such as 1%"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read() {
+        let tcp = |text: &str| Ok(Place::Tcp(text.parse().unwrap()));
+        for (text, read) in [
+            ("127.0.0.1:8080", tcp("127.0.0.1:8080")),
+            ("[::1]:80", tcp("[::1]:80")),
+            (":8080", tcp("[::]:8080")),
+            ("9000", tcp("127.0.0.1:9000")),
+            ("localhost:0", tcp("127.0.0.1:0")),
+            ("unix:/tmp/t", Ok(Place::Unix(Arc::new("/tmp/t".into())))),
+            ("/tmp/t", Ok(Place::Unix(Arc::new("/tmp/t".into())))),
+        ] {
+            assert_eq!(place(text), read, "{text}");
+        }
+        for text in ["", "host", "1.2.3.4:70000", "a:b"] {
+            assert!(place(text).unwrap_err().contains("write 127.0.0.1:8080"), "{text}");
+        }
+    }
+
+    #[test]
+    fn shares_are_read() {
+        assert_eq!(share("0.25"), Ok(0.25));
+        assert_eq!(share("1%"), Ok(0.01));
+        for text in ["2", "-0.1", "101%", "x", "NaN"] {
+            assert!(share(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Raw answers: bytes prepared once, with a block that is sent again and again in the middle.
+//!
+//! This is how a gibibyte is answered without being held in memory, and how answers are made that no correct session
+//! would give: garbage, endless headers, bodies of the wrong length, answers cut off. The bytes are HTTP/1.1.
+
+use std::sync::{Arc, LazyLock};
+
+use wire::Out;
+
+/// The size of a block, and the largest body that is answered in one piece.
+pub const BLOCK: usize = 64 * 1024;
+
+/// What bodies consist of: the alphabet, over and over, a line feed after each round.
+pub static FILLER: [u8; BLOCK] = {
+    let mut bytes = [0; BLOCK];
+    let mut i = 0;
+    while i < BLOCK {
+        bytes[i] = if i % 27 == 26 { b'\n' } else { b'a' + (i % 27) as u8 };
+        i += 1;
+    }
+    bytes
+};
+static FILLER_BLOCK: LazyLock<Arc<[u8]>> = LazyLock::new(|| Arc::from(FILLER.as_slice()));
+
+/// Head, `blocks` times the block, tail.
+#[derive(Clone, Debug)]
+pub struct Flood {
+    /// What comes first, and the whole answer to HEAD.
+    pub head: Vec<u8>,
+    block: Arc<[u8]>,
+    blocks: u64,
+    tail: Vec<u8>,
+}
+
+impl Flood {
+    /// These bytes and nothing else.
+    pub fn bytes(head: Vec<u8>) -> Flood {
+        Flood { head, block: Arc::from([].as_slice()), blocks: 0, tail: Vec::new() }
+    }
+
+    /// A head and `size` bytes of filler.
+    pub fn filler(head: Vec<u8>, size: u64) -> Flood {
+        let tail = FILLER[..(size % BLOCK as u64) as usize].to_vec();
+        Flood { head, block: Arc::clone(&FILLER_BLOCK), blocks: size / BLOCK as u64, tail }
+    }
+
+    /// A head and a chunked body of `size` bytes in chunks of `chunk` (at least 1), ended by the empty chunk.
+    pub fn chunked(head: Vec<u8>, size: u64, chunk: usize) -> Flood {
+        let one = |size: usize, into: &mut Vec<u8>| {
+            into.extend_from_slice(format!("{size:x}\r\n").as_bytes());
+            into.extend(FILLER.iter().cycle().take(size));
+            into.extend_from_slice(b"\r\n");
+        };
+        // As many chunks to a block as fit, so that tiny chunks do not mean tiny sends.
+        let together = (BLOCK / (chunk + 8)).max(1) as u64;
+        let chunks = size / chunk as u64;
+        let mut block = Vec::new();
+        (0..together.min(chunks)).for_each(|_| one(chunk, &mut block));
+        let mut tail = Vec::new();
+        (0..chunks % together).for_each(|_| one(chunk, &mut tail));
+        match (size % chunk as u64) as usize {
+            0 => {}
+            rest => one(rest, &mut tail),
+        }
+        tail.extend_from_slice(b"0\r\n\r\n");
+        Flood { head, block: block.into(), blocks: chunks / together, tail }
+    }
+
+    /// A head and header lines that never end.
+    pub fn endless_headers(head: Vec<u8>) -> Flood {
+        let line = b"x-endless: and another header line that nobody asked for\r\n";
+        let block: Vec<u8> = line.iter().copied().cycle().take(line.len() * (BLOCK / line.len())).collect();
+        Flood { head, block: block.into(), blocks: u64::MAX, tail: Vec::new() }
+    }
+
+    /// Keeps the first `keep` bytes.
+    pub fn cut(mut self, keep: u64) -> Flood {
+        let in_head = keep.min(self.head.len() as u64);
+        self.head.truncate(in_head as usize);
+        let rest = keep - in_head;
+        let block = self.block.len() as u64;
+        if block == 0 || rest / block >= self.blocks {
+            self.tail.truncate((rest - self.blocks * block).min(usize::MAX as u64) as usize);
+        } else {
+            self.blocks = rest / block;
+            self.tail = self.block[..(rest % block) as usize].to_vec();
+        }
+        self
+    }
+
+    /// How many blocks are in the middle.
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Appends the head, and the tail too where there is no block in the middle; true where that was all.
+    pub fn begin(&self, head_only: bool, out: &mut Out) -> bool {
+        out.put(&self.head);
+        if !head_only && self.blocks == 0 {
+            out.put(&self.tail);
+        }
+        head_only || self.blocks == 0
+    }
+
+    /// Appends a block, and the tail after the last; `left` counts down from [`Flood::blocks`].
+    pub fn put_block(&self, left: u64, out: &mut Out) {
+        out.put_shared(&self.block);
+        if left == 1 && !self.tail.is_empty() {
+            out.put(&self.tail);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn whole(flood: &Flood) -> Vec<u8> {
+        let mut out = Out::default();
+        if !flood.begin(false, &mut out) {
+            (1..=flood.blocks()).rev().for_each(|left| flood.put_block(left, &mut out));
+        }
+        out.buffer().clone()
+    }
+
+    #[test]
+    fn filler_has_its_size_and_reads_like_one_text() {
+        for size in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK] {
+            let all = whole(&Flood::filler(b"H".to_vec(), size as u64));
+            assert_eq!(all.len(), 1 + size, "{size}");
+            assert!(all[1..].iter().enumerate().all(|(i, &b)| b == FILLER[i % BLOCK]), "{size}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_carry_exactly_the_body(size in 0u64..300_000, chunk in 1usize..100_000) {
+            let all = whole(&Flood::chunked(Vec::new(), size, chunk));
+            let (mut rest, mut body) = (all.as_slice(), 0);
+            loop {
+                let end = rest.windows(2).position(|w| w == b"\r\n").unwrap();
+                let n = usize::from_str_radix(std::str::from_utf8(&rest[..end]).unwrap(), 16).unwrap();
+                prop_assert_eq!(&rest[end + 2 + n..end + 4 + n], b"\r\n");
+                rest = &rest[end + 4 + n..];
+                body += n;
+                if n == 0 {
+                    break;
+                }
+                prop_assert!(n == chunk || body as u64 == size);
+            }
+            prop_assert_eq!(body as u64, size);
+            prop_assert!(rest.is_empty());
+        }
+
+        #[test]
+        fn a_cut_keeps_the_first_bytes(size in 0u64..200_000, keep in 0u64..220_000, chunked: bool) {
+            let flood = match chunked {
+                true => Flood::chunked(b"head".to_vec(), size, 1000),
+                false => Flood::filler(b"head".to_vec(), size),
+            };
+            let all = whole(&flood);
+            let kept = whole(&flood.cut(keep));
+            prop_assert_eq!(kept.as_slice(), &all[..all.len().min(keep as usize)]);
+        }
+    }
+}

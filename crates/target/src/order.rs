@@ -1,0 +1,273 @@
+//! What a path asks for: read once per distinct path, prepared as far as it can be, shared by all requests for it.
+//!
+//! The language is documented at the crate's root; it is the users' language, so a path it does not know is answered 404
+//! and a value it cannot read is answered 400, each with a sentence saying what would be right.
+
+use std::sync::{Arc, Mutex};
+
+use wire::Shape;
+
+use crate::flood::{BLOCK, FILLER, Flood};
+use crate::path::{self, Wish};
+use crate::station::Station;
+use crate::{Delay, Shop};
+
+/// Which branch of the language a path belongs to; counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[expect(missing_docs, reason = "each is the path it is named after")]
+pub enum Kind {
+    Root,
+    Status,
+    Bytes,
+    Chunked,
+    Close,
+    Header,
+    Delay,
+    Redirect,
+    Echo,
+    Hang,
+    Reset,
+    Garbage,
+    Cut,
+    EndlessHeaders,
+    Short,
+    Long,
+    Stats,
+    ResetStats,
+    Unknown,
+}
+
+impl Kind {
+    /// Every kind with its path prefix, in the order of the enum.
+    pub const ALL: [(Kind, &'static str); 19] = [
+        (Kind::Root, "/"),
+        (Kind::Status, "/status"),
+        (Kind::Bytes, "/bytes"),
+        (Kind::Chunked, "/chunked"),
+        (Kind::Close, "/close"),
+        (Kind::Header, "/header"),
+        (Kind::Delay, "/delay"),
+        (Kind::Redirect, "/redirect"),
+        (Kind::Echo, "/echo"),
+        (Kind::Hang, "/hang"),
+        (Kind::Reset, "/reset"),
+        (Kind::Garbage, "/garbage"),
+        (Kind::Cut, "/cut"),
+        (Kind::EndlessHeaders, "/endless-headers"),
+        (Kind::Short, "/short"),
+        (Kind::Long, "/long"),
+        (Kind::Stats, "/-/stats"),
+        (Kind::ResetStats, "/-/reset-stats"),
+        (Kind::Unknown, "unknown"),
+    ];
+
+    /// True for paths that watch the server instead of using it: answered at once, and in no count but their own.
+    pub fn is_watching(self) -> bool {
+        matches!(self, Kind::Stats | Kind::ResetStats)
+    }
+}
+
+/// The body of an answer.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// These bytes.
+    Text(Box<[u8]>),
+    /// So many bytes of filler, at most a block.
+    Filler(usize),
+    /// The request as it was received.
+    Echo,
+    /// The counters.
+    Stats,
+    /// Raw bytes instead of an answer made by the session.
+    Raw(Flood),
+}
+
+/// A request that is never answered, on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Withheld {
+    /// The connection stays open and nothing comes.
+    Hang,
+    /// The connection is reset.
+    Reset,
+    /// The connection is closed.
+    Close,
+}
+
+/// A path, read.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The path and query as asked.
+    pub path: Box<str>,
+    /// Its branch of the language.
+    pub kind: Kind,
+    /// The status of the answer.
+    pub status: u16,
+    /// Header lines besides those the session adds, each ended by CR LF.
+    pub headers: Box<[u8]>,
+    /// The body.
+    pub body: Body,
+    /// How its end is marked.
+    pub shape: Shape,
+    /// Close the connection after it.
+    pub close: bool,
+    /// Set where nothing is answered.
+    pub withheld: Option<Withheld>,
+    /// The answer breaks the protocol or is cut short, on purpose.
+    pub spoiled: bool,
+    /// The delay asked for.
+    pub delay: Option<Delay>,
+    /// The station it queues at.
+    pub station: Option<Arc<Mutex<Station>>>,
+}
+
+impl Order {
+    /// Reads a path and query.
+    pub fn read(path: &str, shop: &Shop) -> Order {
+        let mut wish = Wish::default();
+        let (kind, read) = path::read(path, &mut wish);
+        match read.and_then(|()| Order::grant(path, kind, wish, shop)) {
+            Ok(order) => order,
+            Err((status, sentence)) => Order::sentence(path, kind, status, &sentence),
+        }
+    }
+
+    /// An answer that consists of a status and a sentence.
+    pub fn sentence(path: &str, kind: Kind, status: u16, sentence: &str) -> Order {
+        Order {
+            path: path.into(),
+            kind,
+            status,
+            headers: (*b"content-type: text/plain\r\n").into(),
+            body: Body::Text(format!("{sentence}\n").into_bytes().into()),
+            shape: Shape::Length,
+            close: false,
+            withheld: None,
+            spoiled: false,
+            delay: None,
+            station: None,
+        }
+    }
+
+    fn grant(path: &str, kind: Kind, wish: Wish, shop: &Shop) -> Result<Order, (u16, String)> {
+        let status = wish.status.unwrap_or(200);
+        let mut order = Order::sentence(path, kind, status, if status < 300 { "ok" } else { reason(status) });
+        let size = if matches!(status, 204 | 304) { Some(0) } else { wish.size };
+        order.headers = wish.headers.clone().into();
+        order.shape = wish.shape;
+        order.close = wish.close || wish.shape == Shape::UntilClose;
+        order.withheld = wish.withheld;
+        order.delay = wish.delay;
+        if let Some(servers) = wish.station {
+            let service = wish.service.ok_or((
+                400,
+                "station: write the service time too, as in ?station=1&service=exponential:2ms".to_owned(),
+            ))?;
+            order.station = Some(shop.station(servers, service));
+        }
+        match kind {
+            Kind::Echo => order.body = Body::Echo,
+            Kind::Stats => {
+                order.headers = (*b"content-type: application/json\r\n").into();
+                order.body = Body::Stats;
+            }
+            _ => order.fill(kind, size),
+        }
+        if let Some(keep) = wish.cut {
+            order.cut(keep)?;
+        }
+        Ok(order)
+    }
+
+    /// Chooses the body of an ordinary or spoiled answer of `size` bytes.
+    fn fill(&mut self, kind: Kind, size: Option<u64>) {
+        let announced = size.unwrap_or(0);
+        let head = |order: &Order| raw_head(order.status, &order.headers, Shape::Length, announced);
+        let (raw, close) = match kind {
+            Kind::Garbage => (Flood::bytes(b"\x16\x03garbage \xff\xfe\x00 this is not HTTP\r\n\r\n".to_vec()), true),
+            Kind::EndlessHeaders => {
+                let mut head = head(self);
+                head.truncate(head.len() - 2);
+                (Flood::endless_headers(head), true)
+            }
+            Kind::Short => (Flood::filler(head(self), announced / 2), true),
+            Kind::Long => (Flood::filler(head(self), announced + (announced / 2).max(1)), self.close),
+            _ => match size {
+                Some(size) if size <= BLOCK as u64 => return self.body = Body::Filler(size as usize),
+                Some(_) => return self.body = Body::Raw(self.raw(announced)),
+                None => return,
+            },
+        };
+        (self.body, self.close, self.spoiled) = (Body::Raw(raw), close, true);
+    }
+
+    /// A correct answer of `size` bytes as raw bytes.
+    fn raw(&self, size: u64) -> Flood {
+        let mut headers = self.headers.to_vec();
+        if self.close {
+            headers.extend_from_slice(b"connection: close\r\n");
+        }
+        let head = raw_head(self.status, &headers, self.shape, size);
+        match self.shape {
+            Shape::Chunked(chunk) => Flood::chunked(head, size, chunk),
+            Shape::Length | Shape::UntilClose => Flood::filler(head, size),
+        }
+    }
+
+    /// Lets the answer end after `keep` bytes, head included, and the connection with it.
+    fn cut(&mut self, keep: u64) -> Result<(), (u16, String)> {
+        let whole = match &self.body {
+            Body::Raw(raw) => raw.clone(),
+            Body::Filler(size) => self.raw(*size as u64),
+            Body::Text(text) => {
+                let mut bytes = raw_head(self.status, &self.headers, Shape::Length, text.len() as u64);
+                bytes.extend_from_slice(text);
+                Flood::bytes(bytes)
+            }
+            Body::Echo | Body::Stats => return Err((400, "cut: only answers of a known size can be cut".into())),
+        };
+        (self.body, self.close, self.spoiled) = (Body::Raw(whole.cut(keep)), true, true);
+        Ok(())
+    }
+
+    /// The body where it is known beforehand.
+    pub fn known_body(&self) -> &[u8] {
+        match &self.body {
+            Body::Text(text) => text,
+            Body::Filler(size) => &FILLER[..*size],
+            Body::Echo | Body::Stats | Body::Raw(_) => &[],
+        }
+    }
+}
+
+/// The head of a raw answer, HTTP/1.1.
+fn raw_head(status: u16, headers: &[u8], shape: Shape, size: u64) -> Vec<u8> {
+    let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(status)).into_bytes();
+    head.extend_from_slice(headers);
+    match shape {
+        Shape::Length => head.extend_from_slice(format!("content-length: {size}\r\n").as_bytes()),
+        Shape::Chunked(_) => head.extend_from_slice(b"transfer-encoding: chunked\r\n"),
+        Shape::UntilClose => {}
+    }
+    head.extend_from_slice(b"\r\n");
+    head
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        201 => "Created",
+        204 => "No Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        304 => "Not Modified",
+        400 => "Bad Request",
+        404 => "Not Found",
+        429 => "Too Many Requests",
+        500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => "As Asked",
+    }
+}

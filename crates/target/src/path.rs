@@ -1,0 +1,235 @@
+//! The language of paths: `/bytes/100?delay=exponential:2ms&status=503` read into wishes.
+//!
+//! The path names the kind of answer; query parameters add to it and win where both say the same thing. Unknown parameters
+//! are ignored, because load tests add such to get past caches.
+
+use wire::Shape;
+
+use crate::Delay;
+use crate::order::{Kind, Withheld};
+use crate::station::Station;
+
+/// The largest body: 1 GiB.
+pub(crate) const LARGEST: u64 = 1 << 30;
+/// The largest chunk.
+const LARGEST_CHUNK: u64 = 1 << 20;
+
+/// What a path and its query wish for, before it is known whether they go together.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    pub status: Option<u16>,
+    pub size: Option<u64>,
+    pub headers: Vec<u8>,
+    pub shape: Shape,
+    pub close: bool,
+    pub cut: Option<u64>,
+    pub withheld: Option<Withheld>,
+    pub delay: Option<Delay>,
+    pub station: Option<u32>,
+    pub service: Option<Delay>,
+}
+
+impl Default for Wish {
+    fn default() -> Wish {
+        Wish {
+            status: None,
+            size: None,
+            headers: Vec::new(),
+            shape: Shape::Length,
+            close: false,
+            cut: None,
+            withheld: None,
+            delay: None,
+            station: None,
+            service: None,
+        }
+    }
+}
+
+/// A status and a sentence to answer with instead.
+pub(crate) type Refusal = (u16, String);
+
+/// Reads a path and query into `wish`; the kind is known even where the rest is wrong.
+pub(crate) fn read(text: &str, wish: &mut Wish) -> (Kind, Result<(), Refusal>) {
+    let (path, query) = text.split_once('?').unwrap_or((text, ""));
+    let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    let Some(kind) = kind_of(&segments) else {
+        let refusal = (404, format!("{path} is no answer this target knows: see `brunt target --help`"));
+        return (Kind::Unknown, Err(refusal));
+    };
+    (kind, by_path(kind, &segments[1..], query, wish).and_then(|()| by_query(query, wish)))
+}
+
+fn kind_of(segments: &[&str]) -> Option<Kind> {
+    let wanted = match segments {
+        [""] => return Some(Kind::Root),
+        ["-", rest] => format!("/-/{rest}"),
+        [first, ..] => format!("/{first}"),
+        [] => return None,
+    };
+    Kind::ALL.iter().find(|(kind, prefix)| *kind != Kind::Root && *prefix == wanted).map(|(kind, _)| *kind)
+}
+
+fn by_path(kind: Kind, rest: &[&str], query: &str, wish: &mut Wish) -> Result<(), Refusal> {
+    match (kind, rest) {
+        (Kind::Status, [code]) => set("status", code, wish),
+        (Kind::Bytes | Kind::Short | Kind::Long, [size]) => set("size", size, wish),
+        (Kind::Chunked, [size]) => {
+            wish.shape = Shape::Chunked(8192);
+            set("size", size, wish)
+        }
+        (Kind::Chunked, [size, chunk]) => {
+            set("size", size, wish)?;
+            let chunk = number(chunk, 1, LARGEST_CHUNK).map_err(|trouble| wrong("chunked", &trouble))?;
+            wish.shape = Shape::Chunked(chunk as usize);
+            Ok(())
+        }
+        (Kind::Close, [size]) => {
+            wish.shape = Shape::UntilClose;
+            set("size", size, wish)
+        }
+        (Kind::Header, [name, value @ ..]) if !value.is_empty() => {
+            set("header", &format!("{name}:{}", value.join("/")), wish)
+        }
+        (Kind::Delay, [delay]) => set("delay", delay, wish),
+        (Kind::Redirect, [hops]) => redirect(hops, query, wish),
+        (Kind::Cut, [keep]) => {
+            wish.size = Some(1000);
+            set("cut", keep, wish)
+        }
+        (Kind::Hang, []) => withhold(Withheld::Hang, wish),
+        (Kind::Reset, []) => withhold(Withheld::Reset, wish),
+        (Kind::Root | Kind::Echo | Kind::Garbage | Kind::EndlessHeaders, _) => Ok(()),
+        (Kind::Stats | Kind::ResetStats, _) => Ok(()),
+        _ => Err((400, usage(kind).to_owned())),
+    }?;
+    match (kind, wish.size) {
+        (Kind::Short, Some(0)) => Err(wrong("short", "nothing is shorter than 0 bytes: write at least /short/1")),
+        _ => Ok(()),
+    }
+}
+
+/// What a path lacks its value for.
+fn usage(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Status => "status: write the code, as in /status/503",
+        Kind::Bytes => "bytes: write the size, as in /bytes/1000",
+        Kind::Chunked => "chunked: write the size and perhaps the size of a chunk, as in /chunked/1000/100",
+        Kind::Close => "close: write the size, as in /close/1000",
+        Kind::Header => "header: write name and value, as in /header/x-cache/hit",
+        Kind::Delay => "delay: write a distribution, as in /delay/exponential:2ms",
+        Kind::Redirect => "redirect: write the number of hops, as in /redirect/3",
+        Kind::Cut => "cut: write after how many bytes, as in /cut/20",
+        Kind::Short => "short: write the announced size, as in /short/1000",
+        Kind::Long => "long: write the announced size, as in /long/1000",
+        Kind::Hang => "hang: nothing follows it, as in /hang",
+        _ => "nothing follows this path",
+    }
+}
+
+fn by_query(query: &str, wish: &mut Wish) -> Result<(), Refusal> {
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        set(name, value, wish)?;
+    }
+    Ok(())
+}
+
+/// Sets one parameter by its name.
+fn set(name: &str, value: &str, wish: &mut Wish) -> Result<(), Refusal> {
+    let value = &*unescape(value);
+    let trouble = match name {
+        "status" => number(value, 200, 999).map(|n| wish.status = Some(n as u16)),
+        "size" => number(value, 0, LARGEST).map(|n| wish.size = Some(n)),
+        "cut" => number(value, 0, LARGEST).map(|n| wish.cut = Some(n)),
+        "station" => number(value, 1, Station::MOST_SERVERS.into()).map(|n| wish.station = Some(n as u32)),
+        "delay" => value.parse().map(|delay| wish.delay = Some(delay)),
+        "service" => value.parse().map(|delay| wish.service = Some(delay)),
+        "header" => header(value, wish),
+        "close" => number(if value.is_empty() { "1" } else { value }, 0, 1).map(|n| wish.close = n == 1),
+        _ => Ok(()),
+    };
+    trouble.map_err(|trouble| wrong(name, &trouble))
+}
+
+fn wrong(name: &str, trouble: &str) -> Refusal {
+    (400, format!("{name}: {trouble}"))
+}
+
+fn withhold(how: Withheld, wish: &mut Wish) -> Result<(), Refusal> {
+    wish.withheld = Some(how);
+    Ok(())
+}
+
+fn redirect(hops: &str, query: &str, wish: &mut Wish) -> Result<(), Refusal> {
+    let hops = number(hops, 0, 1_000_000).map_err(|trouble| wrong("redirect", &trouble))?;
+    if hops > 0 {
+        wish.status = Some(302);
+        let mark = if query.is_empty() { "" } else { "?" };
+        let line = format!("location: /redirect/{}{mark}{query}\r\n", hops - 1);
+        wish.headers.extend_from_slice(line.as_bytes());
+    }
+    Ok(())
+}
+
+fn number(text: &str, low: u64, high: u64) -> Result<u64, String> {
+    let read = text.parse().ok().filter(|n| (low..=high).contains(n));
+    read.ok_or_else(|| format!("\"{text}\" is no number from {low} to {high}"))
+}
+
+fn header(text: &str, wish: &mut Wish) -> Result<(), String> {
+    let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    let (name, value) = text.split_once(':').unwrap_or((text, ""));
+    if name.is_empty() || !name.bytes().all(is_token) || value.bytes().any(|b| b < b' ' && b != b'\t' || b == 0x7f) {
+        return Err(format!("{text:?} is no header line: write NAME:VALUE"));
+    }
+    wish.headers.extend_from_slice(format!("{name}: {}\r\n", value.trim()).as_bytes());
+    Ok(())
+}
+
+/// Undoes `%41`; bytes that are no UTF-8 afterwards, and percent signs without two digits, stay as they were.
+fn unescape(text: &str) -> std::borrow::Cow<'_, str> {
+    if !text.contains('%') {
+        return text.into();
+    }
+    let bytes = text.as_bytes();
+    let (mut plain, mut i) = (Vec::with_capacity(bytes.len()), 0);
+    while i < bytes.len() {
+        let digits = text.get(i + 1..i + 3).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if bytes[i] == b'%' => {
+                plain.push(byte);
+                i += 3;
+            }
+            _ => {
+                plain.push(bytes[i]);
+                i += 1;
+            }
+        }
+    }
+    String::from_utf8(plain).map_or_else(|_| text.into(), Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percent_signs_are_undone() {
+        for (text, plain) in
+            [("a", "a"), ("%41b", "Ab"), ("100%", "100%"), ("%zz", "%zz"), ("%ff", "%ff"), ("%C3%A9", "é")]
+        {
+            assert_eq!(unescape(text), plain);
+        }
+    }
+
+    #[test]
+    fn headers_cannot_smuggle_lines() {
+        for text in ["x:%0d%0ay: 1", "a b:1", ":1", "x%0a:1"] {
+            assert!(set("header", text, &mut Wish::default()).is_err(), "{text}");
+        }
+        let mut wish = Wish::default();
+        set("header", "x-cache:a%20b", &mut wish).unwrap();
+        assert_eq!(wish.headers, b"x-cache: a b\r\n");
+    }
+}

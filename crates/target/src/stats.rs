@@ -1,0 +1,226 @@
+//! Counters: one set per worker, written by that worker alone, read and summed by whoever asks.
+//!
+//! Every request is accounted for: heard = answered + spoiled + withheld + abandoned + waiting. Requests for `/-/…` are
+//! counted apart, so that watching does not change what is watched. A reset takes a baseline and subtracts it from then
+//! on; writing zeros into another thread's counters would lose counts.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::order::Kind;
+
+const KINDS: usize = Kind::ALL.len();
+const STATUSES: usize = 1000;
+
+/// A counter with one writer: a plain load and store, no locked instruction.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    #[inline]
+    pub(crate) fn add(&self, n: u64) {
+        self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+    }
+    pub(crate) fn set(&self, n: u64) {
+        self.0.store(n, Ordering::Relaxed);
+    }
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What one worker counts; aligned so that no two workers write to one cache line.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct Tally {
+    pub(crate) accepted: Counter,
+    pub(crate) closed: Counter,
+    pub(crate) heard: Counter,
+    pub(crate) answered: Counter,
+    pub(crate) spoiled: Counter,
+    pub(crate) withheld: Counter,
+    pub(crate) abandoned: Counter,
+    pub(crate) malformed: Counter,
+    pub(crate) watching: Counter,
+    pub(crate) received: Counter,
+    pub(crate) sent: Counter,
+    pub(crate) status: [Counter; STATUSES],
+    pub(crate) kinds: [Counter; KINDS],
+}
+
+impl Default for Tally {
+    fn default() -> Tally {
+        let [accepted, closed, heard, answered, spoiled, withheld, abandoned, malformed, watching, received, sent] =
+            std::array::from_fn(|_| Counter::default());
+        Tally {
+            accepted,
+            closed,
+            heard,
+            answered,
+            spoiled,
+            withheld,
+            abandoned,
+            malformed,
+            watching,
+            received,
+            sent,
+            status: std::array::from_fn(|_| Counter::default()),
+            kinds: std::array::from_fn(|_| Counter::default()),
+        }
+    }
+}
+
+/// What a target counted, summed over its workers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Worker threads.
+    pub workers: u64,
+    /// Connections taken.
+    pub accepted: u64,
+    /// Connections open now.
+    pub open: u64,
+    /// Requests heard.
+    pub heard: u64,
+    /// Requests whose whole answer was handed to the socket.
+    pub answered: u64,
+    /// Requests whose answer was broken or cut short on purpose.
+    pub spoiled: u64,
+    /// Requests that got no answer but a close or a reset, on purpose.
+    pub withheld: u64,
+    /// Requests whose connection went away before the answer was complete.
+    pub abandoned: u64,
+    /// Requests that wait for their answer now (those that hang included).
+    pub waiting: u64,
+    /// Connections on which something came that is no request.
+    pub malformed: u64,
+    /// Requests for `/-/…`, in no other count.
+    pub watching: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// Bytes the sockets took.
+    pub bytes_sent: u64,
+    /// Answers (not the spoiled ones) by status.
+    pub by_status: BTreeMap<u16, u64>,
+    /// Requests heard by path prefix.
+    pub by_path: BTreeMap<&'static str, u64>,
+}
+
+impl Stats {
+    fn add(&mut self, tally: &Tally) {
+        // Ends are read before beginnings, so that a request counted meanwhile is never ended and not begun.
+        for (status, counter) in tally.status.iter().enumerate().filter(|(_, counter)| counter.get() > 0) {
+            *self.by_status.entry(status as u16).or_default() += counter.get();
+        }
+        self.answered += tally.answered.get();
+        self.spoiled += tally.spoiled.get();
+        self.withheld += tally.withheld.get();
+        self.abandoned += tally.abandoned.get();
+        let closed = tally.closed.get();
+        self.heard += tally.heard.get();
+        self.accepted += tally.accepted.get();
+        self.open += tally.accepted.get().saturating_sub(closed);
+        self.malformed += tally.malformed.get();
+        self.watching += tally.watching.get();
+        self.bytes_received += tally.received.get();
+        self.bytes_sent += tally.sent.get();
+        for ((_, prefix), counter) in Kind::ALL.iter().zip(&tally.kinds).filter(|(_, counter)| counter.get() > 0) {
+            *self.by_path.entry(prefix).or_default() += counter.get();
+        }
+    }
+
+    fn since(mut self, baseline: &Stats) -> Stats {
+        let minus = |value: &mut u64, before: u64| *value = value.saturating_sub(before);
+        minus(&mut self.accepted, baseline.accepted);
+        minus(&mut self.heard, baseline.heard);
+        minus(&mut self.answered, baseline.answered);
+        minus(&mut self.spoiled, baseline.spoiled);
+        minus(&mut self.withheld, baseline.withheld);
+        minus(&mut self.abandoned, baseline.abandoned);
+        minus(&mut self.malformed, baseline.malformed);
+        minus(&mut self.watching, baseline.watching);
+        minus(&mut self.bytes_received, baseline.bytes_received);
+        minus(&mut self.bytes_sent, baseline.bytes_sent);
+        for (status, before) in &baseline.by_status {
+            self.by_status.entry(*status).and_modify(|n| minus(n, *before));
+        }
+        for (prefix, before) in &baseline.by_path {
+            self.by_path.entry(prefix).and_modify(|n| minus(n, *before));
+        }
+        self.by_status.retain(|_, n| *n > 0);
+        self.by_path.retain(|_, n| *n > 0);
+        self
+    }
+
+    /// As `/-/stats` answers it.
+    pub fn to_json(&self) -> String {
+        let mut json = format!(
+            "{{\"workers\":{},\"connections\":{{\"accepted\":{},\"open\":{},\"malformed\":{}}},\
+             \"requests\":{{\"heard\":{},\"answered\":{},\"spoiled\":{},\"withheld\":{},\"abandoned\":{},\"waiting\":{},\
+             \"watching\":{}}},\"bytes\":{{\"received\":{},\"sent\":{}}},\"status\":{{",
+            self.workers,
+            self.accepted,
+            self.open,
+            self.malformed,
+            self.heard,
+            self.answered,
+            self.spoiled,
+            self.withheld,
+            self.abandoned,
+            self.waiting,
+            self.watching,
+            self.bytes_received,
+            self.bytes_sent
+        );
+        put_counts(&mut json, &self.by_status);
+        json.push_str("},\"paths\":{");
+        put_counts(&mut json, &self.by_path);
+        json.push_str("}}\n");
+        json
+    }
+}
+
+fn put_counts<K: std::fmt::Display>(json: &mut String, counts: &BTreeMap<K, u64>) {
+    for (i, (name, n)) in counts.iter().enumerate() {
+        let comma = if i == 0 { "" } else { "," };
+        let _ = write!(json, "{comma}\"{name}\":{n}");
+    }
+}
+
+/// The tallies of all workers.
+#[derive(Debug)]
+pub struct Tallies {
+    workers: Vec<Arc<Tally>>,
+    baseline: Mutex<Stats>,
+}
+
+impl Tallies {
+    /// Empty tallies for so many workers.
+    pub fn new(workers: usize) -> Arc<Tallies> {
+        let workers = (0..workers).map(|_| Arc::default()).collect();
+        Arc::new(Tallies { workers, baseline: Mutex::default() })
+    }
+
+    pub(crate) fn of_worker(&self, worker: usize) -> Arc<Tally> {
+        Arc::clone(&self.workers[worker])
+    }
+
+    fn total(&self) -> Stats {
+        let mut stats = Stats { workers: self.workers.len() as u64, ..Stats::default() };
+        self.workers.iter().for_each(|tally| stats.add(tally));
+        let ended = stats.answered + stats.spoiled + stats.withheld + stats.abandoned;
+        stats.waiting = stats.heard.saturating_sub(ended);
+        stats
+    }
+
+    /// What was counted since the start or the last reset; `open` and `waiting` are what they are now.
+    pub fn read(&self) -> Stats {
+        self.total().since(&self.baseline.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Counts from zero again.
+    pub fn reset(&self) {
+        *self.baseline.lock().unwrap_or_else(PoisonError::into_inner) = self.total();
+    }
+}

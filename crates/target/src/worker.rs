@@ -1,0 +1,490 @@
+//! One worker: a network, its connections, and a brain that says what each hears back and when.
+//!
+//! Everything received in one read is answered in one send. Answers of one connection leave in the order of their requests,
+//! so one timer per connection is enough: for the oldest request that waits. Timers are looked at after every read, not
+//! once a turn, so that a crowd does not make them late. The network tells of no room in a socket, so the few connections
+//! whose client is slower than the answer (large bodies, a last answer before a close) are looked at again and again, at
+//! growing intervals up to a millisecond; nothing is put for them while anything is unsent.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+use measure::Nanos;
+use wire::{Arrival, ConnId, ListenerId, Network, Out, ServerSession};
+
+use crate::arrivals::{Entry, Log};
+use crate::brain::{Brain, Heard, Next, Plan};
+use crate::order::{Kind, Withheld};
+use crate::stats::{Tallies, Tally};
+
+/// Answers are held back while so many bytes wait for a client to read them.
+const MOST_UNSENT: usize = 1 << 20;
+/// A client that sends so many requests without reading an answer is cut off.
+const MOST_WAITING: usize = 65_536;
+/// Blocks of one large answer put in one turn, so that others get theirs in between.
+const BLOCKS_A_TURN: u32 = 16;
+/// Shortest and longest interval between looks at slow connections.
+const LOOKS: (Nanos, Nanos) = (Nanos(50_000), Nanos(1_000_000));
+
+/// A connection.
+struct Line<S> {
+    session: S,
+    /// Requests not answered yet, the oldest first.
+    waiting: VecDeque<Plan>,
+    /// A large answer under way, and how many of its blocks are left.
+    pouring: Option<Box<(Plan, u64)>>,
+    end: End,
+    /// Is in the list of connections to look at again.
+    watched: bool,
+    /// When its timer is due; [`Nanos::MAX`] where it has none.
+    armed: Nanos,
+    /// Distinguishes it from earlier connections in the slot.
+    birth: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Not in sight.
+    Open,
+    /// To be closed once everything was sent.
+    Close,
+    /// To be reset at once.
+    Reset,
+}
+
+impl<S> Line<S> {
+    #[inline]
+    fn is_free(&self) -> bool {
+        self.end == End::Open && self.pouring.is_none()
+    }
+}
+
+/// What a worker thinks, writes and counts with; apart from its connections.
+struct Desk {
+    brain: Brain,
+    tallies: Arc<Tallies>,
+    tally: Arc<Tally>,
+    log: Option<Log>,
+    /// Entries from here on are not stamped yet.
+    unstamped: usize,
+    out: Out,
+}
+
+/// One worker of a target.
+pub struct Worker<N, S, F> {
+    net: N,
+    listener: ListenerId,
+    session: F,
+    desk: Desk,
+    lines: Vec<Option<Line<S>>>,
+    timers: BinaryHeap<Reverse<(Nanos, u32, u32)>>,
+    watched: Vec<(u32, u32)>,
+    heard: Vec<Heard>,
+    births: u32,
+    open: u32,
+    most_open: u32,
+    /// Looks at slow connections in a row that moved nothing.
+    idle_looks: u32,
+}
+
+/// What an arrival came to, after the network's buffer was let go of.
+enum Step {
+    Accepted(ConnId),
+    Received(ConnId, bool),
+    Gone(ConnId),
+    Nothing,
+}
+
+impl<N: Network, S: ServerSession, F: FnMut() -> S> Worker<N, S, F> {
+    /// A worker that takes connections of `listener`, makes a session for each, and counts as number `number` in `tallies`.
+    pub fn new(net: N, listener: ListenerId, session: F, brain: Brain, tallies: &Arc<Tallies>, number: usize) -> Self {
+        let desk = Desk {
+            brain,
+            tallies: Arc::clone(tallies),
+            tally: tallies.of_worker(number),
+            log: None,
+            unstamped: 0,
+            out: Out::default(),
+        };
+        Worker {
+            net,
+            listener,
+            session,
+            desk,
+            lines: Vec::new(),
+            timers: BinaryHeap::new(),
+            watched: Vec::new(),
+            heard: Vec::with_capacity(64),
+            births: 0,
+            open: 0,
+            most_open: u32::MAX,
+            idle_looks: 0,
+        }
+    }
+
+    /// Accepts nothing while so many connections are open.
+    pub fn bounded(mut self, most_open: u32) -> Self {
+        self.most_open = most_open.max(1);
+        self
+    }
+
+    /// Writes an arrivals log.
+    pub(crate) fn logging(mut self, log: Option<Log>) -> Self {
+        self.desk.log = log;
+        self
+    }
+
+    /// The network, for tests and simulations that act on it.
+    pub fn network(&mut self) -> &mut N {
+        &mut self.net
+    }
+
+    /// Waits until something happens, at most so long, and deals with all of it.
+    pub fn turn(&mut self, longest: Nanos) {
+        let now = self.net.now();
+        self.net.wait(self.next_look(now).min(now.saturating_add(longest)));
+        loop {
+            match self.take() {
+                Some(Step::Accepted(conn)) => self.accepted(conn),
+                Some(Step::Received(conn, sound)) => self.received(conn, sound),
+                Some(Step::Gone(conn)) => {
+                    self.net.close(conn);
+                    self.forget(conn);
+                }
+                Some(Step::Nothing) => {}
+                None => break,
+            }
+        }
+        let now = self.net.now();
+        self.fire(now);
+        if !self.watched.is_empty() {
+            self.look_again(now);
+        }
+        self.desk.tally.sent.set(self.net.bytes_sent());
+        if let Some(log) = &mut self.desk.log {
+            log.pass_on(now);
+            self.desk.unstamped = log.entries.len();
+        }
+    }
+
+    /// Sends what is queued and ends: requests still waiting are abandoned, and the log is handed over.
+    pub fn finish(mut self) {
+        let now = self.net.now();
+        self.net.wait(now);
+        for slot in 0..self.lines.len() {
+            self.forget(ConnId(slot as u32));
+        }
+        self.desk.tally.sent.set(self.net.bytes_sent());
+    }
+
+    fn next_look(&self, now: Nanos) -> Nanos {
+        let timer = self.timers.peek().map_or(Nanos::MAX, |Reverse((due, ..))| *due);
+        if self.watched.is_empty() {
+            return timer;
+        }
+        let pause = match self.idle_looks {
+            0 => Nanos::ZERO,
+            n => Nanos((LOOKS.0.0 << n.min(10)).min(LOOKS.1.0)),
+        };
+        timer.min(now + pause)
+    }
+
+    /// The next thing the network tells; a request is understood here, where its bytes are.
+    #[inline]
+    fn take(&mut self) -> Option<Step> {
+        Some(match self.net.next()? {
+            Arrival::Accepted(_, conn) => Step::Accepted(conn),
+            Arrival::Closed(conn, _) => Step::Gone(conn),
+            Arrival::Connected(_) => Step::Nothing,
+            Arrival::Received(conn, bytes) => {
+                self.desk.tally.received.add(bytes.len() as u64);
+                match self.lines.get_mut(conn.0 as usize) {
+                    Some(Some(line)) if line.end == End::Open => {
+                        let (brain, heard) = (&mut self.desk.brain, &mut self.heard);
+                        let read = line.session.receive(bytes, &mut |ask| heard.push(brain.understand(&ask)));
+                        Step::Received(conn, read.is_ok())
+                    }
+                    _ => Step::Nothing,
+                }
+            }
+        })
+    }
+
+    fn accepted(&mut self, conn: ConnId) {
+        let slot = conn.0 as usize;
+        if self.lines.len() <= slot {
+            self.lines.resize_with(slot + 1, || None);
+        }
+        self.births = self.births.wrapping_add(1);
+        self.lines[slot] = Some(Line {
+            session: (self.session)(),
+            waiting: VecDeque::new(),
+            pouring: None,
+            end: End::Open,
+            watched: false,
+            armed: Nanos::MAX,
+            birth: self.births,
+        });
+        self.desk.tally.accepted.add(1);
+        self.open += 1;
+        if self.open == self.most_open {
+            self.net.set_accepting(self.listener, false);
+        }
+    }
+
+    #[inline]
+    fn received(&mut self, conn: ConnId, sound: bool) {
+        let now = self.net.now();
+        let Some(line) = &mut self.lines[conn.0 as usize] else { return };
+        let (desk, room) = (&mut self.desk, MOST_UNSENT.saturating_sub(self.net.unsent(conn)));
+        for heard in self.heard.drain(..) {
+            desk.count(&heard);
+            let plan = desk.brain.plan(now, heard);
+            if line.waiting.is_empty() && line.is_free() && plan.at <= now && desk.out.len() < room {
+                desk.perform(line, plan);
+            } else {
+                line.waiting.push_back(plan);
+            }
+        }
+        if line.waiting.is_empty() && line.is_free() {
+            line.session.owed(&mut desk.out);
+        }
+        if !sound {
+            desk.refuse(line);
+        } else if line.waiting.len() > MOST_WAITING {
+            line.end = End::Reset;
+        }
+        self.dispatch(conn, now);
+        if self.timers.peek().is_some_and(|Reverse((due, ..))| *due <= now) {
+            self.fire(now);
+        }
+    }
+
+    /// Lets go of what was put for a connection and sees to what comes next on it.
+    #[inline]
+    fn dispatch(&mut self, conn: ConnId, now: Nanos) {
+        if !self.desk.out.is_empty() {
+            self.net.send(conn, &mut self.desk.out);
+            if self.desk.log.is_some() {
+                let sent = self.net.now();
+                self.desk.stamp(sent);
+            }
+        }
+        let Some(line) = &mut self.lines[conn.0 as usize] else { return };
+        match line.end {
+            End::Open if line.pouring.is_none() => {
+                let Some(front) = line.waiting.front() else { return };
+                if front.at > now {
+                    if front.at != line.armed && front.at != Nanos::MAX {
+                        line.armed = front.at;
+                        self.timers.push(Reverse((front.at, conn.0, line.birth)));
+                    }
+                    return;
+                }
+            }
+            End::Close if line.pouring.is_none() && self.net.unsent(conn) == 0 => {
+                self.net.close(conn);
+                return self.forget(conn);
+            }
+            End::Reset => {
+                self.net.abort(conn);
+                return self.forget(conn);
+            }
+            _ => {}
+        }
+        if !line.watched {
+            line.watched = true;
+            self.watched.push((conn.0, line.birth));
+            self.idle_looks = 0;
+        }
+    }
+
+    /// Answers what is due on connections whose timer went off.
+    fn fire(&mut self, now: Nanos) {
+        while let Some(&Reverse((due, slot, birth))) = self.timers.peek()
+            && due <= now
+        {
+            self.timers.pop();
+            if let Some(Some(line)) = self.lines.get_mut(slot as usize)
+                && line.birth == birth
+                && line.armed == due
+            {
+                line.armed = Nanos::MAX;
+                self.serve(ConnId(slot), now);
+            }
+        }
+    }
+
+    /// Answers what is due on a connection; true where that was anything.
+    fn serve(&mut self, conn: ConnId, now: Nanos) -> bool {
+        let Some(line) = &mut self.lines[conn.0 as usize] else { return false };
+        let room = MOST_UNSENT.saturating_sub(self.net.unsent(conn));
+        let before = line.waiting.len();
+        while line.is_free() && self.desk.out.len() < room && line.waiting.front().is_some_and(|plan| plan.at <= now) {
+            let plan = line.waiting.pop_front().expect("there is a front");
+            self.desk.perform(line, plan);
+        }
+        let moved = line.waiting.len() < before;
+        self.dispatch(conn, now);
+        moved
+    }
+
+    /// Looks again at connections that had no room or were not empty.
+    fn look_again(&mut self, now: Nanos) {
+        let mut moved = false;
+        for i in 0..self.watched.len() {
+            let (slot, birth) = self.watched[i];
+            let Some(Some(line)) = self.lines.get_mut(slot as usize) else { continue };
+            if line.birth != birth {
+                continue;
+            }
+            moved |= match line.pouring {
+                Some(_) => self.pour(ConnId(slot), now),
+                None => self.serve(ConnId(slot), now),
+            };
+        }
+        let (lines, net) = (&mut self.lines, &self.net);
+        self.watched.retain(|&(slot, birth)| match lines.get_mut(slot as usize) {
+            Some(Some(line)) if line.birth == birth => {
+                let due = line.waiting.front().is_some_and(|plan| plan.at <= now);
+                line.watched = line.end != End::Open || line.pouring.is_some() || due;
+                // A socket that emptied has room now, whatever was put before.
+                moved |= line.watched && net.unsent(ConnId(slot)) == 0;
+                line.watched
+            }
+            _ => false,
+        });
+        self.idle_looks = if moved { 0 } else { self.idle_looks.saturating_add(1) };
+    }
+
+    /// Goes on with a large answer as far as the socket takes it; true where it took anything.
+    fn pour(&mut self, conn: ConnId, now: Nanos) -> bool {
+        for put in 0..BLOCKS_A_TURN {
+            let Some(Some(line)) = self.lines.get_mut(conn.0 as usize) else { return true };
+            if self.net.unsent(conn) > 0 {
+                return put > 0;
+            }
+            let Some(pouring) = &mut line.pouring else { return true };
+            let (plan, left) = &mut **pouring;
+            plan.put_block(*left, &mut self.desk.out);
+            *left -= 1;
+            if *left == 0
+                && let Some(done) = line.pouring.take()
+            {
+                self.desk.complete(line, done.0);
+                self.serve(conn, now);
+                return true;
+            }
+            self.net.send(conn, &mut self.desk.out);
+        }
+        true
+    }
+
+    /// A connection is gone: what waited on it is abandoned.
+    fn forget(&mut self, conn: ConnId) {
+        let Some(line) = self.lines.get_mut(conn.0 as usize).and_then(Option::take) else { return };
+        let pouring = line.pouring.map(|pouring| pouring.0);
+        for plan in pouring.into_iter().chain(line.waiting) {
+            self.desk.abandon(plan);
+        }
+        self.desk.tally.closed.add(1);
+        self.open -= 1;
+        if self.open + 1 == self.most_open {
+            self.net.set_accepting(self.listener, true);
+        }
+    }
+}
+
+impl Desk {
+    #[inline]
+    fn count(&self, heard: &Heard) {
+        let kind = heard.order.kind;
+        if !kind.is_watching() {
+            self.tally.heard.add(1);
+            self.tally.kinds[kind as usize].add(1);
+        }
+    }
+
+    /// Puts an answer, or its beginning.
+    #[inline]
+    fn perform<S: ServerSession>(&mut self, line: &mut Line<S>, plan: Plan) {
+        let tallies = &self.tallies;
+        match plan.answer(&mut line.session, &|| tallies.read().to_json(), &mut self.out) {
+            Next::Complete => self.complete(line, plan),
+            Next::Blocks(blocks) => line.pouring = Some(Box::new((plan, blocks))),
+            Next::Close => self.withhold(line, plan, End::Close),
+            Next::Reset => self.withhold(line, plan, End::Reset),
+            Next::Nothing => line.waiting.push_front(Plan { at: Nanos::MAX, ..plan }),
+        }
+    }
+
+    /// The whole answer was put.
+    #[inline]
+    fn complete<S: ServerSession>(&mut self, line: &mut Line<S>, plan: Plan) {
+        let order = plan.order();
+        if order.close || line.session.over() {
+            line.end = End::Close;
+        }
+        let status = order.status;
+        if plan.heard.order.kind.is_watching() {
+            self.tally.watching.add(1);
+            if plan.heard.order.kind == Kind::ResetStats {
+                self.tallies.reset();
+            }
+            return;
+        }
+        if order.spoiled {
+            self.tally.spoiled.add(1);
+        } else {
+            self.tally.status[usize::from(status)].add(1);
+            self.tally.answered.add(1);
+        }
+        self.note(plan, Nanos::MAX, status);
+    }
+
+    fn withhold<S>(&mut self, line: &mut Line<S>, plan: Plan, end: End) {
+        line.end = end;
+        self.tally.withheld.add(1);
+        self.note(plan, Nanos::ZERO, 0);
+    }
+
+    fn abandon(&mut self, plan: Plan) {
+        if plan.heard.order.kind.is_watching() {
+            return;
+        }
+        // A request that was never to be answered has not lost its answer.
+        match plan.order().withheld {
+            Some(Withheld::Hang) => self.tally.withheld.add(1),
+            _ => self.tally.abandoned.add(1),
+        }
+        self.note(plan, Nanos::ZERO, 0);
+    }
+
+    /// What came is no request: say so where nothing is owed before, and close.
+    fn refuse<S>(&mut self, line: &mut Line<S>) {
+        self.tally.malformed.add(1);
+        if line.waiting.is_empty() && line.is_free() {
+            self.out.put(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+        }
+        if line.end == End::Open {
+            line.end = End::Close;
+        }
+    }
+
+    /// Writes a request down; [`Nanos::MAX`] stands for the moment of the send to come.
+    #[inline]
+    fn note(&mut self, plan: Plan, answered: Nanos, status: u16) {
+        if let Some(log) = &mut self.log {
+            log.entries.push(Entry { arrived: plan.arrived, answered, status, order: plan.heard.order });
+        }
+    }
+
+    fn stamp(&mut self, sent: Nanos) {
+        let Some(log) = &mut self.log else { return };
+        for entry in log.entries[self.unstamped..].iter_mut().filter(|entry| entry.answered == Nanos::MAX) {
+            entry.answered = sent;
+        }
+        self.unstamped = log.entries.len();
+    }
+}
