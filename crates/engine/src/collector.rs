@@ -103,7 +103,7 @@ impl<'a> Collector<'a> {
         second.in_flight += c.in_flight as u32;
         second.waiting += c.waiting as u32;
         second.in_flight_ns += u128::from(c.area_ns);
-        second.service_ns += i128::from(c.service_ns) + i128::from(c.after_ns) - i128::from(c.before_ns);
+        second.service_ns += i128::from(c.service_ns) + i128::from(c.after_ns as i64) - i128::from(c.before_ns as i64);
         second.bytes.sent += c.bytes_sent;
         second.bytes.received += c.bytes_received;
         second.bytes.payload += c.payload;

@@ -190,7 +190,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// The connection stands.
     pub fn connected(&mut self, conn: u32) {
-        self.stamp = self.net.now();
+        self.mark();
         let c = &mut self.conns[conn as usize];
         self.tally.latency.connect.record(self.stamp - c.since);
         c.since = self.stamp;
@@ -270,7 +270,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// The peer closed, or the connection never stood.
     pub fn lost(&mut self, conn: u32, why: Option<Errno>) {
-        self.stamp = self.net.now();
+        self.mark();
         let c = &mut self.conns[conn as usize];
         if let (Stage::Open, None, Some(session)) = (c.stage, why, &mut c.session) {
             session.closed(&mut self.done);

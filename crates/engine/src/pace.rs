@@ -71,9 +71,6 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Everything that time alone brings about.
     #[inline]
     pub fn keep_time(&mut self, stop: &Stop) {
-        if self.stamp >= self.second_to {
-            self.roll_seconds();
-        }
         if self.gathering.is_some() {
             self.gather();
         } else if self.crowd.is_some() {

@@ -60,7 +60,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let Some(user) = self.crowd.as_mut().and_then(|c| c.starting.pop()) else { break };
             self.user_sends(user);
             self.go_on_without();
-            self.stamp = self.net.now();
+            self.mark();
         }
     }
 
@@ -80,7 +80,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         while let Some((_, user)) = self.pauses.due(self.stamp) {
             self.user_sends(user);
             self.go_on_without();
-            self.stamp = self.net.now();
+            self.mark();
         }
     }
 

@@ -114,7 +114,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         while !self.over {
             let until = self.next_moment();
             self.net.wait(until);
-            self.stamp = self.net.now();
+            self.mark();
             loop {
                 self.send_due();
                 let Some(arrival) = self.net.next() else { break };
@@ -147,7 +147,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let request = self.mix.next() as u32;
             self.arrive(intended, request, NONE);
             self.flush();
-            self.stamp = self.net.now();
+            self.mark();
+        }
+    }
+
+    /// Reads the clock; what is stamped from now on belongs to the second it lies in.
+    #[inline]
+    pub fn mark(&mut self) {
+        self.stamp = self.net.now();
+        if self.stamp >= self.second_to {
+            self.roll_seconds();
         }
     }
 
@@ -267,10 +276,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// 6. Bytes arrived and the session has read them.
     #[inline]
     fn received(&mut self, conn: u32, count: usize, heard: Heard) {
-        self.stamp = self.net.now();
-        if self.stamp >= self.second_to {
-            self.roll_seconds();
-        }
+        self.mark();
         self.tally.counts.bytes_received += count as u64;
         let read = match heard {
             Heard::Plain(read) => read,
