@@ -40,6 +40,10 @@ pub struct Head {
     pub flags: u8,
     /// True once the start line was read.
     pub started: bool,
+    /// Where the target of a request begins.
+    pub target_at: u32,
+    /// Where it ends.
+    pub target_end: u32,
 }
 
 impl Head {
@@ -70,6 +74,13 @@ pub fn response_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
             *head = whole;
             return Ok(true);
         }
+    }
+    response_lines(bytes, head)
+}
+
+/// As [`response_head`], line by line.
+pub(super) fn response_lines(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
+    if !head.started {
         let Some(end) = memchr::memchr(b'\n', bytes) else {
             return garbage_so_far(bytes);
         };
@@ -80,7 +91,7 @@ pub fn response_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
     fields(bytes, head)
 }
 
-/// Reads the head of a request as far as it is there; see [`response_head`]. The request line is read by [`request_line`].
+/// Reads the head of a request as far as it is there; see [`response_head`]. What is asked is told by [`asked`].
 ///
 /// # Errors
 /// What about it is not HTTP/1.
@@ -88,45 +99,59 @@ pub fn response_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
 pub fn request_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
     if !head.started {
         let mut whole = Head { started: true, ..Head::default() };
-        if wide::read(bytes, &mut whole, note_request_line) {
+        if wide::read(bytes, &mut whole, |line, head| request_line(line, head).is_ok()) {
             *head = whole;
             return Ok(true);
         }
+    }
+    request_lines(bytes, head)
+}
+
+/// As [`request_head`], line by line.
+pub(super) fn request_lines(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
+    if !head.started {
         let Some(end) = memchr::memchr(b'\n', bytes) else {
             return Ok(false);
         };
-        head.flags |= request_line(without_cr(&bytes[..end]))?.2;
+        request_line(without_cr(&bytes[..end]), head)?;
         head.at = end + 1;
         head.started = true;
     }
     fields(bytes, head)
 }
 
-fn note_request_line(line: &[u8], head: &mut Head) -> bool {
-    request_line(line).map(|(.., flags)| head.flags |= flags).is_ok()
-}
-
-/// Splits a request line into method, target and flags ([`HTTP10`]).
-///
-/// # Errors
-/// What is wrong with it.
-pub fn request_line(line: &[u8]) -> Result<(&str, &str, u8), Broken> {
+/// Reads METHOD TARGET HTTP/1.x and notes where the target is.
+#[inline]
+fn request_line(line: &[u8], head: &mut Head) -> Result<(), Broken> {
     const WRONG: Broken = Broken("the request line is not METHOD TARGET HTTP/1.x");
-    let method_end = line.iter().position(|&b| b == b' ').ok_or(WRONG)?;
-    let (method, rest) = (&line[..method_end], &line[method_end + 1..]);
-    let Some((target, version)) = rest.split_last_chunk::<9>() else { return Err(WRONG) };
-    let flags = match version {
-        b" HTTP/1.1" => 0,
-        b" HTTP/1.0" => HTTP10,
+    let method_end = line.iter().position(|&b| !is_token(b)).ok_or(WRONG)?;
+    let (rest, version) = line.split_last_chunk::<9>().ok_or(WRONG)?;
+    match version {
+        b" HTTP/1.1" => {}
+        b" HTTP/1.0" => head.flags |= HTTP10,
         _ => return Err(WRONG),
-    };
-    let clean = |b: &u8| *b > b' ' && *b != 0x7f;
-    if method.is_empty() || !method.iter().all(|&b| is_token(b)) || target.is_empty() || !target.iter().all(clean) {
+    }
+    let (target_at, target_end) = (method_end + 1, rest.len());
+    let Some(target) = rest.get(target_at..).filter(|t| !t.is_empty()) else { return Err(WRONG) };
+    let unclean = target.iter().fold(false, |found, &b| found | (b <= b' ') | (b == 0x7f));
+    if method_end == 0 || line[method_end] != b' ' || unclean || target_end > HEAD_BOUND {
         return Err(WRONG);
     }
-    let method = std::str::from_utf8(method).map_err(|_| WRONG)?;
-    let target = std::str::from_utf8(target).map_err(|_| Broken("the request target is not text"))?;
-    Ok((method, target, flags))
+    (head.target_at, head.target_end) = (target_at as u32, target_end as u32);
+    Ok(())
+}
+
+/// Method and target of a request whose head was read.
+///
+/// # Errors
+/// A target that is no text.
+#[inline]
+pub fn asked<'a>(text: &'a [u8], head: &Head) -> Result<(&'a str, &'a str), Broken> {
+    const NO_TEXT: Broken = Broken("the request target is not text");
+    let (at, end) = (head.target_at as usize, head.target_end as usize);
+    let method = std::str::from_utf8(&text[..at - 1]).map_err(|_| NO_TEXT)?;
+    let target = std::str::from_utf8(&text[at..end]).map_err(|_| NO_TEXT)?;
+    Ok((method, target))
 }
 
 /// The first value of a field in a whole head, without the white space around it.
@@ -212,18 +237,32 @@ fn fields(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
 #[inline]
 pub(super) fn framing_field(name: &[u8], value: &[u8], head: &mut Head) -> Result<(), Broken> {
     match name.len() {
-        10 if name.eq_ignore_ascii_case(b"connection") => connection(value, head),
-        14 if name.eq_ignore_ascii_case(b"content-length") => content_length(value, head)?,
-        17 if name.eq_ignore_ascii_case(b"transfer-encoding") => transfer_encoding(value, head)?,
-        6 if name.eq_ignore_ascii_case(b"expect") && value.trim_ascii().eq_ignore_ascii_case(b"100-continue") => {
-            head.flags |= EXPECTS;
-        }
+        10 if same(name, b"connection") => connection(value, head),
+        14 if same(name, b"content-length") => content_length(value, head)?,
+        17 if same(name, b"transfer-encoding") => transfer_encoding(value, head)?,
+        6 if same(name, b"expect") && value.trim_ascii().eq_ignore_ascii_case(b"100-continue") => head.flags |= EXPECTS,
         _ => {}
     }
     Ok(())
 }
 
+/// Compares a name of token characters, whatever their case: among those, bit 5 tells nothing but the case.
+#[inline]
+fn same<const N: usize>(name: &[u8], lower: &[u8; N]) -> bool {
+    name.first_chunk::<N>().is_some_and(|name| name.map(|b| b | 0x20) == *lower)
+}
+
+#[inline]
 fn connection(value: &[u8], head: &mut Head) {
+    match value {
+        b" keep-alive" => head.flags |= KEEP_ALIVE,
+        b" close" => head.flags |= CLOSE,
+        _ => connection_options(value, head),
+    }
+}
+
+#[cold]
+fn connection_options(value: &[u8], head: &mut Head) {
     for option in value.split(|&b| b == b',').map(<[u8]>::trim_ascii) {
         if option.eq_ignore_ascii_case(b"close") {
             head.flags |= CLOSE;
@@ -234,19 +273,34 @@ fn connection(value: &[u8], head: &mut Head) {
 }
 
 /// One number, or the same number several times (RFC 9110 8.6).
+#[inline]
 fn content_length(value: &[u8], head: &mut Head) -> Result<(), Broken> {
+    // As everybody writes it: one space, and a number that no addition can make too large.
+    if let [b' ', digits @ ..] = value
+        && (1..=19).contains(&digits.len())
+        && !head.has(SIZED)
+    {
+        let mut length: u64 = 0;
+        let mut good = true;
+        for &b in digits {
+            good &= b.is_ascii_digit();
+            length = length.wrapping_mul(10).wrapping_add(u64::from(b.wrapping_sub(b'0')));
+        }
+        if good {
+            head.length = length;
+            head.flags |= SIZED;
+            return Ok(());
+        }
+    }
+    lengths(value, head)
+}
+
+#[cold]
+fn lengths(value: &[u8], head: &mut Head) -> Result<(), Broken> {
     const WRONG: Broken = Broken("Content-Length is not a number");
     for item in value.split(|&b| b == b',').map(<[u8]>::trim_ascii) {
-        if item.is_empty() {
-            return Err(WRONG);
-        }
-        let mut length: u64 = 0;
-        for &b in item {
-            if !b.is_ascii_digit() {
-                return Err(WRONG);
-            }
-            length = length.checked_mul(10).and_then(|n| n.checked_add(u64::from(b - b'0'))).ok_or(WRONG)?;
-        }
+        let digits = std::str::from_utf8(item).ok().filter(|t| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit()));
+        let length = digits.and_then(|t| t.parse().ok()).ok_or(WRONG)?;
         if head.has(SIZED) && head.length != length {
             return Err(Broken("Content-Length is given twice, and differently"));
         }

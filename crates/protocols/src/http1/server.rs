@@ -10,7 +10,7 @@ use std::ops::Range;
 use wire::{Ask, Broken, Out, Reply, ServerSession, Shape};
 
 use super::body::Body;
-use super::codec::{CHUNKED, CODED, EXPECTS, HEAD_BOUND, HTTP10, Head, SIZED, request_head, request_line};
+use super::codec::{CHUNKED, CODED, EXPECTS, HEAD_BOUND, HTTP10, Head, SIZED, asked, request_head};
 
 /// A request in flight: its answer has no body.
 const HEAD_ONLY: u8 = 1;
@@ -146,9 +146,7 @@ impl Http1Server {
         if text.len() > HEAD_BOUND {
             return Err(ENDLESS);
         }
-        let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
-        let line = &text[..end];
-        let (method, target, _) = request_line(line.strip_suffix(b"\r").unwrap_or(line))?;
+        let (method, target) = asked(text, head)?;
         let mut marks = 0;
         if method == "HEAD" {
             marks |= HEAD_ONLY;

@@ -1,13 +1,15 @@
-//! A table of answers and what becomes of each: whole, split at every position, byte by byte, cut short.
+//! A table of answers and what becomes of each: whole, cut in two at every position, in three at every pair of positions,
+//! byte by byte, and with the connection closed at every position.
 
 use wire::FaultKind;
 
 use super::{Outcome, dialogue, play};
 
 /// One answer to a request and what it must come to.
+#[derive(Clone, Copy)]
 struct Case {
     options: &'static [&'static str],
-    answer: &'static [u8],
+    answer: &'static str,
     close: bool,
     fault: Option<FaultKind>,
     code: u32,
@@ -16,21 +18,126 @@ struct Case {
     broken: Option<&'static str>,
 }
 
+/// A success of 200 on a connection that goes on.
 const GOOD: Case =
-    Case { options: &[], answer: b"", close: false, fault: None, code: 200, payload: 0, room: 1, broken: None };
+    Case { options: &[], answer: "", close: false, fault: None, code: 200, payload: 0, room: 1, broken: None };
+/// A success after which the connection is over.
+const LAST: Case = Case { room: 0, ..GOOD };
+/// A success, followed by what does not belong there.
+const UNASKED: Case = Case { broken: Some("bytes nobody asked for"), ..LAST };
+/// No answer at all.
+const BROKEN: Case = Case { fault: Some(FaultKind::BrokenProtocol), code: 0, ..LAST };
+/// Chunks that are none.
+const BAD_CHUNKS: Case = Case { code: 200, ..BROKEN };
 
-fn cases() -> Vec<Case> {
-    vec![
-        Case { answer: b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", payload: 5, ..GOOD },
-        Case { answer: b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ..GOOD },
-        Case { answer: b"HTTP/1.1 200\r\ncontent-length:5  \r\n\r\nhello", payload: 5, ..GOOD },
-        Case {
-            answer: b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=\"b\"\r\nhello\r\n0010\r\n0123456789abcdef\r\n0\r\nT: x\r\n\r\n",
-            payload: 21,
-            ..GOOD
-        },
-    ]
-}
+const NOT_HTTP: Option<&str> = Some("the answer is not HTTP/1.x");
+const NO_FIELD: Option<&str> = Some("a header line is not NAME: VALUE");
+const CONTROL: Option<&str> = Some("a header line holds a control character");
+const NO_NUMBER: Option<&str> = Some("Content-Length is not a number");
+const NO_SIZE: Option<&str> = Some("a chunk's size is not a hexadecimal number");
+const NO_END: Option<&str> = Some("a chunk line or trailer does not end in CR LF");
+
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    // By length.
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", payload: 5, ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ..GOOD },
+    Case { answer: "HTTP/1.1 200\r\ncontent-length:5  \r\n\r\nhello", payload: 5, ..GOOD },
+    Case { answer: "HTTP/1.1 200 \r\nCONTENT-LENGTH:\t5\r\n\r\nhello", payload: 5, ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\nContent-Length: 005\r\n\r\nhello", payload: 5, ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\nContent-Length: 5\nX:\n\nhello", payload: 5, ..GOOD },
+    Case { answer: "HTTP/1.1 200 Tr\u{e8}s bien\r\nX: \u{e9}\tz\r\nContent-Length: 1\r\n\r\nx", payload: 1, ..GOOD },
+    // In chunks.
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=\"b\"\r\nhello\r\n0010\r\n0123456789abcdef\r\n0\r\nT: x\r\n\r\n", payload: 21, ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\nA  \r\n0123456789\r\n000;x\r\n\r\n", payload: 10, ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n1\r\nx\r\n0\r\n\r\n", payload: 1, ..LAST },
+    Case { answer: "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", payload: 1, ..LAST },
+    // Without a body.
+    Case { answer: "HTTP/1.1 204 No Content\r\n\r\n", code: 204, ..GOOD },
+    Case { answer: "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", code: 304, ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", options: &["method=HEAD"], ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", options: &["method=HEAD"], ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\n\r\n", options: &["method=HEAD"], ..GOOD },
+    // After interim answers.
+    Case { answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", payload: 1, ..GOOD },
+    Case { answer: "HTTP/1.1 103 Hints\r\nLink: a\r\n\r\nHTTP/1.1 102 P\r\nConnection: close\r\n\r\nHTTP/1.1 204 N\r\n\r\n", code: 204, ..GOOD },
+    Case { answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", broken: Some("101 Switching Protocols, which nobody asked for"), ..BROKEN },
+    Case { answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", options: &["header=Upgrade: x", "expect-status=101"], code: 101, ..LAST },
+    // Connections that end, and that do not.
+    Case { answer: "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx", payload: 1, ..LAST },
+    Case { answer: "HTTP/1.1 200 OK\r\nConnection: Foo , CLOSE\r\nContent-Length: 1\r\n\r\nx", payload: 1, ..LAST },
+    Case { answer: "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx", payload: 1, ..LAST },
+    Case { answer: "HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", payload: 1, ..LAST },
+    Case { answer: "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 1\r\n\r\nx", payload: 1, ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", options: &["no-keepalive"], payload: 1, ..LAST },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", options: &["header=Connection: close"], payload: 1, ..LAST },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n1\r\nx\r\n", close: true, payload: 6, ..LAST },
+    Case { answer: "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\nhello", close: true, payload: 5, ..LAST },
+    Case { answer: "HTTP/1.1 200 OK\r\n\r\n", close: true, ..LAST },
+    // Verdicts.
+    Case { answer: "HTTP/1.1 301 Moved\r\nLocation: /\r\nContent-Length: 0\r\n\r\n", code: 301, ..GOOD },
+    Case { answer: "HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno", fault: Some(FaultKind::WrongStatus), code: 404, payload: 2, ..GOOD },
+    Case { answer: "HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n", fault: Some(FaultKind::WrongStatus), code: 999, ..GOOD },
+    Case { answer: "HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno", options: &["expect-status=200,404"], code: 404, payload: 2, ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", options: &["expect-status=4xx"], fault: Some(FaultKind::WrongStatus), ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\naababcab", options: &["expect-body=abc"], payload: 8, ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\naababdab", options: &["expect-body=abc"], fault: Some(FaultKind::WrongBody), payload: 8, ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nxa\r\n1\r\nb\r\n2\r\ncc\r\n0\r\n\r\n", options: &["expect-body=abc"], payload: 5, ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nxa\r\n1\r\nb\r\n2\r\nac\r\n0\r\n\r\n", options: &["expect-body=abc"], fault: Some(FaultKind::WrongBody), payload: 5, ..GOOD },
+    Case { answer: "HTTP/1.1 204 None\r\n\r\n", options: &["expect-body=a"], fault: Some(FaultKind::WrongBody), code: 204, ..GOOD },
+    Case { answer: "HTTP/1.1 500 No\r\nContent-Length: 1\r\n\r\na", options: &["expect-body=a"], fault: Some(FaultKind::WrongStatus), code: 500, payload: 1, ..GOOD },
+    Case { answer: "HTTP/1.1 200 OK\r\n\r\nxxabc", options: &["expect-body=abc"], close: true, payload: 5, ..LAST },
+    Case { answer: "HTTP/1.1 404 No\r\n\r\nxxabc", close: true, fault: Some(FaultKind::WrongStatus), code: 404, payload: 5, ..LAST },
+    // Bytes nobody asked for.
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello!", payload: 5, ..UNASKED },
+    Case { answer: "HTTP/1.1 204 No\r\nContent-Length: 1\r\n\r\nx", code: 204, ..UNASKED },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n\r\n", ..UNASKED },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ..UNASKED },
+    Case { answer: "HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\nx", fault: Some(FaultKind::WrongStatus), code: 404, ..UNASKED },
+    // No answer.
+    Case { answer: "SSH-2.0-OpenSSH_9.2\r\n", broken: NOT_HTTP, ..BROKEN },
+    Case { answer: "x", broken: NOT_HTTP, ..BROKEN },
+    Case { answer: "\r\nHTTP/1.1 200 OK\r\n\r\n", broken: NOT_HTTP, ..BROKEN },
+    Case { answer: "HTTP/2.0 200 OK\r\n\r\n", broken: NOT_HTTP, ..BROKEN },
+    Case { answer: "HTTP/1.2 200 OK\r\n\r\n", broken: NOT_HTTP, ..BROKEN },
+    Case { answer: "HTTP/1.1 20 OK\r\n\r\n", broken: NOT_HTTP, ..BROKEN },
+    Case { answer: "HTTP/1.1 2000 OK\r\n\r\n", broken: NOT_HTTP, ..BROKEN },
+    Case { answer: "HTTP/1.1 099 OK\r\n\r\n", broken: NOT_HTTP, ..BROKEN },
+    Case { answer: "HTTP/1.1\r\n\r\n", broken: NOT_HTTP, ..BROKEN },
+    Case { answer: "HTTP/1.1  200 OK\r\n\r\n", broken: NOT_HTTP, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 O\0K\r\n\r\n", broken: CONTROL, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\rx\r\n\r\n", broken: CONTROL, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nX: a\r\n folded\r\n\r\n", broken: Some("a header line is folded"), ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\n\tX: a\r\n\r\n", broken: Some("a header line is folded"), ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", broken: NO_FIELD, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nX : a\r\n\r\n", broken: NO_FIELD, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\n: a\r\n\r\n", broken: NO_FIELD, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nX\r\n\r\n", broken: NO_FIELD, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nX: a\0\r\n\r\n", broken: CONTROL, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n", broken: CONTROL, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nX: \x7f\r\n\r\n", broken: CONTROL, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", broken: Some("Content-Length is given twice, and differently"), ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\n", broken: Some("Content-Length is given twice, and differently"), ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", broken: NO_NUMBER, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\n", broken: NO_NUMBER, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", broken: NO_NUMBER, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5,\r\n\r\n", broken: NO_NUMBER, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 1 1\r\n\r\n", broken: NO_NUMBER, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n", broken: NO_NUMBER, ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n", broken: Some("Transfer-Encoding says chunked twice"), ..BROKEN },
+    // Chunks that are none.
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", broken: NO_SIZE, ..BAD_CHUNKS },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n", broken: NO_SIZE, ..BAD_CHUNKS },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", broken: NO_SIZE, ..BAD_CHUNKS },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\nx\r\n", broken: NO_SIZE, ..BAD_CHUNKS },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\rx", broken: NO_END, ..BAD_CHUNKS },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;\0\r\nx", broken: NO_END, ..BAD_CHUNKS },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n11111111111111111\r\n", broken: Some("a chunk's size is beyond all measure"), ..BAD_CHUNKS },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n", broken: Some("a chunk is longer than its size says"), payload: 1, ..BAD_CHUNKS },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nT: \n\r\n", broken: NO_END, ..BAD_CHUNKS },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\rx", broken: NO_END, ..BAD_CHUNKS },
+];
 
 fn expected(case: &Case) -> Outcome {
     Outcome { ended: Some((case.fault, case.code, case.payload, None)), broken: case.broken, room: case.room }
@@ -38,15 +145,74 @@ fn expected(case: &Case) -> Outcome {
 
 #[test]
 fn every_answer_comes_to_the_same_however_it_is_cut() {
-    for case in cases() {
+    for case in CASES {
         let dialogue = dialogue("http://h/", case.options);
-        let text = String::from_utf8_lossy(case.answer);
-        assert_eq!(play(&dialogue, &[case.answer], case.close), expected(&case), "whole: {text}");
-        for at in 1..case.answer.len() {
-            let (a, b) = case.answer.split_at(at);
-            assert_eq!(play(&dialogue, &[a, b], case.close), expected(&case), "cut at {at}: {text}");
+        let (text, answer) = (case.answer, case.answer.as_bytes());
+        assert_eq!(play(&dialogue, &[answer], case.close), expected(case), "whole: {text}");
+        for at in 1..answer.len() {
+            let (a, b) = answer.split_at(at);
+            assert_eq!(play(&dialogue, &[a, b], case.close), expected(case), "cut at {at}: {text}");
+            for second in 1..b.len() {
+                let (b, c) = b.split_at(second);
+                assert_eq!(play(&dialogue, &[a, b, c], case.close), expected(case), "cut at {at} and {second}: {text}");
+            }
         }
-        let bytes: Vec<&[u8]> = case.answer.chunks(1).collect();
-        assert_eq!(play(&dialogue, &bytes, case.close), expected(&case), "byte by byte: {text}");
+        let bytes: Vec<&[u8]> = answer.chunks(1).collect();
+        assert_eq!(play(&dialogue, &bytes, case.close), expected(case), "byte by byte: {text}");
     }
+}
+
+#[test]
+fn a_long_head_is_read_the_same_however_it_is_cut() {
+    let filler: String = (0..40).map(|n| format!("X-{}-{n}: {}\r\n", "n".repeat(n), "v".repeat(n * 3 % 97))).collect();
+    let answer = format!("HTTP/1.1 200 OK\r\n{filler}Content-Length: 70\r\n{filler}\r\n{}", "b".repeat(70));
+    let dialogue = dialogue("http://h/", &[]);
+    let good = expected(&Case { payload: 70, ..GOOD });
+    for at in 1..answer.len() {
+        let (a, b) = answer.as_bytes().split_at(at);
+        assert_eq!(play(&dialogue, &[a, b], false), good, "cut at {at}");
+    }
+}
+
+#[test]
+fn an_answer_cut_short_is_no_answer_unless_its_end_is_the_close() {
+    for case in CASES.iter().filter(|c| c.broken.is_none()) {
+        let dialogue = dialogue("http://h/", case.options);
+        let head_end = case.answer.rfind("\r\n\r\n").map_or(case.answer.len(), |at| at + 4);
+        for at in 0..case.answer.len() {
+            let pieces: &[&[u8]] = if at == 0 { &[] } else { &[&case.answer.as_bytes()[..at]] };
+            let outcome = play(&dialogue, pieces, true);
+            assert_eq!(outcome.room, 0);
+            match outcome.ended {
+                None => assert!(!case.close || at < head_end, "cut at {at}: {}", case.answer),
+                Some((_, code, payload, _)) => {
+                    assert!(case.close && at >= head_end, "cut at {at}: {}", case.answer);
+                    assert_eq!((code, payload), (case.code, (at - head_end) as u64));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn endless_heads_are_refused_whole_and_in_pieces() {
+    let line = "X: y\r\n";
+    let endless = format!("HTTP/1.1 200 OK\r\n{}", line.repeat(300 * 1024 / line.len()));
+    let interim = "HTTP/1.1 100 Continue\r\n\r\n".repeat(300 * 1024 / 25);
+    let dialogue = dialogue("http://h/", &[]);
+    for text in [&endless, &format!("{endless}\r\n"), &interim] {
+        for size in [text.len(), 65_536, 1000] {
+            let pieces: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
+            let outcome = play(&dialogue, &pieces, false);
+            assert_eq!(outcome.broken, Some("endless headers: the head of the answer is larger than 256 KiB"));
+            assert_eq!(outcome.ended, Some((Some(FaultKind::BrokenProtocol), 0, 0, None)));
+        }
+    }
+}
+
+#[test]
+fn endless_trailers_are_refused() {
+    let text = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n{}", "X: y\r\n".repeat(100_000));
+    let outcome = play(&dialogue("http://h/", &[]), &[text.as_bytes()], false);
+    assert_eq!(outcome.broken, Some("endless chunk extensions or trailers"));
 }
