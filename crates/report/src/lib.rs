@@ -1,1 +1,30 @@
 //! A run's record as text, JSON, CSV, Markdown and JUnit.
+//!
+//! Everything here reads the record and nothing else, live or from a file: a [`Summary`] is made by streaming its events
+//! once, judged ([`trust`], [`objectives`], [`exit`]), and written by one of the [`formats`]; [`terminal`] shows the
+//! seconds as they pass. Left out: anything that would need the engine, the network or a clock.
+
+mod bars;
+mod columns;
+pub mod document;
+pub mod exit;
+pub mod formats;
+pub mod judgement;
+pub mod objectives;
+pub mod ranked;
+mod sentences;
+pub mod show;
+pub mod summary;
+pub mod terminal;
+pub mod text;
+pub mod totals;
+pub mod trust;
+
+pub use document::schema_json;
+pub use exit::Exit;
+pub use formats::{FORMATS, Format, Style, format};
+pub use objectives::{Judged, Objective};
+pub use summary::{End, Summary, Summing, seconds};
+pub use terminal::{Live, Mode};
+pub use text::Lang;
+pub use trust::{Grade, Reason, Trust};

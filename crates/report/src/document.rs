@@ -1,0 +1,499 @@
+//! The JSON report's shape: every figure with its unit in its name, null where it is withheld.
+//!
+//! Latency quantiles come as three keys: `p99_us` (null where withheld or only a lower bound), `p99_at_least_us` (present
+//! where it is only that) and `p99_ci_us` (its 95 % interval; the upper end is null where the sample does not bound it).
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use measure::{Histogram, Nanos};
+use record::{Bytes, Connections, Latency, Part, Second};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+use crate::judgement;
+use crate::ranked::{QUANTILES, Quantile, Ranked};
+use crate::summary::{Summary, headline};
+use crate::text::Lang;
+
+/// The version of the report's format.
+pub const SCHEMA: &str = "brunt-report/1";
+
+/// The JSON report.
+#[derive(Serialize, JsonSchema)]
+pub struct Report<'a> {
+    /// `brunt-report/1`.
+    schema: &'static str,
+    /// Version of brunt that ran.
+    brunt: Option<&'a str>,
+    /// Wall clock at the start, milliseconds since 1970.
+    unix_ms: Option<u64>,
+    /// `open` or `closed`.
+    mode: &'static str,
+    /// `completed`, `interrupted`, `aborted`, or `cut_off` where the record stops before its end.
+    ended: &'static str,
+    /// Length of the window in seconds: what throughput is divided by.
+    window_s: f64,
+    /// From the first connect to the end of the drain, in seconds.
+    elapsed_s: f64,
+    /// The exit code of the run.
+    exit: u8,
+    /// Every request, counted once: due = finished + failed + censored.
+    requests: Requests,
+    /// Successes that ended within the window ÷ its length.
+    throughput_per_s: f64,
+    /// Bytes on the wire.
+    bytes: Bytes,
+    /// Status code → count.
+    status: &'a BTreeMap<String, u64>,
+    /// Failures by kind, phase and errno.
+    failures: Vec<FailureReport<'a>>,
+    /// Latency of requests.
+    latency: LatencyReport,
+    /// Parts of requests and of connections.
+    phases: Phases,
+    /// Connections.
+    connections: ConnectionReport,
+    /// Messages nobody asked for.
+    unsolicited: u64,
+    /// CPU time of the generator's threads in seconds.
+    cpu_s: f64,
+    /// Whether to trust the figures.
+    trust: TrustReport,
+    /// What had to hold.
+    objectives: Vec<ObjectiveReport<'a>>,
+    /// What the reader should know.
+    notices: &'a [record::Notice],
+    /// The first answer, counted apart.
+    probe: Option<&'a record::Probe>,
+    /// The generator's machine.
+    host: Option<&'a record::Host>,
+    /// Network and worker threads.
+    generator: Option<Generator<'a>>,
+    /// The command line, secrets masked.
+    command: &'a [String],
+    /// What was asked, secrets masked.
+    plan: Option<&'a plan::Plan>,
+    /// The same figures for every second.
+    #[schemars(with = "Vec<SecondReport>")]
+    seconds: Seconds<'a>,
+}
+
+/// Requests of a run.
+#[derive(Serialize, JsonSchema)]
+struct Requests {
+    /// Due (closed: started), warm-up left out.
+    due: u64,
+    /// Succeeded.
+    finished: u64,
+    /// Failed.
+    failed: u64,
+    /// Without an end when the run ended.
+    censored: u64,
+    /// Sent for the warm-up; in no other count.
+    warmup: u64,
+    /// Sent before the run; in no other count.
+    probe: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FailureReport<'a> {
+    /// `refused`, `timeout`, `wrong_status` …
+    kind: &'a str,
+    /// `connect`, `first_byte` …
+    phase: &'a str,
+    /// `ECONNREFUSED` …
+    errno: Option<&'a str>,
+    /// How many.
+    count: u64,
+    /// The kept example.
+    example: Option<ExampleReport<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ExampleReport<'a> {
+    /// What is known beyond the kind.
+    detail: &'a str,
+    /// What was sent.
+    sent: &'a str,
+    /// What came back.
+    received: &'a str,
+}
+
+/// Latency of requests, from four points of view.
+#[derive(Serialize, JsonSchema)]
+struct LatencyReport {
+    /// From the intended start; null in closed mode.
+    response: Option<Distribution>,
+    /// From the actual start.
+    service: Distribution,
+    /// Waited for a connection (open mode).
+    wait_conn: Distribution,
+    /// The generator was late (open mode).
+    gen_late: Distribution,
+    /// Failures, to the failure.
+    failed: Distribution,
+}
+
+/// Parts of requests and of connections.
+#[derive(Serialize, JsonSchema)]
+struct Phases {
+    /// Opening of connections.
+    connect: Distribution,
+    /// TLS handshakes.
+    tls: Distribution,
+    /// From the write to the first byte.
+    first_byte: Distribution,
+    /// From the first byte to the last.
+    transfer: Distribution,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ConnectionReport {
+    /// That stood.
+    opened: u64,
+    /// That did not.
+    failed: u64,
+    /// Requests on a connection that had served one before.
+    reused: u64,
+    /// TLS handshakes completed.
+    handshakes: u64,
+    /// Of these, resumed.
+    resumed: u64,
+    /// Open at the end.
+    open: u32,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct TrustReport {
+    /// `trusted`, `caution` or `not_trusted`.
+    verdict: &'static str,
+    /// Everything that was checked.
+    reasons: Vec<ReasonReport>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ReasonReport {
+    /// A stable word.
+    code: &'static str,
+    /// `ok`, `warn` or `fail`.
+    grade: &'static str,
+    /// The same in words.
+    sentence: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ObjectiveReport<'a> {
+    /// As written.
+    objective: &'a str,
+    /// Whether it held.
+    met: bool,
+    /// What was measured, in words.
+    measured: &'a str,
+    /// Due requests that held it; null where it is not judged by counting.
+    within: Option<u64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Generator<'a> {
+    /// `epoll`, `uring`, `sim`.
+    net: &'a str,
+    /// Worker threads.
+    workers: u32,
+}
+
+/// The figures of one second.
+#[derive(Serialize, JsonSchema)]
+pub struct SecondReport {
+    /// Its beginning since the start of the window, in seconds; negative within the warm-up.
+    from_s: f64,
+    /// Its end.
+    to_s: f64,
+    /// `warmup`, `window` or `drain`.
+    part: Part,
+    /// Requests due in it.
+    due: u64,
+    /// Requests sent in it.
+    sent: u64,
+    /// Successes that ended in it.
+    finished: u64,
+    /// Failures that ended in it.
+    failed: u64,
+    /// Without an end (last second only).
+    censored: u64,
+    /// Of the warm-up.
+    warmup: u64,
+    /// Users at its end.
+    users: u32,
+    /// In flight at its end.
+    in_flight: u32,
+    /// Waiting for a connection at its end.
+    waiting: u32,
+    /// Successes ÷ its length.
+    throughput_per_s: f64,
+    /// Status code → count.
+    status: BTreeMap<String, u64>,
+    /// Failures by kind, phase and errno.
+    failures: Vec<record::Failure>,
+    /// Bytes on the wire.
+    bytes: Bytes,
+    /// Connections.
+    connections: ConnectionReport,
+    /// Latency of requests.
+    latency: LatencyReport,
+    /// Parts of requests and of connections.
+    phases: Phases,
+}
+
+/// A distribution of times in microseconds.
+#[derive(Serialize, JsonSchema)]
+struct Distribution {
+    /// How many are ranked, those without an end included.
+    count: u64,
+    /// Of these, without an end; ranked as later than all.
+    unfinished: u64,
+    min_us: Option<f64>,
+    mean_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_at_least_us: Option<f64>,
+    p50_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p50_at_least_us: Option<f64>,
+    p50_ci_us: Option<[Option<f64>; 2]>,
+    p90_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p90_at_least_us: Option<f64>,
+    p90_ci_us: Option<[Option<f64>; 2]>,
+    p95_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p95_at_least_us: Option<f64>,
+    p95_ci_us: Option<[Option<f64>; 2]>,
+    p99_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99_at_least_us: Option<f64>,
+    p99_ci_us: Option<[Option<f64>; 2]>,
+    p99_9_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99_9_at_least_us: Option<f64>,
+    p99_9_ci_us: Option<[Option<f64>; 2]>,
+    max_us: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_at_least_us: Option<f64>,
+    /// All finished ones, encoded.
+    histogram: Histogram,
+    /// Lower bounds of those without an end, encoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    histogram_at_least: Option<Histogram>,
+}
+
+fn us(t: Option<Nanos>) -> Option<f64> {
+    t.map(Nanos::as_micros_f64)
+}
+
+fn interval(q: Quantile) -> Option<[Option<f64>; 2]> {
+    let shown = q.figure != crate::ranked::Figure::Withheld;
+    shown.then(|| [us(q.low), us(q.high)])
+}
+
+impl Distribution {
+    fn of(ranked: Ranked<'_>) -> Distribution {
+        let [p50, p90, p95, p99, p99_9] = QUANTILES.map(|named| ranked.quantile(named.q));
+        let (mean, max) = (ranked.mean(), ranked.max());
+        let at_least = ranked.at_least.filter(|h| !h.is_empty());
+        Distribution {
+            count: ranked.count(),
+            unfinished: ranked.unfinished(),
+            min_us: us(ranked.min()),
+            mean_us: us(mean.exact()),
+            mean_at_least_us: us(mean.at_least()),
+            p50_us: us(p50.figure.exact()),
+            p50_at_least_us: us(p50.figure.at_least()),
+            p50_ci_us: interval(p50),
+            p90_us: us(p90.figure.exact()),
+            p90_at_least_us: us(p90.figure.at_least()),
+            p90_ci_us: interval(p90),
+            p95_us: us(p95.figure.exact()),
+            p95_at_least_us: us(p95.figure.at_least()),
+            p95_ci_us: interval(p95),
+            p99_us: us(p99.figure.exact()),
+            p99_at_least_us: us(p99.figure.at_least()),
+            p99_ci_us: interval(p99),
+            p99_9_us: us(p99_9.figure.exact()),
+            p99_9_at_least_us: us(p99_9.figure.at_least()),
+            p99_9_ci_us: interval(p99_9),
+            max_us: us(max.exact()),
+            max_at_least_us: us(max.at_least()),
+            histogram: ranked.finished.clone(),
+            histogram_at_least: at_least.cloned(),
+        }
+    }
+
+    fn plain(h: &Histogram) -> Distribution {
+        Distribution::of(Ranked::plain(h))
+    }
+}
+
+impl LatencyReport {
+    fn of(l: &Latency, open: bool) -> LatencyReport {
+        LatencyReport {
+            response: open.then(|| Distribution::of(headline(l, true))),
+            service: Distribution::of(headline(l, false)),
+            wait_conn: Distribution::of(Ranked { finished: &l.wait_conn, at_least: Some(&l.wait_conn_at_least) }),
+            gen_late: Distribution::plain(&l.gen_late),
+            failed: Distribution::plain(&l.failed),
+        }
+    }
+}
+
+impl Phases {
+    fn of(l: &Latency) -> Phases {
+        Phases {
+            connect: Distribution::plain(&l.connect),
+            tls: Distribution::plain(&l.tls),
+            first_byte: Distribution::plain(&l.first_byte),
+            transfer: Distribution::plain(&l.transfer),
+        }
+    }
+}
+
+impl From<&Connections> for ConnectionReport {
+    fn from(c: &Connections) -> ConnectionReport {
+        ConnectionReport {
+            opened: c.opened,
+            failed: c.failed,
+            reused: c.reused,
+            handshakes: c.handshakes,
+            resumed: c.resumed,
+            open: c.open,
+        }
+    }
+}
+
+impl SecondReport {
+    fn of(s: Second, open: bool) -> SecondReport {
+        let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
+        SecondReport {
+            from_s: s.from_ns as f64 / 1e9,
+            to_s: s.to_ns as f64 / 1e9,
+            part: s.part,
+            due: s.due,
+            sent: s.sent,
+            finished: s.finished,
+            failed: s.failed,
+            censored: s.censored,
+            warmup: s.warmup,
+            users: s.users,
+            in_flight: s.in_flight,
+            waiting: s.waiting,
+            throughput_per_s: if length_s > 0.0 { s.finished as f64 / length_s } else { 0.0 },
+            bytes: s.bytes,
+            connections: ConnectionReport::from(&s.connections),
+            latency: LatencyReport::of(&s.latency, open),
+            phases: Phases::of(&s.latency),
+            status: s.status,
+            failures: s.failures,
+        }
+    }
+}
+
+/// Seconds that are read again while they are written, one at a time.
+struct Seconds<'a> {
+    from: RefCell<&'a mut dyn Iterator<Item = Second>>,
+    open: bool,
+}
+
+impl Serialize for Seconds<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut from = self.from.borrow_mut();
+        to.collect_seq(std::iter::from_fn(|| from.next()).map(|s| SecondReport::of(s, self.open)))
+    }
+}
+
+impl<'a> Report<'a> {
+    /// The report of a run; `seconds` are drawn while it is serialized.
+    pub fn of(summary: &'a Summary, seconds: &'a mut dyn Iterator<Item = Second>) -> Report<'a> {
+        let (totals, started) = (&summary.totals, summary.started.as_deref());
+        Report {
+            schema: SCHEMA,
+            brunt: started.map(|s| s.brunt.as_str()),
+            unix_ms: started.map(|s| s.unix_ms),
+            mode: if summary.open { "open" } else { "closed" },
+            ended: summary.end.name(),
+            window_s: summary.window.as_secs_f64(),
+            elapsed_s: summary.elapsed.as_secs_f64(),
+            exit: summary.exit.code(),
+            requests: Requests {
+                due: totals.due,
+                finished: totals.finished,
+                failed: totals.failed,
+                censored: totals.censored,
+                warmup: totals.warmup,
+                probe: summary.probe.as_ref().map_or(0, |p| p.requests),
+            },
+            throughput_per_s: summary.throughput_per_s(),
+            bytes: totals.bytes,
+            status: &totals.status,
+            failures: failures(summary),
+            latency: LatencyReport::of(&totals.latency, summary.open),
+            phases: Phases::of(&totals.latency),
+            connections: ConnectionReport::from(&totals.connections),
+            unsolicited: totals.unsolicited,
+            cpu_s: totals.cpu.as_secs_f64(),
+            trust: trust(summary),
+            objectives: objectives(summary),
+            notices: &summary.notices,
+            probe: summary.probe.as_ref(),
+            host: started.map(|s| &s.host),
+            generator: started.map(|s| Generator { net: &s.net, workers: s.workers }),
+            command: started.map_or(&[], |s| &s.command),
+            plan: started.map(|s| &s.plan),
+            seconds: Seconds { from: RefCell::new(seconds), open: summary.open },
+        }
+    }
+}
+
+fn failures(summary: &Summary) -> Vec<FailureReport<'_>> {
+    let report = |f: &'_ record::Failure| summary.example(f);
+    let failures = summary.totals.failures.iter();
+    failures
+        .map(|f| FailureReport {
+            kind: &f.kind,
+            phase: &f.phase,
+            errno: f.errno.as_deref(),
+            count: f.count,
+            example: report(f).map(|e| ExampleReport { detail: &e.detail, sent: &e.sent, received: &e.received }),
+        })
+        .collect()
+}
+
+fn trust(summary: &Summary) -> TrustReport {
+    let reasons = summary.trust.reasons.iter();
+    TrustReport {
+        verdict: summary.trust.verdict().verdict(),
+        reasons: reasons
+            .map(|r| ReasonReport {
+                code: r.code(),
+                grade: r.grade().name(),
+                sentence: judgement::sentence(r, summary, Lang::En),
+            })
+            .collect(),
+    }
+}
+
+fn objectives(summary: &Summary) -> Vec<ObjectiveReport<'_>> {
+    let judged = summary.objectives.iter();
+    judged
+        .map(|o| ObjectiveReport {
+            objective: &o.objective,
+            met: o.met,
+            measured: &o.measured,
+            within: o.counted.map(|(n, _)| n),
+        })
+        .collect()
+}
+
+/// JSON Schema of the report, generated from the types (`docs/schema/report.json`).
+pub fn schema_json() -> String {
+    let schema = schemars::schema_for!(Report<'static>);
+    serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"
+}

@@ -1,0 +1,57 @@
+//! The exit code of a run.
+//!
+//! Precedence, from the gravest: 70 (our own counting is wrong, so nothing else means anything), 30 (there was nobody to
+//! measure), 21 (the run was interrupted or its record is cut off: whatever is missing, is missing because of that),
+//! 20 where brunt itself is in doubt (Little's law), 10, and 20 where the run only gives lower bounds or nothing finished.
+//! 10 goes before the latter because an objective that is missed by a lower bound is missed by the truth as well.
+//! An untrusted run never exits 0. 11 (regression) and 64 (usage) are given by the program.
+
+use crate::summary::{End, Summary};
+use crate::trust::Reason;
+
+/// Exit codes (`docs/measurement.md` 3.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Every objective met, and trusted.
+    Ok = 0,
+    /// An objective was missed.
+    Missed = 10,
+    /// The figures cannot be trusted, or are only lower bounds.
+    NotTrusted = 20,
+    /// Interrupted, or cut off.
+    Interrupted = 21,
+    /// The target could not be reached at all.
+    Unreachable = 30,
+    /// Our own accounting is violated: a bug in brunt.
+    Bug = 70,
+}
+
+impl Exit {
+    /// The number for the operating system.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The code of a run that was judged.
+    pub fn of(summary: &Summary) -> Exit {
+        let doubts = &summary.trust;
+        if doubts.failed(|r| matches!(r, Reason::Accounting { .. })) {
+            return Exit::Bug;
+        }
+        let probe_failed = summary.probe.as_ref().is_some_and(|p| p.failure.is_some());
+        if summary.end == End::Aborted && summary.totals.due == 0 && probe_failed {
+            return Exit::Unreachable;
+        }
+        if summary.end != End::Completed {
+            return Exit::Interrupted;
+        }
+        if doubts.failed(|r| matches!(r, Reason::Little { .. })) {
+            return Exit::NotTrusted;
+        }
+        if summary.objectives.iter().any(|o| !o.met) {
+            return Exit::Missed;
+        }
+        if doubts.failed(|_| true) { Exit::NotTrusted } else { Exit::Ok }
+    }
+}

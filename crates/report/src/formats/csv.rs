@@ -1,0 +1,134 @@
+//! CSV: one row a second, for spreadsheets and plots. [`COLUMNS`] documents the header.
+//!
+//! Quantiles are those of the headline (response in open load, service in closed); a cell is empty where the figure is
+//! withheld and begins with `>=` where it is only a lower bound.
+
+use std::io::{self, Write};
+
+use record::{Part, Second};
+
+use super::{Format, Style};
+use crate::ranked::Figure;
+use crate::summary::{Summary, headline};
+
+/// See the module.
+pub(super) struct Csv;
+
+/// The header, column by column, and what each holds.
+pub const COLUMNS: [(&str, &str); 29] = [
+    ("from_s", "beginning of the second since the start of the window; negative within the warm-up"),
+    ("to_s", "its end"),
+    ("part", "warmup, window or drain"),
+    ("due", "requests due in it (closed load: started)"),
+    ("sent", "requests sent in it"),
+    ("finished", "successes that ended in it"),
+    ("failed", "failures that ended in it"),
+    ("censored", "requests without an end (last second only)"),
+    ("warmup", "requests of the warm-up sent in it; in no other count"),
+    ("users", "users at its end"),
+    ("in_flight", "requests in flight at its end"),
+    ("waiting", "arrivals waiting for a connection at its end"),
+    ("throughput_per_s", "successes divided by its length"),
+    ("mean_us", "mean of the headline latency, microseconds"),
+    ("p50_us", "its quantiles, likewise"),
+    ("p90_us", "likewise"),
+    ("p95_us", "likewise"),
+    ("p99_us", "likewise"),
+    ("p99_9_us", "likewise"),
+    ("max_us", "its maximum, likewise"),
+    ("wait_conn_p99_us", "p99 of the wait for a connection"),
+    ("gen_late_p99_us", "p99 of the generator's own lateness"),
+    ("bytes_sent", "bytes sent on the wire"),
+    ("bytes_received", "bytes received from the wire"),
+    ("connections_opened", "connections that stood"),
+    ("connections_failed", "connections that did not"),
+    ("cpu_ms", "CPU time of the generator's threads"),
+    ("status", "status codes and counts: 200:512 503:3"),
+    ("failures", "failures and counts: refused/connect/ECONNREFUSED:7"),
+];
+
+impl Format for Csv {
+    fn name(&self) -> &'static str {
+        "csv"
+    }
+
+    fn write(
+        &self,
+        summary: &Summary,
+        seconds: &mut dyn Iterator<Item = Second>,
+        _: Style,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        writeln!(out, "{}", COLUMNS.map(|(name, _)| name).join(","))?;
+        for second in seconds {
+            writeln!(out, "{}", row(&second, summary.open).join(","))?;
+        }
+        Ok(())
+    }
+}
+
+fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
+    let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
+    let throughput = if length_s > 0.0 { s.finished as f64 / length_s } else { 0.0 };
+    let latency = headline(&s.latency, open);
+    let quantile = |q| cell(latency.quantile(q).figure);
+    let p99 = |finished, at_least| cell(crate::ranked::Ranked { finished, at_least }.quantile(0.99).figure);
+    let status: Vec<String> = s.status.iter().map(|(code, n)| format!("{code}:{n}")).collect();
+    let failures: Vec<String> = s.failures.iter().map(failure).collect();
+    [
+        (s.from_ns as f64 / 1e9).to_string(),
+        (s.to_ns as f64 / 1e9).to_string(),
+        part(s.part).into(),
+        s.due.to_string(),
+        s.sent.to_string(),
+        s.finished.to_string(),
+        s.failed.to_string(),
+        s.censored.to_string(),
+        s.warmup.to_string(),
+        s.users.to_string(),
+        s.in_flight.to_string(),
+        s.waiting.to_string(),
+        throughput.to_string(),
+        cell(latency.mean()),
+        quantile(0.5),
+        quantile(0.9),
+        quantile(0.95),
+        quantile(0.99),
+        quantile(0.999),
+        cell(latency.max()),
+        p99(&s.latency.wait_conn, Some(&s.latency.wait_conn_at_least)),
+        p99(&s.latency.gen_late, None),
+        s.bytes.sent.to_string(),
+        s.bytes.received.to_string(),
+        s.connections.opened.to_string(),
+        s.connections.failed.to_string(),
+        (s.cpu_ns as f64 / 1e6).to_string(),
+        quoted(&status.join(" ")),
+        quoted(&failures.join(" ")),
+    ]
+}
+
+fn cell(figure: Figure) -> String {
+    match figure {
+        Figure::Is(t) => t.as_micros_f64().to_string(),
+        Figure::AtLeast(t) => format!(">={}", t.as_micros_f64()),
+        Figure::Withheld => String::new(),
+    }
+}
+
+fn part(part: Part) -> &'static str {
+    match part {
+        Part::Warmup => "warmup",
+        Part::Window => "window",
+        Part::Drain => "drain",
+    }
+}
+
+fn failure(f: &record::Failure) -> String {
+    let errno = f.errno.as_ref().map_or(String::new(), |e| format!("/{e}"));
+    format!("{}/{}{errno}:{}", f.kind, f.phase, f.count)
+}
+
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into() }
+}

@@ -1,0 +1,89 @@
+//! JSON for machines: [`crate::document`], one top-level key a line and one second a line.
+//!
+//! Seconds are read again and written one at a time, so that a report of two hours takes no more memory than one of ten
+//! seconds.
+
+use std::io::{self, Write};
+
+use record::Second;
+use serde::Serialize;
+use serde_json::ser::Formatter;
+
+use super::{Format, Style};
+use crate::document::Report;
+use crate::summary::Summary;
+
+/// See the module.
+pub(super) struct Json;
+
+impl Format for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn write(
+        &self,
+        summary: &Summary,
+        seconds: &mut dyn Iterator<Item = Second>,
+        _: Style,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut to = serde_json::Serializer::with_formatter(&mut *out, Shallow::default());
+        Report::of(summary, seconds).serialize(&mut to).map_err(io::Error::from)?;
+        out.write_all(b"\n")
+    }
+}
+
+/// Breaks lines at the two outer levels only.
+#[derive(Default)]
+struct Shallow {
+    depth: usize,
+}
+
+impl Shallow {
+    fn line<W: ?Sized + Write>(&self, to: &mut W, first: bool) -> io::Result<()> {
+        if !first {
+            to.write_all(b",")?;
+        }
+        match self.depth {
+            1 => to.write_all(b"\n  "),
+            2 => to.write_all(b"\n    "),
+            _ => Ok(()),
+        }
+    }
+    fn end<W: ?Sized + Write>(&mut self, to: &mut W, bracket: &[u8]) -> io::Result<()> {
+        self.depth -= 1;
+        match self.depth {
+            0 => to.write_all(b"\n")?,
+            1 => to.write_all(b"\n  ")?,
+            _ => {}
+        }
+        to.write_all(bracket)
+    }
+}
+
+impl Formatter for Shallow {
+    fn begin_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.depth += 1;
+        to.write_all(b"[")
+    }
+    fn end_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.end(to, b"]")
+    }
+    fn begin_array_value<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        self.line(to, first)
+    }
+    fn begin_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.depth += 1;
+        to.write_all(b"{")
+    }
+    fn end_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        self.end(to, b"}")
+    }
+    fn begin_object_key<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        self.line(to, first)
+    }
+    fn begin_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        to.write_all(b": ")
+    }
+}

@@ -1,0 +1,90 @@
+//! JUnit XML for continuous integration: one test case an objective, and one for the trust in the run.
+
+use std::io::{self, Write};
+
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesText, Event};
+use record::Second;
+
+use super::{Format, Style};
+use crate::judgement;
+use crate::summary::Summary;
+use crate::text::Lang;
+use crate::trust::Grade;
+
+/// See the module.
+pub(super) struct Junit;
+
+/// A test case: its name, and why it failed.
+struct Case {
+    name: String,
+    failure: Option<String>,
+    said: String,
+}
+
+impl Format for Junit {
+    fn name(&self) -> &'static str {
+        "junit"
+    }
+
+    fn write(
+        &self,
+        summary: &Summary,
+        _: &mut dyn Iterator<Item = Second>,
+        style: Style,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let cases = cases(summary, style.lang);
+        let failed = cases.iter().filter(|c| c.failure.is_some()).count().to_string();
+        let (tests, time) = (cases.len().to_string(), format!("{:.3}", summary.elapsed.as_secs_f64()));
+        let mut to = Writer::new_with_indent(out, b' ', 2);
+        to.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+        let counts = [("tests", &*tests), ("failures", &*failed), ("errors", "0"), ("time", &*time)];
+        to.create_element("testsuites").with_attributes(counts).write_inner_content(|to| {
+            let suite = to.create_element("testsuite").with_attribute(("name", "brunt")).with_attributes(counts);
+            suite.write_inner_content(|to| cases.iter().try_for_each(|case| write_case(to, case)))?;
+            Ok(())
+        })?;
+        to.get_mut().write_all(b"\n")
+    }
+}
+
+fn write_case(to: &mut Writer<&mut dyn Write>, case: &Case) -> io::Result<()> {
+    let element = to.create_element("testcase").with_attributes([("classname", "brunt"), ("name", &*case.name)]);
+    element.write_inner_content(|to| {
+        if let Some(failure) = &case.failure {
+            to.create_element("failure").with_attribute(("message", &**failure)).write_empty()?;
+        }
+        to.create_element("system-out").write_text_content(BytesText::new(&case.said))?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
+    let mut cases: Vec<Case> = summary
+        .objectives
+        .iter()
+        .map(|o| {
+            let said = visible(&judgement::measured(o, lang));
+            Case { name: visible(&o.objective), failure: (!o.met).then(|| said.clone()), said }
+        })
+        .collect();
+    let reasons: Vec<String> =
+        summary.trust.reasons.iter().map(|r| visible(&judgement::sentence(r, summary, lang))).collect();
+    let against = summary.trust.reasons.iter().zip(&reasons).filter(|(r, _)| r.grade() == Grade::Fail);
+    let against: Vec<&str> = against.map(|(_, sentence)| sentence.as_str()).collect();
+    let interrupted = summary.end != crate::summary::End::Completed;
+    let failure = match (against.is_empty(), interrupted) {
+        (false, _) => Some(against.join("; ")),
+        (true, true) => Some(judgement::exit(summary.exit, lang)),
+        (true, false) => None,
+    };
+    cases.push(Case { name: "trust".into(), failure, said: reasons.join("\n") });
+    cases
+}
+
+/// Without the control characters that XML 1.0 cannot hold at all.
+fn visible(text: &str) -> String {
+    text.chars().filter(|&c| !c.is_control() || c == '\n' || c == '\t').collect()
+}

@@ -1,0 +1,49 @@
+//! The formats of a report, in one list. A format costs one file here and one line in [`FORMATS`].
+
+mod csv;
+mod json;
+mod junit;
+mod markdown;
+pub(crate) mod text;
+
+use std::io::{self, Write};
+
+use record::Second;
+
+pub use self::csv::COLUMNS as CSV_COLUMNS;
+use crate::summary::Summary;
+use crate::text::Lang;
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// The language of sentences; keys of documents for machines are the same in all.
+    pub lang: Lang,
+    /// Colours, for a terminal.
+    pub color: bool,
+}
+
+/// A way to write a report.
+pub trait Format: Sync {
+    /// What `--format` calls it.
+    fn name(&self) -> &'static str;
+    /// Writes the report; `seconds` are the seconds of the run, drawn one at a time where the format shows them.
+    ///
+    /// # Errors
+    /// What writing said.
+    fn write(
+        &self,
+        summary: &Summary,
+        seconds: &mut dyn Iterator<Item = Second>,
+        style: Style,
+        out: &mut dyn Write,
+    ) -> io::Result<()>;
+}
+
+/// Every format, the default one first.
+pub const FORMATS: [&dyn Format; 5] = [&text::Text, &json::Json, &csv::Csv, &markdown::Markdown, &junit::Junit];
+
+/// The format of a name.
+pub fn format(name: &str) -> Option<&'static dyn Format> {
+    FORMATS.into_iter().find(|f| f.name() == name)
+}

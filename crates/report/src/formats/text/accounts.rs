@@ -1,0 +1,108 @@
+//! Counts: requests and where each of them went, failures with an example, connections and bytes.
+
+use record::{Example, Failure};
+
+use super::Page;
+use crate::columns::{cut, right};
+use crate::sentences as say;
+use crate::show;
+use crate::summary::Summary;
+use crate::text::Text;
+
+pub(super) fn requests(page: &mut Page, summary: &Summary) {
+    let totals = &summary.totals;
+    page.section(page.say(say::REQUESTS));
+    let line = account(page, summary);
+    page.inner(&line);
+    let probe = summary.probe.as_ref().map_or(0, |p| p.requests);
+    if totals.warmup > 0 || probe > 0 {
+        let facts = [("warmup", &*show::count(totals.warmup)), ("probe", &*show::count(probe))];
+        let line = page.lang.fill(say::APART, &facts);
+        page.inner(&line);
+    }
+    if !totals.status.is_empty() {
+        let codes: Vec<String> = totals.status.iter().map(|(code, n)| format!("{code}: {}", show::count(*n))).collect();
+        page.inner(&format!("{}  {}", page.say(say::STATUS_CODES), codes.join("  ")));
+    }
+    if totals.unsolicited > 0 {
+        let line = page.lang.fill(say::UNSOLICITED, &[("n", &show::count(totals.unsolicited))]);
+        page.inner(&line);
+    }
+}
+
+fn account(page: &Page, summary: &Summary) -> String {
+    let totals = &summary.totals;
+    let text = if totals.add_up() { say::ACCOUNT } else { say::ACCOUNT_BROKEN };
+    let counts = [totals.due, totals.finished, totals.failed, totals.censored].map(show::count);
+    let [due, finished, failed, censored] = &counts;
+    let facts: [(&str, &str); 4] = [("due", due), ("finished", finished), ("failed", failed), ("censored", censored)];
+    let line = page.lang.fill(text, &facts);
+    if totals.add_up() { line } else { page.paint.red(&line) }
+}
+
+pub(super) fn failures(page: &mut Page, summary: &Summary) {
+    let failures = &summary.totals.failures;
+    if failures.is_empty() {
+        return;
+    }
+    page.section(page.say(say::FAILURES));
+    let mut sorted: Vec<&Failure> = failures.iter().collect();
+    sorted.sort_by_key(|f| std::cmp::Reverse(f.count));
+    let width = sorted.iter().map(|f| show::count(f.count).len()).max().unwrap_or(0);
+    for failure in sorted {
+        let line = format!("{}  {}", right(&show::count(failure.count), width), sort_of(failure));
+        page.inner(&page.paint.red(&line));
+        if let Some(e) = summary.example(failure) {
+            example(page, e, width);
+        }
+    }
+}
+
+/// `refused · connect · ECONNREFUSED`.
+pub(crate) fn sort_of(f: &Failure) -> String {
+    let parts = [Some(f.kind.as_str()), Some(f.phase.as_str()), f.errno.as_deref()];
+    parts.into_iter().flatten().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(" · ")
+}
+
+fn example(page: &mut Page, example: &Example, indent: usize) {
+    let indent = " ".repeat(indent + 2);
+    if !example.detail.is_empty() {
+        page.inner(&format!("{indent}{}", one_line(&example.detail)));
+    }
+    let sides: [(Text, &str); 2] = [(say::SENT, &example.sent), (say::RECEIVED, &example.received)];
+    for (side, bytes) in sides.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
+        let line = format!("{indent}{}: {}", page.say(side), one_line(bytes));
+        page.inner(&page.paint.dim(&line));
+    }
+}
+
+/// The beginning of a text on one line; the whole is in the JSON report.
+fn one_line(text: &str) -> String {
+    const CELLS: usize = 90;
+    let visible: String = text
+        .chars()
+        .take(4 * CELLS)
+        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
+        .collect();
+    cut(&visible, CELLS)
+}
+
+pub(super) fn connections(page: &mut Page, summary: &Summary) {
+    let (c, b) = (&summary.totals.connections, &summary.totals.bytes);
+    page.section(page.say(say::CONNECTIONS));
+    let counts = [c.opened, c.failed, c.reused].map(show::count);
+    let facts: [(&str, &str); 3] = [("opened", &counts[0]), ("failed", &counts[1]), ("reused", &counts[2])];
+    let line = page.lang.fill(say::CONNECTIONS_LINE, &facts);
+    page.inner(&line);
+    if c.handshakes > 0 {
+        let facts = [("n", &*show::count(c.handshakes)), ("resumed", &*show::count(c.resumed))];
+        let line = page.lang.fill(say::HANDSHAKES, &facts);
+        page.inner(&line);
+    }
+    let rate = show::bytes(summary.per_s(summary.totals.bytes_in_window.received).round() as u64);
+    let sizes = [b.sent, b.received, b.payload].map(show::bytes);
+    let facts: [(&str, &str); 4] =
+        [("sent", &sizes[0]), ("received", &sizes[1]), ("payload", &sizes[2]), ("rate", &rate)];
+    let line = page.lang.fill(say::BYTES_LINE, &facts);
+    page.inner(&line);
+}

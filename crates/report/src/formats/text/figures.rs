@@ -1,0 +1,143 @@
+//! The headline and what supports it: quantiles, throughput, distribution, phases.
+
+use measure::Nanos;
+use measure::quantile::minimum_count;
+use plan::Load;
+
+use super::{Page, head};
+use crate::bars;
+use crate::columns::table;
+use crate::ranked::{Figure, QUANTILES, Ranked};
+use crate::sentences as say;
+use crate::show;
+use crate::summary::Summary;
+
+/// Response time in open load; service time at so many users in closed, which is never called what a visitor feels.
+pub(super) fn headline(page: &mut Page, summary: &Summary) {
+    let ranked = summary.headline();
+    let heading = if summary.open {
+        page.say(say::RESPONSE_HEADLINE).to_owned()
+    } else {
+        page.lang.fill(say::SERVICE_HEADLINE, &[("users", &users(page, summary))])
+    };
+    let n = show::count(ranked.count());
+    let how_many = match ranked.unfinished() {
+        0 => page.lang.fill(say::RANKED, &[("n", &n)]),
+        u => page.lang.fill(say::RANKED_UNFINISHED, &[("n", &n), ("unfinished", &show::count(u))]),
+    };
+    page.section(&format!("{heading} ({how_many})"));
+    let mut rows = vec![vec![String::new(), String::new(), page.say(say::INTERVAL).to_owned()]];
+    for named in QUANTILES.iter().filter(|n| n.name != "p95") {
+        let q = ranked.quantile(named.q);
+        rows.push(vec![named.name.into(), q.figure.show(), interval(q.figure, q.low, q.high)]);
+    }
+    rows.push(vec![page.say(say::MAX).into(), ranked.max().show()]);
+    rows.push(vec![page.say(say::MEAN).into(), ranked.mean().show()]);
+    table(&rows).iter().for_each(|line| page.inner(line));
+    footnotes(page, &ranked);
+    if !summary.open {
+        let n = show::count(summary.throughput_per_s().round() as u64);
+        let hidden = page.lang.fill(say::HIDDEN, &[("n", &n)]);
+        page.inner(&hidden);
+        if summary.throughput_per_s() >= 2.0 {
+            let half = format!("{:.0}", summary.throughput_per_s() / 2.0);
+            let advice = page.lang.fill(say::HIDDEN_OPEN, &[("n", &half)]);
+            page.inner(&advice);
+        }
+    }
+}
+
+fn users(page: &Page, summary: &Summary) -> String {
+    match summary.started.as_ref().map(|s| &s.plan.load) {
+        Some(Load::Closed { stages, .. }) => head::users(stages, page.lang),
+        _ => page.lang.fill(say::USERS_N, &[("n", &show::count(u64::from(summary.totals.users)))]),
+    }
+}
+
+fn interval(figure: Figure, low: Option<Nanos>, high: Option<Nanos>) -> String {
+    if figure == Figure::Withheld {
+        return String::new();
+    }
+    let low = low.map_or("0".into(), show::duration);
+    format!("{low} – {}", high.map_or("∞".into(), show::duration))
+}
+
+/// Says why something is not shown, or is only a bound.
+fn footnotes(page: &mut Page, ranked: &Ranked<'_>) {
+    for named in QUANTILES.iter().filter(|n| n.name != "p95") {
+        let needed = minimum_count(named.q);
+        if ranked.count() < needed {
+            let facts = [("names", named.name), ("needed", &*show::count(needed))];
+            let line = page.lang.fill(say::TOO_FEW, &facts);
+            page.inner(&line);
+        }
+    }
+    if ranked.unfinished() > 0 {
+        page.inner(page.lang.of(say::LOWER_BOUND_NOTE));
+    }
+}
+
+pub(super) fn throughput(page: &mut Page, summary: &Summary) {
+    let totals = &summary.totals;
+    page.section(page.say(say::THROUGHPUT));
+    let rate = measure::format_rate(summary.throughput_per_s());
+    let line = page.lang.fill(say::THROUGHPUT_LINE, &[("rate", &rate), ("window", &show::duration(summary.window))]);
+    page.inner(&line);
+    if summary.open {
+        let due = show::rate(summary.per_s(totals.due));
+        let facts = [("due", &*due), ("sent", &*show::count(totals.sent)), ("n", &*show::count(totals.due))];
+        let line = page.lang.fill(say::ASKED_RATE, &facts);
+        page.inner(&line);
+    }
+}
+
+pub(super) fn distribution(page: &mut Page, summary: &Summary) {
+    const CELLS: usize = 30;
+    let ranked = summary.headline();
+    if ranked.count() < 2 {
+        return;
+    }
+    page.section(page.say(say::DISTRIBUTION));
+    let mut rows: Vec<(String, u64)> =
+        bars::bins(ranked.finished).iter().map(|b| (format!("≤ {}", show::duration(b.up_to)), b.count)).collect();
+    if ranked.unfinished() > 0 {
+        rows.push((page.say(say::WITHOUT_END).into(), ranked.unfinished()));
+    }
+    let most = rows.iter().map(|(_, n)| *n).max().unwrap_or(0);
+    let width = rows.iter().map(|(label, _)| crate::columns::width(label)).max().unwrap_or(0);
+    let counts = rows.iter().map(|(_, n)| show::count(*n).len()).max().unwrap_or(0);
+    for (label, n) in rows {
+        let (label, count) = (crate::columns::right(&label, width), crate::columns::right(&show::count(n), counts));
+        let share = crate::columns::right(&show::percent(n, ranked.count()), 8);
+        page.inner(format!("{label}  {count}  {share}  {}", bars::bar(n, most, CELLS)).trim_end());
+    }
+}
+
+/// Parts of requests and of connections, whichever there are.
+pub(super) fn where_time_went(page: &mut Page, summary: &Summary) {
+    let l = &summary.totals.latency;
+    let waited = Ranked { finished: &l.wait_conn, at_least: Some(&l.wait_conn_at_least) };
+    let served = Ranked { finished: &l.service, at_least: Some(&l.service_at_least) };
+    let parts = [
+        (say::GEN_LATE, Ranked::plain(&l.gen_late), summary.open),
+        (say::WAIT_CONN, waited, summary.open),
+        (say::SERVICE, served, summary.open),
+        (say::CONNECT, Ranked::plain(&l.connect), true),
+        (say::TLS, Ranked::plain(&l.tls), true),
+        (say::FIRST_BYTE, Ranked::plain(&l.first_byte), true),
+        (say::TRANSFER, Ranked::plain(&l.transfer), true),
+        (say::FAILURES_TIME, Ranked::plain(&l.failed), true),
+    ];
+    let heading = [page.say(say::TIMES), page.say(say::MEAN), "p50", "p99", page.say(say::MAX)];
+    let mut rows = vec![std::iter::once("").chain(heading).map(String::from).collect::<Vec<_>>()];
+    for (name, ranked, _) in parts.into_iter().filter(|(_, ranked, shown)| *shown && ranked.count() > 0) {
+        let figures = [ranked.mean(), ranked.quantile(0.5).figure, ranked.quantile(0.99).figure, ranked.max()];
+        let mut row = vec![page.say(name).to_owned(), show::count(ranked.count())];
+        row.extend(figures.map(Figure::show));
+        rows.push(row);
+    }
+    if rows.len() > 1 {
+        page.section(page.say(say::WHERE_TIME));
+        table(&rows).iter().for_each(|line| page.inner(line));
+    }
+}

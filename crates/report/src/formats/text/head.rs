@@ -1,0 +1,92 @@
+//! What was asked, and the first answer.
+
+use measure::format_rate;
+use plan::{Arrivals, Load, Plan, Stage};
+use record::Probe;
+
+use super::Page;
+use crate::sentences as say;
+use crate::show;
+use crate::summary::Summary;
+use crate::text::Lang;
+
+pub(super) fn asked(page: &mut Page, summary: &Summary) {
+    if let Some(started) = &summary.started {
+        let urls = &started.plan.urls;
+        let mut target = urls.first().map_or(String::new(), |u| u.url.clone());
+        if urls.len() > 1 {
+            let n = show::count(urls.len() as u64 - 1);
+            target += &format!(" {}", page.lang.fill(say::MORE_URLS, &[("n", &n)]));
+        }
+        let title = page.paint.bold(&format!("brunt {}  {target}", started.brunt));
+        page.line(&title);
+        let mut line = load(&started.plan, page.lang);
+        let machinery = if started.workers == 1 { say::ONE_WORKER } else { say::MACHINERY };
+        line.push(page.lang.fill(machinery, &[("workers", &started.workers.to_string()), ("net", &started.net)]));
+        let comma = if page.lang == Lang::Zh { "," } else { ", " };
+        page.line(&line.join(comma));
+    }
+    if let Some(probe) = &summary.probe {
+        let line = first_answer(probe, page.lang);
+        page.line(&line);
+    }
+}
+
+/// The answer before the run as a sentence.
+pub(crate) fn first_answer(probe: &Probe, lang: Lang) -> String {
+    match &probe.failure {
+        Some(failure) => lang.fill(say::PROBE_FAILED, &[("failure", failure)]),
+        None => lang.fill(
+            say::PROBE,
+            &[
+                ("status", &probe.status),
+                ("bytes", &show::bytes(probe.payload)),
+                ("took", &show::duration(probe.took)),
+                ("address", &probe.address),
+                ("spoken", &probe.spoken),
+            ],
+        ),
+    }
+}
+
+/// The load in words, part by part.
+pub(crate) fn load(plan: &Plan, lang: Lang) -> Vec<String> {
+    let mut parts = Vec::new();
+    match &plan.load {
+        Load::Open { stages, arrivals } => {
+            let arrivals = match arrivals {
+                Arrivals::Poisson => say::POISSON,
+                Arrivals::Constant => say::CONSTANT,
+                Arrivals::Burst => say::BURST,
+            };
+            let rate = levels(stages, format_rate);
+            parts.push(lang.fill(say::OPEN_LOAD, &[("rate", &rate), ("arrivals", lang.of(arrivals))]));
+        }
+        Load::Closed { stages, .. } => {
+            parts.push(lang.fill(say::CLOSED_LOAD, &[("users", &users(stages, lang))]));
+        }
+    }
+    if let Some(n) = plan.requests {
+        parts.push(lang.fill(say::REQUESTS_ASKED, &[("n", &show::count(n))]));
+    }
+    if let Some(time) = plan.duration {
+        parts.push(lang.fill(say::FOR, &[("time", &show::duration(time))]));
+    }
+    if plan.warmup.0 > 0 {
+        parts.push(lang.fill(say::AFTER_WARMUP, &[("time", &show::duration(plan.warmup))]));
+    }
+    parts
+}
+
+/// `100 users`, `0 to 100 users`.
+pub(crate) fn users(stages: &[Stage], lang: Lang) -> String {
+    let n = levels(stages, |v| show::count(v.round() as u64));
+    if n == "1" { lang.of(say::ONE_USER).into() } else { lang.fill(say::USERS_N, &[("n", &n)]) }
+}
+
+/// The levels of stages: `100`, or `0..100..20` where they change.
+fn levels(stages: &[Stage], shown: impl Fn(f64) -> String) -> String {
+    let mut levels: Vec<f64> = stages.iter().flat_map(|s| [s.from, s.to]).collect();
+    levels.dedup();
+    levels.into_iter().map(shown).collect::<Vec<_>>().join("..")
+}

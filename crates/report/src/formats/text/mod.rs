@@ -1,0 +1,78 @@
+//! Text for people: what was asked, one headline, what supports it, and whether to trust it.
+
+pub(super) mod accounts;
+mod figures;
+pub(crate) mod head;
+mod verdict;
+
+use std::io::{self, Write};
+
+use record::Second;
+
+use super::{Format, Style};
+use crate::columns::Paint;
+use crate::summary::Summary;
+use crate::text::{Lang, Text as Message};
+
+/// See the module.
+pub(super) struct Text;
+
+impl Format for Text {
+    fn name(&self) -> &'static str {
+        "text"
+    }
+
+    fn write(
+        &self,
+        summary: &Summary,
+        _: &mut dyn Iterator<Item = Second>,
+        style: Style,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut page = Page { lang: style.lang, paint: Paint(style.color), text: String::new() };
+        head::asked(&mut page, summary);
+        figures::headline(&mut page, summary);
+        figures::throughput(&mut page, summary);
+        figures::distribution(&mut page, summary);
+        figures::where_time_went(&mut page, summary);
+        accounts::requests(&mut page, summary);
+        accounts::failures(&mut page, summary);
+        accounts::connections(&mut page, summary);
+        verdict::notices(&mut page, summary);
+        verdict::objectives(&mut page, summary);
+        verdict::trust(&mut page, summary);
+        out.write_all(page.text.as_bytes())
+    }
+}
+
+/// Lines collected before they are written.
+struct Page {
+    lang: Lang,
+    paint: Paint,
+    text: String,
+}
+
+impl Page {
+    /// Appends a line.
+    fn line(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.text.push('\n');
+    }
+
+    /// Appends a line within a section.
+    fn inner(&mut self, text: &str) {
+        self.line(&format!("  {text}"));
+    }
+
+    /// Begins a section.
+    fn section(&mut self, heading: &str) {
+        let heading = self.paint.bold(heading);
+        self.text.push('\n');
+        self.line(&heading);
+    }
+
+    /// A message in the page's language.
+    fn say(&self, text: Message) -> &'static str {
+        self.lang.of(text)
+    }
+}

@@ -1,0 +1,59 @@
+//! The end of the page: what the reader should know, objectives, and whether to trust it all.
+
+use super::Page;
+use crate::columns::{left, width};
+use crate::judgement;
+use crate::sentences as say;
+use crate::summary::Summary;
+use crate::trust::Grade;
+
+pub(super) fn notices(page: &mut Page, summary: &Summary) {
+    if !summary.notices.is_empty() {
+        page.text.push('\n');
+    }
+    for notice in &summary.notices {
+        let line = page.paint.yellow(&format!("! {}", judgement::notice(notice, page.lang)));
+        page.line(&line);
+    }
+}
+
+pub(super) fn objectives(page: &mut Page, summary: &Summary) {
+    if summary.objectives.is_empty() {
+        return;
+    }
+    page.section(page.say(say::OBJECTIVES));
+    let word = |met: bool| page.say(if met { say::MET } else { say::MISSED });
+    let words = summary.objectives.iter().map(|o| width(word(o.met))).max().unwrap_or(0);
+    let names = summary.objectives.iter().map(|o| width(&o.objective)).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for o in &summary.objectives {
+        let said = left(word(o.met), words);
+        let said = if o.met { page.paint.green(&said) } else { page.paint.red(&said) };
+        lines.push(format!("{said}  {}  {}", left(&o.objective, names), judgement::measured(o, page.lang)));
+    }
+    lines.iter().for_each(|line| page.inner(line));
+}
+
+pub(super) fn trust(page: &mut Page, summary: &Summary) {
+    let grade = summary.trust.verdict();
+    let word = page.say(judgement::verdict(grade));
+    let word = match grade {
+        Grade::Ok => page.paint.green(word),
+        Grade::Warn => page.paint.yellow(word),
+        Grade::Fail => page.paint.red(word),
+    };
+    let heading = page.paint.bold(page.say(say::TRUST));
+    page.text.push('\n');
+    page.line(&format!("{heading}: {word}"));
+    for reason in &summary.trust.reasons {
+        let sentence = judgement::sentence(reason, summary, page.lang);
+        let mark = match reason.grade() {
+            Grade::Ok => page.paint.green("+"),
+            Grade::Warn => page.paint.yellow("!"),
+            Grade::Fail => page.paint.red("x"),
+        };
+        page.inner(&format!("{mark} {sentence}"));
+    }
+    let line = judgement::exit(summary.exit, page.lang);
+    page.line(&line);
+}

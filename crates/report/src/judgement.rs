@@ -1,0 +1,89 @@
+//! Verdicts in words: reasons to trust or not, objectives, exit codes, notices.
+
+use crate::exit::Exit;
+use crate::objectives::Judged;
+use crate::sentences as say;
+use crate::show;
+use crate::summary::Summary;
+use crate::text::{Lang, Text};
+use crate::trust::{Grade, Reason};
+
+/// A reason as a sentence, without a full stop.
+pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
+    let totals = &summary.totals;
+    match reason {
+        Reason::Accounting { holds: true } => lang.of(say::TRUST_ACCOUNTING).into(),
+        Reason::Accounting { holds: false } => {
+            let sum = show::count(totals.finished + totals.failed + totals.censored);
+            lang.fill(say::TRUST_ACCOUNTING_BROKEN, &[("due", &show::count(totals.due)), ("sum", &sum)])
+        }
+        Reason::Little { worst: None, .. } => lang.of(say::TRUST_LITTLE_NOT_JUDGED).into(),
+        Reason::Little { worst: Some(worst), at, judged } => {
+            let text = if reason.grade() == Grade::Ok { say::TRUST_LITTLE } else { say::TRUST_LITTLE_BROKEN };
+            let (worst, at) = (format!("{:.1} %", worst * 100.0), format!("{:.0} s", at.as_secs_f64()));
+            lang.fill(text, &[("worst", &worst), ("at", &at), ("judged", &show::count(*judged))])
+        }
+        Reason::LowerBound { quantiles, unfinished } => {
+            let names = quantiles.join(", ");
+            lang.fill(say::TRUST_LOWER_BOUND, &[("quantiles", &names), ("unfinished", &show::count(*unfinished))])
+        }
+        Reason::NothingFinished => lang.of(say::TRUST_NOTHING).into(),
+        Reason::GeneratorLate { late, response } => {
+            lang.fill(say::TRUST_LATE, &[("late", &show::duration(*late)), ("response", &show::duration(*response))])
+        }
+        Reason::GeneratorFull => lang.of(say::TRUST_FULL).into(),
+        Reason::Interrupted => lang.of(say::TRUST_INTERRUPTED).into(),
+        Reason::Aborted => lang.of(say::TRUST_ABORTED).into(),
+        Reason::CutOff => lang.of(say::TRUST_CUT_OFF).into(),
+    }
+}
+
+/// The verdict in a word.
+pub fn verdict(grade: Grade) -> Text {
+    match grade {
+        Grade::Ok => say::TRUSTED,
+        Grade::Warn => say::CAUTION,
+        Grade::Fail => say::NOT_TRUSTED,
+    }
+}
+
+/// What an objective came to: `p99 31.2 ms; 995 of 1,000 due requests held it`.
+pub fn measured(judged: &Judged, lang: Lang) -> String {
+    let mut out = judged.measured.clone();
+    if let Some((within, due)) = judged.counted {
+        out += "; ";
+        out += &lang.fill(say::WITHIN, &[("n", &show::count(within)), ("due", &show::count(due))]);
+    }
+    if judged.few {
+        out += "; ";
+        out += lang.of(say::FEW);
+    }
+    out
+}
+
+/// The exit code with its meaning.
+pub fn exit(exit: Exit, lang: Lang) -> String {
+    let meaning = match exit {
+        Exit::Ok => say::EXIT_OK,
+        Exit::Missed => say::EXIT_MISSED,
+        Exit::NotTrusted => say::EXIT_NOT_TRUSTED,
+        Exit::Interrupted => say::EXIT_INTERRUPTED,
+        Exit::Unreachable => say::EXIT_UNREACHABLE,
+        Exit::Bug => say::EXIT_BUG,
+    };
+    lang.fill(say::EXIT, &[("code", &exit.code().to_string()), ("meaning", lang.of(meaning))])
+}
+
+/// A notice as a sentence; an unknown code is shown as it is, and facts the sentence does not use are put behind it.
+pub fn notice(notice: &record::Notice, lang: Lang) -> String {
+    let known = say::NOTICES.iter().find(|(code, _)| *code == notice.code).map(|(_, text)| *text);
+    let facts: Vec<(&str, &str)> = notice.facts.iter().map(|(name, fact)| (name.as_str(), fact.as_str())).collect();
+    let mut out = known.map_or_else(|| notice.code.clone(), |text| lang.fill(text, &facts));
+    let used = |name: &str| known.is_some_and(|text| lang.of(text).contains(&format!("{{{name}}}")));
+    let rest: Vec<String> =
+        facts.iter().filter(|(name, _)| !used(name)).map(|(name, fact)| format!("{name}: {fact}")).collect();
+    if !rest.is_empty() {
+        out += &format!(" ({})", rest.join(", "));
+    }
+    out
+}

@@ -1,0 +1,308 @@
+//! What must hold: `p99<50ms`, `mean<10ms`, `max<2s`, `failed<0.1%`, `rate>=1000/s`.
+//!
+//! A quantile is judged by counting, over all requests that were due: `p99<50ms` holds if at least 99 % of them came back
+//! in less than 50 ms. A failed or unfinished request did not. So no failure can sweeten a figure, and a quantile that
+//! cannot be shown (too few requests, or only a lower bound) can still be judged.
+
+use measure::Nanos;
+use plan::quantity;
+
+use crate::ranked::{Figure, Ranked};
+use crate::show;
+
+/// An objective as parsed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Objective {
+    /// As written.
+    pub text: String,
+    metric: Metric,
+    strict: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Metric {
+    /// At least `share` of `whole` due requests within the limit.
+    Quantile {
+        name: String,
+        share: u64,
+        whole: u64,
+        limit: Nanos,
+    },
+    Mean(Nanos),
+    Max(Nanos),
+    /// Share of failures, as a fraction.
+    Failed(f64),
+    Rate(f64),
+}
+
+/// What objectives are judged on.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// Requests that were due.
+    pub due: u64,
+    /// Failures.
+    pub failed: u64,
+    /// Given up unfinished.
+    pub censored: u64,
+    /// Successes within the window ÷ its length.
+    pub throughput_per_s: f64,
+    /// The headline latency.
+    pub latency: Ranked<'a>,
+}
+
+/// An objective, judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// As written.
+    pub objective: String,
+    /// Whether it held.
+    pub met: bool,
+    /// What was measured, as people read it: `p99 31.2 ms`.
+    pub measured: String,
+    /// Due requests within the limit, and due requests; None for `rate` and `mean`.
+    pub counted: Option<(u64, u64)>,
+    /// True where the quantile itself had too few requests to be shown and the count alone decided.
+    pub few: bool,
+}
+
+impl Judged {
+    /// For an objective of a record that this version cannot read: never met.
+    pub fn unreadable(text: &str) -> Judged {
+        Judged { objective: text.into(), met: false, measured: show::WITHHELD.into(), counted: None, few: false }
+    }
+}
+
+impl Objective {
+    /// Reads an objective.
+    ///
+    /// # Errors
+    /// One sentence saying what is wrong and what would be right.
+    pub fn parse(text: &str) -> Result<Objective, String> {
+        let wrong = |why: &str| format!("objective `{text}`: {why}");
+        let at = text
+            .find(['<', '>', '='])
+            .ok_or_else(|| wrong("there is no comparison; write for example p99<50ms, failed<0.1% or rate>=1000/s"))?;
+        let (name, rest) = (text[..at].trim(), &text[at..]);
+        let (less, strict, limit) = match rest.as_bytes() {
+            [b'<', b'=', ..] => (true, false, &rest[2..]),
+            [b'>', b'=', ..] => (false, false, &rest[2..]),
+            [b'<', ..] => (true, true, &rest[1..]),
+            [b'>', ..] => (false, true, &rest[1..]),
+            _ => return Err(wrong("a figure is never exactly equal; compare with <, <=, > or >=")),
+        };
+        let limit = limit.trim();
+        let wants = |less_wanted: bool, example: &str| {
+            if less == less_wanted {
+                Ok(())
+            } else {
+                Err(wrong(&format!("that way round it asks for a worse figure; write {example}")))
+            }
+        };
+        let time = || quantity::positive_duration(limit).map_err(|why| wrong(&format!("the limit {why}")));
+        let metric = match name {
+            "mean" | "avg" => {
+                wants(true, "mean<10ms")?;
+                Metric::Mean(time()?)
+            }
+            "max" => {
+                wants(true, "max<2s")?;
+                Metric::Max(time()?)
+            }
+            "failed" => {
+                wants(true, "failed<0.1%")?;
+                Metric::Failed(share_of_failures(limit).ok_or_else(|| {
+                    wrong(&format!("`{limit}` is not a share; write a percentage from 0% to 100%, such as 0.1%"))
+                })?)
+            }
+            "rate" => {
+                wants(false, "rate>=1000/s")?;
+                Metric::Rate(quantity::rate(limit).map_err(|why| wrong(&format!("the limit {why}")))?)
+            }
+            _ => {
+                let (share, whole) = name.strip_prefix('p').and_then(percentile).ok_or_else(|| {
+                    wrong(&format!("`{name}` is not measured; write p50, p99, p99.9, mean, max, failed or rate"))
+                })?;
+                wants(true, &format!("{name}<50ms"))?;
+                Metric::Quantile { name: name.into(), share, whole, limit: time()? }
+            }
+        };
+        Ok(Objective { text: text.into(), metric, strict })
+    }
+
+    /// Judges it.
+    pub fn judge(&self, facts: &Facts<'_>) -> Judged {
+        match &self.metric {
+            Metric::Quantile { name, share, whole, limit } => {
+                self.judge_quantile(facts, name, (*share, *whole), *limit)
+            }
+            Metric::Max(limit) => {
+                let within = self.within(facts, *limit);
+                let measured = format!("max {}", facts.latency.max().show());
+                self.judged(facts.due > 0 && within == facts.due, measured, Some((within, facts.due)))
+            }
+            Metric::Mean(limit) => {
+                let mean = facts.latency.mean();
+                let met = mean.exact().is_some_and(|m| if self.strict { m < *limit } else { m <= *limit });
+                self.judged(met, format!("mean {}", mean.show()), None)
+            }
+            Metric::Failed(limit) => {
+                // What never ended may yet have failed.
+                let bad = facts.failed + facts.censored;
+                let (bad_share, limit) = (bad as f64, limit * facts.due as f64);
+                let met = facts.due > 0 && if self.strict { bad_share < limit } else { bad_share <= limit };
+                let measured = format!("failed {}", show::percent(bad, facts.due));
+                self.judged(met, measured, Some((facts.due.saturating_sub(bad), facts.due)))
+            }
+            Metric::Rate(limit) => {
+                let rate = facts.throughput_per_s;
+                let met = if self.strict { rate > *limit } else { rate >= *limit };
+                self.judged(met, format!("rate {}/s", show::rate(rate)), None)
+            }
+        }
+    }
+
+    fn judge_quantile(&self, facts: &Facts<'_>, name: &str, (share, whole): (u64, u64), limit: Nanos) -> Judged {
+        let within = self.within(facts, limit);
+        let enough = u128::from(within) * u128::from(whole) >= u128::from(facts.due) * u128::from(share);
+        let figure = facts.latency.quantile(share as f64 / whole as f64).figure;
+        let mut judged =
+            self.judged(facts.due > 0 && enough, format!("{name} {}", figure.show()), Some((within, facts.due)));
+        judged.few = figure == Figure::Withheld && facts.due > 0;
+        judged
+    }
+
+    /// Due requests that are known to have come back within the limit.
+    fn within(&self, facts: &Facts<'_>, limit: Nanos) -> u64 {
+        let limit = if self.strict { limit - Nanos(1) } else { limit };
+        facts.latency.finished.count_at_most(limit)
+    }
+
+    fn judged(&self, met: bool, measured: String, counted: Option<(u64, u64)>) -> Judged {
+        Judged { objective: self.text.clone(), met, measured, counted, few: false }
+    }
+}
+
+/// `99.9` as 999 of 1000; exact, so that 999 of 1000 requests do meet it.
+fn percentile(text: &str) -> Option<(u64, u64)> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || whole.len() > 2 || decimals.len() > 6 || !digits(whole) || !digits(decimals) {
+        return None;
+    }
+    let share: u64 = format!("{whole}{decimals}").parse().ok()?;
+    (share > 0).then(|| (share, 100 * 10u64.pow(decimals.len() as u32)))
+}
+
+fn share_of_failures(text: &str) -> Option<f64> {
+    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::Histogram;
+
+    fn check(objective: &str, facts: &Facts<'_>, wanted: &str) {
+        let judged = Objective::parse(objective).unwrap().judge(facts);
+        let verdict = if judged.met { "met" } else { "missed" };
+        let few = if judged.few { ", few" } else { "" };
+        assert_eq!(format!("{verdict}: {}{few}", judged.measured), wanted, "{objective}");
+    }
+
+    fn times(counts: &[(u64, u64)]) -> Histogram {
+        let mut h = Histogram::new();
+        counts.iter().for_each(|&(ms, n)| h.record_n(Nanos::from_millis(ms), n));
+        h
+    }
+
+    #[test]
+    fn judged_over_all_due_requests() {
+        let finished = times(&[(10, 990), (100, 5)]);
+        let none = Histogram::new();
+        let good = Facts {
+            due: 1000,
+            failed: 5,
+            censored: 0,
+            throughput_per_s: 1000.0,
+            latency: Ranked { finished: &finished, at_least: Some(&none) },
+        };
+        check("p50<50ms", &good, "met: p50 10.0 ms");
+        check("p99<50ms", &good, "met: p99 10.0 ms");
+        // 995 finished, so their own p99.5 is 100 ms; over the 1000 due ones it is a failure.
+        check("p99.5 <= 100ms", &good, "met: p99.5 100 ms");
+        check("p99.6 <= 100ms", &good, "missed: p99.6 100 ms");
+        check("max<2s", &good, "missed: max 100 ms");
+        check("mean<10.5ms", &good, "met: mean 10.5 ms");
+        check("mean<10ms", &good, "missed: mean 10.5 ms");
+        check("failed<0.5%", &good, "missed: failed 0.50 %");
+        check("failed<=0.5%", &good, "met: failed 0.50 %");
+        check("rate>=1000/s", &good, "met: rate 1,000/s");
+        check("rate>1000/s", &good, "missed: rate 1,000/s");
+        check("rate>=60000/min", &good, "met: rate 1,000/s");
+        // One more failure and p99 is missed, though nothing that finished is slower.
+        let worse = Facts { due: 1001, failed: 6, ..good };
+        check("p99<50ms", &worse, "missed: p99 10.0 ms");
+    }
+
+    #[test]
+    fn the_unfinished_cannot_meet_anything() {
+        let (finished, hung) = (times(&[(1, 5)]), times(&[(5000, 5)]));
+        let latency = Ranked { finished: &finished, at_least: Some(&hung) };
+        let facts = Facts { due: 10, failed: 0, censored: 5, throughput_per_s: 0.5, latency };
+        check("p50<50ms", &facts, "met: p50 ≥ 1.00 ms");
+        check("p60<50ms", &facts, "missed: p60 ≥ 5.00 s");
+        check("max<1h", &facts, "missed: max ≥ 5.00 s");
+        check("mean<1h", &facts, "missed: mean ≥ 2.50 s");
+        check("failed<1%", &facts, "missed: failed 50.0 %");
+    }
+
+    #[test]
+    fn a_withheld_quantile_is_judged_by_counting_and_says_so() {
+        let finished = times(&[(1, 20)]);
+        let facts = Facts { due: 20, failed: 0, censored: 0, throughput_per_s: 2.0, latency: Ranked::plain(&finished) };
+        check("p99<50ms", &facts, "met: p99 –, few");
+        check("p99<1ms", &facts, "missed: p99 –, few");
+        check("p99<=1ms", &facts, "met: p99 –, few");
+        let facts = Facts { due: 21, failed: 1, ..facts };
+        check("p99<50ms", &facts, "missed: p99 –, few");
+    }
+
+    #[test]
+    fn nothing_due_meets_nothing() {
+        let none = Histogram::new();
+        let facts = Facts { due: 0, failed: 0, censored: 0, throughput_per_s: 0.0, latency: Ranked::plain(&none) };
+        for (objective, wanted) in [
+            ("p99<1s", "missed: p99 –"),
+            ("mean<1s", "missed: mean –"),
+            ("max<1s", "missed: max –"),
+            ("failed<1%", "missed: failed 0 %"),
+            ("rate>1/s", "missed: rate 0/s"),
+        ] {
+            check(objective, &facts, wanted);
+        }
+    }
+
+    #[test]
+    fn mistakes_get_one_sentence() {
+        for (text, wanted) in [
+            ("p99", "objective `p99`: there is no comparison; write for example p99<50ms, failed<0.1% or rate>=1000/s"),
+            ("p99=50ms", "objective `p99=50ms`: a figure is never exactly equal; compare with <, <=, > or >="),
+            ("p99>50ms", "objective `p99>50ms`: that way round it asks for a worse figure; write p99<50ms"),
+            ("rate<9/s", "objective `rate<9/s`: that way round it asks for a worse figure; write rate>=1000/s"),
+            ("p99<50", "objective `p99<50`: the limit `50` has no unit; write 50s, 50ms or 50m"),
+            (
+                "p100<1s",
+                "objective `p100<1s`: `p100` is not measured; write p50, p99, p99.9, mean, max, failed or rate",
+            ),
+            ("p0<1s", "objective `p0<1s`: `p0` is not measured; write p50, p99, p99.9, mean, max, failed or rate"),
+            (
+                "latency<1s",
+                "objective `latency<1s`: `latency` is not measured; write p50, p99, p99.9, mean, max, failed or rate",
+            ),
+            ("failed<5", "objective `failed<5`: `5` is not a share; write a percentage from 0% to 100%, such as 0.1%"),
+        ] {
+            assert_eq!(Objective::parse(text), Err(wanted.into()));
+        }
+    }
+}

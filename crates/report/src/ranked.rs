@@ -1,0 +1,139 @@
+//! Requests ranked by latency, the unfinished ones after all others.
+//!
+//! A request that never finished took longer than we know. Leaving it out makes a hanging server look fast; so it is
+//! ranked last and a quantile that falls on it is a lower bound, never a number (`docs/measurement.md` 1.1 and 2.3).
+
+use std::sync::LazyLock;
+
+use measure::quantile::{self, QuantileValue};
+use measure::{Histogram, Nanos};
+
+/// A latency as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// So much.
+    Is(Nanos),
+    /// At least so much: requests without an end decide it.
+    AtLeast(Nanos),
+    /// Not shown: too few requests, or none.
+    Withheld,
+}
+
+impl Figure {
+    /// As people read it: `1.23 ms`, `≥ 4.00 s`, `–`.
+    pub fn show(self) -> String {
+        match self {
+            Figure::Is(t) => crate::show::duration(t),
+            Figure::AtLeast(t) => format!("≥ {}", crate::show::duration(t)),
+            Figure::Withheld => crate::show::WITHHELD.into(),
+        }
+    }
+    /// The number, where it is one.
+    pub fn exact(self) -> Option<Nanos> {
+        if let Figure::Is(t) = self { Some(t) } else { None }
+    }
+    /// The lower bound, where it is only that.
+    pub fn at_least(self) -> Option<Nanos> {
+        if let Figure::AtLeast(t) = self { Some(t) } else { None }
+    }
+}
+
+/// A quantile with its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantile {
+    /// The quantile itself.
+    pub figure: Figure,
+    /// Lower end of the interval.
+    pub low: Option<Nanos>,
+    /// Upper end; None: unbounded, the sample does not say.
+    pub high: Option<Nanos>,
+}
+
+/// A quantile reports show, with its names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Named {
+    /// As people say it: `p99.9`.
+    pub name: &'static str,
+    /// The share below it.
+    pub q: f64,
+}
+
+/// The quantiles of every report.
+pub const QUANTILES: [Named; 5] = [
+    Named { name: "p50", q: 0.5 },
+    Named { name: "p90", q: 0.9 },
+    Named { name: "p95", q: 0.95 },
+    Named { name: "p99", q: 0.99 },
+    Named { name: "p99.9", q: 0.999 },
+];
+
+/// Finished requests, and lower bounds of those that did not finish.
+#[derive(Clone, Copy, Debug)]
+pub struct Ranked<'a> {
+    /// Latencies of finished requests.
+    pub finished: &'a Histogram,
+    /// Lower bounds of requests that timed out or were given up; ranked last.
+    pub at_least: Option<&'a Histogram>,
+}
+
+impl<'a> Ranked<'a> {
+    /// Only things that finished.
+    pub fn plain(finished: &'a Histogram) -> Ranked<'a> {
+        Ranked { finished, at_least: None }
+    }
+
+    /// How many are ranked.
+    pub fn count(&self) -> u64 {
+        self.finished.count() + self.unfinished()
+    }
+
+    /// How many of them did not finish.
+    pub fn unfinished(&self) -> u64 {
+        self.at_least.map_or(0, Histogram::count)
+    }
+
+    /// The quantile with what supports it.
+    pub fn quantile(&self, q: f64) -> Quantile {
+        static NONE: LazyLock<Histogram> = LazyLock::new(Histogram::new);
+        let found = quantile::quantile(self.finished, self.at_least.unwrap_or(&NONE), q);
+        let figure = match found.value {
+            QuantileValue::Value(t) => Figure::Is(t),
+            QuantileValue::AtLeast(t) => Figure::AtLeast(t),
+            QuantileValue::Withheld => Figure::Withheld,
+        };
+        Quantile { figure, low: found.low, high: found.high }
+    }
+
+    /// True where the quantile is only a lower bound, however few requests there are: those that did not finish are not
+    /// fewer than the share above it.
+    pub fn is_lower_bound(&self, q: f64) -> bool {
+        let above = self.count() as f64 * (1.0 - q);
+        self.unfinished() > 0 && self.unfinished() as f64 >= above * (1.0 - 1e-9)
+    }
+
+    /// The mean; a lower bound where something did not finish.
+    pub fn mean(&self) -> Figure {
+        let n = self.count();
+        if n == 0 {
+            return Figure::Withheld;
+        }
+        let sum = self.finished.sum() + self.at_least.map_or(0, Histogram::sum);
+        let mean = Nanos((sum / u128::from(n)) as u64);
+        if self.unfinished() == 0 { Figure::Is(mean) } else { Figure::AtLeast(mean) }
+    }
+
+    /// The longest; a lower bound where something did not finish.
+    pub fn max(&self) -> Figure {
+        let longest = Nanos(self.finished.max().max(self.at_least.map_or(0, Histogram::max)));
+        match (self.count(), self.unfinished()) {
+            (0, _) => Figure::Withheld,
+            (_, 0) => Figure::Is(longest),
+            _ => Figure::AtLeast(longest),
+        }
+    }
+
+    /// The shortest of those that finished.
+    pub fn min(&self) -> Option<Nanos> {
+        (!self.finished.is_empty()).then(|| Nanos(self.finished.min()))
+    }
+}

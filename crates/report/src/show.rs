@@ -1,0 +1,79 @@
+//! How numbers look to people, beyond what `measure::format` offers: grouped thousands, shares, rates in columns.
+//!
+//! Nothing that is not zero is ever shown as zero, and nothing short of everything as 100 %: a figure that rounding made
+//! prettier than it is would be a small lie.
+
+pub use measure::format_bytes as bytes;
+pub use measure::format_duration as duration;
+
+/// What stands where a figure is withheld.
+pub const WITHHELD: &str = "–";
+
+/// A count with its thousands grouped: `45,213`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Events per second without the unit, for columns that name it.
+pub fn rate(per_s: f64) -> String {
+    measure::format_rate(per_s).trim_end_matches("/s").into()
+}
+
+/// Megabytes per second without the unit.
+pub fn megabytes_per_s(bytes_per_s: f64) -> String {
+    match bytes_per_s / 1e6 {
+        v if v <= 0.0 => "0".into(),
+        v if v < 0.005 => "<0.01".into(),
+        v if v < 9.995 => format!("{v:.2}"),
+        v if v < 99.95 => format!("{v:.1}"),
+        v => format!("{v:.0}"),
+    }
+}
+
+/// A share as a percentage: `0 %`, `<0.01 %`, `12.3 %`, `99.98 %`, `>99.99 %`, `100 %`.
+pub fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 || part == 0 {
+        return "0 %".into();
+    }
+    if part == whole {
+        return "100 %".into();
+    }
+    match part as f64 / whole as f64 * 100.0 {
+        v if v < 0.01 => "<0.01 %".into(),
+        v if v > 99.99 => ">99.99 %".into(),
+        v if !(1.0..99.0).contains(&v) => format!("{v:.2} %"),
+        v => format!("{v:.1} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_what_they_mean() {
+        assert_eq!([0, 7, 999, 1_000, 45_213, 1_234_567].map(count), ["0", "7", "999", "1,000", "45,213", "1,234,567"]);
+        assert_eq!([0.0, 0.25, 12.0, 4998.3].map(rate), ["0", "0.250", "12.0", "4,998"]);
+        assert_eq!([0.0, 1.0, 12.5e6].map(megabytes_per_s), ["0", "<0.01", "12.5"]);
+        for (part, whole, wanted) in [
+            (0, 0, "0 %"),
+            (0, 10, "0 %"),
+            (1, 1_000_000, "<0.01 %"),
+            (1, 1_000, "0.10 %"),
+            (123, 1_000, "12.3 %"),
+            (9_998, 10_000, "99.98 %"),
+            (999_999, 1_000_000, ">99.99 %"),
+            (5, 5, "100 %"),
+        ] {
+            assert_eq!(percent(part, whole), wanted, "{part}/{whole}");
+        }
+    }
+}

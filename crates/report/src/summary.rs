@@ -1,0 +1,219 @@
+//! A run, summed up and judged: what every format writes.
+//!
+//! Made by streaming the events once. The seconds themselves are not kept: a format that shows them gets them read again
+//! from the record or the spool.
+
+use measure::{Histogram, Nanos};
+use record::{Example, Latency, Notice, Past, Probe, ReadFault, RunEvent, Second, Started};
+
+use crate::exit::Exit;
+use crate::objectives::{Facts, Judged, Objective};
+use crate::ranked::Ranked;
+use crate::totals::Totals;
+use crate::trust::Trust;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// As planned.
+    Completed,
+    /// By the user or a signal.
+    Interrupted,
+    /// It could not go on (or not begin).
+    Aborted,
+    /// Nobody knows: the record stops before its end.
+    CutOff,
+}
+
+impl End {
+    /// The word used in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            End::Completed => "completed",
+            End::Interrupted => "interrupted",
+            End::Aborted => "aborted",
+            End::CutOff => "cut_off",
+        }
+    }
+
+    fn from_reason(reason: &str) -> End {
+        match reason {
+            "completed" => End::Completed,
+            "interrupted" => End::Interrupted,
+            _ => End::Aborted,
+        }
+    }
+}
+
+/// A run, summed up and judged.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// What was asked, where and by whom; None where the events lack their head.
+    pub started: Option<Box<Started>>,
+    /// True where arrivals did not wait for answers.
+    pub open: bool,
+    /// The first answer.
+    pub probe: Option<Probe>,
+    /// Sums.
+    pub totals: Totals,
+    /// Kept examples of failures, at most one of each sort.
+    pub examples: Vec<Example>,
+    /// What the reader should know; each code once, the last of it.
+    pub notices: Vec<Notice>,
+    /// How it ended.
+    pub end: End,
+    /// Length of the window.
+    pub window: Nanos,
+    /// From the first connect to the end of the drain.
+    pub elapsed: Nanos,
+    /// Whether to trust the figures.
+    pub trust: Trust,
+    /// The objectives of the plan, judged.
+    pub objectives: Vec<Judged>,
+    /// The exit code.
+    pub exit: Exit,
+}
+
+/// Collects the events of a run; [`Summing::finish`] judges them. Usable live, beside the record.
+#[derive(Clone, Debug, Default)]
+pub struct Summing {
+    started: Option<Box<Started>>,
+    probe: Option<Probe>,
+    totals: Totals,
+    examples: Vec<Example>,
+    notices: Vec<Notice>,
+    ended: Option<record::Ended>,
+}
+
+impl Summing {
+    /// Takes the next event.
+    pub fn see(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Started(started) => self.started = Some(started.clone()),
+            RunEvent::Probe(probe) => self.probe = Some(probe.clone()),
+            RunEvent::Second(second) => self.totals.add(second),
+            RunEvent::Example(example) => {
+                let known =
+                    |e: &Example| e.kind == example.kind && e.phase == example.phase && e.errno == example.errno;
+                if !self.examples.iter().any(known) {
+                    self.examples.push(example.clone());
+                }
+            }
+            RunEvent::Notice(notice) => {
+                self.notices.retain(|n| n.code != notice.code);
+                self.notices.push(notice.clone());
+            }
+            RunEvent::Ended(ended) => self.ended = Some(ended.clone()),
+        }
+    }
+
+    /// Sums up and judges.
+    pub fn finish(mut self) -> Summary {
+        let end = self.ended.as_ref().map_or(End::CutOff, |e| End::from_reason(&e.reason));
+        if end == End::CutOff {
+            // What was still open when the record stopped has no end we know of.
+            let open = self.totals.due.saturating_sub(self.totals.finished + self.totals.failed + self.totals.censored);
+            self.totals.censored += open;
+        }
+        let latency = &self.totals.latency;
+        let open = self.started.as_ref().map_or(!latency.response.is_empty(), |s| s.plan.load.is_open());
+        let (window, elapsed) =
+            self.ended.as_ref().map_or((self.totals.window, self.totals.elapsed), |e| (e.window, e.elapsed));
+        let mut summary = Summary {
+            open,
+            window,
+            elapsed,
+            end,
+            started: self.started,
+            probe: self.probe,
+            totals: self.totals,
+            examples: self.examples,
+            notices: self.notices,
+            trust: Trust::default(),
+            objectives: Vec::new(),
+            exit: Exit::Ok,
+        };
+        summary.trust = Trust::judge(&summary);
+        summary.objectives = summary.judge_objectives();
+        summary.exit = Exit::of(&summary);
+        summary
+    }
+}
+
+impl Summary {
+    /// Sums up the events of a run.
+    pub fn from_events(events: impl IntoIterator<Item = RunEvent>) -> Summary {
+        let mut summing = Summing::default();
+        events.into_iter().for_each(|event| summing.see(&event));
+        summing.finish()
+    }
+
+    /// Sums up a record or a spool.
+    ///
+    /// # Errors
+    /// One sentence where it cannot be read.
+    pub fn from_past(past: &dyn Past) -> Result<Summary, ReadFault> {
+        let mut summing = Summing::default();
+        for event in past.replay()? {
+            summing.see(&event?);
+        }
+        Ok(summing.finish())
+    }
+
+    /// Successes that ended within the window ÷ its length; 0 where there was no window.
+    pub fn throughput_per_s(&self) -> f64 {
+        self.per_s(self.totals.finished_in_window)
+    }
+
+    /// Something counted within the window, per second.
+    pub fn per_s(&self, n: u64) -> f64 {
+        if self.window == Nanos::ZERO { 0.0 } else { n as f64 / self.window.as_secs_f64() }
+    }
+
+    /// The latency this run stands for: response in open load, service in closed.
+    pub fn headline(&self) -> Ranked<'_> {
+        headline(&self.totals.latency, self.open)
+    }
+
+    /// The kept example of a sort of failure.
+    pub fn example(&self, failure: &record::Failure) -> Option<&Example> {
+        let same = |e: &&Example| e.kind == failure.kind && e.phase == failure.phase && e.errno == failure.errno;
+        self.examples.iter().find(same)
+    }
+
+    fn judge_objectives(&self) -> Vec<Judged> {
+        let headline = self.headline();
+        let facts = Facts {
+            due: self.totals.due,
+            failed: self.totals.failed,
+            censored: self.totals.censored,
+            throughput_per_s: self.throughput_per_s(),
+            latency: headline,
+        };
+        let asked = self.started.iter().flat_map(|s| &s.plan.objectives);
+        asked
+            .map(|text| Objective::parse(text).map_or_else(|_| Judged::unreadable(text), |o| o.judge(&facts)))
+            .collect()
+    }
+}
+
+/// The latency a second or a run stands for.
+pub fn headline(latency: &Latency, open: bool) -> Ranked<'_> {
+    let (finished, at_least): (&Histogram, &Histogram) = if open {
+        (&latency.response, &latency.response_at_least)
+    } else {
+        (&latency.service, &latency.service_at_least)
+    };
+    Ranked { finished, at_least: Some(at_least) }
+}
+
+/// The seconds of a record or a spool, for a format that shows them; ends at the first fault.
+///
+/// # Errors
+/// One sentence where it cannot be read at all.
+pub fn seconds(past: &dyn Past) -> Result<impl Iterator<Item = Second> + '_, ReadFault> {
+    Ok(past.replay()?.map_while(Result::ok).filter_map(|event| match event {
+        RunEvent::Second(second) => Some(*second),
+        _ => None,
+    }))
+}

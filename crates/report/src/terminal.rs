@@ -1,0 +1,195 @@
+//! The live view: one table row a second, for that second and not since the start, and a line of progress below it.
+//!
+//! Renders to strings and writes nothing itself; the program decides where they go. In a pipe rows are plain and never
+//! cut. A second's quantiles obey the same sample floor as a run's.
+
+use measure::Nanos;
+use record::{Notice, Part, Probe, Second};
+
+use crate::columns::{Paint, cut, left, right, width};
+use crate::formats::text::head;
+use crate::judgement;
+use crate::sentences as say;
+use crate::show;
+use crate::summary::headline;
+use crate::text::{Lang, Text};
+
+/// How arrivals are made: open load has no users to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Arrivals at a rate.
+    Open,
+    /// Users.
+    Closed,
+}
+
+/// The headings come again after so many rows.
+const ROWS_BETWEEN_HEADINGS: u32 = 20;
+/// Room for the status codes below which the column is left out.
+const STATUS_LEAST: usize = 8;
+
+/// The live view of a run.
+#[derive(Clone, Debug)]
+pub struct Live {
+    lang: Lang,
+    paint: Paint,
+    cells: Option<usize>,
+    mode: Mode,
+    rows: u32,
+}
+
+/// A column: heading, least width, and how soon it goes when the terminal is narrow (0: never).
+struct Column {
+    heading: Text,
+    cells: usize,
+    spare: u8,
+}
+
+const fn column(heading: Text, cells: usize, spare: u8) -> Column {
+    Column { heading, cells, spare }
+}
+
+const P50: Text = crate::text::text("p50", "p50");
+const P99: Text = crate::text::text("p99", "p99");
+
+fn columns(mode: Mode) -> [Column; 9] {
+    let load = if mode == Mode::Open { say::IN_FLIGHT } else { say::USERS };
+    [
+        column(say::TIME, 5, 0),
+        column(load, 6, 2),
+        column(say::OK, 8, 0),
+        column(say::FAILED, 6, 0),
+        column(say::RATE, 9, 1),
+        column(P50, 9, 4),
+        column(P99, 9, 0),
+        column(say::MAX, 9, 5),
+        column(say::MEGABYTES, 6, 3),
+    ]
+}
+
+impl Live {
+    /// A view `cells` wide; the width matters on a terminal only.
+    pub fn new(lang: Lang, color: bool, cells: usize, is_tty: bool, mode: Mode) -> Live {
+        Live { lang, paint: Paint(color), cells: is_tty.then_some(cells.max(20)), mode, rows: 0 }
+    }
+
+    /// The first answer, before the table.
+    pub fn probe(&self, probe: &Probe) -> String {
+        head::first_answer(probe, self.lang)
+    }
+
+    /// Something the reader should know, between two rows.
+    pub fn notice(&self, notice: &Notice) -> String {
+        self.paint.yellow(&format!("! {}", judgement::notice(notice, self.lang)))
+    }
+
+    /// The row of a second without a newline at its end; the headings come before it where they are due.
+    pub fn row(&mut self, s: &Second) -> String {
+        let shown = self.shown();
+        let mut out = String::new();
+        if self.rows.is_multiple_of(ROWS_BETWEEN_HEADINGS) {
+            let mut heading: Vec<String> =
+                shown.iter().map(|(c, cells, _)| right(self.lang.of(c.heading), *cells)).collect();
+            if self.status_room(&shown).is_none_or(|room| room >= STATUS_LEAST) {
+                heading.push(self.lang.of(say::STATUS).into());
+            }
+            out += &self.paint.bold(&heading.join("  "));
+            out.push('\n');
+        }
+        self.rows += 1;
+        out + &self.figures(s, &shown)
+    }
+
+    /// The columns there is room for, with their widths and places.
+    fn shown(&self) -> Vec<(Column, usize, usize)> {
+        let all = columns(self.mode).into_iter().enumerate();
+        let mut shown: Vec<(Column, usize, usize)> = all
+            .map(|(place, c)| (width(self.lang.of(c.heading)).max(c.cells), c, place))
+            .map(|(w, c, p)| (c, w, p))
+            .collect();
+        while self.status_room(&shown) == Some(0) {
+            let Some(most) = shown.iter().map(|(c, ..)| c.spare).max().filter(|&spare| spare > 0) else { break };
+            shown.retain(|(c, ..)| c.spare != most);
+        }
+        shown
+    }
+
+    /// Cells left for the status codes; None: as many as they need. 0 where even the columns do not fit.
+    fn status_room(&self, shown: &[(Column, usize, usize)]) -> Option<usize> {
+        let taken: usize = shown.iter().map(|(_, cells, _)| cells + 2).sum();
+        self.cells.map(|cells| (cells + 2).saturating_sub(taken).saturating_sub(2))
+    }
+
+    fn figures(&self, s: &Second, shown: &[(Column, usize, usize)]) -> String {
+        let values = self.values(s);
+        let mut cells: Vec<String> = shown
+            .iter()
+            .map(|(_, cells, place)| {
+                let text = right(&values[*place], *cells);
+                if *place == 3 && s.failed > 0 { self.paint.red(&text) } else { text }
+            })
+            .collect();
+        let mark = match s.part {
+            Part::Warmup => self.lang.fill(say::WARMUP, &[("n", &show::count(s.warmup))]),
+            Part::Drain => self.lang.of(say::DRAIN).into(),
+            Part::Window => String::new(),
+        };
+        let codes = s.status.iter().map(|(code, n)| format!("{code}:{}", show::count(*n)));
+        let last: Vec<String> = std::iter::once(mark).filter(|m| !m.is_empty()).chain(codes).collect();
+        let last = last.join(" ");
+        match self.status_room(shown) {
+            Some(room) if room < STATUS_LEAST => {}
+            Some(room) => cells.push(cut(&last, room)),
+            None => cells.push(last),
+        }
+        let row = cells.join("  ").trim_end().to_owned();
+        if s.part == Part::Window { row } else { self.paint.dim(&row) }
+    }
+
+    /// The cells of a row, in the order of [`columns`].
+    fn values(&self, s: &Second) -> [String; 9] {
+        let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
+        let per_s = |n: u64| if length_s > 0.0 { n as f64 / length_s } else { 0.0 };
+        let time = format!("{:.0}s", (s.to_ns as f64 / 1e9).round());
+        let load = if self.mode == Mode::Open { s.in_flight.saturating_add(s.waiting) } else { s.users };
+        let load = show::count(u64::from(load));
+        if s.part == Part::Warmup {
+            let none = || show::WITHHELD.to_owned();
+            return [time, load, none(), none(), none(), none(), none(), none(), none()];
+        }
+        let latency = headline(&s.latency, self.mode == Mode::Open);
+        [
+            time,
+            load,
+            show::count(s.finished),
+            show::count(s.failed),
+            show::rate(per_s(s.finished)),
+            latency.quantile(0.5).figure.show(),
+            latency.quantile(0.99).figure.show(),
+            latency.max().show(),
+            show::megabytes_per_s(per_s(s.bytes.received)),
+        ]
+    }
+
+    /// The line of progress: a bar, the time passed of the time asked, requests done of those asked. No newline; on a
+    /// terminal it is to be written over.
+    pub fn progress(&self, elapsed: Nanos, total: Option<Nanos>, done: u64, asked: Option<u64>) -> String {
+        const BAR: usize = 24;
+        let by_time = total.filter(|t| t.0 > 0).map(|t| elapsed.as_secs_f64() / t.as_secs_f64());
+        let by_count = asked.filter(|&n| n > 0).map(|n| done as f64 / n as f64);
+        let share = by_time.into_iter().chain(by_count).fold(None, |a: Option<f64>, b| Some(a.map_or(b, |a| a.max(b))));
+        let mut parts = Vec::new();
+        if let Some(share) = share {
+            let filled = (share.clamp(0.0, 1.0) * BAR as f64).floor() as usize;
+            parts.push(format!("[{}{}]", "█".repeat(filled), "·".repeat(BAR - filled)));
+            parts.push(right(&format!("{:.0} %", (share.clamp(0.0, 1.0) * 100.0).floor()), 5));
+        }
+        let clock = |t: Nanos| format!("{} s", t.0 / 1_000_000_000);
+        parts.push(total.map_or_else(|| clock(elapsed), |t| format!("{} / {}", clock(elapsed), clock(t))));
+        let done = show::count(done);
+        let requests = asked.map_or_else(|| done.clone(), |n| format!("{done} / {}", show::count(n)));
+        parts.push(self.lang.fill(say::REQUESTS_ASKED, &[("n", &requests)]));
+        let line = parts.join("  ");
+        self.cells.map_or_else(|| line.clone(), |cells| left(&cut(&line, cells - 1), cells - 1))
+    }
+}

@@ -1,0 +1,99 @@
+//! The languages of reports and how sentences are filled in. The sentences themselves are in `sentences.rs`.
+
+use std::str::FromStr;
+
+/// A language reports are written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lang {
+    /// English.
+    #[default]
+    En,
+    /// Chinese (simplified).
+    Zh,
+}
+
+impl Lang {
+    /// The language of the locale: the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set decides.
+    pub fn from_env() -> Lang {
+        Lang::from_locale(|name| std::env::var(name).ok())
+    }
+
+    fn from_locale(variable: impl Fn(&str) -> Option<String>) -> Lang {
+        let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().filter_map(variable).find(|v| !v.is_empty());
+        if locale.is_some_and(|l| l.to_ascii_lowercase().starts_with("zh")) { Lang::Zh } else { Lang::En }
+    }
+
+    /// A message in this language.
+    pub fn of(self, text: Text) -> &'static str {
+        match self {
+            Lang::En => text.en,
+            Lang::Zh => text.zh,
+        }
+    }
+
+    /// A message in this language, each `{name}` replaced.
+    pub fn fill(self, text: Text, facts: &[(&str, &str)]) -> String {
+        let mut rest = self.of(text);
+        let mut out = String::with_capacity(rest.len() + 32);
+        while let Some((before, after)) = rest.split_once('{') {
+            out.push_str(before);
+            let (name, after) = after.split_once('}').unwrap_or((after, ""));
+            out.push_str(facts.iter().find(|(known, _)| *known == name).map_or("", |(_, fact)| fact));
+            rest = after;
+        }
+        out + rest
+    }
+}
+
+impl FromStr for Lang {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Lang, String> {
+        match text {
+            "en" => Ok(Lang::En),
+            "zh" => Ok(Lang::Zh),
+            other => Err(format!("`{other}` is not a language brunt writes; write en or zh")),
+        }
+    }
+}
+
+/// A message in every language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// English.
+    pub en: &'static str,
+    /// Chinese (simplified).
+    pub zh: &'static str,
+}
+
+/// Shorthand for the table of sentences.
+pub(crate) const fn text(en: &'static str, zh: &'static str) -> Text {
+    Text { en, zh }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_locale_decides() {
+        for (set, wanted) in [
+            (&[][..], Lang::En),
+            (&[("LANG", "zh_CN.UTF-8")], Lang::Zh),
+            (&[("LANG", "zh_CN.UTF-8"), ("LC_ALL", "C")], Lang::En),
+            (&[("LANG", "C"), ("LC_ALL", ""), ("LC_MESSAGES", "zh_TW")], Lang::Zh),
+            (&[("LANG", "de_DE")], Lang::En),
+        ] {
+            let find = |name: &str| set.iter().find(|(n, _)| *n == name).map(|(_, v)| v.to_string());
+            assert_eq!(Lang::from_locale(find), wanted, "{set:?}");
+        }
+        assert_eq!("zh".parse(), Ok(Lang::Zh));
+        assert_eq!("fr".parse::<Lang>(), Err("`fr` is not a language brunt writes; write en or zh".into()));
+    }
+
+    #[test]
+    fn sentences_are_filled() {
+        let message = text("{a} of {b}{c}", "{b}中的{a}");
+        assert_eq!(Lang::En.fill(message, &[("a", "1"), ("b", "2")]), "1 of 2");
+        assert_eq!(Lang::Zh.fill(message, &[("a", "1"), ("b", "2")]), "2中的1");
+    }
+}

@@ -1,0 +1,120 @@
+//! What a run adds up to: the seconds of its record, merged.
+//!
+//! One pass, constant memory. Warm-up seconds count nothing but their warm-up requests; seconds of the drain count for
+//! the accounting and the latency, never for throughput.
+
+use std::collections::BTreeMap;
+
+use measure::Nanos;
+use record::{Bytes, Connections, Failure, Latency, Part, Second};
+
+use crate::trust::Little;
+
+/// Sums over the seconds of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// Requests that were due (closed: started), warm-up left out.
+    pub due: u64,
+    /// Requests sent, warm-up left out.
+    pub sent: u64,
+    /// Successes.
+    pub finished: u64,
+    /// Failures.
+    pub failed: u64,
+    /// Given up unfinished at the end.
+    pub censored: u64,
+    /// Requests of the warm-up.
+    pub warmup: u64,
+    /// Successes that ended within the window: what throughput counts.
+    pub finished_in_window: u64,
+    /// Bytes moved within the window.
+    pub bytes_in_window: Bytes,
+    /// Length of the seconds of the window, added up.
+    pub window: Nanos,
+    /// Length of all seconds, added up.
+    pub elapsed: Nanos,
+    /// Time integral of the requests in flight over the window.
+    pub in_flight_ns: u128,
+    /// Status code → count.
+    pub status: BTreeMap<String, u64>,
+    /// Failures of each sort, in the order of kind, phase and errno.
+    pub failures: Vec<Failure>,
+    /// Bytes on the wire.
+    pub bytes: Bytes,
+    /// Connections; `open` is the count at the end.
+    pub connections: Connections,
+    /// Messages nobody asked for.
+    pub unsolicited: u64,
+    /// Most users at the end of any second.
+    pub users: u32,
+    /// Histograms of the run.
+    pub latency: Latency,
+    /// CPU time of the worker threads.
+    pub cpu: Nanos,
+    /// Little's law, second by second.
+    pub little: Little,
+}
+
+impl Totals {
+    /// Adds a second.
+    pub fn add(&mut self, s: &Second) {
+        let length = Nanos(u64::try_from(s.to_ns.saturating_sub(s.from_ns)).unwrap_or(0));
+        self.elapsed += length;
+        self.warmup += s.warmup;
+        self.users = self.users.max(s.users);
+        self.connections.open = s.connections.open;
+        if s.part == Part::Warmup {
+            return;
+        }
+        self.due += s.due;
+        self.sent += s.sent;
+        self.finished += s.finished;
+        self.failed += s.failed;
+        self.censored += s.censored;
+        self.unsolicited += s.unsolicited;
+        self.cpu += Nanos(s.cpu_ns);
+        self.latency.merge(&s.latency);
+        for (code, n) in &s.status {
+            *self.status.entry(code.clone()).or_default() += n;
+        }
+        s.failures.iter().for_each(|f| self.add_failure(f));
+        add_bytes(&mut self.bytes, &s.bytes);
+        self.add_connections(&s.connections);
+        if s.part == Part::Window {
+            self.finished_in_window += s.finished;
+            self.window += length;
+            self.in_flight_ns += s.in_flight_ns;
+            add_bytes(&mut self.bytes_in_window, &s.bytes);
+            self.little.see(s, length);
+        }
+    }
+
+    fn add_failure(&mut self, f: &Failure) {
+        fn key(f: &Failure) -> (&String, &String, &Option<String>) {
+            (&f.kind, &f.phase, &f.errno)
+        }
+        match self.failures.binary_search_by(|known| key(known).cmp(&key(f))) {
+            Ok(at) => self.failures[at].count += f.count,
+            Err(at) => self.failures.insert(at, f.clone()),
+        }
+    }
+
+    fn add_connections(&mut self, c: &Connections) {
+        self.connections.opened += c.opened;
+        self.connections.failed += c.failed;
+        self.connections.reused += c.reused;
+        self.connections.handshakes += c.handshakes;
+        self.connections.resumed += c.resumed;
+    }
+
+    /// True where every request that was due is counted exactly once.
+    pub fn add_up(&self) -> bool {
+        self.due == self.finished + self.failed + self.censored
+    }
+}
+
+fn add_bytes(to: &mut Bytes, b: &Bytes) {
+    to.sent += b.sent;
+    to.received += b.received;
+    to.payload += b.payload;
+}

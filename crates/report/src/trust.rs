@@ -1,0 +1,253 @@
+//! Whether to trust the figures: what the run says about itself.
+//!
+//! For now: the accounting, Little's law second by second (V3), and whether the headline is more than a lower bound. Every
+//! finding is a [`Reason`] with a grade; the verdict is the worst of them. New checks are new reasons.
+
+use measure::Nanos;
+use record::Second;
+
+use crate::ranked::Figure;
+use crate::summary::{End, Summary};
+
+/// How a check came out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grade {
+    /// Nothing to say.
+    #[default]
+    Ok,
+    /// Worth knowing; the figures stand.
+    Warn,
+    /// The figures do not stand.
+    Fail,
+}
+
+impl Grade {
+    /// The verdict's word in documents, when this is the worst grade.
+    pub fn verdict(self) -> &'static str {
+        match self {
+            Grade::Ok => "trusted",
+            Grade::Warn => "caution",
+            Grade::Fail => "not_trusted",
+        }
+    }
+    /// The word for a single check.
+    pub fn name(self) -> &'static str {
+        match self {
+            Grade::Ok => "ok",
+            Grade::Warn => "warn",
+            Grade::Fail => "fail",
+        }
+    }
+}
+
+/// One thing found out about the run's own truth.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reason {
+    /// Due = finished + failed + censored.
+    Accounting {
+        /// Whether it holds.
+        holds: bool,
+    },
+    /// Requests in flight against throughput × service time.
+    Little {
+        /// The largest deviation of a second, as a fraction; None where no second had enough in flight to be judged.
+        worst: Option<f64>,
+        /// The beginning of that second since the start of the window.
+        at: Nanos,
+        /// How many seconds were judged.
+        judged: u64,
+    },
+    /// Headline quantiles that are only lower bounds.
+    LowerBound {
+        /// Their names.
+        quantiles: Vec<&'static str>,
+        /// Requests that did not finish.
+        unfinished: u64,
+    },
+    /// Not one request finished.
+    NothingFinished,
+    /// The generator itself was late by a material part of the response time.
+    GeneratorLate {
+        /// p99 of the lateness.
+        late: Nanos,
+        /// p99 of the response.
+        response: Nanos,
+    },
+    /// A worker thread was busy all the time: throughput is a lower bound, latency includes our own queue.
+    GeneratorFull,
+    /// The run was interrupted.
+    Interrupted,
+    /// The run could not go on.
+    Aborted,
+    /// The record stops before its end.
+    CutOff,
+}
+
+/// Limits of V3.
+const LITTLE_OK: f64 = 0.02;
+const LITTLE_FAIL: f64 = 0.05;
+/// A second with fewer requests in flight on average, or shorter than this, is too coarse to judge.
+const LITTLE_IN_FLIGHT: f64 = 0.5;
+const LITTLE_LENGTH: Nanos = Nanos::from_millis(100);
+/// Limits of V1: a share of the response, and a lateness below which nobody cares.
+const LATE_SHARE: f64 = 0.2;
+const LATE_LEAST: Nanos = Nanos::from_millis(1);
+
+impl Reason {
+    /// A stable word for documents.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Reason::Accounting { .. } => "accounting",
+            Reason::Little { .. } => "little",
+            Reason::LowerBound { .. } => "lower_bound",
+            Reason::NothingFinished => "nothing_finished",
+            Reason::GeneratorLate { .. } => "generator_late",
+            Reason::GeneratorFull => "generator_full",
+            Reason::Interrupted => "interrupted",
+            Reason::Aborted => "aborted",
+            Reason::CutOff => "cut_off",
+        }
+    }
+
+    /// How bad it is.
+    pub fn grade(&self) -> Grade {
+        match self {
+            Reason::Accounting { holds: true } | Reason::Little { worst: None, .. } => Grade::Ok,
+            Reason::Little { worst: Some(worst), .. } if *worst < LITTLE_OK => Grade::Ok,
+            Reason::Little { worst: Some(worst), .. } if *worst <= LITTLE_FAIL => Grade::Warn,
+            Reason::Accounting { .. } | Reason::Little { .. } => Grade::Fail,
+            Reason::LowerBound { .. } | Reason::NothingFinished => Grade::Fail,
+            Reason::GeneratorLate { .. } | Reason::GeneratorFull => Grade::Warn,
+            Reason::Interrupted | Reason::Aborted | Reason::CutOff => Grade::Warn,
+        }
+    }
+}
+
+/// Little's law, checked second by second while a record streams by.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Little {
+    worst: Option<(f64, i64)>,
+    judged: u64,
+}
+
+impl Little {
+    /// Judges a second of the window.
+    pub fn see(&mut self, s: &Second, length: Nanos) {
+        let in_flight_ns = s.in_flight_ns as f64;
+        if length < LITTLE_LENGTH || in_flight_ns < LITTLE_IN_FLIGHT * length.0 as f64 {
+            return;
+        }
+        self.judged += 1;
+        let off = (in_flight_ns - s.service_ns as f64).abs() / in_flight_ns;
+        if self.worst.is_none_or(|(worst, _)| off > worst) {
+            self.worst = Some((off, s.from_ns));
+        }
+    }
+
+    fn reason(&self) -> Reason {
+        Reason::Little {
+            worst: self.worst.map(|(off, _)| off),
+            at: Nanos(self.worst.map_or(0, |(_, at)| u64::try_from(at).unwrap_or(0))),
+            judged: self.judged,
+        }
+    }
+}
+
+/// The verdict of a run with all its reasons, good ones included.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trust {
+    /// Everything that was checked, in the order it is shown.
+    pub reasons: Vec<Reason>,
+}
+
+impl Trust {
+    /// Judges a run.
+    pub fn judge(summary: &Summary) -> Trust {
+        let totals = &summary.totals;
+        let mut reasons = vec![Reason::Accounting { holds: totals.add_up() }, totals.little.reason()];
+        if totals.finished == 0 {
+            reasons.push(Reason::NothingFinished);
+        } else {
+            reasons.extend(lower_bound(summary));
+        }
+        reasons.extend(generator_late(summary));
+        if summary.notices.iter().any(|n| n.code == "generator_full") {
+            reasons.push(Reason::GeneratorFull);
+        }
+        reasons.extend(match summary.end {
+            End::Completed => None,
+            End::Interrupted => Some(Reason::Interrupted),
+            End::Aborted => Some(Reason::Aborted),
+            End::CutOff => Some(Reason::CutOff),
+        });
+        Trust { reasons }
+    }
+
+    /// The worst grade.
+    pub fn verdict(&self) -> Grade {
+        self.reasons.iter().map(Reason::grade).max().unwrap_or_default()
+    }
+
+    /// True where a reason of this sort fails.
+    pub fn failed(&self, sort: impl Fn(&Reason) -> bool) -> bool {
+        self.reasons.iter().any(|r| r.grade() == Grade::Fail && sort(r))
+    }
+}
+
+fn lower_bound(summary: &Summary) -> Option<Reason> {
+    let headline = summary.headline();
+    let quantiles: Vec<&str> = [("p50", 0.5), ("p99", 0.99)]
+        .into_iter()
+        .filter(|&(_, q)| headline.is_lower_bound(q))
+        .map(|(n, _)| n)
+        .collect();
+    (!quantiles.is_empty()).then(|| Reason::LowerBound { quantiles, unfinished: headline.unfinished() })
+}
+
+fn generator_late(summary: &Summary) -> Option<Reason> {
+    if !summary.open {
+        return None;
+    }
+    let latency = &summary.totals.latency;
+    let late = crate::ranked::Ranked::plain(&latency.gen_late).quantile(0.99).figure.exact()?;
+    let (Figure::Is(response) | Figure::AtLeast(response)) = summary.headline().quantile(0.99).figure else {
+        return None;
+    };
+    let material = late >= LATE_LEAST && late.0 as f64 > LATE_SHARE * response.0 as f64;
+    material.then_some(Reason::GeneratorLate { late, response })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn little(seconds: &[(u128, i128)]) -> Reason {
+        let mut little = Little::default();
+        for (n, &(in_flight_ns, service_ns)) in seconds.iter().enumerate() {
+            let from_ns = n as i64 * 1_000_000_000;
+            little.see(&Second { from_ns, in_flight_ns, service_ns, ..Second::default() }, Nanos::from_secs(1));
+        }
+        little.reason()
+    }
+
+    #[test]
+    fn littles_law_is_judged_by_its_worst_second() {
+        const G: u128 = 1_000_000_000;
+        let g = G as i128;
+        for (seconds, grade) in [
+            (vec![(10 * G, 10 * g)], Grade::Ok),
+            (vec![(100 * G, 101 * g), (100 * G, 99 * g)], Grade::Ok),
+            (vec![(100 * G, 97 * g)], Grade::Warn),
+            (vec![(100 * G, 103 * g)], Grade::Warn),
+            (vec![(100 * G, 106 * g), (100 * G, 100 * g)], Grade::Fail),
+            (vec![(100 * G, -g)], Grade::Fail),
+            // Hardly anything in flight: not judged, however far off.
+            (vec![(G / 10, 0)], Grade::Ok),
+            (vec![], Grade::Ok),
+        ] {
+            assert_eq!(little(&seconds).grade(), grade, "{seconds:?}");
+        }
+        let reason = little(&[(100 * G, 100 * g), (100 * G, 110 * g), (100 * G, 99 * g)]);
+        assert_eq!(reason, Reason::Little { worst: Some(0.1), at: Nanos::from_secs(1), judged: 3 });
+    }
+}
