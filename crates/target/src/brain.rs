@@ -20,13 +20,16 @@ use crate::{Config, Delay};
 /// So many distinct paths are remembered; above it the memory starts afresh.
 const REMEMBERED: usize = 256;
 
+/// Stations by their number of servers and service time.
+type Stations = HashMap<(u32, String), Arc<Mutex<Station>>>;
+
 /// What the workers of one target share.
 #[derive(Debug, Default)]
 pub struct Shop {
     seed: u64,
     stalls: Stalls,
     first: AtomicU64,
-    stations: Mutex<HashMap<(u32, String), Arc<Mutex<Station>>>>,
+    stations: Mutex<Stations>,
 }
 
 impl Shop {

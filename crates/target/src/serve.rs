@@ -182,7 +182,7 @@ fn cannot_listen(place: &Place, why: &io::Error) -> io::Error {
         Place::Tcp(addr) => addr.to_string(),
         Place::Unix(path) => path.display().to_string(),
     };
-    io::Error::new(why.kind(), format!("--listen: {name} cannot be listened on: {why}"))
+    io::Error::new(why.kind(), format!("{name} cannot be listened on: {why}"))
 }
 
 /// What a worker's thread is given.

@@ -107,7 +107,7 @@ mod tests {
         let stalls = Stalls::new(&["5s+1s".parse().unwrap()]);
         let mut station = Station::new(1, Delay::Constant(Nanos::from_micros(200)), 0);
         let responses: Vec<f64> = (0..60_000u64)
-            .map(|i| Nanos::from_millis(i))
+            .map(Nanos::from_millis)
             .map(|arrival| (station.take(arrival, Nanos::ZERO, &stalls) - arrival).as_secs_f64())
             .collect();
         let max = responses.iter().copied().fold(0.0, f64::max);

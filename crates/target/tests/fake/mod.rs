@@ -1,0 +1,193 @@
+//! A network by script: a clock set by hand, arrivals put in by the test, and everything sent kept to be looked at.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use measure::Nanos;
+use protocols::http1::Http1Server;
+use target::{Brain, Config, Stats, Tallies, Worker};
+use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place};
+
+/// How a connection ended from the server's side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    Closed,
+    Aborted,
+}
+
+#[derive(Debug)]
+enum Happening {
+    Accepted(ConnId),
+    Received(ConnId, Vec<u8>),
+    Closed(ConnId),
+}
+
+/// What the test and the network both see.
+#[derive(Debug, Default)]
+pub struct World {
+    now: Nanos,
+    pending: VecDeque<Happening>,
+    buffer: Vec<u8>,
+    /// Bytes the client has received.
+    received: BTreeMap<u32, Vec<u8>>,
+    /// Sent bytes that the client has not read; kept back where it is slow.
+    unsent: BTreeMap<u32, usize>,
+    /// How much a client reads until it stops.
+    appetite: BTreeMap<u32, usize>,
+    gone: BTreeMap<u32, Gone>,
+    sends: usize,
+    sent: u64,
+    /// What each wait was told.
+    waits: Vec<Nanos>,
+    accepting: bool,
+}
+
+#[derive(Clone)]
+pub struct Fake(Rc<RefCell<World>>);
+
+impl Network for Fake {
+    fn now(&mut self) -> Nanos {
+        self.0.borrow().now
+    }
+    fn connect(&mut self, _: &Dial) -> Result<ConnId, Errno> {
+        Err(Errno(111))
+    }
+    fn send(&mut self, conn: ConnId, out: &mut Out) {
+        let mut world = self.0.borrow_mut();
+        world.sends += 1;
+        let mut bytes = out.bytes().to_vec();
+        bytes.extend_from_slice(out.tail().map_or(&[], |t| t));
+        out.clear();
+        let room = world.appetite.get(&conn.0).copied().unwrap_or(usize::MAX);
+        let had = world.received.entry(conn.0).or_default().len();
+        let taken = bytes.len().min(room.saturating_sub(had));
+        world.received.get_mut(&conn.0).unwrap().extend_from_slice(&bytes[..taken]);
+        world.sent += taken as u64;
+        *world.unsent.entry(conn.0).or_default() += bytes.len() - taken;
+    }
+    fn close(&mut self, conn: ConnId) {
+        self.0.borrow_mut().gone.entry(conn.0).or_insert(Gone::Closed);
+    }
+    fn abort(&mut self, conn: ConnId) {
+        self.0.borrow_mut().gone.insert(conn.0, Gone::Aborted);
+    }
+    fn listen(&mut self, _: &Place, _: u32, _: bool) -> Result<ListenerId, Errno> {
+        Ok(ListenerId(0))
+    }
+    fn listening_at(&self, _: ListenerId) -> Option<SocketAddr> {
+        None
+    }
+    fn set_accepting(&mut self, _: ListenerId, accepting: bool) {
+        self.0.borrow_mut().accepting = accepting;
+    }
+    fn wait(&mut self, until: Nanos) {
+        self.0.borrow_mut().waits.push(until);
+    }
+    fn next(&mut self) -> Option<Arrival<'_>> {
+        let happening = self.0.borrow_mut().pending.pop_front()?;
+        Some(match happening {
+            Happening::Accepted(conn) => Arrival::Accepted(ListenerId(0), conn),
+            Happening::Closed(conn) => Arrival::Closed(conn, None),
+            Happening::Received(conn, bytes) => {
+                // Leaked so that it can be borrowed out of the cell; tests are short.
+                self.0.borrow_mut().buffer.clear();
+                Arrival::Received(conn, bytes.leak())
+            }
+        })
+    }
+    fn bytes_sent(&self) -> u64 {
+        self.0.borrow().sent
+    }
+    fn unsent(&self, conn: ConnId) -> usize {
+        self.0.borrow().unsent.get(&conn.0).copied().unwrap_or(0)
+    }
+}
+
+/// A worker on a scripted network.
+pub struct Scene {
+    world: Rc<RefCell<World>>,
+    worker: Worker<Fake, Http1Server, fn() -> Http1Server>,
+    tallies: std::sync::Arc<Tallies>,
+    most_wait: Nanos,
+}
+
+impl Scene {
+    pub fn new(config: &Config) -> Scene {
+        let world = Rc::new(RefCell::new(World { now: Nanos::from_secs(1), accepting: true, ..World::default() }));
+        let tallies = Tallies::new(1);
+        let session: fn() -> Http1Server = Http1Server::new;
+        let brain = Brain::alone(config);
+        let mut worker = Worker::new(Fake(Rc::clone(&world)), ListenerId(0), session, brain, &tallies, 0);
+        if let Some(most) = config.max_connections {
+            worker = worker.bounded(most);
+        }
+        Scene { world, worker, tallies, most_wait: Nanos::from_secs(3600) }
+    }
+
+    pub fn connect(&mut self, conn: u32) {
+        self.world.borrow_mut().gone.remove(&conn);
+        self.world.borrow_mut().received.remove(&conn);
+        self.happen(Happening::Accepted(ConnId(conn)));
+    }
+    pub fn hang_up(&mut self, conn: u32) {
+        self.happen(Happening::Closed(ConnId(conn)));
+    }
+    pub fn say(&mut self, conn: u32, bytes: &[u8]) {
+        self.happen(Happening::Received(ConnId(conn), bytes.to_vec()));
+    }
+    pub fn get(&mut self, conn: u32, path: &str) {
+        self.say(conn, format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
+    }
+    fn happen(&mut self, happening: Happening) {
+        self.world.borrow_mut().pending.push_back(happening);
+        self.turn();
+    }
+    pub fn turn(&mut self) {
+        self.worker.turn(self.most_wait);
+    }
+    /// Lets time pass; one turn at its end.
+    pub fn pass(&mut self, span: Nanos) {
+        self.world.borrow_mut().now += span;
+        self.turn();
+    }
+    /// From now to the end of the last wait.
+    pub fn waited_for(&self) -> Nanos {
+        let world = self.world.borrow();
+        world.waits.last().copied().unwrap_or_default() - world.now
+    }
+    /// The client reads so many bytes in all, and no more for now.
+    pub fn reads_only(&mut self, conn: u32, bytes: usize) {
+        let mut world = self.world.borrow_mut();
+        world.appetite.insert(conn, bytes);
+        // What was kept back is not remembered: only its size matters to the server.
+        world.unsent.insert(conn, 0);
+    }
+    /// What the client received since the last look.
+    pub fn heard(&mut self, conn: u32) -> Vec<u8> {
+        std::mem::take(self.world.borrow_mut().received.entry(conn).or_default())
+    }
+    pub fn heard_text(&mut self, conn: u32) -> String {
+        String::from_utf8(self.heard(conn)).expect("the answer is text")
+    }
+    pub fn unsent(&self, conn: u32) -> usize {
+        self.world.borrow().unsent.get(&conn).copied().unwrap_or(0)
+    }
+    pub fn gone(&self, conn: u32) -> Option<Gone> {
+        self.world.borrow().gone.get(&conn).copied()
+    }
+    pub fn sends(&self) -> usize {
+        self.world.borrow().sends
+    }
+    pub fn accepting(&self) -> bool {
+        self.world.borrow().accepting
+    }
+    pub fn stats(&self) -> Stats {
+        self.tallies.read()
+    }
+    pub fn finish(self) -> Stats {
+        self.worker.finish();
+        self.tallies.read()
+    }
+}
