@@ -111,6 +111,9 @@ pub struct Broken(pub &'static str);
 pub trait Session: Send {
     /// What it sends.
     type Request;
+    /// True for protocols with timers of their own: only for them the engine calls [`Session::tick`], so that for the
+    /// others the call costs nothing.
+    const TIMED: bool = false;
     /// Preface, upgrade, AUTH: before any request.
     fn open(&mut self, _out: &mut Out) {}
     /// Starts an exchange: appends its bytes.
@@ -119,12 +122,18 @@ pub trait Session: Send {
     /// [`Full`] where [`Session::room`] is 0; nothing was appended.
     fn submit(&mut self, id: ExchangeId, request: &Self::Request, out: &mut Out) -> Result<(), Full>;
     /// A message on an open exchange.
-    fn push(&mut self, _id: ExchangeId, _message: &[u8], _last: bool, _out: &mut Out) {}
+    ///
+    /// # Errors
+    /// [`Full`] where flow control (or the protocol) does not take it now: nothing was appended, and it is worth another
+    /// attempt after the next [`Session::receive`].
+    fn push(&mut self, _id: ExchangeId, _message: &[u8], _last: bool, _out: &mut Out) -> Result<(), Full> {
+        Err(Full)
+    }
     /// Its time passed. True: the others live on and the connection may be used; false: the connection must close.
     fn cancel(&mut self, _id: ExchangeId, _out: &mut Out) -> bool {
         false
     }
-    /// Bytes arrived. What they complete is appended to `done`.
+    /// Bytes arrived (of a network of datagrams: one). What they complete is appended to `done`.
     ///
     /// # Errors
     /// [`Broken`] where the peer does not follow the protocol; what was complete before is in `done`.
@@ -133,11 +142,20 @@ pub trait Session: Send {
     fn closed(&mut self, _done: &mut Done<Self::Request>) {}
     /// Close frame, GOAWAY, COM_QUIT: before we close.
     fn finish(&mut self, _out: &mut Out) {}
-    /// Exchanges it would take now. 0 with nothing in flight means: this connection is over.
+    /// Exchanges it would take now. 0 with nothing in flight means: this connection is over (unless it is
+    /// [`Session::opening`]).
     fn room(&self) -> usize;
-    /// Protocols with timers of their own: called at the time they last asked for.
-    fn tick(&mut self, _now: Nanos, _out: &mut Out) -> Option<Nanos> {
-        None
+    /// True while the session still shakes hands of its own (an upgrade, AUTH, QUIC) and takes no exchange yet.
+    fn opening(&self) -> bool {
+        false
+    }
+    /// Protocols with timers of their own ([`Session::TIMED`]) hear the time here: after every other call, and at the moment
+    /// they last asked for. The answer is the moment to be woken at next. What the time brings about is appended.
+    ///
+    /// # Errors
+    /// As [`Session::receive`].
+    fn tick(&mut self, _now: Nanos, _out: &mut Out, _done: &mut Done<Self::Request>) -> Result<Option<Nanos>, Broken> {
+        Ok(None)
     }
 }
 
