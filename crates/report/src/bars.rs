@@ -6,6 +6,9 @@
 use measure::{Histogram, Nanos};
 
 const MOST_ROWS: usize = 12;
+/// A value stands for its bucket, which reaches down by up to this part of it; a value that was 2 ms and whose bucket's
+/// middle lies just above belongs to `≤ 2 ms`.
+const BUCKET: u64 = 512;
 const SERIES: [&[u64]; 6] = [
     &[
         100, 110, 120, 130, 150, 160, 180, 200, 220, 240, 270, 300, 330, 360, 390, 430, 470, 510, 560, 620, 680, 750,
@@ -21,7 +24,7 @@ const SERIES: [&[u64]; 6] = [
 /// Values of one bin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
-    /// No value of it is above this.
+    /// No value of it is above this (but for the precision of the histogram, 0.2 %).
     pub up_to: Nanos,
     /// How many.
     pub count: u64,
@@ -37,7 +40,7 @@ pub fn bins(h: &Histogram) -> Vec<Bin> {
     let mut bins: Vec<Bin> = limits.into_iter().map(|l| Bin { up_to: Nanos(l), count: 0 }).collect();
     let mut at = 0;
     for (value, count) in h.buckets() {
-        while bins[at].up_to < value && at + 1 < bins.len() {
+        while at + 1 < bins.len() && value.0 - value.0 / BUCKET > bins[at].up_to.0 {
             at += 1;
         }
         bins[at].count += count;

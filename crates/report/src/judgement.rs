@@ -51,11 +51,11 @@ pub fn verdict(grade: Grade) -> Text {
 pub fn measured(judged: &Judged, lang: Lang) -> String {
     let mut out = judged.measured.clone();
     if let Some((within, due)) = judged.counted {
-        out += "; ";
+        out += lang.of(say::SEMICOLON);
         out += &lang.fill(say::WITHIN, &[("n", &show::count(within)), ("due", &show::count(due))]);
     }
     if judged.few {
-        out += "; ";
+        out += lang.of(say::SEMICOLON);
         out += lang.of(say::FEW);
     }
     out
@@ -83,7 +83,7 @@ pub fn notice(notice: &record::Notice, lang: Lang) -> String {
     let rest: Vec<String> =
         facts.iter().filter(|(name, _)| !used(name)).map(|(name, fact)| format!("{name}: {fact}")).collect();
     if !rest.is_empty() {
-        out += &format!(" ({})", rest.join(", "));
+        out += &lang.fill(say::BRACKETS, &[("inner", &rest.join(lang.of(say::COMMA)))]);
     }
     out
 }

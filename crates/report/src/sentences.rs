@@ -15,12 +15,19 @@ pub(crate) const MAX: Text = text("max", "最大");
 pub(crate) const MEAN: Text = text("mean", "平均");
 pub(crate) const MEGABYTES: Text = text("MB/s", "MB/秒");
 pub(crate) const STATUS: Text = text("status", "状态码");
-pub(crate) const WARMUP: Text = text("warm-up: {n} requests", "预热:{n} 个请求");
+pub(crate) const WARMUP: Text = text("warm-up: {n} requests", "预热：{n} 个请求");
 pub(crate) const DRAIN: Text = text("drain", "收尾");
 
+// Between the parts of a sentence.
+pub(crate) const COMMA: Text = text(", ", "，");
+pub(crate) const SEMICOLON: Text = text("; ", "；");
+pub(crate) const COLON: Text = text(": ", "：");
+pub(crate) const BRACKETS: Text = text(" ({inner})", "（{inner}）");
+
 // The head of a summary.
-pub(crate) const OPEN_LOAD: Text = text("open load, {rate} ({arrivals} arrivals)", "开放负载,{rate}({arrivals}到达)");
-pub(crate) const CLOSED_LOAD: Text = text("closed load, {users}", "封闭负载,{users}");
+pub(crate) const OPEN_LOAD: Text =
+    text("open load, {rate} ({arrivals} arrivals)", "开放负载，{rate}（{arrivals}到达）");
+pub(crate) const CLOSED_LOAD: Text = text("closed load, {users}", "封闭负载，{users}");
 pub(crate) const USERS_N: Text = text("{n} users", "{n} 个用户");
 pub(crate) const ONE_USER: Text = text("1 user", "1 个用户");
 pub(crate) const POISSON: Text = text("Poisson", "泊松");
@@ -29,39 +36,39 @@ pub(crate) const BURST: Text = text("burst", "突发");
 pub(crate) const FOR: Text = text("for {time}", "持续 {time}");
 pub(crate) const REQUESTS_ASKED: Text = text("{n} requests", "{n} 个请求");
 pub(crate) const AFTER_WARMUP: Text = text("after {time} of warm-up", "预热 {time} 之后");
-pub(crate) const MACHINERY: Text = text("{workers} worker threads, {net}", "{workers} 个工作线程,{net}");
-pub(crate) const ONE_WORKER: Text = text("1 worker thread, {net}", "1 个工作线程,{net}");
+pub(crate) const MACHINERY: Text = text("{workers} worker threads, {net}", "{workers} 个工作线程，{net}");
+pub(crate) const ONE_WORKER: Text = text("1 worker thread, {net}", "1 个工作线程，{net}");
 pub(crate) const MORE_URLS: Text = text("and {n} more URLs", "另有 {n} 个 URL");
 pub(crate) const PROBE: Text = text(
     "First answer: {status}, {bytes} in {took} from {address} ({spoken})",
-    "首个应答:{status},{bytes},用时 {took},来自 {address}({spoken})",
+    "首个应答：{status}，{bytes}，用时 {took}，来自 {address}（{spoken}）",
 );
-pub(crate) const PROBE_FAILED: Text = text("First request: {failure}", "首个请求:{failure}");
+pub(crate) const PROBE_FAILED: Text = text("First request: {failure}", "首个请求：{failure}");
 
 // Figures.
 pub(crate) const RESPONSE_HEADLINE: Text =
-    text("Response time, from the intended start", "响应时间(从计划的发送时刻算起)");
+    text("Response time, from the intended start", "响应时间，从计划的发送时刻算起");
 pub(crate) const SERVICE_HEADLINE: Text = text("Service time at {users}", "{users}时的服务时间");
 pub(crate) const RANKED: Text = text("{n} requests", "{n} 个请求");
 pub(crate) const RANKED_UNFINISHED: Text =
-    text("{n} requests, {unfinished} of them without an end", "{n} 个请求,其中 {unfinished} 个没有结束");
+    text("{n} requests, {unfinished} of them without an end", "{n} 个请求，其中 {unfinished} 个没有结束");
 pub(crate) const INTERVAL: Text = text("95 % interval", "95 % 置信区间");
 pub(crate) const TOO_FEW: Text =
-    text("{names}: not shown below {needed} requests", "{names}:不足 {needed} 个请求时不显示");
+    text("{names}: not shown below {needed} requests", "{names}：不足 {needed} 个请求时不显示");
 pub(crate) const LOWER_BOUND_NOTE: Text =
-    text("≥ means: at least so much; requests without an end decide it", "≥ 表示至少这么多:由没有结束的请求决定");
+    text("≥ means: at least so much; requests without an end decide it", "≥ 表示至少这么多：由没有结束的请求决定");
 pub(crate) const HIDDEN: Text = text(
     "Users wait for their answers, so a stall of 1 s would have hidden about {n} requests from these figures.",
-    "用户等到应答才发下一个请求,因此 1 秒的停顿会让约 {n} 个请求从这些数字中消失。",
+    "用户等到应答才发下一个请求，因此 1 秒的停顿会让约 {n} 个请求从这些数字中消失。",
 );
 pub(crate) const HIDDEN_OPEN: Text = text(
     "For the waiting a visitor would feel, use a rate: -r {n}/s.",
-    "若要得到访问者感受到的等待,请指定速率:-r {n}/s。",
+    "若要得到访问者感受到的等待，请指定速率：-r {n}/s。",
 );
 pub(crate) const THROUGHPUT: Text = text("Throughput", "吞吐量");
 pub(crate) const THROUGHPUT_LINE: Text =
-    text("{rate} answered within the window of {window}", "{rate},窗口 {window} 内完成的应答");
-pub(crate) const ASKED_RATE: Text = text("due {due}/s, sent {sent} of {n}", "计划 {due}/s,已发送 {sent}/{n}");
+    text("{rate} answered within the window of {window}", "{rate}，窗口 {window} 内完成的应答");
+pub(crate) const ASKED_RATE: Text = text("due {due}/s, sent {sent} of {n}", "计划 {due}/s，已发送 {sent}/{n}");
 pub(crate) const DISTRIBUTION: Text = text("Latency distribution", "延迟分布");
 pub(crate) const WITHOUT_END: Text = text("no end", "未结束");
 pub(crate) const WHERE_TIME: Text = text("Where the time went", "时间花在哪里");
@@ -86,7 +93,7 @@ pub(crate) const ACCOUNT_BROKEN: Text = text(
     "应发 {due} ≠ 完成 {finished} + 失败 {failed} + 未结束 {censored}",
 );
 pub(crate) const APART: Text =
-    text("counted apart: {warmup} in the warm-up, {probe} before the run", "另计:预热 {warmup},运行前 {probe}");
+    text("counted apart: {warmup} in the warm-up, {probe} before the run", "另计：预热 {warmup}，运行前 {probe}");
 pub(crate) const STATUS_CODES: Text = text("Status codes", "状态码");
 pub(crate) const FAILURES: Text = text("Failures", "失败");
 pub(crate) const SENT: Text = text("sent", "发送");
@@ -94,12 +101,12 @@ pub(crate) const RECEIVED: Text = text("received", "收到");
 pub(crate) const CONNECTIONS: Text = text("Connections", "连接");
 pub(crate) const CONNECTIONS_LINE: Text = text(
     "{opened} opened, {failed} failed, {reused} requests on one used before",
-    "新建 {opened},失败 {failed},{reused} 个请求复用已有连接",
+    "新建 {opened}，失败 {failed}，{reused} 个请求复用已有连接",
 );
-pub(crate) const HANDSHAKES: Text = text("TLS handshakes {n}, {resumed} resumed", "TLS 握手 {n},其中恢复 {resumed}");
+pub(crate) const HANDSHAKES: Text = text("TLS handshakes {n}, {resumed} resumed", "TLS 握手 {n}，其中恢复 {resumed}");
 pub(crate) const BYTES_LINE: Text = text(
     "{sent} sent, {received} received ({rate}/s), {payload} of it payload",
-    "发送 {sent},收到 {received}({rate}/s),其中正文 {payload}",
+    "发送 {sent}，收到 {received}（{rate}/s），其中正文 {payload}",
 );
 pub(crate) const UNSOLICITED: Text = text("{n} messages nobody asked for", "{n} 条未请求的消息");
 
@@ -109,7 +116,7 @@ pub(crate) const MET: Text = text("met", "达到");
 pub(crate) const MISSED: Text = text("missed", "未达到");
 pub(crate) const WITHIN: Text = text("{n} of {due} due requests held it", "应发 {due} 个请求中 {n} 个符合");
 pub(crate) const FEW: Text =
-    text("too few requests to show the quantile; judged by counting", "请求太少,不显示该分位数;按计数判断");
+    text("too few requests to show the quantile; judged by counting", "请求太少，不显示该分位数；按计数判断");
 pub(crate) const TRUST: Text = text("Trust", "可信度");
 pub(crate) const TRUSTED: Text = text("TRUSTED", "可信");
 pub(crate) const CAUTION: Text = text("WITH CAUTION", "谨慎使用");
@@ -117,40 +124,40 @@ pub(crate) const NOT_TRUSTED: Text = text("NOT TRUSTED", "不可信");
 pub(crate) const TRUST_ACCOUNTING: Text = text("every request is accounted for", "每个请求都有去向");
 pub(crate) const TRUST_ACCOUNTING_BROKEN: Text = text(
     "the counts do not add up: {due} due, but {sum} finished, failed or without an end. This is a bug in brunt; no figure of this run stands",
-    "计数不符:应发 {due},而完成、失败与未结束之和为 {sum}。这是 brunt 的缺陷,本次运行的数字都不成立",
+    "计数不符：应发 {due}，而完成、失败与未结束之和为 {sum}。这是 brunt 的缺陷，本次运行的数字都不成立",
 );
 pub(crate) const TRUST_LITTLE: Text = text(
     "Little's law holds: off by {worst} at worst, in the second at {at} ({judged} judged)",
-    "符合利特尔法则:最差偏差 {worst},在第 {at}(共判断 {judged} 秒)",
+    "符合利特尔法则：最差偏差 {worst}，在第 {at}（共判断 {judged} 秒）",
 );
 pub(crate) const TRUST_LITTLE_BROKEN: Text = text(
     "Little's law: requests in flight and throughput × service time differ by {worst} in the second at {at}",
-    "利特尔法则:在第 {at},处理中的请求数与吞吐量×服务时间相差 {worst}",
+    "利特尔法则：在第 {at}，处理中的请求数与吞吐量×服务时间相差 {worst}",
 );
 pub(crate) const TRUST_LITTLE_NOT_JUDGED: Text =
-    text("Little's law: too little in flight to be checked", "利特尔法则:处理中的请求太少,无法检查");
+    text("Little's law: too little in flight to be checked", "利特尔法则：处理中的请求太少，无法检查");
 pub(crate) const TRUST_LOWER_BOUND: Text = text(
     "{quantiles} only a lower bound: {unfinished} requests did not finish, and how long they would have taken nobody knows",
-    "{quantiles}只是下限:{unfinished} 个请求没有结束,没人知道它们会用多久",
+    "{quantiles}只是下限：{unfinished} 个请求没有结束，没人知道它们会用多久",
 );
 pub(crate) const TRUST_NOTHING: Text =
-    text("not one request finished: there is no latency to speak of", "没有一个请求完成:谈不上延迟");
+    text("not one request finished: there is no latency to speak of", "没有一个请求完成：谈不上延迟");
 pub(crate) const TRUST_LATE: Text = text(
     "the generator itself was late: p99 {late} of a response p99 of {response}",
-    "发生器自身迟到:p99 {late},而响应 p99 为 {response}",
+    "发生器自身迟到：p99 {late}，而响应 p99 为 {response}",
 );
 pub(crate) const TRUST_FULL: Text = text(
     "a generator thread was busy all the time: throughput is a lower bound and latency holds our own queue",
-    "有发生器线程一直满载:吞吐量是下限,延迟含有我们自己的排队",
+    "有发生器线程一直满载：吞吐量是下限，延迟含有我们自己的排队",
 );
 pub(crate) const TRUST_INTERRUPTED: Text =
-    text("the run was interrupted: the figures hold what was measured until then", "运行被中断:数字只含中断前的测量");
+    text("the run was interrupted: the figures hold what was measured until then", "运行被中断：数字只含中断前的测量");
 pub(crate) const TRUST_ABORTED: Text = text("the run could not go on", "运行无法继续");
 pub(crate) const TRUST_CUT_OFF: Text = text(
     "the record stops before the end of the run: the figures hold what it has",
-    "记录在运行结束前中断:数字只含已记录的部分",
+    "记录在运行结束前中断：数字只含已记录的部分",
 );
-pub(crate) const EXIT: Text = text("Exit code {code}: {meaning}", "退出码 {code}:{meaning}");
+pub(crate) const EXIT: Text = text("Exit code {code}: {meaning}", "退出码 {code}：{meaning}");
 pub(crate) const EXIT_OK: Text = text("nothing to object to", "无异议");
 pub(crate) const EXIT_MISSED: Text = text("an objective was missed", "有目标未达到");
 pub(crate) const EXIT_NOT_TRUSTED: Text = text("not trusted", "不可信");
@@ -158,55 +165,85 @@ pub(crate) const EXIT_INTERRUPTED: Text = text("interrupted", "被中断");
 pub(crate) const EXIT_UNREACHABLE: Text = text("the target cannot be reached", "无法到达目标");
 pub(crate) const EXIT_BUG: Text = text("a bug in brunt", "brunt 的缺陷");
 
+/// What to do about a kind of failure whose remedy is on this machine.
+pub(crate) const ADVICE: &[(&str, Text)] = &[
+    (
+        "no_ports",
+        text(
+            "this machine ran out of local ports: keep connections alive, or add source addresses with --source",
+            "本机端口耗尽：请保持连接，或用 --source 增加源地址",
+        ),
+    ),
+    (
+        "no_descriptors",
+        text(
+            "this process ran out of file descriptors: raise the limit with ulimit -n",
+            "文件描述符耗尽：用 ulimit -n 提高上限",
+        ),
+    ),
+];
+
 /// Notices by their code. A fact that no placeholder takes is put behind, in brackets.
 pub(crate) const NOTICES: &[(&str, Text)] = &[
-    ("only_errors", text("Every request so far failed.", "到目前为止所有请求都失败。")),
+    (
+        "only_errors",
+        text(
+            "At the start of the run every request failed: {count} × {kind}.",
+            "运行开始时所有请求都失败：{count} × {kind}。",
+        ),
+    ),
     (
         "only_redirects",
         text(
-            "Every answer is a redirect and none is followed: --redirects N follows them, or give the URL they lead to.",
-            "所有应答都是重定向且未跟随:用 --redirects N 跟随,或直接给出目标 URL。",
+            "Every answer was a redirect ({status}) and none was followed: --redirects N follows them, or give the URL they lead to.",
+            "所有应答都是重定向（{status}）且未跟随：用 --redirects N 跟随，或直接给出目标 URL。",
         ),
     ),
     (
         "disk_full",
         text(
-            "The record could not be written further; it holds everything up to here.",
-            "记录无法继续写入;此前内容都已保存。",
+            "The record {file} could not be written further ({error}); it holds everything up to then.",
+            "记录 {file} 无法继续写入（{error}）；此前的内容都已保存。",
+        ),
+    ),
+    (
+        "not_kept",
+        text(
+            "This run is not kept for `brunt report` ({error}).",
+            "本次运行未保存，`brunt report` 无法再显示（{error}）。",
+        ),
+    ),
+    (
+        "run_timeout",
+        text(
+            "The run was stopped after {time}, as --run-timeout asked.",
+            "按 --run-timeout 的要求，运行在 {time} 后停止。",
+        ),
+    ),
+    (
+        "worker_lost",
+        text(
+            "A worker thread was lost ({why}): its requests are missing. This is a bug in brunt.",
+            "有工作线程丢失（{why}）：缺少它的请求。这是 brunt 的缺陷。",
         ),
     ),
     (
         "slow_start",
         text(
             "The first requests were much slower than the rest: consider --warmup.",
-            "最初的请求明显更慢:可考虑 --warmup。",
+            "最初的请求明显更慢：可考虑 --warmup。",
         ),
     ),
     (
         "generator_full",
         text(
-            "A worker thread is busy all the time: the generator is the limit, not the target.",
-            "有工作线程一直满载:瓶颈是发生器,而不是目标。",
-        ),
-    ),
-    (
-        "no_ports",
-        text(
-            "This machine ran out of local ports: use keep-alive, or more source addresses with --source.",
-            "本机端口耗尽:请保持连接,或用 --source 增加源地址。",
-        ),
-    ),
-    (
-        "no_descriptors",
-        text(
-            "This process ran out of file descriptors: raise the limit with ulimit -n.",
-            "文件描述符耗尽:用 ulimit -n 提高上限。",
+            "A worker thread was busy all the time: the generator is the limit, not the target.",
+            "有工作线程一直满载：瓶颈是发生器，而不是目标。",
         ),
     ),
     ("insecure", text("Certificates were not checked.", "未检查证书。")),
     (
         "no_keepalive",
-        text("Keep-alive is off: every request opened its own connection.", "未保持连接:每个请求都新建连接。"),
+        text("Keep-alive is off: every request opened its own connection.", "未保持连接：每个请求都新建连接。"),
     ),
-    ("resolve", text("The name was looked up again.", "重新解析了域名。")),
 ];

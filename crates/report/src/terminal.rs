@@ -57,7 +57,7 @@ fn columns(mode: Mode) -> [Column; 9] {
     [
         column(say::TIME, 5, 0),
         column(load, 6, 2),
-        column(say::OK, 8, 0),
+        column(say::OK, 9, 0),
         column(say::FAILED, 6, 0),
         column(say::RATE, 9, 1),
         column(P50, 9, 4),

@@ -31,7 +31,13 @@ impl Format for Markdown {
         let target = summary.started.as_ref().and_then(|s| s.plan.urls.first()).map_or("", |u| &u.url);
         writeln!(out, "## brunt {}\n", escaped(target))?;
         let verdict = lang.of(judgement::verdict(summary.trust.verdict()));
-        writeln!(out, "**{}: {verdict}** · {}\n", lang.of(say::TRUST), judgement::exit(summary.exit, lang))?;
+        writeln!(
+            out,
+            "**{}{}{verdict}** · {}\n",
+            lang.of(say::TRUST),
+            lang.of(say::COLON),
+            judgement::exit(summary.exit, lang)
+        )?;
         for reason in summary.trust.reasons.iter().filter(|r| r.grade() > crate::trust::Grade::Ok) {
             writeln!(out, "- {}", escaped(&judgement::sentence(reason, summary, lang)))?;
         }
@@ -67,7 +73,7 @@ fn figures(summary: &Summary, lang: Lang, out: &mut dyn Write) -> io::Result<()>
     let [due, finished, failed, censored] = &counts;
     let facts: [(&str, &str); 4] = [("due", due), ("finished", finished), ("failed", failed), ("censored", censored)];
     let text = if totals.add_up() { say::ACCOUNT } else { say::ACCOUNT_BROKEN };
-    writeln!(out, "\n{}: {}", lang.of(say::REQUESTS), lang.fill(text, &facts))
+    writeln!(out, "\n{}{}{}", lang.of(say::REQUESTS), lang.of(say::COLON), lang.fill(text, &facts))
 }
 
 fn failures(summary: &Summary, lang: Lang, out: &mut dyn Write) -> io::Result<()> {

@@ -52,6 +52,9 @@ pub(super) fn failures(page: &mut Page, summary: &Summary) {
     for failure in sorted {
         let line = format!("{}  {}", right(&show::count(failure.count), width), sort_of(failure));
         page.inner(&page.paint.red(&line));
+        if let Some((_, advice)) = say::ADVICE.iter().find(|(kind, _)| *kind == failure.kind) {
+            page.inner(&format!("{}{}", " ".repeat(width + 2), page.say(*advice)));
+        }
         if let Some(e) = summary.example(failure) {
             example(page, e, width);
         }
@@ -71,7 +74,7 @@ fn example(page: &mut Page, example: &Example, indent: usize) {
     }
     let sides: [(Text, &str); 2] = [(say::SENT, &example.sent), (say::RECEIVED, &example.received)];
     for (side, bytes) in sides.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
-        let line = format!("{indent}{}: {}", page.say(side), one_line(bytes));
+        let line = format!("{indent}{}{}{}", page.say(side), page.say(say::COLON), one_line(bytes));
         page.inner(&page.paint.dim(&line));
     }
 }

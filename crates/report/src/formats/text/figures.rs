@@ -25,7 +25,8 @@ pub(super) fn headline(page: &mut Page, summary: &Summary) {
         0 => page.lang.fill(say::RANKED, &[("n", &n)]),
         u => page.lang.fill(say::RANKED_UNFINISHED, &[("n", &n), ("unfinished", &show::count(u))]),
     };
-    page.section(&format!("{heading} ({how_many})"));
+    let how_many = page.lang.fill(say::BRACKETS, &[("inner", &how_many)]);
+    page.section(&format!("{heading}{how_many}"));
     let mut rows = vec![vec![String::new(), String::new(), page.say(say::INTERVAL).to_owned()]];
     for named in QUANTILES.iter().filter(|n| n.name != "p95") {
         let q = ranked.quantile(named.q);

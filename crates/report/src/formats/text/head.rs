@@ -23,8 +23,7 @@ pub(super) fn asked(page: &mut Page, summary: &Summary) {
         let mut line = load(&started.plan, page.lang);
         let machinery = if started.workers == 1 { say::ONE_WORKER } else { say::MACHINERY };
         line.push(page.lang.fill(machinery, &[("workers", &started.workers.to_string()), ("net", &started.net)]));
-        let comma = if page.lang == Lang::Zh { "," } else { ", " };
-        page.line(&line.join(comma));
+        page.line(&line.join(page.say(say::COMMA)));
     }
     if let Some(probe) = &summary.probe {
         let line = first_answer(probe, page.lang);

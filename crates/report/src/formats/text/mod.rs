@@ -31,6 +31,7 @@ impl Format for Text {
     ) -> io::Result<()> {
         let mut page = Page { lang: style.lang, paint: Paint(style.color), text: String::new() };
         head::asked(&mut page, summary);
+        verdict::warning(&mut page, summary);
         figures::headline(&mut page, summary);
         figures::throughput(&mut page, summary);
         figures::distribution(&mut page, summary);

@@ -34,6 +34,24 @@ pub(super) fn objectives(page: &mut Page, summary: &Summary) {
     lines.iter().for_each(|line| page.inner(line));
 }
 
+/// Before the figures, where they do not stand: nobody should meet them first.
+pub(super) fn warning(page: &mut Page, summary: &Summary) {
+    let against: Vec<String> = summary
+        .trust
+        .reasons
+        .iter()
+        .filter(|r| r.grade() == Grade::Fail)
+        .map(|r| judgement::sentence(r, summary, page.lang))
+        .collect();
+    if against.is_empty() {
+        return;
+    }
+    let said = [page.say(say::NOT_TRUSTED), &*against.join(page.say(say::SEMICOLON))].join(page.say(say::COLON));
+    page.text.push('\n');
+    let line = page.paint.red(&said);
+    page.line(&line);
+}
+
 pub(super) fn trust(page: &mut Page, summary: &Summary) {
     let grade = summary.trust.verdict();
     let word = page.say(judgement::verdict(grade));
@@ -44,7 +62,7 @@ pub(super) fn trust(page: &mut Page, summary: &Summary) {
     };
     let heading = page.paint.bold(page.say(say::TRUST));
     page.text.push('\n');
-    page.line(&format!("{heading}: {word}"));
+    page.line(&format!("{heading}{}{word}", page.say(say::COLON)));
     for reason in &summary.trust.reasons {
         let sentence = judgement::sentence(reason, summary, page.lang);
         let mark = match reason.grade() {

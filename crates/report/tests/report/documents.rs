@@ -1,0 +1,189 @@
+//! Documents for machines: JSON against its schema, CSV, JUnit, Markdown.
+
+use measure::{Histogram, Nanos};
+use report::{FORMATS, Lang, schema_json};
+use serde_json::Value;
+
+use crate::made_up::{Filled, Run, closed, ms, open, second};
+
+fn mixed() -> Run {
+    open(1000.0, 2)
+        .second(second(0).answered(990, ms(2)).failing(10, "wrong_status", "transfer", None))
+        .second(second(1).answered(995, ms(3)).unfinished(5, ms(4_000)))
+        .example("wrong_status", "transfer", None, ("GET / HTTP/1.1\r\n", "HTTP/1.1 503 \"<&>,\r\n"))
+        .objectives(&["p99<50ms", "failed<0.1%"])
+        .notice("only_redirects", &[("status", "302")])
+}
+
+/// Every key of a value is described by the schema, at every depth; and every key the schema demands is there.
+fn conforms(value: &Value, schema: &Value, root: &Value, path: &str) {
+    if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
+        return conforms(value, root.pointer(target.trim_start_matches('#')).unwrap(), root, path);
+    }
+    if let Some(either) = schema.get("anyOf").and_then(Value::as_array) {
+        if !value.is_null() {
+            conforms(value, either.iter().find(|s| s["type"] != "null").unwrap(), root, path);
+        }
+        return;
+    }
+    match value {
+        Value::Object(fields) => {
+            let known = schema.get("properties").and_then(Value::as_object);
+            for (key, inner) in fields {
+                match known.and_then(|k| k.get(key)).or_else(|| schema.get("additionalProperties")) {
+                    Some(inner_schema) => conforms(inner, inner_schema, root, &format!("{path}.{key}")),
+                    // A tagged choice lists its fields under oneOf.
+                    None => assert!(schema.get("oneOf").is_some(), "{path}.{key} is not in the schema"),
+                }
+            }
+            for key in schema.get("required").and_then(Value::as_array).into_iter().flatten() {
+                assert!(fields.contains_key(key.as_str().unwrap()), "{path} lacks {key}");
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| {
+            if let Some(inner) = schema.get("items") {
+                conforms(item, inner, root, &format!("{path}[]"));
+            }
+        }),
+        _ => {}
+    }
+}
+
+#[test]
+fn json_holds_what_its_schema_says() {
+    let schema: Value = serde_json::from_str(&schema_json()).unwrap();
+    for run in [mixed(), closed(3, 1).second(second(0).answered(3, ms(1))), open(1.0, 1).ended(None)] {
+        conforms(&run.json(), &schema, &schema, "report");
+    }
+}
+
+#[test]
+fn json_has_the_fields_people_rely_on() {
+    let json = mixed().json();
+    for pointer in [
+        "/schema",
+        "/mode",
+        "/window_s",
+        "/elapsed_s",
+        "/exit",
+        "/requests/due",
+        "/requests/finished",
+        "/requests/failed",
+        "/requests/censored",
+        "/requests/warmup",
+        "/requests/probe",
+        "/throughput_per_s",
+        "/bytes/sent",
+        "/bytes/received",
+        "/status/200",
+        "/status/503",
+        "/failures/0/kind",
+        "/failures/0/phase",
+        "/failures/0/count",
+        "/failures/0/example/sent",
+        "/connections/opened",
+        "/connections/failed",
+        "/connections/reused",
+        "/seconds/1/latency/response/p99_us",
+        "/host/cores",
+        "/command/0",
+        "/plan/urls/0/url",
+        "/trust/verdict",
+        "/objectives/0/met",
+        "/phases/first_byte/p50_us",
+        "/notices/0/code",
+    ] {
+        assert!(json.pointer(pointer).is_some_and(|v| !v.is_null()), "{pointer}");
+    }
+    assert!(json.pointer("/failures/0/errno").is_some_and(Value::is_null));
+    assert_eq!((&json["schema"], &json["mode"]), (&"brunt-report/1".into(), &"open".into()));
+    for kind in ["response", "service", "wait_conn", "gen_late"] {
+        let figures = &json["latency"][kind];
+        for key in ["min_us", "mean_us", "p50_us", "p90_us", "p95_us", "p99_us", "p99_9_us", "max_us", "histogram"] {
+            assert!(figures.get(key).is_some(), "latency.{kind}.{key}");
+        }
+    }
+}
+
+#[test]
+fn the_encoded_histogram_gives_the_figures_again() {
+    let json = mixed().json();
+    let h: Histogram = serde_json::from_value(json["latency"]["response"]["histogram"].clone()).unwrap();
+    assert_eq!((h.count(), h.min(), h.max()), (1985, 2_000_000, 3_000_000));
+    let merged = json["seconds"].as_array().unwrap().iter().fold(Histogram::new(), |mut all, s| {
+        all.merge(&serde_json::from_value(s["latency"]["response"]["histogram"].clone()).unwrap());
+        all
+    });
+    assert_eq!(merged, h, "the seconds add up to the run");
+}
+
+#[test]
+fn json_breaks_lines_where_people_look() {
+    let text = mixed().written("json", Lang::En);
+    assert!(text.starts_with("{\n  \"schema\": \"brunt-report/1\",\n  \"brunt\": "), "{}", &text[..80]);
+    assert!(text.ends_with("\n  ]\n}\n"));
+    assert_eq!(text.lines().filter(|l| l.starts_with("    {\"from_s\"")).count(), 2, "a line a second");
+    let chinese = mixed().written("json", Lang::Zh);
+    assert_eq!(text, chinese, "documents for machines do not depend on the language");
+}
+
+#[test]
+fn csv_has_a_row_a_second() {
+    let text = mixed().written("csv", Lang::Zh);
+    let rows: Vec<Vec<&str>> = text.lines().map(|l| l.split(',').collect()).collect();
+    assert_eq!(rows.len(), 3);
+    assert!(rows.iter().all(|r| r.len() == rows[0].len()));
+    let cell = |row: usize, name: &str| rows[row][rows[0].iter().position(|n| *n == name).unwrap()];
+    assert_eq!((cell(1, "from_s"), cell(1, "to_s"), cell(1, "part")), ("0", "1", "window"));
+    assert_eq!((cell(1, "finished"), cell(1, "failed"), cell(1, "throughput_per_s")), ("990", "10", "990"));
+    assert_eq!((cell(1, "p50_us"), cell(1, "p99_9_us"), cell(1, "max_us")), ("2000", "", "2000"));
+    assert_eq!((cell(1, "status"), cell(1, "failures")), ("200:990 503:10", "wrong_status/transfer:10"));
+    assert_eq!((cell(2, "censored"), cell(2, "max_us")), ("5", ">=4000000"));
+}
+
+#[test]
+fn junit_has_a_case_an_objective_and_one_for_trust() {
+    let text = mixed().written("junit", Lang::En);
+    assert!(
+        text.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"3\" failures=\"1\""),
+        "{text}"
+    );
+    assert!(text.contains("name=\"p99&lt;50ms\""), "{text}");
+    assert!(text.contains("<failure message=\"failed 0.75 %; 1,985 of 2,000 due requests held it\"/>"), "{text}");
+    assert!(text.contains("name=\"trust\""), "{text}");
+    let mut reader = quick_xml::Reader::from_str(&text);
+    let mut cases = 0;
+    loop {
+        match reader.read_event().unwrap() {
+            quick_xml::events::Event::Start(e) if e.name().as_ref() == "testcase" => cases += 1,
+            quick_xml::events::Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert_eq!(cases, 3);
+}
+
+#[test]
+fn junit_fails_an_untrusted_and_an_interrupted_run() {
+    let hung = open(100.0, 1).second(second(0).unfinished(100, ms(5_000)));
+    assert!(hung.written("junit", Lang::En).contains("<failure message=\"not one request finished"));
+    let stopped = open(100.0, 1).second(second(0).answered(100, ms(5))).ended(Some("interrupted"));
+    assert!(stopped.written("junit", Lang::En).contains("<failure message=\"Exit code 21: interrupted\"/>"));
+    let good = open(100.0, 1).second(second(0).answered(100, ms(5)));
+    assert!(!good.written("junit", Lang::En).contains("<failure"));
+}
+
+#[test]
+fn every_format_writes_every_run_in_every_language() {
+    let nothing = Run { probe: None, events: Vec::new(), ..open(1.0, 0) };
+    let strange = open(1.0, 1).notice("never_heard_of", &[("a|b", "<c>\n")]).second(second(0).answered(1, Nanos(0)));
+    for run in [mixed(), nothing, strange, closed(1, 1).ended(None)] {
+        for format in FORMATS {
+            for lang in [Lang::En, Lang::Zh] {
+                let text = run.written(format.name(), lang);
+                assert!(!text.contains("NaN") && !text.contains("inf,"), "{}: {text}", format.name());
+                assert!(text.ends_with('\n'), "{}", format.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Pages as a whole, in both languages. `UPDATE_GOLDEN=1 cargo test -p brunt-report` writes them anew; read the diff.
+
+use std::path::PathBuf;
+
+use measure::Nanos;
+use record::Part;
+use report::Lang;
+
+use crate::made_up::{Filled, Run, closed, ms, open, second};
+
+fn check(name: &str, actual: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, actual).unwrap();
+    }
+    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(wanted == actual, "{name} differs; it would now be:\n{actual}");
+}
+
+/// An open run with a bit of everything.
+fn open_run() -> Run {
+    let mut before = second(-1).within(Part::Warmup);
+    before.warmup = 1000;
+    let mut run = open(1000.0, 4).second(before).objectives(&["p99<50ms", "p99.9<=1s", "failed<0.1%", "rate>=900/s"]);
+    run.plan.warmup = Nanos::from_secs(1);
+    for n in 0..4 {
+        let mut s = second(n).answered(700, Nanos::from_micros(900)).answered(250, ms(2)).answered(45, ms(15));
+        s.connections.opened = if n == 0 { 10 } else { 0 };
+        s.latency.connect.record_n(Nanos::from_micros(120), s.connections.opened);
+        run = run.second(if n == 2 { s.failing(5, "wrong_status", "transfer", None) } else { s });
+    }
+    run.elapsed = Nanos::from_secs(6);
+    run.second(second(4).unfinished(3, ms(5_000)).within(Part::Drain)).example(
+        "wrong_status",
+        "transfer",
+        None,
+        ("GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n", "HTTP/1.1 503 Service Unavailable\r\n\r\n"),
+    )
+}
+
+/// A small closed run in which nearly everything fails.
+fn closed_run() -> Run {
+    closed(1, 2)
+        .second(second(0).answered(20, ms(40)).failing(3, "refused", "connect", Some("ECONNREFUSED")))
+        .second(second(1).answered(10, ms(50)).failing(40, "no_ports", "connect", Some("EADDRNOTAVAIL")))
+        .notice("only_errors", &[("count", "3"), ("kind", "refused (ECONNREFUSED)")])
+        .ended(Some("interrupted"))
+}
+
+#[test]
+fn pages() {
+    for (lang, suffix) in [(Lang::En, "en"), (Lang::Zh, "zh")] {
+        check(&format!("open.{suffix}.txt"), &open_run().written("text", lang));
+        check(&format!("closed.{suffix}.txt"), &closed_run().written("text", lang));
+        check(&format!("open.{suffix}.md"), &open_run().written("markdown", lang));
+    }
+    check("open.junit.xml", &open_run().written("junit", Lang::En));
+}

@@ -1,0 +1,116 @@
+//! What other load generators get wrong, none of which may be possible here.
+
+use measure::Nanos;
+use record::Part;
+
+use crate::made_up::{Filled, closed, ms, open, second};
+
+/// go-stress-testing prints users ÷ mean latency. 300 users whose mean is 8.78 ms after a second of ramping up would be
+/// 34,177/s; 14,086 came back.
+#[test]
+fn throughput_is_completions_in_the_window_and_never_users_by_mean() {
+    let run = closed(300, 1).second(second(0).answered(14_086, Nanos::from_micros(8_780)));
+    assert_eq!(run.summary().throughput_per_s(), 14_086.0);
+}
+
+#[test]
+fn neither_warmup_nor_drain_is_in_the_throughput() {
+    let mut before = second(-1).within(Part::Warmup);
+    before.warmup = 500;
+    let run = open(100.0, 2)
+        .second(before)
+        .second(second(0).answered(100, ms(1)))
+        .second(second(1).answered(90, ms(1)))
+        .second(second(2).answered(10, ms(1_500)).within(Part::Drain));
+    let summary = run.summary();
+    assert_eq!(summary.throughput_per_s(), 95.0);
+    assert_eq!((summary.totals.due, summary.totals.finished, summary.totals.warmup), (200, 200, 500));
+    assert_eq!(summary.headline().max().show(), "1.50 s", "what finished in the drain is in the latency");
+}
+
+/// A fast failure is not a fast answer: in most tools a server that refuses everything quickly looks good.
+#[test]
+fn failures_do_not_sweeten_latency() {
+    let good = closed(10, 1).second(second(0).answered(1000, ms(20))).summary();
+    let bad = closed(10, 1)
+        .second(second(0).answered(1000, ms(20)).failing(100_000, "refused", "connect", Some("ECONNREFUSED")))
+        .objectives(&["p99<50ms"])
+        .summary();
+    assert_eq!(good.headline().quantile(0.99), bad.headline().quantile(0.99));
+    assert_eq!(good.headline().mean(), bad.headline().mean());
+    assert_eq!(good.throughput_per_s(), bad.throughput_per_s(), "failures are no throughput");
+    assert!(!bad.objectives[0].met, "a failure does not hold an objective");
+}
+
+/// wrk drops what takes longer than its histogram; hey stops recording after a million.
+#[test]
+fn slow_answers_and_the_second_million_are_kept() {
+    let run = open(1e6, 3)
+        .second(second(0).answered(1_500_000, ms(1)))
+        .second(second(1).answered(1_500_000, ms(1)))
+        .second(second(2).answered(1, Nanos::from_secs(5_000)));
+    let summary = run.summary();
+    assert_eq!(summary.headline().count(), 3_000_001);
+    assert_eq!(run.json()["latency"]["response"]["max_us"], 5_000e6);
+}
+
+/// Tools that count in milliseconds print 0.
+#[test]
+fn below_a_millisecond_and_below_a_microsecond_nothing_is_rounded_to_zero() {
+    let run = closed(1, 1).second(second(0).answered(5000, Nanos(850)));
+    let json = run.json();
+    assert_eq!(json["latency"]["service"]["p50_us"], 0.85);
+    assert_eq!(json["latency"]["service"]["p99_us"], 0.85);
+    assert_eq!(json["latency"]["service"]["mean_us"], 0.85);
+    let text = run.written("text", report::Lang::En);
+    assert!(text.contains("p50    850 ns"), "{text}");
+}
+
+/// wrk2 records a sample only when an answer arrives: a server that hangs leaves no trace in it.
+#[test]
+fn a_server_that_hangs_leaves_a_lower_bound_and_no_good_exit() {
+    let hangs = open(100.0, 1).second(second(0).answered(900, ms(1)).unfinished(100, ms(5_000)));
+    let json = hangs.json();
+    let response = &json["latency"]["response"];
+    assert_eq!((response["p50_us"].as_f64(), response["p99_us"].as_f64()), (Some(1000.0), None));
+    assert_eq!(response["p99_at_least_us"].as_f64().map(f64::round), Some(5_000_000.0));
+    assert_eq!(response["max_us"].as_f64(), None);
+    assert_eq!(response["max_at_least_us"], 5_000_000.0);
+    assert_eq!(response["p99_ci_us"][1].as_f64(), None);
+    assert_eq!(json["exit"], 20);
+    let timed_out = open(100.0, 1).second(second(0).answered(900, ms(1)).timed_out(100, ms(5_000)));
+    assert_eq!(timed_out.json()["latency"]["response"]["p99_us"].as_f64(), None, "a timeout hides nothing either");
+}
+
+#[test]
+fn a_quantile_without_enough_requests_is_not_shown() {
+    let json = open(10.0, 1).second(second(0).answered(298, ms(1))).json();
+    let response = &json["latency"]["response"];
+    assert!(response["p95_us"].is_number());
+    assert!(response["p99_us"].is_null() && response["p99_ci_us"].is_null());
+    assert!(response.get("p99_at_least_us").is_none());
+    let json = open(10.0, 1).second(second(0).answered(299, ms(1))).json();
+    assert_eq!(json["latency"]["response"]["p99_us"], 1000.0);
+    assert!(json["latency"]["response"]["p99_ci_us"][1].is_null(), "the interval is open above");
+}
+
+#[test]
+fn closed_load_has_no_response_time_and_says_what_a_stall_would_hide() {
+    let run = closed(10, 2).second(second(0).answered(500, ms(20))).second(second(1).answered(500, ms(20)));
+    assert!(run.json()["latency"]["response"].is_null());
+    let text = run.written("text", report::Lang::En);
+    assert!(text.contains("Service time at 10 users"), "{text}");
+    assert!(text.contains("a stall of 1 s would have hidden about 500 requests"), "{text}");
+    assert!(!text.to_lowercase().contains("user latency") && !text.contains("Response time"), "{text}");
+}
+
+#[test]
+fn a_stall_late_in_a_long_run_is_visible_in_its_second() {
+    let mut run = open(100.0, 100);
+    for n in 0..100 {
+        run = run.second(if n == 97 { second(n).answered(100, ms(900)) } else { second(n).answered(100, ms(1)) });
+    }
+    let json = run.json();
+    assert_eq!(json["seconds"][97]["latency"]["response"]["p50_us"].as_f64().map(f64::round), Some(900_000.0));
+    assert_eq!(json["seconds"][98]["latency"]["response"]["p50_us"], 1000.0);
+}

@@ -1,0 +1,107 @@
+//! The live table: alignment in both languages, narrow terminals, parts of a run.
+
+use proptest::prelude::*;
+use record::{Part, Second};
+use report::{Lang, Live, Mode};
+use unicode_width::UnicodeWidthStr;
+
+use crate::made_up::{Filled, ms, second};
+use measure::Nanos;
+
+fn pipe(lang: Lang, mode: Mode) -> Live {
+    Live::new(lang, false, 0, false, mode)
+}
+
+fn busy(n: i64) -> Second {
+    Second { users: 10, ..second(n).answered(1200, ms(8)).failing(3, "reset", "first_byte", Some("ECONNRESET")) }
+}
+
+#[test]
+fn rows_are_for_their_second() {
+    let mut live = pipe(Lang::En, Mode::Closed);
+    assert_eq!(
+        live.row(&busy(0)),
+        " time   users         ok  failed      req/s        p50        p99        max    MB/s  status\n   \
+         1s      10      1,200       3      1,200    8.00 ms    8.00 ms    8.00 ms    1.02  200:1,200"
+    );
+    let mut warm = second(-1).within(Part::Warmup);
+    warm.warmup = 77;
+    assert_eq!(
+        live.row(&warm),
+        "   0s       0          –       –          –          –          –          –       –  warm-up: 77 requests"
+    );
+    // Twenty requests support a median and nothing more.
+    assert_eq!(
+        live.row(&Second { users: 10, ..second(1).answered(20, ms(8)) }),
+        "   2s      10         20       0       20.0    8.00 ms          –    8.00 ms    0.02  200:20"
+    );
+    assert_eq!(
+        live.row(&second(2).unfinished(10, ms(300)).within(Part::Drain)),
+        "   3s       0          0       0          0   ≥ 300 ms          –   ≥ 300 ms       0  drain"
+    );
+}
+
+#[test]
+fn headings_come_again_every_twenty_rows() {
+    let mut live = pipe(Lang::Zh, Mode::Open);
+    let headings: Vec<usize> = (0..45).filter(|&n| live.row(&busy(n as i64)).contains("时间")).collect();
+    assert_eq!(headings, [0, 20, 40]);
+}
+
+/// Where the columns of a line end, in cells.
+fn ends(line: &str) -> Vec<usize> {
+    let mut ends = Vec::new();
+    for (at, _) in line.match_indices("  ").chain([(line.len(), "")]) {
+        if at > 0 && !line[..at].ends_with(' ') {
+            ends.push(line[..at].width());
+        }
+    }
+    ends
+}
+
+proptest! {
+    #[test]
+    fn columns_stay_under_their_headings(
+        n in 0u64..10_000_000, took in 1u64..60_000_000_000, users in 0u32..100_000, open: bool, zh: bool,
+    ) {
+        let (lang, mode) = (if zh { Lang::Zh } else { Lang::En }, if open { Mode::Open } else { Mode::Closed });
+        let second = Second { users, in_flight: users, ..second(0).answered(n, Nanos(took)) };
+        let mut second = second;
+        second.status.clear();
+        let text = pipe(lang, mode).row(&second);
+        let (heading, row) = text.split_once('\n').unwrap();
+        let (heading, row) = (ends(heading), ends(row));
+        prop_assert_eq!(&heading[..9], &row[..9]);
+    }
+
+    #[test]
+    fn nothing_is_wider_than_the_terminal(cells in 20usize..200, open: bool, zh: bool) {
+        let (lang, mode) = (if zh { Lang::Zh } else { Lang::En }, if open { Mode::Open } else { Mode::Closed });
+        let mut live = Live::new(lang, false, cells, true, mode);
+        let mut warm = second(-1).within(Part::Warmup);
+        warm.warmup = 1_234_567;
+        for s in [busy(0), warm] {
+            for line in live.row(&s).lines() {
+                prop_assert!(line.width() <= cells.max(45), "{} cells: {line:?}", line.width());
+            }
+        }
+        prop_assert!(live.progress(Nanos::from_secs(5), Some(Nanos::from_secs(10)), 123_456, None).width() < cells);
+    }
+}
+
+#[test]
+fn progress_shows_whichever_is_further() {
+    let live = pipe(Lang::En, Mode::Closed);
+    let s = Nanos::from_secs;
+    for (line, wanted) in [
+        (live.progress(s(5), Some(s(10)), 999, None), "[████████████············]   50 %  5 s / 10 s  999 requests"),
+        (
+            live.progress(s(5), Some(s(10)), 90, Some(100)),
+            "[█████████████████████···]   90 %  5 s / 10 s  90 / 100 requests",
+        ),
+        (live.progress(s(5), None, 7, None), "5 s  7 requests"),
+        (live.progress(s(99), Some(s(10)), 7, None), "[████████████████████████]  100 %  99 s / 10 s  7 requests"),
+    ] {
+        assert_eq!(line, wanted);
+    }
+}

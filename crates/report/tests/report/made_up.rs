@@ -1,0 +1,244 @@
+//! Made-up records, short to write.
+
+use std::collections::BTreeMap;
+
+use measure::Nanos;
+use plan::{Arrivals, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
+use record::{
+    Bytes, Connections, Ended, Example, Failure, Host, Notice, Part, Probe, RunEvent, SCHEMA, Second, Started,
+};
+use report::{Lang, Style, Summary};
+
+const S: i64 = 1_000_000_000;
+
+/// A run being made up.
+#[derive(Clone)]
+pub struct Run {
+    pub plan: Plan,
+    pub probe: Option<Probe>,
+    pub events: Vec<RunEvent>,
+    pub reason: Option<&'static str>,
+    pub window: Nanos,
+    pub elapsed: Nanos,
+}
+
+/// A closed run of so many users and seconds.
+pub fn closed(users: u32, seconds: u64) -> Run {
+    let stages = vec![Stage { lasts: Nanos::from_secs(seconds), from: f64::from(users), to: f64::from(users) }];
+    run(Load::Closed { stages, think: None, together: false }, seconds)
+}
+
+/// An open run at a rate for so many seconds.
+pub fn open(rate: f64, seconds: u64) -> Run {
+    let stages = vec![Stage { lasts: Nanos::from_secs(seconds), from: rate, to: rate }];
+    run(Load::Open { stages, arrivals: Arrivals::Poisson }, seconds)
+}
+
+fn run(load: Load, seconds: u64) -> Run {
+    let plan = Plan {
+        protocol: "http".into(),
+        urls: vec![WeightedUrl { url: "http://127.0.0.1:8080/".into(), weight: 1.0 }],
+        options: BTreeMap::new(),
+        load,
+        requests: None,
+        duration: Some(Nanos::from_secs(seconds)),
+        warmup: Nanos::ZERO,
+        drain: Nanos::from_secs(5),
+        timeout: Nanos::from_secs(10),
+        connect_timeout: Nanos::from_secs(5),
+        max_connections: 1000,
+        workers: 2,
+        pin: false,
+        net: NetKind::Auto,
+        sources: Vec::new(),
+        connect_to: Vec::new(),
+        unix_socket: None,
+        tls: Tls::default(),
+        objectives: Vec::new(),
+        seed: 1,
+    };
+    let probe = Probe {
+        url: "http://127.0.0.1:8080/".into(),
+        address: "127.0.0.1:8080".into(),
+        spoken: "HTTP/1.1".into(),
+        status: "200".into(),
+        payload: 612,
+        took: Nanos::from_micros(840),
+        requests: 1,
+        failure: None,
+    };
+    Run {
+        plan,
+        probe: Some(probe),
+        events: Vec::new(),
+        reason: Some("completed"),
+        window: Nanos::from_secs(seconds),
+        elapsed: Nanos::from_secs(seconds),
+    }
+}
+
+impl Run {
+    /// Adds a second.
+    pub fn second(mut self, second: Second) -> Run {
+        self.events.push(RunEvent::Second(Box::new(second)));
+        self
+    }
+    /// Adds the kept example of a failure.
+    pub fn example(mut self, kind: &str, phase: &str, errno: Option<&str>, sides: (&str, &str)) -> Run {
+        self.events.push(RunEvent::Example(Example {
+            kind: kind.into(),
+            phase: phase.into(),
+            errno: errno.map(Into::into),
+            detail: "status 503".into(),
+            sent: sides.0.into(),
+            received: sides.1.into(),
+        }));
+        self
+    }
+    /// Adds a notice.
+    pub fn notice(mut self, code: &str, facts: &[(&str, &str)]) -> Run {
+        let facts = facts.iter().map(|(n, f)| (n.to_string(), f.to_string())).collect();
+        self.events.push(RunEvent::Notice(Notice { code: code.into(), facts }));
+        self
+    }
+    /// Sets what must hold.
+    pub fn objectives(mut self, objectives: &[&str]) -> Run {
+        self.plan.objectives = objectives.iter().map(|o| o.to_string()).collect();
+        self
+    }
+    /// How it ended; None: the record is cut off.
+    pub fn ended(mut self, reason: Option<&'static str>) -> Run {
+        self.reason = reason;
+        self
+    }
+    /// All events.
+    pub fn events(&self) -> Vec<RunEvent> {
+        let mut events = vec![RunEvent::Started(Box::new(Started {
+            schema: SCHEMA.into(),
+            brunt: "0.1.0".into(),
+            unix_ms: 1_790_000_000_000,
+            command: vec!["brunt".into(), "127.0.0.1:8080".into()],
+            plan: self.plan.clone(),
+            host: Host {
+                name: "h".into(),
+                kernel: "Linux 6.18".into(),
+                cores: 2.0,
+                descriptors: 1024,
+                memory: 1 << 30,
+            },
+            net: "epoll".into(),
+            workers: self.plan.workers,
+        }))];
+        events.extend(self.probe.clone().map(RunEvent::Probe));
+        events.extend(self.events.iter().cloned());
+        if let Some(reason) = self.reason {
+            let ended = Ended { reason: reason.into(), window: self.window, elapsed: self.elapsed };
+            events.push(RunEvent::Ended(ended));
+        }
+        events
+    }
+    /// Its seconds.
+    pub fn seconds(&self) -> Vec<Second> {
+        let second = |e: &RunEvent| if let RunEvent::Second(s) = e { Some((**s).clone()) } else { None };
+        self.events.iter().filter_map(second).collect()
+    }
+    /// Summed up and judged.
+    pub fn summary(&self) -> Summary {
+        Summary::from_events(self.events())
+    }
+    /// In a format.
+    pub fn written(&self, format: &str, lang: Lang) -> String {
+        let mut out = Vec::new();
+        let mut seconds = self.seconds().into_iter();
+        let style = Style { lang, color: false };
+        report::format(format).unwrap().write(&self.summary(), &mut seconds, style, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+    /// As JSON.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.written("json", Lang::En)).unwrap()
+    }
+}
+
+/// The n-th second of the window, with nothing in it.
+pub fn second(n: i64) -> Second {
+    Second { from_ns: n * S, to_ns: (n + 1) * S, ..Second::default() }
+}
+
+/// What a second of made-up requests holds.
+pub trait Filled: Sized {
+    /// So many successes of so long each, in flight as Little's law has it.
+    fn answered(self, n: u64, took: Nanos) -> Self;
+    /// So many that failed fast.
+    fn failing(self, n: u64, kind: &str, phase: &str, errno: Option<&str>) -> Self;
+    /// So many that timed out after so long.
+    fn timed_out(self, n: u64, after: Nanos) -> Self;
+    /// So many without an end, given up after so long.
+    fn unfinished(self, n: u64, after: Nanos) -> Self;
+    /// In another part of the run.
+    fn within(self, part: Part) -> Self;
+}
+
+impl Filled for Second {
+    fn answered(mut self, n: u64, took: Nanos) -> Second {
+        self.due += n;
+        self.sent += n;
+        self.finished += n;
+        *self.status.entry("200".into()).or_default() += n;
+        self.latency.response.record_n(took, n);
+        self.latency.service.record_n(took, n);
+        self.latency.wait_conn.record_n(Nanos(took.0 / 10), n);
+        self.latency.gen_late.record_n(Nanos(2_000), n);
+        self.latency.first_byte.record_n(Nanos(took.0 * 8 / 10), n);
+        self.latency.transfer.record_n(Nanos(took.0 / 20), n);
+        self.in_flight_ns += u128::from(took.0) * u128::from(n);
+        self.service_ns += i128::from(took.0) * i128::from(n);
+        let bytes = Bytes { sent: 80 * n, received: 850 * n, payload: 612 * n };
+        self.bytes = Bytes {
+            sent: self.bytes.sent + bytes.sent,
+            received: self.bytes.received + bytes.received,
+            payload: self.bytes.payload + bytes.payload,
+        };
+        self.connections = Connections { reused: self.connections.reused + n, open: 10, ..self.connections };
+        self
+    }
+
+    fn failing(mut self, n: u64, kind: &str, phase: &str, errno: Option<&str>) -> Second {
+        self.due += n;
+        self.sent += n;
+        self.failed += n;
+        self.latency.failed.record_n(Nanos::from_micros(50), n);
+        let errno = errno.map(Into::into);
+        self.failures.push(Failure { kind: kind.into(), phase: phase.into(), errno, count: n });
+        if kind == "wrong_status" {
+            *self.status.entry("503".into()).or_default() += n;
+        }
+        self
+    }
+
+    fn timed_out(mut self, n: u64, after: Nanos) -> Second {
+        self = self.failing(n, "timeout", "first_byte", None);
+        self.latency.response_at_least.record_n(after, n);
+        self.latency.service_at_least.record_n(after, n);
+        self
+    }
+
+    fn unfinished(mut self, n: u64, after: Nanos) -> Second {
+        self.due += n;
+        self.sent += n;
+        self.censored += n;
+        self.latency.response_at_least.record_n(after, n);
+        self.latency.service_at_least.record_n(after, n);
+        self
+    }
+
+    fn within(mut self, part: Part) -> Second {
+        self.part = part;
+        self
+    }
+}
+
+/// Milliseconds.
+pub fn ms(n: u64) -> Nanos {
+    Nanos::from_millis(n)
+}

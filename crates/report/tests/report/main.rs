@@ -1,0 +1,8 @@
+//! The report seen from outside: made-up records in, documents out.
+
+mod documents;
+mod exits;
+mod golden;
+mod lies;
+mod live;
+mod made_up;
