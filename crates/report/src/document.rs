@@ -3,16 +3,18 @@
 //! Latency quantiles come as three keys: `p99_us` (null where withheld or only a lower bound), `p99_at_least_us` (present
 //! where it is only that) and `p99_ci_us` (its 95 % interval; the upper end is null where the sample does not bound it).
 
+mod distribution;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use measure::{Histogram, Nanos};
 use record::{Bytes, Connections, Latency, Part, Second};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
+use self::distribution::Distribution;
 use crate::judgement;
-use crate::ranked::{QUANTILES, Quantile, Ranked};
+use crate::ranked::Ranked;
 use crate::summary::{Summary, headline};
 use crate::text::Lang;
 
@@ -243,94 +245,6 @@ pub struct SecondReport {
     latency: LatencyReport,
     /// Parts of requests and of connections.
     phases: Phases,
-}
-
-/// A distribution of times in microseconds.
-#[derive(Serialize, JsonSchema)]
-struct Distribution {
-    /// How many are ranked, those without an end included.
-    count: u64,
-    /// Of these, without an end; ranked as later than all.
-    unfinished: u64,
-    min_us: Option<f64>,
-    mean_us: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mean_at_least_us: Option<f64>,
-    p50_us: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    p50_at_least_us: Option<f64>,
-    p50_ci_us: Option<[Option<f64>; 2]>,
-    p90_us: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    p90_at_least_us: Option<f64>,
-    p90_ci_us: Option<[Option<f64>; 2]>,
-    p95_us: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    p95_at_least_us: Option<f64>,
-    p95_ci_us: Option<[Option<f64>; 2]>,
-    p99_us: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    p99_at_least_us: Option<f64>,
-    p99_ci_us: Option<[Option<f64>; 2]>,
-    p99_9_us: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    p99_9_at_least_us: Option<f64>,
-    p99_9_ci_us: Option<[Option<f64>; 2]>,
-    max_us: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_at_least_us: Option<f64>,
-    /// All finished ones, encoded.
-    histogram: Histogram,
-    /// Lower bounds of those without an end, encoded.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    histogram_at_least: Option<Histogram>,
-}
-
-fn us(t: Option<Nanos>) -> Option<f64> {
-    t.map(Nanos::as_micros_f64)
-}
-
-fn interval(q: Quantile) -> Option<[Option<f64>; 2]> {
-    let shown = q.figure != crate::ranked::Figure::Withheld;
-    shown.then(|| [us(q.low), us(q.high)])
-}
-
-impl Distribution {
-    fn of(ranked: Ranked<'_>) -> Distribution {
-        let [p50, p90, p95, p99, p99_9] = QUANTILES.map(|named| ranked.quantile(named.q));
-        let (mean, max) = (ranked.mean(), ranked.max());
-        let at_least = ranked.at_least.filter(|h| !h.is_empty());
-        Distribution {
-            count: ranked.count(),
-            unfinished: ranked.unfinished(),
-            min_us: us(ranked.min()),
-            mean_us: us(mean.exact()),
-            mean_at_least_us: us(mean.at_least()),
-            p50_us: us(p50.figure.exact()),
-            p50_at_least_us: us(p50.figure.at_least()),
-            p50_ci_us: interval(p50),
-            p90_us: us(p90.figure.exact()),
-            p90_at_least_us: us(p90.figure.at_least()),
-            p90_ci_us: interval(p90),
-            p95_us: us(p95.figure.exact()),
-            p95_at_least_us: us(p95.figure.at_least()),
-            p95_ci_us: interval(p95),
-            p99_us: us(p99.figure.exact()),
-            p99_at_least_us: us(p99.figure.at_least()),
-            p99_ci_us: interval(p99),
-            p99_9_us: us(p99_9.figure.exact()),
-            p99_9_at_least_us: us(p99_9.figure.at_least()),
-            p99_9_ci_us: interval(p99_9),
-            max_us: us(max.exact()),
-            max_at_least_us: us(max.at_least()),
-            histogram: ranked.finished.clone(),
-            histogram_at_least: at_least.cloned(),
-        }
-    }
-
-    fn plain(h: &Histogram) -> Distribution {
-        Distribution::of(Ranked::plain(h))
-    }
 }
 
 impl LatencyReport {

@@ -41,7 +41,7 @@ pub(crate) const ONE_WORKER: Text = text("1 worker thread, {net}", "1 个工作�
 pub(crate) const MORE_URLS: Text = text("and {n} more URLs", "另有 {n} 个 URL");
 pub(crate) const PROBE: Text = text(
     "First answer: {status}, {bytes} in {took} from {address} ({spoken})",
-    "首个应答：{status}，{bytes}，用时 {took}，来自 {address}（{spoken}）",
+    "首个应答：状态 {status}，正文 {bytes}，用时 {took}，来自 {address}（{spoken}）",
 );
 pub(crate) const PROBE_FAILED: Text = text("First request: {failure}", "首个请求：{failure}");
 

@@ -1,0 +1,115 @@
+//! A distribution of times as JSON has it.
+
+use measure::{Histogram, Nanos};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::ranked::{Figure, QUANTILES, Quantile, Ranked};
+
+/// A distribution of times in microseconds.
+#[derive(Serialize, JsonSchema)]
+pub struct Distribution {
+    /// How many are ranked, those without an end included.
+    count: u64,
+    /// Of these, without an end; ranked as later than all.
+    unfinished: u64,
+    /// Shortest that finished.
+    min_us: Option<f64>,
+    /// Mean.
+    mean_us: Option<f64>,
+    /// Lower bound of the mean, where something has no end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_at_least_us: Option<f64>,
+    /// The p50 quantile; null where it is withheld.
+    p50_us: Option<f64>,
+    /// Lower bound of the p50 quantile, where it is only that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p50_at_least_us: Option<f64>,
+    /// Its 95 % interval; the upper end is null where it is open.
+    p50_ci_us: Option<[Option<f64>; 2]>,
+    /// The p90 quantile; null where it is withheld.
+    p90_us: Option<f64>,
+    /// Lower bound of the p90 quantile, where it is only that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p90_at_least_us: Option<f64>,
+    /// Its 95 % interval; the upper end is null where it is open.
+    p90_ci_us: Option<[Option<f64>; 2]>,
+    /// The p95 quantile; null where it is withheld.
+    p95_us: Option<f64>,
+    /// Lower bound of the p95 quantile, where it is only that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p95_at_least_us: Option<f64>,
+    /// Its 95 % interval; the upper end is null where it is open.
+    p95_ci_us: Option<[Option<f64>; 2]>,
+    /// The p99 quantile; null where it is withheld.
+    p99_us: Option<f64>,
+    /// Lower bound of the p99 quantile, where it is only that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99_at_least_us: Option<f64>,
+    /// Its 95 % interval; the upper end is null where it is open.
+    p99_ci_us: Option<[Option<f64>; 2]>,
+    /// The p99.9 quantile; null where it is withheld.
+    p99_9_us: Option<f64>,
+    /// Lower bound of the p99.9 quantile, where it is only that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    p99_9_at_least_us: Option<f64>,
+    /// Its 95 % interval; the upper end is null where it is open.
+    p99_9_ci_us: Option<[Option<f64>; 2]>,
+    /// Longest.
+    max_us: Option<f64>,
+    /// Lower bound of the longest, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_at_least_us: Option<f64>,
+    /// All finished ones, encoded.
+    histogram: Histogram,
+    /// Lower bounds of those without an end, encoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    histogram_at_least: Option<Histogram>,
+}
+
+fn us(t: Option<Nanos>) -> Option<f64> {
+    t.map(Nanos::as_micros_f64)
+}
+
+fn interval(q: Quantile) -> Option<[Option<f64>; 2]> {
+    let shown = q.figure != Figure::Withheld;
+    shown.then(|| [us(q.low), us(q.high)])
+}
+
+impl Distribution {
+    pub(super) fn of(ranked: Ranked<'_>) -> Distribution {
+        let [p50, p90, p95, p99, p99_9] = QUANTILES.map(|named| ranked.quantile(named.q));
+        let (mean, max) = (ranked.mean(), ranked.max());
+        let at_least = ranked.at_least.filter(|h| !h.is_empty());
+        Distribution {
+            count: ranked.count(),
+            unfinished: ranked.unfinished(),
+            min_us: us(ranked.min()),
+            mean_us: us(mean.exact()),
+            mean_at_least_us: us(mean.at_least()),
+            p50_us: us(p50.figure.exact()),
+            p50_at_least_us: us(p50.figure.at_least()),
+            p50_ci_us: interval(p50),
+            p90_us: us(p90.figure.exact()),
+            p90_at_least_us: us(p90.figure.at_least()),
+            p90_ci_us: interval(p90),
+            p95_us: us(p95.figure.exact()),
+            p95_at_least_us: us(p95.figure.at_least()),
+            p95_ci_us: interval(p95),
+            p99_us: us(p99.figure.exact()),
+            p99_at_least_us: us(p99.figure.at_least()),
+            p99_ci_us: interval(p99),
+            p99_9_us: us(p99_9.figure.exact()),
+            p99_9_at_least_us: us(p99_9.figure.at_least()),
+            p99_9_ci_us: interval(p99_9),
+            max_us: us(max.exact()),
+            max_at_least_us: us(max.at_least()),
+            histogram: ranked.finished.clone(),
+            histogram_at_least: at_least.cloned(),
+        }
+    }
+
+    pub(super) fn plain(h: &Histogram) -> Distribution {
+        Distribution::of(Ranked::plain(h))
+    }
+}
