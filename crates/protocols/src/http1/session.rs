@@ -115,10 +115,9 @@ impl Http1Session {
                 *at += head.at;
                 self.answered(&head, &rest[..head.at], done)?
             } else {
-                let Some(over) = self.complete_head(bytes, at, done)? else {
-                    *kept_to = bytes.len();
-                    return Ok(false);
-                };
+                // Also where it breaks, all of it is kept already.
+                *kept_to = bytes.len();
+                let Some(over) = self.complete_head(bytes, at, done)? else { return Ok(false) };
                 *kept_to = *at;
                 over
             };
@@ -163,12 +162,12 @@ impl Http1Session {
         }
         let (mut kept, head) = (std::mem::take(&mut rare.kept), std::mem::take(&mut rare.head));
         kept.truncate(head.at);
-        let over = self.answered(&head, &kept, done)?;
-        if self.marks & CAPTURES != 0 {
+        let over = self.answered(&head, &kept, done);
+        if over.is_err() || self.marks & CAPTURES != 0 {
             kept.truncate(EXCERPT_BOUND);
             self.rare().kept = kept;
         }
-        Ok(Some(over))
+        over.map(Some)
     }
 
     /// A whole head is there. True where the answer ends with it.

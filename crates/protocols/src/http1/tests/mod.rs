@@ -1,6 +1,9 @@
 //! Scripted bytes, split at every position; properties; both halves against each other.
 
 mod answers;
+mod examples;
+mod redirects;
+mod requests;
 
 use wire::{
     Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Out, Protocol, Session,

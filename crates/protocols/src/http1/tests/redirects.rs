@@ -1,0 +1,152 @@
+//! Where redirects lead, and with what.
+
+use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Follow, Out, Session};
+
+use super::{Request, dialogue};
+use crate::http1::Http1Dialogue;
+
+/// Answers a request with a redirect, in two pieces cut at `cut`; what becomes of it.
+fn hop(
+    dialogue: &Http1Dialogue,
+    request: &Request,
+    answer: &str,
+    cut: usize,
+) -> (Option<FaultKind>, Option<Box<Follow<Request>>>) {
+    let (mut out, mut done) = (Out::default(), Done::default());
+    let mut session = dialogue.session(&Established::default());
+    session.submit(ExchangeId(3), request, &mut out).expect("room");
+    let (a, b) = answer.as_bytes().split_at(cut);
+    for piece in [a, b] {
+        session.receive(piece, &mut out, &mut done).expect("an answer");
+    }
+    assert_eq!(session.room(), 1);
+    match done.events.pop() {
+        Some(Event::Ended(ended)) => (ended.fault, ended.follow),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn answer(status: u16, location: &str) -> String {
+    format!("HTTP/1.1 {status} Moved\r\nLocation: {location}\r\nContent-Length: 3\r\n\r\nbye")
+}
+
+/// Origin, request line and the rest of the request, shortened.
+fn followed(url: &str, options: &[&str], status: u16, location: &str) -> (String, String) {
+    let mut options = options.to_vec();
+    options.push("redirects=2");
+    options.extend(["header=User-Agent:", "header=Accept:"]);
+    let dialogue = dialogue(url, &options);
+    let answer = answer(status, location);
+    let mut seen: Option<(String, String)> = None;
+    for cut in 0..answer.len() {
+        let (fault, follow) = hop(&dialogue, &dialogue.requests()[0].request, &answer, cut);
+        assert_eq!(fault, None);
+        let follow = follow.expect("a redirect");
+        let scheme = if follow.origin.tls { "https" } else { "http" };
+        let origin = format!("{scheme} {} {}", follow.origin.host, follow.origin.port);
+        let sent = String::from_utf8(dialogue.sent(&follow.request)).expect("text");
+        let this = (origin, sent);
+        assert!(seen.as_ref().is_none_or(|s| *s == this), "cut at {cut}");
+        seen = Some(this);
+    }
+    seen.expect("cuts")
+}
+
+#[test]
+fn locations_are_absolute_or_relative() {
+    for (location, origin, target, host) in [
+        ("/b", "http h 80", "/b", "h"),
+        ("c?d", "http h 80", "/a/c?d", "h"),
+        ("?q", "http h 80", "/a/b?q", "h"),
+        ("http://h:81/x#y", "http h 81", "/x", "h:81"),
+        ("//other/z", "http other 80", "/z", "other"),
+        ("https://[::1]/", "https ::1 443", "/", "[::1]"),
+        ("/sp ace", "http h 80", "/sp%20ace", "h"),
+    ] {
+        let (to, sent) = followed("http://h/a/b", &[], 302, location);
+        assert_eq!((to.as_str(), sent), (origin, format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n")));
+    }
+}
+
+#[test]
+fn methods_change_as_they_must() {
+    let post =
+        "POST /b HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1\r\n\r\nx";
+    let get = "GET /b HTTP/1.1\r\nHost: h\r\n\r\n";
+    let (data, put, head): (&[&str], &[&str], &[&str]) = (&["data=x"], &["data=x", "method=PUT"], &["method=HEAD"]);
+    let put_again = post.replacen("POST", "PUT", 1);
+    for (options, status, expected) in [
+        (data, 301, get),
+        (data, 302, get),
+        (data, 303, get),
+        (data, 307, post),
+        (data, 308, post),
+        (put, 301, &put_again),
+        (put, 302, &put_again),
+        (put, 303, get),
+        (put, 308, &put_again),
+    ] {
+        assert_eq!(followed("http://h/", options, status, "/b").1, expected, "{options:?} {status}");
+    }
+    let dialogue = dialogue("http://h/", &[head, &["redirects=1"]].concat());
+    let answer = answer(303, "/b");
+    let (_, follow) = hop(&dialogue, &dialogue.requests()[0].request, &answer[..answer.len() - 3], 9);
+    assert!(dialogue.sent(&follow.expect("a redirect").request).starts_with(b"HEAD /b "));
+}
+
+#[test]
+fn secrets_stay_with_their_origin() {
+    let secret = ["header=Cookie: c", "header=Authorization: a", "header=Host: v", "header=X: y"];
+    let (_, same) = followed("http://h/", &secret, 302, "/b");
+    assert_eq!(same, "GET /b HTTP/1.1\r\nCookie: c\r\nAuthorization: a\r\nHost: v\r\nX: y\r\n\r\n");
+    for other in ["http://o/", "http://h:81/", "https://h/"] {
+        let (_, sent) = followed("http://h/", &secret, 307, other);
+        assert!(sent.contains("X: y") && !sent.contains("Cookie") && !sent.contains("Auth"), "{sent}");
+        let (_, sent) = followed("http://h/", &["user=a:b"], 307, other);
+        assert!(!sent.contains("Authorization"), "{sent}");
+        let (_, sent) = followed("http://a:b@h/", &[], 307, other);
+        assert!(!sent.contains("Authorization"), "{sent}");
+    }
+    let auth = "Authorization: Basic YTpi\r\n";
+    assert!(followed("http://h/", &["user=a:b"], 302, "/b").1.contains(auth));
+    assert!(followed("http://a:b@h/", &[], 302, "/b").1.contains(auth));
+}
+
+#[test]
+fn more_than_allowed_fail() {
+    let dialogue = dialogue("http://h/", &["redirects=2"]);
+    let answer = answer(302, "/again");
+    let first = &dialogue.requests()[0].request;
+    let (_, second) = hop(&dialogue, first, &answer, 20);
+    let (_, third) = hop(&dialogue, &second.expect("a hop").request, &answer, 20);
+    let (fault, none) = hop(&dialogue, &third.expect("a hop").request, &answer, 20);
+    assert_eq!(fault, Some(FaultKind::TooManyRedirects));
+    assert!(none.is_none());
+}
+
+#[test]
+fn what_is_no_redirect_is_an_answer() {
+    let dialogue = dialogue("http://h/", &["redirects=2"]);
+    let request = &dialogue.requests()[0].request;
+    for answer in [
+        "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 304 Not Modified\r\nLocation: /\r\n\r\n",
+        "HTTP/1.1 300 Choices\r\nLocation: /\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 201 Created\r\nLocation: /\r\nContent-Length: 0\r\n\r\n",
+    ] {
+        let (fault, follow) = hop(&dialogue, request, answer, 0);
+        assert!(fault.is_none() && follow.is_none(), "{answer}");
+    }
+}
+
+#[test]
+fn a_location_that_leads_nowhere_breaks() {
+    let dialogue = dialogue("http://h/", &["redirects=2"]);
+    let (mut out, mut done) = (Out::default(), Done::default());
+    for location in ["ftp://h/", "http://", "mailto:x"] {
+        let mut session = dialogue.session(&Established::default());
+        session.submit(ExchangeId(3), &dialogue.requests()[0].request, &mut out).expect("room");
+        let broken = session.receive(answer(302, location).as_bytes(), &mut out, &mut done);
+        assert!(broken.is_err_and(|b| b.0 == "the Location of a redirect is no HTTP URL"), "{location}");
+    }
+}

@@ -1,0 +1,191 @@
+//! What is asked, as bytes; and what cannot be asked, as sentences.
+
+use std::io::Write as _;
+
+use wire::{Dialogue, Established, ExchangeId, Out, Protocol, Session};
+
+use super::{Http1, asked, dialogue};
+use crate::http1::Http1Session;
+
+fn sent(url: &str, options: &[&str]) -> String {
+    let dialogue = dialogue(url, options);
+    String::from_utf8(dialogue.sent(&dialogue.requests()[0].request)).expect("text")
+}
+
+/// The request to `http://h/` without what every request has.
+fn lines(url: &str, options: &[&str]) -> String {
+    sent(url, options)
+        .replace(&format!("User-Agent: brunt/{}\r\n", env!("CARGO_PKG_VERSION")), "")
+        .replace("Accept: */*\r\n", "")
+}
+
+fn complaint(urls: &[&str], options: &[&str]) -> String {
+    Http1.prepare(&asked(urls, options)).expect_err("a complaint").to_string()
+}
+
+#[test]
+fn a_plain_request_says_what_curl_would() {
+    let version = env!("CARGO_PKG_VERSION");
+    let expected = format!("GET /a?b HTTP/1.1\r\nHost: h:8080\r\nUser-Agent: brunt/{version}\r\nAccept: */*\r\n\r\n");
+    assert_eq!(sent("http://h:8080/a?b", &[]), expected);
+}
+
+#[test]
+fn targets_and_hosts() {
+    for (url, line, host) in [
+        ("http://h", "/", "h"),
+        ("http://h:80/", "/", "h"),
+        ("https://h:443/", "/", "h"),
+        ("https://h:80/", "/", "h:80"),
+        ("http://[::1]:81/x", "/x", "[::1]:81"),
+        ("http://[::1]", "/", "[::1]"),
+        ("http://h/a b?c d#frag", "/a%20b?c%20d", "h"),
+        ("http://h/%41%zz?%20+", "/%41%zz?%20+", "h"),
+        ("http://h/\u{e9}?\u{e9}", "/%C3%A9?%C3%A9", "h"),
+        ("http://h?", "/?", "h"),
+        ("http://b\u{fc}cher.example/", "/", "xn--bcher-kva.example"),
+    ] {
+        assert_eq!(lines(url, &[]), format!("GET {line} HTTP/1.1\r\nHost: {host}\r\n\r\n"), "{url}");
+    }
+}
+
+#[test]
+fn options_change_the_request() {
+    let head = |rest: &str| format!("{rest}\r\n");
+    for (options, expected) in [
+        (&["method=DELETE"][..], head("DELETE / HTTP/1.1\r\nHost: h\r\n")),
+        (&["method=POST"], head("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n")),
+        (&["header=host: x"], head("GET / HTTP/1.1\r\nhost: x\r\n")),
+        (&["header=Host:"], head("GET / HTTP/1.1\r\n")),
+        (&["header=X;", "header=Y:  a b "], head("GET / HTTP/1.1\r\nHost: h\r\nX:\r\nY: a b\r\n")),
+        (&["header=X: 1", "header=X: 2"], head("GET / HTTP/1.1\r\nHost: h\r\nX: 1\r\nX: 2\r\n")),
+        (&["no-keepalive"], head("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n")),
+        (&["user=a:b:c"], head("GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Basic YTpiOmM=\r\n")),
+        (&["user=a:b", "header=Authorization: B"], head("GET / HTTP/1.1\r\nHost: h\r\nAuthorization: B\r\n")),
+        (
+            &["data=a=1", "data=b=2"],
+            head(
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 7\r\n",
+            ) + "a=1&b=2",
+        ),
+        (
+            &["data="],
+            head(
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 0\r\n",
+            ),
+        ),
+        (
+            &["data=x", "method=PUT", "header=content-type: t/t"],
+            head("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\ncontent-type: t/t\r\n") + "x",
+        ),
+        (
+            &["data=x", "header=Content-Length: 1"],
+            head(
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1\r\n",
+            ) + "x",
+        ),
+    ] {
+        assert_eq!(lines("http://h/", options), expected, "{options:?}");
+    }
+    assert!(
+        sent("http://h/", &["header=User-Agent: me", "header=Accept:"]).ends_with("Host: h\r\nUser-Agent: me\r\n\r\n")
+    );
+    let own = lines("http://us%40er:p%3Aw@h/", &["user=a:b"]);
+    assert_eq!(own, "GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Basic dXNAZXI6cDp3\r\n\r\n");
+}
+
+#[test]
+fn a_form_is_multipart() {
+    let mut file = tempfile::Builder::new().suffix(".txt").tempfile().expect("a file");
+    file.write_all(b"in\0side").expect("written");
+    let path = file.path().to_str().expect("text");
+    let name = file.path().file_name().and_then(|n| n.to_str()).expect("text");
+    let (plain, typed) = (format!("form=f=@{path}"), format!("form=g\"h=@{path};type=image/x"));
+    let text = lines("http://h/", &["form=a=1;type=x", &plain, &typed]);
+    let boundary = text.split("boundary=").nth(1).and_then(|t| t.split("\r\n").next()).expect("a boundary");
+    let body = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1;type=x\r\n\
+         --{boundary}\r\nContent-Disposition: form-data; name=\"f\"; filename=\"{name}\"\r\nContent-Type: text/plain\r\n\r\nin\0side\r\n\
+         --{boundary}\r\nContent-Disposition: form-data; name=\"g%22h\"; filename=\"{name}\"\r\nContent-Type: image/x\r\n\r\nin\0side\r\n\
+         --{boundary}--\r\n"
+    );
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: multipart/form-data; boundary={boundary}\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    assert_eq!(text, head + &body);
+    assert_eq!(text, lines("http://h/", &["form=a=1;type=x", &plain, &typed]), "the seed decides the boundary");
+}
+
+#[test]
+fn a_large_body_is_shared_and_a_file_goes_as_it_is() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    let bytes: Vec<u8> = (0..16_384u32).map(|n| (n * 7) as u8).collect();
+    file.write_all(&bytes).expect("written");
+    let option = format!("data-file={}", file.path().display());
+    let dialogue = dialogue("http://h/", &[&option]);
+    let request = &dialogue.requests()[0].request;
+    let mut out = Out::default();
+    dialogue.session(&Established::default()).submit(ExchangeId(0), request, &mut out).expect("room");
+    assert!(out.bytes().starts_with(b"POST / HTTP/1.1\r\n") && out.bytes().ends_with(b"Content-Length: 16384\r\n\r\n"));
+    assert_eq!(out.tail().map(|t| &t[..]), Some(&bytes[..]));
+    assert!(dialogue.sent(request).ends_with(&bytes));
+}
+
+#[test]
+fn several_urls_share_their_origins() {
+    let urls = ["http://h/a", "https://h/b", "http://h:80/c", "http://[::1]:8080/"];
+    let dialogue = Http1.prepare(&asked(&urls, &[])).expect("a good plan");
+    let origins: Vec<_> = dialogue.origins().iter().map(|o| (o.host.as_str(), o.port, o.tls)).collect();
+    assert_eq!(origins, [("h", 80, false), ("h", 443, true), ("::1", 8080, false)]);
+    assert_eq!(dialogue.requests().iter().map(|r| r.origin).collect::<Vec<_>>(), [0, 1, 0, 2]);
+    assert!(!dialogue.one_exchange_per_connection());
+}
+
+#[test]
+fn one_exchange_a_connection_where_asked() {
+    assert!(dialogue("http://h/", &["no-keepalive"]).one_exchange_per_connection());
+    assert!(dialogue("http://h/", &["header=connection: close"]).one_exchange_per_connection());
+}
+
+#[test]
+fn mistakes_get_a_sentence() {
+    let good = "http://h/";
+    #[rustfmt::skip]
+    let cases: &[(&[&str], &[&str], &str)] = &[
+        (&[], &[], "URL: none was given; write one, for instance http://127.0.0.1:8080/"),
+        (&["http://"], &[], "URL: \"http://\" cannot be used (empty host); write http://host:port/path"),
+        (&["ftp://h/"], &[], "URL: \"ftp://h/\" cannot be used (its scheme is neither http nor https); write http://host:port/path"),
+        (&["http://h:99999/"], &[], "URL: \"http://h:99999/\" cannot be used (invalid port number); write http://host:port/path"),
+        (&[good], &["method=get"], "--method: methods are case-sensitive: write GET instead of get"),
+        (&[good], &["method=A B"], "--method: \"A B\" is no method; write one word, for instance PUT"),
+        (&[good], &["method=CONNECT"], "--method: CONNECT opens a tunnel and has no answer to measure; write another method"),
+        (&[good], &["header=X"], "--header: \"X\" has no colon; write NAME: VALUE"),
+        (&[good], &["header=X Y: a"], "--header: \"X Y: a\" has no valid name before the colon; write NAME: VALUE"),
+        (&[good], &["header=X: a\nb"], "--header: \"X: a\nb\" holds a line break or another control character; write NAME: VALUE"),
+        (&[good], &["header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding cannot be set, because a body is sent with its length; leave it out"),
+        (&[good], &["data=abc", "header=Content-Length: 2"], "--header: Content-Length: 2 does not fit the body, which has 3 bytes; leave it out"),
+        (&[good], &["data=abc", "header=Content-Length:"], "--header: Content-Length cannot be left out of a request with a body"),
+        (&[good], &["data=a", "form=a=b"], "--form: it cannot stand beside --data, because a request has one body; give one of them"),
+        (&[good], &["data=a", "data-file=b"], "--data-file: it cannot stand beside --data, because a request has one body; give one of them"),
+        (&[good], &["data=@f"], "--data: a file is not read here; write --data-file f"),
+        (&[good], &["form=a"], "--form: \"a\" has no =; write NAME=VALUE or NAME=@FILE"),
+        (&[good], &["form==a"], "--form: \"=a\" has no name; write NAME=VALUE or NAME=@FILE"),
+        (&[good], &["user=me"], "--user: the password is missing; write NAME:PASSWORD"),
+        (&[good], &["redirects=many"], "--redirects: \"many\" is no number from 0 to 100; write for instance 5"),
+        (&[good], &["expect-status=200,2x"], "--expect-status: \"2x\" is no status; write 200, 2xx or 200-299, separated by commas"),
+        (&[good], &["expect-status=300-200"], "--expect-status: \"300-200\" is no status; write 200, 2xx or 200-299, separated by commas"),
+    ];
+    for (urls, options, expected) in cases {
+        assert_eq!(complaint(urls, options), *expected);
+    }
+    assert!(
+        complaint(&[good], &["data-file=/no/such"]).starts_with("--data-file: the file \"/no/such\" cannot be read (")
+    );
+    assert!(complaint(&[good], &["form=a=@/no/such"]).starts_with("--form: the file \"/no/such\" cannot be read ("));
+}
+
+#[test]
+fn a_session_is_small() {
+    assert!(size_of::<Http1Session>() <= 56, "{}", size_of::<Http1Session>());
+}
