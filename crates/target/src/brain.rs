@@ -221,7 +221,10 @@ impl Plan {
         let body = match &order.body {
             Body::Raw(raw) => {
                 self.settle(session);
-                return if raw.begin(self.heard.head_only, out) { Next::Complete } else { Next::Blocks(raw.blocks()) };
+                return match raw.begin(self.heard.head_only, out) {
+                    0 => Next::Complete,
+                    left => Next::Blocks(left),
+                };
             }
             Body::Echo => self.heard.echo.as_deref().unwrap_or_default(),
             Body::Stats => {

@@ -88,21 +88,19 @@ impl Flood {
         self
     }
 
-    /// How many blocks are in the middle.
-    pub fn blocks(&self) -> u64 {
-        self.blocks
-    }
-
-    /// Appends the head, and the tail too where there is no block in the middle; true where that was all.
-    pub fn begin(&self, head_only: bool, out: &mut Out) -> bool {
+    /// Appends the head and the first block, so that they leave together, and the tail where that is near; tells how many
+    /// blocks are left.
+    pub fn begin(&self, head_only: bool, out: &mut Out) -> u64 {
         out.put(&self.head);
-        if !head_only && self.blocks == 0 {
-            out.put(&self.tail);
+        match self.blocks {
+            _ if head_only => return 0,
+            0 => out.put(&self.tail),
+            blocks => self.put_block(blocks, out),
         }
-        head_only || self.blocks == 0
+        self.blocks.saturating_sub(1)
     }
 
-    /// Appends a block, and the tail after the last; `left` counts down from [`Flood::blocks`].
+    /// Appends a block, and the tail after the last; `left` counts down to 1.
     pub fn put_block(&self, left: u64, out: &mut Out) {
         out.put_shared(&self.block);
         if left == 1 && !self.tail.is_empty() {
@@ -118,9 +116,8 @@ mod tests {
 
     fn whole(flood: &Flood) -> Vec<u8> {
         let mut out = Out::default();
-        if !flood.begin(false, &mut out) {
-            (1..=flood.blocks()).rev().for_each(|left| flood.put_block(left, &mut out));
-        }
+        let left = flood.begin(false, &mut out);
+        (1..=left).rev().for_each(|left| flood.put_block(left, &mut out));
         out.buffer().clone()
     }
 

@@ -148,6 +148,18 @@ fn raise_descriptor_limit() {
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
+/// The bound asked for, and no more than there are descriptors: accepting without one would spin.
+fn most_connections(config: &Config) -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let descriptors = limit.map_or(usize::MAX, |limit| (limit as usize).saturating_sub(64).max(1));
+    config.max_connections.map_or(descriptors, |most| descriptors.min(most as usize))
+}
+
+/// One worker's part of a bound; parts differ by at most one.
+fn share(most: usize, number: usize, workers: usize) -> u32 {
+    u32::try_from(most / workers + usize::from(number < most % workers)).unwrap_or(u32::MAX)
+}
+
 fn workers(config: &Config) -> usize {
     match (&config.listen, config.workers) {
         // A path can be bound once.
@@ -213,12 +225,9 @@ impl Post {
         // Nobody waits for the answer where the start was given up.
         let _ = ready.send(Ok(net.listening_at(listener)));
         let brain = Brain::new(&self.config, &self.shop, self.number as u32);
-        let mut worker = Worker::new(net, listener, session, brain, &self.tallies, self.number).logging(self.log);
-        if let Some(most) = self.config.max_connections {
-            let (most, workers) = (most as usize, self.workers);
-            let share = most / workers + usize::from(self.number < most % workers);
-            worker = worker.bounded(share as u32);
-        }
+        let mut worker = Worker::new(net, listener, session, brain, &self.tallies, self.number)
+            .logging(self.log)
+            .bounded(share(most_connections(&self.config), self.number, self.workers));
         while !self.stop.load(Ordering::Relaxed) {
             worker.turn(STOP_LOOKS);
         }

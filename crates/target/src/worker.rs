@@ -162,6 +162,8 @@ impl<N: Network, S: ServerSession, F: FnMut() -> S> Worker<N, S, F> {
             self.look_again(now);
         }
         self.desk.tally.sent.set(self.net.bytes_sent());
+        // An answer cut to nothing has no send of its own to be stamped at.
+        self.desk.stamp(now);
         if let Some(log) = &mut self.desk.log {
             log.pass_on(now);
             self.desk.unstamped = log.entries.len();

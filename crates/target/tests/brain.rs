@@ -13,13 +13,15 @@ fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
 }
 
+type Case = (&'static str, Kind, u16, &'static str, Result<&'static str, usize>, Shape, bool);
+
 /// Path → kind, status, header lines, body (filler as its size), shape, and whether it closes.
 #[test]
 fn every_path_is_understood() {
     let ok = "ok\n";
     let text = "content-type: text/plain\r\n";
     let length = Shape::Length;
-    let cases: &[(&str, Kind, u16, &str, Result<&str, usize>, Shape, bool)] = &[
+    let cases: &[Case] = &[
         ("/", Kind::Root, 200, "", Ok(ok), length, false),
         ("/?anything=1&cache=buster", Kind::Root, 200, "", Ok(ok), length, false),
         ("/?status=503", Kind::Root, 503, "", Ok("Service Unavailable\n"), length, false),

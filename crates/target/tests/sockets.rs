@@ -96,7 +96,7 @@ fn the_log_holds_every_request_with_its_times() {
     };
     let addr = told.recv().unwrap();
     let before = Clock.now().0;
-    let paths = ["/", "/status/503?x=1", "/delay/5ms", "/bytes/200000", "/reset", "/-/stats"];
+    let paths = ["/", "/status/503?x=1", "/delay/5ms", "/bytes/200000", "/reset", "/cut/0", "/-/stats"];
     for path in paths {
         let mut stream = TcpStream::connect(addr).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
@@ -127,6 +127,7 @@ fn the_log_holds_every_request_with_its_times() {
         (200, "/delay/5ms"),
         (200, "/bytes/200000"),
         (0, "/reset"),
+        (200, "/cut/0"),
         (200, "/"),
         (0, "/hang"),
     ];
@@ -134,7 +135,7 @@ fn the_log_holds_every_request_with_its_times() {
     seen_sorted.sort_unstable();
     expected_sorted.sort_unstable();
     assert_eq!(seen_sorted, expected_sorted);
-    assert_eq!(seen[..5], expected[..5]);
+    assert_eq!(seen[..6], expected[..6]);
     assert_eq!(stats.heard, lines.len() as u64);
     for (arrived, answered, status, path) in lines {
         assert!(before < arrived && arrived < after, "{path}");

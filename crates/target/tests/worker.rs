@@ -204,7 +204,7 @@ fn large_bodies_flow_as_the_client_reads_them() {
         scene.turn();
         // A block and a head at most are kept back for a client that does not read.
         assert!(scene.unsent(0) <= 65_536 + 200, "{path}: {}", scene.unsent(0));
-        // What is left of the last one goes with its last block.
+        // Head, the only block and the byte behind it go together.
         assert_eq!(scene.stats().answered, u64::from(path == "/bytes/65537"), "{path}");
 
         let mut scene = self::scene();
