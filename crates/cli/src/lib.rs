@@ -1,1 +1,61 @@
-//! The program: command line and composition.
+//! The program: command line and composition. The only place that knows every part.
+
+mod arguments;
+mod before;
+mod cores;
+mod debug;
+mod demo;
+mod document;
+mod host;
+mod journal;
+mod keep;
+mod messages;
+mod replay;
+mod resolver;
+mod run;
+mod screen;
+mod serve;
+mod signals;
+mod veil;
+mod view;
+
+use std::hash::{BuildHasher, RandomState};
+use std::process::ExitCode;
+
+use engine::Runner;
+use wire::Complaint;
+
+use arguments::{Command, Defaults};
+use signals::Interrupts;
+
+/// What a wrong command line ends with (sysexits' EX_USAGE).
+const USAGE: u8 = 64;
+
+/// The whole program with these protocols: reads the command line, does what it says, answers an exit code.
+pub fn main_with(protocols: Vec<Box<dyn Runner>>) -> ExitCode {
+    host::raise_descriptors();
+    let line: Result<Vec<String>, _> = std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
+    let outcome = match line {
+        Ok(line) => obey(&line, &protocols),
+        Err(_) => Err(Complaint::new("arguments", "are not all UTF-8; write them in UTF-8")),
+    };
+    ExitCode::from(outcome.unwrap_or_else(|complaint| {
+        screen::complain(&format!("brunt: {complaint} (brunt --help)"));
+        USAGE
+    }))
+}
+
+/// One command, from its words to its exit code.
+fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
+    let host = host::facts();
+    let seed = RandomState::new().hash_one(std::process::id());
+    let defaults = Defaults { cores: host.cores, descriptors: host.descriptors, seed };
+    let interrupts = || Interrupts::listen().map_err(|error| Complaint::new("signals", error.to_string()));
+    match arguments::read(line, protocols, &defaults)? {
+        Command::Run(intent) => run::run(&intent, &*protocols[intent.protocol], &host, &interrupts()?),
+        Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),
+        Command::Report(file, shown) => replay::replay(file.as_deref(), &shown),
+        Command::Target(serving) => serve::serve(*serving),
+        Command::Text(text) => Ok(screen::print(text.as_bytes()).map_or(1, |()| 0)),
+    }
+}

@@ -1,0 +1,203 @@
+//! The flags of `brunt run`, as clap sees them.
+//!
+//! All values are taken as text and read by our own functions, so that a mistake is answered by our own sentence. The
+//! flags of a protocol come from its [`OptionSpec`]s: one description is flag, plan key and help.
+
+use clap::{Arg, ArgAction, Command};
+use wire::{OptionSpec, Takes};
+
+use super::help;
+
+/// Headings of the help, in order.
+const LOAD: &str = "Load";
+pub(super) const REQUEST: &str = "Request";
+const CONNECTION: &str = "Connection";
+const TLS: &str = "TLS";
+const OUTPUT: &str = "Output";
+const GENERATOR: &str = "Generator";
+
+/// The command line of `brunt run`; also what `brunt --help` shows.
+pub fn run_command(options: &[OptionSpec]) -> Command {
+    bare("brunt")
+        .override_usage("brunt [run] [OPTIONS] URL...\n       brunt demo | report | target [OPTIONS]")
+        .about("Load a target and say what can be trusted about the answer.")
+        .before_help(help::COMMANDS)
+        .after_help(help::SHORT_EXAMPLES)
+        .after_long_help(help::EXAMPLES)
+        .arg(
+            Arg::new("target")
+                .value_name("URL")
+                .num_args(0..)
+                .help("Where to send requests; a missing scheme means http, several URLs share the load"),
+        )
+        .args(load())
+        .args(options.iter().map(protocol_flag))
+        .args(connection())
+        .args(tls())
+        .args(output())
+        .args(generator())
+}
+
+/// A command without clap's own texts for what we answer ourselves.
+pub fn bare(name: &'static str) -> Command {
+    Command::new(name)
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true)
+        .disable_help_flag(true)
+        .arg(Arg::new("help").short('h').long("help").action(ArgAction::Help).help("Show help (--help: with examples)"))
+        .max_term_width(110)
+}
+
+/// A flag that takes one value.
+pub fn one(name: &'static str, short: Option<char>, value: &'static str, help: &'static str) -> Arg {
+    let arg = Arg::new(name).long(name).value_name(value).num_args(1).help(help);
+    match short {
+        Some(short) => arg.short(short),
+        None => arg,
+    }
+}
+
+/// A flag that takes one value each time it is given.
+fn many(name: &'static str, short: Option<char>, value: &'static str, help: &'static str) -> Arg {
+    one(name, short, value, help).action(ArgAction::Append)
+}
+
+/// A flag that takes nothing.
+pub fn switch(name: &'static str, short: Option<char>, help: &'static str) -> Arg {
+    let arg = Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    match short {
+        Some(short) => arg.short(short),
+        None => arg,
+    }
+}
+
+fn protocol_flag(spec: &OptionSpec) -> Arg {
+    let arg = match spec.takes {
+        Takes::Nothing => switch(spec.name, spec.short, spec.help.en),
+        Takes::One(value) => one(spec.name, spec.short, value, spec.help.en),
+        Takes::Many(value) => many(spec.name, spec.short, value, spec.help.en),
+    };
+    arg.help_heading(REQUEST)
+}
+
+fn under(heading: &'static str, args: Vec<Arg>) -> Vec<Arg> {
+    args.into_iter().map(|arg| arg.help_heading(heading)).collect()
+}
+
+fn load() -> Vec<Arg> {
+    under(
+        LOAD,
+        vec![
+            one("users", Some('c'), "N", "Users, each one request after the other [default: 10]"),
+            one("requests", Some('n'), "N", "Stop after N requests"),
+            one("duration", Some('d'), "TIME", "Stop after TIME [default: 10s, without -n and --stage]"),
+            one("rate", Some('r'), "RATE", "Send at this rate whatever the server does: 5000/s, 300/min"),
+            one(
+                "arrivals",
+                None,
+                "HOW",
+                "With -r: poisson (independent visitors), constant or burst [default: poisson]",
+            ),
+            many(
+                "stage",
+                None,
+                "TIME:LEVEL",
+                "A stretch of load, repeated: 30s:1000/s, 2m:1000/s..5000/s; bare numbers are users",
+            ),
+            one("think", None, "A..B", "Users pause between answer and next request: 1s, 100ms..2s"),
+            switch("together", None, "All users start at one moment, once every connection stands"),
+            one("warmup", None, "TIME", "Run so long first and leave it out of the figures [default: 0s]"),
+            one("drain", None, "TIME", "Unfinished requests may still finish so long [default: --timeout, at most 5s]"),
+            one("seed", None, "N", "Seed of every random choice, to repeat a run"),
+        ],
+    )
+}
+
+fn connection() -> Vec<Arg> {
+    under(
+        CONNECTION,
+        vec![
+            many("url", Some('u'), "URL", "A further URL, repeated"),
+            one(
+                "urls",
+                None,
+                "FILE",
+                "Read URLs from FILE: one a line, then optionally its weight; # begins a comment",
+            ),
+            one("timeout", Some('t'), "TIME", "A request fails after TIME [default: 10s]"),
+            one("connect-timeout", None, "TIME", "A connection attempt fails after TIME [default: 5s]"),
+            one("run-timeout", None, "TIME", "Stop the whole run after TIME, wherever it stands"),
+            one(
+                "max-connections",
+                None,
+                "N",
+                "Most connections of open load [default: the smaller of 1000 and 3/4 of the descriptors]",
+            ),
+            one("unix-socket", None, "PATH", "Connect to this Unix socket"),
+            many(
+                "connect-to",
+                None,
+                "HOST:PORT:HOST:PORT",
+                "Connect elsewhere for a host and port, as curl does; the second host or port may be a range a-b",
+            ),
+            many("source", None, "IP", "Connect from these addresses in turn: a list and ranges a-b"),
+        ],
+    )
+}
+
+fn tls() -> Vec<Arg> {
+    under(
+        TLS,
+        vec![
+            switch("insecure", Some('k'), "Accept any certificate"),
+            one("cacert", None, "FILE", "Trust the roots in FILE (PEM) instead of the usual ones"),
+            one("cert", None, "FILE", "Present this certificate chain (PEM); needs --key"),
+            one("key", None, "FILE", "Private key of --cert (PEM)"),
+            switch("no-resume", None, "A full handshake for every connection"),
+        ],
+    )
+}
+
+fn output() -> Vec<Arg> {
+    let mut args = vec![
+        many(
+            "objective",
+            None,
+            "RULE",
+            "What must hold: 'p99<50ms', 'failed<0.1%', 'rate>=1000/s'; exit 10 where missed",
+        ),
+        one("record", None, "FILE", "Write the events of the run to FILE as they happen"),
+    ];
+    args.extend(document());
+    args.extend([
+        switch("quiet", None, "Nothing on the screen; -o is still written"),
+        switch("no-color", None, "No colours"),
+        switch("debug", None, "Show one whole exchange as sent and received, and exit"),
+        switch("keep-secrets", None, "Do not hide credentials in what is shown and kept"),
+        switch("yes", None, "Do not ask before loading a public address"),
+    ]);
+    under(OUTPUT, args)
+}
+
+/// The flags of everything that renders a record.
+pub fn document() -> Vec<Arg> {
+    under(
+        OUTPUT,
+        vec![
+            one("format", None, "FORMAT", "text, json, csv, markdown or junit [default: text]"),
+            one("output", Some('o'), "FILE", "Write the document to FILE"),
+            one("lang", None, "LANG", "en or zh [default: from the locale]"),
+        ],
+    )
+}
+
+fn generator() -> Vec<Arg> {
+    under(
+        GENERATOR,
+        vec![
+            one("workers", Some('w'), "N", "Worker threads [default: the cores available to brunt]"),
+            switch("pin", None, "Pin each worker to a core"),
+            one("net", None, "NETWORK", "epoll or uring [default: whichever works best here]"),
+        ],
+    )
+}

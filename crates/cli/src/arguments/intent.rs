@@ -1,0 +1,353 @@
+//! From flags to what is wanted: the plan of a run, and how it is to be shown and kept.
+
+use std::path::Path;
+
+use clap::ArgMatches;
+use engine::Runner;
+use measure::Nanos;
+use plan::address::{self, ConnectTo};
+use plan::{NetKind, Options, Plan, Tls, WeightedUrl, mask, quantity};
+use report::formats::FORMATS;
+use report::{Lang, Objective};
+use wire::{Complaint, OptionSpec, Takes};
+
+use super::matched::Matched;
+use super::{COMMANDS, Demo, flags, help, load, urls};
+
+/// Most worker threads a run may ask for.
+const MOST_WORKERS: u64 = 1024;
+
+/// What a flag that is not given comes from: the machine and chance.
+#[derive(Clone, Copy, Debug)]
+pub struct Defaults {
+    /// Cores available to the process.
+    pub cores: f64,
+    /// Soft limit of descriptors.
+    pub descriptors: u64,
+    /// Seed of a run that names none.
+    pub seed: u64,
+}
+
+/// How a record is shown.
+#[derive(Clone, Debug)]
+pub struct Presentation {
+    /// The document's format, by name.
+    pub format: &'static str,
+    /// True where the format was asked for in words.
+    pub format_given: bool,
+    /// Where the document goes besides the screen.
+    pub output: Option<String>,
+    /// The language; `None`: the locale's.
+    pub language: Option<Lang>,
+    /// Nothing on the screen.
+    pub quiet: bool,
+    /// No colours.
+    pub no_color: bool,
+}
+
+/// A run as asked.
+#[derive(Debug)]
+pub struct Intent {
+    /// What to run.
+    pub plan: Plan,
+    /// The plan as it may be shown.
+    pub shown: Plan,
+    /// The command line as it may be shown.
+    pub command: Vec<String>,
+    /// Index of the protocol that speaks it.
+    pub protocol: usize,
+    /// How to show it.
+    pub presentation: Presentation,
+    /// Where to write the events.
+    pub record: Option<String>,
+    /// Stop the whole run after so long.
+    pub run_timeout: Option<Nanos>,
+    /// Only one exchange, shown whole.
+    pub debug: bool,
+    /// Do not ask about public addresses.
+    pub yes: bool,
+    /// Do not mask anything.
+    pub keep_secrets: bool,
+}
+
+/// Reads the flags of `brunt run`.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn read(
+    matches: &ArgMatches,
+    line: &[String],
+    protocols: &[Box<dyn Runner>],
+    defaults: &Defaults,
+) -> Result<Intent, Complaint> {
+    let flags = Matched(matches);
+    let urls = all_urls(&flags, protocols, line.first().is_some_and(|first| first == "run"))?;
+    let protocol = protocol_of(&urls, protocols)?;
+    let options = options_of(&flags, protocols[protocol].options());
+    let plan = plan(&flags, urls, protocols[protocol].name(), options, defaults)?;
+    let keep_secrets = flags.switch("keep-secrets");
+    let command: Vec<String> = std::iter::once("brunt".to_string()).chain(line.iter().cloned()).collect();
+    let (shown, command) = if keep_secrets {
+        (plan.clone(), command)
+    } else {
+        (mask::plan(&plan), mask::command(&command, &secrets(&flags, &plan)))
+    };
+    Ok(Intent {
+        shown,
+        command,
+        protocol,
+        presentation: presentation(&flags)?,
+        record: flags.text("record").map(String::from),
+        run_timeout: flags.time("run-timeout", "--run-timeout")?,
+        debug: flags.switch("debug"),
+        yes: flags.switch("yes"),
+        keep_secrets,
+        plan,
+    })
+}
+
+fn plan(
+    flags: &Matched<'_>,
+    urls: Vec<WeightedUrl>,
+    protocol: &str,
+    options: Options,
+    defaults: &Defaults,
+) -> Result<Plan, Complaint> {
+    let load::Asked { load, requests, duration } = load::read(flags)?;
+    let timeout = flags.parsed("timeout", "-t", timeout)?.unwrap_or(Nanos::from_secs(10));
+    let bound = defaults.descriptors.saturating_mul(3) / 4;
+    let connections = |text: &str| quantity::bounded_count(text, "connections", 10_000_000);
+    let workers = |text: &str| quantity::bounded_count(text, "workers", MOST_WORKERS);
+    let nets = [("epoll", NetKind::Epoll), ("uring", NetKind::Uring)];
+    Ok(Plan {
+        protocol: protocol.to_string(),
+        urls,
+        options,
+        load,
+        requests,
+        duration,
+        warmup: flags.parsed("warmup", "--warmup", quantity::duration)?.unwrap_or_default(),
+        drain: flags.parsed("drain", "--drain", quantity::duration)?.unwrap_or(timeout.min(Nanos::from_secs(5))),
+        timeout,
+        connect_timeout: flags.time("connect-timeout", "--connect-timeout")?.unwrap_or(Nanos::from_secs(5)),
+        max_connections: flags
+            .parsed("max-connections", "--max-connections", connections)?
+            .unwrap_or(bound.clamp(1, 1000) as u32),
+        workers: flags
+            .parsed("workers", "-w", workers)?
+            .unwrap_or((defaults.cores.floor() as u32).clamp(1, MOST_WORKERS as u32)),
+        pin: flags.switch("pin"),
+        net: flags.word("net", &nets)?.unwrap_or_default(),
+        sources: sources(flags)?,
+        connect_to: connect_to(flags)?,
+        unix_socket: unix_socket(flags)?,
+        tls: tls(flags)?,
+        objectives: objectives(flags)?,
+        seed: flags.parsed("seed", "--seed", seed)?.unwrap_or(defaults.seed),
+    })
+}
+
+fn timeout(text: &str) -> Result<Nanos, String> {
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) && text != "0" {
+        return Err(format!("{text} has no unit; write `-w {text}` for workers or `-t {text}s`"));
+    }
+    quantity::positive_duration(text)
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is not a seed; write a whole number, such as 42"))
+}
+
+fn objectives(flags: &Matched<'_>) -> Result<Vec<String>, Complaint> {
+    let rules = flags.texts("objective");
+    for rule in &rules {
+        Objective::parse(rule).map_err(|trouble| Complaint::new("--objective", trouble))?;
+    }
+    Ok(rules.into_iter().map(String::from).collect())
+}
+
+fn sources(flags: &Matched<'_>) -> Result<Vec<String>, Complaint> {
+    let texts: Vec<&str> = flags.texts("source").iter().flat_map(|text| text.split(',')).map(str::trim).collect();
+    for text in &texts {
+        address::sources(text).map_err(|trouble| Complaint::new("--source", trouble))?;
+    }
+    Ok(texts.into_iter().map(String::from).collect())
+}
+
+fn connect_to(flags: &Matched<'_>) -> Result<Vec<String>, Complaint> {
+    let rules = flags.texts("connect-to");
+    for rule in &rules {
+        ConnectTo::parse(rule).map_err(|trouble| Complaint::new("--connect-to", trouble))?;
+    }
+    Ok(rules.into_iter().map(String::from).collect())
+}
+
+fn unix_socket(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
+    let Some(path) = flags.text("unix-socket") else { return Ok(None) };
+    for other in ["connect-to", "source"] {
+        if flags.given(other) {
+            let trouble = "is about TCP and does not go with --unix-socket; leave one of them out";
+            return Err(Complaint::new(format!("--{other}"), trouble));
+        }
+    }
+    // sun_path holds 108 bytes with the zero at its end.
+    match path.len() {
+        0 => Err(Complaint::new("--unix-socket", "is empty; write the path of a socket, such as /run/app.sock")),
+        1..108 => Ok(Some(path.to_string())),
+        long => Err(Complaint::new("--unix-socket", format!("has {long} bytes; write a path of at most 107 bytes"))),
+    }
+}
+
+fn tls(flags: &Matched<'_>) -> Result<Tls, Complaint> {
+    for (one, other) in [("cert", "key"), ("key", "cert")] {
+        if flags.given(one) && !flags.given(other) {
+            return Err(Complaint::new(format!("--{one}"), format!("needs --{other} FILE beside it; add it")));
+        }
+    }
+    if flags.switch("insecure") && flags.given("cacert") {
+        return Err(Complaint::new(
+            "--cacert",
+            "is not looked at with -k, which accepts any certificate; leave one of them out",
+        ));
+    }
+    for name in ["cacert", "cert", "key"] {
+        if let Some(path) = flags.text(name) {
+            std::fs::File::open(Path::new(path)).map_err(|error| unreadable(&format!("--{name}"), path, &error))?;
+        }
+    }
+    let text = |name| flags.text(name).map(String::from);
+    Ok(Tls {
+        insecure: flags.switch("insecure"),
+        cacert: text("cacert"),
+        cert: text("cert"),
+        key: text("key"),
+        resume: !flags.switch("no-resume"),
+    })
+}
+
+fn unreadable(place: &str, path: &str, error: &std::io::Error) -> Complaint {
+    Complaint::new(place, format!("{path} cannot be read ({error}); write the path of a readable file"))
+}
+
+fn all_urls(flags: &Matched<'_>, protocols: &[Box<dyn Runner>], said_run: bool) -> Result<Vec<WeightedUrl>, Complaint> {
+    let schemes: Vec<&str> = protocols.iter().flat_map(|p| p.schemes()).map(|s| s.name).collect();
+    let mut urls = Vec::new();
+    for text in flags.texts("target") {
+        if !said_run {
+            urls::refuse_command_words(text, &COMMANDS)?;
+        }
+        urls.push(WeightedUrl { url: urls::with_scheme("URL", text, &schemes)?, weight: 1.0 });
+    }
+    for text in flags.texts("url") {
+        urls.push(WeightedUrl { url: urls::with_scheme("-u", text, &schemes)?, weight: 1.0 });
+    }
+    if let Some(path) = flags.text("urls") {
+        let text = std::fs::read_to_string(path).map_err(|error| unreadable("--urls", path, &error))?;
+        urls.extend(urls::from_file(path, &text, &schemes)?);
+    }
+    if urls.is_empty() {
+        let trouble =
+            "is missing; write where to send requests, such as `brunt http://localhost:8080/`, or try `brunt demo`";
+        return Err(Complaint::new("URL", trouble));
+    }
+    Ok(urls)
+}
+
+fn protocol_of(urls: &[WeightedUrl], protocols: &[Box<dyn Runner>]) -> Result<usize, Complaint> {
+    let speaker = |url: &str| {
+        let scheme = url.split("://").next().unwrap_or_default();
+        protocols.iter().position(|p| p.schemes().iter().any(|s| s.name == scheme))
+    };
+    let first = speaker(&urls[0].url).ok_or_else(|| {
+        Complaint::new("URL", format!("`{}` is spoken by no protocol of this build", mask::url(&urls[0].url)))
+    })?;
+    match urls.iter().find(|other| speaker(&other.url) != Some(first)) {
+        None => Ok(first),
+        Some(other) => Err(Complaint::new(
+            "URL",
+            format!(
+                "`{}` and `{}` are not the same protocol; write URLs of one protocol in a run",
+                mask::url(&urls[0].url),
+                mask::url(&other.url)
+            ),
+        )),
+    }
+}
+
+fn options_of(flags: &Matched<'_>, specs: &[OptionSpec]) -> Options {
+    let mut options = Options::new();
+    for spec in specs {
+        let values: Vec<String> = match spec.takes {
+            Takes::Nothing => flags.switch(spec.name).then(String::new).into_iter().collect(),
+            Takes::One(_) | Takes::Many(_) => flags.texts(spec.name).into_iter().map(String::from).collect(),
+        };
+        if !values.is_empty() {
+            options.insert(spec.name.to_string(), values);
+        }
+    }
+    options
+}
+
+/// What of a command line is secret: as written, and as it may be shown.
+fn secrets(flags: &Matched<'_>, plan: &Plan) -> Vec<(String, String)> {
+    let urls = flags.texts("target").into_iter().chain(flags.texts("url")).map(|url| (url.to_string(), mask::url(url)));
+    let options = plan
+        .options
+        .iter()
+        .flat_map(|(name, values)| values.iter().map(|value| (value.clone(), mask::option(name, value))));
+    let key = plan.tls.key.iter().map(|key| (key.clone(), mask::MASK.to_string()));
+    urls.chain(options).chain(key).filter(|(raw, shown)| raw != shown).collect()
+}
+
+fn presentation(flags: &Matched<'_>) -> Result<Presentation, Complaint> {
+    let formats = FORMATS.map(|format| (format.name(), format.name()));
+    let format = flags.word("format", &formats)?;
+    let languages = [("en", Lang::En), ("zh", Lang::Zh)];
+    Ok(Presentation {
+        format: format.unwrap_or(FORMATS[0].name()),
+        format_given: format.is_some(),
+        output: flags.text("output").map(String::from),
+        language: flags.word("lang", &languages)?,
+        quiet: flags.switch("quiet"),
+        no_color: flags.switch("no-color"),
+    })
+}
+
+/// The command line of `brunt demo`.
+pub fn demo_command() -> clap::Command {
+    flags::bare("brunt demo")
+        .about("Load the built-in target, started in a second process.")
+        .after_help(help::DEMO)
+        .arg(flags::one("duration", Some('d'), "TIME", "Load for TIME [default: 10s]"))
+        .args(flags::document())
+        .arg(flags::switch("quiet", None, "Nothing on the screen; -o is still written"))
+        .arg(flags::switch("no-color", None, "No colours"))
+}
+
+/// Reads the flags of `brunt demo`.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn demo(matches: &ArgMatches) -> Result<Demo, Complaint> {
+    let flags = Matched(matches);
+    let duration = flags.time("duration", "--duration")?.unwrap_or(Nanos::from_secs(10));
+    Ok(Demo { duration, presentation: presentation(&flags)? })
+}
+
+/// The command line of `brunt report`.
+pub fn report_command() -> clap::Command {
+    flags::bare("brunt report")
+        .about("Show a past run again: the last one, or the one in FILE.")
+        .arg(clap::Arg::new("file").value_name("FILE").help("A file that --record wrote"))
+        .args(flags::document())
+        .arg(flags::switch("no-color", None, "No colours"))
+}
+
+/// Reads the flags of `brunt report`.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn report(matches: &ArgMatches) -> Result<(Option<String>, Presentation), Complaint> {
+    let flags = Matched(matches);
+    Ok((flags.text("file").map(String::from), presentation(&flags)?))
+}

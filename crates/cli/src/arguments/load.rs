@@ -1,0 +1,115 @@
+//! The load of a run from its flags: users or a rate, how long, in which stages; and what does not go together.
+
+use measure::Nanos;
+use plan::stages::Level;
+use plan::{Arrivals, Load, Stage, quantity, stages};
+use wire::Complaint;
+
+use super::matched::Matched;
+
+/// Most users a run may ask for.
+const MOST_USERS: u64 = 10_000_000;
+
+/// How long a level holds where only `-n` ends the run: longer than any run.
+const UNTIL_DONE: Nanos = Nanos::from_secs(100 * 86_400);
+
+/// When requests are sent and when that ends.
+#[derive(Debug, PartialEq)]
+pub struct Asked {
+    /// The load.
+    pub load: Load,
+    /// Stop after so many requests.
+    pub requests: Option<u64>,
+    /// Stop after so long.
+    pub duration: Option<Nanos>,
+}
+
+/// Reads `-c -n -d -r --arrivals --stage --think --together`.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn read(flags: &Matched<'_>) -> Result<Asked, Complaint> {
+    let requests = flags.parsed("requests", "-n", |text| quantity::count(text, "requests"))?;
+    let duration = flags.time("duration", "-d")?;
+    let staged = staged(flags)?;
+    if let (Some(_), Some(given)) = (&staged, flags.text("duration")) {
+        let trouble = format!("{given} does not go with --stage, whose times add up; leave one of them out");
+        return Err(Complaint::new("-d", trouble));
+    }
+    let duration = match (&staged, duration, requests) {
+        (Some((stages, _)), _, _) => Some(stages.iter().fold(Nanos::ZERO, |sum, s| sum.saturating_add(s.lasts))),
+        (None, None, None) => Some(Nanos::from_secs(10)),
+        (None, given, _) => given,
+    };
+    let constant = |level: f64| vec![Stage { lasts: duration.unwrap_or(UNTIL_DONE), from: level, to: level }];
+    let rate = flags.parsed("rate", "-r", quantity::rate)?;
+    let load = match (staged, rate) {
+        (Some((stages, Level::Rate)), _) => open(flags, stages)?,
+        (Some((stages, Level::Users)), _) => closed(flags, stages)?,
+        (None, Some(rate)) => open(flags, constant(rate))?,
+        (None, None) => closed(flags, constant(f64::from(users(flags, requests)?)))?,
+    };
+    Ok(Asked { load, requests, duration })
+}
+
+fn staged(flags: &Matched<'_>) -> Result<Option<(Vec<Stage>, Level)>, Complaint> {
+    let texts = flags.texts("stage");
+    if texts.is_empty() {
+        return Ok(None);
+    }
+    for (name, place) in [("users", "-c"), ("rate", "-r")] {
+        if let Some(given) = flags.text(name) {
+            let trouble = format!("{given} does not go with --stage, which says its own levels; leave one of them out");
+            return Err(Complaint::new(place, trouble));
+        }
+    }
+    stages::parse_all(texts).map(Some).map_err(|trouble| Complaint::new("--stage", trouble))
+}
+
+fn users(flags: &Matched<'_>, requests: Option<u64>) -> Result<u32, Complaint> {
+    let given = flags.parsed("users", "-c", |text| quantity::bounded_count(text, "users", MOST_USERS))?;
+    match (given, requests) {
+        (Some(users), Some(requests)) if requests < u64::from(users) => Err(Complaint::new(
+            "-n",
+            format!("{requests} requests do not reach all {users} users; write -n {users} or more, or -c {requests}"),
+        )),
+        (Some(users), _) => Ok(users),
+        (None, requests) => Ok(requests.map_or(10, |n| n.min(10) as u32)),
+    }
+}
+
+fn open(flags: &Matched<'_>, stages: Vec<Stage>) -> Result<Load, Complaint> {
+    if let Some(users) = flags.text("users") {
+        let trouble = format!(
+            "{users} users wait for answers and a rate (-r) does not; leave one of them out, or bound the connections \
+             with --max-connections {users}"
+        );
+        return Err(Complaint::new("-c", trouble));
+    }
+    let closed_only = [("--think", flags.given("think")), ("--together", flags.switch("together"))];
+    if let Some((place, _)) = closed_only.iter().find(|(_, given)| *given) {
+        return Err(Complaint::new(
+            *place,
+            "is about users, and a rate has none; leave it out, or write -c 10 instead of the rate",
+        ));
+    }
+    let words = [("poisson", Arrivals::Poisson), ("constant", Arrivals::Constant), ("burst", Arrivals::Burst)];
+    Ok(Load::Open { stages, arrivals: flags.word("arrivals", &words)?.unwrap_or_default() })
+}
+
+fn closed(flags: &Matched<'_>, stages: Vec<Stage>) -> Result<Load, Complaint> {
+    if flags.given("arrivals") {
+        return Err(Complaint::new("--arrivals", "is about a rate, and users have none; add one, such as -r 100/s"));
+    }
+    if flags.given("max-connections") {
+        let trouble = "is about a rate, and users have a connection each; add a rate, such as -r 100/s, or use -c";
+        return Err(Complaint::new("--max-connections", trouble));
+    }
+    let together = flags.switch("together");
+    if together && stages.iter().any(|s| s.from != s.to) {
+        let trouble = "needs all users from the start, and a stage changes their number; leave one of them out";
+        return Err(Complaint::new("--together", trouble));
+    }
+    let think = flags.parsed("think", "--think", quantity::duration_range)?;
+    Ok(Load::Closed { stages, think, together })
+}

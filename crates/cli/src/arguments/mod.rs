@@ -1,0 +1,75 @@
+//! From the command line to a plan, or to one sentence that says what is wrong with it.
+
+mod flags;
+mod help;
+mod intent;
+mod load;
+mod matched;
+mod serving;
+mod urls;
+mod usage;
+
+use engine::Runner;
+use wire::{Complaint, OptionSpec};
+
+pub use intent::{Defaults, Intent, Presentation};
+pub use serving::Serving;
+
+/// The commands there are.
+pub const COMMANDS: [&str; 4] = ["run", "demo", "report", "target"];
+
+/// What a command line asks for.
+#[derive(Debug)]
+pub enum Command {
+    /// `brunt [run] URL`.
+    Run(Box<Intent>),
+    /// `brunt demo`: how long to load, and how to show it.
+    Demo(Demo),
+    /// `brunt report [FILE]`.
+    Report(Option<String>, Presentation),
+    /// `brunt target`.
+    Target(Box<Serving>),
+    /// A text asked for: help or version.
+    Text(String),
+}
+
+/// What `brunt demo` was asked.
+#[derive(Debug)]
+pub struct Demo {
+    /// How long to load.
+    pub duration: measure::Nanos,
+    /// How to show it.
+    pub presentation: Presentation,
+}
+
+/// Reads a command line (without the program's name).
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults) -> Result<Command, Complaint> {
+    let (command, rest) = match line.split_first() {
+        Some((first, rest)) if COMMANDS.contains(&first.as_str()) => (first.as_str(), rest),
+        _ => ("run", line),
+    };
+    let options: Vec<OptionSpec> = protocols.iter().flat_map(|p| p.options().iter().copied()).collect();
+    let described = match command {
+        "demo" => intent::demo_command(),
+        "report" => intent::report_command(),
+        "target" => serving::command(),
+        _ => flags::run_command(&options),
+    };
+    let matches = match described.try_get_matches_from(std::iter::once(&String::new()).chain(rest)) {
+        Ok(matches) => matches,
+        Err(error) if !error.use_stderr() => return Ok(Command::Text(error.render().to_string())),
+        Err(error) => return Err(usage::complaint(&error)),
+    };
+    match command {
+        "demo" => intent::demo(&matches).map(Command::Demo),
+        "report" => intent::report(&matches).map(|(file, shown)| Command::Report(file, shown)),
+        "target" => serving::read(&matches).map(|serving| Command::Target(Box::new(serving))),
+        _ => intent::read(&matches, line, protocols, defaults).map(|intent| Command::Run(Box::new(intent))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! Where requests go: URLs from the command line and from a file, with their schemes and weights.
+//!
+//! A missing scheme means http. Whether the rest of a URL makes sense is judged by the protocol that is to speak it.
+
+use plan::WeightedUrl;
+use wire::Complaint;
+
+/// Commands of later versions: not host names that somebody means.
+const LATER: [&str; 12] =
+    ["sweep", "find", "ladder", "compare", "capacity", "agent", "plan", "doctor", "calibrate", "ui", "import", "probe"];
+
+/// One URL as typed, with its scheme.
+///
+/// # Errors
+/// The user's mistake, naming the place it stands in.
+pub fn with_scheme(place: &str, text: &str, schemes: &[&str]) -> Result<String, Complaint> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Complaint::new(place, "is empty; write a URL such as http://localhost:8080/"));
+    }
+    let is_scheme = |word: &str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+    let Some((scheme, rest)) = text.split_once("://").filter(|(word, _)| is_scheme(word)) else {
+        if text.starts_with('/') {
+            let trouble = format!("`{text}` is a path; write a URL such as http://localhost:8080{text}");
+            return Err(Complaint::new(place, trouble));
+        }
+        let host = if text.starts_with(':') { "localhost" } else { "" };
+        return Ok(format!("http://{host}{text}"));
+    };
+    let scheme = scheme.to_ascii_lowercase();
+    if !schemes.contains(&scheme.as_str()) {
+        let known: Vec<String> = schemes.iter().map(|s| format!("{s}://")).collect();
+        let trouble = format!("`{scheme}://` is not spoken by brunt; write one of {}", known.join(", "));
+        return Err(Complaint::new(place, trouble));
+    }
+    if rest.is_empty() || rest.starts_with('/') {
+        let trouble = format!("`{text}` names no host; write a URL such as {scheme}://localhost:8080/");
+        return Err(Complaint::new(place, trouble));
+    }
+    Ok(format!("{scheme}://{rest}"))
+}
+
+/// Refuses a single word that is more likely a command than a host.
+///
+/// # Errors
+/// Which commands there are, and how a host of that name is written.
+pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), Complaint> {
+    let is_word = !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    if !is_word || word == "localhost" || word.bytes().all(|b| b.is_ascii_digit()) {
+        return Ok(());
+    }
+    let trouble = if commands.contains(&word) {
+        format!("is a command and stands first; write `brunt {word} ...`")
+    } else if LATER.contains(&word) {
+        format!(
+            "is not a command of this version ({}); for a host of that name write http://{word}",
+            commands.join(", ")
+        )
+    } else {
+        format!("is neither a command ({}) nor a URL; for a host of that name write http://{word}", commands.join(", "))
+    };
+    Err(Complaint::new(word, trouble))
+}
+
+/// The URLs of a file: one a line, optionally followed by its weight; `#` begins a comment.
+///
+/// # Errors
+/// The mistake, naming file and line.
+pub fn from_file(path: &str, text: &str, schemes: &[&str]) -> Result<Vec<WeightedUrl>, Complaint> {
+    let mut urls = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let place = format!("{path} line {}", number + 1);
+        let mut words = line.split_whitespace().take_while(|word| !word.starts_with('#'));
+        let Some(first) = words.next() else { continue };
+        let weight = words.next().map_or(Ok(1.0), |word| weight(&place, word))?;
+        if let Some(extra) = words.next() {
+            let trouble = format!("`{extra}` is one word too many; write a URL and, behind it, its weight");
+            return Err(Complaint::new(place, trouble));
+        }
+        urls.push(WeightedUrl { url: with_scheme(&place, first, schemes)?, weight });
+    }
+    if urls.is_empty() {
+        return Err(Complaint::new("--urls", format!("{path} holds no URL; write one on each line")));
+    }
+    Ok(urls)
+}
+
+fn weight(place: &str, word: &str) -> Result<f64, Complaint> {
+    match word.parse::<f64>() {
+        Ok(weight) if weight.is_finite() && weight > 0.0 => Ok(weight),
+        _ => {
+            Err(Complaint::new(place, format!("`{word}` is not a weight; write a number above zero, such as 3 or 0.5")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCHEMES: [&str; 2] = ["http", "https"];
+
+    #[test]
+    fn schemes() {
+        let table = [
+            ("localhost:8080", "http://localhost:8080"),
+            ("example.com/x?u=http://y", "http://example.com/x?u=http://y"),
+            ("HTTPS://a/b", "https://a/b"),
+            ("[::1]:80/x", "http://[::1]:80/x"),
+            (":8080/x", "http://localhost:8080/x"),
+        ];
+        for (typed, url) in table {
+            assert_eq!(with_scheme("URL", typed, &SCHEMES).as_deref(), Ok(url), "{typed}");
+        }
+        let wrong = [
+            ("", "URL: is empty; write a URL such as http://localhost:8080/"),
+            ("/x", "URL: `/x` is a path; write a URL such as http://localhost:8080/x"),
+            ("ftp://a", "URL: `ftp://` is not spoken by brunt; write one of http://, https://"),
+            ("http:///x", "URL: `http:///x` names no host; write a URL such as http://localhost:8080/"),
+        ];
+        for (typed, said) in wrong {
+            assert_eq!(with_scheme("URL", typed, &SCHEMES).unwrap_err().to_string(), said);
+        }
+    }
+
+    #[test]
+    fn words_that_are_no_hosts() {
+        let commands = ["run", "demo"];
+        for host in ["localhost", "127.0.0.1", "a.example", "web:80", "web/x", "[::1]", "2130706433"] {
+            assert_eq!(refuse_command_words(host, &commands), Ok(()), "{host}");
+        }
+        let said = |word: &str| refuse_command_words(word, &commands).unwrap_err().to_string();
+        assert_eq!(
+            said("sweep"),
+            "sweep: is not a command of this version (run, demo); for a host of that name write http://sweep"
+        );
+        assert_eq!(
+            said("demmo"),
+            "demmo: is neither a command (run, demo) nor a URL; for a host of that name write http://demmo"
+        );
+        assert_eq!(said("demo"), "demo: is a command and stands first; write `brunt demo ...`");
+    }
+
+    #[test]
+    fn files() {
+        let text = "# all pages\nlocalhost/a 3\n\n  https://b/x#part   # the rest\nlocalhost/c 0.5 # half\n";
+        let urls = from_file("u.txt", text, &SCHEMES).unwrap();
+        let shown: Vec<String> = urls.iter().map(|u| format!("{} {}", u.url, u.weight)).collect();
+        assert_eq!(shown, ["http://localhost/a 3", "https://b/x#part 1", "http://localhost/c 0.5"]);
+        let wrong = [
+            ("a\nb x", "u.txt line 2: `x` is not a weight; write a number above zero, such as 3 or 0.5"),
+            ("a 0", "u.txt line 1: `0` is not a weight; write a number above zero, such as 3 or 0.5"),
+            ("a 1 2", "u.txt line 1: `2` is one word too many; write a URL and, behind it, its weight"),
+            ("\n\nftp://a", "u.txt line 3: `ftp://` is not spoken by brunt; write one of http://, https://"),
+            ("# nothing", "--urls: u.txt holds no URL; write one on each line"),
+        ];
+        for (text, said) in wrong {
+            assert_eq!(from_file("u.txt", text, &SCHEMES).unwrap_err().to_string(), said);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What happens before the first load: what will be done, whom it may harm, and one counted answer.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::net::IpAddr;
+
+use engine::{PreparedRun, Resolver};
+use plan::{Arrivals, Load, Plan, address};
+use report::text::Text;
+use report::{Lang, show};
+use wire::{Complaint, Place};
+
+use crate::messages;
+
+/// Loads above these on a public address are asked about.
+const POLITE_USERS: f64 = 50.0;
+const POLITE_RATE: f64 = 1000.0;
+
+/// What a run will do, in a line.
+pub fn intro(plan: &Plan, lang: Lang) -> String {
+    let first = plan.urls.first().map_or("", |url| url.url.as_str());
+    let more = (plan.urls.len().saturating_sub(1)).to_string();
+    let url = match plan.urls.len() {
+        0 | 1 => first.to_string(),
+        _ => lang.fill(messages::AND_MORE, &[("url", first), ("n", &more)]),
+    };
+    let length = length(plan, lang);
+    let level = level(plan);
+    let mut line = match &plan.load {
+        Load::Closed { .. } => lang.fill(messages::CLOSED, &[("users", &level), ("length", &length), ("url", &url)]),
+        Load::Open { arrivals, .. } => {
+            let arrivals = match arrivals {
+                Arrivals::Poisson => "poisson",
+                Arrivals::Constant => "constant",
+                Arrivals::Burst => "burst",
+            };
+            let facts = [("rate", level.as_str()), ("arrivals", arrivals), ("length", &length), ("url", &url)];
+            lang.fill(messages::OPEN, &facts)
+        }
+    };
+    if plan.warmup.0 > 0 {
+        line += &lang.fill(messages::WARMUP, &[("time", &span(plan.warmup))]);
+    }
+    let workers: (Text, String) = if plan.workers == 1 {
+        (messages::ONE_WORKER, String::new())
+    } else {
+        (messages::WORKERS, plan.workers.to_string())
+    };
+    line + &lang.fill(workers.0, &[("n", &workers.1)])
+}
+
+fn length(plan: &Plan, lang: Lang) -> String {
+    let requests = plan.requests.map(show::count).unwrap_or_default();
+    match (plan.duration, plan.requests) {
+        (Some(time), None) => span(time),
+        (Some(time), Some(_)) => lang.fill(messages::LENGTH_BOTH, &[("time", &span(time)), ("n", &requests)]),
+        (None, _) => lang.fill(messages::LENGTH_REQUESTS, &[("n", &requests)]),
+    }
+}
+
+/// The level of the load, or its way through the stages.
+fn level(plan: &Plan) -> String {
+    let number = |level: f64| match plan.load {
+        Load::Closed { .. } => show::count(level as u64),
+        Load::Open { .. } => show::rate(level),
+    };
+    let mut path: Vec<String> = plan.load.stages().iter().flat_map(|s| [number(s.from), number(s.to)]).collect();
+    path.dedup();
+    path.join("→")
+}
+
+/// A planned time: `10 s`, `90 s`, `2 min`, `1.5 s`. Unlike a measured one it has no digits that say nothing.
+pub fn span(time: measure::Nanos) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        s if s >= 120.0 && s % 60.0 == 0.0 => format!("{} min", s / 60.0),
+        s if s >= 1.0 => format!("{s} s"),
+        s => format!("{} ms", s * 1e3),
+    }
+}
+
+/// Asks, or refuses, where the load is heavy and one of the origins is on a public address.
+///
+/// # Errors
+/// Why the run may not begin: nobody could be asked, the answer was no (exit 64), or a name was not found (exit 30).
+pub fn may_load(plan: &Plan, prepared: &dyn PreparedRun, resolver: &dyn Resolver, lang: Lang) -> Result<(), Complaint> {
+    let polite = if plan.load.is_open() { POLITE_RATE } else { POLITE_USERS };
+    if plan.load.peak() <= polite {
+        return Ok(());
+    }
+    let Some((host, address)) = public_origin(prepared, resolver) else { return Ok(()) };
+    let level = show::count(plan.load.peak() as u64);
+    let load = match plan.load {
+        Load::Closed { .. } => lang.fill(messages::USERS, &[("n", &level)]),
+        Load::Open { .. } => format!("{level}/s"),
+    };
+    let address = address.to_string();
+    let facts = [("host", host.as_str()), ("address", &address), ("load", &load)];
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(Complaint::new("--yes", lang.fill(messages::PUBLIC_REFUSED, &facts)));
+    }
+    eprint!("{}", lang.fill(messages::PUBLIC_ASK, &facts));
+    let _ = std::io::stderr().flush();
+    let mut answer = String::new();
+    let _ = std::io::stdin().lock().read_line(&mut answer);
+    match answer.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" | "是" => Ok(()),
+        _ => Err(Complaint::new("--yes", lang.of(messages::PUBLIC_DECLINED))),
+    }
+}
+
+/// The first origin on a public address. A name that is not found is left to the probe.
+fn public_origin(prepared: &dyn PreparedRun, resolver: &dyn Resolver) -> Option<(String, IpAddr)> {
+    prepared.origins().iter().find_map(|origin| {
+        let places = resolver.resolve(origin).unwrap_or_default();
+        places.into_iter().find_map(|place| match place {
+            Place::Tcp(to) if address::is_public(to.ip()) => Some((origin.host.clone(), to.ip())),
+            _ => None,
+        })
+    })
+}
+
+/// The probe's answer, in a line.
+pub fn probe(found: &record::Probe, lang: Lang) -> String {
+    match &found.failure {
+        Some(failure) => {
+            lang.fill(messages::PROBE_FAILED, &[("address", &found.address), ("failure", failure.as_str())])
+        }
+        None => lang.fill(
+            messages::PROBE,
+            &[
+                ("address", found.address.as_str()),
+                ("status", &found.status),
+                ("spoken", &found.spoken),
+                ("size", &show::bytes(found.payload)),
+                ("took", &show::duration(found.took)),
+            ],
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::Nanos;
+
+    #[test]
+    fn planned_times() {
+        let table =
+            [(10_000, "10 s"), (90_000, "90 s"), (120_000, "2 min"), (1_500, "1.5 s"), (250, "250 ms"), (0, "0 ms")];
+        for (ms, text) in table {
+            assert_eq!(span(Nanos::from_millis(ms)), text);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! How many cores this process may use: the smaller of its CPU affinity and its cgroup's quota.
+//!
+//! A container that may use two of 64 cores and starts 64 workers is throttled, and its latency is then the kernel's
+//! doing. The files are read by one small function and judged as text by another.
+
+use std::path::Path;
+
+/// Cores available to the process.
+pub fn available() -> f64 {
+    let affinity = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count()).max(1);
+    let quota = quota(&|path| std::fs::read_to_string(path).ok());
+    quota.map_or(f64::from(affinity), |quota| quota.min(f64::from(affinity)))
+}
+
+/// The least quota of the process's cgroup and of those above it, in cores; `None` where there is none.
+pub fn quota(read: &dyn Fn(&Path) -> Option<String>) -> Option<f64> {
+    let memberships = read(Path::new("/proc/self/cgroup"))?;
+    let mut least: Option<f64> = None;
+    for line in memberships.lines() {
+        let mut fields = line.splitn(3, ':');
+        let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next()) else { continue };
+        let found = match controllers {
+            "" => least_on_the_way("/sys/fs/cgroup", path, &|dir| v2(&read(&dir.join("cpu.max"))?)),
+            some if some.split(',').any(|name| name == "cpu") => {
+                let of = |root| least_on_the_way(root, path, &|dir| v1(read, dir));
+                of("/sys/fs/cgroup/cpu").or_else(|| of("/sys/fs/cgroup/cpu,cpuacct"))
+            }
+            _ => None,
+        };
+        least = [least, found].into_iter().flatten().reduce(f64::min);
+    }
+    least
+}
+
+/// The least quota found from the group up to the root of the mount. A container sees its own group as the root, so a
+/// path that is not there is no reason to stop.
+fn least_on_the_way(root: &str, group: &str, quota_of: &dyn Fn(&Path) -> Option<f64>) -> Option<f64> {
+    let root = Path::new(root);
+    let inside = root.join(group.trim_start_matches('/'));
+    inside.ancestors().take_while(|dir| dir.starts_with(root)).filter_map(quota_of).reduce(f64::min)
+}
+
+/// cgroup v2: `cpu.max` holds quota and period in microseconds, or `max`.
+fn v2(text: &str) -> Option<f64> {
+    let mut words = text.split_whitespace();
+    let quota: f64 = words.next()?.parse().ok()?;
+    let period: f64 = words.next().unwrap_or("100000").parse().ok()?;
+    (quota > 0.0 && period > 0.0).then_some(quota / period)
+}
+
+/// cgroup v1: two files, and -1 where there is no quota.
+fn v1(read: &dyn Fn(&Path) -> Option<String>, dir: &Path) -> Option<f64> {
+    let quota: f64 = read(&dir.join("cpu.cfs_quota_us"))?.trim().parse().ok()?;
+    let period: f64 = read(&dir.join("cpu.cfs_period_us"))?.trim().parse().ok()?;
+    (quota > 0.0 && period > 0.0).then_some(quota / period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(files: &[(&str, &str)]) -> Option<f64> {
+        quota(&|path| files.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| text.to_string()))
+    }
+
+    #[test]
+    fn quotas_of_both_versions() {
+        let group = "/proc/self/cgroup";
+        let v2 = "/sys/fs/cgroup/cpu.max";
+        let quota = "/sys/fs/cgroup/cpu/cpu.cfs_quota_us";
+        let period = "/sys/fs/cgroup/cpu/cpu.cfs_period_us";
+        let table: [(&[(&str, &str)], Option<f64>); 10] = [
+            (&[], None),
+            (&[(group, "0::/\n")], None),
+            (&[(group, "0::/\n"), (v2, "max 100000\n")], None),
+            (&[(group, "0::/\n"), (v2, "150000 100000\n")], Some(1.5)),
+            (&[(group, "0::/\n"), (v2, "50000\n")], Some(0.5)),
+            (&[(group, "0::/\n"), (v2, "garbage")], None),
+            (&[(group, "0::/a/b\n"), ("/sys/fs/cgroup/a/cpu.max", "300000 100000")], Some(3.0)),
+            (
+                &[
+                    (group, "0::/a/b\n"),
+                    ("/sys/fs/cgroup/a/cpu.max", "300000 100000"),
+                    ("/sys/fs/cgroup/a/b/cpu.max", "400000 100000"),
+                ],
+                Some(3.0),
+            ),
+            (&[(group, "4:memory:/\n3:cpu,cpuacct:/x\n"), (quota, "200000\n"), (period, "100000\n")], Some(2.0)),
+            (&[(group, "3:cpu:/\n"), (quota, "-1\n"), (period, "100000\n")], None),
+        ];
+        for (files, cores) in table {
+            assert_eq!(with(files), cores, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn this_process_has_some() {
+        assert!(available() > 0.0);
+    }
+}

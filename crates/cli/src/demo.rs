@@ -1,0 +1,138 @@
+//! `brunt demo`: the built-in target in a second process, and a figure of it that can be trusted.
+//!
+//! The target is a process of its own so that its CPU is its own. The load is open, at half of what the pair reaches at
+//! full speed: above that, brunt and its target would compete for the same cores and measure each other.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use engine::Runner;
+use measure::Nanos;
+use record::{Host, Part, RunEvent};
+use report::{Lang, show};
+use wire::Complaint;
+
+use crate::arguments::{self, Defaults, Demo, Intent, Presentation};
+use crate::run::{self, Outcome};
+use crate::signals::Interrupts;
+use crate::view::View;
+use crate::{before, messages, serve};
+
+/// Runs the demo.
+///
+/// # Errors
+/// Where the second process does not come up.
+pub fn demo(
+    demo: &Demo,
+    protocols: &[Box<dyn Runner>],
+    defaults: &Defaults,
+    host: &Host,
+    interrupts: &Interrupts,
+) -> Outcome {
+    let shown = &demo.presentation;
+    let lang = shown.language.unwrap_or_else(Lang::from_env);
+    let second = SecondProcess::start()?;
+    let mut view = View::new(shown, lang);
+    let pid = second.child.id().to_string();
+    view.say(&lang.fill(messages::DEMO_BEGIN, &[("pid", &pid), ("url", &second.url)]));
+    let full_speed = intent(&["-c", "32", "-d", "1s", &second.url], shown, protocols, defaults)?;
+    let reached = reached(&full_speed, protocols, host, interrupts)?;
+    // Two digits: a rate that can be read, and never above half.
+    let half = two_digits(reached / 2.0).max(1.0);
+    let length = before::span(demo.duration);
+    view.say(&lang.fill(messages::DEMO_REACHED, &[("rate", &show::rate(reached)), ("length", &length)]));
+    let duration = format!("{}ns", demo.duration.0);
+    let rate = format!("{half}/s");
+    let open = intent(&["-r", &rate, "-d", &duration, &second.url], shown, protocols, defaults)?;
+    let code = run::run(&open, &*protocols[open.protocol], host, interrupts)?;
+    view.say("");
+    view.say(lang.of(messages::DEMO_NEXT));
+    Ok(code)
+}
+
+/// A run of the demo, asked for in the words a user would write.
+fn intent(
+    words: &[&str],
+    shown: &Presentation,
+    protocols: &[Box<dyn Runner>],
+    defaults: &Defaults,
+) -> Result<Intent, Complaint> {
+    let line: Vec<String> = words.iter().map(ToString::to_string).collect();
+    match arguments::read(&line, protocols, defaults)? {
+        arguments::Command::Run(intent) => Ok(Intent { presentation: shown.clone(), ..*intent }),
+        _ => Err(Complaint::new("demo", "is not a run; this is a bug in brunt")),
+    }
+}
+
+/// Requests per second of a run that is shown to nobody.
+fn reached(
+    intent: &Intent,
+    protocols: &[Box<dyn Runner>],
+    host: &Host,
+    interrupts: &Interrupts,
+) -> Result<f64, Complaint> {
+    let ready = run::prepare(intent, &*protocols[intent.protocol], host)?;
+    let (mut finished, mut window) = (0, Nanos::ZERO);
+    ready.start(interrupts.stop(), &mut |event| match event {
+        RunEvent::Second(second) if second.part == Part::Window => finished += second.finished,
+        RunEvent::Ended(ended) => window = ended.window,
+        _ => {}
+    });
+    Ok(finished as f64 / window.as_secs_f64().max(1e-3))
+}
+
+fn two_digits(rate: f64) -> f64 {
+    let scale = 10_f64.powf(rate.max(1.0).log10().floor() - 1.0);
+    (rate / scale).floor() * scale
+}
+
+/// The target, ended on every way out: by `Drop`, and by the kernel where this process dies without it.
+struct SecondProcess {
+    child: Child,
+    url: String,
+}
+
+impl SecondProcess {
+    fn start() -> Result<SecondProcess, Complaint> {
+        let failed =
+            |error: std::io::Error| Complaint::new("demo", format!("the second process did not start ({error})"));
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut child = Command::new(program)
+            .args(["target", "127.0.0.1:0", "--with-parent"])
+            .env(serve::PARENT, std::process::id().to_string())
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let mut line = String::new();
+        let read = child.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
+        let url = line.split_whitespace().next_back().filter(|word| word.starts_with("http://")).map(String::from);
+        // From here on dropping it ends the child, also where it said nothing we understand.
+        let second = SecondProcess { child, url: url.unwrap_or_default() };
+        match (read, second.url.is_empty()) {
+            (Some(Ok(_)), false) => Ok(second),
+            _ => Err(Complaint::new("demo", "the second process did not say where it listens; try `brunt target`")),
+        }
+    }
+}
+
+impl Drop for SecondProcess {
+    fn drop(&mut self) {
+        // Both fail only where it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::two_digits;
+
+    #[test]
+    fn half_a_rate_is_rounded_down_to_two_digits() {
+        for (rate, rounded) in [(12_345.0, 12_000.0), (999.0, 990.0), (45.6, 45.0), (7.89, 7.8)] {
+            assert!((two_digits(rate) - rounded).abs() < 1e-9, "{rate}: {}", two_digits(rate));
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The machine of the generator: what the record says of it, and the descriptors it gives.
+
+use record::Host;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Raises the soft limit of descriptors to the hard one: a user costs a descriptor, and the soft limit is meant for
+/// programs that select(2). Where that fails, the limit stays as it is.
+pub fn raise_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    }
+}
+
+/// The soft limit of descriptors.
+pub fn descriptors() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+/// What is known of this machine.
+pub fn facts() -> Host {
+    let system = rustix::system::uname();
+    let memory = rustix::system::sysinfo();
+    Host {
+        name: system.nodename().to_string_lossy().into_owned(),
+        kernel: format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy()),
+        cores: crate::cores::available(),
+        descriptors: descriptors(),
+        // c_ulong and u32: their widths differ between platforms.
+        memory: (memory.totalram as u64).saturating_mul(u64::from(memory.mem_unit.max(1))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn facts_are_there() {
+        let host = super::facts();
+        assert!(host.kernel.starts_with("Linux "), "{}", host.kernel);
+        assert!(host.memory > 1 << 20 && host.descriptors > 0 && host.cores > 0.0);
+    }
+}

@@ -1,0 +1,215 @@
+//! What becomes of the events of a run: masked, kept, summed up and shown, in this order, once each.
+//!
+//! Nothing here may stop a run: a full disk costs the record and is told, a screen nobody reads is left alone. The
+//! journal also says what the events show and no single one of them says: that nothing but errors comes back, and that
+//! all there was were redirects.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use record::{Notice, Past, Probe, RecordFile, RunEvent, Second, Spool, Writer};
+use report::{Summary, Summing};
+
+use crate::veil;
+use crate::view::View;
+
+/// A file that events are written to.
+struct Log {
+    writer: Writer,
+    path: PathBuf,
+    /// The notice where it cannot be written any more.
+    trouble: &'static str,
+}
+
+/// The events of one run.
+pub struct Journal<'a> {
+    view: &'a mut View,
+    masked: bool,
+    probe: Option<Probe>,
+    logs: Vec<Log>,
+    spool: Option<Spool>,
+    summing: Summing,
+    seen: Seen,
+    /// What to add before the end: said by others while the run went on.
+    last_words: Vec<Notice>,
+}
+
+/// What the seconds have shown so far.
+#[derive(Default)]
+struct Seen {
+    seconds: u64,
+    status: BTreeMap<String, u64>,
+    failed: u64,
+}
+
+impl<'a> Journal<'a> {
+    /// A journal that writes to nothing yet.
+    pub fn new(view: &'a mut View, masked: bool, probe: Option<Probe>) -> Journal<'a> {
+        let (logs, spool, last_words) = (Vec::new(), None, Vec::new());
+        Journal { view, masked, probe, logs, spool, summing: Summing::default(), seen: Seen::default(), last_words }
+    }
+
+    /// Also writes to this file; `trouble` is the code of the notice where that ends.
+    pub fn write_to(&mut self, writer: Writer, path: PathBuf, trouble: &'static str) {
+        self.logs.push(Log { writer, path, trouble });
+    }
+
+    /// Makes sure that the events can be read again at the end, where no file holds them.
+    pub fn spool_if_needed(&mut self) {
+        if self.logs.is_empty() {
+            self.spool = Spool::new().ok();
+        }
+    }
+
+    /// What to say before the run ends.
+    pub fn say_at_end(&mut self, notice: Notice) {
+        self.last_words.push(notice);
+    }
+
+    /// Takes the next event of the engine.
+    pub fn take(&mut self, event: RunEvent) {
+        match event {
+            RunEvent::Started(_) => {
+                self.put(event);
+                if let Some(probe) = self.probe.take() {
+                    self.put(RunEvent::Probe(probe));
+                }
+            }
+            RunEvent::Second(second) => {
+                let notice = self.seen.only_errors(&second);
+                self.put(RunEvent::Second(second));
+                notice.into_iter().for_each(|notice| self.put(RunEvent::Notice(notice)));
+            }
+            RunEvent::Ended(_) => {
+                let words = std::mem::take(&mut self.last_words);
+                let notices = words.into_iter().chain(self.seen.only_redirects()).collect::<Vec<_>>();
+                notices.into_iter().for_each(|notice| self.put(RunEvent::Notice(notice)));
+                self.put(event);
+            }
+            RunEvent::Probe(_) | RunEvent::Example(_) | RunEvent::Notice(_) => self.put(event),
+        }
+    }
+
+    fn put(&mut self, mut event: RunEvent) {
+        if self.masked {
+            veil::event(&mut event);
+        }
+        let mut troubles = Vec::new();
+        for log in &mut self.logs {
+            if let Err(error) = log.writer.write(&event) {
+                let facts = [("file", log.path.display().to_string()), ("error", error.to_string())];
+                troubles.push(notice(log.trouble, facts));
+            }
+        }
+        if let Some(spool) = &mut self.spool {
+            // A spool that cannot be written costs the seconds of a document, not the run.
+            let _ = spool.push(&event);
+        }
+        self.summing.see(&event);
+        self.view.show(&event);
+        troubles.into_iter().for_each(|trouble| self.put(RunEvent::Notice(trouble)));
+    }
+
+    /// True once the reader of the screen has gone.
+    pub fn nobody_reads(&self) -> bool {
+        self.view.nobody_reads()
+    }
+
+    /// The run summed up and judged, and its events to be read again.
+    pub fn finish(self) -> (Summary, Box<dyn Past>) {
+        let whole = self.logs.iter().max_by_key(|log| (!log.writer.is_broken(), log.writer.bytes()));
+        let past: Box<dyn Past> = match (whole, self.spool) {
+            (Some(log), _) => Box::new(RecordFile(log.path.clone())),
+            (None, Some(spool)) => Box::new(spool),
+            (None, None) => Box::new(RecordFile(PathBuf::from("/dev/null"))),
+        };
+        (self.summing.finish(), past)
+    }
+}
+
+/// A notice with its facts.
+pub fn notice<const N: usize>(code: &str, facts: [(&str, String); N]) -> Notice {
+    Notice { code: code.into(), facts: facts.into_iter().map(|(name, fact)| (name.to_string(), fact)).collect() }
+}
+
+impl Seen {
+    /// Takes a second; a notice where it is the first in which anything ended and only failures did.
+    fn only_errors(&mut self, second: &Second) -> Option<Notice> {
+        for (status, count) in &second.status {
+            *self.status.entry(status.clone()).or_default() += count;
+        }
+        let first = self.seconds == 0 && second.finished + second.failed > 0;
+        self.seconds += u64::from(first);
+        self.failed += second.failed;
+        if !first || second.finished > 0 {
+            return None;
+        }
+        let worst = second.failures.iter().max_by_key(|failure| failure.count);
+        let kind = worst.map_or("unknown".into(), |worst| match &worst.errno {
+            Some(errno) => format!("{} ({errno})", worst.kind),
+            None => worst.kind.clone(),
+        });
+        Some(notice("only_errors", [("count", second.failed.to_string()), ("kind", kind)]))
+    }
+
+    /// A notice where answers came and each of them was a redirect.
+    fn only_redirects(&self) -> Option<Notice> {
+        let is_redirect = |status: &String| status.len() == 3 && status.starts_with('3');
+        let all = !self.status.is_empty() && self.status.keys().all(is_redirect) && self.failed == 0;
+        let most = self.status.iter().max_by_key(|(_, count)| **count)?;
+        all.then(|| notice("only_redirects", [("status", most.0.clone())]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Failure;
+
+    fn second(finished: u64, failed: u64, status: &[(&str, u64)]) -> Second {
+        let failure =
+            |count| Failure { kind: "refused".into(), errno: Some("ECONNREFUSED".into()), count, ..Failure::default() };
+        Second {
+            finished,
+            failed,
+            failures: (failed > 0).then(|| failure(failed)).into_iter().collect(),
+            status: status.iter().map(|(code, count)| (code.to_string(), *count)).collect(),
+            ..Second::default()
+        }
+    }
+
+    #[test]
+    fn only_errors_is_said_once_and_only_at_the_beginning() {
+        let table: [(&[Second], usize); 5] = [
+            (&[second(0, 5, &[]), second(0, 5, &[])], 1),
+            (&[second(1, 5, &[])], 0),
+            (&[second(0, 0, &[]), second(0, 1, &[])], 1),
+            (&[second(3, 0, &[]), second(0, 9, &[])], 0),
+            (&[second(0, 0, &[])], 0),
+        ];
+        for (seconds, said) in table {
+            let mut seen = Seen::default();
+            let notices: Vec<Notice> = seconds.iter().filter_map(|s| seen.only_errors(s)).collect();
+            assert_eq!(notices.len(), said, "{seconds:?}");
+            for notice in notices {
+                assert_eq!(notice.facts["kind"], "refused (ECONNREFUSED)");
+            }
+        }
+    }
+
+    #[test]
+    fn only_redirects_is_said_where_nothing_else_came() {
+        let table: [(Second, bool); 5] = [
+            (second(5, 0, &[("301", 2), ("302", 3)]), true),
+            (second(5, 0, &[("301", 2), ("200", 3)]), false),
+            (second(5, 1, &[("301", 5)]), false),
+            (second(0, 0, &[]), false),
+            (second(5, 0, &[("OK", 5)]), false),
+        ];
+        for (second, said) in table {
+            let mut seen = Seen::default();
+            seen.only_errors(&second);
+            assert_eq!(seen.only_redirects().is_some(), said, "{second:?}");
+        }
+    }
+}

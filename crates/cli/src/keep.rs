@@ -1,0 +1,100 @@
+//! The last few runs, kept by themselves in `$XDG_STATE_HOME/brunt/runs`, so that `brunt report` can show the last one.
+//!
+//! A convenience: where it does not work the run says so in its notices and goes on.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use record::Writer;
+
+/// Runs kept.
+const KEPT: usize = 5;
+
+/// What the names of kept runs end with.
+const ENDING: &str = ".brunt.zst";
+
+/// Where runs are kept, as the XDG base directory specification has it; `None` where there is no home.
+pub fn directory() -> Option<PathBuf> {
+    directory_from(|name| std::env::var_os(name).map(PathBuf::from))
+}
+
+fn directory_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+    // The specification says that relative paths are to be ignored.
+    let state = variable("XDG_STATE_HOME").filter(|path| path.is_absolute());
+    let home = || variable("HOME").filter(|path| path.is_absolute()).map(|home| home.join(".local/state"));
+    state.or_else(home).map(|state| state.join("brunt/runs"))
+}
+
+/// A writer for a new kept run, and its path. The oldest ones make room.
+///
+/// # Errors
+/// What the operating system refused.
+pub fn begin(directory: &Path) -> io::Result<(Writer, PathBuf)> {
+    std::fs::create_dir_all(directory)?;
+    for old in kept(directory)?.into_iter().rev().skip(KEPT - 1) {
+        std::fs::remove_file(old)?;
+    }
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // Names sort by time; the process makes them differ where two runs begin in the same millisecond.
+    let path = directory.join(format!("{:014}-{}{ENDING}", since.as_millis(), std::process::id()));
+    Ok((Writer::create(&path)?, path))
+}
+
+/// The last run kept.
+///
+/// # Errors
+/// What the operating system refused; not found where nothing is kept.
+pub fn last(directory: &Path) -> io::Result<PathBuf> {
+    kept(directory)?.pop().ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// The runs kept, oldest first.
+fn kept(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut runs = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ENDING)) {
+            runs.push(path);
+        }
+    }
+    runs.sort();
+    Ok(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_are_kept_and_the_last_is_found() {
+        let directory = tempfile::tempdir().unwrap();
+        for n in 1..8 {
+            std::fs::write(directory.path().join(format!("{n:014}-1{ENDING}")), "").unwrap();
+        }
+        std::fs::write(directory.path().join("notes.txt"), "").unwrap();
+        let (_, path) = begin(directory.path()).unwrap();
+        let runs = kept(directory.path()).unwrap();
+        assert_eq!(runs.len(), 5);
+        assert_eq!(runs[0], directory.path().join(format!("{:014}-1{ENDING}", 4)));
+        assert_eq!(last(directory.path()).unwrap(), path);
+        assert!(directory.path().join("notes.txt").exists());
+    }
+
+    #[test]
+    fn nothing_kept_is_said() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(last(directory.path()).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(last(&directory.path().join("missing")).is_err());
+    }
+
+    #[test]
+    fn the_place_follows_the_specification() {
+        let find = |set: &'static [(&str, &str)]| {
+            directory_from(move |name| set.iter().find(|(n, _)| *n == name).map(|(_, v)| PathBuf::from(v)))
+        };
+        assert_eq!(find(&[("XDG_STATE_HOME", "/s"), ("HOME", "/h")]), Some("/s/brunt/runs".into()));
+        assert_eq!(find(&[("XDG_STATE_HOME", "s"), ("HOME", "/h")]), Some("/h/.local/state/brunt/runs".into()));
+        assert_eq!(find(&[("XDG_STATE_HOME", "")]), None);
+    }
+}

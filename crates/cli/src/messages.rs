@@ -1,0 +1,114 @@
+//! What the program itself says, in both languages. Tables, summaries and findings have their sentences in `report`.
+
+use report::text::Text;
+
+const fn text(en: &'static str, zh: &'static str) -> Text {
+    Text { en, zh }
+}
+
+/// Before a closed run.
+pub const CLOSED: Text = text("{users} users for {length} on {url}", "{users} 个用户，{length}，目标 {url}");
+/// Before an open run.
+pub const OPEN: Text =
+    text("{rate}/s ({arrivals}) for {length} on {url}", "{rate}/s（{arrivals}），{length}，目标 {url}");
+/// The end of a run that is bound by requests only.
+pub const LENGTH_REQUESTS: Text = text("{n} requests", "{n} 个请求");
+/// The end of a run that is bound by both.
+pub const LENGTH_BOTH: Text = text("{time} or {n} requests", "{time} 或 {n} 个请求");
+/// Behind the URL where there are more.
+pub const AND_MORE: Text = text("{url} and {n} more", "{url} 及另外 {n} 个");
+/// The warm-up, where there is one.
+pub const WARMUP: Text = text(", after {time} of warm-up", "，预热 {time}");
+/// Which workers run.
+pub const WORKERS: Text = text("; {n} workers", "；{n} 个工作线程");
+/// One worker.
+pub const ONE_WORKER: Text = text("; 1 worker", "；1 个工作线程");
+/// The answer of the probe.
+pub const PROBE: Text = text(
+    "{address} answers {status} over {spoken}: {size} in {took}",
+    "{address} 应答 {status}（{spoken}）：{size}，用时 {took}",
+);
+/// The probe had no answer, but somebody can be talked to.
+pub const PROBE_FAILED: Text =
+    text("{address} did not answer the first request: {failure}", "{address} 没有应答第一个请求：{failure}");
+/// The answer is not a success.
+pub const PROBE_STATUS: Text = text(
+    "The first answer is {status}; the load will likely meet the same.",
+    "第一个应答是 {status}，压测很可能得到同样的结果。",
+);
+/// Exit 30.
+pub const UNREACHABLE: Text = text(
+    "brunt: {url} cannot be reached: {failure}; nothing was sent.",
+    "brunt: 无法连接 {url}：{failure}；没有发送任何请求。",
+);
+/// Exit 30 under --debug.
+pub const NO_ANSWER: Text = text("brunt: no answer: {failure}.", "brunt: 没有应答：{failure}。");
+/// Heads of --debug.
+pub const DEBUG_SENT: Text = text("--- sent, {n} bytes", "--- 已发送 {n} 字节");
+/// Heads of --debug.
+pub const DEBUG_RECEIVED: Text = text("--- received, {n} bytes", "--- 已接收 {n} 字节");
+/// The question before a public address.
+pub const PUBLIC_ASK: Text = text(
+    "{host} ({address}) is a public address, and this is load ({load}). Is it yours to load? [y/N] ",
+    "{host}（{address}）是公网地址，本次压测为 {load}。您有权对它压测吗？[y/N] ",
+);
+/// The same where nobody can be asked.
+pub const PUBLIC_REFUSED: Text = text(
+    "{host} ({address}) is a public address and {load} may harm it; add --yes if it is yours to load, or ask for at \
+     most 50 users or 1000/s",
+    "{host}（{address}）是公网地址，{load} 可能造成损害；如果您有权压测请加 --yes，或不超过 50 个用户、1000/s",
+);
+/// The question was answered with no.
+pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未确认；没有发送任何请求");
+/// What the load is, in the question.
+pub const USERS: Text = text("{n} users", "{n} 个用户");
+/// The first second held errors only.
+pub const ONLY_ERRORS: Text = text(
+    "Every request so far has failed ({count}, most of them {kind}); Ctrl-C ends the run and keeps what was measured.",
+    "目前所有请求都失败了（{count} 个，多数为 {kind}）；按 Ctrl-C 结束并保留已测结果。",
+);
+/// The run got redirects only.
+pub const ONLY_REDIRECTS: Text = text(
+    "Every answer was a redirect ({status}): add --redirects 5 to follow them, or load the final URL.",
+    "所有应答都是重定向（{status}）：加 --redirects 5 跟随，或直接压测最终 URL。",
+);
+/// The record cannot be written any more.
+pub const RECORD_FAILED: Text =
+    text("The record {file} ends here: {error}. The run goes on.", "记录文件 {file} 到此为止：{error}。压测继续。");
+/// The run is not kept.
+pub const NOT_KEPT: Text =
+    text("This run is not kept for `brunt report`: {error}.", "本次运行未保存，`brunt report` 无法再次显示：{error}。");
+/// --run-timeout passed.
+pub const RUN_TIMEOUT: Text =
+    text("Stopped after {time}, as --run-timeout says.", "已按 --run-timeout 在 {time} 后停止。");
+/// On the first Ctrl-C.
+pub const STOPPING: Text = text("Stopping; once more ends at once.", "正在停止；再按一次立即结束。");
+/// Where the demo loads.
+pub const DEMO_BEGIN: Text = text(
+    "The built-in target runs in process {pid} at {url}. One second at full speed, to see what the pair reaches:",
+    "内置目标在进程 {pid} 中运行，地址 {url}。先全速一秒，看这一对能达到多少：",
+);
+/// What the demo found.
+pub const DEMO_REACHED: Text = text(
+    "It reached {rate}/s. Now {length} at half of that, so that the latency is the target's and not a queue's:",
+    "达到 {rate}/s。现在以其一半的速率运行 {length}，这样测到的延迟属于目标而不是排队：",
+);
+/// What to try after the demo.
+pub const DEMO_NEXT: Text = text(
+    "Try next:\n  brunt http://localhost:8080/                          ten users, ten seconds, on your own server\n  \
+     brunt -r 200/s -d 30s --objective 'p99<50ms' URL      a rate and an objective: exit 10 where it is missed\n  \
+     brunt report --format json -o demo.json               this run again, as a document",
+    "接下来可以试试：\n  brunt http://localhost:8080/                          十个用户、十秒，压测您自己的服务\n  \
+     brunt -r 200/s -d 30s --objective 'p99<50ms' URL      固定速率与目标：未达到时退出码为 10\n  \
+     brunt report --format json -o demo.json               把本次运行输出为文档",
+);
+/// The target's first line; a reader of it looks for the last word.
+pub const LISTENING: Text = text("listening at {address}", "监听地址 {address}");
+/// No past run.
+pub const NO_PAST: Text = text(
+    "no run is kept yet; write the FILE that --record wrote, or run `brunt URL` first",
+    "还没有保存的运行；请写 --record 生成的 FILE，或先运行 `brunt URL`",
+);
+/// A document could not be written.
+pub const NOT_WRITTEN: Text =
+    text("brunt: -o {file} was not written: {error}.", "brunt: -o {file} 未能写入：{error}。");

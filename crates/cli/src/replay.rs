@@ -1,0 +1,46 @@
+//! `brunt report`: a past run again, in any format.
+
+use std::path::{Path, PathBuf};
+
+use record::RecordFile;
+use report::{Lang, Summary};
+use wire::Complaint;
+
+use crate::arguments::Presentation;
+use crate::run::{Outcome, conclude};
+use crate::view::View;
+use crate::{document, keep, messages};
+
+/// Shows the run in `file`, or the last one kept; the exit code is the one the run had.
+///
+/// # Errors
+/// The user's mistake: no such record.
+pub fn replay(file: Option<&str>, shown: &Presentation) -> Outcome {
+    let lang = shown.language.unwrap_or_else(Lang::from_env);
+    let path = match file {
+        Some(path) => PathBuf::from(path),
+        None => last(lang)?,
+    };
+    if let Some(output) = &shown.output {
+        document::check_writable("-o", output)?;
+    }
+    let past = RecordFile(path);
+    let summary = Summary::from_past(&past).map_err(|fault| unreadable(&past.0, &fault))?;
+    let mut view = View::new(shown, lang);
+    Ok(conclude(&summary, &past, shown, lang, &mut view))
+}
+
+fn last(lang: Lang) -> Result<PathBuf, Complaint> {
+    let none = || Complaint::new("FILE", lang.of(messages::NO_PAST));
+    keep::directory().and_then(|directory| keep::last(&directory).ok()).ok_or_else(none)
+}
+
+fn unreadable(path: &Path, fault: &record::ReadFault) -> Complaint {
+    let shown = path.display().to_string();
+    let said = fault.to_string();
+    // The reader names the file itself; once is enough.
+    Complaint::new(
+        "FILE",
+        said.strip_prefix(&format!("{shown}: ")).map_or(said.clone(), |rest| format!("{shown} {rest}")),
+    )
+}

@@ -1,0 +1,158 @@
+//! Where an origin's connections go: the Unix socket, `--connect-to`, or what the system's resolver says.
+//!
+//! A name with addresses of both IP versions is common for `localhost`, and a server often listens on one of them only.
+//! Half of the requests would then fail for a reason that no user of a browser ever sees. So where both versions are
+//! found, each is knocked at once, and a version at which nobody answers while the other does is left out.
+
+use std::collections::HashMap;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use engine::Resolver;
+use plan::Plan;
+use plan::address::ConnectTo;
+use wire::{Origin, Place};
+
+/// How long a knock may take.
+const KNOCK: Duration = Duration::from_secs(1);
+
+/// The IP versions that answered at a host and port; looked at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Answering {
+    v4: bool,
+    v6: bool,
+}
+
+/// Finds addresses through the system, after the user's redirections.
+pub struct SystemResolver {
+    unix: Option<Arc<PathBuf>>,
+    rules: Vec<ConnectTo>,
+    answering: Mutex<HashMap<(String, u16), Answering>>,
+    knock: fn(SocketAddr) -> bool,
+}
+
+impl SystemResolver {
+    /// For a plan whose `connect_to` rules were checked.
+    ///
+    /// # Errors
+    /// What is wrong with a rule.
+    pub fn new(plan: &Plan) -> Result<SystemResolver, String> {
+        Ok(SystemResolver {
+            unix: plan.unix_socket.as_ref().map(|path| Arc::new(PathBuf::from(path))),
+            rules: plan.connect_to.iter().map(|rule| ConnectTo::parse(rule)).collect::<Result<_, _>>()?,
+            answering: Mutex::default(),
+            knock: |address| TcpStream::connect_timeout(&address, KNOCK).is_ok(),
+        })
+    }
+
+    fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+        let found: Vec<SocketAddr> = (host, port)
+            .to_socket_addrs()
+            .map_err(|error| format!("the name {host} was not found ({})", plain(&error)))?
+            .collect();
+        Ok(self.answering(host, port, found))
+    }
+
+    fn answering(&self, host: &str, port: u16, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
+        let first = |v4: bool| found.iter().find(|a| a.is_ipv4() == v4).copied();
+        let (Some(v4), Some(v6)) = (first(true), first(false)) else { return found };
+        let key = (host.to_string(), port);
+        let known = self.answering.lock().ok().and_then(|known| known.get(&key).copied());
+        let answering = known.unwrap_or_else(|| Answering { v4: (self.knock)(v4), v6: (self.knock)(v6) });
+        if answering.v4 == answering.v6 {
+            return found;
+        }
+        if let Ok(mut known) = self.answering.lock() {
+            known.insert(key, answering);
+        }
+        found.into_iter().filter(|a| a.is_ipv4() == answering.v4).collect()
+    }
+}
+
+impl Resolver for SystemResolver {
+    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, String> {
+        if let Some(path) = &self.unix {
+            return Ok(vec![Place::Unix(Arc::clone(path))]);
+        }
+        let elsewhere = self.rules.iter().find(|rule| rule.applies(&origin.host, origin.port));
+        let named = match elsewhere {
+            Some(rule) => rule.places(&origin.host, origin.port),
+            None => vec![(origin.host.clone(), origin.port)],
+        };
+        let mut places = Vec::new();
+        for (host, port) in named {
+            let found = self.addresses(&host, port)?;
+            places
+                .extend(found.into_iter().map(Place::Tcp).filter(|place| !places.contains(place)).collect::<Vec<_>>());
+        }
+        if places.is_empty() { Err(format!("the name {} has no address", origin.host)) } else { Ok(places) }
+    }
+}
+
+/// The resolver's reason without the words that every such error begins with.
+fn plain(error: &std::io::Error) -> String {
+    error.to_string().trim_start_matches("failed to lookup address information: ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolver(rules: &[&str], unix: Option<&str>, knock: fn(SocketAddr) -> bool) -> SystemResolver {
+        SystemResolver {
+            unix: unix.map(|path| Arc::new(PathBuf::from(path))),
+            rules: rules.iter().map(|rule| ConnectTo::parse(rule).unwrap()).collect(),
+            answering: Mutex::default(),
+            knock,
+        }
+    }
+
+    fn origin(host: &str, port: u16) -> Origin {
+        Origin { host: host.into(), port, tls: false }
+    }
+
+    fn shown(resolver: &SystemResolver, host: &str) -> String {
+        let places = resolver.resolve(&origin(host, 80)).unwrap();
+        let texts: Vec<String> = places
+            .iter()
+            .map(|place| match place {
+                Place::Tcp(address) => address.to_string(),
+                Place::Unix(path) => path.display().to_string(),
+            })
+            .collect();
+        texts.join(" ")
+    }
+
+    #[test]
+    fn redirections_in_order_of_the_rules() {
+        let rules = ["a.example:81:127.0.0.9:1", "a.example:80:127.0.0.1-127.0.0.2:8080", "::127.0.0.3:"];
+        let resolver = resolver(&rules, None, |_| true);
+        assert_eq!(shown(&resolver, "a.example"), "127.0.0.1:8080 127.0.0.2:8080");
+        assert_eq!(shown(&resolver, "b.example"), "127.0.0.3:80");
+    }
+
+    #[test]
+    fn a_unix_socket_is_where_everything_goes() {
+        assert_eq!(shown(&resolver(&[], Some("/run/x"), |_| true), "nowhere.invalid"), "/run/x");
+    }
+
+    #[test]
+    fn literal_addresses_need_no_look_up() {
+        let resolver = resolver(&[], None, |_| panic!("one version only: nobody knocks"));
+        assert_eq!(shown(&resolver, "127.0.0.1"), "127.0.0.1:80");
+        assert_eq!(shown(&resolver, "::1"), "[::1]:80");
+    }
+
+    #[test]
+    fn a_version_nobody_answers_at_is_left_out() {
+        let both: Vec<SocketAddr> = vec!["[::1]:80".parse().unwrap(), "127.0.0.1:80".parse().unwrap()];
+        let table: [(fn(SocketAddr) -> bool, &[usize]); 4] =
+            [(|a| a.is_ipv4(), &[1]), (|a| a.is_ipv6(), &[0]), (|_| true, &[0, 1]), (|_| false, &[0, 1])];
+        for (knock, kept) in table {
+            let wanted: Vec<SocketAddr> = kept.iter().map(|&i| both[i]).collect();
+            assert_eq!(resolver(&[], None, knock).answering("h", 80, both.clone()), wanted);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! `brunt run`: from a checked command line to an exit code.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use engine::{PreparedRun, Runner, Setup, Stop};
+use net::tls::{RustlsSecurity, TlsSettings};
+use plan::{Plan, address};
+use record::{Ended, Host, Notice, Past, Probe, RunEvent, Started, Writer};
+use report::formats::Style;
+use report::{Exit, Lang, Summary};
+use wire::{Asked, AskedUrl, Complaint};
+
+use crate::arguments::{Intent, Presentation};
+use crate::journal::{Journal, notice};
+use crate::signals::Interrupts;
+use crate::view::View;
+use crate::{before, debug, document, keep, messages, screen};
+
+/// What a command ends with: a number for the operating system, or the user's mistake.
+pub type Outcome = Result<u8, Complaint>;
+
+/// A run that may begin.
+pub struct Ready {
+    prepared: Arc<dyn PreparedRun>,
+    setup: Setup,
+    lang: Lang,
+}
+
+impl Ready {
+    /// Runs it; the events go to `sink`.
+    pub fn start(&self, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) {
+        Arc::clone(&self.prepared).run(&self.setup, stop, sink);
+    }
+}
+
+/// Runs what was asked.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn run(intent: &Intent, protocol: &dyn Runner, host: &Host, interrupts: &Interrupts) -> Outcome {
+    let ready = prepare(intent, protocol, host)?;
+    if intent.debug {
+        return Ok(debug::show(&*ready.prepared, &ready.setup, !intent.keep_secrets, ready.lang));
+    }
+    for (place, path) in [("-o", &intent.presentation.output), ("--record", &intent.record)] {
+        path.iter().try_for_each(|path| document::check_writable(place, path))?;
+    }
+    if !intent.yes {
+        before::may_load(&intent.plan, &*ready.prepared, &*ready.setup.resolver, ready.lang)?;
+    }
+    let mut view = View::new(&intent.presentation, ready.lang);
+    view.say(&before::intro(&ready.setup.shown, ready.lang));
+    match probe(&ready, intent, &mut view) {
+        Ok(probe) => load(&ready, intent, probe, interrupts, &mut view),
+        Err(probe) => unreachable(&ready, intent, probe, &mut view),
+    }
+}
+
+/// Checks and encodes everything that can be before anything is sent.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn prepare(intent: &Intent, protocol: &dyn Runner, host: &Host) -> Result<Ready, Complaint> {
+    let plan = &intent.plan;
+    let asked = Asked {
+        urls: plan.urls.iter().map(|url| AskedUrl { url: url.url.clone(), weight: url.weight }).collect(),
+        options: plan.options.clone(),
+        unix_socket: plan.unix_socket.clone(),
+        seed: plan.seed,
+    };
+    let prepared = protocol.prepare(&asked)?;
+    let resolver = crate::resolver::SystemResolver::new(plan).map_err(|t| Complaint::new("--connect-to", t))?;
+    let setup = Setup {
+        plan: Arc::new(plan.clone()),
+        shown: intent.shown.clone(),
+        command: intent.command.clone(),
+        host: host.clone(),
+        resolver: Arc::new(resolver),
+        security: Arc::new(security(plan)?),
+        sources: sources(plan)?,
+    };
+    Ok(Ready { prepared, setup, lang: intent.presentation.language.unwrap_or_else(Lang::from_env) })
+}
+
+fn sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
+    let mut all = Vec::new();
+    for text in &plan.sources {
+        all.extend(address::sources(text).map_err(|trouble| Complaint::new("--source", trouble))?);
+    }
+    Ok(all)
+}
+
+fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
+    let content = |name: &str, path: &Option<String>| match path {
+        None => Ok(None),
+        Some(path) => std::fs::read(path).map(Some).map_err(|error| {
+            Complaint::new(name, format!("{path} cannot be read ({error}); write the path of a readable file"))
+        }),
+    };
+    let settings = TlsSettings {
+        insecure: plan.tls.insecure,
+        cacert: content("--cacert", &plan.tls.cacert)?,
+        cert: content("--cert", &plan.tls.cert)?,
+        key: content("--key", &plan.tls.key)?,
+        resume: plan.tls.resume,
+    };
+    RustlsSecurity::new(&settings).map_err(|trouble| match trouble.split_once(": ") {
+        Some((place, rest)) if place.starts_with("--") => Complaint::new(place, rest),
+        _ => Complaint::new("TLS", trouble),
+    })
+}
+
+/// The first answer, shown; `Err`: nobody can be talked to.
+fn probe(ready: &Ready, intent: &Intent, view: &mut View) -> Result<Probe, Probe> {
+    let mut found = match ready.prepared.probe(&ready.setup) {
+        Ok(answer) => answer.probe,
+        Err(failure) if failure.unreachable => return Err(failure.probe),
+        Err(failure) => failure.probe,
+    };
+    if !intent.keep_secrets {
+        crate::veil::probe(&mut found);
+    }
+    view.say(&before::probe(&found, ready.lang));
+    if found.failure.is_none() && found.status.len() == 3 && found.status.starts_with(['4', '5']) {
+        view.say(&ready.lang.fill(messages::PROBE_STATUS, &[("status", &found.status)]));
+    }
+    Ok(found)
+}
+
+/// The run itself, and what follows it.
+fn load(ready: &Ready, intent: &Intent, probe: Probe, interrupts: &Interrupts, view: &mut View) -> Outcome {
+    interrupts.end_orderly();
+    let stop = interrupts.stop();
+    let must_go_on = intent.record.is_some() || intent.presentation.output.is_some();
+    let mut journal = journal(intent, view, Some(probe));
+    let timer = intent.run_timeout.map(|after| Timer::start(Duration::from_nanos(after.0), stop.clone()));
+    for said in switched_off(&intent.plan) {
+        journal.say_at_end(said);
+    }
+    ready.start(stop, &mut |event| {
+        if let (RunEvent::Ended(_), Some(timer), Some(after)) = (&event, &timer, intent.run_timeout)
+            && timer.passed()
+        {
+            journal.say_at_end(notice("run_timeout", [("time", before::span(after))]));
+        }
+        journal.take(event);
+        if journal.nobody_reads() && !must_go_on {
+            stop.request();
+        }
+    });
+    let (summary, past) = journal.finish();
+    Ok(conclude(&summary, &*past, &intent.presentation, ready.lang, view))
+}
+
+/// What the user switched off and a report must say.
+fn switched_off(plan: &Plan) -> Vec<Notice> {
+    let tls = plan.urls.iter().any(|url| url.url.starts_with("https:"));
+    let off = [("insecure", plan.tls.insecure && tls), ("no_keepalive", plan.options.contains_key("no-keepalive"))];
+    off.into_iter().filter(|(_, off)| *off).map(|(code, _)| notice(code, [])).collect()
+}
+
+/// The journal of a run, with its files.
+fn journal<'a>(intent: &Intent, view: &'a mut View, probe: Option<Probe>) -> Journal<'a> {
+    let mut journal = Journal::new(view, !intent.keep_secrets, probe);
+    let kept = keep::directory().ok_or_else(|| "there is no home directory".to_string());
+    match kept
+        .and_then(|directory| keep::begin(&directory).map_err(|error| format!("{}: {error}", directory.display())))
+    {
+        Ok((writer, path)) => journal.write_to(writer, path, "not_kept"),
+        Err(error) => journal.say_at_end(notice("not_kept", [("error", error)])),
+    }
+    if let Some(path) = &intent.record {
+        match Writer::create(Path::new(path)) {
+            Ok(writer) => journal.write_to(writer, PathBuf::from(path), "disk_full"),
+            Err(error) => {
+                journal.say_at_end(notice("disk_full", [("file", path.clone()), ("error", error.to_string())]));
+            }
+        }
+    }
+    journal.spool_if_needed();
+    journal
+}
+
+/// Says that nobody can be talked to, and keeps that as a run that could not begin.
+fn unreachable(ready: &Ready, intent: &Intent, mut probe: Probe, view: &mut View) -> Outcome {
+    if !intent.keep_secrets {
+        crate::veil::probe(&mut probe);
+    }
+    let failure = probe.failure.clone().unwrap_or_default();
+    screen::complain(
+        &ready.lang.fill(messages::UNREACHABLE, &[("url", &probe.url), ("failure", failure.trim_end_matches('.'))]),
+    );
+    if intent.record.is_none() && intent.presentation.output.is_none() {
+        return Ok(Exit::Unreachable.code());
+    }
+    let setup = &ready.setup;
+    let unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
+    let started = Started {
+        schema: record::SCHEMA.into(),
+        brunt: env!("CARGO_PKG_VERSION").into(),
+        unix_ms,
+        command: setup.command.clone(),
+        plan: setup.shown.clone(),
+        host: setup.host.clone(),
+        net: String::new(),
+        workers: 0,
+    };
+    view.hush();
+    let mut journal = journal(intent, view, Some(probe));
+    journal.take(RunEvent::Started(Box::new(started)));
+    journal.take(RunEvent::Ended(Ended { reason: "aborted".into(), ..Ended::default() }));
+    let (summary, past) = journal.finish();
+    write_output(&summary, &*past, &intent.presentation, ready.lang);
+    Ok(Exit::Unreachable.code())
+}
+
+/// Shows and writes the report of a run; the exit code.
+pub fn conclude(summary: &Summary, past: &dyn Past, shown: &Presentation, lang: Lang, view: &mut View) -> u8 {
+    view.summary(summary, past);
+    let mut written = true;
+    if view.document_on_stdout() {
+        written &= document::render(summary, past, shown.format, Style { lang, color: false })
+            .and_then(|document| screen::print(&document))
+            .map_err(|error| not_written("-", &error, lang))
+            .is_ok();
+    }
+    written &= write_output(summary, past, shown, lang);
+    match summary.exit {
+        // A report that was asked for and is not there is no success.
+        Exit::Ok if !written => Exit::Interrupted.code(),
+        exit => exit.code(),
+    }
+}
+
+/// Writes `-o`; false where that failed.
+fn write_output(summary: &Summary, past: &dyn Past, shown: &Presentation, lang: Lang) -> bool {
+    let Some(path) = &shown.output else { return true };
+    let style = Style { lang, color: false };
+    let outcome = document::render(summary, past, shown.format, style).and_then(|bytes| std::fs::write(path, bytes));
+    outcome.map_err(|error| not_written(path, &error, lang)).is_ok()
+}
+
+fn not_written(file: &str, error: &std::io::Error, lang: Lang) {
+    screen::complain(&lang.fill(messages::NOT_WRITTEN, &[("file", file), ("error", &error.to_string())]));
+}
+
+/// Stops a run after `--run-timeout`.
+struct Timer {
+    stop: Stop,
+    /// Dropping it ends the thread that waits.
+    _cancel: Sender<()>,
+    fired: Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl Timer {
+    fn start(after: Duration, stop: Stop) -> Timer {
+        let (cancel, cancelled) = channel::<()>();
+        let fired = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let (mine, flag) = (stop.clone(), Arc::clone(&fired));
+        std::thread::spawn(move || {
+            if cancelled.recv_timeout(after) == Err(RecvTimeoutError::Timeout) {
+                flag.store(!mine.requested(), std::sync::atomic::Ordering::Relaxed);
+                mine.request();
+            }
+        });
+        Timer { stop, _cancel: cancel, fired }
+    }
+
+    fn passed(&self) -> bool {
+        self.stop.requested() && self.fired.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}

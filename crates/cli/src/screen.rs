@@ -1,0 +1,103 @@
+//! What the user sees: lines on standard output and standard error, and a progress line where there is a terminal.
+//!
+//! `brunt URL | head` closes our output in the middle of a run. Nobody reads any more, so nothing more is written; it is
+//! no reason to panic, and the caller may ask [`Screen::closed`] whether to go on.
+
+use std::io::{self, IsTerminal, Write};
+
+/// Where lines go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Error,
+    /// Nowhere: `--quiet`.
+    Nowhere,
+}
+
+/// One side of the terminal.
+pub struct Screen {
+    side: Side,
+    closed: bool,
+    progress: usize,
+    terminal: bool,
+}
+
+impl Screen {
+    /// Writes to `side`.
+    pub fn new(side: Side) -> Screen {
+        let terminal = match side {
+            Side::Out => io::stdout().is_terminal(),
+            Side::Error => io::stderr().is_terminal(),
+            Side::Nowhere => false,
+        };
+        Screen { side, closed: false, progress: 0, terminal }
+    }
+
+    /// True where a person looks at it.
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// True once the reader has gone.
+    pub fn closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Writes a line (or several) with an end.
+    pub fn line(&mut self, text: &str) {
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        let erase = if self.progress > 0 { "\r\x1b[K" } else { "" };
+        self.progress = 0;
+        self.write(&format!("{erase}{text}{end}"));
+    }
+
+    /// Replaces the progress line; nothing where there is no terminal.
+    pub fn progress(&mut self, text: &str) {
+        if self.terminal {
+            self.progress = 1;
+            self.write(&format!("\r{text}\x1b[K"));
+        }
+    }
+
+    /// Takes the progress line away.
+    pub fn end_progress(&mut self) {
+        if std::mem::take(&mut self.progress) > 0 {
+            self.write("\r\x1b[K");
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        if self.closed {
+            return;
+        }
+        let outcome = match self.side {
+            Side::Out => write_all(&mut io::stdout().lock(), text.as_bytes()),
+            Side::Error => write_all(&mut io::stderr().lock(), text.as_bytes()),
+            Side::Nowhere => Ok(()),
+        };
+        self.closed = outcome.is_err();
+    }
+}
+
+fn write_all(to: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
+    to.write_all(bytes)?;
+    to.flush()
+}
+
+/// One line on standard error; a closed standard error is nobody's loss.
+pub fn complain(text: &str) {
+    let _ = write_all(&mut io::stderr().lock(), format!("{text}\n").as_bytes());
+}
+
+/// A document on standard output.
+///
+/// # Errors
+/// What went wrong, but for a reader that has gone.
+pub fn print(document: &[u8]) -> io::Result<()> {
+    match write_all(&mut io::stdout().lock(), document) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome,
+    }
+}

@@ -1,0 +1,51 @@
+//! `brunt target`: the built-in server, until a signal ends it.
+
+use std::io::Write;
+
+use report::{Exit, Lang};
+use target::Target;
+use wire::{Complaint, Place};
+
+use crate::arguments::Serving;
+use crate::run::Outcome;
+use crate::{messages, screen, signals};
+
+/// Serves until SIGINT or SIGTERM.
+///
+/// # Errors
+/// The user's mistake: an address that cannot be listened at.
+pub fn serve(serving: Serving) -> Outcome {
+    if serving.with_parent && !follow_parent() {
+        return Ok(Exit::Ok.code());
+    }
+    let signals = signals::Awaited::register().map_err(|error| Complaint::new("signals", error.to_string()))?;
+    let target = Target::start(serving.config).map_err(|error| Complaint::new("target", error.to_string()))?;
+    let address = match target.place() {
+        Place::Tcp(address) => format!("http://{address}/"),
+        Place::Unix(path) => format!("unix:{}", path.display()),
+    };
+    let line = Lang::from_env().fill(messages::LISTENING, &[("address", &address)]);
+    // Whoever started us may not read: that is no reason to stop serving.
+    let _ = writeln!(std::io::stdout(), "{line}");
+    signals.wait();
+    match target.stop() {
+        Ok(_) => Ok(Exit::Ok.code()),
+        Err(error) => {
+            screen::complain(&format!("brunt: --log-arrivals: not written to its end ({error})"));
+            Ok(Exit::Bug.code())
+        }
+    }
+}
+
+/// Asks the kernel to end us with the process that started us; false where that has ended already.
+fn follow_parent() -> bool {
+    let term = rustix::process::Signal::TERM;
+    let asked = rustix::process::set_parent_process_death_signal(Some(term)).is_ok();
+    // A parent that died before the call is not noticed by it; orphans go to process 1 or to a subreaper.
+    asked
+        && std::env::var(PARENT).ok().and_then(|id| id.parse().ok())
+            == rustix::process::getppid().map(|p| p.as_raw_nonzero().get())
+}
+
+/// The environment variable that tells the target which process started it.
+pub const PARENT: &str = "BRUNT_TARGET_PARENT";

@@ -1,0 +1,71 @@
+//! What a run shows while it goes on and at its end, and on which side of the terminal.
+//!
+//! Table and summary belong on standard output; where a document goes there, they move to standard error, so that
+//! `brunt --format json URL | jq` gets the document and nothing else.
+
+use record::{Past, RunEvent};
+use report::formats::Style;
+use report::{Lang, Summary};
+
+use crate::arguments::Presentation;
+use crate::document;
+use crate::screen::{Screen, Side};
+
+/// What one command shows.
+pub struct View {
+    screen: Screen,
+    lang: Lang,
+    color: bool,
+    document_on_stdout: bool,
+}
+
+impl View {
+    /// As asked for.
+    pub fn new(shown: &Presentation, lang: Lang) -> View {
+        let is_text = shown.format == "text";
+        // Quiet keeps the screen clean, but a document asked for in words and not sent to a file has no other place.
+        let document_on_stdout = shown.output.is_none() && !is_text && (shown.format_given || !shown.quiet);
+        let side = match (shown.quiet, document_on_stdout) {
+            (true, _) => Side::Nowhere,
+            (false, true) => Side::Error,
+            (false, false) => Side::Out,
+        };
+        let screen = Screen::new(side);
+        let plain = shown.no_color || std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
+        let color = screen.is_terminal() && !plain;
+        View { screen, lang, color, document_on_stdout }
+    }
+
+    /// A line of our own.
+    pub fn say(&mut self, text: &str) {
+        self.screen.line(text);
+    }
+
+    /// Shows nothing from now on.
+    pub fn hush(&mut self) {
+        self.screen = Screen::new(Side::Nowhere);
+    }
+
+    /// What is to be seen of an event.
+    pub fn show(&mut self, _event: &RunEvent) {}
+
+    /// The summary.
+    pub fn summary(&mut self, summary: &Summary, past: &dyn Past) {
+        self.screen.end_progress();
+        let style = Style { lang: self.lang, color: self.color };
+        match document::render(summary, past, "text", style) {
+            Ok(text) => self.screen.line(&String::from_utf8_lossy(&text)),
+            Err(error) => self.screen.line(&error.to_string()),
+        }
+    }
+
+    /// True where the document asked for goes to standard output.
+    pub fn document_on_stdout(&self) -> bool {
+        self.document_on_stdout
+    }
+
+    /// True once the reader of the screen has gone.
+    pub fn nobody_reads(&self) -> bool {
+        self.screen.closed()
+    }
+}
