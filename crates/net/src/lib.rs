@@ -5,6 +5,7 @@
 //! - `tls`: rustls as a layer without I/O.
 
 mod epoll;
+pub mod sim;
 mod socket;
 pub mod tls;
 

@@ -1,0 +1,289 @@
+//! The client's side of the simulation: [`wire::Network`] over virtual time.
+//!
+//! What becomes due while the client works is handed over in its next turn, as with a real event loop; the peer lives
+//! in the world's time and is never late because the client is.
+
+use std::net::SocketAddr;
+
+use measure::Nanos;
+use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place};
+
+use super::path::outage;
+use super::peer::Peer;
+use super::settings::SimSettings;
+use super::stream::{Piece, What};
+use super::world::{Side, World};
+
+/// A seeded simulation of clock and network, with `P` at the other end of all connections.
+pub struct Sim<P: Peer + ?Sized = dyn Peer> {
+    world: World<P>,
+    now: Nanos,
+    next_pause: usize,
+    ports: Ports,
+    descriptors: usize,
+    sent: u64,
+    trace: u64,
+    /// The bytes told last; taken with the next call.
+    told: Option<(u32, usize)>,
+}
+
+impl<P: Peer + ?Sized> Sim<P> {
+    /// A network where everything random comes from `seed`.
+    pub fn new(seed: u64, settings: SimSettings, peers: Box<P>) -> Sim<P> {
+        let now = settings.starts_at;
+        Sim {
+            world: World::new(seed, settings, peers),
+            now,
+            next_pause: 0,
+            ports: Ports::default(),
+            descriptors: 0,
+            sent: 0,
+            trace: 0xcbf2_9ce4_8422_2325,
+            told: None,
+        }
+    }
+
+    /// The other end, to see what it counted.
+    pub fn peer(&self) -> &P {
+        &self.world.peer
+    }
+
+    /// The other end, to change its mind.
+    pub fn peer_mut(&mut self) -> &mut P {
+        &mut self.world.peer
+    }
+
+    /// A hash of everything the client did and was told, and when: equal for equal runs.
+    pub fn trace(&self) -> u64 {
+        self.trace
+    }
+
+    /// Events the world has gone through.
+    pub fn events(&self) -> u64 {
+        self.world.events
+    }
+
+    /// Memory held for connections and for what is on its way, in bytes.
+    pub fn memory(&self) -> usize {
+        self.world.memory() + self.ports.resting.capacity() * size_of::<Nanos>()
+    }
+
+    fn note(&mut self, what: u64, conn: u32, len: usize) {
+        for x in [self.now.0, what << 32 | u64::from(conn), len as u64] {
+            self.trace = (self.trace ^ x).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
+        }
+    }
+
+    /// The client's processor works for `cost`; a pause that begins meanwhile comes on top.
+    fn spend(&mut self, cost: Nanos) {
+        if cost == Nanos::ZERO {
+            return;
+        }
+        self.now += cost;
+        while let Some(pause) = self.world.settings.pauses.get(self.next_pause).filter(|p| p.from < self.now) {
+            self.now += pause.to - pause.from;
+            self.next_pause += 1;
+        }
+    }
+
+    /// The client's thread is to be woken at `moment`, and is when no pause holds it.
+    fn wake(&mut self, moment: Nanos) {
+        self.now = self.now.max(moment);
+        while let Some(pause) = self.world.settings.pauses.get(self.next_pause).filter(|p| p.from <= self.now) {
+            self.now = self.now.max(pause.to);
+            self.next_pause += 1;
+        }
+    }
+
+    /// Forgets the bytes told last.
+    fn take_told(&mut self) {
+        if let Some((conn, len)) = self.told.take() {
+            self.world.slots[conn as usize].to_client.take(len);
+        }
+    }
+
+    fn let_go(&mut self, conn: ConnId, reset: bool) {
+        self.take_told();
+        let Some(slot) = self.world.slots.get_mut(conn.0 as usize).filter(|s| s.held) else { return };
+        slot.held = false;
+        slot.news = Default::default();
+        slot.to_client.drop_in_flight(0);
+        self.descriptors -= 1;
+        if self.world.settings.max_ports.is_some() {
+            let rests = slot.stands && !slot.broken && !reset;
+            self.ports.give_back(rests.then_some(self.now + self.world.settings.time_wait));
+        }
+        let unsent = slot.unsent(self.world.settings.window);
+        slot.to_peer.drop_unsent(unsent);
+        if reset || !slot.served {
+            slot.to_peer.drop_in_flight(0);
+        }
+        if slot.served {
+            let what = if reset { What::Gone(Errno(libc::ECONNRESET)) } else { What::End };
+            self.world.tell(conn.0, Side::Peer, self.now, what);
+        }
+        self.world.free_where_over(conn.0);
+        self.note(if reset { 6 } else { 5 }, conn.0, 0);
+    }
+
+    fn dial(&mut self, to: &Place) -> Result<ConnId, Errno> {
+        self.spend(self.world.settings.connect_cost);
+        let settings = &self.world.settings;
+        if settings.max_descriptors.is_some_and(|m| self.descriptors >= m) {
+            return Err(Errno(libc::EMFILE));
+        }
+        if settings.max_ports.is_some_and(|m| !self.ports.take(m, self.now)) {
+            return Err(Errno(libc::EADDRNOTAVAIL));
+        }
+        self.descriptors += 1;
+        let conn = self.world.take_slot();
+        let World { path, settings, slots, .. } = &mut self.world;
+        let slot = &mut slots[conn as usize];
+        (slot.held, slot.vacant) = (true, false);
+        slot.refuse = path.refuses(settings);
+        slot.place = Some(to.clone());
+        let (there, back) = path.handshake(settings, self.now);
+        slot.to_peer.push(Piece::new(there, What::Asked));
+        // The answer cannot come before this; the peer's decision puts it on its way.
+        slot.to_client.last_due = outage(settings, there + back);
+        self.world.schedule(conn, Side::Peer);
+        self.note(1, conn, 0);
+        Ok(ConnId(conn))
+    }
+}
+
+impl<P: Peer + ?Sized> Network for Sim<P> {
+    fn now(&mut self) -> Nanos {
+        self.spend(self.world.settings.clock_cost);
+        self.now
+    }
+
+    fn connect(&mut self, dial: &Dial) -> Result<ConnId, Errno> {
+        self.take_told();
+        let asked = self.dial(&dial.to);
+        if let Err(errno) = asked {
+            self.note(2, errno.0 as u32, 0);
+        }
+        asked
+    }
+
+    fn send(&mut self, conn: ConnId, out: &mut Out) {
+        self.take_told();
+        if out.is_empty() {
+            return;
+        }
+        self.spend(self.world.settings.send_cost);
+        self.note(3, conn.0, out.len());
+        let World { path, settings, slots, .. } = &mut self.world;
+        if let Some(slot) = slots.get_mut(conn.0 as usize).filter(|s| s.held && s.stands && !s.broken) {
+            self.sent += out.len() as u64;
+            if path.resets(settings) {
+                self.world.break_both(conn.0, self.now);
+            } else {
+                slot.to_peer.put(out.bytes());
+                if let Some(block) = out.tail() {
+                    slot.to_peer.put(block);
+                }
+                self.world.dispatch(conn.0, Side::Peer, out.len(), self.now);
+            }
+        }
+        out.clear();
+    }
+
+    fn close(&mut self, conn: ConnId) {
+        self.let_go(conn, false);
+    }
+
+    fn abort(&mut self, conn: ConnId) {
+        self.let_go(conn, true);
+    }
+
+    fn listen(&mut self, _at: &Place, _backlog: u32, _shared: bool) -> Result<ListenerId, Errno> {
+        Err(Errno(libc::EOPNOTSUPP))
+    }
+
+    fn listening_at(&self, _listener: ListenerId) -> Option<SocketAddr> {
+        None
+    }
+
+    fn set_accepting(&mut self, _listener: ListenerId, _accepting: bool) {}
+
+    /// Jumps to the next arrival or to `until`.
+    ///
+    /// # Panics
+    /// Where `until` is never and nothing will ever happen.
+    fn wait(&mut self, until: Nanos) {
+        self.take_told();
+        self.spend(self.world.settings.wait_cost);
+        self.world.run_until(self.now, false);
+        if self.world.arrivals.is_empty() && self.now < until {
+            let woken = self.world.run_until(until, true);
+            assert!(woken < Nanos::MAX, "the simulation waits for ever: no timer is set and nothing is on its way");
+            self.wake(woken);
+            self.world.run_until(self.now, false);
+        }
+    }
+
+    fn next(&mut self) -> Option<Arrival<'_>> {
+        self.take_told();
+        loop {
+            let conn = *self.world.arrivals.front()?;
+            let limit = self.world.settings.read_size.max(1);
+            let slot = &mut self.world.slots[conn as usize];
+            if std::mem::take(&mut slot.news.stands) {
+                self.spend(self.world.settings.event_cost);
+                self.note(7, conn, 0);
+                return Some(Arrival::Connected(ConnId(conn)));
+            }
+            if slot.news.bytes > 0 {
+                let len = slot.news.bytes.min(limit);
+                slot.news.bytes -= len;
+                self.told = Some((conn, len));
+                self.spend(self.world.settings.event_cost);
+                self.note(8, conn, len);
+                return Some(Arrival::Received(ConnId(conn), self.world.slots[conn as usize].to_client.peek(len)));
+            }
+            let over = slot.news.over.take();
+            slot.queued = false;
+            self.world.arrivals.pop_front();
+            if let Some(why) = over {
+                self.spend(self.world.settings.event_cost);
+                self.note(9, conn, why.map_or(0, |e| e.0 as usize));
+                return Some(Arrival::Closed(ConnId(conn), why));
+            }
+        }
+    }
+
+    fn bytes_sent(&self) -> u64 {
+        let window = self.world.settings.window;
+        let unsent: usize = if window.is_some() { self.world.slots.iter().map(|s| s.unsent(window)).sum() } else { 0 };
+        self.sent - unsent as u64
+    }
+
+    fn unsent(&self, conn: ConnId) -> usize {
+        self.world.slots.get(conn.0 as usize).map_or(0, |s| s.unsent(self.world.settings.window))
+    }
+}
+
+/// Local ports: in use, or resting in TIME_WAIT.
+#[derive(Debug, Default)]
+struct Ports {
+    used: usize,
+    resting: std::collections::VecDeque<Nanos>,
+}
+
+impl Ports {
+    fn take(&mut self, max: usize, now: Nanos) -> bool {
+        while self.resting.front().is_some_and(|rested| *rested <= now) {
+            self.resting.pop_front();
+        }
+        let free = self.used + self.resting.len() < max;
+        self.used += usize::from(free);
+        free
+    }
+
+    fn give_back(&mut self, rests_until: Option<Nanos>) {
+        self.used -= 1;
+        self.resting.extend(rests_until);
+    }
+}

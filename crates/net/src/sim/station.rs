@@ -1,0 +1,63 @@
+//! A real queue: first come, first served, by a number of servers with seeded service times. With one server and
+//! exponential service, Poisson arrivals make it M/M/1, whose response times are known to the formula.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use measure::{Nanos, Rng};
+
+use super::settings::Span;
+
+/// A queue in front of servers.
+#[derive(Debug)]
+pub struct Station {
+    free_at: BinaryHeap<Reverse<Nanos>>,
+    mean: Nanos,
+    exponential: bool,
+    rng: Rng,
+    stalls: Vec<Span>,
+}
+
+impl Station {
+    /// `servers` (at least one) that take exponential times with this mean.
+    pub fn exponential(servers: usize, mean: Nanos, seed: u64) -> Station {
+        Station::new(servers, mean, true, seed)
+    }
+
+    /// `servers` (at least one) that always take as long.
+    pub fn constant(servers: usize, time: Nanos) -> Station {
+        Station::new(servers, time, false, 0)
+    }
+
+    fn new(servers: usize, mean: Nanos, exponential: bool, seed: u64) -> Station {
+        let free_at = (0..servers.max(1)).map(|_| Reverse(Nanos::ZERO)).collect();
+        Station { free_at, mean, exponential, rng: Rng::new(seed), stalls: Vec::new() }
+    }
+
+    /// No work is done in this stretch; stalls are given in order and apart.
+    pub fn stalled(mut self, span: Span) -> Station {
+        self.stalls.push(span);
+        self
+    }
+
+    /// When the one who arrives at `now` (never earlier than the one before) is served.
+    pub fn due(&mut self, now: Nanos) -> Nanos {
+        let service = match self.exponential {
+            true => Nanos((self.mean.0 as f64 * self.rng.exponential()) as u64),
+            false => self.mean,
+        };
+        let free = self.free_at.pop().map_or(now, |Reverse(at)| at);
+        let mut begins = now.max(free);
+        let mut left = service;
+        for stall in &self.stalls {
+            if stall.to <= begins || stall.from >= begins + left {
+                continue;
+            }
+            left = left - (stall.from - begins);
+            begins = stall.to;
+        }
+        let due = begins + left;
+        self.free_at.push(Reverse(due));
+        due
+    }
+}

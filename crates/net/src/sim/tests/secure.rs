@@ -1,0 +1,151 @@
+//! Simulated TLS: handshakes, records in any split, and each of its failures.
+
+use measure::Nanos;
+use wire::{Arrival, ConnId, Fed, Network, Origin, Out, SecureChannel, Security};
+
+use super::super::{FakeFailure, FakeSecurity, FakeSettings, Peer, SecurePeer, Sim, SimSettings};
+use super::{Echo, blob, connected, echo};
+
+const SECOND: Nanos = Nanos::from_secs(1);
+
+fn origin() -> Origin {
+    Origin { host: "a.test".into(), port: 443, tls: true }
+}
+
+type Secured = Sim<SecurePeer<Echo>>;
+
+fn secured(seed: u64, settings: SimSettings) -> Secured {
+    Sim::new(seed, settings, Box::new(SecurePeer::new(Echo::default())))
+}
+
+/// What became of a channel.
+#[derive(Debug, Default)]
+struct Seen {
+    plain: Vec<u8>,
+    established: Option<Nanos>,
+    ended: bool,
+    failed: Option<String>,
+    closed: bool,
+}
+
+/// Lets the simulation run for a second and the channel follow.
+fn follow<P: Peer>(sim: &mut Sim<P>, conn: ConnId, channel: &mut dyn SecureChannel, seen: &mut Seen) {
+    let end = sim.now() + SECOND;
+    let mut cipher = Out::default();
+    while sim.now() < end {
+        sim.wait(end);
+        loop {
+            match sim.next() {
+                Some(Arrival::Received(_, bytes)) => match channel.feed(bytes, &mut seen.plain, &mut cipher) {
+                    Ok(Fed::Established) => seen.established = Some(sim.now()),
+                    Ok(Fed::Ended) => seen.ended = true,
+                    Ok(Fed::More) => {}
+                    Err(why) => seen.failed = Some(why),
+                },
+                Some(Arrival::Closed(..)) => seen.closed = true,
+                Some(_) => {}
+                None => break,
+            }
+            sim.send(conn, &mut cipher);
+        }
+    }
+}
+
+fn shaken(sim: &mut Secured, security: &FakeSecurity) -> (ConnId, Box<dyn SecureChannel>, Seen) {
+    let conn = connected(sim);
+    let mut channel = security.client(&origin(), &[b"h2", b"http/1.1"]).unwrap();
+    let (mut cipher, mut seen) = (Out::default(), Seen::default());
+    channel.start(&mut cipher);
+    sim.send(conn, &mut cipher);
+    follow(sim, conn, &mut *channel, &mut seen);
+    (conn, channel, seen)
+}
+
+fn say(sim: &mut Secured, conn: ConnId, channel: &mut dyn SecureChannel, bytes: &[u8]) {
+    let (mut plain, mut cipher) = (Out::default(), Out::default());
+    plain.put(bytes);
+    channel.seal(&plain, &mut cipher);
+    sim.send(conn, &mut cipher);
+}
+
+#[test]
+fn a_handshake_takes_its_round_trips_and_data_goes_both_ways_in_any_split() {
+    for rounds in [1, 2, 3] {
+        for (seed, split) in [(1, 0.0), (2, 1.0), (3, 0.5)] {
+            let mut sim = secured(seed, SimSettings { split, read_size: 700, ..SimSettings::default() });
+            let security = FakeSecurity::new(FakeSettings { round_trips: rounds, ..FakeSettings::default() });
+            let begun = sim.now() + Nanos::from_micros(100);
+            let (conn, mut channel, mut seen) = shaken(&mut sim, &security);
+            let took = seen.established.unwrap() - begun;
+            if split == 0.0 {
+                assert_eq!(took, Nanos::from_micros(100 * u64::from(rounds)));
+            }
+            let settled = channel.handshake().unwrap();
+            assert_eq!((settled.alpn.as_deref(), settled.resumed), (Some(&b"http/1.1"[..]), false));
+            let asked = blob(40_000);
+            say(&mut sim, conn, &mut *channel, &asked);
+            follow(&mut sim, conn, &mut *channel, &mut seen);
+            assert!(seen.plain == asked && sim.peer().inner().heard == asked);
+            say(&mut sim, conn, &mut *channel, b"close");
+            follow(&mut sim, conn, &mut *channel, &mut seen);
+            if split == 0.0 {
+                assert!(seen.plain.ends_with(b"last words") && seen.ended && seen.closed);
+            }
+        }
+    }
+}
+
+#[test]
+fn later_handshakes_resume_where_that_is_on() {
+    for resume in [false, true] {
+        let mut sim = secured(1, SimSettings::default());
+        let security = FakeSecurity::new(FakeSettings { resume, ..FakeSettings::default() });
+        let resumed = [(); 3].map(|()| shaken(&mut sim, &security).1.handshake().unwrap().resumed);
+        assert_eq!(resumed, [false, resume, resume]);
+    }
+}
+
+#[test]
+fn each_failure_shows_as_it_would_in_life() {
+    let fails = |failure| FakeSecurity::new(FakeSettings { failure: Some((failure, 2)), ..FakeSettings::default() });
+    let cases = [
+        (FakeFailure::BadCertificate, Some("certificate of a.test"), false),
+        (FakeFailure::Refused, Some("a.test refused the handshake"), true),
+        (FakeFailure::NoTls, Some("does not speak TLS"), true),
+        (FakeFailure::Silent, None, false),
+    ];
+    for (failure, expected, closed) in cases {
+        let (mut sim, security) = (secured(1, SimSettings::default()), fails(failure));
+        assert!(shaken(&mut sim, &security).2.established.is_some(), "only every second one fails");
+        let (_, channel, seen) = shaken(&mut sim, &security);
+        assert_eq!((seen.established, channel.handshake()), (None, None));
+        assert_eq!(seen.closed, closed, "{failure:?}");
+        match expected {
+            Some(sentence) => assert!(seen.failed.as_ref().is_some_and(|s| s.contains(sentence)), "{seen:?}"),
+            None => assert_eq!(seen.failed, None),
+        }
+    }
+    let (mut sim, security) = (secured(1, SimSettings::default()), fails(FakeFailure::DamagedRecord));
+    shaken(&mut sim, &security);
+    let (conn, mut channel, mut seen) = shaken(&mut sim, &security);
+    assert!(seen.established.is_some());
+    say(&mut sim, conn, &mut *channel, b"hello");
+    follow(&mut sim, conn, &mut *channel, &mut seen);
+    assert!(seen.failed.unwrap().contains("does not decrypt") && seen.plain.is_empty());
+
+    let security = fails(FakeFailure::BadName);
+    assert!(security.client(&origin(), &[]).is_ok());
+    assert!(security.client(&origin(), &[]).err().unwrap().contains("no valid server name"));
+}
+
+#[test]
+fn a_plain_peer_does_not_speak_tls() {
+    let mut sim = echo(1, SimSettings::default());
+    let conn = connected(&mut sim);
+    let mut channel = FakeSecurity::new(FakeSettings::default()).client(&origin(), &[]).unwrap();
+    let (mut cipher, mut seen) = (Out::default(), Seen::default());
+    cipher.put(b"an echo comes back");
+    sim.send(conn, &mut cipher);
+    follow(&mut sim, conn, &mut *channel, &mut seen);
+    assert_eq!(seen.failed.unwrap(), "a.test does not speak TLS on this port");
+}

@@ -1,0 +1,397 @@
+//! TLS as it looks from outside: records, a handshake of some round trips, failures. No cryptography.
+//!
+//! [`FakeSecurity`] is the client's half, [`SecurePeer`] puts the server's half in front of another peer. A record has
+//! rustls' header of five bytes and sixteen more than its content, so that byte counts and splits are as in life.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use measure::Nanos;
+use wire::{Fed, Handshake, Origin, Out, Place, SecureChannel, Security};
+
+use super::peer::{Deed, Peer, Say, Welcome};
+
+const HEADER: usize = 5;
+/// What sealing adds besides the header.
+const TAG: usize = 16;
+const FRAGMENT: usize = 16_384;
+
+const ALERT: u8 = 21;
+const HANDSHAKE: u8 = 22;
+const DATA: u8 = 23;
+
+const CLOSE_NOTIFY: u8 = 0;
+const REFUSED: u8 = 40;
+
+/// How simulated handshakes go.
+#[derive(Clone, Debug)]
+pub struct FakeSettings {
+    /// Round trips of a handshake; at least one.
+    pub round_trips: u8,
+    /// Bytes of the server's last flight (its certificates).
+    pub flight: usize,
+    /// What the server speaks; the client's first offer among them is chosen.
+    pub alpn: Vec<Vec<u8>>,
+    /// Handshakes after the first completed one are resumed ones.
+    pub resume: bool,
+    /// What goes wrong, and with every how many-th channel.
+    pub failure: Option<(FakeFailure, u64)>,
+}
+
+impl Default for FakeSettings {
+    fn default() -> Self {
+        FakeSettings { round_trips: 1, flight: 3_000, alpn: vec![b"http/1.1".to_vec()], resume: false, failure: None }
+    }
+}
+
+/// What can go wrong with simulated TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FakeFailure {
+    /// The host is no valid name: no channel is made.
+    BadName,
+    /// The client does not accept the certificate, and says so by an alert.
+    BadCertificate,
+    /// The server refuses the handshake by an alert.
+    Refused,
+    /// The server answers in plain HTTP.
+    NoTls,
+    /// The server never answers the handshake.
+    Silent,
+    /// The handshake succeeds, and the first record of data is damaged.
+    DamagedRecord,
+}
+
+/// The client's half of simulated TLS.
+#[derive(Clone, Debug)]
+pub struct FakeSecurity {
+    settings: FakeSettings,
+    channels: Arc<AtomicU64>,
+    completed: Arc<AtomicU64>,
+}
+
+impl FakeSecurity {
+    /// Channels are counted from one, over all clones.
+    pub fn new(settings: FakeSettings) -> FakeSecurity {
+        FakeSecurity { settings, channels: Arc::default(), completed: Arc::default() }
+    }
+}
+
+impl Security for FakeSecurity {
+    fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, String> {
+        let nth = self.channels.fetch_add(1, Ordering::Relaxed) + 1;
+        let failure = self.settings.failure.filter(|(_, every)| nth.is_multiple_of((*every).max(1))).map(|(f, _)| f);
+        if failure == Some(FakeFailure::BadName) {
+            return Err(format!("`{}` is no valid server name for TLS", origin.host));
+        }
+        let offers = alpn.iter().find(|a| self.settings.alpn.iter().any(|s| s == *a)).map(|a| a.to_vec());
+        Ok(Box::new(FakeChannel {
+            host: origin.host.clone(),
+            alpn: offers,
+            failure,
+            resumed: self.settings.resume && self.completed.load(Ordering::Relaxed) > 0,
+            rounds: self.settings.round_trips.max(1),
+            flight: self.settings.flight,
+            completed: Arc::clone(&self.completed),
+            frames: Frames::default(),
+            stage: Stage::Shaking(1),
+        }))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// This round trip is under way.
+    Shaking(u8),
+    Open,
+    Ended,
+    Failed,
+}
+
+struct FakeChannel {
+    host: String,
+    alpn: Option<Vec<u8>>,
+    failure: Option<FakeFailure>,
+    resumed: bool,
+    rounds: u8,
+    flight: usize,
+    completed: Arc<AtomicU64>,
+    frames: Frames,
+    stage: Stage,
+}
+
+impl FakeChannel {
+    /// A flight of the client: what the server is to do with it.
+    fn ask(&self, round: u8, cipher: &mut Out) {
+        let order = match self.failure {
+            Some(FakeFailure::Refused) => 1,
+            Some(FakeFailure::NoTls) => 2,
+            Some(FakeFailure::Silent) => 3,
+            _ => 0,
+        };
+        let last = round == self.rounds;
+        let size = if last { self.flight as u32 } else { 100 };
+        let mut hello = vec![order];
+        hello.extend_from_slice(&size.to_be_bytes());
+        hello.resize(250, 0);
+        frame(HANDSHAKE, &hello, cipher);
+    }
+
+    fn heard(&mut self, kind: u8, content: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<(), String> {
+        match (kind, self.stage) {
+            (ALERT, _) if content.first() == Some(&CLOSE_NOTIFY) => self.stage = Stage::Ended,
+            (ALERT, _) => return Err(format!("{} refused the handshake", self.host)),
+            (HANDSHAKE, Stage::Shaking(_)) if self.failure == Some(FakeFailure::BadCertificate) => {
+                frame(ALERT, &[REFUSED], cipher);
+                return Err(format!("the certificate of {} comes from an unknown issuer", self.host));
+            }
+            (HANDSHAKE, Stage::Shaking(round)) if round < self.rounds => {
+                self.stage = Stage::Shaking(round + 1);
+                self.ask(round + 1, cipher);
+            }
+            (HANDSHAKE, Stage::Shaking(_)) => {
+                self.stage = Stage::Open;
+                self.completed.fetch_add(1, Ordering::Relaxed);
+            }
+            (DATA, Stage::Open) if self.failure == Some(FakeFailure::DamagedRecord) => {
+                return Err(format!("a TLS record of {} is damaged: it does not decrypt", self.host));
+            }
+            (DATA, Stage::Open) => plain.extend_from_slice(content),
+            _ => return Err(format!("{} sent a TLS record out of turn", self.host)),
+        }
+        Ok(())
+    }
+}
+
+impl SecureChannel for FakeChannel {
+    fn start(&mut self, cipher: &mut Out) {
+        self.ask(1, cipher);
+    }
+
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, String> {
+        match self.stage {
+            Stage::Ended => return Ok(Fed::More),
+            Stage::Failed => return Err(format!("TLS with {} failed before", self.host)),
+            Stage::Shaking(_) | Stage::Open => {}
+        }
+        let before = self.stage;
+        let mut frames = std::mem::take(&mut self.frames);
+        frames.put(bytes);
+        let mut result = Ok(());
+        while result.is_ok() && self.stage != Stage::Ended {
+            result = match frames.next() {
+                Ok(Some((kind, content))) => self.heard(kind, content, plain, cipher),
+                Ok(None) => break,
+                Err(NoFrame) => Err(format!("{} does not speak TLS on this port", self.host)),
+            };
+        }
+        frames.shrink();
+        self.frames = frames;
+        if let Err(why) = result {
+            self.stage = Stage::Failed;
+            return Err(why);
+        }
+        Ok(match (before, self.stage) {
+            (_, Stage::Ended) => Fed::Ended,
+            (Stage::Shaking(_), Stage::Open) => Fed::Established,
+            _ => Fed::More,
+        })
+    }
+
+    fn seal(&mut self, plain: &Out, cipher: &mut Out) {
+        let block = plain.tail().map_or(&[][..], |t| &t[..]);
+        if self.stage == Stage::Open {
+            plain.bytes().chunks(FRAGMENT).chain(block.chunks(FRAGMENT)).for_each(|part| frame(DATA, part, cipher));
+        }
+    }
+
+    fn finish(&mut self, cipher: &mut Out) {
+        if matches!(self.stage, Stage::Open | Stage::Ended) {
+            frame(ALERT, &[CLOSE_NOTIFY], cipher);
+        }
+    }
+
+    fn handshake(&self) -> Option<Handshake> {
+        matches!(self.stage, Stage::Open | Stage::Ended).then(|| Handshake {
+            alpn: self.alpn.clone(),
+            resumed: self.resumed,
+            version: "TLSv1.3".into(),
+            suite: "SIMULATED".into(),
+        })
+    }
+}
+
+/// The server's half of simulated TLS in front of `P`, which hears and says plaintext.
+pub struct SecurePeer<P> {
+    inner: P,
+    conns: Vec<ServerSide>,
+    say: Say,
+    out: Out,
+    plain: Vec<u8>,
+}
+
+#[derive(Debug, Default)]
+struct ServerSide {
+    frames: Frames,
+    over: bool,
+}
+
+impl<P: Peer> SecurePeer<P> {
+    /// Puts TLS in front of `inner`.
+    pub fn new(inner: P) -> SecurePeer<P> {
+        SecurePeer { inner, conns: Vec::new(), say: Say::default(), out: Out::default(), plain: Vec::new() }
+    }
+
+    /// The peer behind it.
+    pub fn inner(&self) -> &P {
+        &self.inner
+    }
+
+    /// Seals what the peer behind it said.
+    fn relay(&mut self, say: &mut Say) {
+        let out = &mut self.out;
+        self.say.carry_out(|deed| match deed {
+            Deed::Send(conn, bytes) => {
+                bytes.chunks(FRAGMENT).for_each(|part| frame(DATA, part, out));
+                say.send_out(conn, out);
+            }
+            Deed::Close(conn) => {
+                frame(ALERT, &[CLOSE_NOTIFY], out);
+                say.send_out(conn, out);
+                say.close(conn);
+            }
+            Deed::Reset(conn) => say.reset(conn),
+        });
+    }
+
+    /// One record of the client.
+    fn heard(conn: u32, kind: u8, content: &[u8], plain: &mut Vec<u8>, out: &mut Out, say: &mut Say) -> bool {
+        match (kind, content) {
+            (DATA, _) => plain.extend_from_slice(content),
+            (HANDSHAKE, [1, ..]) => {
+                frame(ALERT, &[REFUSED], out);
+                say.send_out(conn, out);
+                say.close(conn);
+                return false;
+            }
+            (HANDSHAKE, [2, ..]) => {
+                say.send(conn, b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+                say.close(conn);
+                return false;
+            }
+            (HANDSHAKE, [3, ..]) => return false,
+            (HANDSHAKE, [_, a, b, c, d, ..]) => {
+                let size = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
+                frame(HANDSHAKE, &vec![0; size.clamp(1, FRAGMENT)], out);
+                say.send_out(conn, out);
+            }
+            // The client's goodbye, or its refusal; it closes by itself.
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl<P: Peer> Peer for SecurePeer<P> {
+    fn asked(&mut self, now: Nanos, to: &Place) -> Welcome {
+        self.inner.asked(now, to)
+    }
+
+    fn opened(&mut self, now: Nanos, conn: u32) {
+        while self.conns.len() <= conn as usize {
+            self.conns.push(ServerSide::default());
+        }
+        self.conns[conn as usize] = ServerSide::default();
+        self.inner.opened(now, conn);
+    }
+
+    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+        let side = &mut self.conns[conn as usize];
+        if side.over {
+            return;
+        }
+        side.frames.put(bytes);
+        self.plain.clear();
+        while !side.over {
+            match side.frames.next() {
+                Ok(Some((kind, content))) => {
+                    side.over = !Self::heard(conn, kind, content, &mut self.plain, &mut self.out, say);
+                }
+                Ok(None) => break,
+                Err(NoFrame) => {
+                    side.over = true;
+                    say.close(conn);
+                }
+            }
+        }
+        side.frames.shrink();
+        if !self.plain.is_empty() {
+            self.inner.received(now, conn, &self.plain, &mut self.say);
+        }
+        self.relay(say);
+    }
+
+    fn closed(&mut self, now: Nanos, conn: u32) {
+        self.inner.closed(now, conn);
+    }
+
+    fn next_timer(&self) -> Option<Nanos> {
+        self.inner.next_timer()
+    }
+
+    fn timer(&mut self, now: Nanos, say: &mut Say) {
+        self.inner.timer(now, &mut self.say);
+        self.relay(say);
+    }
+}
+
+/// Appends one record.
+fn frame(kind: u8, content: &[u8], out: &mut Out) {
+    let len = (content.len() + TAG) as u16;
+    out.put(&[kind, 3, 3]);
+    out.put(&len.to_be_bytes());
+    out.put(content);
+    out.put(&[0; TAG]);
+}
+
+/// Records out of bytes in any split.
+#[derive(Debug, Default)]
+struct Frames {
+    bytes: Vec<u8>,
+    used: usize,
+}
+
+#[derive(Debug)]
+struct NoFrame;
+
+impl Frames {
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..self.used);
+        self.used = 0;
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next whole record: its kind and content.
+    fn next(&mut self) -> Result<Option<(u8, &[u8])>, NoFrame> {
+        let Some((&[kind, major, _, high, low], rest)) = self.bytes[self.used..].split_first_chunk::<HEADER>() else {
+            return Ok(None);
+        };
+        let len = usize::from(u16::from_be_bytes([high, low]));
+        if !(ALERT..=DATA).contains(&kind) || major != 3 || len < TAG {
+            return Err(NoFrame);
+        }
+        match rest.get(..len - TAG) {
+            Some(content) if rest.len() >= len => {
+                self.used += HEADER + len;
+                Ok(Some((kind, content)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Holds no memory where nothing is left over.
+    fn shrink(&mut self) {
+        if self.used == self.bytes.len() {
+            *self = Frames::default();
+        }
+    }
+}

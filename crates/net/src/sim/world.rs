@@ -1,0 +1,294 @@
+//! What happens between the two ends, in the order of its time: events, the peer's timers, and the peer's deeds.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use measure::Nanos;
+use wire::Errno;
+
+use super::path::{Path, outage};
+use super::peer::{Deed, Peer, Say, Welcome};
+use super::settings::SimSettings;
+use super::slot::Slot;
+use super::stream::{Piece, Stream, What};
+
+/// Calls of the peer's timer at one moment after which it is taken to be stuck.
+const STUCK: u32 = 10_000_000;
+
+/// Where something is on its way to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Peer,
+    Client,
+}
+
+/// Everything but the client.
+pub(super) struct World<P: Peer + ?Sized> {
+    pub(super) settings: SimSettings,
+    pub(super) path: Path,
+    pub(super) slots: Vec<Slot>,
+    /// Connections with news for the client, in the order in which they got it.
+    pub(super) arrivals: VecDeque<u32>,
+    pub(super) events: u64,
+    free: Vec<u32>,
+    /// (time, sequence, stream): equal times in the order in which they were set.
+    queue: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
+    sequence: u64,
+    now: Nanos,
+    timer_calls: u32,
+    say: Say,
+    pub(super) peer: Box<P>,
+}
+
+impl<P: Peer + ?Sized> World<P> {
+    pub(super) fn new(seed: u64, settings: SimSettings, peer: Box<P>) -> World<P> {
+        World {
+            path: Path::new(seed),
+            now: settings.starts_at,
+            settings,
+            slots: Vec::new(),
+            arrivals: VecDeque::new(),
+            events: 0,
+            free: Vec::new(),
+            queue: BinaryHeap::new(),
+            sequence: 0,
+            timer_calls: 0,
+            say: Say::default(),
+            peer,
+        }
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        let slots: usize = self.slots.iter().map(|s| s.to_peer.memory() + s.to_client.memory()).sum();
+        slots + self.slots.capacity() * size_of::<Slot>() + self.queue.capacity() * 24 + self.arrivals.capacity() * 4
+    }
+
+    /// Goes through everything due up to `until`; with `stop`, only until there is news for the client. Returns when
+    /// that was, or `until`.
+    pub(super) fn run_until(&mut self, until: Nanos, stop: bool) -> Nanos {
+        loop {
+            let event = self.queue.peek().map_or(Nanos::MAX, |Reverse((at, ..))| *at);
+            let timer = self.peer.next_timer().unwrap_or(Nanos::MAX);
+            let next = event.min(timer);
+            if next > until || next == Nanos::MAX {
+                return until;
+            }
+            if next > self.now {
+                (self.now, self.timer_calls) = (next, 0);
+            }
+            if timer <= event {
+                self.timer_calls += 1;
+                assert!(self.timer_calls < STUCK, "the peer's timer does not move on from {}", self.now);
+                self.peer.timer(self.now, &mut self.say);
+                self.carry_out();
+            } else if let Some(Reverse((at, _, stream))) = self.queue.pop() {
+                self.fire(at, stream);
+            }
+            self.events += 1;
+            if stop && !self.arrivals.is_empty() {
+                return self.now;
+            }
+        }
+    }
+
+    /// The event of a stream came up: what is due arrives, and the next piece gets its event.
+    fn fire(&mut self, at: Nanos, stream: u32) {
+        let (conn, side) = (stream / 2, if stream.is_multiple_of(2) { Side::Peer } else { Side::Client });
+        if self.stream(conn, side).event_at != at {
+            return;
+        }
+        self.stream(conn, side).event_at = Nanos::MAX;
+        let now = self.now;
+        while let Some(what) = self.stream(conn, side).pop_due(now) {
+            match side {
+                Side::Peer => self.peer_hears(conn, what),
+                Side::Client => self.client_hears(conn, what),
+            }
+        }
+        self.schedule(conn, side);
+        if side == Side::Peer {
+            self.free_where_over(conn);
+        }
+    }
+
+    fn peer_hears(&mut self, conn: u32, what: What) {
+        let slot = &mut self.slots[conn as usize];
+        match what {
+            What::Asked => return self.asked(conn),
+            What::Bytes(len) => {
+                if slot.served {
+                    self.peer.received(self.now, conn, slot.to_peer.peek(len), &mut self.say);
+                }
+                slot.to_peer.take(len);
+            }
+            What::End | What::Gone(_) => {
+                if std::mem::take(&mut slot.served) {
+                    self.peer.closed(self.now, conn);
+                }
+            }
+            What::Stands => {}
+        }
+        self.carry_out();
+    }
+
+    fn asked(&mut self, conn: u32) {
+        let slot = &mut self.slots[conn as usize];
+        let place = slot.place.take();
+        let welcome = match place {
+            Some(place) if !slot.refuse => self.peer.asked(self.now, &place),
+            _ => Welcome::Refuse,
+        };
+        let due = slot.to_client.last_due;
+        match welcome {
+            Welcome::Ignore => return,
+            Welcome::Refuse => {
+                slot.to_client.push(Piece::new(due, What::Gone(Errno(libc::ECONNREFUSED))));
+            }
+            Welcome::Accept => {
+                slot.served = true;
+                slot.to_client.push(Piece::new(due, What::Stands));
+                self.peer.opened(self.now, conn);
+            }
+        }
+        self.schedule(conn, Side::Client);
+    }
+
+    fn client_hears(&mut self, conn: u32, what: What) {
+        let slot = &mut self.slots[conn as usize];
+        if !slot.held || slot.over {
+            return;
+        }
+        match what {
+            What::Stands => (slot.stands, slot.news.stands) = (true, true),
+            What::Bytes(len) => slot.news.bytes += len,
+            What::End => (slot.broken, slot.over, slot.news.over) = (true, true, Some(None)),
+            What::Gone(errno) => (slot.broken, slot.over, slot.news.over) = (true, true, Some(Some(errno))),
+            What::Asked => {}
+        }
+        if !std::mem::replace(&mut slot.queued, true) {
+            self.arrivals.push_back(conn);
+        }
+    }
+
+    fn carry_out(&mut self) {
+        if self.say.is_empty() {
+            return;
+        }
+        let mut say = std::mem::take(&mut self.say);
+        say.carry_out(|deed| match deed {
+            Deed::Send(conn, bytes) => {
+                let Some(slot) = self.slots.get_mut(conn as usize).filter(|s| s.served && s.held && !s.broken) else {
+                    return;
+                };
+                if !bytes.is_empty() {
+                    slot.to_client.put(bytes);
+                    self.dispatch(conn, Side::Client, bytes.len(), self.now);
+                }
+            }
+            Deed::Close(conn) => self.peer_ends(conn, What::End),
+            Deed::Reset(conn) => self.peer_ends(conn, What::Gone(Errno(libc::ECONNRESET))),
+        });
+        self.say = say;
+    }
+
+    fn peer_ends(&mut self, conn: u32, what: What) {
+        let Some(slot) = self.slots.get_mut(conn as usize).filter(|s| s.served) else { return };
+        let broken = slot.broken;
+        slot.served = false;
+        if what != What::End {
+            slot.broken = true;
+            slot.to_peer.drop_in_flight(0);
+            slot.to_client.drop_in_flight(slot.news.bytes);
+        }
+        if slot.held && !broken {
+            self.tell(conn, Side::Client, self.now, what);
+        }
+        self.free_where_over(conn);
+    }
+
+    /// Something on the way breaks the connection for both sides.
+    pub(super) fn break_both(&mut self, conn: u32, now: Nanos) {
+        let slot = &mut self.slots[conn as usize];
+        slot.broken = true;
+        slot.to_peer.drop_in_flight(0);
+        slot.to_client.drop_in_flight(slot.news.bytes);
+        let gone = What::Gone(Errno(libc::ECONNRESET));
+        self.tell(conn, Side::Peer, now, gone);
+        self.tell(conn, Side::Client, now, gone);
+    }
+
+    /// Puts tidings without bytes on their way.
+    pub(super) fn tell(&mut self, conn: u32, side: Side, now: Nanos, what: What) {
+        let World { path, settings, slots, .. } = self;
+        let stream = stream(&mut slots[conn as usize], side);
+        let due = path.due(settings, now, 0, stream);
+        stream.push(Piece::new(due, what));
+        self.schedule(conn, side);
+    }
+
+    /// Puts the last `len` bytes of a stream on their way, in one piece or several.
+    pub(super) fn dispatch(&mut self, conn: u32, side: Side, len: usize, now: Nanos) {
+        let World { path, settings, slots, .. } = self;
+        let stream = stream(&mut slots[conn as usize], side);
+        let due = path.due(settings, now, len, stream);
+        if path.joins(settings) && stream.join(len, due) {
+            return;
+        }
+        if settings.split == 0.0 {
+            stream.push(Piece::new(due, What::Bytes(len)));
+        } else {
+            let count = path.cut(settings, len);
+            let (mut due, mut from) = (due, 0);
+            for i in 0..count {
+                let to = path.ends[i];
+                stream.push(Piece::new(due, What::Bytes(to - from)));
+                from = to;
+                due = outage(settings, due + path.gap(settings));
+            }
+        }
+        self.schedule(conn, side);
+    }
+
+    /// Sets the event of a stream, where none comes up early enough.
+    pub(super) fn schedule(&mut self, conn: u32, side: Side) {
+        let index = conn * 2 + u32::from(side == Side::Client);
+        let stream = stream(&mut self.slots[conn as usize], side);
+        let Some(first) = stream.first() else { return };
+        if first.due < stream.event_at {
+            stream.event_at = first.due;
+            self.queue.push(Reverse((first.due, self.sequence, index)));
+            self.sequence += 1;
+        }
+    }
+
+    /// A slot for a new connection.
+    pub(super) fn take_slot(&mut self) -> u32 {
+        match self.free.pop() {
+            Some(conn) => conn,
+            None => {
+                self.slots.push(Slot::default());
+                self.slots.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Makes the slot free for another connection, where both sides are done with it.
+    pub(super) fn free_where_over(&mut self, conn: u32) {
+        let slot = &mut self.slots[conn as usize];
+        if slot.is_free() {
+            slot.renew();
+            self.free.push(conn);
+        }
+    }
+
+    fn stream(&mut self, conn: u32, side: Side) -> &mut Stream {
+        stream(&mut self.slots[conn as usize], side)
+    }
+}
+
+fn stream(slot: &mut Slot, side: Side) -> &mut Stream {
+    match side {
+        Side::Peer => &mut slot.to_peer,
+        Side::Client => &mut slot.to_client,
+    }
+}
