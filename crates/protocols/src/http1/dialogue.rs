@@ -88,6 +88,9 @@ impl Dialogue for Http1Dialogue {
     fn session(&self, _established: &Established) -> Http1Session {
         Http1Session::new(Arc::clone(&self.rules))
     }
+    fn spoken(&self, _established: &Established) -> String {
+        "HTTP/1.1".to_owned()
+    }
 }
 
 /// Reads a URL; what must be encoded in it is, and the fragment is dropped.

@@ -207,6 +207,7 @@ impl Http1Server {
             }
             out.put(answer);
             self.over |= closes;
+            self.deaf |= closes;
             self.pass();
         }
     }

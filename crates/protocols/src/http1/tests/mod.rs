@@ -2,8 +2,11 @@
 
 mod answers;
 mod examples;
+mod halves;
+mod oracle;
 mod redirects;
 mod requests;
+mod server;
 
 use wire::{
     Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Out, Protocol, Session,
