@@ -1,6 +1,7 @@
 //! Files of the repository that the program writes itself: the JSON Schemas of its documents.
 //!
-//! They come out of the built program, not out of the crates, so that this chore compiles whatever state those are in.
+//! They come out of a built example of `report`, not out of the crate, so that this chore compiles whatever state that is
+//! in.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,22 +10,25 @@ use std::process::Command;
 use crate::arguments::Arguments;
 use crate::{places, shell};
 
-/// A generated file and the command of brunt that prints it.
+/// A generated file and the word that has the example `schema` print it.
 struct Generated {
     file: &'static str,
-    command: &'static [&'static str],
+    word: &'static str,
 }
 
+/// The build that brings the examples, the same as that of the test chore so that nothing is compiled twice.
+pub const BUILD: [&str; 4] = ["build", "--workspace", "--bins", "--examples"];
+
 const GENERATED: [Generated; 2] = [
-    Generated { file: "docs/schema/report.json", command: &["report", "--schema"] },
-    Generated { file: "docs/schema/record.json", command: &["report", "--schema=record"] },
+    Generated { file: "docs/schema/report.json", word: "report" },
+    Generated { file: "docs/schema/record.json", word: "record" },
 ];
 
 /// `generate [--check]`.
 pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let check = arguments.switch("--check");
     arguments.words()?;
-    shell::run(&mut shell::cargo(&["build", "--quiet", "-p", "brunt-cli"]))?;
+    shell::run(&mut shell::cargo(&BUILD))?;
     if check { compare() } else { write() }
 }
 
@@ -62,5 +66,6 @@ fn path(generated: &Generated) -> PathBuf {
 }
 
 fn wanted(generated: &Generated) -> Result<String, String> {
-    shell::capture(Command::new(places::brunt("debug")).args(generated.command))
+    let example = places::target_dir().join("debug").join("examples").join("schema");
+    shell::capture(Command::new(example).arg(generated.word))
 }

@@ -8,18 +8,15 @@
 mod history;
 mod idle;
 mod lateness;
-mod measure;
-mod noise;
 mod peer;
 mod scenario;
-mod server;
 mod stall;
 mod table;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::arguments::Arguments;
-use crate::{install, places, shell};
+use crate::{install, pair};
 
 /// What a bench is asked for.
 struct Settings {
@@ -28,6 +25,15 @@ struct Settings {
     /// The program under test; without one, only the peers are measured.
     brunt: Option<PathBuf>,
     keep_history: bool,
+    /// Only these peers, beside the yardstick; all where empty.
+    peers: Vec<String>,
+}
+
+impl Settings {
+    /// Whether a contender takes part.
+    fn wants(&self, name: &str) -> bool {
+        self.peers.is_empty() || self.peers.iter().any(|wanted| name.starts_with(wanted.as_str()))
+    }
 }
 
 /// A measurement that is not a comparison of processor time.
@@ -47,7 +53,7 @@ const SPECIAL: [Special; 3] = [
     Special { name: "stall", what: "nginx stopped for one second in the middle of ten", run: stall::run },
 ];
 
-/// `bench [--list] [--only SCENARIO]… [--rounds N] [--seconds S] [--brunt PATH] [--no-history]`.
+/// `bench [--list] [--only SCENARIO]… [--rounds N] [--seconds S] [--brunt PATH] [--peer NAME]… [--no-history]`.
 pub fn run(mut arguments: Arguments) -> Result<(), String> {
     if arguments.switch("--help") || arguments.switch("--list") {
         return help();
@@ -62,6 +68,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let seconds = arguments.number("--seconds", 4)?.max(1);
     let given = arguments.values("--brunt")?.pop().map(PathBuf::from);
     let keep_history = !arguments.switch("--no-history");
+    let peers = arguments.values("--peer")?;
     arguments.words()?;
 
     let missing = install::from_debian(&install::FOR_BENCH);
@@ -69,7 +76,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
         return Err("nginx is needed: apt-get install nginx".into());
     }
     install::from_registries();
-    let settings = Settings { rounds, seconds, brunt: program(given)?, keep_history };
+    let settings = Settings { rounds, seconds, brunt: pair::program(given)?, keep_history, peers };
     for scenario in scenario::ALL.iter().filter(|scenario| asked(scenario.name)) {
         scenario::run(scenario, &settings)?;
     }
@@ -81,24 +88,9 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
 }
 
 fn help() -> Result<(), String> {
-    println!("bench [--only SCENARIO]… [--rounds N] [--seconds S] [--brunt PATH] [--no-history]\n");
+    println!("bench [--only SCENARIO]… [--rounds N] [--seconds S] [--brunt PATH] [--peer NAME]… [--no-history]\n");
     for (name, what) in scenario::ALL.iter().map(|s| (s.name, s.what)).chain(SPECIAL.iter().map(|s| (s.name, s.what))) {
         println!("  {name:<10} {what}");
     }
     Ok(())
-}
-
-/// The program given, or the one built here with optimisation; a failed build leaves the peers to be measured alone.
-fn program(given: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
-    if let Some(path) = given {
-        return match path.canonicalize() {
-            Ok(path) => Ok(Some(path)),
-            Err(e) => Err(format!("--brunt {}: {e}", path.display())),
-        };
-    }
-    if let Err(why) = shell::run(&mut shell::cargo(&["build", "--release", "-p", "brunt-cli"])) {
-        eprintln!("brunt is left out: {why}");
-        return Ok(None);
-    }
-    Ok(Some(places::brunt("release")).filter(|path| Path::is_file(path)))
 }

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::measure::Invocation;
 use super::scenario::Scenario;
+use crate::measure::Invocation;
 use crate::places;
 
 /// One contender.
@@ -77,11 +77,14 @@ fn wrk(scenario: &Scenario, seconds: u32) -> String {
     format!("-t1 -c{} -d{seconds}s{close} URL", scenario.connections)
 }
 
-/// Its `--rps` is the rate of each client.
+/// Its `--rps` is the rate of each client. With a connection per request it never ends by time, so it gets a number of
+/// requests that takes about as long.
 fn h2load(scenario: &Scenario, seconds: u32) -> String {
-    let close = if scenario.close { " -H Connection:close" } else { "" };
+    if scenario.close {
+        return format!("--h1 -t1 -m1 -c{} -n{} -H Connection:close URL", scenario.connections, seconds * 20_000);
+    }
     let rate = scenario.rate.map(|rate| format!(" --rps={}", rate / scenario.connections)).unwrap_or_default();
-    format!("--h1 -t1 -m1 -c{} -D{seconds}{rate}{close} URL", scenario.connections)
+    format!("--h1 -t1 -m1 -c{} -D{seconds}{rate} URL", scenario.connections)
 }
 
 fn oha(scenario: &Scenario, seconds: u32) -> String {

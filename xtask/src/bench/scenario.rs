@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use super::Settings;
 use super::history;
-use super::measure::{self, Usage};
-use super::noise::Guard;
+
 use super::peer::Peer;
-use super::server::{GENERATOR_CORE, Server};
+
 use super::table;
+use crate::measure::{self, GENERATOR_CORE, Usage};
+use crate::nginx::{Nginx, Setup};
+use crate::noise::Guard;
 use crate::places;
 
 /// One comparison of processor time.
@@ -105,11 +107,12 @@ pub(super) fn run(scenario: &Scenario, settings: &Settings) -> Result<(), String
     let mut rounds: Vec<Vec<Run>> = Vec::new();
     for round in 1..=settings.rounds {
         let mut runs = Vec::new();
-        for &peer in scenario.peers {
+        let wanted = |peer: &Peer| *peer == scenario.yardstick || settings.wants(peer.name());
+        for peer in scenario.peers.iter().copied().filter(wanted) {
             if let Some(run) = quiet_run(scenario, settings, peer, &mut guard)? {
                 runs.push(run);
             } else if round == 1 {
-                println!("{} is left out: it is not here", peer.name());
+                println!("{} is left out: it is not here, or did nothing", peer.name());
             }
         }
         if runs.is_empty() {
@@ -143,7 +146,7 @@ fn quiet_run(scenario: &Scenario, settings: &Settings, peer: Peer, guard: &mut G
 
 /// One run against a fresh nginx, so that nobody inherits the memory layout or the dying connections of another.
 fn one_run(scenario: &Scenario, settings: &Settings, peer: Peer, guard: &mut Guard) -> Result<Option<Run>, String> {
-    let server = Server::start()?;
+    let server = Nginx::start(&Setup::plain()?)?;
     let folder = places::scratch("bench")?;
     let file = format!("{}-{}", scenario.name, peer.name().replace(' ', "-"));
     let document = folder.join(format!("{file}.json"));
@@ -162,6 +165,10 @@ fn one_run(scenario: &Scenario, settings: &Settings, peer: Peer, guard: &mut Gua
     // The second question is counted by its own answer; everything else between the two came from the generator.
     let requests = (now.requests - counted.requests).saturating_sub(1);
     let accepted = (now.accepted - counted.accepted).saturating_sub(1);
+    if requests == 0 {
+        println!("{} sent nothing (exit {}); see {}", peer.name(), usage.exit, usage.output.display());
+        return Ok(None);
+    }
     let run = Run { peer, requests, accepted, usage, server_cpu_s, noise };
     println!(
         "{:<12} {:>9.0}/s  {:6.3} s per million, {:.0} % user, nginx {:6.3}{}",

@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use super::Settings;
-use super::measure;
 use super::peer::Peer;
 use super::scenario;
-use super::server::{GENERATOR_CORE, Server};
+
+use crate::measure::{self, GENERATOR_CORE};
+use crate::nginx::{Nginx, Setup};
 use crate::places;
 
 const SECONDS: u32 = 10;
@@ -15,7 +16,7 @@ const SECONDS: u32 = 10;
 pub(super) fn run(settings: &Settings) -> Result<(), String> {
     let open = scenario::ALL.iter().find(|s| s.rate.is_some()).ok_or("no scenario is open")?;
     for peer in [Peer::BruntEpoll, Peer::BruntUring, Peer::Oha, Peer::Vegeta, Peer::H2load, Peer::Hey] {
-        let server = Server::start()?;
+        let server = Nginx::start(&Setup::plain()?)?;
         let folder = places::scratch("bench")?;
         let name = peer.name().replace(' ', "-");
         let document = folder.join(format!("stall-{name}.json"));

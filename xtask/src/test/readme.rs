@@ -132,7 +132,7 @@ struct Target(Child);
 impl Target {
     fn start() -> Result<Self, String> {
         let child = Command::new(places::brunt("debug"))
-            .args(["target", "--listen", TARGET])
+            .args(["target", TARGET])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()
@@ -141,7 +141,7 @@ impl Target {
         let began = Instant::now();
         while std::net::TcpStream::connect(TARGET).is_err() {
             if began.elapsed() > Duration::from_secs(10) {
-                return Err(format!("`brunt target --listen {TARGET}` does not answer"));
+                return Err(format!("`brunt target {TARGET}` does not answer"));
             }
             std::thread::sleep(Duration::from_millis(20));
         }

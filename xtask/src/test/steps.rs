@@ -58,7 +58,7 @@ fn doc(_: &mut Progress) -> Verdict {
 }
 
 fn build(_: &mut Progress) -> Verdict {
-    of(shell::run(&mut shell::cargo(&["build", "--workspace"])))
+    of(shell::run(&mut shell::cargo(&generate::BUILD)))
 }
 
 fn unit(progress: &mut Progress) -> Verdict {

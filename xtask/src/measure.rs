@@ -11,41 +11,47 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// The core servers live on; generators live on the other.
+pub const SERVER_CORE: usize = 0;
+/// The core of the generators.
+pub const GENERATOR_CORE: usize = 1;
+
 /// A program to be run and measured.
 #[derive(Clone, Debug)]
-pub(super) struct Invocation {
-    pub(super) program: PathBuf,
-    pub(super) arguments: Vec<OsString>,
-    pub(super) environment: Vec<(&'static str, &'static str)>,
+pub struct Invocation {
+    pub program: PathBuf,
+    pub arguments: Vec<OsString>,
+    pub environment: Vec<(&'static str, &'static str)>,
 }
 
 /// What a child used.
 #[derive(Clone, Debug)]
-pub(super) struct Usage {
-    pub(super) user_s: f64,
-    pub(super) system_s: f64,
-    pub(super) wall_s: f64,
-    pub(super) peak_kib: u64,
-    pub(super) exit: i32,
+pub struct Usage {
+    pub user_s: f64,
+    pub system_s: f64,
+    pub wall_s: f64,
+    pub peak_kib: u64,
+    pub exit: i32,
     /// Where its output went.
-    pub(super) output: PathBuf,
+    pub output: PathBuf,
 }
 
 /// A look at a child that runs.
-pub(super) struct Look {
-    pub(super) since: Duration,
+pub struct Look {
+    pub process: u32,
+    pub since: Duration,
     /// Its anonymous memory.
-    pub(super) anonymous_kib: u64,
+    pub anonymous_kib: u64,
 }
 
 impl Usage {
-    pub(super) fn cpu_s(&self) -> f64 {
+    pub fn cpu_s(&self) -> f64 {
         self.user_s + self.system_s
     }
 }
 
 /// Lets a command run on one core only, with as many descriptors as the hard limit allows.
-pub(super) fn pin(command: &mut Command, core: usize) {
+pub fn pin(command: &mut Command, core: usize) {
     // SAFETY: between fork and exec only async-signal-safe system calls are made, on values that live on this stack.
     unsafe {
         command.pre_exec(move || {
@@ -66,7 +72,7 @@ pub(super) fn pin(command: &mut Command, core: usize) {
 
 /// Runs to the end; a child that outlives `longest` is killed, which its exit code shows. `meanwhile` is called every few
 /// hundredths of a second.
-pub(super) fn run(
+pub fn run(
     what: &Invocation,
     core: usize,
     output: &Path,
@@ -95,7 +101,11 @@ pub(super) fn run(
         }
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
         peak_kib = field_kib(&status, "VmHWM:").unwrap_or(peak_kib).max(peak_kib);
-        meanwhile(Look { since: began.elapsed(), anonymous_kib: field_kib(&status, "RssAnon:").unwrap_or(0) });
+        meanwhile(Look {
+            process: child.id(),
+            since: began.elapsed(),
+            anonymous_kib: field_kib(&status, "RssAnon:").unwrap_or(0),
+        });
         if began.elapsed() > longest && !killed {
             signal(child.id(), libc::SIGKILL);
             killed = true;
@@ -105,7 +115,7 @@ pub(super) fn run(
 }
 
 /// Sends a signal to a child that has not been waited for.
-pub(super) fn signal(process: u32, number: i32) {
+pub fn signal(process: u32, number: i32) {
     // SAFETY: the id is that of a child of ours that was not reaped yet, so it belongs to nobody else.
     unsafe { libc::kill(process as libc::pid_t, number) };
 }
@@ -133,7 +143,7 @@ fn field_kib(status: &str, name: &str) -> Option<u64> {
 }
 
 /// Processor time a running process has used so far, in seconds: user and system, from `/proc`.
-pub(super) fn cpu_of(process: u32) -> f64 {
+pub fn cpu_of(process: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // The name in parentheses may hold spaces; fields 14 and 15 are counted from behind it.
     let Some((_, rest)) = stat.rsplit_once(')') else { return 0.0 };
@@ -142,7 +152,7 @@ pub(super) fn cpu_of(process: u32) -> f64 {
 }
 
 /// The unit of `/proc`'s times.
-pub(super) fn ticks_per_second() -> f64 {
+pub fn ticks_per_second() -> f64 {
     // SAFETY: sysconf has no conditions.
     let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
     if ticks > 0 { ticks as f64 } else { 100.0 }

@@ -8,13 +8,13 @@
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use super::{measure, server};
+use crate::measure::{self, GENERATOR_CORE, SERVER_CORE};
 
 /// Additions of one spin: some fifteen milliseconds on a quiet core.
 const SPIN: u64 = 20_000_000;
 
 /// Judges runs, and learns how fast this machine is when it is quiet.
-pub(super) struct Guard {
+pub struct Guard {
     /// The shortest spin of a core while the other spins too.
     best: Duration,
     /// The shortest spin of a core alone.
@@ -22,7 +22,7 @@ pub(super) struct Guard {
 }
 
 /// The state of the machine when a run begins.
-pub(super) struct Before {
+pub struct Before {
     at: Instant,
     cores: Cores,
     slowest: Duration,
@@ -39,7 +39,7 @@ struct Cores {
 
 impl Guard {
     /// Takes the first measurements.
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let mut guard = Self { best: Duration::MAX, alone: Duration::MAX };
         for _ in 0..5 {
             guard.alone = guard.alone.min(spin());
@@ -49,18 +49,18 @@ impl Guard {
     }
 
     /// How much of a core's speed is left while the other one works too: 1 on honest cores.
-    pub(super) fn together(&self) -> f64 {
+    pub fn together(&self) -> f64 {
         self.alone.as_secs_f64() / self.best.as_secs_f64()
     }
 
     /// To be called right before a run.
-    pub(super) fn before(&mut self) -> Before {
+    pub fn before(&mut self) -> Before {
         let slowest = self.spin_both();
         Before { at: Instant::now(), cores: cores(), slowest }
     }
 
     /// To be called right after it, with the processor time of generator and server: what was wrong, if anything.
-    pub(super) fn after(&mut self, before: &Before, ours_s: f64) -> Option<String> {
+    pub fn after(&mut self, before: &Before, ours_s: f64) -> Option<String> {
         let wall = before.at.elapsed().as_secs_f64();
         let now = cores();
         let slowest = before.slowest.max(self.spin_both());
@@ -85,7 +85,7 @@ impl Guard {
                     spin()
                 })
             };
-            [on(server::SERVER_CORE), on(server::GENERATOR_CORE)].map(|thread| thread.join().unwrap_or(Duration::MAX))
+            [on(SERVER_CORE), on(GENERATOR_CORE)].map(|thread| thread.join().unwrap_or(Duration::MAX))
         });
         self.best = self.best.min(times[0]).min(times[1]);
         times[0].max(times[1])
@@ -94,9 +94,14 @@ impl Guard {
 
 /// The signs, in words.
 fn judge(delta: Cores, wall: f64, ours_s: f64, speed: f64) -> Option<String> {
+    if wall < 0.5 {
+        // Too short for counters that advance a hundred times a second.
+        return None;
+    }
     let expected = wall * delta.count;
     let stolen = delta.stolen / expected;
-    let missing = 1.0 - (delta.busy + delta.idle + delta.stolen) / expected;
+    // Busy time is sampled at the tick and misses short bursts between two sleeps; our own children's is exact.
+    let missing = 1.0 - (delta.busy.max(ours_s) + delta.idle + delta.stolen) / expected;
     let others = (delta.busy - ours_s) / wall;
     if stolen > 0.03 {
         Some(format!("{:.0} % of the cores' time stolen", stolen * 100.0))
@@ -169,6 +174,7 @@ mod tests {
         let quiet = Cores { count: 2.0, busy: 7.0, idle: 1.0, stolen: 0.0 };
         let cases = [
             (quiet, 7.0, 1.0, None),
+            (Cores { busy: 5.0, ..quiet }, 7.0, 1.0, None),
             (Cores { busy: 6.0, stolen: 1.0, ..quiet }, 6.0, 1.0, Some("12 % of the cores' time stolen")),
             (Cores { busy: 3.0, ..quiet }, 3.0, 1.0, Some("50 % of the cores' time missing")),
             (quiet, 5.0, 1.0, Some("other processes used 50 % of a core")),

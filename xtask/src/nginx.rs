@@ -1,6 +1,6 @@
-//! nginx as every peer sees it: one process on the first core, answering one byte, writing no log.
+//! nginx as the server that is not ours: one process on the first core, answering one byte.
 //!
-//! Its `stub_status` counts requests for all; it is read over a port of its own, and each reading is itself one request.
+//! Benchmarks run it without a log; accuracy runs with one. Its `stub_status` counts requests for all; it is read over a port of its own, and each reading is itself one request.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -9,42 +9,53 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::measure;
+use crate::measure::{self, SERVER_CORE};
 use crate::places;
 
-/// The core nginx lives on; generators live on the other.
-pub(super) const SERVER_CORE: usize = 0;
-/// The core of the generators.
-pub(super) const GENERATOR_CORE: usize = 1;
-
 /// A running nginx, ended with the value.
-pub(super) struct Server {
+pub struct Nginx {
     child: Child,
     port: u16,
     status_port: u16,
 }
 
-/// What nginx has counted so far.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Counts {
-    pub(super) accepted: u64,
-    pub(super) requests: u64,
+/// How it is set up.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    port: u16,
+    status_port: u16,
+    /// Where a line for every request goes, if anywhere.
+    pub access_log: Option<PathBuf>,
+    /// Share of requests whose connection is closed instead of answered, in percent.
+    pub cut_percent: u32,
 }
 
-impl Server {
+impl Setup {
+    /// One byte for everybody, no log, on ports of its own.
+    pub fn plain() -> Result<Self, String> {
+        Ok(Self { port: free_port()?, status_port: free_port()?, access_log: None, cut_percent: 0 })
+    }
+}
+
+/// What nginx has counted so far.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Counts {
+    pub accepted: u64,
+    pub requests: u64,
+}
+
+impl Nginx {
     /// Starts it and waits until it answers.
-    pub(super) fn start() -> Result<Self, String> {
+    pub fn start(setup: &Setup) -> Result<Self, String> {
         let program = places::find("nginx").ok_or("nginx is not here: apt-get install nginx")?;
         let folder = places::scratch("nginx")?;
-        let (port, status_port) = (free_port()?, free_port()?);
         let file: PathBuf = folder.join("nginx.conf");
-        fs::write(&file, configuration(port, status_port))
-            .map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+        fs::write(&file, configuration(setup)).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
         let mut command = Command::new(program);
         command.arg("-p").arg(&folder).arg("-c").arg(&file).stdin(Stdio::null());
         measure::pin(&mut command, SERVER_CORE);
         let child = command.spawn().map_err(|e| format!("cannot start nginx: {e}"))?;
-        let mut server = Self { child, port, status_port };
+        let mut server = Self { child, port: setup.port, status_port: setup.status_port };
         let began = Instant::now();
         while server.counts().is_err() {
             if let Ok(Some(status)) = server.child.try_wait() {
@@ -59,17 +70,24 @@ impl Server {
     }
 
     /// Where the one byte is.
-    pub(super) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
+    /// Ends it at once, as an operator in a hurry does: open connections are cut.
+    pub fn stop(mut self) {
+        measure::signal(self.child.id(), libc::SIGTERM);
+        // An error means that it is already gone.
+        let _ = self.child.wait();
+    }
+
     /// Its process.
-    pub(super) fn process(&self) -> u32 {
+    pub fn process(&self) -> u32 {
         self.child.id()
     }
 
     /// Asks for its counts; the question itself is counted.
-    pub(super) fn counts(&self) -> Result<Counts, String> {
+    pub fn counts(&self) -> Result<Counts, String> {
         let told = |e: std::io::Error| format!("nginx does not tell its counts: {e}");
         let mut stream = TcpStream::connect(("127.0.0.1", self.status_port)).map_err(told)?;
         stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(told)?;
@@ -80,7 +98,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for Nginx {
     fn drop(&mut self) {
         // It may be stopped by the stall bench; and nothing is lost if it is already gone.
         measure::signal(self.child.id(), libc::SIGCONT);
@@ -89,13 +107,24 @@ impl Drop for Server {
     }
 }
 
-fn configuration(port: u16, status_port: u16) -> String {
+fn configuration(setup: &Setup) -> String {
+    let Setup { port, status_port, access_log, cut_percent } = setup;
+    let log = match access_log {
+        None => "access_log off;".to_owned(),
+        Some(path) => format!("log_format counts \"$status $server_port\"; access_log {} counts;", path.display()),
+    };
+    let (choice, cut) = match cut_percent {
+        0 => (String::new(), ""),
+        // 444 is nginx's word for closing the connection without an answer.
+        percent => (format!("split_clients $request_id $cut {{ {percent}% 1; * 0; }}"), "if ($cut) { return 444; }"),
+    };
     format!(
         "daemon off;\nmaster_process off;\nworker_processes 1;\npid nginx.pid;\nerror_log error.log crit;\n\
          events {{ worker_connections 19000; }}\n\
-         http {{\n  access_log off;\n  keepalive_requests 1000000000;\n  keepalive_timeout 1h;\n\
-         \x20 server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ default_type text/plain; return 200 \"x\"; }} }}\n\
-         \x20 server {{ listen 127.0.0.1:{status_port}; location / {{ stub_status; }} }}\n}}\n"
+         http {{\n  {log}\n  {choice}\n  keepalive_requests 1000000000;\n  keepalive_timeout 1h;\n\
+         \x20 server {{ listen 127.0.0.1:{port} backlog=4096;\n\
+         \x20   location / {{ {cut} default_type text/plain; return 200 \"x\"; }} }}\n\
+         \x20 server {{ listen 127.0.0.1:{status_port}; access_log off; location / {{ stub_status; }} }}\n}}\n"
     )
 }
 
@@ -109,7 +138,7 @@ fn read_counts(text: &str) -> Option<Counts> {
 }
 
 /// A port nobody listens on now.
-pub(super) fn free_port() -> Result<u16, String> {
+pub fn free_port() -> Result<u16, String> {
     let told = |e| format!("no free port: {e}");
     Ok(TcpListener::bind("127.0.0.1:0").map_err(told)?.local_addr().map_err(told)?.port())
 }

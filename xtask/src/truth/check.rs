@@ -1,0 +1,90 @@
+//! One thing that must be true, with the figures that decide it.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// A figure and the bounds it must lie within; a figure that is missing does not.
+pub(super) struct Check {
+    what: String,
+    found: Option<f64>,
+    least: f64,
+    most: f64,
+}
+
+impl Check {
+    /// The figure lies between two bounds, both allowed.
+    pub(super) fn between(what: impl Into<String>, found: Option<f64>, least: f64, most: f64) -> Self {
+        Self { what: what.into(), found, least, most }
+    }
+
+    /// The figure differs from the expected one by no more than a share of it and a fixed amount.
+    pub(super) fn near(what: impl Into<String>, found: Option<f64>, expected: f64, share: f64, amount: f64) -> Self {
+        let room = expected.abs() * share + amount;
+        Self::between(what, found, expected - room, expected + room)
+    }
+
+    /// The figure is the expected one.
+    pub(super) fn equal(what: impl Into<String>, found: Option<f64>, expected: f64) -> Self {
+        Self::between(what, found, expected, expected)
+    }
+
+    /// A statement is true.
+    pub(super) fn is(what: impl Into<String>, truth: bool) -> Self {
+        Self::equal(what, Some(f64::from(u8::from(truth))), 1.0)
+    }
+
+    pub(super) fn holds(&self) -> bool {
+        self.found.is_some_and(|found| found >= self.least && found <= self.most)
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = if self.holds() { "holds" } else { "FAILS" };
+        let found = self.found.map_or("nothing".to_owned(), |found| format!("{found}"));
+        write!(to, "{word}  {}: {found}", self.what)?;
+        if self.least == self.most {
+            write!(to, ", must be {}", self.most)
+        } else {
+            write!(to, ", within {:.6} … {:.6}", self.least, self.most)
+        }
+    }
+}
+
+/// A number of a report by its path: `requests.due`.
+pub(super) fn number(report: &Value, path: &str) -> Option<f64> {
+    path.split('.').fold(report, |value, key| &value[key]).as_f64()
+}
+
+/// The law that every report keeps: due = finished + failed + censored.
+pub(super) fn accounted(report: &Value) -> Check {
+    let count = |name: &str| number(report, &format!("requests.{name}")).unwrap_or(f64::NAN);
+    Check::equal(
+        "finished + failed + censored",
+        Some(count("finished") + count("failed") + count("censored")),
+        count("due"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_figure_never_holds() {
+        let report = serde_json::json!({ "requests": { "due": 3, "finished": 1, "failed": 1, "censored": 1 } });
+        let cases = [
+            (Check::near("a", Some(10.2), 10.0, 0.02, 0.0), true),
+            (Check::near("a", Some(10.3), 10.0, 0.02, 0.0), false),
+            (Check::near("a", None, 10.0, 1.0, 100.0), false),
+            (Check::equal("a", number(&report, "requests.due"), 3.0), true),
+            (Check::equal("a", number(&report, "requests.none"), 3.0), false),
+            (accounted(&report), true),
+            (accounted(&Value::Null), false),
+        ];
+        for (check, expected) in cases {
+            assert_eq!(check.holds(), expected, "{check}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Our counts against nginx's access log: finished ≤ the log ≤ finished + failed + censored, with equality where nothing
+//! was cut. The probe is in the log too, and told apart.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Setting;
+use super::check::{Check, accounted, number};
+use crate::measure;
+use crate::nginx::{Nginx, Setup};
+use crate::{pair, places};
+
+/// What a run and its judge counted.
+struct Counted {
+    report: Value,
+    /// Requests nginx answered, the probe left out.
+    answered: f64,
+    /// Requests it cut on purpose.
+    cut: f64,
+    exit: i32,
+}
+
+impl Counted {
+    fn of(&self, name: &str) -> f64 {
+        number(&self.report, &format!("requests.{name}")).unwrap_or(f64::NAN)
+    }
+
+    /// The bounds that hold whatever happened.
+    fn bounds(&self) -> Vec<Check> {
+        let most = self.of("finished") + self.of("failed") + self.of("censored");
+        let seen = self.answered + self.cut;
+        vec![
+            accounted(&self.report),
+            Check::between("the log's requests", Some(seen), self.of("finished"), most),
+            Check::between("finished", Some(self.of("finished")), 1.0, f64::MAX),
+        ]
+    }
+
+    /// Nothing was cut: every count is the same.
+    fn equal(&self) -> Vec<Check> {
+        let mut checks = self.bounds();
+        checks.push(Check::equal("finished, against the log", Some(self.of("finished")), self.answered));
+        checks.push(Check::equal("failed", Some(self.of("failed")), 0.0));
+        checks.push(Check::equal("censored", Some(self.of("censored")), 0.0));
+        checks.push(Check::equal("exit code", Some(f64::from(self.exit)), 0.0));
+        checks
+    }
+}
+
+/// Runs brunt against an nginx that logs; `meanwhile` may do something to it or to the generator.
+fn run(
+    setting: &Setting,
+    name: &str,
+    cut_percent: u32,
+    options: &str,
+    mut meanwhile: impl FnMut(measure::Look, &Setup, &mut Option<Nginx>),
+) -> Result<Counted, String> {
+    let log: PathBuf = places::scratch("nginx")?.join(format!("{name}.log"));
+    // Lines of an earlier run; there may be none.
+    let _ = fs::remove_file(&log);
+    let mut setup = Setup::plain()?;
+    setup.access_log = Some(log.clone());
+    setup.cut_percent = cut_percent;
+    let mut server = Some(Nginx::start(&setup)?);
+    let url = server.as_ref().map(Nginx::url).unwrap_or_default();
+    let options = format!("{options} --net {}", setting.net);
+    let (report, usage) =
+        pair::generate(&setting.brunt, name, &url, &options, |look| meanwhile(look, &setup, &mut server))?;
+    if let Some(server) = server {
+        server.stop();
+    }
+    if report.is_null() {
+        return Err(format!("no report (exit {}); see {}", usage.exit, usage.output.display()));
+    }
+    let text = fs::read_to_string(&log).map_err(|e| format!("cannot read {}: {e}", log.display()))?;
+    let with = |status: &str| text.lines().filter(|line| line.starts_with(status)).count() as f64;
+    let probes = number(&report, "requests.probe").unwrap_or(0.0);
+    let (answered, cut) = (with("200"), with("444"));
+    // The probe may have been cut instead of answered; it is the first line.
+    let probe_was_cut = text.starts_with("444");
+    let (answered, cut) = if probe_was_cut { (answered, cut - probes) } else { (answered - probes, cut) };
+    Ok(Counted { report, answered, cut, exit: usage.exit })
+}
+
+/// A closed load on a healthy server.
+pub(super) fn healthy(setting: &Setting) -> Result<Vec<Check>, String> {
+    Ok(run(setting, "log", 0, "-c 50 -d 3s", |_, _, _| {})?.equal())
+}
+
+/// An open load on a healthy server, by number of requests.
+pub(super) fn open(setting: &Setting) -> Result<Vec<Check>, String> {
+    let counted = run(setting, "log-open", 0, "-r 3000/s -n 10000", |_, _, _| {})?;
+    let mut checks = counted.equal();
+    checks.push(Check::equal("due", Some(counted.of("due")), 10_000.0));
+    Ok(checks)
+}
+
+/// Every tenth connection is closed instead of answered: each is one failure, no more and no less.
+pub(super) fn cut(setting: &Setting) -> Result<Vec<Check>, String> {
+    let counted = run(setting, "cut", 10, "-c 20 -n 20000", |_, _, _| {})?;
+    let mut checks = counted.bounds();
+    checks.push(Check::equal("finished, against the log", Some(counted.of("finished")), counted.answered));
+    checks.push(Check::equal("failed, against the log", Some(counted.of("failed")), counted.cut));
+    Ok(checks)
+}
+
+/// nginx is ended in the middle and started again half a second later.
+pub(super) fn restart(setting: &Setting) -> Result<Vec<Check>, String> {
+    let mut told = None;
+    let counted = run(setting, "restart", 0, "-r 2000/s -d 5s --max-connections 50", |look, setup, server| {
+        if look.since > Duration::from_secs(2) && look.since < Duration::from_millis(2_400) {
+            if let Some(running) = server.take() {
+                running.stop();
+            }
+        } else if look.since > Duration::from_millis(2_500) && server.is_none() && told.is_none() {
+            match Nginx::start(setup) {
+                Ok(again) => *server = Some(again),
+                Err(why) => told = Some(why),
+            }
+        }
+    })?;
+    if let Some(why) = told {
+        return Err(why);
+    }
+    let mut checks = counted.bounds();
+    checks.push(Check::between("failed while nginx was away", Some(counted.of("failed")), 1.0, f64::MAX));
+    let last = counted.report["seconds"].as_array().and_then(|seconds| {
+        seconds
+            .iter()
+            .rev()
+            .find_map(|second| number(second, "finished").or_else(|| number(second, "requests.finished")))
+    });
+    checks.push(Check::between("finished in the last second, nginx being back", last, 1.0, f64::MAX));
+    Ok(checks)
+}
+
+/// Ctrl-C in the middle: the report is written, says so, and counts everything.
+pub(super) fn interrupt(setting: &Setting) -> Result<Vec<Check>, String> {
+    let mut sent = false;
+    let counted = run(setting, "interrupt", 0, "-c 50 -d 20s", |look, _, _| {
+        if !sent && look.since > Duration::from_secs(2) {
+            measure::signal(look.process, libc::SIGINT);
+            sent = true;
+        }
+    })?;
+    let mut checks = counted.bounds();
+    checks.push(Check::equal("exit code", Some(f64::from(counted.exit)), 21.0));
+    checks.push(Check::between("elapsed (s)", number(&counted.report, "elapsed_s"), 1.0, 9.0));
+    Ok(checks)
+}

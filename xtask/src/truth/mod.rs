@@ -1,0 +1,105 @@
+//! `cargo xtask truth`: accuracy on real sockets, judged by the server's own log of the same run.
+//!
+//! Beside the test command, because these runs depend on the machine's mood. The judge is always what the server wrote
+//! down, never a clock of this process. A case that fails while the machine was disturbed is run again; one that fails on
+//! a quiet machine has failed.
+
+mod check;
+mod counts;
+mod delays;
+
+use std::path::PathBuf;
+
+use crate::arguments::Arguments;
+use crate::noise::Guard;
+use crate::{install, pair};
+use check::Check;
+
+/// One run, or a few, and what must be true of them.
+struct Case {
+    name: &'static str,
+    what: &'static str,
+    run: fn(&Setting) -> Result<Vec<Check>, String>,
+}
+
+/// What every case is given.
+struct Setting {
+    brunt: PathBuf,
+    net: String,
+}
+
+const CASES: [Case; 9] = [
+    Case { name: "stall", what: "one second of standstill in ten, against the law and the log", run: delays::stall },
+    Case { name: "queue", what: "M/M/1 against the formula and the log", run: delays::queue },
+    Case { name: "lognormal", what: "known delays come back as their quantiles", run: delays::lognormal },
+    Case {
+        name: "hang",
+        what: "a server that never answers leaves lower bounds and a bad exit code",
+        run: delays::hang,
+    },
+    Case { name: "log", what: "our counts against nginx's access log", run: counts::healthy },
+    Case { name: "log-open", what: "the same under an open rate", run: counts::open },
+    Case { name: "cut", what: "the same with every tenth connection cut instead of answered", run: counts::cut },
+    Case { name: "restart", what: "the same with nginx ended and started again during the run", run: counts::restart },
+    Case { name: "interrupt", what: "the same with Ctrl-C in the middle", run: counts::interrupt },
+];
+
+/// How often a case that failed on a disturbed machine is run.
+const ATTEMPTS: u32 = 3;
+
+/// `truth [--list] [--brunt PATH] [--net NETWORK] [CASE…]`.
+pub fn run(mut arguments: Arguments) -> Result<(), String> {
+    if arguments.switch("--list") || arguments.switch("--help") {
+        println!("truth [--brunt PATH] [--net epoll|uring]… [CASE…]\n");
+        CASES.iter().for_each(|case| println!("  {:<10} {}", case.name, case.what));
+        return Ok(());
+    }
+    let given = arguments.values("--brunt")?.pop().map(PathBuf::from);
+    let mut nets = arguments.values("--net")?;
+    let names = arguments.words()?;
+    if let Some(unknown) = names.iter().find(|name| CASES.iter().all(|case| case.name != *name)) {
+        return Err(format!("no case is called `{unknown}`; `truth --list` names them"));
+    }
+    if nets.is_empty() {
+        nets = vec!["epoll".into(), "uring".into()];
+    }
+    install::from_debian(&install::FOR_TESTS);
+    let brunt = pair::program(given)?.ok_or("brunt could not be built")?;
+    let mut guard = Guard::new();
+    let (mut held, mut failed) = (0, 0);
+    for net in nets {
+        let setting = Setting { brunt: brunt.clone(), net };
+        for case in CASES.iter().filter(|case| names.is_empty() || names.iter().any(|name| name == case.name)) {
+            println!("\n== {} on {}: {}", case.name, setting.net, case.what);
+            if holds(case, &setting, &mut guard) { held += 1 } else { failed += 1 }
+        }
+    }
+    println!("\n{held} cases hold, {failed} do not");
+    if failed == 0 { Ok(()) } else { Err(format!("{failed} cases do not hold")) }
+}
+
+/// Runs a case until it holds or fails on a quiet machine.
+fn holds(case: &Case, setting: &Setting, guard: &mut Guard) -> bool {
+    for attempt in 1..=ATTEMPTS {
+        let before = guard.before();
+        let outcome = (case.run)(setting);
+        // What the pair itself used is not known here; all that matters is time the machine did not give.
+        let noise = guard.after(&before, f64::INFINITY);
+        let good = match &outcome {
+            Ok(checks) => {
+                checks.iter().for_each(|check| println!("{check}"));
+                checks.iter().all(Check::holds)
+            }
+            Err(why) => {
+                println!("could not be run: {why}");
+                false
+            }
+        };
+        match noise {
+            _ if good => return true,
+            Some(noise) if attempt < ATTEMPTS => println!("the machine was disturbed ({noise}); run again"),
+            _ => return false,
+        }
+    }
+    false
+}
