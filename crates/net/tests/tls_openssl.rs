@@ -1,0 +1,130 @@
+//! TLS against OpenSSL's server, over 127.0.0.1: another implementation's records, tickets and alerts.
+//!
+//! Where no `openssl` is installed there is nothing to compare with, and the tests say so and pass.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use net::tls::{RustlsSecurity, TlsSettings};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use wire::{Fed, Handshake, Origin, Out, Security};
+
+/// A certificate for `localhost` and what signs it, as files and as PEM.
+struct Files {
+    cert: PathBuf,
+    key: PathBuf,
+    authority: PathBuf,
+}
+
+fn files(test: &str) -> Files {
+    let at = |name: &str| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{name}.pem"));
+    let files = Files { cert: at("cert"), key: at("key"), authority: at("authority") };
+    let authority_key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
+    params.distinguished_name.push(DnType::CommonName, "the authority");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    std::fs::write(&files.authority, params.self_signed(&authority_key).unwrap().pem()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let named = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let cert = named.signed_by(&key, &Issuer::new(params, authority_key)).unwrap();
+    std::fs::write(&files.cert, cert.pem()).unwrap();
+    std::fs::write(&files.key, key.serialize_pem()).unwrap();
+    files
+}
+
+/// OpenSSL's server; ends with this value.
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It is being thrown away: whether it still ran is all the same.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn serve(files: &Files, options: &[&str]) -> Option<Server> {
+    let mut command = Command::new("openssl");
+    command.args(["s_server", "-accept", "127.0.0.1:0", "-www", "-cert"]).arg(&files.cert);
+    command.arg("-key").arg(&files.key).arg("-CAfile").arg(&files.authority).args(options);
+    let started = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let Ok(mut child) = started else {
+        println!("openssl is not installed: nothing to compare with");
+        return None;
+    };
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let accepting = lines.map_while(Result::ok).find_map(|l| l.strip_prefix("ACCEPT ").map(str::to_owned));
+    let port = accepting.and_then(|at| at.rsplit(':').next().and_then(|p| p.parse().ok())).expect("a port");
+    Some(Server { child, port })
+}
+
+/// One GET on a connection of its own, read in small pieces.
+fn get(security: &RustlsSecurity, port: u16) -> Result<(Handshake, Vec<u8>), String> {
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut channel = security.client(&Origin { host: "localhost".into(), port, tls: true }, &[b"http/1.1"])?;
+    let (mut question, mut cipher, mut plain) = (Out::default(), Out::default(), Vec::new());
+    question.put(b"GET / HTTP/1.0\r\n\r\n");
+    channel.start(&mut cipher);
+    let mut piece = [0; 333];
+    loop {
+        // A server that gave up may have closed before it read everything; what it said is still to be read.
+        let _ = socket.write_all(cipher.bytes());
+        cipher.clear();
+        let n = socket.read(&mut piece).unwrap_or(0);
+        let fed = channel.feed(&piece[..n], &mut plain, &mut cipher)?;
+        if fed == Fed::Established {
+            channel.seal(&question, &mut cipher);
+        }
+        if fed == Fed::Ended || n == 0 {
+            return channel.handshake().map(|h| (h, plain)).ok_or_else(|| "no handshake".to_owned());
+        }
+    }
+}
+
+fn trusting(files: &Files) -> TlsSettings {
+    TlsSettings { cacert: Some(std::fs::read(&files.authority).unwrap()), ..TlsSettings::default() }
+}
+
+#[test]
+fn openssl_answers_and_resumes() {
+    let files = files("resumes");
+    for (option, version) in [("-tls1_3", "TLSv1.3"), ("-tls1_2", "TLSv1.2")] {
+        let Some(server) = serve(&files, &[option]) else { return };
+        let security = RustlsSecurity::new(&trusting(&files)).unwrap();
+        let resumed = [(); 3].map(|()| {
+            let (settled, page) = get(&security, server.port).unwrap();
+            assert_eq!(settled.version, version);
+            assert!(page.starts_with(b"HTTP/1.0 200") && page.ends_with(b"\r\n\r\n"), "{}", page.escape_ascii());
+            settled.resumed
+        });
+        assert_eq!(resumed, [false, true, true], "{version}");
+    }
+}
+
+#[test]
+fn openssl_demands_a_client_certificate() {
+    let files = files("demands");
+    for option in ["-tls1_3", "-tls1_2"] {
+        let Some(server) = serve(&files, &[option, "-Verify", "2", "-verify_return_error"]) else { return };
+        let read = |path| Some(std::fs::read(path).unwrap());
+        let own = TlsSettings { cert: read(&files.cert), key: read(&files.key), ..trusting(&files) };
+        get(&RustlsSecurity::new(&own).unwrap(), server.port).unwrap();
+        let said = get(&RustlsSecurity::new(&trusting(&files)).unwrap(), server.port).unwrap_err();
+        assert!(said.contains("client certificate"), "{option}: {said}");
+    }
+}
+
+#[test]
+fn a_server_of_old_versions_only_is_named() {
+    let files = files("old");
+    let Some(server) = serve(&files, &["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"]) else { return };
+    let said = get(&RustlsSecurity::new(&trusting(&files)).unwrap(), server.port).unwrap_err();
+    assert!(said.contains("speaks neither TLS 1.2 nor TLS 1.3"), "{said}");
+}
