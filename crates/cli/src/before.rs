@@ -119,25 +119,6 @@ fn public_origin(prepared: &dyn PreparedRun, resolver: &dyn Resolver) -> Option<
     })
 }
 
-/// The probe's answer, in a line.
-pub fn probe(found: &record::Probe, lang: Lang) -> String {
-    match &found.failure {
-        Some(failure) => {
-            lang.fill(messages::PROBE_FAILED, &[("address", &found.address), ("failure", failure.as_str())])
-        }
-        None => lang.fill(
-            messages::PROBE,
-            &[
-                ("address", found.address.as_str()),
-                ("status", &found.status),
-                ("spoken", &found.spoken),
-                ("size", &show::bytes(found.payload)),
-                ("took", &show::duration(found.took)),
-            ],
-        ),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

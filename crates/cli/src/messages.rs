@@ -23,14 +23,6 @@ pub const WARMUP: Text = text(", after {time} of warm-up", "，预热 {time}");
 pub const WORKERS: Text = text("; {n} workers", "；{n} 个工作线程");
 /// One worker.
 pub const ONE_WORKER: Text = text("; 1 worker", "；1 个工作线程");
-/// The answer of the probe.
-pub const PROBE: Text = text(
-    "{address} answers {status} over {spoken}: {size} in {took}",
-    "{address} 应答 {status}（{spoken}）：{size}，用时 {took}",
-);
-/// The probe had no answer, but somebody can be talked to.
-pub const PROBE_FAILED: Text =
-    text("{address} did not answer the first request: {failure}", "{address} 没有应答第一个请求：{failure}");
 /// The answer is not a success.
 pub const PROBE_STATUS: Text = text(
     "The first answer is {status}; the load will likely meet the same.",
@@ -62,27 +54,6 @@ pub const PUBLIC_REFUSED: Text = text(
 pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未确认；没有发送任何请求");
 /// What the load is, in the question.
 pub const USERS: Text = text("{n} users", "{n} 个用户");
-/// The first second held errors only.
-pub const ONLY_ERRORS: Text = text(
-    "Every request so far has failed ({count}, most of them {kind}); Ctrl-C ends the run and keeps what was measured.",
-    "目前所有请求都失败了（{count} 个，多数为 {kind}）；按 Ctrl-C 结束并保留已测结果。",
-);
-/// The run got redirects only.
-pub const ONLY_REDIRECTS: Text = text(
-    "Every answer was a redirect ({status}): add --redirects 5 to follow them, or load the final URL.",
-    "所有应答都是重定向（{status}）：加 --redirects 5 跟随，或直接压测最终 URL。",
-);
-/// The record cannot be written any more.
-pub const RECORD_FAILED: Text =
-    text("The record {file} ends here: {error}. The run goes on.", "记录文件 {file} 到此为止：{error}。压测继续。");
-/// The run is not kept.
-pub const NOT_KEPT: Text =
-    text("This run is not kept for `brunt report`: {error}.", "本次运行未保存，`brunt report` 无法再次显示：{error}。");
-/// --run-timeout passed.
-pub const RUN_TIMEOUT: Text =
-    text("Stopped after {time}, as --run-timeout says.", "已按 --run-timeout 在 {time} 后停止。");
-/// On the first Ctrl-C.
-pub const STOPPING: Text = text("Stopping; once more ends at once.", "正在停止；再按一次立即结束。");
 /// Where the demo loads.
 pub const DEMO_BEGIN: Text = text(
     "The built-in target runs in process {pid} at {url}. One second at full speed, to see what the pair reaches:",

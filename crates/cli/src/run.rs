@@ -116,16 +116,20 @@ fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
 
 /// The first answer, shown; `Err`: nobody can be talked to.
 fn probe(ready: &Ready, intent: &Intent, view: &mut View) -> Result<Probe, Probe> {
-    let mut found = match ready.prepared.probe(&ready.setup) {
-        Ok(answer) => answer.probe,
-        Err(failure) if failure.unreachable => return Err(failure.probe),
-        Err(failure) => failure.probe,
-    };
+    let outcome = ready.prepared.probe(&ready.setup);
+    let unreachable = outcome.as_ref().is_err_and(|failure| failure.unreachable);
+    let mut found = outcome.map_or_else(|failure| failure.probe, |answer| answer.probe);
+    if found.url.is_empty() {
+        found.url = ready.setup.plan.urls.first().map(|url| url.url.clone()).unwrap_or_default();
+    }
     if !intent.keep_secrets {
         crate::veil::probe(&mut found);
     }
-    view.say(&before::probe(&found, ready.lang));
-    if found.failure.is_none() && found.status.len() == 3 && found.status.starts_with(['4', '5']) {
+    if unreachable {
+        return Err(found);
+    }
+    view.probe(&found);
+    if !found.status.is_empty() && found.failure.is_some() {
         view.say(&ready.lang.fill(messages::PROBE_STATUS, &[("status", &found.status)]));
     }
     Ok(found)
@@ -134,6 +138,7 @@ fn probe(ready: &Ready, intent: &Intent, view: &mut View) -> Result<Probe, Probe
 /// The run itself, and what follows it.
 fn load(ready: &Ready, intent: &Intent, probe: Probe, interrupts: &Interrupts, view: &mut View) -> Outcome {
     interrupts.end_orderly();
+    view.begin_table(&intent.plan);
     let stop = interrupts.stop();
     let must_go_on = intent.record.is_some() || intent.presentation.output.is_some();
     let mut journal = journal(intent, view, Some(probe));
@@ -186,10 +191,7 @@ fn journal<'a>(intent: &Intent, view: &'a mut View, probe: Option<Probe>) -> Jou
 }
 
 /// Says that nobody can be talked to, and keeps that as a run that could not begin.
-fn unreachable(ready: &Ready, intent: &Intent, mut probe: Probe, view: &mut View) -> Outcome {
-    if !intent.keep_secrets {
-        crate::veil::probe(&mut probe);
-    }
+fn unreachable(ready: &Ready, intent: &Intent, probe: Probe, view: &mut View) -> Outcome {
     let failure = probe.failure.clone().unwrap_or_default();
     screen::complain(
         &ready.lang.fill(messages::UNREACHABLE, &[("url", &probe.url), ("failure", failure.trim_end_matches('.'))]),

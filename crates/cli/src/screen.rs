@@ -20,7 +20,7 @@ pub enum Side {
 pub struct Screen {
     side: Side,
     closed: bool,
-    progress: usize,
+    progress: bool,
     terminal: bool,
 }
 
@@ -32,12 +32,21 @@ impl Screen {
             Side::Error => io::stderr().is_terminal(),
             Side::Nowhere => false,
         };
-        Screen { side, closed: false, progress: 0, terminal }
+        Screen { side, closed: false, progress: false, terminal }
     }
 
     /// True where a person looks at it.
     pub fn is_terminal(&self) -> bool {
         self.terminal
+    }
+
+    /// Cells in a line: as the terminal says, else 80.
+    pub fn width(&self) -> usize {
+        let size = match self.side {
+            Side::Out => rustix::termios::tcgetwinsize(io::stdout()),
+            Side::Error | Side::Nowhere => rustix::termios::tcgetwinsize(io::stderr()),
+        };
+        size.map_or(80, |size| usize::from(size.ws_col)).max(40)
     }
 
     /// True once the reader has gone.
@@ -48,22 +57,22 @@ impl Screen {
     /// Writes a line (or several) with an end.
     pub fn line(&mut self, text: &str) {
         let end = if text.ends_with('\n') { "" } else { "\n" };
-        let erase = if self.progress > 0 { "\r\x1b[K" } else { "" };
-        self.progress = 0;
+        let erase = if self.progress { "\r\x1b[K" } else { "" };
+        self.progress = false;
         self.write(&format!("{erase}{text}{end}"));
     }
 
     /// Replaces the progress line; nothing where there is no terminal.
     pub fn progress(&mut self, text: &str) {
         if self.terminal {
-            self.progress = 1;
+            self.progress = true;
             self.write(&format!("\r{text}\x1b[K"));
         }
     }
 
     /// Takes the progress line away.
     pub fn end_progress(&mut self) {
-        if std::mem::take(&mut self.progress) > 0 {
+        if std::mem::take(&mut self.progress) {
             self.write("\r\x1b[K");
         }
     }

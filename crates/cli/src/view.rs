@@ -3,9 +3,11 @@
 //! Table and summary belong on standard output; where a document goes there, they move to standard error, so that
 //! `brunt --format json URL | jq` gets the document and nothing else.
 
-use record::{Past, RunEvent};
+use measure::Nanos;
+use plan::Plan;
+use record::{Past, Probe, RunEvent, Second};
 use report::formats::Style;
-use report::{Lang, Summary};
+use report::{Lang, Live, Mode, Summary};
 
 use crate::arguments::Presentation;
 use crate::document;
@@ -17,6 +19,15 @@ pub struct View {
     lang: Lang,
     color: bool,
     document_on_stdout: bool,
+    table: Option<Table>,
+}
+
+/// The table of a run that goes on.
+struct Table {
+    live: Live,
+    duration: Option<Nanos>,
+    requests: Option<u64>,
+    done: u64,
 }
 
 impl View {
@@ -33,7 +44,7 @@ impl View {
         let screen = Screen::new(side);
         let plain = shown.no_color || std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
         let color = screen.is_terminal() && !plain;
-        View { screen, lang, color, document_on_stdout }
+        View { screen, lang, color, document_on_stdout, table: None }
     }
 
     /// A line of our own.
@@ -46,8 +57,36 @@ impl View {
         self.screen = Screen::new(Side::Nowhere);
     }
 
+    /// The first answer.
+    pub fn probe(&mut self, probe: &Probe) {
+        let live = self.live(Mode::Closed);
+        self.screen.line(&live.probe(probe));
+    }
+
+    /// From now on the seconds of a run are shown, one row each.
+    pub fn begin_table(&mut self, plan: &Plan) {
+        let mode = if plan.load.is_open() { Mode::Open } else { Mode::Closed };
+        let (duration, requests) = (plan.duration, plan.requests);
+        self.table = Some(Table { live: self.live(mode), duration, requests, done: 0 });
+    }
+
+    fn live(&self, mode: Mode) -> Live {
+        Live::new(self.lang, self.color, self.screen.width(), self.screen.is_terminal(), mode)
+    }
+
     /// What is to be seen of an event.
-    pub fn show(&mut self, _event: &RunEvent) {}
+    pub fn show(&mut self, event: &RunEvent) {
+        let Some(table) = &mut self.table else { return };
+        match event {
+            RunEvent::Second(second) => {
+                self.screen.line(&table.live.row(second));
+                self.screen.progress(&table.progress(second));
+            }
+            RunEvent::Notice(notice) => self.screen.line(&table.live.notice(notice)),
+            RunEvent::Ended(_) => self.screen.end_progress(),
+            RunEvent::Started(_) | RunEvent::Probe(_) | RunEvent::Example(_) => {}
+        }
+    }
 
     /// The summary.
     pub fn summary(&mut self, summary: &Summary, past: &dyn Past) {
@@ -67,5 +106,13 @@ impl View {
     /// True once the reader of the screen has gone.
     pub fn nobody_reads(&self) -> bool {
         self.screen.closed()
+    }
+}
+
+impl Table {
+    fn progress(&mut self, second: &Second) -> String {
+        self.done += second.finished + second.failed;
+        let elapsed = Nanos(second.to_ns.max(0) as u64);
+        self.live.progress(elapsed, self.duration, self.done, self.requests)
     }
 }

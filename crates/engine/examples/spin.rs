@@ -26,7 +26,7 @@ fn main() {
     let rate: Option<f64> = args.get(4).and_then(|r| r.parse().ok());
     let http = runner(protocols::http1::Http1);
     let mut asked = Asked { urls: vec![AskedUrl { url: args[1].clone(), weight: 1.0 }], ..Asked::default() };
-    if args.get(5).is_some() {
+    if args.get(5).is_some_and(|a| a == "short") {
         asked.options.insert("no-keepalive".into(), vec![String::new()]);
     }
     let prepared = http.prepare(&asked).unwrap();
@@ -50,7 +50,8 @@ fn main() {
         max_connections: users as u32,
         workers: 1,
         pin: false,
-        net: NetKind::Auto,
+        slack: Nanos::ZERO,
+        net: if std::env::var_os("URING").is_some() { NetKind::Uring } else { NetKind::Epoll },
         sources: vec![],
         connect_to: vec![],
         unix_socket: None,

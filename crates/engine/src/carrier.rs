@@ -12,11 +12,13 @@ use crate::run::WorkerSeed;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carrier {
     Epoll,
+    Uring,
 }
 
 /// What was asked for, or what the benchmarks favour.
 pub(crate) fn choose(asked: NetKind) -> Carrier {
     match asked {
+        NetKind::Uring if net::Uring::is_available() => Carrier::Uring,
         NetKind::Auto | NetKind::Epoll | NetKind::Uring => Carrier::Epoll,
     }
 }
@@ -25,6 +27,7 @@ impl Carrier {
     pub fn name(self) -> &'static str {
         match self {
             Carrier::Epoll => "epoll",
+            Carrier::Uring => "uring",
         }
     }
 
@@ -34,6 +37,10 @@ impl Carrier {
         match self {
             Carrier::Epoll => {
                 let net = net::Epoll::new().map_err(|e| format!("epoll: {e}"))?;
+                seed.run(net, lookups);
+            }
+            Carrier::Uring => {
+                let net = net::Uring::new().map_err(|e| format!("io_uring: {e}"))?;
                 seed.run(net, lookups);
             }
         }

@@ -11,8 +11,16 @@ type Found = (u32, Result<Vec<Place>, String>);
 
 /// Look-ups of one worker: answered by a thread that ends with the worker, or at once (simulation).
 pub(crate) enum Lookups {
-    Thread { ask: Sender<(u32, Origin)>, found: Receiver<Found>, pending: u32 },
-    AtOnce { resolver: Arc<dyn Resolver>, found: Vec<Found> },
+    Thread {
+        ask: Sender<(u32, Origin)>,
+        found: Receiver<Found>,
+        pending: u32,
+    },
+    #[cfg(test)]
+    AtOnce {
+        resolver: Arc<dyn Resolver>,
+        found: Vec<Found>,
+    },
 }
 
 impl Lookups {
@@ -31,6 +39,7 @@ impl Lookups {
         Lookups::Thread { ask, found, pending: 0 }
     }
 
+    #[cfg(test)]
     pub fn at_once(resolver: Arc<dyn Resolver>) -> Lookups {
         Lookups::AtOnce { resolver, found: Vec::new() }
     }
@@ -40,6 +49,7 @@ impl Lookups {
             Lookups::Thread { ask, pending, .. } => {
                 *pending += u32::from(ask.send((pool, origin.clone())).is_ok());
             }
+            #[cfg(test)]
             Lookups::AtOnce { resolver, found } => found.push((pool, resolver.resolve(origin))),
         }
     }
@@ -47,6 +57,7 @@ impl Lookups {
     pub fn pending(&self) -> bool {
         match self {
             Lookups::Thread { pending, .. } => *pending > 0,
+            #[cfg(test)]
             Lookups::AtOnce { found, .. } => !found.is_empty(),
         }
     }
@@ -58,6 +69,7 @@ impl Lookups {
                 *pending -= 1;
                 Some(answer)
             }
+            #[cfg(test)]
             Lookups::AtOnce { found, .. } => found.pop(),
         }
     }

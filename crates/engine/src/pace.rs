@@ -59,7 +59,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         let impatient = self.gathering.is_some() || self.lookups.pending();
         (self.stamp + if impatient { IMPATIENCE } else { ATTENTION })
-            .min(self.next_due)
+            .min(self.next_due.saturating_add(self.terms.slack))
             .min(self.second_to)
             .min(self.timeouts.next())
             .min(self.connect_timeouts.next())

@@ -165,6 +165,7 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             window,
             end: load::run_ends(plan).map(|since_start| self.start + since_start),
             quota: plan.requests.map(|total| self.share.of_total(total)),
+            slack: plan.slack,
             drain: plan.drain,
             timeout: plan.timeout,
             connect_timeout: plan.connect_timeout,

@@ -37,6 +37,8 @@ pub(crate) struct Terms {
     pub end: Option<Nanos>,
     /// Requests to start (warm-up not counted); None: until the end.
     pub quota: Option<u64>,
+    /// Arrivals may be so late to leave together.
+    pub slack: Nanos,
     pub drain: Nanos,
     pub timeout: Nanos,
     pub connect_timeout: Nanos,

@@ -116,8 +116,7 @@ impl Epoll {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
-                let vacant =
-                    Slot { fd: -1, age: 0, state: State::Free, writable_armed: false, backlog: false };
+                let vacant = Slot { fd: -1, age: 0, state: State::Free, writable_armed: false, backlog: false };
                 self.slots.push(vacant);
                 (self.slots.len() - 1) as u32
             }

@@ -1,12 +1,16 @@
 //! How bytes travel: the implementations of [`wire::Network`], and TLS.
 //!
 //! - [`Epoll`]: works everywhere, tuned first.
+//! - [`Uring`]: io_uring, one system call a batch, where the kernel and the container allow it.
 //! - `sim`: a seeded simulation of clock and network.
 //! - `tls`: rustls as a layer without I/O.
 
+mod buffers;
 mod epoll;
 pub mod sim;
 mod socket;
 pub mod tls;
+mod uring;
 
 pub use epoll::Epoll;
+pub use uring::Uring;

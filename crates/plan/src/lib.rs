@@ -131,6 +131,10 @@ pub struct Plan {
     pub workers: u32,
     /// Pin each worker to a core.
     pub pin: bool,
+    /// Open load: arrivals due within so long of each other may leave together (nanoseconds). Fewer wake-ups for a later
+    /// start, which is measured as `gen_late`; zero: each when it is due.
+    #[serde(default)]
+    pub slack: Nanos,
     /// Which network carries the bytes.
     pub net: NetKind,
     /// Source addresses (single or `a-b` ranges, as written).

@@ -21,6 +21,7 @@ fn plan() -> Plan {
         max_connections: 10,
         workers: 1,
         pin: false,
+        slack: Nanos::ZERO,
         net: NetKind::Auto,
         sources: Vec::new(),
         connect_to: Vec::new(),

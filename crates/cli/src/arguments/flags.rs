@@ -50,7 +50,7 @@ pub fn bare(name: &'static str) -> Command {
 
 /// A flag that takes one value.
 pub fn one(name: &'static str, short: Option<char>, value: &'static str, help: &'static str) -> Arg {
-    let arg = Arg::new(name).long(name).value_name(value).num_args(1).help(help);
+    let arg = Arg::new(name).long(name).value_name(value).num_args(1).allow_negative_numbers(true).help(help);
     match short {
         Some(short) => arg.short(short),
         None => arg,
@@ -127,6 +127,7 @@ fn connection() -> Vec<Arg> {
             one("timeout", Some('t'), "TIME", "A request fails after TIME [default: 10s]"),
             one("connect-timeout", None, "TIME", "A connection attempt fails after TIME [default: 5s]"),
             one("run-timeout", None, "TIME", "Stop the whole run after TIME, wherever it stands"),
+            one("slack", None, "TIME", "Arrivals of open load may be TIME late to leave together [default: 0]"),
             one(
                 "max-connections",
                 None,

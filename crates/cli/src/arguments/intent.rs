@@ -137,6 +137,7 @@ fn plan(
             .parsed("workers", "-w", workers)?
             .unwrap_or((defaults.cores.floor() as u32).clamp(1, MOST_WORKERS as u32)),
         pin: flags.switch("pin"),
+        slack: flags.parsed("slack", "--slack", quantity::duration)?.unwrap_or_default(),
         net: flags.word("net", &nets)?.unwrap_or_default(),
         sources: sources(flags)?,
         connect_to: connect_to(flags)?,

@@ -105,6 +105,10 @@ fn closed(flags: &Matched<'_>, stages: Vec<Stage>) -> Result<Load, Complaint> {
         let trouble = "is about a rate, and users have a connection each; add a rate, such as -r 100/s, or use -c";
         return Err(Complaint::new("--max-connections", trouble));
     }
+    if flags.given("slack") {
+        let trouble = "is about a rate, and users are never due; add a rate, such as -r 100/s";
+        return Err(Complaint::new("--slack", trouble));
+    }
     let together = flags.switch("together");
     if together && stages.iter().any(|s| s.from != s.to) {
         let trouble = "needs all users from the start, and a stage changes their number; leave one of them out";

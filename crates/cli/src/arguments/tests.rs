@@ -1,2 +1,253 @@
+//! Command lines as tables: what they come to, or the sentence they are answered with.
+
+use measure::Nanos;
+use plan::{Arrivals, Load, NetKind, Stage};
+
+use super::*;
+
+const DEFAULTS: Defaults = Defaults { cores: 4.7, descriptors: 1024, seed: 7 };
+
+fn protocols() -> Vec<Box<dyn Runner>> {
+    vec![engine::runner(protocols::http1::Http1)]
+}
+
+/// Splits at spaces; `_` stands for a space inside a word.
+fn command(line: &str) -> Result<Command, Complaint> {
+    let words: Vec<String> = line.split(' ').filter(|w| !w.is_empty()).map(|w| w.replace('_', " ")).collect();
+    read(&words, &protocols(), &DEFAULTS)
+}
+
+fn run(line: &str) -> Intent {
+    match command(line) {
+        Ok(Command::Run(intent)) => *intent,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+fn complaint(line: &str) -> String {
+    command(line).expect_err(line).to_string()
+}
+
+fn constant(lasts: Nanos, level: f64) -> Vec<Stage> {
+    vec![Stage { lasts, from: level, to: level }]
+}
+
 #[test]
-fn placeholder() {}
+fn a_url_alone_is_ten_users_for_ten_seconds() {
+    let plan = run("localhost:8080/x").plan;
+    assert_eq!(plan.urls[0].url, "http://localhost:8080/x");
+    assert_eq!(plan.protocol, "http");
+    let ten = Nanos::from_secs(10);
+    assert_eq!(plan.load, Load::Closed { stages: constant(ten, 10.0), think: None, together: false });
+    assert_eq!((plan.duration, plan.requests, plan.timeout), (Some(ten), None, ten));
+    assert_eq!((plan.connect_timeout, plan.drain), (Nanos::from_secs(5), Nanos::from_secs(5)));
+    assert_eq!((plan.workers, plan.max_connections, plan.seed), (4, 768, 7));
+    assert_eq!(plan, run("run localhost:8080/x").plan);
+}
+
+#[test]
+fn closed_loads() {
+    let closed = |line: &str| match run(line).plan.load {
+        Load::Closed { stages, think, together } => (stages, think, together),
+        other => panic!("{line}: {other:?}"),
+    };
+    let table = [
+        ("-c 50 -d 30s a.b", 30, 50.0, None, false),
+        ("-c50 -d1m a.b", 60, 50.0, None, false),
+        ("-n 5 -d 30s a.b", 30, 5.0, None, false),
+        ("--think 100ms..2s a.b", 10, 10.0, Some((100, 2000)), false),
+        ("--together -c 1k a.b", 10, 1000.0, None, true),
+    ];
+    for (line, seconds, users, think, together) in table {
+        let think = think.map(|(low, high)| (Nanos::from_millis(low), Nanos::from_millis(high)));
+        assert_eq!(closed(line), (constant(Nanos::from_secs(seconds), users), think, together), "{line}");
+    }
+    let plan = run("-n 10k -c 20 a.b").plan;
+    assert_eq!((plan.requests, plan.duration, plan.load.peak()), (Some(10_000), None, 20.0));
+}
+
+#[test]
+fn open_loads() {
+    let table = [
+        ("-r 5000/s a.b", 5000.0, Arrivals::Poisson),
+        ("-r 300/min --arrivals constant a.b", 5.0, Arrivals::Constant),
+        ("-r 0.5/s --arrivals burst -n 10 a.b", 0.5, Arrivals::Burst),
+        ("-r 200 a.b", 200.0, Arrivals::Poisson),
+    ];
+    for (line, rate, wanted) in table {
+        let Load::Open { stages, arrivals } = run(line).plan.load else { panic!("{line}") };
+        assert_eq!((stages[0].from, stages[0].to, arrivals), (rate, rate, wanted), "{line}");
+    }
+}
+
+#[test]
+fn stages_say_how_long() {
+    let plan = run("--stage 30s:1000/s --stage 2m:1000/s..5000/s -n 5 a.b").plan;
+    assert_eq!((plan.duration, plan.requests, plan.load.stages().len()), (Some(Nanos::from_secs(150)), Some(5), 2));
+    assert!(plan.load.is_open());
+    assert!(!run("--stage 30s:0..50 a.b").plan.load.is_open());
+}
+
+#[test]
+fn the_rest_of_a_plan() {
+    let line = "-t 500ms --warmup 2s --connect-timeout 1s -w 3 --pin --net epoll --seed 42 -k --no-resume --source \
+                127.0.0.1-127.0.0.3,127.0.0.9 --connect-to a.b:80:127.0.0.1:8080 --objective p99<50ms -u c.d -X PUT \
+                -H A:_b --header C:_d a.b";
+    let intent = run(line);
+    let plan = intent.plan;
+    assert_eq!((plan.timeout, plan.drain), (Nanos::from_millis(500), Nanos::from_millis(500)));
+    assert_eq!((plan.warmup, plan.connect_timeout), (Nanos::from_secs(2), Nanos::from_secs(1)));
+    assert_eq!((plan.workers, plan.pin, plan.net, plan.seed), (3, true, NetKind::Epoll, 42));
+    assert_eq!((plan.tls.insecure, plan.tls.resume), (true, false));
+    assert_eq!(plan.sources, ["127.0.0.1-127.0.0.3", "127.0.0.9"]);
+    assert_eq!(plan.connect_to, ["a.b:80:127.0.0.1:8080"]);
+    assert_eq!(plan.objectives, ["p99<50ms"]);
+    assert_eq!(plan.urls.iter().map(|u| u.url.as_str()).collect::<Vec<_>>(), ["http://a.b", "http://c.d"]);
+    assert_eq!(plan.options["header"], ["A: b", "C: d"]);
+    assert_eq!(plan.options["method"], ["PUT"]);
+}
+
+#[test]
+fn wrong_lines_are_answered_with_a_sentence() {
+    let table = [
+        (
+            "",
+            "URL: is missing; write where to send requests, such as `brunt http://localhost:8080/`, or try `brunt demo`",
+        ),
+        ("-t 8 a.b", "-t: 8 has no unit; write `-w 8` for workers or `-t 8s`"),
+        ("-t8 a.b", "-t: 8 has no unit; write `-w 8` for workers or `-t 8s`"),
+        ("-d 30 a.b", "-d: `30` has no unit; write 30s, 30ms or 30m"),
+        ("-c 0 a.b", "-c: `0` users can do nothing; write 1 or more"),
+        ("-c x a.b", "-c: `x` is not a number of users; write one such as 100"),
+        ("-c -5 a.b", "-c: `-5` is not a number of users; write one such as 100"),
+        ("-c 99M a.b", "-c: 99000000 users are more than brunt can run (10000000); write 10000000 or fewer"),
+        ("-n 0 a.b", "-n: `0` requests can do nothing; write 1 or more"),
+        ("-n 5 -c 10 a.b", "-n: 5 requests do not reach all 10 users; write -n 10 or more, or -c 5"),
+        ("-r 0 a.b", "-r: `0` would send nothing; write a rate above zero, such as 100/s"),
+        ("-r 5/day a.b", "-r: `5/day` is not a rate; write one such as 5000/s, 300/min or 0.5/s"),
+        (
+            "-r 5/s -c 3 a.b",
+            "-c: 3 users wait for answers and a rate (-r) does not; leave one of them out, or bound the connections with --max-connections 3",
+        ),
+        (
+            "-r 5/s --think 1s a.b",
+            "--think: is about users, and a rate has none; leave it out, or write -c 10 instead of the rate",
+        ),
+        ("--arrivals constant a.b", "--arrivals: is about a rate, and users have none; add one, such as -r 100/s"),
+        ("--arrivals random -r 5 a.b", "--arrivals: `random` is not known; write one of poisson, constant, burst"),
+        ("--stage 1s:5 -c 3 a.b", "-c: 3 does not go with --stage, which says its own levels; leave one of them out"),
+        ("--stage 1s:5 -d 3s a.b", "-d: 3s does not go with --stage, whose times add up; leave one of them out"),
+        (
+            "--stage 1s:5 --stage 1s:5/s a.b",
+            "--stage: `1s:5` and `1s:5/s` mix users and rates; write every stage with users (30s:50) or every stage with a rate (30s:50/s)",
+        ),
+        (
+            "--together --stage 5s:1..9 a.b",
+            "--together: needs all users from the start, and a stage changes their number; leave one of them out",
+        ),
+        ("-w 0 a.b", "-w: `0` workers can do nothing; write 1 or more"),
+        ("--net tcp a.b", "--net: `tcp` is not known; write one of epoll, uring"),
+        ("--seed x a.b", "--seed: `x` is not a seed; write a whole number, such as 42"),
+        ("--format xml a.b", "--format: `xml` is not known; write one of text, json, csv, markdown, junit"),
+        ("--lang de a.b", "--lang: `de` is not known; write one of en, zh"),
+        ("--cert /etc/hostname a.b", "--cert: needs --key FILE beside it; add it"),
+        ("--foo a.b", "--foo: is not an option of brunt; see `brunt --help` for those there are"),
+        ("--user-agent x a.b", "--user-agent: is not an option of brunt; write --user if you meant that"),
+        ("--timout 5s a.b", "--timout: is not an option of brunt; write --timeout if you meant that"),
+        ("-R 100 a.b", "-R: is not an option of brunt; write -r 1000/s"),
+        ("--latency a.b", "--latency: is not an option of brunt; leave it out: the distribution is always shown"),
+        ("a.b -c", "-c: a value is missing; write --users <N>"),
+        ("-c 5 -c 6 a.b", "-c: is given twice; write it once"),
+        ("--pin=yes a.b", "--pin: takes no value; write --pin"),
+        ("ftp://a.b", "URL: `ftp://` is not spoken by brunt; write one of http://, https://"),
+        (
+            "sweep",
+            "sweep: is not a command of this version (run, demo, report, target); for a host of that name write http://sweep",
+        ),
+        ("--quiet demo", "demo: is a command and stands first; write `brunt demo ...`"),
+        (
+            "--urls /nowhere/u.txt",
+            "--urls: /nowhere/u.txt cannot be read (No such file or directory (os error 2)); write the path of a readable file",
+        ),
+        (
+            "--source eth0 a.b",
+            "--source: `eth0` is not an IP address or range; write one such as 10.0.0.5 or 10.0.0.5-10.0.0.20",
+        ),
+        (
+            "--connect-to a:b a.b",
+            "--connect-to: `a:b` is not HOST:PORT:HOST:PORT; write one such as example.com:443:127.0.0.1:8443",
+        ),
+        (
+            "--unix-socket /x --source 127.0.0.1 a.b",
+            "--source: is about TCP and does not go with --unix-socket; leave one of them out",
+        ),
+        ("report a b", "b: is one word too many; leave it out"),
+        ("demo -d 5", "-d: `5` has no unit; write 5s, 5ms or 5m"),
+        (
+            "target 127.0.0.1:1 --unix-socket /x",
+            "--unix-socket: does not go with the address 127.0.0.1:1; leave one of them out",
+        ),
+    ];
+    let answers: Vec<(&str, String)> = table.iter().map(|(line, _)| (*line, complaint(line))).collect();
+    let wanted: Vec<(&str, String)> = table.iter().map(|(line, said)| (*line, said.to_string())).collect();
+    assert_eq!(answers, wanted);
+}
+
+#[test]
+fn objectives_are_read_before_the_run() {
+    assert!(complaint("--objective p99 a.b").starts_with("--objective: "));
+}
+
+#[test]
+fn secrets_are_masked_in_command_and_plan() {
+    let line = "-H Authorization:_x --user me:pw http://u:p@a.b/?token=9 -u u:p@c.d";
+    let intent = run(line);
+    assert_eq!(intent.command.join(" "), "brunt -H Authorization: *** --user *** http://***@a.b/?token=*** -u ***@c.d");
+    let shown = format!("{:?}", intent.shown);
+    assert!(!shown.contains("pw") && !shown.contains("u:p") && !shown.contains("Authorization: x"), "{shown}");
+    assert_eq!(intent.plan.urls[0].url, "http://u:p@a.b/?token=9");
+    let kept = run(&format!("--keep-secrets {line}"));
+    assert_eq!(kept.shown, kept.plan);
+    assert!(kept.command.join(" ").contains("me:pw"));
+}
+
+#[test]
+fn flags_of_two_sources_do_not_collide() {
+    let all: Vec<OptionSpec> = protocols().iter().flat_map(|p| p.options().iter().copied()).collect();
+    flags::run_command(&all).debug_assert();
+    intent::demo_command().debug_assert();
+    intent::report_command().debug_assert();
+    serving::command().debug_assert();
+}
+
+#[test]
+fn help_is_text_and_names_every_heading() {
+    for (line, parts) in [
+        (
+            "--help",
+            &["Load:", "Request:", "Connection:", "TLS:", "Output:", "Generator:", "Examples:", "Commands:"][..],
+        ),
+        ("-h", &["Example:", "--rate"]),
+        ("demo -h", &["--duration"]),
+        ("target --help", &["--backlog"]),
+        ("--version", &["brunt"]),
+    ] {
+        let Ok(Command::Text(text)) = command(line) else { panic!("{line}") };
+        for part in parts {
+            assert!(text.contains(part), "{line}: {part} is missing in\n{text}");
+        }
+    }
+    let Ok(Command::Text(long)) = command("--help") else { panic!() };
+    assert_eq!(long.lines().filter(|line| line.starts_with("  brunt ")).count(), 5);
+}
+
+#[test]
+fn targets() {
+    let Ok(Command::Target(serving)) = command("target --delay 10ms --error-rate 1% --stall 5s+1s --backlog 5 -w 2 :0")
+    else {
+        panic!()
+    };
+    let config = serving.config;
+    assert_eq!((config.backlog, config.workers, config.error_rate, config.stalls.len()), (5, 2, 0.01, 1));
+    assert!(config.delay.is_some() && !serving.with_parent);
+}

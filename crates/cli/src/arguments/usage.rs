@@ -4,7 +4,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use wire::Complaint;
 
 /// What people who come from another tool type, and what it is called here.
-const HABITS: [(&str, &str); 14] = [
+const HABITS: [(&str, &str); 13] = [
     ("-R", "-r 1000/s"),
     ("--rps", "-r 1000/s"),
     ("-q", "-r 1000/s"),
@@ -14,7 +14,6 @@ const HABITS: [(&str, &str); 14] = [
     ("--connections", "-c 10 (closed load) or --max-connections 10 (open load)"),
     ("--concurrency", "-c 10"),
     ("--threads", "-w 2"),
-    ("--latency", "nothing: the distribution is always shown"),
     ("-m", "-X POST"),
     ("--method", "-X POST"),
     ("-v", "--debug"),
@@ -38,6 +37,9 @@ pub fn complaint(error: &clap::Error) -> Complaint {
 }
 
 fn unknown(error: &clap::Error, name: &str) -> Complaint {
+    if name == "--latency" {
+        return Complaint::new(name, "is not an option of brunt; leave it out: the distribution is always shown");
+    }
     if let Some((_, ours)) = HABITS.iter().find(|(theirs, _)| *theirs == name) {
         return Complaint::new(name, format!("is not an option of brunt; write {ours}"));
     }

@@ -46,6 +46,7 @@ fn run(load: Load, seconds: u64) -> Run {
         drain: Nanos::from_secs(5),
         timeout: Nanos::from_secs(10),
         connect_timeout: Nanos::from_secs(5),
+        slack: Nanos::ZERO,
         max_connections: 1000,
         workers: 2,
         pin: false,

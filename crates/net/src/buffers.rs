@@ -1,0 +1,77 @@
+//! The ring of buffers that io_uring's multishot receives fill: the kernel takes one for each piece that arrives, and gets
+//! it back as soon as the session has read it.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use io_uring::IoUring;
+use io_uring::types::BufRingEntry;
+
+/// Few enough to stay in the second-level cache, many enough for a burst; an empty ring costs one more submission.
+const COUNT: u16 = 128;
+const SIZE: usize = 8192;
+const PAGE: usize = 4096;
+
+pub(crate) struct Buffers {
+    entries: *mut BufRingEntry,
+    memory: Box<[u8]>,
+    tail: u16,
+}
+
+impl Buffers {
+    /// The only group there is.
+    pub const GROUP: u16 = 0;
+
+    fn layout() -> std::io::Result<Layout> {
+        Layout::from_size_align(COUNT as usize * size_of::<BufRingEntry>(), PAGE).map_err(std::io::Error::other)
+    }
+
+    pub fn register(ring: &IoUring) -> std::io::Result<Buffers> {
+        let layout = Buffers::layout()?;
+        // SAFETY: the layout is not empty.
+        let entries = unsafe { alloc_zeroed(layout) }.cast::<BufRingEntry>();
+        if entries.is_null() {
+            handle_alloc_error(layout);
+        }
+        let mut buffers = Buffers { entries, memory: vec![0; COUNT as usize * SIZE].into(), tail: 0 };
+        // SAFETY: the entries are page-aligned, zeroed, as many as said, and freed only after the ring is gone: the network
+        // drops its ring first.
+        unsafe { ring.submitter().register_buf_ring_with_flags(entries as u64, COUNT, Buffers::GROUP, 0)? };
+        (0..COUNT).for_each(|buffer| buffers.give_back(buffer));
+        Ok(buffers)
+    }
+
+    /// The first `n` bytes of a buffer the kernel has filled.
+    #[inline]
+    pub fn bytes(&self, buffer: u16, n: usize) -> &[u8] {
+        let from = buffer as usize * SIZE;
+        &self.memory[from..from + n.min(SIZE)]
+    }
+
+    /// Lends a buffer to the kernel (again).
+    #[inline]
+    pub fn give_back(&mut self, buffer: u16) {
+        let at = (self.tail & (COUNT - 1)) as usize;
+        let address = &raw mut self.memory[buffer as usize * SIZE];
+        // SAFETY: `at` is within the ring, the entry is not the kernel's while it is behind the tail, and the tail's place
+        // (the reserved field of the first entry) is only ever written here.
+        unsafe {
+            let entry = &mut *self.entries.add(at);
+            entry.set_addr(address as u64);
+            entry.set_len(SIZE as u32);
+            entry.set_bid(buffer);
+            self.tail = self.tail.wrapping_add(1);
+            let tail = BufRingEntry::tail(self.entries).cast_mut().cast::<AtomicU16>();
+            (*tail).store(self.tail, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        if let Ok(layout) = Buffers::layout() {
+            // SAFETY: allocated in `register` with this layout.
+            unsafe { dealloc(self.entries.cast(), layout) };
+        }
+    }
+}

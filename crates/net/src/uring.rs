@@ -1,0 +1,530 @@
+//! The network on io_uring: one `enter` a batch.
+//!
+//! Receives are multishot into a shared ring of buffers, so that a connection with nothing to say holds no buffer and a
+//! receive costs no submission. Sends are tried at submission and never wait in the kernel (`MSG_DONTWAIT`); only those
+//! that did not go through whole post a completion, and their rest is then sent when the socket is writable. Completions
+//! are reaped only inside `enter` (`DEFER_TASKRUN`), on the one thread that submits. Connections are opened and closed with
+//! ordinary calls. Listening is left to [`crate::Epoll`].
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::num::NonZeroU64;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+
+use io_uring::squeue::Flags;
+use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
+use io_uring::{IoUring, cqueue, opcode, squeue};
+use measure::{Clock, Nanos};
+use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place};
+
+use crate::buffers::Buffers;
+use crate::socket;
+
+const SUBMISSIONS: u32 = 512;
+const COMPLETIONS: u32 = 8192;
+/// Sends that may wait for one `enter`. The stamp of a request is taken when its send is queued; so many sends take the
+/// kernel about 20 µs, the most that a stamp may be old.
+const SENDS: usize = 4;
+/// Where at least so many completions came together in the last turn …
+const BUSY: usize = 4;
+/// … up to so many are waited for …
+const TOGETHER: usize = 8;
+/// … but no longer than this, which is the most that an answer can be stamped late by it.
+const GATHER_US: u32 = 10;
+/// Requests up to this size are copied beside each other until they are submitted; larger ones are written at once.
+const COPY: usize = 4096;
+
+/// What a completion belongs to: three bits of its user data, beside the connection's age and slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+enum Kind {
+    Receive = 0,
+    Send = 1,
+    Writable = 2,
+    Cancel = 3,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Free,
+    Connecting,
+    Open,
+    Over,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    fd: RawFd,
+    age: u32,
+    state: State,
+    /// A multishot receive is armed in the kernel.
+    armed: bool,
+    /// Has bytes waiting in `unsent`.
+    backlog: bool,
+    /// Registered with the ring: its operations name the slot, and the kernel looks up no descriptor.
+    fixed: bool,
+    /// Where its latest queued send lies in the arena, to find the rest of one that fell short.
+    send_at: u32,
+    send_len: u32,
+    send_in: u8,
+}
+
+const AGE: u64 = (1 << 29) - 1;
+
+fn mark(kind: Kind, slot: u32, age: u32) -> u64 {
+    (kind as u64) << 61 | (u64::from(age) & AGE) << 32 | u64::from(slot)
+}
+
+/// Sockets on one io_uring.
+pub struct Uring {
+    ring: IoUring,
+    buffers: Buffers,
+    /// The buffer lent out with the last `Received`.
+    lent: Option<u16>,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    again: Vec<u32>,
+    /// Bytes of queued sends: one arena is filled while the completions of the other are read.
+    arenas: [Vec<u8>; 2],
+    filling: usize,
+    queued: usize,
+    unsent: BTreeMap<u32, (Vec<u8>, usize)>,
+    sent: u64,
+    /// Slots below this may be registered.
+    table: u32,
+    /// Completions of this turn.
+    reaped: usize,
+    clock: Clock,
+}
+
+impl std::fmt::Debug for Uring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Uring(fd {}, {} slots)", self.ring.as_raw_fd(), self.slots.len())
+    }
+}
+
+impl Uring {
+    /// A network of its own for the calling thread.
+    ///
+    /// # Errors
+    /// What the operating system refused: container runtimes often forbid io_uring.
+    pub fn new() -> std::io::Result<Uring> {
+        rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+        let ring: IoUring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_coop_taskrun()
+            .setup_submit_all()
+            .setup_no_sqarray()
+            .setup_cqsize(COMPLETIONS)
+            .build(SUBMISSIONS)?;
+        let buffers = Buffers::register(&ring)?;
+        ring.submitter().register_ring_fd()?;
+        // The table may be no larger than the descriptor limit; without one, plain descriptors serve.
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1024);
+        let table = limit.min(16_384) as u32;
+        let table = if ring.submitter().register_files_sparse(table).is_ok() { table } else { 0 };
+        Ok(Uring {
+            ring,
+            buffers,
+            lent: None,
+            slots: Vec::new(),
+            free: Vec::new(),
+            again: Vec::new(),
+            arenas: [Vec::with_capacity(SENDS * COPY), Vec::with_capacity(SENDS * COPY)],
+            filling: 0,
+            queued: 0,
+            unsent: BTreeMap::new(),
+            sent: 0,
+            table,
+            reaped: 0,
+            clock: Clock,
+        })
+    }
+
+    /// True where this kernel and this container allow everything the network needs.
+    pub fn is_available() -> bool {
+        let tried = std::thread::spawn(|| Uring::new().is_ok());
+        tried.join().unwrap_or(false)
+    }
+
+    fn push(&mut self, entry: &squeue::Entry) {
+        loop {
+            // SAFETY: what entries point at (buffer ring, arenas) lives as long as the ring, and an arena is not written
+            // to again before its sends are submitted, which never outlive the submission (MSG_DONTWAIT).
+            if unsafe { self.ring.submission().push(entry) }.is_ok() {
+                return;
+            }
+            let _ = self.ring.submit();
+        }
+    }
+
+    fn arm_receive(&mut self, slot: u32) {
+        let s = &mut self.slots[slot as usize];
+        s.armed = true;
+        let entry = if s.fixed {
+            opcode::RecvMulti::new(Fixed(slot), Buffers::GROUP).build()
+        } else {
+            opcode::RecvMulti::new(Fd(s.fd), Buffers::GROUP).build()
+        };
+        let entry = entry.user_data(mark(Kind::Receive, slot, s.age));
+        self.push(&entry);
+    }
+
+    fn arm_writable(&mut self, slot: u32) {
+        let s = self.slots[slot as usize];
+        let entry = opcode::PollAdd::new(Fd(s.fd), libc::POLLOUT as u32).build();
+        let entry = entry.user_data(mark(Kind::Writable, slot, s.age));
+        self.push(&entry);
+    }
+
+    /// Hands queued sends to the kernel; they are done with when this returns.
+    fn submit_sends(&mut self) {
+        let _ = self.ring.submit();
+        self.queued = 0;
+    }
+
+    fn release(&mut self, conn: ConnId, reset: bool) {
+        let s = self.slots[conn.0 as usize];
+        if s.state == State::Free {
+            return;
+        }
+        if self.queued > 0 {
+            self.submit_sends();
+        }
+        // SAFETY: the slot owned this descriptor since `connect`, and is emptied below.
+        let fd = unsafe { OwnedFd::from_raw_fd(s.fd) };
+        if reset {
+            let _ = rustix::net::sockopt::set_socket_linger(&fd, Some(std::time::Duration::ZERO));
+        }
+        if s.armed || s.state == State::Connecting {
+            // The kernel holds the socket as long as the receive is armed.
+            let kind = if s.armed { Kind::Receive } else { Kind::Writable };
+            let cancel = opcode::AsyncCancel::new(mark(kind, conn.0, s.age)).build();
+            self.push(&cancel.flags(Flags::SKIP_SUCCESS).user_data(mark(Kind::Cancel, conn.0, s.age)));
+        }
+        if s.fixed {
+            let _ = self.ring.submitter().register_files_update(conn.0, &[-1]);
+        }
+        self.unsent.remove(&conn.0);
+        let s = &mut self.slots[conn.0 as usize];
+        *s = Slot { fd: -1, age: s.age.wrapping_add(1), ..Slot::vacant() };
+        self.free.push(conn.0);
+    }
+
+    /// Keeps what a socket did not take, and asks to be told when it takes more.
+    fn keep_unsent(&mut self, slot: u32, bytes: &[u8]) {
+        let s = &mut self.slots[slot as usize];
+        let first = !std::mem::replace(&mut s.backlog, true);
+        self.unsent.entry(slot).or_default().0.extend_from_slice(bytes);
+        if first && self.slots[slot as usize].state == State::Open {
+            self.arm_writable(slot);
+        }
+    }
+
+    fn fd(&self, slot: u32) -> BorrowedFd<'_> {
+        // SAFETY: the descriptor of a slot that is not free is open until `release` closes it.
+        unsafe { BorrowedFd::borrow_raw(self.slots[slot as usize].fd) }
+    }
+
+    /// Writes at once, without the ring.
+    fn write(&mut self, slot: u32, bytes: &[u8]) -> Result<usize, Errno> {
+        use rustix::io::Errno as Os;
+        match rustix::net::send(self.fd(slot), bytes, rustix::net::SendFlags::NOSIGNAL) {
+            Ok(n) => {
+                self.sent += n as u64;
+                Ok(n)
+            }
+            Err(Os::AGAIN | Os::INTR) => Ok(0),
+            Err(e) => Err(socket::errno(e)),
+        }
+    }
+
+    fn flush(&mut self, slot: u32) {
+        let Some((bytes, mut at)) = self.unsent.remove(&slot) else { return };
+        while at < bytes.len() {
+            match self.write(slot, &bytes[at..]) {
+                Ok(0) => {
+                    self.unsent.insert(slot, (bytes, at));
+                    return self.arm_writable(slot);
+                }
+                Ok(n) => at += n,
+                // The receive that is armed tells why.
+                Err(_) => break,
+            }
+        }
+        self.slots[slot as usize].backlog = false;
+    }
+
+    /// A queued send did not go through whole.
+    fn fell_short(&mut self, slot: u32, result: i32) {
+        let s = self.slots[slot as usize];
+        let taken = result.max(0) as u32;
+        self.sent -= u64::from(s.send_len - taken.min(s.send_len));
+        if result >= 0 || result == -libc::EAGAIN {
+            let rest = (s.send_at + taken) as usize..(s.send_at + s.send_len) as usize;
+            let rest = self.arenas[s.send_in as usize].get(rest).unwrap_or_default().to_vec();
+            self.keep_unsent(slot, &rest);
+        }
+    }
+
+    /// What a completion means; None where it concerns nobody any more.
+    fn meaning(&mut self, entry: &cqueue::Entry) -> Option<Happened> {
+        let data = entry.user_data();
+        let slot = data as u32;
+        let s = self.slots[slot as usize];
+        let current = u64::from(s.age) & AGE == data >> 32 & AGE;
+        let buffer = cqueue::buffer_select(entry.flags());
+        let kind = data >> 61;
+        if kind == Kind::Receive as u64 {
+            if !current || s.state != State::Open {
+                buffer.into_iter().for_each(|b| self.buffers.give_back(b));
+                return None;
+            }
+            if !cqueue::more(entry.flags()) {
+                self.slots[slot as usize].armed = false;
+            }
+            return self.received(slot, entry.result(), buffer);
+        }
+        if !current {
+            return None;
+        }
+        if kind == Kind::Send as u64 {
+            self.fell_short(slot, entry.result());
+        } else if kind == Kind::Writable as u64 {
+            return self.writable(slot, entry.result());
+        }
+        None
+    }
+
+    fn received(&mut self, slot: u32, result: i32, buffer: Option<u16>) -> Option<Happened> {
+        match (result, buffer) {
+            (n @ 1.., Some(buffer)) => {
+                if !self.slots[slot as usize].armed {
+                    self.again.push(slot);
+                }
+                Some(Happened::Bytes(slot, buffer, n as usize))
+            }
+            (e, buffer) => {
+                buffer.into_iter().for_each(|b| self.buffers.give_back(b));
+                match -e {
+                    // The ring of buffers was empty for a moment; nothing is lost.
+                    libc::ENOBUFS | libc::EINTR | libc::EAGAIN => {
+                        self.again.push(slot);
+                        return None;
+                    }
+                    _ => self.slots[slot as usize].state = State::Over,
+                }
+                Some(Happened::Closed(slot, (e < 0).then_some(Errno(-e))))
+            }
+        }
+    }
+
+    fn writable(&mut self, slot: u32, result: i32) -> Option<Happened> {
+        if self.slots[slot as usize].state != State::Connecting {
+            self.flush(slot);
+            return None;
+        }
+        if result < 0 || result & i32::from(libc::POLLERR | libc::POLLHUP) != 0 {
+            let why = if result < 0 { Errno(-result) } else { socket::pending_error(self.fd(slot)) };
+            self.slots[slot as usize].state = State::Over;
+            return Some(Happened::Closed(slot, Some(why)));
+        }
+        self.slots[slot as usize].state = State::Open;
+        self.arm_receive(slot);
+        self.flush(slot);
+        Some(Happened::Connected(slot))
+    }
+}
+
+enum Happened {
+    Connected(u32),
+    Bytes(u32, u16, usize),
+    Closed(u32, Option<Errno>),
+}
+
+impl Slot {
+    fn vacant() -> Slot {
+        Slot {
+            fd: -1,
+            age: 0,
+            state: State::Free,
+            armed: false,
+            backlog: false,
+            fixed: false,
+            send_at: 0,
+            send_len: 0,
+            send_in: 0,
+        }
+    }
+}
+
+impl Network for Uring {
+    #[inline]
+    fn now(&mut self) -> Nanos {
+        self.clock.now()
+    }
+
+    fn connect(&mut self, dial: &Dial) -> Result<ConnId, Errno> {
+        let fd = socket::client(dial)?;
+        socket::begin(&fd, &dial.to)?;
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::vacant());
+            (self.slots.len() - 1) as u32
+        });
+        // One request does not pay for the registration.
+        let fixed = dial.nodelay
+            && slot < self.table
+            && self.ring.submitter().register_files_update(slot, &[fd.as_raw_fd()]).is_ok();
+        let s = &mut self.slots[slot as usize];
+        *s = Slot { fd: fd.into_raw_fd(), age: s.age, state: State::Connecting, fixed, ..Slot::vacant() };
+        self.arm_writable(slot);
+        Ok(ConnId(slot))
+    }
+
+    #[inline]
+    fn send(&mut self, conn: ConnId, out: &mut Out) {
+        let slot = conn.0;
+        let s = self.slots[slot as usize];
+        let len = out.bytes().len();
+        if out.is_empty() || !matches!(s.state, State::Open | State::Connecting) {
+            return out.clear();
+        }
+        if s.backlog || s.state == State::Connecting || out.tail().is_some() || len > COPY {
+            self.send_large(slot, out);
+            return out.clear();
+        }
+        let at = self.arenas[self.filling].len();
+        if at + len > self.arenas[self.filling].capacity() {
+            // Growing moves the bytes: nothing queued may point at them.
+            self.submit_sends();
+        }
+        self.arenas[self.filling].extend_from_slice(out.bytes());
+        let place = &mut self.slots[slot as usize];
+        (place.send_at, place.send_len, place.send_in) = (at as u32, len as u32, self.filling as u8);
+        let from = self.arenas[self.filling][at..].as_ptr();
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL;
+        let entry = if s.fixed {
+            opcode::Send::new(Fixed(slot), from, len as u32).flags(flags).build()
+        } else {
+            opcode::Send::new(Fd(s.fd), from, len as u32).flags(flags).build()
+        };
+        let entry = entry.flags(Flags::SKIP_SUCCESS).user_data(mark(Kind::Send, slot, s.age));
+        self.push(&entry);
+        self.sent += len as u64;
+        self.queued += 1;
+        if self.queued >= SENDS {
+            self.submit_sends();
+        }
+        out.clear();
+    }
+
+    fn close(&mut self, conn: ConnId) {
+        self.release(conn, false);
+    }
+
+    fn abort(&mut self, conn: ConnId) {
+        self.release(conn, true);
+    }
+
+    fn listen(&mut self, _at: &Place, _backlog: u32, _shared: bool) -> Result<ListenerId, Errno> {
+        Err(Errno(libc::EOPNOTSUPP))
+    }
+
+    fn listening_at(&self, _listener: ListenerId) -> Option<SocketAddr> {
+        None
+    }
+
+    fn set_accepting(&mut self, _listener: ListenerId, _accepting: bool) {}
+
+    fn wait(&mut self, until: Nanos) {
+        if let Some(buffer) = self.lent.take() {
+            self.buffers.give_back(buffer);
+        }
+        while let Some(slot) = self.again.pop() {
+            let s = self.slots[slot as usize];
+            if s.state == State::Open && !s.armed {
+                self.arm_receive(slot);
+            }
+        }
+        if until == Nanos::MAX {
+            let _ = self.ring.submit_and_wait(1);
+        } else {
+            let span = until - self.clock.now();
+            let span = Timespec::new().sec(span.0 / 1_000_000_000).nsec((span.0 % 1_000_000_000) as u32);
+            // ETIME, EINTR and a full completion queue leave what there is; the loop comes back here.
+            let mut args = SubmitArgs::new().timespec(&span);
+            let want = if self.reaped >= BUSY { self.reaped.min(TOGETHER) } else { 1 };
+            if want > 1 {
+                args = args.min_wait_usec(GATHER_US);
+            }
+            let _ = self.ring.submitter().submit_with_args(want, &args);
+            self.reaped = 0;
+        }
+        self.queued = 0;
+        // The other arena's sends were submitted a turn ago and their completions have been read.
+        self.filling ^= 1;
+        self.arenas[self.filling].clear();
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Arrival<'_>> {
+        if let Some(buffer) = self.lent.take() {
+            self.buffers.give_back(buffer);
+        }
+        loop {
+            let entry = self.ring.completion().next()?;
+            self.reaped += 1;
+            match self.meaning(&entry) {
+                None => {}
+                Some(Happened::Connected(slot)) => return Some(Arrival::Connected(ConnId(slot))),
+                Some(Happened::Closed(slot, why)) => return Some(Arrival::Closed(ConnId(slot), why)),
+                Some(Happened::Bytes(slot, buffer, n)) => {
+                    self.lent = Some(buffer);
+                    return Some(Arrival::Received(ConnId(slot), self.buffers.bytes(buffer, n)));
+                }
+            }
+        }
+    }
+
+    fn bytes_sent(&self) -> u64 {
+        self.sent
+    }
+
+    fn unsent(&self, conn: ConnId) -> usize {
+        self.unsent.get(&conn.0).map_or(0, |(bytes, at)| bytes.len() - at)
+    }
+}
+
+impl Uring {
+    /// Large requests, and those behind bytes that still wait, keep their order without the arena.
+    fn send_large(&mut self, slot: u32, out: &Out) {
+        let s = self.slots[slot as usize];
+        let tail: Arc<[u8]> = out.tail().cloned().unwrap_or_default();
+        if s.backlog || s.state == State::Connecting {
+            self.keep_unsent(slot, out.bytes());
+            return self.keep_unsent(slot, &tail);
+        }
+        // What was queued for this connection must leave first.
+        self.submit_sends();
+        for piece in [out.bytes(), &tail] {
+            let taken = if self.slots[slot as usize].backlog { Ok(0) } else { self.write(slot, piece) };
+            match taken {
+                Ok(n) if n < piece.len() => self.keep_unsent(slot, &piece[n..]),
+                Ok(_) => {}
+                // The receive that is armed tells why.
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+impl Drop for Uring {
+    fn drop(&mut self) {
+        for slot in 0..self.slots.len() as u32 {
+            self.release(ConnId(slot), false);
+        }
+        let _ = self.ring.submit();
+    }
+}
