@@ -331,7 +331,7 @@ pub fn demo_command() -> clap::Command {
 /// The user's mistake, naming the option.
 pub fn demo(matches: &ArgMatches) -> Result<Demo, Complaint> {
     let flags = Matched(matches);
-    let duration = flags.time("duration", "--duration")?.unwrap_or(Nanos::from_secs(10));
+    let duration = flags.time("duration", "-d")?.unwrap_or(Nanos::from_secs(10));
     Ok(Demo { duration, presentation: presentation(&flags)? })
 }
 

@@ -52,16 +52,17 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
         _ => ("run", line),
     };
     let options: Vec<OptionSpec> = protocols.iter().flat_map(|p| p.options().iter().copied()).collect();
-    let described = match command {
+    let mut described = match command {
         "demo" => intent::demo_command(),
         "report" => intent::report_command(),
         "target" => serving::command(),
         _ => flags::run_command(&options),
     };
-    let matches = match described.try_get_matches_from(std::iter::once(&String::new()).chain(rest)) {
+    described.build();
+    let matches = match described.clone().try_get_matches_from(std::iter::once(&String::new()).chain(rest)) {
         Ok(matches) => matches,
         Err(error) if !error.use_stderr() => return Ok(Command::Text(error.render().to_string())),
-        Err(error) => return Err(usage::complaint(&error)),
+        Err(error) => return Err(usage::complaint(&error, &described)),
     };
     match command {
         "demo" => intent::demo(&matches).map(Command::Demo),

@@ -1,5 +1,6 @@
 //! clap's complaints as one sentence of ours: which option, what was wrong, what would be right.
 
+use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use wire::Complaint;
 
@@ -20,20 +21,28 @@ const HABITS: [(&str, &str); 13] = [
     ("--json", "--format json"),
 ];
 
-/// One sentence for what clap found wrong in a command line.
-pub fn complaint(error: &clap::Error) -> Complaint {
+/// One sentence for what clap found wrong in the line of `command`.
+pub fn complaint(error: &clap::Error, command: &Command) -> Complaint {
     let option = context(error, ContextKind::InvalidArg).unwrap_or_default();
-    let name = option.split([' ', '=']).next().unwrap_or_default().to_string();
+    let (name, value) = option.split_once([' ', '=']).unwrap_or((option.as_str(), ""));
+    let name = as_typed(name, command);
     match error.kind() {
         ErrorKind::UnknownArgument => unknown(error, &name),
         ErrorKind::InvalidValue if context(error, ContextKind::InvalidValue).is_none_or(|v| v.is_empty()) => {
-            Complaint::new(name, format!("a value is missing; write {option}"))
+            let trouble = format!("a value is missing; write {name} {}", value.trim_matches(['<', '>']));
+            Complaint::new(name, trouble)
         }
-        ErrorKind::TooManyValues => Complaint::new(name, format!("takes no value; write {}", flag_of(&option))),
+        ErrorKind::TooManyValues => Complaint::new(&name, format!("takes no value; write {name}")),
         ErrorKind::ArgumentConflict => Complaint::new(name, "is given twice; write it once"),
-        ErrorKind::InvalidUtf8 => Complaint::new("arguments", "are not all UTF-8; write them in UTF-8"),
         _ => Complaint::new(if name.is_empty() { "arguments".into() } else { name }, first_line(error)),
     }
+}
+
+/// A flag by its short name, where it has one: the name that people type and that all other complaints use.
+fn as_typed(name: &str, command: &Command) -> String {
+    let long = name.strip_prefix("--");
+    let flag = command.get_arguments().find(|arg| long.is_some() && arg.get_long() == long);
+    flag.and_then(clap::Arg::get_short).map_or_else(|| name.to_string(), |short| format!("-{short}"))
 }
 
 fn unknown(error: &clap::Error, name: &str) -> Complaint {
@@ -43,14 +52,13 @@ fn unknown(error: &clap::Error, name: &str) -> Complaint {
     if let Some((_, ours)) = HABITS.iter().find(|(theirs, _)| *theirs == name) {
         return Complaint::new(name, format!("is not an option of brunt; write {ours}"));
     }
+    if !name.starts_with('-') {
+        return Complaint::new(name, "is one word too many; leave it out");
+    }
     match context(error, ContextKind::SuggestedArg) {
         Some(near) => Complaint::new(name, format!("is not an option of brunt; write {near} if you meant that")),
         None => Complaint::new(name, "is not an option of brunt; see `brunt --help` for those there are"),
     }
-}
-
-fn flag_of(option: &str) -> &str {
-    option.split([' ', '=']).next().unwrap_or(option)
 }
 
 fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
