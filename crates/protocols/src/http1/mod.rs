@@ -10,6 +10,8 @@ mod codec;
 mod dialogue;
 mod multipart;
 mod options;
+#[cfg(any(test, feature = "oracle"))]
+pub mod oracle;
 mod redirect;
 mod request;
 mod server;

@@ -2,8 +2,9 @@
 
 mod answers;
 mod examples;
+mod found;
 mod halves;
-mod oracle;
+mod properties;
 mod redirects;
 mod requests;
 mod server;

@@ -1,0 +1,10 @@
+//! Any bytes as requests to the server half of HTTP/1.1; the first byte says where they are also cut.
+//! `cargo +nightly fuzz run http1_request fuzz/corpus/http1_request fuzz/seeds/http1_request -- -dict=fuzz/http1.dict`
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Some((at, text)) = bytes.split_first() {
+        protocols::http1::oracle::asking(text, usize::from(*at) * text.len() / 255);
+    }
+});
