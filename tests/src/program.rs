@@ -1,0 +1,215 @@
+//! The real program as a child process: built on demand, with a home of its own, and with a deadline.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// A run that takes longer than this hangs.
+const DEADLINE: Duration = Duration::from_secs(100);
+
+/// The path of the program.
+///
+/// `$BRUNT` where a test run has built it already; otherwise it is built here, into the directory that holds this test.
+///
+/// # Panics
+/// Where it cannot be built.
+pub fn path() -> &'static Path {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    PATH.get_or_init(|| match std::env::var_os("BRUNT") {
+        Some(path) => PathBuf::from(path),
+        None => build(),
+    })
+}
+
+fn build() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    // target/debug/deps/test-0123 → target/debug
+    let profile = test.parent().and_then(Path::parent).expect("a test lies in target/debug/deps");
+    let target = profile.parent().expect("a profile lies in the target directory");
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "-p", "brunt-cli", "--target-dir"]).arg(target);
+    if profile.file_name() == Some(OsStr::new("release")) {
+        cargo.arg("--release");
+    }
+    let status = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo runs");
+    assert!(status.success(), "brunt does not build");
+    profile.join("brunt")
+}
+
+/// The program, not started yet: with a home of its own, in English, whatever the tester's environment says.
+pub struct Prepared {
+    command: Command,
+    home: TempDir,
+}
+
+/// Prepares the program with these arguments.
+pub fn prepare<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Prepared {
+    Prepared::of(Command::new(path()), args)
+}
+
+/// Prepares the program under another one, such as `prlimit --nofile=40 --`.
+pub fn prepare_under<S: AsRef<OsStr>>(wrapper: &[&str], args: impl IntoIterator<Item = S>) -> Prepared {
+    let mut command = Command::new(wrapper[0]);
+    command.args(&wrapper[1..]).arg(path());
+    Prepared::of(command, args)
+}
+
+impl Prepared {
+    fn of<S: AsRef<OsStr>>(mut command: Command, args: impl IntoIterator<Item = S>) -> Prepared {
+        let home = tempfile::tempdir().expect("a directory for the kept runs");
+        command.args(args).env("XDG_STATE_HOME", home.path()).env("LC_ALL", "C");
+        command.env_remove("NO_COLOR").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Prepared { command, home }
+    }
+
+    /// Sets a variable of its environment.
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Prepared {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Starts it.
+    pub fn start(mut self) -> Running {
+        let mut child = self.command.spawn().expect("brunt starts");
+        let out = read_all(child.stdout.take());
+        let err = read_all(child.stderr.take());
+        Running { child, out: Some(out), err: Some(err), _home: self.home }
+    }
+
+    /// Starts it and waits for its end.
+    pub fn run(self) -> Ended {
+        self.start().end()
+    }
+}
+
+fn read_all(from: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    let mut from = from.expect("it is a pipe");
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What came before an error is worth showing.
+        let _ = from.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// Starts the program with these arguments.
+pub fn start<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Running {
+    prepare(args).start()
+}
+
+/// Runs the program with these arguments to its end.
+pub fn brunt<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Ended {
+    prepare(args).run()
+}
+
+/// The program while it runs; killed where a test ends without it.
+pub struct Running {
+    child: Child,
+    out: Option<JoinHandle<String>>,
+    err: Option<JoinHandle<String>>,
+    _home: TempDir,
+}
+
+impl Running {
+    /// Sends it a signal.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let id = rustix::process::Pid::from_child(&self.child);
+        // An error means that it is gone already, which the test will find out.
+        let _ = rustix::process::kill_process(id, signal);
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// True while it runs.
+    pub fn runs(&mut self) -> bool {
+        self.child.try_wait().expect("it is our child").is_none()
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Panics
+    /// Where it does not end.
+    pub fn end(mut self) -> Ended {
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("it is our child") {
+                break status;
+            }
+            if began.elapsed() > DEADLINE {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                panic!("brunt hangs; it said\n{}\n{}", text(self.out.take()), text(self.err.take()));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        Ended { code: status.code(), out: text(self.out.take()), err: text(self.err.take()) }
+    }
+}
+
+fn text(reader: Option<JoinHandle<String>>) -> String {
+    reader.map(|reader| reader.join().expect("the reader does not panic")).unwrap_or_default()
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail only where it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The program after its end.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its exit code; none where a signal ended it.
+    pub code: Option<i32>,
+    /// What it wrote to standard output.
+    pub out: String,
+    /// What it wrote to standard error.
+    pub err: String,
+}
+
+impl Ended {
+    /// The same, where the exit code is the one expected.
+    ///
+    /// # Panics
+    /// Where it is another one, and whenever the program itself panicked.
+    #[track_caller]
+    pub fn with_code(self, code: i32) -> Ended {
+        assert!(!self.err.contains("panicked"), "brunt panicked:\n{}", self.err);
+        assert_eq!(self.code, Some(code), "exit code; it said\n{}\n{}", self.out, self.err);
+        self
+    }
+
+    /// The same, where this was said on either side.
+    ///
+    /// # Panics
+    /// Where it was not said.
+    #[track_caller]
+    pub fn said(self, text: &str) -> Ended {
+        assert!(self.out.contains(text) || self.err.contains(text), "`{text}` in\n{}\n{}", self.out, self.err);
+        self
+    }
+}
+
+/// Waits until something holds.
+///
+/// # Panics
+/// Where it never does.
+#[track_caller]
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < DEADLINE, "never: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

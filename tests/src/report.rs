@@ -1,0 +1,163 @@
+//! A run's JSON document, and the identities that hold in each of them.
+
+use serde_json::Value;
+
+use crate::program::{Ended, prepare};
+
+/// The JSON document of a run, with what the program said beside it.
+#[derive(Debug)]
+pub struct Report {
+    /// The document.
+    pub json: Value,
+    /// The exit code.
+    pub code: i32,
+    /// What was said on standard error.
+    pub err: String,
+}
+
+/// Runs brunt with these arguments and reads the JSON document it prints.
+///
+/// # Panics
+/// Where it prints none, or one whose counts do not add up.
+#[track_caller]
+pub fn report(args: &[&str]) -> Report {
+    Report::of(prepare(args.iter().chain(&["--quiet", "--format", "json"])).run())
+}
+
+impl Report {
+    /// The report in what the program printed.
+    ///
+    /// # Panics
+    /// Where that is no document, or the program panicked.
+    #[track_caller]
+    pub fn of(ended: Ended) -> Report {
+        assert!(!ended.err.contains("panicked"), "brunt panicked:\n{}", ended.err);
+        let json = serde_json::from_str(&ended.out)
+            .unwrap_or_else(|error| panic!("no document ({error}):\n{}\n{}", ended.out, ended.err));
+        Report::checked(json, ended.code.expect("no signal ended it"), ended.err)
+    }
+
+    /// The report in a file.
+    ///
+    /// # Panics
+    /// Where that is no document.
+    #[track_caller]
+    pub fn in_file(path: &std::path::Path) -> Report {
+        let text = std::fs::read_to_string(path).expect("the document is there");
+        let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("no document ({error}):\n{text}"));
+        let code = json["exit"].as_i64().expect("an exit code") as i32;
+        Report::checked(json, code, String::new())
+    }
+
+    #[track_caller]
+    fn checked(json: Value, code: i32, err: String) -> Report {
+        let report = Report { json, code, err };
+        assert_eq!(report.json["exit"], code, "the document names another exit code: {report}");
+        report.adds_up();
+        report
+    }
+
+    /// A number by its path, such as `requests.finished`.
+    ///
+    /// # Panics
+    /// Where there is none.
+    #[track_caller]
+    pub fn number(&self, path: &str) -> f64 {
+        self.at(path).as_f64().unwrap_or_else(|| panic!("{path} is no number in {self}"))
+    }
+
+    /// A count by its path.
+    ///
+    /// # Panics
+    /// Where there is none.
+    #[track_caller]
+    pub fn count(&self, path: &str) -> u64 {
+        self.at(path).as_u64().unwrap_or_else(|| panic!("{path} is no count in {self}"))
+    }
+
+    /// A value by its path; null where there is none.
+    pub fn at(&self, path: &str) -> &Value {
+        path.split('.').fold(&self.json, |value, name| match name.parse::<usize>() {
+            Ok(index) if value.is_array() => &value[index],
+            _ => &value[name],
+        })
+    }
+
+    /// Due, finished, failed and censored.
+    #[track_caller]
+    pub fn requests(&self) -> [u64; 4] {
+        ["due", "finished", "failed", "censored"].map(|name| self.count(&format!("requests.{name}")))
+    }
+
+    /// Failures by kind.
+    pub fn failures(&self) -> std::collections::BTreeMap<String, u64> {
+        let mut kinds = std::collections::BTreeMap::new();
+        for failure in self.json["failures"].as_array().expect("failures") {
+            *kinds.entry(failure["kind"].as_str().expect("a kind").to_string()).or_default() +=
+                failure["count"].as_u64().expect("a count");
+        }
+        kinds
+    }
+
+    /// The codes of the notices.
+    pub fn notices(&self) -> Vec<String> {
+        let notices = self.json["notices"].as_array().expect("notices");
+        notices.iter().map(|notice| notice["code"].as_str().unwrap_or_default().to_string()).collect()
+    }
+
+    /// The same, where the exit code is the one expected.
+    ///
+    /// # Panics
+    /// Where it is not.
+    #[track_caller]
+    pub fn with_code(self, code: i32) -> Report {
+        assert_eq!(self.code, code, "exit code of {self}");
+        self
+    }
+
+    /// Every identity between the counts of one document.
+    #[track_caller]
+    fn adds_up(&self) {
+        let [due, finished, failed, censored] = self.requests();
+        assert_eq!(due, finished + failed + censored, "due = finished + failed + censored in {self}");
+        let sum = |name: &str, parts: &[&str]| -> u64 {
+            let seconds = self.json["seconds"].as_array().expect("seconds").iter();
+            let wanted = seconds.filter(|second| parts.iter().any(|part| second["part"] == *part));
+            wanted.map(|second| second[name].as_u64().unwrap_or_else(|| panic!("{name} in {second}"))).sum()
+        };
+        assert_eq!(sum("finished", &["window", "drain"]), finished, "finished, second by second, in {self}");
+        assert_eq!(sum("failed", &["window", "drain"]), failed, "failed, second by second, in {self}");
+        assert_eq!(self.failures().values().sum::<u64>(), failed, "failures by kind in {self}");
+        let window = self.number("window_s");
+        if window > 0.0 {
+            // Completions inside the window ÷ the window, the drain left out.
+            let inside = sum("finished", &["window"]) as f64;
+            let off = (self.number("throughput_per_s") * window - inside).abs();
+            assert!(off <= 0.5 + inside * 1e-6, "throughput × window is not the completions inside, in {self}");
+        }
+        let exact = if self.json["mode"] == "open" { "latency.response" } else { "latency.service" };
+        if finished > 0 {
+            assert_eq!(self.count(&format!("{exact}.count")), finished, "the histogram counts every answer, in {self}");
+        }
+    }
+}
+
+impl std::fmt::Display for Report {
+    /// Without what is too long to be read by people.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut short = self.json.clone();
+        strip(&mut short);
+        write!(f, "\n{short:#}\n{}", self.err)
+    }
+}
+
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            ["histogram", "host", "plan", "distribution"].iter().for_each(|name| drop(fields.remove(*name)));
+            fields.values_mut().for_each(strip);
+        }
+        Value::Array(values) => values.iter_mut().for_each(strip),
+        _ => {}
+    }
+}

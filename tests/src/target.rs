@@ -1,0 +1,135 @@
+//! The built-in target in a process of its own, and its counters.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::program;
+
+/// A target that runs; ended with the value.
+pub struct Target {
+    child: Child,
+    /// What it listens at: `http://127.0.0.1:1234/`, or `unix:/path`.
+    pub address: String,
+}
+
+impl Target {
+    /// A healthy one.
+    pub fn healthy() -> Target {
+        Target::with(&[])
+    }
+
+    /// One with these flags, listening at a free port.
+    pub fn with(flags: &[&str]) -> Target {
+        Target::at("127.0.0.1:0", flags)
+    }
+
+    /// One that listens at this address.
+    ///
+    /// # Panics
+    /// Where it does not come up.
+    pub fn at(address: &str, flags: &[&str]) -> Target {
+        let mut child = Command::new(program::path())
+            .args(["target", address])
+            .args(flags)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the target starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("the target speaks");
+        let address = line.split_whitespace().next_back().unwrap_or_default().to_string();
+        let target = Target { child, address };
+        assert!(target.address.contains(':'), "the target says where it listens: {line:?}");
+        target
+    }
+
+    /// One on a Unix socket.
+    pub fn on_unix_socket(path: &Path) -> Target {
+        Target::at(&format!("unix:{}", path.display()), &[])
+    }
+
+    /// The URL of a path without its first slash.
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.address)
+    }
+
+    /// Host and port.
+    pub fn host(&self) -> &str {
+        self.address.trim_start_matches("http://").trim_end_matches('/')
+    }
+
+    /// What it counted.
+    ///
+    /// # Panics
+    /// Where it does not answer.
+    pub fn stats(&self) -> Value {
+        let (_, body) = get(self.host(), "/-/stats");
+        serde_json::from_slice(&body).expect("stats are JSON")
+    }
+
+    /// Requests it heard, those for its counters left out.
+    pub fn heard(&self) -> u64 {
+        self.stats()["requests"]["heard"].as_u64().expect("a count")
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends it at once.
+    pub fn kill(&mut self) {
+        // Both fail only where it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Ends it as an operator would, so that its log is complete.
+    pub fn stop(mut self) {
+        let id = rustix::process::Pid::from_child(&self.child);
+        let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// One plain request: head and body of the answer.
+///
+/// # Panics
+/// Where nobody answers.
+pub fn get(host: &str, path: &str) -> (String, Vec<u8>) {
+    let mut stream = TcpStream::connect(host).expect("the server is there");
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").expect("the request is sent");
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).expect("the answer comes");
+    let end = bytes.windows(4).position(|w| w == b"\r\n\r\n").expect("a head") + 4;
+    (String::from_utf8_lossy(&bytes[..end]).into_owned(), bytes[end..].to_vec())
+}
+
+/// A free port of this machine, as a place nobody listens at.
+///
+/// # Panics
+/// Where there is none.
+pub fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+/// A path in a directory, as text.
+///
+/// # Panics
+/// Where it is no UTF-8.
+pub fn text(directory: &Path, name: &str) -> String {
+    let path: PathBuf = directory.join(name);
+    path.to_str().expect("a path in UTF-8").to_string()
+}
