@@ -65,7 +65,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             .min(self.connect_timeouts.next())
             .min(self.pauses.next())
             .min(crowd.map_or(Nanos::MAX, |c| c.next_change))
-            .min(self.terms.end.unwrap_or(Nanos::MAX))
+            .min(self.end_of(if self.closing { self.terms.drain } else { Nanos::ZERO }))
+    }
+
+    /// The end of the window, and so much after it; never where the quota ends the run.
+    fn end_of(&self, grace: Nanos) -> Nanos {
+        self.terms.end.map_or(Nanos::MAX, |end| end.saturating_add(grace))
     }
 
     /// Everything that time alone brings about.
@@ -198,7 +203,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             return self.finish(true);
         }
         let nothing_more = self.closing || self.all_started();
-        let overdue = self.terms.end.is_some_and(|end| self.stamp >= end + self.terms.drain);
+        let overdue = self.stamp >= self.end_of(self.terms.drain);
         if (nothing_more && self.alive == 0) || overdue {
             self.finish(false);
         }
