@@ -11,6 +11,7 @@ use record::{RunEvent, Started};
 use scenario::Mix;
 use wire::{Asked, Complaint, Dialogue, Done, Network, OptionSpec, Origin, Out, Protocol, Scheme};
 
+use crate::carrier::{self, Carrier};
 use crate::collector::Collector;
 use crate::exchange::{Exchanges, NONE};
 use crate::gather::{Gathering, Meeting};
@@ -64,8 +65,12 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) {
         let plan = &setup.plan;
         let workers = worker_count(plan);
-        let carrier = crate::carrier::choose(plan.net);
+        let carrier = carrier::choose(plan.net);
         sink(RunEvent::Started(Box::new(started(setup, carrier.name(), workers))));
+        if plan.net == plan::NetKind::Uring && carrier != Carrier::Uring {
+            let facts = Default::default();
+            sink(RunEvent::Notice(record::Notice { code: "uring_unavailable".into(), facts }));
+        }
         let pools = pools(self.dialogue.origins(), setup);
         let start = Clock.now() + LEAD;
         let meeting = Meeting::of(workers);

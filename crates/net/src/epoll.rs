@@ -64,6 +64,8 @@ struct Unsent {
 struct Listener {
     fd: OwnedFd,
     accepting: bool,
+    /// No descriptor was left to accept with; asked again once one is closed.
+    starved: bool,
 }
 
 /// Sockets on one epoll instance.
@@ -78,6 +80,8 @@ pub struct Epoll {
     unsent: BTreeMap<u32, Unsent>,
     listeners: Vec<Listener>,
     accepting: Option<u32>,
+    /// A listener is starved.
+    starving: bool,
     buffer: Vec<u8>,
     sent: u64,
     clock: Clock,
@@ -106,6 +110,7 @@ impl Epoll {
             unsent: BTreeMap::new(),
             listeners: Vec::new(),
             accepting: None,
+            starving: false,
             buffer: Vec::with_capacity(READ),
             sent: 0,
             clock: Clock,
@@ -155,6 +160,19 @@ impl Epoll {
             let _ = rustix::net::sockopt::set_socket_linger(&fd, Some(std::time::Duration::ZERO));
         }
         self.free.push(conn.0);
+        if self.starving {
+            drop(fd);
+            self.feed_listeners();
+        }
+    }
+
+    /// A descriptor is free again: listeners that ran out of them are heard again.
+    fn feed_listeners(&mut self) {
+        self.starving = false;
+        for (id, l) in self.listeners.iter_mut().enumerate().filter(|(_, l)| l.starved) {
+            l.starved = false;
+            let _ = epoll::modify(&self.poll, &l.fd, EventData::new_u64(LISTENER | id as u64), EventFlags::IN);
+        }
     }
 
     /// Reads once into the buffer.
@@ -266,7 +284,17 @@ impl Epoll {
         if !l.accepting {
             return None;
         }
-        let fd = rustix::net::accept_with(&l.fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC).ok()?;
+        let fd = match rustix::net::accept_with(&l.fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+            Ok(fd) => fd,
+            Err(Os::MFILE | Os::NFILE) => {
+                // A ready listener that cannot be served would raise its event in every turn.
+                let data = EventData::new_u64(LISTENER | u64::from(listener));
+                let _ = epoll::modify(&self.poll, &l.fd, data, EventFlags::empty());
+                (self.listeners[listener as usize].starved, self.starving) = (true, true);
+                return None;
+            }
+            Err(_) => return None,
+        };
         self.adopt(fd, State::Open, EventFlags::IN | EventFlags::RDHUP).ok()
     }
 }
@@ -371,7 +399,7 @@ impl Network for Epoll {
         let id = self.listeners.len() as u32;
         epoll::add(&self.poll, &fd, EventData::new_u64(LISTENER | u64::from(id)), EventFlags::IN)
             .map_err(socket::errno)?;
-        self.listeners.push(Listener { fd, accepting: true });
+        self.listeners.push(Listener { fd, accepting: true, starved: false });
         Ok(ListenerId(id))
     }
 

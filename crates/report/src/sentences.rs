@@ -221,6 +221,13 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
         ),
     ),
     (
+        "uring_unavailable",
+        text(
+            "io_uring is not to be had here (container runtimes often forbid it): epoll carries this run.",
+            "此处无法使用 io_uring（容器运行时常禁用它）：本次运行改用 epoll。",
+        ),
+    ),
+    (
         "worker_lost",
         text(
             "A worker thread was lost ({why}): its requests are missing. This is a bug in brunt.",
