@@ -131,7 +131,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
             match self.dial(origin) {
                 Ok(_) => self.pools[p].opening += 1,
-                Err(errno) => self.growth_failed(origin, kind_of(Some(errno)), Phase::Connect, Some(errno), ""),
+                Err(errno) => {
+                    self.tally.counts.connect_failed += 1;
+                    self.growth_failed(origin, kind_of(Some(errno)), Phase::Connect, Some(errno), "");
+                }
             }
         }
     }
@@ -295,7 +298,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 1 => vec![ExchangeId(owner)],
                 _ => self.exchanges.on(conn),
             };
-            self.discard(conn, true);
+            // What the peer closed in order is closed in order; the rest of a broken conversation is cut off.
+            self.discard(conn, kind != FaultKind::Closed);
             for id in on_it {
                 let begun = self.exchanges.get(id).first_byte != Nanos::ZERO;
                 let phase = if begun { Phase::Transfer } else { phase };

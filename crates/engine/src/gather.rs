@@ -22,7 +22,8 @@ impl Meeting {
     pub fn of(workers: u32) -> Arc<Meeting> {
         Arc::new(Meeting { missing: AtomicU32::new(workers), go: AtomicU64::new(0) })
     }
-    fn ready(&self, now: Nanos) {
+    /// One worker fewer is missing.
+    pub fn ready(&self, now: Nanos) {
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.go.store((now + NOTICE).0, Ordering::Release);
         }

@@ -83,7 +83,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.wake_users();
         }
         self.time_out();
-        self.looked_up();
+        if self.lookups.pending() {
+            self.looked_up();
+        }
         self.consider_end(stop);
     }
 
@@ -121,14 +123,24 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.exchanges.get(id).watched = false;
         match x.state {
             Standing::Vacant => {}
-            Standing::Waiting => {
-                self.pools.iter_mut().for_each(|p| p.waiting.retain(|w| *w != id));
-                self.fail_now(id, FaultKind::Timeout, Phase::Wait, None, "", false);
-                self.go_on_without();
-            }
+            Standing::Waiting => self.give_up_waiting(),
             Standing::Connecting => self.break_off(x.conn, FaultKind::Timeout, None, ""),
             Standing::InFlight => self.time_out_in_flight(id, x.conn, x.first_byte != Nanos::ZERO),
         }
+    }
+
+    /// Those who wait stand in the order they were due in: the ones whose time passed are in front.
+    fn give_up_waiting(&mut self) {
+        for pool in 0..self.pools.len() {
+            while let Some(&id) = self.pools[pool].waiting.front() {
+                if self.exchanges.get(id).intended + self.terms.timeout > self.stamp {
+                    break;
+                }
+                self.pools[pool].waiting.pop_front();
+                self.fail_now(id, FaultKind::Timeout, Phase::Wait, None, "", false);
+            }
+        }
+        self.go_on_without();
     }
 
     fn time_out_in_flight(&mut self, id: ExchangeId, conn: u32, begun: bool) {

@@ -84,10 +84,11 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
                     if plan.pin {
                         pin(index);
                     }
-                    let failed = worker_tell.clone();
+                    let (failed, absent) = (worker_tell.clone(), Arc::clone(&meeting));
                     let tell = Box::new(move |message| drop(worker_tell.send((index as usize, message))));
                     let begun = carrier.with(WorkerSeed { dialogue, setup, share, start, meeting, pools, tell, stop });
                     if let Err(why) = begun {
+                        absent.ready(Clock.now());
                         let _ = failed.send((index as usize, Message::Broken(why)));
                     }
                 };

@@ -290,6 +290,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.out_for = conn;
         self.settle(conn);
         if let Err(Broken(what)) = read {
+            // Bytes that belong to no request fail none, but do not go unseen.
+            self.tally.counts.unsolicited += u64::from(self.conns[conn as usize].in_flight == 0);
             return self.break_off(conn, FaultKind::BrokenProtocol, None, what);
         }
         self.go_on(conn);
