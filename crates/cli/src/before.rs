@@ -5,7 +5,6 @@ use std::net::IpAddr;
 
 use engine::{PreparedRun, Resolver};
 use plan::{Arrivals, Load, Plan, address};
-use report::text::Text;
 use report::{Lang, show};
 use wire::{Complaint, Place};
 
@@ -40,12 +39,17 @@ pub fn intro(plan: &Plan, lang: Lang) -> String {
     if plan.warmup.0 > 0 {
         line += &lang.fill(messages::WARMUP, &[("time", &span(plan.warmup))]);
     }
-    let workers: (Text, String) = if plan.workers == 1 {
-        (messages::ONE_WORKER, String::new())
-    } else {
-        (messages::WORKERS, plan.workers.to_string())
+    let message = if workers(plan) == 1 { messages::ONE_WORKER } else { messages::WORKERS };
+    line + &lang.fill(message, &[("n", &workers(plan).to_string())])
+}
+
+/// A worker without a user or a connection would have nothing to do.
+fn workers(plan: &Plan) -> u32 {
+    let most = match &plan.load {
+        Load::Closed { .. } => plan.load.peak() as u32,
+        Load::Open { .. } => plan.max_connections,
     };
-    line + &lang.fill(workers.0, &[("n", &workers.1)])
+    plan.workers.clamp(1, most.max(1))
 }
 
 fn length(plan: &Plan, lang: Lang) -> String {
@@ -122,7 +126,40 @@ fn public_origin(prepared: &dyn PreparedRun, resolver: &dyn Resolver) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::{ProbeFailure, ProbeResult, Setup, Stop};
     use measure::Nanos;
+    use record::RunEvent;
+    use std::sync::Arc;
+    use wire::Origin;
+
+    struct Known(Vec<Origin>);
+    impl PreparedRun for Known {
+        fn origins(&self) -> &[Origin] {
+            &self.0
+        }
+        fn probe(&self, _: &Setup) -> Result<ProbeResult, Box<ProbeFailure>> {
+            unreachable!("nothing is sent before the question")
+        }
+        fn run(self: Arc<Self>, _: &Setup, _: &Stop, _: &mut dyn FnMut(RunEvent)) {}
+    }
+
+    struct Table;
+    impl Resolver for Table {
+        fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, String> {
+            let ip: IpAddr = origin.host.parse().map_err(|_| "not found".to_string())?;
+            Ok(vec![Place::Tcp((ip, origin.port).into())])
+        }
+    }
+
+    #[test]
+    fn a_public_address_is_found_among_the_origins() {
+        let origins = |hosts: &[&str]| {
+            Known(hosts.iter().map(|host| Origin { host: host.to_string(), port: 80, tls: false }).collect())
+        };
+        let found = |hosts: &[&str]| public_origin(&origins(hosts), &Table).map(|(host, _)| host);
+        assert_eq!(found(&["127.0.0.1", "10.0.0.1", "nowhere"]), None);
+        assert_eq!(found(&["127.0.0.1", "8.8.8.8"]).as_deref(), Some("8.8.8.8"));
+    }
 
     #[test]
     fn planned_times() {

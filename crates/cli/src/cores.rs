@@ -59,34 +59,38 @@ fn v1(read: &dyn Fn(&Path) -> Option<String>, dir: &Path) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn with(files: &[(&str, &str)]) -> Option<f64> {
+    const GROUP: &str = "/proc/self/cgroup";
+    const V2: &str = "/sys/fs/cgroup/cpu.max";
+    const QUOTA: &str = "/sys/fs/cgroup/cpu/cpu.cfs_quota_us";
+    const PERIOD: &str = "/sys/fs/cgroup/cpu/cpu.cfs_period_us";
+
+    /// Path and content.
+    type Files = &'static [(&'static str, &'static str)];
+
+    fn with(files: Files) -> Option<f64> {
         quota(&|path| files.iter().find(|(name, _)| Path::new(name) == path).map(|(_, text)| text.to_string()))
     }
 
     #[test]
     fn quotas_of_both_versions() {
-        let group = "/proc/self/cgroup";
-        let v2 = "/sys/fs/cgroup/cpu.max";
-        let quota = "/sys/fs/cgroup/cpu/cpu.cfs_quota_us";
-        let period = "/sys/fs/cgroup/cpu/cpu.cfs_period_us";
-        let table: [(&[(&str, &str)], Option<f64>); 10] = [
+        let table: [(Files, Option<f64>); 10] = [
             (&[], None),
-            (&[(group, "0::/\n")], None),
-            (&[(group, "0::/\n"), (v2, "max 100000\n")], None),
-            (&[(group, "0::/\n"), (v2, "150000 100000\n")], Some(1.5)),
-            (&[(group, "0::/\n"), (v2, "50000\n")], Some(0.5)),
-            (&[(group, "0::/\n"), (v2, "garbage")], None),
-            (&[(group, "0::/a/b\n"), ("/sys/fs/cgroup/a/cpu.max", "300000 100000")], Some(3.0)),
+            (&[(GROUP, "0::/\n")], None),
+            (&[(GROUP, "0::/\n"), (V2, "max 100000\n")], None),
+            (&[(GROUP, "0::/\n"), (V2, "150000 100000\n")], Some(1.5)),
+            (&[(GROUP, "0::/\n"), (V2, "50000\n")], Some(0.5)),
+            (&[(GROUP, "0::/\n"), (V2, "garbage")], None),
+            (&[(GROUP, "0::/a/b\n"), ("/sys/fs/cgroup/a/cpu.max", "300000 100000")], Some(3.0)),
             (
                 &[
-                    (group, "0::/a/b\n"),
+                    (GROUP, "0::/a/b\n"),
                     ("/sys/fs/cgroup/a/cpu.max", "300000 100000"),
                     ("/sys/fs/cgroup/a/b/cpu.max", "400000 100000"),
                 ],
                 Some(3.0),
             ),
-            (&[(group, "4:memory:/\n3:cpu,cpuacct:/x\n"), (quota, "200000\n"), (period, "100000\n")], Some(2.0)),
-            (&[(group, "3:cpu:/\n"), (quota, "-1\n"), (period, "100000\n")], None),
+            (&[(GROUP, "4:memory:/\n3:cpu,cpuacct:/x\n"), (QUOTA, "200000\n"), (PERIOD, "100000\n")], Some(2.0)),
+            (&[(GROUP, "3:cpu:/\n"), (QUOTA, "-1\n"), (PERIOD, "100000\n")], None),
         ];
         for (files, cores) in table {
             assert_eq!(with(files), cores, "{files:?}");

@@ -4,6 +4,7 @@
 //! full speed: above that, brunt and its target would compete for the same cores and measure each other.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 use engine::Runner;
@@ -17,6 +18,9 @@ use crate::run::{self, Outcome};
 use crate::signals::Interrupts;
 use crate::view::View;
 use crate::{before, messages, serve};
+
+/// Enough for any answer of the target, and few enough that a hiccup of a busy machine opens no thousand of them.
+const CONNECTIONS: &str = "100";
 
 /// Runs the demo.
 ///
@@ -43,7 +47,12 @@ pub fn demo(
     view.say(&lang.fill(messages::DEMO_REACHED, &[("rate", &show::rate(reached)), ("length", &length)]));
     let duration = format!("{}ns", demo.duration.0);
     let rate = format!("{half}/s");
-    let open = intent(&["-r", &rate, "-d", &duration, &second.url], shown, protocols, defaults)?;
+    let open = intent(
+        &["-r", &rate, "-d", &duration, "--max-connections", CONNECTIONS, &second.url],
+        shown,
+        protocols,
+        defaults,
+    )?;
     let code = run::run(&open, &*protocols[open.protocol], host, interrupts)?;
     view.say("");
     view.say(lang.of(messages::DEMO_NEXT));
@@ -101,6 +110,8 @@ impl SecondProcess {
             .args(["target", "127.0.0.1:0", "--with-parent"])
             .env(serve::PARENT, std::process::id().to_string())
             .env("LC_ALL", "C")
+            // Ctrl-C goes to the whole group of a terminal: the target must outlive the orderly end of the run.
+            .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()

@@ -83,17 +83,25 @@ impl<'a> Journal<'a> {
             RunEvent::Ended(_) => {
                 let words = std::mem::take(&mut self.last_words);
                 let notices = words.into_iter().chain(self.seen.only_redirects()).collect::<Vec<_>>();
-                notices.into_iter().for_each(|notice| self.put(RunEvent::Notice(notice)));
+                // The summary follows at once and shows them: the table need not.
+                notices.into_iter().for_each(|notice| self.keep(RunEvent::Notice(notice)));
                 self.put(event);
             }
             RunEvent::Probe(_) | RunEvent::Example(_) | RunEvent::Notice(_) => self.put(event),
         }
     }
 
+    /// Keeps and shows an event.
     fn put(&mut self, mut event: RunEvent) {
         if self.masked {
             veil::event(&mut event);
         }
+        self.view.show(&event);
+        self.keep(event);
+    }
+
+    /// Keeps an event that holds no secret any more.
+    fn keep(&mut self, event: RunEvent) {
         let mut troubles = Vec::new();
         for log in &mut self.logs {
             if let Err(error) = log.writer.write(&event) {
@@ -106,7 +114,6 @@ impl<'a> Journal<'a> {
             let _ = spool.push(&event);
         }
         self.summing.see(&event);
-        self.view.show(&event);
         troubles.into_iter().for_each(|trouble| self.put(RunEvent::Notice(trouble)));
     }
 

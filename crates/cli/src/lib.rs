@@ -6,6 +6,7 @@ mod cores;
 mod debug;
 mod demo;
 mod document;
+mod ending;
 mod host;
 mod journal;
 mod keep;
@@ -16,6 +17,7 @@ mod run;
 mod screen;
 mod serve;
 mod signals;
+mod timer;
 mod veil;
 mod view;
 
@@ -33,6 +35,7 @@ const USAGE: u8 = 64;
 
 /// The whole program with these protocols: reads the command line, does what it says, answers an exit code.
 pub fn main_with(protocols: Vec<Box<dyn Runner>>) -> ExitCode {
+    answer_bugs_with_their_code();
     host::raise_descriptors();
     let line: Result<Vec<String>, _> = std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
     let outcome = match line {
@@ -43,6 +46,18 @@ pub fn main_with(protocols: Vec<Box<dyn Runner>>) -> ExitCode {
         screen::complain(&format!("brunt: {complaint} (brunt --help)"));
         USAGE
     }))
+}
+
+/// A bug in brunt ends with its own exit code, so that nobody takes it for a result. Where panics unwind (tests), whoever
+/// joins the thread sees them.
+fn answer_bugs_with_their_code() {
+    if cfg!(panic = "abort") {
+        let tell = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |bug| {
+            tell(bug);
+            std::process::exit(i32::from(report::Exit::Bug.code()));
+        }));
+    }
 }
 
 /// One command, from its words to its exit code.

@@ -7,7 +7,8 @@ use report::{Lang, Summary};
 use wire::Complaint;
 
 use crate::arguments::Presentation;
-use crate::run::{Outcome, conclude};
+use crate::ending::conclude;
+use crate::run::Outcome;
 use crate::view::View;
 use crate::{document, keep, messages};
 

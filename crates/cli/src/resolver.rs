@@ -148,7 +148,8 @@ mod tests {
     #[test]
     fn a_version_nobody_answers_at_is_left_out() {
         let both: Vec<SocketAddr> = vec!["[::1]:80".parse().unwrap(), "127.0.0.1:80".parse().unwrap()];
-        let table: [(fn(SocketAddr) -> bool, &[usize]); 4] =
+        type Knock = fn(SocketAddr) -> bool;
+        let table: [(Knock, &[usize]); 4] =
             [(|a| a.is_ipv4(), &[1]), (|a| a.is_ipv6(), &[0]), (|_| true, &[0, 1]), (|_| false, &[0, 1])];
         for (knock, kept) in table {
             let wanted: Vec<SocketAddr> = kept.iter().map(|&i| both[i]).collect();

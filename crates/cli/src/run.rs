@@ -3,20 +3,20 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use engine::{PreparedRun, Runner, Setup, Stop};
 use net::tls::{RustlsSecurity, TlsSettings};
 use plan::{Plan, address};
-use record::{Ended, Host, Notice, Past, Probe, RunEvent, Started, Writer};
-use report::formats::Style;
-use report::{Exit, Lang, Summary};
-use wire::{Asked, AskedUrl, Complaint};
+use record::{Ended, Host, Notice, Probe, RunEvent, Started, Writer};
+use report::{Exit, Lang};
+use wire::{Asked, AskedUrl, Complaint, FaultKind};
 
-use crate::arguments::{Intent, Presentation};
+use crate::arguments::Intent;
+use crate::ending::{conclude, write_output};
 use crate::journal::{Journal, notice};
 use crate::signals::Interrupts;
+use crate::timer::Timer;
 use crate::view::View;
 use crate::{before, debug, document, keep, messages, screen};
 
@@ -56,7 +56,7 @@ pub fn run(intent: &Intent, protocol: &dyn Runner, host: &Host, interrupts: &Int
     view.say(&before::intro(&ready.setup.shown, ready.lang));
     match probe(&ready, intent, &mut view) {
         Ok(probe) => load(&ready, intent, probe, interrupts, &mut view),
-        Err(probe) => unreachable(&ready, intent, probe, &mut view),
+        Err(probe) => unreachable(&ready, intent, *probe, &mut view),
     }
 }
 
@@ -115,7 +115,7 @@ fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
 }
 
 /// The first answer, shown; `Err`: nobody can be talked to.
-fn probe(ready: &Ready, intent: &Intent, view: &mut View) -> Result<Probe, Probe> {
+fn probe(ready: &Ready, intent: &Intent, view: &mut View) -> Result<Probe, Box<Probe>> {
     let outcome = ready.prepared.probe(&ready.setup);
     let unreachable = outcome.as_ref().is_err_and(|failure| failure.unreachable);
     let mut found = outcome.map_or_else(|failure| failure.probe, |answer| answer.probe);
@@ -126,10 +126,13 @@ fn probe(ready: &Ready, intent: &Intent, view: &mut View) -> Result<Probe, Probe
         crate::veil::probe(&mut found);
     }
     if unreachable {
-        return Err(found);
+        return Err(Box::new(found));
     }
+    // An answer that will not count as a success is an answer: a run may be about exactly that.
+    let warns = !found.status.is_empty() && found.failure.is_some();
+    found.failure.take_if(|failure| failure == FaultKind::WrongStatus.name());
     view.probe(&found);
-    if !found.status.is_empty() && found.failure.is_some() {
+    if warns {
         view.say(&ready.lang.fill(messages::PROBE_STATUS, &[("status", &found.status)]));
     }
     Ok(found)
@@ -218,61 +221,4 @@ fn unreachable(ready: &Ready, intent: &Intent, probe: Probe, view: &mut View) ->
     let (summary, past) = journal.finish();
     write_output(&summary, &*past, &intent.presentation, ready.lang);
     Ok(Exit::Unreachable.code())
-}
-
-/// Shows and writes the report of a run; the exit code.
-pub fn conclude(summary: &Summary, past: &dyn Past, shown: &Presentation, lang: Lang, view: &mut View) -> u8 {
-    view.summary(summary, past);
-    let mut written = true;
-    if view.document_on_stdout() {
-        written &= document::render(summary, past, shown.format, Style { lang, color: false })
-            .and_then(|document| screen::print(&document))
-            .map_err(|error| not_written("-", &error, lang))
-            .is_ok();
-    }
-    written &= write_output(summary, past, shown, lang);
-    match summary.exit {
-        // A report that was asked for and is not there is no success.
-        Exit::Ok if !written => Exit::Interrupted.code(),
-        exit => exit.code(),
-    }
-}
-
-/// Writes `-o`; false where that failed.
-fn write_output(summary: &Summary, past: &dyn Past, shown: &Presentation, lang: Lang) -> bool {
-    let Some(path) = &shown.output else { return true };
-    let style = Style { lang, color: false };
-    let outcome = document::render(summary, past, shown.format, style).and_then(|bytes| std::fs::write(path, bytes));
-    outcome.map_err(|error| not_written(path, &error, lang)).is_ok()
-}
-
-fn not_written(file: &str, error: &std::io::Error, lang: Lang) {
-    screen::complain(&lang.fill(messages::NOT_WRITTEN, &[("file", file), ("error", &error.to_string())]));
-}
-
-/// Stops a run after `--run-timeout`.
-struct Timer {
-    stop: Stop,
-    /// Dropping it ends the thread that waits.
-    _cancel: Sender<()>,
-    fired: Arc<std::sync::atomic::AtomicBool>,
-}
-
-impl Timer {
-    fn start(after: Duration, stop: Stop) -> Timer {
-        let (cancel, cancelled) = channel::<()>();
-        let fired = Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let (mine, flag) = (stop.clone(), Arc::clone(&fired));
-        std::thread::spawn(move || {
-            if cancelled.recv_timeout(after) == Err(RecvTimeoutError::Timeout) {
-                flag.store(!mine.requested(), std::sync::atomic::Ordering::Relaxed);
-                mine.request();
-            }
-        });
-        Timer { stop, _cancel: cancel, fired }
-    }
-
-    fn passed(&self) -> bool {
-        self.stop.requested() && self.fired.load(std::sync::atomic::Ordering::Relaxed)
-    }
 }

@@ -91,6 +91,9 @@ impl View {
     /// The summary.
     pub fn summary(&mut self, summary: &Summary, past: &dyn Past) {
         self.screen.end_progress();
+        if self.table.take().is_some() {
+            self.screen.line("");
+        }
         let style = Style { lang: self.lang, color: self.color };
         match document::render(summary, past, "text", style) {
             Ok(text) => self.screen.line(&String::from_utf8_lossy(&text)),

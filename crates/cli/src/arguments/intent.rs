@@ -1,18 +1,15 @@
 //! From flags to what is wanted: the plan of a run, and how it is to be shown and kept.
 
-use std::path::Path;
-
 use clap::ArgMatches;
 use engine::Runner;
 use measure::Nanos;
-use plan::address::{self, ConnectTo};
-use plan::{NetKind, Options, Plan, Tls, WeightedUrl, mask, quantity};
+use plan::{NetKind, Options, Plan, WeightedUrl, mask, quantity};
 use report::formats::FORMATS;
 use report::{Lang, Objective};
 use wire::{Complaint, OptionSpec, Takes};
 
 use super::matched::Matched;
-use super::{COMMANDS, Demo, flags, help, load, urls};
+use super::{load, ways};
 
 /// Most worker threads a run may ask for.
 const MOST_WORKERS: u64 = 1024;
@@ -81,8 +78,8 @@ pub fn read(
     defaults: &Defaults,
 ) -> Result<Intent, Complaint> {
     let flags = Matched(matches);
-    let urls = all_urls(&flags, protocols, line.first().is_some_and(|first| first == "run"))?;
-    let protocol = protocol_of(&urls, protocols)?;
+    let urls = ways::all_urls(&flags, protocols, line.first().is_some_and(|first| first == "run"))?;
+    let protocol = ways::protocol_of(&urls, protocols)?;
     let options = options_of(&flags, protocols[protocol].options());
     let plan = plan(&flags, urls, protocols[protocol].name(), options, defaults)?;
     let keep_secrets = flags.switch("keep-secrets");
@@ -139,10 +136,10 @@ fn plan(
         pin: flags.switch("pin"),
         slack: flags.parsed("slack", "--slack", quantity::duration)?.unwrap_or_default(),
         net: flags.word("net", &nets)?.unwrap_or_default(),
-        sources: sources(flags)?,
-        connect_to: connect_to(flags)?,
-        unix_socket: unix_socket(flags)?,
-        tls: tls(flags)?,
+        sources: ways::sources(flags)?,
+        connect_to: ways::connect_to(flags)?,
+        unix_socket: ways::unix_socket(flags)?,
+        tls: ways::tls(flags)?,
         objectives: objectives(flags)?,
         seed: flags.parsed("seed", "--seed", seed)?.unwrap_or(defaults.seed),
     })
@@ -165,114 +162,6 @@ fn objectives(flags: &Matched<'_>) -> Result<Vec<String>, Complaint> {
         Objective::parse(rule).map_err(|trouble| Complaint::new("--objective", trouble))?;
     }
     Ok(rules.into_iter().map(String::from).collect())
-}
-
-fn sources(flags: &Matched<'_>) -> Result<Vec<String>, Complaint> {
-    let texts: Vec<&str> = flags.texts("source").iter().flat_map(|text| text.split(',')).map(str::trim).collect();
-    for text in &texts {
-        address::sources(text).map_err(|trouble| Complaint::new("--source", trouble))?;
-    }
-    Ok(texts.into_iter().map(String::from).collect())
-}
-
-fn connect_to(flags: &Matched<'_>) -> Result<Vec<String>, Complaint> {
-    let rules = flags.texts("connect-to");
-    for rule in &rules {
-        ConnectTo::parse(rule).map_err(|trouble| Complaint::new("--connect-to", trouble))?;
-    }
-    Ok(rules.into_iter().map(String::from).collect())
-}
-
-fn unix_socket(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
-    let Some(path) = flags.text("unix-socket") else { return Ok(None) };
-    for other in ["connect-to", "source"] {
-        if flags.given(other) {
-            let trouble = "is about TCP and does not go with --unix-socket; leave one of them out";
-            return Err(Complaint::new(format!("--{other}"), trouble));
-        }
-    }
-    // sun_path holds 108 bytes with the zero at its end.
-    match path.len() {
-        0 => Err(Complaint::new("--unix-socket", "is empty; write the path of a socket, such as /run/app.sock")),
-        1..108 => Ok(Some(path.to_string())),
-        long => Err(Complaint::new("--unix-socket", format!("has {long} bytes; write a path of at most 107 bytes"))),
-    }
-}
-
-fn tls(flags: &Matched<'_>) -> Result<Tls, Complaint> {
-    for (one, other) in [("cert", "key"), ("key", "cert")] {
-        if flags.given(one) && !flags.given(other) {
-            return Err(Complaint::new(format!("--{one}"), format!("needs --{other} FILE beside it; add it")));
-        }
-    }
-    if flags.switch("insecure") && flags.given("cacert") {
-        return Err(Complaint::new(
-            "--cacert",
-            "is not looked at with -k, which accepts any certificate; leave one of them out",
-        ));
-    }
-    for name in ["cacert", "cert", "key"] {
-        if let Some(path) = flags.text(name) {
-            std::fs::File::open(Path::new(path)).map_err(|error| unreadable(&format!("--{name}"), path, &error))?;
-        }
-    }
-    let text = |name| flags.text(name).map(String::from);
-    Ok(Tls {
-        insecure: flags.switch("insecure"),
-        cacert: text("cacert"),
-        cert: text("cert"),
-        key: text("key"),
-        resume: !flags.switch("no-resume"),
-    })
-}
-
-fn unreadable(place: &str, path: &str, error: &std::io::Error) -> Complaint {
-    Complaint::new(place, format!("{path} cannot be read ({error}); write the path of a readable file"))
-}
-
-fn all_urls(flags: &Matched<'_>, protocols: &[Box<dyn Runner>], said_run: bool) -> Result<Vec<WeightedUrl>, Complaint> {
-    let schemes: Vec<&str> = protocols.iter().flat_map(|p| p.schemes()).map(|s| s.name).collect();
-    let mut urls = Vec::new();
-    for text in flags.texts("target") {
-        if !said_run {
-            urls::refuse_command_words(text, &COMMANDS)?;
-        }
-        urls.push(WeightedUrl { url: urls::with_scheme("URL", text, &schemes)?, weight: 1.0 });
-    }
-    for text in flags.texts("url") {
-        urls.push(WeightedUrl { url: urls::with_scheme("-u", text, &schemes)?, weight: 1.0 });
-    }
-    if let Some(path) = flags.text("urls") {
-        let text = std::fs::read_to_string(path).map_err(|error| unreadable("--urls", path, &error))?;
-        urls.extend(urls::from_file(path, &text, &schemes)?);
-    }
-    if urls.is_empty() {
-        let trouble =
-            "is missing; write where to send requests, such as `brunt http://localhost:8080/`, or try `brunt demo`";
-        return Err(Complaint::new("URL", trouble));
-    }
-    Ok(urls)
-}
-
-fn protocol_of(urls: &[WeightedUrl], protocols: &[Box<dyn Runner>]) -> Result<usize, Complaint> {
-    let speaker = |url: &str| {
-        let scheme = url.split("://").next().unwrap_or_default();
-        protocols.iter().position(|p| p.schemes().iter().any(|s| s.name == scheme))
-    };
-    let first = speaker(&urls[0].url).ok_or_else(|| {
-        Complaint::new("URL", format!("`{}` is spoken by no protocol of this build", mask::url(&urls[0].url)))
-    })?;
-    match urls.iter().find(|other| speaker(&other.url) != Some(first)) {
-        None => Ok(first),
-        Some(other) => Err(Complaint::new(
-            "URL",
-            format!(
-                "`{}` and `{}` are not the same protocol; write URLs of one protocol in a run",
-                mask::url(&urls[0].url),
-                mask::url(&other.url)
-            ),
-        )),
-    }
 }
 
 fn options_of(flags: &Matched<'_>, specs: &[OptionSpec]) -> Options {
@@ -300,7 +189,11 @@ fn secrets(flags: &Matched<'_>, plan: &Plan) -> Vec<(String, String)> {
     urls.chain(options).chain(key).filter(|(raw, shown)| raw != shown).collect()
 }
 
-fn presentation(flags: &Matched<'_>) -> Result<Presentation, Complaint> {
+/// How to show it.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn presentation(flags: &Matched<'_>) -> Result<Presentation, Complaint> {
     let formats = FORMATS.map(|format| (format.name(), format.name()));
     let format = flags.word("format", &formats)?;
     let languages = [("en", Lang::En), ("zh", Lang::Zh)];
@@ -312,43 +205,4 @@ fn presentation(flags: &Matched<'_>) -> Result<Presentation, Complaint> {
         quiet: flags.switch("quiet"),
         no_color: flags.switch("no-color"),
     })
-}
-
-/// The command line of `brunt demo`.
-pub fn demo_command() -> clap::Command {
-    flags::bare("brunt demo")
-        .about("Load the built-in target, started in a second process.")
-        .after_help(help::DEMO)
-        .arg(flags::one("duration", Some('d'), "TIME", "Load for TIME [default: 10s]"))
-        .args(flags::document())
-        .arg(flags::switch("quiet", None, "Nothing on the screen; -o is still written"))
-        .arg(flags::switch("no-color", None, "No colours"))
-}
-
-/// Reads the flags of `brunt demo`.
-///
-/// # Errors
-/// The user's mistake, naming the option.
-pub fn demo(matches: &ArgMatches) -> Result<Demo, Complaint> {
-    let flags = Matched(matches);
-    let duration = flags.time("duration", "-d")?.unwrap_or(Nanos::from_secs(10));
-    Ok(Demo { duration, presentation: presentation(&flags)? })
-}
-
-/// The command line of `brunt report`.
-pub fn report_command() -> clap::Command {
-    flags::bare("brunt report")
-        .about("Show a past run again: the last one, or the one in FILE.")
-        .arg(clap::Arg::new("file").value_name("FILE").help("A file that --record wrote"))
-        .args(flags::document())
-        .arg(flags::switch("no-color", None, "No colours"))
-}
-
-/// Reads the flags of `brunt report`.
-///
-/// # Errors
-/// The user's mistake, naming the option.
-pub fn report(matches: &ArgMatches) -> Result<(Option<String>, Presentation), Complaint> {
-    let flags = Matched(matches);
-    Ok((flags.text("file").map(String::from), presentation(&flags)?))
 }

@@ -6,8 +6,10 @@ mod intent;
 mod load;
 mod matched;
 mod serving;
+mod showing;
 mod urls;
 mod usage;
+mod ways;
 
 use engine::Runner;
 use wire::{Complaint, OptionSpec};
@@ -53,8 +55,8 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
     };
     let options: Vec<OptionSpec> = protocols.iter().flat_map(|p| p.options().iter().copied()).collect();
     let mut described = match command {
-        "demo" => intent::demo_command(),
-        "report" => intent::report_command(),
+        "demo" => showing::demo_command(),
+        "report" => showing::report_command(),
         "target" => serving::command(),
         _ => flags::run_command(&options),
     };
@@ -65,8 +67,8 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
         Err(error) => return Err(usage::complaint(&error, &described)),
     };
     match command {
-        "demo" => intent::demo(&matches).map(Command::Demo),
-        "report" => intent::report(&matches).map(|(file, shown)| Command::Report(file, shown)),
+        "demo" => showing::demo(&matches).map(Command::Demo),
+        "report" => showing::report(&matches).map(|(file, shown)| Command::Report(file, shown)),
         "target" => serving::read(&matches).map(|serving| Command::Target(Box::new(serving))),
         _ => intent::read(&matches, line, protocols, defaults).map(|intent| Command::Run(Box::new(intent))),
     }

@@ -215,8 +215,8 @@ fn secrets_are_masked_in_command_and_plan() {
 fn flags_of_two_sources_do_not_collide() {
     let all: Vec<OptionSpec> = protocols().iter().flat_map(|p| p.options().iter().copied()).collect();
     flags::run_command(&all).debug_assert();
-    intent::demo_command().debug_assert();
-    intent::report_command().debug_assert();
+    showing::demo_command().debug_assert();
+    showing::report_command().debug_assert();
     serving::command().debug_assert();
 }
 

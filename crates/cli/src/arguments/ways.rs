@@ -1,0 +1,147 @@
+//! Where requests go and over what: URLs, redirections, source addresses, TLS.
+
+use std::path::Path;
+
+use engine::Runner;
+use plan::address::{self, ConnectTo};
+use plan::{Tls, WeightedUrl, mask};
+use wire::Complaint;
+
+use super::matched::Matched;
+use super::{COMMANDS, urls};
+
+/// `--source`, each part checked.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn sources(flags: &Matched<'_>) -> Result<Vec<String>, Complaint> {
+    let texts: Vec<&str> = flags.texts("source").iter().flat_map(|text| text.split(',')).map(str::trim).collect();
+    for text in &texts {
+        address::sources(text).map_err(|trouble| Complaint::new("--source", trouble))?;
+    }
+    Ok(texts.into_iter().map(String::from).collect())
+}
+
+/// `--connect-to`, each rule checked.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn connect_to(flags: &Matched<'_>) -> Result<Vec<String>, Complaint> {
+    let rules = flags.texts("connect-to");
+    for rule in &rules {
+        ConnectTo::parse(rule).map_err(|trouble| Complaint::new("--connect-to", trouble))?;
+    }
+    Ok(rules.into_iter().map(String::from).collect())
+}
+
+/// `--unix-socket`, alone.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn unix_socket(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
+    let Some(path) = flags.text("unix-socket") else { return Ok(None) };
+    for other in ["connect-to", "source"] {
+        if flags.given(other) {
+            let trouble = "is about TCP and does not go with --unix-socket; leave one of them out";
+            return Err(Complaint::new(format!("--{other}"), trouble));
+        }
+    }
+    // sun_path holds 108 bytes with the zero at its end.
+    match path.len() {
+        0 => Err(Complaint::new("--unix-socket", "is empty; write the path of a socket, such as /run/app.sock")),
+        1..108 => Ok(Some(path.to_string())),
+        long => Err(Complaint::new("--unix-socket", format!("has {long} bytes; write a path of at most 107 bytes"))),
+    }
+}
+
+/// How TLS is spoken; the files can be read.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn tls(flags: &Matched<'_>) -> Result<Tls, Complaint> {
+    for (one, other) in [("cert", "key"), ("key", "cert")] {
+        if flags.given(one) && !flags.given(other) {
+            return Err(Complaint::new(format!("--{one}"), format!("needs --{other} FILE beside it; add it")));
+        }
+    }
+    if flags.switch("insecure") && flags.given("cacert") {
+        return Err(Complaint::new(
+            "--cacert",
+            "is not looked at with -k, which accepts any certificate; leave one of them out",
+        ));
+    }
+    for name in ["cacert", "cert", "key"] {
+        if let Some(path) = flags.text(name) {
+            std::fs::File::open(Path::new(path)).map_err(|error| unreadable(&format!("--{name}"), path, &error))?;
+        }
+    }
+    let text = |name| flags.text(name).map(String::from);
+    Ok(Tls {
+        insecure: flags.switch("insecure"),
+        cacert: text("cacert"),
+        cert: text("cert"),
+        key: text("key"),
+        resume: !flags.switch("no-resume"),
+    })
+}
+
+fn unreadable(place: &str, path: &str, error: &std::io::Error) -> Complaint {
+    Complaint::new(place, format!("{path} cannot be read ({error}); write the path of a readable file"))
+}
+
+/// The URLs of the line and of `--urls`, with their schemes.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn all_urls(
+    flags: &Matched<'_>,
+    protocols: &[Box<dyn Runner>],
+    said_run: bool,
+) -> Result<Vec<WeightedUrl>, Complaint> {
+    let schemes: Vec<&str> = protocols.iter().flat_map(|p| p.schemes()).map(|s| s.name).collect();
+    let mut urls = Vec::new();
+    for text in flags.texts("target") {
+        if !said_run {
+            urls::refuse_command_words(text, &COMMANDS)?;
+        }
+        urls.push(WeightedUrl { url: urls::with_scheme("URL", text, &schemes)?, weight: 1.0 });
+    }
+    for text in flags.texts("url") {
+        urls.push(WeightedUrl { url: urls::with_scheme("-u", text, &schemes)?, weight: 1.0 });
+    }
+    if let Some(path) = flags.text("urls") {
+        let text = std::fs::read_to_string(path).map_err(|error| unreadable("--urls", path, &error))?;
+        urls.extend(urls::from_file(path, &text, &schemes)?);
+    }
+    if urls.is_empty() {
+        let trouble =
+            "is missing; write where to send requests, such as `brunt http://localhost:8080/`, or try `brunt demo`";
+        return Err(Complaint::new("URL", trouble));
+    }
+    Ok(urls)
+}
+
+/// Index of the protocol that speaks all of them.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn protocol_of(urls: &[WeightedUrl], protocols: &[Box<dyn Runner>]) -> Result<usize, Complaint> {
+    let speaker = |url: &str| {
+        let scheme = url.split("://").next().unwrap_or_default();
+        protocols.iter().position(|p| p.schemes().iter().any(|s| s.name == scheme))
+    };
+    let first = speaker(&urls[0].url).ok_or_else(|| {
+        Complaint::new("URL", format!("`{}` is spoken by no protocol of this build", mask::url(&urls[0].url)))
+    })?;
+    match urls.iter().find(|other| speaker(&other.url) != Some(first)) {
+        None => Ok(first),
+        Some(other) => Err(Complaint::new(
+            "URL",
+            format!(
+                "`{}` and `{}` are not the same protocol; write URLs of one protocol in a run",
+                mask::url(&urls[0].url),
+                mask::url(&other.url)
+            ),
+        )),
+    }
+}
