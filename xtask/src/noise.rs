@@ -105,7 +105,7 @@ fn judge(delta: Cores, wall: f64, ours_s: f64, speed: f64) -> Option<String> {
     let others = (delta.busy - ours_s) / wall;
     if stolen > 0.03 {
         Some(format!("{:.0} % of the cores' time stolen", stolen * 100.0))
-    } else if missing > 0.06 {
+    } else if missing > 0.2 {
         Some(format!("{:.0} % of the cores' time missing", missing * 100.0))
     } else if others > 0.12 {
         Some(format!("other processes used {:.0} % of a core", others * 100.0))

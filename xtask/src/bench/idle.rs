@@ -24,10 +24,10 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
             let server = Nginx::start(&Setup::plain()?)?;
             // Everybody asks once and then thinks past the end of the run. Looked at before the end: there, the report is
             // made.
-            let options = format!("-c {users} --think 600s -d 8s --drain 0s --net {net}");
+            let options = format!("-c {users} --together --think 600s -d 12s --drain 0s --net {net}");
             let mut looked = 0;
             let (_, usage) = pair::generate(brunt, "idle", &server.url(), &options, |now| {
-                if now.since < Duration::from_secs(7) {
+                if now.since < Duration::from_secs(11) {
                     looked = now.anonymous_kib;
                 }
             })?;

@@ -108,7 +108,7 @@ fn vegeta(scenario: &Scenario, url: &str, seconds: u32, document: &Path) -> Opti
     let targets = targets.display();
     Some(format!(
         "attack -rate={rate} -duration={seconds}s -connections={connections} -max-connections={connections} \
-         -workers={connections} -max-workers={connections} -targets={targets} -output=FILE"
+         -workers={connections} -max-workers={connections} -targets={targets} -output FILE"
     ))
 }
 

@@ -44,10 +44,10 @@ impl fmt::Display for Check {
         let word = if self.holds() { "holds" } else { "FAILS" };
         let found = self.found.map_or("nothing".to_owned(), |found| format!("{found}"));
         write!(to, "{word}  {}: {found}", self.what)?;
-        if self.least == self.most {
-            write!(to, ", must be {}", self.most)
-        } else {
-            write!(to, ", within {:.6} … {:.6}", self.least, self.most)
+        match (self.least == self.most, self.most == f64::INFINITY) {
+            (true, _) => write!(to, ", must be {}", self.most),
+            (_, true) => write!(to, ", at least {}", self.least),
+            _ => write!(to, ", within {:.6} … {:.6}", self.least, self.most),
         }
     }
 }

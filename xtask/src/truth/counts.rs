@@ -35,7 +35,7 @@ impl Counted {
         vec![
             accounted(&self.report),
             Check::between("the log's requests", Some(seen), self.of("finished"), most),
-            Check::between("finished", Some(self.of("finished")), 1.0, f64::MAX),
+            Check::between("finished", Some(self.of("finished")), 1.0, f64::INFINITY),
         ]
     }
 
@@ -126,14 +126,14 @@ pub(super) fn restart(setting: &Setting) -> Result<Vec<Check>, String> {
         return Err(why);
     }
     let mut checks = counted.bounds();
-    checks.push(Check::between("failed while nginx was away", Some(counted.of("failed")), 1.0, f64::MAX));
+    checks.push(Check::between("failed while nginx was away", Some(counted.of("failed")), 1.0, f64::INFINITY));
     let last = counted.report["seconds"].as_array().and_then(|seconds| {
         seconds
             .iter()
             .rev()
             .find_map(|second| number(second, "finished").or_else(|| number(second, "requests.finished")))
     });
-    checks.push(Check::between("finished in the last second, nginx being back", last, 1.0, f64::MAX));
+    checks.push(Check::between("finished in the last second, nginx being back", last, 1.0, f64::INFINITY));
     Ok(checks)
 }
 
