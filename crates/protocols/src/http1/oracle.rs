@@ -122,6 +122,8 @@ fn response_head(bytes: &[u8]) {
             assert_eq!((head.at, Some(head.status)), (length, theirs.code));
             check_framing(head, theirs.headers);
         }
+        // It has room for so many fields; we have no need of any.
+        (Err(httparse::Error::TooManyHeaders), _) => {}
         (Ok(httparse::Status::Complete(_)), Ok(None)) => panic!("whole for httparse, not for us"),
         (theirs, Ok(Some(_))) => panic!("whole for us, not for httparse: {theirs:?}"),
         _ => {}
@@ -140,6 +142,8 @@ fn request_head(bytes: &[u8]) {
             assert_eq!(codec::asked(bytes, head).ok(), theirs.method.zip(theirs.path));
             check_framing(head, theirs.headers);
         }
+        // It has room for so many fields; we have no need of any.
+        (Err(httparse::Error::TooManyHeaders), _) => {}
         (Ok(httparse::Status::Complete(_)), Ok(None)) => panic!("whole for httparse, not for us"),
         (theirs, Ok(Some(head))) => {
             // It knows which characters a target may have; here any that can be seen will do.
