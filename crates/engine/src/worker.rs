@@ -288,10 +288,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             },
         };
         self.out_for = conn;
+        let failed = self.tally.counts.failed;
         self.settle(conn);
         if let Err(Broken(what)) = read {
             // Bytes that belong to no request fail none, but do not go unseen.
-            self.tally.counts.unsolicited += u64::from(self.conns[conn as usize].in_flight == 0);
+            let nobodys = self.conns[conn as usize].in_flight == 0 && self.tally.counts.failed == failed;
+            self.tally.counts.unsolicited += u64::from(nobodys);
             return self.break_off(conn, FaultKind::BrokenProtocol, None, what);
         }
         self.go_on(conn);
