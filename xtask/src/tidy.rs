@@ -1,6 +1,6 @@
 //! Rules of this repository that no compiler knows: words that may not be left behind, and the length of files.
 //!
-//! A plain search over the sources. Code after a file's `#[cfg(test)]`, and files that hold only tests, may `unwrap`.
+//! A plain search over the sources. Code behind a file's `#[cfg(test)]`, modules declared so, tests and examples may `unwrap`.
 //! Patterns are put together from halves so that this file does not find itself.
 
 use std::fs;
@@ -45,11 +45,16 @@ pub fn check() -> Result<(), String> {
     for folder in ["crates", "tests", "xtask", "benches"] {
         collect(&root.join(folder), &mut files)?;
     }
-    let mut wrong = Vec::new();
+    let mut texts = Vec::new();
     for file in &files {
         let text = fs::read_to_string(file).map_err(|e| format!("cannot read {}: {e}", file.display()))?;
-        let name = file.strip_prefix(&root).unwrap_or(file).display().to_string();
-        wrong.extend(complaints(&name, &text));
+        texts.push((file.strip_prefix(&root).unwrap_or(file).to_owned(), text));
+    }
+    let test_modules: Vec<PathBuf> = texts.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
+    let mut wrong = Vec::new();
+    for (path, text) in &texts {
+        let for_tests = test_modules.iter().any(|module| path.with_extension("").starts_with(module));
+        wrong.extend(complaints(&path.display().to_string(), text, for_tests));
     }
     if wrong.is_empty() {
         println!("{} files are tidy", files.len());
@@ -72,20 +77,36 @@ fn collect(folder: &Path, into: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
+/// The modules a file declares for tests only, as paths without an ending.
+fn test_modules(path: &Path, text: &str) -> Vec<PathBuf> {
+    let plain = path.file_stem().is_some_and(|stem| stem != "mod" && stem != "lib" && stem != "main");
+    let folder = if plain { path.with_extension("") } else { path.parent().unwrap_or(path).to_owned() };
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let after_attribute = lines.windows(2).filter(|two| two[0] == "#[cfg(test)]").map(|two| two[1]);
+    after_attribute.filter_map(declared).map(|name| folder.join(name)).collect()
+}
+
+/// The name in `mod name;` of any visibility.
+fn declared(line: &str) -> Option<&str> {
+    let (_, name) = line.strip_suffix(';')?.split_once("mod ")?;
+    Some(name)
+}
+
 /// What is wrong with one file.
-fn complaints(name: &str, text: &str) -> Vec<String> {
+fn complaints(name: &str, text: &str, for_tests: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     let lines = text.lines().count();
     if lines > LONGEST_FILE {
         wrong.push(format!("{name}: {lines} lines; a file holds one idea in at most {LONGEST_FILE}"));
     }
-    if !text.starts_with("//!") && !text.starts_with("#!") {
+    if !text.starts_with("//!") && !text.starts_with("#!") && !name.ends_with("/tests.rs") {
         wrong.push(format!("{name}:1: begin with a `//!` header that says what the file is for"));
     }
-    let mut in_tests = is_for_tests(name);
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim_start();
-        in_tests |= line.starts_with("#[cfg(test)]");
+    let mut in_tests = for_tests || is_for_tests(name);
+    let mut lines = text.lines().map(str::trim_start).enumerate().peekable();
+    while let Some((number, line)) = lines.next() {
+        // What follows is for tests; a mere declaration of a module is over with its line.
+        in_tests |= line.starts_with("#[cfg(test)]") && lines.peek().is_some_and(|(_, next)| declared(next).is_none());
         if line.starts_with("//") {
             continue;
         }
@@ -100,7 +121,10 @@ fn complaints(name: &str, text: &str) -> Vec<String> {
 
 /// Whether a file holds nothing but tests.
 fn is_for_tests(name: &str) -> bool {
-    name.starts_with("tests/") || name.contains("/tests/") || name.ends_with("tests.rs") || name.contains("/benches/")
+    name.starts_with("tests/")
+        || name.contains("/tests/")
+        || name.ends_with("tests.rs")
+        || ["/benches/", "/examples/"].iter().any(|folder| name.contains(folder))
 }
 
 #[cfg(test)]
@@ -117,13 +141,28 @@ mod tests {
             ("tests/tests/a.rs", unwrap.to_owned(), 0),
             ("crates/a/src/lib.rs", format!("//! A.\n#[cfg(test)]\nmod tests {{\n{unwrap}}}\n"), 0),
             ("crates/a/src/tests.rs", ignored.to_owned(), 1),
+            ("crates/a/src/lib.rs", format!("//! A.\n#[cfg(test)]\nmod tests;\n{unwrap}"), 1),
             ("crates/a/src/lib.rs", "fn a() {}\n".to_owned(), 1),
             ("crates/a/src/lib.rs", format!("//! A.\n{}", "\n".repeat(LONGEST_FILE)), 1),
             ("crates/a/src/lib.rs", "//! A.\nfn a() {}\n".to_owned(), 0),
         ];
         for (name, text, expected) in cases {
-            let wrong = complaints(name, &text);
+            let wrong = complaints(name, &text, false);
             assert_eq!(wrong.len(), expected, "{name}: {wrong:?}");
+        }
+    }
+
+    #[test]
+    fn finds_modules_for_tests() {
+        let text =
+            "#[cfg(test)]\npub(crate) mod server;\n#[cfg(test)]\nmod tests {\n#[cfg(test)]\nuse x;\nmod other;\n";
+        let cases = [
+            ("crates/net/src/tls/mod.rs", "crates/net/src/tls/server"),
+            ("crates/net/src/lib.rs", "crates/net/src/server"),
+            ("crates/net/src/tls.rs", "crates/net/src/tls/server"),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(test_modules(Path::new(path), text), [Path::new(expected)]);
         }
     }
 }
