@@ -77,6 +77,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(end) = &mut self.terms.end {
             *end += by;
         }
+        if let Some(crowd) = &mut self.crowd {
+            crowd.next_change = go;
+        }
         self.begin_second(go);
     }
 }

@@ -16,6 +16,8 @@ mod pool;
 mod probe;
 mod run;
 mod tally;
+#[cfg(test)]
+mod tests;
 mod timers;
 mod users;
 mod worker;

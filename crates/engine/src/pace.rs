@@ -24,7 +24,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(first) = self.schedule.as_mut().and_then(|s| s.next_due()) {
             self.next_due = self.terms.start + first;
         }
-        if let Some(crowd) = self.crowd.as_mut() {
+        if self.gathering.is_some() {
+            // Nothing of the run has begun before the common start: no second ends, no user starts.
+            self.second_to = Nanos::MAX;
+        } else if let Some(crowd) = self.crowd.as_mut() {
             crowd.next_change = self.terms.start;
         }
     }
@@ -65,12 +68,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             .min(self.connect_timeouts.next())
             .min(self.pauses.next())
             .min(crowd.map_or(Nanos::MAX, |c| c.next_change))
-            .min(self.end_of(if self.closing { self.terms.drain } else { Nanos::ZERO }))
+            .min(self.next_end())
     }
 
-    /// The end of the window, and so much after it; never where the quota ends the run.
-    fn end_of(&self, grace: Nanos) -> Nanos {
-        self.terms.end.map_or(Nanos::MAX, |end| end.saturating_add(grace))
+    /// What ends next: the window, then its drain; never where the quota ends the run, or before a common start.
+    fn next_end(&self) -> Nanos {
+        match self.terms.end {
+            Some(end) if self.closing => end.saturating_add(self.terms.drain),
+            Some(end) if self.gathering.is_none() => end,
+            _ => Nanos::MAX,
+        }
     }
 
     /// Everything that time alone brings about.
@@ -205,8 +212,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     fn consider_end(&mut self, stop: &Stop) {
-        let ended = self.terms.end.is_some_and(|end| self.stamp >= end);
-        if ended && !self.closing {
+        if !self.closing && self.stamp >= self.next_end() {
             self.closing = true;
             self.next_due = Nanos::MAX;
             self.stop_users();
@@ -215,7 +221,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             return self.finish(true);
         }
         let nothing_more = self.closing || self.all_started();
-        let overdue = self.stamp >= self.end_of(self.terms.drain);
+        let overdue = self.closing && self.stamp >= self.next_end();
         if (nothing_more && self.alive == 0) || overdue {
             self.finish(false);
         }
@@ -226,8 +232,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         while let Some((_, user)) = self.pauses.due(Nanos(u64::MAX - 1)) {
             self.user_ends(user);
         }
-        let starting = self.crowd.as_mut().map(|c| std::mem::take(&mut c.starting)).unwrap_or_default();
-        for user in starting {
+        let Some(crowd) = self.crowd.as_mut() else { return };
+        crowd.next_change = Nanos::MAX;
+        for user in std::mem::take(&mut crowd.starting) {
             self.user_ends(user);
         }
     }
