@@ -1,5 +1,5 @@
-//! Where a body ends: by its length, in chunks (RFC 9112 7.1) or with the connection. Without a buffer: the decoder holds a
-//! count and a step, so that bytes may be cut anywhere.
+//! Where a body ends: by its length, in chunks (RFC 9112 7.1) or with the connection. Without a buffer: the decoder
+//! holds a count and a step, so that bytes may be cut anywhere.
 //!
 //! Chunk lines must end in CR LF. Extensions and trailers are read over, up to a bound.
 
@@ -66,7 +66,8 @@ impl Body {
         self.step == Step::UntilClose
     }
 
-    /// Takes bytes of the body and hands its content to `data`. Returns how many bytes belonged to it and whether it is over.
+    /// Takes bytes of the body and hands its content to `data`. Returns how many bytes belonged to it and whether it
+    /// is over.
     ///
     /// # Errors
     /// What about the chunks is not HTTP/1.1.

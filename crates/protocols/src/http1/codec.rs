@@ -56,7 +56,8 @@ impl Head {
     /// Whether the sender means to go on with the connection (RFC 9112 9.3), as far as the head alone tells.
     #[inline]
     pub fn keeps_alive(&self) -> bool {
-        // With both framings given, or with a coding in HTTP/1.0, the two ends may not agree about where they are (6.1).
+        // With both framings given, or with a coding in HTTP/1.0, the two ends may not agree about where they are
+        // (6.1).
         let doubtful = self.has(CODED) && (self.has(SIZED) || self.has(HTTP10));
         !self.has(CLOSE) && !doubtful && (!self.has(HTTP10) || self.has(KEEP_ALIVE))
     }
@@ -69,11 +70,10 @@ impl Head {
 #[inline]
 pub fn response_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
     if !head.started {
-        let mut whole = Head { started: true, ..Head::default() };
-        if wide::read(bytes, &mut whole, |line, head| status_line(line, head).is_ok()) {
-            *head = whole;
+        if wide::read(bytes, head, |line, head| status_line(line, head).is_ok()) {
             return Ok(true);
         }
+        *head = Head::default();
     }
     response_lines(bytes, head)
 }
@@ -98,11 +98,10 @@ pub(super) fn response_lines(bytes: &[u8], head: &mut Head) -> Result<bool, Brok
 #[inline]
 pub fn request_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
     if !head.started {
-        let mut whole = Head { started: true, ..Head::default() };
-        if wide::read(bytes, &mut whole, |line, head| request_line(line, head).is_ok()) {
-            *head = whole;
+        if wide::read(bytes, head, |line, head| request_line(line, head).is_ok()) {
             return Ok(true);
         }
+        *head = Head::default();
     }
     request_lines(bytes, head)
 }

@@ -1,9 +1,9 @@
 //! HTTP/1.1, both halves: the client's ([`Http1`], [`Http1Session`]) and the server's ([`Http1Server`]).
 //!
-//! Spoken: RFC 9110 and 9112, to servers of HTTP/1.1 and 1.0: every method but CONNECT, keep-alive, bodies by length, in
-//! chunks and until the connection ends, interim answers, redirects, basic authentication. Left out: pipelining (client
-//! side), decompression (bodies are counted as they come), cookies, proxies, other protocols after an upgrade, folded
-//! header lines. [`codec`] says what is tolerated and what is refused.
+//! Spoken: RFC 9110 and 9112, to servers of HTTP/1.1 and 1.0: every method but CONNECT, keep-alive, bodies by length,
+//! in chunks and until the connection ends, interim answers, redirects, basic authentication. Left out: pipelining
+//! (client side), decompression (bodies are counted as they come), cookies, proxies, other protocols after an upgrade,
+//! folded header lines. [`codec`] says what is tolerated and what is refused.
 
 mod body;
 mod codec;

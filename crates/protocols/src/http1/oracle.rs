@@ -1,6 +1,6 @@
-//! What must hold for any bytes at all: `httparse` as a second opinion about heads, the vector reader against the reader of
-//! lines, and the same outcome wherever the bytes are cut. Called by the property tests, by the inputs that fuzzing once
-//! found, and by the fuzz targets; panics where something does not hold.
+//! What must hold for any bytes at all: `httparse` as a second opinion about heads, the vector reader against the
+//! reader of lines, and the same outcome wherever the bytes are cut. Called by the property tests, by the inputs that
+//! fuzzing once found, and by the fuzz targets; panics where something does not hold.
 
 use wire::{Broken, Dialogue, Done, Established, Event, ExchangeId, Out, Protocol, ServerSession, Session};
 

@@ -1,6 +1,7 @@
 //! From what was asked to the bytes of a request, encoded once before the run.
 //!
-//! A [`Recipe`] is kept only for redirects, which are made from it. A large body is shared by all requests and never copied.
+//! A [`Recipe`] is kept only for redirects, which are made from it. A large body is shared by all requests and never
+//! copied.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The server's conversation on one connection: requests heard as they complete, answers in the order of the requests.
 //!
 //! A request that arrives whole is read where it lies. Up to 16 requests in flight are remembered in one word; answers
-//! given out of turn are encoded and held. Bodies are counted, and their beginning is shown. Left out: `Date` and `Server` lines, which
-//! no client needs and which cost bytes.
+//! given out of turn are encoded and held. Bodies are counted, and their beginning is shown. Left out: `Date` and
+//! `Server` lines, which no client needs and which cost bytes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;

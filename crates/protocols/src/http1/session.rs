@@ -1,9 +1,9 @@
 //! The client's conversation on one connection: one exchange at a time, keep-alive between them.
 //!
-//! An answer that arrives whole is read where it lies, without a copy or an allocation. What is needed seldom (a head cut
-//! in two, a redirect, an expected text, an excerpt for an example) lives in a box that exists only meanwhile, so that
-//! an idle connection holds a few dozen bytes. Left out: pipelining of requests; every server that allows it is faster
-//! with more connections.
+//! An answer that arrives whole is read where it lies, without a copy or an allocation. What is needed seldom (a head
+//! cut in two, a redirect, an expected text, an excerpt for an example) lives in a box that exists only meanwhile, so
+//! that an idle connection holds a few dozen bytes. Left out: pipelining of requests; every server that allows it is
+//! faster with more connections.
 
 use std::sync::Arc;
 
@@ -91,7 +91,8 @@ impl Http1Session {
         self.rare.get_or_insert_default()
     }
 
-    /// Reads on from `bytes`; true once the exchange is over. `at` is what was read, `kept_to` what is in `rare.kept` already.
+    /// Reads on from `bytes`; true once the exchange is over. `at` is what was read, `kept_to` what is in `rare.kept`
+    /// already.
     #[inline]
     fn advance(
         &mut self,
@@ -273,34 +274,29 @@ impl Http1Session {
     #[inline]
     fn end(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done<Request>) {
         self.state = if self.marks & LAST != 0 { State::Over } else { State::Idle };
-        let mut ended = Ended {
-            id: self.id,
-            fault,
-            code: u32::from(self.status),
-            payload: self.payload,
-            excerpt: None,
-            follow: None,
-        };
         if fault.is_some() || self.rare.is_some() {
-            self.attach(&mut ended, fresh, done);
+            return self.end_closely(fault, fresh, done);
         }
-        done.push(Event::Ended(ended));
+        let code = u32::from(self.status);
+        done.push(Event::Ended(Ended { id: self.id, fault, code, payload: self.payload, excerpt: None, follow: None }));
     }
 
+    /// As [`Self::end`], for a failure, a redirect, or an answer that came in pieces.
     #[cold]
-    fn attach(&mut self, ended: &mut Ended<Request>, fresh: &[u8], done: &Done<Request>) {
+    fn end_closely(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done<Request>) {
         let rare = self.rare.take().map(|r| *r).unwrap_or_default();
-        if let Hop::To(follow) = rare.hop
-            && ended.fault.is_none()
-        {
-            ended.follow = Some(follow);
-        }
-        if ended.fault.is_some_and(|kind| done.wants_example(kind)) {
+        let follow = match rare.hop {
+            Hop::To(follow) if fault.is_none() => Some(follow),
+            _ => None,
+        };
+        let excerpt = fault.is_some_and(|kind| done.wants_example(kind)).then(|| {
             let mut excerpt = rare.kept;
             excerpt.truncate(EXCERPT_BOUND);
             excerpt.extend_from_slice(&fresh[..fresh.len().min(EXCERPT_BOUND - excerpt.len())]);
-            ended.excerpt = Some(excerpt.into_boxed_slice());
-        }
+            excerpt.into_boxed_slice()
+        });
+        let code = u32::from(self.status);
+        done.push(Event::Ended(Ended { id: self.id, fault, code, payload: self.payload, excerpt, follow }));
     }
 
     /// The answer goes on in another piece.

@@ -1,18 +1,18 @@
 //! Reads a well-formed head 64 bytes at a time, with the vector instructions of x86-64 (AVX2).
 //!
-//! Each block becomes three bit masks (line ends, characters no name may have, characters no line may have), and the lines
-//! are then found by counting zeros: about a quarter of the work of looking at every byte. This is a short cut and
-//! never a judge: whatever is not whole, or not exactly as most servers write it, is left to [`super::codec`], which reads
-//! it again from the start. So the two cannot disagree about what is refused; that they agree about what is accepted is
-//! a property in the tests.
+//! Each block becomes three bit masks (line ends, characters no name may have, characters no line may have), and the
+//! lines are then found by counting zeros: about a quarter of the work of looking at every byte. This is a short cut
+//! and never a judge: whatever is not whole, or not exactly as most servers write it, is left to [`super::codec`],
+//! which reads it again from the start. So the two cannot disagree about what is refused; that they agree about what
+//! is accepted is a property in the tests.
 
 use super::codec::Head;
 
 /// The longest head read this way.
 const BLOCKS: usize = 16;
 
-/// Reads a whole head, the start line by `start` (which is handed the line without its end). False: not read, and `head` is
-/// spoilt.
+/// Reads a whole head, the start line by `start` (which is handed the line without its end). False: not read, and
+/// `head` is spoilt.
 #[inline]
 pub fn read(bytes: &[u8], head: &mut Head, start: impl FnOnce(&[u8], &mut Head) -> bool) -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -88,6 +88,7 @@ mod x86 {
                 let line = &bytes[line_at..end - 1];
                 if line.is_empty() {
                     head.at = end + 1;
+                    head.started = true;
                     return start.is_none() && odd & ((1 << bit) - 1) == 0;
                 }
                 let good = match start.take() {

@@ -1,5 +1,5 @@
-//! A table of answers and what becomes of each: whole, cut in two at every position, in three at every pair of positions,
-//! byte by byte, and with the connection closed at every position.
+//! A table of answers and what becomes of each: whole, cut in two at every position, in three at every pair of
+//! positions, byte by byte, and with the connection closed at every position.
 
 use wire::FaultKind;
 

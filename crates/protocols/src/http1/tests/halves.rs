@@ -1,7 +1,7 @@
 //! The two halves against each other, with the bytes cut anywhere in both directions.
 
 use proptest::prelude::*;
-use wire::{Dialogue, Done, Established, Event, ExchangeId, Out, Reply, ServerSession, Session, Shape};
+use wire::{Ask, Dialogue, Done, Established, Event, ExchangeId, Out, Reply, ServerSession, Session, Shape};
 
 use super::dialogue;
 use crate::http1::Http1Server;
@@ -61,11 +61,13 @@ proptest! {
             client.submit(ExchangeId(n as u32), &dialogue.requests()[0].request, &mut out).expect("room");
             let mut heard = Vec::new();
             for piece in cut(out.bytes(), &sizes) {
-                server.receive(piece, &mut |ask| heard.push((ask.id, ask.method.to_owned(), ask.body.to_vec()))).expect("good");
+                let hear = &mut |ask: Ask<'_>| heard.push((ask.id, ask.method.to_owned(), ask.body.to_vec()));
+                server.receive(piece, hear).expect("good");
             }
             out.clear();
             prop_assert_eq!(heard, vec![(n as u32, method.to_owned(), data.clone().unwrap_or_default().into_bytes())]);
-            let reply = Reply { status: turn.status, headers: b"X: y\r\n", body: &turn.body, shape: turn.shape, close: turn.close };
+            let Turn { status, body, shape, close } = turn;
+            let reply = Reply { status: *status, headers: b"X: y\r\n", body, shape: *shape, close: *close };
             server.answer(n as u32, &reply, &mut out);
             let answer = out.bytes().to_vec();
             out.clear();
@@ -82,7 +84,8 @@ proptest! {
             done.events.clear();
             let bodiless = method == "HEAD" || matches!(turn.status, 204 | 304);
             let payload = if bodiless { 0 } else { turn.body.len() as u64 };
-            prop_assert_eq!((ended.id, ended.fault, ended.code, ended.payload), (ExchangeId(n as u32), None, u32::from(turn.status), payload));
+            let expected = (ExchangeId(n as u32), None, u32::from(turn.status), payload);
+            prop_assert_eq!((ended.id, ended.fault, ended.code, ended.payload), expected);
             prop_assert_eq!(client.room() == 0, server.over());
             if server.over() {
                 break;
