@@ -151,6 +151,17 @@ pub fn cpu_of(process: u32) -> f64 {
     ticks / ticks_per_second()
 }
 
+/// Processor time of all children that were waited for so far, in seconds.
+pub fn cpu_of_ended_children() -> f64 {
+    // SAFETY: rusage is plain numbers, for which all zeroes is a value, and it outlives the call.
+    let used = unsafe {
+        let mut used: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &mut used);
+        used
+    };
+    seconds(used.ru_utime) + seconds(used.ru_stime)
+}
+
 /// The unit of `/proc`'s times.
 pub fn ticks_per_second() -> f64 {
     // SAFETY: sysconf has no conditions.

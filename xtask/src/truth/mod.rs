@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use crate::arguments::Arguments;
 use crate::noise::Guard;
-use crate::{install, pair};
+use crate::{install, measure, pair};
 use check::Check;
 
 /// One run, or a few, and what must be true of them.
@@ -81,10 +81,11 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
 /// Runs a case until it holds or fails on a quiet machine.
 fn holds(case: &Case, setting: &Setting, guard: &mut Guard) -> bool {
     for attempt in 1..=ATTEMPTS {
+        let used = measure::cpu_of_ended_children();
         let before = guard.before();
         let outcome = (case.run)(setting);
-        // What the pair itself used is not known here; all that matters is time the machine did not give.
-        let noise = guard.after(&before, f64::INFINITY);
+        // Generator and server have both ended by now.
+        let noise = guard.after(&before, measure::cpu_of_ended_children() - used);
         let good = match &outcome {
             Ok(checks) => {
                 checks.iter().for_each(|check| println!("{check}"));
