@@ -39,9 +39,7 @@ fn last(lang: Lang) -> Result<PathBuf, Complaint> {
 fn unreadable(path: &Path, fault: &record::ReadFault) -> Complaint {
     let shown = path.display().to_string();
     let said = fault.to_string();
-    // The reader names the file itself; once is enough.
-    Complaint::new(
-        "FILE",
-        said.strip_prefix(&format!("{shown}: ")).map_or(said.clone(), |rest| format!("{shown} {rest}")),
-    )
+    // Some faults name the file themselves; once is enough.
+    let why = said.strip_prefix(&format!("{shown}: ")).unwrap_or(&said);
+    Complaint::new("FILE", format!("{shown} cannot be read ({why}); write the path of a file that --record wrote"))
 }
