@@ -45,7 +45,6 @@ pub fn bare(name: &'static str) -> Command {
         .disable_help_subcommand(true)
         .disable_help_flag(true)
         .arg(Arg::new("help").short('h').long("help").action(ArgAction::Help).help("Show help (--help: with examples)"))
-        .next_line_help(false)
         .max_term_width(110)
 }
 

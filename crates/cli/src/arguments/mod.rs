@@ -11,6 +11,7 @@ mod urls;
 mod usage;
 mod ways;
 
+use clap::error::ErrorKind;
 use engine::Runner;
 use wire::{Complaint, OptionSpec};
 
@@ -63,6 +64,7 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
     described.build();
     let matches = match described.clone().try_get_matches_from(std::iter::once(&String::new()).chain(rest)) {
         Ok(matches) => matches,
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => return Ok(Command::Text(help_of(described, rest))),
         Err(error) if !error.use_stderr() => return Ok(Command::Text(error.render().to_string())),
         Err(error) => return Err(usage::complaint(&error, &described)),
     };
@@ -72,6 +74,17 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
         "target" => serving::read(&matches).map(|serving| Command::Target(Box::new(serving))),
         _ => intent::read(&matches, line, protocols, defaults).map(|intent| Command::Run(Box::new(intent))),
     }
+}
+
+/// The help, one line for each flag; `--help` adds the long examples. clap's own long form spreads every flag over three
+/// lines, and nobody finds anything in it.
+fn help_of(command: clap::Command, line: &[String]) -> String {
+    let examples = command.get_after_long_help().cloned();
+    let mut command = match examples {
+        Some(examples) if line.iter().any(|word| word == "--help") => command.after_help(examples),
+        _ => command,
+    };
+    command.render_help().to_string()
 }
 
 #[cfg(test)]
