@@ -11,7 +11,7 @@ pub mod report;
 pub mod target;
 
 pub use peer::Peer;
-pub use program::{Ended, Running, brunt, start};
+pub use program::{Ended, Running, brunt, prepare, start};
 pub use report::Report;
 pub use target::Target;
 

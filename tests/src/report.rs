@@ -24,6 +24,16 @@ pub fn report(args: &[&str]) -> Report {
     Report::of(prepare(args.iter().chain(&["--quiet", "--format", "json"])).run())
 }
 
+/// The same where the program may answer that it cannot do this here (exit 64): none then.
+///
+/// # Panics
+/// As [`report`].
+#[track_caller]
+pub fn report_if_possible(args: &[&str]) -> Option<Report> {
+    let ended = prepare(args.iter().chain(&["--quiet", "--format", "json"])).run();
+    (ended.code != Some(64)).then(|| Report::of(ended))
+}
+
 impl Report {
     /// The report in what the program printed.
     ///

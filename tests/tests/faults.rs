@@ -1,0 +1,336 @@
+//! Servers that misbehave: nothing panics, nothing is lost, and no failure looks like a good figure.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use e2e::program::until;
+use e2e::report::report;
+use e2e::target::free_port;
+use e2e::{Peer, Target, brunt, prepare, start};
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+#[test]
+fn a_server_that_hangs_leaves_lower_bounds_and_exit_20() {
+    let target = Target::healthy();
+    let line = ["-r", "100/s", "--arrivals", "constant", "-d", "500ms", "--drain", "100ms", &target.url("hang")];
+    let report = report(&[&line[..], &["-t", "20s", "--run-timeout", "20s"]].concat()).with_code(20);
+    let [due, finished, failed, censored] = report.requests();
+    assert_eq!([due, finished, failed, censored], [50, 0, 0, 50], "{report}");
+    assert!(report.at("latency.response.p50_us").is_null(), "{report}");
+    assert!(report.number("latency.response.p50_at_least_us") > 0.0, "{report}");
+    assert_eq!(report.at("trust.verdict"), "not_trusted", "{report}");
+}
+
+#[test]
+fn a_server_that_hangs_now_and_then_shows_at_the_quantiles_it_decides() {
+    // Every tenth connection of the peer never answers: more than 1 in 100 requests, fewer than 1 in 2.
+    let peer = Peer::new(|mut connection| {
+        while connection.request().is_some() {
+            if connection.number % 10 == 9 {
+                return connection.wait_for_close();
+            }
+            connection.send(OK);
+        }
+    });
+    let line = ["-c", "40", "--no-keepalive", "-d", "500ms", "--drain", "50ms", &peer.url()];
+    let report = report(&line).with_code(20);
+    assert!(report.count("requests.censored") >= 1, "{report}");
+    let censored = report.count("requests.censored") as f64 / report.count("requests.due") as f64;
+    if censored > 0.01 {
+        assert!(report.at("latency.service.p99_us").is_null(), "{report}");
+        assert!(report.number("latency.service.p99_at_least_us") > 0.0, "{report}");
+    }
+}
+
+#[test]
+fn a_target_that_is_down_is_one_sentence_and_exit_30() {
+    let url = format!("http://127.0.0.1:{}/", free_port());
+    let ended = brunt(["-n", "10", &url]).with_code(30);
+    let lines: Vec<&str> = ended.err.lines().collect();
+    assert_eq!(lines.len(), 1, "{ended:?}");
+    assert!(lines[0].starts_with("brunt: ") && lines[0].contains(&url) && lines[0].contains("refused"), "{ended:?}");
+}
+
+#[test]
+fn a_target_that_is_down_leaves_its_document_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("run.json");
+    let url = format!("http://127.0.0.1:{}/", free_port());
+    let line = ["-n", "10", &url, "--format", "json", "-o", file.to_str().unwrap()];
+    brunt(line).with_code(30);
+    let report = e2e::Report::in_file(&file).with_code(30);
+    assert_eq!(report.requests(), [0, 0, 0, 0], "{report}");
+}
+
+#[test]
+fn a_host_that_does_not_exist_is_one_sentence_and_exit_30() {
+    let ended = brunt(["-n", "10", "http://no-such-host.invalid/"]).with_code(30);
+    assert_eq!(ended.err.lines().count(), 1, "{ended:?}");
+}
+
+#[test]
+fn a_target_that_dies_and_comes_back_is_met_again() {
+    let mut first = Target::healthy();
+    let address = first.host().to_string();
+    let running = prepare(["-r", "200/s", "-d", "3s", "--quiet", "--format", "json", &first.address]).start();
+    until("the run has begun", || first.heard() > 50);
+    first.kill();
+    // Nobody is there for a while: until the kernel has refused somebody at least once.
+    let refused = std::time::Instant::now();
+    until("a moment without a server", || refused.elapsed().as_millis() > 300);
+    let second = Target::at(&address, &[]);
+    let report = e2e::Report::of(running.end());
+    let [_, finished, failed, _] = report.requests();
+    assert!(failed > 0 && finished > 0, "{report}");
+    assert!(second.heard() > 0, "{report}");
+    assert!(report.failures().contains_key("refused"), "{report}");
+    assert_ne!(report.at("status.200"), 0);
+}
+
+/// What comes back, the kind of failure it must be, and whether anything may finish.
+type Broken = (&'static str, &'static [u8], &'static [&'static str]);
+
+const BROKEN: &[Broken] = &[
+    ("garbage", b"\x00\x01\x02 this is no HTTP at all \xff\xfe\r\n\r\n", &["broken_protocol"]),
+    ("another protocol", b"SSH-2.0-OpenSSH_9.6\r\n", &["broken_protocol"]),
+    ("a status that is none", b"HTTP/1.1 2x0 OK\r\nContent-Length: 0\r\n\r\n", &["broken_protocol"]),
+    ("two lengths", b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", &["broken_protocol"]),
+    ("a length that is none", b"HTTP/1.1 200 OK\r\nContent-Length: -4\r\n\r\nabcd", &["broken_protocol"]),
+    ("a chunk size that is none", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", &["broken_protocol"]),
+    ("a short body", b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nonly this", &["closed"]),
+    ("half a chunk", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n50\r\nonly this", &["closed"]),
+    ("half a head", b"HTTP/1.1 200 OK\r\nContent-Le", &["closed"]),
+    ("nothing", b"", &["closed"]),
+];
+
+#[test]
+fn broken_answers_are_failures_of_their_kind_and_never_a_good_figure() {
+    for (name, bytes, kinds) in BROKEN {
+        let peer = Peer::answering_once(*bytes);
+        let report = report(&["-n", "20", "-c", "2", &peer.url()]);
+        assert_ne!(report.code, 0, "{name}: {report}");
+        assert_eq!(report.requests(), [20, 0, 20, 0], "{name}: {report}");
+        assert_eq!(report.failures().into_keys().collect::<Vec<_>>(), *kinds, "{name}: {report}");
+        let example = report.at("failures.0.example");
+        assert!(example["sent"].as_str().unwrap().starts_with("GET / HTTP/1.1"), "{name}: {report}");
+        if !bytes.is_empty() {
+            assert!(!example["received"].as_str().unwrap().is_empty(), "{name}: {report}");
+        }
+    }
+}
+
+#[test]
+fn endless_headers_end_the_connection_and_not_the_memory() {
+    let target = Target::healthy();
+    let report = report(&["-n", "4", "-c", "2", &target.url("endless-headers")]).with_code(20);
+    assert_eq!(report.requests(), [4, 0, 4, 0], "{report}");
+    assert_eq!(report.failures().into_keys().collect::<Vec<_>>(), ["broken_protocol"], "{report}");
+}
+
+#[test]
+fn the_misbehaviour_of_the_built_in_target_is_seen_as_what_it_is() {
+    let target = Target::healthy();
+    let table = [("garbage", "broken_protocol"), ("short/100", "closed"), ("cut/20", "closed"), ("reset", "reset")];
+    for (path, kind) in table {
+        let report = report(&["-n", "10", "-c", "2", &target.url(path)]);
+        assert_ne!(report.code, 0, "{path}: {report}");
+        assert_eq!(report.requests(), [10, 0, 10, 0], "{path}: {report}");
+        assert_eq!(report.failures().into_keys().collect::<Vec<_>>(), [kind], "{path}: {report}");
+    }
+}
+
+#[test]
+fn a_close_at_every_position_of_an_answer_is_one_failure_each() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX: y\r\n\r\nhello";
+    let peer = Peer::new(move |mut connection| {
+        if connection.request().is_some() {
+            let cut = connection.number as usize % answer.len();
+            connection.send(&answer[..cut]);
+        }
+    });
+    let n = (answer.len() * 2).to_string();
+    let report = report(&["-n", &n, "-c", "1", &peer.url()]).with_code(20);
+    let [due, finished, failed, _] = report.requests();
+    assert_eq!((finished, failed), (0, due), "{report}");
+    assert_eq!(report.failures().into_keys().collect::<Vec<_>>(), ["closed"], "{report}");
+    assert_eq!(peer.requests(), due + 1, "{report}");
+}
+
+#[test]
+fn a_chunked_answer_closed_at_every_position_is_one_failure_each() {
+    let answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n0\r\nT: u\r\n\r\n";
+    let peer = Peer::new(move |mut connection| {
+        if connection.request().is_some() {
+            connection.send(&answer[..connection.number as usize % answer.len()]);
+        }
+    });
+    let report = report(&["-n", &answer.len().to_string(), "-c", "1", &peer.url()]).with_code(20);
+    assert_eq!((report.requests()[1], report.requests()[2]), (0, answer.len() as u64), "{report}");
+}
+
+#[test]
+fn bytes_after_the_body_are_not_taken_for_the_next_answer() {
+    let mut answer = OK.to_vec();
+    answer.extend_from_slice(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    let peer = Peer::answering(answer);
+    let report = report(&["-n", "50", "-c", "2", &peer.url()]);
+    assert_eq!(report.requests()[0], 50, "{report}");
+    // Each request on the wire is one request in the document: no answer nobody asked for was counted as one.
+    assert_eq!(peer.requests(), 51, "{report}");
+    assert!(report.count("requests.failed") + report.count("unsolicited") > 0, "the bytes are not silent: {report}");
+}
+
+#[test]
+fn a_long_body_of_the_built_in_target_is_not_silent() {
+    let target = Target::healthy();
+    let report = report(&["-n", "20", "-c", "2", &target.url("long/100")]);
+    assert_eq!(report.requests()[0], 20, "{report}");
+    assert!(report.count("requests.failed") + report.count("unsolicited") > 0, "{report}");
+}
+
+#[test]
+fn resets_are_named_with_their_errno() {
+    let peer = Peer::new(|mut connection| {
+        if connection.request().is_some() {
+            connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
+            connection.reset();
+        }
+    });
+    let report = report(&["-n", "20", "-c", "2", &peer.url()]).with_code(20);
+    assert_eq!(report.requests(), [20, 0, 20, 0], "{report}");
+    let kinds = report.failures();
+    assert!(kinds.contains_key("reset"), "{report}");
+    let reset = report.json["failures"].as_array().unwrap().iter().find(|f| f["kind"] == "reset").unwrap();
+    assert_eq!(reset["errno"], "ECONNRESET", "{report}");
+}
+
+#[test]
+fn only_errors_never_exit_0_and_are_told_within_the_first_second() {
+    let target = Target::healthy();
+    let ended = brunt(["-c", "2", "-d", "1500ms", &target.url("status/500")]);
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    let told = ended.out.find("every request failed").expect(&ended.out);
+    let second_row = ended.out.find("\n   2s").or_else(|| ended.out.find("1.5s")).unwrap_or(ended.out.len());
+    assert!(told < second_row, "told only after the second second:\n{}", ended.out);
+    assert!(ended.out.contains("wrong_status"), "{}", ended.out);
+}
+
+#[test]
+fn a_server_without_answers_is_told_within_the_first_second_too() {
+    let peer = Peer::answering_once("");
+    let ended = brunt(["-c", "2", "-d", "1500ms", &peer.url()]);
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.out.contains("every request failed"), "{}", ended.out);
+}
+
+#[test]
+fn timeouts_are_failures_and_their_time_is_in_no_good_figure() {
+    let target = Target::healthy();
+    let report = report(&["-n", "6", "-c", "3", "-t", "100ms", &target.url("hang")]).with_code(20);
+    assert_eq!(report.requests(), [6, 0, 6, 0], "{report}");
+    assert_eq!(report.failures().into_iter().collect::<Vec<_>>(), [("timeout".to_string(), 6)], "{report}");
+    assert_eq!(report.count("latency.service.count"), 0, "{report}");
+    assert!(report.number("latency.failed.min_us") >= 100_000.0, "{report}");
+}
+
+#[test]
+fn a_share_of_errors_is_counted_as_the_server_counts_it() {
+    let target = Target::with(&["--error-rate", "20%", "--seed", "5"]);
+    let report = report(&["-n", "500", "-c", "4", &target.address]);
+    let stats = target.stats();
+    let failed = report.count("requests.failed");
+    let probe_failed = u64::from(report.at("probe.status") == "500");
+    assert_eq!(stats["status"]["500"].as_u64().unwrap(), failed + probe_failed, "{report}");
+    assert!(failed > 0, "{report}");
+    assert_eq!(report.json["status"]["500"].as_u64(), Some(failed), "{report}");
+}
+
+#[test]
+fn a_share_of_closed_connections_is_one_failure_each() {
+    let target = Target::with(&["--close-rate", "20%", "--seed", "3"]);
+    let report = report(&["-n", "500", "-c", "4", &target.address]);
+    let stats = target.stats();
+    let [due, finished, failed, _] = report.requests();
+    assert_eq!((due, finished + failed), (500, 500), "{report}");
+    // The first answer before the run is one of either.
+    let heard = stats["requests"]["heard"].as_u64().unwrap();
+    assert_eq!(heard, due + 1, "nothing was retried in silence: {stats} {report}");
+    let withheld = stats["requests"]["withheld"].as_u64().unwrap();
+    assert!(withheld.abs_diff(failed) <= 1, "{stats} {report}");
+}
+
+#[test]
+fn no_descriptors_left_is_a_failure_with_its_name_and_its_advice() {
+    if std::process::Command::new("prlimit").arg("--version").output().is_err() {
+        return e2e::skip("prlimit is not installed");
+    }
+    let target = Target::healthy();
+    let line = ["-c", "100", "-d", "500ms", "-w", "1", "--format", "json", "--quiet", &target.address];
+    let ended = e2e::program::prepare_under(&["prlimit", "--nofile=40:40", "--"], line).run();
+    let report = e2e::Report::of(ended);
+    assert_ne!(report.code, 0, "{report}");
+    assert!(report.count("requests.finished") > 0, "those who got a connection go on: {report}");
+    let failure = report.json["failures"].as_array().unwrap().iter().find(|f| f["kind"] == "no_descriptors");
+    assert_eq!(failure.map(|f| f["errno"].clone()), Some("EMFILE".into()), "{report}");
+}
+
+#[test]
+fn no_ports_left_is_a_failure_with_its_name() {
+    if !e2e::is_root() {
+        return e2e::skip("only root can make a network with few ports");
+    }
+    // A network of its own, whose range holds ten ports; the loopback must be woken first.
+    let script = "ip link set lo up && echo 40000 40009 > /proc/sys/net/ipv4/ip_local_port_range || exit 99\n\
+                  $0 target 127.0.0.1:8080 > target.out 2>&1 & target=$!\n\
+                  while kill -0 $target && ! grep -q listening target.out; do sleep 0.01; done\n\
+                  $0 -c 30 -d 500ms -w 1 --quiet --format json http://127.0.0.1:8080/; code=$?\n\
+                  kill $target; exit $code";
+    let directory = tempfile::tempdir().unwrap();
+    let outcome = std::process::Command::new("unshare")
+        .args(["--net", "bash", "-c", script])
+        .arg(e2e::program::path())
+        .current_dir(directory.path())
+        .env("XDG_STATE_HOME", directory.path())
+        .output();
+    let Ok(output) = outcome else { return e2e::skip("unshare is not installed") };
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(99) || err.contains("unshare:") {
+        return e2e::skip(&format!("no namespaces here: {err}"));
+    }
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    let report = e2e::Report::of(e2e::Ended { code: output.status.code(), out, err });
+    assert_ne!(report.code, 0, "{report}");
+    let failure = report.json["failures"].as_array().unwrap().iter().find(|f| f["kind"] == "no_ports");
+    assert_eq!(failure.map(|f| f["errno"].clone()), Some("EADDRNOTAVAIL".into()), "{report}");
+    assert!(report.count("requests.finished") > 0, "{report}");
+}
+
+#[test]
+fn a_server_that_stops_reading_and_writing_for_a_while_loses_nothing() {
+    let target = Target::with(&["--stall", "300ms+400ms"]);
+    let report = report(&["-r", "200/s", "--arrivals", "constant", "-d", "1s", &target.address]);
+    assert_eq!(report.requests(), [200, 200, 0, 0], "{report}");
+    // Those that arrived while it stood still waited, and the slowest waited nearly as long as the stall.
+    assert!(report.number("latency.response.max_us") > 200_000.0, "{report}");
+}
+
+#[test]
+fn a_server_that_ends_while_connections_stand_ends_in_failures_and_not_in_a_hang() {
+    let gone = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&gone);
+    let peer = Peer::new(move |mut connection| {
+        while connection.request().is_some() {
+            if seen.load(Ordering::SeqCst) {
+                return;
+            }
+            connection.send(OK);
+        }
+    });
+    let running = start(["-c", "4", "-d", "1s", "--quiet", "--format", "json", &peer.url()]);
+    until("the run has begun", || peer.requests() > 50);
+    gone.store(true, Ordering::SeqCst);
+    let report = e2e::Report::of(running.end());
+    assert!(report.count("requests.failed") > 0 && report.count("requests.finished") > 0, "{report}");
+    assert_ne!(report.code, 70, "{report}");
+}
