@@ -37,6 +37,8 @@ pub struct Journal<'a> {
 /// What the seconds have shown so far.
 #[derive(Default)]
 struct Seen {
+    /// The engine said within the first second that only failures came back.
+    warned: bool,
     seconds: u64,
     status: BTreeMap<String, u64>,
     failed: u64,
@@ -87,7 +89,11 @@ impl<'a> Journal<'a> {
                 notices.into_iter().for_each(|notice| self.keep(RunEvent::Notice(notice)));
                 self.put(event);
             }
-            RunEvent::Probe(_) | RunEvent::Example(_) | RunEvent::Notice(_) => self.put(event),
+            RunEvent::Notice(ref notice) => {
+                self.seen.warned |= notice.code == "only_errors";
+                self.put(event);
+            }
+            RunEvent::Probe(_) | RunEvent::Example(_) => self.put(event),
         }
     }
 
@@ -148,7 +154,7 @@ impl Seen {
         let first = self.seconds == 0 && second.finished + second.failed > 0;
         self.seconds += u64::from(first);
         self.failed += second.failed;
-        if !first || second.finished > 0 {
+        if !first || second.finished > 0 || self.warned {
             return None;
         }
         let worst = second.failures.iter().max_by_key(|failure| failure.count);

@@ -6,6 +6,7 @@ use std::sync::mpsc::Receiver;
 use measure::Nanos;
 use record::{Ended, Example, Failure, RunEvent, Second};
 
+use crate::alarm::Alarm;
 use crate::message::{Message, RawExample};
 use crate::tally::{Snapshot, Sort, decode};
 
@@ -19,6 +20,8 @@ pub(crate) struct Collector<'a> {
     reached: Vec<Option<i64>>,
     seconds: BTreeMap<i64, Second>,
     sorts: Vec<Sort>,
+    /// What came back in the first moments, and how many workers told.
+    early: (Alarm, usize),
     ended: Ended,
     last_ns: i64,
     interrupted: bool,
@@ -32,6 +35,7 @@ impl<'a> Collector<'a> {
             reached: vec![Some(i64::MIN); workers],
             seconds: BTreeMap::new(),
             sorts: Vec::new(),
+            early: (Alarm::set(Nanos::ZERO), 0),
             ended: Ended::default(),
             last_ns: 0,
             interrupted: false,
@@ -49,6 +53,7 @@ impl<'a> Collector<'a> {
                         self.merge(snapshot);
                     }
                 }
+                Message::Early(alarm) => self.early(&alarm),
                 Message::Example(example) => self.example(example),
                 Message::Over { window, interrupted } => {
                     self.reached[worker] = None;
@@ -122,6 +127,20 @@ impl<'a> Collector<'a> {
             add_failure(&mut second.failures, sort, n);
         }
         second.latency.merge(&s.latency);
+    }
+
+    /// Once every worker has told, a run that only fails is said to.
+    fn early(&mut self, alarm: &Alarm) {
+        let (sum, told) = &mut self.early;
+        sum.add(alarm);
+        *told += 1;
+        let Some(sort) = sum.sort.filter(|_| *told == self.reached.len() && sum.finished == 0) else { return };
+        let kind = match sort.errno {
+            Some(errno) => format!("{} ({})", sort.kind.name(), errno_name(errno)),
+            None => sort.kind.name().to_owned(),
+        };
+        let facts = BTreeMap::from([("count".to_owned(), sum.failed.to_string()), ("kind".to_owned(), kind)]);
+        (self.sink)(RunEvent::Notice(record::Notice { code: "only_errors".into(), facts }));
     }
 
     fn example(&mut self, raw: RawExample) {

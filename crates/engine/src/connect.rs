@@ -144,7 +144,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let other = self.pools.iter().enumerate().find(|(i, p)| *i != origin as usize && !p.idle.is_empty());
         match other.and_then(|(_, p)| p.idle.first().copied()) {
             Some(conn) => {
-                self.let_go(conn);
+                self.say_goodbye(conn);
                 true
             }
             None => false,
@@ -187,7 +187,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 }
                 Err(_) => {}
             }
-            self.flush();
+            self.go_on_without();
         }
     }
 
@@ -201,11 +201,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if !origin.tls {
             return self.ready(conn, Established::default());
         }
+        c.stage = Stage::Handshaking;
         match self.security.client(origin, self.dialogue.alpn()) {
             Ok(mut channel) => {
                 channel.start(&mut self.cipher);
                 self.net.send(ConnId(conn), &mut self.cipher);
-                c.stage = Stage::Handshaking;
                 c.secure = Some(channel);
             }
             Err(why) => self.break_off(conn, FaultKind::Tls, None, &why),
@@ -316,6 +316,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
         }
         self.grow(origin);
+        self.grow_others(origin);
         self.go_on_without();
     }
 
@@ -344,6 +345,15 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Closes in order: the session says goodbye first.
     pub fn let_go(&mut self, conn: u32) {
+        let origin = self.conns[conn as usize].origin;
+        self.say_goodbye(conn);
+        if self.terms.open && !self.pools[origin as usize].waiting.is_empty() {
+            self.grow(origin);
+        }
+        self.grow_others(origin);
+    }
+
+    fn say_goodbye(&mut self, conn: u32) {
         self.aim(conn);
         let c = &mut self.conns[conn as usize];
         if let Some(session) = &mut c.session {
@@ -354,10 +364,18 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             channel.finish(&mut self.cipher);
             self.net.send(ConnId(conn), &mut self.cipher);
         }
-        let origin = self.conns[conn as usize].origin;
         self.discard(conn, false);
-        if self.terms.open && !self.pools[origin as usize].waiting.is_empty() {
-            self.grow(origin);
+    }
+
+    /// Near the bound of connections, what one origin has no use for serves those who wait for another.
+    pub fn grow_others(&mut self, origin: u32) {
+        if self.pools.len() < 2 || !self.terms.open || self.connections + 1 < self.terms.max_connections {
+            return;
+        }
+        for other in 0..self.pools.len() {
+            if other != origin as usize && !self.pools[other].waiting.is_empty() {
+                self.grow(other as u32);
+            }
         }
     }
 
@@ -401,6 +419,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Counts a failure and keeps the first example of its sort.
     pub fn failed(&mut self, x: &Exchange, id: ExchangeId, sort: Sort, detail: &str, excerpt: Option<&[u8]>) {
+        if let Some(alarm) = &mut self.alarm {
+            alarm.failed += 1;
+            alarm.sort.get_or_insert(sort);
+        }
         if x.warmup {
             return;
         }

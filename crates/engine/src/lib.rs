@@ -3,6 +3,7 @@
 //! The engine knows the contracts of [`wire`] and the events of [`record`]; it names no protocol, no report and no screen.
 //! Nothing on the path of a request locks, allocates, or is shared between workers.
 
+mod alarm;
 mod api;
 mod carrier;
 mod collector;

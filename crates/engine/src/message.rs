@@ -2,6 +2,7 @@
 
 use measure::Nanos;
 
+use crate::alarm::Alarm;
 use crate::tally::Sort;
 
 /// One thing a worker tells the collector.
@@ -9,6 +10,8 @@ use crate::tally::Sort;
 pub(crate) enum Message {
     /// A second, encoded by [`crate::tally::encode`].
     Snapshot(Vec<u8>),
+    /// What came back in the first moments.
+    Early(Alarm),
     /// The first failure of a sort.
     Example(RawExample),
     /// The worker is done; its window had this length.

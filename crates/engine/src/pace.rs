@@ -24,11 +24,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(first) = self.schedule.as_mut().and_then(|s| s.next_due()) {
             self.next_due = self.terms.start + first;
         }
+        let mut users_start = self.terms.start;
         if self.gathering.is_some() {
             // Nothing of the run has begun before the common start: no second ends, no user starts.
-            self.second_to = Nanos::MAX;
-        } else if let Some(crowd) = self.crowd.as_mut() {
-            crowd.next_change = self.terms.start;
+            (self.second_to, users_start) = (Nanos::MAX, Nanos::MAX);
+        }
+        if let Some(crowd) = self.crowd.as_mut() {
+            crowd.next_change = users_start;
         }
     }
 
@@ -88,6 +90,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         } else if self.crowd.is_some() {
             self.change_users();
             self.wake_users();
+        }
+        if self.alarm.is_some() {
+            self.tell_early(false);
         }
         self.time_out();
         if self.lookups.pending() {
@@ -242,7 +247,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// True where the plan asks for no further request.
     fn all_started(&self) -> bool {
         match &self.crowd {
-            Some(crowd) => self.gathering.is_none() && crowd.alive == 0 && crowd.next_change == Nanos::MAX,
+            Some(crowd) => {
+                let no_more = crowd.next_change == Nanos::MAX || self.quota_spent();
+                self.gathering.is_none() && crowd.alive == 0 && no_more
+            }
             None => self.next_due == Nanos::MAX,
         }
     }
@@ -250,6 +258,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// The end: what is unfinished is censored, and everything counted is handed over.
     fn finish(&mut self, interrupted: bool) {
         let now = self.stamp;
+        self.tell_early(true);
         for id in self.exchanges.alive().collect::<Vec<_>>() {
             let x = self.exchanges.remove(id);
             self.over_with(&x);

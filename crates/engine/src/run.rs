@@ -11,6 +11,7 @@ use record::{RunEvent, Started};
 use scenario::Mix;
 use wire::{Asked, Complaint, Dialogue, Done, Network, OptionSpec, Origin, Out, Protocol, Scheme};
 
+use crate::alarm::Alarm;
 use crate::carrier::{self, Carrier};
 use crate::collector::Collector;
 use crate::exchange::{Exchanges, NONE};
@@ -200,7 +201,6 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
         let gathering = together.then_some(Gathering { meeting: self.meeting, to_open, pending: 0, told: false });
         let first = self.share.index as usize;
         let pools = self.pools.iter().map(|(o, places)| Pool::new(o.clone(), places.clone(), first)).collect();
-        let longest = terms.timeout.max(terms.connect_timeout);
         Worker {
             net,
             dialogue: self.dialogue,
@@ -225,8 +225,8 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             pools,
             next: Vec::new(),
             next_source: self.share.index as usize,
-            timeouts: Wheel::new(longest, stamp),
-            connect_timeouts: Wheel::new(longest, stamp),
+            timeouts: Wheel::new(terms.timeout, stamp),
+            connect_timeouts: Wheel::new(terms.connect_timeout, stamp),
             watched: Vec::new(),
             pauses: Pauses::default(),
             came_up: Vec::new(),
@@ -242,6 +242,7 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             bytes_sent: 0,
             cpu: Nanos::ZERO,
             sorts: Vec::new(),
+            alarm: Some(Alarm::set(terms.start)),
             terms,
         }
     }

@@ -87,14 +87,18 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     fn user_sends(&mut self, user: u32) {
         let Some(crowd) = &self.crowd else { return };
-        let in_warmup = self.stamp < self.terms.window;
-        let spent = self.terms.quota.is_some_and(|quota| self.started >= quota) && !in_warmup;
-        if self.closing || spent || user >= crowd.target {
+        if self.closing || user >= crowd.target || self.quota_spent() {
             return self.user_ends(user);
         }
-        self.started += u64::from(!in_warmup);
+        self.started += u64::from(self.stamp >= self.terms.window);
         let request = self.mix.next() as u32;
         self.arrive(self.stamp, request, user);
+    }
+
+    /// True where all requests asked for were started; the warm-up's are not counted.
+    #[inline]
+    pub fn quota_spent(&self) -> bool {
+        self.terms.quota.is_some_and(|quota| self.started >= quota) && self.stamp >= self.terms.window
     }
 
     pub fn user_ends(&mut self, user: u32) {
@@ -106,14 +110,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// What follows an exchange that ended without an arrival on a connection.
     pub fn go_on_without(&mut self) {
-        // Only a few levels deep at most: each step either sends, pauses or ends a user.
-        while let Some(mut next) = self.next.pop() {
-            match next.follow.take() {
-                Some(_) => self.user_ends(next.user),
-                None if next.user == crate::exchange::NONE => {}
-                None => self.user_goes_on(next.user, next.back_off),
-            }
-        }
+        self.go_on_all();
         self.flush();
     }
 }

@@ -15,6 +15,7 @@ use wire::{
 };
 
 use crate::Stop;
+use crate::alarm::Alarm;
 use crate::exchange::{Exchange, Exchanges, NONE, Standing};
 use crate::gather::Gathering;
 use crate::lookup::Lookups;
@@ -107,6 +108,7 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     pub bytes_sent: u64,
     pub cpu: Nanos,
     pub sorts: Vec<Sort>,
+    pub alarm: Option<Alarm>,
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
@@ -343,6 +345,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     fn succeeded(&mut self, x: &Exchange) {
+        if let Some(alarm) = &mut self.alarm {
+            alarm.finished += 1;
+        }
         if x.warmup {
             return;
         }
@@ -371,6 +376,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     pub fn go_on(&mut self, conn: u32) {
         self.offer(conn);
+        self.go_on_all();
+        self.flush();
+    }
+
+    /// Redirects are followed, users go on: each step sends, pauses or ends a user.
+    #[inline]
+    pub fn go_on_all(&mut self) {
         while let Some(mut next) = self.next.pop() {
             match next.follow.take() {
                 Some(_) if self.closing => self.user_ends(next.user),
@@ -378,7 +390,6 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 None => self.user_goes_on(next.user, next.back_off),
             }
         }
-        self.flush();
     }
 
     /// Room on a connection: for those who wait, else kept; a connection that is over is closed.
@@ -398,7 +409,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.pools[origin].make_idle(&mut self.conns, conn);
         }
         while self.conns[conn as usize].idle_at != NONE {
-            let Some(id) = self.pools[origin].waiting.pop_front() else { return };
+            let Some(id) = self.pools[origin].waiting.pop_front() else { return self.grow_others(origin as u32) };
             let ready = self.exchanges.get(id).intended.max(self.stamp);
             self.submit(id, conn, ready);
         }

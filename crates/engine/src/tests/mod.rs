@@ -1,5 +1,6 @@
 //! Whole runs of the engine on the simulated network: exact, deterministic, replayed from a seed.
 
 mod accounting;
+mod behaviour;
 mod harness;
 mod rate;

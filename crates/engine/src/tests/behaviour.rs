@@ -1,0 +1,322 @@
+//! What the engine does with time-outs, failures, redirects, several URLs, a common start and a quota.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use measure::Nanos;
+use net::sim::{Delay, FakeFailure, Peer, ReplyOwned, Say, Welcome};
+use plan::{Arrivals, Load, Stage};
+use record::Part;
+use wire::{Ask, Origin, Place, Shape};
+
+use super::harness::{Books, Fixed, MS, SECOND, Scene, US, after, never};
+use crate::Resolver;
+
+fn ms(n: u64) -> Nanos {
+    Nanos::from_millis(n)
+}
+
+/// A server that does not take part in connecting, or does so as told.
+struct Door(Welcome);
+
+impl Peer for Door {
+    fn asked(&mut self, _now: Nanos, _to: &Place) -> Welcome {
+        self.0
+    }
+    fn opened(&mut self, _now: Nanos, _conn: u32) {}
+    fn received(&mut self, _now: Nanos, _conn: u32, _bytes: &[u8], _say: &mut Say) {}
+    fn closed(&mut self, _now: Nanos, _conn: u32) {}
+}
+
+#[test]
+fn a_timeout_fires_once_closes_the_connection_and_the_user_goes_on() {
+    let scene = Scene::closed(3, SECOND).with(|p| (p.timeout, p.drain) = (ms(100), ms(200)));
+    let played = scene.play(never);
+    played.check();
+    let s = &played.sum;
+    // Ten rounds of 100 ms and the opening; each ends at most half a percent of the timeout late.
+    assert_eq!((s.finished, s.censored), (0, 0));
+    assert_eq!(s.failures("timeout/first_byte/"), s.failed);
+    assert!((27..=30).contains(&s.failed), "{}", s.failed);
+    assert_eq!((s.opened, s.reused), (s.failed, 0), "a connection for each");
+    assert_eq!(s.latency.failed.count(), s.failed);
+    assert!(s.latency.failed.min() >= 100_000_000, "{}", s.latency.failed.min());
+    assert!(s.latency.failed.max() <= 102_000_000, "{}", s.latency.failed.max());
+}
+
+#[test]
+fn attempts_to_connect_time_out() {
+    let scene = Scene::closed(2, SECOND).with(|p| p.connect_timeout = ms(100));
+    let played = scene.play_with(Arc::default(), |_| Box::new(Door(Welcome::Ignore)));
+    played.check();
+    let s = &played.sum;
+    assert_eq!(s.failures("timeout/connect/"), s.failed);
+    // 100 ms until the timeout and 100 ms of waiting before the next attempt: five rounds.
+    assert_eq!((s.failed, s.connect_failed, s.opened), (10, 10, 0));
+    assert_eq!(s.latency.connect.count(), 0);
+}
+
+#[test]
+fn a_target_that_refuses_is_not_hammered() {
+    let played = Scene::closed(4, SECOND).play_with(Arc::default(), |_| Box::new(Door(Welcome::Refuse)));
+    played.check();
+    let s = &played.sum;
+    assert_eq!(s.failures("refused/connect/ECONNREFUSED"), s.failed);
+    assert_eq!(s.failed, 40, "each user waits 100 ms after each refusal");
+    assert_eq!(s.connect_failed, 40);
+    assert_eq!(played.examples.len(), 1);
+}
+
+#[test]
+fn open_arrivals_at_a_target_that_refuses_fail_one_by_one() {
+    let scene = Scene::open(100.0, Arrivals::Constant, SECOND);
+    let played = scene.play_with(Arc::default(), |_| Box::new(Door(Welcome::Refuse)));
+    played.check();
+    let s = &played.sum;
+    assert_eq!((s.due, s.failed, s.connect_failed), (100, 100, 100));
+}
+
+#[test]
+fn no_descriptors_left_is_a_failure_and_a_failed_connection() {
+    for keep_alive in [true, false] {
+        let mut scene = Scene::open(100.0, Arrivals::Constant, SECOND).on(|s| s.max_descriptors = Some(0));
+        if !keep_alive {
+            scene = scene.option("no-keepalive", "");
+        }
+        let played = scene.play(|| after(MS));
+        played.check();
+        let s = &played.sum;
+        assert_eq!(s.failures("no_descriptors/connect/EMFILE"), 100);
+        assert_eq!(s.connect_failed, 100, "keep-alive {keep_alive}");
+    }
+}
+
+#[test]
+fn a_common_start_is_one_instant() {
+    let mut scene = Scene::closed(300, SECOND);
+    scene.plan.load = together(300);
+    scene = scene.on(|s| s.connect_delay = Delay { fixed: MS, jitter: ms(300) });
+    let played = scene.play(|| after(ms(10)));
+    played.check();
+    let first = played.asks[0].0;
+    assert!(played.asks[..300].iter().all(|(at, _)| *at == first), "all at once");
+    assert_eq!(played.sum.opened, 300);
+    assert_eq!(played.sum.latency.service.max(), 10_100_000, "no request opens a connection");
+}
+
+fn together(users: u32) -> Load {
+    let level = f64::from(users);
+    let stages = vec![Stage { lasts: SECOND, from: level, to: level }];
+    Load::Closed { stages, think: None, together: true }
+}
+
+#[test]
+fn a_common_start_that_comes_late_shifts_the_whole_run() {
+    let mut scene = Scene::closed(10, SECOND);
+    scene.plan.load = together(10);
+    scene = scene.on(|s| s.connect_delay = Delay::fixed(ms(3400)));
+    let played = scene.play(|| after(ms(10)));
+    played.check();
+    assert_eq!(played.ended.window, SECOND);
+    assert_eq!(played.seconds[0].from_ns, 0);
+    // 10 ms of service and 0.1 of network: 99 complete rounds and one that the drain lets finish.
+    assert_eq!((played.sum.finished, played.sum.censored), (1000, 0));
+    let window = played.part(Part::Window);
+    assert_eq!(window.finished, 990);
+}
+
+#[test]
+fn hops_of_redirects_are_requests_of_their_own() {
+    for shape in [Shape::Length, Shape::Chunked(3), Shape::UntilClose] {
+        let brain = move |now: Nanos, ask: &Ask<'_>| {
+            let mut reply = ReplyOwned::new(302, b"moved");
+            reply.shape = shape;
+            match ask.path {
+                "/" => reply.headers = Arc::from(&b"location: /a\r\n"[..]),
+                "/a" => reply.headers = Arc::from(&b"location: http://other/b\r\n"[..]),
+                _ => reply = ReplyOwned::new(200, b"here"),
+            }
+            (now + MS, reply)
+        };
+        for (open, scene) in [
+            (true, Scene::open(20.0, Arrivals::Constant, SECOND)),
+            (false, Scene::closed(2, SECOND).with(|p| p.requests = Some(20))),
+        ] {
+            let played = scene.option("redirects", "5").play(|| brain);
+            played.check();
+            let s = &played.sum;
+            assert_eq!((s.due, s.finished), (60, 60), "{shape:?}, open {open}");
+            let asked = |path: &str| played.asks.iter().filter(|(_, p)| p == path).count();
+            assert_eq!([asked("/"), asked("/a"), asked("/b")], [20, 20, 20]);
+            assert_eq!(s.status["302"], 40);
+        }
+    }
+}
+
+#[test]
+fn too_many_redirects_are_failures_of_the_last_hop() {
+    let mut reply = ReplyOwned::new(301, b"");
+    reply.headers = Arc::from(&b"location: /\r\n"[..]);
+    let brain = move |now: Nanos, _: &Ask<'_>| (now + MS, reply.clone());
+    let scene = Scene::open(10.0, Arrivals::Constant, SECOND).option("redirects", "2");
+    let played = scene.play(|| brain.clone());
+    played.check();
+    assert_eq!((played.sum.due, played.sum.finished), (30, 20));
+    assert_eq!(played.sum.failures("too_many_redirects/"), 10);
+}
+
+#[test]
+fn a_quota_is_split_over_workers_and_kept_to_the_request() {
+    for (workers, requests) in [(1, 7), (3, 100), (4, 3), (4, 1001)] {
+        for open in [true, false] {
+            let scene = match open {
+                true => Scene::open(2000.0, Arrivals::Poisson, SECOND),
+                false => Scene::closed(8, SECOND),
+            };
+            let scene = scene.with(|p| (p.workers, p.requests, p.duration) = (workers, Some(requests), None));
+            let played = scene.play(|| after(MS));
+            played.check();
+            assert_eq!(played.sum.finished, requests, "{workers} workers, open {open}");
+            assert_eq!(played.heard, requests);
+            assert_eq!(played.ended.reason, "completed");
+        }
+    }
+}
+
+#[test]
+fn a_quota_that_is_done_ends_the_run_whatever_stages_are_left() {
+    let mut scene = Scene::closed(1, SECOND).with(|p| (p.requests, p.duration) = (Some(50), None));
+    let stage = |users| Stage { lasts: Nanos::from_secs(60), from: users, to: users };
+    scene.plan.load = Load::Closed { stages: vec![stage(5.0), stage(10.0)], think: None, together: false };
+    let played = scene.play(|| after(ms(10)));
+    played.check();
+    assert_eq!(played.sum.finished, 50);
+    assert!(played.ended.window < ms(200), "{}", played.ended.window);
+}
+
+#[test]
+fn the_warm_up_is_counted_apart() {
+    let warm = |p: &mut plan::Plan| p.warmup = Nanos::from_millis(1500);
+    let played = Scene::open(100.0, Arrivals::Constant, SECOND).with(warm).play(|| after(MS));
+    played.check();
+    assert_eq!((played.sum.due, played.sum.warmup, played.heard), (100, 150, 250));
+    let parts: Vec<(i64, Part)> = played.seconds.iter().map(|s| (s.from_ns / 1_000_000, s.part)).collect();
+    assert_eq!(parts[..3], [(-1500, Part::Warmup), (-1000, Part::Warmup), (0, Part::Window)]);
+    let played = Scene::closed(2, SECOND).with(warm).with(|p| p.requests = Some(40)).play(|| after(ms(10)));
+    played.check();
+    assert_eq!(played.sum.finished, 40, "the quota begins with the window");
+    assert_eq!(played.heard, 40 + played.sum.warmup);
+    // Twenty rounds of 10.1 ms, the first of them after what was under way when the window began.
+    assert!(played.ended.window >= ms(202) && played.ended.window < ms(213), "{}", played.ended.window);
+}
+
+#[test]
+fn weights_choose_urls() {
+    let scene = Scene::open(10_000.0, Arrivals::Constant, SECOND);
+    let scene = scene.urls(&[("http://a/one", 1.0), ("http://a/two", 2.0), ("http://b/five", 5.0)]);
+    let played = scene.play(|| after(US));
+    played.check();
+    for (path, share) in [("/one", 0.125), ("/two", 0.25), ("/five", 0.625)] {
+        let n = played.asks.iter().filter(|(_, p)| p == path).count() as f64;
+        let expected: f64 = 10_000.0 * share;
+        assert!((n - expected).abs() < 4.0 * (expected * (1.0 - share)).sqrt(), "{path}: {n} of {expected}");
+    }
+}
+
+#[test]
+fn requests_to_a_second_origin_are_served_at_the_bound_of_connections() {
+    for keep_alive in [true, false] {
+        let mut scene = Scene::open(1000.0, Arrivals::Constant, ms(20)).with(|p| p.max_connections = 1);
+        scene = scene.urls(&[("http://a/", 1.0), ("http://b/", 1.0)]);
+        if !keep_alive {
+            scene = scene.option("no-keepalive", "");
+        }
+        let played = scene.play(|| after(ms(15)));
+        played.check();
+        // Twenty that come together take 15 ms and the network each, whichever origin they are for.
+        assert_eq!(played.sum.finished, 20, "keep-alive {keep_alive}");
+        assert!(played.sum.latency.wait_conn.max() < 310_000_000, "keep-alive {keep_alive}");
+    }
+}
+
+/// Fails a number of times, then answers.
+struct Later(AtomicU32);
+
+impl Resolver for Later {
+    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, String> {
+        if self.0.load(Ordering::Relaxed) == 0 {
+            return Fixed.resolve(origin);
+        }
+        self.0.fetch_sub(1, Ordering::Relaxed);
+        Err(format!("{} is not known", origin.host))
+    }
+}
+
+#[test]
+fn users_go_on_after_a_look_up_that_failed() {
+    let mut scene = Scene::closed(2, SECOND);
+    scene.resolver = Arc::new(Later(AtomicU32::new(3)));
+    let played = scene.play(|| after(ms(10)));
+    played.check();
+    assert!(played.sum.failures("resolve/resolve/") >= 2);
+    assert!(played.sum.finished > 100, "{:?}", played.sum);
+    let example = &played.examples[0];
+    assert_eq!((example.kind.as_str(), example.detail.as_str()), ("resolve", "test is not known"));
+}
+
+#[test]
+fn what_fails_in_tls_fails_in_its_phase() {
+    let table = [
+        (FakeFailure::BadName, "tls/tls/", false),
+        (FakeFailure::BadCertificate, "tls/tls/", false),
+        (FakeFailure::Refused, "tls/tls/", false),
+        (FakeFailure::NoTls, "tls/tls/", false),
+        (FakeFailure::Silent, "timeout/tls/", false),
+        (FakeFailure::DamagedRecord, "tls/first_byte/", true),
+    ];
+    for (failure, sort, stands) in table {
+        let mut scene = Scene::open(10.0, Arrivals::Constant, SECOND).urls(&[("https://a/", 1.0)]);
+        scene.security.failure = Some((failure, 1));
+        scene.plan.connect_timeout = ms(50);
+        let played = scene.play(|| after(MS));
+        played.check();
+        let s = &played.sum;
+        assert_eq!((s.failures(sort), s.failed, s.due), (10, 10, 10), "{failure:?}: {:?}", s.failures);
+        assert_eq!((s.opened, s.connect_failed), if stands { (10, 0) } else { (0, 10) }, "{failure:?}");
+        assert_eq!(played.examples.len(), 1);
+    }
+}
+
+#[test]
+fn handshakes_are_counted_and_timed_apart() {
+    let mut scene = Scene::open(10.0, Arrivals::Constant, SECOND).urls(&[("https://a/", 1.0)]);
+    scene.security.round_trips = 2;
+    scene.security.resume = true;
+    let played = scene.option("no-keepalive", "").play(|| after(MS));
+    played.check();
+    let s = &played.sum;
+    assert_eq!((s.finished, s.opened, s.handshakes, s.resumed), (10, 10, 10, 9));
+    assert_eq!(s.latency.tls.count(), 10);
+    // Two round trips of 0.1 ms each, after the 0.1 ms of connecting.
+    assert_eq!((s.latency.tls.max(), s.latency.connect.max()), (200_000, 100_000));
+    assert_eq!(s.latency.service.max(), 1_400_000, "service holds the opening");
+}
+
+#[test]
+fn a_failed_answer_is_kept_as_an_example() {
+    let brain = |now: Nanos, _: &Ask<'_>| (now + MS, ReplyOwned::new(503, b"too busy"));
+    let played = Scene::open(10.0, Arrivals::Constant, SECOND).play(|| brain);
+    played.check();
+    assert_eq!(played.sum.failures("wrong_status/"), 10);
+    assert_eq!(played.examples.len(), 1);
+    let example = &played.examples[0];
+    assert!(example.sent.starts_with("GET / HTTP/1.1\r\n"), "{}", example.sent);
+    assert!(example.received.contains("503") && example.received.ends_with("too busy"), "{}", example.received);
+}
+
+#[test]
+fn books_of_the_harness_count() {
+    let books = Arc::new(Books::default());
+    let played = Scene::closed(1, SECOND).play_with(Arc::clone(&books), |_| Box::new(Door(Welcome::Accept)));
+    assert_eq!((played.sum.opened, played.sum.censored), (1, 1));
+}
