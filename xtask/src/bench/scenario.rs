@@ -1,6 +1,10 @@
 //! What is compared: each scenario with its contenders, its yardstick and the ratios that brunt must keep.
 
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use super::Settings;
 use super::history;
@@ -84,8 +88,27 @@ pub(super) struct Run {
     pub(super) usage: Usage,
     /// Processor time of nginx.
     pub(super) server_cpu_s: f64,
+    /// How well an open rate was kept, where the generator tells it.
+    pub(super) kept: Option<Kept>,
     /// What disturbed it, even after it was measured again.
     pub(super) noise: Option<String>,
+}
+
+/// What brunt reports about its own schedule.
+#[derive(Clone, Copy)]
+pub(super) struct Kept {
+    pub(super) sent_by_due: f64,
+    pub(super) gen_late_p99_us: f64,
+}
+
+impl Kept {
+    /// From the report of an open run.
+    fn read(document: &Path) -> Option<Self> {
+        let report: Value = serde_json::from_str(&fs::read_to_string(document).ok()?).ok()?;
+        let sent: f64 = report["seconds"].as_array()?.iter().filter_map(|second| second["sent"].as_f64()).sum();
+        let due = report["requests"]["due"].as_f64()?;
+        Some(Self { sent_by_due: sent / due, gen_late_p99_us: report["latency"]["gen_late"]["p99_us"].as_f64()? })
+    }
 }
 
 impl Run {
@@ -183,7 +206,8 @@ fn one_run(scenario: &Scenario, settings: &Settings, peer: Peer, guard: &mut Gua
         println!("{} sent nothing (exit {}); see {}", peer.name(), usage.exit, usage.output.display());
         return Ok(None);
     }
-    let run = Run { peer, requests, accepted, usage, server_cpu_s, noise };
+    let kept = if peer.is_brunt() && scenario.rate.is_some() { Kept::read(&document) } else { None };
+    let run = Run { peer, requests, accepted, usage, server_cpu_s, kept, noise };
     println!(
         "{:<12} {:>9.0}/s  {:6.3} s per million, {:.0} % user, nginx {:6.3}{}",
         peer.name(),

@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 use super::peer::Peer;
 use super::scenario::{Run, Scenario};
 
+/// The share of an open schedule that brunt must have sent.
+const SENT_BY_DUE: f64 = 0.999;
+
 /// The figures of one contender.
 pub(super) struct Row {
     peer: Peer,
@@ -19,6 +22,10 @@ pub(super) struct Row {
     /// Requests per second against the yardstick's.
     rate_ratio: Option<f64>,
     limit: Option<f64>,
+    /// Requests sent to requests due, the least of the rounds.
+    sent_by_due: Option<f64>,
+    /// The generator's own lateness.
+    gen_late_p99_us: Option<f64>,
     /// Rounds the machine disturbed in the end.
     disturbed: usize,
     /// Runs that did not end with 0.
@@ -52,6 +59,8 @@ fn row(scenario: &Scenario, peer: Peer, rounds: &[Vec<Run>]) -> Option<Row> {
         cpu_ratio: ratio(Run::cpu_per_million),
         rate_ratio: ratio(Run::per_second),
         limit: scenario.limits.iter().find(|(limited, _)| *limited == peer).map(|(_, limit)| *limit),
+        sent_by_due: of(peer).filter_map(|run| run.kept).map(|kept| kept.sent_by_due).min_by(f64::total_cmp),
+        gen_late_p99_us: median(of(peer).filter_map(|run| run.kept).map(|kept| kept.gen_late_p99_us).collect()),
         disturbed: of(peer).filter(|run| run.noise.is_some()).count(),
         failed: of(peer).filter(|run| run.usage.exit != 0).count(),
     })
@@ -103,6 +112,13 @@ pub(super) fn print(scenario: &Scenario, rows: &[Row], together: f64) {
             if row.failed > 0 { format!("  failed ×{}", row.failed) } else { String::new() },
         );
     }
+    for row in rows {
+        if let (Some(sent), Some(late)) = (row.sent_by_due, row.gen_late_p99_us) {
+            let verdict = if sent >= SENT_BY_DUE { "kept" } else { "MISSED" };
+            let name = row.peer.name();
+            println!("{name:<12} sent ÷ due {sent:.5} (≥ {SENT_BY_DUE}: {verdict}), p99 of gen_late {late:.0} µs");
+        }
+    }
     if together < 0.9 {
         println!("note: two busy cores of this machine work at {:.0} % of one alone", together * 100.0);
     }
@@ -127,6 +143,8 @@ pub(super) fn as_json(rows: &[Row]) -> Value {
             "cpu_ratio": row.cpu_ratio.map(rounded),
             "rate_ratio": row.rate_ratio.map(rounded),
             "limit": row.limit,
+            "sent_by_due": row.sent_by_due.map(rounded),
+            "gen_late_p99_us": row.gen_late_p99_us.map(rounded),
             "disturbed": row.disturbed,
         });
         all.insert(row.peer.name().replace(' ', "_"), figures);

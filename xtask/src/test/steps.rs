@@ -102,17 +102,25 @@ fn counted(line: &str) -> (u64, u64) {
     (before(" passed").unwrap_or(0), before(" failed").unwrap_or(0))
 }
 
-/// The newcomer's command, shortened; it must end well and say what to try next.
+/// The newcomer's command, shortened. It must end by itself with a summary; that a busy machine made its figure
+/// untrusted (20) is no fault of the program, and saying so is what it is for.
 fn demo(_: &mut Progress) -> Verdict {
-    let built = shell::run(&mut shell::cargo(&["build", "--release", "-p", "brunt-cli"]));
-    if let Err(why) = built {
+    if let Err(why) = shell::run(&mut shell::cargo(&["build", "--release", "-p", "brunt-cli"])) {
         return Verdict::Failed(why);
     }
-    of(shell::run(
-        Command::new("timeout")
-            .args(["60", "cargo", "run", "--release", "--", "demo", "-d", "2s"])
-            .current_dir(places::root()),
-    ))
+    let mut command = Command::new("timeout");
+    command.args(["60", "cargo", "run", "--quiet", "--release", "--", "demo", "-d", "2s"]).current_dir(places::root());
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(e) => return Verdict::Failed(format!("cannot start the demo: {e}")),
+    };
+    let told = String::from_utf8_lossy(&output.stdout);
+    println!("{told}{}", String::from_utf8_lossy(&output.stderr));
+    match output.status.code() {
+        Some(0 | 20) if told.contains("p99") => Verdict::Passed,
+        Some(0 | 20) => Verdict::Failed("the demo shows no p99".into()),
+        _ => Verdict::Failed(format!("the demo ended with {}", output.status)),
+    }
 }
 
 #[cfg(test)]
