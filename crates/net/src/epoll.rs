@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
-use std::sync::Arc;
 
 use measure::{Clock, Nanos};
 use rustix::buffer::spare_capacity;
@@ -19,6 +18,7 @@ use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, SocketFlags};
 use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place};
 
 use crate::socket;
+use crate::unsent::Unsent;
 
 /// One read takes at most so much; larger answers come in several pieces.
 const READ: usize = 64 * 1024;
@@ -49,16 +49,6 @@ struct Slot {
     writable_armed: bool,
     /// Has bytes waiting in `unsent`.
     backlog: bool,
-}
-
-/// Bytes a socket did not take yet.
-#[derive(Debug, Default)]
-struct Unsent {
-    bytes: Vec<u8>,
-    at: usize,
-    tail: Option<(Arc<[u8]>, usize)>,
-    /// What was sent behind the tail meanwhile.
-    more: Vec<u8>,
 }
 
 struct Listener {
@@ -235,10 +225,7 @@ impl Epoll {
     }
 
     fn keep_unsent(&mut self, slot: u32, out: &Out, taken: usize) {
-        let mut waiting = Unsent::default();
-        let head = out.bytes();
-        waiting.bytes.extend_from_slice(&head[taken.min(head.len())..]);
-        waiting.tail = out.tail().map(|t| (Arc::clone(t), taken.saturating_sub(head.len())));
+        let waiting = Unsent::rest_of(out, taken);
         self.unsent.insert(slot, waiting);
         self.slots[slot as usize].backlog = true;
         self.arm_writable(slot);
@@ -296,44 +283,6 @@ impl Epoll {
             Err(_) => return None,
         };
         self.adopt(fd, State::Open, EventFlags::IN | EventFlags::RDHUP).ok()
-    }
-}
-
-impl Unsent {
-    fn pieces(&self) -> (&[u8], &[u8]) {
-        let head = &self.bytes[self.at..];
-        match &self.tail {
-            Some((block, at)) => (head, &block[*at..]),
-            None => (head, &self.more),
-        }
-    }
-
-    fn advance(&mut self, n: usize) {
-        let of_head = n.min(self.bytes.len() - self.at);
-        self.at += of_head;
-        let rest = n - of_head;
-        if let Some((block, at)) = &mut self.tail {
-            *at += rest;
-            if *at == block.len() && self.at == self.bytes.len() {
-                self.tail = None;
-                (self.bytes, self.at) = (std::mem::take(&mut self.more), 0);
-            }
-        } else {
-            self.more.drain(..rest);
-        }
-    }
-
-    fn append(&mut self, out: &Out) {
-        let into = if self.tail.is_some() { &mut self.more } else { &mut self.bytes };
-        into.extend_from_slice(out.bytes());
-        if let Some(block) = out.tail() {
-            into.extend_from_slice(block);
-        }
-    }
-
-    fn len(&self) -> usize {
-        let (head, tail) = self.pieces();
-        head.len() + tail.len() + if self.tail.is_some() { self.more.len() } else { 0 }
     }
 }
 

@@ -5,11 +5,11 @@
 //! - `sim`: a seeded simulation of clock and network.
 //! - `tls`: rustls as a layer without I/O.
 
-mod buffers;
 mod epoll;
 pub mod sim;
 mod socket;
 pub mod tls;
+mod unsent;
 mod uring;
 
 pub use epoll::Epoll;

@@ -9,8 +9,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
-use std::sync::Arc;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
 use io_uring::squeue::Flags;
 use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
@@ -18,63 +17,23 @@ use io_uring::{IoUring, cqueue, opcode, squeue};
 use measure::{Clock, Nanos};
 use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place};
 
-use crate::buffers::Buffers;
+use self::buffers::Buffers;
+use self::sends::{ARENA, COPY};
+use self::slot::{AGE, Kind, Slot, State, mark};
 use crate::socket;
+
+mod buffers;
+mod sends;
+mod slot;
 
 const SUBMISSIONS: u32 = 512;
 const COMPLETIONS: u32 = 8192;
-/// Sends that may wait for one `enter`. The stamp of a request is taken when its send is queued; so many sends take the
-/// kernel about 20 µs, the most that a stamp may be old.
-const SENDS: usize = 4;
 /// Where at least so many completions came together in the last turn …
 const BUSY: usize = 4;
 /// … up to so many are waited for …
 const TOGETHER: usize = 8;
 /// … but no longer than this, which is the most that an answer can be stamped late by it.
 const GATHER_US: u32 = 10;
-/// Requests up to this size are copied beside each other until they are submitted; larger ones are written at once.
-const COPY: usize = 4096;
-
-/// What a completion belongs to: three bits of its user data, beside the connection's age and slot.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u64)]
-enum Kind {
-    Receive = 0,
-    Send = 1,
-    Writable = 2,
-    Cancel = 3,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    Free,
-    Connecting,
-    Open,
-    Over,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    fd: RawFd,
-    age: u32,
-    state: State,
-    /// A multishot receive is armed in the kernel.
-    armed: bool,
-    /// Has bytes waiting in `unsent`.
-    backlog: bool,
-    /// Registered with the ring: its operations name the slot, and the kernel looks up no descriptor.
-    fixed: bool,
-    /// Where its latest queued send lies in the arena, to find the rest of one that fell short.
-    send_at: u32,
-    send_len: u32,
-    send_in: u8,
-}
-
-const AGE: u64 = (1 << 29) - 1;
-
-fn mark(kind: Kind, slot: u32, age: u32) -> u64 {
-    (kind as u64) << 61 | (u64::from(age) & AGE) << 32 | u64::from(slot)
-}
 
 /// Sockets on one io_uring.
 pub struct Uring {
@@ -132,7 +91,7 @@ impl Uring {
             slots: Vec::new(),
             free: Vec::new(),
             again: Vec::new(),
-            arenas: [Vec::with_capacity(SENDS * COPY), Vec::with_capacity(SENDS * COPY)],
+            arenas: [Vec::with_capacity(ARENA), Vec::with_capacity(ARENA)],
             filling: 0,
             queued: 0,
             unsent: BTreeMap::new(),
@@ -179,12 +138,6 @@ impl Uring {
         self.push(&entry);
     }
 
-    /// Hands queued sends to the kernel; they are done with when this returns.
-    fn submit_sends(&mut self) {
-        let _ = self.ring.submit();
-        self.queued = 0;
-    }
-
     fn release(&mut self, conn: ConnId, reset: bool) {
         let s = self.slots[conn.0 as usize];
         if s.state == State::Free {
@@ -213,60 +166,9 @@ impl Uring {
         self.free.push(conn.0);
     }
 
-    /// Keeps what a socket did not take, and asks to be told when it takes more.
-    fn keep_unsent(&mut self, slot: u32, bytes: &[u8]) {
-        let s = &mut self.slots[slot as usize];
-        let first = !std::mem::replace(&mut s.backlog, true);
-        self.unsent.entry(slot).or_default().0.extend_from_slice(bytes);
-        if first && self.slots[slot as usize].state == State::Open {
-            self.arm_writable(slot);
-        }
-    }
-
     fn fd(&self, slot: u32) -> BorrowedFd<'_> {
         // SAFETY: the descriptor of a slot that is not free is open until `release` closes it.
         unsafe { BorrowedFd::borrow_raw(self.slots[slot as usize].fd) }
-    }
-
-    /// Writes at once, without the ring.
-    fn write(&mut self, slot: u32, bytes: &[u8]) -> Result<usize, Errno> {
-        use rustix::io::Errno as Os;
-        match rustix::net::send(self.fd(slot), bytes, rustix::net::SendFlags::NOSIGNAL) {
-            Ok(n) => {
-                self.sent += n as u64;
-                Ok(n)
-            }
-            Err(Os::AGAIN | Os::INTR) => Ok(0),
-            Err(e) => Err(socket::errno(e)),
-        }
-    }
-
-    fn flush(&mut self, slot: u32) {
-        let Some((bytes, mut at)) = self.unsent.remove(&slot) else { return };
-        while at < bytes.len() {
-            match self.write(slot, &bytes[at..]) {
-                Ok(0) => {
-                    self.unsent.insert(slot, (bytes, at));
-                    return self.arm_writable(slot);
-                }
-                Ok(n) => at += n,
-                // The receive that is armed tells why.
-                Err(_) => break,
-            }
-        }
-        self.slots[slot as usize].backlog = false;
-    }
-
-    /// A queued send did not go through whole.
-    fn fell_short(&mut self, slot: u32, result: i32) {
-        let s = self.slots[slot as usize];
-        let taken = result.max(0) as u32;
-        self.sent -= u64::from(s.send_len - taken.min(s.send_len));
-        if result >= 0 || result == -libc::EAGAIN {
-            let rest = (s.send_at + taken) as usize..(s.send_at + s.send_len) as usize;
-            let rest = self.arenas[s.send_in as usize].get(rest).unwrap_or_default().to_vec();
-            self.keep_unsent(slot, &rest);
-        }
     }
 
     /// What a completion means; None where it concerns nobody any more.
@@ -344,22 +246,6 @@ enum Happened {
     Closed(u32, Option<Errno>),
 }
 
-impl Slot {
-    fn vacant() -> Slot {
-        Slot {
-            fd: -1,
-            age: 0,
-            state: State::Free,
-            armed: false,
-            backlog: false,
-            fixed: false,
-            send_at: 0,
-            send_len: 0,
-            send_in: 0,
-        }
-    }
-}
-
 impl Network for Uring {
     #[inline]
     fn now(&mut self) -> Nanos {
@@ -395,28 +281,7 @@ impl Network for Uring {
             self.send_large(slot, out);
             return out.clear();
         }
-        let at = self.arenas[self.filling].len();
-        if at + len > self.arenas[self.filling].capacity() {
-            // Growing moves the bytes: nothing queued may point at them.
-            self.submit_sends();
-        }
-        self.arenas[self.filling].extend_from_slice(out.bytes());
-        let place = &mut self.slots[slot as usize];
-        (place.send_at, place.send_len, place.send_in) = (at as u32, len as u32, self.filling as u8);
-        let from = self.arenas[self.filling][at..].as_ptr();
-        let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL;
-        let entry = if s.fixed {
-            opcode::Send::new(Fixed(slot), from, len as u32).flags(flags).build()
-        } else {
-            opcode::Send::new(Fd(s.fd), from, len as u32).flags(flags).build()
-        };
-        let entry = entry.flags(Flags::SKIP_SUCCESS).user_data(mark(Kind::Send, slot, s.age));
-        self.push(&entry);
-        self.sent += len as u64;
-        self.queued += 1;
-        if self.queued >= SENDS {
-            self.submit_sends();
-        }
+        self.queue(slot, out.bytes());
         out.clear();
     }
 
@@ -494,29 +359,6 @@ impl Network for Uring {
 
     fn unsent(&self, conn: ConnId) -> usize {
         self.unsent.get(&conn.0).map_or(0, |(bytes, at)| bytes.len() - at)
-    }
-}
-
-impl Uring {
-    /// Large requests, and those behind bytes that still wait, keep their order without the arena.
-    fn send_large(&mut self, slot: u32, out: &Out) {
-        let s = self.slots[slot as usize];
-        let tail: Arc<[u8]> = out.tail().cloned().unwrap_or_default();
-        if s.backlog || s.state == State::Connecting {
-            self.keep_unsent(slot, out.bytes());
-            return self.keep_unsent(slot, &tail);
-        }
-        // What was queued for this connection must leave first.
-        self.submit_sends();
-        for piece in [out.bytes(), &tail] {
-            let taken = if self.slots[slot as usize].backlog { Ok(0) } else { self.write(slot, piece) };
-            match taken {
-                Ok(n) if n < piece.len() => self.keep_unsent(slot, &piece[n..]),
-                Ok(_) => {}
-                // The receive that is armed tells why.
-                Err(_) => return,
-            }
-        }
     }
 }
 

@@ -1,0 +1,60 @@
+//! Bytes that wait until a socket takes more, in the order they were sent in.
+
+use std::sync::Arc;
+
+use wire::Out;
+
+/// Bytes a socket did not take yet.
+#[derive(Debug, Default)]
+pub(crate) struct Unsent {
+    bytes: Vec<u8>,
+    at: usize,
+    tail: Option<(Arc<[u8]>, usize)>,
+    /// What was sent behind the tail meanwhile.
+    more: Vec<u8>,
+}
+
+impl Unsent {
+    /// What is left of `out` once the socket took so much.
+    pub fn rest_of(out: &Out, taken: usize) -> Unsent {
+        let head = out.bytes();
+        let tail = out.tail().map(|t| (Arc::clone(t), taken.saturating_sub(head.len())));
+        Unsent { bytes: head[taken.min(head.len())..].to_vec(), tail, ..Unsent::default() }
+    }
+
+    pub fn pieces(&self) -> (&[u8], &[u8]) {
+        let head = &self.bytes[self.at..];
+        match &self.tail {
+            Some((block, at)) => (head, &block[*at..]),
+            None => (head, &self.more),
+        }
+    }
+
+    pub fn advance(&mut self, n: usize) {
+        let of_head = n.min(self.bytes.len() - self.at);
+        self.at += of_head;
+        let rest = n - of_head;
+        if let Some((block, at)) = &mut self.tail {
+            *at += rest;
+            if *at == block.len() && self.at == self.bytes.len() {
+                self.tail = None;
+                (self.bytes, self.at) = (std::mem::take(&mut self.more), 0);
+            }
+        } else {
+            self.more.drain(..rest);
+        }
+    }
+
+    pub fn append(&mut self, out: &Out) {
+        let into = if self.tail.is_some() { &mut self.more } else { &mut self.bytes };
+        into.extend_from_slice(out.bytes());
+        if let Some(block) = out.tail() {
+            into.extend_from_slice(block);
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        let (head, tail) = self.pieces();
+        head.len() + tail.len() + if self.tail.is_some() { self.more.len() } else { 0 }
+    }
+}

@@ -1,0 +1,129 @@
+//! Sends on io_uring: small ones are queued and leave together, large ones are written at once, and what a socket did not
+//! take waits until it takes more.
+
+use std::sync::Arc;
+
+use io_uring::opcode;
+use io_uring::squeue::Flags;
+use io_uring::types::{Fd, Fixed};
+use wire::{Errno, Out};
+
+use super::Uring;
+use super::slot::{Kind, State, mark};
+use crate::socket;
+
+/// Sends that may wait for one `enter`. The stamp of a request is taken when its send is queued; so many sends take the
+/// kernel about 20 µs, the most that a stamp may be old.
+const SENDS: usize = 4;
+/// Requests up to this size are copied beside each other until they are submitted; larger ones are written at once.
+pub(super) const COPY: usize = 4096;
+/// Room for the sends of one `enter`.
+pub(super) const ARENA: usize = SENDS * COPY;
+
+impl Uring {
+    /// Queues a small send; it leaves with the next `enter`.
+    #[inline]
+    pub(super) fn queue(&mut self, slot: u32, bytes: &[u8]) {
+        let (s, len) = (self.slots[slot as usize], bytes.len());
+        let at = self.arenas[self.filling].len();
+        if at + len > self.arenas[self.filling].capacity() {
+            // Growing moves the bytes: nothing queued may point at them.
+            self.submit_sends();
+        }
+        self.arenas[self.filling].extend_from_slice(bytes);
+        let place = &mut self.slots[slot as usize];
+        (place.send_at, place.send_len, place.send_in) = (at as u32, len as u32, self.filling as u8);
+        let from = self.arenas[self.filling][at..].as_ptr();
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL;
+        let entry = if s.fixed {
+            opcode::Send::new(Fixed(slot), from, len as u32).flags(flags).build()
+        } else {
+            opcode::Send::new(Fd(s.fd), from, len as u32).flags(flags).build()
+        };
+        let entry = entry.flags(Flags::SKIP_SUCCESS).user_data(mark(Kind::Send, slot, s.age));
+        self.push(&entry);
+        self.sent += len as u64;
+        self.queued += 1;
+        if self.queued >= SENDS {
+            self.submit_sends();
+        }
+    }
+
+    /// Hands queued sends to the kernel; they are done with when this returns.
+    pub(super) fn submit_sends(&mut self) {
+        let _ = self.ring.submit();
+        self.queued = 0;
+    }
+
+    /// Keeps what a socket did not take, and asks to be told when it takes more.
+    pub(super) fn keep_unsent(&mut self, slot: u32, bytes: &[u8]) {
+        let s = &mut self.slots[slot as usize];
+        let first = !std::mem::replace(&mut s.backlog, true);
+        self.unsent.entry(slot).or_default().0.extend_from_slice(bytes);
+        if first && self.slots[slot as usize].state == State::Open {
+            self.arm_writable(slot);
+        }
+    }
+
+    /// Writes at once, without the ring.
+    pub(super) fn write(&mut self, slot: u32, bytes: &[u8]) -> Result<usize, Errno> {
+        use rustix::io::Errno as Os;
+        match rustix::net::send(self.fd(slot), bytes, rustix::net::SendFlags::NOSIGNAL) {
+            Ok(n) => {
+                self.sent += n as u64;
+                Ok(n)
+            }
+            Err(Os::AGAIN | Os::INTR) => Ok(0),
+            Err(e) => Err(socket::errno(e)),
+        }
+    }
+
+    pub(super) fn flush(&mut self, slot: u32) {
+        let Some((bytes, mut at)) = self.unsent.remove(&slot) else { return };
+        while at < bytes.len() {
+            match self.write(slot, &bytes[at..]) {
+                Ok(0) => {
+                    self.unsent.insert(slot, (bytes, at));
+                    return self.arm_writable(slot);
+                }
+                Ok(n) => at += n,
+                // The receive that is armed tells why.
+                Err(_) => break,
+            }
+        }
+        self.slots[slot as usize].backlog = false;
+    }
+
+    /// A queued send did not go through whole.
+    pub(super) fn fell_short(&mut self, slot: u32, result: i32) {
+        let s = self.slots[slot as usize];
+        let taken = result.max(0) as u32;
+        self.sent -= u64::from(s.send_len - taken.min(s.send_len));
+        if result >= 0 || result == -libc::EAGAIN {
+            let rest = (s.send_at + taken) as usize..(s.send_at + s.send_len) as usize;
+            let rest = self.arenas[s.send_in as usize].get(rest).unwrap_or_default().to_vec();
+            self.keep_unsent(slot, &rest);
+        }
+    }
+
+    /// Large requests, and those behind bytes that still wait, keep their order without the arena.
+    pub(super) fn send_large(&mut self, slot: u32, out: &Out) {
+        let s = self.slots[slot as usize];
+        let tail: Arc<[u8]> = out.tail().cloned().unwrap_or_default();
+        if s.backlog || s.state == State::Connecting {
+            self.keep_unsent(slot, out.bytes());
+            return self.keep_unsent(slot, &tail);
+        }
+        // What was queued for this connection must leave first.
+        self.submit_sends();
+        for piece in [out.bytes(), &tail] {
+            let taken = if self.slots[slot as usize].backlog { Ok(0) } else { self.write(slot, piece) };
+            match taken {
+                Ok(n) if n < piece.len() => self.keep_unsent(slot, &piece[n..]),
+                Ok(_) => {}
+                // The receive that is armed tells why.
+                Err(_) => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! One connection of the ring, and how completions name it.
+
+use std::os::fd::RawFd;
+
+/// What a completion belongs to: three bits of its user data, beside the connection's age and slot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+pub(super) enum Kind {
+    Receive = 0,
+    Send = 1,
+    Writable = 2,
+    Cancel = 3,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    Free,
+    Connecting,
+    Open,
+    Over,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    pub fd: RawFd,
+    pub age: u32,
+    pub state: State,
+    /// A multishot receive is armed in the kernel.
+    pub armed: bool,
+    /// Has bytes waiting in `unsent`.
+    pub backlog: bool,
+    /// Registered with the ring: its operations name the slot, and the kernel looks up no descriptor.
+    pub fixed: bool,
+    /// Where its latest queued send lies in the arena, to find the rest of one that fell short.
+    pub send_at: u32,
+    pub send_len: u32,
+    pub send_in: u8,
+}
+
+pub(super) const AGE: u64 = (1 << 29) - 1;
+
+pub(super) fn mark(kind: Kind, slot: u32, age: u32) -> u64 {
+    (kind as u64) << 61 | (u64::from(age) & AGE) << 32 | u64::from(slot)
+}
+
+impl Slot {
+    pub fn vacant() -> Slot {
+        Slot {
+            fd: -1,
+            age: 0,
+            state: State::Free,
+            armed: false,
+            backlog: false,
+            fixed: false,
+            send_at: 0,
+            send_len: 0,
+            send_in: 0,
+        }
+    }
+}
