@@ -84,12 +84,16 @@ fn end_to_end(progress: &mut Progress) -> Verdict {
 fn tests(progress: &mut Progress, which: &[&str]) -> Verdict {
     let mut command = shell::cargo(&["test", "--workspace", "--no-fail-fast"]);
     command.args(which).env("BRUNT", places::brunt("debug"));
+    let mut fallen = Vec::new();
     let outcome = shell::watch(&mut command, |line| {
+        if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+            fallen.push(name.to_owned());
+        }
         let (passed, failed) = counted(line);
         progress.tests_passed += passed;
         progress.tests_failed += failed;
     });
-    of(outcome)
+    if fallen.is_empty() { of(outcome) } else { Verdict::Failed(fallen.join(", ")) }
 }
 
 /// Reads `test result: ok. 5 passed; 0 failed; …`; any other line counts nothing.
