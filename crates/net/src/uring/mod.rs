@@ -47,6 +47,8 @@ pub struct Uring {
     /// Bytes of queued sends: one arena is filled while the completions of the other are read.
     arenas: [Vec<u8>; 2],
     filling: usize,
+    /// Counts the turns.
+    turn: u32,
     queued: usize,
     unsent: BTreeMap<u32, (Vec<u8>, usize)>,
     sent: u64,
@@ -93,6 +95,7 @@ impl Uring {
             again: Vec::new(),
             arenas: [Vec::with_capacity(ARENA), Vec::with_capacity(ARENA)],
             filling: 0,
+            turn: 0,
             queued: 0,
             unsent: BTreeMap::new(),
             sent: 0,
@@ -193,7 +196,10 @@ impl Uring {
             return None;
         }
         if kind == Kind::Send as u64 {
-            self.fell_short(slot, entry.result());
+            if self.fell_short(slot, entry.result()) {
+                self.slots[slot as usize].state = State::Over;
+                return Some(Happened::Closed(slot, Some(Errno(libc::EPIPE))));
+            }
         } else if kind == Kind::Writable as u64 {
             return self.writable(slot, entry.result());
         }
@@ -330,6 +336,7 @@ impl Network for Uring {
         self.queued = 0;
         // The other arena's sends were submitted a turn ago and their completions have been read.
         self.filling ^= 1;
+        self.turn = self.turn.wrapping_add(1);
         self.arenas[self.filling].clear();
     }
 

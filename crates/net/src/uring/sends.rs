@@ -32,7 +32,8 @@ impl Uring {
         }
         self.arenas[self.filling].extend_from_slice(bytes);
         let place = &mut self.slots[slot as usize];
-        (place.send_at, place.send_len, place.send_in) = (at as u32, len as u32, self.filling as u8);
+        place.send_again = place.send_turn == self.turn;
+        (place.send_at, place.send_len, place.send_turn) = (at as u32, len as u32, self.turn);
         let from = self.arenas[self.filling][at..].as_ptr();
         let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL;
         let entry = if s.fixed {
@@ -94,16 +95,28 @@ impl Uring {
         self.slots[slot as usize].backlog = false;
     }
 
-    /// A queued send did not go through whole.
-    pub(super) fn fell_short(&mut self, slot: u32, result: i32) {
+    /// A queued send did not go through whole: its rest waits. True where later bytes of the connection may have left
+    /// before the rest, so that the conversation is of no use any more.
+    pub(super) fn fell_short(&mut self, slot: u32, result: i32) -> bool {
         let s = self.slots[slot as usize];
-        let taken = result.max(0) as u32;
-        self.sent -= u64::from(s.send_len - taken.min(s.send_len));
-        if result >= 0 || result == -libc::EAGAIN {
-            let rest = (s.send_at + taken) as usize..(s.send_at + s.send_len) as usize;
-            let rest = self.arenas[s.send_in as usize].get(rest).unwrap_or_default().to_vec();
-            self.keep_unsent(slot, &rest);
+        let taken = (result.max(0) as u32).min(s.send_len);
+        self.sent -= u64::from(s.send_len - taken);
+        if result < 0 && result != -libc::EAGAIN {
+            // The receive that is armed tells why.
+            return false;
         }
+        let arena = match self.turn.wrapping_sub(s.send_turn) {
+            0 => self.filling,
+            1 => self.filling ^ 1,
+            _ => return true,
+        };
+        if s.send_again {
+            return true;
+        }
+        let rest = (s.send_at + taken) as usize..(s.send_at + s.send_len) as usize;
+        let rest = self.arenas[arena].get(rest).unwrap_or_default().to_vec();
+        self.keep_unsent(slot, &rest);
+        false
     }
 
     /// Large requests, and those behind bytes that still wait, keep their order without the arena.

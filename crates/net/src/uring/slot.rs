@@ -34,7 +34,10 @@ pub(super) struct Slot {
     /// Where its latest queued send lies in the arena, to find the rest of one that fell short.
     pub send_at: u32,
     pub send_len: u32,
-    pub send_in: u8,
+    /// The turn it was queued in.
+    pub send_turn: u32,
+    /// Another one was queued in the same turn before it.
+    pub send_again: bool,
 }
 
 pub(super) const AGE: u64 = (1 << 29) - 1;
@@ -54,7 +57,8 @@ impl Slot {
             fixed: false,
             send_at: 0,
             send_len: 0,
-            send_in: 0,
+            send_turn: u32::MAX,
+            send_again: false,
         }
     }
 }
