@@ -51,6 +51,7 @@ impl Certificates {
 }
 
 fn openssl(directory: &Path, line: &str) {
-    let output = Command::new("openssl").args(line.split_whitespace()).current_dir(directory).output().expect("it runs");
+    let output =
+        Command::new("openssl").args(line.split_whitespace()).current_dir(directory).output().expect("it runs");
     assert!(output.status.success(), "openssl {line}: {}", String::from_utf8_lossy(&output.stderr));
 }

@@ -71,8 +71,7 @@ fn a_burst_comes_at_once_every_second() {
     let target = Target::healthy();
     let report = report(&["-r", "200/s", "-d", "2s", "--arrivals", "burst", "-w", "2", &target.address]);
     let seconds = report.json["seconds"].as_array().unwrap();
-    let due: Vec<u64> =
-        seconds.iter().filter(|s| s["part"] == "window").map(|s| s["due"].as_u64().unwrap()).collect();
+    let due: Vec<u64> = seconds.iter().filter(|s| s["part"] == "window").map(|s| s["due"].as_u64().unwrap()).collect();
     assert_eq!(due, [200, 200], "{report}");
     heard_exactly(&target, &report);
 }

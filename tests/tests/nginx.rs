@@ -1,0 +1,171 @@
+//! Against nginx: its access log judges our counts, also where it cuts connections, restarts, or we are interrupted; and
+//! TLS with certificates of our own.
+
+use e2e::certificates::Certificates;
+use e2e::nginx::Nginx;
+use e2e::program::until;
+use e2e::report::report;
+use e2e::{Report, brunt, prepare};
+use rustix::process::Signal;
+
+const ONE_BYTE: &str = "location / { default_type text/plain; return 200 x; }";
+
+/// The log's lines by status: answered and cut, the first answer before the run left out.
+fn counts(log: &[String]) -> (u64, u64) {
+    let of = |status: &str| log.iter().skip(1).filter(|line| line.starts_with(status)).count() as u64;
+    (of("200"), of("444"))
+}
+
+/// finished ≤ the server's count ≤ finished + failed + censored.
+#[track_caller]
+fn between(report: &Report, count: u64) {
+    let [_, finished, failed, censored] = report.requests();
+    assert!(finished <= count && count <= finished + failed + censored, "nginx counts {count}: {report}");
+}
+
+#[test]
+fn nginx_counts_what_we_count_for_users_and_for_a_rate() {
+    for load in
+        [&["-c", "20", "-n", "5000"][..], &["-r", "2000/s", "-d", "1s"], &["-c", "5", "-d", "500ms", "--no-keepalive"]]
+    {
+        let Some(nginx) = Nginx::start("", "", ONE_BYTE) else { return };
+        let report = report(&[load, &[&nginx.url()]].concat()).with_code(0);
+        let (answered, _) = counts(&nginx.stop_and_read_log());
+        assert_eq!(report.requests(), [answered, answered, 0, 0], "{report}");
+    }
+}
+
+#[test]
+fn nginx_cuts_connections_in_the_middle_and_each_is_one_failure() {
+    let http = "split_clients $request_id $cut { 10% 1; * 0; }";
+    let Some(nginx) = Nginx::start(http, "", "location / { if ($cut) { return 444; } return 200 x; }") else { return };
+    let report = report(&["-c", "10", "-n", "3000", "-w", "2", &nginx.url()]);
+    let (answered, cut) = counts(&nginx.stop_and_read_log());
+    let [due, finished, failed, censored] = report.requests();
+    assert_eq!((due, finished, failed, censored), (3000, answered, cut, 0), "{report}");
+    assert!(cut > 100, "{report}");
+    // A connection is opened for each user and again after each cut, unless the user had no request left.
+    let opened = report.count("connections.opened");
+    assert!((cut..=cut + 10).contains(&opened), "{report}");
+    assert_eq!(opened + report.count("connections.reused"), due, "{report}");
+}
+
+#[test]
+fn nginx_restarts_during_the_run_and_every_request_is_accounted_for() {
+    let Some(mut nginx) = Nginx::start("", "", ONE_BYTE) else { return };
+    let line = ["-r", "500/s", "-d", "3s", "--max-connections", "20", "--quiet", "--format", "json", &nginx.url()];
+    let running = prepare(line).start();
+    until("the run has begun", || nginx.logged() > 300);
+    nginx.stop();
+    let away = std::time::Instant::now();
+    until("a moment without nginx", || away.elapsed().as_millis() > 200);
+    nginx.start_again();
+    let report = Report::of(running.end());
+    let (answered, _) = counts(&nginx.stop_and_read_log());
+    between(&report, answered);
+    assert!(report.count("requests.failed") > 0, "{report}");
+    let last = report.json["seconds"].as_array().unwrap().iter().rfind(|s| s["part"] == "window").unwrap();
+    assert!(last["finished"].as_u64().unwrap() > 0, "nginx is back and nobody noticed: {report}");
+}
+
+#[test]
+fn nginx_counts_what_an_interrupted_run_counts() {
+    for load in [&["-c", "20"][..], &["-r", "3000/s"]] {
+        let Some(nginx) = Nginx::start("", "", ONE_BYTE) else { return };
+        let line = ["-d", "60s", "--quiet", "--format", "json", &nginx.url()];
+        let running = prepare(load.iter().chain(&line)).start();
+        until("the run has begun", || nginx.logged() > 500);
+        running.signal(Signal::INT);
+        let report = Report::of(running.end()).with_code(21);
+        let (answered, _) = counts(&nginx.stop_and_read_log());
+        between(&report, answered);
+    }
+}
+
+#[test]
+fn nginx_serves_large_files_chunked_and_sized() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("large.bin"), vec![7_u8; 3_000_000]).unwrap();
+    // Root's nginx reads files as another user where it has one worker process; here it is one process.
+    let server = format!("location / {{ root {}; }}", directory.path().display());
+    let Some(nginx) = Nginx::start("", "", &server) else { return };
+    let report = report(&["-n", "12", "-c", "3", &format!("{}large.bin", nginx.url())]).with_code(0);
+    assert_eq!(report.count("bytes.payload"), 36_000_000, "{report}");
+    assert!(report.number("phases.transfer.max_us") > 0.0, "{report}");
+}
+
+/// nginx with TLS, and the certificates.
+fn secure(more: &str) -> Option<(Nginx, Certificates)> {
+    let Some(certificates) = Certificates::make() else {
+        e2e::skip("openssl is not installed");
+        return None;
+    };
+    let tls = format!(
+        "ssl_certificate {}; ssl_certificate_key {}; ssl_session_cache shared:S:1m; {} {ONE_BYTE}",
+        certificates.text("server.pem"),
+        certificates.text("server.key"),
+        more.replace("CA", &certificates.text("ca.pem"))
+    );
+    Some((Nginx::start("", "ssl", &tls)?, certificates))
+}
+
+#[test]
+fn nginx_with_an_unknown_certificate_is_refused_in_a_sentence() {
+    let Some((nginx, _certificates)) = secure("") else { return };
+    let ended = brunt(["-n", "10", &nginx.secure_url()]).with_code(30);
+    assert_eq!(ended.err.lines().count(), 1, "{ended:?}");
+    assert!(ended.err.contains("unknown issuer") && ended.err.contains("--insecure"), "{ended:?}");
+}
+
+#[test]
+fn nginx_with_our_own_certificate_is_loaded_and_its_handshakes_are_timed() {
+    let Some((nginx, certificates)) = secure("") else { return };
+    let cacert = certificates.text("ca.pem");
+    for trust in [&["-k"][..], &["--cacert", &cacert]] {
+        let report = report(&[trust, &["-n", "60", "-c", "3", &nginx.secure_url()]].concat()).with_code(0);
+        assert_eq!(report.requests(), [60, 60, 0, 0], "{report}");
+        assert_eq!(report.count("connections.handshakes"), 3, "{report}");
+        assert_eq!(report.count("phases.tls.count"), 3, "{report}");
+        assert!(report.number("phases.tls.min_us") > 0.0, "{report}");
+        assert_eq!(report.notices().contains(&"insecure".to_string()), trust == ["-k"], "{report}");
+    }
+}
+
+#[test]
+fn nginx_tells_which_handshakes_were_resumed() {
+    let Some((nginx, certificates)) = secure("") else { return };
+    let cacert = certificates.text("ca.pem");
+    let line = ["--cacert", &cacert, "--no-keepalive", "-n", "60", "-c", "2", "-w", "1"];
+    let resumed = report(&[&line[..], &[&nginx.secure_url()]].concat()).with_code(0);
+    assert_eq!(resumed.count("connections.handshakes"), 60, "{resumed}");
+    let with = nginx.logged();
+    let full = report(&[&line[..], &["--no-resume", &nginx.secure_url()]].concat()).with_code(0);
+    assert_eq!(full.count("connections.resumed"), 0, "{full}");
+    let log = nginx.stop_and_read_log();
+    let seen = |lines: &[String]| lines.iter().filter(|line| line.ends_with(" r")).count() as u64;
+    assert_eq!(seen(&log[with..]), 0);
+    assert!(resumed.count("connections.resumed") > 30, "{resumed}");
+    // The first answer before the run may have been a resumption neither of us counts the same way.
+    assert!(seen(&log[..with]).abs_diff(resumed.count("connections.resumed")) <= 1, "{} {resumed}", seen(&log[..with]));
+}
+
+#[test]
+fn nginx_asks_for_a_client_certificate_and_gets_it() {
+    let Some((nginx, certificates)) = secure("ssl_client_certificate CA; ssl_verify_client on;") else { return };
+    let (cacert, cert, key) =
+        (certificates.text("ca.pem"), certificates.text("client.pem"), certificates.text("client.key"));
+    let without = report(&["--cacert", &cacert, "-n", "4", "-c", "2", &nginx.secure_url()]);
+    assert_ne!(without.code, 0, "{without}");
+    assert_eq!(without.json["status"]["400"], 4, "{without}");
+    let line = ["--cacert", &cacert, "--cert", &cert, "--key", &key, "-n", "20", "-c", "2", &nginx.secure_url()];
+    assert_eq!(report(&line).with_code(0).requests(), [20, 20, 0, 0]);
+}
+
+#[test]
+fn nginx_under_another_name_is_refused() {
+    let Some((nginx, certificates)) = secure("") else { return };
+    let cacert = certificates.text("ca.pem");
+    let rule = format!("other.example:443:127.0.0.1:{}", nginx.port);
+    let line = ["--cacert", &cacert, "-n", "10", "--connect-to", &rule, "https://other.example/"];
+    brunt(line).with_code(30).said("other.example");
+}

@@ -1,0 +1,112 @@
+//! Command lines that cannot be right: one sentence that names the option, what was wrong and what would be right.
+
+use e2e::{Target, brunt};
+
+/// A command line and the whole of what is answered.
+const WRONG: &[(&str, &str)] = &[
+    ("-t 8 http://a/", "-t: 8 has no unit; write `-w 8` for workers or `-t 8s`"),
+    ("-d 30 http://a/", "-d: `30` has no unit; write 30s, 30ms or 30m"),
+    ("-c 0 http://a/", "-c: `0` users can do nothing; write 1 or more"),
+    ("-n 5 -c 10 http://a/", "-n: 5 requests do not reach all 10 users; write -n 10 or more, or -c 5"),
+    ("-r 5/day http://a/", "-r: `5/day` is not a rate; write one such as 5000/s, 300/min or 0.5/s"),
+    ("--arrivals constant http://a/", "--arrivals: is about a rate, and users have none; add one, such as -r 100/s"),
+    ("-w 0 http://a/", "-w: `0` workers can do nothing; write 1 or more"),
+    ("ftp://a/", "URL: `ftp://` is not spoken by brunt; write one of http://, https://"),
+    ("--format xml http://a/", "--format: `xml` is not known; write one of text, json, csv, markdown, junit"),
+    ("--lang de http://a/", "--lang: `de` is not known; write one of en, zh"),
+    ("--net tcp http://a/", "--net: `tcp` is not known; write one of epoll, uring"),
+    ("--cert /etc/hostname http://a/", "--cert: needs --key FILE beside it; add it"),
+    (
+        "--connect-to a:b http://a/",
+        "--connect-to: `a:b` is not HOST:PORT:HOST:PORT; write one such as example.com:443:127.0.0.1:8443",
+    ),
+    (
+        "--source eth0 http://a/",
+        "--source: `eth0` is not an IP address or range; write one such as 10.0.0.5 or 10.0.0.5-10.0.0.20",
+    ),
+    ("-X get http://a/", "--method: methods are case-sensitive: write GET instead of get"),
+    ("-H NoColon http://a/", "--header: \"NoColon\" has no colon; write NAME: VALUE"),
+    ("--redirects many http://a/", "--redirects: \"many\" is no number from 0 to 100; write for instance 5"),
+    (
+        "--expect-status good http://a/",
+        "--expect-status: \"good\" is no status; write 200, 2xx or 200-299, separated by commas",
+    ),
+    ("--user me http://a/", "--user: the password is missing; write NAME:PASSWORD"),
+    (
+        "--data a --form b=c http://a/",
+        "--form: it cannot stand beside --data, because a request has one body; give one of them",
+    ),
+    ("--zzz http://a/", "--zzz: is not an option of brunt; see `brunt --help` for those there are"),
+    ("-o /no/such/place/x http://a/", "-o: "),
+    ("--record /no/such/place/x http://a/", "--record: "),
+    ("--data-file /no/such/file http://a/", "--data-file: "),
+    ("--cacert /no/such/file http://a/", "--cacert: "),
+    ("--objective p99 http://a/", "--objective: "),
+    ("target --stall soon", "--stall: "),
+    ("target --delay gamma:1ms", "--delay: "),
+    ("target 1.2.3.4:99999", "ADDRESS: "),
+];
+
+#[test]
+fn every_wrong_line_gets_its_sentence_and_exit_64() {
+    for (line, sentence) in WRONG {
+        let ended = brunt(line.split(' ')).with_code(64);
+        assert_eq!(ended.out, "", "{line}");
+        assert_eq!(ended.err.lines().count(), 1, "{line}: {}", ended.err);
+        let wanted = format!("brunt: {sentence}");
+        if sentence.ends_with(": ") {
+            assert!(ended.err.starts_with(&wanted) && ended.err.contains("write"), "{line}: {}", ended.err);
+        } else {
+            assert_eq!(ended.err, format!("{wanted} (brunt --help)\n"), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_line_of_a_file_of_urls_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = e2e::target::text(directory.path(), "urls.txt");
+    for (content, line) in [("http://a/ 1\nhttp://b/ x\n", "line 2"), ("# nothing\n\nhttp://a/ 1 2 3\n", "line 3")] {
+        std::fs::write(&file, content).unwrap();
+        let ended = brunt(["--urls", &file]).with_code(64);
+        assert!(ended.err.contains(line) && ended.err.contains(&file), "{}", ended.err);
+        assert_eq!(ended.err.lines().count(), 1, "{}", ended.err);
+    }
+    std::fs::write(&file, "# only comments\n").unwrap();
+    brunt(["--urls", &file]).with_code(64);
+}
+
+#[test]
+fn what_cannot_be_written_is_said_before_anything_is_sent() {
+    let target = Target::healthy();
+    brunt(["-n", "10", "-o", "/no/such/place/x", &target.address]).with_code(64);
+    assert_eq!(target.heard(), 0);
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    brunt(["--help"]).with_code(0).said("--rate");
+    brunt(["-h"]).with_code(0).said("--rate");
+    brunt(["--version"]).with_code(0).said("brunt 0");
+    brunt(["target", "-h"]).with_code(0).said("--backlog");
+    brunt::<&str>([]).with_code(64).said("URL: is missing");
+}
+
+#[test]
+fn a_public_address_above_the_bound_is_asked_about_before_anything_is_sent() {
+    // In a network of its own without any way out: whatever brunt does, nothing reaches the address.
+    let possible = e2e::is_root()
+        && std::process::Command::new("unshare").args(["--net", "true"]).status().is_ok_and(|status| status.success());
+    if !possible {
+        return e2e::skip("only root can make a network that leads nowhere");
+    }
+    let nowhere = ["unshare", "--net"];
+    for (load, said) in [(["-c", "51"], "51 users"), (["-r", "1001/s"], "1001/s")] {
+        let line = load.iter().chain(&["-d", "1s", "http://192.0.0.9/"]);
+        let ended = e2e::program::prepare_under(&nowhere, line).run().with_code(64);
+        assert!(ended.err.contains("--yes") && ended.err.contains("192.0.0.9"), "{}", ended.err);
+        assert!(ended.err.replace(',', "").contains(said), "{}", ended.err);
+    }
+    let modest = e2e::program::prepare_under(&nowhere, ["-c", "50", "-d", "1s", "http://192.0.0.9/"]).run();
+    modest.with_code(30).said("nothing was sent");
+}

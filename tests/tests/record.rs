@@ -1,0 +1,188 @@
+//! The record: written as the run goes on, readable with standard tools, and rendered again later.
+
+use std::process::Command;
+
+use e2e::program::until;
+use e2e::report::report;
+use e2e::{Peer, Report, Target, brunt, prepare, start};
+use rustix::process::Signal;
+use serde_json::Value;
+
+/// The lines of a record, read with the standard tool.
+fn lines(path: &str) -> Option<Vec<Value>> {
+    let output = Command::new("zstdcat").arg(path).output().ok()?;
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    // A cut-off end is a line that does not end.
+    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    Some(whole.map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect())
+}
+
+#[test]
+fn zstdcat_shows_one_json_object_a_line() {
+    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let file = e2e::target::text(directory.path(), "run.zst");
+    let run = report(&["-n", "100", "-c", "2", "--record", &file, &target.address]).with_code(0);
+    let Some(lines) = lines(&file) else { return e2e::skip("zstd is not installed") };
+    assert!(lines.iter().all(Value::is_object), "{lines:?}");
+    let text = lines.iter().map(ToString::to_string).collect::<String>();
+    assert!(lines[0].to_string().contains("\"schema\""), "the first line says its version: {}", lines[0]);
+    assert!(text.contains("\"command\"") && lines.len() >= 4, "{text}");
+    assert_eq!(run.count("requests.finished"), 100);
+}
+
+#[test]
+fn a_record_prints_the_same_report_again_in_every_format() {
+    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let file = e2e::target::text(directory.path(), "run.zst");
+    for (format, mark) in [
+        ("json", "\"schema\""),
+        ("csv", ","),
+        ("markdown", "|"),
+        ("junit", "<testsuite"),
+        ("text", "Service time at 3 users"),
+    ] {
+        let document = e2e::target::text(directory.path(), format);
+        let objective = ["--objective", "failed<1%", "--objective", "p50<10s"];
+        let line = ["-n", "100", "-c", "3", "--record", &file, "--format", format, "-o", &document, &target.address];
+        brunt(objective.iter().chain(&line)).with_code(0);
+        let first = std::fs::read_to_string(&document).unwrap();
+        assert!(first.contains(mark), "{format}:\n{first}");
+        let again = e2e::target::text(directory.path(), "again");
+        brunt(["report", &file, "--format", format, "-o", &again]).with_code(0);
+        assert_eq!(first, std::fs::read_to_string(&again).unwrap(), "{format}");
+        if format != "text" {
+            assert_eq!(brunt(["report", &file, "--format", format]).with_code(0).out, first, "{format}");
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_keeps_all_but_its_last_second() {
+    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let file = e2e::target::text(directory.path(), "run.zst");
+    let running = start(["-r", "500/s", "--arrivals", "constant", "-d", "60s", "--record", &file, &target.address]);
+    until("two seconds have passed for the target", || target.heard() > 1_250);
+    running.signal(Signal::KILL);
+    let ended = running.end();
+    assert_eq!(ended.code, None, "a signal ended it");
+    let shown = brunt(["report", &file]).with_code(21);
+    assert!(shown.out.contains("Response time"), "{}", shown.out);
+    let kept = Report::of(brunt(["report", &file, "--format", "json"]).with_code(21));
+    assert_eq!(kept.at("ended"), "cut_off", "{kept}");
+    assert!(kept.count("requests.finished") >= 490, "only {kept}");
+}
+
+#[test]
+fn the_last_run_is_kept_by_itself() {
+    let (target, home) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let none = prepare(["report"]).env("XDG_STATE_HOME", home.path()).run().with_code(64);
+    assert!(none.err.contains("no run is kept yet"), "{none:?}");
+    prepare(["-n", "77", "-c", "7", "--quiet", &target.address]).env("XDG_STATE_HOME", home.path()).run().with_code(0);
+    let last = prepare(["report"]).env("XDG_STATE_HOME", home.path()).run().with_code(0);
+    assert!(last.out.contains("77 finished"), "{}", last.out);
+}
+
+#[test]
+fn what_is_no_record_is_said_in_a_sentence() {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, content) in [("text", &b"no record"[..]), ("empty", b""), ("half", &[0x28, 0xb5, 0x2f, 0xfd, 0, 0])] {
+        let file = e2e::target::text(directory.path(), name);
+        std::fs::write(&file, content).unwrap();
+        let ended = brunt(["report", &file]);
+        assert!(matches!(ended.code, Some(64 | 21)), "{name}: {ended:?}");
+        assert!(!ended.err.contains("panicked"), "{ended:?}");
+        assert!(ended.err.lines().count() <= 1, "{ended:?}");
+    }
+    let missing = brunt(["report", "/no/such/file"]).with_code(64);
+    assert_eq!(missing.err.lines().count(), 1, "{missing:?}");
+}
+
+#[test]
+fn a_full_disk_costs_the_record_and_not_the_run() {
+    let target = Target::healthy();
+    let report = report(&["-n", "200", "-c", "2", "--record", "/dev/full", &target.address]);
+    assert_eq!(report.requests(), [200, 200, 0, 0], "{report}");
+    assert!(report.notices().contains(&"disk_full".to_string()), "{report}");
+}
+
+#[test]
+fn a_disk_that_fills_up_during_the_run_keeps_what_it_could() {
+    let directory = tempfile::tempdir().unwrap();
+    let mounted = e2e::is_root()
+        && Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=16k", "none"])
+            .arg(directory.path())
+            .status()
+            .is_ok_and(|status| status.success());
+    if !mounted {
+        return e2e::skip("only root can mount a small file system");
+    }
+    let target = Target::healthy();
+    let file = e2e::target::text(directory.path(), "run.zst");
+    let line = ["-r", "4000/s", "-d", "3s", "--record", &file, "--quiet", "--format", "json", &target.address];
+    let ended = prepare(line).run();
+    let kept = prepare(["report", &file, "--format", "json"]).run();
+    let unmounted = Command::new("umount").arg(directory.path()).status();
+    assert!(unmounted.is_ok_and(|status| status.success()));
+    let run = Report::of(ended);
+    assert!(run.count("requests.finished") > 1000, "{run}");
+    if run.notices().contains(&"disk_full".to_string()) {
+        let kept = Report::of(kept).with_code(21);
+        assert!(kept.count("requests.finished") <= run.count("requests.finished"), "{kept}");
+    }
+}
+
+#[test]
+fn objectives_are_judged_and_named_in_junit() {
+    let target = Target::with(&["--delay", "20ms"]);
+    let directory = tempfile::tempdir().unwrap();
+    let file = e2e::target::text(directory.path(), "run.xml");
+    let rules = ["--objective", "p99<10s", "--objective", "p50<1ms", "--objective", "failed<0.1%"];
+    let line = ["-n", "100", "-c", "10", "--format", "junit", "-o", &file, "--quiet", &target.address];
+    brunt(rules.iter().chain(&line)).with_code(10);
+    let xml = std::fs::read_to_string(&file).unwrap();
+    // One for each objective, and one for the trust in all of them.
+    assert_eq!(xml.matches("<testcase").count(), 4, "{xml}");
+    assert_eq!(xml.matches("<failure").count(), 1, "{xml}");
+    assert!(xml.contains("p99&lt;10s") && xml.contains("p50&lt;1ms"), "{xml}");
+    let met = report(&["-n", "100", "-c", "10", "--objective", "rate>=1/s", "--objective", "max<10s", &target.address]);
+    assert_eq!(met.code, 0, "{met}");
+    assert!(met.json["objectives"].as_array().unwrap().iter().all(|o| o["met"] == true), "{met}");
+    let missed = report(&["-n", "100", "-c", "10", "--objective", "rate>=1000000/s", &target.address]);
+    assert_eq!(missed.code, 10, "{missed}");
+}
+
+#[test]
+fn failures_miss_a_latency_objective_however_fast_they_were() {
+    let target = Target::healthy();
+    let report = report(&["-n", "50", "-c", "2", "--objective", "p99<10s", &target.url("status/500")]);
+    assert!(matches!(report.code, 10 | 20), "{report}");
+    assert_eq!(report.at("objectives.0.met"), false, "{report}");
+}
+
+#[test]
+fn secrets_are_in_no_output_unless_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |keep: &[&str]| {
+        let peer = Peer::answering("HTTP/1.1 500 Oh\r\nSet-Cookie: s=hush-set\r\nContent-Length: 0\r\n\r\n");
+        let (file, document) = (directory.path().join("run.zst"), directory.path().join("run.json"));
+        let url = format!("http://me:hush-user@{}/?token=hush-query", peer.host());
+        let secrets = ["-H", "Cookie: s=hush-cookie", "-H", "X-Api-Key: hush-key"];
+        let line = ["-n", "4", "-c", "1", "--format", "json", "-o", document.to_str().unwrap()];
+        let record = ["--record", file.to_str().unwrap(), &url];
+        let ended = brunt(secrets.iter().chain(keep).chain(&line).chain(&record));
+        let events = lines(file.to_str().unwrap()).map(|lines| Value::Array(lines).to_string()).unwrap_or_default();
+        // nothing of it may have been lost on the way
+        let heard = String::from_utf8_lossy(&peer.heard()[0]).into_owned();
+        assert!(heard.contains("hush-cookie") && heard.contains("hush-query") && heard.contains("hush-key"), "{heard}");
+        [ended.out, ended.err, std::fs::read_to_string(&document).unwrap(), events]
+    };
+    for (place, text) in ["standard output", "standard error", "the document", "the record"].iter().zip(run(&[])) {
+        let at = text.find("hush").map(|at| &text[at.saturating_sub(80)..(at + 20).min(text.len())]);
+        assert_eq!(at, None, "a secret in {place}");
+        // base64("me:hush-user")
+        assert!(!text.contains("bWU6aHVzaC11c2Vy"), "the encoded password in {place}");
+    }
+    let kept = run(&["--keep-secrets"]);
+    assert!(kept[2].contains("hush-query") && kept[2].contains("hush-cookie"), "{}", kept[2]);
+}

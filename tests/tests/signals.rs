@@ -1,0 +1,109 @@
+//! Interrupted runs: what was measured is said and saved, and a second signal ends at once.
+
+use e2e::program::until;
+use e2e::{Report, Target, prepare, start};
+use rustix::process::Signal;
+
+#[test]
+fn an_interrupted_run_writes_its_document_and_counts_every_request() {
+    for signal in [Signal::INT, Signal::TERM] {
+        for load in [&["-c", "8"][..], &["-r", "2000/s"]] {
+            let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+            let file = directory.path().join("run.json");
+            let line = ["-d", "60s", "--format", "json", "-o", file.to_str().unwrap(), &target.address];
+            let running = start(load.iter().chain(&line));
+            until("the run has begun", || target.heard() > 100);
+            running.signal(signal);
+            let ended = running.end().with_code(21);
+            assert!(ended.out.contains("interrupted"), "{}", ended.out);
+            let report = Report::in_file(&file);
+            assert_eq!(report.at("ended"), "interrupted", "{report}");
+            let [due, finished, failed, censored] = report.requests();
+            let heard = target.heard() - report.count("requests.probe");
+            assert!(finished > 0 && finished <= heard && heard <= finished + failed + censored, "{heard} {report}");
+            assert!(due < 2000 * 59, "{report}");
+        }
+    }
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let target = Target::healthy();
+    // The drain would wait a minute for answers that never come.
+    let mut running =
+        start(["-c", "2", "-d", "60s", "-t", "60s", "--drain", "60s", &target.url("delay/1h?status=200")]);
+    // The first answer before the run hangs as well, so wait for that, end it, or for the run itself.
+    until("something hangs", || target.heard() >= 1);
+    running.signal(Signal::INT);
+    let mut signals = 1;
+    until("it ends after the second signal at the latest", || {
+        if running.runs() && signals < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            running.signal(Signal::INT);
+            signals += 1;
+        }
+        !running.runs()
+    });
+    assert_eq!(running.end().code, Some(130));
+}
+
+#[test]
+fn two_signals_end_a_run_whose_answers_hang() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    // The first answer is one; all others hang.
+    let answered = AtomicBool::new(false);
+    let peer = e2e::Peer::new(move |mut connection| {
+        while connection.request().is_some() {
+            if answered.swap(true, Ordering::SeqCst) {
+                return connection.wait_for_close();
+            }
+            connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let mut running = start(["-c", "2", "-d", "60s", "-t", "60s", "--drain", "60s", &peer.url()]);
+    until("both users wait", || peer.requests() == 3);
+    running.signal(Signal::INT);
+    // Whether the first one was heard cannot be seen from outside before the second; more of them do no harm.
+    until("it ends", || {
+        running.signal(Signal::TERM);
+        !running.runs()
+    });
+    assert_eq!(running.end().code, Some(130));
+}
+
+#[test]
+fn one_signal_ends_a_run_whose_answers_hang_and_counts_them_as_open() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let answered = AtomicBool::new(false);
+    let peer = e2e::Peer::new(move |mut connection| {
+        while connection.request().is_some() {
+            if answered.swap(true, Ordering::SeqCst) {
+                return connection.wait_for_close();
+            }
+            connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let line = ["-c", "3", "-d", "60s", "--drain", "200ms", "--quiet", "--format", "json", &peer.url()];
+    let running = prepare(line).start();
+    until("all users wait", || peer.requests() == 4);
+    running.signal(Signal::INT);
+    let report = Report::of(running.end()).with_code(21);
+    assert_eq!(report.requests(), [3, 0, 0, 3], "{report}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_reason_to_panic() {
+    let target = Target::healthy();
+    let line = format!("{} -c 2 -d 10s {} 2>err | head -n 2", e2e::program::path().display(), target.address);
+    let directory = tempfile::tempdir().unwrap();
+    let output = std::process::Command::new("sh")
+        .args(["-c", &line])
+        .current_dir(directory.path())
+        .env("XDG_STATE_HOME", directory.path())
+        .env("LC_ALL", "C")
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 2);
+    let err = std::fs::read_to_string(directory.path().join("err")).unwrap();
+    assert!(!err.contains("panicked"), "{err}");
+}
