@@ -2,7 +2,7 @@
 //!
 //! Precedence, from the gravest: 70 (our own counting is wrong, so nothing else means anything), 30 (there was nobody to
 //! measure), 21 (the run was interrupted or its record is cut off: whatever is missing, is missing because of that),
-//! 20 where brunt itself is in doubt (Little's law), 10, and 20 where the run only gives lower bounds or nothing finished.
+//! 20 where brunt itself is in doubt (Little's law, no ports or descriptors left), 10, and 20 where the run only gives lower bounds or nothing finished.
 //! 10 goes before the latter because an objective that is missed by a lower bound is missed by the truth as well.
 //! An untrusted run never exits 0. 11 (regression) and 64 (usage) are given by the program.
 
@@ -46,7 +46,7 @@ impl Exit {
         if summary.end != End::Completed {
             return Exit::Interrupted;
         }
-        if doubts.failed(|r| matches!(r, Reason::Little { .. })) {
+        if doubts.failed(|r| matches!(r, Reason::Little { .. } | Reason::LocalLimit { .. })) {
             return Exit::NotTrusted;
         }
         if summary.objectives.iter().any(|o| !o.met) {

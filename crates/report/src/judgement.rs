@@ -28,6 +28,7 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             lang.fill(say::TRUST_LOWER_BOUND, &[("quantiles", &names), ("unfinished", &show::count(*unfinished))])
         }
         Reason::NothingFinished => lang.of(say::TRUST_NOTHING).into(),
+        Reason::LocalLimit { failed } => lang.fill(say::TRUST_LOCAL, &[("failed", &show::count(*failed))]),
         Reason::GeneratorLate { late, response } => {
             lang.fill(say::TRUST_LATE, &[("late", &show::duration(*late)), ("response", &show::duration(*response))])
         }

@@ -142,6 +142,10 @@ pub(crate) const TRUST_LOWER_BOUND: Text = text(
 );
 pub(crate) const TRUST_NOTHING: Text =
     text("not one request finished: there is no latency to speak of", "没有一个请求完成：谈不上延迟");
+pub(crate) const TRUST_LOCAL: Text = text(
+    "{failed} requests failed on this machine, for want of local ports or file descriptors: the load was not the one asked for",
+    "{failed} 个请求因本机端口或文件描述符不足而失败：实际负载不是所要求的负载",
+);
 pub(crate) const TRUST_LATE: Text = text(
     "the generator itself was late: p99 {late} of a response p99 of {response}",
     "发生器自身迟到：p99 {late}，而响应 p99 为 {response}",

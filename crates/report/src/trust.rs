@@ -4,7 +4,7 @@
 //! finding is a [`Reason`] with a grade; the verdict is the worst of them. New checks are new reasons.
 
 use measure::Nanos;
-use record::Second;
+use record::{Failure, Second};
 
 use crate::ranked::Figure;
 use crate::summary::{End, Summary};
@@ -66,6 +66,11 @@ pub enum Reason {
     },
     /// Not one request finished.
     NothingFinished,
+    /// Requests that never left this machine, because it had no ports or descriptors left for them (V14, V15).
+    LocalLimit {
+        /// How many.
+        failed: u64,
+    },
     /// The generator itself was late by a material part of the response time.
     GeneratorLate {
         /// p99 of the lateness.
@@ -101,6 +106,7 @@ impl Reason {
             Reason::Little { .. } => "little",
             Reason::LowerBound { .. } => "lower_bound",
             Reason::NothingFinished => "nothing_finished",
+            Reason::LocalLimit { .. } => "local_limit",
             Reason::GeneratorLate { .. } => "generator_late",
             Reason::GeneratorFull => "generator_full",
             Reason::Interrupted => "interrupted",
@@ -116,7 +122,7 @@ impl Reason {
             Reason::Little { worst: Some(worst), .. } if *worst < LITTLE_OK => Grade::Ok,
             Reason::Little { worst: Some(worst), .. } if *worst <= LITTLE_FAIL => Grade::Warn,
             Reason::Accounting { .. } | Reason::Little { .. } => Grade::Fail,
-            Reason::LowerBound { .. } | Reason::NothingFinished => Grade::Fail,
+            Reason::LowerBound { .. } | Reason::NothingFinished | Reason::LocalLimit { .. } => Grade::Fail,
             Reason::GeneratorLate { .. } | Reason::GeneratorFull => Grade::Warn,
             Reason::Interrupted | Reason::Aborted | Reason::CutOff => Grade::Warn,
         }
@@ -170,6 +176,7 @@ impl Trust {
         } else {
             reasons.extend(lower_bound(summary));
         }
+        reasons.extend(local_limit(&totals.failures));
         reasons.extend(generator_late(summary));
         if summary.notices.iter().any(|n| n.code == "generator_full") {
             reasons.push(Reason::GeneratorFull);
@@ -204,6 +211,13 @@ fn lower_bound(summary: &Summary) -> Option<Reason> {
     (!quantiles.is_empty()).then(|| Reason::LowerBound { quantiles, unfinished: headline.unfinished() })
 }
 
+/// Failures of our own making: fewer users ran than the report names, and nothing of that is the target's doing.
+fn local_limit(failures: &[Failure]) -> Option<Reason> {
+    let own = failures.iter().filter(|f| matches!(f.kind.as_str(), "no_ports" | "no_descriptors"));
+    let failed = own.map(|f| f.count).sum();
+    (failed > 0).then_some(Reason::LocalLimit { failed })
+}
+
 fn generator_late(summary: &Summary) -> Option<Reason> {
     if !summary.open {
         return None;
@@ -228,6 +242,15 @@ mod tests {
             little.see(&Second { from_ns, in_flight_ns, service_ns, ..Second::default() }, Nanos::from_secs(1));
         }
         little.reason()
+    }
+
+    #[test]
+    fn what_failed_on_this_machine_is_not_the_targets_doing() {
+        let failure = |kind: &str, count| Failure { kind: kind.into(), count, ..Failure::default() };
+        let all = [failure("refused", 5), failure("no_ports", 2), failure("no_descriptors", 1)];
+        assert_eq!(local_limit(&all), Some(Reason::LocalLimit { failed: 3 }));
+        assert_eq!(local_limit(&all).map(|reason| reason.grade()), Some(Grade::Fail));
+        assert_eq!(local_limit(&all[..1]), None);
     }
 
     #[test]
