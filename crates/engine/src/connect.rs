@@ -265,7 +265,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.offer(conn);
         } else {
             let id = ExchangeId(owner);
-            let ready = self.exchanges.get(id).started;
+            let (ready, user) = (self.exchanges.get(id).started, self.exchanges.get(id).user);
+            self.give_connection(user, conn);
             self.submit(id, conn, ready);
         }
         self.flush();
@@ -386,6 +387,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         let c = &self.conns[conn as usize];
         let (origin, stage, owner) = (c.origin as usize, c.stage, c.last);
+        if let Some(had) = self.crowd.as_mut().and_then(|crowd| crowd.conns.get_mut(c.user as usize)) {
+            *had = NONE;
+        }
         self.pools[origin].unmake_idle(&mut self.conns, conn);
         match stage {
             Stage::Open => self.pools[origin].alive -= 1,

@@ -251,7 +251,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 let no_more = crowd.next_change == Nanos::MAX || self.quota_spent();
                 self.gathering.is_none() && crowd.alive == 0 && no_more
             }
-            None => self.next_due == Nanos::MAX,
+            // Without a number of requests the run lasts as long as was asked, though the last arrival came before.
+            None => self.next_due == Nanos::MAX && (self.terms.quota.is_some() || self.terms.end.is_none()),
         }
     }
 
@@ -277,7 +278,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
         }
         self.roll_seconds();
-        if now > self.second_from || !self.tally.is_idle() {
+        let goodbyes = self.net.bytes_sent() != self.bytes_sent;
+        if now > self.second_from || goodbyes || !self.tally.is_idle() {
             self.roll(now.max(self.second_from));
         }
         let end = self.terms.end.map_or(now, |end| end.min(now));

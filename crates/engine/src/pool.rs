@@ -19,6 +19,8 @@ pub(crate) struct Conn<S> {
     pub in_flight: u32,
     /// The last one submitted; with `in_flight == 1` the only one.
     pub last: u32,
+    /// The user it belongs to (closed load); [`NONE`]: whoever comes.
+    pub user: u32,
     /// Position among the idle ones of its origin.
     pub idle_at: u32,
     /// Whether it has carried a request before.
@@ -46,6 +48,7 @@ impl<S> Conn<S> {
             stage: Stage::Vacant,
             in_flight: 0,
             last: NONE,
+            user: NONE,
             idle_at: NONE,
             served: false,
             free_since: Nanos::ZERO,

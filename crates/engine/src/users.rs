@@ -2,8 +2,9 @@
 
 use load::Users;
 use measure::Nanos;
-use wire::{Dialogue, Network};
+use wire::{Dialogue, Network, Session};
 
+use crate::exchange::NONE;
 use crate::worker::Worker;
 
 /// After nothing could be reached, a user waits so long before it tries again: a dead server is not hammered.
@@ -16,6 +17,8 @@ const STARTS: usize = 32;
 pub(crate) struct Crowd {
     profile: Users,
     running: Vec<bool>,
+    /// The connection each user has; users do not share.
+    pub conns: Vec<u32>,
     pub alive: u32,
     target: u32,
     /// When the number changes next.
@@ -27,7 +30,8 @@ pub(crate) struct Crowd {
 impl Crowd {
     pub fn new(profile: Users) -> Crowd {
         let running = vec![false; profile.peak() as usize];
-        Crowd { profile, running, alive: 0, target: 0, next_change: Nanos::ZERO, starting: Vec::new() }
+        let conns = vec![NONE; running.len()];
+        Crowd { profile, running, conns, alive: 0, target: 0, next_change: Nanos::ZERO, starting: Vec::new() }
     }
 
     pub fn peak(&self) -> u32 {
@@ -101,10 +105,37 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.terms.quota.is_some_and(|quota| self.started >= quota) && self.stamp >= self.terms.window
     }
 
+    /// The user has no further request: its connection is closed.
     pub fn user_ends(&mut self, user: u32) {
         let Some(crowd) = self.crowd.as_mut() else { return };
-        if crowd.running.get_mut(user as usize).is_some_and(std::mem::take) {
-            crowd.alive -= 1;
+        let Some(running) = crowd.running.get_mut(user as usize) else { return };
+        if !std::mem::take(running) {
+            return;
+        }
+        crowd.alive -= 1;
+        let conn = crowd.conns[user as usize];
+        if conn != NONE && self.conns[conn as usize].in_flight == 0 {
+            self.let_go(conn);
+        }
+    }
+
+    /// The user's own connection, where it leads to this origin and has room.
+    #[inline]
+    pub fn own_connection(&self, user: u32, origin: u32) -> Option<u32> {
+        let conn = *self.crowd.as_ref()?.conns.get(user as usize)?;
+        let c = self.conns.get(conn as usize)?;
+        let room = c.session.as_ref().map_or(0, |session| session.room());
+        (c.origin == origin && room > 0).then_some(conn)
+    }
+
+    /// Gives a connection to a user; the one it had goes to whoever comes.
+    pub fn give_connection(&mut self, user: u32, conn: u32) {
+        let Some(had) = self.crowd.as_mut().and_then(|c| c.conns.get_mut(user as usize)) else { return };
+        let had = std::mem::replace(had, conn);
+        self.conns[conn as usize].user = user;
+        if had != NONE && had != conn {
+            self.conns[had as usize].user = NONE;
+            self.offer(had);
         }
     }
 

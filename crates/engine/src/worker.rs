@@ -201,8 +201,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// 3. A connection with room, or one opened for it, or the queue.
     #[inline]
     fn place(&mut self, id: ExchangeId, origin: u32) {
+        let user = self.exchanges.get(id).user;
+        if let Some(conn) = self.own_connection(user, origin) {
+            return self.submit(id, conn, self.stamp);
+        }
         match self.pools[origin as usize].idle.last() {
             Some(&conn) => {
+                self.give_connection(user, conn);
                 let ready = self.exchanges.get(id).intended.max(self.conns[conn as usize].free_since);
                 self.submit(id, conn, ready);
             }
@@ -405,6 +410,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             return;
         }
         let origin = c.origin as usize;
+        if c.user != NONE {
+            return;
+        }
         if c.idle_at == NONE {
             self.pools[origin].make_idle(&mut self.conns, conn);
         }

@@ -289,6 +289,7 @@ impl Played {
                 }
                 RunEvent::Example(example) => played.examples.push(example),
                 RunEvent::Ended(ended) => played.ended = ended,
+                RunEvent::Notice(notice) if notice.code == "only_errors" => {}
                 other => panic!("{other:?}"),
             }
         }
