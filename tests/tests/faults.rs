@@ -14,7 +14,7 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 fn a_server_that_hangs_leaves_lower_bounds_and_exit_20() {
     let target = Target::healthy();
     let line = ["-r", "100/s", "--arrivals", "constant", "-d", "500ms", "--drain", "100ms", &target.url("hang")];
-    let report = report(&[&line[..], &["-t", "20s", "--run-timeout", "20s"]].concat()).with_code(20);
+    let report = report(&[&line[..], &["-t", "2s"]].concat()).with_code(20);
     let [due, finished, failed, censored] = report.requests();
     assert_eq!([due, finished, failed, censored], [50, 0, 0, 50], "{report}");
     assert!(report.at("latency.response.p50_us").is_null(), "{report}");
