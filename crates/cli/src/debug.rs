@@ -7,7 +7,7 @@ use crate::{messages, screen, veil};
 
 /// Sends one request and shows it with its answer; the exit code.
 pub fn show(prepared: &dyn PreparedRun, setup: &Setup, masked: bool, lang: Lang) -> u8 {
-    let (probe, sent, received) = match prepared.probe(setup) {
+    let (probe, sent, received) = match prepared.probe(setup, &engine::Stop::default()) {
         Ok(answer) => (answer.probe, answer.sent, answer.received),
         Err(failure) => (failure.probe, failure.sent, failure.received),
     };

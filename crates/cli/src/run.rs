@@ -116,7 +116,7 @@ fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
 
 /// The first answer, shown; `Err`: nobody can be talked to.
 fn probe(ready: &Ready, intent: &Intent, view: &mut View) -> Result<Probe, Box<Probe>> {
-    let outcome = ready.prepared.probe(&ready.setup);
+    let outcome = ready.prepared.probe(&ready.setup, &engine::Stop::default());
     let unreachable = outcome.as_ref().is_err_and(|failure| failure.unreachable);
     let mut found = outcome.map_or_else(|failure| failure.probe, |answer| answer.probe);
     if found.url.is_empty() {

@@ -27,11 +27,11 @@ pub trait Runner: Send + Sync {
 pub trait PreparedRun: Send + Sync {
     /// Where its requests go.
     fn origins(&self) -> &[Origin];
-    /// Sends the first request once, alone, and tells what came back.
+    /// Sends the first request once, alone, and tells what came back; gives up when a stop is asked for.
     ///
     /// # Errors
     /// Why there is no answer.
-    fn probe(&self, setup: &Setup) -> Result<ProbeResult, Box<ProbeFailure>>;
+    fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>>;
     /// Runs the plan to its end; events are handed to `sink` on the calling thread as they happen, at least one a second.
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent));
 }

@@ -73,6 +73,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             .min(self.next_end())
     }
 
+    /// True where nothing new is started any more.
+    #[inline]
+    pub fn window_over(&self) -> bool {
+        self.closing || self.stamp >= self.next_end()
+    }
+
     /// What ends next: the window, then its drain; never where the quota ends the run, or before a common start.
     fn next_end(&self) -> Nanos {
         match self.terms.end {

@@ -9,7 +9,10 @@ use wire::{
 };
 
 use crate::collector::errno_name;
-use crate::{ProbeFailure, ProbeResult, Setup};
+use crate::{ProbeFailure, ProbeResult, Setup, Stop};
+
+/// A stop asked for from outside is seen at least so often.
+const ATTENTION: Nanos = Nanos::from_millis(50);
 
 /// What went over the wire, before TLS.
 #[derive(Debug, Default)]
@@ -32,11 +35,11 @@ fn no_answer(why: impl Into<String>) -> Trouble {
 }
 
 /// Sends the first request of a run once, alone; redirects that the dialogue follows are followed.
-pub(crate) fn probe<D: Dialogue>(dialogue: &D, setup: &Setup) -> Result<ProbeResult, Box<ProbeFailure>> {
+pub(crate) fn probe<D: Dialogue>(dialogue: &D, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
     let began = Clock.now();
     let mut probe = Probe::default();
     let mut script = Transcript::default();
-    let outcome = follow(dialogue, setup, &mut probe, &mut script);
+    let outcome = follow(dialogue, &Way { setup, stop }, &mut probe, &mut script);
     probe.took = Clock.now() - began;
     let Transcript { sent, received } = script;
     match outcome {
@@ -48,16 +51,14 @@ pub(crate) fn probe<D: Dialogue>(dialogue: &D, setup: &Setup) -> Result<ProbeRes
     }
 }
 
-fn follow<D: Dialogue>(d: &D, setup: &Setup, probe: &mut Probe, script: &mut Transcript) -> Result<(), Trouble> {
+fn follow<D: Dialogue>(d: &D, way: &Way<'_>, probe: &mut Probe, script: &mut Transcript) -> Result<(), Trouble> {
     let first = &d.requests()[0];
-    let mut hop = exchange(d, setup, &d.origins()[first.origin], &first.request, probe, script)?;
+    let mut hop = exchange(d, way, &d.origins()[first.origin], &first.request, probe, script)?;
     loop {
         probe.status = if hop.code == 0 { String::new() } else { d.code_name(hop.code) };
         probe.payload = hop.payload;
         let Some(next) = hop.follow.take() else { break };
-        script.sent.clear();
-        script.received.clear();
-        hop = exchange(d, setup, &next.origin, &next.request, probe, script)?;
+        hop = exchange(d, way, &next.origin, &next.request, probe, script)?;
     }
     match hop.fault {
         Some(kind) => Err(no_answer(kind.name())),
@@ -67,13 +68,14 @@ fn follow<D: Dialogue>(d: &D, setup: &Setup, probe: &mut Probe, script: &mut Tra
 
 fn exchange<D: Dialogue>(
     d: &D,
-    setup: &Setup,
+    way: &Way<'_>,
     origin: &Origin,
     request: &D::Request,
     probe: &mut Probe,
     script: &mut Transcript,
 ) -> Result<Ended<D::Request>, Trouble> {
-    let places = setup.resolver.resolve(origin).map_err(unreachable)?;
+    probe.spoken.clear();
+    let places = way.setup.resolver.resolve(origin).map_err(unreachable)?;
     let mut last = unreachable(format!("{} has no address", origin.host));
     for to in places {
         probe.address = match &to {
@@ -81,7 +83,7 @@ fn exchange<D: Dialogue>(
             Place::Unix(path) => path.display().to_string(),
         };
         let mut net = Epoll::new().map_err(|e| unreachable(format!("epoll: {e}")))?;
-        let line = Line { net: &mut net, setup, origin };
+        let line = Line { net: &mut net, way, origin };
         match line.talk(d, &to, request, probe, script) {
             Err(trouble) if trouble.unreachable => last = trouble,
             settled => return settled,
@@ -90,9 +92,14 @@ fn exchange<D: Dialogue>(
     Err(last)
 }
 
+struct Way<'a> {
+    setup: &'a Setup,
+    stop: &'a Stop,
+}
+
 struct Line<'a> {
     net: &'a mut Epoll,
-    setup: &'a Setup,
+    way: &'a Way<'a>,
     origin: &'a Origin,
 }
 
@@ -105,8 +112,8 @@ impl Line<'_> {
         probe: &mut Probe,
         script: &mut Transcript,
     ) -> Result<Ended<D::Request>, Trouble> {
-        let plan = &self.setup.plan;
-        let source = self.setup.sources.first().copied();
+        let plan = &self.way.setup.plan;
+        let source = self.way.setup.sources.first().copied();
         let dial = Dial { to: to.clone(), source, nodelay: true };
         let refused = |errno: i32| unreachable(format!("{} does not answer: {}", probe_name(to), describe(errno)));
         let conn = self.net.connect(&dial).map_err(|e| refused(e.0))?;
@@ -115,16 +122,24 @@ impl Line<'_> {
         let mut session: Option<D::Session> = None;
         let (mut out, mut plain, mut done) = (Out::default(), Vec::new(), Done::default());
         loop {
-            self.net.wait(deadline);
+            let now = self.net.now();
+            self.net.wait(deadline.min(now + ATTENTION));
+            if self.way.stop.requested() {
+                return Err(no_answer("the run was stopped before the first answer"));
+            }
             if self.net.now() >= deadline {
-                let why = format!("{} did not answer within {}", probe_name(to), span(&session, plan));
+                let why = format!(
+                    "{} did not answer within {}",
+                    probe_name(to),
+                    measure::format_duration(span(&session, plan))
+                );
                 return Err(Trouble { why, unreachable: session.is_none() });
             }
             let mut established = None;
             match self.net.next() {
                 None => continue,
                 Some(Arrival::Connected(_)) if self.origin.tls => {
-                    let mut channel = self.setup.security.client(self.origin, d.alpn()).map_err(unreachable)?;
+                    let mut channel = self.way.setup.security.client(self.origin, d.alpn()).map_err(unreachable)?;
                     channel.start(&mut out);
                     secure = Some(channel);
                     self.net.send(conn, &mut out);

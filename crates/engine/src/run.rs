@@ -59,8 +59,8 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         self.dialogue.origins()
     }
 
-    fn probe(&self, setup: &Setup) -> Result<ProbeResult, Box<ProbeFailure>> {
-        probe::probe(&*self.dialogue, setup)
+    fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
+        probe::probe(&*self.dialogue, setup, stop)
     }
 
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) {

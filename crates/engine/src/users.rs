@@ -91,7 +91,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     fn user_sends(&mut self, user: u32) {
         let Some(crowd) = &self.crowd else { return };
-        if self.closing || user >= crowd.target || self.quota_spent() {
+        if self.window_over() || user >= crowd.target || self.quota_spent() {
             return self.user_ends(user);
         }
         self.started += u64::from(self.stamp >= self.terms.window);

@@ -336,7 +336,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         match ended.fault {
             None => self.succeeded(&x),
             Some(kind) => {
-                let phase = if x.first_byte == Nanos::ZERO { Phase::FirstByte } else { Phase::Transfer };
+                let phase = match kind {
+                    // What is wrong with a whole answer does not depend on the pieces it came in.
+                    FaultKind::WrongStatus | FaultKind::TooManyRedirects => Phase::FirstByte,
+                    FaultKind::WrongBody => Phase::Transfer,
+                    _ if x.first_byte == Nanos::ZERO => Phase::FirstByte,
+                    _ => Phase::Transfer,
+                };
                 let sort = Sort { kind, phase, errno: None };
                 self.failed(&x, ended.id, sort, "", ended.excerpt.as_deref());
             }
@@ -390,7 +396,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub fn go_on_all(&mut self) {
         while let Some(mut next) = self.next.pop() {
             match next.follow.take() {
-                Some(_) if self.closing => self.user_ends(next.user),
+                Some(_) if self.window_over() => self.user_ends(next.user),
                 Some(follow) => self.arrive_by(next, *follow),
                 None => self.user_goes_on(next.user, next.back_off),
             }
