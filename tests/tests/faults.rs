@@ -315,9 +315,9 @@ fn no_ports_left_is_a_failure_with_its_name() {
 
 #[test]
 fn a_server_that_stops_reading_and_writing_for_a_while_loses_nothing() {
-    let target = Target::with(&["--stall", "300ms+400ms"]);
-    let report = report(&["-r", "200/s", "--arrivals", "constant", "-d", "1s", &target.address]);
-    assert_eq!(report.requests(), [200, 200, 0, 0], "{report}");
+    let target = Target::with(&["--stall", "300ms+400ms/1s"]);
+    let report = report(&["-r", "200/s", "--arrivals", "constant", "-d", "1500ms", &target.address]);
+    assert_eq!(report.requests(), [300, 300, 0, 0], "{report}");
     // Those that arrived while it stood still waited, and the slowest waited nearly as long as the stall.
     assert!(report.number("latency.response.max_us") > 200_000.0, "{report}");
 }

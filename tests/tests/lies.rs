@@ -68,10 +68,11 @@ fn quantiles_below_a_millisecond_are_not_zero() {
 
 #[test]
 fn a_stall_is_in_the_figures_of_a_rate_and_said_of_users() {
-    let target = Target::with(&["--stall", "500ms+500ms"]);
+    let target = Target::with(&["--stall", "500ms+500ms/1s"]);
     let open = report(&["-r", "400/s", "--arrivals", "constant", "-d", "1500ms", &target.address]);
     assert_eq!(open.requests(), [600, 600, 0, 0], "{open}");
-    // A third of the arrivals came while everything stood still; their median wait is half the stall.
+    // A whole stall lies in any second and a half: a third of the arrivals came while everything stood still, and their
+    // median wait is half the stall.
     assert!(open.number("latency.response.p95_us") > 300_000.0, "{open}");
     let users = e2e::brunt(["-c", "2", "-n", "500", &target.address]).with_code(0);
     users.said("a stall of 1 s would have hidden about");
