@@ -1,5 +1,7 @@
 //! Verdicts in words: reasons to trust or not, objectives, exit codes, notices.
 
+use measure::Nanos;
+
 use crate::exit::Exit;
 use crate::objectives::Judged;
 use crate::sentences as say;
@@ -17,6 +19,9 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             let sum = show::count(totals.finished + totals.failed + totals.censored);
             lang.fill(say::TRUST_ACCOUNTING_BROKEN, &[("due", &show::count(totals.due)), ("sum", &sum)])
         }
+        Reason::Little { worst: Some(worst), judged, .. } if *worst < 0.0005 => {
+            lang.fill(say::TRUST_LITTLE_EXACT, &[("judged", &show::count(*judged))])
+        }
         Reason::Little { worst: None, .. } => lang.of(say::TRUST_LITTLE_NOT_JUDGED).into(),
         Reason::Little { worst: Some(worst), at, judged } => {
             let text = if reason.grade() == Grade::Ok { say::TRUST_LITTLE } else { say::TRUST_LITTLE_BROKEN };
@@ -27,10 +32,25 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             let names = quantiles.join(", ");
             lang.fill(say::TRUST_LOWER_BOUND, &[("quantiles", &names), ("unfinished", &show::count(*unfinished))])
         }
+        Reason::NothingFinished if totals.due == 0 => lang.of(say::TRUST_NOTHING_DUE).into(),
         Reason::NothingFinished => lang.of(say::TRUST_NOTHING).into(),
+        Reason::Failures { failed, due, judged } => {
+            let said = lang.fill(say::TRUST_FAILURES, &[("share", &show::percent(*failed, *due))]);
+            if *judged { said } else { said + lang.of(say::TRUST_FAILURES_ADVICE) }
+        }
+        Reason::Outage { from, to, further } => {
+            let at = |t: Nanos| format!("{:.0} s", t.as_secs_f64());
+            let said = lang.fill(say::TRUST_OUTAGE, &[("from", &at(*from)), ("to", &at(*to))]);
+            let more = || lang.fill(say::TRUST_OUTAGE_MORE, &[("n", &show::count(*further))]);
+            if *further == 0 { said } else { said + &more() }
+        }
         Reason::LocalLimit { failed } => lang.fill(say::TRUST_LOCAL, &[("failed", &show::count(*failed))]),
         Reason::GeneratorLate { late, response } => {
             lang.fill(say::TRUST_LATE, &[("late", &show::duration(*late)), ("response", &show::duration(*response))])
+        }
+        Reason::GeneratorLateOnAverage { late, response } => {
+            let facts = [("late", &*show::duration(*late)), ("response", &*show::duration(*response))];
+            lang.fill(say::TRUST_LATE_MEAN, &facts)
         }
         Reason::GeneratorFull => lang.of(say::TRUST_FULL).into(),
         Reason::Interrupted => lang.of(say::TRUST_INTERRUPTED).into(),
@@ -62,17 +82,24 @@ pub fn measured(judged: &Judged, lang: Lang) -> String {
     out
 }
 
-/// The exit code with its meaning.
-pub fn exit(exit: Exit, lang: Lang) -> String {
+/// The exit code with its meaning. 0 says what it does not say: failures that no objective asks about, or a caution.
+pub fn exit(summary: &Summary, lang: Lang) -> String {
+    let (exit, failed) = (summary.exit, summary.totals.failed);
     let meaning = match exit {
-        Exit::Ok => say::EXIT_OK,
+        Exit::Ok if summary.trust.verdict() == Grade::Ok => say::EXIT_OK,
+        Exit::Ok => say::EXIT_CAUTION,
         Exit::Missed => say::EXIT_MISSED,
         Exit::NotTrusted => say::EXIT_NOT_TRUSTED,
         Exit::Interrupted => say::EXIT_INTERRUPTED,
         Exit::Unreachable => say::EXIT_UNREACHABLE,
         Exit::Bug => say::EXIT_BUG,
     };
-    lang.fill(say::EXIT, &[("code", &exit.code().to_string()), ("meaning", lang.of(meaning))])
+    let mut out = lang.fill(say::EXIT, &[("code", &exit.code().to_string()), ("meaning", lang.of(meaning))]);
+    if exit == Exit::Ok && failed > 0 && !summary.failures_are_judged() {
+        let said = if failed == 1 { say::EXIT_ONE_FAILED } else { say::EXIT_FAILED };
+        out += &lang.fill(said, &[("n", &show::count(failed))]);
+    }
+    out
 }
 
 /// A notice as a sentence; an unknown code is shown as it is, and facts the sentence does not use are put behind it.

@@ -39,6 +39,7 @@ pub(crate) const AFTER_WARMUP: Text = text("after {time} of warm-up", "预热 {t
 pub(crate) const MACHINERY: Text = text("{workers} worker threads, {net}", "{workers} 个工作线程，{net}");
 pub(crate) const ONE_WORKER: Text = text("1 worker thread, {net}", "1 个工作线程，{net}");
 pub(crate) const MORE_URLS: Text = text("and {n} more URLs", "另有 {n} 个 URL");
+pub(crate) const ONE_MORE_URL: Text = text("and 1 more URL", "另有 1 个 URL");
 pub(crate) const PROBE: Text = text(
     "First answer: {status}, {bytes} in {took} from {address} ({spoken})",
     "首个应答：状态 {status}，正文 {bytes}，用时 {took}，来自 {address}（{spoken}）",
@@ -51,12 +52,24 @@ pub(crate) const RESPONSE_HEADLINE: Text =
 pub(crate) const SERVICE_HEADLINE: Text = text("Service time at {users}", "{users}时的服务时间");
 pub(crate) const RANKED: Text = text("{n} requests", "{n} 个请求");
 pub(crate) const RANKED_UNFINISHED: Text =
-    text("{n} requests, {unfinished} of them without an end", "{n} 个请求，其中 {unfinished} 个没有结束");
+    text("{n} requests, {unfinished} of them without an answer", "{n} 个请求，其中 {unfinished} 个没有应答");
+pub(crate) const FAILED_APART: Text =
+    text("; {failed} failed are not in these figures", "；另有 {failed} 个失败，不计入这些数字");
+pub(crate) const NO_LATENCY: Text =
+    text("Not one request finished: there is no latency to show.", "没有一个请求完成：没有可显示的延迟。");
+pub(crate) const NOTHING_DUE: Text = text(
+    "No request was due: run longer (-d), or at a higher rate.",
+    "没有应发的请求：请延长运行时间（-d），或提高速率。",
+);
+pub(crate) const NO_QUANTILES: Text = text(
+    "Too few requests for quantiles: p50 is shown from {needed} on.",
+    "请求太少，不显示分位数：p50 至少需要 {needed} 个。",
+);
 pub(crate) const INTERVAL: Text = text("95 % interval", "95 % 置信区间");
 pub(crate) const TOO_FEW: Text =
     text("{names}: not shown below {needed} requests", "{names}：不足 {needed} 个请求时不显示");
 pub(crate) const LOWER_BOUND_NOTE: Text =
-    text("≥ means: at least so much; requests without an end decide it", "≥ 表示至少这么多：由没有结束的请求决定");
+    text("≥ means: at least so much; requests without an answer decide it", "≥ 表示至少这么多：由没有应答的请求决定");
 pub(crate) const HIDDEN: Text = text(
     "Users wait for their answers, so a stall of 1 s would have hidden about {n} requests from these figures.",
     "用户等到应答才发下一个请求，因此 1 秒的停顿会让约 {n} 个请求从这些数字中消失。",
@@ -70,7 +83,7 @@ pub(crate) const THROUGHPUT_LINE: Text =
     text("{rate} answered within the window of {window}", "{rate}，窗口 {window} 内完成的应答");
 pub(crate) const ASKED_RATE: Text = text("due {due}/s, sent {sent} of {n}", "计划 {due}/s，已发送 {sent}/{n}");
 pub(crate) const DISTRIBUTION: Text = text("Latency distribution", "延迟分布");
-pub(crate) const WITHOUT_END: Text = text("no end", "未结束");
+pub(crate) const WITHOUT_ANSWER: Text = text("no answer", "无应答");
 pub(crate) const WHERE_TIME: Text = text("Where the time went", "时间花在哪里");
 pub(crate) const GEN_LATE: Text = text("generator late", "发生器迟到");
 pub(crate) const WAIT_CONN: Text = text("wait for connection", "等待连接");
@@ -85,11 +98,11 @@ pub(crate) const TIMES: Text = text("count", "次数");
 // Counts.
 pub(crate) const REQUESTS: Text = text("Requests", "请求");
 pub(crate) const ACCOUNT: Text = text(
-    "{due} due = {finished} finished + {failed} failed + {censored} without an end",
+    "{due} due = {finished} finished + {failed} failed + {censored} unfinished",
     "应发 {due} = 完成 {finished} + 失败 {failed} + 未结束 {censored}",
 );
 pub(crate) const ACCOUNT_BROKEN: Text = text(
-    "{due} due ≠ {finished} finished + {failed} failed + {censored} without an end",
+    "{due} due ≠ {finished} finished + {failed} failed + {censored} unfinished",
     "应发 {due} ≠ 完成 {finished} + 失败 {failed} + 未结束 {censored}",
 );
 pub(crate) const APART: Text =
@@ -123,13 +136,15 @@ pub(crate) const CAUTION: Text = text("WITH CAUTION", "谨慎使用");
 pub(crate) const NOT_TRUSTED: Text = text("NOT TRUSTED", "不可信");
 pub(crate) const TRUST_ACCOUNTING: Text = text("every request is accounted for", "每个请求都有去向");
 pub(crate) const TRUST_ACCOUNTING_BROKEN: Text = text(
-    "the counts do not add up: {due} due, but {sum} finished, failed or without an end. This is a bug in brunt; no figure of this run stands",
+    "the counts do not add up: {due} due, but {sum} finished, failed or unfinished. This is a bug in brunt; no figure of this run stands",
     "计数不符：应发 {due}，而完成、失败与未结束之和为 {sum}。这是 brunt 的缺陷，本次运行的数字都不成立",
 );
 pub(crate) const TRUST_LITTLE: Text = text(
     "Little's law holds: off by {worst} at worst, in the second at {at} ({judged} judged)",
     "符合利特尔法则：最差偏差 {worst}，在第 {at}（共判断 {judged} 秒）",
 );
+pub(crate) const TRUST_LITTLE_EXACT: Text =
+    text("Little's law holds in every second ({judged} judged)", "每一秒都符合利特尔法则（共判断 {judged} 秒）");
 pub(crate) const TRUST_LITTLE_BROKEN: Text = text(
     "Little's law: requests in flight and throughput × service time differ by {worst} in the second at {at}",
     "利特尔法则：在第 {at}，处理中的请求数与吞吐量×服务时间相差 {worst}",
@@ -137,11 +152,24 @@ pub(crate) const TRUST_LITTLE_BROKEN: Text = text(
 pub(crate) const TRUST_LITTLE_NOT_JUDGED: Text =
     text("Little's law: too little in flight to be checked", "利特尔法则：处理中的请求太少，无法检查");
 pub(crate) const TRUST_LOWER_BOUND: Text = text(
-    "{quantiles} only a lower bound: {unfinished} requests did not finish, and how long they would have taken nobody knows",
-    "{quantiles}只是下限：{unfinished} 个请求没有结束，没人知道它们会用多久",
+    "{quantiles} only a lower bound: {unfinished} requests got no answer, and how long they would have taken nobody knows",
+    "{quantiles}只是下限：{unfinished} 个请求没有应答，没人知道它们会用多久",
 );
 pub(crate) const TRUST_NOTHING: Text =
     text("not one request finished: there is no latency to speak of", "没有一个请求完成：谈不上延迟");
+pub(crate) const TRUST_NOTHING_DUE: Text = text(
+    "no request was due: there is nothing to judge; run longer (-d), or at a higher rate",
+    "没有应发的请求，无从判断：请延长运行时间（-d），或提高速率",
+);
+pub(crate) const TRUST_FAILURES: Text =
+    text("{share} of the requests failed: the latency is that of the others", "{share} 的请求失败：延迟只反映其余请求");
+pub(crate) const TRUST_FAILURES_ADVICE: Text = text(
+    "; set --objective 'failed<0.1%' to make this an exit code",
+    "；用 --objective 'failed<0.1%' 可让退出码反映这一点",
+);
+pub(crate) const TRUST_OUTAGE: Text =
+    text("from {from} to {to} not one request succeeded", "从 {from} 到 {to} 没有一个请求成功");
+pub(crate) const TRUST_OUTAGE_MORE: Text = text(", nor in {n} seconds elsewhere", "，此外还有 {n} 秒如此");
 pub(crate) const TRUST_LOCAL: Text = text(
     "{failed} requests failed on this machine, for want of local ports or file descriptors: the load was not the one asked for",
     "{failed} 个请求因本机端口或文件描述符不足而失败：实际负载不是所要求的负载",
@@ -149,6 +177,10 @@ pub(crate) const TRUST_LOCAL: Text = text(
 pub(crate) const TRUST_LATE: Text = text(
     "the generator itself was late: p99 {late} of a response p99 of {response}",
     "发生器自身迟到：p99 {late}，而响应 p99 为 {response}",
+);
+pub(crate) const TRUST_LATE_MEAN: Text = text(
+    "the generator's own lateness is a part of the figures: {late} of a mean response of {response}",
+    "数字含有发生器自身的迟到：平均响应 {response} 中占 {late}",
 );
 pub(crate) const TRUST_FULL: Text = text(
     "a generator thread was busy all the time: throughput is a lower bound and latency holds our own queue",
@@ -162,7 +194,13 @@ pub(crate) const TRUST_CUT_OFF: Text = text(
     "记录在运行结束前中断：数字只含已记录的部分",
 );
 pub(crate) const EXIT: Text = text("Exit code {code}: {meaning}", "退出码 {code}：{meaning}");
-pub(crate) const EXIT_OK: Text = text("nothing to object to", "无异议");
+pub(crate) const EXIT_OK: Text = text("no objective missed, figures trusted", "没有目标未达到，数字可信");
+pub(crate) const EXIT_CAUTION: Text =
+    text("no objective missed, figures to be used with caution", "没有目标未达到，数字须谨慎使用");
+pub(crate) const EXIT_FAILED: Text =
+    text("; {n} requests failed, and no objective asks about that", "；有 {n} 个请求失败，而没有目标对此作出要求");
+pub(crate) const EXIT_ONE_FAILED: Text =
+    text("; 1 request failed, and no objective asks about that", "；有 1 个请求失败，而没有目标对此作出要求");
 pub(crate) const EXIT_MISSED: Text = text("an objective was missed", "有目标未达到");
 pub(crate) const EXIT_NOT_TRUSTED: Text = text("not trusted", "不可信");
 pub(crate) const EXIT_INTERRUPTED: Text = text("interrupted", "被中断");

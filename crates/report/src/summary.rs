@@ -114,6 +114,7 @@ impl Summing {
             // What was still open when the record stopped has no end we know of.
             let open = self.totals.due.saturating_sub(self.totals.finished + self.totals.failed + self.totals.censored);
             self.totals.censored += open;
+            self.totals.untold = open;
         }
         let latency = &self.totals.latency;
         let open = self.started.as_ref().map_or(!latency.response.is_empty(), |s| s.plan.load.is_open());
@@ -133,8 +134,8 @@ impl Summing {
             objectives: Vec::new(),
             exit: Exit::Ok,
         };
-        summary.trust = Trust::judge(&summary);
         summary.objectives = summary.judge_objectives();
+        summary.trust = Trust::judge(&summary);
         summary.exit = Exit::of(&summary);
         summary
     }
@@ -173,6 +174,19 @@ impl Summary {
     /// The latency this run stands for: response in open load, service in closed.
     pub fn headline(&self) -> Ranked<'_> {
         headline(&self.totals.latency, self.open)
+    }
+
+    /// Failures that the headline's figures leave out: all but those given up after the timeout, which rank last.
+    pub fn failed_apart(&self) -> u64 {
+        let totals = &self.totals;
+        let ranked_open = totals.censored - totals.untold;
+        let timed_out = self.headline().unfinished().saturating_sub(ranked_open);
+        totals.failed.saturating_sub(timed_out)
+    }
+
+    /// True where an objective asks how many failed.
+    pub fn failures_are_judged(&self) -> bool {
+        self.objectives.iter().any(|o| o.objective.trim_start().starts_with("failed"))
     }
 
     /// The kept example of a sort of failure.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use measure::Nanos;
 use record::{Bytes, Connections, Failure, Latency, Part, Second};
 
-use crate::trust::Little;
+use crate::trust::{Little, Outages};
 
 /// Sums over the seconds of a run.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +23,8 @@ pub struct Totals {
     pub failed: u64,
     /// Given up unfinished at the end.
     pub censored: u64,
+    /// Of these, open where the record stops: nobody wrote down how long, so they are in no histogram.
+    pub untold: u64,
     /// Requests of the warm-up.
     pub warmup: u64,
     /// Successes that ended within the window: what throughput counts.
@@ -53,6 +55,8 @@ pub struct Totals {
     pub cpu: Nanos,
     /// Little's law, second by second.
     pub little: Little,
+    /// Seconds without a success, after successes.
+    pub outages: Outages,
 }
 
 impl Totals {
@@ -86,6 +90,7 @@ impl Totals {
             self.in_flight_ns += s.in_flight_ns;
             add_bytes(&mut self.bytes_in_window, &s.bytes);
             self.little.see(s, length);
+            self.outages.see(s, length);
         }
     }
 

@@ -66,6 +66,24 @@ pub enum Reason {
     },
     /// Not one request finished.
     NothingFinished,
+    /// A material share of the requests failed, and the latency is that of the others.
+    Failures {
+        /// How many.
+        failed: u64,
+        /// Of how many.
+        due: u64,
+        /// Whether an objective decides about it.
+        judged: bool,
+    },
+    /// Whole seconds in which requests failed and not one succeeded, after there had been successes.
+    Outage {
+        /// The beginning of the longest stretch since the start of the window.
+        from: Nanos,
+        /// Its end.
+        to: Nanos,
+        /// Further seconds of this sort outside of it.
+        further: u64,
+    },
     /// Requests that never left this machine, because it had no ports or descriptors left for them (V14, V15).
     LocalLimit {
         /// How many.
@@ -76,6 +94,13 @@ pub enum Reason {
         /// p99 of the lateness.
         late: Nanos,
         /// p99 of the response.
+        response: Nanos,
+    },
+    /// The generator's lateness is a material part of the mean response.
+    GeneratorLateOnAverage {
+        /// Mean of the lateness.
+        late: Nanos,
+        /// Mean of the response.
         response: Nanos,
     },
     /// A worker thread was busy all the time: throughput is a lower bound, latency includes our own queue.
@@ -94,9 +119,15 @@ const LITTLE_FAIL: f64 = 0.05;
 /// A second with fewer requests in flight on average, or shorter than this, is too coarse to judge.
 const LITTLE_IN_FLIGHT: f64 = 0.5;
 const LITTLE_LENGTH: Nanos = Nanos::from_millis(100);
+/// A second as the engine cuts it; a shorter rest of the window says little about an outage.
+const OUTAGE_LENGTH: Nanos = Nanos::from_millis(990);
 /// Limits of V1: a share of the response, and a lateness below which nobody cares.
 const LATE_SHARE: f64 = 0.2;
 const LATE_LEAST: Nanos = Nanos::from_millis(1);
+/// The same for the means.
+const LATE_MEAN_SHARE: f64 = 0.05;
+/// One failure in so many requests is worth a word.
+const FAILED_ONE_IN: u64 = 1000;
 
 impl Reason {
     /// A stable word for documents.
@@ -106,8 +137,11 @@ impl Reason {
             Reason::Little { .. } => "little",
             Reason::LowerBound { .. } => "lower_bound",
             Reason::NothingFinished => "nothing_finished",
+            Reason::Failures { .. } => "failures",
+            Reason::Outage { .. } => "outage",
             Reason::LocalLimit { .. } => "local_limit",
             Reason::GeneratorLate { .. } => "generator_late",
+            Reason::GeneratorLateOnAverage { .. } => "generator_late_mean",
             Reason::GeneratorFull => "generator_full",
             Reason::Interrupted => "interrupted",
             Reason::Aborted => "aborted",
@@ -123,7 +157,8 @@ impl Reason {
             Reason::Little { worst: Some(worst), .. } if *worst <= LITTLE_FAIL => Grade::Warn,
             Reason::Accounting { .. } | Reason::Little { .. } => Grade::Fail,
             Reason::LowerBound { .. } | Reason::NothingFinished | Reason::LocalLimit { .. } => Grade::Fail,
-            Reason::GeneratorLate { .. } | Reason::GeneratorFull => Grade::Warn,
+            Reason::Failures { .. } | Reason::Outage { .. } => Grade::Warn,
+            Reason::GeneratorLate { .. } | Reason::GeneratorLateOnAverage { .. } | Reason::GeneratorFull => Grade::Warn,
             Reason::Interrupted | Reason::Aborted | Reason::CutOff => Grade::Warn,
         }
     }
@@ -159,6 +194,39 @@ impl Little {
     }
 }
 
+/// Stretches of the window in which nothing succeeded, found while a record streams by.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outages {
+    succeeded: bool,
+    /// Beginning, end and seconds of the stretch that goes on.
+    current: Option<(Nanos, Nanos, u64)>,
+    longest: Option<(Nanos, Nanos, u64)>,
+    seconds: u64,
+}
+
+impl Outages {
+    /// Judges a second of the window. One in which nothing ended at all neither begins a stretch nor ends it.
+    pub fn see(&mut self, s: &Second, length: Nanos) {
+        if s.finished > 0 {
+            self.succeeded = true;
+            self.current = None;
+        } else if s.failed > 0 && self.succeeded && (self.current.is_some() || length >= OUTAGE_LENGTH) {
+            let at = |ns: i64| Nanos(u64::try_from(ns).unwrap_or(0));
+            let (from, _, seconds) = self.current.unwrap_or((at(s.from_ns), Nanos::ZERO, 0));
+            let stretch = (from, at(s.to_ns), seconds + 1);
+            self.current = Some(stretch);
+            self.seconds += 1;
+            if self.longest.is_none_or(|(.., longest)| stretch.2 > longest) {
+                self.longest = Some(stretch);
+            }
+        }
+    }
+
+    fn reason(&self) -> Option<Reason> {
+        self.longest.map(|(from, to, seconds)| Reason::Outage { from, to, further: self.seconds - seconds })
+    }
+}
+
 /// The verdict of a run with all its reasons, good ones included.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trust {
@@ -175,7 +243,9 @@ impl Trust {
             reasons.push(Reason::NothingFinished);
         } else {
             reasons.extend(lower_bound(summary));
+            reasons.extend(failures(summary));
         }
+        reasons.extend(totals.outages.reason());
         reasons.extend(local_limit(&totals.failures));
         reasons.extend(generator_late(summary));
         if summary.notices.iter().any(|n| n.code == "generator_full") {
@@ -211,6 +281,12 @@ fn lower_bound(summary: &Summary) -> Option<Reason> {
     (!quantiles.is_empty()).then(|| Reason::LowerBound { quantiles, unfinished: headline.unfinished() })
 }
 
+fn failures(summary: &Summary) -> Option<Reason> {
+    let (failed, due) = (summary.totals.failed, summary.totals.due);
+    let material = failed > 0 && failed.saturating_mul(FAILED_ONE_IN) >= due;
+    material.then(|| Reason::Failures { failed, due, judged: summary.failures_are_judged() })
+}
+
 /// Failures of our own making: fewer users ran than the report names, and nothing of that is the target's doing.
 fn local_limit(failures: &[Failure]) -> Option<Reason> {
     let own = failures.iter().filter(|f| matches!(f.kind.as_str(), "no_ports" | "no_descriptors"));
@@ -222,13 +298,21 @@ fn generator_late(summary: &Summary) -> Option<Reason> {
     if !summary.open {
         return None;
     }
-    let latency = &summary.totals.latency;
-    let late = crate::ranked::Ranked::plain(&latency.gen_late).quantile(0.99).figure.exact()?;
-    let (Figure::Is(response) | Figure::AtLeast(response)) = summary.headline().quantile(0.99).figure else {
-        return None;
+    let lateness = crate::ranked::Ranked::plain(&summary.totals.latency.gen_late);
+    let known = |figure| match figure {
+        Figure::Is(t) | Figure::AtLeast(t) => Some(t),
+        Figure::Withheld => None,
     };
-    let material = late >= LATE_LEAST && late.0 as f64 > LATE_SHARE * response.0 as f64;
-    material.then_some(Reason::GeneratorLate { late, response })
+    let tails = (lateness.quantile(0.99).figure.exact(), known(summary.headline().quantile(0.99).figure));
+    if let (Some(late), Some(response)) = tails
+        && late >= LATE_LEAST
+        && late.0 as f64 > LATE_SHARE * response.0 as f64
+    {
+        return Some(Reason::GeneratorLate { late, response });
+    }
+    let (late, response) = (known(lateness.mean())?, known(summary.headline().mean())?);
+    let material = late.0 as f64 > LATE_MEAN_SHARE * response.0 as f64;
+    material.then_some(Reason::GeneratorLateOnAverage { late, response })
 }
 
 #[cfg(test)]
@@ -272,5 +356,32 @@ mod tests {
         }
         let reason = little(&[(100 * G, 100 * g), (100 * G, 110 * g), (100 * G, 99 * g)]);
         assert_eq!(reason, Reason::Little { worst: Some(0.1), at: Nanos::from_secs(1), judged: 3 });
+    }
+
+    #[test]
+    fn outages_are_stretches_without_a_success() {
+        let ends = |seconds: &[(u64, u64)]| {
+            let mut outages = Outages::default();
+            for (n, &(finished, failed)) in seconds.iter().enumerate() {
+                let from_ns = n as i64 * 1_000_000_000;
+                let to_ns = from_ns + 1_000_000_000;
+                let second = Second { from_ns, to_ns, finished, failed, ..Second::default() };
+                outages.see(&second, Nanos::from_secs(1));
+            }
+            outages.reason()
+        };
+        let outage = |from, to, further| {
+            Some(Reason::Outage { from: Nanos::from_secs(from), to: Nanos::from_secs(to), further })
+        };
+        for (seconds, wanted) in [
+            (&[(5, 0), (5, 1), (0, 9), (0, 9)][..], outage(2, 4, 0)),
+            (&[(5, 0), (0, 9), (0, 0), (0, 9), (5, 0)], outage(1, 4, 0)),
+            (&[(5, 0), (0, 9), (5, 0), (0, 9), (0, 9), (1, 0), (0, 1)], outage(3, 5, 2)),
+            // Never a success: that is another finding. Nothing due: no finding at all.
+            (&[(0, 9), (0, 9)], None),
+            (&[(5, 0), (0, 0), (5, 0)], None),
+        ] {
+            assert_eq!(ends(seconds), wanted, "{seconds:?}");
+        }
     }
 }

@@ -77,7 +77,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
     let interrupted = summary.end != crate::summary::End::Completed;
     let failure = match (against.is_empty(), interrupted) {
         (false, _) => Some(against.join("; ")),
-        (true, true) => Some(judgement::exit(summary.exit, lang)),
+        (true, true) => Some(judgement::exit(summary, lang)),
         (true, false) => None,
     };
     cases.push(Case { name: "trust".into(), failure, said: reasons.join("\n") });

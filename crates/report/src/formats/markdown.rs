@@ -36,7 +36,7 @@ impl Format for Markdown {
             "**{}{}{verdict}** · {}\n",
             lang.of(say::TRUST),
             lang.of(say::COLON),
-            judgement::exit(summary.exit, lang)
+            judgement::exit(summary, lang)
         )?;
         for reason in summary.trust.reasons.iter().filter(|r| r.grade() > crate::trust::Grade::Ok) {
             writeln!(out, "- {}", escaped(&judgement::sentence(reason, summary, lang)))?;

@@ -83,7 +83,73 @@ fn a_cut_off_record_counts_what_was_open_as_without_an_end() {
 #[test]
 fn a_violated_account_is_loud() {
     let text = wrongly_counted().written("text", Lang::En);
-    assert!(text.contains("1,001 due ≠ 1,000 finished + 0 failed + 0 without an end"), "{text}");
+    assert!(text.contains("1,001 due ≠ 1,000 finished + 0 failed + 0 unfinished"), "{text}");
     assert!(text.contains("This is a bug in brunt; no figure of this run stands"), "{text}");
     assert!(text.contains("Exit code 70"), "{text}");
+}
+
+#[test]
+fn a_target_that_dies_is_told_though_no_objective_asks() {
+    let died = open(500.0, 3)
+        .second(second(0).answered(460, ms(2)))
+        .second(second(1).answered(461, ms(2)))
+        .second(second(2).failing(500, "refused", "connect", Some("ECONNREFUSED")));
+    let summary = died.summary();
+    assert_eq!((summary.trust.verdict(), summary.exit.code()), (Grade::Warn, 0));
+    let text = died.written("text", Lang::En);
+    for said in [
+        "(921 requests; 500 failed are not in these figures)",
+        "! 35.2 % of the requests failed: the latency is that of the others; set --objective 'failed<0.1%' to make this",
+        "! from 2 s to 3 s not one request succeeded\n",
+        "Exit code 0: no objective missed, figures to be used with caution; 500 requests failed, and no objective asks",
+    ] {
+        assert!(text.contains(said), "{said} is missing in\n{text}");
+    }
+    let judged = died.objectives(&["failed<50%"]).written("text", Lang::En);
+    assert!(judged.contains("the latency is that of the others\n"), "{judged}");
+    assert!(judged.ends_with("figures to be used with caution\n"), "{judged}");
+    let one = open(2000.0, 1).second(second(0).answered(1999, ms(2)).failing(1, "reset", "first_byte", None));
+    let text = one.written("text", Lang::En);
+    assert!(text.contains("Trust: TRUSTED"), "one in two thousand is below a tenth of a percent: {text}");
+    assert!(text.ends_with("figures trusted; 1 request failed, and no objective asks about that\n"), "{text}");
+}
+
+#[test]
+fn failures_that_rank_as_timeouts_are_counted_in_the_figures() {
+    let run = open(100.0, 1).second(
+        second(0)
+            .answered(90, ms(2))
+            .timed_out(3, ms(100))
+            .failing(2, "reset", "first_byte", None)
+            .unfinished(5, ms(9)),
+    );
+    let text = run.written("text", Lang::En);
+    let said = "(98 requests, 8 of them without an answer; 2 failed are not in these figures)";
+    assert!(text.contains(said), "{text}");
+    assert!(text.contains("100 due = 90 finished + 5 failed + 5 unfinished"), "{text}");
+}
+
+#[test]
+fn where_nothing_is_to_show_one_sentence_says_so() {
+    for (run, said) in [
+        (closed(2, 1).second(second(0)), "No request was due"),
+        (closed(2, 1).second(second(0).failing(9, "reset", "first_byte", None)), "Not one request finished"),
+        (closed(2, 1).second(second(0).answered(2, ms(3))), "Too few requests for quantiles"),
+    ] {
+        let text = run.written("text", Lang::En);
+        assert!(text.contains(said), "{text}");
+        assert!(!text.contains("about 0 requests") && !text.contains("p99.9"), "{text}");
+    }
+}
+
+#[test]
+fn lateness_that_is_a_part_of_the_mean_is_a_caution() {
+    let late = |us: u64| {
+        let mut s = second(0).answered(1000, ms(1));
+        s.latency.gen_late = Default::default();
+        s.latency.gen_late.record_n(measure::Nanos::from_micros(us), 1000);
+        open(1000.0, 1).second(s).summary()
+    };
+    assert_eq!(late(40).trust.verdict(), Grade::Ok);
+    assert_eq!((late(60).trust.verdict(), late(60).exit.code()), (Grade::Warn, 0));
 }

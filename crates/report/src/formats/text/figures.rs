@@ -7,7 +7,7 @@ use plan::Load;
 use super::{Page, head};
 use crate::bars;
 use crate::columns::table;
-use crate::ranked::{Figure, QUANTILES, Ranked};
+use crate::ranked::{Figure, Named, QUANTILES, Ranked};
 use crate::sentences as say;
 use crate::show;
 use crate::summary::Summary;
@@ -21,30 +21,53 @@ pub(super) fn headline(page: &mut Page, summary: &Summary) {
         page.lang.fill(say::SERVICE_HEADLINE, &[("users", &users(page, summary))])
     };
     let n = show::count(ranked.count());
-    let how_many = match ranked.unfinished() {
+    let mut how_many = match ranked.unfinished() {
         0 => page.lang.fill(say::RANKED, &[("n", &n)]),
         u => page.lang.fill(say::RANKED_UNFINISHED, &[("n", &n), ("unfinished", &show::count(u))]),
     };
+    let apart = summary.failed_apart();
+    if apart > 0 {
+        how_many += &page.lang.fill(say::FAILED_APART, &[("failed", &show::count(apart))]);
+    }
     let how_many = page.lang.fill(say::BRACKETS, &[("inner", &how_many)]);
     page.section(&format!("{heading}{how_many}"));
+    if ranked.count() == 0 {
+        return page.inner(page.say(if summary.totals.due == 0 { say::NOTHING_DUE } else { say::NO_LATENCY }));
+    }
+    quantiles(page, &ranked);
+    if !summary.open {
+        hidden(page, summary);
+    }
+}
+
+/// The quantiles that there is something to say about, and the extremes.
+fn quantiles(page: &mut Page, ranked: &Ranked<'_>) {
+    let shown = |named: &&Named| named.name != "p95" && ranked.count() >= minimum_count(0.5);
     let mut rows = vec![vec![String::new(), String::new(), page.say(say::INTERVAL).to_owned()]];
-    for named in QUANTILES.iter().filter(|n| n.name != "p95") {
+    for named in QUANTILES.iter().filter(shown) {
         let q = ranked.quantile(named.q);
         rows.push(vec![named.name.into(), q.figure.show(), interval(q.figure, q.low, q.high)]);
+    }
+    if rows.len() == 1 {
+        rows.clear();
     }
     rows.push(vec![page.say(say::MAX).into(), ranked.max().show()]);
     rows.push(vec![page.say(say::MEAN).into(), ranked.mean().show()]);
     table(&rows).iter().for_each(|line| page.inner(line));
-    footnotes(page, &ranked);
-    if !summary.open {
-        let n = show::count(summary.throughput_per_s().round() as u64);
-        let hidden = page.lang.fill(say::HIDDEN, &[("n", &n)]);
-        page.inner(&hidden);
-        if summary.throughput_per_s() >= 2.0 {
-            let half = format!("{:.0}", summary.throughput_per_s() / 2.0);
-            let advice = page.lang.fill(say::HIDDEN_OPEN, &[("n", &half)]);
-            page.inner(&advice);
-        }
+    footnotes(page, ranked);
+}
+
+/// What a stall would have hidden: in closed load waiting users send nothing.
+fn hidden(page: &mut Page, summary: &Summary) {
+    let per_s = summary.throughput_per_s();
+    if per_s.round() < 1.0 {
+        return;
+    }
+    let hidden = page.lang.fill(say::HIDDEN, &[("n", &show::count(per_s.round() as u64))]);
+    page.inner(&hidden);
+    if per_s >= 2.0 {
+        let advice = page.lang.fill(say::HIDDEN_OPEN, &[("n", &format!("{:.0}", per_s / 2.0))]);
+        page.inner(&advice);
     }
 }
 
@@ -65,9 +88,14 @@ fn interval(figure: Figure, low: Option<Nanos>, high: Option<Nanos>) -> String {
 
 /// Says why something is not shown, or is only a bound.
 fn footnotes(page: &mut Page, ranked: &Ranked<'_>) {
+    let least = minimum_count(0.5);
+    if ranked.count() < least {
+        let line = page.lang.fill(say::NO_QUANTILES, &[("needed", &show::count(least))]);
+        page.inner(&line);
+    }
     for named in QUANTILES.iter().filter(|n| n.name != "p95") {
         let needed = minimum_count(named.q);
-        if ranked.count() < needed {
+        if (least..needed).contains(&ranked.count()) {
             let facts = [("names", named.name), ("needed", &*show::count(needed))];
             let line = page.lang.fill(say::TOO_FEW, &facts);
             page.inner(&line);
@@ -102,7 +130,7 @@ pub(super) fn distribution(page: &mut Page, summary: &Summary) {
     let mut rows: Vec<(String, u64)> =
         bars::bins(ranked.finished).iter().map(|b| (format!("≤ {}", show::duration(b.up_to)), b.count)).collect();
     if ranked.unfinished() > 0 {
-        rows.push((page.say(say::WITHOUT_END).into(), ranked.unfinished()));
+        rows.push((page.say(say::WITHOUT_ANSWER).into(), ranked.unfinished()));
     }
     let most = rows.iter().map(|(_, n)| *n).max().unwrap_or(0);
     let width = rows.iter().map(|(label, _)| crate::columns::width(label)).max().unwrap_or(0);

@@ -16,7 +16,8 @@ pub(super) fn asked(page: &mut Page, summary: &Summary) {
         let mut target = urls.first().map_or(String::new(), |u| u.url.clone());
         if urls.len() > 1 {
             let n = show::count(urls.len() as u64 - 1);
-            target += &format!(" {}", page.lang.fill(say::MORE_URLS, &[("n", &n)]));
+            let more = if urls.len() == 2 { say::ONE_MORE_URL } else { say::MORE_URLS };
+            target += &format!(" {}", page.lang.fill(more, &[("n", &n)]));
         }
         let title = page.paint.bold(&format!("brunt {}  {target}", started.brunt));
         page.line(&title);

@@ -72,6 +72,6 @@ pub(super) fn trust(page: &mut Page, summary: &Summary) {
         };
         page.inner(&format!("{mark} {sentence}"));
     }
-    let line = judgement::exit(summary.exit, page.lang);
+    let line = judgement::exit(summary, page.lang);
     page.line(&line);
 }
