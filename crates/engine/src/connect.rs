@@ -70,8 +70,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         (x.state, x.started) = (Standing::Connecting, now);
         self.in_flight.start(now);
         if self.terms.open && !x.warmup {
-            self.tally.latency.wait_conn.record(ready - x.intended);
-            self.tally.latency.gen_late.record(now - ready);
+            let (wait, late) = x.blame(ready);
+            self.tally.latency.wait_conn.record(wait);
+            self.tally.latency.gen_late.record(late);
         }
         if !x.watched {
             x.watched = true;
@@ -231,7 +232,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             read = session.receive(&self.plain, &mut self.out, &mut self.done);
         }
         if ended && read.is_ok() {
-            self.settle(conn);
+            self.settle(conn, "");
             self.lost(conn, None);
             return None;
         }
@@ -278,7 +279,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let c = &mut self.conns[conn as usize];
         if let (Stage::Open, None, Some(session)) = (c.stage, why, &mut c.session) {
             session.closed(&mut self.done);
-            self.settle(conn);
+            self.settle(conn, "");
         }
         self.break_off(conn, kind_of(why), why, "");
     }
@@ -299,12 +300,20 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 1 => vec![ExchangeId(owner)],
                 _ => self.exchanges.on(conn),
             };
+            let came = match &c.session {
+                Some(session) if self.done.wants_example(kind) => session.begun().to_vec(),
+                _ => Vec::new(),
+            };
             // What the peer closed in order is closed in order; the rest of a broken conversation is cut off.
             self.discard(conn, kind != FaultKind::Closed);
             for id in on_it {
                 let begun = self.exchanges.get(id).first_byte != Nanos::ZERO;
                 let phase = if begun { Phase::Transfer } else { phase };
-                self.fail_now(id, kind, phase, errno, detail, false);
+                let x = self.take_out(id);
+                let sort = Sort { kind, phase, errno: errno.map(|e| e.0) };
+                let came = Some(&came[..]).filter(|came| !came.is_empty());
+                self.failed(&x, id, sort, detail, came);
+                self.user_after(&x, id, false);
             }
         } else {
             self.tally.counts.connect_failed += 1;
@@ -411,10 +420,20 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         detail: &str,
         back_off: bool,
     ) {
-        let x = self.exchanges.remove(id);
-        self.over_with(&x);
+        let x = self.take_out(id);
         let sort = Sort { kind, phase, errno: errno.map(|e| e.0) };
         self.failed(&x, id, sort, detail, None);
+        self.user_after(&x, id, back_off);
+    }
+
+    fn take_out(&mut self, id: ExchangeId) -> Exchange {
+        let x = self.exchanges.remove(id);
+        self.over_with(&x);
+        x
+    }
+
+    /// A failed exchange is forgotten, and its user goes on.
+    fn user_after(&mut self, x: &Exchange, id: ExchangeId, back_off: bool) {
         self.follows.remove(&id.0);
         if x.user != NONE {
             self.next.push(Next { user: x.user, hops: 0, follow: None, back_off });

@@ -186,7 +186,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.exchanges.add(Exchange {
             intended,
             started: Nanos::ZERO,
-            written: Nanos::ZERO,
+            written: self.stamp,
             first_byte: Nanos::ZERO,
             conn: NONE,
             user,
@@ -224,8 +224,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             x.started = self.stamp;
             self.in_flight.start(self.stamp);
             if self.terms.open && !x.warmup {
-                self.tally.latency.wait_conn.record(ready - x.intended);
-                self.tally.latency.gen_late.record(x.started - ready);
+                let (wait, late) = x.blame(ready);
+                self.tally.latency.wait_conn.record(wait);
+                self.tally.latency.gen_late.record(late);
             }
         }
         (x.state, x.conn, x.written) = (Standing::InFlight, conn, self.stamp);
@@ -296,7 +297,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         };
         self.out_for = conn;
         let failed = self.tally.counts.failed;
-        self.settle(conn);
+        self.settle(conn, read.as_ref().err().map_or("", |broken| broken.0));
         if let Err(Broken(what)) = read {
             // Bytes that belong to no request fail none, but do not go unseen.
             let nobodys = self.conns[conn as usize].in_flight == 0 && self.tally.counts.failed == failed;
@@ -306,12 +307,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.go_on(conn);
     }
 
-    /// What the session said is done.
-    pub fn settle(&mut self, conn: u32) {
+    /// What the session said is done; `broken` is what it found wrong with the conversation, if anything.
+    pub fn settle(&mut self, conn: u32, broken: &str) {
         let mut events = std::mem::take(&mut self.done.events);
         for event in events.drain(..) {
             match event {
-                Event::Ended(ended) => self.ended(conn, ended),
+                Event::Ended(ended) => self.ended(conn, ended, broken),
                 Event::FirstByte(id) => self.exchanges.get(id).first_byte = self.stamp,
                 Event::Message(..) => {}
                 Event::Unsolicited(_) => self.tally.counts.unsolicited += 1,
@@ -322,7 +323,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// 7. An exchange is over: counted, and its user goes on after this arrival.
     #[inline]
-    fn ended(&mut self, conn: u32, ended: Ended<D::Request>) {
+    fn ended(&mut self, conn: u32, ended: Ended<D::Request>, broken: &str) {
         let x = self.exchanges.remove(ended.id);
         let now = self.stamp;
         let c = &mut self.conns[conn as usize];
@@ -344,7 +345,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                     _ => Phase::Transfer,
                 };
                 let sort = Sort { kind, phase, errno: None };
-                self.failed(&x, ended.id, sort, "", ended.excerpt.as_deref());
+                let detail = if kind == FaultKind::BrokenProtocol { broken } else { "" };
+                self.failed(&x, ended.id, sort, detail, ended.excerpt.as_deref());
             }
         }
         if x.request == NONE {

@@ -150,7 +150,6 @@ pub fn is_public(address: IpAddr) -> bool {
                 || a.is_loopback()
                 || a.is_link_local()
                 || a.is_unspecified()
-                || a.is_documentation()
                 || a.is_multicast()
                 || a.is_broadcast()
                 || shared
@@ -159,13 +158,11 @@ pub fn is_public(address: IpAddr) -> bool {
         IpAddr::V6(a) => match a.to_ipv4_mapped() {
             Some(v4) => is_public(IpAddr::V4(v4)),
             None => {
-                let documentation = a.segments()[..2] == [0x2001, 0xdb8];
                 !(a.is_loopback()
                     || a.is_unspecified()
                     || a.is_unique_local()
                     || a.is_unicast_link_local()
-                    || a.is_multicast()
-                    || documentation)
+                    || a.is_multicast())
             }
         },
     }
@@ -225,7 +222,7 @@ mod tests {
 
     #[test]
     fn public_addresses() {
-        let public = ["8.8.8.8", "100.128.0.1", "2606:4700::1", "::ffff:8.8.8.8"];
+        let public = ["8.8.8.8", "203.0.113.1", "2001:db8::1", "100.128.0.1", "2606:4700::1", "::ffff:8.8.8.8"];
         let own = [
             "127.0.0.1",
             "10.1.2.3",

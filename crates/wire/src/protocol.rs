@@ -140,6 +140,10 @@ pub trait Session: Send {
     fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Self::Request>) -> Result<(), Broken>;
     /// The peer closed. An answer that ends with the connection ends so; everything else in flight is failed by the engine.
     fn closed(&mut self, _done: &mut Done<Self::Request>) {}
+    /// What came of an answer that is not whole, where it was kept: shown where the exchange fails so.
+    fn begun(&self) -> &[u8] {
+        &[]
+    }
     /// Close frame, GOAWAY, COM_QUIT: before we close.
     fn finish(&mut self, _out: &mut Out) {}
     /// Exchanges it would take now. 0 with nothing in flight means: this connection is over (unless it is

@@ -234,7 +234,10 @@ impl Http1Session {
         if rules.expect_body.is_some() {
             self.rare().watch = Some(Watch::default());
         }
-        if self.verdict().is_some_and(|kind| done.wants_example(kind)) {
+        // Of an answer that comes in pieces the beginning is kept as long as an example of a cut one is missing.
+        let cut = [FaultKind::Closed, FaultKind::Reset, FaultKind::Timeout];
+        if self.verdict().is_some_and(|kind| done.wants_example(kind)) || cut.into_iter().any(|k| done.wants_example(k))
+        {
             self.marks |= CAPTURES;
         }
         Ok(())
@@ -382,6 +385,11 @@ impl Session for Http1Session {
             self.end(fault, &[], done);
         }
         self.state = State::Over;
+    }
+
+    fn begun(&self) -> &[u8] {
+        let kept = self.rare.as_ref().map_or(&[][..], |rare| &rare.kept);
+        &kept[..kept.len().min(EXCERPT_BOUND)]
     }
 
     #[inline]
