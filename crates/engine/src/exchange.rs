@@ -14,7 +14,7 @@ pub(crate) struct Exchange {
     pub intended: Nanos,
     /// s: the clock before its first write (or before `connect`, where it opens its own connection).
     pub started: Nanos,
-    /// When the request itself was written; equal to `started` on a standing connection.
+    /// When the request itself was written; equal to `started` on a standing connection. Before: when the loop took it up.
     pub written: Nanos,
     /// When the first byte of the answer came; zero before.
     pub first_byte: Nanos,
@@ -32,6 +32,18 @@ pub(crate) struct Exchange {
     pub watched: bool,
     /// Redirects before it.
     pub hops: u8,
+}
+
+impl Exchange {
+    /// Splits what came before its start, where a connection was permitted at `ready`, into `wait_conn` and `gen_late`.
+    /// A request that the loop took up late and that then had to wait was late first: had it been taken up in time, the
+    /// connection would have been asked for in time too, so that much is never blamed on the server.
+    #[inline]
+    pub fn blame(&self, ready: Nanos) -> (Nanos, Nanos) {
+        let taken_up = if ready > self.written { self.written } else { self.intended };
+        let late_first = taken_up - self.intended;
+        (ready - self.intended - late_first, self.started - ready + late_first)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

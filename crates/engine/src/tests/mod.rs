@@ -2,5 +2,8 @@
 
 mod accounting;
 mod behaviour;
+mod blame;
+mod ending;
 mod harness;
 mod rate;
+mod truth;

@@ -23,3 +23,68 @@ fn a_constant_rate_is_kept_to_the_request_in_every_second() {
         assert_eq!(*at, start + Nanos(MS.0 * i as u64 + 50 * US.0), "request {i}");
     }
 }
+
+#[test]
+fn one_worker_and_four_make_the_same_merged_record() {
+    let scene = |workers| {
+        let scene = Scene::open(1000.0, Arrivals::Constant, Nanos::from_secs(5)).with(|p| p.workers = workers);
+        // Each worker has a connection of its own standing before the figures begin.
+        scene.with(|p| p.warmup = SECOND).play(|| after(US))
+    };
+    let (one, four) = (scene(1), scene(4));
+    one.check();
+    four.check();
+    assert_eq!(one.seconds.len(), four.seconds.len());
+    for (a, b) in one.seconds.iter().zip(&four.seconds) {
+        let plain = |s: &record::Second| record::Second {
+            cpu_ns: 0,
+            connections: Default::default(),
+            latency: record::Latency { connect: Default::default(), ..s.latency.clone() },
+            ..s.clone()
+        };
+        assert_eq!(plain(a), plain(b), "second {}", a.from_ns);
+    }
+    assert_eq!(one.ended, four.ended);
+    let times = |p: &super::harness::Played| {
+        let mut times: Vec<Nanos> = p.asks.iter().map(|(at, _)| *at).collect();
+        times.sort_unstable();
+        times
+    };
+    // The server cannot tell them apart, but for the first request of each worker, which opens its connection.
+    assert_eq!(times(&one)[4..], times(&four)[4..]);
+}
+
+#[test]
+fn intended_times_are_kept_while_the_server_does_not_answer() {
+    // Nothing is answered for the first second: the arrivals go on.
+    let brain = |now: Nanos, _: &wire::Ask<'_>| (now.max(SECOND + SECOND), net::sim::ReplyOwned::new(200, b""));
+    let played = Scene::open(500.0, Arrivals::Constant, SECOND).play(|| brain);
+    played.check();
+    let gaps = played.asks.windows(2).map(|w| w[1].0 - w[0].0);
+    assert!(gaps.skip(1).all(|gap| gap == MS + MS), "one every 2 ms");
+    assert_eq!(played.sum.latency.response.max(), 999_050_000);
+}
+
+#[test]
+fn stages_rise_and_fall_as_asked() {
+    let mut scene = Scene::open(1.0, Arrivals::Constant, SECOND).with(|p| p.duration = None);
+    let stage = |from, to| plan::Stage { lasts: Nanos::from_secs(2), from, to };
+    let stages = vec![stage(100.0, 100.0), stage(100.0, 300.0), stage(0.0, 0.0), stage(50.0, 50.0)];
+    scene.plan.load = plan::Load::Open { stages, arrivals: Arrivals::Constant };
+    let played = scene.play(|| after(MS));
+    played.check();
+    let due: Vec<u64> = played.seconds.iter().map(|s| s.due).collect();
+    assert_eq!(due, [100, 100, 150, 250, 0, 0, 50, 50]);
+}
+
+#[test]
+fn users_think_between_requests() {
+    let mut scene = Scene::closed(10, Nanos::from_secs(10));
+    let plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
+    *think = Some((Nanos::from_millis(90), Nanos::from_millis(90)));
+    let played = scene.play(|| after(Nanos(9_900_000)));
+    played.check();
+    // N = X·(R + Z): ten users, 10 ms and 90 ms.
+    assert_eq!(played.sum.finished, 1000);
+    assert_eq!(played.sum.opened, 10, "users do not share connections");
+}

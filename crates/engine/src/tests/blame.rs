@@ -1,0 +1,66 @@
+//! Who made a request wait: the server (or the bound of connections), or the generator.
+
+use measure::Nanos;
+use net::sim::Span;
+use plan::Arrivals;
+
+use super::harness::{MS, Played, SECOND, Scene, after};
+
+/// Every request finished, so that the three parts add up to the whole, exactly.
+fn parts(played: &Played) -> (u128, u128, u128, u128) {
+    played.check();
+    assert_eq!(played.sum.finished, played.sum.due);
+    let l = &played.sum.latency;
+    (l.response.sum(), l.wait_conn.sum(), l.gen_late.sum(), l.service.sum())
+}
+
+#[test]
+fn too_few_connections_are_a_wait_for_connections() {
+    // Two connections at 1 ms and 0.1 of network serve 1818/s; 3000/s come for 100 ms.
+    let scene = Scene::open(3000.0, Arrivals::Constant, Nanos::from_millis(100)).with(|p| p.max_connections = 2);
+    let (response, wait, late, service) = parts(&scene.play(|| after(MS)));
+    assert_eq!(response, wait + late + service);
+    assert_eq!(late, 0, "the generator was never late");
+    assert_eq!(service, 300 * 1_100_000);
+    assert!(wait > 300 * 15_000_000, "{wait}");
+}
+
+#[test]
+fn a_slow_send_is_the_generator_being_late() {
+    // Ten at once, 20 µs of our processor each: the n-th is n · 20 µs late.
+    let scene = Scene::open(10.0, Arrivals::Burst, SECOND).with(|p| p.warmup = SECOND);
+    let scene = scene.on(|s| s.send_cost = Nanos::from_micros(20));
+    let played = scene.play(|| after(MS));
+    let (response, wait, late, service) = parts(&played);
+    assert_eq!(response, wait + late + service);
+    assert_eq!((wait, late), (0, (0..10).map(|n| n * 20_000).sum()));
+}
+
+#[test]
+fn a_generator_that_was_stopped_is_late_and_the_server_is_not_blamed() {
+    // The thread does not run for 200 ms; meanwhile 200 arrivals are due, and ten connections stand idle.
+    let scene = Scene::open(1000.0, Arrivals::Constant, SECOND);
+    let from = scene.sim.starts_at + Nanos::from_millis(500);
+    let pause = Span { from, to: from + Nanos::from_millis(200) };
+    let played = scene.on(|s| s.pauses.push(pause)).play(|| after(MS));
+    let (response, wait, late, service) = parts(&played);
+    assert_eq!(response, wait + late + service);
+    // Their lateness is 200, 199 … 1 ms; what they wait for connections to open is 0.1 ms each.
+    let owed: u128 = (1..=200).map(|n| n * 1_000_000).sum();
+    assert!(late.abs_diff(owed) < owed / 50, "late {late}, owed {owed}, blamed on connections {wait}");
+}
+
+#[test]
+fn opening_for_a_request_is_its_service_and_growing_the_pool_is_a_wait() {
+    for keep_alive in [true, false] {
+        let mut scene = Scene::open(10.0, Arrivals::Constant, SECOND);
+        if !keep_alive {
+            scene = scene.option("no-keepalive", "");
+        }
+        let (_, wait, late, service) = parts(&scene.play(|| after(MS)));
+        assert_eq!(late, 0);
+        // Opening takes 0.1 ms: once for the pool, or for each.
+        let expected = if keep_alive { (100_000, 10 * 1_100_000) } else { (0, 10 * 1_200_000) };
+        assert_eq!((wait, service), expected, "keep-alive {keep_alive}");
+    }
+}

@@ -1,0 +1,93 @@
+//! How runs end: the drain, and a stop at any moment.
+
+use measure::Nanos;
+use net::sim::SimSettings;
+use plan::Arrivals;
+use record::Part;
+
+use super::harness::{SECOND, Scene, US, after};
+
+fn ms(n: u64) -> Nanos {
+    Nanos::from_millis(n)
+}
+
+#[test]
+fn what_the_drain_does_not_finish_is_censored() {
+    // Answers take 500 ms: of a second of load the last half is unfinished at the end.
+    for (drain, finished) in [(0, 50), (195, 70), (475, 98), (600, 100)] {
+        let scene = Scene::open(100.0, Arrivals::Constant, SECOND).with(|p| p.drain = ms(drain));
+        let played = scene.on(|s| s.connect_delay = s.latency).play(|| after(Nanos(499_880_000)));
+        played.check();
+        let s = &played.sum;
+        // 499.98 ms with the network, and 0.05 more where the pool grows.
+        assert_eq!((s.due, s.finished, s.censored), (100, finished, 100 - finished), "drain {drain}");
+        assert_eq!(played.part(Part::Window).finished, 50, "the drain is no part of the window");
+        assert_eq!(played.ended.window, SECOND);
+        assert_eq!(played.ended.reason, "completed");
+        assert!(played.ended.elapsed <= SECOND + ms(drain), "{}", played.ended.elapsed);
+        let bounds = &s.latency.response_at_least;
+        assert_eq!(bounds.count(), 100 - finished);
+        if drain == 195 {
+            assert_eq!((bounds.min(), bounds.max()), (205_000_000, 495_000_000));
+        }
+    }
+}
+
+#[test]
+fn unsent_requests_are_censored_too() {
+    let scene = Scene::open(100.0, Arrivals::Constant, SECOND).with(|p| (p.max_connections, p.drain) = (1, ms(0)));
+    let played = scene.play(|| after(ms(99)));
+    played.check();
+    let s = &played.sum;
+    assert_eq!((s.due, s.sent, s.censored), (100, s.finished + 1, 100 - s.finished));
+    assert_eq!(s.latency.wait_conn_at_least.count(), 100 - s.sent);
+    assert_eq!(s.latency.service_at_least.count(), 1);
+    assert_eq!(s.latency.wait_conn_at_least.min(), 10_000_000, "the last was due 10 ms before the end");
+}
+
+/// Stops a run of 60 ms at every 100 µs of it and beyond.
+fn stop_everywhere(scene: &Scene, label: &str) {
+    let begin = scene.sim.starts_at;
+    for step in 0..=900 {
+        let mut scene = scene.clone();
+        scene.stop_at = Some(begin + Nanos(US.0 * 100 * step));
+        let played = scene.play(|| after(Nanos::from_micros(2_345)));
+        let tried = std::panic::catch_unwind(|| played.check());
+        assert!(tried.is_ok(), "{label}, stopped at step {step}: {:?}", played.sum);
+        assert!(!played.seconds.is_empty() || played.sum.due == 0, "{label}, step {step}");
+        if played.ended.reason == "interrupted" {
+            let s = &played.sum;
+            let seen = s.finished + s.failed + s.censored + s.warmup;
+            // The stop is seen within 50 ms: never more than the whole run, never fewer than were heard.
+            assert!(seen >= played.heard, "{label}, step {step}");
+            assert!(played.ended.window <= ms(60), "{label}, step {step}: {}", played.ended.window);
+        }
+    }
+}
+
+#[test]
+fn a_stop_at_any_moment_loses_nothing() {
+    let costs = |s: &mut SimSettings| {
+        (s.clock_cost, s.send_cost, s.connect_cost, s.event_cost) = (Nanos(20), US, Nanos(15_000), US);
+    };
+    let open = |rate| Scene::open(rate, Arrivals::Poisson, ms(60)).with(|p| p.drain = ms(20)).on(costs);
+    let closed = || Scene::closed(5, ms(60)).with(|p| p.drain = ms(20)).on(costs);
+    stop_everywhere(&open(1000.0), "open");
+    stop_everywhere(&open(3000.0).with(|p| p.max_connections = 2), "open, 2 connections");
+    stop_everywhere(&open(1000.0).with(|p| p.warmup = ms(20)), "open, warm-up");
+    stop_everywhere(&closed(), "closed");
+    stop_everywhere(&closed().option("no-keepalive", ""), "closed, a connection for each");
+    stop_everywhere(&closed().urls(&[("https://a/", 1.0)]), "closed, TLS");
+}
+
+#[test]
+fn a_stop_is_seen_soon_even_when_nothing_happens() {
+    let mut scene = Scene::closed(1, Nanos::from_secs(60));
+    scene.stop_at = Some(scene.sim.starts_at + SECOND);
+    let played = scene.play(super::harness::never);
+    played.check();
+    assert_eq!(played.ended.reason, "interrupted");
+    assert!(played.ended.elapsed <= SECOND + ms(50), "{}", played.ended.elapsed);
+    assert_eq!((played.sum.censored, played.sum.due), (1, 1));
+    assert!(played.ended.window > ms(990));
+}
