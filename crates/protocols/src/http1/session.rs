@@ -234,10 +234,7 @@ impl Http1Session {
         if rules.expect_body.is_some() {
             self.rare().watch = Some(Watch::default());
         }
-        // Of an answer that comes in pieces the beginning is kept as long as an example of a cut one is missing.
-        let cut = [FaultKind::Closed, FaultKind::Reset, FaultKind::Timeout];
-        if self.verdict().is_some_and(|kind| done.wants_example(kind)) || cut.into_iter().any(|k| done.wants_example(k))
-        {
+        if self.verdict().is_some_and(|kind| done.wants_example(kind)) {
             self.marks |= CAPTURES;
         }
         Ok(())
@@ -308,6 +305,11 @@ impl Http1Session {
         if self.marks & BEGUN == 0 {
             self.marks |= BEGUN;
             done.push(Event::FirstByte(self.id));
+            // The beginning is kept as long as an example of a cut answer is missing.
+            let cut = [FaultKind::Closed, FaultKind::Reset, FaultKind::Timeout];
+            if cut.into_iter().any(|kind| done.wants_example(kind)) {
+                self.marks |= CAPTURES;
+            }
         }
         if self.marks & CAPTURES != 0 && !fresh.is_empty() {
             let kept = &mut self.rare().kept;
