@@ -305,11 +305,11 @@ impl Http1Session {
         if self.marks & BEGUN == 0 {
             self.marks |= BEGUN;
             done.push(Event::FirstByte(self.id));
-            // The beginning is kept as long as an example of a cut answer is missing.
-            let cut = [FaultKind::Closed, FaultKind::Reset, FaultKind::Timeout];
-            if cut.into_iter().any(|kind| done.wants_example(kind)) {
-                self.marks |= CAPTURES;
-            }
+        }
+        // Of a body in pieces the beginning is kept as long as an example of a cut answer is missing.
+        let cut = [FaultKind::Closed, FaultKind::Reset, FaultKind::Timeout];
+        if self.state == State::Body && cut.into_iter().any(|kind| done.wants_example(kind)) {
+            self.marks |= CAPTURES;
         }
         if self.marks & CAPTURES != 0 && !fresh.is_empty() {
             let kept = &mut self.rare().kept;
