@@ -137,7 +137,7 @@ mod tests {
         fn origins(&self) -> &[Origin] {
             &self.0
         }
-        fn probe(&self, _: &Setup) -> Result<ProbeResult, Box<ProbeFailure>> {
+        fn probe(&self, _: &Setup, _: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
             unreachable!("nothing is sent before the question")
         }
         fn run(self: Arc<Self>, _: &Setup, _: &Stop, _: &mut dyn FnMut(RunEvent)) {}

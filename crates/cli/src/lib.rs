@@ -20,6 +20,7 @@ mod signals;
 mod timer;
 mod veil;
 mod view;
+mod waiting;
 
 use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
@@ -43,7 +44,9 @@ pub fn main_with(protocols: Vec<Box<dyn Runner>>) -> ExitCode {
         Err(_) => Err(Complaint::new("arguments", "are not all UTF-8; write them in UTF-8")),
     };
     ExitCode::from(outcome.unwrap_or_else(|complaint| {
-        screen::complain(&format!("brunt: {complaint} (brunt --help)"));
+        let said = complaint.to_string();
+        let hint = if said.contains("--help") { "" } else { " (brunt --help)" };
+        screen::complain(&format!("brunt: {said}{hint}"));
         USAGE
     }))
 }

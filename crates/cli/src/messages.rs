@@ -31,10 +31,20 @@ pub const PROBE_STATUS: Text = text(
 /// Exit 30.
 pub const UNREACHABLE: Text = text(
     "brunt: {url} cannot be reached: {failure}; nothing was sent.",
-    "brunt: 无法连接 {url}：{failure}；没有发送任何请求。",
+    "brunt: 无法连接 {url}，没有发送任何请求。\n  {failure}",
+);
+/// The first answer is late.
+pub const WAITING: Text = text(
+    "waiting for the first answer from {address} (timeout {timeout}) …",
+    "正在等待 {address} 的首个应答（超时 {timeout}）…",
+);
+/// Exit 21 before the load.
+pub const STOPPED: Text = text(
+    "brunt: interrupted before the first answer; no load was sent.",
+    "brunt: 在首个应答之前被中断；没有发出负载。",
 );
 /// Exit 30 under --debug.
-pub const NO_ANSWER: Text = text("brunt: no answer: {failure}.", "brunt: 没有应答：{failure}。");
+pub const NO_ANSWER: Text = text("brunt: no answer: {failure}.", "brunt: 没有应答。\n  {failure}");
 /// Heads of --debug.
 pub const DEBUG_SENT: Text = text("--- sent, {n} bytes", "--- 已发送 {n} 字节");
 /// Heads of --debug.

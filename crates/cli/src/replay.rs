@@ -28,6 +28,9 @@ pub fn replay(file: Option<&str>, shown: &Presentation) -> Outcome {
     let past = RecordFile(path);
     let summary = Summary::from_past(&past).map_err(|fault| unreadable(&past.0, &fault))?;
     let mut view = View::new(shown, lang);
+    if view.document_on_stdout() {
+        view.hush();
+    }
     Ok(conclude(&summary, &past, shown, lang, &mut view))
 }
 

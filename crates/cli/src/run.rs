@@ -18,6 +18,7 @@ use crate::journal::{Journal, notice};
 use crate::signals::Interrupts;
 use crate::timer::Timer;
 use crate::view::View;
+use crate::waiting::Waiting;
 use crate::{before, debug, document, keep, messages, screen};
 
 /// What a command ends with: a number for the operating system, or the user's mistake.
@@ -54,9 +55,17 @@ pub fn run(intent: &Intent, protocol: &dyn Runner, host: &Host, interrupts: &Int
     }
     let mut view = View::new(&intent.presentation, ready.lang);
     view.say(&before::intro(&ready.setup.shown, ready.lang));
-    match probe(&ready, intent, &mut view) {
+    // From here on a signal ends in good order, so that a document that was asked for is written.
+    interrupts.end_orderly();
+    let outcome = probe(&ready, intent, interrupts.stop(), &mut view);
+    if interrupts.stop().requested() {
+        screen::complain(ready.lang.of(messages::STOPPED));
+        let probe = outcome.unwrap_or_else(|probe| *probe);
+        return Ok(without_load(&ready, intent, probe, ("interrupted", Exit::Interrupted), &mut view));
+    }
+    match outcome {
         Ok(probe) => load(&ready, intent, probe, interrupts, &mut view),
-        Err(probe) => unreachable(&ready, intent, *probe, &mut view),
+        Err(probe) => Ok(unreachable(&ready, intent, *probe, &mut view)),
     }
 }
 
@@ -115,8 +124,10 @@ fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
 }
 
 /// The first answer, shown; `Err`: nobody can be talked to.
-fn probe(ready: &Ready, intent: &Intent, view: &mut View) -> Result<Probe, Box<Probe>> {
-    let outcome = ready.prepared.probe(&ready.setup, &engine::Stop::default());
+fn probe(ready: &Ready, intent: &Intent, stop: &Stop, view: &mut View) -> Result<Probe, Box<Probe>> {
+    let waiting = (!intent.presentation.quiet).then(|| Waiting::begin(waiting_for(ready)));
+    let outcome = ready.prepared.probe(&ready.setup, stop);
+    drop(waiting);
     let unreachable = outcome.as_ref().is_err_and(|failure| failure.unreachable);
     let mut found = outcome.map_or_else(|failure| failure.probe, |answer| answer.probe);
     if found.url.is_empty() {
@@ -131,6 +142,9 @@ fn probe(ready: &Ready, intent: &Intent, view: &mut View) -> Result<Probe, Box<P
     // An answer that will not count as a success is an answer: a run may be about exactly that.
     let warns = !found.status.is_empty() && found.failure.is_some();
     found.failure.take_if(|failure| failure == FaultKind::WrongStatus.name());
+    if stop.requested() {
+        return Ok(found);
+    }
     view.probe(&found);
     if warns {
         view.say(&ready.lang.fill(messages::PROBE_STATUS, &[("status", &found.status)]));
@@ -138,9 +152,16 @@ fn probe(ready: &Ready, intent: &Intent, view: &mut View) -> Result<Probe, Box<P
     Ok(found)
 }
 
+/// What a probe says that takes long.
+fn waiting_for(ready: &Ready) -> String {
+    let origin = ready.prepared.origins().first();
+    let address = origin.map(|o| format!("{}:{}", o.host, o.port)).unwrap_or_default();
+    let timeout = before::span(ready.setup.plan.timeout);
+    ready.lang.fill(messages::WAITING, &[("address", &address), ("timeout", &timeout)])
+}
+
 /// The run itself, and what follows it.
 fn load(ready: &Ready, intent: &Intent, probe: Probe, interrupts: &Interrupts, view: &mut View) -> Outcome {
-    interrupts.end_orderly();
     view.begin_table(&intent.plan);
     let stop = interrupts.stop();
     let must_go_on = intent.record.is_some() || intent.presentation.output.is_some();
@@ -194,13 +215,18 @@ fn journal<'a>(intent: &Intent, view: &'a mut View, probe: Option<Probe>) -> Jou
 }
 
 /// Says that nobody can be talked to, and keeps that as a run that could not begin.
-fn unreachable(ready: &Ready, intent: &Intent, probe: Probe, view: &mut View) -> Outcome {
+fn unreachable(ready: &Ready, intent: &Intent, probe: Probe, view: &mut View) -> u8 {
     let failure = probe.failure.clone().unwrap_or_default();
     screen::complain(
         &ready.lang.fill(messages::UNREACHABLE, &[("url", &probe.url), ("failure", failure.trim_end_matches('.'))]),
     );
+    without_load(ready, intent, probe, ("aborted", Exit::Unreachable), view)
+}
+
+/// A run that ended before its load began, in the files that were asked for; the exit code.
+fn without_load(ready: &Ready, intent: &Intent, probe: Probe, (why, exit): (&str, Exit), view: &mut View) -> u8 {
     if intent.record.is_none() && intent.presentation.output.is_none() {
-        return Ok(Exit::Unreachable.code());
+        return exit.code();
     }
     let setup = &ready.setup;
     let unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64;
@@ -217,8 +243,8 @@ fn unreachable(ready: &Ready, intent: &Intent, probe: Probe, view: &mut View) ->
     view.hush();
     let mut journal = journal(intent, view, Some(probe));
     journal.take(RunEvent::Started(Box::new(started)));
-    journal.take(RunEvent::Ended(Ended { reason: "aborted".into(), ..Ended::default() }));
+    journal.take(RunEvent::Ended(Ended { reason: why.into(), ..Ended::default() }));
     let (summary, past) = journal.finish();
     write_output(&summary, &*past, &intent.presentation, ready.lang);
-    Ok(Exit::Unreachable.code())
+    exit.code()
 }

@@ -66,7 +66,8 @@ impl Screen {
     pub fn progress(&mut self, text: &str) {
         if self.terminal {
             self.progress = true;
-            self.write(&format!("\r{text}\x1b[K"));
+            // Back to its beginning: what the terminal echoes (^C) must not break the line and leave a bar behind.
+            self.write(&format!("\r{text}\x1b[K\r"));
         }
     }
 

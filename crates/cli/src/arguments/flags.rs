@@ -185,7 +185,12 @@ pub fn document() -> Vec<Arg> {
     under(
         OUTPUT,
         vec![
-            one("format", None, "FORMAT", "text, json, csv, markdown or junit [default: text]"),
+            one(
+                "format",
+                None,
+                "FORMAT",
+                "text, json, csv, markdown or junit [default: by the ending of -o, else text]",
+            ),
             one("output", Some('o'), "FILE", "Write the document to FILE"),
             one("lang", None, "LANG", "en or zh [default: from the locale]"),
         ],

@@ -1,5 +1,7 @@
 //! From flags to what is wanted: the plan of a run, and how it is to be shown and kept.
 
+use std::path::Path;
+
 use clap::ArgMatches;
 use engine::Runner;
 use measure::Nanos;
@@ -189,6 +191,18 @@ fn secrets(flags: &Matched<'_>, plan: &Plan) -> Vec<(String, String)> {
     urls.chain(options).chain(key).filter(|(raw, shown)| raw != shown).collect()
 }
 
+/// The format that the name of a file asks for.
+fn format_of_file(path: &str) -> Option<&'static str> {
+    match Path::new(path).extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        "json" => Some("json"),
+        "csv" => Some("csv"),
+        "md" | "markdown" => Some("markdown"),
+        "xml" => Some("junit"),
+        "txt" => Some("text"),
+        _ => None,
+    }
+}
+
 /// How to show it.
 ///
 /// # Errors
@@ -197,8 +211,9 @@ pub fn presentation(flags: &Matched<'_>) -> Result<Presentation, Complaint> {
     let formats = FORMATS.map(|format| (format.name(), format.name()));
     let format = flags.word("format", &formats)?;
     let languages = [("en", Lang::En), ("zh", Lang::Zh)];
+    let ending = flags.text("output").and_then(format_of_file);
     Ok(Presentation {
-        format: format.unwrap_or(FORMATS[0].name()),
+        format: format.or(ending).unwrap_or(FORMATS[0].name()),
         format_given: format.is_some(),
         output: flags.text("output").map(String::from),
         language: flags.word("lang", &languages)?,

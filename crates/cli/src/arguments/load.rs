@@ -42,7 +42,7 @@ pub fn read(flags: &Matched<'_>) -> Result<Asked, Complaint> {
         (None, given, _) => given,
     };
     let constant = |level: f64| vec![Stage { lasts: duration.unwrap_or(UNTIL_DONE), from: level, to: level }];
-    let rate = flags.parsed("rate", "-r", quantity::rate)?;
+    let rate = flags.parsed("rate", "-r", rate)?;
     let load = match (staged, rate) {
         (Some((stages, Level::Rate)), _) => open(flags, stages)?,
         (Some((stages, Level::Users)), _) => closed(flags, stages)?,
@@ -50,6 +50,13 @@ pub fn read(flags: &Matched<'_>) -> Result<Asked, Complaint> {
         (None, None) => closed(flags, constant(f64::from(users(flags, requests)?)))?,
     };
     Ok(Asked { load, requests, duration })
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.strip_prefix('-').map(quantity::rate) {
+        Some(Ok(_)) => Err(format!("`{text}` must be above zero; write a rate such as 100/s")),
+        _ => quantity::rate(text),
+    }
 }
 
 fn staged(flags: &Matched<'_>) -> Result<Option<(Vec<Stage>, Level)>, Complaint> {

@@ -54,6 +54,7 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
         Some((first, rest)) if COMMANDS.contains(&first.as_str()) => (first.as_str(), rest),
         _ => ("run", line),
     };
+    negative_rate(rest)?;
     let options: Vec<OptionSpec> = protocols.iter().flat_map(|p| p.options().iter().copied()).collect();
     let mut described = match command {
         "demo" => showing::demo_command(),
@@ -74,6 +75,15 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
         "target" => serving::read(&matches).map(|serving| Command::Target(Box::new(serving))),
         _ => intent::read(&matches, line, protocols, defaults).map(|intent| Command::Run(Box::new(intent))),
     }
+}
+
+/// clap takes `-5/s` for an option, and would complain about that instead of the rate.
+fn negative_rate(line: &[String]) -> Result<(), Complaint> {
+    let is_negative = |word: &str| word.strip_prefix('-').is_some_and(|w| w.starts_with(|c: char| c.is_ascii_digit()));
+    let wrong = line.windows(2).find(|pair| matches!(pair[0].as_str(), "-r" | "--rate") && is_negative(&pair[1]));
+    wrong.map_or(Ok(()), |pair| {
+        Err(Complaint::new("-r", format!("`{}` must be above zero; write a rate such as 100/s", pair[1])))
+    })
 }
 
 /// The help, one line for each flag; `--help` adds the long examples. clap's own long form spreads every flag over three

@@ -124,6 +124,20 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ("-n 0 a.b", "-n: `0` requests can do nothing; write 1 or more"),
         ("-n 5 -c 10 a.b", "-n: 5 requests do not reach all 10 users; write -n 10 or more, or -c 5"),
         ("-r 0 a.b", "-r: `0` would send nothing; write a rate above zero, such as 100/s"),
+        ("-r -5/s a.b", "-r: `-5/s` must be above zero; write a rate such as 100/s"),
+        ("--rate=-5/s a.b", "-r: `-5/s` must be above zero; write a rate such as 100/s"),
+        (
+            "--rate 127.0.0.1:9003",
+            "URL: is missing: -r took `127.0.0.1:9003` for its value; write -r VALUE 127.0.0.1:9003",
+        ),
+        ("http:/a.b", "URL: `http:/a.b` has one slash too few; write http://a.b"),
+        ("-q a.b", "-q: is not an option of brunt; write --quiet to keep the screen empty, or -r 1000/s for a rate"),
+        ("--body x a.b", "--body: is not an option of brunt; write --data TEXT"),
+        (
+            "--connections 5 a.b",
+            "--connections: is not an option of brunt; write -c N (users, a connection each), or with -r --max-connections N",
+        ),
+        ("help", "help: is not a command; write `brunt --help`"),
         ("-r 5/day a.b", "-r: `5/day` is not a rate; write one such as 5000/s, 300/min or 0.5/s"),
         (
             "-r 5/s -c 3 a.b",
@@ -191,6 +205,24 @@ fn wrong_lines_are_answered_with_a_sentence() {
     let answers: Vec<(&str, String)> = table.iter().map(|(line, _)| (*line, complaint(line))).collect();
     let wanted: Vec<(&str, String)> = table.iter().map(|(line, said)| (*line, said.to_string())).collect();
     assert_eq!(answers, wanted);
+}
+
+#[test]
+fn the_ending_of_a_file_says_its_format() {
+    for (line, format) in [
+        ("-o x.json a.b", "json"),
+        ("-o x.CSV a.b", "csv"),
+        ("-o x.md a.b", "markdown"),
+        ("-o x.xml a.b", "junit"),
+        ("-o x.txt a.b", "text"),
+        ("-o x.bin a.b", "text"),
+        ("-o json a.b", "text"),
+        ("--format csv -o x.json a.b", "csv"),
+    ] {
+        assert_eq!(run(line).presentation.format, format, "{line}");
+    }
+    let Ok(Command::Report(_, shown)) = command("report --quiet -o x.md") else { panic!() };
+    assert!(shown.quiet && shown.format == "markdown");
 }
 
 #[test]

@@ -20,6 +20,10 @@ pub fn with_scheme(place: &str, text: &str, schemes: &[&str]) -> Result<String, 
     }
     let is_scheme = |word: &str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
     let Some((scheme, rest)) = text.split_once("://").filter(|(word, _)| is_scheme(word)) else {
+        if let Some((scheme, rest)) = text.split_once(":/").filter(|(word, _)| schemes.contains(word)) {
+            let trouble = format!("`{text}` has one slash too few; write {scheme}://{rest}");
+            return Err(Complaint::new(place, trouble));
+        }
         if text.starts_with('/') {
             let trouble = format!("`{text}` is a path; write a URL such as http://localhost:8080{text}");
             return Err(Complaint::new(place, trouble));
@@ -49,7 +53,9 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), Complai
     if !is_word || word == "localhost" || word.bytes().all(|b| b.is_ascii_digit()) {
         return Ok(());
     }
-    let trouble = if commands.contains(&word) {
+    let trouble = if word == "help" {
+        "is not a command; write `brunt --help`".into()
+    } else if commands.contains(&word) {
         format!("is a command and stands first; write `brunt {word} ...`")
     } else if LATER.contains(&word) {
         format!(
@@ -60,6 +66,15 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), Complai
         format!("is neither a command ({}) nor a URL; for a host of that name write http://{word}", commands.join(", "))
     };
     Err(Complaint::new(word, trouble))
+}
+
+/// True for what can hardly be anything but a host or a URL: where an option took it, its value was forgotten.
+pub fn looks_like_one(text: &str) -> bool {
+    let host = text.split(['/', ':']).next().unwrap_or_default();
+    let is_name = |host: &str| {
+        host.rsplit_once('.').is_some_and(|(_, last)| last.len() > 1 && last.bytes().all(|b| b.is_ascii_alphabetic()))
+    };
+    text.contains("://") || host == "localhost" || host.parse::<std::net::Ipv4Addr>().is_ok() || is_name(host)
 }
 
 /// The URLs of a file: one a line, optionally followed by its weight; `#` begins a comment.
@@ -115,11 +130,22 @@ mod tests {
         let wrong = [
             ("", "URL: is empty; write a URL such as http://localhost:8080/"),
             ("/x", "URL: `/x` is a path; write a URL such as http://localhost:8080/x"),
+            ("http:/a/b", "URL: `http:/a/b` has one slash too few; write http://a/b"),
             ("ftp://a", "URL: `ftp://` is not spoken by brunt; write one of http://, https://"),
             ("http:///x", "URL: `http:///x` names no host; write a URL such as http://localhost:8080/"),
         ];
         for (typed, said) in wrong {
             assert_eq!(with_scheme("URL", typed, &SCHEMES).unwrap_err().to_string(), said);
+        }
+    }
+
+    #[test]
+    fn urls_are_told_from_values() {
+        for url in ["127.0.0.1:9003", "http://a/", "localhost", "example.com/x"] {
+            assert!(looks_like_one(url), "{url}");
+        }
+        for value in ["5000/s", "0.5s", "1.5ms", "10", "100ms..2s", "1m30s"] {
+            assert!(!looks_like_one(value), "{value}");
         }
     }
 

@@ -5,14 +5,15 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use wire::Complaint;
 
 /// What people who come from another tool type, and what it is called here.
-const HABITS: [(&str, &str); 13] = [
+const HABITS: [(&str, &str); 14] = [
     ("-R", "-r 1000/s"),
     ("--rps", "-r 1000/s"),
-    ("-q", "-r 1000/s"),
+    ("-q", "--quiet to keep the screen empty, or -r 1000/s for a rate"),
+    ("--body", "--data TEXT"),
     ("--qps", "-r 1000/s"),
     ("-z", "-d 10s"),
-    ("-C", "-c 10 (closed load) or --max-connections 10 (open load)"),
-    ("--connections", "-c 10 (closed load) or --max-connections 10 (open load)"),
+    ("-C", "-c N (users, a connection each), or with -r --max-connections N"),
+    ("--connections", "-c N (users, a connection each), or with -r --max-connections N"),
     ("--concurrency", "-c 10"),
     ("--threads", "-w 2"),
     ("-m", "-X POST"),

@@ -89,6 +89,23 @@ fn unreadable(place: &str, path: &str, error: &std::io::Error) -> Complaint {
     Complaint::new(place, format!("{path} cannot be read ({error}); write the path of a readable file"))
 }
 
+/// Options with a value that no URL can be, as people write them.
+const EATERS: [(&str, &str); 13] = [
+    ("rate", "-r"),
+    ("users", "-c"),
+    ("requests", "-n"),
+    ("duration", "-d"),
+    ("timeout", "-t"),
+    ("workers", "-w"),
+    ("think", "--think"),
+    ("warmup", "--warmup"),
+    ("drain", "--drain"),
+    ("seed", "--seed"),
+    ("connect-timeout", "--connect-timeout"),
+    ("run-timeout", "--run-timeout"),
+    ("max-connections", "--max-connections"),
+];
+
 /// The URLs of the line and of `--urls`, with their schemes.
 ///
 /// # Errors
@@ -114,6 +131,11 @@ pub fn all_urls(
         urls.extend(urls::from_file(path, &text, &schemes)?);
     }
     if urls.is_empty() {
+        let taken = EATERS.iter().filter_map(|(id, name)| flags.text(id).map(|text| (name, text)));
+        if let Some((name, text)) = taken.into_iter().find(|(_, text)| urls::looks_like_one(text)) {
+            let trouble = format!("is missing: {name} took `{text}` for its value; write {name} VALUE {text}");
+            return Err(Complaint::new("URL", trouble));
+        }
         let trouble =
             "is missing; write where to send requests, such as `brunt http://localhost:8080/`, or try `brunt demo`";
         return Err(Complaint::new("URL", trouble));
