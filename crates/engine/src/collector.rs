@@ -46,29 +46,39 @@ impl<'a> Collector<'a> {
     pub fn listen(mut self, told: &Receiver<(usize, Message)>, warmup: Nanos) {
         while self.reached.iter().any(Option::is_some) {
             let Ok((worker, message)) = told.recv() else { break };
-            match message {
-                Message::Snapshot(bytes) => {
-                    if let Some(snapshot) = decode(&bytes) {
-                        self.reached[worker] = Some(snapshot.to_ns);
-                        self.merge(snapshot);
-                    }
-                }
-                Message::Early(alarm) => self.early(&alarm),
-                Message::Example(example) => self.example(example),
-                Message::Over { window, interrupted } => {
-                    self.reached[worker] = None;
-                    self.ended.window = self.ended.window.max(window);
-                    self.interrupted |= interrupted;
-                }
-                Message::Broken(why) => {
-                    self.reached[worker] = None;
-                    let facts = BTreeMap::from([("why".to_owned(), why)]);
-                    (self.sink)(RunEvent::Notice(record::Notice { code: "worker_lost".into(), facts }));
-                    self.interrupted = true;
+            self.hear(worker, message);
+        }
+        self.end(warmup);
+    }
+
+    /// One message of one worker.
+    pub fn hear(&mut self, worker: usize, message: Message) {
+        match message {
+            Message::Snapshot(bytes) => {
+                if let Some(snapshot) = decode(&bytes) {
+                    self.reached[worker] = Some(snapshot.to_ns);
+                    self.merge(snapshot);
                 }
             }
-            self.release();
+            Message::Early(alarm) => self.early(&alarm),
+            Message::Example(example) => self.example(example),
+            Message::Over { window, interrupted } => {
+                self.reached[worker] = None;
+                self.ended.window = self.ended.window.max(window);
+                self.interrupted |= interrupted;
+            }
+            Message::Broken(why) => {
+                self.reached[worker] = None;
+                let facts = BTreeMap::from([("why".to_owned(), why)]);
+                (self.sink)(RunEvent::Notice(record::Notice { code: "worker_lost".into(), facts }));
+                self.interrupted = true;
+            }
         }
+        self.release();
+    }
+
+    /// Nothing more comes.
+    pub fn end(mut self, warmup: Nanos) {
         self.reached.clear();
         self.release();
         self.ended.reason = if self.interrupted { "interrupted" } else { "completed" }.into();

@@ -16,6 +16,9 @@ mod pace;
 mod pool;
 mod probe;
 mod run;
+#[cfg(any(test, feature = "simulation"))]
+#[doc(hidden)]
+pub mod simulation;
 mod tally;
 #[cfg(test)]
 mod tests;

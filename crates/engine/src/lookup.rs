@@ -16,7 +16,7 @@ pub(crate) enum Lookups {
         found: Receiver<Found>,
         pending: u32,
     },
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     AtOnce {
         resolver: Arc<dyn Resolver>,
         found: Vec<Found>,
@@ -39,7 +39,7 @@ impl Lookups {
         Lookups::Thread { ask, found, pending: 0 }
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     pub fn at_once(resolver: Arc<dyn Resolver>) -> Lookups {
         Lookups::AtOnce { resolver, found: Vec::new() }
     }
@@ -49,7 +49,7 @@ impl Lookups {
             Lookups::Thread { ask, pending, .. } => {
                 *pending += u32::from(ask.send((pool, origin.clone())).is_ok());
             }
-            #[cfg(test)]
+            #[cfg(any(test, feature = "simulation"))]
             Lookups::AtOnce { resolver, found } => found.push((pool, resolver.resolve(origin))),
         }
     }
@@ -57,7 +57,7 @@ impl Lookups {
     pub fn pending(&self) -> bool {
         match self {
             Lookups::Thread { pending, .. } => *pending > 0,
-            #[cfg(test)]
+            #[cfg(any(test, feature = "simulation"))]
             Lookups::AtOnce { found, .. } => !found.is_empty(),
         }
     }
@@ -69,7 +69,7 @@ impl Lookups {
                 *pending -= 1;
                 Some(answer)
             }
-            #[cfg(test)]
+            #[cfg(any(test, feature = "simulation"))]
             Lookups::AtOnce { found, .. } => found.pop(),
         }
     }

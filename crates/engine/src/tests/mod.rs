@@ -5,5 +5,6 @@ mod behaviour;
 mod blame;
 mod ending;
 mod harness;
+mod memory;
 mod rate;
 mod truth;

@@ -121,11 +121,11 @@ fn known_delays_come_back_as_their_quantiles() {
     drawn.sort_unstable();
     assert_eq!(drawn.len() as u64, played.sum.finished);
     let service = &played.sum.latency.service;
-    for (q, z) in [(0.5, 0.0), (0.9, 1.281_551_6), (0.99, 2.326_347_9), (0.999, 3.090_232_3)] {
+    for (q, z) in [(0.5, 0.0_f64), (0.9, 1.281_551_6), (0.99, 2.326_347_9), (0.999, 3.090_232_3)] {
         let rank = (drawn.len() as f64 * q).ceil() as usize;
         let (found, exact) = (at(service, q), drawn[rank - 1] as f64 / 1e9);
         assert!((found / exact - 1.0).abs() < 0.01, "p{q}: {found}, drawn {exact}");
-        let formula = 0.005 * (0.8 * z as f64).exp();
+        let formula = 0.005 * (0.8 * z).exp();
         assert!((found / formula - 1.0).abs() < 0.06, "p{q}: {found}, formula {formula}");
     }
     assert!(service.max() - drawn[drawn.len() - 1] < 1000, "{} {:?}", service.max(), drawn.last());

@@ -1,0 +1,198 @@
+//! What one request costs in the engine, without a kernel: whole runs on the simulated network, CPU time and allocations.
+//!
+//! The simulation itself costs too; what it costs alone is measured by a bare loop that sends the same bytes over the
+//! same network and does nothing else, and is taken off. `cargo bench -p brunt-engine --features simulation`.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use engine::{Resolver, Setup, simulation};
+use measure::Nanos;
+use net::sim::{FakeSecurity, FakeSettings, Peer, Say, Sim, SimSettings};
+use plan::{Arrivals, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
+use protocols::http1::Http1;
+use record::RunEvent;
+use wire::{Arrival, Asked, AskedUrl, Dial, Network, Origin, Out, Place};
+
+/// Runs of each sort; the best and the median are shown.
+const ROUNDS: usize = 9;
+/// Simulated time of a run.
+const LASTS: Nanos = Nanos::from_secs(5);
+
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: brunt/0.1.0\r\nAccept: */*\r\n\r\n";
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Sat, 21 Nov 2026 06:24:27 GMT\r\n\
+    Content-Type: application/octet-stream\r\nContent-Length: 1\r\nLast-Modified: Sat, 21 Nov 2026 06:00:00 GMT\r\n\
+    Connection: keep-alive\r\nETag: \"691ffd00-1\"\r\nAccept-Ranges: bytes\r\n\r\nx";
+
+struct Counting;
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: everything is handed to the system's allocator unchanged; only calls are counted.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn main() {
+    let http = |load, option: Option<&'static str>| move || run(&load, option);
+    let rows: [(&str, Box<dyn Fn() -> Cost>); 6] = [
+        ("bare loop, 100 connections", Box::new(|| bare(100))),
+        ("closed, 100 users", Box::new(http(closed(100.0), None))),
+        ("bare loop, 10,000 connections", Box::new(|| bare(10_000))),
+        ("closed, 10,000 users", Box::new(http(closed(10_000.0), None))),
+        ("open, 100,000/s, constant", Box::new(http(open(100_000.0), None))),
+        ("closed, 100 users, a connection for each", Box::new(http(closed(100.0), Some("no-keepalive")))),
+    ];
+    println!("{:<42}{:>10}{:>10}{:>12}{:>14}", "", "best ns", "median ns", "requests", "allocations");
+    for (name, round) in rows {
+        let mut costs: Vec<Cost> = (0..ROUNDS).map(|_| round()).collect();
+        costs.sort_by_key(|c| c.cpu.0 / c.requests.max(1));
+        let each = |c: &Cost| c.cpu.0 as f64 / c.requests as f64;
+        let (best, median) = (each(&costs[0]), each(&costs[ROUNDS / 2]));
+        let allocations = costs[0].calls as f64 / costs[0].requests as f64;
+        println!("{name:<42}{best:>10.1}{median:>10.1}{:>12}{allocations:>14.5}", costs[0].requests);
+    }
+}
+
+/// CPU time, requests and allocations of one run, its beginning and its snapshots included.
+struct Cost {
+    cpu: Nanos,
+    requests: u64,
+    calls: u64,
+}
+
+fn measured(work: impl FnOnce() -> u64) -> Cost {
+    let (cpu, calls) = (thread_cpu(), CALLS.load(Ordering::Relaxed));
+    let requests = work();
+    Cost { cpu: thread_cpu() - cpu, requests, calls: CALLS.load(Ordering::Relaxed) - calls }
+}
+
+fn thread_cpu() -> Nanos {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+}
+
+/// Answers at once whatever it hears.
+struct Answers;
+
+impl Peer for Answers {
+    fn opened(&mut self, _now: Nanos, _conn: u32) {}
+    fn received(&mut self, _now: Nanos, conn: u32, _bytes: &[u8], say: &mut Say) {
+        say.send(conn, ANSWER);
+    }
+    fn closed(&mut self, _now: Nanos, _conn: u32) {}
+}
+
+/// One millisecond there and back for 100 connections, more for more: the same number of requests.
+fn sim(connections: f64) -> Sim<Answers> {
+    let mut settings = SimSettings::default();
+    settings.latency.fixed = Nanos((5_000.0 * connections) as u64);
+    Sim::new(1, settings, Box::new(Answers))
+}
+
+/// The same traffic without an engine.
+fn bare(connections: u32) -> Cost {
+    let mut net = sim(f64::from(connections));
+    let dial = Dial { to: Place::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))), source: None, nodelay: true };
+    measured(|| {
+        (0..connections).for_each(|_| drop(net.connect(&dial)));
+        let (mut out, mut requests, end) = (Out::default(), 0, net.now() + LASTS);
+        while net.now() < end {
+            net.wait(end);
+            while let Some(arrival) = net.next() {
+                let conn = match arrival {
+                    Arrival::Connected(conn) => conn,
+                    Arrival::Received(conn, _) => {
+                        requests += 1;
+                        conn
+                    }
+                    Arrival::Closed(..) | Arrival::Accepted(..) => continue,
+                };
+                out.put(REQUEST);
+                net.send(conn, &mut out);
+            }
+        }
+        requests
+    })
+}
+
+fn closed(users: f64) -> Load {
+    let stages = vec![Stage { lasts: LASTS, from: users, to: users }];
+    Load::Closed { stages, think: None, together: false }
+}
+
+fn open(rate: f64) -> Load {
+    Load::Open { stages: vec![Stage { lasts: LASTS, from: rate, to: rate }], arrivals: Arrivals::Constant }
+}
+
+struct Direct;
+
+impl Resolver for Direct {
+    fn resolve(&self, _: &Origin) -> Result<Vec<Place>, String> {
+        Ok(vec![Place::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80)))])
+    }
+}
+
+/// A whole run: plan in, merged seconds out.
+fn run(load: &Load, option: Option<&str>) -> Cost {
+    let url = "http://127.0.0.1/";
+    let options: plan::Options = option.map(|name| (name.to_owned(), vec![String::new()])).into_iter().collect();
+    let plan = Plan {
+        protocol: "http".into(),
+        urls: vec![WeightedUrl { url: url.into(), weight: 1.0 }],
+        options: options.clone(),
+        load: load.clone(),
+        requests: None,
+        duration: Some(LASTS),
+        warmup: Nanos::ZERO,
+        drain: Nanos::ZERO,
+        timeout: Nanos::from_secs(10),
+        connect_timeout: Nanos::from_secs(5),
+        max_connections: 1000,
+        workers: 1,
+        pin: false,
+        slack: Nanos::ZERO,
+        net: NetKind::Auto,
+        sources: vec![],
+        connect_to: vec![],
+        unix_socket: None,
+        tls: Tls::default(),
+        objectives: vec![],
+        seed: 1,
+    };
+    let setup = Setup {
+        plan: Arc::new(plan.clone()),
+        shown: plan,
+        command: vec![],
+        host: Default::default(),
+        resolver: Arc::new(Direct),
+        security: Arc::new(FakeSecurity::new(FakeSettings::default())),
+        sources: vec![],
+    };
+    let asked = Asked { urls: vec![AskedUrl { url: url.into(), weight: 1.0 }], options, ..Asked::default() };
+    let net = sim(if load.is_open() { 100.0 } else { load.peak() });
+    let start = SimSettings::default().starts_at;
+    measured(|| {
+        let mut finished = 0;
+        let mut sink = |event: RunEvent| {
+            if let RunEvent::Second(second) = event {
+                finished += second.finished;
+            }
+        };
+        simulation::run(&Http1, &asked, &setup, start, net, &mut sink).expect("a good plan");
+        finished
+    })
+}

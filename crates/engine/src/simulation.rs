@@ -1,0 +1,110 @@
+//! One worker on a network of the caller's, on the calling thread: the door for the bench and the tests of memory.
+//!
+//! What the worker tells is collected whenever it waits, so that nothing piles up however long the run is.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+use measure::Nanos;
+use plan::Share;
+use record::RunEvent;
+use wire::{Arrival, Asked, Complaint, ConnId, Dial, Dialogue, Errno, ListenerId, Network, Out, Place, Protocol};
+
+use crate::collector::Collector;
+use crate::gather::Meeting;
+use crate::lookup::Lookups;
+use crate::message::Message;
+use crate::run::WorkerSeed;
+use crate::{Setup, Stop};
+
+/// Runs the plan of `setup` with one worker on `net`, beginning at `start` on its clock.
+///
+/// # Errors
+/// What the protocol does not accept of what was asked.
+pub fn run<P: Protocol, N: Network>(
+    protocol: &P,
+    asked: &Asked,
+    setup: &Setup,
+    start: Nanos,
+    net: N,
+    sink: &mut dyn FnMut(RunEvent),
+) -> Result<(), Complaint> {
+    let dialogue = Arc::new(protocol.prepare(asked)?);
+    let pools: Vec<_> =
+        dialogue.origins().iter().map(|o| (o.clone(), setup.resolver.resolve(o).unwrap_or_default())).collect();
+    let named = Arc::clone(&dialogue);
+    let code_name = move |code| named.code_name(code);
+    let mut collector = Collector::new(1, &code_name, sink);
+    let (tell, told) = channel();
+    let seed = WorkerSeed {
+        dialogue,
+        setup,
+        share: Share::WHOLE,
+        start,
+        meeting: Meeting::of(1),
+        pools: &pools,
+        tell: Box::new(move |message| drop(tell.send(message))),
+        stop: Stop::default(),
+    };
+    let mut heard = Heard { net, told, collector: &mut collector };
+    seed.run(&mut heard, Lookups::at_once(Arc::clone(&setup.resolver)));
+    heard.hear();
+    collector.end(setup.plan.warmup);
+    Ok(())
+}
+
+/// A network that hands on what the worker told before it sleeps.
+struct Heard<'a, 'b, N> {
+    net: N,
+    told: Receiver<Message>,
+    collector: &'a mut Collector<'b>,
+}
+
+impl<N> Heard<'_, '_, N> {
+    fn hear(&mut self) {
+        while let Ok(message) = self.told.try_recv() {
+            self.collector.hear(0, message);
+        }
+    }
+}
+
+impl<N: Network> Network for &mut Heard<'_, '_, N> {
+    fn now(&mut self) -> Nanos {
+        self.net.now()
+    }
+    fn connect(&mut self, dial: &Dial) -> Result<ConnId, Errno> {
+        self.net.connect(dial)
+    }
+    fn send(&mut self, conn: ConnId, out: &mut Out) {
+        self.net.send(conn, out);
+    }
+    fn close(&mut self, conn: ConnId) {
+        self.net.close(conn);
+    }
+    fn abort(&mut self, conn: ConnId) {
+        self.net.abort(conn);
+    }
+    fn listen(&mut self, at: &Place, backlog: u32, shared: bool) -> Result<ListenerId, Errno> {
+        self.net.listen(at, backlog, shared)
+    }
+    fn listening_at(&self, listener: ListenerId) -> Option<SocketAddr> {
+        self.net.listening_at(listener)
+    }
+    fn set_accepting(&mut self, listener: ListenerId, accepting: bool) {
+        self.net.set_accepting(listener, accepting);
+    }
+    fn wait(&mut self, until: Nanos) {
+        self.hear();
+        self.net.wait(until);
+    }
+    fn next(&mut self) -> Option<Arrival<'_>> {
+        self.net.next()
+    }
+    fn bytes_sent(&self) -> u64 {
+        self.net.bytes_sent()
+    }
+    fn unsent(&self, conn: ConnId) -> usize {
+        self.net.unsent(conn)
+    }
+}

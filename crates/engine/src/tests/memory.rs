@@ -1,0 +1,177 @@
+//! Memory does not grow with time, and a request allocates nothing. Counted by an allocator, on the worker's thread.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+
+use measure::Nanos;
+use net::sim::{Peer, Say, Sim};
+use plan::Arrivals;
+use protocols::http1::Http1;
+use record::RunEvent;
+use wire::{Asked, AskedUrl};
+
+use super::harness::{MS, Scene};
+use crate::{Setup, simulation};
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+fn count(calls: u64, bytes: isize) {
+    CALLS.set(CALLS.get() + calls);
+    LIVE.set(LIVE.get() + bytes);
+    PEAK.set(PEAK.get().max(LIVE.get()));
+}
+
+// SAFETY: everything is handed to the system's allocator unchanged; only numbers of this thread are added up.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(1, layout.size() as isize);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(1, layout.size() as isize);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(1, size as isize - layout.size() as isize);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.realloc(at, layout, size) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        count(0, -(layout.size() as isize));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nContent-Type: text/plain\r\n\
+    Content-Length: 1\r\nConnection: keep-alive\r\n\r\nx";
+
+/// Answers at once whatever it hears, and allocates nothing; may close after each answer.
+struct Answers {
+    close: bool,
+}
+
+impl Peer for Answers {
+    fn opened(&mut self, _now: Nanos, _conn: u32) {}
+    fn received(&mut self, _now: Nanos, conn: u32, _bytes: &[u8], say: &mut Say) {
+        say.send(conn, ANSWER);
+        if self.close {
+            say.close(conn);
+        }
+    }
+    fn closed(&mut self, _now: Nanos, _conn: u32) {}
+}
+
+#[derive(Debug)]
+struct Cost {
+    finished: u64,
+    failed: u64,
+    seconds: u64,
+    calls: u64,
+    peak: isize,
+}
+
+/// Runs with one worker, its collector and its server on this thread; the events are looked at and forgotten.
+fn cost(scene: &Scene, close: bool) -> Cost {
+    let plan = &scene.plan;
+    let setup = Setup {
+        plan: Arc::new(plan.clone()),
+        shown: plan.clone(),
+        command: vec![],
+        host: Default::default(),
+        resolver: Arc::clone(&scene.resolver),
+        security: Arc::new(net::sim::FakeSecurity::new(scene.security.clone())),
+        sources: vec![],
+    };
+    let urls = vec![AskedUrl { url: "http://test/".into(), weight: 1.0 }];
+    let asked = Asked { urls, options: plan.options.clone(), ..Asked::default() };
+    let sim = Sim::new(plan.seed, scene.sim.clone(), Box::new(Answers { close }));
+    let mut cost = Cost { finished: 0, failed: 0, seconds: 0, calls: CALLS.get(), peak: 0 };
+    let before = LIVE.get();
+    PEAK.set(before);
+    let mut sink = |event: RunEvent| {
+        if let RunEvent::Second(second) = event {
+            cost.finished += second.finished;
+            cost.failed += second.failed;
+            cost.seconds += 1;
+        }
+    };
+    simulation::run(&Http1, &asked, &setup, scene.sim.starts_at + MS, sim, &mut sink).expect("a good plan");
+    cost.calls = CALLS.get() - cost.calls;
+    cost.peak = PEAK.get() - before;
+    cost
+}
+
+fn secs(n: u64) -> Nanos {
+    Nanos::from_secs(n)
+}
+
+#[test]
+fn two_hours_take_the_memory_of_ten_minutes() {
+    let open = |lasts| Scene::open(20.0, Arrivals::Poisson, lasts);
+    let closed = |lasts| {
+        let mut scene = Scene::closed(3, lasts);
+        let plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
+        *think = Some((MS, Nanos::from_millis(300)));
+        scene
+    };
+    let scenes: [(&str, &dyn Fn(Nanos) -> Scene); 3] = [
+        ("open", &open),
+        ("closed", &closed),
+        ("a connection for each", &|lasts| open(lasts).option("no-keepalive", "")),
+    ];
+    for (name, scene) in scenes {
+        let (short, long) = (cost(&scene(secs(600)), false), cost(&scene(secs(7200)), false));
+        assert!(long.finished > 11 * short.finished && long.seconds >= 7200, "{name}: {short:?} {long:?}");
+        // More requests may meet in one second, and so may the room for them: kilobytes, not per request or second.
+        assert!(long.peak - short.peak < 20_000, "{name}: {short:?} {long:?}");
+    }
+}
+
+#[test]
+fn a_request_allocates_nothing() {
+    let latency = |us| move |s: &mut net::sim::SimSettings| s.latency = net::sim::Delay::fixed(Nanos::from_micros(us));
+    let short = |scene: Scene| scene.option("no-keepalive", "");
+    let pairs = [
+        ("closed", Scene::closed(20, secs(10)).on(latency(500)), Scene::closed(20, secs(10)).on(latency(250))),
+        (
+            "open",
+            Scene::open(10_000.0, Arrivals::Constant, secs(10)),
+            Scene::open(20_000.0, Arrivals::Constant, secs(10)),
+        ),
+        (
+            "a connection for each",
+            short(Scene::closed(20, secs(10)).on(latency(500))),
+            short(Scene::closed(20, secs(10)).on(latency(250))),
+        ),
+    ];
+    for (name, once, twice) in pairs {
+        let (once, twice) = (cost(&once, false), cost(&twice, false));
+        assert_eq!(once.failed + twice.failed, 0, "{name}");
+        let more = twice.finished - once.finished;
+        assert!(more > 90_000, "{name}: {once:?} {twice:?}");
+        let spent = twice.calls.abs_diff(once.calls);
+        // What there is, is snapshots: the same number of seconds, with some more buckets to write.
+        assert!(spent < 100, "{name}: {spent} allocations for {more} requests more: {once:?} {twice:?}");
+    }
+}
+
+#[test]
+fn requests_that_fail_allocate_nothing_either() {
+    let scene = |rate| Scene::open(rate, Arrivals::Constant, secs(10)).option("expect-status", "204");
+    let (once, twice) = (cost(&scene(5_000.0), false), cost(&scene(10_000.0), false));
+    assert_eq!((once.failed, twice.failed), (50_000, 100_000));
+    assert!(twice.calls.abs_diff(once.calls) < 100, "{once:?} {twice:?}");
+}
