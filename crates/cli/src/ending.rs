@@ -13,7 +13,7 @@ pub fn conclude(summary: &Summary, past: &dyn Past, shown: &Presentation, lang: 
     view.summary(summary, past);
     let mut written = true;
     if view.document_on_stdout() {
-        written &= document::render(summary, past, shown.format, Style { lang, color: false })
+        written &= document::render(summary, past, shown.format, Style { lang, ..Style::default() })
             .and_then(|document| screen::print(&document))
             .map_err(|error| not_written("-", &error, lang))
             .is_ok();
@@ -29,7 +29,7 @@ pub fn conclude(summary: &Summary, past: &dyn Past, shown: &Presentation, lang: 
 /// Writes `-o`; false where that failed.
 pub fn write_output(summary: &Summary, past: &dyn Past, shown: &Presentation, lang: Lang) -> bool {
     let Some(path) = &shown.output else { return true };
-    let style = Style { lang, color: false };
+    let style = Style { lang, ..Style::default() };
     let outcome = document::render(summary, past, shown.format, style).and_then(|bytes| std::fs::write(path, bytes));
     outcome.map_err(|error| not_written(path, &error, lang)).is_ok()
 }

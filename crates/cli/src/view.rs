@@ -49,7 +49,12 @@ impl View {
 
     /// A line of our own.
     pub fn say(&mut self, text: &str) {
-        self.screen.line(text);
+        if !self.screen.is_terminal() {
+            return self.screen.line(text);
+        }
+        let cells = self.screen.width();
+        let lines: Vec<String> = text.split('\n').map(|line| report::wrapped(line, cells)).collect();
+        self.screen.line(&lines.join("\n"));
     }
 
     /// Shows nothing from now on.
@@ -94,7 +99,8 @@ impl View {
         if self.table.take().is_some() {
             self.screen.line("");
         }
-        let style = Style { lang: self.lang, color: self.color };
+        let cells = self.screen.is_terminal().then(|| self.screen.width());
+        let style = Style { lang: self.lang, color: self.color, cells };
         match document::render(summary, past, "text", style) {
             Ok(text) => self.screen.line(&String::from_utf8_lossy(&text)),
             Err(error) => self.screen.line(&error.to_string()),

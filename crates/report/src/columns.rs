@@ -37,6 +37,53 @@ pub fn cut(text: &str, cells: usize) -> String {
     out
 }
 
+/// The text as lines of at most so many cells, broken between words (or anywhere between Chinese characters). What
+/// follows a break stands two cells right of the text's own indent. Colours take no cells.
+pub fn wrapped(text: &str, cells: usize) -> String {
+    let indent = text.len() - text.trim_start_matches(' ').len();
+    let mut out = " ".repeat(indent);
+    let mut used = indent;
+    for piece in pieces(&text[indent..]) {
+        let wide = visible_width(piece.trim_end_matches(' '));
+        if used + wide > cells && used > indent + 2 {
+            out.truncate(out.trim_end_matches(' ').len());
+            out.push('\n');
+            out.push_str(&" ".repeat(indent + 2));
+            used = indent + 2;
+        }
+        out.push_str(piece);
+        used += visible_width(piece);
+    }
+    out
+}
+
+/// Words with the blanks behind them; Chinese characters are words of their own, with the punctuation behind them.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let (mut start, mut before) = (0, None::<char>);
+    for (at, c) in text.char_indices() {
+        let is_wide = |c: char| c.width() == Some(2);
+        let closes = "，。；：）！？、".contains(c);
+        let breaks = before.is_some_and(|b| {
+            (b == ' ' && c != ' ') || (c != ' ' && !closes && b != '（' && (is_wide(b) || (is_wide(c) && b != ' ')))
+        });
+        if breaks {
+            pieces.push(&text[start..at]);
+            start = at;
+        }
+        before = Some(c);
+    }
+    pieces.push(&text[start..]);
+    pieces
+}
+
+/// Cells a text takes that may hold colours.
+fn visible_width(text: &str) -> usize {
+    let mut parts = text.split("\x1b[");
+    let plain = parts.next().map_or(0, width);
+    plain + parts.map(|part| part.split_once('m').map_or(0, |(_, rest)| width(rest))).sum::<usize>()
+}
+
 /// Rows of cells as lines: the first column flush left, the others flush right, two blanks between.
 pub fn table(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -90,5 +137,15 @@ mod tests {
         assert_eq!(cut("abc", 0), "");
         let rows = [vec!["时间".into(), "p50".into()], vec!["x".into(), "1.00 ms".into()]];
         assert_eq!(table(&rows), ["时间      p50", "x     1.00 ms"]);
+    }
+
+    #[test]
+    fn sentences_are_broken_between_words() {
+        assert_eq!(wrapped("  one two three", 9), "  one two\n    three");
+        assert_eq!(wrapped("one  two", 8), "one  two");
+        assert_eq!(wrapped("  abcdefghijkl m", 9), "  abcdefghijkl\n    m");
+        assert_eq!(wrapped("\x1b[31mone two\x1b[0m", 7), "\x1b[31mone two\x1b[0m");
+        assert_eq!(wrapped("请求失败，再来", 10), "请求失败，\n  再来");
+        assert_eq!(wrapped("", 5), "");
     }
 }

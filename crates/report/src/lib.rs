@@ -20,6 +20,7 @@ pub mod text;
 pub mod totals;
 pub mod trust;
 
+pub use columns::wrapped;
 pub use document::schema_json;
 pub use exit::Exit;
 pub use formats::{FORMATS, Format, Style, format};

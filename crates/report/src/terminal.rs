@@ -6,7 +6,7 @@
 use measure::Nanos;
 use record::{Notice, Part, Probe, Second};
 
-use crate::columns::{Paint, cut, left, right, width};
+use crate::columns::{Paint, cut, left, right, width, wrapped};
 use crate::formats::text::head;
 use crate::judgement;
 use crate::sentences as say;
@@ -27,6 +27,8 @@ pub enum Mode {
 const ROWS_BETWEEN_HEADINGS: u32 = 20;
 /// Room for the status codes below which the column is left out.
 const STATUS_LEAST: usize = 8;
+/// Room for them, and for the words of warm-up and drain, that other columns make way for.
+const STATUS_WANTED: usize = 10;
 
 /// The live view of a run.
 #[derive(Clone, Debug)]
@@ -60,10 +62,10 @@ fn columns(mode: Mode) -> [Column; 9] {
         column(say::OK, 9, 0),
         column(say::FAILED, 6, 0),
         column(say::RATE, 9, 1),
-        column(P50, 9, 4),
+        column(P50, 9, 3),
         column(P99, 9, 0),
-        column(say::MAX, 9, 5),
-        column(say::MEGABYTES, 6, 3),
+        column(say::MAX, 9, 4),
+        column(say::MEGABYTES, 6, 5),
     ]
 }
 
@@ -75,12 +77,16 @@ impl Live {
 
     /// The first answer, before the table.
     pub fn probe(&self, probe: &Probe) -> String {
-        head::first_answer(probe, self.lang)
+        self.wrapped(&head::first_answer(probe, self.lang))
     }
 
     /// Something the reader should know, between two rows.
     pub fn notice(&self, notice: &Notice) -> String {
-        self.paint.yellow(&format!("! {}", judgement::notice(notice, self.lang)))
+        self.wrapped(&self.paint.yellow(&format!("! {}", judgement::notice(notice, self.lang))))
+    }
+
+    fn wrapped(&self, text: &str) -> String {
+        self.cells.map_or_else(|| text.to_owned(), |cells| wrapped(text, cells))
     }
 
     /// The row of a second without a newline at its end; the headings come before it where they are due.
@@ -107,7 +113,7 @@ impl Live {
             .map(|(place, c)| (width(self.lang.of(c.heading)).max(c.cells), c, place))
             .map(|(w, c, p)| (c, w, p))
             .collect();
-        while self.status_room(&shown) == Some(0) {
+        while self.status_room(&shown).is_some_and(|room| room < STATUS_WANTED) {
             let Some(most) = shown.iter().map(|(c, ..)| c.spare).max().filter(|&spare| spare > 0) else { break };
             shown.retain(|(c, ..)| c.spare != most);
         }

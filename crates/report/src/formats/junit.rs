@@ -34,23 +34,31 @@ impl Format for Junit {
         style: Style,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let cases = cases(summary, style.lang);
+        let (name, cases) = (name(summary), cases(summary, style.lang));
         let failed = cases.iter().filter(|c| c.failure.is_some()).count().to_string();
         let (tests, time) = (cases.len().to_string(), format!("{:.3}", summary.elapsed.as_secs_f64()));
         let mut to = Writer::new_with_indent(out, b' ', 2);
         to.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
         let counts = [("tests", &*tests), ("failures", &*failed), ("errors", "0"), ("time", &*time)];
         to.create_element("testsuites").with_attributes(counts).write_inner_content(|to| {
-            let suite = to.create_element("testsuite").with_attribute(("name", "brunt")).with_attributes(counts);
-            suite.write_inner_content(|to| cases.iter().try_for_each(|case| write_case(to, case)))?;
+            let suite = to.create_element("testsuite").with_attribute(("name", &*name)).with_attributes(counts);
+            suite.write_inner_content(|to| cases.iter().try_for_each(|case| write_case(to, &name, case)))?;
             Ok(())
         })?;
         to.get_mut().write_all(b"\n")
     }
 }
 
-fn write_case(to: &mut Writer<&mut dyn Write>, case: &Case) -> io::Result<()> {
-    let element = to.create_element("testcase").with_attributes([("classname", "brunt"), ("name", &*case.name)]);
+/// What ran, so that several runs of a job can be told apart; the same in every language, as a name must be.
+fn name(summary: &Summary) -> String {
+    let Some(started) = &summary.started else { return "brunt".into() };
+    let load = super::text::head::load(&started.plan, Lang::En).join(", ");
+    let url = started.plan.urls.first().map_or("", |u| &u.url);
+    visible(&format!("brunt {url} ({load})"))
+}
+
+fn write_case(to: &mut Writer<&mut dyn Write>, suite: &str, case: &Case) -> io::Result<()> {
+    let element = to.create_element("testcase").with_attributes([("classname", suite), ("name", &*case.name)]);
     element.write_inner_content(|to| {
         if let Some(failure) = &case.failure {
             to.create_element("failure").with_attribute(("message", &**failure)).write_empty()?;

@@ -21,6 +21,8 @@ pub struct Style {
     pub lang: Lang,
     /// Colours, for a terminal.
     pub color: bool,
+    /// Cells in a line of a terminal, for text; None: lines are as long as their sentences.
+    pub cells: Option<usize>,
 }
 
 /// A way to write a report.

@@ -56,3 +56,20 @@ fn pages() {
     }
     check("open.junit.xml", &open_run().written("junit", Lang::En));
 }
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for (lang, run) in
+        [(Lang::En, open_run()), (Lang::Zh, open_run()), (Lang::En, closed_run()), (Lang::Zh, closed_run())]
+    {
+        let style = report::Style { lang, color: false, cells: Some(80) };
+        let mut out = Vec::new();
+        report::format("text").unwrap().write(&run.summary(), &mut std::iter::empty(), style, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        for line in text.lines() {
+            assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");
+        }
+        let words = |text: &str| text.split_whitespace().collect::<String>();
+        assert_eq!(words(&text), words(&run.written("text", lang)), "nothing is lost");
+    }
+}

@@ -42,6 +42,25 @@ fn rows_are_for_their_second() {
 }
 
 #[test]
+fn eighty_cells_keep_the_status_and_the_part_of_the_run() {
+    for (lang, mode, words) in [
+        (Lang::En, Mode::Closed, ["status", "200:1,200", "drain", "warm-up"]),
+        (Lang::En, Mode::Open, ["status", "200:1,200", "drain", "warm-up"]),
+        (Lang::Zh, Mode::Closed, ["状态码", "200:1,200", "收尾", "预热"]),
+        (Lang::Zh, Mode::Open, ["状态码", "200:1,200", "收尾", "预热"]),
+    ] {
+        let mut live = Live::new(lang, false, 80, true, mode);
+        let mut warm = second(-1).within(Part::Warmup);
+        warm.warmup = 77;
+        let rows = [busy(0), second(1).within(Part::Drain), warm].map(|s| live.row(&s)).join("\n");
+        for word in words {
+            assert!(rows.contains(word), "{word}: {rows}");
+        }
+        assert!(rows.contains("p99"), "{rows}");
+    }
+}
+
+#[test]
 fn headings_come_again_every_twenty_rows() {
     let mut live = pipe(Lang::Zh, Mode::Open);
     let headings: Vec<usize> = (0..45).filter(|&n| live.row(&busy(n as i64)).contains("时间")).collect();

@@ -151,7 +151,7 @@ impl Run {
     pub fn written(&self, format: &str, lang: Lang) -> String {
         let mut out = Vec::new();
         let mut seconds = self.seconds().into_iter();
-        let style = Style { lang, color: false };
+        let style = Style { lang, color: false, cells: None };
         report::format(format).unwrap().write(&self.summary(), &mut seconds, style, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }

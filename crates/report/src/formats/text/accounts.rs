@@ -3,7 +3,7 @@
 use record::{Example, Failure};
 
 use super::Page;
-use crate::columns::{cut, right};
+use crate::columns::{cut, right, width};
 use crate::sentences as say;
 use crate::show;
 use crate::summary::Summary;
@@ -70,24 +70,30 @@ pub(crate) fn sort_of(f: &Failure) -> String {
 fn example(page: &mut Page, example: &Example, indent: usize) {
     let indent = " ".repeat(indent + 2);
     if !example.detail.is_empty() {
-        page.inner(&format!("{indent}{}", one_line(&example.detail)));
+        page.inner(&format!("{indent}{}", one_line(&example.detail, usize::MAX)));
     }
     let sides: [(Text, &str); 2] = [(say::SENT, &example.sent), (say::RECEIVED, &example.received)];
     for (side, bytes) in sides.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
-        let line = format!("{indent}{}{}{}", page.say(side), page.say(say::COLON), one_line(bytes));
+        let named = format!("{indent}{}{}", page.say(side), page.say(say::COLON));
+        // Cut, not broken: what was sent has no words.
+        let room = page.cells.map_or(CELLS, |cells| cells.saturating_sub(width(&named) + 2).min(CELLS));
+        let line = named + &one_line(bytes, room);
         page.inner(&page.paint.dim(&line));
     }
 }
 
+/// Most cells of an example.
+const CELLS: usize = 90;
+
 /// The beginning of a text on one line; the whole is in the JSON report.
-fn one_line(text: &str) -> String {
-    const CELLS: usize = 90;
+fn one_line(text: &str, cells: usize) -> String {
+    let cells = cells.min(CELLS);
     let visible: String = text
         .chars()
         .take(4 * CELLS)
         .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
         .collect();
-    cut(&visible, CELLS)
+    cut(&visible, cells)
 }
 
 pub(super) fn connections(page: &mut Page, summary: &Summary) {

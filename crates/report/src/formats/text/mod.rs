@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use record::Second;
 
 use super::{Format, Style};
-use crate::columns::Paint;
+use crate::columns::{Paint, wrapped};
 use crate::summary::Summary;
 use crate::text::{Lang, Text as Message};
 
@@ -29,7 +29,7 @@ impl Format for Text {
         style: Style,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let mut page = Page { lang: style.lang, paint: Paint(style.color), text: String::new() };
+        let mut page = Page { lang: style.lang, paint: Paint(style.color), cells: style.cells, text: String::new() };
         head::asked(&mut page, summary);
         verdict::warning(&mut page, summary);
         figures::headline(&mut page, summary);
@@ -50,13 +50,14 @@ impl Format for Text {
 struct Page {
     lang: Lang,
     paint: Paint,
+    cells: Option<usize>,
     text: String,
 }
 
 impl Page {
-    /// Appends a line.
+    /// Appends a line; on a terminal that is narrower, several, broken between words.
     fn line(&mut self, text: &str) {
-        self.text.push_str(text);
+        self.text.push_str(&self.cells.map_or_else(|| text.to_owned(), |cells| wrapped(text, cells)));
         self.text.push('\n');
     }
 
