@@ -96,10 +96,23 @@ fn a_terminal_gets_a_progress_line_and_colours_unless_they_are_not_wanted() {
     };
     let coloured = on_terminal("");
     assert!(coloured.contains("\x1b[K") && coloured.contains('m') && coloured.contains("\x1b["), "{coloured}");
+    // After each state of the progress line the cursor is at its beginning: an echoed ^C cannot break it.
+    let bars = coloured.split("\r[").skip(1);
+    assert!(bars.clone().count() > 0 && bars.clone().all(|bar| bar.contains("\x1b[K\r")), "{coloured:?}");
     let plain = on_terminal("--no-color");
     let codes: Vec<&str> = plain.split('\x1b').skip(1).filter(|code| !code.starts_with("[K")).collect();
     assert!(codes.is_empty(), "{codes:?}");
     assert!(plain.contains("Service time at 2 users"), "{plain}");
+}
+
+#[test]
+fn a_late_first_answer_is_announced() {
+    let target = Target::healthy();
+    let ended = brunt(["-n", "1", "-t", "1300ms", &target.url("hang")]);
+    let address = target.address.trim_start_matches("http://").trim_end_matches('/');
+    assert_eq!(ended.err, format!("waiting for the first answer from {address} (timeout 1.3 s) …\n"));
+    let quiet = brunt(["--quiet", "-n", "1", "-t", "1300ms", &target.url("hang")]);
+    assert_eq!(quiet.err, "");
 }
 
 #[test]

@@ -90,7 +90,7 @@ struct Requests {
     finished: u64,
     /// Failed.
     failed: u64,
-    /// Without an end when the run ended.
+    /// Unfinished when the run ended.
     censored: u64,
     /// Sent for the warm-up; in no other count.
     warmup: u64,
@@ -221,7 +221,7 @@ pub struct SecondReport {
     finished: u64,
     /// Failures that ended in it.
     failed: u64,
-    /// Without an end (last second only).
+    /// Unfinished at the end (last second only).
     censored: u64,
     /// Of the warm-up.
     warmup: u64,

@@ -13,7 +13,7 @@ use measure::{Histogram, Nanos};
 pub enum Figure {
     /// So much.
     Is(Nanos),
-    /// At least so much: requests without an end decide it.
+    /// At least so much: requests without an answer decide it.
     AtLeast(Nanos),
     /// Not shown: too few requests, or none.
     Withheld,

@@ -9,9 +9,9 @@ use crate::ranked::{Figure, QUANTILES, Quantile, Ranked};
 /// A distribution of times in microseconds.
 #[derive(Serialize, JsonSchema)]
 pub struct Distribution {
-    /// How many are ranked, those without an end included.
+    /// How many are ranked, those without an answer included.
     count: u64,
-    /// Of these, without an end; ranked as later than all.
+    /// Of these, without an answer; ranked as later than all.
     unfinished: u64,
     /// Shortest that finished.
     min_us: Option<f64>,
@@ -62,7 +62,7 @@ pub struct Distribution {
     max_at_least_us: Option<f64>,
     /// All finished ones, encoded.
     histogram: Histogram,
-    /// Lower bounds of those without an end, encoded.
+    /// Lower bounds of those without an answer, encoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     histogram_at_least: Option<Histogram>,
 }

@@ -23,7 +23,7 @@ pub const COLUMNS: [(&str, &str); 29] = [
     ("sent", "requests sent in it"),
     ("finished", "successes that ended in it"),
     ("failed", "failures that ended in it"),
-    ("censored", "requests without an end (last second only)"),
+    ("censored", "requests unfinished at the end (last second only)"),
     ("warmup", "requests of the warm-up sent in it; in no other count"),
     ("users", "users at its end"),
     ("in_flight", "requests in flight at its end"),
