@@ -37,7 +37,7 @@ impl<'a> Collector<'a> {
             sorts: Vec::new(),
             early: (Alarm::set(Nanos::ZERO), 0),
             ended: Ended::default(),
-            last_ns: 0,
+            last_ns: i64::MIN,
             interrupted: false,
         }
     }
@@ -82,7 +82,7 @@ impl<'a> Collector<'a> {
         self.reached.clear();
         self.release();
         self.ended.reason = if self.interrupted { "interrupted" } else { "completed" }.into();
-        self.ended.elapsed = Nanos(self.last_ns.max(0) as u64) + warmup;
+        self.ended.elapsed = Nanos(self.last_ns.saturating_add(warmup.0 as i64).max(0) as u64);
         (self.sink)(RunEvent::Ended(self.ended));
     }
 

@@ -165,9 +165,21 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     fn look_up(&mut self, origin: u32) {
         let pool = &mut self.pools[origin as usize];
+        if pool.unknown.is_some() && self.stamp < pool.looked_up + LOOKUP_PAUSE {
+            return self.fail_unknown(origin);
+        }
         if !std::mem::replace(&mut pool.looking_up, true) {
             pool.looked_up = self.stamp;
             self.lookups.ask(origin, &pool.origin);
+        }
+    }
+
+    /// Nobody knows the way: those who wait for it fail.
+    fn fail_unknown(&mut self, origin: u32) {
+        let pool = &mut self.pools[origin as usize];
+        let why = pool.unknown.clone().unwrap_or_default();
+        for id in std::mem::take(&mut pool.waiting) {
+            self.fail_now(id, FaultKind::Resolve, Phase::Resolve, None, &why, true);
         }
     }
 
@@ -178,13 +190,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             pool.looking_up = false;
             match found {
                 Ok(places) => {
-                    pool.places = places;
+                    (pool.places, pool.unknown) = (places, None);
                     self.grow(origin);
                 }
                 Err(why) if pool.places.is_empty() => {
-                    for id in std::mem::take(&mut pool.waiting) {
-                        self.fail_now(id, FaultKind::Resolve, Phase::Resolve, None, &why, true);
-                    }
+                    pool.unknown = Some(why);
+                    self.fail_unknown(origin);
                 }
                 Err(_) => {}
             }
@@ -428,7 +439,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     fn take_out(&mut self, id: ExchangeId) -> Exchange {
         let x = self.exchanges.remove(id);
-        self.over_with(&x);
+        self.over_with(&x, false);
         x
     }
 

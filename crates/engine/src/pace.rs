@@ -13,6 +13,8 @@ use crate::worker::Worker;
 
 /// A stop asked for from outside is seen at least so often.
 const ATTENTION: Nanos = Nanos::from_millis(50);
+/// So many turns with arrivals may put timeouts off.
+const BUSY_TURNS: u32 = 64;
 /// While a look-up or a common start is awaited, so often.
 const IMPATIENCE: Nanos = Nanos::from_millis(2);
 
@@ -107,7 +109,17 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.consider_end(stop);
     }
 
+    /// Timeouts are looked at once nothing more is there to read: an answer that lies in its socket because we were late
+    /// did not time out. Under a stream of answers that never pauses they are looked at all the same, a little later.
     fn time_out(&mut self) {
+        if self.timeouts.next().min(self.connect_timeouts.next()) > self.stamp {
+            return;
+        }
+        if self.heard && self.busy_turns < BUSY_TURNS {
+            self.busy_turns += 1;
+            return;
+        }
+        self.busy_turns = 0;
         if self.timeouts.next() <= self.stamp {
             let mut came_up = std::mem::take(&mut self.came_up);
             self.timeouts.due(self.stamp, &mut came_up);
@@ -210,9 +222,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let waiting = self.pools.iter().map(|p| p.waiting.len() as u64).sum();
         let counts = &mut self.tally.counts;
         (counts.area_ns, counts.before_ns, counts.after_ns) = (area, before, after);
+        counts.service_ns += self.tally.latency.service.sum() as u64;
         counts.users = self.crowd.as_ref().map_or(0, |c| u64::from(c.alive));
         (counts.in_flight, counts.waiting, counts.open) = (self.in_flight.now, waiting, u64::from(self.connections));
-        counts.bytes_sent = bytes_sent - std::mem::replace(&mut self.bytes_sent, bytes_sent);
+        counts.bytes_sent = bytes_sent.saturating_sub(self.bytes_sent);
+        self.bytes_sent = self.bytes_sent.max(bytes_sent);
         counts.cpu_ns = (cpu - std::mem::replace(&mut self.cpu, cpu)).0;
         let window = self.terms.window.0 as i64;
         let encoded = encode(&self.tally, from.0 as i64 - window, to.0 as i64 - window, part);
@@ -258,7 +272,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 self.gathering.is_none() && crowd.alive == 0 && no_more
             }
             // Without a number of requests the run lasts as long as was asked, though the last arrival came before.
-            None => self.next_due == Nanos::MAX && (self.terms.quota.is_some() || self.terms.end.is_none()),
+            None => self.next_due == Nanos::MAX && (self.terms.until_quota || self.terms.end.is_none()),
         }
     }
 
@@ -268,7 +282,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.tell_early(true);
         for id in self.exchanges.alive().collect::<Vec<_>>() {
             let x = self.exchanges.remove(id);
-            self.over_with(&x);
+            self.over_with(&x, false);
             if x.warmup {
                 continue;
             }

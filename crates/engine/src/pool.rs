@@ -65,6 +65,8 @@ pub(crate) struct Pool {
     next_place: usize,
     /// Connections with room; the last one was used last and is taken first.
     pub idle: Vec<u32>,
+    /// Since when there has been one without a break.
+    pub idle_since: Nanos,
     /// Arrivals that found none, oldest first.
     pub waiting: VecDeque<ExchangeId>,
     /// Being opened for whoever comes first.
@@ -77,6 +79,8 @@ pub(crate) struct Pool {
     pub looking_up: bool,
     /// When the last look-up was asked for.
     pub looked_up: Nanos,
+    /// Why it found nothing.
+    pub unknown: Option<String>,
 }
 
 impl Pool {
@@ -86,12 +90,14 @@ impl Pool {
             places,
             next_place: first,
             idle: Vec::new(),
+            idle_since: Nanos::ZERO,
             waiting: VecDeque::new(),
             opening: 0,
             alive: 0,
             grow_after: Nanos::ZERO,
             looking_up: false,
             looked_up: Nanos::ZERO,
+            unknown: None,
         }
     }
 
@@ -105,6 +111,9 @@ impl Pool {
     #[inline]
     pub fn make_idle<S>(&mut self, conns: &mut [Conn<S>], conn: u32) {
         conns[conn as usize].idle_at = self.idle.len() as u32;
+        if self.idle.is_empty() {
+            self.idle_since = conns[conn as usize].free_since;
+        }
         self.idle.push(conn);
     }
 

@@ -74,13 +74,13 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         }
         let pools = pools(self.dialogue.origins(), setup);
         let start = Clock.now() + LEAD;
-        let meeting = Meeting::of(workers);
+        let gathered = Meeting::of(workers);
         let (tell, told) = channel();
         std::thread::scope(|scope| {
             for index in 0..workers {
                 let share = Share { index, of: workers };
                 let (dialogue, worker_tell, stop) = (Arc::clone(&self.dialogue), tell.clone(), stop.clone());
-                let (meeting, pools) = (Arc::clone(&meeting), &pools);
+                let (meeting, pools) = (Arc::clone(&gathered), &pools);
                 let body = move || {
                     if plan.pin {
                         pin(index);
@@ -95,6 +95,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
                 };
                 let name = format!("worker-{index}");
                 if std::thread::Builder::new().name(name).spawn_scoped(scope, body).is_err() {
+                    gathered.ready(Clock.now());
                     let _ = tell.send((index as usize, Message::Broken("no thread could be started".into())));
                 }
             }
@@ -165,12 +166,15 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
     fn terms(&self) -> Terms {
         let plan = &self.setup.plan;
         let window = self.start + plan.warmup;
+        let nominal = load::nominal_end(plan);
+        let ends = [load::run_ends(plan), nominal].into_iter().flatten().min();
         Terms {
             index: self.share.index,
             open: plan.load.is_open(),
             start: self.start,
             window,
-            end: load::run_ends(plan).map(|since_start| self.start + since_start),
+            end: ends.map(|since_start| self.start + since_start),
+            until_quota: plan.requests.is_some() && nominal.is_none(),
             quota: plan.requests.map(|total| self.share.of_total(total)),
             slack: plan.slack,
             drain: plan.drain,
@@ -225,6 +229,8 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             pools,
             next: Vec::new(),
             next_source: self.share.index as usize,
+            busy_turns: 0,
+            heard: false,
             timeouts: Wheel::new(terms.timeout, stamp),
             connect_timeouts: Wheel::new(terms.connect_timeout, stamp),
             watched: Vec::new(),

@@ -25,6 +25,9 @@ use crate::tally::{InFlight, Sort, Tally};
 use crate::timers::{Pauses, Wheel};
 use crate::users::Crowd;
 
+/// Arrivals sent before the next answer is read: about 20 µs of system calls, the most that a read may be late for them.
+const SENDS_BETWEEN_READS: usize = 4;
+
 /// What a worker holds to. Moments are readings of the network's clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Terms {
@@ -36,6 +39,8 @@ pub(crate) struct Terms {
     pub window: Nanos,
     /// When it ends; None: when the quota is done.
     pub end: Option<Nanos>,
+    /// Over once the quota is done, though `end` may be later.
+    pub until_quota: bool,
     /// Requests to start (warm-up not counted); None: until the end.
     pub quota: Option<u64>,
     /// Arrivals may be so late to leave together.
@@ -90,6 +95,10 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     pub next_source: usize,
 
     pub timeouts: Wheel,
+    /// Turns in a row in which answers came while timeouts were due.
+    pub busy_turns: u32,
+    /// Something arrived in this turn.
+    pub heard: bool,
     pub connect_timeouts: Wheel,
     pub watched: Vec<bool>,
     pub pauses: Pauses,
@@ -119,9 +128,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let until = self.next_moment();
             self.net.wait(until);
             self.mark();
+            self.heard = false;
             loop {
                 self.send_due();
                 let Some(arrival) = self.net.next() else { break };
+                self.heard = true;
                 match arrival {
                     Arrival::Received(conn, bytes) => {
                         let conn = conn.0;
@@ -142,7 +153,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// 1. Arrivals whose time has come (open load).
     #[inline]
     fn send_due(&mut self) {
-        while self.next_due <= self.stamp {
+        for _ in 0..SENDS_BETWEEN_READS {
+            if self.next_due > self.stamp {
+                return;
+            }
             let intended = self.next_due;
             self.next_due = match self.schedule.as_mut().and_then(|s| s.next_due()) {
                 Some(since_start) => self.terms.start + since_start,
@@ -208,7 +222,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         match self.pools[origin as usize].idle.last() {
             Some(&conn) => {
                 self.give_connection(user, conn);
-                let ready = self.exchanges.get(id).intended.max(self.conns[conn as usize].free_since);
+                let ready = self.exchanges.get(id).intended.max(self.pools[origin as usize].idle_since);
                 self.submit(id, conn, ready);
             }
             None => self.open_for(id, origin),
@@ -329,7 +343,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let c = &mut self.conns[conn as usize];
         c.in_flight -= 1;
         c.free_since = now;
-        self.over_with(&x);
+        self.over_with(&x, ended.fault.is_none() && !x.warmup);
         if !x.warmup {
             self.tally.code(ended.code);
             self.tally.counts.payload += ended.payload;
@@ -376,12 +390,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         latency.transfer.record(now - first);
     }
 
-    /// Takes an exchange that is out of the slab out of the books of what is in flight.
-    pub fn over_with(&mut self, x: &Exchange) {
+    /// Takes an exchange that is out of the slab out of the books of what is in flight. The time of those that the service
+    /// histogram holds is taken from there at the end of the second: Little's law then checks what is reported.
+    pub fn over_with(&mut self, x: &Exchange, in_histogram: bool) {
         self.alive -= 1;
         if x.state != Standing::Waiting {
             self.in_flight.end(x.started, self.stamp);
-            self.tally.counts.service_ns += (self.stamp - x.started).0;
+            self.tally.counts.service_ns += if in_histogram { 0 } else { (self.stamp - x.started).0 };
         }
     }
 

@@ -12,7 +12,7 @@ pub use arrivals::{Schedule, arrivals};
 pub use users::Users;
 
 use measure::Nanos;
-use plan::{Plan, Stage};
+use plan::{Arrivals, Load, Plan, Stage};
 
 /// When a plan ends by time, since the start of the run: warm-up and duration, or warm-up and stages where no duration
 /// was given. None where only the number of requests ends it: a single stage then goes on at its level.
@@ -32,6 +32,18 @@ fn ends(stages: &[Stage], warmup: Nanos, requests: Option<u64>, duration: Option
 /// How long all stages take together.
 fn stages_last(stages: &[Stage]) -> Nanos {
     stages.iter().fold(Nanos::ZERO, |sum, stage| sum.saturating_add(stage.lasts))
+}
+
+/// When the next request would be due after the last of a plan that asks for a number of them at an even, constant rate:
+/// what its throughput is measured over, so that a burst counts the second it is the load of. None for other plans.
+pub fn nominal_end(plan: &Plan) -> Option<Nanos> {
+    let Load::Open { stages, arrivals: Arrivals::Constant | Arrivals::Burst } = &plan.load else { return None };
+    match (plan.requests, stages.as_slice()) {
+        (Some(n), [only]) if only.from == only.to && only.from > 0.0 => {
+            Some(plan.warmup.saturating_add(Nanos::from_secs_f64(n as f64 / only.from)))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]

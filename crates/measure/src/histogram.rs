@@ -145,12 +145,15 @@ impl Histogram {
         Nanos(bucket(index_of(value.0)).0)
     }
 
-    /// How many values are certainly at most `limit` (those whose bucket's middle is).
+    /// How many values are certainly at most `limit`: those whose whole bucket is, and all where the exact maximum is.
     pub fn count_at_most(&self, limit: Nanos) -> u64 {
         if limit.0 >= self.max {
             return self.total;
         }
-        self.buckets().take_while(|&(middle, _)| middle <= limit).map(|(_, n)| n).sum()
+        let last = index_of(limit.0);
+        let (low, width) = bucket(last);
+        let whole = last + usize::from(low + (width - 1) <= limit.0);
+        self.counts[..whole].iter().sum()
     }
 
     /// Filled buckets in ascending order: middle value and count.

@@ -49,6 +49,8 @@ struct Slot {
     writable_armed: bool,
     /// Has bytes waiting in `unsent`.
     backlog: bool,
+    /// The peer will send no more: its end is still to be read, and no further event tells of it.
+    hung_up: bool,
 }
 
 struct Listener {
@@ -111,7 +113,8 @@ impl Epoll {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
-                let vacant = Slot { fd: -1, age: 0, state: State::Free, writable_armed: false, backlog: false };
+                let vacant =
+                    Slot { fd: -1, age: 0, state: State::Free, writable_armed: false, backlog: false, hung_up: false };
                 self.slots.push(vacant);
                 (self.slots.len() - 1) as u32
             }
@@ -123,7 +126,7 @@ impl Epoll {
             return Err(socket::errno(e));
         }
         let s = &mut self.slots[slot as usize];
-        (s.fd, s.state, s.backlog) = (fd.into_raw_fd(), state, false);
+        (s.fd, s.state, s.backlog, s.hung_up) = (fd.into_raw_fd(), state, false, false);
         s.writable_armed = flags.contains(EventFlags::OUT);
         Ok(ConnId(slot))
     }
@@ -167,7 +170,7 @@ impl Epoll {
 
     /// Reads once into the buffer.
     #[inline]
-    fn read(&mut self, slot: u32, hung_up: bool) -> Read {
+    fn read(&mut self, slot: u32) -> Read {
         self.buffer.clear();
         // SAFETY: as in `fd`; borrowed apart from `self` so that the buffer can be written to.
         let fd = unsafe { BorrowedFd::borrow_raw(self.slots[slot as usize].fd) };
@@ -176,7 +179,7 @@ impl Epoll {
             Ok((0, _)) => Read::Closed(None),
             Ok((n, _)) => {
                 let s = &self.slots[slot as usize];
-                if n == room || hung_up || s.state == State::Failing {
+                if n == room || s.hung_up || s.state == State::Failing {
                     self.again.push((slot, s.age));
                 }
                 Read::Bytes
@@ -402,14 +405,17 @@ impl Network for Epoll {
             let conn = ConnId(slot);
             let broken = flags.intersects(EventFlags::ERR | EventFlags::HUP);
             let s = &mut self.slots[slot as usize];
+            s.hung_up |= broken || flags.contains(EventFlags::RDHUP);
             match s.state {
-                State::Connecting if broken => {
-                    s.state = State::Over;
-                    return Some(Arrival::Closed(conn, Some(socket::pending_error(self.fd(slot)))));
-                }
-                State::Connecting if flags.contains(EventFlags::OUT) => {
+                State::Connecting if broken || flags.contains(EventFlags::OUT) => {
+                    let failed = if broken { socket::pending_error(self.fd(slot)) } else { None };
+                    let s = &mut self.slots[slot as usize];
+                    if failed.is_some() {
+                        s.state = State::Over;
+                        return Some(Arrival::Closed(conn, failed));
+                    }
                     s.state = State::Open;
-                    if flags.contains(EventFlags::IN) {
+                    if s.hung_up || flags.contains(EventFlags::IN) {
                         self.again.push((slot, s.age));
                     }
                     self.flush(slot);
@@ -419,11 +425,10 @@ impl Network for Epoll {
                     if s.backlog && flags.contains(EventFlags::OUT) {
                         self.flush(slot);
                     }
-                    let hung_up = broken || flags.contains(EventFlags::RDHUP);
-                    if !hung_up && !flags.contains(EventFlags::IN) {
+                    if !self.slots[slot as usize].hung_up && !flags.contains(EventFlags::IN) {
                         continue;
                     }
-                    match self.read(slot, hung_up) {
+                    match self.read(slot) {
                         Read::Bytes => return Some(Arrival::Received(conn, &self.buffer)),
                         Read::Nothing => {}
                         Read::Closed(why) => {

@@ -95,11 +95,11 @@ pub(crate) fn listener(at: &Place, backlog: u32, shared: bool) -> Result<OwnedFd
     Ok(fd)
 }
 
-/// The error a failed connect left on the socket.
-pub(crate) fn pending_error(fd: impl std::os::fd::AsFd) -> Errno {
+/// The error a failed connect left on the socket; None where it stood, though the peer may have closed it since.
+pub(crate) fn pending_error(fd: impl std::os::fd::AsFd) -> Option<Errno> {
     match sockopt::socket_error(fd) {
-        Ok(Err(e)) | Err(e) => errno(e),
-        Ok(Ok(())) => Errno(libc::ECONNRESET),
+        Ok(Err(e)) | Err(e) => Some(errno(e)),
+        Ok(Ok(())) => None,
     }
 }
 

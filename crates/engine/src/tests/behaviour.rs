@@ -254,7 +254,8 @@ impl Resolver for Later {
 
 #[test]
 fn users_go_on_after_a_look_up_that_failed() {
-    let mut scene = Scene::closed(2, SECOND);
+    // A name is looked up at most once a second.
+    let mut scene = Scene::closed(2, Nanos::from_secs(5));
     scene.resolver = Arc::new(Later(AtomicU32::new(3)));
     let played = scene.play(|| after(ms(10)));
     played.check();

@@ -115,6 +115,7 @@ impl<P: Peer + ?Sized> Sim<P> {
         }
         let unsent = slot.unsent(self.world.settings.window);
         slot.to_peer.drop_unsent(unsent);
+        self.world.never_sent += unsent as u64;
         if reset || !slot.served {
             slot.to_peer.drop_in_flight(0);
         }
@@ -257,7 +258,7 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
     fn bytes_sent(&self) -> u64 {
         let window = self.world.settings.window;
         let unsent: usize = if window.is_some() { self.world.slots.iter().map(|s| s.unsent(window)).sum() } else { 0 };
-        self.sent - unsent as u64
+        self.sent - unsent as u64 - self.world.never_sent
     }
 
     fn unsent(&self, conn: ConnId) -> usize {

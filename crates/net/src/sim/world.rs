@@ -30,6 +30,8 @@ pub(super) struct World<P: Peer + ?Sized> {
     /// Connections with news for the client, in the order in which they got it.
     pub(super) arrivals: VecDeque<u32>,
     pub(super) events: u64,
+    /// Bytes that no socket took before their connection ended.
+    pub(super) never_sent: u64,
     free: Vec<u32>,
     /// (time, sequence, stream): equal times in the order in which they were set.
     queue: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
@@ -49,6 +51,7 @@ impl<P: Peer + ?Sized> World<P> {
             slots: Vec::new(),
             arrivals: VecDeque::new(),
             events: 0,
+            never_sent: 0,
             free: Vec::new(),
             queue: BinaryHeap::new(),
             sequence: 0,
@@ -197,6 +200,7 @@ impl<P: Peer + ?Sized> World<P> {
         slot.served = false;
         if what != What::End {
             slot.broken = true;
+            self.never_sent += slot.unsent(self.settings.window) as u64;
             slot.to_peer.drop_in_flight(0);
             slot.to_client.drop_in_flight(slot.news.bytes);
         }
@@ -210,6 +214,7 @@ impl<P: Peer + ?Sized> World<P> {
     pub(super) fn break_both(&mut self, conn: u32, now: Nanos) {
         let slot = &mut self.slots[conn as usize];
         slot.broken = true;
+        self.never_sent += slot.unsent(self.settings.window) as u64;
         slot.to_peer.drop_in_flight(0);
         slot.to_client.drop_in_flight(slot.news.bytes);
         let gone = What::Gone(Errno(libc::ECONNRESET));

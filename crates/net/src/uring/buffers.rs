@@ -8,7 +8,7 @@ use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
 
 /// Few enough to stay in the second-level cache, many enough for a burst; an empty ring costs one more submission.
-const COUNT: u16 = 128;
+pub(super) const COUNT: u16 = 256;
 const SIZE: usize = 8192;
 const PAGE: usize = 4096;
 

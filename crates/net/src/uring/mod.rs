@@ -6,7 +6,7 @@
 //! are reaped only inside `enter` (`DEFER_TASKRUN`), on the one thread that submits. Connections are opened and closed with
 //! ordinary calls. Listening is left to [`crate::Epoll`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
@@ -43,7 +43,8 @@ pub struct Uring {
     lent: Option<u16>,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    again: Vec<u32>,
+    /// Connections whose receive must be armed again, the one that has waited longest in front.
+    again: VecDeque<u32>,
     /// Bytes of queued sends: one arena is filled while the completions of the other are read.
     arenas: [Vec<u8>; 2],
     filling: usize,
@@ -54,6 +55,8 @@ pub struct Uring {
     sent: u64,
     /// Slots below this may be registered.
     table: u32,
+    /// The kernel knows how to wait for company (since 6.12).
+    gathers: bool,
     /// Completions of this turn.
     reaped: usize,
     clock: Clock,
@@ -86,13 +89,17 @@ impl Uring {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1024);
         let table = limit.min(16_384) as u32;
         let table = if ring.submitter().register_files_sparse(table).is_ok() { table } else { 0 };
+        // Older kernels refuse a minimum wait; asked with nothing to wait for.
+        let nothing = Timespec::new();
+        let asked = ring.submitter().submit_with_args(2, &SubmitArgs::new().timespec(&nothing).min_wait_usec(1));
+        let gathers = !asked.is_err_and(|e| e.raw_os_error() == Some(libc::EINVAL));
         Ok(Uring {
             ring,
             buffers,
             lent: None,
             slots: Vec::new(),
             free: Vec::new(),
-            again: Vec::new(),
+            again: VecDeque::new(),
             arenas: [Vec::with_capacity(ARENA), Vec::with_capacity(ARENA)],
             filling: 0,
             turn: 0,
@@ -100,6 +107,7 @@ impl Uring {
             unsent: BTreeMap::new(),
             sent: 0,
             table,
+            gathers,
             reaped: 0,
             clock: Clock,
         })
@@ -210,7 +218,7 @@ impl Uring {
         match (result, buffer) {
             (n @ 1.., Some(buffer)) => {
                 if !self.slots[slot as usize].armed {
-                    self.again.push(slot);
+                    self.again.push_back(slot);
                 }
                 Some(Happened::Bytes(slot, buffer, n as usize))
             }
@@ -219,7 +227,7 @@ impl Uring {
                 match -e {
                     // The ring of buffers was empty for a moment; nothing is lost.
                     libc::ENOBUFS | libc::EINTR | libc::EAGAIN => {
-                        self.again.push(slot);
+                        self.again.push_back(slot);
                         return None;
                     }
                     _ => self.slots[slot as usize].state = State::Over,
@@ -234,10 +242,15 @@ impl Uring {
             self.flush(slot);
             return None;
         }
-        if result < 0 || result & i32::from(libc::POLLERR | libc::POLLHUP) != 0 {
-            let why = if result < 0 { Errno(-result) } else { socket::pending_error(self.fd(slot)) };
+        let broken = result & i32::from(libc::POLLERR | libc::POLLHUP) != 0;
+        let why = match result {
+            ..0 => Some(Errno(-result)),
+            _ if broken => socket::pending_error(self.fd(slot)),
+            _ => None,
+        };
+        if why.is_some() {
             self.slots[slot as usize].state = State::Over;
-            return Some(Happened::Closed(slot, Some(why)));
+            return Some(Happened::Closed(slot, why));
         }
         self.slots[slot as usize].state = State::Open;
         self.arm_receive(slot);
@@ -313,12 +326,15 @@ impl Network for Uring {
         if let Some(buffer) = self.lent.take() {
             self.buffers.give_back(buffer);
         }
-        while let Some(slot) = self.again.pop() {
+        // No more at once than there are buffers: the rest would only find the ring empty again.
+        for _ in 0..buffers::COUNT {
+            let Some(slot) = self.again.pop_front() else { break };
             let s = self.slots[slot as usize];
             if s.state == State::Open && !s.armed {
                 self.arm_receive(slot);
             }
         }
+        let until = if self.again.is_empty() { until } else { Nanos::ZERO };
         if until == Nanos::MAX {
             let _ = self.ring.submit_and_wait(1);
         } else {
@@ -326,7 +342,7 @@ impl Network for Uring {
             let span = Timespec::new().sec(span.0 / 1_000_000_000).nsec((span.0 % 1_000_000_000) as u32);
             // ETIME, EINTR and a full completion queue leave what there is; the loop comes back here.
             let mut args = SubmitArgs::new().timespec(&span);
-            let want = if self.reaped >= BUSY { self.reaped.min(TOGETHER) } else { 1 };
+            let want = if self.gathers && self.reaped >= BUSY { self.reaped.min(TOGETHER) } else { 1 };
             if want > 1 {
                 args = args.min_wait_usec(GATHER_US);
             }
