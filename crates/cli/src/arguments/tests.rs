@@ -130,6 +130,10 @@ fn wrong_lines_are_answered_with_a_sentence() {
             "--rate 127.0.0.1:9003",
             "URL: is missing: -r took `127.0.0.1:9003` for its value; write -r VALUE 127.0.0.1:9003",
         ),
+        (
+            "-n http://me:pw@a.b/",
+            "URL: is missing: -n took `http://***@a.b/` for its value; write -n VALUE http://***@a.b/",
+        ),
         ("http:/a.b", "URL: `http:/a.b` has one slash too few; write http://a.b"),
         ("-q a.b", "-q: is not an option of brunt; write --quiet to keep the screen empty, or -r 1000/s for a rate"),
         ("--body x a.b", "--body: is not an option of brunt; write --data TEXT"),

@@ -133,6 +133,7 @@ pub fn all_urls(
     if urls.is_empty() {
         let taken = EATERS.iter().filter_map(|(id, name)| flags.text(id).map(|text| (name, text)));
         if let Some((name, text)) = taken.into_iter().find(|(_, text)| urls::looks_like_one(text)) {
+            let text = mask::url(text);
             let trouble = format!("is missing: {name} took `{text}` for its value; write {name} VALUE {text}");
             return Err(Complaint::new("URL", trouble));
         }
