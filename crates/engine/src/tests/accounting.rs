@@ -112,6 +112,14 @@ fn with_faults(mut scene: Scene, seed: u64) -> Scene {
     scene.security.failure = chance(rng, 0.4).then(|| (one_of(rng, &failures), 1 + rng.below(6)));
     scene.security.round_trips = one_of(rng, &[1, 2]);
     scene.security.resume = chance(rng, 0.5);
+    scene.sim.bandwidth = chance(rng, 0.2).then(|| 20_000 + rng.below(10_000_000));
+    scene.sim.window = chance(rng, 0.2).then(|| 1 + rng.below(3000) as usize);
+    if chance(rng, 0.3) {
+        scene = scene.option("data", &"d".repeat(rng.below(10_000) as usize));
+    }
+    if chance(rng, 0.2) {
+        scene.plan.slack = span(rng, Nanos::from_millis(2));
+    }
     scene
 }
 

@@ -206,3 +206,27 @@ fn connections_that_come_and_go_leave_nothing_behind() {
     let early = churn(4000);
     assert_eq!(churn(4000), early);
 }
+
+#[test]
+fn what_no_socket_took_before_the_end_was_never_sent() {
+    type End = fn(&mut Sim<super::Echo>, ConnId);
+    let ends: [End; 2] = [|sim, conn| sim.close(conn), |sim, conn| sim.abort(conn)];
+    for end in ends {
+        let mut sim = echo(1, SimSettings { window: Some(10), ..SimSettings::default() });
+        let conn = connected(&mut sim);
+        send(&mut sim, conn, &[b'x'; 100]);
+        assert_eq!((sim.bytes_sent(), sim.unsent(conn)), (10, 90));
+        end(&mut sim, conn);
+        assert_eq!(sim.bytes_sent(), 10);
+        turns(&mut sim, Nanos::from_secs(1));
+        assert_eq!(sim.bytes_sent(), 10, "nothing leaves a connection that is closed");
+    }
+    // A reset by the peer, too.
+    let mut sim = echo(1, SimSettings { window: Some(3), ..SimSettings::default() });
+    let conn = connected(&mut sim);
+    send(&mut sim, conn, b"reset");
+    send(&mut sim, conn, &[b'x'; 100]);
+    let before = sim.bytes_sent();
+    turns(&mut sim, Nanos::from_secs(1));
+    assert!((before..105).contains(&sim.bytes_sent()), "{before} {}", sim.bytes_sent());
+}
