@@ -37,10 +37,14 @@ fn stages_last(stages: &[Stage]) -> Nanos {
 /// When the next request would be due after the last of a plan that asks for a number of them at an even, constant rate:
 /// what its throughput is measured over, so that a burst counts the second it is the load of. None for other plans.
 pub fn nominal_end(plan: &Plan) -> Option<Nanos> {
-    let Load::Open { stages, arrivals: Arrivals::Constant | Arrivals::Burst } = &plan.load else { return None };
-    match (plan.requests, stages.as_slice()) {
+    nominal(&plan.load, plan.warmup, plan.requests)
+}
+
+fn nominal(load: &Load, warmup: Nanos, requests: Option<u64>) -> Option<Nanos> {
+    let Load::Open { stages, arrivals: Arrivals::Constant | Arrivals::Burst } = load else { return None };
+    match (requests, stages.as_slice()) {
         (Some(n), [only]) if only.from == only.to && only.from > 0.0 => {
-            Some(plan.warmup.saturating_add(Nanos::from_secs_f64(n as f64 / only.from)))
+            Some(warmup.saturating_add(Nanos::from_secs_f64(n as f64 / only.from)))
         }
         _ => None,
     }
@@ -49,6 +53,24 @@ pub fn nominal_end(plan: &Plan) -> Option<Nanos> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_of_requests_at_a_rate_lasts_as_long_as_they_are_the_load_of() {
+        let level = |from, to| vec![Stage { lasts: Nanos::from_secs(3600), from, to }];
+        let table = [
+            // Three bursts of 900 are the load of three seconds, though the last comes at the second second.
+            (level(900.0, 900.0), Arrivals::Burst, Some(2700), Some(3.0)),
+            (level(10.0, 10.0), Arrivals::Constant, Some(25), Some(2.5)),
+            (level(10.0, 10.0), Arrivals::Constant, None, None),
+            (level(10.0, 10.0), Arrivals::Poisson, Some(25), None),
+            (level(0.0, 10.0), Arrivals::Constant, Some(25), None),
+            (level(0.0, 0.0), Arrivals::Constant, Some(25), None),
+        ];
+        for (stages, arrivals, requests, seconds) in table {
+            let found = nominal(&Load::Open { stages, arrivals }, Nanos::from_secs(1), requests);
+            assert_eq!(found, seconds.map(|s| Nanos::from_secs_f64(1.0 + s)), "{arrivals:?} {requests:?}");
+        }
+    }
 
     #[test]
     fn ends_of_runs() {

@@ -205,3 +205,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn values_at_most_a_limit_are_so_for_certain() {
+    // 50.06 ms shares a bucket with 50.00 ms: its middle is below 50.01 ms, the value is not.
+    let mut h = Histogram::new();
+    h.record_n(Nanos::from_millis(10), 999);
+    h.record(Nanos(50_060_000));
+    assert_eq!(h.count_at_most(Nanos(50_010_000)), 999);
+    assert_eq!(h.count_at_most(Nanos(50_060_000)), 1000);
+    assert_eq!(h.count_at_most(Nanos(9_999_999)), 0);
+}
