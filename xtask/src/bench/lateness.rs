@@ -23,7 +23,7 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
     let rate = open.rate.unwrap_or(1);
     let mut results = serde_json::Map::new();
     println!("{:<12} {:>10} {:>10} {:>10} {:>10}  sent ÷ due", "lateness µs", "p50", "p90", "p99", "max");
-    for peer in [Peer::BruntEpoll, Peer::BruntUring, Peer::H2load, Peer::Oha, Peer::Vegeta] {
+    for peer in [Peer::BruntEpoll, Peer::BruntUring, Peer::BruntSlack, Peer::H2load, Peer::Oha, Peer::Vegeta] {
         if !settings.wants(peer.name()) {
             continue;
         }

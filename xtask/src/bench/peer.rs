@@ -17,6 +17,8 @@ pub(super) enum Peer {
     Vegeta,
     BruntEpoll,
     BruntUring,
+    /// Arrivals may be two milliseconds late to leave together, as the timers of the others are.
+    BruntSlack,
 }
 
 impl Peer {
@@ -30,12 +32,13 @@ impl Peer {
             Peer::Vegeta => "vegeta",
             Peer::BruntEpoll => "brunt epoll",
             Peer::BruntUring => "brunt uring",
+            Peer::BruntSlack => "brunt slack",
         }
     }
 
     /// Whether it is the program under test.
     pub(super) fn is_brunt(self) -> bool {
-        matches!(self, Peer::BruntEpoll | Peer::BruntUring)
+        matches!(self, Peer::BruntEpoll | Peer::BruntUring | Peer::BruntSlack)
     }
 
     /// Its command line for a scenario; none if it is not installed. `document` is where it may leave a file.
@@ -56,6 +59,7 @@ impl Peer {
             Peer::Vegeta => vegeta(scenario, url, seconds, document)?,
             Peer::BruntEpoll => brunt_line(scenario, seconds, "epoll"),
             Peer::BruntUring => brunt_line(scenario, seconds, "uring"),
+            Peer::BruntSlack => brunt_line(scenario, seconds, "epoll --slack 2ms"),
         };
         let mut arguments: Vec<OsString> = Vec::new();
         for word in line.split_whitespace() {

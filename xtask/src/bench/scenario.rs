@@ -33,7 +33,7 @@ pub(super) struct Scenario {
     pub(super) limits: &'static [(Peer, f64)],
 }
 
-use Peer::{BruntEpoll, BruntUring, H2load, Hey, Oha, Vegeta, Wrk};
+use Peer::{BruntEpoll, BruntSlack, BruntUring, H2load, Hey, Oha, Vegeta, Wrk};
 
 /// All of them.
 pub(super) const ALL: [Scenario; 4] = [
@@ -73,9 +73,9 @@ pub(super) const ALL: [Scenario; 4] = [
         connections: 100,
         close: false,
         rate: Some(20_000),
-        peers: &[H2load, BruntEpoll, BruntUring, Oha, Hey, Vegeta],
+        peers: &[H2load, BruntEpoll, BruntUring, BruntSlack, Oha, Hey, Vegeta],
         yardstick: H2load,
-        limits: &[(BruntEpoll, 1.0), (BruntUring, 1.0)],
+        limits: &[(BruntEpoll, 1.0), (BruntUring, 1.0), (BruntSlack, 1.0)],
     },
 ];
 
