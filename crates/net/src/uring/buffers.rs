@@ -7,15 +7,21 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
 
-/// Few enough to stay in the second-level cache, many enough for a burst; an empty ring costs one more submission.
-pub(super) const COUNT: u16 = 256;
+/// The most buffers of the ring. As many are lent as there are connections, in steps: few stay in the cache, and an empty
+/// ring costs a submission more for every connection that finds it so.
+pub(super) const COUNT: u16 = 1024;
+const STEP: u16 = 64;
 const SIZE: usize = 8192;
+/// From one buffer to the next: no power of two, or the beginnings of all would share the same few sets of the cache.
+const STRIDE: usize = SIZE + 5 * 64;
 const PAGE: usize = 4096;
 
 pub(crate) struct Buffers {
     entries: *mut BufRingEntry,
     memory: Box<[u8]>,
     tail: u16,
+    /// Buffers that are in use.
+    lent: u16,
 }
 
 impl Buffers {
@@ -33,18 +39,26 @@ impl Buffers {
         if entries.is_null() {
             handle_alloc_error(layout);
         }
-        let mut buffers = Buffers { entries, memory: vec![0; COUNT as usize * SIZE].into(), tail: 0 };
+        let mut buffers = Buffers { entries, memory: vec![0; COUNT as usize * STRIDE].into(), tail: 0, lent: 0 };
         // SAFETY: the entries are page-aligned, zeroed, as many as said, and freed only after the ring is gone: the network
         // drops its ring first.
         unsafe { ring.submitter().register_buf_ring_with_flags(entries as u64, COUNT, Buffers::GROUP, 0)? };
-        (0..COUNT).for_each(|buffer| buffers.give_back(buffer));
+        buffers.suffice_for(0);
         Ok(buffers)
+    }
+
+    /// Lends more buffers where there are more connections than buffers.
+    pub fn suffice_for(&mut self, connections: usize) {
+        while self.lent < COUNT && (self.lent == 0 || usize::from(self.lent) < connections) {
+            (self.lent..self.lent + STEP).for_each(|buffer| self.give_back(buffer));
+            self.lent += STEP;
+        }
     }
 
     /// The first `n` bytes of a buffer the kernel has filled.
     #[inline]
     pub fn bytes(&self, buffer: u16, n: usize) -> &[u8] {
-        let from = buffer as usize * SIZE;
+        let from = buffer as usize * STRIDE;
         &self.memory[from..from + n.min(SIZE)]
     }
 
@@ -52,7 +66,7 @@ impl Buffers {
     #[inline]
     pub fn give_back(&mut self, buffer: u16) {
         let at = (self.tail & (COUNT - 1)) as usize;
-        let address = &raw mut self.memory[buffer as usize * SIZE];
+        let address = &raw mut self.memory[buffer as usize * STRIDE];
         // SAFETY: `at` is within the ring, the entry is not the kernel's while it is behind the tail, and the tail's place
         // (the reserved field of the first entry) is only ever written here.
         unsafe {

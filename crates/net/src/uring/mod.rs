@@ -284,6 +284,7 @@ impl Network for Uring {
             && self.ring.submitter().register_files_update(slot, &[fd.as_raw_fd()]).is_ok();
         let s = &mut self.slots[slot as usize];
         *s = Slot { fd: fd.into_raw_fd(), age: s.age, state: State::Connecting, fixed, ..Slot::vacant() };
+        self.buffers.suffice_for(self.slots.len());
         self.arm_writable(slot);
         Ok(ConnId(slot))
     }
