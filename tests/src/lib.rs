@@ -4,11 +4,19 @@
 //! here asserts how long something took: a deadline only turns a hang into a failure.
 
 pub mod certificates;
+pub mod daemon;
+pub mod grpc;
+pub mod http2;
+pub mod mariadb;
+pub mod mysql_go;
 pub mod nginx;
 pub mod peer;
+pub mod postgres;
 pub mod program;
+pub mod redis;
 pub mod report;
 pub mod target;
+pub mod websocket;
 
 pub use peer::Peer;
 pub use program::{Ended, Running, brunt, prepare, start};

@@ -146,7 +146,8 @@ impl Report {
             assert!(off <= 0.5 + inside * 1e-6, "throughput × window is not the completions inside, in {self}");
         }
         let exact = if self.json["mode"] == "open" { "latency.response" } else { "latency.service" };
-        let ranked = finished + self.count(&format!("{exact}.unfinished"));
+        // What nobody answers has no latency.
+        let ranked = finished - self.count("requests.one_way") + self.count(&format!("{exact}.unfinished"));
         assert_eq!(self.count(&format!("{exact}.count")), ranked, "the histogram holds every answer, in {self}");
     }
 }

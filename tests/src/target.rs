@@ -27,12 +27,24 @@ impl Target {
         Target::at("127.0.0.1:0", flags)
     }
 
+    /// One whose threads may have so many descriptors each.
+    pub fn limited(descriptors: u32, flags: &[&str]) -> Target {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -n {descriptors}; exec \"$0\" \"$@\"")]).arg(program::path());
+        Target::run(shell, "127.0.0.1:0", flags)
+    }
+
     /// One that listens at this address.
+    pub fn at(address: &str, flags: &[&str]) -> Target {
+        Target::run(Command::new(program::path()), address, flags)
+    }
+
+    /// Runs the program that `command` begins with as a target.
     ///
     /// # Panics
     /// Where it does not come up.
-    pub fn at(address: &str, flags: &[&str]) -> Target {
-        let mut child = Command::new(program::path())
+    fn run(mut command: Command, address: &str, flags: &[&str]) -> Target {
+        let mut child = command
             .args(["target", address])
             .args(flags)
             .env("LC_ALL", "C")
@@ -60,7 +72,7 @@ impl Target {
 
     /// Host and port.
     pub fn host(&self) -> &str {
-        self.address.trim_start_matches("http://").trim_end_matches('/')
+        self.address.trim_start_matches("http://").trim_start_matches("https://").trim_end_matches('/')
     }
 
     /// What it counted.

@@ -11,7 +11,11 @@ const WRONG: &[(&str, &str)] = &[
     ("-r 5/day http://a/", "-r: `5/day` is not a rate; write one such as 5000/s, 300/min or 0.5/s"),
     ("--arrivals constant http://a/", "--arrivals: is about a rate, and users have none; add one, such as -r 100/s"),
     ("-w 0 http://a/", "-w: `0` workers can do nothing; write 1 or more"),
-    ("ftp://a/", "URL: `ftp://` is not spoken by brunt; write one of http://, https://"),
+    (
+        "ftp://a/",
+        "URL: `ftp://` is not spoken by brunt; write one of http://, https://, ws://, wss://, grpc://, grpcs://, \
+         redis://, rediss://, mysql://, mariadb://, postgres://, postgresql://, tcp://, tls://, udp://",
+    ),
     ("--format xml http://a/", "--format: `xml` is not known; write one of text, json, csv, markdown, junit"),
     ("--lang de http://a/", "--lang: `de` is not known; write one of en, zh"),
     ("--net tcp http://a/", "--net: `tcp` is not known; write one of epoll, uring"),

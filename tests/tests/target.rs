@@ -74,3 +74,16 @@ fn the_demo_leaves_no_target_behind() {
     let host = url.trim_start_matches("http://").trim_end_matches([':', '.']).trim_end_matches('/').to_string();
     assert!(std::net::TcpStream::connect(&host).is_err(), "{host} still listens");
 }
+
+#[test]
+fn a_target_with_a_certificate_of_its_own_speaks_tls() {
+    let target = Target::with(&["--tls"]);
+    assert!(target.address.starts_with("https://"), "{}", target.address);
+    let sound = report(&["-k", "-n", "200", "-c", "4", &target.url("bytes/100000")]).with_code(0);
+    assert_eq!(sound.count("requests.finished"), 200);
+    assert_eq!(sound.count("bytes.payload"), 200 * 100_000);
+    let unsound = report(&["-k", "-n", "10", "-c", "1", &target.url("cut/20")]);
+    assert_eq!(unsound.count("requests.failed"), 10, "{unsound}");
+    let ended = brunt(["target", "--cert", "/etc/hostname"]);
+    assert!(ended.code == Some(64) && ended.err.contains("--key"), "{ended:?}");
+}

@@ -1,6 +1,6 @@
 //! Files of the repository that the program writes itself: the JSON Schemas of its documents.
 //!
-//! They come out of a built example of `report`, not out of the crate, so that this chore compiles whatever state that is
+//! They come out of a built example of `report` and the built program, not out of the crates, so that this chore compiles whatever state that is
 //! in.
 
 use std::fs;
@@ -16,12 +16,16 @@ struct Generated {
     word: &'static str,
 }
 
+/// The schema of plan files knows all flags, so the program itself prints it.
+const PLAN: &str = "plan";
+
 /// The build that brings the examples, the same as that of the test chore so that nothing is compiled twice.
 pub const BUILD: [&str; 4] = ["build", "--workspace", "--bins", "--examples"];
 
-const GENERATED: [Generated; 2] = [
+const GENERATED: [Generated; 3] = [
     Generated { file: "docs/schema/report.json", word: "report" },
     Generated { file: "docs/schema/record.json", word: "record" },
+    Generated { file: "docs/schema/plan.json", word: PLAN },
 ];
 
 /// `generate [--check]`.
@@ -66,6 +70,9 @@ fn path(generated: &Generated) -> PathBuf {
 }
 
 fn wanted(generated: &Generated) -> Result<String, String> {
+    if generated.word == PLAN {
+        return shell::capture(Command::new(places::brunt("debug")).args(["plan", "--schema"]));
+    }
     let example = places::target_dir().join("debug").join("examples").join("schema");
     shell::capture(Command::new(example).arg(generated.word))
 }

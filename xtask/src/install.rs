@@ -18,17 +18,35 @@ pub struct Tool {
 }
 
 /// What `cargo xtask test` needs.
-pub const FOR_TESTS: [Tool; 3] = [
+pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "nginx", package: "nginx" },
     Tool { program: "curl", package: "curl" },
+    Tool { program: "nghttpd", package: "nghttp2-server" },
+    Tool { program: "node", package: "nodejs" },
     Tool { program: "zstd", package: "zstd" },
+    Tool { program: "go", package: "golang-go" },
+    Tool { program: "pip3", package: "python3-pip" },
+    Tool { program: "npm", package: "npm" },
+    Tool { program: "mariadbd", package: "mariadb-server" },
+    Tool { program: "redis-server", package: "redis-server" },
+    // The server itself lies in no search path.
+    Tool { program: "pg_ctlcluster", package: "postgresql" },
+    Tool { program: "memcached", package: "memcached" },
+    Tool { program: "dnsmasq", package: "dnsmasq-base" },
+    Tool { program: "freeradius", package: "freeradius" },
+    Tool { program: "python3", package: "python3" },
 ];
 
 /// What `cargo xtask bench` takes from Debian.
-pub const FOR_BENCH: [Tool; 3] = [
+pub const FOR_BENCH: &[Tool] = &[
     Tool { program: "nginx", package: "nginx" },
     Tool { program: "wrk", package: "wrk" },
     Tool { program: "h2load", package: "nghttp2-client" },
+    Tool { program: "redis-server", package: "redis-server" },
+    Tool { program: "redis-benchmark", package: "redis-tools" },
+    Tool { program: "memcached", package: "memcached" },
+    Tool { program: "mariadb-install-db", package: "mariadb-server" },
+    Tool { program: "sysbench", package: "sysbench" },
 ];
 
 /// Whether this is a run that may skip nothing.
@@ -62,9 +80,11 @@ pub fn from_registries() {
         build.arg(&root).env_remove("CARGO_TARGET_DIR");
         told(shell::run(&mut build));
     }
-    for (program, module) in
-        [("hey", "github.com/rakyll/hey@latest"), ("vegeta", "github.com/tsenart/vegeta/v12@latest")]
-    {
+    for (program, module) in [
+        ("hey", "github.com/rakyll/hey@latest"),
+        ("vegeta", "github.com/tsenart/vegeta/v12@latest"),
+        ("ghz", "github.com/bojand/ghz/cmd/ghz@latest"),
+    ] {
         if places::find(program).is_some() {
             continue;
         }

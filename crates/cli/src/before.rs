@@ -24,9 +24,14 @@ pub fn intro(plan: &Plan, lang: Lang) -> String {
     };
     let length = length(plan, lang);
     let level = level(plan);
-    let mut line = match &plan.load {
-        Load::Closed { .. } => lang.fill(messages::CLOSED, &[("users", &level), ("length", &length), ("url", &url)]),
-        Load::Open { arrivals, .. } => {
+    let mut line = match (&plan.load, plan.hold) {
+        (Load::Closed { .. }, Some(hold)) => {
+            lang.fill(messages::HOLD, &[("n", &level), ("time", &span(hold)), ("url", &url)])
+        }
+        (Load::Closed { .. }, None) => {
+            lang.fill(messages::CLOSED, &[("users", &level), ("length", &length), ("url", &url)])
+        }
+        (Load::Open { arrivals, .. }, _) => {
             let arrivals = match arrivals {
                 Arrivals::Poisson => "poisson",
                 Arrivals::Constant => "constant",
@@ -117,7 +122,7 @@ fn public_origin(prepared: &dyn PreparedRun, resolver: &dyn Resolver) -> Option<
     prepared.origins().iter().find_map(|origin| {
         let places = resolver.resolve(origin).unwrap_or_default();
         places.into_iter().find_map(|place| match place {
-            Place::Tcp(to) if address::is_public(to.ip()) => Some((origin.host.clone(), to.ip())),
+            Place::Tcp(to) | Place::Udp(to) if address::is_public(to.ip()) => Some((origin.host.clone(), to.ip())),
             _ => None,
         })
     })
@@ -140,6 +145,13 @@ mod tests {
         fn probe(&self, _: &Setup, _: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
             unreachable!("nothing is sent before the question")
         }
+        fn before(&self, _: &Setup, _: &Stop) -> Result<(), String> {
+            unreachable!("nothing is sent before the question")
+        }
+        fn after(&self, _: &Setup) -> Option<String> {
+            None
+        }
+        fn take_share(self: Arc<Self>, _: &Setup, _: &engine::Order, _: engine::Orders, _: engine::Answers) {}
         fn run(self: Arc<Self>, _: &Setup, _: &Stop, _: &mut dyn FnMut(RunEvent)) {}
     }
 
@@ -153,9 +165,8 @@ mod tests {
 
     #[test]
     fn a_public_address_is_found_among_the_origins() {
-        let origins = |hosts: &[&str]| {
-            Known(hosts.iter().map(|host| Origin { host: host.to_string(), port: 80, tls: false }).collect())
-        };
+        let origins =
+            |hosts: &[&str]| Known(hosts.iter().map(|host| Origin::tcp(host.to_string(), 80, false)).collect());
         let found = |hosts: &[&str]| public_origin(&origins(hosts), &Table).map(|(host, _)| host);
         assert_eq!(found(&["127.0.0.1", "10.0.0.1", "nowhere"]), None);
         assert_eq!(found(&["127.0.0.1", "8.8.8.8"]).as_deref(), Some("8.8.8.8"));

@@ -68,7 +68,10 @@ fn intent(
 ) -> Result<Intent, Complaint> {
     let line: Vec<String> = words.iter().map(ToString::to_string).collect();
     match arguments::read(&line, protocols, defaults)? {
-        arguments::Command::Run(intent) => Ok(Intent { presentation: shown.clone(), ..*intent }),
+        arguments::Command::Run(mut intent) => {
+            intent.presentation = shown.clone();
+            Ok(*intent)
+        }
         _ => Err(Complaint::new("demo", "is not a run; this is a bug in brunt")),
     }
 }

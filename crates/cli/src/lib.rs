@@ -3,11 +3,13 @@
 mod arguments;
 mod before;
 mod cores;
+mod curl;
 mod debug;
 mod demo;
 mod document;
 mod ending;
 mod host;
+mod inquiry;
 mod journal;
 mod keep;
 mod messages;
@@ -21,6 +23,7 @@ mod timer;
 mod veil;
 mod view;
 mod waiting;
+mod worker;
 
 use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
@@ -63,15 +66,36 @@ fn answer_bugs_with_their_code() {
     }
 }
 
+/// Shows a plan, or says that it can be run.
+fn planned(intent: &arguments::Intent, check: bool, protocol: &dyn Runner) -> run::Outcome {
+    let said = if check {
+        run::check(intent, protocol).map_err(|complaint| intent.located(complaint))?;
+        let lang = intent.presentation.language.unwrap_or_else(report::Lang::from_env);
+        format!("can be run: {}\n", before::intro(&intent.shown, lang))
+    } else {
+        plan::document::yaml(&intent.shown)
+    };
+    Ok(screen::print(said.as_bytes()).map_or(1, |()| 0))
+}
+
 /// One command, from its words to its exit code.
 fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
     let host = host::facts();
     let seed = RandomState::new().hash_one(std::process::id());
     let defaults = Defaults { cores: host.cores, descriptors: host.descriptors, seed };
+    if let [word] = line
+        && word == worker::WORD
+    {
+        return worker::take(protocols, &host);
+    }
     let interrupts = || Interrupts::listen().map_err(|error| Complaint::new("signals", error.to_string()));
     match arguments::read(line, protocols, &defaults)? {
-        Command::Run(intent) => run::run(&intent, &*protocols[intent.protocol], &host, &interrupts()?),
+        Command::Run(intent) => {
+            let outcome = run::run(&intent, &*protocols[intent.protocol], &host, &interrupts()?);
+            outcome.map_err(|complaint| intent.located(complaint))
+        }
         Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),
+        Command::Plan(intent, check) => planned(&intent, check, &*protocols[intent.protocol]),
         Command::Report(file, shown) => replay::replay(file.as_deref(), &shown),
         Command::Target(serving) => serve::serve(*serving),
         Command::Text(text) => Ok(screen::print(text.as_bytes()).map_or(1, |()| 0)),

@@ -3,5 +3,13 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::main_with(vec![engine::runner(protocols::http1::Http1)])
+    cli::main_with(vec![
+        engine::runner(protocols::http::Http),
+        engine::runner(protocols::websocket::WebSocket),
+        engine::runner(protocols::grpc::Grpc),
+        engine::runner(protocols::redis::Redis),
+        engine::runner(protocols::mysql::Mysql),
+        engine::runner(protocols::postgres::Postgres),
+        engine::runner(protocols::raw::Raw),
+    ])
 }

@@ -8,6 +8,9 @@ const fn text(en: &'static str, zh: &'static str) -> Text {
 
 /// Before a closed run.
 pub const CLOSED: Text = text("{users} users for {length} on {url}", "{users} 个用户，{length}，目标 {url}");
+/// Before connections are held.
+pub const HOLD: Text =
+    text("{n} connections to {url}, held for {time} once all stand", "到 {url} 的 {n} 个连接，全部建立后保持 {time}");
 /// Before an open run.
 pub const OPEN: Text =
     text("{rate}/s ({arrivals}) for {length} on {url}", "{rate}/s（{arrivals}），{length}，目标 {url}");

@@ -47,12 +47,13 @@ impl SystemResolver {
         })
     }
 
-    fn addresses(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
+    fn addresses(&self, host: &str, port: u16, datagrams: bool) -> Result<Vec<SocketAddr>, String> {
         let found: Vec<SocketAddr> = (host, port)
             .to_socket_addrs()
             .map_err(|error| format!("the name {host} was not found ({})", plain(&error)))?
             .collect();
-        Ok(self.answering(host, port, found))
+        // Nobody can be knocked for at a port of UDP.
+        Ok(if datagrams { found } else { self.answering(host, port, found) })
     }
 
     fn answering(&self, host: &str, port: u16, found: Vec<SocketAddr>) -> Vec<SocketAddr> {
@@ -83,9 +84,9 @@ impl Resolver for SystemResolver {
         };
         let mut places = Vec::new();
         for (host, port) in named {
-            let found = self.addresses(&host, port)?;
-            places
-                .extend(found.into_iter().map(Place::Tcp).filter(|place| !places.contains(place)).collect::<Vec<_>>());
+            let found = self.addresses(&host, port, origin.datagrams)?;
+            let place = if origin.datagrams { Place::Udp } else { Place::Tcp };
+            places.extend(found.into_iter().map(place).filter(|place| !places.contains(place)).collect::<Vec<_>>());
         }
         if places.is_empty() { Err(format!("the name {} has no address", origin.host)) } else { Ok(places) }
     }
@@ -110,7 +111,7 @@ mod tests {
     }
 
     fn origin(host: &str, port: u16) -> Origin {
-        Origin { host: host.into(), port, tls: false }
+        Origin::tcp(host, port, false)
     }
 
     fn shown(resolver: &SystemResolver, host: &str) -> String {
@@ -119,6 +120,7 @@ mod tests {
             .iter()
             .map(|place| match place {
                 Place::Tcp(address) => address.to_string(),
+                Place::Udp(address) => format!("udp {address}"),
                 Place::Unix(path) => path.display().to_string(),
             })
             .collect();
@@ -143,6 +145,13 @@ mod tests {
         let resolver = resolver(&[], None, |_| panic!("one version only: nobody knocks"));
         assert_eq!(shown(&resolver, "127.0.0.1"), "127.0.0.1:80");
         assert_eq!(shown(&resolver, "::1"), "[::1]:80");
+    }
+
+    #[test]
+    fn datagrams_go_to_datagram_places_and_nobody_knocks() {
+        let datagrams = Origin { datagrams: true, ..origin("localhost", 53) };
+        let found = resolver(&[], None, |_| panic!("nobody knocks")).resolve(&datagrams).unwrap();
+        assert!(!found.is_empty() && found.iter().all(|place| matches!(place, Place::Udp(to) if to.port() == 53)));
     }
 
     #[test]

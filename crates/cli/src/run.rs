@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use engine::{PreparedRun, Runner, Setup, Stop};
+use engine::{Answers, Order, Orders, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop};
 use net::tls::{RustlsSecurity, TlsSettings};
 use plan::{Plan, address};
 use record::{Ended, Host, Notice, Probe, RunEvent, Started, Writer};
@@ -19,7 +19,8 @@ use crate::signals::Interrupts;
 use crate::timer::Timer;
 use crate::view::View;
 use crate::waiting::Waiting;
-use crate::{before, debug, document, keep, messages, screen};
+use crate::worker::Again;
+use crate::{before, debug, document, inquiry, keep, messages, screen};
 
 /// What a command ends with: a number for the operating system, or the user's mistake.
 pub type Outcome = Result<u8, Complaint>;
@@ -29,9 +30,16 @@ pub struct Ready {
     prepared: Arc<dyn PreparedRun>,
     setup: Setup,
     lang: Lang,
+    /// Nobody could be talked to already before the requests were prepared.
+    refused: Option<Box<ProbeFailure>>,
 }
 
 impl Ready {
+    /// Runs a share of it, for another process.
+    pub fn take_share(&self, order: &Order, orders: Orders, answers: Answers) {
+        Arc::clone(&self.prepared).take_share(&self.setup, order, orders, answers);
+    }
+
     /// Runs it; the events go to `sink`.
     pub fn start(&self, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) {
         Arc::clone(&self.prepared).run(&self.setup, stop, sink);
@@ -54,6 +62,7 @@ pub fn run(intent: &Intent, protocol: &dyn Runner, host: &Host, interrupts: &Int
         before::may_load(&intent.plan, &*ready.prepared, &*ready.setup.resolver, ready.lang)?;
     }
     let mut view = View::new(&intent.presentation, ready.lang);
+    intent.notes.iter().chain(&intent.remarks).for_each(|note| view.say(&format!("curl {note}")));
     view.say(&before::intro(&ready.setup.shown, ready.lang));
     // From here on a signal ends in good order, so that a document that was asked for is written.
     interrupts.end_orderly();
@@ -69,30 +78,68 @@ pub fn run(intent: &Intent, protocol: &dyn Runner, host: &Host, interrupts: &Int
     }
 }
 
+/// What a plan asks of its protocol.
+fn asked(plan: &Plan) -> Asked {
+    Asked {
+        urls: plan.urls.iter().map(|url| AskedUrl { url: url.url.clone(), weight: url.weight }).collect(),
+        options: plan.options.clone(),
+        own: plan.urls.iter().map(|url| url.options.clone()).collect(),
+        unix_socket: plan.unix_socket.clone(),
+        seed: plan.seed,
+        learnt: Vec::new(),
+    }
+}
+
+/// Checks everything that can be without the target, and lets go of it.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn check(intent: &Intent, protocol: &dyn Runner) -> Result<(), Complaint> {
+    let asked = asked(&intent.plan);
+    crate::resolver::SystemResolver::new(&intent.plan).map_err(|t| Complaint::new("--connect-to", t))?;
+    security(&intent.plan)?;
+    sources(&intent.plan)?;
+    match protocol.inquire(&asked)? {
+        Some(_) => Ok(()),
+        None => protocol.prepare(&asked).map(drop),
+    }
+}
+
 /// Checks and encodes everything that can be before anything is sent.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
 pub fn prepare(intent: &Intent, protocol: &dyn Runner, host: &Host) -> Result<Ready, Complaint> {
-    let plan = &intent.plan;
-    let asked = Asked {
-        urls: plan.urls.iter().map(|url| AskedUrl { url: url.url.clone(), weight: url.weight }).collect(),
-        options: plan.options.clone(),
-        unix_socket: plan.unix_socket.clone(),
-        seed: plan.seed,
-    };
-    let prepared = protocol.prepare(&asked)?;
+    let lang = intent.presentation.language.unwrap_or_else(Lang::from_env);
+    let mut ready = prepare_plan(&intent.plan, protocol, host, lang)?;
+    ready.setup.shown = intent.shown.clone();
+    ready.setup.command = intent.command.clone();
+    ready.setup.processes = intent.processes.map(|number| {
+        let launcher = Arc::new(Again { plan: intent.plan.clone() });
+        Processes { number, launcher }
+    });
+    Ok(ready)
+}
+
+/// As [`prepare`], of a plan that nobody is shown.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_plan(plan: &Plan, protocol: &dyn Runner, host: &Host, lang: Lang) -> Result<Ready, Complaint> {
+    let mut asked = asked(plan);
     let resolver = crate::resolver::SystemResolver::new(plan).map_err(|t| Complaint::new("--connect-to", t))?;
     let setup = Setup {
         plan: Arc::new(plan.clone()),
-        shown: intent.shown.clone(),
-        command: intent.command.clone(),
+        shown: plan.clone(),
+        command: Vec::new(),
         host: host.clone(),
         resolver: Arc::new(resolver),
         security: Arc::new(security(plan)?),
         sources: sources(plan)?,
+        processes: None,
     };
-    Ok(Ready { prepared, setup, lang: intent.presentation.language.unwrap_or_else(Lang::from_env) })
+    let (prepared, refused) = inquiry::prepare(protocol, &mut asked, &setup)?;
+    Ok(Ready { prepared, setup, lang, refused })
 }
 
 fn sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
@@ -126,12 +173,21 @@ fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
 /// The first answer, shown; `Err`: nobody can be talked to.
 fn probe(ready: &Ready, intent: &Intent, stop: &Stop, view: &mut View) -> Result<Probe, Box<Probe>> {
     let waiting = (!intent.presentation.quiet).then(|| Waiting::begin(waiting_for(ready)));
-    let outcome = ready.prepared.probe(&ready.setup, stop);
+    let url = || ready.setup.plan.urls.first().map(|url| url.url.clone()).unwrap_or_default();
+    if ready.refused.is_none()
+        && let Err(why) = ready.prepared.before(&ready.setup, stop)
+    {
+        return Err(Box::new(Probe { url: url(), failure: Some(why), ..Probe::default() }));
+    }
+    let outcome = match &ready.refused {
+        Some(failure) => Err(failure.clone()),
+        None => ready.prepared.probe(&ready.setup, stop),
+    };
     drop(waiting);
     let unreachable = outcome.as_ref().is_err_and(|failure| failure.unreachable);
     let mut found = outcome.map_or_else(|failure| failure.probe, |answer| answer.probe);
     if found.url.is_empty() {
-        found.url = ready.setup.plan.urls.first().map(|url| url.url.clone()).unwrap_or_default();
+        found.url = url();
     }
     if !intent.keep_secrets {
         crate::veil::probe(&mut found);
@@ -167,7 +223,8 @@ fn load(ready: &Ready, intent: &Intent, probe: Probe, interrupts: &Interrupts, v
     let must_go_on = intent.record.is_some() || intent.presentation.output.is_some();
     let mut journal = journal(intent, view, Some(probe));
     let timer = intent.run_timeout.map(|after| Timer::start(Duration::from_nanos(after.0), stop.clone()));
-    for said in switched_off(&intent.plan) {
+    let differing = intent.notes.iter().map(|note| notice("curl", [("difference", note.clone())]));
+    for said in switched_off(&intent.plan).into_iter().chain(differing) {
         journal.say_at_end(said);
     }
     ready.start(stop, &mut |event| {
@@ -175,6 +232,11 @@ fn load(ready: &Ready, intent: &Intent, probe: Probe, interrupts: &Interrupts, v
             && timer.passed()
         {
             journal.say_at_end(notice("run_timeout", [("time", before::span(after))]));
+        }
+        if matches!(event, RunEvent::Ended(_))
+            && let Some(why) = ready.prepared.after(&ready.setup)
+        {
+            journal.say_at_end(notice("after_failed", [("why", why)]));
         }
         journal.take(event);
         if journal.nobody_reads() && !must_go_on {

@@ -19,9 +19,11 @@ pub fn serve(serving: Serving) -> Outcome {
         return Ok(Exit::Ok.code());
     }
     let signals = signals::Awaited::register().map_err(|error| Complaint::new("signals", error.to_string()))?;
+    let tls = serving.config.tls.is_some();
     let target = Target::start(serving.config).map_err(|error| Complaint::new("target", error.to_string()))?;
+    let scheme = if tls { "https" } else { "http" };
     let address = match target.place() {
-        Place::Tcp(address) => format!("http://{address}/"),
+        Place::Tcp(address) | Place::Udp(address) => format!("{scheme}://{address}/"),
         Place::Unix(path) => format!("unix:{}", path.display()),
     };
     let line = Lang::from_env().fill(messages::LISTENING, &[("address", &address)]);

@@ -70,7 +70,11 @@ impl View {
 
     /// From now on the seconds of a run are shown, one row each.
     pub fn begin_table(&mut self, plan: &Plan) {
-        let mode = if plan.load.is_open() { Mode::Open } else { Mode::Closed };
+        let mode = match (plan.load.is_open(), plan.hold) {
+            (true, _) => Mode::Open,
+            (false, None) => Mode::Closed,
+            (false, Some(_)) => Mode::Held,
+        };
         let (duration, requests) = (plan.duration, plan.requests);
         self.table = Some(Table { live: self.live(mode), duration, requests, done: 0 });
     }

@@ -156,7 +156,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
     let options: plan::Options = option.map(|name| (name.to_owned(), vec![String::new()])).into_iter().collect();
     let plan = Plan {
         protocol: "http".into(),
-        urls: vec![WeightedUrl { url: url.into(), weight: 1.0 }],
+        urls: vec![WeightedUrl::plain(url)],
         options: options.clone(),
         load: load.clone(),
         requests: None,
@@ -169,6 +169,9 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         workers: 1,
         pin: false,
         slack: Nanos::ZERO,
+        connect_rate: None,
+        hold: None,
+        heartbeat: None,
         net: NetKind::Auto,
         sources: vec![],
         connect_to: vec![],
@@ -185,6 +188,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         resolver: Arc::new(Direct),
         security: Arc::new(FakeSecurity::new(FakeSettings::default())),
         sources: vec![],
+        processes: None,
     };
     let asked = Asked { urls: vec![AskedUrl { url: url.into(), weight: 1.0 }], options, ..Asked::default() };
     let net = sim(if load.is_open() { 100.0 } else { load.peak() });

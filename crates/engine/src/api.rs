@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use plan::Plan;
 use record::{Host, RunEvent};
+use serde::{Deserialize, Serialize};
 use wire::{Asked, Complaint, OptionSpec, Origin, Place, Scheme, Security};
 
 /// A protocol with its types erased: made by [`crate::runner`], listed by the program.
@@ -14,8 +15,16 @@ pub trait Runner: Send + Sync {
     fn name(&self) -> &'static str;
     /// The URL schemes it answers to.
     fn schemes(&self) -> &'static [Scheme];
+    /// True where `-c` is a number of connections, which a rate may stand beside.
+    fn fixed_connections(&self) -> bool;
     /// Its options.
     fn options(&self) -> &'static [OptionSpec];
+    /// What must be asked of the target before requests can be prepared, given `asked.learnt`: its probe asks, and
+    /// [`PreparedRun::learnt`] tells the answer.
+    ///
+    /// # Errors
+    /// The user's mistake, naming the option.
+    fn inquire(&self, asked: &Asked) -> Result<Option<Arc<dyn PreparedRun>>, Complaint>;
     /// Encodes everything that can be encoded before the run.
     ///
     /// # Errors
@@ -32,8 +41,21 @@ pub trait PreparedRun: Send + Sync {
     /// # Errors
     /// Why there is no answer.
     fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>>;
+    /// Of an inquiry after its probe: what came back.
+    fn learnt(&self) -> Option<Vec<u8>> {
+        None
+    }
+    /// Sends what the plan asks for once before the run.
+    ///
+    /// # Errors
+    /// A sentence saying which request failed and why; the run must not begin.
+    fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), String>;
+    /// Sends what the plan asks for once after the run; the first failure, in a sentence.
+    fn after(&self, setup: &Setup) -> Option<String>;
     /// Runs the plan to its end; events are handed to `sink` on the calling thread as they happen, at least one a second.
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent));
+    /// Runs the workers of a share, for a run that another process holds together.
+    fn take_share(self: Arc<Self>, setup: &Setup, order: &Order, orders: Orders, answers: Answers);
 }
 
 /// What a run needs besides the prepared requests.
@@ -53,7 +75,46 @@ pub struct Setup {
     pub security: Arc<dyn Security>,
     /// Source addresses used in turn; empty: the system's choice.
     pub sources: Vec<IpAddr>,
+    /// Run the workers in processes of their own.
+    pub processes: Option<Processes>,
 }
+
+/// Processes that take the workers of a run.
+#[derive(Clone)]
+pub struct Processes {
+    /// How many; each takes its share of the workers.
+    pub number: u32,
+    /// Starts one.
+    pub launcher: Arc<dyn Launcher>,
+}
+
+/// Which workers of a run a process takes, and when they start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// The first worker it takes.
+    pub from: u32,
+    /// The one after its last.
+    pub to: u32,
+    /// Workers of the whole run.
+    pub of: u32,
+    /// When the run begins: nanoseconds of this machine's monotonic clock.
+    pub start_ns: u64,
+}
+
+/// Starts processes that take shares of a run.
+pub trait Launcher: Send + Sync {
+    /// A process that prepares the same run and calls [`PreparedRun::take_share`] with this order, its standard input and
+    /// its standard output.
+    ///
+    /// # Errors
+    /// What the operating system refused.
+    fn launch(&self, order: &Order) -> std::io::Result<std::process::Child>;
+}
+
+/// Lines that a process with a share is sent while it works.
+pub type Orders = Box<dyn std::io::BufRead + Send>;
+/// Where it writes what it counted.
+pub type Answers = Box<dyn std::io::Write + Send>;
 
 /// Finds the addresses of an origin. May block: it is never called on a worker's thread.
 pub trait Resolver: Send + Sync {

@@ -6,7 +6,7 @@ use plan::NetKind;
 use wire::Dialogue;
 
 use crate::lookup::Lookups;
-use crate::run::WorkerSeed;
+use crate::seed::WorkerSeed;
 
 /// A network implementation, chosen once for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,10 +15,10 @@ pub(crate) enum Carrier {
     Uring,
 }
 
-/// What was asked for, or what the benchmarks favour.
-pub(crate) fn choose(asked: NetKind) -> Carrier {
+/// What was asked for, or what the benchmarks favour; datagrams travel on epoll only.
+pub(crate) fn choose(asked: NetKind, datagrams: bool) -> Carrier {
     match asked {
-        NetKind::Uring if net::Uring::is_available() => Carrier::Uring,
+        NetKind::Uring if !datagrams && net::Uring::is_available() => Carrier::Uring,
         NetKind::Auto | NetKind::Epoll | NetKind::Uring => Carrier::Epoll,
     }
 }

@@ -128,7 +128,15 @@ impl<'a> Collector<'a> {
         second.connections.handshakes += c.handshakes;
         second.connections.resumed += c.resumed;
         second.connections.open += c.open as u32;
+        second.connections.lost += c.lost;
         second.unsolicited += c.unsolicited;
+        second.resent += c.resent;
+        second.messages += c.messages;
+        second.one_way += c.one_way;
+        second.heartbeats.sent += c.beats_sent;
+        second.heartbeats.answered += c.beats_answered;
+        second.heartbeats.missed += c.beats_missed;
+        second.heartbeats.open += c.beats_open;
         second.cpu_ns += c.cpu_ns;
         for (code, n) in s.codes {
             *second.status.entry((self.code_name)(code)).or_default() += n;

@@ -1,18 +1,15 @@
 //! The life of a worker's connections: opened, shaken hands on, lost, let go.
 
 use measure::Nanos;
-use wire::{
-    Broken, ConnId, Dial, Dialogue, Errno, Established, ExchangeId, FaultKind, Fed, Network, Origin, Phase, Session,
-};
+use wire::{ConnId, Dial, Dialogue, Errno, ExchangeId, FaultKind, Network, Origin, Phase, Session};
 
-use crate::exchange::{Exchange, NONE, Standing};
-use crate::message::{Message, RawExample};
+use crate::exchange::{NONE, Standing};
 use crate::pool::{Conn, Pool, Stage};
 use crate::tally::Sort;
-use crate::worker::{Next, Worker};
+use crate::worker::Worker;
 
 /// No growth of a pool for so long after an attempt failed while others live.
-const GROWTH_PAUSE: Nanos = Nanos::from_millis(10);
+pub(crate) const GROWTH_PAUSE: Nanos = Nanos::from_millis(10);
 /// Addresses are looked up again at most so often.
 const LOOKUP_PAUSE: Nanos = Nanos::from_secs(1);
 
@@ -44,8 +41,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// become free while the pool grows (open load).
     pub fn open_for(&mut self, id: ExchangeId, origin: u32) {
         let at_limit = self.terms.open && self.connections >= self.terms.max_connections;
-        let pool = &self.pools[origin as usize];
-        if pool.places.is_empty() || at_limit || (self.terms.open && !self.terms.one_shot) {
+        let pooled = self.terms.shared > 1 || (self.terms.open && !self.terms.one_shot);
+        if self.pools[origin as usize].places.is_empty() || at_limit || pooled {
             self.watch_waiting(id);
             self.pools[origin as usize].waiting.push_back(id);
             return self.grow(origin);
@@ -67,9 +64,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn dial_for(&mut self, id: ExchangeId, origin: u32, ready: Nanos) {
         let now = self.stamp;
         let x = self.exchanges.get(id);
-        (x.state, x.started) = (Standing::Connecting, now);
-        self.in_flight.start(now);
-        if self.terms.open && !x.warmup {
+        x.state = Standing::Connecting;
+        if x.resent == 0 {
+            x.started = now;
+            self.in_flight.start(now);
+        }
+        if self.terms.open && !x.warmup && x.resent == 0 {
             let (wait, late) = x.blame(ready);
             self.tally.latency.wait_conn.record(wait);
             self.tally.latency.gen_late.record(late);
@@ -90,7 +90,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
     }
 
-    fn dial(&mut self, origin: u32) -> Result<u32, Errno> {
+    pub fn dial(&mut self, origin: u32) -> Result<u32, Errno> {
         let source = self.terms.sources.get(self.next_source % self.terms.sources.len().max(1)).copied();
         self.next_source = self.next_source.wrapping_add(1);
         let to = self.pools[origin as usize].place().ok_or(Errno(libc::EADDRNOTAVAIL))?;
@@ -114,7 +114,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if self.pools[p].places.is_empty() {
             return self.look_up(origin);
         }
-        if self.terms.one_shot || !self.terms.open {
+        if self.terms.one_shot || (!self.terms.open && self.terms.shared == 1) {
             while self.connections < self.terms.max_connections || !self.terms.open {
                 let Some(id) = self.pools[p].waiting.pop_front() else { return };
                 let ready = self.stamp.max(self.exchanges.get(id).intended);
@@ -122,7 +122,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
             return;
         }
-        while (self.pools[p].opening as usize) < self.pools[p].waiting.len() {
+        while (self.pools[p].opening as usize * self.terms.shared as usize) < self.pools[p].waiting.len() {
             if self.connections >= self.terms.max_connections && !self.spare_one(origin) {
                 return;
             }
@@ -203,87 +203,6 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
     }
 
-    /// The connection stands.
-    pub fn connected(&mut self, conn: u32) {
-        self.mark();
-        let c = &mut self.conns[conn as usize];
-        self.tally.latency.connect.record(self.stamp - c.since);
-        c.since = self.stamp;
-        let origin = &self.pools[c.origin as usize].origin;
-        if !origin.tls {
-            return self.ready(conn, Established::default());
-        }
-        c.stage = Stage::Handshaking;
-        match self.security.client(origin, self.dialogue.alpn()) {
-            Ok(mut channel) => {
-                channel.start(&mut self.cipher);
-                self.net.send(ConnId(conn), &mut self.cipher);
-                c.secure = Some(channel);
-            }
-            Err(why) => self.break_off(conn, FaultKind::Tls, None, &why),
-        }
-    }
-
-    /// Bytes went through TLS: what the session made of the plaintext; None where the connection is gone.
-    pub fn fed(&mut self, conn: u32, fed: Result<Fed, String>) -> Option<Result<(), Broken>> {
-        self.net.send(ConnId(conn), &mut self.cipher);
-        match fed {
-            Err(why) => {
-                self.break_off(conn, FaultKind::Tls, None, &why);
-                return None;
-            }
-            Ok(Fed::Established) => self.shaken_hands(conn),
-            Ok(Fed::More | Fed::Ended) => {}
-        }
-        let ended = matches!(fed, Ok(Fed::Ended));
-        let c = &mut self.conns[conn as usize];
-        let mut read = Ok(());
-        if let (Some(session), false) = (&mut c.session, self.plain.is_empty()) {
-            self.out_for = conn;
-            read = session.receive(&self.plain, &mut self.out, &mut self.done);
-        }
-        if ended && read.is_ok() {
-            self.settle(conn, "");
-            self.lost(conn, None);
-            return None;
-        }
-        (self.conns[conn as usize].stage == Stage::Open).then_some(read)
-    }
-
-    fn shaken_hands(&mut self, conn: u32) {
-        let c = &mut self.conns[conn as usize];
-        self.tally.latency.tls.record(self.stamp - c.since);
-        let settled = c.secure.as_ref().and_then(|s| s.handshake()).unwrap_or_default();
-        self.tally.counts.handshakes += 1;
-        self.tally.counts.resumed += u64::from(settled.resumed);
-        let plain = std::mem::take(&mut self.plain);
-        self.ready(conn, Established { alpn: settled.alpn, tls: true });
-        self.plain = plain;
-    }
-
-    /// Connected and, where TLS is spoken, shaken hands: the conversation begins.
-    fn ready(&mut self, conn: u32, established: Established) {
-        let mut session = self.dialogue.session(&established);
-        self.aim(conn);
-        session.open(&mut self.out);
-        let c = &mut self.conns[conn as usize];
-        (c.session, c.stage, c.free_since) = (Some(session), Stage::Open, self.stamp);
-        let (owner, origin) = (c.last, c.origin as usize);
-        self.tally.counts.opened += 1;
-        self.pools[origin].alive += 1;
-        if owner == NONE {
-            self.pools[origin].opening -= 1;
-            self.gathered();
-            self.offer(conn);
-        } else {
-            let id = ExchangeId(owner);
-            let (ready, user) = (self.exchanges.get(id).started, self.exchanges.get(id).user);
-            self.give_connection(user, conn);
-            self.submit(id, conn, ready);
-        }
-        self.flush();
-    }
-
     /// The peer closed, or the connection never stood.
     pub fn lost(&mut self, conn: u32, why: Option<Errno>) {
         self.mark();
@@ -298,23 +217,32 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// The connection is of no more use: what is on it fails.
     pub fn break_off(&mut self, conn: u32, kind: FaultKind, errno: Option<Errno>, detail: &str) {
         let c = &self.conns[conn as usize];
-        let (stage, owner, origin) = (c.stage, c.last, c.origin);
+        let (stage, owner, origin, user) = (c.stage, c.last, c.origin, c.user);
+        let idle_user = user != NONE && c.in_flight == 0;
         let phase = match stage {
             Stage::Vacant => return,
             Stage::Connecting => Phase::Connect,
             Stage::Handshaking => Phase::Tls,
+            Stage::Greeting => Phase::Greeting,
             Stage::Open => Phase::FirstByte,
         };
+        self.tally.counts.beats_missed += u64::from(self.take_beat(conn));
         if stage == Stage::Open {
+            let c = &self.conns[conn as usize];
             let on_it = match c.in_flight {
                 0 => Vec::new(),
-                1 => vec![ExchangeId(owner)],
+                // Of several that shared the connection, the last one submitted need not be the one left.
+                1 if self.exchanges.get(ExchangeId(owner)).is_on(conn) => vec![ExchangeId(owner)],
                 _ => self.exchanges.on(conn),
             };
             let came = match &c.session {
                 Some(session) if self.done.wants_example(kind) => session.begun().to_vec(),
                 _ => Vec::new(),
             };
+            self.tally.counts.lost += 1;
+            if on_it.is_empty() && self.holding.is_some() {
+                self.keep_example(Sort { kind, phase, errno: errno.map(|e| e.0) }, None, detail, Some(&came));
+            }
             // What the peer closed in order is closed in order; the rest of a broken conversation is cut off.
             self.discard(conn, kind != FaultKind::Closed);
             for id in on_it {
@@ -328,13 +256,22 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
         } else {
             self.tally.counts.connect_failed += 1;
+            if stage == Stage::Greeting {
+                self.keep_greeting(conn, Sort { kind, phase, errno: errno.map(|e| e.0) }, detail);
+            }
             self.discard(conn, true);
             self.consider_lookup(origin);
+            if owner == NONE && user != NONE && self.users_speak() {
+                return self.could_not_be_said(user, kind, phase, errno, detail);
+            }
             if owner == NONE {
                 self.growth_failed(origin, kind, phase, errno, detail);
             } else {
                 self.fail_now(ExchangeId(owner), kind, phase, errno, detail, true);
             }
+        }
+        if idle_user {
+            self.user_lost_connection(user, stage == Stage::Open);
         }
         self.grow(origin);
         self.grow_others(origin);
@@ -352,9 +289,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(id) = oldest {
             self.fail_now(id, kind, phase, errno, detail, true);
         } else {
-            let sort = Sort { kind, phase, errno: errno.map(|e| e.0) };
-            self.keep_example(sort, None, detail, None);
+            self.connection_failed(Sort { kind, phase, errno: errno.map(|e| e.0) }, detail);
         }
+    }
+
+    /// An address that could not be used is looked up again.
+    pub fn look_up_after_failure(&mut self, origin: u32) {
+        self.consider_lookup(origin);
     }
 
     /// When connections fail, addresses are looked up again, at most once a second.
@@ -374,7 +315,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.grow_others(origin);
     }
 
-    fn say_goodbye(&mut self, conn: u32) {
+    pub fn say_goodbye(&mut self, conn: u32) {
         self.aim(conn);
         let c = &mut self.conns[conn as usize];
         if let Some(session) = &mut c.session {
@@ -405,6 +346,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.out.clear();
             self.out_for = NONE;
         }
+        self.tally.counts.beats_open += u64::from(self.take_beat(conn));
         let c = &self.conns[conn as usize];
         let (origin, stage, owner) = (c.origin as usize, c.stage, c.last);
         if let Some(had) = self.crowd.as_mut().and_then(|crowd| crowd.conns.get_mut(c.user as usize)) {
@@ -419,82 +361,5 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.conns[conn as usize] = Conn::vacant();
         self.connections -= 1;
         if abort { self.net.abort(ConnId(conn)) } else { self.net.close(ConnId(conn)) }
-    }
-
-    /// An exchange fails here and now.
-    pub fn fail_now(
-        &mut self,
-        id: ExchangeId,
-        kind: FaultKind,
-        phase: Phase,
-        errno: Option<Errno>,
-        detail: &str,
-        back_off: bool,
-    ) {
-        let x = self.take_out(id);
-        let sort = Sort { kind, phase, errno: errno.map(|e| e.0) };
-        self.failed(&x, id, sort, detail, None);
-        self.user_after(&x, id, back_off);
-    }
-
-    fn take_out(&mut self, id: ExchangeId) -> Exchange {
-        let x = self.exchanges.remove(id);
-        self.over_with(&x, false);
-        x
-    }
-
-    /// A failed exchange is forgotten, and its user goes on.
-    fn user_after(&mut self, x: &Exchange, id: ExchangeId, back_off: bool) {
-        self.follows.remove(&id.0);
-        if x.user != NONE {
-            self.next.push(Next { user: x.user, hops: 0, follow: None, back_off });
-        }
-    }
-
-    /// Counts a failure and keeps the first example of its sort.
-    pub fn failed(&mut self, x: &Exchange, id: ExchangeId, sort: Sort, detail: &str, excerpt: Option<&[u8]>) {
-        if let Some(alarm) = &mut self.alarm {
-            alarm.failed += 1;
-            alarm.sort.get_or_insert(sort);
-        }
-        if x.warmup {
-            return;
-        }
-        let now = self.stamp;
-        self.tally.failure(sort);
-        let sent = x.state != Standing::Waiting;
-        let since = if self.terms.open || !sent { x.intended } else { x.started };
-        let latency = &mut self.tally.latency;
-        latency.failed.record(now - since);
-        if sort.kind == FaultKind::Timeout {
-            if self.terms.open {
-                latency.response_at_least.record(now - x.intended);
-            }
-            if sent {
-                latency.service_at_least.record(now - x.started);
-            } else {
-                latency.wait_conn_at_least.record(now - x.intended);
-            }
-        }
-        self.keep_example(sort, Some((x, id)), detail, excerpt);
-    }
-
-    fn keep_example(&mut self, sort: Sort, of: Option<(&Exchange, ExchangeId)>, detail: &str, excerpt: Option<&[u8]>) {
-        if self.sorts.contains(&sort) {
-            return;
-        }
-        self.sorts.push(sort);
-        if excerpt.is_some() {
-            self.done.example_kept(sort.kind);
-        }
-        let sent = match of {
-            Some((x, id)) if x.state == Standing::InFlight => match self.dialogue.requests().get(x.request as usize) {
-                Some(prepared) => self.dialogue.sent(&prepared.request),
-                None => self.follows.get(&id.0).map(|r| self.dialogue.sent(r)).unwrap_or_default(),
-            },
-            _ => Vec::new(),
-        };
-        let received = excerpt.unwrap_or_default().to_vec();
-        (self.tell)(Message::Example(RawExample { sort, detail: detail.to_owned(), sent, received }));
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Exchange {
     pub first_byte: Nanos,
     /// The connection it is on, or the one being opened for it.
     pub conn: u32,
+    /// When the last message of its stream came; zero before.
+    pub last_message: Nanos,
     /// Its user (closed load).
     pub user: u32,
     /// Index of the prepared request; [`NONE`] where the request is a hop kept in `follows`.
@@ -32,9 +34,18 @@ pub(crate) struct Exchange {
     pub watched: bool,
     /// Redirects before it.
     pub hops: u8,
+    /// Over once its bytes are written.
+    pub one_way: bool,
+    /// How often it was sent to a peer that did not touch it.
+    pub resent: u8,
 }
 
 impl Exchange {
+    /// True where it was sent on this connection and is not over.
+    pub fn is_on(&self, conn: u32) -> bool {
+        self.state == Standing::InFlight && self.conn == conn
+    }
+
     /// Splits what came before its start, where a connection was permitted at `ready`, into `wait_conn` and `gen_late`.
     /// A request that the loop took up late and that then had to wait was late first: had it been taken up in time, the
     /// connection would have been asked for in time too, so that much is never blamed on the server.

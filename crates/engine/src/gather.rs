@@ -9,26 +9,45 @@ use wire::{Dialogue, Network};
 use crate::worker::Worker;
 
 /// The meeting point of the workers; touched only before the start.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Meeting {
     missing: AtomicU32,
     go: AtomicU64,
+    /// Where other processes take part: tells that all of this one are ready; the moment comes from outside.
+    report: Option<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl std::fmt::Debug for Meeting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Meeting({} missing)", self.missing.load(Ordering::Relaxed))
+    }
 }
 
 /// From the moment the last one is ready to the start, so that everybody sees it.
-const NOTICE: Nanos = Nanos::from_millis(20);
+pub(crate) const NOTICE: Nanos = Nanos::from_millis(20);
 
 impl Meeting {
     pub fn of(workers: u32) -> Arc<Meeting> {
-        Arc::new(Meeting { missing: AtomicU32::new(workers), go: AtomicU64::new(0) })
+        Arc::new(Meeting { missing: AtomicU32::new(workers), ..Meeting::default() })
+    }
+    /// A meeting of the workers of one process among several.
+    pub fn reporting(workers: u32, report: Box<dyn Fn() + Send + Sync>) -> Arc<Meeting> {
+        Arc::new(Meeting { missing: AtomicU32::new(workers), report: Some(report), ..Meeting::default() })
     }
     /// One worker fewer is missing.
     pub fn ready(&self, now: Nanos) {
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.go.store((now + NOTICE).0, Ordering::Release);
+            match &self.report {
+                Some(report) => report(),
+                None => self.go_at(now + NOTICE),
+            }
         }
     }
-    fn starts_at(&self) -> Option<Nanos> {
+    /// Sets the moment.
+    pub fn go_at(&self, at: Nanos) {
+        self.go.store(at.0, Ordering::Release);
+    }
+    pub fn starts_at(&self) -> Option<Nanos> {
         Some(Nanos(self.go.load(Ordering::Acquire))).filter(|go| *go > Nanos::ZERO)
     }
 }
@@ -42,6 +61,8 @@ pub(crate) struct Gathering {
     /// Connections begun and neither standing nor failed.
     pub pending: u32,
     pub told: bool,
+    /// When the first arrival was due, had the run begun when it was meant to.
+    pub first_due: Nanos,
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
@@ -56,8 +77,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub fn gather(&mut self) {
         let Some(mut gathering) = self.gathering.take() else { return };
         for _ in 0..gathering.to_open.min(32) {
+            if !self.may_come() || !self.pace_allows() {
+                break;
+            }
             gathering.to_open -= 1;
-            let origin = self.dialogue.requests()[self.mix.next()].origin as u32;
+            let origin = self.origin_of_next(gathering.to_open);
             gathering.pending += u32::from(self.open_ahead(origin));
         }
         if gathering.to_open == 0 && gathering.pending == 0 && !gathering.told {
@@ -65,12 +89,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             gathering.meeting.ready(self.stamp);
         }
         match gathering.meeting.starts_at() {
-            Some(go) if go <= self.stamp => self.shift_start(go),
+            Some(go) if go <= self.stamp => self.shift_start(go, gathering.first_due),
             _ => self.gathering = Some(gathering),
         }
     }
 
-    fn shift_start(&mut self, go: Nanos) {
+    fn shift_start(&mut self, go: Nanos, first_due: Nanos) {
         let by = go - self.terms.start;
         self.terms.start += by;
         self.terms.window += by;
@@ -80,6 +104,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(crowd) = &mut self.crowd {
             crowd.next_change = go;
         }
+        self.next_due = first_due.saturating_add(by);
         self.begin_second(go);
     }
 }

@@ -4,21 +4,34 @@
 //! Nothing on the path of a request locks, allocates, or is shared between workers.
 
 mod alarm;
+mod answers;
 mod api;
 mod carrier;
 mod collector;
 mod connect;
+mod crew;
+mod errand;
 mod exchange;
+mod failing;
+mod frames;
 mod gather;
+mod greeting;
+mod heartbeat;
+mod holding;
 mod lookup;
 mod message;
+mod one_way;
 mod pace;
 mod pool;
 mod probe;
+mod processes;
 mod run;
+mod seed;
+mod serial;
 #[cfg(any(test, feature = "simulation"))]
 #[doc(hidden)]
 pub mod simulation;
+mod tables;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -26,6 +39,9 @@ mod timers;
 mod users;
 mod worker;
 
-pub use api::{PreparedRun, ProbeFailure, ProbeResult, Resolver, Runner, Setup, Stop};
+pub use api::{
+    Answers, Launcher, Order, Orders, PreparedRun, ProbeFailure, ProbeResult, Processes, Resolver, Runner, Setup, Stop,
+};
 pub use collector::readable;
+pub use processes::piped;
 pub use run::runner;

@@ -5,7 +5,7 @@ use record::Part;
 use wire::{Dialogue, ExchangeId, FaultKind, Network, Phase, Session};
 
 use crate::Stop;
-use crate::exchange::Standing;
+use crate::exchange::{NONE, Standing};
 use crate::message::Message;
 use crate::pool::Stage;
 use crate::tally::{InFlight, encode};
@@ -15,6 +15,8 @@ use crate::worker::Worker;
 const ATTENTION: Nanos = Nanos::from_millis(50);
 /// So many turns with arrivals may put timeouts off.
 const BUSY_TURNS: u32 = 64;
+/// Bytes of one-way requests that the socket did not take are looked after so often.
+const UNWRITTEN: Nanos = Nanos::from_millis(1);
 /// While a look-up or a common start is awaited, so often.
 const IMPATIENCE: Nanos = Nanos::from_millis(2);
 
@@ -27,9 +29,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.next_due = self.terms.start + first;
         }
         let mut users_start = self.terms.start;
-        if self.gathering.is_some() {
-            // Nothing of the run has begun before the common start: no second ends, no user starts.
+        if let Some(gathering) = &mut self.gathering {
+            // Nothing of the run has begun before the common start: no second ends, no user starts, nothing is due.
             (self.second_to, users_start) = (Nanos::MAX, Nanos::MAX);
+            gathering.first_due = std::mem::replace(&mut self.next_due, Nanos::MAX);
         }
         if let Some(crowd) = self.crowd.as_mut() {
             crowd.next_change = users_start;
@@ -61,11 +64,20 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Until when the network may sleep.
     pub fn next_moment(&self) -> Nanos {
         let crowd = self.crowd.as_ref();
-        if crowd.is_some_and(|c| !c.starting.is_empty()) || self.gathering.as_ref().is_some_and(|g| g.to_open > 0) {
-            return Nanos::ZERO;
+        let to_start = crowd.is_some_and(|c| !c.starting.is_empty());
+        let mut next_start = Nanos::MAX;
+        if (to_start || self.gathering.as_ref().is_some_and(|g| g.to_open > 0)) && self.may_come() {
+            match self.terms.connect_rate {
+                Some(_) => next_start = self.next_start,
+                None => return Nanos::ZERO,
+            }
+        }
+        if !self.one_way.is_empty() {
+            next_start = next_start.min(self.stamp + UNWRITTEN);
         }
         let impatient = self.gathering.is_some() || self.lookups.pending();
         (self.stamp + if impatient { IMPATIENCE } else { ATTENTION })
+            .min(next_start)
             .min(self.next_due.saturating_add(self.terms.slack))
             .min(self.second_to)
             .min(self.timeouts.next())
@@ -98,6 +110,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         } else if self.crowd.is_some() {
             self.change_users();
             self.wake_users();
+        }
+        if !self.one_way.is_empty() {
+            self.end_one_way();
+        }
+        if self.holding.is_some() {
+            self.await_hold();
+            self.replace_lost();
+        }
+        if self.heartbeat.is_some() {
+            self.beat();
         }
         if self.alarm.is_some() {
             self.tell_early(false);
@@ -155,6 +177,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             Standing::Vacant => {}
             Standing::Waiting => self.give_up_waiting(),
             Standing::Connecting => self.break_off(x.conn, FaultKind::Timeout, None, ""),
+            Standing::InFlight if x.conn == NONE => self.give_up_resending(id),
             Standing::InFlight => self.time_out_in_flight(id, x.conn, x.first_byte != Nanos::ZERO),
         }
     }
@@ -170,6 +193,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 self.fail_now(id, FaultKind::Timeout, Phase::Wait, None, "", false);
             }
         }
+        self.go_on_without();
+    }
+
+    /// The peer did not touch it, and no other connection came.
+    fn give_up_resending(&mut self, id: ExchangeId) {
+        self.pools.iter_mut().for_each(|pool| pool.waiting.retain(|waiting| *waiting != id));
+        self.fail_now(id, FaultKind::Timeout, Phase::Wait, None, "", false);
         self.go_on_without();
     }
 
@@ -190,7 +220,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn look_at_connection(&mut self, conn: u32) {
         self.watched[conn as usize] = false;
         let c = &self.conns[conn as usize];
-        if !matches!(c.stage, Stage::Connecting | Stage::Handshaking) {
+        if !matches!(c.stage, Stage::Connecting | Stage::Handshaking | Stage::Greeting) {
             return;
         }
         let deadline = c.since + self.terms.connect_timeout;
@@ -223,7 +253,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let counts = &mut self.tally.counts;
         (counts.area_ns, counts.before_ns, counts.after_ns) = (area, before, after);
         counts.service_ns += self.tally.latency.service.sum() as u64;
-        counts.users = self.crowd.as_ref().map_or(0, |c| u64::from(c.alive));
+        counts.users = self.crowd.as_ref().map_or(0, |c| u64::from(c.alive / self.terms.per_user));
         (counts.in_flight, counts.waiting, counts.open) = (self.in_flight.now, waiting, u64::from(self.connections));
         counts.bytes_sent = bytes_sent.saturating_sub(self.bytes_sent);
         self.bytes_sent = self.bytes_sent.max(bytes_sent);
@@ -257,6 +287,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         while let Some((_, user)) = self.pauses.due(Nanos(u64::MAX - 1)) {
             self.user_ends(user);
         }
+        self.let_holders_go();
         let Some(crowd) = self.crowd.as_mut() else { return };
         crowd.next_change = Nanos::MAX;
         for user in std::mem::take(&mut crowd.starting) {
@@ -297,6 +328,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 latency.service_at_least.record(now - x.started);
             }
         }
+        if self.holding.is_some() {
+            // Connections that are part of the plan end in order.
+            for conn in 0..self.conns.len() as u32 {
+                if self.conns[conn as usize].stage == Stage::Open {
+                    self.say_goodbye(conn);
+                }
+            }
+        }
+        let open = (0..self.conns.len() as u32).filter(|conn| self.take_beat(*conn)).count();
+        self.tally.counts.beats_open += open as u64;
         self.roll_seconds();
         let goodbyes = self.net.bytes_sent() != self.bytes_sent;
         if now > self.second_from || goodbyes || !self.tally.is_idle() {

@@ -27,8 +27,10 @@ pub(crate) struct Conn<S> {
     pub served: bool,
     /// When its room became free.
     pub free_since: Nanos,
-    /// When its opening, then its handshake, began.
+    /// When its opening, then its handshake, began; on a standing connection, when its last heartbeat was sent.
     pub since: Nanos,
+    /// That heartbeat has no answer yet.
+    pub beating: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,8 @@ pub(crate) enum Stage {
     Vacant,
     Connecting,
     Handshaking,
+    /// The session shakes hands of its own.
+    Greeting,
     Open,
 }
 
@@ -53,6 +57,7 @@ impl<S> Conn<S> {
             served: false,
             free_since: Nanos::ZERO,
             since: Nanos::ZERO,
+            beating: false,
         }
     }
 }
@@ -63,6 +68,7 @@ pub(crate) struct Pool {
     pub origin: Origin,
     pub places: Vec<Place>,
     next_place: usize,
+    turn: usize,
     /// Connections with room; the last one was used last and is taken first.
     pub idle: Vec<u32>,
     /// Since when there has been one without a break.
@@ -89,6 +95,7 @@ impl Pool {
             origin,
             places,
             next_place: first,
+            turn: 0,
             idle: Vec::new(),
             idle_since: Nanos::ZERO,
             waiting: VecDeque::new(),
@@ -115,6 +122,25 @@ impl Pool {
             self.idle_since = conns[conn as usize].free_since;
         }
         self.idle.push(conn);
+    }
+
+    /// Puts an idle connection on top: it is taken next.
+    #[inline]
+    pub fn prefer<S>(&mut self, conns: &mut [Conn<S>], conn: u32) {
+        let (at, last) = (conns[conn as usize].idle_at as usize, self.idle.len() - 1);
+        self.idle.swap(at, last);
+        conns[self.idle[at] as usize].idle_at = at as u32;
+        conns[conn as usize].idle_at = last as u32;
+    }
+
+    /// The idle connection to use: the last one used, or each in turn.
+    #[inline]
+    pub fn choose(&mut self, in_turn: bool) -> Option<u32> {
+        if !in_turn {
+            return self.idle.last().copied();
+        }
+        self.turn = self.turn.wrapping_add(1);
+        self.idle.get(self.turn % self.idle.len().max(1)).copied()
     }
 
     #[inline]

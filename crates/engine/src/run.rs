@@ -1,29 +1,21 @@
 //! A run from its plan to its last event: workers are started, heard and joined.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use load::Users;
-use measure::random::Rng;
 use measure::{Clock, Nanos};
-use plan::{Load, Plan, Share};
+use plan::{Load, Plan};
 use record::{RunEvent, Started};
-use scenario::Mix;
-use wire::{Asked, Complaint, Dialogue, Done, Network, OptionSpec, Origin, Out, Protocol, Scheme};
+use wire::{Asked, Complaint, Dialogue, OptionSpec, Origin, Protocol, Scheme};
 
-use crate::alarm::Alarm;
+use crate::api::{Answers, Order, Orders};
 use crate::carrier::{self, Carrier};
 use crate::collector::Collector;
-use crate::exchange::{Exchanges, NONE};
-use crate::gather::{Gathering, Meeting};
-use crate::lookup::Lookups;
-use crate::message::Message;
-use crate::pool::Pool;
-use crate::tally::{InFlight, Tally};
-use crate::timers::{Pauses, Wheel};
-use crate::users::Crowd;
-use crate::worker::{Terms, Worker};
-use crate::{PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, probe};
+use crate::crew::{self, Crew};
+use crate::gather::Meeting;
+use crate::tables::Tables;
+use crate::{PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, probe, processes};
 
 /// From the decision to start to the start: workers have made their networks by then.
 const LEAD: Nanos = Nanos::from_millis(20);
@@ -42,16 +34,25 @@ impl<P: Protocol> Runner for Driver<P> {
     fn schemes(&self) -> &'static [Scheme] {
         self.0.schemes()
     }
+    fn fixed_connections(&self) -> bool {
+        self.0.fixed_connections()
+    }
     fn options(&self) -> &'static [OptionSpec] {
         self.0.options()
     }
+    fn inquire(&self, asked: &Asked) -> Result<Option<Arc<dyn PreparedRun>>, Complaint> {
+        let inquiry = self.0.inquire(asked)?.map(Arc::new);
+        Ok(inquiry.map(|dialogue| Arc::new(Prepared { dialogue, fixed: false }) as Arc<dyn PreparedRun>))
+    }
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn PreparedRun>, Complaint> {
-        Ok(Arc::new(Prepared { dialogue: Arc::new(self.0.prepare(asked)?) }))
+        let fixed = self.0.fixed_connections();
+        Ok(Arc::new(Prepared { dialogue: Arc::new(self.0.prepare(asked)?), fixed }))
     }
 }
 
 struct Prepared<D> {
     dialogue: Arc<D>,
+    fixed: bool,
 }
 
 impl<D: Dialogue> PreparedRun for Prepared<D> {
@@ -63,46 +64,81 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         probe::probe(&*self.dialogue, setup, stop)
     }
 
+    fn learnt(&self) -> Option<Vec<u8>> {
+        self.dialogue.learnt()
+    }
+
+    fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), String> {
+        probe::before(&*self.dialogue, setup, stop)
+    }
+
+    fn after(&self, setup: &Setup) -> Option<String> {
+        probe::after(&*self.dialogue, setup)
+    }
+
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) {
         let plan = &setup.plan;
-        let workers = worker_count(plan);
-        let carrier = carrier::choose(plan.net);
-        sink(RunEvent::Started(Box::new(started(setup, carrier.name(), workers))));
-        if plan.net == plan::NetKind::Uring && carrier != Carrier::Uring {
-            let facts = Default::default();
-            sink(RunEvent::Notice(record::Notice { code: "uring_unavailable".into(), facts }));
+        let tables = self.tables(plan);
+        let processes = setup.processes.as_ref().map(|p| (p.number.clamp(1, tables.workers), Arc::clone(&p.launcher)));
+        let (carrier, missed) = self.carrier(plan);
+        sink(RunEvent::Started(Box::new(started(setup, carrier.name(), tables.workers))));
+        if let Some(code) = missed {
+            sink(RunEvent::Notice(record::Notice { code: code.into(), facts: Default::default() }));
         }
-        let pools = pools(self.dialogue.origins(), setup);
-        let start = Clock.now() + LEAD;
-        let gathered = Meeting::of(workers);
         let (tell, told) = channel();
         std::thread::scope(|scope| {
-            for index in 0..workers {
-                let share = Share { index, of: workers };
-                let (dialogue, worker_tell, stop) = (Arc::clone(&self.dialogue), tell.clone(), stop.clone());
-                let (meeting, pools) = (Arc::clone(&gathered), &pools);
-                let body = move || {
-                    if plan.pin {
-                        pin(index);
-                    }
-                    let (failed, absent) = (worker_tell.clone(), Arc::clone(&meeting));
-                    let tell = Box::new(move |message| drop(worker_tell.send((index as usize, message))));
-                    let begun = carrier.with(WorkerSeed { dialogue, setup, share, start, meeting, pools, tell, stop });
-                    if let Err(why) = begun {
-                        absent.ready(Clock.now());
-                        let _ = failed.send((index as usize, Message::Broken(why)));
-                    }
-                };
-                let name = format!("worker-{index}");
-                if std::thread::Builder::new().name(name).spawn_scoped(scope, body).is_err() {
-                    gathered.ready(Clock.now());
-                    let _ = tell.send((index as usize, Message::Broken("no thread could be started".into())));
+            match &processes {
+                None => {
+                    let crew = self.crew(setup, tables, Clock.now() + LEAD, 0..tables.workers);
+                    crew.start(scope, &tell, stop);
                 }
+                Some((number, launcher)) => processes::start(scope, *number, &**launcher, tables.workers, &tell, stop),
             }
             drop(tell);
             let code_name = |code| self.dialogue.code_name(code);
-            Collector::new(workers as usize, &code_name, sink).listen(&told, plan.warmup);
+            Collector::new(tables.workers as usize, &code_name, sink).listen(&told, plan.warmup);
         });
+    }
+
+    fn take_share(self: Arc<Self>, setup: &Setup, order: &Order, orders: Orders, answers: Answers) {
+        let tables = Tables { workers: order.of, ..self.tables(&setup.plan) };
+        let mut crew = self.crew(setup, tables, Nanos(order.start_ns), order.from..order.to);
+        processes::serve(orders, answers, order.to - order.from, |tell, stop, meetings| {
+            crew.meetings = meetings;
+            std::thread::scope(|scope| crew.start(scope, &tell, stop));
+        });
+    }
+}
+
+impl<D: Dialogue> Prepared<D> {
+    fn tables(&self, plan: &Plan) -> Tables {
+        Tables::for_run(connections(plan, &*self.dialogue), worker_count(plan))
+    }
+
+    /// What carries the bytes, and what to say where that is not what was asked for.
+    fn carrier(&self, plan: &Plan) -> (Carrier, Option<&'static str>) {
+        let datagrams = self.dialogue.origins().iter().any(|origin| origin.datagrams);
+        let carrier = carrier::choose(plan.net, datagrams);
+        let missed = plan.net == plan::NetKind::Uring && carrier != Carrier::Uring;
+        (carrier, missed.then_some(if datagrams { "uring_streams_only" } else { "uring_unavailable" }))
+    }
+
+    fn crew<'a>(&self, setup: &'a Setup, tables: Tables, start: Nanos, workers: Range<u32>) -> Crew<'a, D> {
+        let pools = crew::pools(self.dialogue.origins(), setup);
+        let sources = crew::sources(setup, &pools, connections(&setup.plan, &*self.dialogue));
+        let meetings = [Meeting::of(workers.len() as u32), Meeting::of(workers.len() as u32)];
+        Crew {
+            dialogue: Arc::clone(&self.dialogue),
+            setup,
+            fixed: self.fixed || setup.plan.hold.is_some(),
+            carrier: self.carrier(&setup.plan).0,
+            tables,
+            workers,
+            start,
+            meetings,
+            pools: Arc::new(pools),
+            sources,
+        }
     }
 }
 
@@ -113,6 +149,17 @@ pub(crate) fn worker_count(plan: &Plan) -> u32 {
         Load::Open { .. } => plan.max_connections,
     };
     plan.workers.clamp(1, most.max(1))
+}
+
+/// The most connections the run has at a time.
+fn connections<D: Dialogue>(plan: &Plan, dialogue: &D) -> u64 {
+    match &plan.load {
+        Load::Closed { .. } => {
+            let in_flight = plan.load.peak().round() as u64 * u64::from(dialogue.exchanges_per_user().max(1));
+            in_flight.div_ceil(u64::from(dialogue.exchanges_per_connection().max(1)))
+        }
+        Load::Open { .. } => u64::from(plan.max_connections),
+    }
 }
 
 fn started(setup: &Setup, net: &str, workers: u32) -> Started {
@@ -126,130 +173,5 @@ fn started(setup: &Setup, net: &str, workers: u32) -> Started {
         host: setup.host.clone(),
         net: net.into(),
         workers,
-    }
-}
-
-fn pools(origins: &[Origin], setup: &Setup) -> Vec<(Origin, Vec<wire::Place>)> {
-    // An origin that does not resolve now is looked up again by the workers; its requests wait and then fail.
-    origins.iter().map(|o| (o.clone(), setup.resolver.resolve(o).unwrap_or_default())).collect()
-}
-
-/// Keeps the calling thread on one of the cores the process may use.
-fn pin(index: u32) {
-    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
-    let cores: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|c| allowed.is_set(*c)).collect();
-    let Some(core) = cores.get(index as usize % cores.len().max(1)) else { return };
-    let mut only = rustix::thread::CpuSet::new();
-    only.set(*core);
-    let _ = rustix::thread::sched_setaffinity(None, &only);
-}
-
-/// Everything a worker is made of but its network.
-pub(crate) struct WorkerSeed<'a, D: Dialogue> {
-    pub dialogue: Arc<D>,
-    pub setup: &'a Setup,
-    pub share: Share,
-    pub start: Nanos,
-    pub meeting: Arc<Meeting>,
-    pub pools: &'a [(Origin, Vec<wire::Place>)],
-    pub tell: Box<dyn FnMut(Message) + Send>,
-    pub stop: Stop,
-}
-
-impl<D: Dialogue> WorkerSeed<'_, D> {
-    /// Runs the worker on `net` to its end.
-    pub fn run<N: Network>(self, net: N, lookups: Lookups) {
-        let stop = self.stop.clone();
-        self.grow(net, lookups).run(&stop);
-    }
-
-    fn terms(&self) -> Terms {
-        let plan = &self.setup.plan;
-        let window = self.start + plan.warmup;
-        let nominal = load::nominal_end(plan);
-        let ends = [load::run_ends(plan), nominal].into_iter().flatten().min();
-        Terms {
-            index: self.share.index,
-            open: plan.load.is_open(),
-            start: self.start,
-            window,
-            end: ends.map(|since_start| self.start + since_start),
-            until_quota: plan.requests.is_some() && nominal.is_none(),
-            quota: plan.requests.map(|total| self.share.of_total(total)),
-            slack: plan.slack,
-            drain: plan.drain,
-            timeout: plan.timeout,
-            connect_timeout: plan.connect_timeout,
-            max_connections: self.share.of_total(u64::from(plan.max_connections)).max(1) as u32,
-            think: match plan.load {
-                Load::Closed { think, .. } => think,
-                Load::Open { .. } => None,
-            },
-            one_shot: self.dialogue.one_exchange_per_connection(),
-            sources: self.setup.sources.clone(),
-        }
-    }
-
-    fn grow<N: Network>(self, mut net: N, lookups: Lookups) -> Worker<N, D> {
-        let plan = &self.setup.plan;
-        let terms = self.terms();
-        let stamp = net.now();
-        let seed = Rng::new(plan.seed).fork(u64::from(self.share.index)).next_u64();
-        let weights: Vec<f64> = self.dialogue.requests().iter().map(|r| r.weight).collect();
-        let schedule = terms
-            .open
-            .then(|| load::arrivals(&plan.load, plan.warmup, plan.requests, plan.duration, self.share, plan.seed));
-        let crowd = (!terms.open).then(|| Crowd::new(Users::new(&plan.load, plan.warmup, self.share)));
-        let together = matches!(plan.load, Load::Closed { together: true, .. });
-        let to_open = crowd.as_ref().map_or(0, Crowd::peak);
-        let gathering = together.then_some(Gathering { meeting: self.meeting, to_open, pending: 0, told: false });
-        let first = self.share.index as usize;
-        let pools = self.pools.iter().map(|(o, places)| Pool::new(o.clone(), places.clone(), first)).collect();
-        Worker {
-            net,
-            dialogue: self.dialogue,
-            security: Arc::clone(&self.setup.security),
-            lookups,
-            tell: self.tell,
-            stamp,
-            schedule,
-            next_due: Nanos::MAX,
-            crowd,
-            gathering,
-            mix: Mix::new(&weights, seed),
-            rng: Rng::new(seed.wrapping_add(1)),
-            started: 0,
-            closing: false,
-            over: false,
-            conns: Vec::new(),
-            connections: 0,
-            exchanges: Exchanges::default(),
-            alive: 0,
-            follows: Default::default(),
-            pools,
-            next: Vec::new(),
-            next_source: self.share.index as usize,
-            busy_turns: 0,
-            heard: false,
-            timeouts: Wheel::new(terms.timeout, stamp),
-            connect_timeouts: Wheel::new(terms.connect_timeout, stamp),
-            watched: Vec::new(),
-            pauses: Pauses::default(),
-            came_up: Vec::new(),
-            out: Out::default(),
-            out_for: NONE,
-            cipher: Out::default(),
-            plain: Vec::new(),
-            done: Done::default(),
-            tally: Tally::new(),
-            in_flight: InFlight::begin(stamp),
-            second_from: terms.start,
-            second_to: Nanos::MAX,
-            bytes_sent: 0,
-            cpu: Nanos::ZERO,
-            sorts: Vec::new(),
-            alarm: Some(Alarm::set(terms.start)),
-            terms,
-        }
     }
 }

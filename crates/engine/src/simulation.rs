@@ -15,7 +15,7 @@ use crate::collector::Collector;
 use crate::gather::Meeting;
 use crate::lookup::Lookups;
 use crate::message::Message;
-use crate::run::WorkerSeed;
+use crate::seed::WorkerSeed;
 use crate::{Setup, Stop};
 
 /// Runs the plan of `setup` with one worker on `net`, beginning at `start` on its clock.
@@ -42,7 +42,9 @@ pub fn run<P: Protocol, N: Network>(
         setup,
         share: Share::WHOLE,
         start,
-        meeting: Meeting::of(1),
+        sources: vec![],
+        fixed: false,
+        meetings: [Meeting::of(1), Meeting::of(1)],
         pools: &pools,
         tell: Box::new(move |message| drop(tell.send(message))),
         stop: Stop::default(),

@@ -34,7 +34,8 @@ counts! {
     users, in_flight, waiting,
     bytes_sent, bytes_received, payload,
     opened, connect_failed, reused, handshakes, resumed, open,
-    unsolicited, cpu_ns,
+    unsolicited, resent, messages, one_way, lost, cpu_ns,
+    beats_sent, beats_answered, beats_missed, beats_open,
     /// Time integral of the requests in flight.
     area_ns,
     /// Summed service of those that ended.
@@ -92,8 +93,10 @@ impl Tally {
     /// True where nothing at all was counted (gauges aside).
     pub fn is_idle(&self) -> bool {
         let c = &self.counts;
-        c.due + c.sent + c.finished + c.failed + c.censored + c.warmup + c.opened + c.connect_failed + c.bytes_received
-            == 0
+        let requests = c.due + c.sent + c.finished + c.failed + c.censored + c.warmup;
+        let connections = c.opened + c.connect_failed + c.lost + c.bytes_received;
+        let beats = c.beats_sent + c.beats_answered + c.beats_missed + c.beats_open;
+        requests + connections + beats == 0
     }
 }
 
@@ -135,7 +138,8 @@ pub(crate) fn encode(tally: &Tally, from_ns: i64, to_ns: i64, part: Part) -> Vec
     bytes
 }
 
-const PHASES: [Phase; 6] = [Phase::Resolve, Phase::Wait, Phase::Connect, Phase::Tls, Phase::FirstByte, Phase::Transfer];
+pub(crate) const PHASES: [Phase; 7] =
+    [Phase::Resolve, Phase::Wait, Phase::Connect, Phase::Tls, Phase::Greeting, Phase::FirstByte, Phase::Transfer];
 
 /// Decodes a second; None where the bytes are not one.
 pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {

@@ -9,6 +9,8 @@ use crate::worker::Worker;
 
 /// After nothing could be reached, a user waits so long before it tries again: a dead server is not hammered.
 const BACK_OFF: Nanos = Nanos::from_millis(100);
+/// With a rate of connecting, so much of a delay is made up for at once.
+const CATCH_UP: Nanos = Nanos::from_millis(100);
 /// Users started in one turn of the loop, so that answers are read while many still connect.
 const STARTS: usize = 32;
 
@@ -25,13 +27,16 @@ pub(crate) struct Crowd {
     pub next_change: Nanos,
     /// Users to start, the next one last.
     pub starting: Vec<u32>,
+    /// The first of them have been told to start.
+    pub begun: bool,
 }
 
 impl Crowd {
     pub fn new(profile: Users) -> Crowd {
         let running = vec![false; profile.peak() as usize];
         let conns = vec![NONE; running.len()];
-        Crowd { profile, running, conns, alive: 0, target: 0, next_change: Nanos::ZERO, starting: Vec::new() }
+        let starting = Vec::new();
+        Crowd { profile, running, conns, alive: 0, target: 0, next_change: Nanos::ZERO, starting, begun: false }
     }
 
     pub fn peak(&self) -> u32 {
@@ -40,6 +45,7 @@ impl Crowd {
 
     /// Sets the number of users for a time since the start of the run.
     fn change(&mut self, since_start: Nanos, start: Nanos) {
+        self.begun = true;
         self.target = self.profile.at(since_start);
         self.next_change = self.profile.next_change(since_start).map_or(Nanos::MAX, |t| start + t);
         let to_start = (0..self.target).filter(|u| !self.running[*u as usize]).rev();
@@ -61,11 +67,32 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             crowd.change(stamp - start, start);
         }
         for _ in 0..STARTS {
+            if !self.may_come() || !self.pace_is_due() {
+                break;
+            }
             let Some(user) = self.crowd.as_mut().and_then(|c| c.starting.pop()) else { break };
+            // Who has a connection of its own spends it when that is begun.
+            let _ = self.holding.is_some() || self.pace_allows();
             self.user_sends(user);
             self.go_on_without();
             self.mark();
         }
+    }
+
+    fn pace_is_due(&self) -> bool {
+        self.terms.connect_rate.is_none() || self.next_start <= self.stamp
+    }
+
+    /// True where a connection may be begun now, as far as `--connect-rate` goes; it is then spent.
+    pub fn pace_allows(&mut self) -> bool {
+        let Some(rate) = self.terms.connect_rate else { return true };
+        if !self.pace_is_due() {
+            return false;
+        }
+        // What was missed while the loop was busy is made up for, but no more than a little of it.
+        let from = self.next_start.max(Nanos(self.stamp.0.saturating_sub(CATCH_UP.0)));
+        self.next_start = from + Nanos::from_secs_f64(1.0 / rate);
+        true
     }
 
     /// A user's request is over: the next one, after a pause where one is due.
@@ -93,6 +120,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let Some(crowd) = &self.crowd else { return };
         if self.window_over() || user >= crowd.target || self.quota_spent() {
             return self.user_ends(user);
+        }
+        if self.holding.is_some() {
+            return self.user_sends_on_its_own(user);
         }
         self.started += u64::from(self.stamp >= self.terms.window);
         let request = self.mix.next() as u32;
@@ -130,6 +160,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Gives a connection to a user; the one it had goes to whoever comes.
     pub fn give_connection(&mut self, user: u32, conn: u32) {
+        if self.terms.shared > 1 {
+            return;
+        }
         let Some(had) = self.crowd.as_mut().and_then(|c| c.conns.get_mut(user as usize)) else { return };
         let had = std::mem::replace(had, conn);
         self.conns[conn as usize].user = user;

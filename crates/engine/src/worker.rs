@@ -10,17 +10,20 @@ use measure::Nanos;
 use measure::random::Rng;
 use scenario::Mix;
 use wire::{
-    Arrival, Broken, ConnId, Dialogue, Done, Ended, Event, ExchangeId, FaultKind, Fed, Follow, Network, Out, Phase,
-    Security, Session,
+    Arrival, Broken, ConnId, Dialogue, Done, ExchangeId, FaultKind, Fed, Fill, Follow, Network, Out, Security, Sent,
+    Session,
 };
 
 use crate::Stop;
 use crate::alarm::Alarm;
 use crate::exchange::{Exchange, Exchanges, NONE, Standing};
 use crate::gather::Gathering;
+use crate::heartbeat::Beat;
+use crate::holding::Holding;
 use crate::lookup::Lookups;
 use crate::message::Message;
-use crate::pool::{Conn, Pool};
+use crate::pool::{Conn, Pool, Stage};
+use crate::serial::Serial;
 use crate::tally::{InFlight, Sort, Tally};
 use crate::timers::{Pauses, Wheel};
 use crate::users::Crowd;
@@ -52,6 +55,12 @@ pub(crate) struct Terms {
     pub think: Option<(Nanos, Nanos)>,
     /// One exchange a connection.
     pub one_shot: bool,
+    /// Exchanges that share a connection.
+    pub shared: u32,
+    /// Exchanges that one user keeps in flight.
+    pub per_user: u32,
+    /// Users or connections started per second.
+    pub connect_rate: Option<f64>,
     pub sources: Vec<IpAddr>,
 }
 
@@ -78,8 +87,17 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     pub next_due: Nanos,
     pub crowd: Option<Crowd>,
     pub gathering: Option<Gathering>,
+    pub holding: Option<Holding>,
+    pub heartbeat: Option<Beat>,
+    /// When the next connection may be begun, where they are begun at a rate.
+    pub next_start: Nanos,
+    /// Sent, nobody answers, perhaps not written yet.
+    pub one_way: Vec<ExchangeId>,
     pub mix: Mix,
     pub rng: Rng,
+    pub serial: Serial,
+    /// Of connections.
+    pub seeds: Rng,
     pub started: u64,
     /// No more requests are started.
     pub closing: bool,
@@ -193,7 +211,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.place(exchange, origin);
     }
 
-    fn new_exchange(&mut self, intended: Nanos, request: u32, user: u32, hops: u8) -> ExchangeId {
+    pub fn new_exchange(&mut self, intended: Nanos, request: u32, user: u32, hops: u8) -> ExchangeId {
         let warmup = intended < self.terms.window;
         self.tally.counts.due += u64::from(!warmup);
         self.alive += 1;
@@ -202,6 +220,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             started: Nanos::ZERO,
             written: self.stamp,
             first_byte: Nanos::ZERO,
+            last_message: Nanos::ZERO,
             conn: NONE,
             user,
             request,
@@ -209,6 +228,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             warmup,
             watched: false,
             hops,
+            one_way: false,
+            resent: 0,
         })
     }
 
@@ -219,8 +240,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(conn) = self.own_connection(user, origin) {
             return self.submit(id, conn, self.stamp);
         }
-        match self.pools[origin as usize].idle.last() {
-            Some(&conn) => {
+        match self.pools[origin as usize].choose(self.holding.is_some()) {
+            Some(conn) => {
                 self.give_connection(user, conn);
                 let ready = self.exchanges.get(id).intended.max(self.pools[origin as usize].idle_since);
                 self.submit(id, conn, ready);
@@ -250,16 +271,21 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             None => &self.follows[&id.0],
         };
         let Some(session) = c.session.as_mut() else { return };
-        let fits = session.submit(id, request, &mut self.out);
+        let fill = if D::Session::SLOTS { self.serial.fill(x.user, self.stamp) } else { Fill::default() };
+        let fits = session.submit(id, request, &fill, &mut self.out);
         debug_assert!(fits.is_ok(), "idle connections have room");
+        if fits == Ok(Sent::OneWay) {
+            x.one_way = true;
+            self.one_way.push(id);
+        }
         let room = session.room();
         self.tally.counts.reused += u64::from(c.served && !x.warmup);
         c.in_flight += 1;
         (c.last, c.served) = (id.0, true);
         if x.warmup {
-            self.tally.counts.warmup += 1;
+            self.tally.counts.warmup += u64::from(x.resent == 0);
         } else {
-            self.tally.counts.sent += 1;
+            self.tally.counts.sent += u64::from(x.resent == 0);
         }
         if !x.watched {
             x.watched = true;
@@ -314,90 +340,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.settle(conn, read.as_ref().err().map_or("", |broken| broken.0));
         if let Err(Broken(what)) = read {
             // Bytes that belong to no request fail none, but do not go unseen.
-            let nobodys = self.conns[conn as usize].in_flight == 0 && self.tally.counts.failed == failed;
+            let c = &self.conns[conn as usize];
+            let nobodys = c.in_flight == 0 && c.stage == Stage::Open && self.tally.counts.failed == failed;
             self.tally.counts.unsolicited += u64::from(nobodys);
-            return self.break_off(conn, FaultKind::BrokenProtocol, None, what);
+            let kind = c.session.as_ref().map_or(FaultKind::BrokenProtocol, |session| session.refusal());
+            return self.break_off(conn, kind, None, what);
+        }
+        if self.conns[conn as usize].stage == Stage::Greeting {
+            return self.greet_on(conn);
         }
         self.go_on(conn);
-    }
-
-    /// What the session said is done; `broken` is what it found wrong with the conversation, if anything.
-    pub fn settle(&mut self, conn: u32, broken: &str) {
-        let mut events = std::mem::take(&mut self.done.events);
-        for event in events.drain(..) {
-            match event {
-                Event::Ended(ended) => self.ended(conn, ended, broken),
-                Event::FirstByte(id) => self.exchanges.get(id).first_byte = self.stamp,
-                Event::Message(..) => {}
-                Event::Unsolicited(_) => self.tally.counts.unsolicited += 1,
-            }
-        }
-        self.done.events = events;
-    }
-
-    /// 7. An exchange is over: counted, and its user goes on after this arrival.
-    #[inline]
-    fn ended(&mut self, conn: u32, ended: Ended<D::Request>, broken: &str) {
-        let x = self.exchanges.remove(ended.id);
-        let now = self.stamp;
-        let c = &mut self.conns[conn as usize];
-        c.in_flight -= 1;
-        c.free_since = now;
-        self.over_with(&x, ended.fault.is_none() && !x.warmup);
-        if !x.warmup {
-            self.tally.code(ended.code);
-            self.tally.counts.payload += ended.payload;
-        }
-        match ended.fault {
-            None => self.succeeded(&x),
-            Some(kind) => {
-                let phase = match kind {
-                    // What is wrong with a whole answer does not depend on the pieces it came in.
-                    FaultKind::WrongStatus | FaultKind::TooManyRedirects => Phase::FirstByte,
-                    FaultKind::WrongBody => Phase::Transfer,
-                    _ if x.first_byte == Nanos::ZERO => Phase::FirstByte,
-                    _ => Phase::Transfer,
-                };
-                let sort = Sort { kind, phase, errno: None };
-                let detail = if kind == FaultKind::BrokenProtocol { broken } else { "" };
-                self.failed(&x, ended.id, sort, detail, ended.excerpt.as_deref());
-            }
-        }
-        if x.request == NONE {
-            self.follows.remove(&ended.id.0);
-        }
-        if x.user != NONE || ended.follow.is_some() {
-            self.next.push(Next { user: x.user, hops: x.hops, follow: ended.follow, back_off: false });
-        }
-    }
-
-    fn succeeded(&mut self, x: &Exchange) {
-        if let Some(alarm) = &mut self.alarm {
-            alarm.finished += 1;
-        }
-        if x.warmup {
-            return;
-        }
-        let now = self.stamp;
-        self.tally.counts.finished += 1;
-        let latency = &mut self.tally.latency;
-        latency.service.record(now - x.started);
-        if self.terms.open {
-            latency.response.record(now - x.intended);
-        }
-        let first = if x.first_byte == Nanos::ZERO { now } else { x.first_byte };
-        latency.first_byte.record(first - x.written);
-        latency.transfer.record(now - first);
-    }
-
-    /// Takes an exchange that is out of the slab out of the books of what is in flight. The time of those that the service
-    /// histogram holds is taken from there at the end of the second: Little's law then checks what is reported.
-    pub fn over_with(&mut self, x: &Exchange, in_histogram: bool) {
-        self.alive -= 1;
-        if x.state != Standing::Waiting {
-            self.in_flight.end(x.started, self.stamp);
-            self.tally.counts.service_ns += if in_histogram { 0 } else { (self.stamp - x.started).0 };
-        }
     }
 
     /// After an arrival: the connection is given on or let go, users go on, bytes leave.
@@ -424,20 +376,22 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     pub fn offer(&mut self, conn: u32) {
         let c = &self.conns[conn as usize];
-        let Some(session) = &c.session else { return };
-        let room = session.room();
+        let Some(session) = c.session.as_ref().filter(|_| c.stage == Stage::Open) else { return };
+        let (room, in_flight, origin, user) = (session.room(), c.in_flight, c.origin as usize, c.user);
         if room == 0 {
-            if c.in_flight == 0 {
-                self.let_go(conn);
+            self.pools[origin].unmake_idle(&mut self.conns, conn);
+            if in_flight == 0 {
+                self.retire(conn);
             }
-            return;
+            return self.grow_for_untouched(origin);
         }
-        let origin = c.origin as usize;
-        if c.user != NONE {
-            return;
+        if user != NONE {
+            return self.submit_again(conn, user, origin);
         }
-        if c.idle_at == NONE {
+        if self.conns[conn as usize].idle_at == NONE {
             self.pools[origin].make_idle(&mut self.conns, conn);
+        } else if self.terms.shared > 1 {
+            self.pools[origin].prefer(&mut self.conns, conn);
         }
         while self.conns[conn as usize].idle_at != NONE {
             let Some(id) = self.pools[origin].waiting.pop_front() else { return self.grow_others(origin as u32) };

@@ -23,6 +23,8 @@ pub struct Users {
     /// Warm-up, stages and the rest of time, in order and without gaps.
     stretches: Vec<Stretch>,
     share: Share,
+    /// As how many each of them counts.
+    each: u32,
     ends: Option<Nanos>,
 }
 
@@ -34,7 +36,7 @@ impl Users {
             Load::Closed { stages, .. } => stages,
             Load::Open { .. } => &[],
         };
-        let mut users = Users { stretches: Vec::new(), share, ends: None };
+        let mut users = Users { stretches: Vec::new(), share, each: 1, ends: None };
         let first = stages.first().map_or(0.0, |stage| stage.from);
         users.push(Nanos::ZERO, warmup, first, first);
         let mut at = warmup;
@@ -47,6 +49,11 @@ impl Users {
         users.push(at, Nanos::MAX, last, last);
         users.ends = (stages.len() > 1).then(|| warmup.saturating_add(stages_last(stages)));
         users
+    }
+
+    /// The same users where each keeps `each` requests in flight: to the engine as many users, shared out whole.
+    pub fn each(self, each: u32) -> Users {
+        Users { each: each.max(1), ..self }
     }
 
     fn push(&mut self, start: Nanos, end: Nanos, from: f64, to: f64) {
@@ -96,7 +103,7 @@ impl Users {
 
     fn share_of(&self, level: f64) -> u32 {
         // The cast takes what is below zero or no number as none.
-        u32::try_from(self.share.of_total(level.round() as u64)).unwrap_or(u32::MAX)
+        u32::try_from(self.share.of_total(level.round() as u64)).unwrap_or(u32::MAX).saturating_mul(self.each)
     }
 }
 

@@ -14,11 +14,14 @@ use measure::{Clock, Nanos};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno as Os;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, SocketFlags};
+use rustix::net::{RecvFlags, SocketFlags};
 use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place};
 
+use self::datagrams::Waiting;
 use crate::socket;
-use crate::unsent::Unsent;
+use crate::unsent::{Unsent, write_two};
+
+mod datagrams;
 
 /// One read takes at most so much; larger answers come in several pieces.
 const READ: usize = 64 * 1024;
@@ -32,6 +35,10 @@ enum State {
     Free,
     Connecting,
     Open,
+    /// A socket of datagrams, not told of yet.
+    Standing,
+    /// A socket of datagrams.
+    Datagrams,
     /// A write failed; what can still be read is read first.
     Failing,
     /// `Closed` was reported; waits for `close`.
@@ -70,6 +77,9 @@ pub struct Epoll {
     /// Connections to look at again without an event: (slot, age).
     again: Vec<(u32, u32)>,
     unsent: BTreeMap<u32, Unsent>,
+    /// Datagrams that wait, and what the system said to those it did not take.
+    waiting: BTreeMap<u32, Waiting>,
+    refusals: BTreeMap<u32, Errno>,
     listeners: Vec<Listener>,
     accepting: Option<u32>,
     /// A listener is starved.
@@ -106,6 +116,8 @@ impl Epoll {
             free: Vec::new(),
             again: Vec::new(),
             unsent: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            refusals: BTreeMap::new(),
             listeners: Vec::new(),
             accepting: None,
             starving: false,
@@ -116,7 +128,7 @@ impl Epoll {
         })
     }
 
-    fn adopt(&mut self, fd: OwnedFd, state: State, flags: EventFlags) -> Result<ConnId, Errno> {
+    fn settle(&mut self, fd: OwnedFd, state: State, flags: EventFlags) -> Result<ConnId, Errno> {
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
@@ -128,7 +140,8 @@ impl Epoll {
         };
         let age = self.slots[slot as usize].age;
         let data = EventData::new_u64(u64::from(age & 0x7fff_ffff) << 32 | u64::from(slot));
-        if let Err(e) = epoll::add(&self.poll, &fd, data, flags | EventFlags::ET) {
+        let edge = if state == State::Standing { EventFlags::empty() } else { EventFlags::ET };
+        if let Err(e) = epoll::add(&self.poll, &fd, data, flags | edge) {
             self.free.push(slot);
             return Err(socket::errno(e));
         }
@@ -149,12 +162,16 @@ impl Epoll {
         if s.state == State::Free {
             return;
         }
-        // SAFETY: the slot owned this descriptor since `adopt`, and is emptied here.
+        // SAFETY: the slot owned this descriptor since `settle`, and is emptied here.
         let fd = unsafe { OwnedFd::from_raw_fd(s.fd) };
         (s.fd, s.state) = (-1, State::Free);
         s.age = s.age.wrapping_add(1);
         if std::mem::take(&mut s.backlog) {
             self.unsent.remove(&conn.0);
+            self.waiting.remove(&conn.0);
+        }
+        if !self.refusals.is_empty() {
+            self.refusals.remove(&conn.0);
         }
         if reset {
             let _ = rustix::net::sockopt::set_socket_linger(&fd, Some(std::time::Duration::ZERO));
@@ -183,7 +200,7 @@ impl Epoll {
         let fd = unsafe { BorrowedFd::borrow_raw(self.slots[slot as usize].fd) };
         let room = self.buffer.capacity();
         match rustix::net::recv(fd, spare_capacity(&mut self.buffer), RecvFlags::empty()) {
-            Ok((0, _)) => Read::Closed(None),
+            Ok((0, _)) if self.slots[slot as usize].state != State::Datagrams => Read::Closed(None),
             Ok((n, _)) => {
                 let s = &self.slots[slot as usize];
                 if n == room || s.hung_up || s.state == State::Failing {
@@ -192,7 +209,7 @@ impl Epoll {
                 Read::Bytes
             }
             Err(Os::AGAIN) if self.slots[slot as usize].state == State::Failing => {
-                Read::Closed(Some(Errno(libc::EPIPE)))
+                Read::Closed(Some(self.refusals.remove(&slot).unwrap_or(Errno(libc::EPIPE))))
             }
             Err(Os::AGAIN | Os::INTR) => Read::Nothing,
             Err(e) => Read::Closed(Some(socket::errno(e))),
@@ -201,6 +218,9 @@ impl Epoll {
 
     /// Writes what waits on a connection.
     fn flush(&mut self, slot: u32) {
+        if self.slots[slot as usize].state == State::Datagrams {
+            return self.flush_datagrams(slot);
+        }
         let Some(mut waiting) = self.unsent.remove(&slot) else { return };
         let done = loop {
             let (head, tail) = waiting.pieces();
@@ -292,17 +312,8 @@ impl Epoll {
             }
             Err(_) => return None,
         };
-        self.adopt(fd, State::Open, EventFlags::IN | EventFlags::RDHUP).ok()
+        self.settle(fd, State::Open, EventFlags::IN | EventFlags::RDHUP).ok()
     }
-}
-
-#[inline]
-fn write_two(fd: BorrowedFd<'_>, head: &[u8], tail: &[u8]) -> rustix::io::Result<usize> {
-    if tail.is_empty() {
-        return rustix::net::send(fd, head, SendFlags::NOSIGNAL);
-    }
-    let pieces = [std::io::IoSlice::new(head), std::io::IoSlice::new(tail)];
-    rustix::net::sendmsg(fd, &pieces, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)
 }
 
 impl Network for Epoll {
@@ -315,13 +326,19 @@ impl Network for Epoll {
     fn connect(&mut self, dial: &Dial) -> Result<ConnId, Errno> {
         let fd = socket::client(dial)?;
         socket::begin(&fd, &dial.to)?;
-        self.adopt(fd, State::Connecting, EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP)
+        if let Place::Udp(_) = dial.to {
+            return self.adopt_datagrams(fd);
+        }
+        self.settle(fd, State::Connecting, EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP)
     }
 
     #[inline]
     fn send(&mut self, conn: ConnId, out: &mut Out) {
         let s = self.slots[conn.0 as usize];
         if out.is_empty() || !matches!(s.state, State::Open | State::Connecting) {
+            if s.state == State::Datagrams {
+                self.send_datagrams(conn.0, out);
+            }
             return out.clear();
         }
         if s.backlog {
@@ -355,17 +372,19 @@ impl Network for Epoll {
     }
 
     fn listen(&mut self, at: &Place, backlog: u32, shared: bool) -> Result<ListenerId, Errno> {
-        let fd = socket::listener(at, backlog, shared)?;
+        self.adopt(socket::listener(at, backlog, shared)?)
+    }
+
+    fn adopt(&mut self, listener: OwnedFd) -> Result<ListenerId, Errno> {
         let id = self.listeners.len() as u32;
-        epoll::add(&self.poll, &fd, EventData::new_u64(LISTENER | u64::from(id)), EventFlags::IN)
+        epoll::add(&self.poll, &listener, EventData::new_u64(LISTENER | u64::from(id)), EventFlags::IN)
             .map_err(socket::errno)?;
-        self.listeners.push(Listener { fd, accepting: true, starved: false });
+        self.listeners.push(Listener { fd: listener, accepting: true, starved: false });
         Ok(ListenerId(id))
     }
 
     fn listening_at(&self, listener: ListenerId) -> Option<SocketAddr> {
-        let name = rustix::net::getsockname(&self.listeners[listener.0 as usize].fd).ok()?;
-        name.try_into().ok()
+        socket::address(&self.listeners[listener.0 as usize].fd)
     }
 
     fn set_accepting(&mut self, listener: ListenerId, accepting: bool) {
@@ -431,7 +450,11 @@ impl Network for Epoll {
                     self.flush(slot);
                     return Some(Arrival::Connected(conn));
                 }
-                State::Open | State::Failing => {
+                State::Standing => {
+                    s.state = State::Datagrams;
+                    return Some(Arrival::Connected(conn));
+                }
+                State::Open | State::Datagrams | State::Failing => {
                     if s.backlog && flags.contains(EventFlags::OUT) {
                         self.flush(slot);
                     }
@@ -457,7 +480,7 @@ impl Network for Epoll {
     }
 
     fn unsent(&self, conn: ConnId) -> usize {
-        self.unsent.get(&conn.0).map_or(0, Unsent::len)
+        self.unsent.get(&conn.0).map_or(0, Unsent::len) + self.waiting.get(&conn.0).map_or(0, Waiting::len)
     }
 }
 

@@ -4,13 +4,17 @@
 //! - [`Uring`]: io_uring, one system call a batch, where the kernel and the container allow it.
 //! - `sim`: a seeded simulation of clock and network.
 //! - `tls`: rustls as a layer without I/O.
+//! - `tables` and `sources`: what lets one process hold more connections than one descriptor table and one port range do.
 
 mod epoll;
 pub mod sim;
 mod socket;
+pub mod sources;
+pub mod tables;
 pub mod tls;
 mod unsent;
 mod uring;
 
 pub use epoll::Epoll;
+pub use socket::{address, listener};
 pub use uring::Uring;

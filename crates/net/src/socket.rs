@@ -17,21 +17,20 @@ fn family(addr: &SocketAddr) -> AddressFamily {
     if addr.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
 }
 
-/// A non-blocking stream socket for `dial`, bound where a source is asked for, not yet connecting.
+/// A non-blocking socket for `dial`, bound where a source is asked for, not yet connecting.
 pub(crate) fn client(dial: &Dial) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let fd = match &dial.to {
         Place::Unix(_) => rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None),
         Place::Tcp(to) => rustix::net::socket_with(family(to), SocketType::STREAM, flags, None),
+        Place::Udp(to) => rustix::net::socket_with(family(to), SocketType::DGRAM, flags, None),
     }
     .map_err(errno)?;
-    if let Place::Tcp(_) = dial.to {
-        if dial.nodelay {
-            sockopt::set_tcp_nodelay(&fd, true).map_err(errno)?;
-        }
-        if let Some(source) = dial.source {
-            bind_late(&fd, source)?;
-        }
+    if matches!(dial.to, Place::Tcp(_)) && dial.nodelay {
+        sockopt::set_tcp_nodelay(&fd, true).map_err(errno)?;
+    }
+    if let (Place::Tcp(_) | Place::Udp(_), Some(source)) = (&dial.to, dial.source) {
+        bind_late(&fd, source)?;
     }
     Ok(fd)
 }
@@ -39,7 +38,7 @@ pub(crate) fn client(dial: &Dial) -> Result<OwnedFd, Errno> {
 /// Begins to connect; true where the connection stands already.
 pub(crate) fn begin(fd: &OwnedFd, to: &Place) -> Result<bool, Errno> {
     let begun = match to {
-        Place::Tcp(to) => rustix::net::connect(fd, to),
+        Place::Tcp(to) | Place::Udp(to) => rustix::net::connect(fd, to),
         Place::Unix(path) => SocketAddrUnix::new(path.as_path()).and_then(|to| rustix::net::connect(fd, &to)),
     };
     match begun {
@@ -69,10 +68,14 @@ fn bind_late(fd: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
     rustix::net::bind(fd, &SocketAddr::new(source, 0)).map_err(errno)
 }
 
-/// A listening socket.
-pub(crate) fn listener(at: &Place, backlog: u32, shared: bool) -> Result<OwnedFd, Errno> {
+/// A listening socket that does not block; `backlog` as in listen(2), `shared` lets several listen on the same address.
+///
+/// # Errors
+/// What the operating system refused.
+pub fn listener(at: &Place, backlog: u32, shared: bool) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let fd = match at {
+        Place::Udp(_) => return Err(Errno(libc::EOPNOTSUPP)),
         Place::Unix(path) => {
             let fd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(errno)?;
             let name = SocketAddrUnix::new(path.as_path()).map_err(errno)?;
@@ -93,6 +96,11 @@ pub(crate) fn listener(at: &Place, backlog: u32, shared: bool) -> Result<OwnedFd
     };
     rustix::net::listen(&fd, i32::try_from(backlog).unwrap_or(i32::MAX)).map_err(errno)?;
     Ok(fd)
+}
+
+/// The address a socket is bound to; None of Unix sockets.
+pub fn address(socket: impl std::os::fd::AsFd) -> Option<SocketAddr> {
+    rustix::net::getsockname(socket).ok()?.try_into().ok()
 }
 
 /// The error a failed connect left on the socket; None where it stood, though the peer may have closed it since.

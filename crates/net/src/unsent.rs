@@ -1,7 +1,9 @@
 //! Bytes that wait until a socket takes more, in the order they were sent in.
 
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
+use rustix::net::{SendAncillaryBuffer, SendFlags};
 use wire::Out;
 
 /// Bytes a socket did not take yet.
@@ -57,4 +59,14 @@ impl Unsent {
         let (head, tail) = self.pieces();
         head.len() + tail.len() + if self.tail.is_some() { self.more.len() } else { 0 }
     }
+}
+
+/// Both pieces in one write.
+#[inline]
+pub(crate) fn write_two(fd: BorrowedFd<'_>, head: &[u8], tail: &[u8]) -> rustix::io::Result<usize> {
+    if tail.is_empty() {
+        return rustix::net::send(fd, head, SendFlags::NOSIGNAL);
+    }
+    let pieces = [std::io::IoSlice::new(head), std::io::IoSlice::new(tail)];
+    rustix::net::sendmsg(fd, &pieces, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)
 }

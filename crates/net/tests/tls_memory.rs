@@ -61,7 +61,7 @@ fn said(server: &mut ServerConnection) -> Vec<u8> {
 
 /// A connection after its handshake and an exchange of 100 bytes each way, the answer cut in two.
 fn idle(security: &RustlsSecurity, config: &Arc<ServerConfig>) -> Box<dyn SecureChannel> {
-    let origin = Origin { host: "localhost".into(), port: 443, tls: true };
+    let origin = Origin::tcp("localhost", 443, true);
     let mut client = security.client(&origin, &[b"http/1.1"]).unwrap();
     let mut server = ServerConnection::new(Arc::clone(config)).unwrap();
     let (mut plain, mut question, mut out) = (Vec::new(), Out::default(), Out::default());

@@ -68,7 +68,7 @@ fn serve(files: &Files, options: &[&str]) -> Option<Server> {
 fn get(security: &RustlsSecurity, port: u16) -> Result<(Handshake, Vec<u8>), String> {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let mut channel = security.client(&Origin { host: "localhost".into(), port, tls: true }, &[b"http/1.1"])?;
+    let mut channel = security.client(&Origin::tcp("localhost", port, true), &[b"http/1.1"])?;
     let (mut question, mut cipher, mut plain) = (Out::default(), Out::default(), Vec::new());
     question.put(b"GET / HTTP/1.0\r\n\r\n");
     channel.start(&mut cipher);

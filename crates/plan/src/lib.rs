@@ -1,12 +1,14 @@
 //! What was asked of a run: target, load, limits and objectives.
 //!
-//! A [`Plan`] is what flags (and later files and forms) fill in and what the record keeps. It knows no protocol: the
+//! A [`Plan`] is what flags, files and forms fill in and what the record keeps. It knows no protocol: the
 //! options of a protocol travel as text ([`Options`]) and each protocol prepares its own.
 
 pub mod address;
+pub mod document;
 pub mod mask;
 pub mod quantity;
 pub mod stages;
+pub mod yaml;
 
 use std::collections::BTreeMap;
 
@@ -23,7 +25,22 @@ pub struct WeightedUrl {
     /// The URL with its scheme.
     pub url: String,
     /// Relative weight; 1 unless said otherwise.
+    #[serde(default = "one")]
     pub weight: f64,
+    /// What the protocol is told for this URL alone, in the place of the plan's options of the same name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: Options,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl WeightedUrl {
+    /// A URL with nothing special about it.
+    pub fn plain(url: impl Into<String>) -> WeightedUrl {
+        WeightedUrl { url: url.into(), weight: 1.0, options: Options::new() }
+    }
 }
 
 /// A stretch of a run in which the load moves in a straight line.
@@ -135,6 +152,15 @@ pub struct Plan {
     /// start, which is measured as `gen_late`; zero: each when it is due.
     #[serde(default)]
     pub slack: Nanos,
+    /// Users (or connections) started per second; None: as fast as they come.
+    #[serde(default)]
+    pub connect_rate: Option<f64>,
+    /// Each connection says what it has to say once and is then kept until so long after the last one stands (nanoseconds).
+    #[serde(default)]
+    pub hold: Option<Nanos>,
+    /// Each standing connection gives a sign of life that the peer answers, so often (nanoseconds).
+    #[serde(default)]
+    pub heartbeat: Option<Nanos>,
     /// Which network carries the bytes.
     pub net: NetKind,
     /// Source addresses (single or `a-b` ranges, as written).

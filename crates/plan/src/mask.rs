@@ -62,6 +62,15 @@ pub fn url(text: &str) -> String {
     let start = text.find("://").map_or(0, |at| at + 3);
     let authority_end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
     let authority = &text[start..authority_end];
+    // A password with one of these marks as it is: what seems to be the port is none.
+    let port = authority.rsplit_once(':').map_or("", |(_, port)| port).trim_end_matches(']');
+    if !authority.contains('@')
+        && !port.bytes().all(|b| b.is_ascii_hexdigit())
+        && let Some(at) = text[authority_end..].rfind('@')
+    {
+        let at = authority_end + at;
+        return format!("{}{MASK}{}", &text[..start], query(&text[at..]));
+    }
     let shown = match authority.rfind('@') {
         Some(at) => format!("{MASK}{}", &authority[at..]),
         None => authority.to_string(),
@@ -92,13 +101,23 @@ fn is_secret_parameter(name: &str) -> bool {
 
 /// What was sent or received, as text: secret headers and the secrets in request lines are hidden.
 pub fn exchange(text: &str) -> String {
-    text.split_inclusive('\n')
-        .map(|line| {
-            let content = line.trim_end_matches(['\r', '\n']);
-            let end = &line[content.len()..];
-            format!("{}{end}", request_line(content).unwrap_or_else(|| header(content)))
-        })
-        .collect()
+    let mut shown = String::with_capacity(text.len());
+    let (mut before, mut proves) = ("", false);
+    for line in text.split_inclusive('\n') {
+        let content = line.trim_end_matches(['\r', '\n']);
+        // Redis: the word AUTH, and the words of the same command behind it.
+        let is_length = content.strip_prefix('$').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+        proves &= !content.starts_with('*');
+        if proves && !is_length {
+            shown.push_str(MASK);
+        } else {
+            shown.push_str(&request_line(content).unwrap_or_else(|| header(content)));
+        }
+        shown.push_str(&line[content.len()..]);
+        proves |= before == "$4" && content.eq_ignore_ascii_case("auth");
+        before = content;
+    }
+    shown
 }
 
 fn request_line(line: &str) -> Option<String> {
@@ -116,9 +135,45 @@ fn request_line(line: &str) -> Option<String> {
 pub fn option(name: &str, value: &str) -> String {
     match name {
         "header" => header(value),
+        "request-target" if value.starts_with('/') => query(value),
+        "request-target" => url(value),
+        "command" | "before" | "after" => commands(value),
         _ if SECRET_OPTIONS.contains(&name) && !value.is_empty() => MASK.to_string(),
         _ => value.to_string(),
     }
+}
+
+/// Commands of Redis: nothing is shown behind an AUTH, alone or in a HELLO.
+fn commands(text: &str) -> String {
+    let mut from = 0;
+    for command in text.split_inclusive(';') {
+        let mut words = command.split_whitespace().skip_while(|word| word.ends_with('x') && word.len() < 8);
+        let first = words.next().unwrap_or_default();
+        let proves = first.eq_ignore_ascii_case("auth")
+            || first.eq_ignore_ascii_case("hello") && words.any(|word| word.eq_ignore_ascii_case("auth"));
+        if proves && let Some(at) = command.to_ascii_lowercase().find("auth") {
+            return format!("{} {MASK}", &text[..from + at + 4]);
+        }
+        from += command.len();
+    }
+    text.to_string()
+}
+
+/// A sentence about a plan without the secrets of it that it quotes. `shown` is the plan as it may be shown.
+pub fn sentence(text: &str, plan: &Plan, shown: &Plan) -> String {
+    let urls = plan.urls.iter().zip(&shown.urls);
+    let own =
+        urls.clone().flat_map(|(raw, shown)| raw.options.values().flatten().zip(shown.options.values().flatten()));
+    let all = plan.options.values().flatten().zip(shown.options.values().flatten());
+    let pairs = urls.map(|(raw, shown)| (&raw.url, &shown.url)).chain(own).chain(all);
+    unquoted(text, pairs)
+}
+
+fn unquoted<'a>(text: &str, pairs: impl Iterator<Item = (&'a String, &'a String)>) -> String {
+    pairs.filter(|(raw, shown)| raw != shown).fold(text.to_string(), |text, (raw, shown)| {
+        // Only what is quoted is one: a short secret may be a part of any word.
+        ['"', '`', '\''].iter().fold(text, |text, q| text.replace(&format!("{q}{raw}{q}"), &format!("{q}{shown}{q}")))
+    })
 }
 
 /// A plan as it may be shown.
@@ -126,16 +181,21 @@ pub fn plan(plan: &Plan) -> Plan {
     let mut shown = plan.clone();
     for target in &mut shown.urls {
         target.url = url(&target.url);
+        options(&mut target.options);
     }
-    for (name, values) in &mut shown.options {
-        for value in values {
-            *value = option(name, value);
-        }
-    }
+    options(&mut shown.options);
     if let Some(key) = &mut shown.tls.key {
         *key = MASK.to_string();
     }
     shown
+}
+
+fn options(options: &mut crate::Options) {
+    for (name, values) in options {
+        for value in values {
+            *value = option(name, value);
+        }
+    }
 }
 
 /// A command line as it may be shown: every argument that is, or ends with, one of the `secrets` (as written, as shown).
@@ -169,6 +229,8 @@ mod tests {
             ("me:pw@a.example", "***@a.example"),
             ("http://me:p@w@a.example:80", "http://***@a.example:80"),
             ("http://a/x@y", "http://a/x@y"),
+            ("http://[::1]/x@y", "http://[::1]/x@y"),
+            ("redis://:se/cr#et@h:1/0", "redis://***@h:1/0"),
             ("http://a?m=b@c", "http://a?m=b@c"),
             ("http://a/?token=abc&page=2#top", "http://a/?token=***&page=2#top"),
             ("http://a/?API_KEY=abc", "http://a/?API_KEY=***"),
@@ -212,6 +274,27 @@ mod tests {
         assert_eq!(exchange(sent), shown);
         assert_eq!(exchange("HTTP/1.1 200 OK\r\nSet-Cookie: a\r\n"), "HTTP/1.1 200 OK\r\nSet-Cookie: ***\r\n");
         assert_eq!(exchange(""), "");
+        let sent = "*3\r\n$4\r\nAUTH\r\n$1\r\nu\r\n$2\r\npw\r\n*2\r\n$3\r\nGET\r\n$4\r\nauth\r\n";
+        assert!(exchange(sent).starts_with("*3\r\n$4\r\nAUTH\r\n$1\r\n***\r\n$2\r\n***\r\n*2\r\n$3\r\nGET\r\n"));
+    }
+
+    #[test]
+    fn options_and_sentences() {
+        let table = [
+            ("command", "AUTH u pw; GET a", "AUTH ***"),
+            ("command", "3x hello 3 auth u pw", "3x hello 3 auth ***"),
+            ("before", "GET a; auth 'p;w'", "GET a; auth ***"),
+            ("command", "SET auth 1; HELLO 3", "SET auth 1; HELLO 3"),
+            ("request-target", "/a|b?token=x", "/a|b?token=***"),
+            ("request-target", "http://u:p@h/", "http://***@h/"),
+        ];
+        for (name, raw, shown) in table {
+            assert_eq!(option(name, raw), shown, "{raw}");
+        }
+        let (raw, shown) = ("redis://:pw@h/x".to_string(), url("redis://:pw@h/x"));
+        let said = "\"redis://:pw@h/x\" cannot be used; write redis://:password@h";
+        let said = unquoted(said, [(&raw, &shown)].into_iter());
+        assert_eq!(said, "\"redis://***@h/x\" cannot be used; write redis://:password@h");
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use protocols::http1::{Http1, Http1Server};
 use wire::{
-    Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Out, Protocol, Reply, ServerSession, Session,
-    Shape,
+    Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Reply, ServerSession,
+    Session, Shape,
 };
 
 const ROUNDS: usize = 300;
@@ -37,13 +37,14 @@ fn client(name: &str, answer: &[u8], sessions: usize) {
     let url = AskedUrl { url: "http://127.0.0.1:8080/".into(), weight: 1.0 };
     let dialogue = Http1.prepare(&Asked { urls: vec![url], ..Asked::default() }).expect("a good plan");
     let request = &dialogue.requests()[0].request;
-    let mut sessions: Vec<_> = (0..sessions).map(|_| dialogue.session(&Established::default())).collect();
+    let mut sessions: Vec<_> =
+        (0..sessions).map(|_| dialogue.session(&Origin::default(), &Established::default())).collect();
     let (mut out, mut done) = (Out::default(), Done::default());
     let mut next = 0;
     measure(name, || {
         next = if next + 1 < sessions.len() { next + 1 } else { 0 };
         let session = &mut sessions[next];
-        session.submit(ExchangeId(1), black_box(request), &mut out).expect("room");
+        session.submit(ExchangeId(1), black_box(request), &Fill::default(), &mut out).expect("room");
         black_box(out.bytes());
         out.clear();
         session.receive(black_box(answer), &mut out, &mut done).expect("an answer");

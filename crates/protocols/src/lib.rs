@@ -1,3 +1,15 @@
 //! How things are said: protocols as conversations without I/O. The program keeps the one ordered list of them.
 
+pub mod grpc;
+pub mod http;
 pub mod http1;
+pub mod http2;
+pub mod mysql;
+mod percent;
+pub mod postgres;
+pub mod raw;
+pub mod redis;
+pub mod template;
+pub mod verify;
+pub mod websocket;
+pub mod weight;

@@ -143,6 +143,18 @@ pub struct Second {
     pub connections: Connections,
     /// Messages nobody asked for.
     pub unsolicited: u64,
+    /// Requests that the peer did not touch and that were sent once more; each is one request in all other counts.
+    #[serde(default)]
+    pub resent: u64,
+    /// Messages inside exchanges whose answers are streams.
+    #[serde(default)]
+    pub messages: u64,
+    /// Requests that nobody answers, finished when written: in `finished`, in no histogram.
+    #[serde(default)]
+    pub one_way: u64,
+    /// Signs of life.
+    #[serde(default)]
+    pub heartbeats: Heartbeats,
     /// The histograms.
     pub latency: Latency,
     /// CPU time the worker threads used in it (nanoseconds).
@@ -218,6 +230,22 @@ pub struct Connections {
     pub resumed: u64,
     /// Open at the end of the second.
     pub open: u32,
+    /// Stood and were lost: the peer closed, or they broke.
+    #[serde(default)]
+    pub lost: u64,
+}
+
+/// Signs of life on standing connections, apart from the requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Heartbeats {
+    /// Sent.
+    pub sent: u64,
+    /// Answered before the next one was due.
+    pub answered: u64,
+    /// Not answered by then, or their connection was lost before.
+    pub missed: u64,
+    /// Still without an answer at the end of the run.
+    pub open: u64,
 }
 
 /// The histograms of a second or of a run. Finished requests only, but for `failed` and the `*_at_least` ones: the latter
@@ -236,6 +264,9 @@ pub struct Latency {
     pub connect: Histogram,
     /// TLS handshakes.
     pub tls: Histogram,
+    /// Handshakes of the protocol itself (an upgrade, AUTH).
+    #[serde(default)]
+    pub greeting: Histogram,
     /// From the write of the request to the first byte of the answer.
     pub first_byte: Histogram,
     /// From the first byte to the last.
@@ -248,11 +279,17 @@ pub struct Latency {
     pub service_at_least: Histogram,
     /// Lower bounds of `wait_conn` of requests that were never sent.
     pub wait_conn_at_least: Histogram,
+    /// Between the messages of a stream.
+    #[serde(default)]
+    pub message_gap: Histogram,
+    /// From a heartbeat to its answer.
+    #[serde(default)]
+    pub heartbeat: Histogram,
 }
 
 impl Latency {
     /// All histograms with their names, in the order of the fields.
-    pub fn all(&self) -> [(&'static str, &Histogram); 12] {
+    pub fn all(&self) -> [(&'static str, &Histogram); 15] {
         [
             ("response", &self.response),
             ("service", &self.service),
@@ -260,17 +297,20 @@ impl Latency {
             ("gen_late", &self.gen_late),
             ("connect", &self.connect),
             ("tls", &self.tls),
+            ("greeting", &self.greeting),
             ("first_byte", &self.first_byte),
             ("transfer", &self.transfer),
             ("failed", &self.failed),
             ("response_at_least", &self.response_at_least),
             ("service_at_least", &self.service_at_least),
             ("wait_conn_at_least", &self.wait_conn_at_least),
+            ("message_gap", &self.message_gap),
+            ("heartbeat", &self.heartbeat),
         ]
     }
 
     /// The same, to be changed.
-    pub fn all_mut(&mut self) -> [&mut Histogram; 12] {
+    pub fn all_mut(&mut self) -> [&mut Histogram; 15] {
         [
             &mut self.response,
             &mut self.service,
@@ -278,12 +318,15 @@ impl Latency {
             &mut self.gen_late,
             &mut self.connect,
             &mut self.tls,
+            &mut self.greeting,
             &mut self.first_byte,
             &mut self.transfer,
             &mut self.failed,
             &mut self.response_at_least,
             &mut self.service_at_least,
             &mut self.wait_conn_at_least,
+            &mut self.message_gap,
+            &mut self.heartbeat,
         ]
     }
 

@@ -6,7 +6,7 @@ use plan::{Arrivals, Load, NetKind, Stage, WeightedUrl};
 fn plan() -> Plan {
     Plan {
         protocol: "http".into(),
-        urls: vec![WeightedUrl { url: "http://127.0.0.1:1/".into(), weight: 1.0 }],
+        urls: vec![WeightedUrl::plain("http://127.0.0.1:1/")],
         options: BTreeMap::from([("header".to_string(), vec!["A: b".to_string()])]),
         load: Load::Open {
             stages: vec![Stage { lasts: Nanos::from_secs(10), from: 5.0, to: 5.0 }],
@@ -22,6 +22,9 @@ fn plan() -> Plan {
         workers: 1,
         pin: false,
         slack: Nanos::ZERO,
+        connect_rate: None,
+        hold: None,
+        heartbeat: None,
         net: NetKind::Auto,
         sources: Vec::new(),
         connect_to: Vec::new(),

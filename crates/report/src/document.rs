@@ -8,7 +8,7 @@ mod distribution;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use record::{Bytes, Connections, Latency, Part, Second};
+use record::{Bytes, Connections, Heartbeats, Latency, Part, Second};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -58,6 +58,10 @@ pub struct Report<'a> {
     connections: ConnectionReport,
     /// Messages nobody asked for.
     unsolicited: u64,
+    /// Messages inside exchanges whose answers are streams.
+    messages: u64,
+    /// Signs of life on standing connections; in no other count.
+    heartbeats: Heartbeats,
     /// CPU time of the generator's threads in seconds.
     cpu_s: f64,
     /// Whether to trust the figures.
@@ -96,6 +100,10 @@ struct Requests {
     warmup: u64,
     /// Sent before the run; in no other count.
     probe: u64,
+    /// Of the finished, those that nobody answers: over when written, without a latency.
+    one_way: u64,
+    /// Sent once more because the target had not touched them; each is one request in all other counts.
+    resent: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -144,10 +152,16 @@ struct Phases {
     connect: Distribution,
     /// TLS handshakes.
     tls: Distribution,
+    /// Handshakes of the protocol itself.
+    greeting: Distribution,
     /// From the write to the first byte.
     first_byte: Distribution,
     /// From the first byte to the last.
     transfer: Distribution,
+    /// Between the messages of a stream.
+    message_gap: Distribution,
+    /// From a heartbeat to its answer.
+    heartbeat: Distribution,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -164,6 +178,8 @@ struct ConnectionReport {
     resumed: u64,
     /// Open at the end.
     open: u32,
+    /// Stood and were lost.
+    lost: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -264,8 +280,11 @@ impl Phases {
         Phases {
             connect: Distribution::plain(&l.connect),
             tls: Distribution::plain(&l.tls),
+            greeting: Distribution::plain(&l.greeting),
             first_byte: Distribution::plain(&l.first_byte),
             transfer: Distribution::plain(&l.transfer),
+            message_gap: Distribution::plain(&l.message_gap),
+            heartbeat: Distribution::plain(&l.heartbeat),
         }
     }
 }
@@ -279,6 +298,7 @@ impl From<&Connections> for ConnectionReport {
             handshakes: c.handshakes,
             resumed: c.resumed,
             open: c.open,
+            lost: c.lost,
         }
     }
 }
@@ -343,6 +363,8 @@ impl<'a> Report<'a> {
                 censored: totals.censored,
                 warmup: totals.warmup,
                 probe: summary.probe.as_ref().map_or(0, |p| p.requests),
+                one_way: totals.one_way,
+                resent: totals.resent,
             },
             throughput_per_s: summary.throughput_per_s(),
             bytes: totals.bytes,
@@ -352,6 +374,8 @@ impl<'a> Report<'a> {
             phases: Phases::of(&totals.latency),
             connections: ConnectionReport::from(&totals.connections),
             unsolicited: totals.unsolicited,
+            messages: totals.messages,
+            heartbeats: totals.heartbeats,
             cpu_s: totals.cpu.as_secs_f64(),
             trust: trust(summary),
             objectives: objectives(summary),

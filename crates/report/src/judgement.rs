@@ -45,6 +45,10 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             if *further == 0 { said } else { said + &more() }
         }
         Reason::LocalLimit { failed } => lang.fill(say::TRUST_LOCAL, &[("failed", &show::count(*failed))]),
+        Reason::HeldFewer { held, asked } => {
+            lang.fill(say::TRUST_HELD_FEWER, &[("held", &show::count(*held)), ("asked", &show::count(*asked))])
+        }
+        Reason::ConnectionsLost { lost } => lang.fill(say::TRUST_LOST, &[("lost", &show::count(*lost))]),
         Reason::GeneratorLate { late, response } => {
             lang.fill(say::TRUST_LATE, &[("late", &show::duration(*late)), ("response", &show::duration(*response))])
         }

@@ -44,6 +44,10 @@ pub(crate) const PROBE: Text = text(
     "First answer: {status}, {bytes} in {took} from {address} ({spoken})",
     "首个应答：状态 {status}，正文 {bytes}，用时 {took}，来自 {address}（{spoken}）",
 );
+pub(crate) const PROBE_WITHOUT_STATUS: Text = text(
+    "First answer: {bytes} in {took} from {address} ({spoken})",
+    "首个应答：{bytes}，用时 {took}，来自 {address}（{spoken}）",
+);
 pub(crate) const PROBE_FAILED: Text = text("First request: {failure}", "首个请求：{failure}");
 
 // Figures.
@@ -122,6 +126,38 @@ pub(crate) const BYTES_LINE: Text = text(
     "发送 {sent}，收到 {received}（{rate}/s），其中正文 {payload}",
 );
 pub(crate) const UNSOLICITED: Text = text("{n} messages nobody asked for", "{n} 条未请求的消息");
+pub(crate) const MESSAGES: Text = text("{n} messages in streams", "流中消息 {n} 条");
+pub(crate) const ONE_WAY: Text = text(
+    "{n} of the finished are one-way: over when written, without a latency",
+    "完成的请求中有 {n} 个是单向的：写出即结束，没有延迟",
+);
+pub(crate) const RESENT: Text = text(
+    "{n} were sent once more, because the target said that it had not touched them",
+    "{n} 个请求因目标声明未处理而重新发送",
+);
+pub(crate) const STANDING: Text = text(
+    "{n} stood at the same time, {lost} lost, {rate} opened a second",
+    "同时保持 {n} 个，丢失 {lost}，每秒新建 {rate}",
+);
+pub(crate) const HEARTBEATS: Text = text(
+    "Heartbeats {sent} = {answered} answered + {missed} missed + {open} on their way",
+    "心跳 {sent} = 应答 {answered} + 缺失 {missed} + 途中 {open}",
+);
+pub(crate) const HELD: Text = text("{n} connections held", "保持了 {n} 个连接");
+pub(crate) const LIVE: Text = text("live", "在线");
+pub(crate) const OPENED_RATE: Text = text("opened/s", "新建/秒");
+pub(crate) const PING_P50: Text = text("ping p50", "心跳 p50");
+pub(crate) const PING_P99: Text = text("ping p99", "心跳 p99");
+pub(crate) const GREETING: Text = text("greeting", "协议握手");
+pub(crate) const MESSAGE_GAP: Text = text("between messages", "消息间隔");
+pub(crate) const HEARTBEAT: Text = text("heartbeat", "心跳");
+pub(crate) const NO_LATENCY_ONE_WAY: Text = text("One-way requests have no latency.", "单向请求没有延迟。");
+pub(crate) const TRUST_HELD_FEWER: Text = text(
+    "{held} of {asked} connections stood: the others could not be opened",
+    "{asked} 个连接中只保持了 {held} 个：其余无法建立",
+);
+pub(crate) const TRUST_LOST: Text =
+    text("{lost} connections were lost while they were to be held", "保持期间丢失了 {lost} 个连接");
 
 // Judgement.
 pub(crate) const OBJECTIVES: Text = text("Objectives", "目标");
@@ -227,6 +263,7 @@ pub(crate) const ADVICE: &[(&str, Text)] = &[
 
 /// Notices by their code. A fact that no placeholder takes is put behind, in brackets.
 pub(crate) const NOTICES: &[(&str, Text)] = &[
+    ("curl", text("Unlike the curl command: {difference}.", "与 curl 命令的不同之处：{difference}。")),
     (
         "only_errors",
         text(
@@ -255,11 +292,19 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
             "本次运行未保存，`brunt report` 无法再显示（{error}）。",
         ),
     ),
+    ("after_failed", text("What was to be sent after the run failed: {why}.", "运行后要发送的请求失败：{why}。")),
     (
         "run_timeout",
         text(
             "The run was stopped after {time}, as --run-timeout asked.",
             "按 --run-timeout 的要求，运行在 {time} 后停止。",
+        ),
+    ),
+    (
+        "uring_streams_only",
+        text(
+            "Datagrams do not travel on io_uring here: epoll carries this run.",
+            "数据报不经由 io_uring：本次运行改用 epoll。",
         ),
     ),
     (

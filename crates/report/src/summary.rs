@@ -166,6 +166,12 @@ impl Summary {
         self.per_s(self.totals.finished_in_window)
     }
 
+    /// Connections opened ÷ the seconds in which any was; 0 where none was.
+    pub fn opened_per_s(&self) -> f64 {
+        let span = self.totals.opening.as_secs_f64();
+        if span > 0.0 { self.totals.connections.opened as f64 / span } else { 0.0 }
+    }
+
     /// Something counted within the window, per second.
     pub fn per_s(&self, n: u64) -> f64 {
         if self.window == Nanos::ZERO { 0.0 } else { n as f64 / self.window.as_secs_f64() }
@@ -174,6 +180,11 @@ impl Summary {
     /// The latency this run stands for: response in open load, service in closed.
     pub fn headline(&self) -> Ranked<'_> {
         headline(&self.totals.latency, self.open)
+    }
+
+    /// True where connections were opened and held, and nothing was to be said on them.
+    pub fn only_holds(&self) -> bool {
+        !self.open && self.totals.due == 0 && self.totals.standing > 0
     }
 
     /// Failures that the headline's figures leave out: all but those given up after the timeout, which rank last.

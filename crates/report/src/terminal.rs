@@ -9,6 +9,7 @@ use record::{Notice, Part, Probe, Second};
 use crate::columns::{Paint, cut, left, right, width, wrapped};
 use crate::formats::text::head;
 use crate::judgement;
+use crate::ranked::Ranked;
 use crate::sentences as say;
 use crate::show;
 use crate::summary::headline;
@@ -21,6 +22,8 @@ pub enum Mode {
     Open,
     /// Users.
     Closed,
+    /// Connections that are held.
+    Held,
 }
 
 /// The headings come again after so many rows.
@@ -55,6 +58,19 @@ const P50: Text = crate::text::text("p50", "p50");
 const P99: Text = crate::text::text("p99", "p99");
 
 fn columns(mode: Mode) -> [Column; 9] {
+    if mode == Mode::Held {
+        return [
+            column(say::TIME, 5, 0),
+            column(say::LIVE, 9, 0),
+            column(say::OK, 9, 2),
+            column(say::FAILED, 6, 0),
+            column(say::OPENED_RATE, 9, 1),
+            column(say::PING_P50, 9, 3),
+            column(say::PING_P99, 9, 0),
+            column(say::MAX, 9, 4),
+            column(say::MEGABYTES, 6, 5),
+        ];
+    }
     let load = if mode == Mode::Open { say::IN_FLIGHT } else { say::USERS };
     [
         column(say::TIME, 5, 0),
@@ -132,7 +148,7 @@ impl Live {
             .iter()
             .map(|(_, cells, place)| {
                 let text = right(&values[*place], *cells);
-                if *place == 3 && s.failed > 0 { self.paint.red(&text) } else { text }
+                if *place == 3 && s.failed + s.connections.lost > 0 { self.paint.red(&text) } else { text }
             })
             .collect();
         let mark = match s.part {
@@ -162,6 +178,20 @@ impl Live {
         if s.part == Part::Warmup {
             let none = || show::WITHHELD.to_owned();
             return [time, load, none(), none(), none(), none(), none(), none(), none()];
+        }
+        if self.mode == Mode::Held {
+            let beats = Ranked::plain(&s.latency.heartbeat);
+            return [
+                time,
+                show::count(u64::from(s.connections.open)),
+                show::count(s.finished),
+                show::count(s.failed + s.connections.failed + s.connections.lost),
+                show::rate(per_s(s.connections.opened)),
+                beats.quantile(0.5).figure.show(),
+                beats.quantile(0.99).figure.show(),
+                beats.max().show(),
+                show::megabytes_per_s(per_s(s.bytes.received)),
+            ];
         }
         let latency = headline(&s.latency, self.mode == Mode::Open);
         [

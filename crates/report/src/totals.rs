@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use measure::Nanos;
-use record::{Bytes, Connections, Failure, Latency, Part, Second};
+use record::{Bytes, Connections, Failure, Heartbeats, Latency, Part, Second};
 
 use crate::trust::{Little, Outages};
 
@@ -45,8 +45,22 @@ pub struct Totals {
     pub bytes: Bytes,
     /// Connections; `open` is the count at the end.
     pub connections: Connections,
+    /// The most connections that stood at the end of a second.
+    pub standing: u64,
+    /// Length of the seconds in which connections were opened, added up.
+    pub opening: Nanos,
+    /// Connections that stood and are not known to be lost.
+    stand: u64,
     /// Messages nobody asked for.
     pub unsolicited: u64,
+    /// Messages inside exchanges whose answers are streams.
+    pub messages: u64,
+    /// Successes that nobody answers: in no histogram.
+    pub one_way: u64,
+    /// Requests that the peer did not touch and that were sent once more.
+    pub resent: u64,
+    /// Signs of life.
+    pub heartbeats: Heartbeats,
     /// Most users at the end of any second.
     pub users: u32,
     /// Histograms of the run.
@@ -67,6 +81,8 @@ impl Totals {
         self.warmup += s.warmup;
         self.users = self.users.max(s.users);
         self.connections.open = s.connections.open;
+        self.stand = (self.stand + s.connections.opened).saturating_sub(s.connections.lost);
+        self.standing = self.standing.max(self.stand.min(u64::from(s.connections.open)));
         if s.part == Part::Warmup {
             return;
         }
@@ -75,7 +91,14 @@ impl Totals {
         self.finished += s.finished;
         self.failed += s.failed;
         self.censored += s.censored;
+        if s.connections.opened > 0 {
+            self.opening += length;
+        }
         self.unsolicited += s.unsolicited;
+        self.messages += s.messages;
+        self.one_way += s.one_way;
+        self.resent += s.resent;
+        self.add_heartbeats(&s.heartbeats);
         self.cpu += Nanos(s.cpu_ns);
         self.latency.merge(&s.latency);
         for (code, n) in &s.status {
@@ -110,6 +133,14 @@ impl Totals {
         self.connections.reused += c.reused;
         self.connections.handshakes += c.handshakes;
         self.connections.resumed += c.resumed;
+        self.connections.lost += c.lost;
+    }
+
+    fn add_heartbeats(&mut self, beats: &Heartbeats) {
+        self.heartbeats.sent += beats.sent;
+        self.heartbeats.answered += beats.answered;
+        self.heartbeats.missed += beats.missed;
+        self.heartbeats.open += beats.open;
     }
 
     /// True where every request that was due is counted exactly once.

@@ -89,6 +89,18 @@ pub enum Reason {
         /// How many.
         failed: u64,
     },
+    /// Fewer connections stood than were asked for.
+    HeldFewer {
+        /// The most that stood.
+        held: u64,
+        /// Asked for.
+        asked: u64,
+    },
+    /// Connections that were part of the plan were lost.
+    ConnectionsLost {
+        /// How many.
+        lost: u64,
+    },
     /// The generator itself was late by a material part of the response time.
     GeneratorLate {
         /// p99 of the lateness.
@@ -140,6 +152,8 @@ impl Reason {
             Reason::Failures { .. } => "failures",
             Reason::Outage { .. } => "outage",
             Reason::LocalLimit { .. } => "local_limit",
+            Reason::HeldFewer { .. } => "held_fewer",
+            Reason::ConnectionsLost { .. } => "connections_lost",
             Reason::GeneratorLate { .. } => "generator_late",
             Reason::GeneratorLateOnAverage { .. } => "generator_late_mean",
             Reason::GeneratorFull => "generator_full",
@@ -157,6 +171,8 @@ impl Reason {
             Reason::Little { worst: Some(worst), .. } if *worst <= LITTLE_FAIL => Grade::Warn,
             Reason::Accounting { .. } | Reason::Little { .. } => Grade::Fail,
             Reason::LowerBound { .. } | Reason::NothingFinished | Reason::LocalLimit { .. } => Grade::Fail,
+            Reason::HeldFewer { .. } => Grade::Fail,
+            Reason::ConnectionsLost { .. } => Grade::Warn,
             Reason::Failures { .. } | Reason::Outage { .. } => Grade::Warn,
             Reason::GeneratorLate { .. } | Reason::GeneratorLateOnAverage { .. } | Reason::GeneratorFull => Grade::Warn,
             Reason::Interrupted | Reason::Aborted | Reason::CutOff => Grade::Warn,
@@ -239,7 +255,10 @@ impl Trust {
     pub fn judge(summary: &Summary) -> Trust {
         let totals = &summary.totals;
         let mut reasons = vec![Reason::Accounting { holds: totals.add_up() }, totals.little.reason()];
-        if totals.finished == 0 {
+        reasons.extend(held(summary));
+        if summary.only_holds() {
+            // There is no latency to judge.
+        } else if totals.finished == 0 {
             reasons.push(Reason::NothingFinished);
         } else {
             reasons.extend(lower_bound(summary));
@@ -279,6 +298,17 @@ fn lower_bound(summary: &Summary) -> Option<Reason> {
         .map(|(n, _)| n)
         .collect();
     (!quantiles.is_empty()).then(|| Reason::LowerBound { quantiles, unfinished: headline.unfinished() })
+}
+
+/// Where connections are held: whether all of them were, and for how long.
+fn held(summary: &Summary) -> Vec<Reason> {
+    let Some(plan) = summary.started.as_ref().map(|s| &s.plan).filter(|plan| plan.hold.is_some()) else {
+        return Vec::new();
+    };
+    let (held, asked) = (summary.totals.standing, plan.load.peak().round() as u64);
+    let fewer = (held < asked && summary.end == End::Completed).then_some(Reason::HeldFewer { held, asked });
+    let lost = summary.totals.connections.lost;
+    fewer.into_iter().chain((lost > 0).then_some(Reason::ConnectionsLost { lost })).collect()
 }
 
 fn failures(summary: &Summary) -> Option<Reason> {

@@ -52,12 +52,12 @@ impl Writer {
         Ok(Writer { to, thread })
     }
 
-    /// A worker's side of it.
-    pub(crate) fn log(&self) -> Log {
-        Log { entries: Vec::with_capacity(CHUNK), to: self.to.clone(), since: Nanos::ZERO }
+    /// Makes logs for workers.
+    pub(crate) fn logs(&self) -> Logs {
+        Logs(self.to.clone())
     }
 
-    /// Waits until everything handed over is written; all logs must be gone.
+    /// Waits until everything handed over is written; all logs and their makers must be gone.
     pub(crate) fn finish(self) -> io::Result<()> {
         drop(self.to);
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the arrivals log's thread died")))
@@ -81,6 +81,16 @@ fn write_chunk(file: &mut BufWriter<File>, chunk: &[Entry]) -> io::Result<()> {
         writeln!(file, "{} {} {} {}", entry.arrived.0, entry.answered.0, entry.status, entry.order.path)?;
     }
     file.flush()
+}
+
+/// Makes logs, one for each worker.
+#[derive(Debug)]
+pub(crate) struct Logs(Sender<Vec<Entry>>);
+
+impl Logs {
+    pub(crate) fn log(&self) -> Log {
+        Log { entries: Vec::with_capacity(CHUNK), to: self.0.clone(), since: Nanos::ZERO }
+    }
 }
 
 /// One worker's log.

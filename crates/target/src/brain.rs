@@ -10,8 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use measure::{Nanos, Rng};
-use wire::{Ask, Out, Reply, ServerSession, Shape};
+use wire::{Ask, Out, Reply, Shape};
 
+use crate::calls;
+use crate::conversation::{Conversation, Spoken};
+use crate::framed;
 use crate::order::{Body, Kind, Order, Withheld};
 use crate::stall::Stalls;
 use crate::station::Station;
@@ -19,6 +22,9 @@ use crate::{Config, Delay};
 
 /// So many distinct paths are remembered; above it the memory starts afresh.
 const REMEMBERED: usize = 256;
+
+/// The method of a message on a connection that was upgraded.
+pub(crate) const MESSAGE: &str = "MESSAGE";
 
 /// Stations by their number of servers and service time.
 type Stations = HashMap<(u32, String), Arc<Mutex<Station>>>;
@@ -64,8 +70,10 @@ pub struct Heard {
     pub head_only: bool,
     /// What its path asks for.
     pub order: Arc<Order>,
-    /// The request itself, where it is to be echoed.
+    /// The request itself, where it is to be echoed; the messages of a call.
     pub echo: Option<Box<[u8]>>,
+    /// Of a gRPC call: whether `echo` is all of it.
+    pub call: Option<bool>,
 }
 
 /// What will become of a request.
@@ -88,6 +96,14 @@ pub enum Next {
     Complete,
     /// The answer is begun; the blocks of the raw answer and its tail follow ([`Plan::put_block`]).
     Blocks(u64),
+    /// The answer is complete and in frames: the session knows whether the connection ends with it. Its status.
+    Answered(u16),
+    /// As `Answered`, and spoiled on purpose.
+    Spoiled,
+    /// The answer was spoiled on purpose: close the connection.
+    Ruined,
+    /// Nothing was answered but a refusal in the protocol's own terms.
+    Refused,
     /// Nothing is answered: close the connection.
     Close,
     /// Nothing is answered: reset the connection.
@@ -145,8 +161,13 @@ impl Brain {
             self.latest = self.recall(ask.path);
         }
         let order = Arc::clone(&self.latest);
-        let echo = matches!(order.body, Body::Echo).then(|| [ask.head, ask.body].concat().into());
-        Heard { id: ask.id, head_only: ask.method == "HEAD", order, echo }
+        let call = calls::is_call(ask.method, ask.head).then_some(ask.body.len() as u64 == ask.body_bytes);
+        let echo = if ask.method == MESSAGE || call.is_some() {
+            Some(ask.body.into())
+        } else {
+            matches!(order.body, Body::Echo).then(|| [ask.head, ask.body].concat().into())
+        };
+        Heard { id: ask.id, head_only: ask.method == "HEAD", order, echo, call }
     }
 
     fn recall(&mut self, path: &str) -> Arc<Order> {
@@ -209,7 +230,10 @@ impl Plan {
 
     /// Puts the answer, or its beginning, and says what follows. Answers of one connection must be put in the order of
     /// their requests. `stats` is the body of `/-/stats`.
-    pub fn answer(&self, session: &mut dyn ServerSession, stats: &dyn Fn() -> String, out: &mut Out) -> Next {
+    pub fn answer(&self, session: &mut dyn Conversation, stats: &dyn Fn() -> String, out: &mut Out) -> Next {
+        if session.spoken() != Spoken::Http1 {
+            return framed::answer(self, session, stats, out);
+        }
         let order = self.order();
         match order.withheld {
             Some(Withheld::Hang) => return Next::Nothing,
@@ -239,7 +263,7 @@ impl Plan {
     }
 
     /// Tells the session that this request is answered, by bytes that are not its own.
-    fn settle(&self, session: &mut dyn ServerSession) {
+    fn settle(&self, session: &mut dyn Conversation) {
         let close = self.order().close;
         let reply = Reply { status: 204, headers: b"", body: b"", shape: Shape::Length, close };
         session.answer(self.heard.id, &reply, &mut Out::default());

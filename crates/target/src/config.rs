@@ -4,20 +4,25 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use net::tls::RustlsServing;
 use wire::Place;
 
 use crate::{Delay, Stall};
+
+/// What a target that speaks TLS offers by ALPN, the best first.
+pub const ALPN: &[&[u8]] = &[b"h2", b"http/1.1"];
 
 /// Everything a target is told at its start; [`Config::default`] is a healthy server on 127.0.0.1:8080.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Where it listens; port 0 asks for any free one.
     pub listen: Place,
-    /// Connections the kernel may hold that were not accepted yet, as in listen(2).
+    /// Connections the kernel may hold that were not accepted yet, as in listen(2); it takes `net.core.somaxconn` at most.
     pub backlog: u32,
-    /// Threads, each with its own listening socket; 0: one per core available. On a Unix socket always one.
+    /// Listening sockets with a thread each; 0: one per core available. On a Unix socket always one. A thread whose
+    /// descriptor table is full is relieved by a further one.
     pub workers: u32,
-    /// Above so many open connections nothing is accepted (each worker takes its share of the bound).
+    /// Above so many open connections nothing is accepted (each listening socket takes its share of the bound).
     pub max_connections: Option<u32>,
     /// Delay of every answer whose path asks for none.
     pub delay: Option<Delay>,
@@ -31,13 +36,15 @@ pub struct Config {
     pub seed: u64,
     /// Where a line per request is written (see [`crate::arrivals`]).
     pub log_arrivals: Option<PathBuf>,
+    /// Speaks TLS, with this certificate.
+    pub tls: Option<RustlsServing>,
 }
 
 impl Default for Config {
     fn default() -> Config {
         Config {
             listen: Place::Tcp(SocketAddr::from(([127, 0, 0, 1], 8080))),
-            backlog: 4096,
+            backlog: u32::MAX,
             workers: 0,
             max_connections: None,
             delay: None,
@@ -46,6 +53,7 @@ impl Default for Config {
             stalls: Vec::new(),
             seed: 0,
             log_arrivals: None,
+            tls: None,
         }
     }
 }

@@ -28,29 +28,55 @@
 //! come first served over the whole process (one queue for each pair of N and DIST). Percent signs are undone. Unknown
 //! paths are answered 404, wrong values 400, each with a sentence; unknown parameters are ignored.
 //!
-//! Made of a [`Brain`] without I/O (what to answer, and when), a [`Worker`] that serves it over any [`wire::Network`], and
-//! a [`Target`] that runs workers in threads. Left out: TLS, and protocols other than HTTP/1.1 for raw answers.
+//! One port speaks HTTP/1.1, HTTP/2 (by its preface; with TLS also by ALPN) and, after an upgrade, WebSocket ([`Tongue`]). A
+//! WebSocket hears its messages back, each after the delay of its path; a path that asks for a size gets so many bytes; other
+//! paths do no harm. `/status/403` refuses the upgrade. Faults in the shape of each protocol:
+//!
+//! | path | HTTP/2 | WebSocket |
+//! |---|---|---|
+//! | `/reset` | RST_STREAM, the other streams go on | the connection is reset |
+//! | `/hang` | nothing; the others go on | nothing; pings are answered |
+//! | `/cut/K` | K bytes of the body, then RST_STREAM | K bytes of a message of 1000, then closed |
+//! | `/short/N`, `/long/N` | fewer or more bytes than the announced length | a message that does not end; or is followed by no frame |
+//! | `/garbage`, `/endless-headers` | no frame, then closed | no frame, then closed |
+//!
+//! gRPC calls go to the service `brunt.Target` (Unary, ClientStream, ServerStream, Bidi), whose methods echo, count and repeat.
+//!
+//! Bodies above 16 MiB need HTTP/1.1. `--error-rate` closes a WebSocket with 1011.
+//!
+//! Made of a [`Brain`] without I/O (what to answer, and when), a [`Worker`] that serves it over any [`wire::Network`], and a
+//! [`Target`] that runs workers in threads, as many as the descriptor limit asks for. TLS is a network around the network
+//! ([`net::tls::Secured`]).
 
 pub mod arrivals;
 mod brain;
+mod calls;
 mod config;
+mod conversation;
 mod delay;
+mod desk;
 mod flood;
+mod framed;
+mod lanes;
+mod line;
 mod order;
 mod path;
 mod serve;
 mod stall;
 mod station;
 mod stats;
+mod tongue;
 mod worker;
 
 pub use brain::{Brain, Heard, Next, Plan, Shop};
-pub use config::{Config, place, share};
+pub use config::{ALPN, Config, place, share};
+pub use conversation::{Conversation, Spoil, Spoken};
 pub use delay::{Delay, normal_quantile};
 pub use flood::Flood;
 pub use order::{Body, Kind, Order, Withheld};
 pub use serve::{Target, run_until};
 pub use stall::{Stall, Stalls};
 pub use station::Station;
-pub use stats::{Stats, Tallies};
+pub use stats::{SpokenStats, Stats, Tallies};
+pub use tongue::Tongue;
 pub use worker::Worker;

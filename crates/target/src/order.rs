@@ -107,6 +107,10 @@ pub struct Order {
     pub headers: Box<[u8]>,
     /// The body.
     pub body: Body,
+    /// The size asked for, or announced.
+    pub size: Option<u64>,
+    /// After how many bytes it is to be cut.
+    pub cut: Option<u64>,
     /// How its end is marked.
     pub shape: Shape,
     /// Close the connection after it.
@@ -140,6 +144,8 @@ impl Order {
             status,
             headers: (*b"content-type: text/plain\r\n").into(),
             body: Body::Text(format!("{sentence}\n").into_bytes().into()),
+            size: None,
+            cut: None,
             shape: Shape::Length,
             close: false,
             withheld: None,
@@ -153,6 +159,7 @@ impl Order {
         let status = wish.status.unwrap_or(200);
         let mut order = Order::sentence(path, kind, status, if status < 300 { "ok" } else { reason(status) });
         let size = if matches!(status, 204 | 304) { Some(0) } else { wish.size };
+        (order.size, order.cut) = (size, wish.cut);
         order.headers = wish.headers.clone().into();
         order.shape = wish.shape;
         order.close = wish.close || wish.shape == Shape::UntilClose;

@@ -1,7 +1,8 @@
-//! A target in threads: one worker each, one network each, one listening socket each on the same port.
+//! A target in threads: one listening socket for each core, all on the same port, and the workers of each.
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,15 +10,14 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use measure::Nanos;
-use protocols::http1::Http1Server;
-use wire::{ListenerId, Network, Place, ServerSession};
+use net::tls::Secured;
+use wire::{Network, Place};
 
-use crate::arrivals::{Log, Writer};
-use crate::{Brain, Config, Shop, Stats, Tallies, Worker};
-
-/// A worker looks so often whether it is to stop.
-const STOP_LOOKS: Nanos = Nanos(20_000_000);
+use crate::arrivals::Writer;
+use crate::conversation::Conversation;
+use crate::lanes::{Foreman, News, Works};
+use crate::tongue::Tongue;
+use crate::{Config, Shop, Stats, Tallies};
 
 /// A running target; dropping it stops it.
 #[derive(Debug)]
@@ -25,59 +25,71 @@ pub struct Target {
     place: Place,
     tallies: Arc<Tallies>,
     stop: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
+    ear: Option<Sender<News>>,
+    foreman: Option<JoinHandle<usize>>,
     writer: Option<Writer>,
     socket_file: Option<PathBuf>,
 }
 
 impl Target {
-    /// Binds and serves HTTP/1.1 on epoll, until [`Target::stop`].
+    /// Binds and serves every protocol on epoll, with TLS where the configuration says so, until [`Target::stop`].
     ///
     /// # Errors
     /// What the operating system refused, with the option it concerns.
     pub fn start(config: Config) -> io::Result<Target> {
-        Target::start_with(config, net::Epoll::new, Http1Server::new)
+        match config.tls.clone() {
+            None => Target::start_with(config, net::Epoll::new, Tongue::new),
+            Some(serving) => {
+                let network = move || Ok(Secured::new(net::Epoll::new()?, serving.clone()));
+                Target::start_with(config, network, Tongue::new)
+            }
+        }
     }
 
     /// As [`Target::start`], on another network or in another protocol; both are made by the worker that uses them.
     ///
     /// # Errors
     /// As [`Target::start`].
-    pub fn start_with<N, S>(config: Config, network: fn() -> io::Result<N>, session: fn() -> S) -> io::Result<Target>
+    pub fn start_with<N, S>(
+        config: Config,
+        network: impl Fn() -> io::Result<N> + Send + Sync + 'static,
+        session: fn() -> S,
+    ) -> io::Result<Target>
     where
         N: Network + 'static,
-        S: ServerSession + 'static,
+        S: Conversation + 'static,
     {
-        let workers = workers(&config);
+        let lanes = lanes(&config);
         let writer = config.log_arrivals.as_deref().map(Writer::create).transpose()?;
-        let socket_file = prepare(&config, workers)?;
-        let mut target = Target {
-            place: config.listen.clone(),
-            tallies: Tallies::new(workers),
+        let socket_file = prepare(&config, lanes)?;
+        let (place, listeners) = listen(&config, lanes)?;
+        let tallies = Tallies::new(lanes);
+        let works = Works {
+            shop: Shop::new(&config),
+            config,
+            tallies: Arc::clone(&tallies),
             stop: Arc::default(),
-            threads: Vec::new(),
-            writer,
-            socket_file,
+            network: Box::new(network),
+            session,
         };
-        let shop = Shop::new(&config);
-        for number in 0..workers {
-            let post = Post {
-                config: Config { listen: target.place.clone(), ..config.clone() },
-                shop: Arc::clone(&shop),
-                tallies: Arc::clone(&target.tallies),
-                stop: Arc::clone(&target.stop),
-                log: target.writer.as_ref().map(Writer::log),
-                number,
-                workers,
+        let stop = Arc::clone(&works.stop);
+        let logs = writer.as_ref().map(Writer::logs);
+        let (ready, told) = channel();
+        let foreman = std::thread::Builder::new().name("target".into()).spawn(move || {
+            let foreman = match Foreman::start(works, logs, listeners) {
+                Ok(foreman) => foreman,
+                Err(e) => {
+                    let _ = ready.send(Err(e));
+                    return 0;
+                }
             };
-            let (ready, told) = channel();
-            let thread = std::thread::Builder::new().name(format!("target-{number}"));
-            target.threads.push(thread.spawn(move || post.man(network, session, &ready))?);
-            let bound = told.recv().unwrap_or_else(|_| Err(io::Error::other("a worker died at its start")))?;
-            if let (Place::Tcp(place), Some(bound)) = (&mut target.place, bound) {
-                *place = bound;
-            }
-        }
+            // Nobody waits for the answer where the start was given up.
+            let _ = ready.send(Ok(foreman.ear()));
+            foreman.work()
+        })?;
+        let told = told.recv().unwrap_or_else(|_| Err(io::Error::other("the first thread died at its start")));
+        let mut target = Target { place, tallies, stop, ear: None, foreman: Some(foreman), writer, socket_file };
+        target.ear = Some(told?);
         Ok(target)
     }
 
@@ -89,7 +101,7 @@ impl Target {
     /// The address it listens on, with the port it got; `0.0.0.0:0` on a Unix socket ([`Target::place`] knows that).
     pub fn addr(&self) -> SocketAddr {
         match &self.place {
-            Place::Tcp(addr) => *addr,
+            Place::Tcp(addr) | Place::Udp(addr) => *addr,
             Place::Unix(_) => SocketAddr::from(([0, 0, 0, 0], 0)),
         }
     }
@@ -110,7 +122,11 @@ impl Target {
 
     fn end(&mut self) -> io::Result<()> {
         self.stop.store(true, Ordering::Relaxed);
-        let died = self.threads.drain(..).map(JoinHandle::join).filter(Result::is_err).count();
+        if let Some(ear) = self.ear.take() {
+            // It is gone only where it died.
+            let _ = ear.send(News::Stop);
+        }
+        let died = self.foreman.take().map_or(0, |foreman| foreman.join().unwrap_or(1));
         if let Some(file) = self.socket_file.take() {
             let _ = std::fs::remove_file(file);
         }
@@ -148,36 +164,25 @@ fn raise_descriptor_limit() {
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
-/// The bound asked for, and no more than there are descriptors: accepting without one would spin.
-fn most_connections(config: &Config) -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let descriptors = limit.map_or(usize::MAX, |limit| (limit as usize).saturating_sub(64).max(1));
-    config.max_connections.map_or(descriptors, |most| descriptors.min(most as usize))
-}
-
-/// One worker's part of a bound; parts differ by at most one.
-fn share(most: usize, number: usize, workers: usize) -> u32 {
-    u32::try_from(most / workers + usize::from(number < most % workers)).unwrap_or(u32::MAX)
-}
-
-fn workers(config: &Config) -> usize {
+/// Listening sockets.
+fn lanes(config: &Config) -> usize {
     match (&config.listen, config.workers) {
         // A path can be bound once.
-        (Place::Unix(_), _) => 1,
+        (Place::Unix(_) | Place::Udp(_), _) => 1,
         (Place::Tcp(_), 0) => std::thread::available_parallelism().map_or(1, usize::from),
         (Place::Tcp(_), n) => n as usize,
     }
 }
 
 /// Makes sure that the place is free; the path to remove at the end, if there is one.
-fn prepare(config: &Config, workers: usize) -> io::Result<Option<PathBuf>> {
+fn prepare(config: &Config, lanes: usize) -> io::Result<Option<PathBuf>> {
     match &config.listen {
         // Sockets that share a port would share it with a stranger's too: a bind that does not share finds that out.
-        Place::Tcp(addr) if workers > 1 && addr.port() != 0 => {
+        Place::Tcp(addr) if lanes > 1 && addr.port() != 0 => {
             std::net::TcpListener::bind(addr).map(drop).map_err(|e| cannot_listen(&config.listen, &e))?;
             Ok(None)
         }
-        Place::Tcp(_) => Ok(None),
+        Place::Tcp(_) | Place::Udp(_) => Ok(None),
         Place::Unix(path) => {
             // A socket that nobody listens on is left over from a server that was killed.
             let refused = |e: io::Error| e.kind() == io::ErrorKind::ConnectionRefused;
@@ -191,54 +196,22 @@ fn prepare(config: &Config, workers: usize) -> io::Result<Option<PathBuf>> {
 
 fn cannot_listen(place: &Place, why: &io::Error) -> io::Error {
     let name = match place {
-        Place::Tcp(addr) => addr.to_string(),
+        Place::Tcp(addr) | Place::Udp(addr) => addr.to_string(),
         Place::Unix(path) => path.display().to_string(),
     };
     io::Error::new(why.kind(), format!("{name} cannot be listened on: {why}"))
 }
 
-/// What a worker's thread is given.
-struct Post {
-    config: Config,
-    shop: Arc<Shop>,
-    tallies: Arc<Tallies>,
-    stop: Arc<AtomicBool>,
-    log: Option<Log>,
-    number: usize,
-    workers: usize,
-}
-
-/// The address bound, or why there is none.
-type Bound = io::Result<Option<SocketAddr>>;
-
-impl Post {
-    fn man<N: Network, S: ServerSession>(
-        self,
-        network: fn() -> io::Result<N>,
-        session: fn() -> S,
-        ready: &Sender<Bound>,
-    ) {
-        let (net, listener) = match self.open(network) {
-            Ok(opened) => opened,
-            Err(e) => return drop(ready.send(Err(e))),
-        };
-        // Nobody waits for the answer where the start was given up.
-        let _ = ready.send(Ok(net.listening_at(listener)));
-        let brain = Brain::new(&self.config, &self.shop, self.number as u32);
-        let mut worker = Worker::new(net, listener, session, brain, &self.tallies, self.number)
-            .logging(self.log)
-            .bounded(share(most_connections(&self.config), self.number, self.workers));
-        while !self.stop.load(Ordering::Relaxed) {
-            worker.turn(STOP_LOOKS);
+/// Every listening socket, all at one address, and that address with the port it got.
+fn listen(config: &Config, lanes: usize) -> io::Result<(Place, Vec<OwnedFd>)> {
+    let (mut place, mut listeners) = (config.listen.clone(), Vec::new());
+    for _ in 0..lanes {
+        let listener = net::listener(&place, config.backlog, lanes > 1)
+            .map_err(|errno| cannot_listen(&place, &io::Error::from_raw_os_error(errno.0)))?;
+        if let (Place::Tcp(place), Some(bound)) = (&mut place, net::address(&listener)) {
+            *place = bound;
         }
-        worker.finish();
+        listeners.push(listener);
     }
-
-    fn open<N: Network>(&self, network: fn() -> io::Result<N>) -> io::Result<(N, ListenerId)> {
-        let mut net = network()?;
-        let listener = net
-            .listen(&self.config.listen, self.config.backlog, self.workers > 1)
-            .map_err(|errno| cannot_listen(&self.config.listen, &io::Error::from_raw_os_error(errno.0)))?;
-        Ok((net, listener))
-    }
+    Ok((place, listeners))
 }

@@ -9,10 +9,12 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::conversation::Spoken;
 use crate::order::Kind;
 
 const KINDS: usize = Kind::ALL.len();
 const STATUSES: usize = 1000;
+const PROTOCOLS: usize = Spoken::ALL.len();
 
 /// A counter with one writer: a plain load and store, no locked instruction.
 #[derive(Debug, Default)]
@@ -29,6 +31,15 @@ impl Counter {
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// What one worker counts of one protocol.
+#[derive(Debug, Default)]
+pub(crate) struct SpokenTally {
+    pub(crate) opened: Counter,
+    pub(crate) closed: Counter,
+    pub(crate) messages: Counter,
+    pub(crate) heartbeats: Counter,
 }
 
 /// What one worker counts; aligned so that no two workers write to one cache line.
@@ -48,6 +59,7 @@ pub(crate) struct Tally {
     pub(crate) sent: Counter,
     pub(crate) status: [Counter; STATUSES],
     pub(crate) kinds: [Counter; KINDS],
+    pub(crate) spoken: [SpokenTally; PROTOCOLS],
 }
 
 impl Default for Tally {
@@ -68,8 +80,22 @@ impl Default for Tally {
             sent,
             status: std::array::from_fn(|_| Counter::default()),
             kinds: std::array::from_fn(|_| Counter::default()),
+            spoken: std::array::from_fn(|_| SpokenTally::default()),
         }
     }
+}
+
+/// What a target counted of one protocol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpokenStats {
+    /// Connections that speak it now.
+    pub open: u64,
+    /// Connections that ever spoke it.
+    pub opened: u64,
+    /// Requests, or messages, heard in it (those for `/-/…` included).
+    pub messages: u64,
+    /// Signs of life answered: pings.
+    pub heartbeats: u64,
 }
 
 /// What a target counted, summed over its workers.
@@ -105,6 +131,8 @@ pub struct Stats {
     pub by_status: BTreeMap<u16, u64>,
     /// Requests heard by path prefix.
     pub by_path: BTreeMap<&'static str, u64>,
+    /// By protocol; only those that were spoken.
+    pub by_protocol: BTreeMap<&'static str, SpokenStats>,
 }
 
 impl Stats {
@@ -128,6 +156,14 @@ impl Stats {
         for ((_, prefix), counter) in Kind::ALL.iter().zip(&tally.kinds).filter(|(_, counter)| counter.get() > 0) {
             *self.by_path.entry(prefix).or_default() += counter.get();
         }
+        for ((_, name), tally) in Spoken::ALL.iter().zip(&tally.spoken).filter(|(_, tally)| tally.opened.get() > 0) {
+            let stats = self.by_protocol.entry(name).or_default();
+            let closed = tally.closed.get();
+            stats.opened += tally.opened.get();
+            stats.open += tally.opened.get().saturating_sub(closed);
+            stats.messages += tally.messages.get();
+            stats.heartbeats += tally.heartbeats.get();
+        }
     }
 
     fn since(mut self, baseline: &Stats) -> Stats {
@@ -147,6 +183,13 @@ impl Stats {
         }
         for (prefix, before) in &baseline.by_path {
             self.by_path.entry(prefix).and_modify(|n| minus(n, *before));
+        }
+        for (name, before) in &baseline.by_protocol {
+            self.by_protocol.entry(name).and_modify(|now| {
+                minus(&mut now.opened, before.opened);
+                minus(&mut now.messages, before.messages);
+                minus(&mut now.heartbeats, before.heartbeats);
+            });
         }
         self.by_status.retain(|_, n| *n > 0);
         self.by_path.retain(|_, n| *n > 0);
@@ -176,6 +219,15 @@ impl Stats {
         put_counts(&mut json, &self.by_status);
         json.push_str("},\"paths\":{");
         put_counts(&mut json, &self.by_path);
+        json.push_str("},\"protocols\":{");
+        for (i, (name, of)) in self.by_protocol.iter().enumerate() {
+            let comma = if i == 0 { "" } else { "," };
+            let SpokenStats { open, opened, messages, heartbeats } = of;
+            let _ = write!(
+                json,
+                "{comma}\"{name}\":{{\"open\":{open},\"opened\":{opened},\"messages\":{messages},\"heartbeats\":{heartbeats}}}"
+            );
+        }
         json.push_str("}}\n");
         json
     }
@@ -191,24 +243,30 @@ fn put_counts<K: std::fmt::Display>(json: &mut String, counts: &BTreeMap<K, u64>
 /// The tallies of all workers.
 #[derive(Debug)]
 pub struct Tallies {
-    workers: Vec<Arc<Tally>>,
+    workers: Mutex<Vec<Arc<Tally>>>,
     baseline: Mutex<Stats>,
 }
 
 impl Tallies {
     /// Empty tallies for so many workers.
     pub fn new(workers: usize) -> Arc<Tallies> {
-        let workers = (0..workers).map(|_| Arc::default()).collect();
+        let workers = Mutex::new((0..workers).map(|_| Arc::default()).collect());
         Arc::new(Tallies { workers, baseline: Mutex::default() })
     }
 
+    /// The tally of worker number `worker`, who may have come later than the others.
     pub(crate) fn of_worker(&self, worker: usize) -> Arc<Tally> {
-        Arc::clone(&self.workers[worker])
+        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        if workers.len() <= worker {
+            workers.resize_with(worker + 1, Arc::default);
+        }
+        Arc::clone(&workers[worker])
     }
 
     fn total(&self) -> Stats {
-        let mut stats = Stats { workers: self.workers.len() as u64, ..Stats::default() };
-        self.workers.iter().for_each(|tally| stats.add(tally));
+        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stats = Stats { workers: workers.len() as u64, ..Stats::default() };
+        workers.iter().for_each(|tally| stats.add(tally));
         let ended = stats.answered + stats.spoiled + stats.withheld + stats.abandoned;
         stats.waiting = stats.heard.saturating_sub(ended);
         stats

@@ -7,16 +7,18 @@
 //! growing intervals up to a millisecond; nothing is put for them while anything is unsent.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use measure::Nanos;
-use wire::{Arrival, ConnId, ListenerId, Network, Out, ServerSession};
+use wire::{Arrival, ConnId, ListenerId, Network, Out};
 
-use crate::arrivals::{Entry, Log};
-use crate::brain::{Brain, Heard, Next, Plan};
-use crate::order::{Kind, Withheld};
-use crate::stats::{Tallies, Tally};
+use crate::arrivals::Log;
+use crate::brain::{Brain, Heard};
+use crate::conversation::{Conversation, Spoken};
+use crate::desk::Desk;
+use crate::line::{End, Line};
+use crate::stats::Tallies;
 
 /// Answers are held back while so many bytes wait for a client to read them.
 const MOST_UNSENT: usize = 1 << 20;
@@ -26,50 +28,6 @@ const MOST_WAITING: usize = 65_536;
 const BLOCKS_A_TURN: u32 = 16;
 /// Shortest and longest interval between looks at slow connections.
 const LOOKS: (Nanos, Nanos) = (Nanos(50_000), Nanos(1_000_000));
-
-/// A connection.
-struct Line<S> {
-    session: S,
-    /// Requests not answered yet, the oldest first.
-    waiting: VecDeque<Plan>,
-    /// A large answer under way, and how many of its blocks are left.
-    pouring: Option<Box<(Plan, u64)>>,
-    end: End,
-    /// Is in the list of connections to look at again.
-    watched: bool,
-    /// When its timer is due; [`Nanos::MAX`] where it has none.
-    armed: Nanos,
-    /// Distinguishes it from earlier connections in the slot.
-    birth: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    /// Not in sight.
-    Open,
-    /// To be closed once everything was sent.
-    Close,
-    /// To be reset at once.
-    Reset,
-}
-
-impl<S> Line<S> {
-    #[inline]
-    fn is_free(&self) -> bool {
-        self.end == End::Open && self.pouring.is_none()
-    }
-}
-
-/// What a worker thinks, writes and counts with; apart from its connections.
-struct Desk {
-    brain: Brain,
-    tallies: Arc<Tallies>,
-    tally: Arc<Tally>,
-    log: Option<Log>,
-    /// Entries from here on are not stamped yet.
-    unstamped: usize,
-    out: Out,
-}
 
 /// One worker of a target.
 pub struct Worker<N, S, F> {
@@ -84,6 +42,10 @@ pub struct Worker<N, S, F> {
     births: u32,
     open: u32,
     most_open: u32,
+    /// Once full, accepts again when no more than so many connections are open.
+    resume_at: u32,
+    /// Accepts nothing, because the bound is reached.
+    full: bool,
     /// Looks at slow connections in a row that moved nothing.
     idle_looks: u32,
 }
@@ -96,7 +58,7 @@ enum Step {
     Nothing,
 }
 
-impl<N: Network, S: ServerSession, F: FnMut() -> S> Worker<N, S, F> {
+impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
     /// A worker that takes connections of `listener`, makes a session for each, and counts as number `number` in `tallies`.
     pub fn new(net: N, listener: ListenerId, session: F, brain: Brain, tallies: &Arc<Tallies>, number: usize) -> Self {
         let desk = Desk {
@@ -119,6 +81,8 @@ impl<N: Network, S: ServerSession, F: FnMut() -> S> Worker<N, S, F> {
             births: 0,
             open: 0,
             most_open: u32::MAX,
+            resume_at: u32::MAX - 1,
+            full: false,
             idle_looks: 0,
         }
     }
@@ -126,7 +90,21 @@ impl<N: Network, S: ServerSession, F: FnMut() -> S> Worker<N, S, F> {
     /// Accepts nothing while so many connections are open.
     pub fn bounded(mut self, most_open: u32) -> Self {
         self.most_open = most_open.max(1);
+        self.resume_at = self.most_open - 1;
         self
+    }
+
+    /// As [`Worker::bounded`], and once full accepts again only when a quarter of the connections are gone: for workers
+    /// whom another one relieves.
+    pub fn relieved(mut self, most_open: u32) -> Self {
+        self = self.bounded(most_open);
+        self.resume_at = self.most_open - (self.most_open / 4).max(1);
+        self
+    }
+
+    /// True while it accepts nothing because its bound is reached.
+    pub fn is_full(&self) -> bool {
+        self.full
     }
 
     /// Writes an arrivals log.
@@ -219,18 +197,11 @@ impl<N: Network, S: ServerSession, F: FnMut() -> S> Worker<N, S, F> {
             self.lines.resize_with(slot + 1, || None);
         }
         self.births = self.births.wrapping_add(1);
-        self.lines[slot] = Some(Line {
-            session: (self.session)(),
-            waiting: VecDeque::new(),
-            pouring: None,
-            end: End::Open,
-            watched: false,
-            armed: Nanos::MAX,
-            birth: self.births,
-        });
+        self.lines[slot] = Some(Line::new((self.session)(), self.births));
         self.desk.tally.accepted.add(1);
         self.open += 1;
         if self.open == self.most_open {
+            self.full = true;
             self.net.set_accepting(self.listener, false);
         }
     }
@@ -240,17 +211,26 @@ impl<N: Network, S: ServerSession, F: FnMut() -> S> Worker<N, S, F> {
         let now = self.net.now();
         let Some(line) = &mut self.lines[conn.0 as usize] else { return };
         let (desk, room) = (&mut self.desk, MOST_UNSENT.saturating_sub(self.net.unsent(conn)));
+        desk.take_note(line, self.heard.len() as u64);
+        let in_frames = line.session.spoken() != Spoken::Http1;
+        if in_frames {
+            // What a server must say first (SETTINGS) is said before the first answer.
+            line.session.owed(&mut desk.out);
+        }
         for heard in self.heard.drain(..) {
             desk.count(&heard);
             let plan = desk.brain.plan(now, heard);
-            if line.waiting.is_empty() && line.is_free() && plan.at <= now && desk.out.len() < room {
+            if line.may_pass() && line.is_free() && plan.at <= now && desk.out.len() < room {
                 desk.perform(line, plan);
             } else {
-                line.waiting.push_back(plan);
+                line.keep(plan);
             }
         }
-        if line.waiting.is_empty() && line.is_free() {
+        if line.is_free() && (in_frames || line.waiting.is_empty()) {
             line.session.owed(&mut desk.out);
+            if line.session.over() {
+                line.end = End::Close;
+            }
         }
         if !sound {
             desk.refuse(line);
@@ -323,8 +303,10 @@ impl<N: Network, S: ServerSession, F: FnMut() -> S> Worker<N, S, F> {
         let Some(line) = &mut self.lines[conn.0 as usize] else { return false };
         let room = MOST_UNSENT.saturating_sub(self.net.unsent(conn));
         let before = line.waiting.len();
-        while line.is_free() && self.desk.out.len() < room && line.waiting.front().is_some_and(|plan| plan.at <= now) {
-            let plan = line.waiting.pop_front().expect("there is a front");
+        while line.is_free()
+            && self.desk.out.len() < room
+            && let Some(plan) = line.take_due(now)
+        {
             self.desk.perform(line, plan);
         }
         let moved = line.waiting.len() < before;
@@ -386,107 +368,16 @@ impl<N: Network, S: ServerSession, F: FnMut() -> S> Worker<N, S, F> {
     /// A connection is gone: what waited on it is abandoned.
     fn forget(&mut self, conn: ConnId) {
         let Some(line) = self.lines.get_mut(conn.0 as usize).and_then(Option::take) else { return };
+        self.desk.part(&line);
         let pouring = line.pouring.map(|pouring| pouring.0);
         for plan in pouring.into_iter().chain(line.waiting) {
             self.desk.abandon(plan);
         }
         self.desk.tally.closed.add(1);
         self.open -= 1;
-        if self.open + 1 == self.most_open {
+        if self.full && self.open <= self.resume_at {
+            self.full = false;
             self.net.set_accepting(self.listener, true);
         }
-    }
-}
-
-impl Desk {
-    #[inline]
-    fn count(&self, heard: &Heard) {
-        let kind = heard.order.kind;
-        if !kind.is_watching() {
-            self.tally.heard.add(1);
-            self.tally.kinds[kind as usize].add(1);
-        }
-    }
-
-    /// Puts an answer, or its beginning.
-    #[inline]
-    fn perform<S: ServerSession>(&mut self, line: &mut Line<S>, plan: Plan) {
-        let tallies = &self.tallies;
-        match plan.answer(&mut line.session, &|| tallies.read().to_json(), &mut self.out) {
-            Next::Complete => self.complete(line, plan),
-            Next::Blocks(blocks) => line.pouring = Some(Box::new((plan, blocks))),
-            Next::Close => self.withhold(line, plan, End::Close),
-            Next::Reset => self.withhold(line, plan, End::Reset),
-            Next::Nothing => line.waiting.push_front(Plan { at: Nanos::MAX, ..plan }),
-        }
-    }
-
-    /// The whole answer was put.
-    #[inline]
-    fn complete<S: ServerSession>(&mut self, line: &mut Line<S>, plan: Plan) {
-        let order = plan.order();
-        if order.close || line.session.over() {
-            line.end = End::Close;
-        }
-        let status = order.status;
-        if plan.heard.order.kind.is_watching() {
-            self.tally.watching.add(1);
-            if plan.heard.order.kind == Kind::ResetStats {
-                self.tallies.reset();
-            }
-            return;
-        }
-        if order.spoiled {
-            self.tally.spoiled.add(1);
-        } else {
-            self.tally.status[usize::from(status)].add(1);
-            self.tally.answered.add(1);
-        }
-        self.note(plan, Nanos::MAX, status);
-    }
-
-    fn withhold<S>(&mut self, line: &mut Line<S>, plan: Plan, end: End) {
-        line.end = end;
-        self.tally.withheld.add(1);
-        self.note(plan, Nanos::ZERO, 0);
-    }
-
-    fn abandon(&mut self, plan: Plan) {
-        if plan.heard.order.kind.is_watching() {
-            return;
-        }
-        // A request that was never to be answered has not lost its answer.
-        match plan.order().withheld {
-            Some(Withheld::Hang) => self.tally.withheld.add(1),
-            _ => self.tally.abandoned.add(1),
-        }
-        self.note(plan, Nanos::ZERO, 0);
-    }
-
-    /// What came is no request: say so where nothing is owed before, and close.
-    fn refuse<S>(&mut self, line: &mut Line<S>) {
-        self.tally.malformed.add(1);
-        if line.waiting.is_empty() && line.is_free() {
-            self.out.put(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-        }
-        if line.end == End::Open {
-            line.end = End::Close;
-        }
-    }
-
-    /// Writes a request down; [`Nanos::MAX`] stands for the moment of the send to come.
-    #[inline]
-    fn note(&mut self, plan: Plan, answered: Nanos, status: u16) {
-        if let Some(log) = &mut self.log {
-            log.entries.push(Entry { arrived: plan.arrived, answered, status, order: plan.heard.order });
-        }
-    }
-
-    fn stamp(&mut self, sent: Nanos) {
-        let Some(log) = &mut self.log else { return };
-        for entry in log.entries[self.unstamped..].iter_mut().filter(|entry| entry.answered == Nanos::MAX) {
-            entry.answered = sent;
-        }
-        self.unstamped = log.entries.len();
     }
 }

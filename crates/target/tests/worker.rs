@@ -1,6 +1,7 @@
 //! A worker on a scripted network: every path as the client sees it, order, timers, faults, and that the counts agree.
 
 mod fake;
+mod tongues;
 
 use fake::{Gone, Scene};
 use measure::Nanos;

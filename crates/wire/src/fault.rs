@@ -36,11 +36,13 @@ pub enum FaultKind {
     TooManyRedirects,
     /// Any other error of the operating system.
     Io,
+    /// The answer lacks a header line that was expected.
+    WrongHeader,
 }
 
 impl FaultKind {
     /// Every kind, in the order of the enum.
-    pub const ALL: [FaultKind; 14] = [
+    pub const ALL: [FaultKind; 15] = [
         FaultKind::Resolve,
         FaultKind::Refused,
         FaultKind::Unreachable,
@@ -55,6 +57,7 @@ impl FaultKind {
         FaultKind::WrongBody,
         FaultKind::TooManyRedirects,
         FaultKind::Io,
+        FaultKind::WrongHeader,
     ];
 
     /// The word used in records and reports.
@@ -74,6 +77,7 @@ impl FaultKind {
             FaultKind::WrongBody => "wrong_body",
             FaultKind::TooManyRedirects => "too_many_redirects",
             FaultKind::Io => "io",
+            FaultKind::WrongHeader => "wrong_header",
         }
     }
 }
@@ -90,6 +94,8 @@ pub enum Phase {
     Connect,
     /// The TLS handshake.
     Tls,
+    /// The protocol's own handshake: an upgrade, AUTH.
+    Greeting,
     /// From the write of the request to the first byte of the answer.
     FirstByte,
     /// From the first byte of the answer to its last.
@@ -104,6 +110,7 @@ impl Phase {
             Phase::Wait => "wait",
             Phase::Connect => "connect",
             Phase::Tls => "tls",
+            Phase::Greeting => "greeting",
             Phase::FirstByte => "first_byte",
             Phase::Transfer => "transfer",
         }

@@ -1,6 +1,7 @@
 //! How a network plugs in: sockets in completion style. One instance per worker thread; nothing is shared.
 
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,6 +22,9 @@ pub struct ListenerId(pub u32);
 pub enum Place {
     /// TCP.
     Tcp(SocketAddr),
+    /// UDP: every [`Out::end_datagram`] ends a datagram, and every `Received` is one. What the other side refuses (ICMP)
+    /// arrives as `Closed`.
+    Udp(SocketAddr),
     /// A Unix stream socket.
     Unix(Arc<PathBuf>),
 }
@@ -72,6 +76,14 @@ pub trait Network {
     /// # Errors
     /// What the operating system refused.
     fn listen(&mut self, at: &Place, backlog: u32, shared: bool) -> Result<ListenerId, Errno>;
+    /// Takes connections of a stream socket that listens already and does not block: one listener may be handed on from
+    /// worker to worker, or be watched by several.
+    ///
+    /// # Errors
+    /// What the operating system refused; EOPNOTSUPP (95) of networks without descriptors.
+    fn adopt(&mut self, _listener: OwnedFd) -> Result<ListenerId, Errno> {
+        Err(Errno(95))
+    }
     /// The address a listener got (port 0 asks for any).
     fn listening_at(&self, listener: ListenerId) -> Option<SocketAddr>;
     /// Stops or resumes taking connections: a stalled accept loop, for faults made on purpose.

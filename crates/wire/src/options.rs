@@ -54,10 +54,14 @@ pub struct Asked {
     pub urls: Vec<AskedUrl>,
     /// The protocol's options.
     pub options: Options,
+    /// What single URLs were asked otherwise, by their index; shorter than `urls` where the rest were not.
+    pub own: Vec<Options>,
     /// Send to this Unix socket.
     pub unix_socket: Option<String>,
     /// Seed for whatever is random in the encoding (multipart boundaries).
     pub seed: u64,
+    /// What the target answered to [`Protocol::inquire`](crate::Protocol::inquire), in order.
+    pub learnt: Vec<Vec<u8>>,
 }
 
 impl Asked {
@@ -72,6 +76,15 @@ impl Asked {
     /// True where a switch was given.
     pub fn switch(&self, name: &str) -> bool {
         self.options.contains_key(name)
+    }
+    /// What is asked of the URL of this index alone: its own options in the place of the run's of the same name. `None`
+    /// where it has none of its own.
+    pub fn alone(&self, index: usize) -> Option<Asked> {
+        let own = self.own.get(index).filter(|own| !own.is_empty())?;
+        let mut options = self.options.clone();
+        options.extend(own.iter().map(|(name, values)| (name.clone(), values.clone())));
+        let urls = self.urls.get(index).cloned().into_iter().collect();
+        Some(Asked { urls, options, own: Vec::new(), ..self.clone() })
     }
 }
 

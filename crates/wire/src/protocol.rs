@@ -13,19 +13,33 @@ pub struct Scheme {
     pub port: u16,
     /// TLS from the first byte.
     pub tls: bool,
+    /// Datagrams (UDP) instead of a stream.
+    pub datagrams: bool,
     /// What to offer by ALPN.
     pub alpn: &'static [&'static [u8]],
 }
 
 /// Where connections of a request go: what the pool keys on.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Origin {
     /// Host name or address, without brackets.
     pub host: String,
-    /// TCP port.
+    /// TCP or UDP port.
     pub port: u16,
     /// Whether TLS is spoken.
     pub tls: bool,
+    /// Datagrams (UDP) instead of a stream.
+    pub datagrams: bool,
+    /// What a connection is bound to beside the address (a WebSocket's path, a database): an index into what the dialogue
+    /// knows. 0 where connections serve every request to the address.
+    pub bound: u32,
+}
+
+impl Origin {
+    /// A stream to `host`, bound to nothing.
+    pub fn tcp(host: impl Into<String>, port: u16, tls: bool) -> Origin {
+        Origin { host: host.into(), port, tls, ..Origin::default() }
+    }
 }
 
 /// What a protocol is to the rest of brunt: listed once, in order, and handed to `cli::main_with`.
@@ -36,8 +50,22 @@ pub trait Protocol: Send + Sync + 'static {
     fn name(&self) -> &'static str;
     /// The URL schemes it answers to.
     fn schemes(&self) -> &'static [Scheme];
+    /// True where the number of connections is part of the plan: `-c` of them are opened first and kept, and with a rate
+    /// arrivals go over them in turn.
+    fn fixed_connections(&self) -> bool {
+        false
+    }
     /// Its options; one description each.
     fn options(&self) -> &'static [OptionSpec];
+    /// What must be asked of the target itself before requests can be prepared (a schema), given what it answered so far
+    /// ([`Asked::learnt`]): a dialogue whose first request asks it, and which tells the answer by [`Dialogue::learnt`]. None:
+    /// nothing, or nothing more.
+    ///
+    /// # Errors
+    /// The user's mistake, naming the option.
+    fn inquire(&self, _asked: &Asked) -> Result<Option<Self::Dialogue>, Complaint> {
+        Ok(None)
+    }
     /// Encodes everything that can be encoded before the run.
     ///
     /// # Errors
@@ -66,16 +94,42 @@ pub trait Dialogue: Send + Sync + 'static {
     fn requests(&self) -> &[Weighted<Self::Request>];
     /// Where they go; at least one.
     fn origins(&self) -> &[Origin];
+    /// Requests sent once before the run (`--before`), outside of all figures: on one connection to each origin, one after
+    /// the other, in this order. One that fails ends the run before it began.
+    fn before(&self) -> &[Self::Request] {
+        &[]
+    }
+    /// As [`Dialogue::before`], once the run is over (`--after`), also where it was interrupted. One that fails is told, and
+    /// the rest are sent.
+    fn after(&self) -> &[Self::Request] {
+        &[]
+    }
     /// What to offer by ALPN on TLS connections.
     fn alpn(&self) -> &[&'static [u8]];
     /// True where a connection serves one exchange only.
     fn one_exchange_per_connection(&self) -> bool {
         false
     }
+    /// How many exchanges may share a connection (`--streams`); the peer may allow fewer, which [`Session::room`] tells.
+    fn exchanges_per_connection(&self) -> u32 {
+        1
+    }
+    /// How many exchanges one user keeps in flight (`--pipeline`).
+    fn exchanges_per_user(&self) -> u32 {
+        1
+    }
+    /// True where there is nothing to say: connections are opened and held ([`Dialogue::requests`] is not used).
+    fn silent(&self) -> bool {
+        false
+    }
     /// The bytes of a request as sent, for examples of failures and for `--debug`.
     fn sent(&self, request: &Self::Request) -> Vec<u8>;
-    /// A conversation on a connection that now stands.
-    fn session(&self, established: &Established) -> Self::Session;
+    /// A conversation on a connection to `origin` that now stands.
+    fn session(&self, origin: &Origin, established: &Established) -> Self::Session;
+    /// Of an inquiry ([`Protocol::inquire`]) whose request was answered: what came back. Taken once.
+    fn learnt(&self) -> Option<Vec<u8>> {
+        None
+    }
     /// What is spoken on a connection, for people: `HTTP/1.1`.
     fn spoken(&self, _established: &Established) -> String {
         String::new()
@@ -83,6 +137,11 @@ pub trait Dialogue: Send + Sync + 'static {
     /// The name of a status code of this protocol, as counted in reports: "200", "OK".
     fn code_name(&self, code: u32) -> String {
         code.to_string()
+    }
+    /// What a status code means, in one sentence for people who do not know it: the detail of its example in reports. Empty
+    /// where the name says it all.
+    fn code_meaning(&self, _code: u32) -> &'static str {
+        ""
     }
 }
 
@@ -93,6 +152,30 @@ pub struct Established {
     pub alpn: Option<Vec<u8>>,
     /// Whether TLS is spoken.
     pub tls: bool,
+    /// Drawn from the run's seed, for what must differ between connections (masks, keys, nonces).
+    pub seed: u64,
+}
+
+/// What the slots of a prepared request are filled with this time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fill {
+    /// Requests of the run before this one: no two of a run have the same.
+    pub number: u64,
+    /// The user who sends it (closed load), counted over the whole run; 0 in open load.
+    pub user: u64,
+    /// Random bits.
+    pub random: u64,
+    /// Nanoseconds since 1970.
+    pub unix_ns: u64,
+}
+
+/// What was submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// An answer will end the exchange.
+    Asked,
+    /// Nobody answers: the exchange is over once its bytes are written, and has no latency.
+    OneWay,
 }
 
 /// An exchange in flight, named by the engine; unique among those in flight in one worker.
@@ -114,13 +197,15 @@ pub trait Session: Send {
     /// True for protocols with timers of their own: only for them the engine calls [`Session::tick`], so that for the
     /// others the call costs nothing.
     const TIMED: bool = false;
+    /// True for protocols whose requests have slots: only for them the engine fills a [`Fill`].
+    const SLOTS: bool = false;
     /// Preface, upgrade, AUTH: before any request.
     fn open(&mut self, _out: &mut Out) {}
     /// Starts an exchange: appends its bytes.
     ///
     /// # Errors
     /// [`Full`] where [`Session::room`] is 0; nothing was appended.
-    fn submit(&mut self, id: ExchangeId, request: &Self::Request, out: &mut Out) -> Result<(), Full>;
+    fn submit(&mut self, id: ExchangeId, request: &Self::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full>;
     /// A message on an open exchange.
     ///
     /// # Errors
@@ -144,15 +229,34 @@ pub trait Session: Send {
     fn begun(&self) -> &[u8] {
         &[]
     }
+    /// Appends a sign of life that the peer answers; false where the protocol has none, or not now. The answer is told by
+    /// [`Event::Heartbeat`]. At most one is on its way.
+    fn heartbeat(&mut self, _out: &mut Out) -> bool {
+        false
+    }
     /// Close frame, GOAWAY, COM_QUIT: before we close.
     fn finish(&mut self, _out: &mut Out) {}
     /// Exchanges it would take now. 0 with nothing in flight means: this connection is over (unless it is
     /// [`Session::opening`]).
     fn room(&self) -> usize;
+    /// What kind of failure it is where [`Session::receive`] found the conversation broken: a peer that refuses an upgrade
+    /// or a password follows its protocol.
+    fn refusal(&self) -> FaultKind {
+        FaultKind::BrokenProtocol
+    }
     /// True while the session still shakes hands of its own (an upgrade, AUTH, QUIC) and takes no exchange yet.
     fn opening(&self) -> bool {
         false
     }
+    /// True where TLS begins now, inside the conversation (MySQL's SSLRequest, STARTTLS): asked after each
+    /// [`Session::receive`] while the session is [`Session::opening`]. What was appended to `out` leaves in clear; then a
+    /// [`crate::SecureChannel`] is put between, and once its handshake is complete [`Session::secured`] is called. Bytes that
+    /// come before are the channel's. Only on connections that do not speak TLS already.
+    fn secures_now(&self) -> bool {
+        false
+    }
+    /// The handshake asked for by [`Session::secures_now`] is complete: what follows is sealed.
+    fn secured(&mut self, _out: &mut Out) {}
     /// Protocols with timers of their own ([`Session::TIMED`]) hear the time here: after every other call, and at the moment
     /// they last asked for. The answer is the moment to be woken at next. What the time brings about is appended.
     ///
@@ -198,11 +302,16 @@ impl<R> Done<R> {
 pub enum Event<R> {
     /// The first byte of an answer arrived (before the bytes that end it; may be left out where one piece held both).
     FirstByte(ExchangeId),
-    /// A message inside an exchange.
+    /// A message of so many bytes inside an exchange whose answer is a stream of them.
     Message(ExchangeId, u32),
+    /// The peer answered a [`Session::heartbeat`].
+    Heartbeat,
     /// The exchange is over.
     Ended(Ended<R>),
-    /// Bytes nobody asked for (a push); not a failure.
+    /// The peer says that it did nothing for this exchange and never will (GOAWAY, REFUSED_STREAM): nothing was lost, and
+    /// it may be submitted again as it was, on a connection that has room. The session has forgotten it.
+    Refused(ExchangeId),
+    /// A message (so many bytes) that nobody asked for: a push; not a failure.
     Unsolicited(u32),
 }
 

@@ -35,9 +35,9 @@ pub enum Fed {
     Ended,
 }
 
-/// One TLS connection, client side. Holds no buffer while it has nothing to say.
+/// One TLS connection, of either side. Holds no buffer while it has nothing to say.
 pub trait SecureChannel: Send {
-    /// Appends the first flight.
+    /// Appends the first flight (of a client; a server waits for it).
     fn start(&mut self, cipher: &mut Out);
     /// Takes bytes from the wire (any split); appends plaintext and what must be sent in return.
     ///

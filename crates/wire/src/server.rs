@@ -47,6 +47,8 @@ pub struct Reply<'a> {
 
 /// One connection's conversation, server side.
 pub trait ServerSession: Send {
+    /// The connection stands: appends what the server says first (a greeting), where it does.
+    fn open(&mut self, _out: &mut Out) {}
     /// Bytes arrived; calls `hear` once for each request they complete.
     ///
     /// # Errors

@@ -5,9 +5,11 @@
 //! how much it did. The figure is processor time per million requests; medians of the rounds, and of the ratios within
 //! a round.
 
+mod duel;
 mod history;
 mod idle;
 mod lateness;
+mod opponent;
 mod peer;
 mod scenario;
 mod stall;
@@ -59,7 +61,9 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
         return help();
     }
     let only = arguments.values("--only")?;
-    let known = scenario::ALL.iter().map(|s| s.name).chain(SPECIAL.iter().map(|s| s.name)).collect::<Vec<_>>();
+    let duels = || duel::ALL.iter().map(|d| d.name);
+    let known =
+        scenario::ALL.iter().map(|s| s.name).chain(duels()).chain(SPECIAL.iter().map(|s| s.name)).collect::<Vec<_>>();
     if let Some(unknown) = only.iter().find(|name| !known.contains(&name.as_str())) {
         return Err(format!("--only {unknown}: there are {}", known.join(", ")));
     }
@@ -71,7 +75,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let peers = arguments.values("--peer")?;
     arguments.words()?;
 
-    let missing = install::from_debian(&install::FOR_BENCH);
+    let missing = install::from_debian(install::FOR_BENCH);
     if missing.contains(&"nginx") {
         return Err("nginx is needed: apt-get install nginx".into());
     }
@@ -79,6 +83,9 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let settings = Settings { rounds, seconds, brunt: pair::program(given)?, keep_history, peers };
     for scenario in scenario::ALL.iter().filter(|scenario| asked(scenario.name)) {
         scenario::run(scenario, &settings)?;
+    }
+    for duel in duel::ALL.iter().filter(|duel| asked(duel.name)) {
+        duel::run(duel, &settings)?;
     }
     for special in SPECIAL.iter().filter(|special| asked(special.name)) {
         println!("\n== {}: {}", special.name, special.what);
@@ -89,7 +96,10 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
 
 fn help() -> Result<(), String> {
     println!("bench [--only SCENARIO]… [--rounds N] [--seconds S] [--brunt PATH] [--peer NAME]… [--no-history]\n");
-    for (name, what) in scenario::ALL.iter().map(|s| (s.name, s.what)).chain(SPECIAL.iter().map(|s| (s.name, s.what))) {
+    let duels = duel::ALL.iter().map(|d| (d.name, d.what));
+    for (name, what) in
+        scenario::ALL.iter().map(|s| (s.name, s.what)).chain(duels).chain(SPECIAL.iter().map(|s| (s.name, s.what)))
+    {
         println!("  {name:<10} {what}");
     }
     Ok(())

@@ -37,7 +37,7 @@ fn of(outcome: Result<(), String>) -> Verdict {
 
 /// Installs what the tests need; what stays missing skips its group loudly.
 fn tools(progress: &mut Progress) -> Verdict {
-    progress.missing = install::from_debian(&install::FOR_TESTS);
+    progress.missing = install::from_debian(install::FOR_TESTS);
     if progress.missing.is_empty() {
         println!("nginx, curl and zstd are here");
         return Verdict::Passed;

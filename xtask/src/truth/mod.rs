@@ -63,7 +63,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     if nets.is_empty() {
         nets = vec!["epoll".into(), "uring".into()];
     }
-    install::from_debian(&install::FOR_TESTS);
+    install::from_debian(install::FOR_TESTS);
     let brunt = pair::program(given)?.ok_or("brunt could not be built")?;
     let mut guard = Guard::new();
     let (mut held, mut failed) = (0, 0);

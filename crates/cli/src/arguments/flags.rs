@@ -1,41 +1,55 @@
 //! The flags of `brunt run`, as clap sees them.
 //!
 //! All values are taken as text and read by our own functions, so that a mistake is answered by our own sentence. The
-//! flags of a protocol come from its [`OptionSpec`]s: one description is flag, plan key and help.
+//! flags of a protocol come from its [`wire::OptionSpec`]s: one description is flag, plan key and help.
 
 use clap::{Arg, ArgAction, Command};
-use wire::{OptionSpec, Takes};
 
 use super::help;
+use super::spoken::{self, Spoken};
 
 /// Headings of the help, in order.
 const LOAD: &str = "Load";
-pub(super) const REQUEST: &str = "Request";
 const CONNECTION: &str = "Connection";
 const TLS: &str = "TLS";
 const OUTPUT: &str = "Output";
 const GENERATOR: &str = "Generator";
 
 /// The command line of `brunt run`; also what `brunt --help` shows.
-pub fn run_command(options: &[OptionSpec]) -> Command {
+pub fn run_command(spoken: &[Spoken]) -> Command {
     bare("brunt")
-        .override_usage("brunt [run] [OPTIONS] URL...\n       brunt demo | report | target [OPTIONS]")
+        .override_usage(
+            "brunt [run] [OPTIONS] URL... | PLAN.yaml\n       brunt demo | plan | report | target [OPTIONS]",
+        )
         .about("Load a target and say what can be trusted about the answer.")
         .before_help(help::COMMANDS)
         .after_help(help::SHORT_EXAMPLES)
         .after_long_help(help::EXAMPLES)
         .arg(
-            Arg::new("target")
-                .value_name("URL")
-                .num_args(0..)
-                .help("Where to send requests; a missing scheme means http, several URLs share the load"),
+            Arg::new("target").value_name("URL").num_args(0..).help(
+                "Where to send requests; a missing scheme means http, several URLs share the load; or a plan file",
+            ),
         )
         .args(load())
-        .args(options.iter().map(protocol_flag))
+        .args(spoken::flags(spoken))
         .args(connection())
         .args(tls())
         .args(output())
         .args(generator())
+}
+
+/// The command line of `brunt plan`: all of `brunt run`, and what to do with it instead.
+pub fn plan_command(spoken: &[Spoken]) -> Command {
+    run_command(spoken)
+        .name("brunt plan")
+        .override_usage("brunt plan [--show | --check | --schema] [OPTIONS] [PLAN.yaml | URL...]")
+        .about("Show the plan that a file and flags make, or check it; nothing is sent.")
+        .before_help("")
+        .after_help("Example: brunt plan -c 50 -d 30s http://localhost:8080/ > plan.yaml")
+        .after_long_help("Example: brunt plan -c 50 -d 30s http://localhost:8080/ > plan.yaml")
+        .arg(switch("show", None, "Print the plan as YAML (the default)"))
+        .arg(switch("check", None, "Say whether it can be run"))
+        .arg(switch("schema", None, "Print the JSON Schema of plan files, for editors"))
 }
 
 /// A command without clap's own texts for what we answer ourselves.
@@ -58,7 +72,7 @@ pub fn one(name: &'static str, short: Option<char>, value: &'static str, help: &
 }
 
 /// A flag that takes one value each time it is given.
-fn many(name: &'static str, short: Option<char>, value: &'static str, help: &'static str) -> Arg {
+pub fn many(name: &'static str, short: Option<char>, value: &'static str, help: &'static str) -> Arg {
     one(name, short, value, help).action(ArgAction::Append)
 }
 
@@ -69,15 +83,6 @@ pub fn switch(name: &'static str, short: Option<char>, help: &'static str) -> Ar
         Some(short) => arg.short(short),
         None => arg,
     }
-}
-
-fn protocol_flag(spec: &OptionSpec) -> Arg {
-    let arg = match spec.takes {
-        Takes::Nothing => switch(spec.name, spec.short, spec.help.en),
-        Takes::One(value) => one(spec.name, spec.short, value, spec.help.en),
-        Takes::Many(value) => many(spec.name, spec.short, value, spec.help.en),
-    };
-    arg.help_heading(REQUEST)
 }
 
 fn under(heading: &'static str, args: Vec<Arg>) -> Vec<Arg> {
@@ -105,6 +110,15 @@ fn load() -> Vec<Arg> {
                 "A stretch of load, repeated: 30s:1000/s, 2m:1000/s..5000/s; bare numbers are users",
             ),
             one("think", None, "A..B", "Users pause between answer and next request: 1s, 100ms..2s"),
+            one("interval", None, "TIME", "The same as --think, for messages on a connection"),
+            one("hold", None, "TIME", "Say everything once, then keep the connections TIME after the last one stands"),
+            one(
+                "ping",
+                None,
+                "TIME",
+                "A sign of life on every connection each TIME (WebSocket, HTTP/2 and Redis pings)",
+            ),
+            one("connect-rate", None, "RATE", "Start users at this rate: 5000/s [default: as fast as they connect]"),
             switch("together", None, "All users start at one moment, once every connection stands"),
             one("warmup", None, "TIME", "Run so long first and leave it out of the figures [default: 0s]"),
             one("drain", None, "TIME", "Unfinished requests may still finish so long [default: --timeout, at most 5s]"),
@@ -124,6 +138,13 @@ fn connection() -> Vec<Arg> {
                 "FILE",
                 "Read URLs from FILE: one a line, then optionally its weight; # begins a comment",
             ),
+            many(
+                "curl",
+                None,
+                "COMMAND",
+                "Send what this curl command would send: --curl 'curl -d a=b http://localhost/'",
+            ),
+            one("curl-file", None, "FILE", "Send what the curl commands in FILE would send, each as often"),
             one("timeout", Some('t'), "TIME", "A request fails after TIME [default: 10s]"),
             one("connect-timeout", None, "TIME", "A connection attempt fails after TIME [default: 5s]"),
             one("run-timeout", None, "TIME", "Stop the whole run after TIME, wherever it stands"),
@@ -203,6 +224,7 @@ fn generator() -> Vec<Arg> {
         vec![
             one("workers", Some('w'), "N", "Worker threads [default: the cores available to brunt]"),
             switch("pin", None, "Pin each worker to a core"),
+            one("processes", None, "N", "Run the workers in N processes of their own, merged as one run"),
             one("net", None, "NETWORK", "epoll or uring [default: whichever works best here]"),
         ],
     )

@@ -5,6 +5,7 @@ pub const COMMANDS: &str = "\
 Commands:
   run      load a target (the word may be left out)
   demo     load the built-in target: nothing else is needed
+  plan     show or check a plan file
   report   show a past run again
   target   the built-in server to load, and to make faults with";
 

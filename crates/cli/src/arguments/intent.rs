@@ -10,8 +10,11 @@ use report::formats::FORMATS;
 use report::{Lang, Objective};
 use wire::{Complaint, OptionSpec, Takes};
 
+use crate::curl;
+
+use super::given::Given;
 use super::matched::Matched;
-use super::{load, ways};
+use super::{file, load, spoken, urls, ways};
 
 /// Most worker threads a run may ask for.
 const MOST_WORKERS: u64 = 1024;
@@ -67,6 +70,29 @@ pub struct Intent {
     pub yes: bool,
     /// Do not mask anything.
     pub keep_secrets: bool,
+    /// Processes that the workers run in; None: threads of this one.
+    pub processes: Option<u32>,
+    /// In what the run differs from its curl commands.
+    pub notes: Vec<String>,
+    /// What of the curl commands makes no difference.
+    pub remarks: Vec<String>,
+    /// Where values stand that are not flags.
+    located: Located,
+}
+
+impl Intent {
+    /// A complaint with the place in the plan file or the curl command that it is about, without the secrets it quotes.
+    pub fn located(&self, complaint: Complaint) -> Complaint {
+        let located = self.located.given.located(complaint, &Matched::line(&self.located.line));
+        Complaint { trouble: mask::sentence(&located.trouble, &self.plan, &self.shown), ..located }
+    }
+}
+
+/// What stands below the command line, and the command line.
+#[derive(Debug)]
+struct Located {
+    given: Given,
+    line: ArgMatches,
 }
 
 /// Reads the flags of `brunt run`.
@@ -79,11 +105,65 @@ pub fn read(
     protocols: &[Box<dyn Runner>],
     defaults: &Defaults,
 ) -> Result<Intent, Complaint> {
-    let flags = Matched(matches);
-    let urls = ways::all_urls(&flags, protocols, line.first().is_some_and(|first| first == "run"))?;
+    let file = plan_file(&Matched::line(matches), protocols)?;
+    let curl = curl_commands(&Matched::over(matches, &file))?;
+    let given = file.over(curl);
+    let line_alone = Matched::line(matches);
+    let intent = over(matches, &given, line, protocols, defaults);
+    let (mut intent, given) = match intent {
+        Ok(intent) => (intent, given),
+        Err(complaint) => return Err(given.located(complaint, &line_alone)),
+    };
+    intent.notes.clone_from(&given.notes);
+    intent.remarks.clone_from(&given.remarks);
+    intent.located = Located { given, line: matches.clone() };
+    Ok(intent)
+}
+
+/// What the plan file says, where one is named among the URLs.
+fn plan_file(flags: &Matched<'_>, protocols: &[Box<dyn Runner>]) -> Result<Given, Complaint> {
+    let paths: Vec<&str> = flags.texts("target").into_iter().filter(|text| urls::is_plan(text)).collect();
+    match paths[..] {
+        [] => Ok(Given::default()),
+        [path] => {
+            let text = std::fs::read_to_string(path).map_err(|error| ways::unreadable("PLAN", path, &error))?;
+            file::read(path, &text, protocols)
+        }
+        [_, second, ..] => Err(Complaint::new(second, "is a second plan; write one")),
+    }
+}
+
+/// What `--curl` and `--curl-file` say.
+fn curl_commands(flags: &Matched<'_>) -> Result<Given, Complaint> {
+    match (flags.texts("curl"), flags.text("curl-file")) {
+        (texts, Some(_)) if !texts.is_empty() => {
+            Err(Complaint::new("--curl-file", "does not go with --curl; write all commands into the file"))
+        }
+        (texts, None) if texts.is_empty() => Ok(Given::default()),
+        (texts, None) => curl::read(&texts, "--curl"),
+        (_, Some(path)) => {
+            let text = std::fs::read_to_string(path).map_err(|error| ways::unreadable("--curl-file", path, &error))?;
+            curl::read(&[&text], path)
+        }
+    }
+}
+
+/// Reads the flags over what stands below them.
+fn over(
+    matches: &ArgMatches,
+    given: &Given,
+    line: &[String],
+    protocols: &[Box<dyn Runner>],
+    defaults: &Defaults,
+) -> Result<Intent, Complaint> {
+    let flags = Matched::over(matches, given);
+    given.refuse_without_effect(&flags)?;
+    let urls = ways::all_urls(&flags, given, protocols, line.first().is_some_and(|first| first == "run"))?;
     let protocol = ways::protocol_of(&urls, protocols)?;
+    ways::refuse_own_options(&urls, protocols[protocol].name())?;
+    spoken::refuse_others(&flags, protocols, protocol)?;
     let options = options_of(&flags, protocols[protocol].options());
-    let plan = plan(&flags, urls, protocols[protocol].name(), options, defaults)?;
+    let plan = plan(&flags, urls, &*protocols[protocol], options, defaults)?;
     let keep_secrets = flags.switch("keep-secrets");
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(line.iter().cloned()).collect();
     let (shown, command) = if keep_secrets {
@@ -101,6 +181,10 @@ pub fn read(
         debug: flags.switch("debug"),
         yes: flags.switch("yes"),
         keep_secrets,
+        processes: processes(&flags)?,
+        notes: Vec::new(),
+        remarks: Vec::new(),
+        located: Located { given: Given::default(), line: matches.clone() },
         plan,
     })
 }
@@ -108,18 +192,19 @@ pub fn read(
 fn plan(
     flags: &Matched<'_>,
     urls: Vec<WeightedUrl>,
-    protocol: &str,
+    protocol: &dyn Runner,
     options: Options,
     defaults: &Defaults,
 ) -> Result<Plan, Complaint> {
-    let load::Asked { load, requests, duration } = load::read(flags)?;
+    let load::Asked { load, requests, duration, connections: connections_asked } =
+        load::read(flags, protocol.fixed_connections())?;
     let timeout = flags.parsed("timeout", "-t", timeout)?.unwrap_or(Nanos::from_secs(10));
     let bound = defaults.descriptors.saturating_mul(3) / 4;
     let connections = |text: &str| quantity::bounded_count(text, "connections", 10_000_000);
     let workers = |text: &str| quantity::bounded_count(text, "workers", MOST_WORKERS);
     let nets = [("epoll", NetKind::Epoll), ("uring", NetKind::Uring)];
     Ok(Plan {
-        protocol: protocol.to_string(),
+        protocol: protocol.name().to_string(),
         urls,
         options,
         load,
@@ -131,12 +216,18 @@ fn plan(
         connect_timeout: flags.time("connect-timeout", "--connect-timeout")?.unwrap_or(Nanos::from_secs(5)),
         max_connections: flags
             .parsed("max-connections", "--max-connections", connections)?
+            .or(connections_asked)
             .unwrap_or(bound.clamp(1, 1000) as u32),
         workers: flags
             .parsed("workers", "-w", workers)?
-            .unwrap_or((defaults.cores.floor() as u32).clamp(1, MOST_WORKERS as u32)),
+            .unwrap_or((defaults.cores.floor() as u32).clamp(1, MOST_WORKERS as u32))
+            // Each process has a worker at least.
+            .max(processes(flags)?.unwrap_or(1)),
         pin: flags.switch("pin"),
         slack: flags.parsed("slack", "--slack", quantity::duration)?.unwrap_or_default(),
+        connect_rate: flags.parsed("connect-rate", "--connect-rate", quantity::rate)?,
+        hold: flags.time("hold", "--hold")?,
+        heartbeat: flags.time("ping", "--ping")?,
         net: flags.word("net", &nets)?.unwrap_or_default(),
         sources: ways::sources(flags)?,
         connect_to: ways::connect_to(flags)?,
@@ -145,6 +236,10 @@ fn plan(
         objectives: objectives(flags)?,
         seed: flags.parsed("seed", "--seed", seed)?.unwrap_or(defaults.seed),
     })
+}
+
+fn processes(flags: &Matched<'_>) -> Result<Option<u32>, Complaint> {
+    flags.parsed("processes", "--processes", |text| quantity::bounded_count(text, "processes", MOST_WORKERS))
 }
 
 fn timeout(text: &str) -> Result<Nanos, String> {
@@ -187,8 +282,9 @@ fn secrets(flags: &Matched<'_>, plan: &Plan) -> Vec<(String, String)> {
         .options
         .iter()
         .flat_map(|(name, values)| values.iter().map(|value| (value.clone(), mask::option(name, value))));
+    let commands = flags.texts("curl").into_iter().map(|text| (text.to_string(), mask::MASK.to_string()));
     let key = plan.tls.key.iter().map(|key| (key.clone(), mask::MASK.to_string()));
-    urls.chain(options).chain(key).filter(|(raw, shown)| raw != shown).collect()
+    urls.chain(options).chain(commands).chain(key).filter(|(raw, shown)| raw != shown).collect()
 }
 
 /// The format that the name of a file asks for.

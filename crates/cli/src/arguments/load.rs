@@ -22,13 +22,16 @@ pub struct Asked {
     pub requests: Option<u64>,
     /// Stop after so long.
     pub duration: Option<Nanos>,
+    /// Connections that a rate goes over, where the protocol keeps `-c` of them.
+    pub connections: Option<u32>,
 }
 
-/// Reads `-c -n -d -r --arrivals --stage --think --together`.
+/// Reads `-c -n -d -r --arrivals --stage --think --together --hold`. `fixed`: the protocol keeps `-c` connections, so that a
+/// rate may stand beside it.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(flags: &Matched<'_>) -> Result<Asked, Complaint> {
+pub fn read(flags: &Matched<'_>, fixed: bool) -> Result<Asked, Complaint> {
     let requests = flags.parsed("requests", "-n", |text| quantity::count(text, "requests"))?;
     let duration = flags.time("duration", "-d")?;
     let staged = staged(flags)?;
@@ -38,18 +41,23 @@ pub fn read(flags: &Matched<'_>) -> Result<Asked, Complaint> {
     }
     let duration = match (&staged, duration, requests) {
         (Some((stages, _)), _, _) => Some(stages.iter().fold(Nanos::ZERO, |sum, s| sum.saturating_add(s.lasts))),
+        (None, None, None) if flags.given("hold") => None,
         (None, None, None) => Some(Nanos::from_secs(10)),
         (None, given, _) => given,
     };
     let constant = |level: f64| vec![Stage { lasts: duration.unwrap_or(UNTIL_DONE), from: level, to: level }];
     let rate = flags.parsed("rate", "-r", rate)?;
     let load = match (staged, rate) {
-        (Some((stages, Level::Rate)), _) => open(flags, stages)?,
+        (Some((stages, Level::Rate)), _) => open(flags, stages, fixed)?,
         (Some((stages, Level::Users)), _) => closed(flags, stages)?,
-        (None, Some(rate)) => open(flags, constant(rate))?,
+        (None, Some(rate)) => open(flags, constant(rate), fixed)?,
         (None, None) => closed(flags, constant(f64::from(users(flags, requests)?)))?,
     };
-    Ok(Asked { load, requests, duration })
+    let connections = match load.is_open() && fixed {
+        true => Some(users(flags, None)?),
+        false => None,
+    };
+    Ok(Asked { load, requests, duration, connections })
 }
 
 fn rate(text: &str) -> Result<f64, String> {
@@ -85,15 +93,20 @@ fn users(flags: &Matched<'_>, requests: Option<u64>) -> Result<u32, Complaint> {
     }
 }
 
-fn open(flags: &Matched<'_>, stages: Vec<Stage>) -> Result<Load, Complaint> {
-    if let Some(users) = flags.text("users") {
+fn open(flags: &Matched<'_>, stages: Vec<Stage>, fixed: bool) -> Result<Load, Complaint> {
+    if let Some(users) = flags.text("users").filter(|_| !fixed) {
         let trouble = format!(
             "{users} users wait for answers and a rate (-r) does not; leave one of them out, or bound the connections \
              with --max-connections {users}"
         );
         return Err(Complaint::new("-c", trouble));
     }
-    let closed_only = [("--think", flags.given("think")), ("--together", flags.switch("together"))];
+    let closed_only = [
+        ("--think", flags.given("think")),
+        ("--interval", flags.given("interval")),
+        ("--together", flags.switch("together")),
+        ("--hold", flags.given("hold")),
+    ];
     if let Some((place, _)) = closed_only.iter().find(|(_, given)| *given) {
         return Err(Complaint::new(
             *place,
@@ -122,5 +135,15 @@ fn closed(flags: &Matched<'_>, stages: Vec<Stage>) -> Result<Load, Complaint> {
         return Err(Complaint::new("--together", trouble));
     }
     let think = flags.parsed("think", "--think", quantity::duration_range)?;
+    let interval = flags.parsed("interval", "--interval", quantity::duration_range)?;
+    if think.is_some() && interval.is_some() {
+        return Err(Complaint::new("--interval", "says the same as --think; leave one of them out"));
+    }
+    let think = think.or(interval);
+    if flags.given("hold") && (flags.given("duration") || flags.given("requests") || flags.given("stage")) {
+        let trouble = "keeps the connections once each has said everything, and -d, -n and --stage end a run otherwise; \
+                       leave one of them out";
+        return Err(Complaint::new("--hold", trouble));
+    }
     Ok(Load::Closed { stages, think, together })
 }

@@ -1,25 +1,30 @@
 //! From the command line to a plan, or to one sentence that says what is wrong with it.
 
+mod file;
 mod flags;
+mod given;
 mod help;
 mod intent;
+mod keys;
 mod load;
 mod matched;
 mod serving;
 mod showing;
+mod spoken;
 mod urls;
 mod usage;
 mod ways;
 
 use clap::error::ErrorKind;
 use engine::Runner;
-use wire::{Complaint, OptionSpec};
+use wire::Complaint;
 
+pub use given::{Given, Said};
 pub use intent::{Defaults, Intent, Presentation};
 pub use serving::Serving;
 
 /// The commands there are.
-pub const COMMANDS: [&str; 4] = ["run", "demo", "report", "target"];
+pub const COMMANDS: [&str; 5] = ["run", "demo", "report", "target", "plan"];
 
 /// What a command line asks for.
 #[derive(Debug)]
@@ -32,6 +37,8 @@ pub enum Command {
     Report(Option<String>, Presentation),
     /// `brunt target`.
     Target(Box<Serving>),
+    /// `brunt plan`: whether to check it only.
+    Plan(Box<Intent>, bool),
     /// A text asked for: help or version.
     Text(String),
 }
@@ -55,12 +62,12 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
         _ => ("run", line),
     };
     negative_rate(rest)?;
-    let options: Vec<OptionSpec> = protocols.iter().flat_map(|p| p.options().iter().copied()).collect();
     let mut described = match command {
         "demo" => showing::demo_command(),
         "report" => showing::report_command(),
         "target" => serving::command(),
-        _ => flags::run_command(&options),
+        "plan" => flags::plan_command(&spoken::of(protocols)),
+        _ => flags::run_command(&spoken::of(protocols)),
     };
     described.build();
     let matches = match described.clone().try_get_matches_from(std::iter::once(&String::new()).chain(rest)) {
@@ -72,8 +79,30 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
     match command {
         "demo" => showing::demo(&matches).map(Command::Demo),
         "report" => showing::report(&matches).map(|(file, shown)| Command::Report(file, shown)),
+        "plan" => planned(&matches, line, protocols, defaults),
         "target" => serving::read(&matches).map(|serving| Command::Target(Box::new(serving))),
         _ => intent::read(&matches, line, protocols, defaults).map(|intent| Command::Run(Box::new(intent))),
+    }
+}
+
+/// Reads `brunt plan`.
+fn planned(
+    matches: &clap::ArgMatches,
+    line: &[String],
+    protocols: &[Box<dyn Runner>],
+    defaults: &Defaults,
+) -> Result<Command, Complaint> {
+    let flags = matched::Matched::line(matches);
+    let asked = ["check", "show", "schema"].map(|name| flags.switch(name));
+    match asked {
+        [_, _, true] => {
+            let schema = keys::Keys::new(protocols).schema();
+            Ok(Command::Text(format!("{}\n", serde_json::to_string_pretty(&schema).unwrap_or_default())))
+        }
+        [true, true, _] => Err(Complaint::new("--show", "does not go with --check; leave one of them out")),
+        [check, ..] => {
+            intent::read(matches, line, protocols, defaults).map(|intent| Command::Plan(Box::new(intent), check))
+        }
     }
 }
 
@@ -97,5 +126,7 @@ fn help_of(command: clap::Command, line: &[String]) -> String {
     command.render_help().to_string()
 }
 
+#[cfg(test)]
+mod file_tests;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches};
+use net::tls::RustlsServing;
 use plan::quantity;
 use target::{Config, Delay, Stall};
 use wire::{Complaint, Place};
@@ -37,7 +38,7 @@ pub fn command() -> clap::Command {
             "backlog",
             None,
             "N",
-            "Connections the kernel may hold that were not accepted yet [default: 4096]",
+            "Connections the kernel may hold that were not accepted yet [default: as many as the system takes]",
         ))
         .arg(flags::one("max-connections", None, "N", "Above so many open connections nothing is accepted"))
         .arg(flags::one(
@@ -51,6 +52,13 @@ pub fn command() -> clap::Command {
         .arg(stall.action(ArgAction::Append))
         .arg(flags::one("log-arrivals", None, "FILE", "A line in nanoseconds for every request"))
         .arg(flags::one("seed", None, "N", "Seed of everything drawn [default: 0]"))
+        .arg(flags::switch(
+            "tls",
+            None,
+            "Speak TLS, with a certificate made for this run (clients need -k) or that of --cert",
+        ))
+        .arg(flags::one("cert", None, "FILE", "Certificate and chain to show, PEM"))
+        .arg(flags::one("key", None, "FILE", "Its private key, PEM"))
         .arg(Arg::new("with-parent").long("with-parent").action(ArgAction::SetTrue).hide(true))
 }
 
@@ -59,7 +67,7 @@ pub fn command() -> clap::Command {
 /// # Errors
 /// The user's mistake, naming the option.
 pub fn read(matches: &ArgMatches) -> Result<Serving, Complaint> {
-    let flags = Matched(matches);
+    let flags = Matched::line(matches);
     let mut config = Config { listen: listen(&flags)?, ..Config::default() };
     let count = |what: &'static str, most| move |text: &str| quantity::bounded_count(text, what, most);
     if let Some(workers) = flags.parsed("workers", "-w", count("workers", 1024))? {
@@ -75,6 +83,7 @@ pub fn read(matches: &ArgMatches) -> Result<Serving, Complaint> {
     let stall = |text: &&str| text.parse::<Stall>().map_err(|trouble| Complaint::new("--stall", trouble));
     config.stalls = flags.texts("stall").iter().map(stall).collect::<Result<_, _>>()?;
     config.log_arrivals = flags.text("log-arrivals").map(PathBuf::from);
+    config.tls = tls(&flags)?;
     let seed = |text: &str| {
         text.parse::<u64>().map_err(|_| format!("`{text}` is not a seed; write a whole number, such as 42"))
     };
@@ -92,4 +101,25 @@ fn listen(flags: &Matched<'_>) -> Result<Place, Complaint> {
         (Some(address), None) => target::place(address).map_err(|trouble| Complaint::new("ADDRESS", trouble)),
         (None, None) => Ok(Config::default().listen),
     }
+}
+
+/// The certificate to show: one given, or one made now.
+fn tls(flags: &Matched<'_>) -> Result<Option<RustlsServing>, Complaint> {
+    let read = |option: &str, file: &str| {
+        std::fs::read(file).map_err(|e| Complaint::new(option, format!("{file} cannot be read: {e}")))
+    };
+    let served = match (flags.text("cert"), flags.text("key")) {
+        (Some(_), None) => return Err(Complaint::new("--cert", "its private key is missing; add --key FILE")),
+        (None, Some(_)) => {
+            return Err(Complaint::new("--key", "the certificate it belongs to is missing; add --cert FILE"));
+        }
+        (Some(cert), Some(key)) => RustlsServing::new(&read("--cert", cert)?, &read("--key", key)?, target::ALPN),
+        (None, None) if !flags.switch("tls") => return Ok(None),
+        (None, None) => RustlsServing::self_made(&["localhost", "127.0.0.1", "::1"], target::ALPN),
+    };
+    // The sentence names its option.
+    served.map(Some).map_err(|sentence| match sentence.split_once(": ") {
+        Some((option, trouble)) if option.starts_with("--") => Complaint::new(option, trouble),
+        _ => Complaint::new("--tls", sentence),
+    })
 }

@@ -24,7 +24,7 @@ pub fn demo_command() -> clap::Command {
 /// # Errors
 /// The user's mistake, naming the option.
 pub fn demo(matches: &ArgMatches) -> Result<Demo, Complaint> {
-    let flags = Matched(matches);
+    let flags = Matched::line(matches);
     let duration = flags.time("duration", "-d")?.unwrap_or(Nanos::from_secs(10));
     Ok(Demo { duration, presentation: presentation(&flags)? })
 }
@@ -44,6 +44,6 @@ pub fn report_command() -> clap::Command {
 /// # Errors
 /// The user's mistake, naming the option.
 pub fn report(matches: &ArgMatches) -> Result<(Option<String>, Presentation), Complaint> {
-    let flags = Matched(matches);
+    let flags = Matched::line(matches);
     Ok((flags.text("file").map(String::from), presentation(&flags)?))
 }

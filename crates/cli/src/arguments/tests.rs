@@ -2,13 +2,14 @@
 
 use measure::Nanos;
 use plan::{Arrivals, Load, NetKind, Stage};
+use wire::{OptionSpec, Takes};
 
 use super::*;
 
-const DEFAULTS: Defaults = Defaults { cores: 4.7, descriptors: 1024, seed: 7 };
+pub const DEFAULTS: Defaults = Defaults { cores: 4.7, descriptors: 1024, seed: 7 };
 
-fn protocols() -> Vec<Box<dyn Runner>> {
-    vec![engine::runner(protocols::http1::Http1)]
+pub fn protocols() -> Vec<Box<dyn Runner>> {
+    vec![engine::runner(protocols::http::Http)]
 }
 
 /// Splits at spaces; `_` stands for a space inside a word.
@@ -180,7 +181,7 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ("ftp://a.b", "URL: `ftp://` is not spoken by brunt; write one of http://, https://"),
         (
             "sweep",
-            "sweep: is not a command of this version (run, demo, report, target); for a host of that name write http://sweep",
+            "sweep: is not a command of this version (run, demo, report, target, plan); for a host of that name write http://sweep",
         ),
         ("--quiet demo", "demo: is a command and stands first; write `brunt demo ...`"),
         (
@@ -249,11 +250,24 @@ fn secrets_are_masked_in_command_and_plan() {
 
 #[test]
 fn flags_of_two_sources_do_not_collide() {
-    let all: Vec<OptionSpec> = protocols().iter().flat_map(|p| p.options().iter().copied()).collect();
-    flags::run_command(&all).debug_assert();
+    flags::run_command(&spoken::of(&protocols())).debug_assert();
     showing::demo_command().debug_assert();
     showing::report_command().debug_assert();
     serving::command().debug_assert();
+}
+
+#[test]
+fn an_option_of_two_protocols_is_one_flag() {
+    const fn option(name: &'static str, takes: Takes) -> OptionSpec {
+        OptionSpec { name, short: None, takes, help: wire::Text { en: "", zh: "" } }
+    }
+    const FIRST: &[OptionSpec] = &[option("expect", Takes::One("TEXT")), option("switch", Takes::Nothing)];
+    const SECOND: &[OptionSpec] = &[option("expect", Takes::Many("TEXT")), option("own", Takes::One("N"))];
+    let command = flags::run_command(&[("a", FIRST), ("b", SECOND)]);
+    command.clone().debug_assert();
+    let matches = command.get_matches_from(["brunt", "--expect", "x", "--expect", "y", "--switch"]);
+    let flags = matched::Matched::line(&matches);
+    assert_eq!((flags.texts("expect"), flags.switch("switch"), flags.text("own")), (vec!["x", "y"], true, None));
 }
 
 #[test]
@@ -261,7 +275,7 @@ fn help_is_text_and_names_every_heading() {
     for (line, parts) in [
         (
             "--help",
-            &["Load:", "Request:", "Connection:", "TLS:", "Output:", "Generator:", "Examples:", "Commands:"][..],
+            &["Load:", "Request (http):", "Connection:", "TLS:", "Output:", "Generator:", "Examples:", "Commands:"][..],
         ),
         ("-h", &["Example:", "--rate"]),
         ("demo -h", &["--duration"]),

@@ -6,8 +6,8 @@ use plan::WeightedUrl;
 use wire::Complaint;
 
 /// Commands of later versions: not host names that somebody means.
-const LATER: [&str; 12] =
-    ["sweep", "find", "ladder", "compare", "capacity", "agent", "plan", "doctor", "calibrate", "ui", "import", "probe"];
+const LATER: [&str; 11] =
+    ["sweep", "find", "ladder", "compare", "capacity", "agent", "doctor", "calibrate", "ui", "import", "probe"];
 
 /// One URL as typed, with its scheme.
 ///
@@ -68,6 +68,14 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), Complai
     Err(Complaint::new(word, trouble))
 }
 
+/// True for a word that means a plan file and no URL.
+pub fn is_plan(word: &str) -> bool {
+    let ends = |endings: &[&str]| endings.iter().any(|ending| word.to_ascii_lowercase().ends_with(ending));
+    let exists = || std::path::Path::new(word).is_file();
+    !word.contains("://")
+        && (ends(&[".yaml", ".yml"]) && (!word.contains(':') || exists()) || ends(&[".json"]) && exists())
+}
+
 /// True for what can hardly be anything but a host or a URL: where an option took it, its value was forgotten.
 pub fn looks_like_one(text: &str) -> bool {
     let host = text.split(['/', ':']).next().unwrap_or_default();
@@ -92,7 +100,7 @@ pub fn from_file(path: &str, text: &str, schemes: &[&str]) -> Result<Vec<Weighte
             let trouble = format!("`{extra}` is one word too many; write a URL and, behind it, its weight");
             return Err(Complaint::new(place, trouble));
         }
-        urls.push(WeightedUrl { url: with_scheme(&place, first, schemes)?, weight });
+        urls.push(WeightedUrl { weight, ..WeightedUrl::plain(with_scheme(&place, first, schemes)?) });
     }
     if urls.is_empty() {
         return Err(Complaint::new("--urls", format!("{path} holds no URL; write one on each line")));

@@ -7,6 +7,7 @@ use plan::address::{self, ConnectTo};
 use plan::{Tls, WeightedUrl, mask};
 use wire::Complaint;
 
+use super::given::Given;
 use super::matched::Matched;
 use super::{COMMANDS, urls};
 
@@ -85,7 +86,8 @@ pub fn tls(flags: &Matched<'_>) -> Result<Tls, Complaint> {
     })
 }
 
-fn unreadable(place: &str, path: &str, error: &std::io::Error) -> Complaint {
+/// A file that an option names cannot be read.
+pub fn unreadable(place: &str, path: &str, error: &std::io::Error) -> Complaint {
     Complaint::new(place, format!("{path} cannot be read ({error}); write the path of a readable file"))
 }
 
@@ -112,23 +114,30 @@ const EATERS: [(&str, &str); 13] = [
 /// The user's mistake, naming the option.
 pub fn all_urls(
     flags: &Matched<'_>,
+    given: &Given,
     protocols: &[Box<dyn Runner>],
     said_run: bool,
 ) -> Result<Vec<WeightedUrl>, Complaint> {
     let schemes: Vec<&str> = protocols.iter().flat_map(|p| p.schemes()).map(|s| s.name).collect();
     let mut urls = Vec::new();
-    for text in flags.texts("target") {
+    for text in flags.texts("target").into_iter().filter(|text| !urls::is_plan(text)) {
         if !said_run {
             urls::refuse_command_words(text, &COMMANDS)?;
         }
-        urls.push(WeightedUrl { url: urls::with_scheme("URL", text, &schemes)?, weight: 1.0 });
+        urls.push(WeightedUrl::plain(urls::with_scheme("URL", text, &schemes)?));
     }
     for text in flags.texts("url") {
-        urls.push(WeightedUrl { url: urls::with_scheme("-u", text, &schemes)?, weight: 1.0 });
+        urls.push(WeightedUrl::plain(urls::with_scheme("-u", text, &schemes)?));
     }
     if let Some(path) = flags.text("urls") {
         let text = std::fs::read_to_string(path).map_err(|error| unreadable("--urls", path, &error))?;
         urls.extend(urls::from_file(path, &text, &schemes)?);
+    }
+    if !urls.is_empty() && (flags.given("curl") || flags.given("curl-file")) {
+        return Err(Complaint::new("URL", "stands beside a curl command, which names its own; leave one of them out"));
+    }
+    if urls.is_empty() {
+        urls.extend(given.urls.iter().cloned());
     }
     if urls.is_empty() {
         let taken = EATERS.iter().filter_map(|(id, name)| flags.text(id).map(|text| (name, text)));
@@ -142,6 +151,26 @@ pub fn all_urls(
         return Err(Complaint::new("URL", trouble));
     }
     Ok(urls)
+}
+
+/// Protocols whose URLs may have options of their own; the others do not look at them.
+const TAKE_OWN: [&str; 2] = ["http", "grpc"];
+
+/// Refuses options of single URLs where they would be without effect.
+///
+/// # Errors
+/// The first URL that has some.
+pub fn refuse_own_options(urls: &[WeightedUrl], protocol: &str) -> Result<(), Complaint> {
+    match urls.iter().find(|url| !url.options.is_empty()) {
+        Some(url) if !TAKE_OWN.contains(&protocol) => {
+            let trouble = format!(
+                "`{}` has options of its own, which {protocol} does not take; write them beside the URLs",
+                mask::url(&url.url)
+            );
+            Err(Complaint::new("URL", trouble))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Index of the protocol that speaks all of them.

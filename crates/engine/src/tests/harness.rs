@@ -17,7 +17,8 @@ use wire::{Arrival, Ask, Asked, AskedUrl, ConnId, Dial, Errno, ListenerId, Netwo
 use crate::collector::Collector;
 use crate::gather::Meeting;
 use crate::lookup::Lookups;
-use crate::run::{WorkerSeed, worker_count};
+use crate::run::worker_count;
+use crate::seed::WorkerSeed;
 use crate::{Resolver, Setup, Stop};
 
 pub const SECOND: Nanos = Nanos::from_secs(1);
@@ -51,7 +52,7 @@ impl Scene {
     fn of(load: Load, lasts: Nanos) -> Scene {
         let plan = Plan {
             protocol: "http".into(),
-            urls: vec![WeightedUrl { url: "http://test/".into(), weight: 1.0 }],
+            urls: vec![WeightedUrl::plain("http://test/")],
             options: Default::default(),
             load,
             requests: None,
@@ -64,6 +65,9 @@ impl Scene {
             workers: 1,
             pin: false,
             slack: Nanos::ZERO,
+            connect_rate: None,
+            hold: None,
+            heartbeat: None,
             net: NetKind::Auto,
             sources: vec![],
             connect_to: vec![],
@@ -109,7 +113,7 @@ impl Scene {
     }
 
     pub fn urls(mut self, urls: &[(&str, f64)]) -> Scene {
-        self.plan.urls = urls.iter().map(|(u, w)| WeightedUrl { url: (*u).into(), weight: *w }).collect();
+        self.plan.urls = urls.iter().map(|(u, w)| WeightedUrl { weight: *w, ..WeightedUrl::plain(*u) }).collect();
         self
     }
 
@@ -134,15 +138,25 @@ impl Scene {
     }
 
     /// Plays it against whatever stands at the other end of each worker's network.
-    pub fn play_with<P: Peer + ?Sized>(&self, books: Arc<Books>, mut peer: impl FnMut(u32) -> Box<P>) -> Played {
+    pub fn play_with<P: Peer + ?Sized>(&self, books: Arc<Books>, peer: impl FnMut(u32) -> Box<P>) -> Played {
+        self.speak(&Http1, books, peer)
+    }
+
+    /// As [`Scene::play_with`], in another protocol.
+    pub fn speak<P: Peer + ?Sized>(
+        &self,
+        protocol: &impl Protocol,
+        books: Arc<Books>,
+        mut peer: impl FnMut(u32) -> Box<P>,
+    ) -> Played {
         let plan = &self.plan;
         let asked = Asked {
             urls: plan.urls.iter().map(|u| AskedUrl { url: u.url.clone(), weight: u.weight }).collect(),
             options: plan.options.clone(),
-            unix_socket: None,
             seed: plan.seed,
+            ..Asked::default()
         };
-        let dialogue = Arc::new(Http1.prepare(&asked).expect("the plan can be said in HTTP"));
+        let dialogue = Arc::new(protocol.prepare(&asked).expect("the plan can be said"));
         let setup = Setup {
             plan: Arc::new(plan.clone()),
             shown: plan.clone(),
@@ -151,11 +165,12 @@ impl Scene {
             resolver: Arc::clone(&self.resolver),
             security: Arc::new(FakeSecurity::new(self.security.clone())),
             sources: vec![],
+            processes: None,
         };
         let origins = wire::Dialogue::origins(&*dialogue).iter();
         let pools: Vec<_> = origins.map(|o| (o.clone(), self.resolver.resolve(o).unwrap_or_default())).collect();
         let workers = worker_count(plan);
-        let meeting = Meeting::of(workers);
+        let meetings = [Meeting::of(workers), Meeting::of(workers)];
         let (tell, told) = channel();
         for index in 0..workers {
             let stop = Stop::default();
@@ -167,7 +182,9 @@ impl Scene {
                 setup: &setup,
                 share: Share { index, of: workers },
                 start: self.sim.starts_at + MS,
-                meeting: Arc::clone(&meeting),
+                sources: vec![],
+                fixed: protocol.fixed_connections() || plan.hold.is_some(),
+                meetings: meetings.clone(),
                 pools: &pools,
                 tell: Box::new(move |message| drop(tell.send((index as usize, message)))),
                 stop,

@@ -94,6 +94,7 @@ fn cost(scene: &Scene, close: bool) -> Cost {
         resolver: Arc::clone(&scene.resolver),
         security: Arc::new(net::sim::FakeSecurity::new(scene.security.clone())),
         sources: vec![],
+        processes: None,
     };
     let urls = vec![AskedUrl { url: "http://test/".into(), weight: 1.0 }];
     let asked = Asked { urls, options: plan.options.clone(), ..Asked::default() };

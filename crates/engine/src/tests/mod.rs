@@ -5,6 +5,8 @@ mod behaviour;
 mod blame;
 mod ending;
 mod harness;
+mod held;
 mod memory;
 mod rate;
+mod shared;
 mod truth;

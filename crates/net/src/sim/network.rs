@@ -127,6 +127,16 @@ impl<P: Peer + ?Sized> Sim<P> {
         self.note(if reset { 6 } else { 5 }, conn.0, 0);
     }
 
+    /// Each datagram leaves by itself; one without bytes is none here.
+    fn send_datagrams(&mut self, conn: u32, out: &Out) {
+        let mut from = 0;
+        for end in out.boundaries().iter().map(|end| *end as usize).filter(|end| *end > 0) {
+            self.world.slots[conn as usize].to_peer.put(&out.bytes()[from..end]);
+            self.world.dispatch(conn, Side::Peer, end - from, self.now);
+            from = end;
+        }
+    }
+
     fn dial(&mut self, to: &Place) -> Result<ConnId, Errno> {
         self.spend(self.world.settings.connect_cost);
         let settings = &self.world.settings;
@@ -143,6 +153,7 @@ impl<P: Peer + ?Sized> Sim<P> {
         (slot.held, slot.vacant) = (true, false);
         slot.refuse = path.refuses(settings);
         slot.place = Some(to.clone());
+        slot.datagrams = matches!(to, Place::Udp(_));
         let (there, back) = path.handshake(settings, self.now);
         slot.to_peer.push(Piece::new(there, What::Asked));
         // The answer cannot come before this; the peer's decision puts it on its way.
@@ -180,6 +191,8 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
             self.sent += out.len() as u64;
             if path.resets(settings) {
                 self.world.break_both(conn.0, self.now);
+            } else if slot.datagrams {
+                self.send_datagrams(conn.0, out);
             } else {
                 slot.to_peer.put(out.bytes());
                 if let Some(block) = out.tail() {
@@ -237,7 +250,7 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
                 return Some(Arrival::Connected(ConnId(conn)));
             }
             if slot.news.bytes > 0 {
-                let len = slot.news.bytes.min(limit);
+                let len = slot.news.lengths.pop_front().unwrap_or_else(|| slot.news.bytes.min(limit));
                 slot.news.bytes -= len;
                 self.told = Some((conn, len));
                 self.spend(self.world.settings.event_cost);

@@ -33,7 +33,14 @@ impl Path {
     }
 
     /// When something sent at `now` behind everything else on `stream` arrives.
-    pub(super) fn due(&mut self, settings: &SimSettings, now: Nanos, len: usize, stream: &mut Stream) -> Nanos {
+    pub(super) fn due(
+        &mut self,
+        settings: &SimSettings,
+        now: Nanos,
+        len: usize,
+        datagrams: bool,
+        stream: &mut Stream,
+    ) -> Nanos {
         let mut left = now;
         if let (Some(rate), true) = (settings.bandwidth, len > 0) {
             let took = (len as u128 * 1_000_000_000 / u128::from(rate.max(1))) as u64;
@@ -41,10 +48,15 @@ impl Path {
             stream.line_free = left;
         }
         let mut due = left + settings.latency.draw(&mut self.latency).max(Nanos(1));
-        if len > 0 && chance(&mut self.loss, settings.loss) {
+        if len > 0 && !datagrams && chance(&mut self.loss, settings.loss) {
             due += settings.rto;
         }
         outage(settings, due.max(stream.last_due))
+    }
+
+    /// Whether a datagram is lost.
+    pub(super) fn loses(&mut self, settings: &SimSettings) -> bool {
+        chance(&mut self.loss, settings.loss)
     }
 
     /// Half of the way to a peer and back, for a connection asked for at `now`.

@@ -54,7 +54,7 @@ pub struct SimSettings {
     pub merge: f64,
     /// The most bytes one arrival holds.
     pub read_size: usize,
-    /// Chance that a piece is lost on its way and arrives `rto` later, with everything behind it.
+    /// Chance that a piece is lost on its way and arrives `rto` later, with everything behind it; a datagram never arrives.
     pub loss: f64,
     /// The retransmission timeout.
     pub rto: Nanos,

@@ -1,5 +1,7 @@
 //! One simulated connection, as both ends see it.
 
+use std::collections::VecDeque;
+
 use wire::{Errno, Place};
 
 use super::stream::Stream;
@@ -11,6 +13,8 @@ pub(super) struct Slot {
     pub(super) to_client: Stream,
     /// Where the client wants to, until the peer was asked.
     pub(super) place: Option<Place>,
+    /// Every send is a datagram: it arrives whole and alone, or never.
+    pub(super) datagrams: bool,
     /// The client has not closed it.
     pub(super) held: bool,
     /// The client was told that it stands, or will be.
@@ -36,6 +40,8 @@ pub(super) struct Slot {
 pub(super) struct News {
     pub(super) stands: bool,
     pub(super) bytes: usize,
+    /// Of datagrams: the length of each.
+    pub(super) lengths: VecDeque<usize>,
     pub(super) over: Option<Option<Errno>>,
 }
 
@@ -51,7 +57,7 @@ impl Slot {
         self.to_client.renew();
         (self.place, self.news) = (None, News::default());
         (self.held, self.stands, self.served, self.refuse) = (false, false, false, false);
-        (self.broken, self.over, self.vacant) = (false, false, true);
+        (self.broken, self.over, self.vacant, self.datagrams) = (false, false, true, false);
     }
 
     /// Bytes beyond what the socket takes.

@@ -159,6 +159,11 @@ impl Stream {
         }
     }
 
+    /// Forgets the last `len` bytes put, for which no piece is on its way.
+    pub(super) fn lose(&mut self, len: usize) {
+        self.bytes.truncate(self.bytes.len() - len);
+    }
+
     /// As new, for the next connection; small memory is kept, and so is the time of an event still in the queue.
     pub(super) fn renew(&mut self) {
         self.drop_in_flight(0);

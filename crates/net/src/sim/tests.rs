@@ -1,5 +1,6 @@
 //! The simulation against what a program on TCP may rely on, and against its own promise: same seed, same run.
 
+mod datagrams;
 mod faults;
 mod order;
 mod secure;

@@ -163,7 +163,12 @@ impl<P: Peer + ?Sized> World<P> {
         }
         match what {
             What::Stands => (slot.stands, slot.news.stands) = (true, true),
-            What::Bytes(len) => slot.news.bytes += len,
+            What::Bytes(len) => {
+                slot.news.bytes += len;
+                if slot.datagrams {
+                    slot.news.lengths.push_back(len);
+                }
+            }
             What::End => (slot.broken, slot.over, slot.news.over) = (true, true, Some(None)),
             What::Gone(errno) => (slot.broken, slot.over, slot.news.over) = (true, true, Some(Some(errno))),
             What::Asked => {}
@@ -226,7 +231,7 @@ impl<P: Peer + ?Sized> World<P> {
     pub(super) fn tell(&mut self, conn: u32, side: Side, now: Nanos, what: What) {
         let World { path, settings, slots, .. } = self;
         let stream = stream(&mut slots[conn as usize], side);
-        let due = path.due(settings, now, 0, stream);
+        let due = path.due(settings, now, 0, false, stream);
         stream.push(Piece::new(due, what));
         self.schedule(conn, side);
     }
@@ -234,8 +239,16 @@ impl<P: Peer + ?Sized> World<P> {
     /// Puts the last `len` bytes of a stream on their way, in one piece or several.
     pub(super) fn dispatch(&mut self, conn: u32, side: Side, len: usize, now: Nanos) {
         let World { path, settings, slots, .. } = self;
+        let datagrams = slots[conn as usize].datagrams;
         let stream = stream(&mut slots[conn as usize], side);
-        let due = path.due(settings, now, len, stream);
+        if datagrams && path.loses(settings) {
+            return stream.lose(len);
+        }
+        let due = path.due(settings, now, len, datagrams, stream);
+        if datagrams {
+            stream.push(Piece::new(due, What::Bytes(len)));
+            return self.schedule(conn, side);
+        }
         if path.joins(settings) && stream.join(len, due) {
             return;
         }

@@ -1,4 +1,4 @@
-//! One TLS connection, client side, on rustls' unbuffered interface.
+//! One TLS connection, either side, on rustls' unbuffered interface.
 //!
 //! rustls wants the bytes from the wire in one writable piece that starts with what it has not discarded yet. That
 //! piece is a scratch buffer of the thread; what is left over (a partial record) moves into the channel, and an idle
@@ -6,14 +6,17 @@
 //! that splitting costs linear time.
 
 use std::cell::RefCell;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::pki_types::ServerName;
+use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
 use rustls::unbuffered::{
-    ConnectionState, EncodeError, EncodeTlsData, EncryptError, InsufficientSizeError, UnbufferedStatus, WriteTraffic,
+    ConnectionState, EncodeError, EncodeTlsData, EncryptError, InsufficientSizeError, UnbufferedConnectionCommon,
+    UnbufferedStatus, WriteTraffic,
 };
-use rustls::{ClientConfig, Error, HandshakeKind, ProtocolVersion};
+use rustls::{ClientConfig, Error, HandshakeKind, ProtocolVersion, ServerConfig};
 use wire::{Fed, Handshake, Out, SecureChannel};
 
 use super::sentence;
@@ -38,27 +41,57 @@ enum Phase {
     Failed(Box<str>),
 }
 
-/// A channel made by [`super::RustlsSecurity`].
-pub(super) struct RustlsChannel {
-    tls: UnbufferedClientConnection,
+/// What differs between client and server; rustls has the same method on two types.
+pub(super) trait Half: DerefMut + Deref<Target = UnbufferedConnectionCommon<Self::Data>> + Send {
+    type Data;
+    fn process<'c, 'i>(&'c mut self, incoming: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data>;
+}
+
+impl Half for UnbufferedClientConnection {
+    type Data = ClientConnectionData;
+    fn process<'c, 'i>(&'c mut self, incoming: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(incoming)
+    }
+}
+
+impl Half for UnbufferedServerConnection {
+    type Data = ServerConnectionData;
+    fn process<'c, 'i>(&'c mut self, incoming: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Data> {
+        self.process_tls_records(incoming)
+    }
+}
+
+/// A channel made by [`super::RustlsSecurity`] or [`super::RustlsServing`].
+pub(super) struct RustlsChannel<H> {
+    tls: H,
     partial: Vec<u8>,
     phase: Phase,
     host: Box<str>,
 }
 
-impl RustlsChannel {
+impl RustlsChannel<UnbufferedClientConnection> {
     /// A channel to the server `name`, called `host` in complaints.
     pub(super) fn new(
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
         alpn: Vec<Vec<u8>>,
         host: &str,
-    ) -> Result<RustlsChannel, String> {
+    ) -> Result<Self, String> {
         let tls = UnbufferedClientConnection::new_with_alpn(config, name, alpn)
             .map_err(|e| sentence::failure(host, &e, None))?;
         Ok(RustlsChannel { tls, partial: Vec::new(), phase: Phase::Handshaking, host: host.into() })
     }
+}
 
+impl RustlsChannel<UnbufferedServerConnection> {
+    /// A channel to a client that is about to speak.
+    pub(super) fn serving(config: Arc<ServerConfig>) -> Result<Self, String> {
+        let tls = UnbufferedServerConnection::new(config).map_err(|e| format!("TLS cannot be served: {e}"))?;
+        Ok(RustlsChannel { tls, partial: Vec::new(), phase: Phase::Handshaking, host: "the client".into() })
+    }
+}
+
+impl<H: Half> RustlsChannel<H> {
     /// Lets rustls work through `scratch`, keeps what it leaves and says what became of the connection.
     fn digest(&mut self, scratch: &mut [u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, String> {
         let unheard = self.tls.protocol_version().is_none();
@@ -98,7 +131,7 @@ impl RustlsChannel {
     fn fail(&mut self, said: &str, rest: &mut [u8], cipher: &mut Out) {
         // Asked once and not again: rustls gives out the alert before it looks at `rest`, and would panic over the same
         // damage a second time.
-        if let Ok(ConnectionState::EncodeTlsData(mut data)) = self.tls.process_tls_records(rest).state {
+        if let Ok(ConnectionState::EncodeTlsData(mut data)) = self.tls.process(rest).state {
             encode(&mut data, cipher.buffer());
         }
         self.partial = Vec::new();
@@ -116,13 +149,13 @@ impl RustlsChannel {
     }
 
     /// Brings rustls to the point where it takes plaintext, and lets `write` do so. Nothing happens where it does not.
-    fn with_traffic(&mut self, cipher: &mut Out, mut write: impl FnMut(&mut Traffic<'_>, &mut Vec<u8>)) {
+    fn with_traffic(&mut self, cipher: &mut Out, mut write: impl FnMut(&mut WriteTraffic<'_, H::Data>, &mut Vec<u8>)) {
         if matches!(self.phase, Phase::Failed(_)) {
             return;
         }
         loop {
             // The bytes of a partial record must be shown again: rustls remembers how far it looked into them.
-            let UnbufferedStatus { state, .. } = self.tls.process_tls_records(&mut self.partial);
+            let UnbufferedStatus { state, .. } = self.tls.process(&mut self.partial);
             match state {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => encode(&mut data, cipher.buffer()),
                 Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
@@ -133,12 +166,10 @@ impl RustlsChannel {
     }
 }
 
-type Traffic<'a> = WriteTraffic<'a, ClientConnectionData>;
-
 /// Works until rustls needs more bytes or has nothing left to say; adds up in `used` what it is done with. True where
 /// the peer ended the conversation.
-fn work(
-    tls: &mut UnbufferedClientConnection,
+fn work<H: Half>(
+    tls: &mut H,
     incoming: &mut [u8],
     used: &mut usize,
     plain: &mut Vec<u8>,
@@ -146,7 +177,7 @@ fn work(
 ) -> Result<bool, Error> {
     let mut ended = false;
     loop {
-        let UnbufferedStatus { mut discard, state } = tls.process_tls_records(&mut incoming[*used..]);
+        let UnbufferedStatus { mut discard, state } = tls.process(&mut incoming[*used..]);
         let mut waits = false;
         let outcome = state.and_then(|state| {
             match state {
@@ -173,7 +204,7 @@ fn work(
 }
 
 /// Appends a handshake record or an alert.
-fn encode(data: &mut EncodeTlsData<'_, ClientConnectionData>, buffer: &mut Vec<u8>) {
+fn encode<D>(data: &mut EncodeTlsData<'_, D>, buffer: &mut Vec<u8>) {
     let start = buffer.len();
     let mut size = 1_024;
     loop {
@@ -200,7 +231,7 @@ fn append(buffer: &mut Vec<u8>, mut size: usize, mut write: impl FnMut(&mut [u8]
     }
 }
 
-impl SecureChannel for RustlsChannel {
+impl<H: Half> SecureChannel for RustlsChannel<H> {
     fn start(&mut self, cipher: &mut Out) {
         // A client that has heard nothing yet has nothing to complain about.
         let _ = work(&mut self.tls, &mut [], &mut 0, &mut Vec::new(), cipher);

@@ -4,12 +4,16 @@
 //! are decrypted in a scratch buffer of the thread, and only a record that has not arrived completely is kept. rustls
 //! 0.24 replaces that interface by a better one; everything that knows it is in `channel.rs`.
 //!
+//! [`Secured`] puts the server side of it around a network that listens.
+//!
 //! Left out: early data (0-RTT requests can be replayed), certificate revocation, the system's root store.
 
 mod channel;
 mod insecure;
 mod pem;
+mod secured;
 mod sentence;
+mod serving;
 mod tickets;
 
 #[cfg(test)]
@@ -26,6 +30,8 @@ use rustls::{ClientConfig, RootCertStore};
 use wire::{Origin, SecureChannel, Security};
 
 use self::channel::RustlsChannel;
+pub use self::secured::Secured;
+pub use self::serving::RustlsServing;
 use self::tickets::Tickets;
 
 /// How the client side of TLS behaves; files are given by their content.

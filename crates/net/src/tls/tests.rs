@@ -36,7 +36,7 @@ fn trusting() -> TlsSettings {
 }
 
 fn origin(host: &str) -> Origin {
-    Origin { host: host.to_owned(), port: 443, tls: true }
+    Origin::tcp(host, 443, true)
 }
 
 /// A client and a server, and what they came to.

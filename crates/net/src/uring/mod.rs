@@ -4,7 +4,7 @@
 //! receive costs no submission. Sends are tried at submission and never wait in the kernel (`MSG_DONTWAIT`); only those
 //! that did not go through whole post a completion, and their rest is then sent when the socket is writable. Completions
 //! are reaped only inside `enter` (`DEFER_TASKRUN`), on the one thread that submits. Connections are opened and closed with
-//! ordinary calls. Listening is left to [`crate::Epoll`].
+//! ordinary calls. Listening and datagrams are left to [`crate::Epoll`].
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -272,6 +272,9 @@ impl Network for Uring {
     }
 
     fn connect(&mut self, dial: &Dial) -> Result<ConnId, Errno> {
+        if let Place::Udp(_) = dial.to {
+            return Err(Errno(libc::EOPNOTSUPP));
+        }
         let fd = socket::client(dial)?;
         socket::begin(&fd, &dial.to)?;
         let slot = self.free.pop().unwrap_or_else(|| {

@@ -26,6 +26,8 @@ pub const CHUNKED: u8 = 16;
 pub const SIZED: u8 = 32;
 /// `Expect: 100-continue`.
 pub const EXPECTS: u8 = 64;
+/// An `Upgrade` field is there.
+pub const UPGRADES: u8 = 128;
 
 /// What a head says about its message; also the place where reading stopped when the head is not whole yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -239,6 +241,7 @@ pub(super) fn framing_field(name: &[u8], value: &[u8], head: &mut Head) -> Resul
         10 if same(name, b"connection") => connection(value, head),
         14 if same(name, b"content-length") => content_length(value, head)?,
         17 if same(name, b"transfer-encoding") => transfer_encoding(value, head)?,
+        7 if same(name, b"upgrade") => head.flags |= UPGRADES,
         6 if same(name, b"expect") && value.trim_ascii().eq_ignore_ascii_case(b"100-continue") => head.flags |= EXPECTS,
         _ => {}
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use url::Url;
 use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Scheme, Weighted};
 
-use super::options::{self, Wishes};
+use super::options::{self, OF_ONE_URL, Wishes};
 use super::request::{Request, Rules, encode_listed, origin};
 use super::session::{Http1Session, LAST};
 
@@ -24,8 +24,8 @@ impl Protocol for Http1 {
 
     fn schemes(&self) -> &'static [Scheme] {
         const SCHEMES: &[Scheme] = &[
-            Scheme { name: "http", port: 80, tls: false, alpn: ALPN },
-            Scheme { name: "https", port: 443, tls: true, alpn: ALPN },
+            Scheme { name: "http", port: 80, tls: false, datagrams: false, alpn: ALPN },
+            Scheme { name: "https", port: 443, tls: true, datagrams: false, alpn: ALPN },
         ];
         SCHEMES
     }
@@ -37,8 +37,9 @@ impl Protocol for Http1 {
     fn prepare(&self, asked: &Asked) -> Result<Http1Dialogue, Complaint> {
         let wishes = Wishes::read(asked)?;
         let (mut origins, mut requests, mut recipes) = (Vec::new(), Vec::new(), Vec::new());
-        for url in &asked.urls {
-            let recipe = wishes.recipe(parse_url(&url.url)?);
+        for (index, url) in asked.urls.iter().enumerate() {
+            let own = wishes_of_its_own(asked, index)?;
+            let recipe = own.as_ref().unwrap_or(&wishes).recipe(parse_url(&url.url)?);
             let place = origin(&recipe.url).ok_or_else(|| no_url(&url.url, "it names no host"))?;
             let origin = origins.iter().position(|o| *o == place).unwrap_or_else(|| {
                 origins.push(place);
@@ -59,9 +60,9 @@ impl Protocol for Http1 {
 /// Everything a run will say in HTTP/1.1.
 #[derive(Debug)]
 pub struct Http1Dialogue {
-    requests: Vec<Weighted<Request>>,
-    origins: Vec<Origin>,
-    rules: Arc<Rules>,
+    pub(crate) requests: Vec<Weighted<Request>>,
+    pub(crate) origins: Vec<Origin>,
+    pub(crate) rules: Arc<Rules>,
 }
 
 impl Dialogue for Http1Dialogue {
@@ -85,11 +86,22 @@ impl Dialogue for Http1Dialogue {
         bytes.extend_from_slice(request.body.as_deref().unwrap_or_default());
         bytes
     }
-    fn session(&self, _established: &Established) -> Http1Session {
+    fn session(&self, _origin: &Origin, _established: &Established) -> Http1Session {
         Http1Session::new(Arc::clone(&self.rules))
     }
     fn spoken(&self, _established: &Established) -> String {
         "HTTP/1.1".to_owned()
+    }
+}
+
+/// What is wished of one URL only; the complaint names it.
+fn wishes_of_its_own(asked: &Asked, index: usize) -> Result<Option<Wishes>, Complaint> {
+    let Some(alone) = asked.alone(index) else { return Ok(None) };
+    let strange = asked.own[index].keys().find(|name| !OF_ONE_URL.contains(&name.as_str()));
+    let place = |option: &str| format!("URL {}, {option}", index + 1);
+    match strange {
+        Some(name) => Err(Complaint::new(place(name), "holds for the whole run; write it beside the URLs, not in one")),
+        None => Wishes::read(&alone).map(Some).map_err(|c| Complaint::new(place(&c.place), c.trouble)),
     }
 }
 

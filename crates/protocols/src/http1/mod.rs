@@ -6,23 +6,24 @@
 //! folded header lines. `codec` says what is tolerated and what is refused.
 
 mod body;
-mod codec;
+pub(crate) mod codec;
 mod dialogue;
+pub(crate) mod judge;
 mod multipart;
-mod options;
+pub(crate) mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
-mod redirect;
-mod request;
+pub(crate) mod redirect;
+pub(crate) mod request;
 mod server;
-mod session;
+pub(crate) mod session;
 mod status;
 #[cfg(test)]
 mod tests;
-mod watch;
+pub(crate) mod watch;
 mod wide;
 
 pub use dialogue::{Http1, Http1Dialogue};
 pub use request::Request;
-pub use server::Http1Server;
+pub use server::{Http1Server, Upgrade};
 pub use session::Http1Session;

@@ -10,6 +10,7 @@ use super::codec::is_token;
 use super::multipart;
 use super::request::{Content, HeaderWish, Recipe, Rules};
 use super::status::Statuses;
+use crate::verify::{self, Expectations};
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -35,6 +36,13 @@ pub const OPTIONS: &[OptionSpec] = &[
         "以表单类型发送文本并使用 POST；多个以 & 连接",
     ),
     option(
+        "data-raw",
+        None,
+        Takes::Many("TEXT"),
+        "As --data, whatever TEXT begins with",
+        "同 --data，但不解释开头的 @",
+    ),
+    option(
         "data-file",
         None,
         Takes::One("FILE"),
@@ -45,8 +53,22 @@ pub const OPTIONS: &[OptionSpec] = &[
         "form",
         None,
         Takes::Many("NAME=VALUE"),
-        "Send a multipart field and use POST; NAME=@FILE;type=MIME sends a file",
-        "发送 multipart 字段并使用 POST；NAME=@文件;type=类型 发送文件",
+        "Send a multipart field and use POST; NAME=@FILE;type=MIME;filename=NAME sends a file, NAME=<FILE its text",
+        "发送 multipart 字段并使用 POST；NAME=@文件;type=类型;filename=名称 发送文件，NAME=<文件 发送其内容",
+    ),
+    option(
+        "form-string",
+        None,
+        Takes::Many("NAME=VALUE"),
+        "As --form, whatever VALUE holds",
+        "同 --form，但不解释值的内容",
+    ),
+    option(
+        "request-target",
+        None,
+        Takes::One("TARGET"),
+        "Ask for TARGET as it is instead of the URL's path and query",
+        "原样请求该目标，代替 URL 的路径与查询",
     ),
     option("user", None, Takes::One("NAME:PASSWORD"), "Basic authentication", "基本认证（用户名:密码）"),
     option("no-keepalive", None, Takes::Nothing, "Open a connection for every request", "每个请求使用新连接"),
@@ -71,7 +93,13 @@ pub const OPTIONS: &[OptionSpec] = &[
         "Count an answer as failed unless its body holds TEXT",
         "响应体不含该文本则计为失败",
     ),
+    verify::OPTIONS[0],
+    verify::OPTIONS[1],
 ];
+
+/// The options that one URL of a run may have for itself: those that make its request.
+pub const OF_ONE_URL: [&str; 9] =
+    ["header", "method", "data", "data-raw", "data-file", "form", "form-string", "request-target", "user"];
 
 const fn option(
     name: &'static str,
@@ -87,6 +115,7 @@ const fn option(
 #[derive(Debug)]
 pub struct Wishes {
     headers: Vec<HeaderWish>,
+    target: Option<String>,
     method: String,
     content: Option<Content>,
     user: Option<String>,
@@ -94,6 +123,7 @@ pub struct Wishes {
     redirects: u32,
     success: Statuses,
     expect_body: Option<String>,
+    expected: Option<Expectations>,
 }
 
 impl Wishes {
@@ -107,6 +137,7 @@ impl Wishes {
         check_framing(&headers, content.as_ref())?;
         Ok(Wishes {
             headers,
+            target: asked.value("request-target").map(target).transpose()?,
             method: method(asked.value("method"), content.is_some())?,
             content,
             user: asked.value("user").map(user).transpose()?,
@@ -114,6 +145,7 @@ impl Wishes {
             redirects: asked.value("redirects").map_or(Ok(0), redirects)?,
             success: asked.value("expect-status").map_or_else(|| Ok(Statuses::usual()), statuses)?,
             expect_body: asked.value("expect-body").filter(|t| !t.is_empty()).map(str::to_owned),
+            expected: Expectations::read(asked)?,
         })
     }
 
@@ -121,6 +153,7 @@ impl Wishes {
     pub fn recipe(&self, url: Url) -> Recipe {
         Recipe {
             url,
+            target: self.target.clone(),
             method: self.method.clone(),
             headers: self.headers.clone(),
             content: self.content.clone(),
@@ -133,10 +166,11 @@ impl Wishes {
     /// What holds for every exchange.
     pub fn rules(self, recipes: Vec<Recipe>) -> Rules {
         Rules {
-            plain: self.redirects == 0 && self.expect_body.is_none(),
+            plain: self.redirects == 0 && self.expect_body.is_none() && self.expected.is_none(),
             success: self.success,
             redirects: self.redirects,
             expect_body: self.expect_body.map(|text| Finder::new(text.as_bytes()).into_owned()),
+            expected: self.expected,
             recipes,
         }
     }
@@ -158,7 +192,21 @@ fn method(asked: Option<&str>, has_body: bool) -> Result<String, Complaint> {
     Ok(method.to_owned())
 }
 
-fn header(text: &str) -> Result<HeaderWish, Complaint> {
+/// The target of a request line: anything that ends neither it nor the line.
+fn target(text: &str) -> Result<String, Complaint> {
+    if !text.is_empty() && text.bytes().all(|b| b > b' ' && b != 0x7f) {
+        return Ok(text.to_owned());
+    }
+    let trouble =
+        format!("\"{text}\" would end the request line early; write a target without spaces, for instance /a?b");
+    Err(Complaint::new("--request-target", trouble))
+}
+
+/// A header line of the user's.
+///
+/// # Errors
+/// What about it is no header line.
+pub fn header(text: &str) -> Result<HeaderWish, Complaint> {
     let wrong = |trouble: &str| Complaint::new("--header", format!("\"{text}\" {trouble}; write NAME: VALUE"));
     let (name, value) = match text.split_once(':') {
         Some((name, value)) => (name, value.trim()),
@@ -204,33 +252,40 @@ fn check_framing(headers: &[HeaderWish], content: Option<&Content>) -> Result<()
 
 fn content(asked: &Asked) -> Result<Option<Content>, Complaint> {
     let given: Vec<&str> =
-        ["data", "data-file", "form"].into_iter().filter(|n| asked.options.contains_key(*n)).collect();
+        ["data", "data-raw", "data-file", "form", "form-string"].into_iter().filter(|n| asked.switch(n)).collect();
     match given[..] {
         [] => Ok(None),
-        ["data"] => form_text(asked.values("data")).map(Some),
+        ["data"] | ["data-raw"] | ["data", "data-raw"] => form_text(asked).map(Some),
         ["data-file"] => {
             let bytes = multipart::file("--data-file", asked.value("data-file").unwrap_or_default())?;
             Ok(Some(Content { bytes: Arc::from(bytes), kind: None }))
         }
-        ["form"] => multipart::content(asked.values("form"), asked.seed).map(Some),
-        [first, second, ..] => Err(Complaint::new(
-            format!("--{second}"),
+        ["form"] | ["form-string"] | ["form", "form-string"] => {
+            multipart::content(asked.values("form"), asked.values("form-string"), asked.seed).map(Some)
+        }
+        [first, .., last] => Err(Complaint::new(
+            format!("--{last}"),
             format!("it cannot stand beside --{first}, because a request has one body; give one of them"),
         )),
         [_] => Ok(None),
     }
 }
 
-fn form_text(texts: &[String]) -> Result<Content, Complaint> {
-    if let Some(file) = texts.iter().find_map(|t| t.strip_prefix('@')) {
+fn form_text(asked: &Asked) -> Result<Content, Complaint> {
+    if let Some(file) = asked.values("data").iter().find_map(|t| t.strip_prefix('@')) {
         let trouble = format!("a file is not read here; write --data-file {file}");
         return Err(Complaint::new("--data", trouble));
     }
     let kind = Some("application/x-www-form-urlencoded".to_owned());
+    let texts = [asked.values("data"), asked.values("data-raw")].concat();
     Ok(Content { bytes: Arc::from(texts.join("&").into_bytes()), kind })
 }
 
-fn user(text: &str) -> Result<String, Complaint> {
+/// `name:password`.
+///
+/// # Errors
+/// The password is missing.
+pub fn user(text: &str) -> Result<String, Complaint> {
     if text.contains(':') {
         Ok(text.to_owned())
     } else {

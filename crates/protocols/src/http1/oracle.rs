@@ -2,7 +2,9 @@
 //! reader of lines, and the same outcome wherever the bytes are cut. Called by the property tests, by the inputs that
 //! fuzzing once found, and by the fuzz targets; panics where something does not hold.
 
-use wire::{Broken, Dialogue, Done, Established, Event, ExchangeId, Out, Protocol, ServerSession, Session};
+use wire::{
+    Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, ServerSession, Session,
+};
 
 use super::codec::{self, CHUNKED, Head, SIZED};
 use super::{Http1, Http1Dialogue, Http1Server};
@@ -42,9 +44,9 @@ type Outcome = (Option<String>, Option<Broken>, usize);
 
 /// What pieces of an answer come to when the connection is closed after them.
 fn played<'a>(dialogue: &Http1Dialogue, mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
-    let mut session = dialogue.session(&Established::default());
+    let mut session = dialogue.session(&Origin::default(), &Established::default());
     let (mut out, mut done) = (Out::default(), Done::default());
-    session.submit(ExchangeId(1), &dialogue.requests()[0].request, &mut out).expect("room");
+    session.submit(ExchangeId(1), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
     let room = session.room();
     if broken.is_none() {

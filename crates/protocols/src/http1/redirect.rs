@@ -42,6 +42,7 @@ pub fn next(recipe: &Recipe, status: u16, head: &[u8], most: u32) -> Result<Hop,
     let origin = request::origin(&url).ok_or(NO_URL)?;
     let mut next = recipe.clone();
     next.hops += 1;
+    next.target = None;
     if recipe.url.origin() != url.origin() {
         next.leave_origin();
     }

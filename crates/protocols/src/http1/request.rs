@@ -13,6 +13,7 @@ use wire::Origin;
 
 use super::session::{LAST, NO_BODY, UPGRADES};
 use super::status::Statuses;
+use crate::verify::Expectations;
 
 /// Bodies from here on are shared instead of copied.
 pub const SHARED_FROM: usize = 16 * 1024;
@@ -21,26 +22,29 @@ pub const SHARED_FROM: usize = 16 * 1024;
 #[derive(Debug)]
 pub struct Request {
     /// The head, and a small body.
-    pub(super) bytes: Box<[u8]>,
+    pub(crate) bytes: Box<[u8]>,
     /// A large body.
-    pub(super) body: Option<Arc<[u8]>>,
+    pub(crate) body: Option<Arc<[u8]>>,
     /// Where its recipe is in [`Rules::recipes`].
-    pub(super) listed: u32,
+    pub(crate) listed: u32,
     /// What the session must know of it.
-    pub(super) marks: u8,
+    pub(crate) marks: u8,
     /// Its recipe where it is in no list.
-    pub(super) own: Option<Arc<Recipe>>,
+    pub(crate) own: Option<Arc<Recipe>>,
+    /// As HTTP/2 says it, where that was prepared.
+    pub(crate) two: Option<Box<crate::http2::Prepared>>,
 }
 
 /// What holds for every exchange of a run.
 #[derive(Debug)]
 pub struct Rules {
     /// Nothing but the status decides, and redirects are answers like others.
-    pub(super) plain: bool,
-    pub(super) success: Statuses,
-    pub(super) redirects: u32,
-    pub(super) expect_body: Option<Finder<'static>>,
-    pub(super) recipes: Vec<Recipe>,
+    pub(crate) plain: bool,
+    pub(crate) success: Statuses,
+    pub(crate) redirects: u32,
+    pub(crate) expect_body: Option<Finder<'static>>,
+    pub(crate) expected: Option<Expectations>,
+    pub(crate) recipes: Vec<Recipe>,
 }
 
 /// A body and its type.
@@ -75,6 +79,8 @@ impl HeaderWish {
 pub struct Recipe {
     /// Where to; without a fragment.
     pub url: Url,
+    /// The target of the request line, in the place of the URL's path and query.
+    pub target: Option<String>,
     /// `GET`.
     pub method: String,
     /// The user's header lines.
@@ -123,8 +129,11 @@ impl Recipe {
 
     /// The head in the order curl has: what the target needs first, then the user's lines, then those of the body.
     fn head(&self) -> String {
-        let mut head = format!("{} {}", self.method, self.url.path());
-        if let Some(query) = self.url.query() {
+        let mut head = match &self.target {
+            Some(target) => format!("{} {target}", self.method),
+            None => format!("{} {}", self.method, self.url.path()),
+        };
+        if let (None, Some(query)) = (&self.target, self.url.query()) {
             let _ = write!(head, "?{query}");
         }
         head.push_str(" HTTP/1.1\r\n");
@@ -142,18 +151,23 @@ impl Recipe {
         if !self.keepalive {
             line("Connection", "close");
         }
-        if let Some(kind) = self.content.as_ref().and_then(|c| c.kind.as_deref()) {
-            line("Content-Type", kind);
+        for wish in &self.headers {
+            if let HeaderWish::Set(name, value) = wish {
+                let _ = write!(head, "{name}:{}{value}\r\n", if value.is_empty() { "" } else { " " });
+            }
         }
+        let mut line = |name: &str, value: &str| {
+            if !self.wishes(name) {
+                let _ = write!(head, "{name}: {value}\r\n");
+            }
+        };
         let expects_body = matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
         if self.content.is_some() || expects_body {
             let length = self.content.as_ref().map_or(0, |c| c.bytes.len());
             line("Content-Length", &length.to_string());
         }
-        for wish in &self.headers {
-            if let HeaderWish::Set(name, value) = wish {
-                let _ = write!(head, "{name}:{}{value}\r\n", if value.is_empty() { "" } else { " " });
-            }
+        if let Some(kind) = self.content.as_ref().and_then(|c| c.kind.as_deref()) {
+            line("Content-Type", kind);
         }
         head.push_str("\r\n");
         head
@@ -195,7 +209,7 @@ pub fn encode_listed(recipe: &Recipe, listed: u32) -> Request {
             bytes.extend_from_slice(&content.bytes);
         }
     }
-    Request { bytes: bytes.into_boxed_slice(), body, listed, marks: recipe.marks(), own: None }
+    Request { bytes: bytes.into_boxed_slice(), body, listed, marks: recipe.marks(), own: None, two: None }
 }
 
 /// Where connections for a URL go. None: it is no `http` or `https` URL with a host.
@@ -210,7 +224,7 @@ pub fn origin(url: &Url) -> Option<Origin> {
         Host::Ipv4(address) => address.to_string(),
         Host::Ipv6(address) => address.to_string(),
     };
-    Some(Origin { host, port: url.port_or_known_default()?, tls })
+    Some(Origin::tcp(host, url.port_or_known_default()?, tls))
 }
 
 /// The value of `Host`: with the port where it is not the scheme's own, with brackets where the host is IPv6.

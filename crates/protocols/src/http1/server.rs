@@ -10,7 +10,7 @@ use std::ops::Range;
 use wire::{Ask, Broken, Out, Reply, ServerSession, Shape};
 
 use super::body::Body;
-use super::codec::{CHUNKED, CODED, EXPECTS, HEAD_BOUND, HTTP10, Head, SIZED, asked, request_head};
+use super::codec::{CHUNKED, CODED, EXPECTS, HEAD_BOUND, HTTP10, Head, SIZED, UPGRADES, asked, request_head};
 
 /// A request in flight: its answer has no body.
 const HEAD_ONLY: u8 = 1;
@@ -32,6 +32,19 @@ pub struct Http1Server {
     deaf: bool,
     over: bool,
     rare: Option<Box<Rare>>,
+    /// Of head and path of a request with an `Upgrade`: whether another session takes over.
+    yields: Option<fn(&[u8], &str) -> bool>,
+}
+
+/// A request after which another protocol is spoken.
+#[derive(Debug)]
+pub struct Upgrade {
+    /// The head of the request.
+    pub head: Box<[u8]>,
+    /// Path and query.
+    pub path: Box<str>,
+    /// What came behind the request already.
+    pub rest: Vec<u8>,
 }
 
 #[derive(Debug, Default)]
@@ -50,6 +63,7 @@ struct Rare {
     leave: bool,
     /// Answers that wait for their turn.
     held: BTreeMap<u32, Vec<u8>>,
+    upgrade: Option<Upgrade>,
 }
 
 /// What was seen of a body: how long it is, and how it begins.
@@ -63,6 +77,18 @@ impl Http1Server {
     /// A conversation on a fresh connection.
     pub fn new() -> Http1Server {
         Http1Server::default()
+    }
+
+    /// A conversation that does not hear a request with an `Upgrade` for whose head and path `when` is true, but keeps it for
+    /// [`Http1Server::upgrade`] and hears nothing more.
+    pub fn yielding(when: fn(&[u8], &str) -> bool) -> Http1Server {
+        Http1Server { yields: Some(when), ..Http1Server::default() }
+    }
+
+    /// The request after which another protocol is to be spoken; once.
+    #[inline]
+    pub fn upgrade(&mut self) -> Option<Upgrade> {
+        self.rare.as_mut().and_then(|rare| rare.upgrade.take())
     }
 
     fn rare(&mut self) -> &mut Rare {
@@ -147,6 +173,16 @@ impl Http1Server {
             return Err(ENDLESS);
         }
         let (method, target) = asked(text, head)?;
+        if head.has(UPGRADES)
+            && self.heard == self.due
+            && let Some(when) = self.yields
+            && when(text, &target[path(target)])
+        {
+            self.deaf = true;
+            let (head, path) = (text.into(), target[path(target)].into());
+            self.rare().upgrade = Some(Upgrade { head, path, rest: Vec::new() });
+            return Ok(());
+        }
         let mut marks = 0;
         if method == "HEAD" {
             marks |= HEAD_ONLY;
@@ -230,6 +266,11 @@ impl ServerSession for Http1Server {
             };
             let Some(taken) = taken else { return Ok(()) };
             rest = &rest[taken..];
+        }
+        if self.deaf
+            && let Some(upgrade) = self.rare.as_mut().and_then(|rare| rare.upgrade.as_mut())
+        {
+            upgrade.rest.extend_from_slice(rest);
         }
         Ok(())
     }

@@ -7,16 +7,13 @@
 
 use std::sync::Arc;
 
-use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Full, Out, Session};
+use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
 
 use super::body::Body;
 use super::codec::{CHUNKED, CODED, HEAD_BOUND, Head, SIZED, response_head};
-use super::redirect::{self, Hop};
+use super::judge::{EXCERPT_BOUND, Judge};
+use super::redirect::Hop;
 use super::request::{Recipe, Request, Rules};
-use super::watch::Watch;
-
-/// The most bytes of an answer kept as an example.
-pub const EXCERPT_BOUND: usize = 4096;
 
 /// No exchange after this one.
 pub const LAST: u8 = 1;
@@ -66,10 +63,8 @@ struct Rare {
     interim: usize,
     /// The recipe of a request that is not in the list (a redirect's).
     own: Option<Arc<Recipe>>,
-    /// Where the answer sends us.
-    hop: Hop,
-    /// Looks for the expected text.
-    watch: Option<Watch>,
+    /// What was seen of the answer.
+    judge: Judge,
 }
 
 impl Http1Session {
@@ -223,16 +218,11 @@ impl Http1Session {
     #[cold]
     fn look_closer(&mut self, text: &[u8], done: &Done<Request>) -> Result<(), Broken> {
         let rules = Arc::clone(&self.rules);
-        if rules.redirects > 0 && redirect::is_redirect(self.status) {
-            let own = self.rare.as_ref().and_then(|r| r.own.clone());
-            let recipe = own.as_deref().or_else(|| rules.recipes.get(self.listed as usize));
-            if let Some(recipe) = recipe {
-                let hop = redirect::next(recipe, self.status, text, rules.redirects)?;
-                self.rare().hop = hop;
-            }
-        }
-        if rules.expect_body.is_some() {
-            self.rare().watch = Some(Watch::default());
+        if !rules.plain {
+            let (status, listed) = (self.status, self.listed);
+            let Rare { own, judge, .. } = self.rare();
+            let recipe = own.as_deref().or_else(|| rules.recipes.get(listed as usize));
+            judge.head(&rules, recipe, status, text)?;
         }
         if self.verdict().is_some_and(|kind| done.wants_example(kind)) {
             self.marks |= CAPTURES;
@@ -245,10 +235,8 @@ impl Http1Session {
         let (payload, rare, rules) = (&mut self.payload, &mut self.rare, &self.rules);
         let (used, over) = self.body.feed(rest, |data| {
             *payload += data.len() as u64;
-            if let Some(watch) = rare.as_mut().and_then(|r| r.watch.as_mut())
-                && let Some(text) = &rules.expect_body
-            {
-                watch.feed(data, text);
+            if let Some(rare) = rare.as_mut() {
+                rare.judge.feed(rules, data);
             }
         })?;
         *at += used;
@@ -257,17 +245,10 @@ impl Http1Session {
 
     /// What is wrong with the answer, by its status and what was seen of its body.
     fn verdict(&self) -> Option<FaultKind> {
-        match self.rare.as_ref().map(|r| &r.hop) {
-            Some(Hop::To(_)) => return None,
-            Some(Hop::TooMany) => return Some(FaultKind::TooManyRedirects),
-            _ => {}
+        match &self.rare {
+            Some(rare) => rare.judge.verdict(&self.rules, self.status),
+            None => Judge::default().verdict(&self.rules, self.status),
         }
-        if !self.rules.success.has(self.status) {
-            return Some(FaultKind::WrongStatus);
-        }
-        let missing = self.rules.expect_body.is_some()
-            && !self.rare.as_ref().and_then(|r| r.watch.as_ref()).is_some_and(Watch::found);
-        missing.then_some(FaultKind::WrongBody)
     }
 
     /// The exchange is over; `fresh` are the bytes of it that are not kept yet.
@@ -285,7 +266,7 @@ impl Http1Session {
     #[cold]
     fn end_closely(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done<Request>) {
         let rare = self.rare.take().map(|r| *r).unwrap_or_default();
-        let follow = match rare.hop {
+        let follow = match rare.judge.hop {
             Hop::To(follow) if fault.is_none() => Some(follow),
             _ => None,
         };
@@ -325,7 +306,7 @@ impl Session for Http1Session {
     type Request = Request;
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &Request, out: &mut Out) -> Result<(), Full> {
+    fn submit(&mut self, id: ExchangeId, request: &Request, _fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
         if self.state != State::Idle {
             return Err(Full);
         }
@@ -342,7 +323,7 @@ impl Session for Http1Session {
         if let Some(own) = &request.own {
             self.rare().own = Some(Arc::clone(own));
         }
-        Ok(())
+        Ok(Sent::Asked)
     }
 
     #[inline]

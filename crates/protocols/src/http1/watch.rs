@@ -36,6 +36,11 @@ impl Watch {
         }
     }
 
+    /// What comes next does not follow what came: the text does not lie across.
+    pub fn pause(&mut self) {
+        self.tail.clear();
+    }
+
     /// True once the text was seen.
     pub fn found(&self) -> bool {
         self.found

@@ -124,7 +124,7 @@ mod x86 {
             return false;
         }
         match name {
-            6 | 10 | 14 | 17 => codec::framing_field(&line[..name], &line[name + 1..], head).is_ok(),
+            6 | 7 | 10 | 14 | 17 => codec::framing_field(&line[..name], &line[name + 1..], head).is_ok(),
             _ => true,
         }
     }

@@ -37,7 +37,7 @@ pub fn open(rate: f64, seconds: u64) -> Run {
 fn run(load: Load, seconds: u64) -> Run {
     let plan = Plan {
         protocol: "http".into(),
-        urls: vec![WeightedUrl { url: "http://127.0.0.1:8080/".into(), weight: 1.0 }],
+        urls: vec![WeightedUrl::plain("http://127.0.0.1:8080/")],
         options: BTreeMap::new(),
         load,
         requests: None,
@@ -47,6 +47,9 @@ fn run(load: Load, seconds: u64) -> Run {
         timeout: Nanos::from_secs(10),
         connect_timeout: Nanos::from_secs(5),
         slack: Nanos::ZERO,
+        connect_rate: None,
+        hold: None,
+        heartbeat: None,
         max_connections: 1000,
         workers: 2,
         pin: false,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use measure::Nanos;
 use protocols::http1::Http1Server;
-use target::{Brain, Config, Stats, Tallies, Worker};
+use target::{Brain, Config, Conversation, Stats, Tallies, Worker};
 use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place};
 
 /// How a connection ended from the server's side.
@@ -106,18 +106,24 @@ impl Network for Fake {
 }
 
 /// A worker on a scripted network.
-pub struct Scene {
+pub struct Scene<S = Http1Server> {
     world: Rc<RefCell<World>>,
-    worker: Worker<Fake, Http1Server, fn() -> Http1Server>,
+    worker: Worker<Fake, S, fn() -> S>,
     tallies: std::sync::Arc<Tallies>,
     most_wait: Nanos,
 }
 
 impl Scene {
+    /// A worker that speaks HTTP/1.1.
     pub fn new(config: &Config) -> Scene {
+        Scene::speaking(config, Http1Server::new)
+    }
+}
+
+impl<S: Conversation> Scene<S> {
+    pub fn speaking(config: &Config, session: fn() -> S) -> Scene<S> {
         let world = Rc::new(RefCell::new(World { now: Nanos::from_secs(1), accepting: true, ..World::default() }));
         let tallies = Tallies::new(1);
-        let session: fn() -> Http1Server = Http1Server::new;
         let brain = Brain::alone(config);
         let mut worker = Worker::new(Fake(Rc::clone(&world)), ListenerId(0), session, brain, &tallies, 0);
         if let Some(most) = config.max_connections {

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use measure::Nanos;
-use wire::{Broken, Done, Ended, Event, ExchangeId, Full, Out, Session};
+use wire::{Broken, Done, Ended, Event, ExchangeId, Fill, Full, Out, Sent, Session};
 
 use crate::said;
 
@@ -35,13 +35,13 @@ impl<M: Machine> Session for Quic<M> {
     type Request = Vec<u8>;
     const TIMED: bool = true;
 
-    fn submit(&mut self, id: ExchangeId, message: &Vec<u8>, _out: &mut Out) -> Result<(), Full> {
+    fn submit(&mut self, id: ExchangeId, message: &Vec<u8>, _fill: &Fill, _out: &mut Out) -> Result<Sent, Full> {
         if self.room() == 0 {
             return Err(Full);
         }
         let stream = self.machine.send(message).ok_or(Full)?;
         self.streams.push((stream, id));
-        Ok(())
+        Ok(Sent::Asked)
     }
 
     /// One call is one datagram; what it means is known once `tick` brings the time.
@@ -153,9 +153,9 @@ fn datagrams_timers_and_a_handshake_of_its_own() {
     assert_eq!(session.tick(at(130), &mut out, &mut done), Ok(None));
     assert_eq!((session.opening(), session.room()), (false, 2));
     for id in [5, 6] {
-        session.submit(ExchangeId(id), &b"ask".to_vec(), &mut out).unwrap();
+        session.submit(ExchangeId(id), &b"ask".to_vec(), &Fill::default(), &mut out).unwrap();
     }
-    assert_eq!(session.submit(ExchangeId(7), &b"ask".to_vec(), &mut out), Err(Full));
+    assert_eq!(session.submit(ExchangeId(7), &b"ask".to_vec(), &Fill::default(), &mut out), Err(Full));
     assert_eq!(session.tick(at(130), &mut out, &mut done), Ok(Some(at(230))));
     assert_eq!((out.bytes(), out.boundaries()), (&b"S\x01askS\x02ask"[..], &[5, 10][..]));
 

@@ -9,7 +9,7 @@ use super::{Echo, blob, connected, echo};
 const SECOND: Nanos = Nanos::from_secs(1);
 
 fn origin() -> Origin {
-    Origin { host: "a.test".into(), port: 443, tls: true }
+    Origin::tcp("a.test", 443, true)
 }
 
 type Secured = Sim<SecurePeer<Echo>>;

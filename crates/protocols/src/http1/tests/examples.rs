@@ -1,6 +1,6 @@
 //! What is kept of an answer that was a failure.
 
-use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Out, Session};
+use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Session};
 
 use super::dialogue;
 
@@ -11,8 +11,8 @@ fn excerpt(options: &[&str], pieces: &[&[u8]], keep: Option<FaultKind>) -> Optio
     if let Some(kind) = keep {
         done.example_kept(kind);
     }
-    let mut session = dialogue.session(&Established::default());
-    session.submit(ExchangeId(3), &dialogue.requests()[0].request, &mut out).expect("room");
+    let mut session = dialogue.session(&Origin::default(), &Established::default());
+    session.submit(ExchangeId(3), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
     for piece in pieces {
         let _ = session.receive(piece, &mut out, &mut done);
     }

@@ -1,7 +1,9 @@
 //! The two halves against each other, with the bytes cut anywhere in both directions.
 
 use proptest::prelude::*;
-use wire::{Ask, Dialogue, Done, Established, Event, ExchangeId, Out, Reply, ServerSession, Session, Shape};
+use wire::{
+    Ask, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Reply, ServerSession, Session, Shape,
+};
 
 use super::dialogue;
 use crate::http1::Http1Server;
@@ -55,10 +57,10 @@ proptest! {
         options.extend(data.iter().map(|d| format!("data={d}")));
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
         let dialogue = dialogue("http://h/p?q", &options);
-        let (mut client, mut server) = (dialogue.session(&Established::default()), Http1Server::new());
+        let (mut client, mut server) = (dialogue.session(&Origin::default(), &Established::default()), Http1Server::new());
         let (mut out, mut done) = (Out::default(), Done::default());
         for (n, turn) in turns.iter().enumerate() {
-            client.submit(ExchangeId(n as u32), &dialogue.requests()[0].request, &mut out).expect("room");
+            client.submit(ExchangeId(n as u32), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
             let mut heard = Vec::new();
             for piece in cut(out.bytes(), &sizes) {
                 let hear = &mut |ask: Ask<'_>| heard.push((ask.id, ask.method.to_owned(), ask.body.to_vec()));

@@ -10,7 +10,8 @@ mod requests;
 mod server;
 
 use wire::{
-    Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Out, Protocol, Session,
+    Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Protocol,
+    Session,
 };
 
 use super::{Http1, Http1Dialogue, Http1Session, Request};
@@ -43,9 +44,9 @@ struct Outcome {
 
 /// Sends one request and plays the pieces of the answer; `close` ends the connection after them.
 fn play(dialogue: &Http1Dialogue, pieces: &[&[u8]], close: bool) -> Outcome {
-    let mut session = dialogue.session(&Established::default());
+    let mut session = dialogue.session(&Origin::default(), &Established::default());
     let (mut out, mut done) = (Out::default(), Done::default());
-    session.submit(ExchangeId(3), &dialogue.requests()[0].request, &mut out).expect("room");
+    session.submit(ExchangeId(3), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
     assert_eq!(session.room(), 0);
     let outcome = feed(&mut session, dialogue, pieces, close, &mut done);
     assert_order(&done);

@@ -1,6 +1,6 @@
 //! Where redirects lead, and with what.
 
-use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Follow, Out, Session};
+use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Follow, Origin, Out, Session};
 
 use super::{Request, dialogue};
 use crate::http1::Http1Dialogue;
@@ -13,8 +13,8 @@ fn hop(
     cut: usize,
 ) -> (Option<FaultKind>, Option<Box<Follow<Request>>>) {
     let (mut out, mut done) = (Out::default(), Done::default());
-    let mut session = dialogue.session(&Established::default());
-    session.submit(ExchangeId(3), request, &mut out).expect("room");
+    let mut session = dialogue.session(&Origin::default(), &Established::default());
+    session.submit(ExchangeId(3), request, &Fill::default(), &mut out).expect("room");
     let (a, b) = answer.as_bytes().split_at(cut);
     for piece in [a, b] {
         session.receive(piece, &mut out, &mut done).expect("an answer");
@@ -71,7 +71,7 @@ fn locations_are_absolute_or_relative() {
 #[test]
 fn methods_change_as_they_must() {
     let post =
-        "POST /b HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1\r\n\r\nx";
+        "POST /b HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Type: application/x-www-form-urlencoded\r\n\r\nx";
     let get = "GET /b HTTP/1.1\r\nHost: h\r\n\r\n";
     let (data, put, head): (&[&str], &[&str], &[&str]) = (&["data=x"], &["data=x", "method=PUT"], &["method=HEAD"]);
     let put_again = post.replacen("POST", "PUT", 1);
@@ -144,8 +144,8 @@ fn a_location_that_leads_nowhere_breaks() {
     let dialogue = dialogue("http://h/", &["redirects=2"]);
     let (mut out, mut done) = (Out::default(), Done::default());
     for location in ["ftp://h/", "http://", "mailto:x"] {
-        let mut session = dialogue.session(&Established::default());
-        session.submit(ExchangeId(3), &dialogue.requests()[0].request, &mut out).expect("room");
+        let mut session = dialogue.session(&Origin::default(), &Established::default());
+        session.submit(ExchangeId(3), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
         let broken = session.receive(answer(302, location).as_bytes(), &mut out, &mut done);
         assert!(broken.is_err_and(|b| b.0 == "the Location of a redirect is no HTTP URL"), "{location}");
     }

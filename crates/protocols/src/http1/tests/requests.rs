@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use wire::{Dialogue, Established, ExchangeId, Out, Protocol, Session};
+use wire::{Dialogue, Established, ExchangeId, Fill, Origin, Out, Protocol, Session};
 
 use super::{Http1, asked, dialogue};
 use crate::http1::Http1Session;
@@ -65,23 +65,30 @@ fn options_change_the_request() {
         (
             &["data=a=1", "data=b=2"],
             head(
-                "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 7\r\n",
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 7\r\nContent-Type: application/x-www-form-urlencoded\r\n",
             ) + "a=1&b=2",
         ),
         (
             &["data="],
             head(
-                "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 0\r\n",
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nContent-Type: application/x-www-form-urlencoded\r\n",
             ),
         ),
         (
             &["data=x", "method=PUT", "header=content-type: t/t"],
-            head("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\ncontent-type: t/t\r\n") + "x",
+            head("PUT / HTTP/1.1\r\nHost: h\r\ncontent-type: t/t\r\nContent-Length: 1\r\n") + "x",
+        ),
+        (&["request-target=*", "method=OPTIONS"], head("OPTIONS * HTTP/1.1\r\nHost: h\r\n")),
+        (
+            &["data=a", "data-raw=@b", "header=X: 1"],
+            head(
+                "POST / HTTP/1.1\r\nHost: h\r\nX: 1\r\nContent-Length: 4\r\nContent-Type: application/x-www-form-urlencoded\r\n",
+            ) + "a&@b",
         ),
         (
             &["data=x", "header=Content-Length: 1"],
             head(
-                "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1\r\n",
+                "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Type: application/x-www-form-urlencoded\r\n",
             ) + "x",
         ),
     ] {
@@ -100,21 +107,52 @@ fn a_form_is_multipart() {
     file.write_all(b"in\0side").expect("written");
     let path = file.path().to_str().expect("text");
     let name = file.path().file_name().and_then(|n| n.to_str()).expect("text");
-    let (plain, typed) = (format!("form=f=@{path}"), format!("form=g\"h=@{path};type=image/x"));
-    let text = lines("http://h/", &["form=a=1;type=x", &plain, &typed]);
+    let fields = [
+        "form-string=s=@1;type=x".to_owned(),
+        "form=a=1;type=text/x;charset=y".to_owned(),
+        "form=q=\"1;2\\\"\";filename=f".to_owned(),
+        format!("form=f=@{path}"),
+        format!("form=t=<{path}"),
+        format!("form=g\"h=@{path};type=image/x;filename=\"n;m.png\""),
+    ];
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    let text = lines("http://h/", &fields);
     let boundary = text.split("boundary=").nth(1).and_then(|t| t.split("\r\n").next()).expect("a boundary");
-    let body = format!(
-        "--{boundary}\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1;type=x\r\n\
-         --{boundary}\r\nContent-Disposition: form-data; name=\"f\"; filename=\"{name}\"\r\nContent-Type: text/plain\r\n\r\nin\0side\r\n\
-         --{boundary}\r\nContent-Disposition: form-data; name=\"g%22h\"; filename=\"{name}\"\r\nContent-Type: image/x\r\n\r\nin\0side\r\n\
-         --{boundary}--\r\n"
-    );
+    let part =
+        |head: &str, body: &str| format!("--{boundary}\r\nContent-Disposition: form-data; {head}\r\n\r\n{body}\r\n");
+    let body = [
+        part("name=\"a\"\r\nContent-Type: text/x;charset=y", "1"),
+        part("name=\"q\"; filename=\"f\"", "1;2\""),
+        part(&format!("name=\"f\"; filename=\"{name}\"\r\nContent-Type: text/plain"), "in\0side"),
+        part("name=\"t\"", "in\0side"),
+        part("name=\"g%22h\"; filename=\"n;m.png\"\r\nContent-Type: image/x", "in\0side"),
+        part("name=\"s\"", "@1;type=x"),
+        format!("--{boundary}--\r\n"),
+    ]
+    .concat();
     let head = format!(
-        "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: multipart/form-data; boundary={boundary}\r\nContent-Length: {}\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\nContent-Type: multipart/form-data; boundary={boundary}\r\n\r\n",
         body.len()
     );
     assert_eq!(text, head + &body);
-    assert_eq!(text, lines("http://h/", &["form=a=1;type=x", &plain, &typed]), "the seed decides the boundary");
+    assert_eq!(text, lines("http://h/", &fields), "the seed decides the boundary");
+}
+
+#[test]
+fn a_url_may_have_options_of_its_own() {
+    let mut asked = asked(&["http://h/a", "http://h/b"], &["header=X: 1", "expect-status=204"]);
+    asked.own = vec![Default::default(), [("header".to_owned(), vec!["Y: 2".to_owned()])].into()];
+    let dialogue = Http1.prepare(&asked).expect("a good plan");
+    let sent = |n: usize| String::from_utf8(dialogue.sent(&dialogue.requests()[n].request)).expect("text");
+    assert!(sent(0).contains("\r\nX: 1\r\n") && !sent(0).contains("Y: 2"), "{}", sent(0));
+    assert!(sent(1).contains("\r\nY: 2\r\n") && !sent(1).contains("X: 1"), "{}", sent(1));
+    for (name, said) in [
+        ("redirects", "URL 2, redirects: holds for the whole run; write it beside the URLs, not in one"),
+        ("method", "URL 2, --method: \"a b\" is no method; write one word, for instance PUT"),
+    ] {
+        asked.own[1] = [(name.to_owned(), vec!["a b".to_owned()])].into();
+        assert_eq!(Http1.prepare(&asked).expect_err("a complaint").to_string(), said);
+    }
 }
 
 #[test]
@@ -126,7 +164,10 @@ fn a_large_body_is_shared_and_a_file_goes_as_it_is() {
     let dialogue = dialogue("http://h/", &[&option]);
     let request = &dialogue.requests()[0].request;
     let mut out = Out::default();
-    dialogue.session(&Established::default()).submit(ExchangeId(0), request, &mut out).expect("room");
+    dialogue
+        .session(&Origin::default(), &Established::default())
+        .submit(ExchangeId(0), request, &Fill::default(), &mut out)
+        .expect("room");
     assert!(out.bytes().starts_with(b"POST / HTTP/1.1\r\n") && out.bytes().ends_with(b"Content-Length: 16384\r\n\r\n"));
     assert_eq!(out.tail().map(|t| &t[..]), Some(&bytes[..]));
     assert!(dialogue.sent(request).ends_with(&bytes));
@@ -170,6 +211,8 @@ fn mistakes_get_a_sentence() {
         (&[good], &["data=a", "data-file=b"], "--data-file: it cannot stand beside --data, because a request has one body; give one of them"),
         (&[good], &["data=@f"], "--data: a file is not read here; write --data-file f"),
         (&[good], &["form=a"], "--form: \"a\" has no =; write NAME=VALUE or NAME=@FILE"),
+        (&[good], &["form=a=b;c"], "--form: \"a=b;c\" has \"c\" behind its value, where only ;type= and ;filename= are known; leave it out, or write --form-string 'a=b;c' to send it as it is"),
+        (&[good], &["request-target=a b"], "--request-target: \"a b\" would end the request line early; write a target without spaces, for instance /a?b"),
         (&[good], &["form==a"], "--form: \"=a\" has no name; write NAME=VALUE or NAME=@FILE"),
         (&[good], &["user=me"], "--user: the password is missing; write NAME:PASSWORD"),
         (&[good], &["redirects=many"], "--redirects: \"many\" is no number from 0 to 100; write for instance 5"),

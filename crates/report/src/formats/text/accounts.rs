@@ -24,8 +24,14 @@ pub(super) fn requests(page: &mut Page, summary: &Summary) {
         let codes: Vec<String> = totals.status.iter().map(|(code, n)| format!("{code}: {}", show::count(*n))).collect();
         page.inner(&format!("{}  {}", page.say(say::STATUS_CODES), codes.join("  ")));
     }
-    if totals.unsolicited > 0 {
-        let line = page.lang.fill(say::UNSOLICITED, &[("n", &show::count(totals.unsolicited))]);
+    let apart = [
+        (say::MESSAGES, totals.messages),
+        (say::UNSOLICITED, totals.unsolicited),
+        (say::ONE_WAY, totals.one_way),
+        (say::RESENT, totals.resent),
+    ];
+    for (text, n) in apart.into_iter().filter(|(_, n)| *n > 0) {
+        let line = page.lang.fill(text, &[("n", &show::count(n))]);
         page.inner(&line);
     }
 }
@@ -96,6 +102,26 @@ fn one_line(text: &str, cells: usize) -> String {
     cut(&visible, cells)
 }
 
+/// What is worth knowing of connections that are part of the plan.
+fn held(page: &mut Page, summary: &Summary) {
+    let (c, beats) = (&summary.totals.connections, &summary.totals.heartbeats);
+    let planned = summary.started.as_ref().is_some_and(|s| s.plan.hold.is_some());
+    if planned || summary.only_holds() || c.lost > 0 {
+        let rate = show::rate(summary.opened_per_s());
+        let counts = [summary.totals.standing, c.lost].map(show::count);
+        let facts: [(&str, &str); 3] = [("n", &counts[0]), ("lost", &counts[1]), ("rate", &rate)];
+        let line = page.lang.fill(say::STANDING, &facts);
+        page.inner(&line);
+    }
+    if beats.sent > 0 {
+        let counts = [beats.sent, beats.answered, beats.missed, beats.open].map(show::count);
+        let names = ["sent", "answered", "missed", "open"];
+        let facts: Vec<(&str, &str)> = names.into_iter().zip(counts.iter().map(String::as_str)).collect();
+        let line = page.lang.fill(say::HEARTBEATS, &facts);
+        page.inner(&line);
+    }
+}
+
 pub(super) fn connections(page: &mut Page, summary: &Summary) {
     let (c, b) = (&summary.totals.connections, &summary.totals.bytes);
     page.section(page.say(say::CONNECTIONS));
@@ -103,6 +129,7 @@ pub(super) fn connections(page: &mut Page, summary: &Summary) {
     let facts: [(&str, &str); 3] = [("opened", &counts[0]), ("failed", &counts[1]), ("reused", &counts[2])];
     let line = page.lang.fill(say::CONNECTIONS_LINE, &facts);
     page.inner(&line);
+    held(page, summary);
     if c.handshakes > 0 {
         let facts = [("n", &*show::count(c.handshakes)), ("resumed", &*show::count(c.resumed))];
         let line = page.lang.fill(say::HANDSHAKES, &facts);

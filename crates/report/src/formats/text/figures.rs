@@ -14,6 +14,10 @@ use crate::summary::Summary;
 
 /// Response time in open load; service time at so many users in closed, which is never called what a visitor feels.
 pub(super) fn headline(page: &mut Page, summary: &Summary) {
+    if summary.only_holds() {
+        let held = page.lang.fill(say::HELD, &[("n", &show::count(summary.totals.standing))]);
+        return page.section(&held);
+    }
     let ranked = summary.headline();
     let heading = if summary.open {
         page.say(say::RESPONSE_HEADLINE).to_owned()
@@ -32,7 +36,11 @@ pub(super) fn headline(page: &mut Page, summary: &Summary) {
     let how_many = page.lang.fill(say::BRACKETS, &[("inner", &how_many)]);
     page.section(&format!("{heading}{how_many}"));
     if ranked.count() == 0 {
-        return page.inner(page.say(if summary.totals.due == 0 { say::NOTHING_DUE } else { say::NO_LATENCY }));
+        return page.inner(page.say(match (summary.totals.due, summary.totals.one_way) {
+            (0, _) => say::NOTHING_DUE,
+            (_, 0) => say::NO_LATENCY,
+            _ => say::NO_LATENCY_ONE_WAY,
+        }));
     }
     quantiles(page, &ranked);
     if !summary.open {
@@ -108,6 +116,9 @@ fn footnotes(page: &mut Page, ranked: &Ranked<'_>) {
 
 pub(super) fn throughput(page: &mut Page, summary: &Summary) {
     let totals = &summary.totals;
+    if summary.only_holds() {
+        return;
+    }
     page.section(page.say(say::THROUGHPUT));
     let rate = measure::format_rate(summary.throughput_per_s());
     let line = page.lang.fill(say::THROUGHPUT_LINE, &[("rate", &rate), ("window", &show::duration(summary.window))]);
@@ -153,8 +164,11 @@ pub(super) fn where_time_went(page: &mut Page, summary: &Summary) {
         (say::SERVICE, served, summary.open),
         (say::CONNECT, Ranked::plain(&l.connect), true),
         (say::TLS, Ranked::plain(&l.tls), true),
+        (say::GREETING, Ranked::plain(&l.greeting), true),
         (say::FIRST_BYTE, Ranked::plain(&l.first_byte), true),
         (say::TRANSFER, Ranked::plain(&l.transfer), true),
+        (say::MESSAGE_GAP, Ranked::plain(&l.message_gap), true),
+        (say::HEARTBEAT, Ranked::plain(&l.heartbeat), true),
         (say::FAILURES_TIME, Ranked::plain(&l.failed), true),
     ];
     let heading = [page.say(say::TIMES), page.say(say::MEAN), "p50", "p99", page.say(say::MAX)];

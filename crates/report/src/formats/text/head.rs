@@ -37,7 +37,7 @@ pub(crate) fn first_answer(probe: &Probe, lang: Lang) -> String {
     match &probe.failure {
         Some(failure) => lang.fill(say::PROBE_FAILED, &[("failure", failure)]),
         None => lang.fill(
-            say::PROBE,
+            if probe.status.is_empty() { say::PROBE_WITHOUT_STATUS } else { say::PROBE },
             &[
                 ("status", &probe.status),
                 ("bytes", &show::bytes(probe.payload)),

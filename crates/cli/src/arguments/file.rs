@@ -1,0 +1,345 @@
+//! A plan file, read into what flags would say.
+//!
+//! Its keys are the long names of the flags and of the protocols' options. The `plan` of a JSON report is taken as well:
+//! there `load` is a map, times are nanoseconds and words are joined by `_`. One reader serves both, and all checks are
+//! those of the flags.
+
+use std::rc::Rc;
+
+use engine::Runner;
+use measure::Nanos;
+use plan::yaml::{At, Node, Value};
+use plan::{Options, WeightedUrl, document, yaml};
+use wire::{Complaint, OptionSpec, Takes};
+
+use super::given::{Given, Said};
+use super::keys::{Key, Keys};
+use super::urls;
+
+/// The plan in this text.
+///
+/// # Errors
+/// What is wrong with it, its line and column, and what would be right.
+pub fn read(path: &str, text: &str, protocols: &[Box<dyn Runner>]) -> Result<Given, Complaint> {
+    let wrong = |(At { line, column }, trouble): yaml::Wrong| {
+        Complaint::new(format!("{path} line {line} column {column}"), trouble)
+    };
+    let root = yaml::parse(text).map_err(wrong)?;
+    let schemes = protocols.iter().flat_map(|p| p.schemes()).map(|s| s.name).collect();
+    let specs = protocols.iter().flat_map(|p| p.options().iter().copied()).collect();
+    let mut reader =
+        Reader { path, keys: Rc::new(Keys::new(protocols)), schemes, specs, recorded: false, given: Given::default() };
+    reader.root(&root)?;
+    Ok(reader.given)
+}
+
+struct Reader<'a> {
+    path: &'a str,
+    keys: Rc<Keys>,
+    schemes: Vec<&'static str>,
+    specs: Vec<OptionSpec>,
+    /// The plan of a report: bare numbers are nanoseconds.
+    recorded: bool,
+    given: Given,
+}
+
+impl Reader<'_> {
+    fn place(&self, at: At, name: &str) -> String {
+        format!("{} line {} column {} ({name})", self.path, at.line, at.column)
+    }
+
+    fn wrong<T>(&self, at: At, name: &str, trouble: impl Into<String>) -> Result<T, Complaint> {
+        Err(Complaint::new(self.place(at, name), trouble))
+    }
+
+    fn root(&mut self, root: &Node) -> Result<(), Complaint> {
+        let Value::Map(entries) = &root.value else {
+            return self.wrong(root.at, "plan", "is no map; write keys and values, for instance `users: 10`");
+        };
+        // A whole report: its plan is meant.
+        if let (Some((.., plan)), true) = (entry(entries, "plan"), entry(entries, "schema").is_some()) {
+            return self.root(plan);
+        }
+        self.recorded = matches!(entry(entries, "load"), Some((.., Node { value: Value::Map(_), .. })));
+        let closed =
+            self.recorded && entry(entries, "load").is_some_and(|(.., load)| word_of(load, "model") == "closed");
+        let keys = Rc::clone(&self.keys);
+        for (written, at, node) in entries {
+            let name = written.replace('_', "-");
+            let nothing = node.value == Value::Null || (closed && ["max-connections", "slack"].contains(&&name[..]));
+            if nothing {
+                continue;
+            }
+            match keys.find(&name) {
+                None => {
+                    let trouble = keys.unknown(&name);
+                    return self.wrong(*at, written, trouble);
+                }
+                Some(Key::Urls) => self.urls(node)?,
+                Some(Key::Protocol) => {}
+                // Beside the load, which says whether it adds anything.
+                Some(Key::Duration) if self.recorded => {}
+                Some(Key::Options) => self.map(node, "options", |reader, name, at, node| {
+                    if reader.specs.iter().any(|spec| spec.name == name) {
+                        return reader.option(name, at, node);
+                    }
+                    let trouble = reader.keys.unknown(name);
+                    reader.wrong(at, name, trouble)
+                })?,
+                Some(Key::Tls) => self.map(node, "tls", Self::tls)?,
+                Some(Key::Load) => self.load(node, entries)?,
+                Some(Key::Duration) => self.flag("duration", *at, node)?,
+                Some(Key::Flag(flag)) if flag == "net" && text_of(node) == "auto" => {}
+                Some(Key::Flag(flag)) => self.flag(flag, *at, node)?,
+                Some(Key::Option(name)) => self.option(name, *at, node)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Each entry of a map in a map.
+    fn map(
+        &mut self,
+        node: &Node,
+        name: &str,
+        each: impl Fn(&mut Self, &str, At, &Node) -> Result<(), Complaint>,
+    ) -> Result<(), Complaint> {
+        let Value::Map(entries) = &node.value else {
+            return self.wrong(node.at, name, "is no map; write keys and values");
+        };
+        entries
+            .iter()
+            .filter(|(.., node)| node.value != Value::Null)
+            .try_for_each(|(key, at, node)| each(self, key, *at, node))
+    }
+
+    fn tls(&mut self, name: &str, at: At, node: &Node) -> Result<(), Complaint> {
+        match (name, text_of(node)) {
+            ("resume", "true") => Ok(()),
+            ("resume", "false") => {
+                let place = self.place(at, name);
+                self.given.say("no-resume", "", place);
+                Ok(())
+            }
+            ("insecure" | "cacert" | "cert" | "key" | "no-resume", _) => self.flag(name, at, node),
+            _ => self.wrong(at, name, "is not known; write one of insecure, cacert, cert, key, resume"),
+        }
+    }
+
+    /// A flag of the run: one value, or a list where the flag may be repeated.
+    fn flag(&mut self, name: &str, at: At, node: &Node) -> Result<(), Complaint> {
+        let (takes, is_time) = self.keys.takes(name);
+        for value in self.values(name, at, node, takes)? {
+            let bare = !value.0.is_empty() && value.0.bytes().all(|b| b.is_ascii_digit());
+            let text = match value.0.parse() {
+                Ok(nanos) if self.recorded && is_time && bare => document::time(Nanos(nanos)),
+                _ => value.0,
+            };
+            let place = self.place(value.1, name);
+            self.given.say(name, text, place);
+        }
+        Ok(())
+    }
+
+    /// An option of a protocol.
+    fn option(&mut self, name: &str, at: At, node: &Node) -> Result<(), Complaint> {
+        for (text, at) in self.option_values(name, at, node)? {
+            let place = self.place(at, name);
+            self.given.say(name, text, place);
+        }
+        Ok(())
+    }
+
+    fn option_values(&self, name: &str, at: At, node: &Node) -> Result<Vec<(String, At)>, Complaint> {
+        // What one protocol takes once, another may take several times.
+        let repeated = |spec: &&OptionSpec| matches!(spec.takes, Takes::Many(_));
+        let specs = || self.specs.iter().filter(|spec| spec.name == name);
+        let takes = specs().find(repeated).or_else(|| specs().next()).map_or(Takes::Nothing, |spec| spec.takes);
+        self.values(name, at, node, takes)
+    }
+
+    /// The values of a key; a switch that is on has one empty value.
+    fn values(&self, name: &str, at: At, node: &Node, takes: Takes) -> Result<Vec<(String, At)>, Complaint> {
+        match (&node.value, takes) {
+            (Value::Text(text), Takes::Nothing) => match &text[..] {
+                "true" => Ok(vec![(String::new(), at)]),
+                "false" => Ok(Vec::new()),
+                other => self.wrong(node.at, name, format!("`{other}` is not a switch; write true or false")),
+            },
+            (Value::List(items), Takes::Nothing) if self.recorded && items.len() == 1 => Ok(vec![(String::new(), at)]),
+            (Value::Text(text), _) => self.revealed(name, text, node.at).map(|text| vec![(text, node.at)]),
+            (Value::List(items), takes) => {
+                if matches!(takes, Takes::One(_)) && !(self.recorded && items.len() == 1) {
+                    return self.wrong(node.at, name, "takes one value; write it without a list");
+                }
+                items.iter().map(|item| Ok((self.scalar(name, item)?, item.at))).collect()
+            }
+            (Value::Map(_), Takes::Many(_)) => {
+                self.wrong(node.at, name, "is a map; write a value, or a list of values")
+            }
+            (Value::Map(_), _) => self.wrong(node.at, name, "is a map; write one value"),
+            (Value::Null, _) => Ok(Vec::new()),
+        }
+    }
+
+    fn scalar(&self, name: &str, node: &Node) -> Result<String, Complaint> {
+        match &node.value {
+            Value::Text(text) => self.revealed(name, text, node.at),
+            _ => self.wrong(node.at, name, "is no single value; write a text or a number"),
+        }
+    }
+
+    /// What a report hides cannot be sent again.
+    fn revealed(&self, name: &str, text: &str, at: At) -> Result<String, Complaint> {
+        if self.recorded && text.contains(plan::mask::MASK) {
+            return self.wrong(
+                at,
+                name,
+                "was hidden in the report (***); write the real value, or record with --keep-secrets",
+            );
+        }
+        Ok(text.to_owned())
+    }
+
+    fn urls(&mut self, node: &Node) -> Result<(), Complaint> {
+        let items = match &node.value {
+            Value::List(items) => &items[..],
+            _ => std::slice::from_ref(node),
+        };
+        for item in items {
+            let url = match &item.value {
+                Value::Map(entries) => self.url(item, entries)?,
+                _ => WeightedUrl::plain(self.scalar("URL", item)?),
+            };
+            let place = self.place(item.at, "URL");
+            let typed = urls::with_scheme(&place, &url.url, &self.schemes)?;
+            self.given.inside.push(Said { name: "URL".into(), text: typed.clone(), place });
+            self.given.urls.push(WeightedUrl { url: typed, ..url });
+        }
+        Ok(())
+    }
+
+    /// A URL with a weight and options of its own.
+    fn url(&mut self, item: &Node, entries: &[(String, At, Node)]) -> Result<WeightedUrl, Complaint> {
+        let mut url = WeightedUrl::plain("");
+        let mut options = Options::new();
+        for (written, at, node) in entries {
+            let name = written.replace('_', "-");
+            match &name[..] {
+                "url" => url.url = self.scalar("URL", node)?,
+                "weight" => url.weight = self.weight(node)?,
+                "options" => {
+                    let Value::Map(inner) = &node.value else {
+                        return self.wrong(node.at, "options", "is no map; write keys and values");
+                    };
+                    for (name, at, node) in inner {
+                        self.own(name, *at, node, &mut options)?;
+                    }
+                }
+                _ => self.own(&name, *at, node, &mut options)?,
+            }
+        }
+        if url.url.is_empty() {
+            return self.wrong(item.at, "urls", "has no `url`; write `- url: http://localhost:8080/`");
+        }
+        url.options = options;
+        Ok(url)
+    }
+
+    fn own(&mut self, name: &str, at: At, node: &Node, options: &mut Options) -> Result<(), Complaint> {
+        if !self.specs.iter().any(|spec| spec.name == name) {
+            let trouble = match self.keys.find(name) {
+                Some(_) => "holds for the whole run; write it beside `urls`, not in one of them".to_owned(),
+                None => self.keys.unknown(name),
+            };
+            return self.wrong(at, name, trouble);
+        }
+        let values = self.option_values(name, at, node)?;
+        for (text, at) in &values {
+            let place = self.place(*at, name);
+            self.given.inside.push(Said { name: name.into(), text: text.clone(), place });
+        }
+        options.insert(name.to_owned(), values.into_iter().map(|(text, _)| text).collect());
+        Ok(())
+    }
+
+    fn weight(&self, node: &Node) -> Result<f64, Complaint> {
+        let weight = text_of(node).parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight > 0.0);
+        weight.map_or_else(
+            || {
+                self.wrong(
+                    node.at,
+                    "weight",
+                    format!("`{}` is not a weight; write a number above zero, such as 3", text_of(node)),
+                )
+            },
+            Ok,
+        )
+    }
+
+    /// The load as a report has it.
+    fn load(&mut self, node: &Node, root: &[(String, At, Node)]) -> Result<(), Complaint> {
+        if !self.recorded {
+            let trouble =
+                "is the load of a report and a map there; write `users: 10`, `rate: 500/s` or `stages: [...]`";
+            return self.wrong(node.at, "load", trouble);
+        }
+        let load: plan::Load = serde_json::from_value(json_of(node))
+            .or_else(|error| self.wrong(node.at, "load", format!("is not the load of a report: {error}")))?;
+        let place = self.place(node.at, "load");
+        let open = load.is_open();
+        match load.stages() {
+            [stage] if stage.from == stage.to => {
+                let level =
+                    if open { ("rate", format!("{}/s", stage.from)) } else { ("users", stage.from.to_string()) };
+                self.given.say(level.0, level.1, &*place);
+                if let Some((_, at, duration)) = entry(root, "duration").filter(|(.., node)| node.value != Value::Null)
+                {
+                    self.flag("duration", *at, duration)?;
+                }
+            }
+            stages => stages.iter().for_each(|stage| self.given.say("stage", document::stage(stage, open), &*place)),
+        }
+        match load {
+            plan::Load::Open { .. } => self.given.say("arrivals", word_of(node, "arrivals"), place),
+            plan::Load::Closed { think, together, .. } => {
+                if let Some((low, high)) = think {
+                    let think = format!("{}..{}", document::time(low), document::time(high));
+                    self.given.say("think", think, &*place);
+                }
+                if together {
+                    self.given.say("together", "", place);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The tree as JSON, for the one part that a report has in its own form.
+fn json_of(node: &Node) -> serde_json::Value {
+    match &node.value {
+        Value::Null => serde_json::Value::Null,
+        Value::Text(text) => serde_json::from_str(text).unwrap_or_else(|_| serde_json::Value::String(text.clone())),
+        Value::List(items) => items.iter().map(json_of).collect(),
+        Value::Map(entries) => entries.iter().map(|(name, _, node)| (name.clone(), json_of(node))).collect(),
+    }
+}
+
+fn entry<'a>(entries: &'a [(String, At, Node)], name: &str) -> Option<&'a (String, At, Node)> {
+    entries.iter().find(|(key, ..)| key == name)
+}
+
+fn text_of(node: &Node) -> &str {
+    match &node.value {
+        Value::Text(text) => text,
+        _ => "",
+    }
+}
+
+fn word_of<'a>(node: &'a Node, name: &str) -> &'a str {
+    match &node.value {
+        Value::Map(entries) => entry(entries, name).map_or("", |(.., node)| text_of(node)),
+        _ => "",
+    }
+}

@@ -1,0 +1,199 @@
+//! The keys a plan file may have: the flags of a run by their long names, the options of the protocols, and a few that
+//! hold several things. One list serves the reader, the suggestions and the schema.
+
+use clap::ArgAction;
+use engine::Runner;
+use serde_json::{Map, Value, json};
+use wire::Takes;
+
+use super::{flags, spoken};
+
+/// Flags that say how a run is watched by whoever started it, or that make no sense in a file.
+const NOT_KEYS: [&str; 8] = ["help", "version", "target", "debug", "yes", "keep-secrets", "url", "urls"];
+
+/// Other names of flags: the fields of a recorded plan, and plurals.
+const ALIASES: [(&str, &str); 5] = [
+    ("stages", "stage"),
+    ("objectives", "objective"),
+    ("sources", "source"),
+    ("heartbeat", "ping"),
+    ("urls-file", "urls"),
+];
+
+/// What a key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key<'a> {
+    /// Where requests go.
+    Urls,
+    /// The name of the protocol, which the URLs say already.
+    Protocol,
+    /// Options of the protocol, together.
+    Options,
+    /// How TLS is spoken.
+    Tls,
+    /// The load of a recorded plan.
+    Load,
+    /// How long.
+    Duration,
+    /// A flag of the run.
+    Flag(&'a str),
+    /// An option of a protocol.
+    Option(&'a str),
+}
+
+/// A flag as a key.
+#[derive(Debug)]
+struct Flag {
+    name: String,
+    takes: Takes,
+    value: String,
+    help: String,
+    option: bool,
+}
+
+/// All keys.
+#[derive(Debug)]
+pub struct Keys(Vec<Flag>);
+
+impl Keys {
+    /// The keys with these protocols.
+    pub fn new(protocols: &[Box<dyn Runner>]) -> Keys {
+        let options: Vec<&str> = protocols.iter().flat_map(|p| p.options()).map(|spec| spec.name).collect();
+        let command = flags::run_command(&spoken::of(protocols));
+        let flag = |arg: &clap::Arg| {
+            let name = arg.get_long()?;
+            let takes = match arg.get_action() {
+                ArgAction::Append => Takes::Many(""),
+                ArgAction::Set => Takes::One(""),
+                _ => Takes::Nothing,
+            };
+            let value = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
+            Some(Flag {
+                name: name.to_owned(),
+                takes,
+                value: value.unwrap_or_default(),
+                help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
+                option: options.contains(&name),
+            })
+        };
+        Keys(command.get_arguments().filter_map(flag).collect())
+    }
+
+    /// What a key (written with `-`) is.
+    pub fn find(&self, name: &str) -> Option<Key<'_>> {
+        match name {
+            "urls" | "url" => return Some(Key::Urls),
+            "protocol" => return Some(Key::Protocol),
+            "options" => return Some(Key::Options),
+            "tls" => return Some(Key::Tls),
+            "load" => return Some(Key::Load),
+            "duration" => return Some(Key::Duration),
+            _ => {}
+        }
+        let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+        let meant = alias.map_or(name, |(_, name)| name);
+        let flag = self.0.iter().find(|flag| flag.name == meant)?;
+        if flag.option {
+            return Some(Key::Option(&flag.name));
+        }
+        (alias.is_some() || !NOT_KEYS.contains(&name)).then_some(Key::Flag(&flag.name))
+    }
+
+    /// What follows a flag, and whether it is a time.
+    pub fn takes(&self, name: &str) -> (Takes, bool) {
+        let flag = self.0.iter().find(|flag| flag.name == name);
+        flag.map_or((Takes::One(""), false), |flag| (flag.takes, flag.value == "TIME"))
+    }
+
+    /// What to say about a key that is none.
+    pub fn unknown(&self, name: &str) -> String {
+        let near = self.names().into_iter().map(|known| (distance(name, &known), known)).min();
+        match near {
+            Some((distance, known)) if distance <= 1 + name.len() / 4 => {
+                format!("is no key of a plan; write `{known}` if you meant that")
+            }
+            _ => "is no key of a plan; `brunt plan --schema` lists those there are".into(),
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        let special = ["urls", "protocol", "options", "tls", "load"].map(String::from);
+        let flags = self.0.iter().map(|flag| flag.name.clone()).filter(|name| self.find(name).is_some());
+        flags.chain(special).chain(ALIASES.iter().map(|(alias, _)| (*alias).to_owned())).collect()
+    }
+
+    /// The JSON Schema of a plan file, for editors.
+    pub fn schema(&self) -> Value {
+        let scalar = json!({"type": ["string", "number"]});
+        let many = json!({"anyOf": [scalar, {"type": "array", "items": scalar}]});
+        let property = |flag: &Flag| {
+            let mut schema = match (flag.takes, &flag.value[..]) {
+                (Takes::Nothing, _) => json!({"type": "boolean"}),
+                (Takes::Many(_), _) => many.clone(),
+                (Takes::One(_), "TIME") => {
+                    json!({"type": ["string", "integer"], "examples": ["10s", "500ms", "1m30s"]})
+                }
+                (Takes::One(_), "RATE") => json!({"type": ["string", "number"], "examples": ["500/s", "300/min"]}),
+                (Takes::One(_), _) => scalar.clone(),
+            };
+            schema["description"] = json!(flag.help);
+            schema
+        };
+        let options: Map<String, Value> =
+            self.0.iter().filter(|f| f.option).map(|f| (f.name.clone(), property(f))).collect();
+        let flags = self.0.iter().filter(|flag| self.find(&flag.name).is_some());
+        let mut all: Map<String, Value> = flags.map(|flag| (flag.name.clone(), property(flag))).collect();
+        for (alias, name) in ALIASES {
+            all.extend(self.0.iter().find(|flag| flag.name == name).map(|flag| (alias.to_owned(), property(flag))));
+        }
+        for name in ["connect-timeout", "connect-rate", "max-connections", "connect-to", "unix-socket"] {
+            all.extend(all.get(name).cloned().map(|schema| (name.replace('-', "_"), schema)));
+        }
+        let mut own = options.clone();
+        own.insert("url".into(), json!({"type": "string", "description": "Where to send requests"}));
+        own.insert(
+            "weight".into(),
+            json!({"type": ["number", "string"], "description": "How often, relative to the others"}),
+        );
+        own.insert("options".into(), json!({"type": "object", "description": "Options of this URL alone"}));
+        let url = json!({"anyOf": [
+            {"type": "string"},
+            {"type": "object", "properties": own, "required": ["url"], "additionalProperties": false},
+        ]});
+        all.insert("url".into(), url.clone());
+        all.insert(
+            "urls".into(),
+            json!({"description": "Where to send requests", "anyOf": [url, {"type": "array", "items": url}]}),
+        );
+        all.insert("protocol".into(), json!({"type": "string", "description": "The protocol's name, as in reports"}));
+        all.insert("load".into(), json!({"type": "object", "description": "The load as in a JSON report"}));
+        all.insert("options".into(), json!({"type": "object", "properties": options, "additionalProperties": false}));
+        let file = json!({"type": ["string", "null"]});
+        let tls = json!({"insecure": {"type": "boolean"}, "resume": {"type": "boolean"}, "cacert": file, "cert": file, "key": file});
+        all.insert("tls".into(), json!({"type": "object", "properties": tls, "additionalProperties": false}));
+        json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "A plan of brunt",
+            "description": "What `brunt PLAN.yaml` runs. Times carry units (10s), rates too (500/s).",
+            "type": "object",
+            "properties": all,
+            "additionalProperties": false,
+        })
+    }
+}
+
+/// Letters to change, add or leave out between two words (Levenshtein 1966).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut before = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let change = before + usize::from(x != *y);
+            before = row[j + 1];
+            row[j + 1] = change.min(before + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

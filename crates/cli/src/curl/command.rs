@@ -1,0 +1,130 @@
+//! The words of one curl command, option by option: what it asks for, before any of it is put together.
+
+use wire::Complaint;
+
+use super::options::{self, Fate, Found};
+
+/// What the part of a command up to `--next` asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// Switches by their long name.
+    pub switches: Vec<&'static str>,
+    /// Options with a value, in the order given.
+    pub values: Vec<(&'static str, String)>,
+    /// The URLs.
+    pub urls: Vec<String>,
+    /// What differs from curl.
+    pub notes: Vec<String>,
+    /// Options about curl's own output, as written.
+    pub output: Vec<String>,
+}
+
+impl Asked {
+    /// True where a switch stands.
+    pub fn has(&self, name: &str) -> bool {
+        self.switches.contains(&name)
+    }
+
+    /// The last value of an option.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.values.iter().rev().find(|(long, _)| *long == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All values of an option.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.values.iter().filter(move |(long, _)| *long == name).map(|(_, value)| value.as_str())
+    }
+
+    fn takes(&mut self, found: Found, written: &str, value: Option<String>, place: &str) -> Result<(), Complaint> {
+        match (found.fate, value) {
+            (Fate::Meant, Some(value)) if found.long == "url" => self.urls.push(value),
+            (Fate::Meant, Some(value)) => self.values.push((found.long, value)),
+            (Fate::Meant, None) => self.switches.push(found.long),
+            (Fate::Output, _) => self.output.push(written.to_owned()),
+            (Fate::Differs(why), _) => {
+                let note = format!("{written}: {why}");
+                if !self.notes.contains(&note) {
+                    self.notes.push(note);
+                }
+            }
+            (Fate::Refused(why), _) => return Err(Complaint::new(place, format!("{written} {why}"))),
+        }
+        Ok(())
+    }
+}
+
+/// Reads the words behind `curl`; one value for each part between `--next`.
+///
+/// # Errors
+/// An option that curl does not have, or that cannot be honoured; `place` names the command.
+pub fn read(words: &[String], place: &str) -> Result<Vec<Asked>, Complaint> {
+    let mut parts = vec![Asked::default()];
+    let mut words = words.iter();
+    let mut only_urls = false;
+    while let Some(word) = words.next() {
+        let part = parts.last_mut().expect("there is always one");
+        if only_urls || word == "-" || !word.starts_with('-') {
+            part.urls.push(word.clone());
+        } else if word == "--" {
+            only_urls = true;
+        } else if word == "--next" || word == "-:" {
+            parts.push(Asked::default());
+        } else if let Some(name) = word.strip_prefix("--") {
+            long(part, name, word, &mut words, place)?;
+        } else {
+            shorts(part, &word[1..], &mut words, place)?;
+        }
+    }
+    Ok(parts)
+}
+
+fn missing(written: &str, place: &str) -> Complaint {
+    Complaint::new(place, format!("{written} needs a value behind it; the command ends there"))
+}
+
+fn long<'a>(
+    part: &mut Asked,
+    name: &str,
+    written: &str,
+    words: &mut impl Iterator<Item = &'a String>,
+    place: &str,
+) -> Result<(), Complaint> {
+    // `--no-X` switches X off; a few options are called so themselves.
+    let found = match (options::long(name), name.strip_prefix("no-").map(options::long)) {
+        (Err(_), Some(Ok(off))) if !off.takes => {
+            part.switches.retain(|name| *name != off.long);
+            return Ok(());
+        }
+        (found, _) => found.map_err(|why| Complaint::new(place, format!("{written} {why}")))?,
+    };
+    let value = match found.takes {
+        true => Some(words.next().cloned().ok_or_else(|| missing(written, place))?),
+        false => None,
+    };
+    part.takes(found, written, value, place)
+}
+
+/// Several short options in one word; the first that takes a value takes the rest of it.
+fn shorts<'a>(
+    part: &mut Asked,
+    letters: &str,
+    words: &mut impl Iterator<Item = &'a String>,
+    place: &str,
+) -> Result<(), Complaint> {
+    for (at, letter) in letters.char_indices() {
+        let written = format!("-{letter}");
+        let found =
+            options::short(letter).ok_or_else(|| Complaint::new(place, format!("{written} is no option of curl")))?;
+        if !found.takes {
+            part.takes(found, &written, None, place)?;
+            continue;
+        }
+        let rest = &letters[at + letter.len_utf8()..];
+        let value = match rest {
+            "" => words.next().cloned().ok_or_else(|| missing(&written, place))?,
+            rest => rest.to_owned(),
+        };
+        return part.takes(found, &written, Some(value), place);
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! The body or the query of a curl command: `-d` and its kin, put together as curl does.
+
+use std::fs;
+
+use wire::Complaint;
+
+use super::command::Asked;
+
+/// What the data options come to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Data {
+    /// A text.
+    Text(String),
+    /// The bytes of one file as they are.
+    File(String),
+}
+
+const OPTIONS: [&str; 6] = ["data", "data-ascii", "data-raw", "data-binary", "data-urlencode", "json"];
+
+/// The data of a command; None where it has none.
+///
+/// # Errors
+/// A file that cannot be read, or bytes that are no text among several pieces.
+pub fn of(asked: &Asked, place: &str) -> Result<Option<Data>, Complaint> {
+    let given: Vec<_> = asked.values.iter().filter(|(name, _)| OPTIONS.contains(name)).collect();
+    match given[..] {
+        [] => return Ok(None),
+        [(name @ ("data-binary" | "json"), value)] if value.starts_with('@') => {
+            let path = &value[1..];
+            readable(name, path, place)?;
+            return Ok(Some(Data::File(path.to_owned())));
+        }
+        _ => {}
+    }
+    let mut whole = String::new();
+    for (name, value) in given {
+        if !whole.is_empty() && *name != "json" {
+            whole.push('&');
+        }
+        whole.push_str(&piece(name, value, place)?);
+    }
+    Ok(Some(Data::Text(whole)))
+}
+
+fn piece(name: &str, value: &str, place: &str) -> Result<String, Complaint> {
+    match (name, value.strip_prefix('@')) {
+        ("data-urlencode", _) => urlencoded(value, place),
+        ("data" | "data-ascii", Some(path)) => Ok(text(name, path, place)?.replace(['\r', '\n', '\0'], "")),
+        ("data-binary" | "json", Some(path)) => text(name, path, place),
+        _ => Ok(value.to_owned()),
+    }
+}
+
+/// `content`, `=content`, `name=content`, `@file`, `name@file`; the name goes as it is.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn urlencoded(value: &str, place: &str) -> Result<String, Complaint> {
+    let Some(at) = value.find(['=', '@']) else { return Ok(escaped(value.as_bytes())) };
+    let (name, content) = (&value[..at], &value[at + 1..]);
+    let encoded = match value.as_bytes()[at] {
+        b'@' => escaped(&bytes("data-urlencode", content, place)?),
+        _ => escaped(content.as_bytes()),
+    };
+    Ok(if name.is_empty() { encoded } else { format!("{name}={encoded}") })
+}
+
+/// Percent-encodes all but the unreserved characters (RFC 3986 2.3); a space becomes `+`, as curl has it since 7.87.
+fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => text.push(char::from(*byte)),
+            b' ' => text.push('+'),
+            byte => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
+}
+
+fn text(name: &str, path: &str, place: &str) -> Result<String, Complaint> {
+    String::from_utf8(bytes(name, path, place)?).map_err(|_| {
+        let trouble =
+            format!("--{name} @{path}: the file is no text (UTF-8); send it alone with --data-binary @{path}");
+        Complaint::new(place, trouble)
+    })
+}
+
+fn bytes(name: &str, path: &str, place: &str) -> Result<Vec<u8>, Complaint> {
+    readable(name, path, place)?;
+    fs::read(path).map_err(|error| unreadable(name, path, &error.to_string(), place))
+}
+
+/// Complains where an option names a file that cannot be read.
+///
+/// # Errors
+/// Why not.
+pub fn readable(name: &str, path: &str, place: &str) -> Result<(), Complaint> {
+    if path == "-" {
+        let trouble = format!("--{name} would read standard input, which is read once only; write the name of a file");
+        return Err(Complaint::new(place, trouble));
+    }
+    fs::File::open(path).map(drop).map_err(|error| unreadable(name, path, &error.to_string(), place))
+}
+
+fn unreadable(name: &str, path: &str, error: &str, place: &str) -> Complaint {
+    let trouble = format!("--{name}: {path} cannot be read ({error}); write the path of a readable file");
+    Complaint::new(place, trouble)
+}

@@ -1,0 +1,119 @@
+//! The header lines of a curl command, in curl's order: its own, then the user's (`Curl_http` in lib/http.c).
+
+use std::fs;
+
+use base64::Engine as _;
+use wire::Complaint;
+
+use super::command::Asked;
+use super::data;
+
+/// What curl calls itself where nobody says otherwise. A server may answer by it, so a command means it.
+pub const AGENT: &str = "curl/8.14.1";
+
+/// The lines of one request as they are put together.
+#[derive(Debug, Default)]
+pub struct Lines {
+    own: Vec<String>,
+    users: Vec<String>,
+}
+
+impl Lines {
+    /// The user's lines (`-H`, also from a file); those curl would leave out are told in `notes`.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or a line that brunt cannot send.
+    pub fn of_user(asked: &Asked, notes: &mut Vec<String>, place: &str) -> Result<Lines, Complaint> {
+        let mut users = Vec::new();
+        for header in asked.all("header") {
+            match header.strip_prefix('@') {
+                Some(path) => {
+                    data::readable("header", path, place)?;
+                    let text = fs::read_to_string(path)
+                        .map_err(|error| Complaint::new(place, format!("-H @{path} cannot be read ({error})")))?;
+                    users.extend(text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned));
+                }
+                None => users.push(header.to_owned()),
+            }
+        }
+        users.retain(|line| {
+            let sent = line.contains(':') && !line.starts_with(':') || line.ends_with(';');
+            if !sent {
+                notes.push(format!("-H '{line}': is no header line; curl leaves it out, and so does brunt"));
+            }
+            sent
+        });
+        let mut lines = Lines { own: Vec::new(), users };
+        if lines.users.iter().any(|line| name_of(line).eq_ignore_ascii_case("transfer-encoding") && !is_removal(line)) {
+            let trouble =
+                "-H 'Transfer-Encoding: …' sends the body in chunks, and brunt sends it with its length; leave it out";
+            return Err(Complaint::new(place, trouble));
+        }
+        // A Host of the user's own stands where the default one would.
+        if let Some(at) = lines.users.iter().position(|line| name_of(line).eq_ignore_ascii_case("host")) {
+            let host = lines.users.remove(at);
+            lines.own.push(host);
+        }
+        Ok(lines)
+    }
+
+    /// True where the user says something about this header.
+    pub fn said(&self, name: &str) -> bool {
+        self.users.iter().any(|line| name_of(line).eq_ignore_ascii_case(name))
+    }
+
+    /// A line of curl's own, unless the user says something about it.
+    pub fn own(&mut self, name: &str, value: &str) {
+        if !self.said(name) {
+            self.own.push(if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") });
+        }
+    }
+
+    /// A line of curl's own right behind the host, unless the user says something about it.
+    pub fn behind_host(&mut self, name: &str, value: &str) {
+        if !self.said(name) {
+            let hosts = self.own.iter().take_while(|line| name_of(line).eq_ignore_ascii_case("host")).count();
+            self.own.insert(hosts, format!("{name}: {value}"));
+        }
+    }
+
+    /// Keeps brunt from sending a line of its own that curl does not send.
+    pub fn without(&mut self, name: &str) {
+        if !self.said(name) {
+            self.own.push(format!("{name}:"));
+        }
+    }
+
+    /// A line behind the user's, unless there is one of its name.
+    pub fn last(&mut self, name: &str, value: &str) {
+        if !self.said(name) {
+            self.users.push(format!("{name}: {value}"));
+        }
+    }
+
+    /// All of them, in order.
+    pub fn all(self) -> Vec<String> {
+        [self.own, self.users].concat()
+    }
+}
+
+/// `-A`, or curl's own name; `-A ''` sends none.
+pub fn agent(lines: &mut Lines, asked: &Asked) {
+    match asked.value("user-agent") {
+        Some("") => lines.without("User-Agent"),
+        agent => lines.own("User-Agent", agent.unwrap_or(AGENT)),
+    }
+}
+
+/// The value of `Authorization` and `Proxy-Authorization` for `user:password`.
+pub fn basic(user: &str) -> String {
+    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(user))
+}
+
+fn name_of(line: &str) -> &str {
+    line.split([':', ';']).next().unwrap_or_default()
+}
+
+fn is_removal(line: &str) -> bool {
+    line.split_once(':').is_some_and(|(_, value)| value.trim().is_empty())
+}

@@ -1,0 +1,228 @@
+//! Every option of curl (up to 8.17), and what becomes of it here: meant, named with its consequence, or refused.
+//!
+//! An option that changes what is sent and cannot be honoured is refused: the load would be another one than the command.
+//! One that changes how curl treats the answer or the connection is named, and the run goes on.
+
+/// What becomes of an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It has curl's meaning.
+    Meant,
+    /// It is about curl's own output or files; nothing of the load depends on it.
+    Output,
+    /// The load differs from curl in this respect.
+    Differs(&'static str),
+    /// The command cannot be done; why, and what would be right.
+    Refused(&'static str),
+}
+
+/// An option as found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its long name.
+    pub long: &'static str,
+    /// True where a value follows.
+    pub takes: bool,
+    /// What becomes of it.
+    pub fate: Fate,
+}
+
+/// Options of one fate: those without a value and those with one, `s,long` where there is a short form.
+struct Group(Fate, &'static str, &'static str);
+
+const GROUPS: &[Group] = &[
+    Group(
+        Fate::Meant,
+        "G,get I,head compressed k,insecure L,location path-as-is g,globoff basic http1.1 http2 http2-prior-knowledge \
+         no-sessionid :,next tcp-nodelay",
+        "X,request H,header d,data data-ascii data-raw data-binary data-urlencode json F,form form-string b,cookie \
+         A,user-agent e,referer u,user oauth2-bearer x,proxy U,proxy-user resolve connect-to max-redirs m,max-time \
+         connect-timeout cacert E,cert key url url-query r,range T,upload-file request-target unix-socket interface",
+    ),
+    Group(
+        Fate::Output,
+        "s,silent S,show-error v,verbose O,remote-name remote-name-all J,remote-header-name create-dirs i,include \
+         #,progress-bar progress-meter no-progress-meter N,no-buffer trace-time trace-ids styled-output f,fail \
+         fail-with-body fail-early raw Z,parallel parallel-immediate xattr remove-on-error clobber no-clobber \
+         R,remote-time q,disable skip-existing suppress-connect-headers out-null h,help V,version M,manual",
+        "o,output output-dir w,write-out trace trace-ascii trace-config stderr D,dump-header create-file-mode etag-save \
+         libcurl parallel-max parallel-max-host proto proto-default proto-redir",
+    ),
+    Group(
+        Fate::Output,
+        "a,append compressed-ssh disable-eprt disable-epsv ftp-create-dirs ftp-pasv ftp-pret ftp-skip-pasv-ip \
+         ftp-ssl-ccc ftp-ssl-control l,list-only mail-rcpt-allowfails sasl-ir ssl ssl-reqd tftp-no-options B,use-ascii \
+         metalink ssl-auto-client-cert ssl-no-revoke ssl-revoke-best-effort ssl-allow-beast",
+        "delegation egd-file engine ftp-account ftp-alternative-to-user ftp-method P,ftp-port ftp-ssl-ccc-mode hostpubmd5 \
+         hostpubsha256 krb login-options mail-auth mail-from mail-rcpt pubkey Q,quote random-file sasl-authzid \
+         service-name t,telnet-option tftp-blksize proxy-service-name upload-flags",
+    ),
+    Group(Fate::Differs("cookies that answers set are not kept: every request carries the same"), "", "c,cookie-jar"),
+    Group(Fate::Differs("all cookies of the file are sent"), "j,junk-session-cookies", ""),
+    Group(
+        Fate::Differs("nothing is tried again: a request that fails is counted as failed"),
+        "retry-all-errors retry-connrefused",
+        "retry retry-delay retry-max-time",
+    ),
+    Group(
+        Fate::Differs("the load decides how fast it goes"),
+        "",
+        "limit-rate Y,speed-limit y,speed-time rate max-filesize",
+    ),
+    Group(
+        Fate::Differs("connections are kept as the kernel keeps them"),
+        "no-keepalive tcp-fastopen mptcp",
+        "keepalive-time keepalive-cnt local-port ip-tos vlan-priority expect100-timeout",
+    ),
+    Group(
+        Fate::Differs("the name is looked up by this system, and all its addresses are used"),
+        "4,ipv4 6,ipv6 doh-insecure doh-cert-status",
+        "doh-url dns-servers dns-interface dns-ipv4-addr dns-ipv6-addr happy-eyeballs-timeout-ms",
+    ),
+    Group(
+        Fate::Differs(
+            "a redirect to another host is followed without credentials, and 301, 302 and 303 turn a POST into a GET",
+        ),
+        "location-trusted post301 post302 post303 follow",
+        "",
+    ),
+    Group(
+        Fate::Differs(
+            "TLS 1.2 and 1.3 are offered with brunt's own ciphers, and certificates are checked against the roots only",
+        ),
+        "1,tlsv1 tlsv1.0 tlsv1.1 tlsv1.2 tlsv1.3 no-alpn no-npn false-start cert-status ca-native ech-none",
+        "tls-max ciphers tls13-ciphers curves crlfile pinnedpubkey capath cert-type key-type tls-earlydata ech sigalgs",
+    ),
+    Group(Fate::Differs("hosts are reached as the URL says"), "", "alt-svc hsts noproxy"),
+    Group(Fate::Differs("the length that the server tells is believed"), "ignore-content-length http0.9", ""),
+    Group(Fate::Differs("quotes in the names of form fields are written %22"), "form-escape", ""),
+    Group(
+        Fate::Refused(
+            "needs an answer to compute its credentials, and brunt sends every request as it is; use -u with basic authentication, or a header",
+        ),
+        "anyauth digest ntlm ntlm-wb negotiate proxy-anyauth proxy-digest proxy-ntlm proxy-negotiate",
+        "",
+    ),
+    Group(
+        Fate::Refused("signs every request with its time, which is not done yet; write the signed headers with -H"),
+        "",
+        "aws-sigv4",
+    ),
+    Group(
+        Fate::Refused("reads credentials or options from another file; write them into the command"),
+        "n,netrc netrc-optional",
+        "netrc-file K,config",
+    ),
+    Group(
+        Fate::Refused("speaks a version of HTTP that brunt does not speak; leave it out"),
+        "0,http1.0 http3 http3-only 3,sslv3 2,sslv2",
+        "",
+    ),
+    Group(
+        Fate::Refused(
+            "goes through a proxy that brunt does not speak to; load the server itself, or use an HTTP proxy with -x for an http:// URL",
+        ),
+        "p,proxytunnel socks5-basic socks5-gssapi socks5-gssapi-nec haproxy-protocol proxy-insecure proxy-basic \
+         proxy-http2 proxy-tlsv1 proxy-ssl-allow-beast proxy-ssl-auto-client-cert proxy-ca-native",
+        "preproxy proxy1.0 socks4 socks4a socks5 socks5-hostname socks5-gssapi-service haproxy-clientip proxy-header \
+         proxy-cacert proxy-capath proxy-cert proxy-cert-type proxy-ciphers proxy-crlfile proxy-key proxy-key-type \
+         proxy-pass proxy-pinnedpubkey proxy-tls13-ciphers proxy-tlsauthtype proxy-tlspassword proxy-tlsuser",
+    ),
+    Group(
+        Fate::Refused("asks for another transfer coding (TE), which is not read; use --compressed"),
+        "tr-encoding",
+        "",
+    ),
+    Group(
+        Fate::Refused("makes the request depend on a file or an earlier answer; write the header itself with -H"),
+        "crlf",
+        "z,time-cond etag-compare C,continue-at",
+    ),
+    Group(
+        Fate::Refused("is expanded by curl itself; write the value"),
+        "",
+        "variable expand-url expand-data expand-header expand-user expand-data-raw expand-json",
+    ),
+    Group(
+        Fate::Refused("connects to an abstract Unix socket, which brunt cannot; use --unix-socket PATH"),
+        "",
+        "abstract-unix-socket",
+    ),
+    Group(
+        Fate::Refused("is another way to present a key; write it as PEM without a phrase"),
+        "",
+        "pass tlsauthtype tlspassword tlsuser",
+    ),
+    Group(Fate::Refused("forbids a user in the URL; leave it out"), "disallow-username-in-url", ""),
+];
+
+/// The option of a long name, which may be cut short as curl allows.
+///
+/// # Errors
+/// Why there is none.
+pub fn long(name: &str) -> Result<Found, String> {
+    let mut near: Vec<Found> = Vec::new();
+    for found in all() {
+        if found.1.long == name {
+            return Ok(found.1);
+        }
+        if found.1.long.starts_with(name) {
+            near.push(found.1);
+        }
+    }
+    match near[..] {
+        [one] => Ok(one),
+        [] => Err("is no option of curl".into()),
+        _ => Err(format!(
+            "could be {}; write it out",
+            near.iter().map(|f| format!("--{}", f.long)).collect::<Vec<_>>().join(" or ")
+        )),
+    }
+}
+
+/// The option of a short name.
+pub fn short(name: char) -> Option<Found> {
+    all().find(|(short, _)| *short == Some(name)).map(|(_, found)| found)
+}
+
+fn all() -> impl Iterator<Item = (Option<char>, Found)> {
+    GROUPS.iter().flat_map(|Group(fate, switches, valued)| {
+        let named = |takes: bool| {
+            move |word: &'static str| match word.split_once(',') {
+                Some((short, long)) => (short.chars().next(), Found { long, takes, fate: *fate }),
+                None => (None, Found { long: word, takes, fate: *fate }),
+            }
+        };
+        switches.split_whitespace().map(named(false)).chain(valued.split_whitespace().map(named(true)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_stands_once() {
+        let mut longs: Vec<_> = all().map(|(_, found)| found.long).collect();
+        let mut shorts: Vec<_> = all().filter_map(|(short, _)| short).collect();
+        assert!(longs.len() > 250, "{}", longs.len());
+        let (all_longs, all_shorts) = (longs.len(), shorts.len());
+        longs.sort_unstable();
+        longs.dedup();
+        shorts.sort_unstable();
+        shorts.dedup();
+        assert_eq!((longs.len(), shorts.len()), (all_longs, all_shorts));
+    }
+
+    #[test]
+    fn names_may_be_cut_short() {
+        assert_eq!(long("compressed").map(|f| f.long), Ok("compressed"));
+        assert_eq!(long("data").map(|f| f.long), Ok("data"));
+        assert_eq!(long("insec").map(|f| f.long), Ok("insecure"));
+        assert_eq!(long("inse-cure"), Err("is no option of curl".into()));
+        assert_eq!(long("data-b").map(|f| f.takes), Ok(true));
+        assert!(long("retry-c").is_ok() && long("max-").is_err());
+        assert_eq!(short('X').map(|f| (f.long, f.takes)), Some(("request", true)));
+        assert_eq!(short('ß'), None);
+    }
+}

@@ -1,0 +1,326 @@
+//! From what a command asks for to URLs with options of their own: curl's meaning in brunt's words.
+
+use std::fs;
+
+use plan::{Options, WeightedUrl};
+use wire::Complaint;
+
+use super::command::Asked;
+use super::cookies;
+use super::data::{self, Data};
+use super::headers::{self, Lines};
+use super::target::{Target, globbed};
+
+/// Above this curl asks first whether its body is welcome (`EXPECT_100_THRESHOLD`).
+const EXPECTS_FROM: u64 = 1024 * 1024;
+
+/// A proxy for plain HTTP: where it is, and its credentials.
+struct Proxy {
+    place: String,
+    user: Option<String>,
+}
+
+/// What the requests of one part of a command come to.
+#[derive(Debug, Default)]
+pub struct Requests {
+    /// The URLs, each with its options.
+    pub urls: Vec<WeightedUrl>,
+    /// Redirections of connections that a proxy needs.
+    pub connect_to: Vec<String>,
+    /// What differs from curl.
+    pub notes: Vec<String>,
+}
+
+/// The requests of one part of a command.
+///
+/// # Errors
+/// What cannot be honoured, and its consequence.
+pub fn requests(asked: &Asked, place: &str) -> Result<Requests, Complaint> {
+    let wrong = |trouble: &str| Err(Complaint::new(place, trouble));
+    if asked.urls.is_empty() {
+        return wrong("names no URL; write one behind the options");
+    }
+    let data = data::of(asked, place)?;
+    let forms = forms(asked);
+    let uploads: Vec<&str> = asked.all("upload-file").collect();
+    let (get, head) = (asked.has("get"), asked.has("head"));
+    let bodies = [data.is_some() && !get, !forms.is_empty(), !uploads.is_empty(), head && !get];
+    if bodies.iter().filter(|given| **given).count() > 1 {
+        return wrong(
+            "asks for more than one of -d, -F, -T and -I, and a request has one method and one body; give one of them",
+        );
+    }
+    let proxy = proxy(asked, place)?;
+    let mut all = Requests::default();
+    for (index, written) in asked.urls.iter().enumerate() {
+        let urls = if asked.has("globoff") { vec![written.clone()] } else { globbed(written, place)? };
+        for url in urls {
+            let mut target = Target::parse(&url, asked.has("path-as-is"), place)?;
+            let upload = uploads.get(index).copied();
+            let mut options = Options::new();
+            let mut notes = Vec::new();
+            queries(asked, &mut target, data.as_ref().filter(|_| get), place)?;
+            let method = body(&mut options, (&data, &forms, upload), &mut target, (get, head), place)?;
+            let mut lines = lines(asked, &target, upload, (&options, &mut notes), place)?;
+            let method = asked.value("request").unwrap_or(method).to_owned();
+            let has_body = ["data-raw", "data-file", "form"].iter().any(|name| options.contains_key(*name));
+            if !has_body && ["POST", "PUT", "PATCH"].contains(&method.as_str()) {
+                lines.without("Content-Length");
+            }
+            let mut line = asked.value("request-target").map(str::to_owned).or_else(|| target.differing_line());
+            if let Some(proxy) = &proxy {
+                all.connect_to.push(through(proxy, &target, &mut lines, &mut line, place)?);
+            }
+            lines_of_the_end(asked, &mut lines, &options, upload.is_some());
+            if let Some(user) = user(asked, &target, &lines, place)? {
+                options.insert("user".into(), vec![user]);
+            }
+            options.insert("header".into(), lines.all());
+            if method != if has_body { "POST" } else { "GET" } {
+                options.insert("method".into(), vec![method]);
+            }
+            options.extend(line.map(|line| ("request-target".to_owned(), vec![line])));
+            all.urls.push(WeightedUrl { options, ..WeightedUrl::plain(target.url()) });
+            notes.into_iter().for_each(|note| {
+                if !all.notes.contains(&note) {
+                    all.notes.push(note);
+                }
+            });
+        }
+    }
+    Ok(all)
+}
+
+/// `-F` and `--form-string` in one notation, in the order given.
+fn forms(asked: &Asked) -> Vec<String> {
+    let quoted = |text: &str| match text.split_once('=') {
+        Some((name, value)) if value.contains(';') || value.starts_with(['@', '<', '"']) => {
+            format!("{name}=\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
+        }
+        _ => text.to_owned(),
+    };
+    let form = |(name, value): &(&str, String)| match *name {
+        "form" => Some(value.clone()),
+        "form-string" => Some(quoted(value)),
+        _ => None,
+    };
+    asked.values.iter().filter_map(form).collect()
+}
+
+/// `--url-query`, and with `-G` the data.
+fn queries(asked: &Asked, target: &mut Target, data: Option<&Data>, place: &str) -> Result<(), Complaint> {
+    match data {
+        Some(Data::Text(text)) => target.add_query(text),
+        Some(Data::File(path)) => {
+            let text = fs::read_to_string(path).map_err(|error| {
+                Complaint::new(place, format!("-G with {path}, which is no text ({error}); send it without -G"))
+            })?;
+            target.add_query(&text);
+        }
+        None => {}
+    }
+    for query in asked.all("url-query") {
+        let query = match query.strip_prefix('+') {
+            Some(as_is) => as_is.to_owned(),
+            None => data::urlencoded(query, place)?,
+        };
+        target.add_query(&query);
+    }
+    Ok(())
+}
+
+/// Puts the body into the options; the method that follows from it.
+fn body(
+    options: &mut Options,
+    (data, forms, upload): (&Option<Data>, &[String], Option<&str>),
+    target: &mut Target,
+    (get, head): (bool, bool),
+    place: &str,
+) -> Result<&'static str, Complaint> {
+    if let Some(path) = upload {
+        data::readable("upload-file", path, place)?;
+        if target.path.ends_with('/') {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            target.path.push_str(&data::urlencoded(name, place)?.replace('+', "%20"));
+        }
+        options.insert("data-file".into(), vec![path.to_owned()]);
+        return Ok("PUT");
+    }
+    if !forms.is_empty() {
+        options.insert("form".into(), forms.to_vec());
+        return Ok("POST");
+    }
+    match data {
+        Some(_) if get => {}
+        Some(Data::Text(text)) => {
+            options.insert("data-raw".into(), vec![text.clone()]);
+            return Ok("POST");
+        }
+        Some(Data::File(path)) => {
+            match fs::read_to_string(path).ok().filter(|text| text.len() as u64 <= EXPECTS_FROM) {
+                Some(text) => options.insert("data-raw".into(), vec![text]),
+                None => options.insert("data-file".into(), vec![path.clone()]),
+            };
+            return Ok("POST");
+        }
+        None => {}
+    }
+    Ok(if head { "HEAD" } else { "GET" })
+}
+
+/// curl's own lines up to the user's.
+fn lines(
+    asked: &Asked,
+    target: &Target,
+    upload: Option<&str>,
+    (options, notes): (&Options, &mut Vec<String>),
+    place: &str,
+) -> Result<Lines, Complaint> {
+    let mut lines = Lines::of_user(asked, notes, place)?;
+    let body = |name: &str| options.get(name).and_then(|values| values.first());
+    let length = match (body("data-raw"), body("data-file")) {
+        (Some(text), _) => Some(text.len() as u64),
+        (None, Some(path)) => fs::metadata(path).ok().map(|file| file.len()),
+        (None, None) => None,
+    };
+    if let Some(token) = asked.value("oauth2-bearer") {
+        lines.own("Authorization", &format!("Bearer {token}"));
+    }
+    match (asked.value("range"), length) {
+        (Some(range), None) => lines.own("Range", &format!("bytes={range}")),
+        (Some(range), Some(length)) => lines.own("Content-Range", &format!("bytes {range}/{length}")),
+        (None, _) => {}
+    }
+    headers::agent(&mut lines, asked);
+    match asked.value("json") {
+        Some(_) => lines.without("Accept"),
+        None => lines.own("Accept", "*/*"),
+    }
+    if asked.has("compressed") {
+        lines.own("Accept-Encoding", "deflate, gzip, br, zstd");
+    }
+    if let Some(referer) = asked.value("referer") {
+        let referer = referer.strip_suffix(";auto").unwrap_or(referer);
+        if !referer.is_empty() {
+            lines.own("Referer", referer);
+        }
+    }
+    if length.is_some_and(|length| length > EXPECTS_FROM) || upload.is_some_and(|_| length.is_none()) {
+        notes.push(
+            "a body above 1 MiB: curl sends Expect: 100-continue and waits for leave; brunt sends it at once".into(),
+        );
+    }
+    cookie(asked, target, &mut lines, notes);
+    Ok(lines)
+}
+
+/// What stands behind the user's lines.
+fn lines_of_the_end(asked: &Asked, lines: &mut Lines, options: &Options, upload: bool) {
+    if asked.value("json").is_some() {
+        lines.last("Content-Type", "application/json");
+        lines.last("Accept", "application/json");
+    }
+    if options.contains_key("data-file") && !upload {
+        lines.last("Content-Type", "application/x-www-form-urlencoded");
+    }
+}
+
+fn cookie(asked: &Asked, target: &Target, lines: &mut Lines, notes: &mut Vec<String>) {
+    let mut jar = Vec::new();
+    let mut texts = Vec::new();
+    for value in asked.all("cookie") {
+        if value.contains('=') {
+            texts.push(value);
+        } else if let Ok(text) = fs::read_to_string(value) {
+            jar.extend(cookies::of_file(&text, target.host(), &target.path, target.scheme == "https"));
+            notes.push(format!("-b {value}: cookies that answers set are not kept: every request carries the same"));
+        } else if !value.is_empty() {
+            notes.push(format!("-b {value}: there is no such file, so no cookie is sent, as with curl"));
+        }
+    }
+    jar.extend((!texts.is_empty()).then(|| texts.join(";")));
+    if !jar.is_empty() {
+        lines.own("Cookie", &jar.join("; "));
+    }
+}
+
+/// `user:password` of `-u` or of the URL.
+fn user(asked: &Asked, target: &Target, lines: &Lines, place: &str) -> Result<Option<String>, Complaint> {
+    if lines.said("Authorization") || asked.value("oauth2-bearer").is_some() {
+        return Ok(None);
+    }
+    match (asked.value("user"), &target.user) {
+        (Some(user), _) if !user.contains(':') => {
+            let trouble = format!(
+                "-u {user} has no password, and curl would ask for it; write -u '{user}:PASSWORD', or -u '{user}:'"
+            );
+            Err(Complaint::new(place, trouble))
+        }
+        (Some(user), _) => Ok(Some(user.to_owned())),
+        (None, Some(user)) => {
+            let (name, password) = user.split_once(':').unwrap_or((user, ""));
+            Ok(Some(format!("{}:{}", decoded(name), decoded(password))))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+/// Undoes percent-encoding.
+fn decoded(text: &str) -> String {
+    let pairs: Vec<(std::borrow::Cow<'_, str>, _)> =
+        url::form_urlencoded::parse(text.replace('+', "%2B").replace('&', "%26").replace('=', "%3D").as_bytes())
+            .into_owned()
+            .map(|(name, value)| (name.into(), value))
+            .collect();
+    pairs.first().map(|(name, _)| name.to_string()).unwrap_or_default()
+}
+
+fn proxy(asked: &Asked, place: &str) -> Result<Option<Proxy>, Complaint> {
+    let Some(text) = asked.value("proxy").filter(|text| !text.is_empty()) else { return Ok(None) };
+    let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+    if !scheme.eq_ignore_ascii_case("http") {
+        let trouble = format!(
+            "-x {scheme}://… is a proxy that brunt does not speak to; use an http:// one, or load the server itself"
+        );
+        return Err(Complaint::new(place, trouble));
+    }
+    let rest = rest.split('/').next().unwrap_or_default();
+    let (user, host) = match rest.rsplit_once('@') {
+        Some((user, host)) => (Some(user.to_owned()), host),
+        None => (None, rest),
+    };
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+    // curl's default port of a proxy.
+    let place = if has_port { host.to_owned() } else { format!("{host}:1080") };
+    let user = asked.value("proxy-user").map(str::to_owned).or_else(|| {
+        user.map(|user| {
+            let (name, password) = user.split_once(':').unwrap_or((&user, ""));
+            format!("{}:{}", decoded(name), decoded(password))
+        })
+    });
+    Ok(Some(Proxy { place, user }))
+}
+
+/// Sends a request through a proxy: its target is the whole URL, and its connection goes there.
+fn through(
+    proxy: &Proxy,
+    target: &Target,
+    lines: &mut Lines,
+    line: &mut Option<String>,
+    place: &str,
+) -> Result<String, Complaint> {
+    if target.scheme == "https" {
+        let trouble = "-x with an https:// URL tunnels through the proxy (CONNECT), which brunt does not; load the server itself, or an http:// URL";
+        return Err(Complaint::new(place, trouble));
+    }
+    *line = Some(line.take().filter(|line| line.contains("://")).unwrap_or_else(|| target.url()));
+    if let Some(user) = &proxy.user {
+        lines.behind_host("Proxy-Authorization", &headers::basic(user));
+    }
+    lines.own("Proxy-Connection", "Keep-Alive");
+    let port =
+        target.authority.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.contains(']')).unwrap_or("80");
+    let host = target.host();
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+    Ok(format!("{host}:{port}:{}", proxy.place))
+}

@@ -1,0 +1,142 @@
+//! What of a curl command holds for a whole run: TLS, time limits, redirects, where connections go.
+//!
+//! A run has one of each, so several commands must agree; redirections of connections add up.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use wire::Complaint;
+
+use super::command::Asked;
+
+/// How many redirects `-L` follows where `--max-redirs` says nothing (curl's default).
+const REDIRECTS: u32 = 50;
+/// The most brunt follows.
+const MOST_REDIRECTS: u32 = 100;
+
+/// Settings by the names of the flags.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings(Vec<(&'static str, String)>);
+
+impl Settings {
+    /// As flags; a switch has an empty value.
+    pub fn flags(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(name, text)| (*name, text.as_str()))
+    }
+
+    /// Complains where another command wants something else.
+    ///
+    /// # Errors
+    /// The first setting that differs.
+    pub fn agree(&self, other: &Settings, place: &str, first: &str) -> Result<(), Complaint> {
+        let differs =
+            |a: &Settings, b: &Settings| a.0.iter().find(|setting| !b.0.contains(setting)).map(|(name, _)| *name);
+        match differs(self, other).or_else(|| differs(other, self)) {
+            None => Ok(()),
+            Some(name) => {
+                let trouble = format!(
+                    "differs from the first command ({first}) in what becomes --{name}, which holds for a whole run; write it \
+                     alike in all commands, or load them in two runs"
+                );
+                Err(Complaint::new(place, trouble))
+            }
+        }
+    }
+}
+
+/// The settings of one part of a command.
+///
+/// # Errors
+/// What cannot be honoured.
+pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
+    let mut all = Vec::new();
+    for (switch, flag) in [("insecure", "insecure"), ("no-sessionid", "no-resume")] {
+        if asked.has(switch) {
+            all.push((flag, String::new()));
+        }
+    }
+    // With -k nothing is checked, and curl does not read the roots either.
+    if let Some(path) = asked.value("cacert").filter(|_| !asked.has("insecure")) {
+        all.push(("cacert", path.to_owned()));
+    }
+    if let Some(path) = asked.value("cert") {
+        if let (Some((file, _)), false) = (path.rsplit_once(':'), Path::new(path).exists()) {
+            let trouble = format!(
+                "-E {file}:*** has a pass phrase, which is not taken; write the certificate and its key as PEM without one"
+            );
+            return Err(Complaint::new(place, trouble));
+        }
+        all.push(("cert", path.to_owned()));
+        all.push(("key", asked.value("key").unwrap_or(path).to_owned()));
+    }
+    for (option, flag) in [("max-time", "timeout"), ("connect-timeout", "connect-timeout")] {
+        if let Some(text) = asked.value(option) {
+            let seconds = text.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
+            let seconds = seconds.ok_or_else(|| {
+                Complaint::new(
+                    place,
+                    format!("--{option} {text} is not a number of seconds; write one such as 5 or 2.5"),
+                )
+            })?;
+            if seconds > 0.0 {
+                all.push((flag, format!("{seconds}s")));
+            }
+        }
+    }
+    if asked.has("location") {
+        let most = match asked.value("max-redirs") {
+            None => REDIRECTS,
+            Some(text) => {
+                text.parse::<i64>().ok().map(|n| u32::try_from(n).unwrap_or(MOST_REDIRECTS)).ok_or_else(|| {
+                    Complaint::new(place, format!("--max-redirs {text} is not a number; write one such as 5"))
+                })?
+            }
+        };
+        all.push(("redirects", most.min(MOST_REDIRECTS).to_string()));
+    }
+    if asked.has("http1.1") {
+        all.push(("http", "1.1".to_owned()));
+    } else if asked.has("http2-prior-knowledge") {
+        all.push(("http2", String::new()));
+    }
+    if let Some(path) = asked.value("unix-socket") {
+        all.push(("unix-socket", path.to_owned()));
+    }
+    if let Some(name) = asked.value("interface") {
+        let address = name.rsplit('!').next().unwrap_or(name);
+        if address.parse::<IpAddr>().is_err() {
+            let trouble =
+                format!("--interface {name} names a device; write the address to connect from, such as 127.0.0.2");
+            return Err(Complaint::new(place, trouble));
+        }
+        all.push(("source", address.to_owned()));
+    }
+    Ok(Settings(all))
+}
+
+/// `--connect-to` and `--resolve` as rules of `--connect-to`.
+///
+/// # Errors
+/// A `--resolve` that names no address.
+pub fn redirections(asked: &Asked, place: &str) -> Result<Vec<String>, Complaint> {
+    // curl looks a name up only after it was redirected, and the first rule that fits counts here.
+    let mut rules: Vec<String> = asked.all("connect-to").map(str::to_owned).collect();
+    for text in asked.all("resolve") {
+        let text = text.strip_prefix('+').unwrap_or(text);
+        // `-HOST:PORT` forgets an entry, and there is none.
+        if text.starts_with('-') {
+            continue;
+        }
+        let mut parts = text.splitn(3, ':');
+        let (Some(host), Some(port), Some(addresses)) = (parts.next(), parts.next(), parts.next()) else {
+            let trouble =
+                format!("--resolve {text} is not HOST:PORT:ADDRESS; write one such as example.com:443:127.0.0.1");
+            return Err(Complaint::new(place, trouble));
+        };
+        let address = addresses.split(',').next().unwrap_or_default().trim_matches(['[', ']']);
+        let address = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
+        let host = if host == "*" { "" } else { host };
+        rules.push(format!("{host}:{port}:{address}:"));
+    }
+    Ok(rules)
+}

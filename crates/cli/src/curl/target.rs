@@ -1,0 +1,172 @@
+//! URLs as curl reads them: globs, a missing scheme, the path as it is sent.
+//!
+//! curl sends a path nearly as it is written (only `.` and `..` are resolved and what is not ASCII is encoded), where
+//! the URL standard of browsers, which brunt follows, encodes more. Where the two differ the request names its target.
+
+use url::Url;
+use wire::Complaint;
+
+/// More URLs than this out of one glob are a slip.
+const MOST: usize = 1000;
+
+/// A URL taken apart.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Target {
+    /// `http` or `https`.
+    pub scheme: String,
+    /// `user:password`, still encoded.
+    pub user: Option<String>,
+    /// Host and port as written.
+    pub authority: String,
+    /// The path as curl sends it, from its slash.
+    pub path: String,
+    /// What follows `?`.
+    pub query: Option<String>,
+}
+
+impl Target {
+    /// Reads a URL.
+    ///
+    /// # Errors
+    /// What about it curl would refuse, or brunt.
+    pub fn parse(text: &str, as_is: bool, place: &str) -> Result<Target, Complaint> {
+        let wrong = |trouble: &str| Complaint::new(place, format!("the URL `{}` {trouble}", plan::mask::url(text)));
+        if text.bytes().any(|b| b <= b' ' || b == 0x7f) {
+            return Err(wrong("holds a space or another character that ends it; write %20"));
+        }
+        let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+        let scheme = scheme.to_ascii_lowercase();
+        if scheme != "http" && scheme != "https" {
+            return Err(wrong("is neither http nor https; curl commands are taken for these only"));
+        }
+        let rest = rest.split('#').next().unwrap_or_default();
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, rest) = rest.split_at(end);
+        let (user, authority) = match authority.rsplit_once('@') {
+            Some((user, host)) => (Some(user.to_owned()), host.to_owned()),
+            None => (None, authority.to_owned()),
+        };
+        if authority.is_empty() || authority.starts_with(':') {
+            return Err(wrong("names no host"));
+        }
+        let (path, query) = match rest.split_once('?') {
+            Some((path, query)) => (path, Some(query.to_owned())),
+            None => (rest, None),
+        };
+        let path = if as_is { path.to_owned() } else { without_dots(path) };
+        let path = if path.is_empty() { "/".to_owned() } else { ascii(&path) };
+        Ok(Target { scheme, user, authority, path, query })
+    }
+
+    /// Appends to the query.
+    pub fn add_query(&mut self, more: &str) {
+        match &mut self.query {
+            Some(query) if query.is_empty() => query.push_str(more),
+            Some(query) => *query = format!("{query}&{more}"),
+            None => self.query = Some(more.to_owned()),
+        }
+    }
+
+    /// What stands in the request line.
+    pub fn line(&self) -> String {
+        self.query.as_ref().map_or_else(|| self.path.clone(), |query| format!("{}?{query}", self.path))
+    }
+
+    /// The whole URL, without a user.
+    pub fn url(&self) -> String {
+        format!("{}://{}{}", self.scheme, self.authority, self.line())
+    }
+
+    /// The host without its port and brackets.
+    pub fn host(&self) -> &str {
+        let host = match self.authority.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => host,
+            _ => &self.authority,
+        };
+        host.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// The target of the request line where brunt would write it otherwise.
+    pub fn differing_line(&self) -> Option<String> {
+        let line = self.line();
+        let url = Url::parse(&self.url()).ok()?;
+        let ours = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+        (ours != line).then_some(line)
+    }
+}
+
+/// RFC 3986 5.2.4: `/a/../b/./c` is `/b/c`.
+fn without_dots(path: &str) -> String {
+    let mut out: Vec<&str> = Vec::new();
+    let mut segments = path.split('/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        let last = segments.peek().is_none();
+        match segment {
+            "." if last => out.push(""),
+            "." => {}
+            ".." => {
+                out.pop();
+                if last {
+                    out.push("");
+                }
+            }
+            segment => out.push(segment),
+        }
+    }
+    out.iter().map(|segment| format!("/{segment}")).collect()
+}
+
+fn ascii(path: &str) -> String {
+    let encoded = |c: char| c.encode_utf8(&mut [0; 4]).bytes().map(|b| format!("%{b:02x}")).collect::<String>();
+    path.chars().map(|c| if c.is_ascii() { c.to_string() } else { encoded(c) }).collect()
+}
+
+/// What `{a,b}` and `[1-3]` in a URL stand for (curl's globbing); brackets of an IPv6 address are none.
+///
+/// # Errors
+/// A glob that is none, or one that stands for too many.
+pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, Complaint> {
+    let host = text.find("://").map_or(0, |at| at + 3);
+    let start = text[host..].find(']').filter(|_| text[host..].starts_with('[')).map_or(0, |end| host + end + 1);
+    let mut all = vec![text[..start].to_owned()];
+    let mut rest = &text[start..];
+    while let Some(at) = rest.find(['{', '[']) {
+        let (before, glob) = rest.split_at(at);
+        let close = if glob.starts_with('{') { '}' } else { ']' };
+        let wrong = || {
+            let trouble = format!(
+                "the URL `{}` has a {} that opens no list; write -g to send it as it is",
+                plan::mask::url(text),
+                &glob[..1]
+            );
+            Complaint::new(place, trouble)
+        };
+        let end = glob.find(close).ok_or_else(wrong)?;
+        let inside = &glob[1..end];
+        let values = if close == '}' { Some(inside.split(',').map(str::to_owned).collect()) } else { range(inside) };
+        let values: Vec<String> = values.filter(|values| !values.is_empty()).ok_or_else(wrong)?;
+        if all.len() * values.len() > MOST {
+            let trouble = format!("the URL stands for more than {MOST} URLs; write --urls FILE for so many");
+            return Err(Complaint::new(place, trouble));
+        }
+        all = all.iter().flat_map(|start| values.iter().map(move |v| format!("{start}{before}{v}"))).collect();
+        rest = &glob[end + 1..];
+    }
+    Ok(all.into_iter().map(|start| start + rest).collect())
+}
+
+/// `1-10`, `001-100:5`, `a-z`.
+fn range(inside: &str) -> Option<Vec<String>> {
+    let (span, step) = inside.split_once(':').unwrap_or((inside, "1"));
+    let step: usize = step.parse().ok().filter(|step| *step > 0)?;
+    let (from, to) = span.split_once('-')?;
+    if let (Ok(low), Ok(high)) = (from.parse::<u64>(), to.parse::<u64>()) {
+        let width = if from.starts_with('0') { from.len() } else { 0 };
+        let few = low <= high && (high - low) / step as u64 <= MOST as u64;
+        return few.then(|| (low..=high).step_by(step).map(|n| format!("{n:0width$}")).collect());
+    }
+    let mut ends = [from, to].map(|end| end.parse::<char>().ok().filter(char::is_ascii_alphabetic)).into_iter();
+    let (low, high) = (ends.next()??, ends.next()??);
+    (low <= high && low.is_ascii_lowercase() == high.is_ascii_lowercase())
+        .then(|| (low..=high).step_by(step).map(String::from).collect())
+}

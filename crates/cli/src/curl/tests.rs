@@ -1,0 +1,175 @@
+//! Commands as tables: what they come to, or the sentence they are answered with.
+
+use super::*;
+
+fn given(text: &str) -> Given {
+    read(&[text], "--curl").unwrap_or_else(|complaint| panic!("{text}: {complaint}"))
+}
+
+/// The words of the only command.
+fn words(text: &str) -> Vec<String> {
+    let commands = words::commands(text).unwrap_or_else(|wrong| panic!("{text}: {wrong:?}"));
+    assert_eq!(commands.len(), 1, "{text}: {commands:?}");
+    commands[0].words.clone()
+}
+
+#[test]
+fn words_are_those_of_a_shell() {
+    let table: [(&str, &[&str]); 17] = [
+        ("curl a  b", &["curl", "a", "b"]),
+        ("curl 'a b' \"c d\"e'f'", &["curl", "a b", "c def"]),
+        ("curl \\\n  -H 'A: b' \\\r\n  x", &["curl", "-H", "A: b", "x"]),
+        ("curl 'it'\\''s'", &["curl", "it's"]),
+        (r#"curl "a\"b\\c\d""#, &["curl", r#"a"b\c\d"#]),
+        ("curl $'a\\n\\t\\'\\x41\\u0021\\u00e9\\101'", &["curl", "a\n\t'A!éA"]),
+        ("curl $'\\xc3\\xa9'", &["curl", "é"]),
+        ("curl a # b", &["curl", "a"]),
+        ("curl a#b", &["curl", "a#b"]),
+        ("$ curl a", &["curl", "a"]),
+        ("curl ''", &["curl", ""]),
+        ("curl 'a\nb'", &["curl", "a\nb"]),
+        ("X=1\nY=\"$X 2\"\ncurl $Y \"${X}a\" '$X' a\\$X", &["curl", "1 2", "1a", "$X", "a$X"]),
+        ("curl http://h/?a=1&b=2", &["curl", "http://h/?a=1&b=2"]),
+        ("curl a 2> b", &["curl", "a"]),
+        ("curl \"100% $\"", &["curl", "100% $"]),
+        ("curl a\\ b", &["curl", "a b"]),
+    ];
+    for (text, expected) in table {
+        assert_eq!(words(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn several_commands_and_what_a_shell_would_do_with_their_output() {
+    let text = "# first\ncurl a | jq '.x;y' > f\n\ncurl b > out.json; curl c && curl d &\n";
+    let found: Vec<_> =
+        words::commands(text).unwrap().into_iter().map(|c| (c.line, c.words[1].clone(), c.left_out)).collect();
+    let left_out = |what: &str| vec![what.to_owned()];
+    let expected = [
+        (2, "a".to_owned(), left_out("| jq '.x;y' > f")),
+        (4, "b".to_owned(), left_out("> out.json")),
+        (4, "c".to_owned(), vec![]),
+        (4, "d".to_owned(), vec![]),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn windows_has_carets() {
+    let modern = "curl ^\"http://h/a?b=1^&c=2^\" ^\r\n  -H ^\"accept: */*^\" ^\r\n  --data-raw ^\"^{^\\^\"a^\\^\":^\\^\"b c^\\^\"^}^\" &\r\ncurl ^\"http://h/x^%^20y^\"";
+    assert!(caret::is_meant(modern) && !caret::is_meant("curl 'a^b'"));
+    let commands = caret::commands(modern).unwrap();
+    assert_eq!(commands[0].words, ["curl", "http://h/a?b=1&c=2", "-H", "accept: */*", "--data-raw", "{\"a\":\"b c\"}"]);
+    assert_eq!((commands[1].line, &commands[1].words[1][..]), (4, "http://h/x%20y"));
+    let older = "curl \"http://h/\" ^\n  -H \"a: b\" ^\n  --data-binary \"{\\\"a\\\":1}\" --compressed";
+    assert_eq!(caret::commands(older).unwrap()[0].words[3..], ["a: b", "--data-binary", "{\"a\":1}", "--compressed"]);
+    let lines = "curl ^\"http://h/^\" --data-raw ^\"a^\n\nb^\"";
+    assert_eq!(caret::commands(lines).unwrap()[0].words[3], "a\nb");
+    assert!(caret::commands("curl ^\"a").is_err());
+}
+
+#[test]
+fn commands_come_to_urls_with_options() {
+    let options = |text: &str| {
+        let given = given(text);
+        assert_eq!(given.urls.len(), 1, "{text}");
+        (given.urls[0].url.clone(), given.urls[0].options.clone())
+    };
+    let (url, made) = options("curl -XPATCH -u me:pw -d a=1 -d b=2 -H 'X: 1' 'h:81/a?b#c'");
+    assert_eq!(url, "http://h:81/a?b");
+    let agent = format!("User-Agent: {}", headers::AGENT);
+    let expected = [
+        ("data-raw", vec!["a=1&b=2".to_owned()]),
+        ("header", vec![agent.clone(), "Accept: */*".into(), "X: 1".into()]),
+        ("method", vec!["PATCH".into()]),
+        ("user", vec!["me:pw".into()]),
+    ];
+    assert_eq!(made, expected.map(|(name, values)| (name.to_owned(), values)).into());
+    let (url, made) = options("curl -sSLG https://u%40:p@h -d 'x=1' --data-urlencode 'y=a b&'");
+    assert_eq!((&url[..], &made["user"][0][..]), ("https://h/?x=1&y=a+b%26", "u@:p"));
+    assert!(!made.contains_key("method") && !made.contains_key("data-raw"));
+    let (_, made) = options("curl 'http://h/a|b' -I -H Accept: -A ''");
+    assert_eq!(made["method"], ["HEAD"]);
+    assert_eq!(made["header"], ["User-Agent:", "Accept:"]);
+    let (_, made) = options("curl 'http://h/a\"{x}' -g");
+    assert_eq!(made["request-target"], ["/a\"{x}"]);
+}
+
+#[test]
+fn settings_become_flags() {
+    let given = given(
+        "curl -kL -m 2.5 --connect-timeout 1 --max-redirs 3 --resolve h:80:127.0.0.1 --connect-to h:80::81 -x p:3128 \
+         --interface 127.0.0.2 http://h/",
+    );
+    let said: Vec<_> = given.said.iter().map(|said| (&said.name[..], &said.text[..])).collect();
+    let expected = [
+        ("connect-to", "h:80::81"),
+        ("connect-to", "h:80:127.0.0.1:"),
+        ("connect-to", "h:80:p:3128"),
+        ("insecure", ""),
+        ("timeout", "2.5s"),
+        ("connect-timeout", "1s"),
+        ("redirects", "3"),
+        ("source", "127.0.0.2"),
+    ];
+    assert_eq!(said, expected);
+    assert_eq!(given.urls[0].options["request-target"], ["http://h/"]);
+    assert_eq!(given.urls[0].options["header"].last().map(String::as_str), Some("Proxy-Connection: Keep-Alive"));
+}
+
+#[test]
+fn what_is_not_honoured_is_named() {
+    let given = given("curl -so /dev/null --retry 3 -c jar --tlsv1.2 -H foo http://h | jq .");
+    let notes = [given.notes, given.remarks].concat();
+    for said in [
+        "-s -o: about curl's own output",
+        "--retry: nothing is tried again",
+        "-c: cookies that answers set are not kept",
+        "--tlsv1.2: TLS 1.2 and 1.3 are offered",
+        "-H 'foo': is no header line",
+        "`| jq .` works on curl's output",
+    ] {
+        assert!(notes.iter().any(|note| note.starts_with(said)), "{said}: {notes:?}");
+    }
+}
+
+#[test]
+fn globs() {
+    let urls = |text: &str| given(text).urls.into_iter().map(|url| url.url).collect::<Vec<_>>();
+    assert_eq!(urls("curl 'http://h/{a,b}/[1-2]'"), ["http://h/a/1", "http://h/a/2", "http://h/b/1", "http://h/b/2"]);
+    assert_eq!(
+        urls("curl 'http://[::1]:80/[08-12:2]' x"),
+        ["http://[::1]:80/08", "http://[::1]:80/10", "http://[::1]:80/12", "http://x/"]
+    );
+    assert_eq!(urls("curl 'h/[a-e:2]'"), ["http://h/a", "http://h/c", "http://h/e"]);
+}
+
+#[test]
+fn mistakes_get_a_sentence() {
+    #[rustfmt::skip]
+    let table = [
+        ("curl", "--curl: names no URL; write one behind the options"),
+        ("", "--curl: holds no command; write one such as 'curl http://localhost:8080/'"),
+        ("wget http://h", "--curl: `wget` is not curl; write commands that begin with curl"),
+        ("curl 'http://h", "--curl line 1: a single quote is opened and not closed; close it"),
+        ("curl http://h -H $(x)", "--curl line 1: a shell would run another command here (`…` or $(…)), and brunt runs none; write what it prints"),
+        ("curl http://h -H \"$NO_SUCH_VARIABLE\"", "--curl line 1: the variable $NO_SUCH_VARIABLE is not set; set it, or write its value"),
+        ("curl http://h --frob", "--curl: --frob is no option of curl"),
+        ("curl http://h -H", "--curl: -H needs a value behind it; the command ends there"),
+        ("curl http://h --digest -u a:b", "--curl: --digest needs an answer to compute its credentials, and brunt sends every request as it is; use -u with basic authentication, or a header"),
+        ("curl ftp://h", "--curl: the URL `ftp://h` is neither http nor https; curl commands are taken for these only"),
+        ("curl 'http://h/a b'", "--curl: the URL `http://h/a b` holds a space or another character that ends it; write %20"),
+        ("curl http://h -d @/no/such", "--curl: --data: /no/such cannot be read (No such file or directory (os error 2)); write the path of a readable file"),
+        ("curl http://h -d @-", "--curl: --data would read standard input, which is read once only; write the name of a file"),
+        ("curl http://h -u me", "--curl: -u me has no password, and curl would ask for it; write -u 'me:PASSWORD', or -u 'me:'"),
+        ("curl http://h -d x -F a=b", "--curl: asks for more than one of -d, -F, -T and -I, and a request has one method and one body; give one of them"),
+        ("curl -x socks5://p http://h", "--curl: -x socks5://… is a proxy that brunt does not speak to; use an http:// one, or load the server itself"),
+        ("curl -x http://p https://h", "--curl: -x with an https:// URL tunnels through the proxy (CONNECT), which brunt does not; load the server itself, or an http:// URL"),
+        ("curl -m soon http://h", "--curl: --max-time soon is not a number of seconds; write one such as 5 or 2.5"),
+        ("curl 'http://h/{a'", "--curl: the URL `http://h/{a` has a { that opens no list; write -g to send it as it is"),
+        ("curl http://h\ncurl -k https://h", "--curl line 2: differs from the first command (--curl line 1) in what becomes --insecure, which holds for a whole run; write it alike in all commands, or load them in two runs"),
+    ];
+    for (text, said) in table {
+        assert_eq!(read(&[text], "--curl").expect_err(text).to_string(), said);
+    }
+}

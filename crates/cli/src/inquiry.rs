@@ -1,0 +1,39 @@
+//! What a protocol has to ask of the target before it can prepare requests: a schema, by reflection.
+//!
+//! An inquiry is asked by the probe, one request on a connection of its own, before the run and outside its figures.
+
+use std::sync::Arc;
+
+use engine::{PreparedRun, ProbeFailure, Runner, Setup, Stop};
+use wire::{Asked, Complaint};
+
+/// A protocol that asks more often than this goes round in circles.
+const MOST: usize = 64;
+
+/// What was prepared, and why nobody could be talked to, if so.
+pub type Answered = (Arc<dyn PreparedRun>, Option<Box<ProbeFailure>>);
+
+/// Asks what must be asked, then prepares the requests. Where nobody can be talked to, that comes back beside the inquiry,
+/// which is then all that was prepared.
+///
+/// # Errors
+/// The user's mistake, naming the option; or a target that cannot be asked.
+pub fn prepare(protocol: &dyn Runner, asked: &mut Asked, setup: &Setup) -> Result<Answered, Complaint> {
+    for _ in 0..MOST {
+        let Some(inquiry) = protocol.inquire(asked)? else { break };
+        let failure = match inquiry.probe(setup, &Stop::default()) {
+            Ok(_) => None,
+            Err(failure) if failure.unreachable => return Ok((inquiry, Some(failure))),
+            Err(failure) => Some(failure),
+        };
+        match (inquiry.learnt(), failure) {
+            (Some(answer), _) => asked.learnt.push(answer),
+            (None, failure) => {
+                let why = failure.and_then(|f| f.probe.failure).unwrap_or_else(|| "it said nothing".into());
+                let trouble = format!("the target was asked what it offers, and there is no answer: {why}");
+                return Err(Complaint::new("URL", trouble));
+            }
+        }
+    }
+    protocol.prepare(asked).map(|prepared| (prepared, None))
+}

@@ -1,0 +1,75 @@
+//! A process that takes a share of a run (`--processes`): started by brunt itself, with one line that says what to do.
+//!
+//! The line is JSON: the order and the whole plan, secrets included, so it travels on standard input and nowhere else. What
+//! was counted goes to standard output as frames; whoever started us merges them.
+
+use std::io::BufRead;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use engine::{Launcher, Order, Runner};
+use plan::Plan;
+use record::Host;
+use report::Lang;
+use serde::{Deserialize, Serialize};
+use wire::Complaint;
+
+use crate::run::{self, Outcome};
+
+/// The word that makes brunt such a process.
+pub const WORD: &str = "take-share";
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    order: Order,
+    plan: Plan,
+}
+
+/// Starts this program again for each share.
+pub struct Again {
+    /// What is run.
+    pub plan: Plan,
+}
+
+impl Launcher for Again {
+    fn launch(&self, order: &Order) -> std::io::Result<std::process::Child> {
+        use std::io::Write;
+        let mut command = Command::new(std::env::current_exe()?);
+        let mut child = engine::piped(command.arg(WORD))?;
+        let line = serde_json::to_string(&Line { order: *order, plan: self.plan.clone() })?;
+        if let Some(input) = &mut child.stdin {
+            writeln!(input, "{line}")?;
+            input.flush()?;
+        }
+        Ok(child)
+    }
+}
+
+/// Takes the share that standard input names; ends when it is done or when standard input ends.
+///
+/// # Errors
+/// The user's mistake, which the process that started us has complained about before.
+pub fn take(protocols: &[Box<dyn Runner>], host: &Host) -> Outcome {
+    ignore_interrupts().map_err(|error| Complaint::new("signals", error.to_string()))?;
+    let mut orders = std::io::BufReader::new(std::io::stdin());
+    let mut line = String::new();
+    let broken =
+        |trouble: String| Complaint::new(WORD, format!("{trouble}; brunt starts this by itself, for --processes"));
+    orders.read_line(&mut line).map_err(|error| broken(error.to_string()))?;
+    let Line { order, plan } = serde_json::from_str(&line).map_err(|error| broken(error.to_string()))?;
+    let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);
+    let protocol = protocol.ok_or_else(|| broken(format!("no protocol is called {}", plan.protocol)))?;
+    let ready = run::prepare_plan(&plan, &**protocol, host, Lang::En)?;
+    ready.take_share(&order, Box::new(orders), Box::new(std::io::stdout()));
+    Ok(0)
+}
+
+/// Ctrl-C reaches every process of a terminal; the one in front says when to stop, so that nothing counted is lost.
+fn ignore_interrupts() -> std::io::Result<()> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! What sessions say came of exchanges: first bytes, messages, ends, requests turned away. Each is counted once.
+
+use measure::Nanos;
+use wire::{Dialogue, Ended, Event, ExchangeId, FaultKind, Network, Phase};
+
+use crate::exchange::{Exchange, NONE, Standing};
+use crate::tally::Sort;
+use crate::worker::{Next, Worker};
+
+/// A request that the peer turns away is sent again so often.
+const RESENT_AT_MOST: u8 = 8;
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// What the session said is done; `broken` is what it found wrong with the conversation, if anything.
+    pub fn settle(&mut self, conn: u32, broken: &str) {
+        let mut events = std::mem::take(&mut self.done.events);
+        for event in events.drain(..) {
+            match event {
+                Event::Ended(ended) => self.ended(conn, ended, broken),
+                Event::FirstByte(id) => self.exchanges.get(id).first_byte = self.stamp,
+                Event::Message(id, _) => self.message(id),
+                Event::Heartbeat => self.heart_heard(conn),
+                Event::Refused(id) => self.untouched(conn, id),
+                Event::Unsolicited(_) => self.tally.counts.unsolicited += 1,
+            }
+        }
+        self.done.events = events;
+    }
+
+    /// A message of a stream.
+    fn message(&mut self, id: ExchangeId) {
+        let x = self.exchanges.get(id);
+        let before = std::mem::replace(&mut x.last_message, self.stamp);
+        if x.warmup {
+            return;
+        }
+        self.tally.counts.messages += 1;
+        if before > Nanos::ZERO {
+            self.tally.latency.message_gap.record(self.stamp - before);
+        }
+    }
+
+    /// The peer did not touch it: it waits for a connection again, and its time goes on.
+    fn untouched(&mut self, conn: u32, id: ExchangeId) {
+        self.conns[conn as usize].in_flight -= 1;
+        let origin = self.conns[conn as usize].origin;
+        let x = self.exchanges.get(id);
+        if x.resent == RESENT_AT_MOST {
+            let why = "the target turned it away again and again";
+            return self.fail_now(id, FaultKind::Closed, Phase::FirstByte, None, why, true);
+        }
+        (x.conn, x.resent) = (NONE, x.resent + 1);
+        self.tally.counts.resent += 1;
+        self.pools[origin as usize].waiting.push_front(id);
+    }
+
+    /// 7. An exchange is over: counted, and its user goes on after this arrival.
+    #[inline]
+    fn ended(&mut self, conn: u32, ended: Ended<D::Request>, broken: &str) {
+        let x = self.exchanges.remove(ended.id);
+        let now = self.stamp;
+        let c = &mut self.conns[conn as usize];
+        c.in_flight -= 1;
+        c.free_since = now;
+        self.over_with(&x, ended.fault.is_none() && !x.warmup);
+        if !x.warmup {
+            self.tally.code(ended.code);
+            self.tally.counts.payload += ended.payload;
+        }
+        match ended.fault {
+            None => self.succeeded(&x),
+            Some(kind) => {
+                let phase = match kind {
+                    // What is wrong with a whole answer does not depend on the pieces it came in.
+                    FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::TooManyRedirects => Phase::FirstByte,
+                    FaultKind::WrongBody => Phase::Transfer,
+                    _ if x.first_byte == Nanos::ZERO => Phase::FirstByte,
+                    _ => Phase::Transfer,
+                };
+                let sort = Sort { kind, phase, errno: None };
+                let meaning = self.dialogue.code_meaning(ended.code);
+                let detail = if kind == FaultKind::BrokenProtocol { broken } else { meaning };
+                self.failed(&x, ended.id, sort, detail, ended.excerpt.as_deref());
+            }
+        }
+        if x.request == NONE {
+            self.follows.remove(&ended.id.0);
+        }
+        if x.user != NONE || ended.follow.is_some() {
+            self.next.push(Next { user: x.user, hops: x.hops, follow: ended.follow, back_off: false });
+        }
+    }
+
+    fn succeeded(&mut self, x: &Exchange) {
+        if let Some(alarm) = &mut self.alarm {
+            alarm.finished += 1;
+        }
+        if x.warmup {
+            return;
+        }
+        let now = self.stamp;
+        self.tally.counts.finished += 1;
+        let latency = &mut self.tally.latency;
+        latency.service.record(now - x.started);
+        if self.terms.open {
+            latency.response.record(now - x.intended);
+        }
+        let first = if x.first_byte == Nanos::ZERO { now } else { x.first_byte };
+        latency.first_byte.record(first - x.written);
+        latency.transfer.record(now - first);
+    }
+
+    /// Takes an exchange that is out of the slab out of the books of what is in flight. The time of those that the service
+    /// histogram holds is taken from there at the end of the second: Little's law then checks what is reported.
+    pub fn over_with(&mut self, x: &Exchange, in_histogram: bool) {
+        self.alive -= 1;
+        if x.state != Standing::Waiting {
+            self.in_flight.end(x.started, self.stamp);
+            self.tally.counts.service_ns += if in_histogram { 0 } else { (self.stamp - x.started).0 };
+        }
+    }
+
+    /// What the peer did not touch of a user's own connection that still has room.
+    pub fn submit_again(&mut self, conn: u32, user: u32, origin: usize) {
+        let waiting = &mut self.pools[origin].waiting;
+        let Some(at) = waiting.iter().position(|id| self.exchanges.get(*id).user == user) else { return };
+        if let Some(id) = waiting.remove(at) {
+            self.submit(id, conn, self.stamp);
+        }
+    }
+
+    /// A connection takes no more: those who were turned away on it need another.
+    pub fn grow_for_untouched(&mut self, origin: usize) {
+        if !self.pools[origin].waiting.is_empty() {
+            self.grow(origin as u32);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The workers of one process: a thread each, with a share of the run.
+
+use std::net::IpAddr;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::thread::Scope;
+
+use measure::{Clock, Nanos};
+use plan::Share;
+use wire::{Dialogue, Origin, Place};
+
+use crate::carrier::Carrier;
+use crate::gather::Meeting;
+use crate::message::Message;
+use crate::seed::WorkerSeed;
+use crate::tables::Tables;
+use crate::{Setup, Stop};
+
+/// What they work with.
+pub(crate) struct Crew<'a, D> {
+    pub dialogue: Arc<D>,
+    pub setup: &'a Setup,
+    /// The number of connections is part of the plan.
+    pub fixed: bool,
+    pub carrier: Carrier,
+    pub tables: Tables,
+    /// Which of the run's workers are in this process.
+    pub workers: Range<u32>,
+    /// When the run begins.
+    pub start: Nanos,
+    /// Where workers wait for each other: before a common start, and before connections are held.
+    pub meetings: [Arc<Meeting>; 2],
+    pub pools: Arc<Vec<(Origin, Vec<Place>)>>,
+    pub sources: Vec<IpAddr>,
+}
+
+impl<'a, D: Dialogue> Crew<'a, D> {
+    /// Starts them; each tells what it counts, by its number in the run.
+    pub fn start<'s>(&self, scope: &'s Scope<'s, '_>, tell: &Sender<(usize, Message)>, stop: &Stop)
+    where
+        'a: 's,
+    {
+        for index in self.workers.clone() {
+            let broken = tell.clone();
+            let body = self.body(index, tell.clone(), stop.clone());
+            if std::thread::Builder::new().name(format!("worker-{index}")).spawn_scoped(scope, body).is_err() {
+                absent(&self.meetings);
+                let _ = broken.send((index as usize, Message::Broken("no thread could be started".into())));
+            }
+        }
+    }
+
+    fn body<'s>(&self, index: u32, tell: Sender<(usize, Message)>, stop: Stop) -> impl FnOnce() + Send + 's
+    where
+        'a: 's,
+    {
+        let (setup, carrier, tables, fixed, start) = (self.setup, self.carrier, self.tables, self.fixed, self.start);
+        let (dialogue, meetings, sources) = (Arc::clone(&self.dialogue), self.meetings.clone(), self.sources.clone());
+        let pools = Arc::clone(&self.pools);
+        let share = Share { index, of: tables.workers };
+        move || {
+            let failed = tell.clone();
+            let waited_for = meetings.clone();
+            tables.take();
+            if setup.plan.pin {
+                pin(index);
+            }
+            let tell = Box::new(move |message| drop(tell.send((index as usize, message))));
+            let pools = &pools;
+            let seed = WorkerSeed { dialogue, setup, sources, fixed, share, start, meetings, pools, tell, stop };
+            let begun = carrier.with(seed);
+            if let Err(why) = begun {
+                absent(&waited_for);
+                let _ = failed.send((index as usize, Message::Broken(why)));
+            }
+        }
+    }
+}
+
+/// A worker that does not come is not waited for.
+fn absent(meetings: &[Arc<Meeting>; 2]) {
+    meetings.iter().for_each(|meeting| meeting.ready(Clock.now()));
+}
+
+/// The source addresses asked for, or as many of the loopback's as the connections need.
+pub(crate) fn sources(setup: &Setup, pools: &[(Origin, Vec<Place>)], connections: u64) -> Vec<IpAddr> {
+    let first = pools.iter().flat_map(|(_, places)| places).find_map(|place| match place {
+        Place::Tcp(addr) => Some(*addr),
+        _ => None,
+    });
+    match first {
+        Some(to) if setup.sources.is_empty() => net::sources::spread(to, connections as usize),
+        _ => setup.sources.clone(),
+    }
+}
+
+/// The origins with their addresses.
+pub(crate) fn pools(origins: &[Origin], setup: &Setup) -> Vec<(Origin, Vec<Place>)> {
+    // An origin that does not resolve now is looked up again by the workers; its requests wait and then fail.
+    origins.iter().map(|o| (o.clone(), setup.resolver.resolve(o).unwrap_or_default())).collect()
+}
+
+/// Keeps the calling thread on one of the cores the process may use.
+fn pin(index: u32) {
+    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
+    let cores: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|c| allowed.is_set(*c)).collect();
+    let Some(core) = cores.get(index as usize % cores.len().max(1)) else { return };
+    let mut only = rustix::thread::CpuSet::new();
+    only.set(*core);
+    let _ = rustix::thread::sched_setaffinity(None, &only);
+}

@@ -1,0 +1,312 @@
+//! One connection, outside the load: a few requests one after the other, with everything that went over it kept. The probe
+//! is one, and so are the requests before and after a run.
+
+use measure::Nanos;
+use net::Epoll;
+use wire::{
+    Arrival, ConnId, Dial, Dialogue, Done, Ended, Established, Event, ExchangeId, Fed, Fill, Network, Origin, Out,
+    Place, SecureChannel, Sent, Session,
+};
+
+use crate::collector::errno_name;
+use crate::{Setup, Stop};
+
+/// A stop asked for from outside is seen at least so often.
+const ATTENTION: Nanos = Nanos::from_millis(50);
+
+/// What went over the wire, before TLS, and where to.
+#[derive(Debug, Default)]
+pub(crate) struct Transcript {
+    /// The address connected to.
+    pub address: String,
+    /// What was spoken.
+    pub spoken: String,
+    pub sent: Vec<u8>,
+    pub received: Vec<u8>,
+}
+
+/// Why there is no answer.
+pub(crate) struct Trouble {
+    pub why: String,
+    /// Nobody can be talked to at all.
+    pub unreachable: bool,
+}
+
+pub(crate) fn unreachable(why: impl Into<String>) -> Trouble {
+    Trouble { why: why.into(), unreachable: true }
+}
+
+pub(crate) fn no_answer(why: impl Into<String>) -> Trouble {
+    Trouble { why: why.into(), unreachable: false }
+}
+
+/// What an errand works with.
+pub(crate) struct Errand<'a, D: Dialogue> {
+    pub dialogue: &'a D,
+    pub setup: &'a Setup,
+    pub stop: &'a Stop,
+    pub origin: &'a Origin,
+    /// How long each answer may take; None: until it comes.
+    pub patience: Option<Nanos>,
+    /// Nothing more is sent after a request that failed.
+    pub until_failure: bool,
+}
+
+impl<D: Dialogue> Errand<'_, D> {
+    /// Sends the requests one after the other on a connection to the first address that takes one; with none, the
+    /// connection is opened and greeted. How each ended, in order.
+    pub fn run(&self, requests: &[&D::Request], script: &mut Transcript) -> Result<Vec<Ended<D::Request>>, Trouble> {
+        let places = self.setup.resolver.resolve(self.origin).map_err(unreachable)?;
+        let mut last = unreachable(format!("{} has no address", self.origin.host));
+        for to in places {
+            match self.talk(&to, requests, script) {
+                Err(trouble) if trouble.unreachable => last = trouble,
+                settled => return settled,
+            }
+        }
+        Err(last)
+    }
+
+    fn talk(
+        &self,
+        to: &Place,
+        requests: &[&D::Request],
+        script: &mut Transcript,
+    ) -> Result<Vec<Ended<D::Request>>, Trouble> {
+        let name = place_name(to);
+        let refused = |errno: i32| unreachable(format!("{name} does not answer: {}", describe(errno)));
+        let mut net = Epoll::new().map_err(|e| unreachable(format!("epoll: {e}")))?;
+        let dial = Dial { to: to.clone(), source: self.setup.sources.first().copied(), nodelay: true };
+        let conn = net.connect(&dial).map_err(|e| refused(e.0))?;
+        let deadline = net.now() + self.setup.plan.connect_timeout;
+        (script.address, script.spoken) = (name.clone(), String::new());
+        let mut talk = Talk {
+            errand: self,
+            net,
+            conn,
+            deadline,
+            secure: None,
+            session: None,
+            asked: 0,
+            requests,
+            script,
+            out: Out::default(),
+            plain: Vec::new(),
+            done: Done::default(),
+            ended: Vec::new(),
+        };
+        while !talk.is_over() {
+            let now = talk.net.now();
+            talk.net.wait(talk.deadline.min(now + ATTENTION));
+            if self.stop.requested() {
+                return Err(no_answer("the run was stopped before the first answer"));
+            }
+            if talk.net.now() >= talk.deadline {
+                return Err(talk.too_late(&name));
+            }
+            match talk.step() {
+                Ok(()) => {}
+                Err(Gone::Before(errno)) => return Err(refused(errno)),
+                Err(Gone::Trouble(trouble)) => return Err(trouble),
+            }
+        }
+        if let Some(session) = &mut talk.session {
+            session.finish(&mut talk.out);
+            talk.send();
+        }
+        Ok(talk.ended)
+    }
+}
+
+/// Why a conversation ended early.
+enum Gone {
+    /// The connection never stood.
+    Before(i32),
+    Trouble(Trouble),
+}
+
+impl From<Trouble> for Gone {
+    fn from(trouble: Trouble) -> Gone {
+        Gone::Trouble(trouble)
+    }
+}
+
+/// A conversation under way.
+struct Talk<'a, 'b, D: Dialogue> {
+    errand: &'a Errand<'b, D>,
+    net: Epoll,
+    conn: ConnId,
+    deadline: Nanos,
+    secure: Option<Box<dyn SecureChannel>>,
+    session: Option<D::Session>,
+    requests: &'a [&'a D::Request],
+    /// Requests submitted.
+    asked: usize,
+    script: &'a mut Transcript,
+    out: Out,
+    plain: Vec<u8>,
+    done: Done<D::Request>,
+    ended: Vec<Ended<D::Request>>,
+}
+
+impl<D: Dialogue> Talk<'_, '_, D> {
+    fn is_over(&self) -> bool {
+        let greeted = self.session.as_ref().is_some_and(|s| !s.opening());
+        let failed = self.errand.until_failure && self.ended.last().is_some_and(|ended| ended.fault.is_some());
+        greeted && (failed || self.ended.len() >= self.requests.len())
+    }
+
+    /// One thing that happened.
+    fn step(&mut self) -> Result<(), Gone> {
+        match self.net.next() {
+            None | Some(Arrival::Accepted(..)) => return Ok(()),
+            Some(Arrival::Connected(_)) if self.errand.origin.tls => {
+                let alpn = self.errand.dialogue.alpn();
+                self.begin_tls(alpn)?;
+            }
+            Some(Arrival::Connected(_)) => self.begin(Established::default()),
+            Some(Arrival::Received(_, bytes)) => {
+                let mut fed = Fed::More;
+                match &mut self.secure {
+                    None => self.plain.extend_from_slice(bytes),
+                    Some(channel) => {
+                        fed = channel.feed(bytes, &mut self.plain, &mut self.out).map_err(unreachable)?;
+                        self.net.send(self.conn, &mut self.out);
+                    }
+                }
+                if fed == Fed::Established {
+                    self.established();
+                }
+            }
+            Some(Arrival::Closed(_, Some(errno))) if self.session.is_none() => return Err(Gone::Before(errno.0)),
+            Some(Arrival::Closed(_, why)) => return self.closed(why.is_none()),
+        }
+        self.hear()
+    }
+
+    fn begin_tls(&mut self, alpn: &[&'static [u8]]) -> Result<(), Trouble> {
+        let mut channel = self.errand.setup.security.client(self.errand.origin, alpn).map_err(unreachable)?;
+        channel.start(&mut self.out);
+        self.net.send(self.conn, &mut self.out);
+        self.secure = Some(channel);
+        Ok(())
+    }
+
+    fn established(&mut self) {
+        let settled = self.secure.as_ref().and_then(|s| s.handshake()).unwrap_or_default();
+        let suite = format!("{} {}", settled.version, settled.suite);
+        match &mut self.session {
+            Some(session) => {
+                session.secured(&mut self.out);
+                self.send();
+            }
+            None => self.begin(Established { alpn: settled.alpn, tls: true, ..Established::default() }),
+        }
+        self.script.spoken = [self.script.spoken.as_str(), suite.as_str()].join(" ").trim().to_owned();
+    }
+
+    fn begin(&mut self, established: Established) {
+        self.script.spoken = self.errand.dialogue.spoken(&established);
+        let mut session = self.errand.dialogue.session(self.errand.origin, &established);
+        session.open(&mut self.out);
+        self.session = Some(session);
+        self.go_on();
+    }
+
+    /// What arrived is read.
+    fn hear(&mut self) -> Result<(), Gone> {
+        let Some(session) = self.session.as_mut().filter(|_| !self.plain.is_empty()) else { return Ok(()) };
+        self.script.received.extend_from_slice(&self.plain);
+        let read = session.receive(&self.plain, &mut self.out, &mut self.done);
+        self.plain.clear();
+        if session.secures_now() && self.secure.is_none() {
+            self.send();
+            self.begin_tls(&[])?;
+            return Ok(());
+        }
+        self.collect();
+        if self.is_over() {
+            return Ok(());
+        }
+        read.map_err(|broken| no_answer(format!("the answer is broken: {}", broken.0)))?;
+        self.go_on();
+        Ok(())
+    }
+
+    fn collect(&mut self) {
+        for event in self.done.events.drain(..) {
+            match event {
+                Event::Ended(ended) => self.ended.push(ended),
+                // Nobody took the request: it is asked once more.
+                Event::Refused(_) => self.asked -= 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// The next request, once the one before is over and the session takes one.
+    fn go_on(&mut self) {
+        if let Some(session) = self.session.as_mut().filter(|s| !s.opening()) {
+            while self.asked == self.ended.len() && self.asked < self.requests.len() {
+                let fill = Fill { random: self.asked as u64, ..Fill::default() };
+                let id = ExchangeId(self.asked as u32);
+                let Ok(sent) = session.submit(id, self.requests[self.asked], &fill, &mut self.out) else { break };
+                self.asked += 1;
+                if sent == Sent::OneWay {
+                    let (fault, excerpt, follow) = (None, None, None);
+                    self.ended.push(Ended { id, fault, code: 0, payload: 0, excerpt, follow });
+                }
+                self.deadline = self.errand.patience.map_or(Nanos::MAX, |patience| self.net.now() + patience);
+            }
+        }
+        self.send();
+    }
+
+    fn closed(&mut self, in_order: bool) -> Result<(), Gone> {
+        let Some(session) = self.session.as_mut() else {
+            return Err(unreachable("the connection was closed during the TLS handshake").into());
+        };
+        if in_order {
+            session.closed(&mut self.done);
+        }
+        self.collect();
+        match self.is_over() {
+            true => Ok(()),
+            false => Err(no_answer("the connection was closed before the answer was complete").into()),
+        }
+    }
+
+    fn send(&mut self) {
+        self.script.sent.extend_from_slice(self.out.bytes());
+        self.script.sent.extend_from_slice(self.out.tail().map_or(&[], |t| t));
+        let mut cipher = Out::default();
+        match &mut self.secure {
+            Some(channel) if !self.out.is_empty() => {
+                channel.seal(&self.out, &mut cipher);
+                self.out.clear();
+                self.net.send(self.conn, &mut cipher);
+            }
+            _ => self.net.send(self.conn, &mut self.out),
+        }
+    }
+
+    fn too_late(&self, name: &str) -> Trouble {
+        let plan = &self.errand.setup.plan;
+        let span = if self.asked > 0 { plan.timeout } else { plan.connect_timeout };
+        let why = format!("{name} did not answer within {}", measure::format_duration(span));
+        Trouble { why, unreachable: self.session.is_none() }
+    }
+}
+
+/// A place in words.
+fn place_name(to: &Place) -> String {
+    match to {
+        Place::Tcp(addr) | Place::Udp(addr) => addr.to_string(),
+        Place::Unix(path) => path.display().to_string(),
+    }
+}
+
+fn describe(errno: i32) -> String {
+    let words = std::io::Error::from_raw_os_error(errno).to_string();
+    format!("{} ({})", words.split(" (os error").next().unwrap_or_default(), errno_name(errno))
+}

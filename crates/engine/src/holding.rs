@@ -1,0 +1,264 @@
+//! Connections that are part of the plan (WebSocket, `--hold`): each user opens its own first, says what it has to say, and
+//! with `--hold` keeps it until so long after the last connection of the run stands.
+
+use std::sync::Arc;
+
+use measure::Nanos;
+use scenario::Mix;
+use wire::{Dialogue, Errno, FaultKind, Network, Phase};
+
+use crate::connect::kind_of;
+use crate::exchange::NONE;
+use crate::gather::Meeting;
+use crate::tally::Sort;
+use crate::worker::{Next, Worker};
+
+/// Connections that one run has on their way at a time: what a usual listen queue takes (net.core.somaxconn is 4096).
+const COMING: u32 = 1024;
+/// The fewest a worker has on their way.
+const COMING_AT_LEAST: u32 = 8;
+
+/// What one worker holds, and what it says on it.
+#[derive(Debug)]
+pub(crate) struct Holding {
+    /// For each origin: its requests, and the choice among them.
+    said_to: Vec<(Vec<u32>, Mix)>,
+    /// How long connections are kept after all stand; None: until the run ends otherwise.
+    hold: Option<Nanos>,
+    /// Most connections on their way.
+    most_coming: u32,
+    /// With `hold`: what each user has said so far.
+    said: Vec<u32>,
+    users: Vec<Stand>,
+    /// Users that have come to hold, or could not.
+    settled: u32,
+    meeting: Arc<Meeting>,
+    told: bool,
+}
+
+/// Where a user stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Stand {
+    /// Has said everything and keeps its connection.
+    holds: bool,
+    /// Has held, or failed to connect: nobody waits for it any more.
+    settled: bool,
+}
+
+impl Holding {
+    pub fn new<D: Dialogue>(
+        dialogue: &D,
+        hold: Option<Nanos>,
+        users: u32,
+        of: u32,
+        seed: u64,
+        meeting: Arc<Meeting>,
+    ) -> Holding {
+        let said_to = (0..dialogue.origins().len()).map(|origin| {
+            let its = dialogue.requests().iter().enumerate().filter(|(_, r)| r.origin == origin);
+            let (list, weights): (Vec<u32>, Vec<f64>) = its.map(|(i, r)| (i as u32, r.weight)).unzip();
+            let mix = Mix::new(&weights, seed.wrapping_add(origin as u64));
+            (list, mix)
+        });
+        Holding {
+            said_to: said_to.collect(),
+            hold,
+            most_coming: (COMING / of).max(COMING_AT_LEAST),
+            said: vec![0; if hold.is_some() { users as usize } else { 0 }],
+            users: vec![Stand::default(); users as usize],
+            settled: 0,
+            meeting,
+            told: false,
+        }
+    }
+
+    /// The next thing a user says on its connection to `origin`; None where it has said everything.
+    fn next(&mut self, user: u32, origin: u32) -> Option<u32> {
+        let (list, mix) = &mut self.said_to[origin as usize];
+        if self.hold.is_none() {
+            return list.get(mix.next()).copied();
+        }
+        let said = &mut self.said[user as usize];
+        let next = list.get(*said as usize).copied();
+        *said += u32::from(next.is_some());
+        next
+    }
+
+    fn settle(&mut self, user: u32) {
+        let stand = &mut self.users[user as usize];
+        self.settled += u32::from(!std::mem::replace(&mut stand.settled, true));
+    }
+}
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// True where another connection may be begun now.
+    pub fn may_come(&self) -> bool {
+        let coming: u32 = self.pools.iter().map(|p| p.opening).sum();
+        self.holding.as_ref().is_none_or(|h| coming < h.most_coming)
+    }
+
+    /// A user whose connection is its own: opened first, then used.
+    pub fn user_sends_on_its_own(&mut self, user: u32) {
+        let Some(conn) = self.crowd.as_ref().and_then(|c| c.conns.get(user as usize)).copied() else { return };
+        if conn == NONE {
+            return self.user_connects(user);
+        }
+        let origin = self.conns[conn as usize].origin;
+        let silent = self.dialogue.silent();
+        let Some(holding) = &mut self.holding else { return };
+        let request = if silent { None } else { holding.next(user, origin) };
+        match request {
+            Some(request) => {
+                self.started += u64::from(self.stamp >= self.terms.window);
+                self.arrive(self.stamp, request, user);
+            }
+            None => {
+                holding.users[user as usize].holds = true;
+                holding.settle(user);
+            }
+        }
+    }
+
+    fn user_connects(&mut self, user: u32) {
+        if let Some(conn) = self.pools.iter().find_map(|pool| pool.idle.last().copied()) {
+            // Opened ahead, for a common start.
+            let origin = self.conns[conn as usize].origin as usize;
+            self.pools[origin].unmake_idle(&mut self.conns, conn);
+            self.own(user, conn);
+            return self.user_goes_on_connected(user);
+        }
+        if !self.may_come() || !self.pace_allows() {
+            // Many that were lost together come back as slowly as they came.
+            return self.user_goes_on(user, true);
+        }
+        let origin = self.origin_of_next(user);
+        match self.dial(origin) {
+            Ok(conn) => {
+                self.pools[origin as usize].opening += 1;
+                self.own(user, conn);
+            }
+            Err(errno) => {
+                self.tally.counts.connect_failed += 1;
+                let (kind, phase) = match self.pools[origin as usize].places.is_empty() {
+                    true => (FaultKind::Resolve, Phase::Resolve),
+                    false => (kind_of(Some(errno)), Phase::Connect),
+                };
+                self.look_up_after_failure(origin);
+                if self.users_speak() {
+                    return self.could_not_be_said(user, kind, phase, Some(errno), "");
+                }
+                self.connection_failed(Sort { kind, phase, errno: Some(errno.0) }, "");
+                self.user_stays_without(user);
+            }
+        }
+    }
+
+    /// Where the next connection leads that is opened before it is known what is said on it; `nth`: its number.
+    pub fn origin_of_next(&mut self, nth: u32) -> u32 {
+        match self.dialogue.silent() {
+            true => nth % self.dialogue.origins().len().max(1) as u32,
+            false => self.dialogue.requests()[self.mix.next()].origin as u32,
+        }
+    }
+
+    /// The peer takes nothing more on a connection that is idle now. One that is part of the plan is lost with it.
+    pub fn retire(&mut self, conn: u32) {
+        let user = self.conns[conn as usize].user;
+        let lost = self.holding.is_some() && !self.closing;
+        if lost {
+            self.tally.counts.lost += 1;
+            self.tally.counts.beats_missed += u64::from(self.take_beat(conn));
+            let sort = Sort { kind: FaultKind::Closed, phase: Phase::FirstByte, errno: None };
+            self.keep_example(sort, None, "", None);
+        }
+        self.let_go(conn);
+        if lost && user != NONE {
+            self.user_lost_connection(user, true);
+        }
+    }
+
+    fn own(&mut self, user: u32, conn: u32) {
+        self.conns[conn as usize].user = user;
+        if let Some(crowd) = &mut self.crowd {
+            crowd.conns[user as usize] = conn;
+        }
+    }
+
+    /// The user's connection stands: what it says begins.
+    pub fn user_goes_on_connected(&mut self, user: u32) {
+        self.next.push(Next { user, hops: 0, follow: None, back_off: false });
+        self.go_on_all();
+    }
+
+    /// The connection of a user who has nothing in flight is gone: it connects again, a little later.
+    pub fn user_lost_connection(&mut self, user: u32, stood: bool) {
+        let Some(holding) = &mut self.holding else { return };
+        // Who pauses finds out when it wakes.
+        if stood && !std::mem::take(&mut holding.users[user as usize].holds) {
+            return;
+        }
+        self.user_stays_without(user);
+    }
+
+    /// True where a user opens its connection to say something, again and again: then what it could not say is a request.
+    pub fn users_speak(&self) -> bool {
+        self.holding.as_ref().is_some_and(|h| h.hold.is_none()) && !self.terms.open && !self.dialogue.silent()
+    }
+
+    /// The connection that a user was about to speak on did not come to stand: what it would have said has failed.
+    pub fn could_not_be_said(&mut self, user: u32, kind: FaultKind, phase: Phase, errno: Option<Errno>, detail: &str) {
+        if self.window_over() || self.quota_spent() {
+            return self.user_ends(user);
+        }
+        self.started += u64::from(self.stamp >= self.terms.window);
+        let id = self.new_exchange(self.stamp, 0, user, 0);
+        self.fail_now(id, kind, phase, errno, detail, true);
+        self.go_on_without();
+    }
+
+    fn user_stays_without(&mut self, user: u32) {
+        if let Some(holding) = &mut self.holding {
+            holding.settle(user);
+        }
+        self.next.push(Next { user, hops: 0, follow: None, back_off: true });
+    }
+
+    /// With `--hold`: once every worker's users hold (or failed to), the end of the run is known.
+    pub fn await_hold(&mut self) {
+        let (Some(holding), Some(crowd)) = (&mut self.holding, &self.crowd) else { return };
+        let Some(hold) = holding.hold.filter(|_| self.terms.end.is_none() && crowd.begun) else { return };
+        if !holding.told && crowd.starting.is_empty() && holding.settled == crowd.alive {
+            holding.told = true;
+            holding.meeting.ready(self.stamp);
+        }
+        if let Some(go) = holding.meeting.starts_at() {
+            // Processes connect before the start of the run, which is a little ahead: held is held from then.
+            let end = go.max(self.terms.window) + hold;
+            self.terms.end = Some(end);
+            self.second_to = self.second_to.min(end);
+        }
+    }
+
+    /// Users who only hold have nothing to wait for at the end.
+    pub fn let_holders_go(&mut self) {
+        let Some(holding) = &mut self.holding else { return };
+        let holders: Vec<u32> =
+            (0..holding.users.len() as u32).filter(|u| std::mem::take(&mut holding.users[*u as usize].holds)).collect();
+        for user in holders {
+            self.user_ends(user);
+        }
+    }
+
+    /// With a rate over a fixed number of connections: one that was lost is opened again.
+    pub fn replace_lost(&mut self) {
+        let all = self.closing || self.gathering.is_some() || self.connections >= self.terms.max_connections;
+        if self.holding.is_none() || !self.terms.open || all {
+            return;
+        }
+        let origin = self.origin_of_next(0);
+        let waits = self.stamp < self.pools[origin as usize].grow_after;
+        if !waits && self.may_come() && self.pace_allows() && !self.open_ahead(origin) {
+            self.pools[origin as usize].grow_after = self.stamp + crate::connect::GROWTH_PAUSE;
+        }
+    }
+}

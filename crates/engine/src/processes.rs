@@ -1,0 +1,199 @@
+//! A run in several processes: each takes a share of the workers, and what they count is merged as if they were threads.
+//!
+//! The shape that several machines will have: an order goes out once, lines of text follow it (a common start, a stop),
+//! and frames of what was counted come back. A process that dies is a worker that was lost, never a silent gap.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::Scope;
+use std::time::Duration;
+
+use measure::{Clock, Nanos};
+
+use crate::api::{Answers, Launcher, Order, Orders};
+use crate::gather::{Meeting, NOTICE};
+use crate::message::Message;
+use crate::{Stop, frames};
+
+/// From the decision to start to the start: the processes have prepared their requests by then.
+const LEAD: Nanos = Nanos::from_millis(400);
+/// A stop is passed on so soon.
+const STOP_LOOKS: Duration = Duration::from_millis(20);
+/// The number of meetings a run may have: before a common start, before connections are held.
+const MEETINGS: usize = 2;
+
+/// The children's ends that orders go to, and who is still missing where.
+struct Muster {
+    inputs: Mutex<Vec<ChildStdin>>,
+    missing: Mutex<[u32; MEETINGS]>,
+}
+
+impl Muster {
+    fn say(&self, line: &str) {
+        let mut inputs = self.inputs.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        for input in inputs.iter_mut() {
+            // One that is gone is found out by whoever reads it.
+            let _ = input.write_all(line.as_bytes()).and_then(|()| input.flush());
+        }
+    }
+
+    /// A process is ready for a meeting; the last one sets the time.
+    fn ready(&self, meeting: usize) {
+        let last = {
+            let mut missing = self.missing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let Some(missing) = missing.get_mut(meeting) else { return };
+            *missing = missing.saturating_sub(1);
+            *missing == 0
+        };
+        if last {
+            self.say(&format!("go {meeting} {}\n", (Clock.now() + NOTICE).0));
+        }
+    }
+}
+
+/// Starts `number` processes that share `workers` workers; what they tell goes to `tell`.
+pub(crate) fn start<'s>(
+    scope: &'s Scope<'s, '_>,
+    number: u32,
+    launcher: &dyn Launcher,
+    workers: u32,
+    tell: &Sender<(usize, Message)>,
+    stop: &Stop,
+) {
+    let start_ns = (Clock.now() + LEAD).0;
+    let muster = Arc::new(Muster { inputs: Mutex::default(), missing: Mutex::new([number; MEETINGS]) });
+    for index in 0..number {
+        let share = plan::Share { index, of: number };
+        let from = (0..index)
+            .map(|before| plan::Share { index: before, of: number }.of_total(u64::from(workers)) as u32)
+            .sum();
+        let order = Order { from, to: from + share.of_total(u64::from(workers)) as u32, of: workers, start_ns };
+        match launcher.launch(&order).and_then(|child| taken(child, &muster)) {
+            Ok((child, output)) => {
+                let (tell, muster) = (tell.clone(), Arc::clone(&muster));
+                scope.spawn(move || hear(child, output, &order, &tell, &muster));
+            }
+            Err(why) => lose(&order, &tell.clone(), &muster, &format!("no process could be started: {why}")),
+        }
+    }
+    let (muster, stop) = (Arc::downgrade(&muster), stop.clone());
+    scope.spawn(move || {
+        while let Some(muster) = muster.upgrade() {
+            if stop.requested() {
+                return muster.say("stop\n");
+            }
+            drop(muster);
+            std::thread::sleep(STOP_LOOKS);
+        }
+    });
+}
+
+fn taken(mut child: Child, muster: &Muster) -> std::io::Result<(Child, impl Read + Send + use<>)> {
+    let (input, output) = (child.stdin.take(), child.stdout.take());
+    let (Some(input), Some(output)) = (input, output) else {
+        return Err(std::io::Error::other("its standard input and output are not ours"));
+    };
+    muster.inputs.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(input);
+    Ok((child, output))
+}
+
+/// Reads one process to its end.
+fn hear(mut child: Child, output: impl Read, order: &Order, tell: &Sender<(usize, Message)>, muster: &Muster) {
+    let mut output = BufReader::new(output);
+    let mut waited_for = [true; MEETINGS];
+    let mut ready = |meeting: usize| {
+        // Each process counts once at each meeting.
+        if waited_for.get_mut(meeting).is_some_and(std::mem::take) {
+            muster.ready(meeting);
+        }
+    };
+    let mut open: Vec<bool> = (order.from..order.to).map(|_| true).collect();
+    loop {
+        match frames::read(&mut output) {
+            Ok(Some(frames::Frame::Ready(meeting))) => ready(meeting as usize),
+            Ok(Some(frames::Frame::Told(worker, message))) => {
+                let over = matches!(message, Message::Over { .. } | Message::Broken(_));
+                if let Some(open) = worker.checked_sub(order.from).and_then(|at| open.get_mut(at as usize)) {
+                    *open &= !over;
+                    let _ = tell.send((worker as usize, message));
+                }
+            }
+            Ok(None) | Err(_) => break,
+        }
+    }
+    let status = child.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
+    if open.contains(&true) {
+        (0..MEETINGS).for_each(&mut ready);
+        for (at, _) in open.iter().enumerate().filter(|(_, open)| **open) {
+            let why = format!("its process ended early ({status})");
+            let _ = tell.send((order.from as usize + at, Message::Broken(why)));
+        }
+    }
+}
+
+fn lose(order: &Order, tell: &Sender<(usize, Message)>, muster: &Muster, why: &str) {
+    (0..MEETINGS).for_each(|meeting| muster.ready(meeting));
+    for worker in order.from..order.to {
+        let _ = tell.send((worker as usize, Message::Broken(why.to_owned())));
+    }
+}
+
+/// In a process that takes a share: runs `crew` (which joins its workers) and writes what they tell; lines of `orders` say
+/// when a meeting is over and when to stop. Its end means that whoever ordered is gone.
+pub(crate) fn serve(
+    orders: Orders,
+    answers: Answers,
+    workers: u32,
+    crew: impl FnOnce(Sender<(usize, Message)>, &Stop, [Arc<Meeting>; MEETINGS]) + Send,
+) {
+    let stop = Stop::default();
+    let answers = Arc::new(Mutex::new(answers));
+    let meetings: [Arc<Meeting>; MEETINGS] = std::array::from_fn(|number| {
+        let answers = Arc::clone(&answers);
+        let report = move || {
+            let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            // Whoever ordered is gone: the end of its lines says so too.
+            let _ = frames::write_ready(&mut *answers, number as u32);
+        };
+        Meeting::reporting(workers, Box::new(report))
+    });
+    let (heard, told_stop) = (meetings.clone(), stop.clone());
+    // Not joined: it reads until whoever ordered closes the line, which may be after our end.
+    std::thread::spawn(move || obey(orders, &heard, &told_stop));
+    let (tell, told) = channel();
+    std::thread::scope(|scope| {
+        let stop = &stop;
+        scope.spawn(move || crew(tell, stop, meetings));
+        for (worker, message) in told {
+            let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            if frames::write(&mut *answers, worker as u32, &message).is_err() {
+                stop.request();
+            }
+        }
+    });
+}
+
+/// Lines from whoever ordered.
+fn obey(orders: Orders, meetings: &[Arc<Meeting>; MEETINGS], stop: &Stop) {
+    for line in orders.lines().map_while(Result::ok) {
+        let mut words = line.split_whitespace();
+        match (words.next(), words.next(), words.next()) {
+            (Some("go"), Some(meeting), Some(at)) => {
+                let meeting = meeting.parse().ok().and_then(|number: usize| meetings.get(number));
+                if let (Some(meeting), Ok(at)) = (meeting, at.parse()) {
+                    meeting.go_at(Nanos(at));
+                }
+            }
+            (Some("stop"), ..) => stop.request(),
+            _ => {}
+        }
+    }
+    stop.request();
+}
+
+/// How a process that takes a share is started: its order on the command line or the environment, both ends ours.
+pub fn piped(command: &mut std::process::Command) -> std::io::Result<Child> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
+}

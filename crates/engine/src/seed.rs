@@ -1,0 +1,171 @@
+//! A worker before it runs: everything it is made of but its network.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use load::Users;
+use measure::Nanos;
+use measure::random::Rng;
+use plan::{Load, Share};
+use scenario::Mix;
+use wire::{Dialogue, Done, Network, Origin, Out};
+
+use crate::alarm::Alarm;
+use crate::exchange::{Exchanges, NONE};
+use crate::gather::{Gathering, Meeting};
+use crate::heartbeat::Beat;
+use crate::holding::Holding;
+use crate::lookup::Lookups;
+use crate::message::Message;
+use crate::pool::Pool;
+use crate::serial::Serial;
+use crate::tally::{InFlight, Tally};
+use crate::timers::{Pauses, Wheel};
+use crate::users::Crowd;
+use crate::worker::{Terms, Worker};
+use crate::{Setup, Stop};
+
+/// Everything a worker is made of but its network.
+pub(crate) struct WorkerSeed<'a, D: Dialogue> {
+    pub dialogue: Arc<D>,
+    pub setup: &'a Setup,
+    /// Source addresses used in turn; empty: the system's choice.
+    pub sources: Vec<IpAddr>,
+    /// The number of connections is part of the plan.
+    pub fixed: bool,
+    pub share: Share,
+    pub start: Nanos,
+    /// Where workers wait for each other: before a common start, and before connections are held.
+    pub meetings: [Arc<Meeting>; 2],
+    pub pools: &'a [(Origin, Vec<wire::Place>)],
+    pub tell: Box<dyn FnMut(Message) + Send>,
+    pub stop: Stop,
+}
+
+impl<D: Dialogue> WorkerSeed<'_, D> {
+    /// Runs the worker on `net` to its end.
+    pub fn run<N: Network>(self, net: N, lookups: Lookups) {
+        let stop = self.stop.clone();
+        self.grow(net, lookups).run(&stop);
+    }
+
+    fn terms(&self) -> Terms {
+        let plan = &self.setup.plan;
+        let window = self.start + plan.warmup;
+        let nominal = load::nominal_end(plan);
+        let ends = [load::run_ends(plan), nominal].into_iter().flatten().min();
+        Terms {
+            index: self.share.index,
+            open: plan.load.is_open(),
+            start: self.start,
+            window,
+            end: ends.filter(|_| plan.hold.is_none()).map(|since_start| self.start + since_start),
+            until_quota: plan.requests.is_some() && nominal.is_none(),
+            quota: plan.requests.map(|total| self.share.of_total(total)),
+            slack: plan.slack,
+            drain: plan.drain,
+            timeout: plan.timeout,
+            connect_timeout: plan.connect_timeout,
+            max_connections: match plan.load.is_open() {
+                true => self.share.of_total(u64::from(plan.max_connections)).max(1) as u32,
+                false => u32::MAX,
+            },
+            think: match plan.load {
+                Load::Closed { think, .. } => think,
+                Load::Open { .. } => None,
+            },
+            one_shot: self.dialogue.one_exchange_per_connection(),
+            shared: self.dialogue.exchanges_per_connection().max(1),
+            per_user: self.dialogue.exchanges_per_user().max(1),
+            connect_rate: plan.connect_rate.map(|rate| rate / f64::from(self.share.of)),
+            sources: self.sources.clone(),
+        }
+    }
+
+    /// Connections that are opened before the run begins: for a common start, or because arrivals go over all of them.
+    fn gathering(&self, terms: &Terms, users: u32) -> Option<Gathering> {
+        let together = matches!(self.setup.plan.load, Load::Closed { together: true, .. });
+        (together || (terms.open && self.fixed)).then(|| Gathering {
+            meeting: Arc::clone(&self.meetings[0]),
+            to_open: if terms.open { terms.max_connections } else { users },
+            pending: 0,
+            told: false,
+            first_due: Nanos::MAX,
+        })
+    }
+
+    fn grow<N: Network>(self, mut net: N, lookups: Lookups) -> Worker<N, D> {
+        let plan = &self.setup.plan;
+        let terms = self.terms();
+        let stamp = net.now();
+        let seed = Rng::new(plan.seed).fork(u64::from(self.share.index)).next_u64();
+        let weights: Vec<f64> = self.dialogue.requests().iter().map(|r| r.weight).collect();
+        let schedule = terms
+            .open
+            .then(|| load::arrivals(&plan.load, plan.warmup, plan.requests, plan.duration, self.share, plan.seed));
+        let crowd =
+            (!terms.open).then(|| Crowd::new(Users::new(&plan.load, plan.warmup, self.share).each(terms.per_user)));
+        let users = crowd.as_ref().map_or(0, Crowd::peak);
+        let gathering = self.gathering(&terms, users);
+        let (of, all_hold) = (self.share.of, Arc::clone(&self.meetings[1]));
+        let holding =
+            self.fixed.then(|| Holding::new(&*self.dialogue, plan.hold, users, of, seed.wrapping_add(2), all_hold));
+        let pools = self
+            .pools
+            .iter()
+            .map(|(o, places)| Pool::new(o.clone(), places.clone(), self.share.index as usize))
+            .collect();
+        Worker {
+            net,
+            dialogue: self.dialogue,
+            security: Arc::clone(&self.setup.security),
+            lookups,
+            tell: self.tell,
+            stamp,
+            schedule,
+            next_due: Nanos::MAX,
+            crowd,
+            gathering,
+            holding,
+            heartbeat: plan.heartbeat.map(|interval| Beat::new(interval, terms.start)),
+            next_start: Nanos::ZERO,
+            one_way: Vec::new(),
+            mix: Mix::new(&weights, seed),
+            rng: Rng::new(seed.wrapping_add(1)),
+            serial: Serial::new(self.share, seed),
+            seeds: Rng::new(seed).fork(3),
+            started: 0,
+            closing: false,
+            over: false,
+            conns: Vec::new(),
+            connections: 0,
+            exchanges: Exchanges::default(),
+            alive: 0,
+            follows: Default::default(),
+            pools,
+            next: Vec::new(),
+            next_source: self.share.index as usize,
+            busy_turns: 0,
+            heard: false,
+            timeouts: Wheel::new(terms.timeout, stamp),
+            connect_timeouts: Wheel::new(terms.connect_timeout, stamp),
+            watched: Vec::new(),
+            pauses: Pauses::default(),
+            came_up: Vec::new(),
+            out: Out::default(),
+            out_for: NONE,
+            cipher: Out::default(),
+            plain: Vec::new(),
+            done: Done::default(),
+            tally: Tally::new(),
+            in_flight: InFlight::begin(stamp),
+            second_from: terms.start,
+            second_to: Nanos::MAX,
+            bytes_sent: 0,
+            cpu: Nanos::ZERO,
+            sorts: Vec::new(),
+            alarm: Some(Alarm::set(terms.start)),
+            terms,
+        }
+    }
+}

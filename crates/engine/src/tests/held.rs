@@ -1,0 +1,238 @@
+//! Connections that are part of the plan: opened first, held, kept alive, replaced; requests that nobody answers.
+
+use std::sync::Arc;
+
+use measure::Nanos;
+use net::sim::{Delay, Mishap, Peer, ReplyOwned, Say, ServerPeer};
+use protocols::http1::Http1Server;
+use protocols::websocket::{WebSocket, WebSocketServer};
+use wire::Ask;
+
+use super::harness::{Books, MS, Played, SECOND, Scene};
+
+/// Plays it against a server that answers each message after `delay`, and cuts the connection of every `cut`-th.
+fn play(scene: &Scene, delay: Nanos, cut: u64) -> Played {
+    let books = Arc::new(Books::default());
+    let counted = Arc::clone(&books);
+    scene.speak(&WebSocket, books, |_| {
+        let books = Arc::clone(&counted);
+        let mut heard = 0;
+        Box::new(ServerPeer::new(WebSocketServer::new, move |now: Nanos, ask: &Ask<'_>| {
+            books.hear(now, ask);
+            heard += 1;
+            let reply = ReplyOwned::new(200, ask.body);
+            (now + delay, if cut > 0 && heard % cut == 0 { reply.with(Mishap::Reset) } else { reply })
+        }))
+    })
+}
+
+fn held(users: u32, hold: Nanos) -> Scene {
+    Scene::closed(users, SECOND).urls(&[("ws://test/echo", 1.0)]).with(|p| {
+        (p.hold, p.duration, p.requests) = (Some(hold), None, None);
+    })
+}
+
+fn beats(played: &Played) -> (u64, u64, u64, u64) {
+    let beats = played.seconds.iter().map(|s| s.heartbeats);
+    beats.fold((0, 0, 0, 0), |(a, b, c, d), h| (a + h.sent, b + h.answered, c + h.missed, d + h.open))
+}
+
+#[test]
+fn silent_connections_are_opened_once_and_held_so_long_after_the_last_stands() {
+    let played = play(&held(20, Nanos::from_secs(3)), MS, 0);
+    let s = &played.sum;
+    assert_eq!((s.due, s.finished, s.failed, s.censored), (0, 0, 0, 0));
+    assert_eq!((s.opened, s.connect_failed), (20, 0));
+    assert_eq!((s.latency.connect.count(), s.latency.greeting.count()), (20, 20));
+    assert!(played.ended.window >= Nanos::from_secs(3), "{:?}", played.ended);
+    assert!(played.ended.window < Nanos::from_millis(3500), "{:?}", played.ended);
+    assert!(played.seconds[1..3].iter().all(|s| s.connections.open == 20 && s.connections.opened == 0));
+}
+
+#[test]
+fn each_connection_says_everything_once_before_it_is_held() {
+    let scene = held(7, SECOND).with(|p| {
+        p.options.insert("data".into(), vec!["one".into(), "two".into(), "three".into()]);
+    });
+    let played = play(&scene, Nanos::from_millis(5), 0);
+    let s = &played.sum;
+    assert_eq!((s.due, s.finished, s.failed, s.censored, played.heard), (21, 21, 0, 0, 21));
+    assert_eq!(s.opened, 7);
+}
+
+#[test]
+fn every_heartbeat_is_accounted_for() {
+    let scene = held(10, Nanos::from_secs(5)).with(|p| p.heartbeat = Some(SECOND));
+    let (sent, answered, missed, open) = beats(&play(&scene, MS, 0));
+    assert_eq!((missed, open), (0, 0));
+    assert_eq!(sent, answered);
+    // Five seconds on ten connections, less what they wait before the first.
+    assert!((35..=50).contains(&sent), "{sent}");
+}
+
+#[test]
+fn a_rate_goes_over_the_connections_in_turn() {
+    let scene = Scene::open(100.0, plan::Arrivals::Constant, SECOND).urls(&[("ws://test/echo", 1.0)]).with(|p| {
+        p.max_connections = 4;
+        p.options.insert("data".into(), vec!["x".into()]);
+    });
+    let played = play(&scene, Nanos::from_millis(200), 0);
+    let s = &played.sum;
+    assert_eq!((s.due, s.finished, s.failed, s.opened, played.heard), (100, 100, 0, 4, 100));
+    // All stood before the first was due: nobody waited for one, and nobody was late.
+    assert_eq!((s.latency.wait_conn.max(), s.latency.gen_late.max()), (0, 0));
+    assert_eq!(s.reused, 96);
+}
+
+#[test]
+fn one_way_messages_end_when_they_are_written_and_have_no_latency() {
+    let scene = Scene::closed(3, SECOND).urls(&[("ws://test/echo", 1.0)]).with(|p| {
+        p.options.insert("data".into(), vec!["x".into()]);
+        p.options.insert("one-way".into(), vec![String::new()]);
+        (p.requests, p.duration) = (Some(60), None);
+        let plan::Load::Closed { think, .. } = &mut p.load else { unreachable!() };
+        *think = Some((Nanos::from_millis(10), Nanos::from_millis(10)));
+    });
+    let played = play(&scene, MS, 0);
+    let s = &played.sum;
+    let one_way: u64 = played.seconds.iter().map(|s| s.one_way).sum();
+    assert_eq!((s.due, s.finished, one_way, s.failed, s.censored), (60, 60, 60, 0, 0));
+    assert_eq!(s.latency.service.count(), 0);
+    // The simulated server ends with the run: the last of each user are still on their way then.
+    assert!((57..=60).contains(&played.heard), "{}", played.heard);
+}
+
+#[test]
+fn connections_that_are_lost_are_counted_and_opened_again() {
+    let scene = Scene::closed(4, SECOND).urls(&[("ws://test/echo", 1.0)]).with(|p| {
+        p.options.insert("data".into(), vec!["x".into()]);
+    });
+    let played = play(&scene, Nanos::from_millis(10), 50);
+    let s = &played.sum;
+    let lost: u64 = played.seconds.iter().map(|s| s.connections.lost).sum();
+    assert!(lost > 2, "{lost}");
+    assert_eq!((s.failed, s.failures("reset/")), (lost, lost));
+    assert_eq!(s.due, s.finished + s.failed + s.censored);
+    assert_eq!(s.opened, 4 + lost);
+}
+
+#[test]
+fn what_cannot_be_said_because_nobody_lets_us_in_has_failed() {
+    let scene = Scene::closed(2, SECOND).urls(&[("ws://test/echo", 1.0)]).with(|p| {
+        p.options.insert("data".into(), vec!["x".into()]);
+        (p.requests, p.duration) = (Some(6), None);
+    });
+    // A server that speaks something else.
+    let played = scene.speak(&WebSocket, Arc::default(), |_| {
+        let answer = |now: Nanos, _: &Ask<'_>| (now, ReplyOwned::new(403, b"no"));
+        Box::new(ServerPeer::new(Http1Server::new, answer))
+    });
+    let s = &played.sum;
+    assert_eq!((s.due, s.failed, s.finished, s.opened, s.connect_failed), (6, 6, 0, 0, 6));
+    assert_eq!(s.failures("wrong_status/greeting/"), 6);
+    assert!(played.examples[0].received.contains("403"), "{:?}", played.examples);
+}
+
+#[test]
+fn connections_are_begun_at_the_rate_asked_for() {
+    let scene = held(30, SECOND).with(|p| p.connect_rate = Some(10.0));
+    let played = play(&scene, MS, 0);
+    let opened: Vec<u64> = played.seconds.iter().map(|s| s.connections.opened).take(3).collect();
+    assert!(opened.iter().all(|n| (9..=11).contains(n)), "{opened:?}");
+    assert_eq!(played.sum.opened, 30);
+}
+
+fn speaking(scene: Scene) -> Scene {
+    scene.urls(&[("ws://test/echo", 1.0)]).with(|p| drop(p.options.insert("data".into(), vec!["x".into()])))
+}
+
+#[test]
+fn a_rate_opens_no_more_connections_than_it_may_and_no_faster() {
+    let scene = speaking(Scene::open(100.0, plan::Arrivals::Constant, SECOND)).with(|p| p.max_connections = 100);
+    assert_eq!(play(&scene, MS, 0).sum.opened, 100);
+    let paced = play(&scene.with(|p| (p.max_connections, p.connect_rate) = (10, Some(20.0))), MS, 0);
+    assert_eq!((paced.sum.opened, paced.sum.due), (10, 100));
+    let first = paced.asks[0].0;
+    assert!(first >= Nanos::from_millis(450), "ten of twenty a second were open at {first}");
+}
+
+#[test]
+fn users_start_together_on_connections_that_say_nothing_and_are_then_held() {
+    let together = |p: &mut plan::Plan| {
+        let plan::Load::Closed { together, .. } = &mut p.load else { unreachable!() };
+        *together = true;
+    };
+    let played = play(&held(40, SECOND).with(together), MS, 0);
+    assert_eq!((played.sum.opened, played.sum.due), (40, 0));
+    // The time of holding begins when everything is said, not before the start.
+    let slow = speaking(held(4, SECOND)).with(together).on(|s| s.connect_delay = Delay::fixed(Nanos::from_millis(300)));
+    let played = play(&slow, Nanos::from_millis(800), 0);
+    assert_eq!((played.sum.opened, played.sum.finished), (4, 4));
+    assert!(played.ended.window >= Nanos::from_millis(1800), "{:?}", played.ended);
+}
+
+#[test]
+fn no_more_fails_than_was_asked_for() {
+    let scene = speaking(Scene::closed(10, SECOND)).with(|p| (p.requests, p.duration) = (Some(6), None));
+    let played = scene.speak(&WebSocket, Arc::default(), |_| {
+        let answer = |now: Nanos, _: &Ask<'_>| (now, ReplyOwned::new(403, b"no"));
+        Box::new(ServerPeer::new(Http1Server::new, answer))
+    });
+    assert_eq!((played.sum.due, played.sum.failed), (6, 6));
+}
+
+/// A server that ends so many conversations in order when it is asked for a sign of life.
+struct Leaving<P>(P, u32);
+
+impl<P: Peer> Peer for Leaving<P> {
+    fn opened(&mut self, now: Nanos, conn: u32) {
+        self.0.opened(now, conn);
+    }
+    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+        if bytes[0] == 0x89 && self.1 > 0 {
+            self.1 -= 1;
+            // A close frame: going away.
+            return say.send(conn, &[0x88, 2, 0x03, 0xe9]);
+        }
+        self.0.received(now, conn, bytes, say);
+    }
+    fn closed(&mut self, now: Nanos, conn: u32) {
+        self.0.closed(now, conn);
+    }
+    fn next_timer(&self) -> Option<Nanos> {
+        self.0.next_timer()
+    }
+    fn timer(&mut self, now: Nanos, say: &mut Say) {
+        self.0.timer(now, say);
+    }
+}
+
+#[test]
+fn a_held_connection_that_the_server_ends_in_order_is_lost_and_opened_again() {
+    let scene = held(5, Nanos::from_secs(4)).with(|p| p.heartbeat = Some(SECOND));
+    let played = scene.speak(&WebSocket, Arc::default(), |_| {
+        let answer = |now: Nanos, ask: &Ask<'_>| (now, ReplyOwned::new(200, ask.body));
+        Box::new(Leaving(ServerPeer::new(WebSocketServer::new, answer), 3))
+    });
+    let lost: u64 = played.seconds.iter().map(|s| s.connections.lost).sum();
+    assert_eq!((lost, played.sum.opened), (3, 8));
+    let (sent, answered, missed, open) = beats(&played);
+    assert_eq!((missed, sent), (3, answered + missed + open));
+    assert!(answered > 3, "{answered}");
+}
+
+#[test]
+fn heartbeats_of_the_warm_up_are_in_no_figure() {
+    // Each answer takes 1.2 s: those of the warm-up's last heartbeats come in the window.
+    let scene = speaking(Scene::closed(10, Nanos::from_secs(4))).with(|p| {
+        (p.warmup, p.heartbeat) = (Nanos::from_secs(6), Some(Nanos::from_secs(2)));
+        let plan::Load::Closed { think, .. } = &mut p.load else { unreachable!() };
+        *think = Some((Nanos::from_secs(60), Nanos::from_secs(60)));
+    });
+    let played = play(&scene.on(|s| s.latency = Delay::fixed(Nanos::from_millis(600))), MS, 0);
+    let mut warm = played.seconds.iter().filter(|s| s.part == record::Part::Warmup);
+    assert!(warm.all(|s| s.heartbeats == record::Heartbeats::default()));
+    let (sent, answered, missed, open) = beats(&played);
+    assert_eq!((missed, sent), (0, answered + open));
+    assert!(sent > 0 && open > 0, "{sent} sent, {open} open");
+}

@@ -1,0 +1,51 @@
+//! Connections that several users share: as many as the streams need, none lost when a peer turns requests away.
+
+use std::sync::Arc;
+
+use measure::Nanos;
+use net::sim::{ReplyOwned, ServerPeer};
+use protocols::http::Http;
+use protocols::http2::Http2Server;
+use wire::Ask;
+
+use super::harness::{Books, Played, SECOND, Scene};
+
+fn play(scene: &Scene, delay: Nanos) -> Played {
+    let books = Arc::new(Books::default());
+    let counted = Arc::clone(&books);
+    scene.speak(&Http, books, |_| {
+        let books = Arc::clone(&counted);
+        Box::new(ServerPeer::new(Http2Server::new, move |now: Nanos, ask: &Ask<'_>| {
+            books.hear(now, ask);
+            (now + delay, ReplyOwned::new(200, b"x"))
+        }))
+    })
+}
+
+fn shared(scene: Scene, streams: u32) -> Scene {
+    let streams = streams.to_string();
+    scene.option("http", "2").option("streams", &streams)
+}
+
+#[test]
+fn users_share_as_few_connections_as_their_streams_allow() {
+    for (users, streams, connections) in [(10, 10, 1), (11, 10, 2), (100, 10, 10), (5, 1, 5), (3, 100, 1)] {
+        let played = play(&shared(Scene::closed(users, SECOND), streams), Nanos::from_millis(10));
+        played.check();
+        let s = &played.sum;
+        assert_eq!(s.opened, connections, "{users} users, {streams} streams");
+        assert_eq!((s.failed, played.heard), (0, s.finished + s.censored), "{users} users, {streams} streams");
+        assert!(s.finished > u64::from(users) * 80, "{users} users, {streams} streams: {}", s.finished);
+    }
+}
+
+#[test]
+fn arrivals_share_connections_too() {
+    let scene = Scene::open(1000.0, plan::Arrivals::Constant, SECOND).with(|p| p.max_connections = 2);
+    let played = play(&shared(scene, 50), Nanos::from_millis(50));
+    played.check();
+    let s = &played.sum;
+    // Fifty in flight at any time: one connection's streams, or two while the first was being opened.
+    assert_eq!((s.due, s.finished, s.failed), (1000, 1000, 0));
+    assert!(s.opened <= 2, "{}", s.opened);
+}

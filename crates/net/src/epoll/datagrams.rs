@@ -1,0 +1,116 @@
+//! Sockets of datagrams on epoll: one send for each, one arrival for each.
+//!
+//! They are registered level-triggered and for reading only: a datagram that is left in the queue raises the next event
+//! by itself, where an edge would need a further read to find the queue empty. A socket that takes no more is registered
+//! for writing until it does.
+
+use std::os::fd::OwnedFd;
+
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno as Os;
+use rustix::net::SendFlags;
+use wire::{ConnId, Errno, Out};
+
+use super::{Epoll, State};
+use crate::socket;
+
+/// Datagrams a socket did not take yet, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<u32>,
+}
+
+impl Waiting {
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+impl Epoll {
+    pub(super) fn adopt_datagrams(&mut self, fd: OwnedFd) -> Result<ConnId, Errno> {
+        let conn = self.settle(fd, State::Standing, EventFlags::IN)?;
+        self.again.push((conn.0, self.slots[conn.0 as usize].age));
+        Ok(conn)
+    }
+
+    /// Sends each datagram of `out`; where it says no boundaries, all of it is one.
+    pub(super) fn send_datagrams(&mut self, slot: u32, out: &mut Out) {
+        // Folds a shared block in.
+        out.buffer();
+        let end = out.bytes().len() as u32;
+        let whole = out.boundaries().last() == Some(&end);
+        let ends = out.boundaries().iter().copied().chain((!whole).then_some(end));
+        if self.slots[slot as usize].backlog {
+            let waiting = self.waiting.entry(slot).or_default();
+            let base = waiting.bytes.len() as u32;
+            waiting.bytes.extend_from_slice(out.bytes());
+            return waiting.ends.extend(ends.map(|end| base + end));
+        }
+        let mut from = 0;
+        for (index, end) in ends.clone().enumerate() {
+            if !self.send_one(slot, &out.bytes()[from as usize..end as usize]) {
+                if self.slots[slot as usize].state == State::Datagrams {
+                    let bytes = out.bytes()[from as usize..].to_vec();
+                    let ends = ends.skip(index).map(|end| end - from).collect();
+                    self.keep_waiting(slot, Waiting { bytes, ends });
+                }
+                return;
+            }
+            from = end;
+        }
+    }
+
+    /// True where the datagram is the system's; false where it takes none now, or (in another state) ever.
+    fn send_one(&mut self, slot: u32, datagram: &[u8]) -> bool {
+        let mut told = false;
+        loop {
+            match rustix::net::send(self.fd(slot), datagram, SendFlags::NOSIGNAL) {
+                Ok(n) => {
+                    self.sent += n as u64;
+                    return true;
+                }
+                Err(Os::INTR) => {}
+                Err(Os::AGAIN | Os::NOBUFS) => return false,
+                // Of an earlier datagram; this one's fate is told by the next read.
+                Err(Os::CONNREFUSED) if !told => told = true,
+                Err(e) => {
+                    self.refusals.insert(slot, socket::errno(e));
+                    self.fail(slot);
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn keep_waiting(&mut self, slot: u32, waiting: Waiting) {
+        self.waiting.insert(slot, waiting);
+        self.slots[slot as usize].backlog = true;
+        self.listen_for(slot, EventFlags::IN | EventFlags::OUT);
+    }
+
+    pub(super) fn flush_datagrams(&mut self, slot: u32) {
+        let Some(Waiting { bytes, ends }) = self.waiting.remove(&slot) else { return };
+        self.slots[slot as usize].backlog = false;
+        let mut from = 0;
+        for (index, end) in ends.iter().enumerate() {
+            if !self.send_one(slot, &bytes[from as usize..*end as usize]) {
+                if self.slots[slot as usize].state == State::Datagrams {
+                    let ends = ends[index..].iter().map(|end| end - from).collect();
+                    self.keep_waiting(slot, Waiting { bytes: bytes[from as usize..].to_vec(), ends });
+                }
+                return;
+            }
+            from = *end;
+        }
+        self.listen_for(slot, EventFlags::IN);
+    }
+
+    fn listen_for(&mut self, slot: u32, flags: EventFlags) {
+        let age = self.slots[slot as usize].age;
+        let data = EventData::new_u64(u64::from(age & 0x7fff_ffff) << 32 | u64::from(slot));
+        // A socket that cannot be watched is found out by its timeout.
+        let _ = epoll::modify(&self.poll, self.fd(slot), data, flags);
+    }
+}

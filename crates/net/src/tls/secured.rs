@@ -1,0 +1,155 @@
+//! TLS around a network that listens: what it accepts speaks TLS, and its user sees plaintext.
+//!
+//! A connection is told of when it is accepted, before its handshake; a handshake that fails shows as `Closed`. An idle
+//! connection holds its channel and no buffer. Connecting is not for this: clients put a channel between by themselves,
+//! because they time the handshake.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use measure::Nanos;
+use wire::{Arrival, ConnId, Dial, Errno, Fed, ListenerId, Network, Out, Place, SecureChannel};
+
+use super::RustlsServing;
+
+/// A network whose accepted connections speak TLS.
+pub struct Secured<N> {
+    inner: N,
+    serving: RustlsServing,
+    channels: Vec<Option<Box<dyn SecureChannel>>>,
+    plain: Vec<u8>,
+    cipher: Out,
+    /// Said goodbye, or something that is no TLS: told of after the plaintext before it.
+    ended: Option<(ConnId, Option<Errno>)>,
+}
+
+impl<N: Network> Secured<N> {
+    /// Puts TLS around `inner`.
+    pub fn new(inner: N, serving: RustlsServing) -> Secured<N> {
+        Secured { inner, serving, channels: Vec::new(), plain: Vec::new(), cipher: Out::default(), ended: None }
+    }
+
+    fn accepted(&mut self, conn: ConnId) {
+        let slot = conn.0 as usize;
+        if self.channels.len() <= slot {
+            self.channels.resize_with(slot + 1, || None);
+        }
+        self.channels[slot] = self.serving.channel().ok();
+    }
+
+    /// Says goodbye and forgets the channel.
+    fn part(&mut self, conn: ConnId) {
+        if let Some(mut channel) = self.channels.get_mut(conn.0 as usize).and_then(Option::take) {
+            channel.finish(&mut self.cipher);
+            if !self.cipher.is_empty() {
+                self.inner.send(conn, &mut self.cipher);
+            }
+        }
+        if self.ended.is_some_and(|(ended, _)| ended == conn) {
+            self.ended = None;
+        }
+    }
+}
+
+impl<N: Network> Network for Secured<N> {
+    fn now(&mut self) -> Nanos {
+        self.inner.now()
+    }
+
+    fn connect(&mut self, _dial: &Dial) -> Result<ConnId, Errno> {
+        Err(Errno(libc::EOPNOTSUPP))
+    }
+
+    fn send(&mut self, conn: ConnId, out: &mut Out) {
+        if let Some(Some(channel)) = self.channels.get_mut(conn.0 as usize)
+            && !out.is_empty()
+        {
+            channel.seal(out, &mut self.cipher);
+            self.inner.send(conn, &mut self.cipher);
+        }
+        out.clear();
+    }
+
+    fn close(&mut self, conn: ConnId) {
+        self.part(conn);
+        self.inner.close(conn);
+    }
+
+    fn abort(&mut self, conn: ConnId) {
+        // A reset says no goodbye.
+        if let Some(channel) = self.channels.get_mut(conn.0 as usize) {
+            *channel = None;
+        }
+        self.part(conn);
+        self.inner.abort(conn);
+    }
+
+    fn listen(&mut self, at: &Place, backlog: u32, shared: bool) -> Result<ListenerId, Errno> {
+        self.inner.listen(at, backlog, shared)
+    }
+
+    fn adopt(&mut self, listener: OwnedFd) -> Result<ListenerId, Errno> {
+        self.inner.adopt(listener)
+    }
+
+    fn listening_at(&self, listener: ListenerId) -> Option<SocketAddr> {
+        self.inner.listening_at(listener)
+    }
+
+    fn set_accepting(&mut self, listener: ListenerId, accepting: bool) {
+        self.inner.set_accepting(listener, accepting);
+    }
+
+    fn wait(&mut self, until: Nanos) {
+        self.inner.wait(if self.ended.is_some() { Nanos::ZERO } else { until });
+    }
+
+    fn next(&mut self) -> Option<Arrival<'_>> {
+        loop {
+            if let Some((conn, why)) = self.ended.take() {
+                return Some(Arrival::Closed(conn, why));
+            }
+            let (conn, fed) = match self.inner.next()? {
+                Arrival::Accepted(listener, conn) => {
+                    self.accepted(conn);
+                    return Some(Arrival::Accepted(listener, conn));
+                }
+                Arrival::Closed(conn, why) => return Some(Arrival::Closed(conn, why)),
+                Arrival::Connected(_) => continue,
+                Arrival::Received(conn, bytes) => {
+                    let Some(Some(channel)) = self.channels.get_mut(conn.0 as usize) else {
+                        self.ended = Some((conn, Some(Errno(libc::EPROTO))));
+                        continue;
+                    };
+                    self.plain.clear();
+                    (conn, channel.feed(bytes, &mut self.plain, &mut self.cipher))
+                }
+            };
+            if !self.cipher.is_empty() {
+                self.inner.send(conn, &mut self.cipher);
+            }
+            self.ended = match fed {
+                Ok(Fed::Ended) => Some((conn, None)),
+                Err(_) => Some((conn, Some(Errno(libc::EPROTO)))),
+                Ok(Fed::More | Fed::Established) => None,
+            };
+            if !self.plain.is_empty() {
+                return Some(Arrival::Received(conn, &self.plain));
+            }
+        }
+    }
+
+    fn bytes_sent(&self) -> u64 {
+        self.inner.bytes_sent()
+    }
+
+    fn unsent(&self, conn: ConnId) -> usize {
+        self.inner.unsent(conn)
+    }
+}
+
+impl<N> std::fmt::Debug for Secured<N> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Secured({} slots)", self.channels.len())
+    }
+}

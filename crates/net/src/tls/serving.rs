@@ -1,0 +1,61 @@
+//! The server side of TLS: a certificate of one's own, or one given, and channels to clients.
+//!
+//! Tickets are stateless, so that a server remembers no session. Left out: client certificates, several certificates by name.
+
+use std::sync::Arc;
+
+use rcgen::{CertificateParams, KeyPair};
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs;
+use wire::SecureChannel;
+
+use super::channel::RustlsChannel;
+use super::{pem, sentence};
+
+/// Makes TLS channels to clients; one instance serves all workers.
+#[derive(Clone, Debug)]
+pub struct RustlsServing {
+    config: Arc<ServerConfig>,
+}
+
+impl RustlsServing {
+    /// Serves with this certificate (its chain may follow) and this key, both PEM, and chooses among `alpn`, the best first.
+    ///
+    /// # Errors
+    /// One sentence naming `--cert` or `--key` and what is wrong with its file.
+    pub fn new(cert: &[u8], key: &[u8], alpn: &[&[u8]]) -> Result<RustlsServing, String> {
+        let (chain, key) = (pem::certificates("--cert", cert)?, pem::private_key("--key", key)?);
+        let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|e| format!("TLS cannot be set up: {e}"))?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .map_err(|e| sentence::own_certificate(&e))?;
+        config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+        config.ticketer = aws_lc_rs::Ticketer::new().map_err(|e| format!("TLS cannot be set up: {e}"))?;
+        Ok(RustlsServing { config: Arc::new(config) })
+    }
+
+    /// Serves with a certificate made now, for `names` (host names and addresses), that nobody but itself vouches for.
+    ///
+    /// # Errors
+    /// Where no certificate can be made for these names.
+    pub fn self_made(names: &[&str], alpn: &[&[u8]]) -> Result<RustlsServing, String> {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let made = || {
+            let key = KeyPair::generate()?;
+            let cert = CertificateParams::new(names)?.self_signed(&key)?;
+            Ok((cert.pem(), key.serialize_pem()))
+        };
+        let (cert, key) = made().map_err(|e: rcgen::Error| format!("no certificate can be made: {e}"))?;
+        RustlsServing::new(cert.as_bytes(), key.as_bytes(), alpn)
+    }
+
+    /// A channel to a client that is about to speak.
+    ///
+    /// # Errors
+    /// Where the library refuses, in a sentence.
+    pub fn channel(&self) -> Result<Box<dyn SecureChannel>, String> {
+        Ok(Box::new(RustlsChannel::serving(Arc::clone(&self.config))?))
+    }
+}

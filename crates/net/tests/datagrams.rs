@@ -1,0 +1,87 @@
+//! Datagrams on real sockets: boundaries hold, an empty one is one, and a port nobody listens at is told of.
+
+use std::net::{SocketAddr, UdpSocket};
+
+use measure::Nanos;
+use net::Epoll;
+use wire::{Arrival, ConnId, Dial, Errno, Network, Out, Place};
+
+#[derive(Debug, PartialEq)]
+enum Heard {
+    Connected,
+    Received(Vec<u8>),
+    Closed(Option<Errno>),
+}
+
+/// What happens until so much has happened.
+fn hear(network: &mut Epoll, conn: ConnId, count: usize) -> Vec<Heard> {
+    let mut heard = Vec::new();
+    while heard.len() < count {
+        let until = network.now() + Nanos::from_secs(10);
+        network.wait(until);
+        assert!(network.now() < until, "only {heard:?}");
+        while let Some(arrival) = network.next() {
+            heard.push(match arrival {
+                Arrival::Connected(at) if at == conn => Heard::Connected,
+                Arrival::Received(at, bytes) if at == conn => Heard::Received(bytes.to_vec()),
+                Arrival::Closed(at, why) if at == conn => Heard::Closed(why),
+                other => panic!("{other:?}"),
+            });
+        }
+    }
+    heard
+}
+
+fn dialled(network: &mut Epoll, to: SocketAddr) -> ConnId {
+    let conn = network.connect(&Dial { to: Place::Udp(to), source: None, nodelay: true }).unwrap();
+    assert_eq!(hear(network, conn, 1), [Heard::Connected]);
+    conn
+}
+
+#[test]
+fn each_datagram_leaves_and_arrives_by_itself() {
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut network = Epoll::new().unwrap();
+    let conn = dialled(&mut network, server.local_addr().unwrap());
+    let mut out = Out::default();
+    for datagram in [&b"one"[..], b"", b"three"] {
+        out.put(datagram);
+        out.end_datagram();
+    }
+    network.send(conn, &mut out);
+    assert!(out.is_empty() && out.boundaries().is_empty());
+    let mut buffer = [0; 100];
+    for wanted in [&b"one"[..], b"", b"three"] {
+        let (n, from) = server.recv_from(&mut buffer).unwrap();
+        assert_eq!(&buffer[..n], wanted);
+        server.send_to(&buffer[..n], from).unwrap();
+    }
+    let wanted = [&b"one"[..], b"", b"three"].map(|bytes| Heard::Received(bytes.to_vec()));
+    assert_eq!(hear(&mut network, conn, 3), wanted);
+    assert_eq!((network.bytes_sent(), network.unsent(conn)), (8, 0));
+}
+
+#[test]
+fn nobody_there_is_refused() {
+    let nobody = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut network = Epoll::new().unwrap();
+    let conn = dialled(&mut network, nobody);
+    let mut out = Out::default();
+    out.put(b"anyone?");
+    out.end_datagram();
+    network.send(conn, &mut out);
+    assert_eq!(hear(&mut network, conn, 1), [Heard::Closed(Some(Errno(libc::ECONNREFUSED)))]);
+    network.close(conn);
+}
+
+#[test]
+fn too_much_for_a_datagram_is_told() {
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut network = Epoll::new().unwrap();
+    let conn = dialled(&mut network, server.local_addr().unwrap());
+    let mut out = Out::default();
+    out.put(&vec![b'x'; 70_000]);
+    out.end_datagram();
+    network.send(conn, &mut out);
+    assert_eq!(hear(&mut network, conn, 1), [Heard::Closed(Some(Errno(libc::EMSGSIZE)))]);
+}

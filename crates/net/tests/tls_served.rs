@@ -1,0 +1,119 @@
+//! TLS around a network that listens, talked to by our own client side: bytes in any pieces come out as plaintext.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use measure::Nanos;
+use net::Epoll;
+use net::tls::{RustlsSecurity, RustlsServing, Secured, TlsSettings};
+use wire::{Arrival, Fed, Network, Origin, Out, Place, SecureChannel, Security};
+
+/// Sends what is to be sent, in pieces, and reads until there is plaintext, the handshake is done or the end has come.
+struct Client {
+    stream: TcpStream,
+    channel: Box<dyn SecureChannel>,
+    plain: Vec<u8>,
+    piece: usize,
+}
+
+impl Client {
+    fn connect(at: std::net::SocketAddr, alpn: &[&'static [u8]], piece: usize) -> Client {
+        let settings = TlsSettings { insecure: true, ..TlsSettings::default() };
+        let security = RustlsSecurity::new(&settings).unwrap();
+        let channel = security.client(&Origin::tcp("localhost", at.port(), true), alpn).unwrap();
+        let stream = TcpStream::connect(at).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut client = Client { stream, channel, plain: Vec::new(), piece };
+        let mut out = Out::default();
+        client.channel.start(&mut out);
+        client.send(&mut out);
+        while client.channel.handshake().is_none() {
+            client.hear();
+        }
+        client
+    }
+
+    fn send(&mut self, out: &mut Out) {
+        for piece in out.bytes().chunks(self.piece) {
+            self.stream.write_all(piece).unwrap();
+        }
+        out.clear();
+    }
+
+    fn hear(&mut self) -> Fed {
+        let mut bytes = vec![0; self.piece];
+        let n = self.stream.read(&mut bytes).unwrap();
+        assert!(n > 0, "the server says goodbye first");
+        let mut out = Out::default();
+        let fed = self.channel.feed(&bytes[..n], &mut self.plain, &mut out).unwrap();
+        self.send(&mut out);
+        fed
+    }
+}
+
+#[test]
+fn an_echo_over_tls_in_pieces_of_every_kind() {
+    let serving = RustlsServing::self_made(&["localhost"], &[b"h2", b"http/1.1"]).unwrap();
+    let mut server = Secured::new(Epoll::new().unwrap(), serving);
+    let listener = server.listen(&Place::Tcp("127.0.0.1:0".parse().unwrap()), 10, false).unwrap();
+    let at = server.listening_at(listener).unwrap();
+    let clients = std::thread::spawn(move || {
+        for piece in [1, 7, 100_000] {
+            let mut client = Client::connect(at, &[b"http/1.1"], piece);
+            assert_eq!(client.channel.handshake().unwrap().alpn.as_deref(), Some(&b"http/1.1"[..]));
+            let message: Vec<u8> = (0..40_000u32).map(|n| n as u8).collect();
+            let (mut plain, mut out) = (Out::default(), Out::default());
+            plain.put(&message);
+            client.channel.seal(&plain, &mut out);
+            client.send(&mut out);
+            while client.plain.len() < message.len() {
+                client.hear();
+            }
+            assert_eq!(client.plain, message, "in pieces of {piece}");
+            // The server, told `bye`, says so before it closes.
+            plain.clear();
+            plain.put(b"bye");
+            client.channel.seal(&plain, &mut out);
+            client.send(&mut out);
+            while client.hear() != Fed::Ended {}
+        }
+        // Who speaks no TLS is told and let go.
+        let mut stranger = TcpStream::connect(at).unwrap();
+        stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        let mut alert = Vec::new();
+        let _ = stranger.read_to_end(&mut alert);
+        assert_eq!(alert.first(), Some(&21), "an alert: {alert:?}");
+    });
+    let (mut accepted, mut closed, mut out) = (0, 0, Out::default());
+    for _ in 0..1_000_000 {
+        let until = server.now() + Nanos::from_millis(20);
+        server.wait(until);
+        let mut act = None;
+        while let Some(arrival) = server.next() {
+            match arrival {
+                Arrival::Accepted(..) => accepted += 1,
+                Arrival::Received(conn, b"bye") => act = Some((conn, false)),
+                Arrival::Received(conn, bytes) => {
+                    out.put(bytes);
+                    act = Some((conn, true));
+                }
+                Arrival::Closed(conn, _) => {
+                    closed += 1;
+                    act = Some((conn, false));
+                }
+                Arrival::Connected(_) => {}
+            }
+            match act.take() {
+                Some((conn, true)) => server.send(conn, &mut out),
+                Some((conn, false)) => server.close(conn),
+                None => {}
+            }
+        }
+        if clients.is_finished() {
+            break;
+        }
+    }
+    clients.join().unwrap();
+    assert_eq!((accepted, closed), (4, 1));
+}

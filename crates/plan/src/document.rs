@@ -1,0 +1,233 @@
+//! A plan as a YAML document that people read and `brunt PLAN.yaml` runs.
+//!
+//! Times and rates carry units here; the record keeps nanoseconds. The keys are the names of the flags, so that there is
+//! one vocabulary; docs/decisions/0010-plan-file.md tells why.
+
+use std::fmt::Write as _;
+
+use measure::Nanos;
+
+use crate::{Arrivals, Load, NetKind, Options, Plan, Stage};
+
+/// A span in the largest unit that divides it: `90s`, `250ms`. Read again by [`crate::quantity::duration`] without loss.
+pub fn time(span: Nanos) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
+    let (size, unit) = units.into_iter().find(|(size, _)| span.0.is_multiple_of(*size)).unwrap_or((1, "ns"));
+    format!("{}{unit}", span.0 / size)
+}
+
+/// One stretch of load as `--stage` has it.
+pub fn stage(stage: &Stage, open: bool) -> String {
+    let per = if open { "/s" } else { "" };
+    match stage.from == stage.to {
+        true => format!("{}:{}{per}", time(stage.lasts), stage.from),
+        false => format!("{}:{}{per}..{}{per}", time(stage.lasts), stage.from, stage.to),
+    }
+}
+
+/// The plan as YAML.
+pub fn yaml(plan: &Plan) -> String {
+    let mut page = Page::default();
+    page.one("protocol", &plan.protocol);
+    urls(&mut page, plan);
+    load(&mut page, plan);
+    page.maybe("requests", plan.requests);
+    for (name, span) in [("warmup", plan.warmup), ("drain", plan.drain), ("timeout", plan.timeout)] {
+        page.one(name, &time(span));
+    }
+    page.one("connect-timeout", &time(plan.connect_timeout));
+    page.maybe("connect-rate", plan.connect_rate.map(|rate| format!("{rate}/s")));
+    page.maybe("hold", plan.hold.map(time));
+    page.maybe("ping", plan.heartbeat.map(time));
+    page.one("workers", &plan.workers.to_string());
+    if plan.pin {
+        page.one("pin", "true");
+    }
+    let net = match plan.net {
+        NetKind::Auto => None,
+        NetKind::Epoll => Some("epoll"),
+        NetKind::Uring => Some("uring"),
+    };
+    page.maybe("net", net);
+    page.list("source", &plan.sources);
+    page.list("connect-to", &plan.connect_to);
+    page.maybe("unix-socket", plan.unix_socket.as_deref().map(quoted));
+    tls(&mut page, plan);
+    page.list("objectives", &plan.objectives);
+    page.one("seed", &plan.seed.to_string());
+    page.options(&plan.options);
+    page.text
+}
+
+fn urls(page: &mut Page, plan: &Plan) {
+    page.head("urls");
+    for url in &plan.urls {
+        if url.weight == 1.0 && url.options.is_empty() {
+            page.line(&format!("  - {}", quoted(&url.url)));
+            continue;
+        }
+        page.line(&format!("  - url: {}", quoted(&url.url)));
+        page.indent = 4;
+        if url.weight != 1.0 {
+            page.one("weight", &url.weight.to_string());
+        }
+        page.options(&url.options);
+        page.indent = 0;
+    }
+}
+
+fn load(page: &mut Page, plan: &Plan) {
+    let open = plan.load.is_open();
+    match plan.load.stages() {
+        [stage] if stage.from == stage.to && (plan.duration.is_none() || plan.duration == Some(stage.lasts)) => {
+            match open {
+                true => page.one("rate", &format!("{}/s", stage.from)),
+                false => page.one("users", &stage.from.to_string()),
+            }
+            page.maybe("duration", plan.duration.map(time));
+        }
+        stages => page.list("stages", &stages.iter().map(|s| stage(s, open)).collect::<Vec<_>>()),
+    }
+    match &plan.load {
+        Load::Open { arrivals, .. } => {
+            let word = match arrivals {
+                Arrivals::Poisson => "poisson",
+                Arrivals::Constant => "constant",
+                Arrivals::Burst => "burst",
+            };
+            page.one("arrivals", word);
+            page.one("max-connections", &plan.max_connections.to_string());
+            page.one("slack", &time(plan.slack));
+        }
+        Load::Closed { think, together, .. } => {
+            page.maybe("think", think.map(|(low, high)| format!("{}..{}", time(low), time(high))));
+            if *together {
+                page.one("together", "true");
+            }
+        }
+    }
+}
+
+fn tls(page: &mut Page, plan: &Plan) {
+    let tls = &plan.tls;
+    let files = [("cacert", &tls.cacert), ("cert", &tls.cert), ("key", &tls.key)];
+    if !tls.insecure && tls.resume && files.iter().all(|(_, file)| file.is_none()) {
+        return;
+    }
+    page.head("tls");
+    page.indent = 2;
+    if tls.insecure {
+        page.one("insecure", "true");
+    }
+    for (name, file) in files {
+        page.maybe(name, file.as_deref().map(quoted));
+    }
+    if !tls.resume {
+        page.one("resume", "false");
+    }
+    page.indent = 0;
+}
+
+/// A page of YAML under way.
+#[derive(Default)]
+struct Page {
+    text: String,
+    indent: usize,
+}
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        let _ = writeln!(self.text, "{:1$}{line}", "", self.indent);
+    }
+    fn head(&mut self, name: &str) {
+        self.line(&format!("{name}:"));
+    }
+    fn one(&mut self, name: &str, value: &str) {
+        self.line(&format!("{name}: {value}"));
+    }
+    fn maybe<T: ToString>(&mut self, name: &str, value: Option<T>) {
+        value.into_iter().for_each(|value| self.one(name, &value.to_string()));
+    }
+    fn list(&mut self, name: &str, values: &[String]) {
+        if !values.is_empty() {
+            self.head(name);
+            values.iter().for_each(|value| self.line(&format!("  - {}", quoted(value))));
+        }
+    }
+    fn options(&mut self, options: &Options) {
+        for (name, values) in options {
+            match &values[..] {
+                [value] if value.is_empty() => self.one(name, "true"),
+                [value] => self.one(name, &quoted(value)),
+                values => self.list(name, values),
+            }
+        }
+    }
+}
+
+/// A scalar that reads as this very text: plain where nothing could be mistaken, else in double quotes as JSON has them.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=?&%~@$<".contains(c) || c == ':';
+    let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
+    let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    let safe =
+        starts && text.chars().all(plain) && !text.ends_with(':') && !words.contains(&&text.to_ascii_lowercase()[..]);
+    if safe {
+        return text.to_owned();
+    }
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            c if c.is_control() || c == '\u{feff}' || ('\u{80}'..'\u{a0}').contains(&c) => {
+                let _ = write!(quoted, "\\u{:04x}", c as u32);
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_again_without_loss() {
+        for (nanos, text) in
+            [(10_000_000_000, "10s"), (250_000_000, "250ms"), (1_500, "1500ns"), (0, "0s"), (90_000_000_000, "90s")]
+        {
+            assert_eq!(time(Nanos(nanos)), text);
+            assert_eq!(crate::quantity::duration(text), Ok(Nanos(nanos)));
+        }
+    }
+
+    #[test]
+    fn scalars_read_as_themselves() {
+        for text in [
+            "a",
+            "http://h/?a=b&c",
+            "true",
+            "1",
+            "- x",
+            "a: b",
+            "a #b",
+            "\"",
+            "\\",
+            "",
+            "é\n\t\u{1}",
+            "*x",
+            "p99<50ms",
+            "null",
+            "a:",
+        ] {
+            let read = crate::yaml::parse(&format!("k: {}", quoted(text))).unwrap();
+            let crate::yaml::Value::Map(entries) = read.value else { panic!("a map") };
+            assert_eq!(entries[0].2.value, crate::yaml::Value::Text(text.into()), "{}", quoted(text));
+        }
+    }
+}

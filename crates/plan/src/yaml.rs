@@ -1,0 +1,194 @@
+//! YAML (and so JSON) as a tree in which everything knows its line and column.
+//!
+//! Scalars stay text: what a value means is decided by the reader of its key. Anchors, tags and several documents are
+//! refused: a plan needs none, and a small file that stands for a huge one is nobody's friend.
+
+use saphyr_parser::{Event, Parser, ScalarStyle};
+
+/// A place in a file, both counted from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct At {
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Where.
+    pub at: At,
+    /// What.
+    pub value: Value,
+}
+
+/// What a value is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Nothing: `null`, `~` or an empty place.
+    Null,
+    /// A text, a number or a word.
+    Text(String),
+    /// A list.
+    List(Vec<Node>),
+    /// Keys with their places, and values.
+    Map(Vec<(String, At, Node)>),
+}
+
+/// What is wrong with a file, and where.
+pub type Wrong = (At, String);
+
+/// Deeper than any plan is.
+const DEEPEST: usize = 16;
+
+/// Reads a file.
+///
+/// # Errors
+/// What about it is not YAML, or not taken.
+pub fn parse(text: &str) -> Result<Node, Wrong> {
+    let mut open: Vec<Open> = Vec::new();
+    let mut root = None;
+    let mut documents = 0;
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| {
+            let at = At { line: error.marker().line(), column: error.marker().col() + 1 };
+            (at, format!("is not YAML: {}", error.info()))
+        })?;
+        let at = At { line: span.start.line(), column: span.start.col() + 1 };
+        let done = match event {
+            Event::DocumentStart(_) => {
+                documents += 1;
+                if documents > 1 {
+                    return Err((at, "begins a second document (---); write one plan in a file".into()));
+                }
+                None
+            }
+            Event::Alias(_) => {
+                return Err((at, "refers to an anchor (*), which is not taken; write the value out".into()));
+            }
+            Event::Scalar(_, _, anchor, _) | Event::SequenceStart(anchor, _) | Event::MappingStart(anchor, _)
+                if anchor != 0 =>
+            {
+                return Err((at, "sets an anchor (&), which is not taken; write the value out".into()));
+            }
+            Event::Scalar(_, _, _, Some(_)) | Event::SequenceStart(_, Some(_)) | Event::MappingStart(_, Some(_)) => {
+                return Err((at, "has a tag (!), which is not taken; leave it out".into()));
+            }
+            Event::Scalar(text, style, _, _) => Some(Node { at, value: scalar(&text, style) }),
+            Event::SequenceStart(..) | Event::MappingStart(..) => {
+                if open.len() == DEEPEST {
+                    return Err((at, format!("is nested more than {DEEPEST} deep, which no plan is")));
+                }
+                let map = matches!(event, Event::MappingStart(..));
+                open.push(Open { at, map, items: Vec::new(), entries: Vec::new(), key: None });
+                None
+            }
+            Event::SequenceEnd | Event::MappingEnd => open.pop().map(Open::close),
+            _ => None,
+        };
+        let Some(node) = done else { continue };
+        match open.last_mut() {
+            None => root = Some(node),
+            Some(parent) => parent.take(node)?,
+        }
+    }
+    root.ok_or_else(|| {
+        (At { line: 1, column: 1 }, "is empty; write a plan, for instance `urls: [http://localhost:8080/]`".into())
+    })
+}
+
+fn scalar(text: &str, style: ScalarStyle) -> Value {
+    let plain = style == ScalarStyle::Plain;
+    if plain && matches!(text, "" | "~" | "null" | "Null" | "NULL") {
+        Value::Null
+    } else {
+        Value::Text(text.to_owned())
+    }
+}
+
+/// A list or map whose end is not read yet.
+struct Open {
+    at: At,
+    map: bool,
+    items: Vec<Node>,
+    entries: Vec<(String, At, Node)>,
+    key: Option<(String, At)>,
+}
+
+impl Open {
+    fn take(&mut self, node: Node) -> Result<(), Wrong> {
+        if !self.map {
+            self.items.push(node);
+            return Ok(());
+        }
+        match self.key.take() {
+            Some((name, at)) => self.entries.push((name, at, node)),
+            None => {
+                let Value::Text(name) = node.value else {
+                    return Err((node.at, "is no key; write a word before the colon".into()));
+                };
+                if let Some((_, first, _)) = self.entries.iter().find(|(known, ..)| *known == name) {
+                    return Err((
+                        node.at,
+                        format!("`{name}` stands a second time (first in line {}); write it once", first.line),
+                    ));
+                }
+                self.key = Some((name, node.at));
+            }
+        }
+        Ok(())
+    }
+
+    fn close(self) -> Node {
+        let value = if self.map { Value::Map(self.entries) } else { Value::List(self.items) };
+        Node { at: self.at, value }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_knows_its_place() {
+        let root = parse("a: 1\nb:\n  - x\n  - {c: 'null', d: ~}\n").unwrap();
+        let Value::Map(entries) = root.value else { panic!("a map") };
+        let (name, at, _) = &entries[1];
+        assert_eq!((&name[..], *at), ("b", At { line: 2, column: 1 }));
+        let Value::List(items) = &entries[1].2.value else { panic!("a list") };
+        assert_eq!((items[0].at, &items[0].value), (At { line: 3, column: 5 }, &Value::Text("x".into())));
+        let Value::Map(inner) = &items[1].value else { panic!("a map") };
+        assert_eq!(inner[0].2.value, Value::Text("null".into()));
+        assert_eq!((inner[1].1, &inner[1].2.value), (At { line: 4, column: 17 }, &Value::Null));
+    }
+
+    #[test]
+    fn json_is_yaml() {
+        let root = parse("{\"a\": [1, 2.5e3], \"b\": {\"c\": \"x\\u0041\\n\"}}").unwrap();
+        let Value::Map(entries) = root.value else { panic!("a map") };
+        let Value::Map(inner) = &entries[1].2.value else { panic!("a map") };
+        assert_eq!(inner[0].2.value, Value::Text("xA\n".into()));
+    }
+
+    #[test]
+    fn mistakes_have_a_place() {
+        let table = [
+            ("a: 1\na: 2", 2, 1, "`a` stands a second time (first in line 1); write it once"),
+            ("a: &x 1\nb: *x", 1, 4, "sets an anchor"),
+            ("a: !!int 1", 1, 4, "has a tag (!)"),
+            ("a: 1\n---\nb: 2", 2, 1, "begins a second document"),
+            ("", 1, 1, "is empty"),
+            ("a: [1, 2", 0, 0, "is not YAML"),
+            ("a: b: c", 0, 0, "is not YAML"),
+            ("? [x]\n: y", 1, 3, "is no key"),
+        ];
+        for (text, line, column, said) in table {
+            let (at, trouble) = parse(text).expect_err(text);
+            assert!(trouble.starts_with(said), "{text}: {trouble}");
+            assert!(line == 0 || at == At { line, column }, "{text}: {at:?}");
+        }
+        let deep = "[".repeat(40) + &"]".repeat(40);
+        assert!(parse(&deep).unwrap_err().1.contains("nested"));
+    }
+}

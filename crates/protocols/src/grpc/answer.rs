@@ -1,0 +1,325 @@
+//! What an answer's frames come to: messages, and the status in trailers (gRPC over HTTP/2, «Responses»).
+//!
+//! Servers say the same heads and trailers in answer after answer, so what one came to is remembered as a number by the
+//! connection, and one of the same bytes is not read again. Messages are counted and not kept. A compressed message is
+//! counted as it came where compression was asked for; otherwise nobody allowed it and the call is broken.
+
+use std::sync::Arc;
+
+use wire::{Done, Ended, Event, ExchangeId, FaultKind};
+
+use super::framing::Framing;
+use super::request::{COMPRESSED, Capture, Captured, DEADLINE, Request, STREAMS};
+use super::status::{self, Statuses};
+use crate::http2::connection::{Listener, Next};
+use crate::http2::frames::code;
+use crate::http2::hpack::{Fields, Malformed};
+
+/// The most of a body that is kept where it is looked into.
+const CAPTURE_BOUND: usize = 16 << 20;
+/// The most of a status message that is kept as an example.
+const EXCERPT_BOUND: usize = 4096;
+
+/// A call in flight.
+#[derive(Debug)]
+pub struct Call {
+    /// Its name.
+    pub id: ExchangeId,
+    framing: Framing,
+    payload: u64,
+    messages: u32,
+    /// The HTTP status; 0 until a final head is there.
+    http: u16,
+    marks: u8,
+    /// A piece of the answer was seen.
+    begun: bool,
+    /// What most calls never need.
+    pub rare: Option<Box<Rare>>,
+}
+
+/// What most calls never need.
+#[derive(Debug, Default)]
+pub struct Rare {
+    /// Its stream.
+    pub stream: u32,
+    /// Messages to be sent one after another, each after an answer; and how many were.
+    pub further: Option<Arc<[Arc<[u8]>]>>,
+    pub sent: usize,
+    capture: Option<Capture>,
+    body: Vec<u8>,
+}
+
+impl Call {
+    /// A call that is just made.
+    #[inline]
+    pub fn new(id: ExchangeId, request: &Request) -> Call {
+        let rare = (request.further.is_some() || request.capture.is_some()).then(|| {
+            let (further, capture) = (request.further.clone(), request.capture.clone());
+            Box::new(Rare { further, capture, ..Rare::default() })
+        });
+        let framing = Framing::default();
+        Call { id, framing, payload: 0, messages: 0, http: 0, marks: request.marks, begun: false, rare }
+    }
+}
+
+/// What a header block said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Said {
+    http: u16,
+    /// The content is gRPC's.
+    grpc: bool,
+    status: Option<u32>,
+}
+
+impl Said {
+    /// As one number: 10 bits, one, and the status with one more than it.
+    fn digest(self) -> u64 {
+        let status = self.status.map_or(0, |status| u64::from(status) + 1);
+        status << 11 | u64::from(self.grpc) << 10 | u64::from(self.http & 1023)
+    }
+    #[inline]
+    fn of_digest(digest: u64) -> Said {
+        let status = (digest >> 11).checked_sub(1).map(|status| status as u32);
+        Said { http: (digest & 1023) as u16, grpc: digest >> 10 & 1 != 0, status }
+    }
+}
+
+/// Hears what the server says.
+#[derive(Debug)]
+pub struct Ear<'a> {
+    pub success: Statuses,
+    pub done: &'a mut Done<Request>,
+    /// Calls whose answer began in the bytes at hand and is not over.
+    pub begun: &'a mut Vec<ExchangeId>,
+    /// Streams whose turn it is to send their next message.
+    pub turns: &'a mut Vec<u32>,
+}
+
+impl Listener<Call> for Ear<'_> {
+    #[inline]
+    fn head(&mut self, call: &mut Call, fields: &mut Fields<'_>, end: bool) -> Result<Next, Malformed> {
+        let sort = usize::from(end);
+        let mut message = None;
+        let said = match fields.known(sort) {
+            Some(digest) => Said::of_digest(digest),
+            None => {
+                let (said, text) = read(fields)?;
+                match text {
+                    None => fields.remember(sort, said.digest())?,
+                    text => message = text,
+                }
+                said
+            }
+        };
+        if call.http == 0 {
+            if (100..200).contains(&said.http) && !end {
+                return Ok(Next::Go);
+            }
+            if said.http < 200 {
+                return Ok(self.broken(call, "the answer's head has no final :status"));
+            }
+            call.http = said.http;
+            self.begin(call);
+            if said.http == 200 && !said.grpc && said.status.is_none() {
+                return Ok(self.broken(call, "the answer is not gRPC: its content-type is not application/grpc"));
+            }
+        } else if !end {
+            return Ok(self.broken(call, "a second head stands between the messages"));
+        }
+        Ok(if end { self.conclude(call, said.status, message) } else { Next::Go })
+    }
+
+    #[inline]
+    fn data(&mut self, call: &mut Call, bytes: &[u8], end: bool) -> Next {
+        if call.http == 0 {
+            return self.broken(call, "the answer begins without a head");
+        }
+        if call.http == 200 {
+            if let Some(Rare { capture: Some(_), body, .. }) = call.rare.as_deref_mut() {
+                let room = CAPTURE_BOUND.saturating_sub(body.len());
+                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            }
+            let mut rest = bytes;
+            while !rest.is_empty() {
+                match call.framing.feed(rest) {
+                    Ok((_, Some(whole))) if whole.compressed && call.marks & COMPRESSED == 0 => {
+                        return self.broken(call, "a message is compressed, which was not asked for");
+                    }
+                    Ok((more, whole)) => {
+                        rest = more;
+                        if let Some(whole) = whole {
+                            self.message(call, whole.size);
+                        }
+                    }
+                    Err(_) => return self.broken(call, "what stands between the messages is no length prefix"),
+                }
+            }
+        }
+        if end { self.conclude(call, None, None) } else { Next::Go }
+    }
+
+    fn reset(&mut self, mut call: Call, code: u32) {
+        let said = format!("the server reset the stream: {}", status::reset_name(code));
+        let status = match status::of_reset(code) {
+            // Servers end so what lasted beyond its deadline (grpc-go does), and clients that look at a clock say so.
+            status::CANCELLED if call.marks & DEADLINE != 0 => status::DEADLINE_EXCEEDED,
+            status => status,
+        };
+        self.end(&mut call, Some(status), self.verdict(status), &said);
+    }
+
+    fn refused(&mut self, call: Call) {
+        self.begun.retain(|id| *id != call.id);
+        self.done.push(Event::Refused(call.id));
+    }
+
+    fn alive(&mut self) {
+        self.done.push(Event::Heartbeat);
+    }
+}
+
+impl Ear<'_> {
+    /// The answer began; that of a stream begins with its first message.
+    #[inline]
+    fn begin(&mut self, call: &mut Call) {
+        if call.marks & STREAMS == 0 && !call.begun {
+            call.begun = true;
+            self.begun.push(call.id);
+        }
+    }
+
+    #[inline]
+    fn message(&mut self, call: &mut Call, size: u32) {
+        call.payload += u64::from(size);
+        call.messages = call.messages.saturating_add(1);
+        if call.marks & STREAMS == 0 {
+            return;
+        }
+        if !call.begun {
+            call.begun = true;
+            self.done.push(Event::FirstByte(call.id));
+        }
+        self.done.push(Event::Message(call.id, size));
+        if let Some(rare) = call.rare.as_ref().filter(|rare| rare.further.is_some()) {
+            self.turns.push(rare.stream);
+        }
+    }
+
+    /// The answer is over.
+    #[inline]
+    fn conclude(&mut self, call: &mut Call, status: Option<u32>, message: Option<String>) -> Next {
+        let whole = call.framing.is_between() && (call.marks & STREAMS != 0 || call.messages == 1);
+        if status == Some(status::OK) && self.success.has(status::OK) && whole && call.rare.is_none() {
+            self.begun_no_more(call.id);
+            let code = status::counted(status::OK);
+            let (id, payload) = (call.id, call.payload);
+            self.done.push(Event::Ended(Ended { id, fault: None, code, payload, excerpt: None, follow: None }));
+            return Next::Go;
+        }
+        self.conclude_closely(call, status, message);
+        Next::Go
+    }
+
+    #[cold]
+    fn conclude_closely(&mut self, call: &mut Call, status: Option<u32>, message: Option<String>) {
+        let said = message.unwrap_or_default();
+        match status {
+            None if call.http != 200 => {
+                let said = format!("HTTP status {} and no grpc-status", call.http);
+                let status = status::of_http(call.http);
+                self.end(call, Some(status), self.verdict(status), &said);
+            }
+            None => self.end(call, None, Some(FaultKind::BrokenProtocol), "the answer ended without grpc-status"),
+            Some(status::OK) if !call.framing.is_between() => {
+                self.end(call, None, Some(FaultKind::BrokenProtocol), "the status is OK, and the last message is cut");
+            }
+            Some(status::OK) if call.marks & STREAMS == 0 && call.messages != 1 => {
+                let said = format!("the status is OK with {} messages instead of one", call.messages);
+                self.end(call, None, Some(FaultKind::BrokenProtocol), &said);
+            }
+            Some(status) => self.end(call, Some(status), self.verdict(status), &said),
+        }
+    }
+
+    fn verdict(&self, status: u32) -> Option<FaultKind> {
+        (!self.success.has(status)).then_some(FaultKind::WrongStatus)
+    }
+
+    /// The server does not speak as it must: the call alone fails, its stream is reset.
+    #[cold]
+    fn broken(&mut self, call: &mut Call, what: &str) -> Next {
+        self.end(call, None, Some(FaultKind::BrokenProtocol), what);
+        Next::Reset(code::CANCEL)
+    }
+
+    #[cold]
+    fn end(&mut self, call: &mut Call, status: Option<u32>, fault: Option<FaultKind>, said: &str) {
+        self.begun_no_more(call.id);
+        if let Some(rare) = call.rare.take()
+            && let Some(capture) = &rare.capture
+            && let Ok(mut kept) = capture.lock()
+        {
+            *kept = Some(Captured { status, said: said.to_owned(), body: rare.body });
+        }
+        let excerpt = fault.is_some_and(|kind| self.done.wants_example(kind)).then(|| {
+            let name = status.map(status::name).unwrap_or_default();
+            let text = [name.as_str(), said].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(": ");
+            text.into_bytes().into_iter().take(EXCERPT_BOUND).collect()
+        });
+        let (id, payload, code) = (call.id, call.payload, status.map_or(0, status::counted));
+        self.done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None }));
+    }
+
+    #[inline]
+    fn begun_no_more(&mut self, id: ExchangeId) {
+        if self.begun.last() == Some(&id) {
+            self.begun.pop();
+        } else if !self.begun.is_empty() {
+            self.begun.retain(|begun| *begun != id);
+        }
+    }
+}
+
+/// Reads a block: what it said, and the status message if there is one.
+fn read(fields: &mut Fields<'_>) -> Result<(Said, Option<String>), Malformed> {
+    let (mut said, mut message) = (Said::default(), None);
+    while let Some((name, value)) = fields.next()? {
+        match name {
+            b":status" => said.http = number(value).map_or(0, |n| n.min(1023) as u16),
+            b"content-type" => said.grpc = value.starts_with(b"application/grpc"),
+            // What is no number is UNKNOWN, as other clients take it.
+            b"grpc-status" => said.status = Some(number(value).unwrap_or(2)),
+            b"grpc-message" if !value.is_empty() => message = Some(unescaped(value)),
+            _ => {}
+        }
+    }
+    Ok((said, message))
+}
+
+fn number(digits: &[u8]) -> Option<u32> {
+    let plain = !digits.is_empty() && digits.len() <= 9 && digits.iter().all(u8::is_ascii_digit);
+    plain.then(|| digits.iter().fold(0, |n, digit| n * 10 + u32::from(digit - b'0')))
+}
+
+/// Undoes the percent-encoding of a status message; what is no escape stays as it is.
+fn unescaped(text: &[u8]) -> String {
+    let mut plain = Vec::with_capacity(text.len().min(EXCERPT_BOUND));
+    let mut rest = text;
+    while let Some((&first, more)) = rest.split_first() {
+        let hex = |b: u8| (b as char).to_digit(16);
+        match (first, more) {
+            (b'%', [a, b, behind @ ..]) if hex(*a).is_some() && hex(*b).is_some() => {
+                plain.push((hex(*a).unwrap_or(0) * 16 + hex(*b).unwrap_or(0)) as u8);
+                rest = behind;
+            }
+            _ => {
+                plain.push(first);
+                rest = more;
+            }
+        }
+        if plain.len() >= EXCERPT_BOUND {
+            break;
+        }
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}

@@ -1,0 +1,260 @@
+//! gRPC as a plug-in: its schemes, its options, and every call of a run, encoded before it starts.
+
+use std::sync::{Arc, Mutex};
+
+use prost_reflect::MethodDescriptor;
+use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Scheme, Weighted};
+
+use super::options::{self, Wishes};
+use super::reflection::{self, Next};
+use super::request::{Capture, Captured, Maker, PORT, Place, Request, SECURE_PORT};
+use super::schema::{Schema, shape};
+use super::session::GrpcSession;
+use super::status::{self, Statuses};
+use super::{framing, json};
+use crate::http2::hpack::Lexicon;
+
+const ALPN: &[&[u8]] = &[b"h2"];
+/// Services whose description comes with the program: health checks, reflection, the built-in target.
+const BUILT: [&str; 3] = ["grpc.health.v1.Health", reflection::SERVICES[0], "brunt.Target"];
+
+/// gRPC over HTTP/2, over TCP and TLS.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Grpc;
+
+impl Protocol for Grpc {
+    type Dialogue = GrpcDialogue;
+
+    fn name(&self) -> &'static str {
+        "grpc"
+    }
+
+    fn schemes(&self) -> &'static [Scheme] {
+        const SCHEMES: &[Scheme] = &[
+            Scheme { name: "grpc", port: PORT, tls: false, datagrams: false, alpn: ALPN },
+            Scheme { name: "grpcs", port: SECURE_PORT, tls: true, datagrams: false, alpn: ALPN },
+        ];
+        SCHEMES
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        options::OPTIONS
+    }
+
+    fn inquire(&self, asked: &Asked) -> Result<Option<GrpcDialogue>, Complaint> {
+        let wishes = Wishes::read(asked)?;
+        let places = places(asked)?;
+        if !wishes.protos.is_empty() || places.iter().all(is_built) {
+            return Ok(None);
+        }
+        let Some(first) = places.first() else { return Ok(None) };
+        if let Some(other) = places.iter().find(|place| place.origin != first.origin) {
+            let trouble = format!(
+                "is missing: {} and {} are two servers, and only one is asked by reflection; give the FILE that defines \
+                 their services",
+                first.authority, other.authority
+            );
+            return Err(Complaint::new("--proto", trouble));
+        }
+        match reflection::next(&wanted(&places), &answers(asked))? {
+            Next::Known(_) => Ok(None),
+            Next::Ask(service, messages) => Ok(Some(GrpcDialogue::inquiry(first, &wishes, service, &messages))),
+        }
+    }
+
+    fn prepare(&self, asked: &Asked) -> Result<GrpcDialogue, Complaint> {
+        let wishes = Wishes::read(asked)?;
+        let places = places(asked)?;
+        let schema = schema(asked, &wishes, &places)?;
+        let (mut maker, mut origins, mut requests) = (Maker::default(), Vec::new(), Vec::new());
+        for (index, (place, url)) in places.iter().zip(&asked.urls).enumerate() {
+            let method = method(&schema, place)?;
+            let own = wishes_of_its_own(asked, index)?;
+            let origin = origins.iter().position(|o| *o == place.origin).unwrap_or_else(|| {
+                origins.push(place.origin.clone());
+                origins.len() - 1
+            });
+            let calls = calls(&mut maker, place, own.as_ref().unwrap_or(&wishes), &method)?;
+            let weight = url.weight / calls.len() as f64;
+            requests.extend(calls.into_iter().map(|request| Weighted { request, origin, weight }));
+        }
+        if requests.is_empty() {
+            let right = "write one, for instance grpc://127.0.0.1:50051/grpc.health.v1.Health/Check";
+            return Err(Complaint::new("URL", format!("none was given; {right}")));
+        }
+        let (lexicon, success, streams) = (Arc::new(maker.lexicon), wishes.success, wishes.streams);
+        Ok(GrpcDialogue { requests, origins, lexicon, success, streams, capture: None })
+    }
+}
+
+/// What is wished of one URL only; the complaint names it.
+fn wishes_of_its_own(asked: &Asked, index: usize) -> Result<Option<Wishes>, Complaint> {
+    const OF_ONE_URL: [&str; 5] = ["header", "data", "data-file", "deadline", "lockstep"];
+    let Some(alone) = asked.alone(index) else { return Ok(None) };
+    let place = |option: &str| format!("URL {}, {option}", index + 1);
+    match asked.own[index].keys().find(|name| !OF_ONE_URL.contains(&name.as_str())) {
+        Some(name) => Err(Complaint::new(place(name), "holds for the whole run; write it beside the URLs, not in one")),
+        None => Wishes::read(&alone).map(Some).map_err(|c| Complaint::new(place(&c.place), c.trouble)),
+    }
+}
+
+fn places(asked: &Asked) -> Result<Vec<Place>, Complaint> {
+    asked.urls.iter().map(|url| Place::read(&url.url)).collect()
+}
+
+fn is_built(place: &Place) -> bool {
+    place.method.as_ref().is_some_and(|(service, _)| BUILT.contains(&service.as_str()))
+}
+
+/// Services that the server must tell of; none: all it has.
+fn wanted(places: &[Place]) -> Vec<String> {
+    if places.iter().any(|place| place.method.is_none()) {
+        return Vec::new();
+    }
+    let mut wanted = Vec::new();
+    for place in places.iter().filter(|place| !is_built(place)) {
+        if let Some((service, _)) = &place.method
+            && !wanted.contains(service)
+        {
+            wanted.push(service.clone());
+        }
+    }
+    wanted
+}
+
+/// The answers of reflection so far.
+fn answers(asked: &Asked) -> Vec<Captured> {
+    asked.learnt.iter().map(|bytes| Captured::decode(bytes)).collect()
+}
+
+/// Where the methods of the run are described.
+fn schema(asked: &Asked, wishes: &Wishes, places: &[Place]) -> Result<Schema, Complaint> {
+    if !wishes.protos.is_empty() {
+        return Schema::of_files(&wishes.protos, &wishes.imports);
+    }
+    if places.iter().all(is_built) {
+        return Schema::built();
+    }
+    match reflection::next(&wanted(places), &answers(asked))? {
+        Next::Known(schema) => Ok(schema),
+        Next::Ask(..) => Err(Complaint::new("--proto", "is missing; give the FILE that defines the service")),
+    }
+}
+
+/// The method a URL names.
+fn method(schema: &Schema, place: &Place) -> Result<MethodDescriptor, Complaint> {
+    match &place.method {
+        Some((service, method)) if is_built(place) && !schema.has(service) => Schema::built()?.method(service, method),
+        Some((service, method)) => schema.method(service, method),
+        None => {
+            let all = schema.listing().join(", ");
+            let scheme = if place.origin.tls { "grpcs" } else { "grpc" };
+            let trouble = format!("names no method; write {scheme}://{}/ and one of: {all}", place.authority);
+            Err(Complaint::new("URL", trouble))
+        }
+    }
+}
+
+/// The calls to a method: one with all messages where it takes a stream, else one for each message.
+fn calls(
+    maker: &mut Maker,
+    place: &Place,
+    wishes: &Wishes,
+    method: &MethodDescriptor,
+) -> Result<Vec<Request>, Complaint> {
+    let mut messages = Vec::new();
+    for (at, text) in &wishes.texts {
+        let read = json::messages(&method.input(), text, at)?;
+        if read.is_empty() {
+            return Err(Complaint::new(at, "holds no message; write a JSON object, such as {}"));
+        }
+        messages.extend(read);
+    }
+    if messages.is_empty() {
+        messages.push(Vec::new());
+    }
+    let (takes_stream, gives_stream) = (method.is_client_streaming(), method.is_server_streaming());
+    if wishes.lockstep && !(takes_stream && gives_stream) {
+        let trouble =
+            format!("is about bidirectional streams, and {} is {}; leave it out", method.name(), shape(method));
+        return Err(Complaint::new("--lockstep", trouble));
+    }
+    Ok(match takes_stream {
+        true => vec![maker.call(place, wishes, &messages, wishes.lockstep, gives_stream)],
+        false => messages.chunks(1).map(|one| maker.call(place, wishes, one, false, gives_stream)).collect(),
+    })
+}
+
+/// Everything a run will say in gRPC.
+#[derive(Debug)]
+pub struct GrpcDialogue {
+    requests: Vec<Weighted<Request>>,
+    origins: Vec<Origin>,
+    lexicon: Arc<Lexicon>,
+    success: Statuses,
+    streams: u32,
+    /// Of an inquiry: where the answer is kept.
+    capture: Option<Capture>,
+}
+
+impl GrpcDialogue {
+    /// A call of reflection whose answer is kept.
+    fn inquiry(place: &Place, wishes: &Wishes, service: &str, messages: &[Vec<u8>]) -> GrpcDialogue {
+        let method = Some((service.to_owned(), reflection::METHOD.to_owned()));
+        let place = Place { method, ..place.clone() };
+        let (mut maker, capture) = (Maker::default(), Arc::new(Mutex::new(None)));
+        let mut request = maker.call(&place, wishes, messages, false, true);
+        request.capture = Some(Arc::clone(&capture));
+        GrpcDialogue {
+            requests: vec![Weighted { request, origin: 0, weight: 1.0 }],
+            origins: vec![place.origin],
+            lexicon: Arc::new(maker.lexicon),
+            success: Statuses::USUAL,
+            streams: 1,
+            capture: Some(capture),
+        }
+    }
+}
+
+impl Dialogue for GrpcDialogue {
+    type Request = Request;
+    type Session = GrpcSession;
+
+    fn requests(&self) -> &[Weighted<Request>] {
+        &self.requests
+    }
+    fn origins(&self) -> &[Origin] {
+        &self.origins
+    }
+    fn alpn(&self) -> &[&'static [u8]] {
+        ALPN
+    }
+    fn exchanges_per_connection(&self) -> u32 {
+        self.streams
+    }
+    fn learnt(&self) -> Option<Vec<u8>> {
+        let kept = self.capture.as_ref()?.lock().ok()?.take()?;
+        Some(kept.encode())
+    }
+    /// The path and the messages; on the wire there are frames around them.
+    fn sent(&self, request: &Request) -> Vec<u8> {
+        let mut text = format!("POST {}\n", request.path).into_bytes();
+        for message in framing::messages(&request.body) {
+            text.extend_from_slice(message);
+            text.push(b'\n');
+        }
+        text
+    }
+    fn session(&self, _origin: &Origin, _established: &Established) -> GrpcSession {
+        GrpcSession::new(Arc::clone(&self.lexicon), self.success, self.streams)
+    }
+    fn spoken(&self, _established: &Established) -> String {
+        "gRPC over HTTP/2".to_owned()
+    }
+    fn code_name(&self, code: u32) -> String {
+        status::name(status::of_counted(code))
+    }
+    fn code_meaning(&self, code: u32) -> &'static str {
+        status::meaning(status::of_counted(code))
+    }
+}

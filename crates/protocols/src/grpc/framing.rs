@@ -1,0 +1,95 @@
+//! Length-prefixed messages (gRPC over HTTP/2, «Length-Prefixed-Message»): a flag, four bytes of length, the message.
+//!
+//! Messages are counted, not kept: five bytes of state are all a stream needs, whatever its messages' size.
+
+/// Bytes before a message.
+pub const PREFIX: usize = 5;
+
+/// Where the reader of a stream stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Framing {
+    prefix: [u8; PREFIX],
+    /// Bytes of the prefix that are there.
+    have: u8,
+    /// Bytes of the message to come.
+    left: u32,
+}
+
+/// A message that is now whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// Its size as it came, in bytes.
+    pub size: u32,
+    /// Whether it is compressed.
+    pub compressed: bool,
+}
+
+/// The flag is neither 0 nor 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoFlag;
+
+impl Framing {
+    /// Takes bytes up to the end of the next message; the rest, and the message if it is whole now.
+    ///
+    /// # Errors
+    /// The bytes are no message.
+    #[inline]
+    pub fn feed<'a>(&mut self, bytes: &'a [u8]) -> Result<(&'a [u8], Option<Whole>), NoFlag> {
+        let mut rest = bytes;
+        let have = usize::from(self.have);
+        if have < PREFIX {
+            let (part, more) = rest.split_at((PREFIX - have).min(rest.len()));
+            self.prefix[have..have + part.len()].copy_from_slice(part);
+            self.have += part.len() as u8;
+            rest = more;
+            if self.have > 0 && self.prefix[0] > 1 {
+                return Err(NoFlag);
+            }
+            if usize::from(self.have) < PREFIX {
+                return Ok((rest, None));
+            }
+            self.left = self.size();
+        }
+        let taken = (self.left as usize).min(rest.len());
+        self.left -= taken as u32;
+        rest = &rest[taken..];
+        if self.left > 0 {
+            return Ok((rest, None));
+        }
+        self.have = 0;
+        Ok((rest, Some(Whole { size: self.size(), compressed: self.prefix[0] == 1 })))
+    }
+
+    /// True between two messages.
+    #[inline]
+    pub fn is_between(&self) -> bool {
+        self.have == 0
+    }
+
+    fn size(&self) -> u32 {
+        let [_, a, b, c, d] = self.prefix;
+        u32::from_be_bytes([a, b, c, d])
+    }
+}
+
+/// Appends a message that is not compressed.
+pub fn put(message: &[u8], out: &mut Vec<u8>) {
+    out.push(0);
+    out.extend_from_slice(&(message.len() as u32).to_be_bytes());
+    out.extend_from_slice(message);
+}
+
+/// The whole messages in `bytes`; a compressed one ends them.
+pub fn messages(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut all = Vec::new();
+    let mut rest = bytes;
+    while let Some((&[flag, a, b, c, d], behind)) = rest.split_first_chunk::<PREFIX>() {
+        let Some((message, more)) = behind.split_at_checked(u32::from_be_bytes([a, b, c, d]) as usize) else { break };
+        if flag != 0 {
+            break;
+        }
+        all.push(message);
+        rest = more;
+    }
+    all
+}

@@ -1,0 +1,123 @@
+//! Messages written as JSON (the canonical mapping of protobuf) to their bytes, before the run.
+//!
+//! A mistake is told with the line it stands in, the field and what would be right there.
+
+use prost_reflect::prost::Message;
+use prost_reflect::{DeserializeOptions, DynamicMessage, Kind, MessageDescriptor};
+use serde_json::Deserializer;
+use serde_path_to_error::{Path, Segment};
+use wire::Complaint;
+
+use super::nearest::nearest;
+
+/// The messages of a text: JSON objects behind each other, usually one a line.
+///
+/// # Errors
+/// The place (`place`, and the line where there are several) and what is wrong there.
+pub fn messages(kind: &MessageDescriptor, text: &str, place: &str) -> Result<Vec<Vec<u8>>, Complaint> {
+    let mut all = Vec::new();
+    let mut values = Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    let several = text.trim_end().contains('\n');
+    loop {
+        let from = values.byte_offset();
+        let from = from + (text[from..].len() - text[from..].trim_start().len());
+        let before = text[..from].bytes().filter(|b| *b == b'\n').count();
+        let at =
+            |line: usize| if several { format!("{place} line {}", before + line.max(1)) } else { place.to_owned() };
+        match values.next() {
+            None => return Ok(all),
+            Some(Err(error)) => {
+                // Lines of this error are counted over the whole text.
+                let at = if several { format!("{place} line {}", error.line().max(1)) } else { place.to_owned() };
+                return Err(Complaint::new(
+                    at,
+                    format!("this is not JSON ({}); write {}", bare(&error), example(kind)),
+                ));
+            }
+            Some(Ok(_)) => {
+                let value = &text[from..values.byte_offset()];
+                all.push(encode(kind, value).map_err(|(line, trouble)| Complaint::new(at(line), trouble))?);
+            }
+        }
+    }
+}
+
+/// One message; the error is a line within it and a sentence.
+fn encode(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, String)> {
+    let mut text = Deserializer::from_str(json);
+    let mut track = serde_path_to_error::Track::new();
+    let tracked = serde_path_to_error::Deserializer::new(&mut text, &mut track);
+    let options = DeserializeOptions::new().deny_unknown_fields(true);
+    match DynamicMessage::deserialize_with_options(kind.clone(), tracked, &options) {
+        Ok(message) => Ok(message.encode_to_vec()),
+        Err(error) => Err((error.line(), trouble(kind, &track.path(), &bare(&error)))),
+    }
+}
+
+/// What is wrong, with what would be right.
+fn trouble(kind: &MessageDescriptor, path: &Path, said: &str) -> String {
+    if let Some(name) = said.strip_prefix("unrecognized field name '").and_then(|s| s.strip_suffix('\'')) {
+        // The path ends with the name itself, where it was told at all.
+        let holder = holder(kind, path, name).unwrap_or_else(|| kind.clone());
+        let fields: Vec<String> = holder.fields().map(|f| f.json_name().to_owned()).collect();
+        let right = match nearest(name, fields.iter().map(String::as_str)) {
+            Some(meant) => format!("write \"{meant}\""),
+            None if fields.is_empty() => "it has none; write {}".to_owned(),
+            None => format!("write one of {}", fields.join(", ")),
+        };
+        return format!("{} has no field \"{name}\"; {right}", holder.full_name());
+    }
+    let field = path.to_string();
+    if field == "." {
+        return format!("{said}; write {} as a JSON object, such as {}", kind.full_name(), example(kind));
+    }
+    format!("{field} of {}: {said}", kind.full_name())
+}
+
+/// The message type that a path leads to, without its last name where that is the one not known.
+fn holder(kind: &MessageDescriptor, path: &Path, wrong: &str) -> Option<MessageDescriptor> {
+    let mut at = kind.clone();
+    for segment in path {
+        let Segment::Map { key } = segment else { continue };
+        if key == wrong {
+            break;
+        }
+        let found = at.get_field_by_json_name(key).or_else(|| at.get_field_by_name(key));
+        // The keys of a map are no fields.
+        let Some(field) = found else { continue };
+        let inner = match field.kind() {
+            Kind::Message(entry) if field.is_map() => entry.map_entry_value_field().kind(),
+            other => other,
+        };
+        if let Kind::Message(inner) = inner {
+            at = inner;
+        }
+    }
+    Some(at)
+}
+
+/// An error without the place that serde_json puts behind it.
+fn bare(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(said, _)| said.to_owned())
+}
+
+/// A message as it could be written.
+fn example(kind: &MessageDescriptor) -> String {
+    let field = kind.fields().next();
+    let value = |kind: Kind| match kind {
+        Kind::String | Kind::Bytes => "\"...\"",
+        Kind::Bool => "true",
+        Kind::Message(_) => "{}",
+        Kind::Enum(_) => "0",
+        _ => "1",
+    };
+    field.map_or_else(
+        || "{}".to_owned(),
+        |field| {
+            let inner = if field.is_map() { "{}" } else { value(field.kind()) };
+            let inner = if field.is_list() { format!("[{inner}]") } else { inner.to_owned() };
+            format!("{{\"{}\": {inner}}}", field.json_name())
+        },
+    )
+}

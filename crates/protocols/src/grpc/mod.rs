@@ -1,0 +1,27 @@
+//! gRPC, the client's half ([`Grpc`], [`GrpcSession`]).
+//!
+//! Spoken: gRPC over HTTP/2 (`doc/PROTOCOL-HTTP2.md` of the grpc project) on this crate's own HTTP/2: unary calls and
+//! streams in all directions, metadata, deadlines, statuses, server reflection v1 and v1alpha, health checks. Services
+//! come from `.proto` files or from the server; requests are JSON, encoded before the run. Left out: compressing what is
+//! sent, looking into answers (they are counted, compressed ones as they come), retries and hedging, load balancing.
+
+mod answer;
+mod dialogue;
+mod framing;
+mod json;
+mod metadata;
+mod nearest;
+mod options;
+#[cfg(any(test, feature = "oracle"))]
+pub mod oracle;
+mod reflection;
+mod request;
+mod schema;
+mod session;
+mod status;
+#[cfg(test)]
+mod tests;
+
+pub use dialogue::{Grpc, GrpcDialogue};
+pub use request::Request;
+pub use session::GrpcSession;

@@ -1,0 +1,178 @@
+//! The options of gRPC and what was wished by them, checked before anything is sent.
+
+use measure::Nanos;
+use wire::{Asked, Complaint, OptionSpec, Takes, Text};
+
+use super::metadata;
+use super::status::Statuses;
+
+/// The options, in the order the help shows them.
+pub const OPTIONS: &[OptionSpec] = &[
+    option(
+        "proto",
+        Takes::Many("FILE"),
+        "Read services from this .proto file, repeated; without one the server is asked by reflection",
+        "从该 .proto 文件读取服务定义，可重复；不给出时通过服务器反射获取",
+    ),
+    option(
+        "import-path",
+        Takes::Many("DIR"),
+        "Where imports of --proto files are looked for, repeated",
+        "查找 --proto 文件所导入文件的目录，可重复",
+    ),
+    option(
+        "data",
+        Takes::Many("JSON"),
+        "A message as JSON, repeated: the messages of a stream, or calls to choose from",
+        "JSON 格式的消息，可重复：流中的各条消息，或供选择的多个调用",
+    ),
+    option(
+        "data-file",
+        Takes::One("FILE"),
+        "Read messages from FILE, JSON objects, one a line",
+        "从文件读取消息，每行一个 JSON 对象",
+    ),
+    OptionSpec {
+        short: Some('H'),
+        ..option(
+            "header",
+            Takes::Many("NAME: VALUE"),
+            "Send metadata; the value of a name ending in -bin is Base64",
+            "发送元数据；名称以 -bin 结尾时其值为 Base64",
+        )
+    },
+    option(
+        "deadline",
+        Takes::One("TIME"),
+        "Tell the server how long a call may take (grpc-timeout): 500ms, 2s",
+        "告知服务器调用的最长时间（grpc-timeout）：500ms、2s",
+    ),
+    option(
+        "lockstep",
+        Takes::Nothing,
+        "In a bidirectional stream, send the next message once the last was answered",
+        "在双向流中，收到上一条消息的应答后才发送下一条",
+    ),
+    option("streams", Takes::One("N"), "Users that share a connection (default 1)", "共享一个连接的用户数（默认 1）"),
+    option(
+        "expect-status",
+        Takes::One("LIST"),
+        "Statuses that count as success: OK,NOT_FOUND (default OK)",
+        "视为成功的状态：OK,NOT_FOUND（默认 OK）",
+    ),
+];
+
+const fn option(name: &'static str, takes: Takes, en: &'static str, zh: &'static str) -> OptionSpec {
+    OptionSpec { name, short: None, takes, help: Text { en, zh } }
+}
+
+/// What was wished, checked.
+#[derive(Debug)]
+pub struct Wishes {
+    /// `.proto` files.
+    pub protos: Vec<String>,
+    /// Where their imports are.
+    pub imports: Vec<String>,
+    /// Texts of messages, and where they stand.
+    pub texts: Vec<(String, String)>,
+    /// Names and values.
+    pub metadata: Vec<(String, String)>,
+    /// `grpc-timeout`.
+    pub deadline: Option<String>,
+    /// One message of a stream at a time.
+    pub lockstep: bool,
+    /// Exchanges that share a connection.
+    pub streams: u32,
+    /// What counts as a success.
+    pub success: Statuses,
+}
+
+impl Wishes {
+    /// Reads the options of a run, and the files of messages they name.
+    ///
+    /// # Errors
+    /// The first mistake found.
+    pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
+        let protos = asked.values("proto").to_vec();
+        if protos.is_empty() && !asked.values("import-path").is_empty() {
+            return Err(Complaint::new("--import-path", "is about files of --proto, and none was given; add one"));
+        }
+        Ok(Wishes {
+            protos,
+            imports: asked.values("import-path").to_vec(),
+            texts: texts(asked)?,
+            metadata: asked.values("header").iter().map(|text| metadata::read(text)).collect::<Result<_, _>>()?,
+            deadline: asked.value("deadline").map(deadline).transpose()?,
+            lockstep: asked.switch("lockstep"),
+            streams: asked.value("streams").map_or(Ok(1), streams)?,
+            success: asked.value("expect-status").map_or(Ok(Statuses::USUAL), statuses)?,
+        })
+    }
+}
+
+fn texts(asked: &Asked) -> Result<Vec<(String, String)>, Complaint> {
+    let mut texts = Vec::new();
+    for text in asked.values("data") {
+        if let Some(file) = text.strip_prefix('@') {
+            return Err(Complaint::new("--data", format!("a file is not read here; write --data-file {file}")));
+        }
+        texts.push(("--data".to_owned(), text.clone()));
+    }
+    if let Some(path) = asked.value("data-file") {
+        if !texts.is_empty() {
+            let trouble = "it cannot stand beside --data; write all messages into the file, or none";
+            return Err(Complaint::new("--data-file", trouble));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let trouble =
+                format!("{path} cannot be read ({error}); write the path of a file with a JSON object a line");
+            Complaint::new("--data-file", trouble)
+        })?;
+        texts.push((path.to_owned(), text));
+    }
+    Ok(texts)
+}
+
+fn streams(text: &str) -> Result<u32, Complaint> {
+    text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
+        Complaint::new("--streams", format!("\"{text}\" is no number from 1 to 100000; write for instance 10"))
+    })
+}
+
+fn statuses(text: &str) -> Result<Statuses, Complaint> {
+    Statuses::parse(text).map_err(|part| {
+        let trouble = format!("\"{part}\" is no status of gRPC; write names separated by commas, such as OK,NOT_FOUND");
+        Complaint::new("--expect-status", trouble)
+    })
+}
+
+/// The value of `grpc-timeout`: at most eight digits and a unit.
+fn deadline(text: &str) -> Result<String, Complaint> {
+    let time = duration(text).filter(|time| time.0 > 0).ok_or_else(|| {
+        Complaint::new("--deadline", format!("\"{text}\" is no time above zero with a unit; write for instance 500ms"))
+    })?;
+    const UNITS: [(u64, char); 5] =
+        [(1, 'n'), (1_000, 'u'), (1_000_000, 'm'), (1_000_000_000, 'S'), (60_000_000_000, 'M')];
+    // The coarsest unit that says it exactly, else the finest that has room; rounded up, so that it is never shorter.
+    let fits = |(size, _): &&(u64, char)| time.0.div_ceil(*size) < 100_000_000;
+    let exact = UNITS[..4].iter().rev().filter(fits).find(|(size, _)| time.0.is_multiple_of(*size));
+    let (size, unit) = exact.or_else(|| UNITS.iter().find(fits)).unwrap_or(&UNITS[4]);
+    Ok(format!("{}{unit}", time.0.div_ceil(*size).min(99_999_999)))
+}
+
+/// A number and its unit.
+fn duration(text: &str) -> Option<Nanos> {
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, unit) = text.split_at(split);
+    let size = match unit {
+        "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "m" | "min" => 60e9,
+        "h" => 3600e9,
+        _ => return None,
+    };
+    let nanos = number.parse::<f64>().ok()? * size;
+    (nanos.is_finite() && nanos < 1e19).then_some(Nanos(nanos.round() as u64))
+}

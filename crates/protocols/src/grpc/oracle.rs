@@ -1,0 +1,71 @@
+//! What must hold for any bytes at all as an answer: no panic, one end for each call, and the same outcome wherever the
+//! bytes are cut. Called by the property tests and the fuzz target; panics where something does not hold.
+
+use wire::{
+    Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Session,
+};
+
+use super::{Grpc, GrpcDialogue};
+
+/// Holds the client half against these bytes as what a server says, also cut at `at`.
+pub fn answer(bytes: &[u8], at: usize) {
+    for (method, options) in [("Unary", &[][..]), ("Bidi", &["lockstep"])] {
+        let dialogue = dialogue(method, options);
+        let (a, b) = bytes.split_at(at.min(bytes.len()));
+        let same = |one: &Outcome, other: &Outcome| {
+            assert_eq!(one.0, other.0);
+            // In lockstep, how much was said when the peer ended a call depends on the pieces, and with it whether we gave the
+            // call up: only then may frames follow on it.
+            if options.is_empty() {
+                assert_eq!(one.1, other.1);
+            }
+        };
+        let whole = played(&dialogue, [bytes].into_iter());
+        same(&played(&dialogue, [a, b].into_iter()), &whole);
+        same(&played(&dialogue, bytes.chunks(1)), &whole);
+    }
+}
+
+fn dialogue(method: &str, switches: &[&str]) -> GrpcDialogue {
+    let mut asked = Asked::default();
+    asked.urls.push(AskedUrl { url: format!("grpc://h/brunt.Target/{method}"), weight: 1.0 });
+    asked.options.insert("streams".into(), vec!["2".into()]);
+    asked.options.insert("data".into(), vec!["{\"text\": \"a\"} {} {}".into()]);
+    switches.iter().for_each(|name| drop(asked.options.insert((*name).into(), vec![String::new()])));
+    Grpc.prepare(&asked).expect("a good plan")
+}
+
+/// What became of two calls, and why the connection broke.
+type Outcome = (Vec<String>, Option<Broken>);
+
+fn played<'a>(dialogue: &GrpcDialogue, mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
+    let mut session = dialogue.session(&Origin::default(), &Established::default());
+    let (mut out, mut done) = (Out::default(), Done::default());
+    session.open(&mut out);
+    for id in 0..2 {
+        let request = &dialogue.requests()[0].request;
+        session.submit(ExchangeId(id), request, &Fill::default(), &mut out).expect("room");
+    }
+    let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
+    session.closed(&mut done);
+    let mut ends = [0; 2];
+    let mut events = Vec::new();
+    for event in done.events.drain(..) {
+        match event {
+            // Whether the first byte is told apart from the rest depends on the pieces.
+            Event::FirstByte(_) => {}
+            Event::Message(id, size) => events.push(format!("message {} {size}", id.0)),
+            Event::Ended(ended) => {
+                ends[ended.id.0 as usize] += 1;
+                events.push(format!("{} {:?} {} {}", ended.id.0, ended.fault, ended.code, ended.payload));
+            }
+            Event::Refused(id) => {
+                ends[id.0 as usize] += 1;
+                events.push(format!("{} refused", id.0));
+            }
+            Event::Heartbeat | Event::Unsolicited(_) => events.push("unasked".to_owned()),
+        }
+    }
+    assert!(ends.iter().all(|n| *n <= 1), "a call ends once");
+    (events, broken)
+}

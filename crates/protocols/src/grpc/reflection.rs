@@ -1,0 +1,206 @@
+//! Asking a server for its services (grpc.reflection.v1, and v1alpha where that is not known).
+//!
+//! There is no I/O here: [`next`] looks at what was answered so far and says what to ask next, until the descriptors of
+//! the services wanted are whole. One call asks several things at once; servers that tell a file without what it imports
+//! are asked for that by name.
+
+use std::collections::BTreeMap;
+
+use prost_reflect::prost::Message;
+use prost_reflect::prost_types::FileDescriptorProto;
+use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, Value};
+use wire::Complaint;
+
+use super::framing;
+use super::request::Captured;
+use super::schema::{Schema, unknown};
+use super::status;
+
+/// Most services and files that one server is asked for.
+const MOST: usize = 2000;
+/// The services of reflection, in the order they are tried.
+pub const SERVICES: [&str; 2] = ["grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"];
+/// Their method.
+pub const METHOD: &str = "ServerReflectionInfo";
+
+/// What follows from the answers so far.
+#[derive(Debug)]
+pub enum Next {
+    /// Ask this service, with these messages in one call.
+    Ask(&'static str, Vec<Vec<u8>>),
+    /// All is known.
+    Known(Schema),
+}
+
+/// One thing to ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Question {
+    Services,
+    File(String),
+    Symbol(String),
+}
+
+/// What was told so far.
+#[derive(Debug, Default)]
+struct Told {
+    services: Option<Vec<String>>,
+    files: BTreeMap<String, Vec<u8>>,
+    /// Symbols and files that the server does not have, and why.
+    refused: Vec<String>,
+}
+
+/// Looks at the answers so far. `wanted` are the services of the run; all of the server's where there are none.
+///
+/// # Errors
+/// The server offers no reflection, or lacks a service.
+pub fn next(wanted: &[String], answers: &[Captured]) -> Result<Next, Complaint> {
+    let kinds = Kinds::built()?;
+    let mut version = 0;
+    let mut told = Told::default();
+    for answer in answers {
+        if answer.status == Some(status::UNIMPLEMENTED) && told.services.is_none() && version + 1 < SERVICES.len() {
+            version += 1;
+            continue;
+        }
+        if answer.status != Some(status::OK) {
+            return Err(refused(answer));
+        }
+        kinds.hear(&answer.body, &mut told);
+    }
+    let Some(services) = &told.services else {
+        let mut questions = vec![Question::Services];
+        questions.extend(wanted.iter().cloned().map(Question::Symbol));
+        return Ok(Next::Ask(SERVICES[version], kinds.say(&questions)));
+    };
+    let wanted: Vec<String> = if wanted.is_empty() { services.clone() } else { wanted.to_vec() };
+    let unheard = |service: &&String| !told.defines(service);
+    if let Some(missing) = wanted.iter().find(|s| unheard(s) && !services.contains(s)) {
+        return Err(Complaint::new("URL", unknown("service", missing, services)));
+    }
+    let mut questions: Vec<Question> = wanted.iter().filter(unheard).cloned().map(Question::Symbol).collect();
+    questions.extend(told.missing().into_iter().map(Question::File));
+    if questions.is_empty() {
+        let files = told.files.values().map(Vec::as_slice);
+        let trouble = |why| {
+            Complaint::new("URL", format!("the server's descriptors do not fit together ({why}); give --proto FILE"))
+        };
+        return Schema::of_descriptors(files).map(Next::Known).map_err(trouble);
+    }
+    // What was asked in vain would be asked in vain again.
+    let in_vain = answers.len() > version + 1 && !told.refused.is_empty();
+    if in_vain || told.files.len() + questions.len() > MOST {
+        let why = told.refused.first().map_or("there are too many", String::as_str);
+        let trouble = format!("the server does not tell all of its descriptors ({why}); give --proto FILE");
+        return Err(Complaint::new("URL", trouble));
+    }
+    Ok(Next::Ask(SERVICES[version], kinds.say(&questions)))
+}
+
+fn refused(answer: &Captured) -> Complaint {
+    let said = if answer.said.is_empty() { String::new() } else { format!(": {}", answer.said) };
+    let trouble = match answer.status {
+        Some(status::UNIMPLEMENTED) => {
+            "is missing, and the server offers no reflection; give the FILE that defines the service".to_owned()
+        }
+        Some(other) => {
+            format!("is missing, and reflection was answered with {}{said}; give the FILE", status::name(other))
+        }
+        None => format!("is missing, and reflection was not answered as gRPC{said}; give the FILE"),
+    };
+    Complaint::new("--proto", trouble)
+}
+
+impl Told {
+    /// Files that others import and nobody told.
+    fn missing(&self) -> Vec<String> {
+        let mut missing = Vec::new();
+        for file in self.files.values().filter_map(|bytes| FileDescriptorProto::decode(&bytes[..]).ok()) {
+            for name in file.dependency {
+                if !self.files.contains_key(&name) && !missing.contains(&name) {
+                    missing.push(name);
+                }
+            }
+        }
+        missing
+    }
+
+    fn defines(&self, service: &str) -> bool {
+        self.files.values().filter_map(|bytes| FileDescriptorProto::decode(&bytes[..]).ok()).any(|file| {
+            let package = file.package.clone().unwrap_or_default();
+            let full = |name: &str| if package.is_empty() { name.to_owned() } else { format!("{package}.{name}") };
+            file.service.iter().any(|s| full(s.name.as_deref().unwrap_or_default()) == service)
+        })
+    }
+
+    fn file(&mut self, bytes: &[u8]) {
+        if let Ok(file) = FileDescriptorProto::decode(bytes)
+            && self.files.len() < MOST
+        {
+            self.files.insert(file.name.unwrap_or_default(), bytes.to_vec());
+        }
+    }
+}
+
+/// The messages of reflection.
+struct Kinds {
+    request: MessageDescriptor,
+    response: MessageDescriptor,
+}
+
+impl Kinds {
+    fn built() -> Result<Kinds, Complaint> {
+        let method = Schema::built()?.method(SERVICES[0], METHOD)?;
+        Ok(Kinds { request: method.input(), response: method.output() })
+    }
+
+    fn say(&self, questions: &[Question]) -> Vec<Vec<u8>> {
+        let message = |question: &Question| {
+            let (field, text) = match question {
+                Question::Services => ("list_services", ""),
+                Question::File(name) => ("file_by_filename", name.as_str()),
+                Question::Symbol(name) => ("file_containing_symbol", name.as_str()),
+            };
+            let mut message = DynamicMessage::new(self.request.clone());
+            message.set_field_by_name(field, Value::String(text.to_owned()));
+            message.encode_to_vec()
+        };
+        questions.iter().map(message).collect()
+    }
+
+    fn hear(&self, body: &[u8], told: &mut Told) {
+        for message in framing::messages(body) {
+            let Ok(answer) = DynamicMessage::decode(self.response.clone(), message) else { continue };
+            if let Some(list) = part(&answer, "list_services_response") {
+                let names = items(&list, "service").filter_map(|s| Some(text(s.as_message()?, "name")));
+                told.services.get_or_insert_default().extend(names.take(MOST));
+            } else if let Some(files) = part(&answer, "file_descriptor_response") {
+                for file in items(&files, "file_descriptor_proto").filter_map(|f| f.as_bytes().cloned()) {
+                    told.file(&file);
+                }
+            } else if let Some(error) = part(&answer, "error_response") {
+                let asked =
+                    part(&answer, "original_request").unwrap_or_else(|| DynamicMessage::new(self.request.clone()));
+                // The well-known files need not be told: they come with the library.
+                let name = text(&asked, "file_by_filename");
+                match DescriptorPool::global().get_file_by_name(&name) {
+                    Some(known) => told.file(&known.encode_to_vec()),
+                    None => told.refused.push(text(&error, "error_message")),
+                }
+            }
+        }
+    }
+}
+
+/// A message within a message, where it was set.
+fn part(message: &DynamicMessage, field: &str) -> Option<DynamicMessage> {
+    message.has_field_by_name(field).then(|| message.get_field_by_name(field)?.as_message().cloned()).flatten()
+}
+
+fn text(message: &DynamicMessage, field: &str) -> String {
+    message.get_field_by_name(field).and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
+}
+
+fn items(message: &DynamicMessage, field: &str) -> impl Iterator<Item = Value> {
+    let list = message.get_field_by_name(field).and_then(|value| Some(value.as_list()?.to_vec()));
+    list.unwrap_or_default().into_iter()
+}

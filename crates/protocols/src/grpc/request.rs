@@ -1,0 +1,184 @@
+//! A call before the run: its header list and its messages, encoded once.
+
+use std::sync::{Arc, Mutex};
+
+use url::Url;
+use wire::{Complaint, Origin};
+
+use super::framing;
+use super::options::Wishes;
+use crate::http2::hpack::{Lexicon, List};
+
+/// The answer is a stream of messages.
+pub const STREAMS: u8 = 1;
+/// A compressed answer was asked for.
+pub const COMPRESSED: u8 = 2;
+/// The server was told a deadline.
+pub const DEADLINE: u8 = 4;
+
+/// Where an answer that must be looked into is kept: its status, and its body up to a bound.
+pub type Capture = Arc<Mutex<Option<Captured>>>;
+
+/// An answer that was kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// The status of gRPC; None where the answer broke off or was none.
+    pub status: Option<u32>,
+    /// The status message, or what was wrong.
+    pub said: String,
+    /// Messages with their prefixes.
+    pub body: Vec<u8>,
+}
+
+impl Captured {
+    /// As bytes, for the way through the program that asked.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = self.status.map_or(u32::MAX, |status| status).to_be_bytes().to_vec();
+        bytes.extend_from_slice(&(self.said.len() as u32).to_be_bytes());
+        bytes.extend_from_slice(self.said.as_bytes());
+        bytes.extend_from_slice(&self.body);
+        bytes
+    }
+
+    /// From the bytes of [`Self::encode`]; an answer that was none where they are others.
+    pub fn decode(bytes: &[u8]) -> Captured {
+        let decoded = || {
+            let (status, rest) = bytes.split_first_chunk::<4>()?;
+            let (length, rest) = rest.split_first_chunk::<4>()?;
+            let (said, body) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+            let status = Some(u32::from_be_bytes(*status)).filter(|status| *status != u32::MAX);
+            Some(Captured { status, said: String::from_utf8_lossy(said).into_owned(), body: body.to_vec() })
+        };
+        decoded().unwrap_or_default()
+    }
+}
+
+/// A call ready to be made.
+#[derive(Debug)]
+pub struct Request {
+    /// Its head.
+    pub(super) list: List,
+    /// All its messages with their prefixes; where they are sent in lockstep, the first.
+    pub(super) body: Arc<[u8]>,
+    /// The further messages of a call in lockstep.
+    pub(super) further: Option<Arc<[Arc<[u8]>]>>,
+    /// What the session must know of it.
+    pub(super) marks: u8,
+    /// Where its answer is kept.
+    pub(super) capture: Option<Capture>,
+    /// `/package.Service/Method`, for `--debug`.
+    pub(super) path: Box<str>,
+}
+
+/// The parts of a URL of gRPC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Where connections go.
+    pub origin: Origin,
+    /// `host:port` as it was written: the call's `:authority`.
+    pub authority: String,
+    /// Service and method; None where the URL names none.
+    pub method: Option<(String, String)>,
+}
+
+impl Place {
+    /// Reads `grpc://host:port/package.Service/Method`; `package.Service.Method` is understood too.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(text: &str) -> Result<Place, Complaint> {
+        let wrong = |trouble: &str| {
+            let right = "write grpc://host:port/package.Service/Method";
+            Complaint::new("URL", format!("\"{text}\" cannot be used ({trouble}); {right}"))
+        };
+        let url = Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
+        let (tls, port) = match url.scheme() {
+            "grpc" => (false, PORT),
+            "grpcs" => (true, SECURE_PORT),
+            _ => return Err(wrong("its scheme is neither grpc nor grpcs")),
+        };
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| wrong("it names no host"))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(wrong("gRPC knows no user in a URL; send metadata with -H"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(wrong("a call has no query; write its message with --data"));
+        }
+        let authority = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let origin = Origin::tcp(bare, url.port().unwrap_or(port), tls);
+        let path = url.path().trim_matches('/');
+        if path.is_empty() {
+            return Ok(Place { origin, authority, method: None });
+        }
+        let parts = path.split_once('/').or_else(|| path.rsplit_once('.'));
+        let (service, method) = parts.ok_or_else(|| wrong("its path names a service and no method"))?;
+        if service.is_empty() || method.is_empty() || method.contains('/') {
+            return Err(wrong("its path is no service and method"));
+        }
+        Ok(Place { origin, authority, method: Some((service.to_owned(), method.to_owned())) })
+    }
+}
+
+/// The port of `grpc://` where none is given: what the examples of every gRPC library listen on.
+pub const PORT: u16 = 50_051;
+/// The port of `grpcs://` where none is given.
+pub const SECURE_PORT: u16 = 443;
+
+/// Makes calls: heads are listed in one lexicon.
+#[derive(Debug, Default)]
+pub struct Maker {
+    /// The fields of all heads.
+    pub lexicon: Lexicon,
+}
+
+impl Maker {
+    /// A call with these messages, one after the other, or in lockstep with the answers.
+    pub fn call(
+        &mut self,
+        place: &Place,
+        wishes: &Wishes,
+        messages: &[Vec<u8>],
+        lockstep: bool,
+        streams: bool,
+    ) -> Request {
+        let (service, method) = place.method.as_ref().map_or(("", ""), |(s, m)| (s, m));
+        let path = format!("/{service}/{method}");
+        let host = wishes.metadata.iter().find(|(name, _)| name == "host").map(|(_, value)| value);
+        let agent = concat!("grpc-brunt/", env!("CARGO_PKG_VERSION"));
+        let given = |name: &str| wishes.metadata.iter().any(|(n, _)| n == name);
+        let mut fields = vec![
+            (":method", "POST"),
+            (":scheme", if place.origin.tls { "https" } else { "http" }),
+            (":path", path.as_str()),
+            (":authority", host.unwrap_or(&place.authority)),
+            ("te", "trailers"),
+            ("content-type", "application/grpc"),
+        ];
+        if !given("user-agent") {
+            fields.push(("user-agent", agent));
+        }
+        if let Some(deadline) = &wishes.deadline {
+            fields.push(("grpc-timeout", deadline));
+        }
+        let own = wishes.metadata.iter().filter(|(name, _)| name != "host");
+        fields.extend(own.map(|(name, value)| (name.as_str(), value.as_str())));
+        let list = self.lexicon.list(fields);
+        let compressed = wishes.metadata.iter().any(|(n, v)| n == "grpc-accept-encoding" && v != "identity");
+        let mut framed = messages.iter().map(|message| {
+            let mut bytes = Vec::with_capacity(message.len() + framing::PREFIX);
+            framing::put(message, &mut bytes);
+            bytes
+        });
+        let (body, further) = if lockstep && messages.len() > 1 {
+            let first = framed.next().unwrap_or_default();
+            (first, Some(framed.map(Arc::from).collect::<Arc<[Arc<[u8]>]>>()))
+        } else {
+            (framed.collect::<Vec<_>>().concat(), None)
+        };
+        let deadline = wishes.deadline.is_some();
+        let marks = [(streams, STREAMS), (compressed, COMPRESSED), (deadline, DEADLINE)];
+        let marks = marks.into_iter().filter(|(holds, _)| *holds).fold(0, |all, (_, mark)| all | mark);
+        Request { list, body: Arc::from(body), further, marks, capture: None, path: path.into() }
+    }
+}

@@ -1,0 +1,106 @@
+//! The client's conversation: every call is a stream of an HTTP/2 connection.
+//!
+//! The messages of a call leave behind its head as far as the server's windows allow; the connection sends the rest when
+//! they open. In lockstep the next message leaves when one came back.
+
+use std::sync::Arc;
+
+use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Out, Sent, Session};
+
+use super::answer::{Call, Ear};
+use super::request::Request;
+use super::status::Statuses;
+use crate::http2::Connection;
+use crate::http2::frames::code;
+use crate::http2::hpack::Lexicon;
+
+/// A conversation in gRPC, client side.
+#[derive(Debug)]
+pub struct GrpcSession {
+    connection: Connection<Call>,
+    lexicon: Arc<Lexicon>,
+    success: Statuses,
+    /// Calls that may share the connection.
+    streams: u32,
+    /// Calls whose answer began in the bytes at hand.
+    begun: Vec<ExchangeId>,
+    /// Streams whose turn it is to send their next message.
+    turns: Vec<u32>,
+}
+
+impl GrpcSession {
+    pub(super) fn new(lexicon: Arc<Lexicon>, success: Statuses, streams: u32) -> GrpcSession {
+        let connection = Connection::default();
+        GrpcSession { connection, lexicon, success, streams, begun: Vec::new(), turns: Vec::new() }
+    }
+
+    /// Sends the next message of each stream whose turn it is.
+    #[cold]
+    fn take_turns(&mut self, out: &mut Out) {
+        let mut turns = std::mem::take(&mut self.turns);
+        for stream in turns.drain(..) {
+            let Some(rare) = self.connection.own(stream).and_then(|call| call.rare.as_deref_mut()) else { continue };
+            let Some(further) = rare.further.as_ref().filter(|further| rare.sent < further.len()) else { continue };
+            let (message, last) = (Arc::clone(&further[rare.sent]), rare.sent + 1 == further.len());
+            rare.sent += 1;
+            self.connection.send(stream, &message, last, out);
+        }
+        self.turns = turns;
+    }
+}
+
+impl Session for GrpcSession {
+    type Request = Request;
+
+    fn open(&mut self, out: &mut Out) {
+        self.connection.open(out);
+    }
+
+    #[inline]
+    fn submit(&mut self, id: ExchangeId, request: &Request, _fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        if self.room() == 0 {
+            return Err(Full);
+        }
+        let stream = self.connection.begin(Call::new(id, request), false, &self.lexicon, &request.list, out);
+        if request.further.is_some()
+            && let Some(rare) = self.connection.own(stream).and_then(|call| call.rare.as_deref_mut())
+        {
+            rare.stream = stream;
+        }
+        self.connection.send(stream, &request.body, request.further.is_none(), out);
+        Ok(Sent::Asked)
+    }
+
+    fn cancel(&mut self, id: ExchangeId, out: &mut Out) -> bool {
+        if let Some(stream) = self.connection.find(|call| call.id == id) {
+            self.connection.reset(stream, code::CANCEL, out);
+        }
+        true
+    }
+
+    #[inline]
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+        let mut ear = Ear { success: self.success, done, begun: &mut self.begun, turns: &mut self.turns };
+        let read = self.connection.receive(bytes, out, &mut ear);
+        for id in self.begun.drain(..) {
+            done.push(Event::FirstByte(id));
+        }
+        if !self.turns.is_empty() && read.is_ok() {
+            self.take_turns(out);
+        }
+        read
+    }
+
+    fn heartbeat(&mut self, out: &mut Out) -> bool {
+        self.connection.ping(out)
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        self.connection.finish(out);
+    }
+
+    #[inline]
+    fn room(&self) -> usize {
+        (self.streams as usize).saturating_sub(self.connection.live()).min(self.connection.room())
+    }
+}

@@ -1,0 +1,140 @@
+//! gRPC on scripted bytes: what a server says, whole, cut at every position, and as garbage.
+
+mod answers;
+mod made;
+mod preparing;
+mod properties;
+mod reflecting;
+mod statuses;
+
+use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};
+
+use super::framing;
+use super::{Grpc, GrpcDialogue, GrpcSession, Request};
+use crate::http2::frames::{self, FrameHead};
+use crate::http2::hpack::literal;
+
+const UNARY: &str = "grpc://127.0.0.1:1/brunt.Target/Unary";
+const SERVER: &str = "grpc://127.0.0.1:1/brunt.Target/ServerStream";
+const CLIENT: &str = "grpc://127.0.0.1:1/brunt.Target/ClientStream";
+const BIDI: &str = "grpc://127.0.0.1:1/brunt.Target/Bidi";
+
+/// What is asked for, with `target.proto` where no other file is named.
+fn asked(url: &str, options: &[(&str, &str)]) -> Asked {
+    let mut asked = Asked { urls: vec![AskedUrl { url: url.into(), weight: 1.0 }], ..Asked::default() };
+    for (name, value) in options {
+        asked.options.entry((*name).to_owned()).or_default().push((*value).to_owned());
+    }
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/src/grpc/proto/target.proto");
+    asked.options.entry("proto".to_owned()).or_insert_with(|| vec![own.to_owned()]);
+    asked
+}
+
+fn dialogue(url: &str, options: &[(&str, &str)]) -> GrpcDialogue {
+    Grpc.prepare(&asked(url, options)).expect("a good plan")
+}
+
+/// A conversation under way, and what became of it.
+struct Talk {
+    dialogue: GrpcDialogue,
+    session: GrpcSession,
+    out: Out,
+    done: Done<Request>,
+}
+
+impl Talk {
+    fn new(dialogue: GrpcDialogue) -> Talk {
+        let origin = dialogue.origins()[0].clone();
+        let mut session = dialogue.session(&origin, &Established::default());
+        let mut out = Out::default();
+        session.open(&mut out);
+        Talk { dialogue, session, out, done: Done::default() }
+    }
+
+    /// Makes the call of this number.
+    fn call(&mut self, id: u32) {
+        let request = &self.dialogue.requests()[0].request;
+        self.session.submit(ExchangeId(id), request, &Fill::default(), &mut self.out).expect("there is room");
+    }
+
+    fn hear(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        self.session.receive(bytes, &mut self.out, &mut self.done)
+    }
+
+    /// What was sent since the last time, frame by frame: kind, flags, stream, payload.
+    fn sent(&mut self) -> Vec<(u8, u8, u32, Vec<u8>)> {
+        let mut rest = self.out.bytes();
+        rest = rest.strip_prefix(frames::PREFACE).unwrap_or(rest);
+        let mut all = Vec::new();
+        while let Some((head, behind)) = rest.split_first_chunk::<{ frames::HEAD }>() {
+            let head = FrameHead::read(head);
+            let (payload, more) = behind.split_at(head.length);
+            all.push((head.kind, head.flags, head.stream, payload.to_vec()));
+            rest = more;
+        }
+        assert!(rest.is_empty(), "whole frames are sent");
+        self.out.clear();
+        all
+    }
+
+    /// The content of what was sent on a stream, and whether it ended.
+    fn body(&mut self, stream: u32) -> (Vec<u8>, bool) {
+        let data = self.sent().into_iter().filter(|f| (f.0, f.2) == (frames::DATA, stream));
+        data.fold((Vec::new(), false), |(mut all, _), (_, flags, _, payload)| {
+            all.extend(payload);
+            (all, flags & frames::END_STREAM != 0)
+        })
+    }
+
+    /// The events so far, as texts.
+    fn events(&mut self) -> Vec<String> {
+        let text = |event: Event<Request>| match event {
+            Event::FirstByte(id) => format!("first {}", id.0),
+            Event::Message(id, size) => format!("message {} {size}", id.0),
+            Event::Ended(e) => {
+                let fault = e.fault.map_or("ok", |kind| kind.name());
+                let said = e.excerpt.map(|text| format!(" {}", String::from_utf8_lossy(&text))).unwrap_or_default();
+                let name = if e.code == 0 { "-".to_owned() } else { self.dialogue.code_name(e.code) };
+                format!("ended {} {fault} {name} {}{said}", e.id.0, e.payload)
+            }
+            Event::Refused(id) => format!("refused {}", id.0),
+            Event::Heartbeat => "alive".to_owned(),
+            Event::Unsolicited(_) => "unasked".to_owned(),
+        };
+        self.done.events.drain(..).map(text).collect()
+    }
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frames::put(kind, flags, stream, payload, &mut bytes);
+    bytes
+}
+
+/// The server's first frame.
+fn settings(entries: &[(u16, u32)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frames::put_settings(entries, &mut bytes);
+    bytes
+}
+
+fn headers(stream: u32, fields: &[(&str, &str)], end: bool) -> Vec<u8> {
+    let mut block = Vec::new();
+    fields.iter().for_each(|(name, value)| literal(name.as_bytes(), value.as_bytes(), &mut block));
+    frame(frames::HEADERS, frames::END_HEADERS | (u8::from(end) * frames::END_STREAM), stream, &block)
+}
+
+fn head(stream: u32) -> Vec<u8> {
+    headers(stream, &[(":status", "200"), ("content-type", "application/grpc")], false)
+}
+
+/// DATA with these messages.
+fn data(stream: u32, messages: &[&[u8]]) -> Vec<u8> {
+    let mut body = Vec::new();
+    messages.iter().for_each(|message| framing::put(message, &mut body));
+    frame(frames::DATA, 0, stream, &body)
+}
+
+fn trailers(stream: u32, status: &str) -> Vec<u8> {
+    headers(stream, &[("grpc-status", status)], true)
+}

@@ -1,0 +1,159 @@
+//! From what is asked to calls, or to one sentence that says what is wrong.
+
+use super::*;
+
+/// The complaint about what was asked.
+fn complaint(url: &str, options: &[(&str, &str)]) -> String {
+    Grpc.prepare(&asked(url, options)).expect_err("a complaint").to_string()
+}
+
+#[test]
+fn mistakes_in_urls_name_what_is_right() {
+    let right = "write grpc://host:port/package.Service/Method";
+    let table = [
+        ("grpc://h:1/brunt.Target/Unari", "URL: there is no method of brunt.Target Unari; write Unary".to_owned()),
+        ("grpc://h:1/brunt.Taget/Unary", "--proto: there is no service brunt.Taget; write brunt.Target".to_owned()),
+        ("grpc://h:1/other.Thing/Do", "--proto: there is no service other.Thing; write one of brunt.Target".to_owned()),
+        (
+            "grpc://h:1/Target",
+            format!("URL: \"grpc://h:1/Target\" cannot be used (its path names a service and no method); {right}"),
+        ),
+        (
+            "grpc://h:1/a/b/c",
+            format!("URL: \"grpc://h:1/a/b/c\" cannot be used (its path is no service and method); {right}"),
+        ),
+        (
+            "grpc://u:p@h:1/a.B/C",
+            format!(
+                "URL: \"grpc://u:p@h:1/a.B/C\" cannot be used (gRPC knows no user in a URL; send metadata with -H); {right}"
+            ),
+        ),
+        (
+            "grpc://h:1",
+            "URL: names no method; write grpc://h:1/ and one of: brunt.Target/Unary (unary), \
+             brunt.Target/ClientStream (client streaming), brunt.Target/ServerStream (server streaming), \
+             brunt.Target/Bidi (bidirectional streaming)"
+                .to_owned(),
+        ),
+    ];
+    for (url, said) in table {
+        assert_eq!(complaint(url, &[]), said);
+    }
+}
+
+#[test]
+fn mistakes_in_options_name_what_is_right() {
+    let table: &[(&[(&str, &str)], &str)] = &[
+        (&[("data", "{\"txt\": 1}")], "--data: brunt.Payload has no field \"txt\"; write \"text\""),
+        (&[("data", "{\"zzzz\": 1}")], "--data: brunt.Payload has no field \"zzzz\"; write one of text, count"),
+        (&[("data", "{\"count\": \"many\"}")], "--data: count of brunt.Payload: invalid digit found in string"),
+        (&[("data", "{\"text\": ")], "--data: this is not JSON (EOF while parsing a value); write {\"text\": \"...\"}"),
+        (
+            &[("data", "{}\n{\"text\": 5}\n")],
+            "--data line 2: text of brunt.Payload: invalid type: integer `5`, expected a string",
+        ),
+        (&[("data", "@file")], "--data: a file is not read here; write --data-file file"),
+        (&[("deadline", "500")], "--deadline: \"500\" is no time above zero with a unit; write for instance 500ms"),
+        (&[("streams", "0")], "--streams: \"0\" is no number from 1 to 100000; write for instance 10"),
+        (
+            &[("expect-status", "FINE")],
+            "--expect-status: \"FINE\" is no status of gRPC; write names separated by commas, such as OK,NOT_FOUND",
+        ),
+        (&[("lockstep", "")], "--lockstep: is about bidirectional streams, and Unary is unary; leave it out"),
+        (&[("header", "te: x")], "--header: \"te: x\" sets te, which belongs to every call; leave it out"),
+        (
+            &[("header", "a-bin: ???")],
+            "--header: \"a-bin: ???\" ends in -bin, and its value is no Base64; write for instance trace-bin: AAEC",
+        ),
+        (&[("header", "novalue")], "--header: \"novalue\" has no name before a colon; write NAME: VALUE"),
+    ];
+    for (options, said) in table {
+        assert_eq!(complaint(UNARY, options), *said);
+    }
+}
+
+#[test]
+fn mistakes_in_proto_files_name_file_and_line() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("bad.proto");
+    std::fs::write(&path, "syntax = \"proto3\";\nmessage A {\n  strin g = 1;\n}\n").expect("written");
+    let said = complaint(UNARY, &[("proto", path.to_str().expect("UTF-8"))]);
+    assert!(said.starts_with("--proto: bad.proto:3:3: ") && said.contains("'strin'"), "{said}");
+    std::fs::write(&path, "syntax = \"proto3\";\nimport \"other.proto\";\n").expect("written");
+    let said = complaint(UNARY, &[("proto", path.to_str().expect("UTF-8"))]);
+    assert!(said.starts_with("--proto: bad.proto:2:1: import 'other.proto' not found"), "{said}");
+    let said = complaint(UNARY, &[("proto", "/nowhere/x.proto")]);
+    assert!(said.starts_with("--proto: /nowhere/x.proto cannot be read"), "{said}");
+}
+
+#[test]
+fn imports_are_found_beside_the_file_and_on_the_path() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| directory.path().join(name);
+    std::fs::create_dir_all(at("lib/deep")).expect("made");
+    std::fs::write(at("lib/deep/m.proto"), "syntax = \"proto3\"; package p; message M { int64 big = 1; }")
+        .expect("written");
+    let service = "syntax = \"proto3\"; package p; import \"deep/m.proto\"; import \"google/protobuf/empty.proto\";\n\
+                   service S { rpc Do(M) returns (google.protobuf.Empty); }";
+    std::fs::write(at("s.proto"), service).expect("written");
+    let (file, lib) = (at("s.proto"), at("lib"));
+    let options = [
+        ("proto", file.to_str().expect("UTF-8")),
+        ("import-path", lib.to_str().expect("UTF-8")),
+        ("data", "{\"big\": \"300\"}"),
+    ];
+    let made = dialogue("grpc://[::1]/p.S.Do", &options);
+    assert_eq!(&*made.requests()[0].request.body, [0, 0, 0, 0, 3, 8, 0xac, 2]);
+    let origin = &made.origins()[0];
+    assert_eq!((origin.host.as_str(), origin.port, origin.tls), ("::1", 50_051, false));
+}
+
+#[test]
+fn health_needs_no_file() {
+    let mut asked = asked("grpcs://h/grpc.health.v1.Health/Check", &[("data", "{\"service\": \"x\"}")]);
+    asked.options.remove("proto");
+    assert!(Grpc.inquire(&asked).expect("nothing wrong").is_none(), "nothing to ask");
+    let made = Grpc.prepare(&asked).expect("a good plan");
+    assert_eq!(&*made.requests()[0].request.body, [0, 0, 0, 0, 3, 10, 1, b'x']);
+    assert_eq!((made.origins()[0].port, made.origins()[0].tls), (443, true));
+}
+
+#[test]
+fn a_url_may_have_messages_of_its_own() {
+    let mut two = asked(UNARY, &[("data", "{}")]);
+    two.urls.push(AskedUrl { url: BIDI.into(), weight: 3.0 });
+    two.own = vec![Default::default(), [("data".to_owned(), vec!["{\"count\": 1}".to_owned()])].into()];
+    let made = Grpc.prepare(&two).expect("a good plan");
+    let bodies: Vec<&[u8]> = made.requests().iter().map(|r| &*r.request.body).collect();
+    assert_eq!(bodies, [&[0, 0, 0, 0, 0][..], &[0, 0, 0, 0, 2, 16, 1]]);
+    two.own[1] = [("streams".to_owned(), vec!["2".to_owned()])].into();
+    let said = Grpc.prepare(&two).expect_err("a complaint").to_string();
+    assert_eq!(said, "URL 2, streams: holds for the whole run; write it beside the URLs, not in one");
+}
+
+#[test]
+fn deadlines_keep_their_length() {
+    let table = [
+        ("500ms", "500m"),
+        ("2s", "2S"),
+        ("1500us", "1500u"),
+        ("0.5s", "500m"),
+        ("7ns", "7n"),
+        ("2h", "7200S"),
+        ("1.5m", "90S"),
+    ];
+    for (written, sent) in table {
+        let mut talk = Talk::new(dialogue(UNARY, &[("deadline", written)]));
+        talk.call(0);
+        let block = talk.sent().into_iter().find(|f| f.0 == frames::HEADERS).expect("a head").3;
+        let mut decoder = crate::http2::hpack::Decoder::default();
+        let mut fields = decoder.read(&block);
+        let mut found = None;
+        while let Some((name, value)) = fields.next().expect("well-formed") {
+            if name == b"grpc-timeout" {
+                found = Some(String::from_utf8_lossy(value).into_owned());
+            }
+        }
+        assert_eq!(found.as_deref(), Some(sent), "{written}");
+    }
+}

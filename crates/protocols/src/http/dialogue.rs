@@ -1,0 +1,106 @@
+//! The door: what a run says, ready for both versions.
+
+use std::sync::Arc;
+
+use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Scheme, Weighted};
+
+use super::options::{self, Version};
+use super::session::HttpSession;
+use crate::http1::{Http1, Http1Dialogue, Request};
+use crate::http2::{self, Http2Session, hpack::Lexicon};
+
+/// HTTP/1.1 and HTTP/2 over TCP and TLS.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Http;
+
+impl Protocol for Http {
+    type Dialogue = HttpDialogue;
+
+    fn name(&self) -> &'static str {
+        Http1.name()
+    }
+    fn schemes(&self) -> &'static [Scheme] {
+        Http1.schemes()
+    }
+    fn options(&self) -> &'static [OptionSpec] {
+        options::OPTIONS
+    }
+
+    fn prepare(&self, asked: &Asked) -> Result<HttpDialogue, Complaint> {
+        let version = options::version(asked)?;
+        let streams = options::streams(asked, version)?;
+        let mut one = Http1.prepare(asked)?;
+        let mut lexicon = Lexicon::default();
+        if version != Version::One {
+            // The fields of the requests said most are remembered first.
+            let mut order: Vec<usize> = (0..one.requests.len()).collect();
+            order.sort_by(|a, b| one.requests[*b].weight.total_cmp(&one.requests[*a].weight));
+            for at in order {
+                let tls = one.origins[one.requests[at].origin].tls;
+                let request = &mut one.requests[at].request;
+                request.two = Some(Box::new(http2::prepare(request, tls, Some(&mut lexicon))));
+            }
+        }
+        Ok(HttpDialogue { one, version, streams, lexicon: Arc::new(lexicon) })
+    }
+}
+
+/// Everything a run will say in HTTP.
+#[derive(Debug)]
+pub struct HttpDialogue {
+    one: Http1Dialogue,
+    version: Version,
+    streams: u32,
+    lexicon: Arc<Lexicon>,
+}
+
+impl HttpDialogue {
+    /// Whether HTTP/2 is spoken on a connection.
+    fn speaks_two(&self, established: &Established) -> bool {
+        match self.version {
+            Version::One => false,
+            Version::Two => true,
+            Version::Auto => established.alpn.as_deref() == Some(b"h2"),
+        }
+    }
+}
+
+impl Dialogue for HttpDialogue {
+    type Request = Request;
+    type Session = HttpSession;
+
+    fn requests(&self) -> &[Weighted<Request>] {
+        self.one.requests()
+    }
+    fn origins(&self) -> &[Origin] {
+        self.one.origins()
+    }
+    fn alpn(&self) -> &[&'static [u8]] {
+        match self.version {
+            Version::One => &[b"http/1.1"],
+            Version::Two => &[b"h2"],
+            Version::Auto => &[b"h2", b"http/1.1"],
+        }
+    }
+    fn one_exchange_per_connection(&self) -> bool {
+        self.one.one_exchange_per_connection()
+    }
+    fn exchanges_per_connection(&self) -> u32 {
+        self.streams
+    }
+    fn sent(&self, request: &Request) -> Vec<u8> {
+        let text = self.one.sent(request);
+        if self.version == Version::Two { http2::readable(&text) } else { text }
+    }
+    fn session(&self, origin: &Origin, established: &Established) -> HttpSession {
+        if self.speaks_two(established) {
+            let (rules, lexicon) = (Arc::clone(&self.one.rules), Arc::clone(&self.lexicon));
+            HttpSession::Two(Box::new(Http2Session::new(rules, lexicon, self.streams, established.tls)))
+        } else {
+            HttpSession::One(self.one.session(origin, established))
+        }
+    }
+    fn spoken(&self, established: &Established) -> String {
+        if self.speaks_two(established) { "HTTP/2".to_owned() } else { self.one.spoken(established) }
+    }
+}

@@ -1,0 +1,94 @@
+//! The options about the version, in front of those about requests.
+
+use wire::{Asked, Complaint, OptionSpec, Takes, Text};
+
+use crate::http1::options::OPTIONS as OF_REQUESTS;
+
+/// The options that choose a version.
+const OF_VERSIONS: [OptionSpec; 3] = [
+    OptionSpec {
+        name: "http",
+        short: None,
+        takes: Takes::One("VERSION"),
+        help: Text {
+            en: "HTTP version: 1.1 (default), 2, or auto: what an https server chooses by ALPN, 1.1 on http",
+            zh: "HTTP 版本：1.1（默认）、2，或 auto（https 由服务器经 ALPN 选择，http 为 1.1）",
+        },
+    },
+    OptionSpec {
+        name: "http2",
+        short: None,
+        takes: Takes::Nothing,
+        help: Text {
+            en: "Speak HTTP/2, on http:// by prior knowledge: the same as --http 2", zh: "等同于 --http 2"
+        },
+    },
+    OptionSpec {
+        name: "streams",
+        short: None,
+        takes: Takes::One("N"),
+        help: Text {
+            en: "Let N users share a connection, each on a stream of its own (HTTP/2; default 1)",
+            zh: "N 个用户共享一个连接，各用一个流（HTTP/2；默认 1）",
+        },
+    },
+];
+
+/// All of them, in the order the help shows them.
+pub const OPTIONS: &[OptionSpec] = &{
+    let mut all = [OF_VERSIONS[0]; OF_VERSIONS.len() + OF_REQUESTS.len()];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = if at < OF_REQUESTS.len() { OF_REQUESTS[at] } else { OF_VERSIONS[at - OF_REQUESTS.len()] };
+        at += 1;
+    }
+    all
+};
+
+/// Which version to speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// HTTP/1.1.
+    One,
+    /// HTTP/2.
+    Two,
+    /// What the server chooses.
+    Auto,
+}
+
+/// The version asked for.
+///
+/// # Errors
+/// A version there is none of, or two of them.
+pub fn version(asked: &Asked) -> Result<Version, Complaint> {
+    let wanted = match asked.value("http") {
+        None if asked.switch("http2") => return Ok(Version::Two),
+        None | Some("1.1" | "1") => Version::One,
+        Some("2") => Version::Two,
+        Some("auto") => Version::Auto,
+        Some(other) => {
+            let trouble = format!("\"{other}\" is no version spoken here; write 1.1, 2 or auto");
+            return Err(Complaint::new("--http", trouble));
+        }
+    };
+    if asked.switch("http2") && wanted != Version::Two {
+        return Err(Complaint::new("--http2", "it contradicts --http; leave out one of them"));
+    }
+    Ok(wanted)
+}
+
+/// How many exchanges share a connection.
+///
+/// # Errors
+/// No number, or one that the version cannot have.
+pub fn streams(asked: &Asked, version: Version) -> Result<u32, Complaint> {
+    let Some(text) = asked.value("streams") else { return Ok(1) };
+    let streams = text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
+        Complaint::new("--streams", format!("\"{text}\" is no number from 1 to 100000; write for instance 10"))
+    })?;
+    if streams > 1 && version == Version::One {
+        let trouble = "HTTP/1.1 answers one request at a time; write --http2 beside it, or leave it out";
+        return Err(Complaint::new("--streams", trouble));
+    }
+    Ok(streams)
+}

@@ -1,0 +1,71 @@
+//! Which version is spoken, and what is said about it.
+
+use wire::{Asked, AskedUrl, Complaint, Dialogue, Established, Origin, Protocol};
+
+use super::{Http, HttpDialogue, HttpSession};
+
+fn prepare(url: &str, options: &[&str]) -> Result<HttpDialogue, Complaint> {
+    let mut asked = Asked { urls: vec![AskedUrl { url: url.to_owned(), weight: 1.0 }], ..Asked::default() };
+    for option in options {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        asked.options.entry(name.to_owned()).or_default().push(value.to_owned());
+    }
+    Http.prepare(&asked)
+}
+
+fn established(alpn: Option<&str>) -> Established {
+    Established { alpn: alpn.map(Into::into), tls: alpn.is_some(), seed: 0 }
+}
+
+#[test]
+fn the_version_is_the_one_asked_for_or_chosen() {
+    for (options, offered, chosen, spoken) in [
+        (&[][..], "http/1.1", None, "HTTP/1.1"),
+        (&["http=1.1"], "http/1.1", Some("http/1.1"), "HTTP/1.1"),
+        (&["http=2"], "h2", None, "HTTP/2"),
+        (&["http2"], "h2", Some("h2"), "HTTP/2"),
+        (&["http2", "http=2"], "h2", Some("h2"), "HTTP/2"),
+        (&["http=auto"], "h2,http/1.1", Some("h2"), "HTTP/2"),
+        (&["http=auto"], "h2,http/1.1", Some("http/1.1"), "HTTP/1.1"),
+        (&["http=auto"], "h2,http/1.1", None, "HTTP/1.1"),
+    ] {
+        let dialogue = prepare("https://h/", options).unwrap();
+        let names: Vec<_> = dialogue.alpn().iter().map(|name| std::str::from_utf8(name).unwrap()).collect();
+        assert_eq!(names.join(","), offered, "{options:?}");
+        let established = established(chosen);
+        assert_eq!(dialogue.spoken(&established), spoken, "{options:?}");
+        let two = matches!(dialogue.session(&Origin::default(), &established), HttpSession::Two(_));
+        assert_eq!(two, spoken == "HTTP/2");
+    }
+}
+
+#[test]
+fn streams_are_for_a_version_that_has_them() {
+    assert_eq!(prepare("http://h/", &[]).unwrap().exchanges_per_connection(), 1);
+    assert_eq!(prepare("http://h/", &["http2", "streams=10"]).unwrap().exchanges_per_connection(), 10);
+    assert_eq!(prepare("https://h/", &["http=auto", "streams=7"]).unwrap().exchanges_per_connection(), 7);
+}
+
+#[test]
+fn mistakes_are_named() {
+    for (options, complaint) in [
+        (&["http=3"][..], "--http: \"3\" is no version spoken here; write 1.1, 2 or auto"),
+        (&["http=1.1", "http2"], "--http2: it contradicts --http; leave out one of them"),
+        (&["http2", "streams=0"], "--streams: \"0\" is no number from 1 to 100000; write for instance 10"),
+        (&["streams=2"], "--streams: HTTP/1.1 answers one request at a time; write --http2 beside it, or leave it out"),
+    ] {
+        assert_eq!(prepare("http://h/", options).unwrap_err().to_string(), complaint);
+    }
+}
+
+/// What a connection of HTTP/2 holds beside its streams and what the peer told it to remember.
+#[test]
+fn a_session_of_http2_is_small() {
+    assert!(size_of::<crate::http2::Http2Session>() <= 1024, "{}", size_of::<crate::http2::Http2Session>());
+}
+
+/// A connection of HTTP/1.1 pays for the choice with a word at most.
+#[test]
+fn a_session_of_http1_is_as_small_as_it_was() {
+    assert!(size_of::<HttpSession>() <= size_of::<crate::http1::Http1Session>() + 8);
+}

@@ -1,0 +1,74 @@
+//! What decides about an answer beyond its framing: its status, where it sends us, and what its body must hold. The same
+//! for every version of HTTP.
+
+use wire::{Broken, FaultKind};
+
+use super::redirect::{self, Hop};
+use super::request::{Recipe, Rules};
+use super::watch::Watch;
+use crate::verify::Seen;
+
+/// The most bytes of an answer kept as an example.
+pub const EXCERPT_BOUND: usize = 4096;
+
+/// What was seen of an answer so far, where more than its status decides.
+#[derive(Debug, Default)]
+pub struct Judge {
+    /// Where the answer sends us.
+    pub hop: Hop,
+    /// Looks for the expected text.
+    watch: Option<Watch>,
+    /// What else is expected of it, where that needs a closer look.
+    seen: Option<Box<Seen>>,
+}
+
+impl Judge {
+    /// The head is there, as HTTP/1 writes it: `recipe` made the request.
+    ///
+    /// # Errors
+    /// A `Location` that is no HTTP URL.
+    pub fn head(&mut self, rules: &Rules, recipe: Option<&Recipe>, status: u16, text: &[u8]) -> Result<(), Broken> {
+        if rules.redirects > 0
+            && redirect::is_redirect(status)
+            && let Some(recipe) = recipe
+        {
+            self.hop = redirect::next(recipe, status, text, rules.redirects)?;
+        }
+        self.seen = Seen::head(rules.expected.as_ref(), rules.expect_body.is_some(), text);
+        // A body that is kept is searched once it is whole.
+        let streamed = self.seen.as_ref().is_none_or(|seen| !seen.keeps_body());
+        self.watch = rules.expect_body.as_ref().filter(|_| streamed).map(|_| Watch::default());
+        Ok(())
+    }
+
+    /// A piece of the body.
+    #[inline]
+    pub fn feed(&mut self, rules: &Rules, piece: &[u8]) {
+        if let (Some(watch), Some(text)) = (&mut self.watch, &rules.expect_body) {
+            watch.feed(piece, text);
+        }
+        if let Some(seen) = &mut self.seen {
+            seen.feed(piece);
+        }
+    }
+
+    /// What is wrong with the answer, by what was seen so far.
+    pub fn verdict(&self, rules: &Rules, status: u16) -> Option<FaultKind> {
+        match &self.hop {
+            Hop::To(_) => return None,
+            Hop::TooMany => return Some(FaultKind::TooManyRedirects),
+            Hop::None => {}
+        }
+        if !rules.success.has(status) {
+            return Some(FaultKind::WrongStatus);
+        }
+        if let Some(seen) = &self.seen {
+            let wrong = seen.verdict(rules.expected.as_ref(), rules.expect_body.as_ref());
+            if wrong.is_some() || seen.keeps_body() {
+                return wrong;
+            }
+        }
+        let missing = rules.expect_body.is_some() && !self.watch.as_ref().is_some_and(Watch::found);
+        missing.then_some(FaultKind::WrongBody)
+    }
+}

@@ -1,0 +1,195 @@
+//! What an answer's frames come to: heads, trailers and bodies as RFC 9113 8.1 to 8.3 want them.
+
+use std::sync::Arc;
+
+use wire::{Done, Ended, Event, ExchangeId, FaultKind};
+
+use super::connection::{Listener, Next};
+use super::frames::code;
+use super::head::{self, Said, UNKNOWN, Wrong};
+use super::hpack::{Fields, Malformed};
+use crate::http1::Request;
+use crate::http1::judge::{EXCERPT_BOUND, Judge};
+use crate::http1::redirect::Hop;
+use crate::http1::request::{Recipe, Rules};
+use crate::http1::session::NO_BODY;
+
+/// Its first byte came in the bytes at hand, or long ago.
+const BEGUN: u8 = 128;
+
+/// One exchange in flight.
+#[derive(Debug)]
+pub struct Exchange {
+    /// Its name.
+    pub id: ExchangeId,
+    payload: u64,
+    announced: u64,
+    listed: u32,
+    /// 0 until a final head is there.
+    status: u16,
+    marks: u8,
+    rare: Option<Box<Rare>>,
+}
+
+/// What most exchanges never need.
+#[derive(Debug, Default)]
+struct Rare {
+    /// The beginning of the answer, for an example.
+    kept: Vec<u8>,
+    /// The recipe of a request that is not in the list (a redirect's).
+    own: Option<Arc<Recipe>>,
+    judge: Judge,
+}
+
+impl Exchange {
+    /// A request that was just sent.
+    #[inline]
+    pub fn new(id: ExchangeId, request: &Request) -> Exchange {
+        let rare = request.own.as_ref().map(|own| Box::new(Rare { own: Some(Arc::clone(own)), ..Rare::default() }));
+        let (listed, marks) = (request.listed, request.marks & !BEGUN);
+        Exchange { id, payload: 0, announced: UNKNOWN, listed, status: 0, marks, rare }
+    }
+}
+
+/// Hears what the server says.
+#[derive(Debug)]
+pub struct Ear<'a> {
+    pub rules: &'a Rules,
+    pub done: &'a mut Done<Request>,
+    pub begun: &'a mut Vec<ExchangeId>,
+}
+
+impl Listener<Exchange> for Ear<'_> {
+    #[inline]
+    fn head(&mut self, x: &mut Exchange, fields: &mut Fields<'_>, end: bool) -> Result<Next, Malformed> {
+        if x.status != 0 {
+            return self.trailer(x, fields, end);
+        }
+        let (rules, done) = (self.rules, &*self.done);
+        let closely =
+            |status| !rules.plain || (!rules.success.has(status) && done.wants_example(FaultKind::WrongStatus));
+        let known = fields.known(0).map(Said::of_digest).filter(|said| !closely(said.status));
+        let mut text = Vec::new();
+        let said = match known {
+            Some(said) => said,
+            None => match head::read(fields, &closely, &mut text)? {
+                Ok(said) => {
+                    if let Some(digest) = said.digest() {
+                        fields.remember(0, digest)?;
+                    }
+                    said
+                }
+                Err(Wrong) => return Ok(self.fail(x)),
+            },
+        };
+        if said.status < 200 {
+            // Interim answers say nothing that is counted; 101 is not for HTTP/2 (8.6).
+            return Ok(if end || said.status == 101 { self.fail(x) } else { Next::Go });
+        }
+        (x.status, x.announced) = (said.status, said.announced);
+        if !text.is_empty() && !self.look_closer(x, text) {
+            return Ok(self.fail(x));
+        }
+        if end {
+            return Ok(self.whole(x));
+        }
+        x.marks |= BEGUN;
+        self.begun.push(x.id);
+        Ok(Next::Go)
+    }
+
+    #[inline]
+    fn data(&mut self, x: &mut Exchange, bytes: &[u8], end: bool) -> Next {
+        if x.status == 0 {
+            return self.fail(x);
+        }
+        x.payload += bytes.len() as u64;
+        if let Some(rare) = &mut x.rare {
+            rare.judge.feed(self.rules, bytes);
+            let room = EXCERPT_BOUND.saturating_sub(rare.kept.len());
+            rare.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+        if end { self.whole(x) } else { Next::Go }
+    }
+
+    fn reset(&mut self, mut x: Exchange, _code: u32) {
+        self.end(&mut x, Some(FaultKind::Reset));
+    }
+
+    fn refused(&mut self, x: Exchange) {
+        self.done.push(Event::Refused(x.id));
+    }
+
+    fn alive(&mut self) {
+        self.done.push(Event::Heartbeat);
+    }
+}
+
+impl Ear<'_> {
+    /// A head after the final one: it ends the answer and holds nothing that is counted (RFC 9113 8.1).
+    #[cold]
+    fn trailer(&mut self, x: &mut Exchange, fields: &mut Fields<'_>, end: bool) -> Result<Next, Malformed> {
+        if fields.known(1).is_none() {
+            if !head::is_trailer(fields)? {
+                return Ok(self.fail(x));
+            }
+            fields.remember(1, 0)?;
+        }
+        Ok(if end { self.whole(x) } else { self.fail(x) })
+    }
+
+    /// A status that may send us on or be a failure, or a body that must hold something. False: the answer cannot be used.
+    #[cold]
+    fn look_closer(&mut self, x: &mut Exchange, text: Vec<u8>) -> bool {
+        let (rules, status, listed) = (self.rules, x.status, x.listed);
+        let rare = x.rare.get_or_insert_default();
+        let recipe = rare.own.as_deref().or_else(|| rules.recipes.get(listed as usize));
+        let good = rules.plain || rare.judge.head(rules, recipe, status, &text).is_ok();
+        rare.kept = text;
+        rare.kept.truncate(EXCERPT_BOUND);
+        good
+    }
+
+    /// The answer is whole.
+    #[inline]
+    fn whole(&mut self, x: &mut Exchange) -> Next {
+        let bodiless = x.marks & NO_BODY != 0 || x.status == 204 || x.status == 304;
+        let length = if bodiless { 0 } else { x.announced };
+        if length != UNKNOWN && length != x.payload {
+            return self.fail(x);
+        }
+        let fault = match &x.rare {
+            Some(rare) => rare.judge.verdict(self.rules, x.status),
+            None if self.rules.success.has(x.status) => None,
+            None => Some(FaultKind::WrongStatus),
+        };
+        self.end(x, fault);
+        Next::Go
+    }
+
+    /// The answer is malformed: its exchange is over, the others are not concerned.
+    #[cold]
+    fn fail(&mut self, x: &mut Exchange) -> Next {
+        self.end(x, Some(FaultKind::BrokenProtocol));
+        Next::Reset(code::PROTOCOL_ERROR)
+    }
+
+    #[inline]
+    fn end(&mut self, x: &mut Exchange, fault: Option<FaultKind>) {
+        if x.marks & BEGUN != 0
+            && let Some(at) = self.begun.iter().rposition(|id| *id == x.id)
+        {
+            self.begun.swap_remove(at);
+        }
+        let (mut excerpt, mut follow) = (None, None);
+        if let Some(rare) = x.rare.take() {
+            let Rare { kept, judge, .. } = *rare;
+            excerpt = fault.is_some_and(|kind| self.done.wants_example(kind)).then(|| kept.into_boxed_slice());
+            if let (Hop::To(next), None) = (judge.hop, fault) {
+                follow = Some(next);
+            }
+        }
+        let (code, payload) = (u32::from(x.status), x.payload);
+        self.done.push(Event::Ended(Ended { id: x.id, fault, code, payload, excerpt, follow }));
+    }
+}

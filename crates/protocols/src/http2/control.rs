@@ -1,0 +1,130 @@
+//! Frames about the connection, and those that end a stream or widen its window (RFC 9113 6.3 to 6.9).
+
+use super::connection::{Connection, Fault, Listener};
+use super::frames::{self, FrameHead, PAYLOAD_BOUND, code, setting};
+use super::streams::Stream;
+
+impl<T> Connection<T> {
+    /// Frames about the connection, or about a stream but not of it.
+    #[cold]
+    pub(super) fn control(
+        &mut self,
+        head: FrameHead,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+        ear: &mut impl Listener<T>,
+    ) -> Result<(), Fault> {
+        const ON_STREAM: Fault = Fault(code::PROTOCOL_ERROR, "a frame of the connection was sent on a stream");
+        self.count_idle()?;
+        match head.kind {
+            frames::SETTINGS | frames::PING | frames::GOAWAY if head.stream != 0 => Err(ON_STREAM),
+            frames::SETTINGS => self.settings(head, payload, out),
+            frames::PING => {
+                let payload = payload.as_array::<8>().ok_or(WRONG_SIZE)?;
+                if !head.has(frames::ACK) {
+                    frames::put(frames::PING, frames::ACK, 0, payload, out);
+                } else if self.pinging && *payload == u64::from(self.pings).to_be_bytes() {
+                    self.pinging = false;
+                    self.idle_frames = 0;
+                    ear.alive();
+                }
+                Ok(())
+            }
+            frames::GOAWAY => {
+                let last = payload.first_chunk::<4>().filter(|_| payload.len() >= 8).ok_or(WRONG_SIZE)?;
+                self.go_away(u32::from_be_bytes(*last) & 0x7fff_ffff, ear);
+                Ok(())
+            }
+            frames::WINDOW_UPDATE => self.window_update(head.stream, payload, out),
+            frames::RST_STREAM => self.peer_reset(head.stream, payload, ear),
+            frames::PRIORITY if payload.len() != 5 => Err(WRONG_SIZE),
+            frames::PUSH_PROMISE => Err(Fault(code::PROTOCOL_ERROR, "the server pushes, which was refused")),
+            // PRIORITY, and kinds that nobody knew when this was written (5.5).
+            _ => Ok(()),
+        }
+    }
+
+    fn settings(&mut self, head: FrameHead, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
+        if head.has(frames::ACK) {
+            return if payload.is_empty() { Ok(()) } else { Err(WRONG_SIZE) };
+        }
+        if !payload.len().is_multiple_of(6) {
+            return Err(WRONG_SIZE);
+        }
+        for (number, value) in frames::settings(payload) {
+            match number {
+                setting::HEADER_TABLE_SIZE => self.encoder.resize(value),
+                setting::ENABLE_PUSH if value != 0 => {
+                    return Err(Fault(
+                        code::PROTOCOL_ERROR,
+                        "the server's SETTINGS allow push, which only a client may",
+                    ));
+                }
+                setting::MAX_CONCURRENT_STREAMS => self.most = value,
+                setting::INITIAL_WINDOW_SIZE => self.sending.resize(value, &mut self.streams).ok_or(TOO_WIDE)?,
+                setting::MAX_FRAME_SIZE => {
+                    let size = (PAYLOAD_BOUND as u32..1 << 24).contains(&value);
+                    size.then(|| self.sending.set_largest(value as usize)).ok_or(Fault(
+                        code::PROTOCOL_ERROR,
+                        "SETTINGS_MAX_FRAME_SIZE is outside of 16384 to 16777215",
+                    ))?;
+                }
+                _ => {}
+            }
+        }
+        self.settled = true;
+        frames::put(frames::SETTINGS, frames::ACK, 0, &[], out);
+        self.sending.go_on(&mut self.streams, out);
+        Ok(())
+    }
+
+    fn window_update(&mut self, id: u32, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
+        let increment = u32::from_be_bytes(*payload.as_array::<4>().ok_or(WRONG_SIZE)?) & 0x7fff_ffff;
+        if increment == 0 {
+            return Err(Fault(code::PROTOCOL_ERROR, "WINDOW_UPDATE by nothing"));
+        }
+        if id == 0 {
+            self.sending.widen(increment).ok_or(TOO_WIDE)?;
+        } else if let Some(stream) = self.streams.get(id) {
+            stream.window = stream.window.checked_add(increment as i32).ok_or(TOO_WIDE)?;
+        } else if self.streams.is_idle(id) {
+            return Err(Fault(code::PROTOCOL_ERROR, "a frame on a stream that nobody opened"));
+        }
+        if self.sending.go_on(&mut self.streams, out) {
+            self.idle_frames = 0;
+        }
+        Ok(())
+    }
+
+    fn peer_reset(&mut self, id: u32, payload: &[u8], ear: &mut impl Listener<T>) -> Result<(), Fault> {
+        let code = u32::from_be_bytes(*payload.as_array::<4>().ok_or(WRONG_SIZE)?);
+        if self.streams.is_idle(id) {
+            return Err(Fault(code::PROTOCOL_ERROR, "a frame on a stream that nobody opened"));
+        }
+        match self.forget(id) {
+            Some(Stream { answered: false, own, .. }) if code == code::REFUSED_STREAM => ear.refused(own),
+            Some(stream) => ear.reset(stream.own, code),
+            // A stream that is over may be reset all the same: the peer needed no more of what we said (8.1).
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn go_away(&mut self, last: u32, ear: &mut impl Listener<T>) {
+        self.going_away = true;
+        // One whose answer has begun was served, whatever is said here: it goes on, and is not to be sent again.
+        let unserved = self.streams.iter_mut().filter(|s| s.id > last && !s.answered);
+        let mut unserved: Vec<u32> = unserved.map(|s| s.id).collect();
+        unserved.sort_unstable();
+        for id in unserved {
+            if let Some(stream) = self.forget(id) {
+                ear.refused(stream.own);
+            }
+        }
+        // What the peer still says about those is not for us.
+        self.cancelled = true;
+    }
+}
+
+const WRONG_SIZE: Fault = Fault(code::FRAME_SIZE_ERROR, "a frame has a size that its kind does not allow");
+const TOO_WIDE: Fault = Fault(code::FLOW_CONTROL_ERROR, "a window was widened beyond 2^31-1");

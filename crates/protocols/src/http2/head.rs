@@ -1,0 +1,112 @@
+//! The head of an answer and its trailer: the rules of RFC 9113 8.2 and 8.3 for their fields.
+//!
+//! Other than the letter of 8.2.1 has it, white space around a value is let pass, as browsers do.
+
+use super::hpack::{Fields, Malformed};
+use crate::http1::codec::is_token;
+
+/// The length of a body that is not announced.
+pub const UNKNOWN: u64 = u64::MAX;
+
+/// The answer is malformed (8.1.1).
+#[derive(Clone, Copy, Debug)]
+pub struct Wrong;
+
+/// What a head said, in one number: status, announced length.
+#[derive(Clone, Copy)]
+pub struct Said {
+    /// Its status.
+    pub status: u16,
+    /// The length of the body, or [`UNKNOWN`].
+    pub announced: u64,
+}
+
+impl Said {
+    /// Lengths up to 2^53; larger ones are not remembered.
+    pub fn digest(self) -> Option<u64> {
+        match self.announced {
+            UNKNOWN => Some(u64::from(self.status)),
+            length => (length < 1 << 53).then(|| (length + 1) << 10 | u64::from(self.status)),
+        }
+    }
+
+    /// What a digest stood for.
+    #[inline]
+    pub fn of_digest(digest: u64) -> Said {
+        let announced = (digest >> 10).wrapping_sub(1);
+        Said { status: (digest & 1023) as u16, announced }
+    }
+}
+
+/// Reads a head. Where `closely` says so of its status, it is also written to `text`, as HTTP/1 writes it.
+///
+/// # Errors
+/// Outside: the block cannot be read, and the connection not go on. Inside: the answer is malformed.
+pub fn read(
+    fields: &mut Fields<'_>,
+    closely: &impl Fn(u16) -> bool,
+    text: &mut Vec<u8>,
+) -> Result<Result<Said, Wrong>, Malformed> {
+    let mut said = Said { status: 0, announced: UNKNOWN };
+    let mut writes = false;
+    while let Some((name, value)) = fields.next()? {
+        if name == b":status" && said.status == 0 {
+            let Some(status) = status(value) else { return Ok(Err(Wrong)) };
+            said.status = status;
+            writes = status >= 200 && closely(status);
+            if writes {
+                text.extend_from_slice(format!("HTTP/2 {status}\r\n").as_bytes());
+            }
+            continue;
+        }
+        if said.status == 0 || !is_field(name, value) {
+            return Ok(Err(Wrong));
+        }
+        if name == b"content-length" {
+            match length(value) {
+                Some(length) if said.announced == UNKNOWN || said.announced == length => said.announced = length,
+                _ => return Ok(Err(Wrong)),
+            }
+        }
+        if writes {
+            for part in [name, b": ", value, b"\r\n"] {
+                text.extend_from_slice(part);
+            }
+        }
+    }
+    if writes {
+        text.extend_from_slice(b"\r\n");
+    }
+    Ok(if said.status == 0 { Err(Wrong) } else { Ok(said) })
+}
+
+/// Reads a trailer; false where it is malformed.
+///
+/// # Errors
+/// The block cannot be read.
+pub fn is_trailer(fields: &mut Fields<'_>) -> Result<bool, Malformed> {
+    while let Some((name, value)) = fields.next()? {
+        if !is_field(name, value) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn status(value: &[u8]) -> Option<u16> {
+    let [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] = *value else { return None };
+    Some(u16::from(a - b'0') * 100 + u16::from(b - b'0') * 10 + u16::from(c - b'0'))
+}
+
+fn length(value: &[u8]) -> Option<u64> {
+    let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(value).ok().filter(|_| digits)?.parse().ok().filter(|n| *n != UNKNOWN)
+}
+
+/// True for a field that an answer may have: a small name, a value on one line, nothing about an HTTP/1.1 connection.
+pub(super) fn is_field(name: &[u8], value: &[u8]) -> bool {
+    let of_connections =
+        matches!(name, b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade");
+    let small = !name.is_empty() && name.iter().all(|&b| is_token(b) && !b.is_ascii_uppercase());
+    small && !of_connections && !value.iter().any(|b| matches!(b, 0 | b'\r' | b'\n'))
+}

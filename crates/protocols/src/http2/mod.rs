@@ -1,0 +1,28 @@
+//! HTTP/2 (RFC 9113, HPACK RFC 7541): one connection, many exchanges.
+//!
+//! [`Connection`] is the client's end whatever its streams mean, for HTTP and for gRPC; `frames` and [`hpack`] are
+//! shared with the other half. Left out: priorities (deprecated, 5.3.2), push (refused), the upgrade from HTTP/1.1
+//! (removed, 3.1), extended CONNECT.
+
+mod answer;
+pub mod connection;
+mod control;
+pub mod frames;
+mod head;
+pub mod hpack;
+#[cfg(any(test, feature = "oracle"))]
+pub mod oracle;
+mod receiving;
+mod request;
+mod sending;
+mod server;
+mod session;
+mod streams;
+#[cfg(test)]
+mod tests;
+
+pub use connection::{Connection, Listener, Next};
+pub use request::Prepared;
+pub(crate) use request::{prepare, readable};
+pub use server::Http2Server;
+pub use session::Http2Session;

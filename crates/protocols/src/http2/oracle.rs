@@ -1,0 +1,86 @@
+//! What must hold for any bytes at all: the same outcome wherever they are cut, and every exchange told of at most once.
+//! Called by the property tests and by the fuzz targets; panics where something does not hold.
+
+use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Session};
+
+use super::hpack::Decoder;
+use crate::http::{Http, HttpDialogue};
+
+/// Exchanges in flight when the bytes arrive.
+const EXCHANGES: u32 = 3;
+
+/// Holds the client half against these bytes as what a server says, also cut at `at`.
+pub fn answers(bytes: &[u8], at: usize) {
+    for options in [&[][..], &[("redirects", "2"), ("expect-body", "lo")], &[("data", "body")]] {
+        let dialogue = dialogue(options);
+        let (a, b) = bytes.split_at(at % (bytes.len() + 1));
+        let whole = played(&dialogue, [bytes].into_iter());
+        assert_eq!(played(&dialogue, [a, b].into_iter()), whole);
+        assert_eq!(played(&dialogue, bytes.chunks(1)), whole);
+    }
+}
+
+/// Holds the decoder of header blocks against these bytes, as blocks of the lengths that the first bytes say.
+pub fn blocks(bytes: &[u8]) {
+    let (mut one, mut two) = (Decoder::default(), Decoder::default());
+    let mut rest = bytes;
+    while let Some((&length, more)) = rest.split_first() {
+        let (block, more) = more.split_at(usize::from(length).min(more.len()));
+        rest = more;
+        let mut fields = one.read(block);
+        let known = fields.known(0);
+        let mut count = 0;
+        let read = loop {
+            match fields.next() {
+                Ok(Some(_)) => count += 1,
+                Ok(None) => break fields.remember(0, count),
+                Err(malformed) => break Err(malformed),
+            }
+        };
+        assert!(known.is_none_or(|known| read.is_ok() && known == count), "a known block means something else");
+        assert_eq!(two.read(block).finish(), read);
+        if read.is_err() {
+            return;
+        }
+    }
+}
+
+fn dialogue(options: &[(&str, &str)]) -> HttpDialogue {
+    let url = AskedUrl { url: "http://h/".to_owned(), weight: 1.0 };
+    let mut asked = Asked { urls: vec![url], ..Asked::default() };
+    for (name, value) in [("http", "2"), ("streams", "10")].iter().chain(options) {
+        asked.options.insert((*name).to_owned(), vec![(*value).to_owned()]);
+    }
+    Http.prepare(&asked).expect("a good plan")
+}
+
+/// What pieces come to: how exchanges ended, why the connection broke, what we said.
+fn played<'a>(
+    dialogue: &HttpDialogue,
+    mut pieces: impl Iterator<Item = &'a [u8]>,
+) -> (Vec<String>, Option<&'static str>, Vec<u8>) {
+    let mut session = dialogue.session(&Origin::default(), &Established::default());
+    let (mut out, mut done) = (Out::default(), Done::default());
+    session.open(&mut out);
+    for id in 0..EXCHANGES {
+        session.submit(ExchangeId(id), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
+    }
+    let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err()).map(|broken| broken.0);
+    session.closed(&mut done);
+    let mut over = [0; EXCHANGES as usize];
+    let ends = done.events.iter().filter_map(|event| {
+        let (id, words) = match event {
+            Event::Ended(e) => {
+                let follow = e.follow.as_ref().map(|f| dialogue.sent(&f.request));
+                (e.id, format!("{:?}", (e.id, e.fault, e.code, e.payload, &e.excerpt, follow)))
+            }
+            Event::Refused(id) => (*id, format!("refused {}", id.0)),
+            _ => return None,
+        };
+        over[id.0 as usize] += 1;
+        Some(words)
+    });
+    let ends = ends.collect();
+    assert!(over.iter().all(|times| *times <= 1), "{over:?}");
+    (ends, broken, out.bytes().to_vec())
+}

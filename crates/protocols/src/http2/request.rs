@@ -1,0 +1,77 @@
+//! From a request as HTTP/1.1 says it to the header list of HTTP/2 (RFC 9113 8.3.1), before the run.
+//!
+//! The recipe of a request is encoded once, in HTTP/1.1; this reads that head. So whatever an option does to a request
+//! it does in both versions. Fields that are about an HTTP/1.1 connection (8.2.2) are left out, `Host` becomes
+//! `:authority`, names become small.
+
+use std::sync::Arc;
+
+use super::hpack::{Lexicon, List};
+use crate::http1::Request;
+
+/// A request as HTTP/2 says it.
+#[derive(Debug)]
+pub struct Prepared {
+    /// Its head.
+    pub list: List,
+    /// Its body; None: the head is all.
+    pub body: Option<Arc<[u8]>>,
+}
+
+/// Fields that mean nothing beyond HTTP/1.1 (8.2.2).
+const OF_CONNECTIONS: [&str; 5] = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
+
+/// Prepares a request; its fields are listed in the lexicon, or written out where there is none.
+pub fn prepare(request: &Request, tls: bool, lexicon: Option<&mut Lexicon>) -> Prepared {
+    let end = memchr::memmem::find(&request.bytes, b"\r\n\r\n").map_or(request.bytes.len(), |at| at + 4);
+    let (head, small) = request.bytes.split_at(end);
+    let head = String::from_utf8_lossy(head);
+    let fields = fields(&head, tls);
+    let pairs = fields.iter().map(|(name, value)| (name.as_str(), *value));
+    let body = request.body.clone().or_else(|| (!small.is_empty()).then(|| Arc::from(small)));
+    let list = match lexicon {
+        Some(lexicon) => lexicon.list(pairs),
+        None => List::of_texts(pairs),
+    };
+    Prepared { list, body }
+}
+
+/// The header list of a head, pseudo-fields first.
+pub fn fields(head: &str, tls: bool) -> Vec<(String, &str)> {
+    let mut lines = head.split("\r\n");
+    let mut start = lines.next().unwrap_or_default().split(' ');
+    let (method, target) = (start.next().unwrap_or_default(), start.next().unwrap_or_default());
+    let mut pseudo = vec![(":method".to_owned(), method), (":scheme".to_owned(), if tls { "https" } else { "http" })];
+    let mut others = Vec::new();
+    for (name, value) in lines.filter_map(|line| line.split_once(':')) {
+        let (name, value) = (name.to_ascii_lowercase(), value.trim());
+        match name.as_str() {
+            "host" => pseudo.push((":authority".to_owned(), value)),
+            "te" if value != "trailers" => {}
+            name if OF_CONNECTIONS.contains(&name) => {}
+            _ => others.push((name, value)),
+        }
+    }
+    pseudo.truncate(3);
+    pseudo.push((":path".to_owned(), target));
+    pseudo.append(&mut others);
+    pseudo
+}
+
+/// A request of HTTP/1.1 as people read one of HTTP/2.
+pub fn readable(text: &[u8]) -> Vec<u8> {
+    let end = memchr::memmem::find(text, b"\r\n\r\n").map_or(text.len(), |at| at + 4);
+    let head = String::from_utf8_lossy(&text[..end]);
+    let (start, rest) = head.split_once("\r\n").unwrap_or((&head, ""));
+    let start = start.strip_suffix("HTTP/1.1").map_or_else(|| start.to_owned(), |start| format!("{start}HTTP/2"));
+    let mut lines = vec![start];
+    for (name, value) in rest.split("\r\n").filter_map(|line| line.split_once(':')) {
+        let name = name.to_ascii_lowercase();
+        if !OF_CONNECTIONS.contains(&name.as_str()) {
+            lines.push(format!("{name}: {}", value.trim()));
+        }
+    }
+    let mut readable = (lines.join("\r\n") + "\r\n\r\n").into_bytes();
+    readable.extend_from_slice(&text[end..]);
+    readable
+}

@@ -1,0 +1,129 @@
+//! Answers: whole ones, and in parts for those who say more than a status and a body, or less than they announced.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use wire::Out;
+
+use super::Http2Server;
+use crate::http2::frames::{self, FrameHead, HEAD};
+use crate::http2::hpack::List;
+
+/// A head said before.
+#[derive(Debug, Default)]
+pub struct Said {
+    status: u16,
+    length: Option<usize>,
+    headers: Vec<u8>,
+    list: List,
+}
+
+impl Said {
+    fn is(&self, status: u16, headers: &[u8], length: Option<usize>) -> bool {
+        self.status == status && self.length == length && *self.headers == *headers
+    }
+
+    fn of(status: u16, headers: &[u8], length: Option<usize>) -> Said {
+        let mut list = List::default();
+        let mut text = String::new();
+        let _ = write!(text, "{status}");
+        list.put(":status", &text);
+        if let Some(length) = length {
+            text.clear();
+            let _ = write!(text, "{length}");
+            list.put("content-length", &text);
+        }
+        put_lines(headers, &mut list);
+        Said { status, length, headers: headers.to_vec(), list }
+    }
+}
+
+/// Header lines of HTTP/1 as fields.
+fn put_lines(lines: &[u8], list: &mut List) {
+    let lines = String::from_utf8_lossy(lines);
+    for (name, value) in lines.split("\r\n").filter_map(|line| line.split_once(':')) {
+        let name = name.to_ascii_lowercase();
+        if name != "connection" && name != "transfer-encoding" {
+            list.put(&name, value.trim());
+        }
+    }
+}
+
+impl Http2Server {
+    /// Says the head of an answer: header lines as HTTP/1 has them, the announced length; `last`: no body follows. True
+    /// where one is still to be said.
+    pub fn head(
+        &mut self,
+        id: u32,
+        status: u16,
+        headers: &[u8],
+        length: Option<usize>,
+        last: bool,
+        out: &mut Out,
+    ) -> bool {
+        let Some(stream) = self.streams.get(id).filter(|s| !s.said) else { return false };
+        let last = last || stream.own.head_only;
+        stream.said = last;
+        if !self.said.is(status, headers, length) {
+            self.said = Said::of(status, headers, length);
+        }
+        let said = std::mem::take(&mut self.said);
+        self.put_head(id, &said.list, last, out);
+        self.said = said;
+        !last
+    }
+
+    /// Says a trailer, and so ends an answer; what waits for the client's window before it is lost.
+    pub fn trailer(&mut self, id: u32, headers: &[u8], out: &mut Out) {
+        let Some(stream) = self.streams.get(id).filter(|s| !s.said) else { return };
+        stream.said = true;
+        let mut list = List::default();
+        put_lines(headers, &mut list);
+        self.put_head(id, &list, true, out);
+    }
+
+    fn put_head(&mut self, id: u32, list: &List, last: bool, out: &mut Out) {
+        let out = out.buffer();
+        let at = out.len();
+        let flags = frames::END_HEADERS | if last { frames::END_STREAM } else { 0 };
+        out.extend_from_slice(&FrameHead { length: 0, kind: frames::HEADERS, flags, stream: id }.bytes());
+        self.encoder.write(&self.lexicon, list, out);
+        let length = out.len() - at - HEAD;
+        if length > self.sending.largest() {
+            let block = out.split_off(at + HEAD);
+            out.truncate(at);
+            frames::put_block(flags & frames::END_STREAM, id, &block, self.sending.largest(), out);
+        } else {
+            out[at..at + 3].copy_from_slice(&(length as u32).to_be_bytes()[1..]);
+        }
+        if last {
+            self.streams.remove(id);
+        }
+    }
+
+    /// Says a piece of the body; what the client does not take yet waits here.
+    pub fn data(&mut self, id: u32, bytes: &[u8], last: bool, out: &mut Out) {
+        let Some(stream) = self.streams.get(id).filter(|s| !s.said) else { return };
+        let out = out.buffer();
+        let sent = if stream.waiting.is_some() { 0 } else { self.sending.write(stream, bytes, last, out) };
+        if sent < bytes.len() {
+            self.sending.send(stream, &Arc::from(&bytes[sent..]), last, out);
+        } else if stream.said {
+            self.streams.remove(id);
+        }
+    }
+
+    /// Gives a stream up.
+    pub fn reset(&mut self, id: u32, code: u32, out: &mut Out) {
+        if self.streams.remove(id).is_some() {
+            frames::put_number(frames::RST_STREAM, id, code, out.buffer());
+        }
+    }
+
+    /// GOAWAY: no request beyond those heard is answered.
+    pub(super) fn say_goodbye(&mut self, code: u32) {
+        self.going = true;
+        let payload = [self.last_id.to_be_bytes(), code.to_be_bytes()].concat();
+        frames::put(frames::GOAWAY, 0, 0, &payload, &mut self.owed);
+    }
+}

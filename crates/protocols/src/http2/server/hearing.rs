@@ -1,0 +1,345 @@
+//! Frames of a client, and the requests they come to (RFC 9113 6 and 8.3.1).
+
+use wire::Ask;
+
+use super::{Asked, Fault, Http2Server, STREAMS, Text, WINDOW};
+use crate::http2::frames::{self, FrameHead, HEAD, PAYLOAD_BOUND, PREFACE, code, setting};
+use crate::http2::head::is_field;
+use crate::http2::hpack::{Fields, LIST_BOUND, Malformed};
+
+/// The most bytes of a body that are shown.
+const SHOWN_BOUND: usize = 64 * 1024;
+/// Frames in a row that lead to nothing.
+const FLOOD_BOUND: u32 = 65_536;
+
+const WRONG_SIZE: Fault = Fault(code::FRAME_SIZE_ERROR, "a frame has a size that its kind does not allow");
+const TOO_PADDED: Fault = Fault(code::PROTOCOL_ERROR, "a frame's padding is longer than the frame");
+const NO_STREAM: Fault = Fault(code::PROTOCOL_ERROR, "a frame on a stream that nobody opened");
+const TOO_WIDE: Fault = Fault(code::FLOW_CONTROL_ERROR, "a window was widened beyond 2^31-1");
+
+impl From<Malformed> for Fault {
+    fn from(malformed: Malformed) -> Fault {
+        Fault(code::COMPRESSION_ERROR, malformed.0)
+    }
+}
+
+impl Http2Server {
+    pub(super) fn read(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Fault> {
+        let mut rest = bytes;
+        while !self.kept.is_empty() {
+            let missing = self.needed(&self.kept)?.saturating_sub(self.kept.len());
+            if missing == 0 {
+                let mut unit = std::mem::take(&mut self.kept);
+                self.unit(&unit, hear)?;
+                unit.clear();
+                self.kept = unit;
+                break;
+            }
+            if rest.is_empty() {
+                return Ok(());
+            }
+            let (part, more) = rest.split_at(missing.min(rest.len()));
+            self.kept.extend_from_slice(part);
+            rest = more;
+        }
+        while !rest.is_empty() {
+            let needed = self.needed(rest)?;
+            let Some((unit, more)) = rest.split_at_checked(needed) else {
+                self.kept.extend_from_slice(rest);
+                return Ok(());
+            };
+            self.unit(unit, hear)?;
+            rest = more;
+        }
+        Ok(())
+    }
+
+    /// Bytes needed to go on: the preface, or a whole frame.
+    fn needed(&self, bytes: &[u8]) -> Result<usize, Fault> {
+        if !self.greeted {
+            let seen = bytes.len().min(PREFACE.len());
+            let good = bytes[..seen] == PREFACE[..seen];
+            return good.then_some(PREFACE.len()).ok_or(Fault(code::PROTOCOL_ERROR, "the preface is not HTTP/2's"));
+        }
+        let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(HEAD) };
+        let head = FrameHead::read(head);
+        if head.length > PAYLOAD_BOUND {
+            return Err(Fault(code::FRAME_SIZE_ERROR, "a frame is larger than the 16384 bytes that were allowed"));
+        }
+        if let Some((stream, _)) = self.assembling
+            && (head.kind != frames::CONTINUATION || head.stream != stream)
+        {
+            return Err(Fault(code::PROTOCOL_ERROR, "a header block is interrupted by another frame"));
+        }
+        Ok(HEAD + head.length)
+    }
+
+    fn unit(&mut self, unit: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Fault> {
+        if !self.greeted {
+            self.greeted = true;
+            return Ok(());
+        }
+        let Some((head, payload)) = unit.split_first_chunk::<HEAD>() else { return Ok(()) };
+        let head = FrameHead::read(head);
+        match head.kind {
+            frames::HEADERS => {
+                let mut block = frames::without_padding(head, payload).ok_or(TOO_PADDED)?;
+                if head.has(frames::PRIORITIZED) {
+                    block = block.get(5..).ok_or(WRONG_SIZE)?;
+                }
+                let end = head.has(frames::END_STREAM);
+                if head.has(frames::END_HEADERS) {
+                    return self.block(head.stream, block, end, hear);
+                }
+                self.assembling = Some((head.stream, end));
+                self.block.extend_from_slice(block);
+                Ok(())
+            }
+            frames::CONTINUATION => self.continuation(head, payload, hear),
+            frames::DATA => self.body(head, payload, hear),
+            _ => self.control(head, payload),
+        }
+    }
+
+    #[cold]
+    fn continuation(&mut self, head: FrameHead, payload: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Fault> {
+        let Some((stream, end)) = self.assembling else {
+            return Err(Fault(code::PROTOCOL_ERROR, "CONTINUATION without HEADERS before it"));
+        };
+        if self.block.len() + payload.len() > LIST_BOUND {
+            return Err(Fault(code::ENHANCE_YOUR_CALM, "endless headers: a header block is larger than 256 KiB"));
+        }
+        self.count_idle()?;
+        self.block.extend_from_slice(payload);
+        if !head.has(frames::END_HEADERS) {
+            return Ok(());
+        }
+        self.assembling = None;
+        let block = std::mem::take(&mut self.block);
+        self.block(stream, &block, end, hear)
+    }
+
+    /// A whole header block: a request, or the trailer of one.
+    fn block(&mut self, id: u32, block: &[u8], end: bool, hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Fault> {
+        if id.is_multiple_of(2) {
+            return Err(NO_STREAM);
+        }
+        let mut fields = self.decoder.read(block);
+        if id <= self.last_id {
+            fields.finish()?;
+            return match self.streams.get(id) {
+                Some(stream) if end && !stream.own.text.bytes.is_empty() => self.whole(id, hear),
+                Some(_) => Err(Fault(code::PROTOCOL_ERROR, "a trailer that does not end its stream")),
+                None => self.count_idle(),
+            };
+        }
+        self.last_id = id;
+        if fields.known(0) != Some(self.texts) {
+            let Some(text) = text(&mut fields)? else {
+                fields.finish()?;
+                frames::put_number(frames::RST_STREAM, id, code::PROTOCOL_ERROR, &mut self.owed);
+                return self.count_idle();
+            };
+            self.texts += 1;
+            self.text = text;
+            fields.remember(0, self.texts)?;
+        }
+        fields.finish()?;
+        if self.going {
+            // Beyond what our GOAWAY said.
+            return self.count_idle();
+        }
+        let asked = Asked { head_only: self.text.method() == "HEAD", ..Asked::default() };
+        let window = self.sending.stream_window();
+        let full = self.streams.live() >= STREAMS as usize;
+        let Some(stream) = (!full).then(|| self.streams.insert(id, window, asked)).flatten() else {
+            frames::put_number(frames::RST_STREAM, id, code::REFUSED_STREAM, &mut self.owed);
+            return self.count_idle();
+        };
+        if !end {
+            stream.own.text = self.text.clone();
+            return Ok(());
+        }
+        self.idle_frames = 0;
+        let (method, path) = (self.text.method(), self.text.path());
+        hear(Ask { id, method, path, head: &self.text.bytes, body_bytes: 0, body: b"" });
+        Ok(())
+    }
+
+    fn body(&mut self, head: FrameHead, payload: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Fault> {
+        let content = frames::without_padding(head, payload).ok_or(TOO_PADDED)?;
+        let id = head.stream;
+        if id.is_multiple_of(2) || id > self.last_id {
+            return Err(NO_STREAM);
+        }
+        self.received += payload.len() as u32;
+        if self.received > WINDOW / 2 {
+            frames::put_number(frames::WINDOW_UPDATE, 0, self.received, &mut self.owed);
+            self.received = 0;
+        }
+        let end = head.has(frames::END_STREAM);
+        let Some(stream) = self.streams.get(id) else { return self.count_idle() };
+        if stream.own.text.bytes.is_empty() {
+            return Err(Fault(code::STREAM_CLOSED, "a frame on a stream that is over"));
+        }
+        stream.received += payload.len() as u32;
+        if stream.received > WINDOW / 2 && !end {
+            frames::put_number(frames::WINDOW_UPDATE, id, stream.received, &mut self.owed);
+            stream.received = 0;
+        }
+        let asked = &mut stream.own;
+        asked.body_bytes += content.len() as u64;
+        let room = SHOWN_BOUND.saturating_sub(asked.shown.len());
+        asked.shown.extend_from_slice(&content[..content.len().min(room)]);
+        if end {
+            return self.whole(id, hear);
+        }
+        if content.is_empty() { self.count_idle() } else { Ok(()) }
+    }
+
+    /// A request with a body is whole.
+    fn whole(&mut self, id: u32, hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Fault> {
+        self.idle_frames = 0;
+        if let Some(stream) = self.streams.get(id) {
+            let Asked { text, body_bytes, shown, .. } = &mut stream.own;
+            let (text, body) = (std::mem::take(text), std::mem::take(shown));
+            let (method, path) = (text.method(), text.path());
+            hear(Ask { id, method, path, head: &text.bytes, body_bytes: *body_bytes, body: &body });
+        }
+        Ok(())
+    }
+
+    fn count_idle(&mut self) -> Result<(), Fault> {
+        self.idle_frames += 1;
+        if self.idle_frames > FLOOD_BOUND {
+            return Err(Fault(code::ENHANCE_YOUR_CALM, "a flood of frames that lead to nothing"));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn control(&mut self, head: FrameHead, payload: &[u8]) -> Result<(), Fault> {
+        self.count_idle()?;
+        let id = head.stream;
+        let of_connection = matches!(head.kind, frames::SETTINGS | frames::PING | frames::GOAWAY);
+        let of_stream = matches!(head.kind, frames::RST_STREAM | frames::PRIORITY);
+        if (of_connection && id != 0) || (of_stream && id == 0) {
+            return Err(Fault(code::PROTOCOL_ERROR, "a frame is on a stream where it must not be"));
+        }
+        match head.kind {
+            frames::SETTINGS => self.settings(head, payload),
+            frames::PING if payload.len() != 8 => Err(WRONG_SIZE),
+            frames::PING if head.has(frames::ACK) => Ok(()),
+            frames::PING => {
+                frames::put(frames::PING, frames::ACK, 0, payload, &mut self.owed);
+                self.heartbeats += 1;
+                Ok(())
+            }
+            frames::GOAWAY if payload.len() < 8 => Err(WRONG_SIZE),
+            frames::RST_STREAM if payload.len() != 4 => Err(WRONG_SIZE),
+            frames::RST_STREAM if id > self.last_id => Err(NO_STREAM),
+            frames::RST_STREAM => {
+                self.streams.remove(id);
+                Ok(())
+            }
+            frames::PRIORITY if payload.len() != 5 => Err(WRONG_SIZE),
+            frames::PUSH_PROMISE => Err(Fault(code::PROTOCOL_ERROR, "a client does not push")),
+            frames::WINDOW_UPDATE => self.window_update(id, payload),
+            _ => Ok(()),
+        }
+    }
+
+    fn settings(&mut self, head: FrameHead, payload: &[u8]) -> Result<(), Fault> {
+        if head.has(frames::ACK) {
+            return if payload.is_empty() { Ok(()) } else { Err(WRONG_SIZE) };
+        }
+        if !payload.len().is_multiple_of(6) {
+            return Err(WRONG_SIZE);
+        }
+        for (number, value) in frames::settings(payload) {
+            match number {
+                setting::HEADER_TABLE_SIZE => self.encoder.resize(value),
+                setting::ENABLE_PUSH if value > 1 => return Err(OUT_OF_RANGE),
+                setting::INITIAL_WINDOW_SIZE => self.sending.resize(value, &mut self.streams).ok_or(TOO_WIDE)?,
+                setting::MAX_FRAME_SIZE if !(PAYLOAD_BOUND as u32..1 << 24).contains(&value) => {
+                    return Err(OUT_OF_RANGE);
+                }
+                setting::MAX_FRAME_SIZE => self.sending.set_largest(value as usize),
+                _ => {}
+            }
+        }
+        frames::put(frames::SETTINGS, frames::ACK, 0, &[], &mut self.owed);
+        self.go_on();
+        Ok(())
+    }
+
+    fn window_update(&mut self, id: u32, payload: &[u8]) -> Result<(), Fault> {
+        let increment = u32::from_be_bytes(*payload.as_array::<4>().ok_or(WRONG_SIZE)?) & 0x7fff_ffff;
+        if increment == 0 {
+            return Err(Fault(code::PROTOCOL_ERROR, "WINDOW_UPDATE by nothing"));
+        }
+        if id == 0 {
+            self.sending.widen(increment).ok_or(TOO_WIDE)?;
+        } else if let Some(stream) = self.streams.get(id) {
+            stream.window = stream.window.checked_add(increment as i32).ok_or(TOO_WIDE)?;
+        } else if id > self.last_id {
+            return Err(NO_STREAM);
+        }
+        self.go_on();
+        Ok(())
+    }
+
+    /// Sends what waited for a window, and forgets the streams that are over with it.
+    fn go_on(&mut self) {
+        if self.sending.waits() && self.sending.go_on(&mut self.streams, &mut self.owed) {
+            self.idle_frames = 0;
+            let over: Vec<u32> = self.streams.iter_mut().filter(|s| s.said).map(|s| s.id).collect();
+            for id in over {
+                self.streams.remove(id);
+            }
+        }
+    }
+}
+
+const OUT_OF_RANGE: Fault = Fault(code::PROTOCOL_ERROR, "a setting is out of its range");
+
+/// The head of a request as text; None where it is malformed (8.3.1).
+fn text(fields: &mut Fields<'_>) -> Result<Option<Text>, Malformed> {
+    let (mut method, mut path, mut authority) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut scheme, mut lines) = (false, Vec::new());
+    while let Some((name, value)) = fields.next()? {
+        let known = match name {
+            b":method" => Some(&mut method),
+            b":path" => Some(&mut path),
+            b":authority" => Some(&mut authority),
+            _ => None,
+        };
+        let first = lines.is_empty();
+        let visible = !value.is_empty() && value.iter().all(u8::is_ascii_graphic);
+        match known {
+            Some(place) if first && visible && place.is_empty() => place.extend_from_slice(value),
+            None if name == b":scheme" && first && !scheme => scheme = true,
+            None if is_field(name, value) => {
+                for part in [name, b": ", value, b"\r\n"] {
+                    lines.extend_from_slice(part);
+                }
+            }
+            _ => return Ok(None),
+        }
+    }
+    if method.is_empty() || path.is_empty() || !scheme {
+        return Ok(None);
+    }
+    let mut text = Text { method: method.len(), path: method.len() + 1 + path.len(), bytes: method };
+    text.bytes.push(b' ');
+    text.bytes.extend_from_slice(&path);
+    text.bytes.extend_from_slice(b" HTTP/2\r\n");
+    if !authority.is_empty() && !lines.starts_with(b"host:") {
+        for part in [b"host: ", &authority[..], b"\r\n"] {
+            text.bytes.extend_from_slice(part);
+        }
+    }
+    text.bytes.extend_from_slice(&lines);
+    text.bytes.extend_from_slice(b"\r\n");
+    Ok(Some(text))
+}

@@ -1,0 +1,269 @@
+//! Both halves against each other, cut in many ways, and what a client must not do.
+
+use wire::{Dialogue, Ended, Event, ExchangeId, Fill, Reply, ServerSession, Session, Shape};
+
+use super::*;
+use crate::http2::frames::{FrameHead, HEAD, PREFACE};
+use crate::http2::tests::{Talk, block, dialogue, dialogue_of, frame, in_words, settings, window};
+
+/// What a server heard: method, path, head, body.
+type Heard = Vec<(u32, String, String, u64, Vec<u8>)>;
+
+fn hear(server: &mut Http2Server, bytes: &[u8]) -> (Heard, Option<&'static str>) {
+    let mut heard = Vec::new();
+    let broken = server.receive(bytes, &mut |ask| {
+        let head = String::from_utf8(ask.head.to_vec()).unwrap();
+        assert!(head.starts_with(&format!("{} {} HTTP/2\r\n", ask.method, ask.path)), "{head}");
+        heard.push((ask.id, ask.method.to_owned(), head, ask.body_bytes, ask.body.to_vec()));
+    });
+    (heard, broken.err().map(|broken| broken.0))
+}
+
+/// A client and a server, bytes handed over in pieces; every request is answered in reverse order.
+fn converse(mut talk: Talk, requests: u32, reply: &Reply<'_>, piece: usize) -> (Vec<String>, Heard) {
+    let mut server = Http2Server::new();
+    let (mut out, mut heard) = (Out::default(), Heard::new());
+    for id in 0..requests {
+        talk.submit(id);
+    }
+    let mut words = Vec::new();
+    for _ in 0..1000 {
+        server.owed(&mut out);
+        let said = std::mem::take(&mut talk.out);
+        if said.is_empty() && out.is_empty() {
+            break;
+        }
+        let mut news = Vec::new();
+        for part in said.bytes().chunks(piece) {
+            let (asks, broken) = hear(&mut server, part);
+            assert_eq!(broken, None);
+            news.extend(asks);
+        }
+        for (id, ..) in news.iter().rev() {
+            server.answer(*id, reply, &mut out);
+        }
+        heard.extend(news);
+        server.owed(&mut out);
+        let answers = std::mem::take(&mut out);
+        answers.bytes().chunks(piece).for_each(|part| talk.hear(part));
+        assert_eq!(talk.broken, None);
+        words.extend(talk.done.events.drain(..).map(|e| in_words(&e)).filter(|w| !w.starts_with("first")));
+    }
+    assert_eq!(server.open(), 0);
+    words.sort();
+    (words, heard)
+}
+
+const REPLY: Reply<'static> =
+    Reply { status: 200, headers: b"Server: x\r\n", body: b"hello", shape: Shape::Length, close: false };
+
+#[test]
+fn the_halves_understand_each_other_however_the_bytes_are_cut() {
+    let large = vec![7; 300_000];
+    for (options, reply, expected) in [
+        (&[][..], REPLY, "ok 200 5"),
+        (&["data=abc"], Reply { status: 404, ..REPLY }, "wrong_status 404 5"),
+        (&["method=HEAD"], REPLY, "ok 200 0"),
+        (&[], Reply { body: b"", ..REPLY }, "ok 200 0"),
+        (&[], Reply { shape: Shape::Chunked(2), ..REPLY }, "ok 200 5"),
+        (&[], Reply { shape: Shape::UntilClose, ..REPLY }, "ok 200 5"),
+        (&[], Reply { body: &large, ..REPLY }, "ok 200 300000"),
+        (&[], Reply { body: &large, shape: Shape::Chunked(100_000), ..REPLY }, "ok 200 300000"),
+    ] {
+        for piece in [1, 7, 100, 1 << 20] {
+            let (words, heard) = converse(Talk::of(dialogue(options)), 3, &reply, piece);
+            let all: Vec<String> = (0..3).map(|id| format!("{id} {expected}")).collect();
+            assert_eq!(words, all, "{options:?} in pieces of {piece}");
+            assert_eq!(heard.len(), 3);
+            assert!(heard.iter().all(|h| h.2 == heard[0].2), "every head is heard alike");
+        }
+    }
+}
+
+#[test]
+fn requests_are_heard_as_http1_would_write_them() {
+    let talk = Talk::of(dialogue_of(&["http://h:81/a?b"], &["data=x=1", "header=X-Own: Yes"]));
+    let (_, heard) = converse(talk, 1, &REPLY, 1 << 20);
+    let (id, method, head, body_bytes, body) = &heard[0];
+    assert_eq!((*id, method.as_str(), *body_bytes, &body[..]), (1, "POST", 3, &b"x=1"[..]));
+    assert!(head.starts_with("POST /a?b HTTP/2\r\nhost: h:81\r\n"), "{head}");
+    assert!(head.contains("\r\nx-own: Yes\r\n") && head.ends_with("\r\n\r\n"), "{head}");
+}
+
+#[test]
+fn a_large_upload_is_counted_and_its_beginning_shown() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), vec![7; 30_000_000]).unwrap();
+    let talk = Talk::of(dialogue(&[&format!("data-file={}", file.path().display())]));
+    let (words, heard) = converse(talk, 1, &REPLY, 50_000);
+    assert_eq!(words, ["0 ok 200 5"]);
+    assert_eq!((heard[0].3, heard[0].4.len()), (30_000_000, 65_536));
+}
+
+fn greeted() -> Http2Server {
+    let mut server = Http2Server::new();
+    assert_eq!(hear(&mut server, &[PREFACE, &settings(&[])].concat()).1, None);
+    server.owed(&mut Out::default());
+    server
+}
+
+const GET: [(&str, &str); 3] = [(":method", "GET"), (":scheme", "http"), (":path", "/")];
+
+fn request(stream: u32, fields: &[(&str, &str)]) -> Vec<u8> {
+    frame(frames::HEADERS, frames::END_HEADERS | frames::END_STREAM, stream, &block(fields))
+}
+
+/// The kinds and streams of the frames said.
+fn said(server: &mut Http2Server) -> Vec<(u8, u32)> {
+    let mut out = Out::default();
+    server.owed(&mut out);
+    let (mut rest, mut said) = (out.bytes(), Vec::new());
+    while let Some((head, more)) = rest.split_first_chunk::<HEAD>() {
+        let head = FrameHead::read(head);
+        said.push((head.kind, head.stream));
+        rest = &more[head.length..];
+    }
+    said
+}
+
+#[test]
+fn malformed_requests_are_reset_and_the_next_is_heard() {
+    for (name, fields) in [
+        ("no method", &GET[1..]),
+        ("no scheme", &[GET[0], GET[2]]),
+        ("no path", &GET[..2]),
+        ("two paths", &[GET[0], GET[1], GET[2], GET[2]]),
+        ("an empty path", &[GET[0], GET[1], (":path", "")]),
+        ("a path with a space", &[GET[0], GET[1], (":path", "/ HTTP/1.1")]),
+        ("a late path", &[GET[0], GET[1], ("a", "b"), GET[2]]),
+        ("a status", &[GET[0], GET[1], GET[2], (":status", "200")]),
+        ("a large name", &[GET[0], GET[1], GET[2], ("Host", "h")]),
+        ("a connection", &[GET[0], GET[1], GET[2], ("connection", "close")]),
+    ] {
+        let mut server = greeted();
+        assert_eq!(hear(&mut server, &request(1, fields)), (vec![], None), "{name}");
+        assert_eq!(said(&mut server), [(frames::RST_STREAM, 1)], "{name}");
+        assert_eq!(hear(&mut server, &request(3, &GET)).0.len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn a_client_that_does_not_follow_is_told_goodbye() {
+    for (name, bytes) in [
+        ("an even stream", request(2, &GET)),
+        ("data of nobody", frame(frames::DATA, 0, 1, b"x")),
+        ("data after the end", [request(1, &GET), frame(frames::DATA, 0, 1, b"x")].concat()),
+        ("push", frame(frames::PUSH_PROMISE, 0, 1, b"")),
+        ("a short PING", frame(frames::PING, 0, 0, b"")),
+        ("a window of nothing", window(0, 0)),
+        ("a window too wide", window(0, (1 << 31) - 1)),
+        ("SETTINGS of five bytes", frame(frames::SETTINGS, 0, 0, &[0; 5])),
+        ("a setting out of range", settings(&[(5, 1)])),
+        ("CONTINUATION alone", frame(frames::CONTINUATION, 0, 1, b"")),
+        ("no HPACK", frame(frames::HEADERS, frames::END_HEADERS, 1, &[0x80])),
+        ("a reset of nobody", frame(frames::RST_STREAM, 0, 9, &[0; 4])),
+        ("a trailer in the middle", {
+            let open = frame(frames::HEADERS, frames::END_HEADERS, 1, &block(&GET));
+            open.repeat(2)
+        }),
+        ("a flood", settings(&[]).repeat(70_000)),
+    ] {
+        let mut server = greeted();
+        assert!(hear(&mut server, &bytes).1.is_some(), "{name}");
+        assert_eq!(said(&mut server).last(), Some(&(frames::GOAWAY, 0)), "{name}");
+        assert!(server.over(), "{name}");
+    }
+    let mut server = Http2Server::new();
+    assert!(hear(&mut server, b"GET / HTTP/1.1\r\n").1.is_some());
+}
+
+#[test]
+fn the_last_answer_ends_the_connection_and_the_rest_is_refused() {
+    let mut talk = Talk::of(dialogue(&[]));
+    let mut server = Http2Server::new();
+    (0..2).for_each(|id| talk.submit(id));
+    let sent = std::mem::take(&mut talk.out);
+    let (heard, _) = hear(&mut server, sent.bytes());
+    let mut out = Out::default();
+    server.owed(&mut out);
+    server.answer(heard[0].0, &Reply { close: true, ..REPLY }, &mut out);
+    server.owed(&mut out);
+    assert!(!server.over(), "one answer is still to come");
+    // A request that was on its way when the goodbye was said.
+    talk.submit(2);
+    let sent = std::mem::take(&mut talk.out);
+    assert_eq!(hear(&mut server, sent.bytes()), (vec![], None));
+    talk.hear(out.bytes());
+    assert_eq!(talk.ends(), ["0 ok 200 5", "refused 2"]);
+    let mut out = Out::default();
+    server.answer(heard[1].0, &REPLY, &mut out);
+    talk.hear(out.bytes());
+    assert_eq!((talk.ends(), server.over(), talk.session.room()), (vec!["1 ok 200 5".to_owned()], true, 0));
+}
+
+#[test]
+fn answers_in_parts_and_spoiled_ones() {
+    let mut talk = Talk::of(dialogue(&[]));
+    let mut server = Http2Server::new();
+    (0..4).for_each(|id| talk.submit(id));
+    let sent = std::mem::take(&mut talk.out);
+    hear(&mut server, sent.bytes());
+    let mut out = Out::default();
+    server.owed(&mut out);
+    // A trailer; a reset after a part; less than announced; nothing but a reset.
+    assert!(server.head(1, 200, b"", None, false, &mut out));
+    server.data(1, b"x", false, &mut out);
+    server.trailer(1, b"grpc-status: 0\r\n", &mut out);
+    server.head(3, 200, b"", Some(9), false, &mut out);
+    server.data(3, b"x", false, &mut out);
+    server.reset(3, code::CANCEL, &mut out);
+    server.head(5, 200, b"", Some(9), false, &mut out);
+    server.data(5, b"x", true, &mut out);
+    server.reset(7, code::REFUSED_STREAM, &mut out);
+    talk.hear(out.bytes());
+    assert_eq!(talk.ends(), ["0 ok 200 1", "1 reset 200 1", "2 broken_protocol 200 1", "refused 3"]);
+    assert_eq!(server.open(), 0);
+}
+
+#[test]
+fn heartbeats_are_answered_and_counted() {
+    let mut talk = Talk::of(dialogue(&[]));
+    assert!(talk.session.heartbeat(&mut talk.out));
+    let mut server = Http2Server::new();
+    hear(&mut server, talk.out.bytes());
+    let mut out = Out::default();
+    server.owed(&mut out);
+    talk.hear(out.bytes());
+    assert_eq!((talk.ends(), server.heartbeats(), server.heartbeats()), (vec!["heartbeat".to_owned()], 1, 0));
+}
+
+#[test]
+fn a_request_that_is_given_up_is_forgotten() {
+    let mut talk = Talk::of(dialogue(&[]));
+    let request = &talk.dialogue.requests()[0].request;
+    talk.session.submit(ExchangeId(0), request, &Fill::default(), &mut talk.out).unwrap();
+    talk.session.cancel(ExchangeId(0), &mut talk.out);
+    let mut server = Http2Server::new();
+    let (heard, broken) = hear(&mut server, talk.out.bytes());
+    assert_eq!((heard.len(), broken, server.open()), (1, None, 0));
+    let mut out = Out::default();
+    server.answer(1, &REPLY, &mut out);
+    assert!(out.is_empty());
+    assert!(!talk.done.events.iter().any(|e| matches!(e, Event::Ended(Ended { .. }))));
+}
+
+proptest::proptest! {
+    #[test]
+    fn garbage_of_a_client_is_survived(bytes: Vec<u8>, piece in 1_usize..20) {
+        let mut server = greeted();
+        let mut out = Out::default();
+        for part in bytes.chunks(piece) {
+            let (heard, broken) = hear(&mut server, part);
+            heard.iter().for_each(|h| server.answer(h.0, &REPLY, &mut out));
+            server.owed(&mut out);
+            if broken.is_some() {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! HTTP over an HTTP/2 connection, the client's side: each exchange is a stream.
+//!
+//! Servers say the same head in answer after answer, so what a head came to (status, length, whether it is well-formed)
+//! is remembered as one number per connection, and a head of the same bytes is not read again. Only where more than the
+//! status decides, or an example is wanted, a head is written out as HTTP/1 has it and judged as there. An answer that
+//! is malformed (RFC 9113 8.1.1) fails its exchange alone.
+
+use std::sync::Arc;
+
+use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Out, Sent, Session};
+
+use super::answer::{Ear, Exchange};
+use super::connection::Connection;
+use super::frames::code;
+use super::hpack::Lexicon;
+use super::request;
+use crate::http1::Request;
+use crate::http1::request::Rules;
+use crate::http1::session::LAST;
+
+/// A conversation in HTTP/2, client side.
+#[derive(Debug)]
+pub struct Http2Session {
+    connection: Connection<Exchange>,
+    rules: Arc<Rules>,
+    lexicon: Arc<Lexicon>,
+    /// Exchanges whose answer began in the bytes at hand.
+    begun: Vec<ExchangeId>,
+    /// How many exchanges may share the connection.
+    streams: u32,
+    tls: bool,
+    /// No further exchange.
+    last: bool,
+}
+
+impl Http2Session {
+    pub(crate) fn new(rules: Arc<Rules>, lexicon: Arc<Lexicon>, streams: u32, tls: bool) -> Http2Session {
+        let connection = Connection::default();
+        Http2Session { connection, rules, lexicon, begun: Vec::new(), streams, tls, last: false }
+    }
+}
+
+impl Session for Http2Session {
+    type Request = Request;
+
+    fn open(&mut self, out: &mut Out) {
+        self.connection.open(out);
+    }
+
+    #[inline]
+    fn submit(&mut self, id: ExchangeId, request: &Request, _fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        if self.room() == 0 {
+            return Err(Full);
+        }
+        self.last |= request.marks & LAST != 0;
+        let made;
+        let prepared = match &request.two {
+            Some(prepared) => prepared,
+            // The next hop of a redirect.
+            None => {
+                made = request::prepare(request, self.tls, None);
+                &made
+            }
+        };
+        let end = prepared.body.is_none();
+        let stream = self.connection.begin(Exchange::new(id, request), end, &self.lexicon, &prepared.list, out);
+        if let Some(body) = &prepared.body {
+            self.connection.send(stream, body, true, out);
+        }
+        Ok(Sent::Asked)
+    }
+
+    fn cancel(&mut self, id: ExchangeId, out: &mut Out) -> bool {
+        if let Some(stream) = self.connection.find(|exchange| exchange.id == id) {
+            self.connection.reset(stream, code::CANCEL, out);
+        }
+        true
+    }
+
+    #[inline]
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+        let mut ear = Ear { rules: &self.rules, done, begun: &mut self.begun };
+        let read = self.connection.receive(bytes, out, &mut ear);
+        for id in self.begun.drain(..) {
+            done.push(Event::FirstByte(id));
+        }
+        read
+    }
+
+    fn heartbeat(&mut self, out: &mut Out) -> bool {
+        self.connection.ping(out)
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        self.connection.finish(out);
+    }
+
+    #[inline]
+    fn room(&self) -> usize {
+        if self.last {
+            return 0;
+        }
+        (self.streams as usize).saturating_sub(self.connection.live()).min(self.connection.room())
+    }
+}

@@ -1,0 +1,89 @@
+//! One long conversation with everything in it, cut at every position and closed at every position.
+
+use super::*;
+
+/// Three answers, with every kind of frame a server may send in between.
+fn conversation() -> Vec<u8> {
+    let long = block(&[(":status", "200"), ("x-long", &"y".repeat(40)), ("content-length", "9")]);
+    let (first, rest) = long.split_at(20);
+    let (second, third) = rest.split_at(1);
+    let padded_start = [&[3, 0, 0, 0, 0, 7][..], first, &[0; 3]].concat();
+    [
+        settings(&[(1, 100), (2, 0), (3, 50), (4, 100_000), (5, 20_000), (6, 1 << 20), (99, 1)]),
+        window(0, 1000),
+        frame(frames::PING, 0, 0, b"12345678"),
+        frame(frames::SETTINGS, frames::ACK, 0, b""),
+        frame(frames::HEADERS, frames::PADDED | frames::PRIORITIZED, 1, &padded_start),
+        frame(frames::CONTINUATION, 0, 1, second),
+        frame(frames::CONTINUATION, frames::END_HEADERS, 1, third),
+        frame(frames::DATA, frames::PADDED, 1, b"\x04body\0\0\0\0"),
+        head(3, &[(":status", "103"), ("link", "</a>")]),
+        frame(0x77, 0xff, 5, b"nobody knows"),
+        window(5, 10),
+        head(3, OK),
+        data(3, b"of the second"),
+        frame(frames::PRIORITY, 0, 5, &[0, 0, 0, 1, 9]),
+        last_head(5, &[(":status", "204")]),
+        frame(frames::DATA, frames::PADDED | frames::END_STREAM, 1, b"\x02rest.\0\0"),
+        settings(&[]),
+        last_head(3, &[("x-sum", "1")]),
+        goaway(5, 0),
+    ]
+    .concat()
+}
+
+const ENDS: [&str; 3] = ["2 ok 204 0", "0 ok 200 9", "1 ok 200 13"];
+
+#[test]
+fn it_is_the_same_wherever_it_is_cut() {
+    let bytes = conversation();
+    for at in 0..=bytes.len() {
+        let mut talk = Talk::after(&[], 3);
+        talk.hear(&bytes[..at]);
+        let before = talk.session.room();
+        talk.hear(&bytes[at..]);
+        assert_eq!((talk.ends(), talk.broken), (ENDS.map(str::to_owned).to_vec(), None), "cut at {at}");
+        assert_eq!(talk.session.room(), 0, "it went away");
+        assert!(before > 0 || at == bytes.len());
+        let pong = (frames::PING, frames::ACK, 0, b"12345678".to_vec());
+        assert_eq!(talk.said(), [ACKNOWLEDGED, pong, ACKNOWLEDGED]);
+    }
+}
+
+#[test]
+fn it_is_the_same_byte_by_byte() {
+    let mut talk = Talk::after(&[], 3);
+    conversation().iter().for_each(|byte| talk.hear(&[*byte]));
+    assert_eq!((talk.ends(), talk.broken), (ENDS.map(str::to_owned).to_vec(), None));
+}
+
+#[test]
+fn closed_anywhere_it_ends_what_was_whole_and_nothing_else() {
+    let bytes = conversation();
+    for at in 0..bytes.len() {
+        let mut talk = Talk::after(&[], 3);
+        talk.hear(&bytes[..at]);
+        let before = talk.ends();
+        talk.session.closed(&mut talk.done);
+        assert!(ENDS.map(str::to_owned).starts_with(&before), "cut at {at}: {before:?}");
+        assert!(talk.ends().is_empty(), "the engine fails what is left");
+    }
+}
+
+#[test]
+fn a_heartbeat_is_a_ping_and_only_its_own_answer_counts() {
+    let mut talk = Talk::after(&[], 0);
+    talk.hear(&settings(&[]));
+    talk.said();
+    assert!(talk.session.heartbeat(&mut talk.out));
+    assert!(!talk.session.heartbeat(&mut talk.out), "one is on its way");
+    let said = talk.said();
+    assert_eq!((said[0].0, said[0].1, said.len()), (frames::PING, 0, 1));
+    talk.hear(&frame(frames::PING, frames::ACK, 0, b"whatever"));
+    assert_eq!(talk.news(), [""; 0]);
+    talk.hear(&frame(frames::PING, frames::ACK, 0, &said[0].3));
+    assert_eq!(talk.news(), ["heartbeat"]);
+    talk.hear(&frame(frames::PING, frames::ACK, 0, &said[0].3));
+    assert_eq!(talk.news(), [""; 0]);
+    assert!(talk.session.heartbeat(&mut talk.out));
+}

@@ -1,0 +1,31 @@
+//! Whatever a server says, nothing panics, and what it comes to does not depend on how it is cut.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::http2::oracle;
+
+/// Frames that are nearly right: a kind that exists, on a stream that may, with a payload that is anything.
+fn nearly() -> impl Strategy<Value = Vec<u8>> {
+    let payload = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..40),
+        Just(block(OK)),
+        Just(vec![0x88]),
+        Just(vec![0, 0, 0, 8]),
+        Just(vec![0; 8]),
+    ];
+    (0_u8..11, any::<u8>(), 0_u32..8, payload)
+        .prop_map(|(kind, flags, stream, payload)| frame(kind, flags, stream, &payload))
+}
+
+proptest! {
+    #[test]
+    fn garbage_is_survived(bytes: Vec<u8>, at: usize) {
+        oracle::answers(&bytes, at);
+    }
+
+    #[test]
+    fn frames_that_are_nearly_right_are_survived(said in prop::collection::vec(nearly(), 0..30), at: usize) {
+        oracle::answers(&[settings(&[]), said.concat()].concat(), at);
+    }
+}

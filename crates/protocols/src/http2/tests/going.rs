@@ -1,0 +1,103 @@
+//! Ends: GOAWAY, cancelled exchanges, the last exchange of a connection, and how much room there is.
+
+use super::*;
+
+#[test]
+fn what_a_server_did_not_take_is_refused_and_the_rest_goes_on() {
+    let mut talk = Talk::after(&[], 4);
+    talk.hear(&[settings(&[]), head(1, OK), goaway(3, code::NO_ERROR)].concat());
+    assert_eq!(talk.news(), ["refused 2", "refused 3", "first 0"]);
+    assert_eq!(talk.session.room(), 0);
+    // It may have begun to answer before it knew.
+    talk.hear(&[last_data(1, b"x"), last_head(7, OK), last_head(3, OK)].concat());
+    assert_eq!((talk.ends(), talk.broken), (vec!["0 ok 200 1".to_owned(), "1 ok 200 0".to_owned()], None));
+    assert_eq!(talk.session.room(), 0);
+}
+
+#[test]
+fn what_a_server_has_begun_to_answer_is_not_refused_whatever_its_goaway_says() {
+    let mut talk = Talk::after(&[], 3);
+    talk.hear(&[settings(&[]), head(1, OK), head(3, &[(":status", "103")]), goaway(0, code::NO_ERROR)].concat());
+    assert_eq!(talk.news(), ["refused 2", "first 0"]);
+    talk.hear(&[last_data(1, b"x"), last_head(3, OK)].concat());
+    assert_eq!((talk.news(), talk.broken), (vec!["0 ok 200 1".to_owned(), "1 ok 200 0".to_owned()], None));
+    assert_eq!(talk.session.room(), 0);
+}
+
+#[test]
+fn goaway_in_two_steps_refuses_in_two_steps() {
+    let mut talk = Talk::after(&[], 3);
+    talk.hear(&[settings(&[]), goaway((1 << 31) - 1, 0)].concat());
+    assert_eq!((talk.news(), talk.session.room()), (vec![], 0));
+    talk.hear(&goaway(1, 0));
+    assert_eq!(talk.news(), ["refused 1", "refused 2"]);
+    talk.hear(&last_head(1, OK));
+    assert_eq!(talk.news(), ["0 ok 200 0"]);
+}
+
+#[test]
+fn a_cancelled_exchange_leaves_the_others_alone() {
+    let mut talk = Talk::after(&[], 2);
+    talk.hear(&settings(&[]));
+    talk.said();
+    assert!(talk.session.cancel(ExchangeId(0), &mut talk.out));
+    assert_eq!(talk.said(), [(frames::RST_STREAM, 0, 1, GIVEN_UP.to_be_bytes().to_vec())]);
+    assert_eq!(talk.session.room(), 99);
+    // Its answer is read over, and its head still teaches the table.
+    let inserting = frame(frames::HEADERS, frames::END_HEADERS, 1, b"\x88\x40\x01a\x01b");
+    talk.hear(&[inserting, data(1, b"late"), reset(1, 0)].concat());
+    talk.hear(&frame(frames::HEADERS, frames::END_HEADERS | frames::END_STREAM, 3, b"\x88\xbe"));
+    assert_eq!((talk.news(), talk.broken), (vec!["1 ok 200 0".to_owned()], None));
+    assert!(talk.session.cancel(ExchangeId(9), &mut talk.out), "nobody");
+    assert_eq!(talk.said(), []);
+}
+
+#[test]
+fn room_is_the_least_of_what_either_side_allows() {
+    let mut talk = Talk::after(&["streams=3"], 1);
+    assert_eq!(talk.session.room(), 2);
+    talk.hear(&settings(&[(3, 2)]));
+    assert_eq!(talk.session.room(), 1);
+    talk.hear(&settings(&[(3, 0)]));
+    assert_eq!(talk.session.room(), 0);
+    let request = &talk.dialogue.requests()[0].request;
+    assert!(talk.session.submit(ExchangeId(7), request, &Fill::default(), &mut talk.out).is_err());
+    talk.hear(&[settings(&[(3, 1000)]), last_head(1, OK)].concat());
+    assert_eq!(talk.session.room(), 3);
+    // Before the server says anything, a hundred.
+    assert_eq!(Talk::after(&["streams=1000"], 1).session.room(), 99);
+}
+
+#[test]
+fn a_connection_for_one_exchange_takes_one() {
+    for option in ["no-keepalive", "header=Connection: close"] {
+        let mut talk = Talk::after(&[option], 1);
+        assert_eq!(talk.session.room(), 0, "{option}");
+        talk.hear(&[settings(&[]), last_head(1, OK)].concat());
+        assert_eq!((talk.ends(), talk.session.room()), (vec!["0 ok 200 0".to_owned()], 0));
+    }
+    assert!(dialogue(&["no-keepalive"]).one_exchange_per_connection());
+}
+
+#[test]
+fn we_say_goodbye() {
+    let mut talk = Talk::after(&[], 0);
+    talk.session.finish(&mut talk.out);
+    assert_eq!(talk.said(), [(frames::GOAWAY, 0, 0, vec![0; 8])]);
+    assert_eq!(talk.session.room(), 0);
+}
+
+#[test]
+fn ten_thousand_exchanges_one_after_the_other_and_with_one_that_lasts() {
+    let mut talk = Talk::after(&["streams=3"], 1);
+    talk.hear(&settings(&[]));
+    for id in 1..10_000 {
+        talk.out.clear();
+        talk.submit(id);
+        let stream = talk.said().last().map(|f| f.2).unwrap();
+        talk.hear(&last_head(stream, OK));
+        assert_eq!(talk.ends(), [format!("{id} ok 200 0")]);
+    }
+    talk.hear(&last_head(1, OK));
+    assert_eq!(talk.ends(), ["0 ok 200 0"]);
+}

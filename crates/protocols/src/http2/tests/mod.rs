@@ -1,0 +1,167 @@
+//! Scripted bytes: conversations cut at every position, the frame cases of RFC 9113, flow control, garbage.
+
+mod answers;
+mod conversations;
+mod flow;
+mod forbidden;
+mod garbage;
+mod going;
+mod requests;
+
+use wire::{
+    Asked, AskedUrl, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Session,
+};
+
+use super::frames::{self, FrameHead, HEAD, code};
+use super::hpack;
+use crate::http::{Http, HttpDialogue, HttpSession};
+use crate::http1::Request;
+
+/// A run in HTTP/2 with options given as `name=value`.
+pub fn dialogue(options: &[&str]) -> HttpDialogue {
+    dialogue_of(&["http://h/"], options)
+}
+
+pub fn dialogue_of(urls: &[&str], options: &[&str]) -> HttpDialogue {
+    let mut asked = Asked { seed: 7, ..Asked::default() };
+    asked.urls = urls.iter().map(|u| AskedUrl { url: (*u).to_owned(), weight: 1.0 }).collect();
+    for option in ["http2", "streams=100"].iter().chain(options) {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        asked.options.entry(name.to_owned()).or_default().push(value.to_owned());
+    }
+    Http.prepare(&asked).expect("a good plan")
+}
+
+/// A conversation under way.
+pub struct Talk {
+    pub dialogue: HttpDialogue,
+    pub session: HttpSession,
+    pub out: Out,
+    pub done: Done<Request>,
+    pub broken: Option<&'static str>,
+}
+
+impl Talk {
+    /// A connection on which so many requests were sent; what they said is forgotten.
+    pub fn after(options: &[&str], requests: u32) -> Talk {
+        let mut talk = Talk::of(dialogue(options));
+        for id in 0..requests {
+            talk.submit(id);
+        }
+        talk.out.clear();
+        talk
+    }
+
+    pub fn of(dialogue: HttpDialogue) -> Talk {
+        let session = dialogue.session(&Origin::default(), &Established::default());
+        let mut talk = Talk { dialogue, session, out: Out::default(), done: Done::default(), broken: None };
+        talk.session.open(&mut talk.out);
+        talk
+    }
+
+    pub fn submit(&mut self, id: u32) {
+        let request = &self.dialogue.requests()[0].request;
+        self.session.submit(ExchangeId(id), request, &Fill::default(), &mut self.out).expect("room");
+    }
+
+    pub fn hear(&mut self, bytes: &[u8]) {
+        if self.broken.is_none() {
+            self.broken = self.session.receive(bytes, &mut self.out, &mut self.done).err().map(|b| b.0);
+        }
+    }
+
+    /// What came of it, in words, since the last time.
+    pub fn news(&mut self) -> Vec<String> {
+        self.done.events.drain(..).map(|event| in_words(&event)).collect()
+    }
+
+    /// The same without first bytes, which depend on the pieces.
+    pub fn ends(&mut self) -> Vec<String> {
+        self.news().into_iter().filter(|news| !news.starts_with("first")).collect()
+    }
+
+    /// The frames we said since the last time: kind, flags, stream, payload.
+    pub fn said(&mut self) -> Vec<(u8, u8, u32, Vec<u8>)> {
+        let mut rest = self.out.bytes();
+        let mut said = Vec::new();
+        while let Some((head, more)) = rest.split_first_chunk::<HEAD>() {
+            let head = FrameHead::read(head);
+            let (payload, more) = more.split_at(head.length);
+            said.push((head.kind, head.flags, head.stream, payload.to_vec()));
+            rest = more;
+        }
+        assert!(rest.is_empty());
+        self.out.clear();
+        said
+    }
+}
+
+pub fn in_words(event: &Event<Request>) -> String {
+    match event {
+        Event::FirstByte(id) => format!("first {}", id.0),
+        Event::Refused(id) => format!("refused {}", id.0),
+        Event::Heartbeat => "heartbeat".to_owned(),
+        Event::Message(..) | Event::Unsolicited(_) => "?".to_owned(),
+        Event::Ended(Ended { id, fault, code, payload, follow, .. }) => {
+            let fault = fault.map_or("ok", wire::FaultKind::name);
+            let follow = follow.as_ref().map_or("", |_| " follow");
+            format!("{} {fault} {code} {payload}{follow}", id.0)
+        }
+    }
+}
+
+pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    frames::put(kind, flags, stream, payload, &mut out);
+    out
+}
+
+pub fn block(fields: &[(&str, &str)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (name, value) in fields {
+        hpack::literal(name.as_bytes(), value.as_bytes(), &mut out);
+    }
+    out
+}
+
+pub fn settings(pairs: &[(u16, u32)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    frames::put_settings(pairs, &mut out);
+    out
+}
+
+/// A whole head.
+pub fn head(stream: u32, fields: &[(&str, &str)]) -> Vec<u8> {
+    frame(frames::HEADERS, frames::END_HEADERS, stream, &block(fields))
+}
+
+/// A whole head, or trailer, that ends its stream.
+pub fn last_head(stream: u32, fields: &[(&str, &str)]) -> Vec<u8> {
+    frame(frames::HEADERS, frames::END_HEADERS | frames::END_STREAM, stream, &block(fields))
+}
+
+pub fn data(stream: u32, bytes: &[u8]) -> Vec<u8> {
+    frame(frames::DATA, 0, stream, bytes)
+}
+
+pub fn last_data(stream: u32, bytes: &[u8]) -> Vec<u8> {
+    frame(frames::DATA, frames::END_STREAM, stream, bytes)
+}
+
+pub fn reset(stream: u32, code: u32) -> Vec<u8> {
+    frame(frames::RST_STREAM, 0, stream, &code.to_be_bytes())
+}
+
+pub fn window(stream: u32, more: u32) -> Vec<u8> {
+    frame(frames::WINDOW_UPDATE, 0, stream, &more.to_be_bytes())
+}
+
+pub fn goaway(last: u32, code: u32) -> Vec<u8> {
+    frame(frames::GOAWAY, 0, 0, &[last.to_be_bytes(), code.to_be_bytes()].concat())
+}
+
+/// What we say to an acknowledged SETTINGS.
+pub const ACKNOWLEDGED: (u8, u8, u32, Vec<u8>) = (frames::SETTINGS, frames::ACK, 0, Vec::new());
+
+pub const OK: &[(&str, &str)] = &[(":status", "200")];
+pub const GIVEN_UP: u32 = code::CANCEL;

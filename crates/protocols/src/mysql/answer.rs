@@ -1,0 +1,213 @@
+//! What the packets of an answer mean: results, their end, errors, and what follows from them.
+//!
+//! An exchange ends with its last statement's last result, or with the first error. What a transaction left open is rolled
+//! back before the exchange ends, so that the next user of the connection finds it clean and the failure is one.
+
+use wire::{Broken, Done, Ended, Event, FaultKind, Out};
+
+use super::codec::{
+    COM_QUERY, EOF, ERR, Fields, IN_TRANSACTION, LOCAL_INFILE, MORE_RESULTS, OK, end_of_file, fine, put_packet, refusal,
+};
+use super::errors;
+use super::opening::{self, Came};
+use super::plan::Request;
+use super::session::{EXCERPT_BOUND, MysqlSession, Stage};
+use super::statement::Ready;
+
+impl MysqlSession {
+    /// A whole packet.
+    #[inline]
+    pub(super) fn packet(&mut self, packet: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+        let first = packet.first().copied();
+        if self.passes_over(first.unwrap_or(0), packet.len()) && (first.is_some() || self.continued) {
+            return self.count(packet.len(), out);
+        }
+        let Some(first) = first else { return Err(Broken("the server sent an empty packet")) };
+        if self.pinged {
+            return self.pong(first, done);
+        }
+        match self.stage {
+            Stage::Answer => self.answered(first, packet, out, done),
+            Stage::Rows if first == ERR => self.refused(packet, out, done),
+            Stage::Rows => {
+                let status = if self.agreed.without_eof { fine(packet)?.status } else { end_of_file(packet)? };
+                self.result_over(status, out, done)
+            }
+            Stage::ColumnsEnd if first == EOF => {
+                self.stage = Stage::Rows;
+                Ok(())
+            }
+            Stage::ColumnsEnd if first == ERR => self.refused(packet, out, done),
+            Stage::Rollback => {
+                self.last |= first != OK;
+                self.end(Some(FaultKind::WrongStatus), done);
+                Ok(())
+            }
+            Stage::Opening => self.open_on(packet, out),
+            Stage::Prepared if first == ERR => self.refused(packet, out, done),
+            Stage::Prepared => self.prepared(packet, out),
+            Stage::Idle | Stage::Over => Err(self.unasked(first, packet)),
+            Stage::Described => self.count(packet.len(), out),
+            Stage::Columns | Stage::ColumnsEnd => Err(Broken("the columns of a result do not end where they should")),
+        }
+    }
+
+    /// The first packet of an answer ("COM_QUERY Response").
+    #[inline]
+    fn answered(&mut self, first: u8, packet: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+        match first {
+            OK => {
+                let fine = fine(packet)?;
+                self.rows = self.rows.saturating_add(fine.affected);
+                self.result_over(fine.status, out, done)
+            }
+            ERR => self.refused(packet, out, done),
+            LOCAL_INFILE => Err(Broken("the server asks for a local file of the client, which it never gets")),
+            _ => {
+                let mut fields = Fields(packet);
+                self.left = fields.integer()?;
+                // MariaDB's cached metadata: 0 says that the columns are those described before.
+                let described = !self.agreed.cached_columns || fields.byte()? != 0;
+                if self.left == 0 || self.left > u64::from(u16::MAX) {
+                    return Err(Broken("the server announces a result of an impossible number of columns"));
+                }
+                self.stage = if described { Stage::Columns } else { Stage::Rows };
+                Ok(())
+            }
+        }
+    }
+
+    /// A statement was prepared late: it is executed once the descriptions have come.
+    #[cold]
+    fn prepared(&mut self, packet: &[u8], out: &mut Out) -> Result<(), Broken> {
+        let (id, described) = opening::prepared(packet, self.agreed)?;
+        let statement = self.plan.scripts.get(self.script as usize);
+        let statement = statement.and_then(|script| script.statements.get(self.statement as usize));
+        if let Some(number) = statement.and_then(|statement| statement.unprepared(&self.ready)) {
+            // A server that named it 0 would be asked for ever.
+            self.ready[number] = Ready { id: id.max(1), bound: false };
+        }
+        (self.left, self.stage) = (described, Stage::Described);
+        if described == 0 {
+            self.send(out);
+        }
+        Ok(())
+    }
+
+    /// A result is complete: another one, another statement, or the end.
+    #[inline]
+    fn result_over(&mut self, status: u16, out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+        self.status = status;
+        if status & MORE_RESULTS != 0 {
+            self.stage = Stage::Answer;
+            return Ok(());
+        }
+        self.statement += 1;
+        let statements = self.plan.scripts.get(self.script as usize).map_or(0, |s| s.statements.len());
+        if (self.statement as usize) < statements {
+            self.send(out);
+            return Ok(());
+        }
+        let fault = match &self.plan.rows {
+            Some(rows) if !rows.contains(&self.rows) => Some(FaultKind::WrongBody),
+            _ => None,
+        };
+        self.end(fault, done);
+        Ok(())
+    }
+
+    /// A statement failed; what it left open is rolled back before the exchange ends.
+    #[cold]
+    fn refused(&mut self, packet: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+        let refusal = refusal(packet)?;
+        self.code = refusal.code;
+        self.last = errors::ends_connection(refusal.code);
+        self.told =
+            if done.wants_example(FaultKind::WrongStatus) { refusal.shown(EXCERPT_BOUND) } else { Box::default() };
+        if let Some(script) = self.plan.scripts.get(self.script as usize)
+            && let Some(statement) = script.statements.get(self.statement as usize)
+        {
+            statement.unbind(&mut self.ready);
+        }
+        if self.status & IN_TRANSACTION != 0 && !self.last {
+            let mut rollback = vec![COM_QUERY];
+            rollback.extend_from_slice(b"ROLLBACK");
+            put_packet(0, &rollback, out.buffer());
+            (self.stage, self.number) = (Stage::Rollback, 1);
+        } else {
+            self.end(Some(FaultKind::WrongStatus), done);
+        }
+        Ok(())
+    }
+
+    /// The exchange is over.
+    #[inline]
+    fn end(&mut self, fault: Option<FaultKind>, done: &mut Done<Request>) {
+        self.stage = if self.last { Stage::Over } else { Stage::Idle };
+        let excerpt = match fault {
+            None => None,
+            Some(FaultKind::WrongBody) => self.rows_shown(done),
+            Some(_) => Some(std::mem::take(&mut self.told)).filter(|told| !told.is_empty()),
+        };
+        let (code, payload) = (u32::from(std::mem::take(&mut self.code)), self.payload);
+        done.push(Event::Ended(Ended { id: self.id, fault, code, payload, excerpt, follow: None }));
+    }
+
+    #[cold]
+    fn rows_shown(&self, done: &Done<Request>) -> Option<Box<[u8]>> {
+        let text = || format!("{} rows were returned or changed", self.rows).into_bytes().into();
+        done.wants_example(FaultKind::WrongBody).then(text)
+    }
+
+    fn pong(&mut self, first: u8, done: &mut Done<Request>) -> Result<(), Broken> {
+        if first != OK {
+            return Err(Broken("the server does not answer a ping with OK"));
+        }
+        (self.pinged, self.number) = (false, self.after_pong);
+        done.push(Event::Heartbeat);
+        Ok(())
+    }
+
+    #[cold]
+    fn open_on(&mut self, packet: &[u8], out: &mut Out) -> Result<(), Broken> {
+        let Some(opening) = &mut self.opening else { return Ok(()) };
+        let before = out.len();
+        let came = opening.packet(packet, self.number.wrapping_sub(1), &self.plan, out.buffer());
+        if came.is_err() {
+            self.told = std::mem::take(&mut opening.told);
+        }
+        // Each packet of ours is numbered behind the server's.
+        if out.len() > before && came == Ok(Came::More) {
+            self.number = self.number.wrapping_add(1);
+        }
+        self.opened(came?);
+        Ok(())
+    }
+
+    pub(super) fn opened(&mut self, came: Came) {
+        match came {
+            Came::More => {}
+            Came::Answer => self.number = 1,
+            Came::Open => {
+                if let Some(opening) = self.opening.take() {
+                    self.agreed = opening.agreed;
+                    self.ready = opening.ready.into();
+                }
+                self.stage = Stage::Idle;
+            }
+        }
+    }
+
+    /// Something nobody asked for: a server that closes says why.
+    #[cold]
+    fn unasked(&mut self, first: u8, packet: &[u8]) -> Broken {
+        self.stage = Stage::Over;
+        if first == ERR
+            && let Ok(refusal) = refusal(packet)
+        {
+            self.told = refusal.shown(EXCERPT_BOUND);
+            return Broken("the server ends an idle connection with an error");
+        }
+        Broken("the server sent a packet nobody asked for")
+    }
+}

@@ -1,0 +1,236 @@
+//! Bytes and packets: headers, length-encoded integers, and the three packets that end things (OK, EOF, ERR).
+//!
+//! Stateless. Everything is read from whole packets without a copy; a packet that is too short for what it says it holds is
+//! refused with a sentence. Names follow the protocol's documentation ("MySQL Source Code Documentation, Client/Server
+//! Protocol", and "MariaDB Knowledge Base, Client/Server Protocol").
+
+use wire::Broken;
+
+/// A packet's length and its number ("Protocol Basics, Packets").
+pub const HEADER: usize = 4;
+
+/// The most bytes of one packet; a payload of so many goes on in the next packet.
+pub const WHOLE: usize = 0xff_ffff;
+
+/// First byte of an OK packet.
+pub const OK: u8 = 0x00;
+/// First byte of a packet that asks for a file of the client's.
+pub const LOCAL_INFILE: u8 = 0xfb;
+/// First byte of an EOF packet, and of the OK packet that ends rows.
+pub const EOF: u8 = 0xfe;
+/// First byte of an ERR packet.
+pub const ERR: u8 = 0xff;
+
+/// Status: a transaction is open.
+pub const IN_TRANSACTION: u16 = 0x0001;
+/// Status: another result follows.
+pub const MORE_RESULTS: u16 = 0x0008;
+
+/// `COM_QUIT`.
+pub const COM_QUIT: u8 = 0x01;
+/// `COM_QUERY`.
+pub const COM_QUERY: u8 = 0x03;
+/// `COM_PING`.
+pub const COM_PING: u8 = 0x0e;
+/// `COM_STMT_PREPARE`.
+pub const COM_STMT_PREPARE: u8 = 0x16;
+/// `COM_STMT_EXECUTE`.
+pub const COM_STMT_EXECUTE: u8 = 0x17;
+
+const SHORT: Broken = Broken("a packet of the server ends before what it must hold");
+
+/// The length a packet's header says.
+#[inline]
+pub fn length(header: &[u8]) -> usize {
+    usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16
+}
+
+/// Reads fields from the front of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Fields<'a>(pub &'a [u8]);
+
+impl<'a> Fields<'a> {
+    /// The next `count` bytes.
+    ///
+    /// # Errors
+    /// The packet is shorter.
+    #[inline]
+    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], Broken> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or(SHORT)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    /// One byte.
+    ///
+    /// # Errors
+    /// The packet is at its end.
+    #[inline]
+    pub fn byte(&mut self) -> Result<u8, Broken> {
+        Ok(self.bytes(1)?[0])
+    }
+
+    /// An integer of two bytes, the low one first.
+    ///
+    /// # Errors
+    /// The packet is shorter.
+    #[inline]
+    pub fn short(&mut self) -> Result<u16, Broken> {
+        let bytes = self.bytes(2)?;
+        Ok(u16::from_le_bytes([bytes[0], bytes[1]]))
+    }
+
+    /// An integer of four bytes, the low one first.
+    ///
+    /// # Errors
+    /// The packet is shorter.
+    #[inline]
+    pub fn long(&mut self) -> Result<u32, Broken> {
+        let bytes = self.bytes(4)?;
+        Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+
+    /// A length-encoded integer ("Integer Types").
+    ///
+    /// # Errors
+    /// The packet is shorter, or it is no integer.
+    #[inline]
+    pub fn integer(&mut self) -> Result<u64, Broken> {
+        let size = match self.byte()? {
+            small @ 0..=0xfa => return Ok(small.into()),
+            0xfc => 2,
+            0xfd => 3,
+            0xfe => 8,
+            _ => return Err(Broken("a packet of the server holds a byte where an integer should begin")),
+        };
+        Ok(self.bytes(size)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+
+    /// Up to a zero byte, which is passed over, or to the end.
+    pub fn text(&mut self) -> &'a [u8] {
+        let end = memchr::memchr(0, self.0);
+        let text = &self.0[..end.unwrap_or(self.0.len())];
+        self.0 = &self.0[end.map_or(self.0.len(), |end| end + 1)..];
+        text
+    }
+}
+
+/// Appends a length-encoded integer.
+#[inline]
+pub fn put_integer(number: usize, out: &mut Vec<u8>) {
+    let bytes = (number as u64).to_le_bytes();
+    match number {
+        0..=0xfa => out.push(bytes[0]),
+        0xfb..=0xffff => {
+            out.push(0xfc);
+            out.extend_from_slice(&bytes[..2]);
+        }
+        0x1_0000..=0xff_ffff => {
+            out.push(0xfd);
+            out.extend_from_slice(&bytes[..3]);
+        }
+        _ => {
+            out.push(0xfe);
+            out.extend_from_slice(&bytes);
+        }
+    }
+}
+
+/// Appends a packet of less than [`WHOLE`] bytes.
+pub fn put_packet(number: u8, payload: &[u8], out: &mut Vec<u8>) {
+    let size = (payload.len() as u32).to_le_bytes();
+    out.extend_from_slice(&[size[0], size[1], size[2], number]);
+    out.extend_from_slice(payload);
+}
+
+/// Makes packets of what stands from `from` on, where [`HEADER`] bytes were left free: the first is numbered 0. A payload
+/// of [`WHOLE`] bytes or more is cut ("Sending More Than 16Mb"). Answers the number of the packet that must come back.
+#[inline]
+pub fn close_packet(from: usize, out: &mut Vec<u8>) -> u8 {
+    let mut left = out.len() - from - HEADER;
+    let (mut at, mut number) = (from, 0_u8);
+    loop {
+        let size = left.min(WHOLE);
+        let bytes = (size as u32).to_le_bytes();
+        out[at..at + HEADER].copy_from_slice(&[bytes[0], bytes[1], bytes[2], number]);
+        number = number.wrapping_add(1);
+        if size < WHOLE {
+            return number;
+        }
+        left -= size;
+        at += HEADER + size;
+        out.splice(at..at, [0; HEADER]);
+    }
+}
+
+/// What an OK packet tells ("OK_Packet", with CLIENT_PROTOCOL_41).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fine {
+    /// Rows changed.
+    pub affected: u64,
+    /// Status flags.
+    pub status: u16,
+}
+
+/// Reads an OK packet, or the packet that ends rows in its form.
+///
+/// # Errors
+/// It is too short.
+#[inline]
+pub fn fine(packet: &[u8]) -> Result<Fine, Broken> {
+    let mut fields = Fields(&packet[1..]);
+    let affected = fields.integer()?;
+    fields.integer()?;
+    Ok(Fine { affected, status: fields.short()? })
+}
+
+/// The status flags of an EOF packet ("EOF_Packet", with CLIENT_PROTOCOL_41).
+///
+/// # Errors
+/// It is too short.
+pub fn end_of_file(packet: &[u8]) -> Result<u16, Broken> {
+    let mut fields = Fields(&packet[1..]);
+    fields.short()?;
+    fields.short()
+}
+
+/// What an ERR packet tells ("ERR_Packet").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal<'a> {
+    /// The server's error number.
+    pub code: u16,
+    /// SQLSTATE; empty where the server gave none (before it knows the client).
+    pub state: &'a [u8],
+    /// The message.
+    pub message: &'a [u8],
+}
+
+/// Reads an ERR packet.
+///
+/// # Errors
+/// It is too short.
+pub fn refusal(packet: &[u8]) -> Result<Refusal<'_>, Broken> {
+    let mut fields = Fields(&packet[1..]);
+    let code = fields.short()?;
+    let state = match fields.0.first() {
+        Some(b'#') if fields.0.len() >= 6 => &fields.bytes(6)?[1..],
+        _ => &[],
+    };
+    Ok(Refusal { code, state, message: fields.0 })
+}
+
+impl Refusal<'_> {
+    /// As `mysql` shows it: `ERROR 1062 (23000): Duplicate entry …`, at most `bound` bytes.
+    pub fn shown(&self, bound: usize) -> Box<[u8]> {
+        let mut text = format!("ERROR {}", self.code).into_bytes();
+        if !self.state.is_empty() {
+            text.extend_from_slice(b" (");
+            text.extend_from_slice(self.state);
+            text.push(b')');
+        }
+        text.extend_from_slice(b": ");
+        text.extend_from_slice(self.message);
+        text.truncate(bound);
+        text.into()
+    }
+}

@@ -1,0 +1,154 @@
+//! The first two packets of a connection: what the server says of itself, and what the client answers.
+//!
+//! "Protocol::HandshakeV10", "Protocol::SSLRequest" and "Protocol::HandshakeResponse41"; MariaDB's further capabilities
+//! stand in bytes that MySQL reserves ("MariaDB Knowledge Base, Connecting").
+
+use wire::Broken;
+
+use super::codec::{Fields, put_integer};
+
+/// MySQL and its clients set it; MariaDB leaves it out to say that the reserved bytes hold capabilities of its own.
+const LONG_PASSWORD: u32 = 1;
+const LONG_FLAG: u32 = 1 << 2;
+const WITH_DATABASE: u32 = 1 << 3;
+const PROTOCOL_41: u32 = 1 << 9;
+const TLS: u32 = 1 << 11;
+const TRANSACTIONS: u32 = 1 << 13;
+const SECURE_CONNECTION: u32 = 1 << 15;
+const MULTI_RESULTS: u32 = 1 << 17;
+const PREPARED_MULTI_RESULTS: u32 = 1 << 18;
+const PLUGIN_AUTH: u32 = 1 << 19;
+const PLUGIN_AUTH_LENGTH: u32 = 1 << 21;
+const DEPRECATE_EOF: u32 = 1 << 24;
+/// MariaDB: columns are not described again to who knows them from `COM_STMT_PREPARE` (10.6 on).
+const CACHE_METADATA: u32 = 1 << 4;
+
+/// utf8mb4_general_ci, which every server since MySQL 5.5.3 knows.
+const UTF8MB4: u8 = 45;
+
+/// The largest packet we say we take; rows are counted and not kept, so it binds nobody.
+const LARGEST_PACKET: u32 = 1 << 30;
+
+/// What the server says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Greeting {
+    capabilities: u32,
+    /// MariaDB's own.
+    further: u32,
+    /// Random bytes that the proof of the password is mixed with.
+    pub scramble: [u8; 20],
+    /// The way of authentication it proposes.
+    pub plugin: Vec<u8>,
+}
+
+/// What both sides can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreed {
+    /// Rows end with an OK packet, and no packet stands between columns and rows.
+    pub without_eof: bool,
+    /// The number of columns is followed by a byte that says whether they are described.
+    pub cached_columns: bool,
+}
+
+/// Reads the greeting.
+///
+/// # Errors
+/// It is no greeting of a server we speak with.
+pub fn read(packet: &[u8]) -> Result<Greeting, Broken> {
+    let mut fields = Fields(packet);
+    if fields.byte()? != 10 {
+        return Err(Broken("the greeting is not that of a MySQL server (protocol version 10)"));
+    }
+    fields.text();
+    fields.long()?;
+    let mut scramble = [0; 20];
+    scramble[..8].copy_from_slice(fields.bytes(8)?);
+    fields.byte()?;
+    let low = fields.short()?;
+    // The character set, and the status.
+    fields.bytes(3)?;
+    let capabilities = u32::from(low) | u32::from(fields.short()?) << 16;
+    if capabilities & (PROTOCOL_41 | SECURE_CONNECTION) != PROTOCOL_41 | SECURE_CONNECTION {
+        return Err(Broken("the server is older than MySQL 4.1 and speaks another protocol"));
+    }
+    let length = fields.byte()?;
+    let reserved = fields.bytes(10)?;
+    let further = u32::from_le_bytes([reserved[6], reserved[7], reserved[8], reserved[9]]);
+    let second = fields.bytes(usize::from(length).saturating_sub(8).max(13))?;
+    scramble[8..].copy_from_slice(&second[..12]);
+    let plugin = if capabilities & PLUGIN_AUTH != 0 { fields.text().to_vec() } else { Vec::new() };
+    let further = if capabilities & LONG_PASSWORD == 0 { further } else { 0 };
+    Ok(Greeting { capabilities, further, scramble, plugin })
+}
+
+/// Who logs in, to what.
+#[derive(Clone, Copy, Debug)]
+pub struct Login<'a> {
+    /// The user.
+    pub user: &'a [u8],
+    /// The database; empty for none.
+    pub database: &'a [u8],
+    /// The way of authentication the proof is for.
+    pub plugin: &'a [u8],
+    /// The proof of the password.
+    pub proof: &'a [u8],
+}
+
+impl Greeting {
+    /// True where the server takes TLS.
+    pub fn takes_tls(&self) -> bool {
+        self.capabilities & TLS != 0
+    }
+
+    /// What is agreed by the answer.
+    pub fn agreed(&self) -> Agreed {
+        let without_eof = self.capabilities & DEPRECATE_EOF != 0;
+        // Without DEPRECATE_EOF servers differ in which packets they leave out with the columns.
+        Agreed { without_eof, cached_columns: without_eof && self.further & CACHE_METADATA != 0 }
+    }
+
+    /// The beginning of both answers: capabilities, largest packet, character set, reserved bytes.
+    fn head(&self, wanted: u32) -> [u8; 32] {
+        let agreed = self.agreed();
+        let mut flags = LONG_FLAG | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | MULTI_RESULTS | wanted;
+        flags |= PREPARED_MULTI_RESULTS & self.capabilities;
+        flags |= (PLUGIN_AUTH | PLUGIN_AUTH_LENGTH | DEPRECATE_EOF) & self.capabilities;
+        flags |= LONG_PASSWORD & self.capabilities;
+        let mut head = [0; 32];
+        head[..4].copy_from_slice(&flags.to_le_bytes());
+        head[4..8].copy_from_slice(&LARGEST_PACKET.to_le_bytes());
+        head[8] = UTF8MB4;
+        head[28..].copy_from_slice(&if agreed.cached_columns { CACHE_METADATA } else { 0 }.to_le_bytes());
+        head
+    }
+
+    fn wanted(database: &[u8], tls: bool) -> u32 {
+        (if database.is_empty() { 0 } else { WITH_DATABASE }) | if tls { TLS } else { 0 }
+    }
+
+    /// The request for TLS, which stands before the answer and says the same.
+    pub fn ask_for_tls(&self, database: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.head(Self::wanted(database, true)));
+    }
+
+    /// The answer.
+    pub fn answer(&self, login: &Login<'_>, tls: bool, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.head(Self::wanted(login.database, tls)));
+        out.extend_from_slice(login.user);
+        out.push(0);
+        if self.capabilities & PLUGIN_AUTH_LENGTH != 0 {
+            put_integer(login.proof.len(), out);
+        } else {
+            out.push(login.proof.len() as u8);
+        }
+        out.extend_from_slice(login.proof);
+        if !login.database.is_empty() {
+            out.extend_from_slice(login.database);
+            out.push(0);
+        }
+        if self.capabilities & PLUGIN_AUTH != 0 {
+            out.extend_from_slice(login.plugin);
+            out.push(0);
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! From the greeting to the last prepared statement: everything a connection says before its first exchange.
+//!
+//! Kept in a box that is dropped when the connection is open, so that what is needed once costs nothing later.
+//! Statements are all asked for at once; the server prepares them in order.
+
+use wire::Broken;
+
+use super::auth::{self, CLEAR, NATIVE, SHA2};
+use super::codec::{EOF, ERR, Fields, OK, put_packet, refusal};
+use super::errors;
+use super::greeting::{self, Agreed, Greeting, Login};
+use super::plan::{Account, Plan};
+use super::statement::Ready;
+
+/// `AuthMoreData`: what follows belongs to the way of authentication.
+const MORE: u8 = 0x01;
+/// Ask for the server's public key ("Caching_sha2_password information").
+const SEND_KEY: u8 = 0x02;
+/// The server knew the proof.
+const FAST: u8 = 0x03;
+/// The server must be told the password itself.
+const FULL: u8 = 0x04;
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Greeting,
+    /// The handshake of TLS.
+    Secure,
+    /// The server's word on the proof.
+    Proof,
+    /// The server's public key.
+    Key,
+    /// The head of an answer to `COM_STMT_PREPARE`.
+    Prepared,
+    /// So many packets that describe its parameters and columns.
+    Described(u64),
+}
+
+/// What came of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Came {
+    /// More must come.
+    More,
+    /// The answer to a command is complete.
+    Answer,
+    /// Nothing stands before the first exchange any more.
+    Open,
+}
+
+/// A connection that is not open yet.
+#[derive(Debug)]
+pub struct Opening {
+    step: Step,
+    /// Which of [`Plan::logins`].
+    login: u32,
+    greeting: Option<Greeting>,
+    /// Random bytes of the server for the proof under way.
+    scramble: Vec<u8>,
+    /// TLS stands.
+    secure: bool,
+    /// What both sides can do.
+    pub agreed: Agreed,
+    /// The statements prepared so far.
+    pub ready: Vec<Ready>,
+    /// What the server said when it refused.
+    pub told: Box<[u8]>,
+}
+
+impl Opening {
+    /// A connection that stands and has heard nothing.
+    pub fn new(login: u32) -> Opening {
+        Opening {
+            step: Step::Greeting,
+            login,
+            greeting: None,
+            scramble: Vec::new(),
+            secure: false,
+            agreed: Agreed::default(),
+            ready: Vec::new(),
+            told: Box::default(),
+        }
+    }
+
+    /// True where TLS must begin now.
+    pub fn secures_now(&self) -> bool {
+        self.step == Step::Secure
+    }
+
+    /// True where packets are counted and not read; the last one is waited for.
+    #[inline]
+    pub fn passes_over(&self) -> bool {
+        matches!(self.step, Step::Described(left) if left > 1)
+    }
+
+    /// A packet to pass over has come.
+    pub fn passed_over(&mut self, plan: &Plan) -> Came {
+        match &mut self.step {
+            Step::Described(left) if *left > 1 => {
+                *left -= 1;
+                Came::More
+            }
+            _ => self.next_statement(plan),
+        }
+    }
+
+    /// A whole packet has come, numbered `number`; what must be said in return is appended.
+    ///
+    /// # Errors
+    /// The server refuses, or does not follow the protocol.
+    pub fn packet(&mut self, packet: &[u8], number: u8, plan: &Plan, out: &mut Vec<u8>) -> Result<Came, Broken> {
+        let Some(&first) = packet.first() else { return Err(Broken("the server sent an empty packet")) };
+        if first == ERR && self.step == Step::Prepared {
+            // The exchanges that want it will say so, each for itself.
+            self.ready.push(Ready::default());
+            return Ok(self.next_statement(plan));
+        }
+        if first == ERR {
+            let refusal = refusal(packet)?;
+            self.told = refusal.shown(super::session::EXCERPT_BOUND);
+            return Err(Broken(errors::refused(refusal.code)));
+        }
+        let number = number.wrapping_add(1);
+        match self.step {
+            Step::Greeting => self.greeted(packet, number, plan, out),
+            Step::Secure => Err(Broken("the server spoke before the TLS handshake it agreed to")),
+            Step::Proof | Step::Key => self.proof(first, packet, number, plan, out),
+            Step::Prepared => self.prepared(first, packet, plan),
+            Step::Described(_) => Ok(self.passed_over(plan)),
+        }
+    }
+
+    fn greeted(&mut self, packet: &[u8], number: u8, plan: &Plan, out: &mut Vec<u8>) -> Result<Came, Broken> {
+        let greeting = greeting::read(packet)?;
+        self.agreed = greeting.agreed();
+        self.scramble = greeting.scramble.to_vec();
+        if !plan.ssl {
+            self.log_in(&greeting, number, plan, out);
+            return Ok(Came::More);
+        }
+        if !greeting.takes_tls() {
+            return Err(Broken("the server takes no TLS, which --ssl asks for"));
+        }
+        let mut request = Vec::with_capacity(32);
+        greeting.ask_for_tls(&self.account(plan).database, &mut request);
+        put_packet(number, &request, out);
+        (self.step, self.greeting) = (Step::Secure, Some(greeting));
+        Ok(Came::More)
+    }
+
+    /// TLS stands: the answer to the greeting follows, the second packet of ours.
+    pub fn secured(&mut self, plan: &Plan, out: &mut Vec<u8>) {
+        self.secure = true;
+        if let Some(greeting) = self.greeting.take() {
+            self.log_in(&greeting, 2, plan, out);
+        }
+    }
+
+    fn account<'a>(&self, plan: &'a Plan) -> &'a Account {
+        &plan.logins[self.login as usize % plan.logins.len()]
+    }
+
+    fn log_in(&mut self, greeting: &Greeting, number: u8, plan: &Plan, out: &mut Vec<u8>) {
+        // A server that proposes a way we do not know may still take another one for this account.
+        let plugin = if greeting.plugin == SHA2 { SHA2 } else { NATIVE };
+        let proof = self.proof_by(plugin, plan);
+        let account = self.account(plan);
+        let login = Login { user: &account.user, database: &account.database, plugin, proof: &proof };
+        let mut answer = Vec::with_capacity(128);
+        greeting.answer(&login, plan.ssl, &mut answer);
+        put_packet(number, &answer, out);
+        self.step = Step::Proof;
+    }
+
+    fn proof_by(&self, plugin: &[u8], plan: &Plan) -> Vec<u8> {
+        let proof = if plugin == SHA2 { auth::sha2 } else { auth::native };
+        proof(&self.account(plan).password, &self.scramble)
+    }
+
+    fn proof(&mut self, first: u8, packet: &[u8], number: u8, plan: &Plan, out: &mut Vec<u8>) -> Result<Came, Broken> {
+        match (first, &packet[1..]) {
+            (OK, _) => Ok(self.logged_in(plan, out)),
+            (EOF, asked) => self.switch(asked, number, plan, out),
+            (MORE, [FAST]) => Ok(Came::More),
+            (MORE, [FULL]) => {
+                if self.is_private(plan) {
+                    put_packet(number, &with_zero(&self.account(plan).password), out);
+                } else {
+                    put_packet(number, &[SEND_KEY], out);
+                    self.step = Step::Key;
+                }
+                Ok(Came::More)
+            }
+            (MORE, key) if self.step == Step::Key => {
+                put_packet(number, &auth::sealed(&self.account(plan).password, &self.scramble, key)?, out);
+                self.step = Step::Proof;
+                Ok(Came::More)
+            }
+            _ => Err(Broken("the server's answer to the password is none of the protocol")),
+        }
+    }
+
+    fn is_private(&self, plan: &Plan) -> bool {
+        self.secure || plan.private
+    }
+
+    /// The account wants another way of authentication ("Protocol::AuthSwitchRequest").
+    fn switch(&mut self, asked: &[u8], number: u8, plan: &Plan, out: &mut Vec<u8>) -> Result<Came, Broken> {
+        let mut fields = Fields(asked);
+        let plugin = fields.text();
+        self.scramble = fields.0.strip_suffix(&[0]).unwrap_or(fields.0).to_vec();
+        let proof = match plugin {
+            NATIVE | SHA2 => self.proof_by(plugin, plan),
+            CLEAR if self.is_private(plan) => with_zero(&self.account(plan).password),
+            CLEAR => return Err(Broken("the server asks for the password in clear; use --ssl or a Unix socket")),
+            b"client_ed25519" => {
+                return Err(Broken("the account uses ed25519, which is not spoken here; use mysql_native_password"));
+            }
+            b"sha256_password" => {
+                return Err(Broken("the account uses sha256_password, not spoken here; use caching_sha2_password"));
+            }
+            _ => return Err(Broken("the account uses a way of authentication that is not spoken here")),
+        };
+        put_packet(number, &proof, out);
+        self.step = Step::Proof;
+        Ok(Came::More)
+    }
+
+    fn logged_in(&mut self, plan: &Plan, out: &mut Vec<u8>) -> Came {
+        plan.prepares.iter().for_each(|prepare| out.extend_from_slice(prepare));
+        self.ready.reserve_exact(plan.prepares.len());
+        self.next_statement(plan)
+    }
+
+    fn next_statement(&mut self, plan: &Plan) -> Came {
+        self.step = Step::Prepared;
+        if self.ready.len() < plan.prepares.len() { Came::Answer } else { Came::Open }
+    }
+
+    /// "COM_STMT_PREPARE_OK".
+    fn prepared(&mut self, first: u8, packet: &[u8], plan: &Plan) -> Result<Came, Broken> {
+        if first != OK {
+            return Err(Broken("the server's answer to a statement to prepare is none of the protocol"));
+        }
+        let (id, described) = prepared(packet, self.agreed)?;
+        self.ready.push(Ready { id, bound: false });
+        match described {
+            0 => Ok(self.next_statement(plan)),
+            described => {
+                self.step = Step::Described(described);
+                Ok(Came::More)
+            }
+        }
+    }
+}
+
+/// The server's name for a statement, and how many packets describe its parameters and columns ("COM_STMT_PREPARE_OK").
+///
+/// # Errors
+/// It is too short.
+pub fn prepared(packet: &[u8], agreed: Agreed) -> Result<(u32, u64), Broken> {
+    let mut fields = Fields(&packet[1..]);
+    let id = fields.long()?;
+    let (columns, parameters) = (u64::from(fields.short()?), u64::from(fields.short()?));
+    let ends = if agreed.without_eof { 0 } else { u64::from(columns > 0) + u64::from(parameters > 0) };
+    Ok((id, columns + parameters + ends))
+}
+
+fn with_zero(password: &[u8]) -> Vec<u8> {
+    password.iter().copied().chain([0]).collect()
+}

@@ -1,0 +1,175 @@
+//! The server's half, as small as the simulation and the built-in target need.
+//!
+//! Every login is taken, whatever the password; every statement is heard, its method being the first word. What answers
+//! it decides what comes back: for a SELECT one row of one column that holds the body, else OK; an error where the status
+//! is 400 or more. Left out: TLS, other ways of authentication, types (every value is text).
+
+use wire::{Ask, Broken, Out, Reply, ServerSession};
+
+use super::codec::{
+    COM_PING, COM_QUERY, COM_QUIT, COM_STMT_EXECUTE, COM_STMT_PREPARE, EOF, ERR, HEADER, OK, WHOLE, length,
+    put_integer, put_packet,
+};
+
+/// The most bytes of a command.
+const BOUND: usize = 1 << 20;
+/// The most statements one connection prepares.
+const MOST_PREPARED: usize = 4096;
+
+/// A conversation in MySQL's protocol, server side.
+#[derive(Debug, Default)]
+pub struct MysqlServer {
+    kept: Vec<u8>,
+    logged_in: bool,
+    /// What each prepared statement says.
+    prepared: Vec<String>,
+    /// Owed without an answer from outside.
+    owed: Vec<u8>,
+    /// The statement that waits for its answer returns rows, in binary or as text.
+    rows: Option<bool>,
+    heard: u32,
+    over: bool,
+}
+
+impl MysqlServer {
+    /// A conversation on a fresh connection.
+    pub fn new() -> MysqlServer {
+        MysqlServer::default()
+    }
+
+    fn packet(&mut self, packet: &[u8], number: u8, hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+        if !std::mem::replace(&mut self.logged_in, true) {
+            fine(number.wrapping_add(1), &mut self.owed);
+            return Ok(());
+        }
+        let (&command, argument) = packet.split_first().ok_or(Broken("the client sent an empty command"))?;
+        match command {
+            COM_QUIT => self.over = true,
+            COM_PING => fine(1, &mut self.owed),
+            COM_QUERY => {
+                let sql = String::from_utf8_lossy(argument).into_owned();
+                self.hear(&sql, argument, false, hear);
+            }
+            COM_STMT_PREPARE => self.prepare(argument)?,
+            COM_STMT_EXECUTE => {
+                let id = argument.first_chunk().map_or(0, |id| u32::from_le_bytes(*id));
+                let sql = self.prepared.get((id as usize).wrapping_sub(1)).cloned();
+                let sql = sql.ok_or(Broken("the client executes a statement it never prepared"))?;
+                self.hear(&sql, argument, true, hear);
+            }
+            _ => refused(1047, "Unknown command", &mut self.owed),
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, sql: &str, argument: &[u8], binary: bool, hear: &mut dyn FnMut(Ask<'_>)) {
+        let method = sql.split_ascii_whitespace().next().unwrap_or_default();
+        self.rows = returns_rows(sql).then_some(binary);
+        self.heard = self.heard.wrapping_add(1);
+        let body_bytes = argument.len() as u64;
+        hear(Ask { id: self.heard, method, path: sql, head: sql.as_bytes(), body_bytes, body: argument });
+    }
+
+    fn prepare(&mut self, sql: &[u8]) -> Result<(), Broken> {
+        if self.prepared.len() == MOST_PREPARED {
+            return Err(Broken("the client prepares more than 4096 statements"));
+        }
+        let sql = String::from_utf8_lossy(sql).into_owned();
+        let parameters = sql.bytes().filter(|b| *b == b'?').count() as u16;
+        let columns = u16::from(returns_rows(&sql));
+        self.prepared.push(sql);
+        let mut head = vec![OK];
+        head.extend_from_slice(&(self.prepared.len() as u32).to_le_bytes());
+        head.extend_from_slice(&columns.to_le_bytes());
+        head.extend_from_slice(&parameters.to_le_bytes());
+        head.extend_from_slice(&[0, 0, 0]);
+        put_packet(1, &head, &mut self.owed);
+        let described = columns + parameters;
+        (0..described).for_each(|n| put_packet((n + 2) as u8, &column(), &mut self.owed));
+        Ok(())
+    }
+}
+
+impl ServerSession for MysqlServer {
+    fn open(&mut self, out: &mut Out) {
+        let mut greeting = b"\x0a8.0.0-brunt\0\x01\0\0\0abcdefgh\0".to_vec();
+        // LONG_PASSWORD, CONNECT_WITH_DB, PROTOCOL_41, SECURE_CONNECTION; PLUGIN_AUTH, DEPRECATE_EOF.
+        greeting.extend_from_slice(&0x8209_u16.to_le_bytes());
+        greeting.extend_from_slice(b"\x2d\x02\0");
+        greeting.extend_from_slice(&0x0108_u16.to_le_bytes());
+        greeting.extend_from_slice(b"\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0mysql_native_password\0");
+        put_packet(0, &greeting, out.buffer());
+    }
+
+    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+        self.kept.extend_from_slice(bytes);
+        while self.kept.len() >= HEADER && !self.over {
+            let size = length(&self.kept);
+            if size > BOUND || size == WHOLE {
+                return Err(Broken("the client sent a command of more than 1 MiB"));
+            }
+            if self.kept.len() < HEADER + size {
+                break;
+            }
+            let rest = self.kept.split_off(HEADER + size);
+            let packet = std::mem::replace(&mut self.kept, rest);
+            self.packet(&packet[HEADER..], packet[3], hear)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out) {
+        if id != self.heard || self.over {
+            return;
+        }
+        let out = out.buffer();
+        match self.rows.take() {
+            _ if reply.status >= 400 => refused(1105, &String::from_utf8_lossy(reply.body), out),
+            None => fine(1, out),
+            Some(binary) => {
+                put_packet(1, &[1], out);
+                put_packet(2, &column(), out);
+                let mut row = if binary { vec![0, 0] } else { Vec::new() };
+                put_integer(reply.body.len(), &mut row);
+                row.extend_from_slice(reply.body);
+                row.truncate(BOUND);
+                put_packet(3, &row, out);
+                put_packet(4, &[EOF, 0, 0, 2, 0, 0, 0], out);
+            }
+        }
+        self.over |= reply.close;
+    }
+
+    fn owed(&mut self, out: &mut Out) {
+        out.put(&self.owed);
+        self.owed.clear();
+    }
+
+    fn over(&self) -> bool {
+        self.over
+    }
+}
+
+fn returns_rows(sql: &str) -> bool {
+    let word = sql.split_ascii_whitespace().next().unwrap_or_default();
+    ["select", "show", "values", "table"].iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
+fn fine(number: u8, out: &mut Vec<u8>) {
+    put_packet(number, &[OK, 0, 0, 2, 0, 0, 0], out);
+}
+
+fn refused(code: u16, message: &str, out: &mut Vec<u8>) {
+    let mut packet = vec![ERR];
+    packet.extend_from_slice(&code.to_le_bytes());
+    packet.extend_from_slice(b"#HY000");
+    packet.extend_from_slice(&message.as_bytes()[..message.len().min(512)]);
+    put_packet(1, &packet, out);
+}
+
+/// A column of text: catalogue, schema, table (twice), name (twice), and fixed fields ("Column Definition 41").
+fn column() -> Vec<u8> {
+    let mut packet = b"\x03def\0\0\0\x04body\0\x0c".to_vec();
+    packet.extend_from_slice(&[45, 0, 0, 0, 1, 0, 0xfd, 0, 0, 0, 0, 0]);
+    packet
+}

@@ -1,0 +1,340 @@
+//! The client's conversation on one connection: one exchange at a time, each of one statement or several.
+//!
+//! Packets that arrive whole are read where they lie; of rows only the length and the first byte are looked at, so that a
+//! result of any size is counted and nothing of it kept. A packet cut in two is put together only where its content
+//! matters. An idle session holds some 200 bytes and eight for each prepared statement.
+
+use std::sync::Arc;
+
+use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Out, Sent, Session};
+
+use super::codec::{COM_PING, COM_QUIT, EOF, ERR, HEADER, WHOLE, length, put_packet};
+use super::greeting::Agreed;
+use super::opening::Opening;
+use super::plan::{Plan, Request};
+use super::statement::Ready;
+
+/// The most bytes kept of what a server said when it refused.
+pub const EXCERPT_BOUND: usize = 1024;
+
+/// The most bytes of a packet that must be read whole (an OK, an error, a public key).
+const KEPT_BOUND: usize = 64 * 1024;
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The connection is not open yet.
+    Opening,
+    /// Nothing in flight.
+    Idle,
+    /// The first packet of an answer.
+    Answer,
+    /// The description of so many columns (in `left`).
+    Columns,
+    /// The packet between columns and rows, of servers that send one.
+    ColumnsEnd,
+    /// Rows and their end.
+    Rows,
+    /// The answer to the ROLLBACK after a failure.
+    Rollback,
+    /// The answer to a statement that is prepared late, because it could not be when the connection opened.
+    Prepared,
+    /// So many packets (in `left`) that describe it.
+    Described,
+    /// Nothing in flight, and nothing will be.
+    Over,
+}
+
+/// A conversation in MySQL's protocol, client side.
+#[derive(Debug)]
+pub struct MysqlSession {
+    pub(super) plan: Arc<Plan>,
+    pub(super) opening: Option<Box<Opening>>,
+    pub(super) ready: Box<[Ready]>,
+    /// A packet that is not whole.
+    pub(super) kept: Vec<u8>,
+    /// What the server said when it refused.
+    pub(super) told: Box<[u8]>,
+    pub(super) fill: Fill,
+    /// Bytes of rows, and rows returned or changed, of the exchange in flight.
+    pub(super) payload: u64,
+    pub(super) rows: u64,
+    pub(super) left: u64,
+    /// Bytes of a packet that are still to come and only counted.
+    pub(super) skip: u32,
+    pub(super) id: ExchangeId,
+    pub(super) script: u32,
+    pub(super) statement: u32,
+    /// The status flags of the last answer.
+    pub(super) status: u16,
+    /// The error of the exchange in flight, if it failed.
+    pub(super) code: u16,
+    /// The number of the next packet.
+    pub(super) number: u8,
+    /// The same for the answer behind that to a ping.
+    pub(super) after_pong: u8,
+    pub(super) stage: Stage,
+    pub(super) agreed: Agreed,
+    /// The packet before was full: the next one continues it.
+    pub(super) continued: bool,
+    /// The answer to a ping comes before any other.
+    pub(super) pinged: bool,
+    /// The first byte was told.
+    pub(super) begun: bool,
+    /// The server closes the connection after this exchange.
+    pub(super) last: bool,
+}
+
+impl MysqlSession {
+    pub(super) fn new(plan: Arc<Plan>, login: u32) -> MysqlSession {
+        MysqlSession {
+            plan,
+            opening: Some(Box::new(Opening::new(login))),
+            ready: Box::default(),
+            kept: Vec::new(),
+            told: Box::default(),
+            fill: Fill::default(),
+            payload: 0,
+            rows: 0,
+            left: 0,
+            skip: 0,
+            id: ExchangeId(0),
+            script: 0,
+            statement: 0,
+            status: 0,
+            code: 0,
+            number: 0,
+            after_pong: 0,
+            stage: Stage::Opening,
+            agreed: Agreed::default(),
+            continued: false,
+            pinged: false,
+            begun: false,
+            last: false,
+        }
+    }
+
+    #[inline]
+    fn in_flight(&self) -> bool {
+        !matches!(self.stage, Stage::Opening | Stage::Idle | Stage::Over)
+    }
+
+    /// Sends the statement whose turn it is.
+    #[inline]
+    pub(super) fn send(&mut self, out: &mut Out) {
+        let Some(script) = self.plan.scripts.get(self.script as usize) else { return };
+        let Some(statement) = script.statements.get(self.statement as usize) else { return };
+        let unprepared = statement.unprepared(&self.ready);
+        let number = match unprepared.and_then(|number| self.plan.prepares.get(number)) {
+            // Statements of 16 MiB, which take several packets, are text.
+            Some(prepare) => {
+                out.put(prepare);
+                1
+            }
+            None => statement.put(&self.fill, &mut self.ready, out.buffer()),
+        };
+        // The answer to a ping is numbered on its own and comes first.
+        *if self.pinged { &mut self.after_pong } else { &mut self.number } = number;
+        self.stage = if unprepared.is_some() { Stage::Prepared } else { Stage::Answer };
+    }
+
+    /// True where a packet that begins so is counted and not read.
+    #[inline]
+    pub(super) fn passes_over(&self, first: u8, size: usize) -> bool {
+        match self.stage {
+            _ if self.continued => true,
+            Stage::Rows if !self.pinged => first != ERR && (first != EOF || size == WHOLE),
+            Stage::Columns if !self.pinged => true,
+            // The last one is waited for.
+            Stage::Described => self.left > 1,
+            Stage::Opening => self.opening.as_ref().is_some_and(|opening| opening.passes_over()),
+            _ => false,
+        }
+    }
+
+    /// A packet of so many bytes that is only counted.
+    #[inline]
+    pub(super) fn count(&mut self, size: usize, out: &mut Out) -> Result<(), Broken> {
+        match self.stage {
+            Stage::Rows => {
+                self.payload += size as u64;
+                self.rows = self.rows.saturating_add(u64::from(!self.continued));
+                self.continued = size == WHOLE;
+            }
+            _ if size == WHOLE => return Err(Broken("the description of a column is larger than 16 MiB")),
+            Stage::Columns => {
+                self.left -= 1;
+                if self.left == 0 {
+                    self.stage = if self.agreed.without_eof { Stage::Rows } else { Stage::ColumnsEnd };
+                }
+            }
+            Stage::Described => {
+                self.left -= 1;
+                if self.left == 0 {
+                    self.send(out);
+                }
+            }
+            _ => {
+                if let Some(opening) = &mut self.opening {
+                    let came = opening.passed_over(&self.plan);
+                    self.opened(came);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A packet whose number is the next one's.
+    #[inline]
+    fn numbered(&mut self, header: &[u8]) -> Result<(), Broken> {
+        if header[3] != self.number {
+            return Err(Broken("the server's packets are numbered out of order"));
+        }
+        self.number = self.number.wrapping_add(1);
+        Ok(())
+    }
+
+    /// Goes on with a packet of which a part is kept; answers what is left of the bytes.
+    #[cold]
+    fn take_on<'a>(&mut self, bytes: &'a [u8], out: &mut Out, done: &mut Done<Request>) -> Result<&'a [u8], Broken> {
+        let mut rest = bytes;
+        loop {
+            let size = if self.kept.len() < HEADER { 0 } else { length(&self.kept) };
+            let wanted = match self.kept.len() {
+                // The first byte of a packet says whether the rest matters.
+                0..=HEADER if size > 0 => HEADER + 1,
+                0..HEADER => HEADER,
+                _ => HEADER + size,
+            };
+            let (taken, left) = rest.split_at(rest.len().min(wanted - self.kept.len()));
+            self.kept.extend_from_slice(taken);
+            rest = left;
+            if self.kept.len() < wanted {
+                return Ok(rest);
+            }
+            if wanted == HEADER && length(&self.kept) > 0 {
+                continue;
+            }
+            if wanted == HEADER + 1 && self.passes_over(self.kept[HEADER], size) {
+                let header = [self.kept[0], self.kept[1], self.kept[2], self.kept[3]];
+                self.kept.clear();
+                self.numbered(&header)?;
+                self.skip = size as u32 - 1;
+                self.count(size, out)?;
+                return Ok(rest);
+            }
+            if size > KEPT_BOUND {
+                return Err(TOO_LARGE);
+            }
+            if self.kept.len() == HEADER + size {
+                let mut kept = std::mem::take(&mut self.kept);
+                self.numbered(&kept)?;
+                let read = self.packet(&kept[HEADER..], out, done);
+                kept.clear();
+                // What was large once would be carried by an idle connection.
+                kept.shrink_to(64);
+                self.kept = kept;
+                return read.map(|()| rest);
+            }
+        }
+    }
+}
+
+const TOO_LARGE: Broken = Broken("a packet that must be read whole is larger than 64 KiB");
+
+impl Session for MysqlSession {
+    type Request = Request;
+    const SLOTS: bool = true;
+
+    #[inline]
+    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        if self.stage != Stage::Idle {
+            return Err(Full);
+        }
+        (self.id, self.script, self.statement, self.fill) = (id, request.script, 0, *fill);
+        (self.payload, self.rows, self.status, self.begun) = (0, 0, 0, false);
+        self.send(out);
+        Ok(Sent::Asked)
+    }
+
+    #[inline]
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+        let (mut rest, pinged) = (bytes, self.pinged);
+        while !rest.is_empty() {
+            if self.skip > 0 {
+                let skipped = rest.len().min(self.skip as usize);
+                self.skip -= skipped as u32;
+                rest = &rest[skipped..];
+                continue;
+            }
+            if !self.kept.is_empty() {
+                rest = self.take_on(rest, out, done)?;
+                continue;
+            }
+            if rest.len() < HEADER {
+                self.kept.extend_from_slice(rest);
+                break;
+            }
+            let size = length(rest);
+            let Some(packet) = rest.get(HEADER..HEADER + size) else {
+                rest = self.take_on(rest, out, done)?;
+                continue;
+            };
+            self.numbered(rest)?;
+            rest = &rest[HEADER + size..];
+            self.packet(packet, out, done)?;
+            if !rest.is_empty() && self.secures_now() {
+                return Err(Broken("the server sent more behind its greeting, before TLS"));
+            }
+        }
+        if !self.begun && self.in_flight() && !(pinged && self.stage == Stage::Answer && self.kept.is_empty()) {
+            self.begun = true;
+            done.push(Event::FirstByte(self.id));
+        }
+        Ok(())
+    }
+
+    fn closed(&mut self, _done: &mut Done<Request>) {
+        self.stage = Stage::Over;
+    }
+
+    fn begun(&self) -> &[u8] {
+        &self.told
+    }
+
+    fn heartbeat(&mut self, out: &mut Out) -> bool {
+        if self.stage != Stage::Idle || self.pinged {
+            return false;
+        }
+        put_packet(0, &[COM_PING], out.buffer());
+        (self.pinged, self.number) = (true, 1);
+        true
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        if matches!(self.stage, Stage::Idle) {
+            put_packet(0, &[COM_QUIT], out.buffer());
+        }
+    }
+
+    #[inline]
+    fn room(&self) -> usize {
+        usize::from(self.stage == Stage::Idle)
+    }
+
+    fn opening(&self) -> bool {
+        self.stage == Stage::Opening
+    }
+
+    fn secures_now(&self) -> bool {
+        self.opening.as_ref().is_some_and(|opening| opening.secures_now())
+    }
+
+    fn secured(&mut self, out: &mut Out) {
+        if let Some(opening) = &mut self.opening {
+            opening.secured(&self.plan, out.buffer());
+            // The answer to the greeting is packet 2.
+            self.number = 3;
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Logging in: each way of authentication, TLS behind the greeting, and refusals.
+
+use wire::{Broken, Dialogue};
+
+use super::super::auth;
+use super::super::oracle::{CAPABILITIES, Cut, Outcome, URL, dialogue, greeting, packet, played};
+use super::conversation::OK;
+use super::prepared;
+
+const SCRAMBLE: &[u8] = b"abcdefghijklmnopqrst";
+const TLS: u32 = 1 << 11;
+
+fn log_in(options: &[(&str, &str)], turns: &[Vec<u8>]) -> Outcome {
+    let dialogue = dialogue(options);
+    let whole = played(&dialogue, turns, 0, Cut::Nowhere);
+    assert_eq!(played(&dialogue, turns, 0, Cut::Everywhere), whole);
+    whole
+}
+
+fn holds(said: &[u8], part: &[u8]) -> bool {
+    said.windows(part.len()).any(|w| w == part)
+}
+
+#[test]
+fn the_fast_way_of_sha2_needs_no_more_than_its_proof() {
+    let turns = [greeting("caching_sha2_password", CAPABILITIES, 0), packet(2, &[1, 3]), packet(3, OK)];
+    let outcome = log_in(&[], &turns);
+    assert_eq!((outcome.room, outcome.opening, outcome.broken), (1, false, None));
+    assert!(holds(&outcome.said, &auth::sha2(b"password", SCRAMBLE)));
+    assert!(outcome.said.ends_with(b"caching_sha2_password\0"));
+}
+
+#[test]
+fn the_full_way_of_sha2_seals_the_password_with_the_servers_key() {
+    let pem = "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAPEM";
+    // A key that is none is refused; a true one is used in `proofs`.
+    let turns = [
+        greeting("caching_sha2_password", CAPABILITIES, 0),
+        packet(2, &[1, 4]),
+        packet(4, &[&[1][..], pem.as_bytes()].concat()),
+    ];
+    let asked = log_in(&[], &turns[..2]);
+    assert!(asked.said.ends_with(&[1, 0, 0, 3, 2]) && asked.opening);
+    let outcome = log_in(&[], &turns);
+    assert!(outcome.broken.unwrap().0.contains("no RSA key"));
+    assert!(!holds(&outcome.said, b"password\0\0"));
+}
+
+#[test]
+fn over_tls_and_unix_sockets_the_password_is_told_in_clear() {
+    let full = [packet(3, &[1, 4]), packet(5, OK)];
+    let mut turns = vec![greeting("caching_sha2_password", CAPABILITIES | TLS, 0)];
+    turns.extend(full);
+    let outcome = log_in(&[("ssl", "")], &turns);
+    assert_eq!((outcome.room, outcome.broken), (1, None));
+    // The request for TLS, numbered 1, is the beginning of the answer, numbered 2.
+    assert_eq!(outcome.said[..4], [32, 0, 0, 1]);
+    assert_eq!(outcome.said[4..36], outcome.said[40..72]);
+    assert_eq!((outcome.said[5] >> 3 & 1, outcome.said[39]), (1, 2));
+    assert!(outcome.said.ends_with(b"\x09\0\0\x04password\0"));
+
+    let mut asked = wire::Asked {
+        urls: vec![wire::AskedUrl { url: URL.to_owned(), weight: 1.0 }],
+        unix_socket: Some("/run/mysqld.sock".to_owned()),
+        ..wire::Asked::default()
+    };
+    asked.seed = 1;
+    let dialogue = wire::Protocol::prepare(&super::super::Mysql, &asked).unwrap();
+    let turns = [greeting("caching_sha2_password", CAPABILITIES, 0), packet(2, &[1, 4]), packet(4, OK)];
+    let outcome = played(&dialogue, &turns, 0, Cut::Nowhere);
+    assert!(outcome.said.ends_with(b"\x09\0\0\x03password\0") && outcome.room == 1);
+}
+
+#[test]
+fn an_account_may_want_another_way() {
+    let switch = |plugin: &str, data: &[u8]| packet(2, &[&[0xfe], plugin.as_bytes(), &[0], data].concat());
+    let scramble = b"ABCDEFGHIJKLMNOPQRST\0";
+    for (plugin, proof) in [
+        ("mysql_native_password", auth::native(b"password", &scramble[..20])),
+        ("caching_sha2_password", auth::sha2(b"password", &scramble[..20])),
+    ] {
+        let turns = [greeting("auth_gssapi_client", CAPABILITIES, 0), switch(plugin, scramble), packet(4, OK)];
+        let outcome = log_in(&[], &turns);
+        assert!(outcome.said.ends_with(&proof) && outcome.room == 1, "{plugin}");
+    }
+    for (plugin, said) in [
+        ("client_ed25519", "ed25519"),
+        ("mysql_clear_password", "in clear; use --ssl"),
+        ("sha256_password", "use caching_sha2_password"),
+        ("dialog", "not spoken here"),
+        ("", "not spoken here"),
+    ] {
+        let outcome = log_in(&[], &[greeting("mysql_native_password", CAPABILITIES, 0), switch(plugin, scramble)]);
+        assert!(outcome.broken.as_ref().unwrap().0.contains(said), "{plugin}: {outcome:?}");
+        assert!(!holds(&outcome.said, b"password\0\0"));
+    }
+}
+
+#[test]
+fn a_refusal_is_named_and_what_the_server_said_is_kept() {
+    for (packets, said, told) in [
+        (
+            vec![
+                greeting("mysql_native_password", CAPABILITIES, 0),
+                packet(2, b"\xff\x15\x04#28000Access denied for user"),
+            ],
+            "the server refuses the connection: 1045 access denied",
+            "ERROR 1045 (28000): Access denied for user",
+        ),
+        (
+            vec![packet(0, b"\xff\x10\x04Too many connections")],
+            "the server refuses the connection: 1040 too many connections",
+            "ERROR 1040: Too many connections",
+        ),
+        (
+            vec![packet(0, b"\xff\x0f\x27#HY000Other")],
+            "the server refuses the connection with an error",
+            "ERROR 9999 (HY000): Other",
+        ),
+        (vec![packet(0, b"\x09old")], "the greeting is not that of a MySQL server (protocol version 10)", ""),
+        (vec![packet(0, b"HTTP")], "the greeting is not that of a MySQL server (protocol version 10)", ""),
+        (vec![greeting("x", 1, 0)], "the server is older than MySQL 4.1 and speaks another protocol", ""),
+    ] {
+        let outcome = log_in(&[], &packets);
+        assert_eq!(outcome.broken, Some(Broken(said)));
+        assert_eq!(outcome.told, told);
+        assert_eq!((outcome.room, outcome.opening), (0, true));
+    }
+}
+
+#[test]
+fn tls_is_never_pretended() {
+    let without = log_in(&[("ssl", "")], &[greeting("mysql_native_password", CAPABILITIES, 0)]);
+    assert_eq!(without.broken, Some(Broken("the server takes no TLS, which --ssl asks for")));
+    assert!(without.said.is_empty());
+    // What comes behind the greeting may be from anybody on the way.
+    let mut greeted = greeting("mysql_native_password", CAPABILITIES | TLS, 0);
+    greeted.extend(packet(1, OK));
+    let outcome = played(&dialogue(&[("ssl", "")]), &[greeted], 0, Cut::Nowhere);
+    assert_eq!(outcome.broken, Some(Broken("the server sent more behind its greeting, before TLS")));
+}
+
+#[test]
+fn each_url_logs_in_to_its_own_account() {
+    let dialogue = prepared("mysql://u:%00x@h/d", &[]).unwrap();
+    let turns = [greeting("mysql_native_password", CAPABILITIES, 0)];
+    let said = played(&dialogue, &turns, 0, Cut::Nowhere).said;
+    assert!(holds(&said, &auth::native(b"\0x", SCRAMBLE)) && holds(&said, b"u\0\x14") && holds(&said, b"d\0mysql"));
+    assert_eq!(dialogue.origins()[0].bound, 0);
+}

@@ -1,0 +1,22 @@
+//! The conversation on scripted bytes, and the pieces of it one by one.
+
+mod conversation;
+mod login;
+mod options;
+mod proofs;
+mod properties;
+mod server;
+mod slots;
+
+use wire::{Asked, AskedUrl, Complaint, Protocol};
+
+use super::{Mysql, MysqlDialogue};
+
+/// A dialogue with these options.
+pub fn prepared(url: &str, options: &[(&str, &str)]) -> Result<MysqlDialogue, Complaint> {
+    let mut asked = Asked { urls: vec![AskedUrl { url: url.to_owned(), weight: 1.0 }], ..Asked::default() };
+    for (name, value) in options {
+        asked.options.entry((*name).to_owned()).or_default().push((*value).to_owned());
+    }
+    Mysql.prepare(&asked)
+}

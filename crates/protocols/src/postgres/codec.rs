@@ -1,0 +1,113 @@
+//! Messages of the protocol: a type, a length that counts itself, and a body ("Message Formats"). Stateless.
+
+use wire::Broken;
+
+/// The version in a startup message: 3.0.
+const VERSION: u32 = 3 << 16;
+/// What asks for TLS in the place of a version.
+const SSL: u32 = 80_877_103;
+/// Type and length.
+pub const HEAD: usize = 5;
+/// The largest message we look into (errors, authentication); rows may have any size.
+pub const READ_BOUND: usize = 64 * 1024;
+
+/// A message without its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Which message.
+    pub kind: u8,
+    /// Bytes of its body.
+    pub size: u32,
+}
+
+/// Reads type and length.
+///
+/// # Errors
+/// The length counts less than itself, or the type is none of a server's.
+#[inline]
+pub fn head(bytes: &[u8; HEAD]) -> Result<Head, Broken> {
+    let size = u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]);
+    if !(4..=i32::MAX as u32).contains(&size) {
+        return Err(Broken("a message whose length is impossible"));
+    }
+    if !b"DCTZ12snStNAERKIGHdcWVv3".contains(&bytes[0]) {
+        return Err(Broken("a message of a type that PostgreSQL does not have"));
+    }
+    Ok(Head { kind: bytes[0], size: size - 4 })
+}
+
+/// Appends a message whose body `write` appends.
+pub fn put(kind: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    out.push(kind);
+    sized(out, write);
+}
+
+/// Appends what `write` appends, behind a length that counts itself.
+#[inline]
+fn sized(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let from = out.len();
+    out.extend_from_slice(&[0; 4]);
+    write(out);
+    let size = (out.len() - from) as u32;
+    out[from..from + 4].copy_from_slice(&size.to_be_bytes());
+}
+
+/// Appends text and the zero that ends it.
+pub fn text(text: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(text);
+    out.push(0);
+}
+
+/// SSLRequest.
+pub fn ssl_request(out: &mut Vec<u8>) {
+    sized(out, |out| out.extend_from_slice(&SSL.to_be_bytes()));
+}
+
+/// StartupMessage.
+pub fn startup(user: &[u8], database: &[u8], out: &mut Vec<u8>) {
+    sized(out, |out| {
+        out.extend_from_slice(&VERSION.to_be_bytes());
+        let parameters: [(&[u8], &[u8]); 4] =
+            [(b"user", user), (b"database", database), (b"application_name", b"brunt"), (b"client_encoding", b"UTF8")];
+        for (name, value) in parameters.into_iter().filter(|(_, value)| !value.is_empty()) {
+            text(name, out);
+            text(value, out);
+        }
+        out.push(0);
+    });
+}
+
+/// What an ErrorResponse says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refusal<'a> {
+    /// ERROR, FATAL or PANIC.
+    pub severity: &'a [u8],
+    /// SQLSTATE.
+    pub state: &'a [u8],
+    /// What is wrong.
+    pub message: &'a [u8],
+    /// More about it.
+    pub detail: &'a [u8],
+}
+
+/// Reads the fields of an ErrorResponse ("Error and Notice Message Fields").
+pub fn refusal(body: &[u8]) -> Refusal<'_> {
+    let mut refusal = Refusal::default();
+    for field in body.split(|byte| *byte == 0) {
+        match field.split_first() {
+            // V is S that is never translated, and comes behind it.
+            Some((b'S' | b'V', value)) => refusal.severity = value,
+            Some((b'C', value)) => refusal.state = value,
+            Some((b'M', value)) => refusal.message = value,
+            Some((b'D', value)) => refusal.detail = value,
+            _ => {}
+        }
+    }
+    refusal
+}
+
+/// Rows that a CommandComplete counts: the last word of its tag, where that is a number.
+pub fn rows(tag: &[u8]) -> u64 {
+    let word = tag.strip_suffix(b"\0").unwrap_or(tag).rsplit(|b| *b == b' ').next().unwrap_or_default();
+    std::str::from_utf8(word).ok().and_then(|word| word.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,26 @@
+//! PostgreSQL, client side ([`Postgres`], [`PostgresSession`]).
+//!
+//! Spoken: the frontend/backend protocol, version 3.0 ("Frontend/Backend Protocol", documentation of PostgreSQL 15), to
+//! PostgreSQL from 7.4 on and what else speaks it: simple and extended queries, prepared statements, several statements as
+//! one exchange, trust, passwords in clear, MD5 and SCRAM-SHA-256, TLS behind SSLRequest. Left out: COPY from us (refused),
+//! cursors, binary formats, channel binding (SCRAM-SHA-256-PLUS), Kerberos and the like, several exchanges in flight on a
+//! connection, and a server half.
+
+mod codec;
+mod dialogue;
+mod errors;
+mod login;
+mod md5;
+mod message;
+mod options;
+#[cfg(any(test, feature = "oracle"))]
+pub mod oracle;
+mod scram;
+mod session;
+mod sql;
+mod statement;
+#[cfg(test)]
+mod tests;
+
+pub use dialogue::{Postgres, PostgresDialogue, Request};
+pub use session::PostgresSession;

@@ -1,0 +1,373 @@
+//! The client's conversation on one connection: one exchange at a time, its statements in one write.
+//!
+//! An exchange ends with ReadyForQuery; what came before says what it came to. Rows are counted and passed over. Where a
+//! failure left a transaction open it is rolled back before the exchange ends, so that the next one finds the connection
+//! as it should be. Left out: several exchanges in flight; other sessions may be had cheaper by more connections.
+
+use std::sync::Arc;
+
+use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
+
+use super::codec::{self, READ_BOUND, Refusal, put, text};
+use super::dialogue::{Plan, Request};
+use super::errors;
+use super::login::Login;
+use super::message::{Message, Reader};
+use super::statement::SYNC;
+
+/// The most bytes of an error kept as an example.
+const EXCERPT_BOUND: usize = 4096;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Logging in.
+    Opening,
+    /// Nothing in flight.
+    Idle,
+    /// An exchange, or a heartbeat, waits for its end.
+    Busy,
+    /// A failed transaction is being rolled back.
+    RollingBack,
+    /// Nothing in flight, and nothing will be.
+    Over,
+}
+
+/// A conversation with PostgreSQL, client side.
+#[derive(Debug)]
+pub struct PostgresSession {
+    plan: Arc<Plan>,
+    /// Statements that were prepared here.
+    ready: Box<[bool]>,
+    reader: Reader,
+    rare: Option<Box<Rare>>,
+    payload: u64,
+    rows: u64,
+    id: ExchangeId,
+    script: u32,
+    /// The first error of the exchange; 0: none.
+    error: u32,
+    stage: Stage,
+    /// The first byte was told.
+    begun: bool,
+    /// A heartbeat's end comes before that of the exchange.
+    beats: bool,
+    /// An exchange is in flight.
+    asked: bool,
+    /// The server refused us.
+    refused: bool,
+}
+
+/// What most exchanges never need.
+#[derive(Debug, Default)]
+struct Rare {
+    login: Option<Login>,
+    /// The text of an error.
+    error: Vec<u8>,
+    /// Statements that this exchange prepares, and how many of them were.
+    preparing: Vec<u32>,
+    prepared: usize,
+    /// A COPY of this exchange was refused, which ends all of it.
+    copies: bool,
+}
+
+impl PostgresSession {
+    pub(super) fn new(plan: Arc<Plan>, bound: u32, seed: u64) -> PostgresSession {
+        let login = Login::new(plan.ssl, bound, seed);
+        PostgresSession {
+            ready: vec![false; plan.parses.len()].into(),
+            plan,
+            reader: Reader::default(),
+            rare: Some(Box::new(Rare { login: Some(login), ..Rare::default() })),
+            payload: 0,
+            rows: 0,
+            id: ExchangeId(0),
+            script: 0,
+            error: 0,
+            stage: Stage::Opening,
+            begun: false,
+            beats: false,
+            asked: false,
+            refused: false,
+        }
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    fn login(&mut self) -> Option<&mut Login> {
+        self.rare.as_mut()?.login.as_mut()
+    }
+
+    fn advance(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+        let mut at = 0;
+        let mut reader = std::mem::take(&mut self.reader);
+        let mut outcome = Ok(());
+        while at < bytes.len() && outcome.is_ok() {
+            if self.stage == Stage::Over {
+                outcome = Err(UNASKED);
+                break;
+            }
+            outcome = match reader.next(bytes, &mut at) {
+                Ok(Some(message)) => self.hear(&message, out, done),
+                Ok(None) => break,
+                Err(broken) => Err(broken),
+            };
+        }
+        // What is no PostgreSQL may say that it has gigabytes to say.
+        if outcome.is_ok() && self.stage == Stage::Opening && reader.left() > READ_BOUND {
+            outcome = Err(MISPLACED);
+        }
+        self.reader = reader;
+        outcome
+    }
+
+    #[inline]
+    fn hear(&mut self, message: &Message<'_>, out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+        match message.kind {
+            // DataRow, CopyData: behind two bytes that count the columns of a row.
+            b'D' | b'd' if self.stage == Stage::Busy => self.payload += u64::from(message.size),
+            // BindComplete, RowDescription, CommandComplete and what else goes with statements.
+            b'2' | b'T' | b'n' | b't' | b's' | b'I' | b'3' | b'c' | b'H' if self.stage == Stage::Busy => {}
+            b'C' if self.stage == Stage::Busy && self.plan.rows.is_some() => {
+                self.rows = self.rows.saturating_add(codec::rows(message.body));
+            }
+            b'C' if matches!(self.stage, Stage::Busy | Stage::RollingBack) => {}
+            b'Z' => return self.ready_for_query(message.body, out, done),
+            b'1' if self.stage == Stage::Busy => self.rare().prepared += 1,
+            b'E' => return self.erred(&codec::refusal(message.body), done),
+            // ParameterStatus, NoticeResponse, BackendKeyData, NegotiateProtocolVersion.
+            b'S' | b'N' => {}
+            b'K' | b'v' if self.stage == Stage::Opening => {}
+            b'A' => done.push(Event::Unsolicited(message.size)),
+            b'R' if self.stage == Stage::Opening => return self.authentication(message.body, out),
+            b'G' if self.stage == Stage::Busy && !self.rare().copies => self.refuse_copy(out),
+            b'W' => return Err(Broken("the server wants to copy both ways, which is not spoken here")),
+            _ => return Err(MISPLACED),
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn authentication(&mut self, body: &[u8], out: &mut Out) -> Result<(), Broken> {
+        let plan = Arc::clone(&self.plan);
+        self.login().ok_or(UNASKED)?.asked(body, &plan, out.buffer())
+    }
+
+    /// COPY … FROM STDIN: no data is sent. A Sync behind the statement was swallowed, so another one follows.
+    #[cold]
+    fn refuse_copy(&mut self, out: &mut Out) {
+        self.rare().copies = true;
+        let out = out.buffer();
+        put(b'f', out, |out| text(b"brunt sends no data for COPY", out));
+        if self.plan.scripts.get(self.script as usize).is_some_and(|script| script.syncs()) {
+            out.extend_from_slice(SYNC);
+        }
+    }
+
+    /// ReadyForQuery: the exchange is over, unless a transaction must be rolled back first.
+    #[inline]
+    fn ready_for_query(&mut self, body: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+        match self.stage {
+            Stage::Busy if self.beats => {
+                self.beats = false;
+                self.stage = if self.asked { Stage::Busy } else { Stage::Idle };
+                done.push(Event::Heartbeat);
+            }
+            Stage::Busy if body == b"E" => {
+                self.stage = Stage::RollingBack;
+                put(b'Q', out.buffer(), |out| text(b"ROLLBACK", out));
+            }
+            Stage::Busy | Stage::RollingBack => {
+                self.stage = Stage::Idle;
+                self.end(done);
+            }
+            Stage::Opening => return self.opened(),
+            Stage::Idle | Stage::Over => return Err(UNASKED),
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn opened(&mut self) -> Result<(), Broken> {
+        if !self.login().is_some_and(|login| login.entered()) {
+            return Err(Broken("the server is ready before it let us in"));
+        }
+        self.rare = None;
+        self.stage = Stage::Idle;
+        Ok(())
+    }
+
+    /// ErrorResponse. FATAL and PANIC end the connection, the others only what was asked.
+    #[cold]
+    fn erred(&mut self, refusal: &Refusal<'_>, done: &mut Done<Request>) -> Result<(), Broken> {
+        let fatal = refusal.severity != b"ERROR";
+        if self.error == 0 {
+            self.error = errors::code(refusal.state);
+            let parts: [&[u8]; 6] = [
+                refusal.severity,
+                b" ",
+                refusal.state,
+                b": ",
+                refusal.message,
+                if refusal.detail.is_empty() { b"" } else { b"\n" },
+            ];
+            let mut text = parts.concat();
+            text.extend_from_slice(refusal.detail);
+            text.truncate(EXCERPT_BOUND);
+            self.rare().error = text;
+        }
+        match self.stage {
+            Stage::Busy | Stage::RollingBack if !fatal => Ok(()),
+            Stage::Busy | Stage::RollingBack if self.asked && !self.beats => {
+                self.stage = Stage::Over;
+                self.end(done);
+                Ok(())
+            }
+            _ => {
+                self.stage = Stage::Over;
+                self.refused = true;
+                Err(Broken(errors::refused(refusal.state)))
+            }
+        }
+    }
+
+    /// The exchange is over.
+    #[inline]
+    fn end(&mut self, done: &mut Done<Request>) {
+        self.asked = false;
+        let outside = self.plan.rows.as_ref().is_some_and(|span| !span.contains(&self.rows));
+        let (payload, id) = (self.payload, self.id);
+        if self.error == 0 && !outside {
+            let ended = Ended { id, fault: None, code: errors::OK, payload, excerpt: None, follow: None };
+            return done.push(Event::Ended(ended));
+        }
+        self.end_closely(done);
+    }
+
+    #[cold]
+    fn end_closely(&mut self, done: &mut Done<Request>) {
+        let (id, payload, rows) = (self.id, self.payload, self.rows);
+        let (fault, code, excerpt) = match std::mem::take(&mut self.error) {
+            0 => (FaultKind::WrongBody, errors::OK, format!("{rows} rows").into_bytes()),
+            error => (FaultKind::WrongStatus, error, self.rare().error.clone()),
+        };
+        // What was not prepared because of the error is prepared again by the next exchange.
+        if let Some(rare) = &mut self.rare {
+            for number in rare.preparing.drain(..).skip(rare.prepared) {
+                self.ready[number as usize] = false;
+            }
+        }
+        let excerpt = done.wants_example(fault).then(|| excerpt.into_boxed_slice());
+        done.push(Event::Ended(Ended { id, fault: Some(fault), code, payload, excerpt, follow: None }));
+    }
+
+    /// The conversation is broken.
+    #[cold]
+    fn break_off(&mut self, bytes: &[u8], done: &mut Done<Request>) {
+        if self.asked {
+            self.asked = false;
+            let excerpt = done.wants_example(FaultKind::BrokenProtocol);
+            let excerpt = excerpt.then(|| bytes[..bytes.len().min(EXCERPT_BOUND)].into());
+            let (id, fault) = (self.id, Some(FaultKind::BrokenProtocol));
+            done.push(Event::Ended(Ended { id, fault, code: 0, payload: self.payload, excerpt, follow: None }));
+        }
+        self.stage = Stage::Over;
+    }
+}
+
+const MISPLACED: Broken = Broken("a message that PostgreSQL does not send at this point");
+const UNASKED: Broken = Broken("bytes nobody asked for");
+
+impl Session for PostgresSession {
+    type Request = Request;
+    const SLOTS: bool = true;
+
+    fn open(&mut self, out: &mut Out) {
+        let plan = Arc::clone(&self.plan);
+        if let Some(login) = self.login() {
+            login.begin(&plan, out.buffer());
+        }
+    }
+
+    #[inline]
+    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        if self.room() == 0 {
+            return Err(Full);
+        }
+        if let Some(rare) = &mut self.rare {
+            rare.preparing.clear();
+            (rare.prepared, rare.copies) = (0, false);
+        }
+        if let Some(script) = self.plan.scripts.get(request.script as usize) {
+            let rare = &mut self.rare;
+            let prepare = |number| rare.get_or_insert_default().preparing.push(number);
+            script.put(fill, &self.plan.parses, &mut self.ready, prepare, out.buffer());
+        }
+        (self.id, self.script, self.stage) = (id, request.script, Stage::Busy);
+        (self.payload, self.rows, self.begun, self.asked) = (0, 0, false, true);
+        Ok(Sent::Asked)
+    }
+
+    #[inline]
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let beats = self.beats;
+        let login = self.rare.as_mut().and_then(|rare| rare.login.as_mut()).filter(|login| login.asked_for_tls());
+        let outcome = match (self.stage, login) {
+            (Stage::Over, _) => Err(UNASKED),
+            (Stage::Opening, Some(login)) => login.tls_answered(bytes),
+            _ => self.advance(bytes, out, done),
+        };
+        if outcome.is_err() {
+            self.break_off(bytes, done);
+        } else if self.asked && !self.begun && !beats {
+            self.begun = true;
+            done.push(Event::FirstByte(self.id));
+        }
+        outcome
+    }
+
+    fn begun(&self) -> &[u8] {
+        self.rare.as_ref().map_or(&[], |rare| &rare.error)
+    }
+
+    fn heartbeat(&mut self, out: &mut Out) -> bool {
+        if self.stage != Stage::Idle {
+            return false;
+        }
+        // An empty statement: EmptyQueryResponse, ReadyForQuery.
+        out.put(b"Q\0\0\0\x05\0");
+        (self.beats, self.stage) = (true, Stage::Busy);
+        true
+    }
+
+    fn finish(&mut self, out: &mut Out) {
+        if self.stage != Stage::Over {
+            out.put(b"X\0\0\0\x04");
+        }
+    }
+
+    #[inline]
+    fn room(&self) -> usize {
+        usize::from(self.stage == Stage::Idle || self.stage == Stage::Busy && self.beats && !self.asked)
+    }
+
+    fn refusal(&self) -> FaultKind {
+        if self.refused { FaultKind::WrongStatus } else { FaultKind::BrokenProtocol }
+    }
+
+    fn opening(&self) -> bool {
+        self.stage == Stage::Opening
+    }
+
+    fn secures_now(&self) -> bool {
+        self.rare.as_ref().and_then(|rare| rare.login.as_ref()).is_some_and(Login::secures_now)
+    }
+
+    fn secured(&mut self, out: &mut Out) {
+        self.open(out);
+    }
+}

@@ -1,0 +1,107 @@
+//! Every way to be let in, and every way not to be.
+
+use super::*;
+
+/// What a server says on the way, and what is said in return.
+fn logged_in(dialogue: &PostgresDialogue, server: &[u8]) -> (Vec<u8>, Result<(), Broken>, PostgresSession) {
+    let (mut session, _) = begun(dialogue);
+    let (mut out, mut done) = (Out::default(), Done::default());
+    let outcome = server.chunks(1).try_for_each(|piece| session.receive(piece, &mut out, &mut done));
+    (out.bytes().to_vec(), outcome, session)
+}
+
+fn authentication(code: u8, more: &[u8]) -> Vec<u8> {
+    message(b'R', &[&[0, 0, 0, code][..], more].concat())
+}
+
+#[test]
+fn the_first_message_names_user_and_database() {
+    let (session, said) = begun(&dialogue(&[]));
+    let parameters = "user\0me\0database\0db\0application_name\0brunt\0client_encoding\0UTF8\0\0";
+    assert_eq!(&said[4..8], [0, 3, 0, 0]);
+    assert_eq!((String::from_utf8_lossy(&said[8..]), usize::from(said[3])), (parameters.into(), said.len()));
+    assert!(session.opening() && session.room() == 0 && !session.secures_now());
+}
+
+#[test]
+fn passwords_are_proved_as_the_server_asks() {
+    let dialogue = dialogue(&[]);
+    for (server, said) in [
+        (authentication(3, b""), message(b'p', b"pw\0")),
+        (authentication(5, &[1, 2, 3, 4]), message(b'p', format!("md5{MD5_PROOF}\0").as_bytes())),
+    ] {
+        let (sent, outcome, session) = logged_in(&dialogue, &[server, WELCOME.to_vec()].concat());
+        assert_eq!((sent, outcome), (said, Ok(())));
+        assert!(!session.opening() && session.room() == 1);
+    }
+}
+
+/// The digest of `pwme` in digits and the bytes 1 2 3 4, made with another program.
+const MD5_PROOF: &str = "96a0ef0da7c9c4c77c22c155d8ef42d4";
+
+#[test]
+fn scram_begins_with_our_nonce_and_needs_the_right_mechanism() {
+    let dialogue = dialogue(&[]);
+    let mechanisms = authentication(10, b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0");
+    let (sent, outcome, _) = logged_in(&dialogue, &mechanisms);
+    let first = b"n,,n=,r=000000000000002abrunt";
+    let expected = message(b'p', &[b"SCRAM-SHA-256\0\0\0\0", &[first.len() as u8][..], first].concat());
+    assert_eq!((sent, outcome), (expected, Ok(())));
+    let (_, outcome, _) = logged_in(&dialogue, &authentication(10, b"SCRAM-SHA-256-PLUS\0\0"));
+    assert_eq!(outcome, Err(Broken("the server offers no way to prove a password that is spoken here")));
+}
+
+#[test]
+fn a_refusal_says_why() {
+    let dialogue = dialogue(&[]);
+    let wrong = messages(&[(b'E', "SFATAL\0C28P01\0Mpassword authentication failed\0\0")]);
+    for (server, why, kind) in [
+        (wrong, "the server refused the login: the password is wrong (28P01)", FaultKind::WrongStatus),
+        (
+            authentication(7, b""),
+            "the server asks for Kerberos, GSSAPI, SSPI or another login that is not spoken here",
+            FaultKind::BrokenProtocol,
+        ),
+        (
+            [authentication(10, b"SCRAM-SHA-256\0\0"), authentication(0, b"")].concat(),
+            "the server lets us in without its own proof of SCRAM-SHA-256",
+            FaultKind::BrokenProtocol,
+        ),
+        (message(b'R', b"\0"), "an authentication message that makes no sense", FaultKind::BrokenProtocol),
+        (message(b'Z', b"I"), "the server is ready before it let us in", FaultKind::BrokenProtocol),
+        (
+            b"HTTP/1.1 400 Bad".to_vec(),
+            "a message that PostgreSQL does not send at this point",
+            FaultKind::BrokenProtocol,
+        ),
+    ] {
+        let (_, outcome, session) = logged_in(&dialogue, &server);
+        assert_eq!((outcome, session.refusal()), (Err(Broken(why)), kind));
+        assert!(!session.opening() && session.room() == 0);
+    }
+    let nameless = prepared("postgres://me@h/db", &[]).unwrap();
+    let (_, outcome, _) = logged_in(&nameless, &authentication(3, b""));
+    assert_eq!(outcome, Err(Broken("the server wants a password; write postgres://user:password@host")));
+}
+
+#[test]
+fn tls_begins_behind_one_byte() {
+    let dialogue = dialogue(&["ssl"]);
+    let (mut session, said) = begun(&dialogue);
+    assert_eq!(said, b"\0\0\0\x08\x04\xd2\x16\x2f");
+    let (mut out, mut done) = (Out::default(), Done::default());
+    session.receive(b"S", &mut out, &mut done).expect("good");
+    assert!(session.secures_now() && session.opening() && out.is_empty());
+    session.secured(&mut out);
+    assert!(!session.secures_now() && out.bytes()[4..8] == [0, 3, 0, 0]);
+    session.receive(WELCOME, &mut out, &mut done).expect("good");
+    assert_eq!(session.room(), 1);
+    for (answer, why) in [
+        (&b"N"[..], "the server does not speak TLS; leave out --ssl"),
+        (b"SR\0\0", "the server sent bytes in clear behind its consent to TLS"),
+        (b"E", "the answer to SSLRequest is neither S nor N"),
+    ] {
+        let (mut session, _) = begun(&dialogue);
+        assert_eq!(session.receive(answer, &mut out, &mut done), Err(Broken(why)));
+    }
+}

@@ -1,0 +1,79 @@
+//! Scripted bytes, split at every position; properties; statements and what they become.
+
+mod conversation;
+mod login;
+mod properties;
+mod statements;
+
+use wire::{
+    Asked, AskedUrl, Broken, Complaint, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Out, Protocol,
+    Session,
+};
+
+use super::oracle::WELCOME;
+use super::{Postgres, PostgresDialogue, PostgresSession, Request};
+
+/// A run with options given as `name=value`; a switch has no `=`.
+fn prepared(url: &str, options: &[&str]) -> Result<PostgresDialogue, Complaint> {
+    let url = AskedUrl { url: url.to_owned(), weight: 1.0 };
+    let mut asked = Asked { urls: vec![url], ..Asked::default() };
+    for option in options {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        asked.options.entry(name.to_owned()).or_default().push(value.to_owned());
+    }
+    Postgres.prepare(&asked)
+}
+
+fn dialogue(options: &[&str]) -> PostgresDialogue {
+    prepared("postgres://me:pw@h/db", options).expect("a good plan")
+}
+
+/// A session, and what it says first.
+fn begun(dialogue: &PostgresDialogue) -> (PostgresSession, Vec<u8>) {
+    let mut session = dialogue.session(&dialogue.origins()[0], &Established { seed: 42, ..Established::default() });
+    let mut out = Out::default();
+    session.open(&mut out);
+    (session, out.bytes().to_vec())
+}
+
+/// A session that was let in.
+fn entered(dialogue: &PostgresDialogue) -> PostgresSession {
+    let (mut session, _) = begun(dialogue);
+    session.receive(WELCOME, &mut Out::default(), &mut Done::default()).expect("a welcome");
+    session
+}
+
+/// Submits the first request; what is sent.
+fn submit(dialogue: &PostgresDialogue, session: &mut PostgresSession, fill: &Fill) -> Vec<u8> {
+    let mut out = Out::default();
+    session.submit(ExchangeId(7), &dialogue.requests()[0].request, fill, &mut out).expect("room");
+    out.bytes().to_vec()
+}
+
+/// A message.
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    [&[kind][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat()
+}
+
+/// Messages given as type and body.
+fn messages(all: &[(u8, &str)]) -> Vec<u8> {
+    all.iter().flat_map(|(kind, body)| message(*kind, body.as_bytes())).collect()
+}
+
+/// What is told of events, without first bytes, which depend on the pieces.
+fn told(done: &Done<Request>, dialogue: &PostgresDialogue) -> Vec<String> {
+    let one = |event: &Event<Request>| {
+        Some(match event {
+            Event::FirstByte(_) => return None,
+            Event::Ended(e) => {
+                let fault = e.fault.map_or("ended", FaultKind::name);
+                let excerpt = e.excerpt.as_deref().filter(|_| e.fault != Some(FaultKind::BrokenProtocol));
+                let excerpt = excerpt.map(|bytes| format!(" {:?}", String::from_utf8_lossy(bytes))).unwrap_or_default();
+                format!("{} {fault} {} {}{excerpt}", e.id.0, dialogue.code_name(e.code), e.payload)
+            }
+            Event::Unsolicited(bytes) => format!("pushed {bytes}"),
+            other => format!("{other:?}"),
+        })
+    };
+    done.events.iter().filter_map(one).collect()
+}

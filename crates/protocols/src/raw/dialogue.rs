@@ -1,0 +1,173 @@
+//! TCP, TLS and UDP with declared framing as a plug-in: schemes, options, and everything a run will say.
+
+use std::sync::Arc;
+
+use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, Scheme, Weighted};
+
+use super::framing::End;
+use super::options;
+use super::request::{DATAGRAM_BOUND, Request};
+use super::rules::{Rules, value_of};
+use super::session::RawSession;
+use crate::template::Template;
+
+/// Bytes over TCP, TLS and UDP with the framing declared by options.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Raw;
+
+impl Protocol for Raw {
+    type Dialogue = RawDialogue;
+
+    fn name(&self) -> &'static str {
+        "raw"
+    }
+
+    fn schemes(&self) -> &'static [Scheme] {
+        const SCHEMES: &[Scheme] = &[
+            Scheme { name: "tcp", port: 0, tls: false, datagrams: false, alpn: &[] },
+            Scheme { name: "tls", port: 0, tls: true, datagrams: false, alpn: &[] },
+            Scheme { name: "udp", port: 0, tls: false, datagrams: true, alpn: &[] },
+        ];
+        SCHEMES
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        options::OPTIONS
+    }
+
+    fn prepare(&self, asked: &Asked) -> Result<RawDialogue, Complaint> {
+        let places = asked.urls.iter().map(|url| origin(&url.url)).collect::<Result<Vec<_>, _>>()?;
+        let datagrams = places.iter().any(|place| place.datagrams);
+        if places.iter().any(|place| place.datagrams != datagrams) {
+            return Err(Complaint::new("URL", "udp:// and tcp:// answers end differently; load one of them in a run"));
+        }
+        let rules = options::rules(asked, datagrams)?;
+        let (mut origins, mut requests) = (Vec::<Origin>::new(), Vec::new());
+        for (url, place) in asked.urls.iter().zip(places) {
+            let origin = origins.iter().position(|other| *other == place).unwrap_or_else(|| {
+                origins.push(place);
+                origins.len() - 1
+            });
+            for template in options::templates(asked)? {
+                let request = Request { template, unchecked: false };
+                requests.push(Weighted { request, origin, weight: url.weight });
+            }
+        }
+        requests.iter().try_for_each(|weighted| check(&weighted.request, &rules))?;
+        let (before, after) = (aside(asked, "before", &rules)?, aside(asked, "after", &rules)?);
+        Ok(RawDialogue { requests, origins, before, after, rules: Arc::new(rules) })
+    }
+}
+
+/// Requests before or after the run.
+fn aside(asked: &Asked, name: &str, rules: &Rules) -> Result<Vec<Request>, Complaint> {
+    let request = |text: &String| {
+        let template = Template::parse_as(text, &format!("--{name}"), crate::template::Notation::Escaped)?;
+        let request = Request { template, unchecked: true };
+        check(&request, rules).map(|()| request)
+    };
+    asked.values(name).iter().map(request).collect()
+}
+
+/// Looks at a request as it will be sent.
+fn check(request: &Request, rules: &Rules) -> Result<(), Complaint> {
+    let length = request.bytes(&Fill::default()).len();
+    if length == 0 {
+        return Err(Complaint::new("--send", "holds no byte; write what to send"));
+    }
+    if matches!(rules.end, End::Datagram) && length > DATAGRAM_BOUND {
+        let trouble = format!("holds {length} bytes, and a datagram takes {DATAGRAM_BOUND}; send fewer, or use tcp://");
+        return Err(Complaint::new("--send", trouble));
+    }
+    match &rules.matched {
+        Some((field, _)) if length < field.end() => Err(Complaint::new(
+            "--match",
+            format!("ends at byte {} of a request of {length}; write where it stands in the request", field.end()),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Where a URL leads.
+fn origin(text: &str) -> Result<Origin, Complaint> {
+    let wrong = |trouble: String| Complaint::new("URL", trouble);
+    let (scheme, rest) = text.split_once("://").unwrap_or(("tcp", text));
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    if rest.contains(['/', '?', '#', '@']) {
+        return Err(wrong(format!("`{text}` holds more than host and port; write {scheme}://HOST:PORT")));
+    }
+    let parts = rest.rsplit_once(':').filter(|(host, _)| !host.is_empty() && !host.ends_with(':'));
+    let port = parts.and_then(|(_, port)| port.parse().ok()).filter(|port| *port != 0);
+    let (Some((host, _)), Some(port)) = (parts, port) else {
+        return Err(wrong(format!("`{text}` names no port; write {scheme}://HOST:PORT")));
+    };
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    Ok(Origin { datagrams: scheme == "udp", ..Origin::tcp(host, port, scheme == "tls") })
+}
+
+/// Everything a run will say.
+#[derive(Debug)]
+pub struct RawDialogue {
+    requests: Vec<Weighted<Request>>,
+    origins: Vec<Origin>,
+    before: Vec<Request>,
+    after: Vec<Request>,
+    rules: Arc<Rules>,
+}
+
+impl Dialogue for RawDialogue {
+    type Request = Request;
+    type Session = RawSession;
+
+    fn requests(&self) -> &[Weighted<Request>] {
+        &self.requests
+    }
+
+    fn origins(&self) -> &[Origin] {
+        &self.origins
+    }
+
+    fn before(&self) -> &[Request] {
+        &self.before
+    }
+
+    fn after(&self) -> &[Request] {
+        &self.after
+    }
+
+    fn alpn(&self) -> &[&'static [u8]] {
+        &[]
+    }
+
+    fn one_exchange_per_connection(&self) -> bool {
+        self.rules.one_shot
+    }
+
+    fn exchanges_per_connection(&self) -> u32 {
+        self.rules.pipeline as u32
+    }
+
+    fn exchanges_per_user(&self) -> u32 {
+        self.rules.pipeline as u32
+    }
+
+    fn sent(&self, request: &Request) -> Vec<u8> {
+        request.bytes(&Fill::default())
+    }
+
+    fn session(&self, _origin: &Origin, _established: &Established) -> RawSession {
+        RawSession::new(Arc::clone(&self.rules))
+    }
+
+    fn spoken(&self, established: &Established) -> String {
+        match (self.rules.end.is_datagram(), established.tls) {
+            (true, _) => "UDP".into(),
+            (false, true) => "TLS".into(),
+            (false, false) => "TCP".into(),
+        }
+    }
+
+    fn code_name(&self, code: u32) -> String {
+        value_of(code)
+    }
+}

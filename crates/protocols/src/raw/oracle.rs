@@ -1,0 +1,103 @@
+//! What is always true of a session, whatever a server sends: for the fuzz target and the properties.
+
+use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};
+
+use super::{Raw, RawDialogue};
+
+/// Framings that differ in kind.
+pub const FRAMINGS: [&[(&str, &str)]; 9] = [
+    &[("until", "\\r\\n")],
+    &[("until", "END\\r\\n"), ("expect-bytes", "VALUE")],
+    &[("until-bytes", "5"), ("expect-field", "at 1, 2 bytes, = 0..999")],
+    &[("until-length", "at 1, 2 bytes"), ("match", "at 0, 1 byte"), ("pipeline", "3")],
+    &[("until-length", "at 0, 4 digits, +4"), ("expect-regex", "[0-9]+$")],
+    &[("until-length", "at 2, 2 bytes, +0"), ("greeting", "")],
+    &[("until-regex", "(END|ERROR)[^\\n]*\\n"), ("pipeline", "2")],
+    &[("until-close", ""), ("expect-bytes", "abcabd")],
+    &[("no-answer", "")],
+];
+
+/// A dialogue with these options, on UDP where `scheme` says so.
+///
+/// # Panics
+/// Where they are wrong.
+pub fn dialogue(scheme: &str, options: &[(&str, &str)]) -> RawDialogue {
+    let mut asked =
+        Asked { urls: vec![AskedUrl { url: format!("{scheme}://127.0.0.1:7"), weight: 1.0 }], ..Asked::default() };
+    asked.options.insert("send".into(), vec!["{counter u8}{counter}\r\n".into()]);
+    for (name, value) in options {
+        asked.options.insert((*name).into(), vec![(*value).into()]);
+    }
+    Raw.prepare(&asked).unwrap_or_else(|complaint| panic!("{options:?}: {complaint}"))
+}
+
+/// What came of a conversation in which the server sends these pieces and closes: each end (with fault, code and
+/// payload), the messages nobody asked for, and whether it broke.
+pub fn heard(dialogue: &RawDialogue, pieces: &[&[u8]], close: bool) -> Vec<String> {
+    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
+    let (mut out, mut done, mut told, mut next) = (Out::default(), Done::default(), Vec::new(), 0);
+    let request = &dialogue.requests()[0].request;
+    let mut fill = |session: &mut super::RawSession, out: &mut Out| {
+        while session.room() > 0 && next < 50 {
+            let fill = Fill { number: u64::from(next), ..Fill::default() };
+            let _ = session.submit(ExchangeId(next), request, &fill, out);
+            next += 1;
+        }
+    };
+    for piece in pieces {
+        fill(&mut session, &mut out);
+        let read = session.receive(piece, &mut out, &mut done);
+        tell(&mut done, &mut told);
+        assert!(session.begun().len() <= super::field::FARTHEST);
+        if let Err(broken) = read {
+            assert!(session.room() == 0, "a broken conversation takes no more");
+            told.push(format!("broken: {}", broken.0));
+            return told;
+        }
+    }
+    if close {
+        session.closed(&mut done);
+        tell(&mut done, &mut told);
+    }
+    told
+}
+
+fn tell(done: &mut Done<super::Request>, told: &mut Vec<String>) {
+    for event in done.events.drain(..) {
+        match event {
+            Event::Ended(e) => told.push(format!("{} {:?} {} {}", e.id.0, e.fault, e.code, e.payload)),
+            Event::Unsolicited(bytes) => told.push(format!("unsolicited {bytes}")),
+            _ => {}
+        }
+    }
+}
+
+/// Whatever arrives: nothing panics, no exchange ends twice, and how it was cut changes nothing.
+///
+/// # Panics
+/// Where it does.
+pub fn check(dialogue: &RawDialogue, bytes: &[u8], cuts: &[u8]) {
+    let mut pieces = Vec::new();
+    let mut rest = bytes;
+    for cut in cuts {
+        let (piece, after) = rest.split_at(usize::from(*cut).min(rest.len()));
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces.push(rest);
+    let (cut, whole) = (heard(dialogue, &pieces, true), heard(dialogue, &[bytes], true));
+    let mut ended: Vec<&str> = cut
+        .iter()
+        .filter_map(|line| {
+            line.split(' ').next()?.parse::<u32>().ok().map(|_| line.split(' ').next().unwrap_or_default())
+        })
+        .collect();
+    let count = ended.len();
+    ended.sort_unstable();
+    ended.dedup();
+    assert_eq!(ended.len(), count, "an exchange ended twice: {cut:?}");
+    // A single hand-over may hold answers to requests that were only sent after the first of them: what both saw is equal.
+    if whole.last().is_none_or(|last| !last.starts_with("broken")) && cut.len() == whole.len() {
+        assert_eq!(cut, whole);
+    }
+}

@@ -1,0 +1,76 @@
+//! What holds for every exchange of a run: where answers end, whose they are, and which of them count as a success.
+
+use memchr::memmem::Finder;
+use wire::FaultKind;
+
+use super::field::Field;
+use super::framing::End;
+use super::pattern::Regex;
+
+/// The rules of a run.
+#[derive(Debug)]
+pub struct Rules {
+    /// Where an answer ends.
+    pub end: End,
+    /// Where request and answer hold what tells whose the answer is.
+    pub matched: Option<(Field, Field)>,
+    /// What an answer must be like.
+    pub checks: Checks,
+    /// Exchanges in flight on a connection.
+    pub pipeline: usize,
+    /// One exchange a connection.
+    pub one_shot: bool,
+    /// The server speaks first.
+    pub greeting: bool,
+}
+
+/// What an answer must be like.
+#[derive(Debug, Default)]
+pub struct Checks {
+    /// It holds these bytes.
+    pub bytes: Option<Finder<'static>>,
+    /// It has a match of this.
+    pub regex: Option<Box<Regex>>,
+    /// A field of it has one of these values.
+    pub field: Option<(Field, Vec<(u64, u64)>)>,
+}
+
+impl Checks {
+    /// True where any answer will do.
+    #[inline]
+    pub fn none(&self) -> bool {
+        self.bytes.is_none() && self.regex.is_none() && self.field.is_none()
+    }
+
+    /// What is wrong with an answer that lies in memory, and its code.
+    pub fn judge(&self, answer: &[u8]) -> (Option<FaultKind>, u32) {
+        let bytes = self.bytes.as_ref().is_none_or(|text| text.find(answer).is_some());
+        let regex = self.regex.as_ref().is_none_or(|regex| regex.find(&mut regex.begin(), answer).is_some());
+        self.verdict(answer, bytes && regex)
+    }
+
+    /// The same where its content was looked at before; `beginning` holds the field.
+    pub fn verdict(&self, beginning: &[u8], content: bool) -> (Option<FaultKind>, u32) {
+        let (mut fault, mut code) = (None, 0);
+        if let Some((field, values)) = &self.field {
+            let value = field.read(beginning, &[]);
+            code = value.map_or(0, code_of);
+            let right = value.is_some_and(|value| values.iter().any(|(low, high)| (*low..=*high).contains(&value)));
+            fault = (!right).then_some(FaultKind::WrongStatus);
+        }
+        (fault.or((!content).then_some(FaultKind::WrongBody)), code)
+    }
+}
+
+/// Codes of an exchange are 0 where there is none, and a field may well be 0.
+fn code_of(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+/// The value of a field that became this code.
+pub fn value_of(code: u32) -> String {
+    match code {
+        u32::MAX => format!("{} or more", u32::MAX - 1),
+        code => code.saturating_sub(1).to_string(),
+    }
+}

@@ -1,0 +1,128 @@
+//! A command line into commands and their words: `SET key:{counter} "a\r\n" '{"as": "it is"}'; EXPIRE …`.
+//!
+//! Words are separated by white space; white space in a slot separates nothing. Double quotes know escapes and slots,
+//! single quotes neither, as in a shell. A `;` at the end of a bare word ends a command: all commands of a line are one
+//! exchange.
+
+use wire::Complaint;
+
+/// How a piece of a word is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quote {
+    /// No quotes: slots.
+    Bare,
+    /// `"…"`: escapes and slots.
+    Double,
+    /// `'…'`: what stands there.
+    Single,
+}
+
+/// A piece of a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The text, without its quotes.
+    pub text: String,
+    /// How it was written.
+    pub quote: Quote,
+}
+
+/// The pieces of a word: several where quotes begin or end inside it.
+pub type Word = Vec<Piece>;
+
+/// Splits a line into commands, each at least one word.
+///
+/// # Errors
+/// A quote that is not closed, or a command without words.
+pub fn split(line: &str, place: &str) -> Result<Vec<Vec<Word>>, Complaint> {
+    let wrong = |trouble: &str| Err(Complaint::new(place, format!("\"{line}\" {trouble}")));
+    let mut commands = vec![Vec::new()];
+    let mut rest = line.trim();
+    while !rest.is_empty() {
+        let (word, after, ends) = match word(rest) {
+            Ok(read) => read,
+            Err(trouble) => return wrong(trouble),
+        };
+        let command = commands.last_mut().map_or(0, |command| {
+            command.extend((!word.is_empty()).then_some(word));
+            command.len()
+        });
+        if ends && command == 0 {
+            return wrong("has a `;` with no command before it; write commands between them, or quote it");
+        }
+        rest = after.trim_start();
+        if ends && !rest.is_empty() {
+            commands.push(Vec::new());
+        }
+    }
+    if commands[0].is_empty() { wrong("holds no command; write for instance GET key") } else { Ok(commands) }
+}
+
+/// The first word of a text, what is behind it, and whether it ends its command.
+fn word(text: &str) -> Result<(Word, &str, bool), &'static str> {
+    let (mut word, mut rest) = (Word::new(), text);
+    loop {
+        match rest.chars().next() {
+            None => return Ok((word, rest, false)),
+            Some(c) if c.is_whitespace() => return Ok((word, rest, false)),
+            Some('"') => {
+                let end = double_end(&rest[1..]).ok_or("has a \" that is not closed; write another \" behind it")?;
+                word.push(Piece { text: rest[1..=end].to_owned(), quote: Quote::Double });
+                rest = &rest[end + 2..];
+            }
+            Some('\'') => {
+                let end = rest[1..].find('\'').ok_or("has a ' that is not closed; write another ' behind it")?;
+                word.push(Piece { text: rest[1..=end].to_owned(), quote: Quote::Single });
+                rest = &rest[end + 2..];
+            }
+            Some(_) => {
+                let (end, ends) = bare_end(rest);
+                word.extend((end > 0).then(|| Piece { text: rest[..end].to_owned(), quote: Quote::Bare }));
+                rest = &rest[end + usize::from(ends)..];
+                if ends {
+                    return Ok((word, rest, true));
+                }
+            }
+        }
+    }
+}
+
+/// Where the quote closes.
+fn double_end(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.bytes().position(|byte| {
+        let closes = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        closes
+    })
+}
+
+/// Where a bare piece ends, and whether a `;` there ends the command. Braces are read as templates read them: doubled
+/// ones are literal, also inside a slot, where they come in pairs.
+fn bare_end(text: &str) -> (usize, bool) {
+    let bytes = text.as_bytes();
+    // For each slot that is open, the literal braces that are.
+    let mut slots: Vec<u32> = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let doubled = bytes.get(at + 1) == Some(&bytes[at]);
+        match (bytes[at], slots.last_mut()) {
+            (b'{', open) if doubled => {
+                open.into_iter().for_each(|open| *open += 1);
+                at += 1;
+            }
+            (b'{', _) => slots.push(0),
+            (b'}', Some(0)) => drop(slots.pop()),
+            (b'}', Some(open)) if doubled => {
+                *open -= 1;
+                at += 1;
+            }
+            (b'}', None) if doubled => at += 1,
+            (b'"' | b'\'', None) => return (at, false),
+            (b';', None) if text[at + 1..].chars().next().is_none_or(char::is_whitespace) => return (at, true),
+            (byte, None) if byte.is_ascii_whitespace() => return (at, false),
+            _ => {}
+        }
+        at += 1;
+    }
+    (at, false)
+}

@@ -1,0 +1,172 @@
+//! Redis as a plug-in: its schemes, its options, and everything a run will say in it, encoded before it starts.
+
+use std::sync::Arc;
+
+use memchr::memmem::Finder;
+use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Out, Protocol, Scheme, Weighted};
+
+use super::options::{self, Door, Wishes};
+use super::request::Request;
+use super::session::RedisSession;
+use super::words::{self, Words};
+
+/// Redis over TCP and TLS.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Redis;
+
+impl Protocol for Redis {
+    type Dialogue = RedisDialogue;
+
+    fn name(&self) -> &'static str {
+        "redis"
+    }
+
+    fn schemes(&self) -> &'static [Scheme] {
+        const SCHEMES: &[Scheme] = &[
+            Scheme { name: "redis", port: 6379, tls: false, datagrams: false, alpn: &[] },
+            Scheme { name: "rediss", port: 6379, tls: true, datagrams: false, alpn: &[] },
+        ];
+        SCHEMES
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        options::OPTIONS
+    }
+
+    fn prepare(&self, asked: &Asked) -> Result<RedisDialogue, Complaint> {
+        let (mut doors, mut requests) = (Vec::<Door>::new(), Vec::new());
+        for url in &asked.urls {
+            let door = Door::read(&url.url)?;
+            let origin = doors.iter().position(|known| *known == door).unwrap_or_else(|| {
+                doors.push(door);
+                doors.len() - 1
+            });
+            // Compiled once for each URL: a request belongs to one place in the list.
+            for (weight, request) in Wishes::read(asked)?.commands {
+                requests.push(Weighted { request, origin, weight: weight * url.weight });
+            }
+        }
+        if requests.is_empty() {
+            return Err(Complaint::new("URL", "none was given; write one, for instance redis://127.0.0.1:6379"));
+        }
+        let wishes = Wishes::read(asked)?;
+        let origins =
+            doors.iter().enumerate().map(|(n, door)| Origin { bound: n as u32, ..door.origin.clone() }).collect();
+        let openings = doors.iter().map(|door| Opening::of(door, wishes.resp3)).collect();
+        let rules = Rules { openings, expect: wishes.expect, pipeline: wishes.pipeline, words: Words::default() };
+        let Wishes { before, after, resp3, .. } = wishes;
+        Ok(RedisDialogue { requests, origins, before, after, resp3, rules: Arc::new(rules) })
+    }
+}
+
+/// What holds for every exchange of a run.
+#[derive(Debug)]
+pub struct Rules {
+    /// What is said first, by [`Origin::bound`].
+    pub openings: Vec<Opening>,
+    /// What a reply must hold.
+    pub expect: Option<Finder<'static>>,
+    /// Exchanges in flight on a connection.
+    pub pipeline: u32,
+    /// First words of errors.
+    pub words: Words,
+}
+
+/// What is said first on a connection.
+#[derive(Debug, Default)]
+pub struct Opening {
+    /// All of it, in one write.
+    pub bytes: Box<[u8]>,
+    /// What is answered, in order.
+    pub steps: Vec<Step>,
+}
+
+/// One command of an opening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// HELLO 3, with the login where there is one.
+    Hello,
+    /// AUTH.
+    Login,
+    /// SELECT.
+    Database,
+}
+
+impl Opening {
+    fn of(door: &Door, resp3: bool) -> Opening {
+        let (mut bytes, mut steps) = (Vec::new(), Vec::new());
+        let mut say = |step, words: &[&[u8]]| {
+            bytes.extend(Request::of_words(words));
+            steps.push(step);
+        };
+        match (&door.login, resp3) {
+            (Some((name, password)), true) => {
+                let name: &[u8] = if name.is_empty() { b"default" } else { name };
+                say(Step::Hello, &[b"HELLO", b"3", b"AUTH", name, password]);
+            }
+            (None, true) => say(Step::Hello, &[b"HELLO", b"3"]),
+            (Some((name, password)), false) if name.is_empty() => say(Step::Login, &[b"AUTH", password]),
+            (Some((name, password)), false) => say(Step::Login, &[b"AUTH", name, password]),
+            (None, false) => {}
+        }
+        if door.database > 0 {
+            say(Step::Database, &[b"SELECT", door.database.to_string().as_bytes()]);
+        }
+        Opening { bytes: bytes.into(), steps }
+    }
+}
+
+/// Everything a run will say to Redis.
+#[derive(Debug)]
+pub struct RedisDialogue {
+    requests: Vec<Weighted<Request>>,
+    origins: Vec<Origin>,
+    before: Vec<Request>,
+    after: Vec<Request>,
+    resp3: bool,
+    rules: Arc<Rules>,
+}
+
+impl Dialogue for RedisDialogue {
+    type Request = Request;
+    type Session = RedisSession;
+
+    fn requests(&self) -> &[Weighted<Request>] {
+        &self.requests
+    }
+    fn origins(&self) -> &[Origin] {
+        &self.origins
+    }
+    fn before(&self) -> &[Request] {
+        &self.before
+    }
+    fn after(&self) -> &[Request] {
+        &self.after
+    }
+    fn alpn(&self) -> &[&'static [u8]] {
+        &[]
+    }
+    fn exchanges_per_connection(&self) -> u32 {
+        self.rules.pipeline
+    }
+    fn exchanges_per_user(&self) -> u32 {
+        self.rules.pipeline
+    }
+    fn sent(&self, request: &Request) -> Vec<u8> {
+        let mut out = Out::default();
+        request.append(&Fill::default(), &mut out);
+        out.bytes().to_vec()
+    }
+    fn session(&self, origin: &Origin, _established: &Established) -> RedisSession {
+        RedisSession::new(Arc::clone(&self.rules), origin.bound)
+    }
+    fn spoken(&self, _established: &Established) -> String {
+        if self.resp3 { "RESP3" } else { "RESP2" }.to_owned()
+    }
+    fn code_name(&self, code: u32) -> String {
+        self.rules.words.name(code)
+    }
+    fn code_meaning(&self, code: u32) -> &'static str {
+        words::meaning(code)
+    }
+}

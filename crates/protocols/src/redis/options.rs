@@ -1,0 +1,172 @@
+//! The options of Redis and its URLs, checked before anything is sent.
+
+use memchr::memmem::Finder;
+use url::{Host, Url};
+use wire::{Asked, Complaint, OptionSpec, Origin, Takes, Text};
+
+use super::request::Request;
+use crate::{percent, weight};
+
+/// The options, in the order the help shows them.
+pub const OPTIONS: &[OptionSpec] = &[
+    option(
+        "command",
+        Takes::Many("LINE"),
+        "Send this command (default PING): SET key:{counter} {random 16}; `3x GET k` three times as often as others; \
+         commands separated by `;` are one exchange",
+        "发送的命令（默认 PING）：SET key:{counter} {random 16}；`3x GET k` 表示权重 3；用 `;` 分隔的命令算一次交换",
+    ),
+    option(
+        "pipeline",
+        Takes::One("N"),
+        "Each user keeps N exchanges in flight on its connection (default 1)",
+        "每个用户在其连接上保持 N 个进行中的交换（默认 1）",
+    ),
+    option(
+        "resp",
+        Takes::One("2|3"),
+        "Version of the protocol: 3 begins every connection with HELLO (default 2)",
+        "协议版本：3 会在每个连接开始时发送 HELLO（默认 2）",
+    ),
+    option(
+        "before",
+        Takes::Many("LINE"),
+        "Send this once before the run, outside of all figures; repeated: in this order",
+        "运行前发送一次，不计入任何数据；可重复，按顺序发送",
+    ),
+    option(
+        "after",
+        Takes::Many("LINE"),
+        "Send this once after the run, outside of all figures; repeated: in this order",
+        "运行后发送一次，不计入任何数据；可重复，按顺序发送",
+    ),
+    option(
+        "expect-body",
+        Takes::One("TEXT"),
+        "Count an answer as failed unless its body holds TEXT",
+        "响应体不含该文本则计为失败",
+    ),
+];
+
+const fn option(name: &'static str, takes: Takes, en: &'static str, zh: &'static str) -> OptionSpec {
+    OptionSpec { name, short: None, takes, help: Text { en, zh } }
+}
+
+/// Most exchanges in flight on a connection.
+const MOST_IN_FLIGHT: u32 = 10_000;
+
+/// What was wished, checked; requests are not compiled yet.
+#[derive(Debug)]
+pub struct Wishes {
+    /// Commands and their weights.
+    pub commands: Vec<(f64, Request)>,
+    /// Exchanges in flight on a connection.
+    pub pipeline: u32,
+    /// RESP3 is asked for.
+    pub resp3: bool,
+    /// Sent once before the run.
+    pub before: Vec<Request>,
+    /// Sent once after it.
+    pub after: Vec<Request>,
+    /// What a reply must hold.
+    pub expect: Option<Finder<'static>>,
+}
+
+impl Wishes {
+    /// Reads the options of a run.
+    ///
+    /// # Errors
+    /// The first mistake found.
+    pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
+        let weighted = |line: &String| {
+            let (weight, line) = weight::split(line, "--command")?;
+            Ok((weight, Request::compile(line, "--command")?))
+        };
+        let mut commands = asked.values("command").iter().map(weighted).collect::<Result<Vec<_>, Complaint>>()?;
+        if commands.is_empty() {
+            commands.push((1.0, Request::compile("PING", "--command")?));
+        }
+        let all = |place: &str, name: &str| -> Result<Vec<Request>, Complaint> {
+            asked.values(name).iter().map(|line| Request::compile(line, place)).collect()
+        };
+        Ok(Wishes {
+            commands,
+            pipeline: asked.value("pipeline").map_or(Ok(1), pipeline)?,
+            resp3: asked.value("resp").map_or(Ok(false), resp)?,
+            before: all("--before", "before")?,
+            after: all("--after", "after")?,
+            expect: asked
+                .value("expect-body")
+                .filter(|text| !text.is_empty())
+                .map(|text| Finder::new(text.as_bytes()).into_owned()),
+        })
+    }
+}
+
+fn pipeline(text: &str) -> Result<u32, Complaint> {
+    text.parse().ok().filter(|n| (1..=MOST_IN_FLIGHT).contains(n)).ok_or_else(|| {
+        Complaint::new(
+            "--pipeline",
+            format!("\"{text}\" is no number from 1 to {MOST_IN_FLIGHT}; write for instance 16"),
+        )
+    })
+}
+
+fn resp(text: &str) -> Result<bool, Complaint> {
+    match text {
+        "2" => Ok(false),
+        "3" => Ok(true),
+        _ => Err(Complaint::new("--resp", format!("\"{text}\" is no version of the protocol; write 2 or 3"))),
+    }
+}
+
+/// Where connections go, and what is said first on them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Door {
+    /// The address.
+    pub origin: Origin,
+    /// Name (may be empty) and password.
+    pub login: Option<(Vec<u8>, Vec<u8>)>,
+    /// The database to select; 0 needs no words.
+    pub database: u32,
+}
+
+impl Door {
+    /// Reads `redis://[name:password@]host[:port][/database]`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(text: &str) -> Result<Door, Complaint> {
+        let wrong = |trouble: String| {
+            Complaint::new("URL", format!("\"{text}\" cannot be used ({trouble}); write redis://host:port/database"))
+        };
+        let url = Url::parse(text).map_err(|trouble| wrong(trouble.to_string()))?;
+        let tls = match url.scheme() {
+            "redis" => false,
+            "rediss" => true,
+            _ => return Err(wrong("its scheme is neither redis nor rediss".to_owned())),
+        };
+        let host = match url.host() {
+            Some(Host::Domain(name)) if !name.is_empty() => name.to_owned(),
+            Some(Host::Ipv4(address)) => address.to_string(),
+            Some(Host::Ipv6(address)) => address.to_string(),
+            _ => return Err(wrong("it names no host".to_owned())),
+        };
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(wrong("it has a query or a fragment, which mean nothing here".to_owned()));
+        }
+        let login = match (url.username(), url.password()) {
+            ("", None) => None,
+            (_, None) => {
+                let trouble = "the password is missing behind the name; a password alone is written as :password@";
+                return Err(wrong(trouble.to_owned()));
+            }
+            (name, Some(password)) => Some((percent::decoded(name), percent::decoded(password))),
+        };
+        let database = match url.path().trim_start_matches('/') {
+            "" => 0,
+            number => number.parse().map_err(|_| wrong(format!("\"{number}\" is no number of a database")))?,
+        };
+        Ok(Door { origin: Origin::tcp(host, url.port().unwrap_or(6379), tls), login, database })
+    }
+}

@@ -1,0 +1,64 @@
+//! What must hold for any bytes at all as replies: the same outcome wherever they are cut. Called by the property tests and
+//! by the fuzz target; panics where something does not hold.
+
+use wire::{
+    Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Out, Protocol,
+    ServerSession, Session,
+};
+
+use super::{Redis, RedisDialogue, RedisServer};
+
+/// Holds the client half against these bytes as replies, also cut at `at`.
+pub fn replies(bytes: &[u8], at: usize) {
+    for options in
+        [&[("pipeline", "3")][..], &[("expect-body", "ab")], &[("command", "GET a; GET b")], &[("resp", "3")]]
+    {
+        let dialogue = dialogue(options);
+        let (a, b) = bytes.split_at(at.min(bytes.len()));
+        let whole = played(&dialogue, [bytes].into_iter());
+        assert_eq!(played(&dialogue, [a, b].into_iter()), whole);
+        assert_eq!(played(&dialogue, bytes.chunks(1)), whole);
+    }
+}
+
+/// Holds the server half against these bytes as commands, also cut at `at`.
+pub fn asking(bytes: &[u8], at: usize) {
+    let (a, b) = bytes.split_at(at.min(bytes.len()));
+    let whole = heard([bytes].into_iter());
+    assert_eq!(heard([a, b].into_iter()), whole);
+    assert_eq!(heard(bytes.chunks(1)), whole);
+}
+
+fn dialogue(options: &[(&str, &str)]) -> RedisDialogue {
+    let url = AskedUrl { url: "redis://h".to_owned(), weight: 1.0 };
+    let options = options.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect();
+    Redis.prepare(&Asked { urls: vec![url], options, ..Asked::default() }).expect("a good plan")
+}
+
+/// What pieces of replies come to, with as many exchanges in flight as there was room for at first.
+fn played<'a>(dialogue: &RedisDialogue, mut pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<String>, Option<Broken>) {
+    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
+    let (mut out, mut done) = (Out::default(), Done::default());
+    session.open(&mut out);
+    for id in 0..session.room() as u32 {
+        let request = &dialogue.requests()[0].request;
+        session.submit(ExchangeId(id), request, &Fill::default(), &mut out).expect("room");
+    }
+    // Examples hold what was there when it broke, and may.
+    done.example_kept(FaultKind::BrokenProtocol);
+    let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
+    let told = |event: &Event<_>| (!matches!(event, Event::FirstByte(_))).then(|| format!("{event:?}"));
+    let mut told: Vec<String> = done.events.iter().filter_map(told).collect();
+    told.push(format!("{} {:?}", session.room(), session.refusal()));
+    (told, broken)
+}
+
+/// What pieces of commands come to.
+fn heard<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> (Option<Broken>, Vec<String>) {
+    let (mut server, mut heard) = (RedisServer::new(), Vec::new());
+    let broken = pieces.find_map(|piece| {
+        let hear = &mut |ask: wire::Ask<'_>| heard.push(format!("{ask:?}"));
+        server.receive(piece, hear).err()
+    });
+    (broken, heard)
+}

@@ -1,0 +1,225 @@
+//! From a command line to the bytes of a request, encoded once; words with slots are filled at every submission.
+//!
+//! A command goes as an array of bulk strings (RESP2, "Sending commands to a Redis server"). The length of a word with
+//! slots is known only once it is filled, so room is left for as many digits as it is likely to have, and what follows is
+//! moved in the rare case that it has others.
+
+use wire::{Complaint, Fill, Out};
+
+use super::commands::{self, Quote, Word};
+use crate::template::{Notation, Template};
+
+/// Commands whose answer is no reply, or more than one.
+const STREAMING: [&str; 9] = [
+    "SUBSCRIBE",
+    "PSUBSCRIBE",
+    "SSUBSCRIBE",
+    "UNSUBSCRIBE",
+    "PUNSUBSCRIBE",
+    "SUNSUBSCRIBE",
+    "MONITOR",
+    "SYNC",
+    "PSYNC",
+];
+
+/// An exchange ready to send: one command or several.
+#[derive(Debug)]
+pub struct Request {
+    /// Everything up to the first word with slots.
+    start: Box<[u8]>,
+    /// Words with slots, and what follows each.
+    filled: Box<[Filled]>,
+    /// Replies that end the exchange.
+    pub(super) replies: u32,
+}
+
+/// A word with slots.
+#[derive(Debug)]
+struct Filled {
+    pieces: Box<[Template]>,
+    /// Digits that its length had in a trial.
+    digits: usize,
+    /// What makes random slots of several words differ.
+    salt: u64,
+    /// The end of the word, and what follows up to the next one with slots.
+    after: Box<[u8]>,
+}
+
+impl Request {
+    /// Compiles a command line; `place` is the option or line it comes from.
+    ///
+    /// # Errors
+    /// What is wrong with the line or with a slot.
+    pub fn compile(line: &str, place: &str) -> Result<Request, Complaint> {
+        let commands = commands::split(line, place)?;
+        let mut building = Building::default();
+        for command in &commands {
+            refuse_streams(command, line, place)?;
+            building.fixed().extend_from_slice(format!("*{}\r\n", command.len()).as_bytes());
+            for word in command {
+                building.word(word, place)?;
+            }
+        }
+        building.end_filled();
+        let Building { start, filled, .. } = building;
+        let mut request = Request { start: start.into(), filled: filled.into(), replies: commands.len() as u32 };
+        let trial = Fill { number: 1_000_000, user: 10, random: 1 << 63, unix_ns: 1_800_000_000_000_000_000 };
+        let mut scratch = Vec::new();
+        for word in &mut request.filled {
+            scratch.clear();
+            word.fill(&trial, &mut scratch);
+            word.digits = digits_of(scratch.len());
+        }
+        Ok(request)
+    }
+
+    /// A command of these words, without slots.
+    pub fn of_words(words: &[&[u8]]) -> Vec<u8> {
+        let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
+        words.iter().for_each(|word| bulk(word, &mut bytes));
+        bytes
+    }
+
+    /// Appends the bytes with the slots filled.
+    #[inline]
+    pub fn append(&self, fill: &Fill, out: &mut Out) {
+        out.put(&self.start);
+        if !self.filled.is_empty() {
+            let out = out.buffer();
+            for word in &self.filled {
+                word.append(fill, out);
+                out.extend_from_slice(&word.after);
+            }
+        }
+    }
+}
+
+impl Filled {
+    #[inline]
+    fn fill(&self, fill: &Fill, out: &mut Vec<u8>) {
+        let mut fill = Fill { random: fill.random ^ self.salt, ..*fill };
+        for piece in &self.pieces {
+            piece.fill(&fill, out);
+            fill.random = fill.random.rotate_left(23);
+        }
+    }
+
+    /// `$LENGTH CR LF` and the word.
+    #[inline]
+    fn append(&self, fill: &Fill, out: &mut Vec<u8>) {
+        let length_at = out.len() + 1;
+        let from = length_at + self.digits + 2;
+        out.push(b'$');
+        out.resize(from, 0);
+        self.fill(fill, out);
+        let length = out.len() - from;
+        let digits = digits_of(length);
+        if digits != self.digits {
+            move_by(digits, self.digits, from, out);
+        }
+        let head = &mut out[length_at..length_at + digits + 2];
+        let mut number = length;
+        for digit in head[..digits].iter_mut().rev() {
+            *digit = b'0' + (number % 10) as u8;
+            number /= 10;
+        }
+        head[digits..].copy_from_slice(b"\r\n");
+    }
+}
+
+/// Makes room for `digits` where `had` were foreseen.
+#[cold]
+fn move_by(digits: usize, had: usize, from: usize, out: &mut Vec<u8>) {
+    let end = out.len();
+    if digits > had {
+        out.resize(end + digits - had, 0);
+    }
+    out.copy_within(from..end, from + digits - had);
+    out.truncate(end + digits - had);
+}
+
+#[inline]
+fn digits_of(number: usize) -> usize {
+    match number {
+        0..10 => 1,
+        10..100 => 2,
+        100..1000 => 3,
+        _ => number.ilog10() as usize + 1,
+    }
+}
+
+#[derive(Default)]
+struct Building {
+    start: Vec<u8>,
+    filled: Vec<Filled>,
+    /// Fixed bytes behind the last word with slots.
+    after: Vec<u8>,
+}
+
+impl Building {
+    /// Where fixed bytes go now.
+    fn fixed(&mut self) -> &mut Vec<u8> {
+        if self.filled.is_empty() { &mut self.start } else { &mut self.after }
+    }
+
+    fn word(&mut self, word: &Word, place: &str) -> Result<(), Complaint> {
+        let pieces = word
+            .iter()
+            .map(|piece| match piece.quote {
+                Quote::Bare => Template::parse(&piece.text, place),
+                Quote::Double => Template::parse_as(&piece.text, place, Notation::Escaped),
+                Quote::Single => Ok(Template::fixed(piece.text.as_bytes())),
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        if let Some(parts) = pieces.iter().map(Template::is_fixed).collect::<Option<Vec<_>>>() {
+            bulk(&parts.concat(), self.fixed());
+            return Ok(());
+        }
+        self.end_filled();
+        let salt = (self.filled.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.filled.push(Filled { pieces: pieces.into(), digits: 1, salt, after: Box::default() });
+        self.after = b"\r\n".to_vec();
+        Ok(())
+    }
+
+    fn end_filled(&mut self) {
+        if let Some(last) = self.filled.last_mut() {
+            last.after = std::mem::take(&mut self.after).into();
+        }
+    }
+}
+
+fn bulk(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(format!("${}\r\n", bytes.len()).as_bytes());
+    out.extend_from_slice(bytes);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn refuse_streams(command: &[Word], line: &str, place: &str) -> Result<(), Complaint> {
+    let text = |at: usize| {
+        let word: Option<String> = command.get(at).map(|word| word.iter().map(|piece| piece.text.as_str()).collect());
+        word.unwrap_or_default().to_ascii_uppercase()
+    };
+    let (name, second) = (text(0), text(1));
+    if name.is_empty() {
+        return Err(Complaint::new(place, format!("\"{line}\": a command has no name; write for instance GET key")));
+    }
+    if STREAMING.contains(&name.as_str()) {
+        let trouble = format!(
+            "\"{line}\": {name} is answered by messages without end and cannot be measured as an exchange; write another command"
+        );
+        return Err(Complaint::new(place, trouble));
+    }
+    if name == "CLIENT" && second == "REPLY" {
+        let trouble = format!(
+            "\"{line}\": CLIENT REPLY makes the server silent, and every exchange would time out; leave it out"
+        );
+        return Err(Complaint::new(place, trouble));
+    }
+    Ok(())
+}
+
+/// What a heartbeat says.
+pub fn heartbeat() -> &'static [u8] {
+    b"*1\r\n$4\r\nPING\r\n"
+}

@@ -1,0 +1,132 @@
+//! The conversation as the engine calls it: what is submitted, received, cancelled, and how much room there is.
+
+use wire::{Broken, Done, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
+
+use super::super::request::{Request, heartbeat};
+use super::{
+    BEGUN, Before, CONTINUED, FORGOTTEN, HEARTBEAT, OVER, PUSHED, Pending, REFUSED, REFUSES, RedisSession, UNASKED,
+};
+use crate::http1::watch::Watch;
+
+impl Session for RedisSession {
+    type Request = Request;
+    const SLOTS: bool = true;
+
+    fn open(&mut self, out: &mut Out) {
+        if let Some(opening) = self.rules.openings.get(self.bound as usize) {
+            out.put(&opening.bytes);
+        }
+    }
+
+    #[inline]
+    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        if self.room() == 0 {
+            return Err(Full);
+        }
+        request.append(fill, out);
+        self.send(Pending { id: id.0, replies: request.replies });
+        Ok(Sent::Asked)
+    }
+
+    fn cancel(&mut self, id: ExchangeId, _out: &mut Out) -> bool {
+        if self.rules.pipeline == 1 {
+            return false;
+        }
+        // Its reply still comes, in its turn.
+        let of_it = |pending: &&mut Pending| pending.id == id.0;
+        if let Some(pending) = std::iter::once(&mut self.first).chain(&mut self.more).find(of_it) {
+            pending.id = FORGOTTEN;
+        }
+        true
+    }
+
+    #[inline]
+    fn receive(&mut self, bytes: &[u8], _out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+        if self.marks & OVER != 0 {
+            return Err(UNASKED);
+        }
+        let (mut at, mut from) = (0, 0);
+        if let Err(broken) = self.advance(bytes, &mut at, &mut from, done) {
+            self.marks |= if broken == REFUSED { REFUSES } else { 0 };
+            self.break_off(&bytes[from..], done);
+            return Err(broken);
+        }
+        if from < bytes.len() || self.marks & CONTINUED != 0 {
+            self.more_to_come(&bytes[from..], done);
+        }
+        Ok(())
+    }
+
+    fn begun(&self) -> &[u8] {
+        self.rare.as_ref().map_or(&[], |rare| if rare.kept.is_empty() { &rare.line } else { &rare.kept })
+    }
+
+    fn heartbeat(&mut self, out: &mut Out) -> bool {
+        if self.opening() || self.beats || self.marks & OVER != 0 {
+            return false;
+        }
+        out.put(heartbeat());
+        self.send(Pending { id: HEARTBEAT, replies: 1 });
+        self.beats = true;
+        true
+    }
+
+    #[inline]
+    fn room(&self) -> usize {
+        if self.marks & OVER != 0 || self.opening() {
+            return 0;
+        }
+        (self.rules.pipeline + u32::from(self.beats)).saturating_sub(self.in_flight) as usize
+    }
+
+    fn refusal(&self) -> FaultKind {
+        if self.marks & REFUSES != 0 { FaultKind::WrongStatus } else { FaultKind::BrokenProtocol }
+    }
+
+    #[inline]
+    fn opening(&self) -> bool {
+        self.steps > 0 && self.marks & OVER == 0
+    }
+}
+
+impl RedisSession {
+    /// The reply goes on in another piece.
+    #[cold]
+    fn more_to_come(&mut self, fresh: &[u8], done: &mut Done<Request>) {
+        let of_exchange =
+            self.in_flight > 0 && !self.opening() && self.marks & PUSHED == 0 && self.first.id < FORGOTTEN;
+        if of_exchange && self.marks & BEGUN == 0 {
+            self.marks |= BEGUN;
+            done.push(Event::FirstByte(ExchangeId(self.first.id)));
+        }
+        if self.captures(done) {
+            self.capture(fresh);
+        }
+    }
+
+    /// A push message is over: what came before it of the exchange stays.
+    #[cold]
+    pub(super) fn push_over(&mut self, done: &mut Done<Request>) {
+        let mut before = Before::default();
+        if let Some(rare) = &mut self.rare {
+            before = if self.marks & CONTINUED != 0 { rare.before } else { before };
+            rare.kept.truncate(before.kept);
+            if !before.found {
+                rare.watch = Watch::default();
+            }
+        }
+        done.push(Event::Unsolicited((self.payload - before.payload).min(u64::from(u32::MAX)) as u32));
+        self.payload = before.payload;
+    }
+
+    /// A reply of an exchange that has more of them.
+    #[cold]
+    pub(super) fn one_of_several(&mut self, fresh: &[u8], done: &Done<Request>) {
+        if self.captures(done) {
+            self.capture(fresh);
+        }
+        let payload = self.payload;
+        let rare = self.rare();
+        rare.before = Before { payload, kept: rare.kept.len(), found: rare.watch.found() };
+    }
+}

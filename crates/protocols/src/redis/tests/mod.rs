@@ -1,0 +1,77 @@
+//! Scripted bytes, split at every position; properties; both halves against each other.
+
+mod commands;
+mod conversation;
+mod halves;
+mod opening;
+mod properties;
+mod urls;
+
+use wire::{
+    Asked, AskedUrl, Broken, Complaint, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Out, Protocol,
+    Session,
+};
+
+use super::{Redis, RedisDialogue, RedisSession, Request};
+
+/// A run with options given as `name=value`.
+fn prepared(url: &str, options: &[&str]) -> Result<RedisDialogue, Complaint> {
+    let url = AskedUrl { url: url.to_owned(), weight: 1.0 };
+    let mut asked = Asked { urls: vec![url], ..Asked::default() };
+    for option in options {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        asked.options.entry(name.to_owned()).or_default().push(value.to_owned());
+    }
+    Redis.prepare(&asked)
+}
+
+fn dialogue(url: &str, options: &[&str]) -> RedisDialogue {
+    prepared(url, options).expect("a good plan")
+}
+
+/// A session, and what it says first.
+fn begun(dialogue: &RedisDialogue) -> (RedisSession, Vec<u8>) {
+    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
+    let mut out = Out::default();
+    session.open(&mut out);
+    (session, out.bytes().to_vec())
+}
+
+/// Submits the first request.
+fn submit(dialogue: &RedisDialogue, session: &mut RedisSession, id: u32) -> bool {
+    let request = &dialogue.requests()[0].request;
+    session.submit(ExchangeId(id), request, &Fill::default(), &mut Out::default()).is_ok()
+}
+
+/// What is told of events, without first bytes, which depend on the pieces, and without what a broken reply's example holds.
+fn told(done: &Done<Request>, dialogue: &RedisDialogue) -> Vec<String> {
+    let one = |event: &Event<Request>| {
+        Some(match event {
+            Event::FirstByte(_) => return None,
+            Event::Ended(e) => {
+                let fault = e.fault.map_or("ended", FaultKind::name);
+                let excerpt = e.excerpt.as_deref().filter(|_| e.fault != Some(FaultKind::BrokenProtocol));
+                let excerpt = excerpt.map(|bytes| format!(" {:?}", String::from_utf8_lossy(bytes)));
+                format!(
+                    "{} {fault} {} {}{}",
+                    e.id.0,
+                    dialogue.code_name(e.code),
+                    e.payload,
+                    excerpt.unwrap_or_default()
+                )
+            }
+            Event::Unsolicited(bytes) => format!("pushed {bytes}"),
+            other => format!("{other:?}"),
+        })
+    };
+    done.events.iter().filter_map(one).collect()
+}
+
+/// Submits `requests` exchanges and plays the pieces: what is told, and why it broke.
+fn play(dialogue: &RedisDialogue, requests: u32, pieces: &[&[u8]]) -> (Vec<String>, Option<&'static str>) {
+    let (mut session, _) = begun(dialogue);
+    let (mut out, mut done) = (Out::default(), Done::default());
+    assert!((0..requests).all(|id| submit(dialogue, &mut session, id)));
+    let broken = pieces.iter().find_map(|piece| session.receive(piece, &mut out, &mut done).err());
+    (told(&done, dialogue), broken.map(|Broken(why)| why))
+}

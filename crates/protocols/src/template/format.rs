@@ -1,0 +1,90 @@
+//! How a number is written: in decimal or hexadecimal digits, or as an integer of some bytes.
+
+/// A way to write a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Digits of this base, with leading zeros up to a width (0: as many as it takes).
+    Digits { base: u8, width: u8 },
+    /// The low bytes of it, at most eight.
+    Bytes { count: u8, little: bool },
+}
+
+/// Most digits that leading zeros may make.
+const WIDEST: u8 = 64;
+
+impl Format {
+    /// Decimal digits, as many as it takes.
+    pub const DECIMAL: Format = Format::Digits { base: 10, width: 0 };
+
+    /// The format a word names: `u8` … `u64`, `le` behind it for little endian (`u16le`), `hex`.
+    pub fn word(word: &str) -> Option<Format> {
+        if word == "hex" {
+            return Some(Format::Digits { base: 16, width: 0 });
+        }
+        let (number, little) = match word.strip_suffix("le") {
+            Some(number) => (number, true),
+            None => (word.strip_suffix("be").unwrap_or(word), false),
+        };
+        let count = match number {
+            "u8" => 1,
+            "u16" => 2,
+            "u24" => 3,
+            "u32" => 4,
+            "u64" => 8,
+            _ => return None,
+        };
+        Some(Format::Bytes { count, little })
+    }
+
+    /// The same with leading zeros.
+    ///
+    /// # Errors
+    /// What is wrong with the width.
+    pub fn with_width(self, text: &str) -> Result<Format, String> {
+        let Format::Digits { base, .. } = self else {
+            return Err("a width is for digits, and u8 to u64 have one; leave one of them out".into());
+        };
+        let width = text.parse().ok().filter(|n| (1..=WIDEST).contains(n));
+        let width = width.ok_or_else(|| format!("\"{text}\" is no width; write a number from 1 to {WIDEST}"))?;
+        Ok(Format::Digits { base, width })
+    }
+
+    /// How many bytes it always takes; None where that depends on the number.
+    pub fn fixed_size(self) -> Option<usize> {
+        match self {
+            Format::Digits { width: 0, .. } => None,
+            Format::Digits { width, .. } => Some(width.into()),
+            Format::Bytes { count, .. } => Some(count.into()),
+        }
+    }
+
+    /// Appends a number.
+    #[inline]
+    pub fn put(self, number: u64, out: &mut Vec<u8>) {
+        match self {
+            Format::Digits { base, width } => digits(number, base, width, out),
+            Format::Bytes { count, little: true } => out.extend_from_slice(&number.to_le_bytes()[..count.into()]),
+            Format::Bytes { count, little: false } => {
+                out.extend_from_slice(&number.to_be_bytes()[8 - usize::from(count)..])
+            }
+        }
+    }
+}
+
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+#[inline]
+fn digits(number: u64, base: u8, width: u8, out: &mut Vec<u8>) {
+    let mut buffer = [b'0'; WIDEST as usize];
+    let (mut at, mut rest) = (buffer.len(), number);
+    loop {
+        at -= 1;
+        buffer[at] = DIGITS[(rest % u64::from(base)) as usize];
+        rest /= u64::from(base);
+        if rest == 0 {
+            break;
+        }
+    }
+    at = at.min(buffer.len() - usize::from(width));
+    out.extend_from_slice(&buffer[at..]);
+}

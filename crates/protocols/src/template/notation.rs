@@ -1,0 +1,81 @@
+//! How the bytes between slots are written: as they are, with backslashes, or in hexadecimal.
+
+/// A way to write bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notation {
+    /// Every character stands for itself.
+    #[default]
+    Plain,
+    /// `\r \n \t \0 \\ \' \"` and `\xNN`.
+    Escaped,
+    /// Pairs of hexadecimal digits; white space, commas and colons between them are passed over.
+    Hex,
+}
+
+impl Notation {
+    /// Reads one piece of a text from `at` on and appends the bytes it stands for; answers where the next begins.
+    ///
+    /// # Errors
+    /// What is wrong there.
+    pub(super) fn step(self, text: &str, at: usize, out: &mut Vec<u8>) -> Result<usize, String> {
+        let rest = &text[at..];
+        let Some(first) = rest.chars().next() else { return Ok(at) };
+        match self {
+            Notation::Escaped if first == '\\' => return Ok(at + escape(rest, out)?),
+            Notation::Hex => return Ok(at + pair(rest, first, out)?),
+            _ => out.extend_from_slice(&rest.as_bytes()[..first.len_utf8()]),
+        }
+        Ok(at + first.len_utf8())
+    }
+
+    /// A whole text without slots.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn bytes(self, text: &str) -> Result<Vec<u8>, String> {
+        let (mut out, mut at) = (Vec::with_capacity(text.len()), 0);
+        while at < text.len() {
+            at = self.step(text, at, &mut out)?;
+        }
+        Ok(out)
+    }
+}
+
+/// One escape; answers how many bytes of the text it took.
+fn escape(rest: &str, out: &mut Vec<u8>) -> Result<usize, String> {
+    let byte = match rest.as_bytes().get(1) {
+        Some(b'r') => b'\r',
+        Some(b'n') => b'\n',
+        Some(b't') => b'\t',
+        Some(b'0') => 0,
+        Some(same @ (b'\\' | b'\'' | b'"')) => *same,
+        Some(b'x') => {
+            let digits = rest.get(2..4).filter(|digits| digits.bytes().all(|d| d.is_ascii_hexdigit()));
+            let value = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+            out.push(value.ok_or("\\x needs two hexadecimal digits behind it, as in \\x0d")?);
+            return Ok(4);
+        }
+        _ => {
+            let shown: String = rest.chars().take(2).collect();
+            return Err(format!(
+                "{shown} is no escape; there are \\r \\n \\t \\0 \\xNN, and \\\\ for a backslash itself"
+            ));
+        }
+    };
+    out.push(byte);
+    Ok(2)
+}
+
+/// A pair of digits, or what is passed over.
+fn pair(rest: &str, first: char, out: &mut Vec<u8>) -> Result<usize, String> {
+    if first.is_whitespace() || matches!(first, ',' | ':') {
+        return Ok(first.len_utf8());
+    }
+    let digits = rest.get(..2).filter(|digits| digits.bytes().all(|d| d.is_ascii_hexdigit()));
+    let value = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+    out.push(value.ok_or_else(|| {
+        let shown: String = rest.chars().take(2).collect();
+        format!("\"{shown}\" is no pair of hexadecimal digits; write bytes as 0d0a or 0d 0a")
+    })?);
+    Ok(2)
+}

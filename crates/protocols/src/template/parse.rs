@@ -1,0 +1,254 @@
+//! From text to pieces, by recursive descent: bytes, slots, parts with names, and functions of a content.
+//!
+//! In a slot's content literal braces come in pairs (`{body={{"id":{counter}}}}`), so that a brace that closes a slot is
+//! never in doubt.
+
+use super::checksum::Sum;
+use super::csv::Files;
+use super::digest::Digest;
+use super::format::Format;
+use super::notation::Notation;
+use super::piece::{Function, MOST_PARTS, Made, Part, Piece, Program};
+use super::{resolve, slots};
+
+/// Deepest nesting of slots.
+const DEEPEST: usize = 32;
+
+/// Largest part made by `pad`, in bytes.
+const LARGEST_PAD: usize = 1 << 20;
+
+/// Compiles a text.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn program(text: &str, notation: Notation) -> Result<Program, String> {
+    let mut parser = Parser { text, at: 0, notation, parts: Vec::new(), files: Files::default(), salt: 0, depth: 0 };
+    let pieces = parser.content(false)?;
+    resolve::program(Program { pieces, parts: parser.parts })
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    notation: Notation,
+    parts: Vec<Part>,
+    files: Files,
+    /// Slots so far: what makes random ones differ.
+    salt: u64,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// Pieces up to the end of the text, or up to the brace that closes the slot around them.
+    fn content(&mut self, inside: bool) -> Result<Vec<Piece>, String> {
+        let (mut pieces, mut bytes, mut open) = (Vec::new(), Vec::new(), 0);
+        loop {
+            let rest = self.rest();
+            if rest.is_empty() {
+                break;
+            } else if rest.starts_with("{{") {
+                bytes.push(b'{');
+                open += 1;
+                self.at += 2;
+            } else if rest.starts_with("}}") && (!inside || open > 0) {
+                bytes.push(b'}');
+                open -= i32::from(inside);
+                self.at += 2;
+            } else if rest.starts_with('}') {
+                if inside && open == 0 {
+                    break;
+                }
+                let where_ = self.at + 1;
+                return Err(format!("the }} at character {where_} closes nothing; write }}}} for a brace itself"));
+            } else if rest.starts_with('{') {
+                if !bytes.is_empty() {
+                    pieces.push(Piece::Bytes(std::mem::take(&mut bytes).into()));
+                }
+                pieces.extend(self.slot()?);
+            } else {
+                self.at = self.notation.step(self.text, self.at, &mut bytes)?;
+            }
+        }
+        if !bytes.is_empty() {
+            pieces.push(Piece::Bytes(bytes.into()));
+        }
+        Ok(pieces)
+    }
+
+    /// One slot, braces included.
+    fn slot(&mut self) -> Result<Vec<Piece>, String> {
+        let from = self.at;
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(format!("slots are nested more than {DEEPEST} deep; write a flatter text"));
+        }
+        self.at += 1;
+        let rest = self.rest();
+        let name = &rest[..rest.find(|c: char| !is_name(c)).unwrap_or(rest.len())];
+        self.at += name.len();
+        let pieces = match self.rest().chars().next() {
+            Some('=') if !name.is_empty() => vec![self.definition(name)?],
+            Some(' ' | '}') if slots::is_value(name) => vec![self.value(name)?],
+            Some(' ' | '}') if name == "text" => self.whole_content(name)?,
+            Some(' ' | '}') if is_function(name) => {
+                let (function, content) = self.function(name)?;
+                vec![Piece::Made(Box::new(Made { function, content }))]
+            }
+            Some('}') if !name.is_empty() => vec![Piece::Name { name: name.into(), at: from + 1 }],
+            _ => return Err(unknown(&self.text[from..])),
+        };
+        if !self.rest().starts_with('}') {
+            let shown: String = self.text[from..].chars().take(24).collect();
+            return Err(format!("{shown} is not closed; write }} behind it, and {{{{ for a brace itself"));
+        }
+        self.at += 1;
+        self.depth -= 1;
+        Ok(pieces)
+    }
+
+    /// `{name=CONTENT}`
+    fn definition(&mut self, name: &str) -> Result<Piece, String> {
+        if slots::is_value(name) || is_function(name) || name == "text" {
+            return Err(format!("{name} is a slot of its own and cannot name a part; choose another name"));
+        }
+        if self.parts.iter().any(|part| part.name == name) {
+            return Err(format!("{name}= stands twice; name each part once, and write {{{name}}} to have it again"));
+        }
+        if self.parts.len() == MOST_PARTS {
+            return Err(format!("more than {MOST_PARTS} parts have names; name fewer"));
+        }
+        let number = self.parts.len();
+        self.parts.push(Part { name: name.into(), ..Part::default() });
+        self.at += 1;
+        self.parts[number].pieces = self.content(true)?;
+        Ok(Piece::Part(number))
+    }
+
+    fn value(&mut self, name: &str) -> Result<Piece, String> {
+        let rest = self.rest();
+        let words = &rest[..rest.find(['}', '{']).unwrap_or(rest.len())];
+        self.at += words.len();
+        self.salt += 1;
+        slots::value(name, words.trim(), self.salt, &mut self.files).map(Piece::Value)
+    }
+
+    fn whole_content(&mut self, name: &str) -> Result<Vec<Piece>, String> {
+        if !self.rest().starts_with(' ') {
+            return Err(format!("{{{name}}} is of nothing; write {{{name} TEXT}} or {{{name} {{PART}}}}"));
+        }
+        self.at += 1;
+        self.content(true)
+    }
+
+    /// A word before the content; taken only where `take` wants it.
+    fn word<T>(&mut self, take: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+        let rest = self.rest().strip_prefix(' ')?;
+        let word = &rest[..rest.find([' ', '}', '{'])?];
+        let taken = take(word)?;
+        self.at += 1 + word.len();
+        Some(taken)
+    }
+
+    fn format(&mut self, default: Format) -> Result<Format, String> {
+        let mut format = self.word(Format::word).unwrap_or(default);
+        if self.word(|word| (word == "width").then_some(())).is_some() {
+            let width = self.word(|word| Some(word.to_owned())).unwrap_or_default();
+            format = format.with_width(&width)?;
+        }
+        Ok(format)
+    }
+
+    fn function(&mut self, name: &str) -> Result<(Function, Vec<Piece>), String> {
+        let function = match name {
+            "length" => {
+                let format = self.format(Format::DECIMAL)?;
+                let signed = |word: &str| word.starts_with(['+', '-']).then(|| word.parse::<i64>().ok()).flatten();
+                Function::Length { format, add: self.word(signed).unwrap_or(0) }
+            }
+            "hex" => Function::Hex,
+            "base64" => Function::Base64,
+            "pad" => self.pad()?,
+            "xor" => return self.xor(),
+            _ if digest(name).is_some() => self.digest(name)?,
+            _ => {
+                let named = Sum::NAMES.iter().find(|(sum, ..)| *sum == name);
+                let &(_, sum, count) = named.ok_or_else(|| unknown(&format!("{{{name}")))?;
+                Function::Sum { sum, format: self.format(Format::Bytes { count, little: false })? }
+            }
+        };
+        Ok((function, self.whole_content(name)?))
+    }
+
+    fn pad(&mut self) -> Result<Function, String> {
+        let wrong = "write {pad SIZE PART}, or {pad SIZE with HH PART} for another byte than 00";
+        let size = self.word(|word| word.parse().ok()).filter(|size| *size <= LARGEST_PAD);
+        let size = size.ok_or_else(|| format!("pad needs a size up to {LARGEST_PAD}; {wrong}"))?;
+        let mut with = 0;
+        if self.word(|word| (word == "with").then_some(())).is_some() {
+            let byte = self.word(|word| u8::from_str_radix(word, 16).ok());
+            with = byte.ok_or_else(|| format!("pad needs a byte in hexadecimal behind with; {wrong}"))?;
+        }
+        Ok(Function::Pad { size, with })
+    }
+
+    /// `{md5 PART}` and `{hmac-md5 KEY PART}`, where a key of several words is a slot.
+    fn digest(&mut self, name: &str) -> Result<Function, String> {
+        let digest = digest(name).ok_or_else(|| unknown(name))?;
+        if !name.starts_with("hmac-") {
+            return Ok(Function::Digest { digest, key: None });
+        }
+        let missing = || format!("{name} needs a key and a part; write {{{name} KEY PART}}");
+        let key = if self.rest().starts_with(" {") && !self.rest().starts_with(" {{") {
+            self.at += 1;
+            self.slot()?
+        } else {
+            let word = self.word(|word| Some(word.to_owned())).filter(|word| !word.is_empty()).ok_or_else(missing)?;
+            vec![Piece::Bytes(self.notation.bytes(&word)?.into())]
+        };
+        if self.rest().starts_with(' ') { Ok(Function::Digest { digest, key: Some(key) }) } else { Err(missing()) }
+    }
+
+    /// `{xor {A} {B}}`
+    fn xor(&mut self) -> Result<(Function, Vec<Piece>), String> {
+        let mut two = Vec::new();
+        for _ in 0..2 {
+            if !self.rest().starts_with(" {") || self.rest().starts_with(" {{") {
+                let trouble = "xor is of two slots; write {xor {A} {B}}, with {text …} around what is no slot";
+                return Err(trouble.into());
+            }
+            self.at += 1;
+            two.push(self.slot()?);
+        }
+        let other = two.pop().unwrap_or_default();
+        Ok((Function::Xor { other }, two.pop().unwrap_or_default()))
+    }
+}
+
+fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '-' || c == '_'
+}
+
+fn is_function(name: &str) -> bool {
+    matches!(name, "length" | "hex" | "base64" | "pad" | "xor")
+        || digest(name).is_some()
+        || Sum::NAMES.iter().any(|(sum, ..)| *sum == name)
+}
+
+fn digest(name: &str) -> Option<Digest> {
+    let name = name.strip_prefix("hmac-").unwrap_or(name);
+    Digest::NAMES.iter().find(|(other, _)| *other == name).map(|(_, digest)| *digest)
+}
+
+/// The complaint about something in braces that is no slot.
+pub fn unknown(text: &str) -> String {
+    let shown: String = text.chars().take(24).collect();
+    let shown = shown.split_inclusive('}').next().unwrap_or_default();
+    format!(
+        "{shown} is no slot; there are {{counter}}, {{random 16}}, {{random 1..100}}, {{user}}, {{time}}, {{uuid}}, \
+         {{csv FILE.COLUMN}} and others (see the guide), and {{{{ and }}}} for braces themselves"
+    )
+}

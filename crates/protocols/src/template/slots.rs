@@ -1,0 +1,145 @@
+//! The words within a slot that is filled from the fill alone: `{counter from 100 step 2 width 8}`.
+
+use super::csv::Files;
+use super::format::Format;
+use super::value::{ALPHANUMERIC, Value};
+
+/// Most random characters or bytes of a slot.
+const MOST_RANDOM: usize = 16 << 20;
+
+/// True where a slot of this name is a value.
+pub fn is_value(name: &str) -> bool {
+    matches!(name, "counter" | "random" | "user" | "time" | "uuid" | "csv")
+}
+
+/// The value of a slot from its name and the words behind it.
+///
+/// # Errors
+/// What is wrong with the words.
+pub fn value(name: &str, words: &str, salt: u64, files: &mut Files) -> Result<Value, String> {
+    if name == "csv" {
+        return csv(words, files);
+    }
+    let mut words = Words { name, list: words.split_whitespace().collect() };
+    let value = match name {
+        "counter" => {
+            let from = words.number("from")?.unwrap_or(0);
+            let step = words.number("step")?.unwrap_or(1);
+            let below = words.number("below")?;
+            if below == Some(0) {
+                return Err("{counter below 0} has no numbers; write for instance {counter below 1000}".into());
+            }
+            Value::Counter { from, step, below, format: words.format()? }
+        }
+        "random" => random(&mut words, salt)?,
+        "user" => Value::User { format: words.format()? },
+        "time" => time(&mut words)?,
+        _ => Value::Uuid { salt },
+    };
+    words.none_left()?;
+    Ok(value)
+}
+
+fn csv(words: &str, files: &mut Files) -> Result<Value, String> {
+    let (named, format) = match words.rsplit_once(' ').and_then(|(named, word)| Some((named, Format::word(word)?))) {
+        Some((named, format)) => (named.trim(), Some(format)),
+        None => (words, None),
+    };
+    let column = files.column(named)?;
+    if format.is_some()
+        && let Some(row) =
+            column.rows().find(|row| std::str::from_utf8(row).ok().and_then(|t| t.parse::<u64>().ok()).is_none())
+    {
+        let row = String::from_utf8_lossy(row);
+        return Err(format!(
+            "{named} holds \"{row}\", which is no whole number; leave the format out to have it as it is"
+        ));
+    }
+    Ok(Value::Row { column, format })
+}
+
+fn random(words: &mut Words<'_>, salt: u64) -> Result<Value, String> {
+    let wrong = "write {random 16} for letters and digits, {random 16 hex}, {random 16 digits}, {random 16 bytes}, or \
+                 {random 1..100} for a number (both ends included)";
+    let first = words.first().ok_or_else(|| format!("{{random}} says not what; {wrong}"))?;
+    if let Some((low, high)) = first.split_once("..") {
+        let bounds = low.parse::<u64>().ok().zip(high.parse::<u64>().ok()).filter(|(low, high)| low <= high);
+        let (from, to) =
+            bounds.ok_or_else(|| format!("{{random {first}}} is no span of whole numbers from 0 on; {wrong}"))?;
+        return Ok(Value::Integer { from, span: (to - from).wrapping_add(1), format: words.format()?, salt });
+    }
+    let count = first.parse().ok().filter(|count| *count <= MOST_RANDOM);
+    let count = count.ok_or_else(|| format!("{{random {first}}} is no count up to {MOST_RANDOM}; {wrong}"))?;
+    Ok(match words.first() {
+        None => Value::Characters { count, of: ALPHANUMERIC, salt },
+        Some("hex") => Value::Characters { count, of: b"0123456789abcdef", salt },
+        Some("digits") => Value::Characters { count, of: b"0123456789", salt },
+        Some("bytes") => Value::Bytes { count, salt },
+        Some(other) => return Err(format!("{{random {first} {other}}} is not known; {wrong}")),
+    })
+}
+
+fn time(words: &mut Words<'_>) -> Result<Value, String> {
+    let unit = match words.list.first().copied() {
+        Some("iso") => {
+            words.first();
+            return Ok(Value::Iso);
+        }
+        Some("unix" | "s") => 1_000_000_000,
+        Some("ms") => 1_000_000,
+        Some("us") => 1000,
+        Some("ns") => 1,
+        Some(word) if Format::word(word).is_none() && word != "width" => {
+            return Err(format!(
+                "{{time {word}}} is not known; write {{time}} for seconds since 1970, {{time ms}}, {{time us}}, {{time ns}} \
+                 or {{time iso}}"
+            ));
+        }
+        _ => return Ok(Value::Time { unit: 1_000_000_000, format: words.format()? }),
+    };
+    words.first();
+    Ok(Value::Time { unit, format: words.format()? })
+}
+
+/// Words that are taken one after the other.
+struct Words<'a> {
+    name: &'a str,
+    list: Vec<&'a str>,
+}
+
+impl<'a> Words<'a> {
+    fn first(&mut self) -> Option<&'a str> {
+        (!self.list.is_empty()).then(|| self.list.remove(0))
+    }
+
+    /// The number behind a key word, wherever it stands.
+    fn number(&mut self, key: &str) -> Result<Option<u64>, String> {
+        let Some(at) = self.list.iter().position(|word| *word == key) else { return Ok(None) };
+        let number = self.list.get(at + 1).and_then(|text| text.parse().ok());
+        let number =
+            number.ok_or_else(|| format!("{{{0} {key}}} needs a whole number, as in {{{0} {key} 100}}", self.name))?;
+        self.list.drain(at..at + 2);
+        Ok(Some(number))
+    }
+
+    fn format(&mut self) -> Result<Format, String> {
+        let mut format = Format::DECIMAL;
+        if let Some(at) = self.list.iter().position(|word| Format::word(word).is_some()) {
+            format = Format::word(self.list.remove(at)).unwrap_or(format);
+        }
+        match self.number("width")? {
+            Some(width) => format.with_width(&width.to_string()),
+            None => Ok(format),
+        }
+    }
+
+    fn none_left(&self) -> Result<(), String> {
+        let Some(word) = self.list.first() else { return Ok(()) };
+        let known = match self.name {
+            "counter" => "from N, step N, below N, width N, hex, and u8 to u64 (le behind it for little endian)",
+            "uuid" => "nothing",
+            _ => "width N, hex, and u8 to u64 (le behind it for little endian)",
+        };
+        Err(format!("\"{word}\" is not known in {{{}}}; there may follow {known}", self.name))
+    }
+}

@@ -1,0 +1,164 @@
+//! Values of slots, made from a fill alone: the same fill gives the same bytes.
+//!
+//! Several random slots of one request differ: each mixes its place in the template into the random bits.
+
+use std::sync::Arc;
+
+use wire::Fill;
+
+use super::csv::Column;
+use super::format::Format;
+
+/// What a slot stands for.
+#[derive(Debug)]
+pub enum Value {
+    /// `from + number × step`, in `0..below` where that is given.
+    Counter { from: u64, step: u64, below: Option<u64>, format: Format },
+    /// So many characters of an alphabet, each as likely as another to within a thousandth.
+    Characters { count: usize, of: &'static [u8], salt: u64 },
+    /// So many random bytes.
+    Bytes { count: usize, salt: u64 },
+    /// An integer from `from` on, of `span` many (0: all there are), each as likely as another to within span / 2⁶⁴.
+    Integer { from: u64, span: u64, format: Format, salt: u64 },
+    /// The user's number.
+    User { format: Format },
+    /// Time since 1970 in units of so many nanoseconds.
+    Time { unit: u64, format: Format },
+    /// `2026-11-21T09:26:35.123Z`.
+    Iso,
+    /// A version 4 UUID (RFC 9562 5.4).
+    Uuid { salt: u64 },
+    /// The row of a column that the number chooses; after the last the first again.
+    Row { column: Arc<Column>, format: Option<Format> },
+}
+
+/// Letters and digits.
+pub const ALPHANUMERIC: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/// A stream of random numbers for one slot of one request: splitmix64 (Steele, Lea and Flood, 2014).
+struct Stream(u64);
+
+impl Stream {
+    #[inline]
+    fn of(fill: &Fill, salt: u64) -> Stream {
+        let mut seed = Stream(fill.random ^ salt.wrapping_mul(0xd1b5_4a32_d192_ed03));
+        Stream(seed.next())
+    }
+
+    #[inline]
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+impl Value {
+    /// Appends it.
+    #[inline]
+    pub fn put(&self, fill: &Fill, out: &mut Vec<u8>) {
+        match self {
+            Value::Counter { from, step, below, format } => {
+                let number = match below {
+                    None => from.wrapping_add(fill.number.wrapping_mul(*step)),
+                    Some(below) => {
+                        let (below, number) = (u128::from(*below), u128::from(fill.number));
+                        ((u128::from(*from) + number * u128::from(*step)) % below) as u64
+                    }
+                };
+                format.put(number, out);
+            }
+            Value::Characters { count, of, salt } => characters(Stream::of(fill, *salt), *count, of, out),
+            Value::Bytes { count, salt } => bytes(Stream::of(fill, *salt), *count, out),
+            Value::Integer { from, span, format, salt } => {
+                let random = Stream::of(fill, *salt).next();
+                let scaled = match span {
+                    0 => random,
+                    span => ((u128::from(random) * u128::from(*span)) >> 64) as u64,
+                };
+                format.put(from.wrapping_add(scaled), out);
+            }
+            Value::User { format } => format.put(fill.user, out),
+            Value::Time { unit, format } => format.put(fill.unix_ns / unit, out),
+            Value::Iso => iso(fill.unix_ns, out),
+            Value::Uuid { salt } => uuid(Stream::of(fill, *salt), out),
+            Value::Row { column, format } => {
+                let row = column.row(fill.number);
+                match format {
+                    None => out.extend_from_slice(row),
+                    // Checked when the file was read.
+                    Some(format) => {
+                        format.put(std::str::from_utf8(row).ok().and_then(|t| t.parse().ok()).unwrap_or(0), out)
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline]
+fn characters(mut stream: Stream, count: usize, of: &[u8], out: &mut Vec<u8>) {
+    let mut left = count;
+    while left > 0 {
+        let mut bits = stream.next();
+        let take = left.min(4);
+        for _ in 0..take {
+            out.push(of[((bits & 0xffff) as usize * of.len()) >> 16]);
+            bits >>= 16;
+        }
+        left -= take;
+    }
+}
+
+fn bytes(mut stream: Stream, count: usize, out: &mut Vec<u8>) {
+    let mut left = count;
+    while left > 0 {
+        let take = left.min(8);
+        out.extend_from_slice(&stream.next().to_le_bytes()[..take]);
+        left -= take;
+    }
+}
+
+fn uuid(mut stream: Stream, out: &mut Vec<u8>) {
+    let version = stream.next() & !0xf000 | 0x4000;
+    let variant = stream.next() & !(0b11 << 62) | 0b10 << 62;
+    let hex = |number, width, out: &mut Vec<u8>| Format::Digits { base: 16, width }.put(number, out);
+    hex(version >> 32, 8, out);
+    out.push(b'-');
+    hex(version >> 16 & 0xffff, 4, out);
+    out.push(b'-');
+    hex(version & 0xffff, 4, out);
+    out.push(b'-');
+    hex(variant >> 48, 4, out);
+    out.push(b'-');
+    hex(variant & 0xffff_ffff_ffff, 12, out);
+}
+
+/// RFC 3339, with milliseconds. The date from the number of days: Howard Hinnant, "chrono-Compatible Low-Level Date
+/// Algorithms" (2014), `civil_from_days`, for days after 1970.
+fn iso(unix_ns: u64, out: &mut Vec<u8>) {
+    let (seconds, milliseconds) = (unix_ns / 1_000_000_000, unix_ns / 1_000_000 % 1000);
+    let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let fields = [
+        (year, 4, b'-'),
+        (month, 2, b'-'),
+        (day, 2, b'T'),
+        (second / 3600, 2, b':'),
+        (second / 60 % 60, 2, b':'),
+        (second % 60, 2, b'.'),
+        (milliseconds, 3, b'Z'),
+    ];
+    for (number, width, mark) in fields {
+        Format::Digits { base: 10, width }.put(number, out);
+        out.push(mark);
+    }
+}

@@ -1,0 +1,178 @@
+//! `--expect-json '$.code == 200'`: a place in a JSON body and what must stand there.
+//!
+//! A small part of JSONPath (RFC 9535): names, indices (negative ones from the end) and `*`; then nothing (the place must
+//! exist), a comparison, or `contains`. Where a path leads to several places, one that keeps the rule is enough; `!=`
+//! must hold at all of them.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+/// One rule.
+#[derive(Debug, PartialEq)]
+pub struct Json {
+    path: Vec<Step>,
+    test: Option<(Compare, Value)>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Step {
+    Name(String),
+    Index(i64),
+    All,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compare {
+    Equal,
+    Unequal,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+    Contains,
+}
+
+/// Longer spellings first.
+const COMPARISONS: [(&str, Compare); 8] = [
+    ("==", Compare::Equal),
+    ("!=", Compare::Unequal),
+    ("<=", Compare::AtMost),
+    (">=", Compare::AtLeast),
+    ("<", Compare::Less),
+    (">", Compare::Greater),
+    ("=", Compare::Equal),
+    ("contains ", Compare::Contains),
+];
+
+impl Json {
+    /// Reads a rule.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Json, String> {
+        let wrong = |what: &str| format!("\"{text}\" {what}; write a rule such as $.code == 200 or $.items[0].id");
+        let mut rest = text.trim().strip_prefix('$').ok_or_else(|| wrong("does not begin with $"))?;
+        let mut path = Vec::new();
+        while let Some((step, after)) = step(rest).ok_or_else(|| wrong("has a path that cannot be read"))? {
+            path.push(step);
+            rest = after;
+        }
+        let rest = rest.trim();
+        if rest.is_empty() {
+            return Ok(Json { path, test: None });
+        }
+        let (compare, value) = COMPARISONS
+            .iter()
+            .find_map(|(sign, compare)| Some((*compare, rest.strip_prefix(sign)?.trim())))
+            .ok_or_else(|| wrong("has no comparison (==, !=, <, <=, >, >=, contains) behind its path"))?;
+        if value.is_empty() {
+            return Err(wrong("compares with nothing"));
+        }
+        let value = literal(value);
+        let ordered = matches!(compare, Compare::Less | Compare::AtMost | Compare::Greater | Compare::AtLeast);
+        if ordered && !value.is_number() {
+            return Err(wrong("orders by something that is no number"));
+        }
+        Ok(Json { path, test: Some((compare, value)) })
+    }
+
+    /// True where a body keeps the rule.
+    pub fn holds(&self, body: &Value) -> bool {
+        let mut found = Vec::new();
+        collect(body, &self.path, &mut found);
+        match &self.test {
+            None => !found.is_empty(),
+            Some((Compare::Unequal, value)) => !found.is_empty() && !found.iter().any(|found| same(found, value)),
+            Some((compare, value)) => found.iter().any(|found| passes(found, *compare, value)),
+        }
+    }
+}
+
+/// The next step and what follows it; `Some(None)` at the end of the path, None where it cannot be read.
+fn step(text: &str) -> Option<Option<(Step, &str)>> {
+    if let Some(rest) = text.strip_prefix('.') {
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).unwrap_or(rest.len());
+        if let (0, Some(after)) = (end, rest.strip_prefix('*')) {
+            return Some(Some((Step::All, after)));
+        }
+        return (end > 0).then(|| Some((Step::Name(rest[..end].to_owned()), &rest[end..])));
+    }
+    let Some(rest) = text.strip_prefix('[') else { return Some(None) };
+    if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '\'' | '"')) {
+        let (name, after) = rest[1..].split_once(quote)?;
+        return Some(Some((Step::Name(name.to_owned()), after.strip_prefix(']')?)));
+    }
+    let (inside, after) = rest.split_once(']')?;
+    let step = match inside.trim() {
+        "*" => Step::All,
+        index => Step::Index(index.parse().ok()?),
+    };
+    Some(Some((step, after)))
+}
+
+/// JSON, or a text in single quotes or without any.
+fn literal(text: &str) -> Value {
+    let single = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+    match single {
+        Some(inside) => Value::String(inside.to_owned()),
+        None => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
+    }
+}
+
+fn collect<'a>(value: &'a Value, path: &[Step], found: &mut Vec<&'a Value>) {
+    let Some((step, rest)) = path.split_first() else { return found.push(value) };
+    match (step, value) {
+        (Step::Name(name), Value::Object(map)) => {
+            if let Some(value) = map.get(name) {
+                collect(value, rest, found);
+            }
+        }
+        (Step::Index(index), Value::Array(items)) => {
+            let at = if *index < 0 { items.len() as i64 + index } else { *index };
+            if let Some(value) = usize::try_from(at).ok().and_then(|at| items.get(at)) {
+                collect(value, rest, found);
+            }
+        }
+        (Step::All, Value::Array(items)) => items.iter().for_each(|value| collect(value, rest, found)),
+        (Step::All, Value::Object(map)) => map.values().for_each(|value| collect(value, rest, found)),
+        _ => {}
+    }
+}
+
+/// Numbers are the same by their value: 1 and 1.0. Two whole ones are compared as such: a double has not all their digits.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) if x.is_f64() || y.is_f64() => x.as_f64() == y.as_f64(),
+        _ => a == b,
+    }
+}
+
+/// Which of two numbers is larger.
+fn order(a: &Value, b: &Value) -> Option<Ordering> {
+    match (whole(a), whole(b)) {
+        (Some(a), Some(b)) => Some(a.cmp(&b)),
+        _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
+    }
+}
+
+fn whole(value: &Value) -> Option<i128> {
+    value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from))
+}
+
+fn passes(found: &Value, compare: Compare, value: &Value) -> bool {
+    let ordered = |test: fn(Ordering) -> bool| order(found, value).is_some_and(test);
+    match compare {
+        Compare::Equal => same(found, value),
+        Compare::Unequal => !same(found, value),
+        Compare::Less => ordered(Ordering::is_lt),
+        Compare::AtMost => ordered(Ordering::is_le),
+        Compare::Greater => ordered(Ordering::is_gt),
+        Compare::AtLeast => ordered(Ordering::is_ge),
+        Compare::Contains => match (found, value) {
+            (Value::String(text), Value::String(part)) => text.contains(part.as_str()),
+            (Value::Array(items), value) => items.iter().any(|item| same(item, value)),
+            _ => false,
+        },
+    }
+}

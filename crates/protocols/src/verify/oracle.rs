@@ -1,0 +1,21 @@
+//! What the fuzz target of bodies checks: whatever arrives, a verdict comes back, and bounds are kept.
+
+use wire::Asked;
+
+use super::{Expectations, KEPT_BOUND, Seen};
+
+/// Judges any bytes as a body; the coding is one of those known, two of them, or none.
+///
+/// # Panics
+/// Where a body that is too long passes.
+pub fn body(coding: u8, bytes: &[u8]) {
+    let codings = ["identity", "gzip", "deflate", "br", "zstd", "gzip, zstd", "br, deflate", "rot13"];
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {}\r\nX: y\r\n\r\n", codings[usize::from(coding) % 8]);
+    let rules = ["$.a[0].b == 1", "$.*[*] != x", "$['a'] contains 1"].map(String::from).to_vec();
+    let options = [("expect-json".to_owned(), rules), ("expect-header".to_owned(), vec!["X: *".to_owned()])].into();
+    let expected = Expectations::read(&Asked { options, ..Asked::default() }).ok().flatten();
+    let Some(mut seen) = Seen::head(expected.as_ref(), true, head.as_bytes()) else { return };
+    bytes.chunks(1 + bytes.len() / 3).for_each(|piece| seen.feed(piece));
+    let verdict = seen.verdict(expected.as_ref(), None);
+    assert!(bytes.len() <= KEPT_BOUND || verdict.is_some());
+}

@@ -1,0 +1,73 @@
+//! Close codes (RFC 6455 7.4 and the IANA registry) and what a close frame says.
+
+use wire::Broken;
+
+use super::utf8::Utf8;
+
+/// The purpose is fulfilled.
+pub const NORMAL: u16 = 1000;
+/// The peer broke the protocol.
+pub const PROTOCOL_ERROR: u16 = 1002;
+/// Stands for a close frame without a code; never sent.
+pub const NO_CODE: u16 = 1005;
+/// The server cannot go on.
+pub const INTERNAL_ERROR: u16 = 1011;
+
+/// The code of a close frame's payload; [`NO_CODE`] where it is empty.
+///
+/// # Errors
+/// What about it is not WebSocket.
+pub fn code(payload: &[u8]) -> Result<u16, Broken> {
+    let (code, reason) = match payload {
+        [] => return Ok(NO_CODE),
+        [_] => return Err(Broken("a close frame with half a code")),
+        [high, low, reason @ ..] => (u16::from_be_bytes([*high, *low]), reason),
+    };
+    if !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {
+        return Err(Broken("a close frame with a code that may not be sent"));
+    }
+    let mut text = Utf8::default();
+    if !text.feed(reason) || !text.is_whole() {
+        return Err(Broken("a close frame whose reason is not UTF-8"));
+    }
+    Ok(code)
+}
+
+/// A code in words.
+pub fn name(code: u16) -> &'static str {
+    match code {
+        NORMAL => "normal",
+        1001 => "going away",
+        PROTOCOL_ERROR => "protocol error",
+        1003 => "unsupported data",
+        NO_CODE => "no code",
+        1007 => "invalid data",
+        1008 => "policy violation",
+        1009 => "message too big",
+        1010 => "extension missing",
+        INTERNAL_ERROR => "internal error",
+        1012 => "service restart",
+        1013 => "try again later",
+        1014 => "bad gateway",
+        3000..=3999 => "registered",
+        _ => "private",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_that_may_be_sent() {
+        let good = [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014, 3000, 3999, 4000, 4999];
+        for number in 0..=u16::MAX {
+            let told = code(&number.to_be_bytes());
+            let expected = good.contains(&number) || (3000..5000).contains(&number);
+            assert_eq!(told.is_ok(), expected, "{number}");
+        }
+        assert_eq!(code(b""), Ok(1005));
+        assert!(code(b"\x03").is_err() && code(b"\x03\xe8\xff").is_err() && code(b"\x03\xe8\xe2\x82").is_err());
+        assert_eq!(code(b"\x03\xe8bye \xe2\x82\xac"), Ok(1000));
+    }
+}

@@ -1,0 +1,123 @@
+//! Bytes ↔ frame headers, stateless (RFC 6455 5.2).
+
+use wire::Broken;
+
+/// A frame that goes on with a message.
+pub const CONTINUATION: u8 = 0;
+/// A text message.
+pub const TEXT: u8 = 1;
+/// A binary message.
+pub const BINARY: u8 = 2;
+/// The closing handshake.
+pub const CLOSE: u8 = 8;
+/// A sign of life that must be answered.
+pub const PING: u8 = 9;
+/// Its answer.
+pub const PONG: u8 = 10;
+
+/// The most bytes of a header.
+pub const HEAD_BOUND: usize = 14;
+
+/// Who sent a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sender {
+    /// It must mask what it sends.
+    Client,
+    /// It must not.
+    Server,
+}
+
+/// A frame's header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Frame {
+    /// The last one of its message.
+    pub last: bool,
+    /// The first reserved bit: the message is deflated (RFC 7692 6).
+    pub deflated: bool,
+    /// Text, binary, close …
+    pub kind: u8,
+    /// Bytes of payload.
+    pub size: u64,
+    /// The mask key; zero where there is none.
+    pub key: [u8; 4],
+    /// Bytes of the header.
+    pub head: usize,
+}
+
+impl Frame {
+    /// True for close, ping and pong.
+    pub fn is_control(&self) -> bool {
+        self.kind & 8 != 0
+    }
+}
+
+/// Reads a header; None where it is not whole. `deflates` says whether permessage-deflate was agreed on.
+///
+/// # Errors
+/// What about it is not WebSocket.
+#[inline]
+pub fn frame(bytes: &[u8], sender: Sender, deflates: bool) -> Result<Option<Frame>, Broken> {
+    let [first, second, rest @ ..] = bytes else { return Ok(None) };
+    let kind = first & 0x0f;
+    let mut frame = Frame { last: first & 0x80 != 0, kind, ..Frame::default() };
+    if first & 0x70 != 0 {
+        if first & 0x30 != 0 || !deflates || !matches!(kind, TEXT | BINARY) {
+            return Err(Broken("a frame with reserved bits that no extension explains"));
+        }
+        frame.deflated = true;
+    }
+    if second & 0x80 != 0 && sender == Sender::Server {
+        return Err(Broken("the server masked a frame, which only clients do"));
+    }
+    if second & 0x80 == 0 && sender == Sender::Client {
+        return Err(Broken("the client sent a frame without a mask"));
+    }
+    let short = second & 0x7f;
+    match kind {
+        CONTINUATION | TEXT | BINARY => {}
+        CLOSE | PING | PONG if !frame.last => return Err(Broken("a control frame in fragments")),
+        CLOSE | PING | PONG if short > 125 => return Err(Broken("a control frame of more than 125 bytes")),
+        CLOSE | PING | PONG => {}
+        _ => return Err(Broken("a frame of a kind that WebSocket does not have")),
+    }
+    let (size, used) = match short {
+        126 => {
+            let Some(size) = rest.first_chunk::<2>() else { return Ok(None) };
+            (u64::from(u16::from_be_bytes(*size)), 2)
+        }
+        127 => {
+            let Some(size) = rest.first_chunk::<8>() else { return Ok(None) };
+            (u64::from_be_bytes(*size), 8)
+        }
+        short => (u64::from(short), 0),
+    };
+    if (used == 2 && size < 126) || (used == 8 && size <= 0xffff) {
+        return Err(Broken("a frame whose length is not in its shortest form"));
+    }
+    if size >> 63 != 0 {
+        return Err(Broken("a frame's length is beyond all measure"));
+    }
+    (frame.size, frame.head) = (size, 2 + used);
+    if sender == Sender::Client {
+        let Some(key) = rest[used..].first_chunk::<4>() else { return Ok(None) };
+        (frame.key, frame.head) = (*key, 6 + used);
+    }
+    Ok(Some(frame))
+}
+
+/// Appends a header for `size` bytes in the shortest form; `first` is kind and flags. A key is to follow where `masked`.
+#[inline]
+pub fn put_head(first: u8, size: usize, masked: bool, out: &mut Vec<u8>) {
+    let mask = u8::from(masked) << 7;
+    match size {
+        0..=125 => out.extend_from_slice(&[first, mask | size as u8]),
+        126..=0xffff => {
+            let size = (size as u16).to_be_bytes();
+            out.extend_from_slice(&[first, mask | 126, size[0], size[1]]);
+        }
+        _ => {
+            out.extend_from_slice(&[first, mask | 127]);
+            out.extend_from_slice(&(size as u64).to_be_bytes());
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! permessage-deflate (RFC 7692), client side: what is offered, what the server may answer, and the two streams.
+//!
+//! The offer allows the server every parameter. A connection that agreed on it holds two windows, about 300 KiB, which is
+//! why it is off unless asked for.
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use wire::Broken;
+
+/// The value of `Sec-WebSocket-Extensions`.
+pub const OFFER: &str = "permessage-deflate; client_max_window_bits";
+
+/// The end of every message as flushed, which is not sent (7.2.1).
+const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];
+
+/// What was agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agreement {
+    /// The server begins every message with an empty window.
+    pub server_forgets: bool,
+    /// So do we.
+    pub client_forgets: bool,
+    /// Our window is 2 to the power of this.
+    pub client_bits: u8,
+}
+
+const UNOFFERED: Broken = Broken("the server answers with an extension that was not offered");
+const PARAMETER: Broken = Broken("the server answers permessage-deflate with a parameter that RFC 7692 does not allow");
+
+/// Reads the answers to [`OFFER`], one element for each extension; None where there are none.
+///
+/// # Errors
+/// An extension or parameter that was not offered.
+pub fn agreement<'a>(extensions: impl Iterator<Item = &'a [u8]>) -> Result<Option<Agreement>, Broken> {
+    let mut agreed = None;
+    for extension in extensions {
+        let mut parts = extension.split(|&b| b == b';').map(<[u8]>::trim_ascii);
+        if parts.next() != Some(b"permessage-deflate") || agreed.is_some() {
+            return Err(UNOFFERED);
+        }
+        agreed = Some(parameters(parts)?);
+    }
+    Ok(agreed)
+}
+
+fn parameters<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Result<Agreement, Broken> {
+    let mut agreed = Agreement { server_forgets: false, client_forgets: false, client_bits: 15 };
+    let mut seen = Vec::new();
+    for part in parts {
+        let mut halves = part.splitn(2, |&b| b == b'=').map(<[u8]>::trim_ascii);
+        let (name, value) = (halves.next().unwrap_or_default(), halves.next());
+        if seen.contains(&name) {
+            return Err(PARAMETER);
+        }
+        seen.push(name);
+        match (name, value) {
+            (b"server_no_context_takeover", None) => agreed.server_forgets = true,
+            (b"client_no_context_takeover", None) => agreed.client_forgets = true,
+            // Whatever its window is, ours for reading has the full size.
+            (b"server_max_window_bits", Some(value)) => drop(bits(value)?),
+            (b"client_max_window_bits", Some(value)) => agreed.client_bits = bits(value)?,
+            _ => return Err(PARAMETER),
+        }
+    }
+    Ok(agreed)
+}
+
+/// 8 to 15, without a leading zero; in quotation marks or not (7.1.2).
+fn bits(value: &[u8]) -> Result<u8, Broken> {
+    let plain = value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).unwrap_or(value);
+    match plain {
+        [digit @ b'8'..=b'9'] => Ok(digit - b'0'),
+        [b'1', digit @ b'0'..=b'5'] => Ok(10 + digit - b'0'),
+        _ => Err(PARAMETER),
+    }
+}
+
+/// The two streams of a connection.
+#[derive(Debug)]
+pub struct Deflate {
+    agreed: Agreement,
+    compress: Compress,
+    decompress: Decompress,
+    /// The last message, compressed.
+    packed: Vec<u8>,
+    /// The stream coming in ended, and nothing has come since.
+    ended: bool,
+}
+
+impl Deflate {
+    /// Fresh streams.
+    pub fn new(agreed: Agreement) -> Deflate {
+        // zlib knows no window of 256 bytes: there, nothing is referred to.
+        let level = if agreed.client_bits < 9 { Compression::none() } else { Compression::default() };
+        let compress = Compress::new_with_window_bits(level, false, agreed.client_bits.max(9));
+        Deflate { agreed, compress, decompress: Decompress::new(false), packed: Vec::new(), ended: false }
+    }
+
+    /// Compresses a whole message (7.2.1).
+    pub fn pack(&mut self, plain: &[u8]) -> &[u8] {
+        self.packed.clear();
+        let mut used = 0;
+        loop {
+            self.packed.reserve(plain.len() / 2 + 64);
+            let before = self.compress.total_in();
+            // Fails only where an earlier call ended the stream, which none does.
+            let _ = self.compress.compress_vec(&plain[used..], &mut self.packed, FlushCompress::Sync);
+            used += (self.compress.total_in() - before) as usize;
+            if used == plain.len() && self.packed.len() < self.packed.capacity() {
+                break;
+            }
+        }
+        if self.packed.ends_with(&TAIL) {
+            self.packed.truncate(self.packed.len() - TAIL.len());
+        }
+        if self.packed.is_empty() {
+            self.packed.push(0);
+        }
+        if self.agreed.client_forgets {
+            self.compress.reset();
+        }
+        &self.packed
+    }
+
+    /// Decompresses a piece of a message and hands on what comes of it.
+    ///
+    /// # Errors
+    /// It is not deflate data, or `take` refuses.
+    pub fn unpack(&mut self, piece: &[u8], take: &mut dyn FnMut(&[u8]) -> Result<(), Broken>) -> Result<(), Broken> {
+        const WRONG: Broken = Broken("a message that is said to be deflated and is not");
+        let (mut buffer, mut at) = ([0; 4096], 0);
+        while at < piece.len() {
+            self.ended = false;
+            let (read, written) = (self.decompress.total_in(), self.decompress.total_out());
+            let status = self.decompress.decompress(&piece[at..], &mut buffer, FlushDecompress::Sync);
+            let used = (self.decompress.total_in() - read) as usize;
+            let made = (self.decompress.total_out() - written) as usize;
+            at += used;
+            // What came before a mistake counts, so that the verdict does not depend on the pieces.
+            take(&buffer[..made])?;
+            if status.map_err(|_| WRONG)? == Status::StreamEnd {
+                self.decompress.reset(false);
+                self.ended = true;
+            } else if used == 0 && made == 0 {
+                return Err(WRONG);
+            }
+        }
+        self.rest(take)
+    }
+
+    /// What the last bytes came to beyond one buffer.
+    fn rest(&mut self, take: &mut dyn FnMut(&[u8]) -> Result<(), Broken>) -> Result<(), Broken> {
+        let mut buffer = [0; 4096];
+        while !self.ended {
+            let written = self.decompress.total_out();
+            let status = self.decompress.decompress(&[], &mut buffer, FlushDecompress::Sync);
+            let made = (self.decompress.total_out() - written) as usize;
+            take(&buffer[..made])?;
+            match status {
+                Ok(Status::StreamEnd) => {
+                    self.decompress.reset(false);
+                    self.ended = true;
+                }
+                Ok(_) if made > 0 => {}
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// The message is over.
+    ///
+    /// # Errors
+    /// As [`Deflate::unpack`].
+    pub fn unpack_end(&mut self, take: &mut dyn FnMut(&[u8]) -> Result<(), Broken>) -> Result<(), Broken> {
+        if !self.ended {
+            self.unpack(&TAIL, take)?;
+        }
+        if self.agreed.server_forgets {
+            self.decompress.reset(false);
+        }
+        self.ended = false;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! WebSocket as a plug-in: its schemes, its options, and everything a run will say in it, encoded before it starts.
+
+use std::sync::Arc;
+
+use url::{Host, Url};
+use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, Scheme, Weighted};
+
+use super::close;
+use super::content::{self, Content};
+use super::options::{self, Wishes};
+use super::request::Message;
+use super::session::{Rules, WebSocketSession};
+use super::upgrade::Upgrade;
+
+const ALPN: &[&[u8]] = &[b"http/1.1"];
+
+/// WebSocket over TCP and TLS.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WebSocket;
+
+impl Protocol for WebSocket {
+    type Dialogue = WebSocketDialogue;
+
+    fn name(&self) -> &'static str {
+        "websocket"
+    }
+
+    fn schemes(&self) -> &'static [Scheme] {
+        const SCHEMES: &[Scheme] = &[
+            Scheme { name: "ws", port: 80, tls: false, datagrams: false, alpn: ALPN },
+            Scheme { name: "wss", port: 443, tls: true, datagrams: false, alpn: ALPN },
+        ];
+        SCHEMES
+    }
+
+    fn fixed_connections(&self) -> bool {
+        true
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        options::OPTIONS
+    }
+
+    fn prepare(&self, asked: &Asked) -> Result<WebSocketDialogue, Complaint> {
+        let wishes = Wishes::read(asked)?;
+        let mut contents = content::contents(asked)?;
+        let silent = contents.is_empty();
+        if silent {
+            contents.push(Content::placeholder());
+        }
+        let (mut origins, mut requests, mut upgrades) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, asked) in asked.urls.iter().enumerate() {
+            let url = parse_url(&asked.url)?;
+            // A connection is bound to its URL.
+            origins.push(origin(&url, number as u32).ok_or_else(|| no_url(&asked.url, "it names no host"))?);
+            upgrades.push(Upgrade::new(&url, &wishes));
+            for content in &contents {
+                let weight = asked.weight / contents.len() as f64;
+                requests.push(Weighted { request: message(content, &wishes)?, origin: number, weight });
+            }
+        }
+        if requests.is_empty() {
+            return Err(Complaint::new("URL", "none was given; write one, for instance ws://127.0.0.1:8080/"));
+        }
+        Ok(WebSocketDialogue { requests, origins, silent, rules: Arc::new(Rules::new(wishes, upgrades)) })
+    }
+}
+
+fn message(content: &Content, wishes: &Wishes) -> Result<Message, Complaint> {
+    let template = content.template()?;
+    let key = match &wishes.field {
+        None => 0,
+        Some(_) if content.place.is_empty() => 0,
+        Some(field) => {
+            let mut sample = Vec::new();
+            template.fill(&Fill::default(), &mut sample);
+            field.key(&sample).ok_or_else(|| {
+                let trouble = "the message has no such field as --match-field names, so that no answer would fit it";
+                Complaint::new(&content.place, trouble)
+            })?
+        }
+    };
+    Ok(Message::new(template, content.binary, key))
+}
+
+/// Everything a run will say in WebSocket.
+#[derive(Debug)]
+pub struct WebSocketDialogue {
+    requests: Vec<Weighted<Message>>,
+    origins: Vec<Origin>,
+    silent: bool,
+    rules: Arc<Rules>,
+}
+
+impl Dialogue for WebSocketDialogue {
+    type Request = Message;
+    type Session = WebSocketSession;
+
+    fn requests(&self) -> &[Weighted<Message>] {
+        &self.requests
+    }
+    fn origins(&self) -> &[Origin] {
+        &self.origins
+    }
+    fn alpn(&self) -> &[&'static [u8]] {
+        ALPN
+    }
+    fn silent(&self) -> bool {
+        self.silent
+    }
+    /// The message alone: frame and mask say nothing to people.
+    fn sent(&self, request: &Message) -> Vec<u8> {
+        request.payload(&Fill::default())
+    }
+    fn session(&self, origin: &Origin, established: &Established) -> WebSocketSession {
+        WebSocketSession::new(Arc::clone(&self.rules), origin.bound, established.seed)
+    }
+    fn spoken(&self, _established: &Established) -> String {
+        "WebSocket".to_owned()
+    }
+    /// Statuses of refused upgrades and close codes.
+    fn code_name(&self, code: u32) -> String {
+        match u16::try_from(code) {
+            Ok(code @ 1000..) => format!("close {code} ({})", close::name(code)),
+            _ => code.to_string(),
+        }
+    }
+}
+
+/// Reads a URL; what must be encoded in it is, and the fragment is dropped.
+fn parse_url(text: &str) -> Result<Url, Complaint> {
+    let mut url = Url::parse(text).map_err(|trouble| no_url(text, &trouble.to_string()))?;
+    if !matches!(url.scheme(), "ws" | "wss") {
+        return Err(no_url(text, "its scheme is neither ws nor wss"));
+    }
+    url.set_fragment(None);
+    Ok(url)
+}
+
+fn origin(url: &Url, bound: u32) -> Option<Origin> {
+    let host = match url.host()? {
+        Host::Domain(name) => name.to_owned(),
+        Host::Ipv4(address) => address.to_string(),
+        Host::Ipv6(address) => address.to_string(),
+    };
+    Some(Origin { bound, ..Origin::tcp(host, url.port_or_known_default()?, url.scheme() == "wss") })
+}
+
+fn no_url(text: &str, trouble: &str) -> Complaint {
+    Complaint::new("URL", format!("\"{text}\" cannot be used ({trouble}); write ws://host:port/path"))
+}

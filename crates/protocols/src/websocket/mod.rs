@@ -1,0 +1,32 @@
+//! WebSocket, both halves: the client's ([`WebSocket`], [`WebSocketSession`]) and the server's ([`WebSocketServer`]).
+//!
+//! Spoken: RFC 6455 over HTTP/1.1 (`ws://`, `wss://`) and RFC 7692 (permessage-deflate, offered with `--compress`). An
+//! exchange is one message and the one that answers it, by order or by a JSON field; a one-way message is over when it is
+//! written; what nobody asked for is a push. Checked: the whole handshake, reserved bits, masks, lengths, fragments, UTF-8,
+//! close codes. Left out: following redirects of the upgrade, WebSocket over HTTP/2 (RFC 8441), other extensions, and
+//! compression in the server's half, which declines it.
+
+mod asked;
+mod close;
+mod codec;
+mod content;
+mod deflate;
+mod dialogue;
+mod field;
+mod incoming;
+mod mask;
+mod options;
+#[cfg(any(test, feature = "oracle"))]
+pub mod oracle;
+mod request;
+mod server;
+mod session;
+#[cfg(test)]
+mod tests;
+mod upgrade;
+mod utf8;
+
+pub use dialogue::{WebSocket, WebSocketDialogue};
+pub use request::Message;
+pub use server::WebSocketServer;
+pub use session::WebSocketSession;

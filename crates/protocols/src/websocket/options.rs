@@ -1,0 +1,185 @@
+//! The options of WebSocket and what was wished by them, checked before anything is sent.
+
+use memchr::memmem::Finder;
+use wire::{Asked, Complaint, OptionSpec, Takes, Text};
+
+use super::field::Field;
+use crate::http1::codec::is_token;
+use crate::http1::options::{header, user};
+use crate::http1::request::HeaderWish;
+
+/// The options, in the order the help shows them.
+pub const OPTIONS: &[OptionSpec] = &[
+    option(
+        "header",
+        Some('H'),
+        Takes::Many("NAME: VALUE"),
+        "Send a header line with the upgrade",
+        "升级请求附带的请求头",
+    ),
+    option("user", None, Takes::One("NAME:PASSWORD"), "Basic authentication", "基本认证（用户名:密码）"),
+    option(
+        "subprotocol",
+        None,
+        Takes::Many("NAME"),
+        "Offer a sub-protocol; the server must choose one of those offered",
+        "提供子协议；服务器必须选择其一",
+    ),
+    option(
+        "data",
+        None,
+        Takes::Many("TEXT"),
+        "Send TEXT; of several messages one is chosen at random",
+        "发送文本消息；多条时随机选择",
+    ),
+    option("data-file", None, Takes::One("FILE"), "Send the lines of FILE, each a message", "文件每行为一条消息"),
+    option(
+        "data-hex",
+        None,
+        Takes::Many("HEX"),
+        "Send these bytes as a binary message",
+        "以二进制消息发送十六进制内容",
+    ),
+    option(
+        "data-base64",
+        None,
+        Takes::Many("BASE64"),
+        "Send these bytes as a binary message",
+        "以二进制消息发送 base64 内容",
+    ),
+    option(
+        "binary",
+        None,
+        Takes::Nothing,
+        "Send --data and --data-file as binary messages",
+        "以二进制消息发送 --data 与 --data-file",
+    ),
+    option(
+        "match-field",
+        None,
+        Takes::One("FIELD"),
+        "An answer belongs to the message whose JSON field is equal: seq, data.id (default: by order)",
+        "按 JSON 字段匹配应答与消息：seq、data.id（默认按顺序）",
+    ),
+    option(
+        "one-way",
+        None,
+        Takes::Nothing,
+        "Nobody answers: a message is finished when it is written",
+        "单向发送：写出即完成",
+    ),
+    option(
+        "push",
+        None,
+        Takes::Nothing,
+        "The server also sends messages nobody asked for: count them apart",
+        "服务器会主动推送消息：单独计数",
+    ),
+    option(
+        "expect-body",
+        None,
+        Takes::One("TEXT"),
+        "Count an answer as failed unless it holds TEXT",
+        "应答不含该文本则计为失败",
+    ),
+    option(
+        "compress",
+        None,
+        Takes::Nothing,
+        "Offer compression (permessage-deflate)",
+        "协商压缩（permessage-deflate）",
+    ),
+];
+
+const fn option(
+    name: &'static str,
+    short: Option<char>,
+    takes: Takes,
+    en: &'static str,
+    zh: &'static str,
+) -> OptionSpec {
+    OptionSpec { name, short, takes, help: Text { en, zh } }
+}
+
+/// What was wished, checked.
+#[derive(Debug)]
+pub struct Wishes {
+    /// Header lines of the upgrade.
+    pub headers: Vec<HeaderWish>,
+    /// `name:password`.
+    pub user: Option<String>,
+    /// Sub-protocols to offer.
+    pub subprotocols: Vec<String>,
+    /// The field that answers are matched by.
+    pub field: Option<Field>,
+    /// Nobody answers.
+    pub one_way: bool,
+    /// Messages that nobody asked for are no fault.
+    pub push: bool,
+    /// What an answer must hold.
+    pub expect: Option<Finder<'static>>,
+    /// Offer permessage-deflate.
+    pub compress: bool,
+}
+
+impl Wishes {
+    /// Reads the options of a run.
+    ///
+    /// # Errors
+    /// The first mistake found.
+    pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
+        let headers = asked.values("header").iter().map(|text| checked(header(text)?)).collect::<Result<_, _>>()?;
+        let one_way = asked.switch("one-way");
+        for name in ["match-field", "expect-body"] {
+            if one_way && asked.options.contains_key(name) {
+                let trouble = "is about answers, and with --one-way nobody answers; leave one of them out";
+                return Err(Complaint::new(format!("--{name}"), trouble));
+            }
+        }
+        Ok(Wishes {
+            headers,
+            user: asked.value("user").map(user).transpose()?,
+            subprotocols: subprotocols(asked.values("subprotocol"))?,
+            field: asked.value("match-field").map(field).transpose()?,
+            one_way,
+            push: one_way || asked.switch("push"),
+            expect: asked
+                .value("expect-body")
+                .filter(|t| !t.is_empty())
+                .map(|t| Finder::new(t.as_bytes()).into_owned()),
+            compress: asked.switch("compress"),
+        })
+    }
+}
+
+/// The lines that make the upgrade are not the user's.
+fn checked(wish: HeaderWish) -> Result<HeaderWish, Complaint> {
+    let name = wish.name().to_ascii_lowercase();
+    let instead = match name.as_str() {
+        "sec-websocket-protocol" => "write --subprotocol NAME instead",
+        "sec-websocket-extensions" => "write --compress instead, the one extension there is",
+        "connection" | "upgrade" | "content-length" | "transfer-encoding" => "leave it out",
+        name if name.starts_with("sec-websocket-") => "leave it out",
+        _ => return Ok(wish),
+    };
+    Err(Complaint::new("--header", format!("{} belongs to the handshake, which is brunt's; {instead}", wish.name())))
+}
+
+fn subprotocols(names: &[String]) -> Result<Vec<String>, Complaint> {
+    let wrong = |trouble: String| Err(Complaint::new("--subprotocol", trouble));
+    for (at, name) in names.iter().enumerate() {
+        if name.is_empty() || !name.bytes().all(is_token) {
+            return wrong(format!("\"{name}\" is no name of a sub-protocol; write one word, for instance chat"));
+        }
+        if names[..at].contains(name) {
+            return wrong(format!("\"{name}\" is offered twice; write it once"));
+        }
+    }
+    Ok(names.to_vec())
+}
+
+fn field(text: &str) -> Result<Field, Complaint> {
+    Field::parse(text).ok_or_else(|| {
+        Complaint::new("--match-field", format!("\"{text}\" is no field; write a name such as seq, or data.id"))
+    })
+}

@@ -1,0 +1,84 @@
+//! What must hold of any bytes, for the fuzz targets and the properties: the same in two pieces as in one, an end for no
+//! more messages than were sent, and nothing after the end.
+
+use wire::{
+    Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, ServerSession, Session,
+};
+
+use super::upgrade::{accept, key};
+use super::{WebSocket, WebSocketServer};
+
+/// Messages sent before the bytes come.
+const SENT: u32 = 3;
+
+/// The ways a session may be set up: its options, and what the server agrees to.
+const MODES: [(&[(&str, &str)], &str); 4] = [
+    (&[], ""),
+    (&[("push", ""), ("expect-body", "a")], ""),
+    (&[("data", "{\"seq\":1}"), ("match-field", "seq"), ("push", "")], ""),
+    (&[("compress", ""), ("expect-body", "e")], "Sec-WebSocket-Extensions: permessage-deflate\r\n"),
+];
+
+/// Holds what a client makes of frames, in the way that `mode` chooses.
+///
+/// # Panics
+/// Where it does not hold.
+pub fn frames(mode: u8, bytes: &[u8], cut: usize) {
+    let (options, agreed) = MODES[usize::from(mode) % MODES.len()];
+    let whole = heard(options, Some(agreed), &[bytes]);
+    assert_eq!(heard(options, Some(agreed), &[&bytes[..cut], &bytes[cut..]]), whole, "cut at {cut}");
+}
+
+/// Holds what a client makes of an answer to its upgrade.
+///
+/// # Panics
+/// Where it does not hold.
+pub fn consent(bytes: &[u8], cut: usize) {
+    let whole = heard(&[], None, &[bytes]);
+    assert_eq!(heard(&[], None, &[&bytes[..cut], &bytes[cut..]]), whole, "cut at {cut}");
+}
+
+/// Lets a server hear any bytes.
+pub fn server(bytes: &[u8], cut: usize) {
+    let mut server = WebSocketServer::new();
+    let mut out = Out::default();
+    for piece in [&bytes[..cut], &bytes[cut..]] {
+        if server.receive(piece, &mut |_| {}).is_err() {
+            return;
+        }
+        server.owed(&mut out);
+    }
+}
+
+/// Events in words (without first bytes, which depend on the pieces), what left, and why it broke.
+fn heard(
+    options: &[(&str, &str)],
+    agreed: Option<&str>,
+    pieces: &[&[u8]],
+) -> (Vec<String>, Vec<u8>, Option<&'static str>) {
+    let mut asked = Asked::default();
+    asked.urls.push(AskedUrl { url: "ws://h/".to_owned(), weight: 1.0 });
+    for (name, value) in options {
+        asked.options.insert((*name).to_owned(), vec![(*value).to_owned()]);
+    }
+    let Ok(dialogue) = WebSocket.prepare(&asked) else { panic!("the options of a mode are good") };
+    let established = Established { seed: 9, ..Established::default() };
+    let mut session = dialogue.session(&dialogue.origins()[0], &established);
+    let (mut out, mut done) = (Out::default(), Done::default());
+    if let Some(agreed) = agreed {
+        let accept = accept(&key(9));
+        let head = "HTTP/1.1 101 S\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ";
+        let consent = [head.as_bytes(), &accept, b"\r\n", agreed.as_bytes(), b"\r\n"].concat();
+        assert_eq!(session.receive(&consent, &mut out, &mut done), Ok(()));
+    }
+    for id in 0..SENT {
+        let sent = session.submit(ExchangeId(id), &dialogue.requests()[0].request, &Fill::default(), &mut out);
+        assert_eq!(sent.is_ok(), agreed.is_some());
+    }
+    let broken = pieces.iter().find_map(|piece| session.receive(piece, &mut out, &mut done).err());
+    assert!(broken.is_none() || session.room() == 0, "nothing more after the end");
+    let ended = done.events.iter().filter(|event| matches!(event, Event::Ended(_))).count();
+    assert!(ended <= SENT as usize, "more answers than messages");
+    let told = done.events.iter().filter(|event| !matches!(event, Event::FirstByte(_)));
+    (told.map(|event| format!("{event:?}")).collect(), out.bytes().to_vec(), broken.map(|broken| broken.0))
+}

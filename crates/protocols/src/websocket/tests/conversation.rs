@@ -1,0 +1,243 @@
+//! Whole conversations cut at every position, closed at every position, and made of noise.
+
+use proptest::prelude::*;
+use wire::{Done, Event, ExchangeId, Out, Session};
+
+use super::*;
+use crate::websocket::oracle;
+
+/// A script and what comes of it, however it is cut.
+#[track_caller]
+fn plays(options: &[&str], messages: u32, script: &[u8], expected: &Heard) {
+    let dialogue = dialogue(options);
+    let begin = || {
+        let mut session = opened(&dialogue, "");
+        for id in 0..messages {
+            submit(&mut session, &dialogue, id);
+        }
+        session
+    };
+    assert_eq!(feed(&mut begin(), &[script]), *expected, "whole");
+    for cut in 1..script.len() {
+        assert_eq!(feed(&mut begin(), &[&script[..cut], &script[cut..]]), *expected, "cut at {cut}");
+    }
+    let bytes: Vec<&[u8]> = script.chunks(1).collect();
+    assert_eq!(feed(&mut begin(), &bytes), *expected, "byte by byte");
+}
+
+fn heard(events: &[&str], sent: &[(u8, &[u8])]) -> Heard {
+    let sent = sent.iter().map(|(first, payload)| (*first, payload.to_vec())).collect();
+    Heard { events: events.iter().map(|e| (*e).to_owned()).collect(), sent, broken: None, room: true, opening: false }
+}
+
+#[test]
+fn answers_in_order_with_control_frames_between_and_within() {
+    let script = [
+        frame(0x81, b"one"),
+        frame(0x89, b"are you there"),
+        frame(0x01, "tw\u{20ac}".as_bytes().split_at(3).0),
+        frame(0x8a, b"a pong nobody asked for"),
+        frame(0x89, b""),
+        frame(0x00, b""),
+        frame(0x80, "tw\u{20ac}".as_bytes().split_at(3).1),
+        frame(0x82, &[0xff; 200]),
+        frame(0x82, &[0xfe; 70_000]),
+    ]
+    .concat();
+    let dialogue = dialogue(&["data=x"]);
+    let expected =
+        heard(&["0 0 of 3", "1 0 of 5", "2 0 of 200", "3 0 of 70000"], &[(0x8a, b"are you there"), (0x8a, b"")]);
+    for cut in (0..400).chain(script.len() - 300..script.len()) {
+        let mut session = opened(&dialogue, "");
+        (0..4).for_each(|id| drop(submit(&mut session, &dialogue, id)));
+        assert_eq!(feed(&mut session, &[&script[..cut], &script[cut..]]), expected, "cut at {cut}");
+    }
+}
+
+#[test]
+fn pushes_come_with_nothing_in_flight() {
+    let script = [frame(0x81, b"answer"), frame(0x81, b"news"), frame(0x02, b"more"), frame(0x80, b" news")].concat();
+    plays(&["push"], 1, &script, &heard(&["0 0 of 6", "push of 4", "push of 9"], &[]));
+    let told = "a message that nobody asked for; if the server pushes messages, write --push to count them apart";
+    let strict = Heard { broken: Some(told), room: false, ..heard(&["0 0 of 6"], &[]) };
+    plays(&[], 1, &script[..14], &strict);
+}
+
+#[test]
+fn answers_find_their_messages_by_a_field() {
+    let dialogue =
+        dialogue(&["data={\"seq\":1}", "data={\"seq\":2}", "data={\"seq\":\"c\"}", "match-field=seq", "push"]);
+    let script = [
+        frame(0x81, br#"{"seq":2,"ok":true}"#),
+        frame(0x81, br#"{"seq":9}"#),
+        frame(0x81, b"no JSON"),
+        frame(0x01, br#"{"se"#),
+        frame(0x80, br#"q":"c"}"#),
+        frame(0x81, br#"{"seq":1}"#),
+        frame(0x81, br#"{"seq":1}"#),
+    ]
+    .concat();
+    let expected = heard(&["1 0 of 19", "push of 9", "push of 7", "2 0 of 11", "0 0 of 9", "push of 9"], &[]);
+    for cut in 0..script.len() {
+        let mut session = opened(&dialogue, "");
+        for (id, request) in dialogue.requests().iter().enumerate() {
+            session
+                .submit(ExchangeId(id as u32), &request.request, &Fill::default(), &mut Out::default())
+                .expect("room");
+        }
+        assert_eq!(feed(&mut session, &[&script[..cut], &script[cut..]]), expected, "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_late_answer_is_told_from_the_next_one_where_there_is_a_field() {
+    let dialogue = dialogue(&["data={\"seq\":1}", "match-field=seq"]);
+    let mut session = opened(&dialogue, "");
+    submit(&mut session, &dialogue, 4);
+    assert!(session.cancel(ExchangeId(4), &mut Out::default()), "the connection lives on");
+    submit(&mut session, &dialogue, 5);
+    let script = [frame(0x81, br#"{"seq":1}"#), frame(0x81, br#"{"seq":1,"x":0}"#)].concat();
+    assert_eq!(feed(&mut session, &[&script]), heard(&["5 0 of 15"], &[]));
+    let dialogue = super::dialogue(&[]);
+    let mut session = opened(&dialogue, "");
+    submit(&mut session, &dialogue, 4);
+    assert!(!session.cancel(ExchangeId(4), &mut Out::default()), "by order it would be mistaken");
+}
+
+#[test]
+fn a_lost_message_does_not_take_the_answers_of_those_that_say_the_same_for_ever() {
+    let dialogue = dialogue(&["data={\"seq\":1}", "match-field=seq"]);
+    let mut session = opened(&dialogue, "");
+    submit(&mut session, &dialogue, 4);
+    assert!(session.cancel(ExchangeId(4), &mut Out::default()), "its answer may be late");
+    submit(&mut session, &dialogue, 5);
+    // The first was lost: the answer to the second is taken for it, and so the second is given up, too.
+    assert_eq!(feed(&mut session, &[&frame(0x81, br#"{"seq":1}"#)]), heard(&[], &[]));
+    assert!(!session.cancel(ExchangeId(5), &mut Out::default()), "the connection closes, or this went on for ever");
+}
+
+#[test]
+fn one_way_messages_wait_for_nobody() {
+    let dialogue = dialogue(&["data=x", "one-way"]);
+    let mut session = opened(&dialogue, "");
+    let mut out = Out::default();
+    let sent = session.submit(ExchangeId(1), &dialogue.requests()[0].request, &Fill::default(), &mut out);
+    assert_eq!((sent, unmasked(out.bytes())), (Ok(wire::Sent::OneWay), vec![(0x81, b"x".to_vec())]));
+    assert_eq!(feed(&mut session, &[&frame(0x81, b"x")]), heard(&["push of 1"], &[]));
+}
+
+#[test]
+fn what_an_answer_must_hold() {
+    let wrong = frame(0x81, b"no luck");
+    let expected = heard(&["0 0 of 7 wrong_body \"no luck\""], &[]);
+    plays(&["expect-body=good"], 1, &wrong, &expected);
+    let good = [frame(0x01, b"all g"), frame(0x80, b"ood")].concat();
+    plays(&["expect-body=good"], 1, &good, &heard(&["0 0 of 8"], &[]));
+}
+
+#[test]
+fn heartbeats_are_answered_by_their_own_pong() {
+    let dialogue = dialogue(&[]);
+    let mut session = session(&dialogue);
+    assert!(!session.heartbeat(&mut Out::default()), "not before the upgrade");
+    let mut session_open = opened(&dialogue, "");
+    let mut out = Out::default();
+    assert!(session_open.heartbeat(&mut out) && !session_open.heartbeat(&mut Out::default()), "one at a time");
+    let [(0x89, ref ping)] = unmasked(out.bytes())[..] else { panic!("{:?}", unmasked(out.bytes())) };
+    let script = [frame(0x8a, b"other"), frame(0x8a, ping), frame(0x8a, ping)].concat();
+    for cut in 0..=script.len() {
+        let mut session = opened(&dialogue, "");
+        session.heartbeat(&mut Out::default());
+        assert_eq!(feed(&mut session, &[&script[..cut], &script[cut..]]), heard(&["heartbeat"], &[]), "cut at {cut}");
+        assert!(session.heartbeat(&mut Out::default()), "the next one may go");
+    }
+}
+
+#[test]
+fn a_close_frame_is_answered_and_its_code_named() {
+    let script = frame(0x88, b"\x03\xf3try later");
+    let first = "0 1011 of 0 closed \"close 1011 (internal error) try later\"";
+    let closed = |events: &[&str], echo: &[u8]| Heard { room: false, ..heard(events, &[(0x88, echo)]) };
+    plays(&[], 1, &script, &closed(&[first], b"\x03\xf3"));
+    plays(&[], 0, &script, &closed(&[], b"\x03\xf3"));
+    plays(&[], 1, &frame(0x88, b""), &closed(&["0 1005 of 0 closed \"close 1005 (no code)\""], b""));
+    // What comes behind it is not looked at.
+    plays(&[], 0, &[frame(0x88, b"\x03\xe8"), frame(0x81, b"x")].concat(), &closed(&[], b"\x03\xe8"));
+    assert_eq!(dialogue(&[]).code_name(1011), "close 1011 (internal error)");
+    assert_eq!(dialogue(&[]).code_name(403), "403");
+}
+
+#[test]
+fn we_close_with_1000_once() {
+    let dialogue = dialogue(&[]);
+    let mut session = opened(&dialogue, "");
+    let mut out = Out::default();
+    session.finish(&mut out);
+    session.finish(&mut out);
+    assert_eq!(unmasked(out.bytes()), [(0x88, b"\x03\xe8".to_vec())]);
+    assert_eq!((session.room(), session.opening()), (0, false));
+}
+
+#[test]
+fn a_connection_cut_anywhere_ends_nothing_by_itself() {
+    let dialogue = dialogue(&[]);
+    let script = [consent(""), frame(0x01, b"be"), frame(0x89, b"p"), frame(0x80, b"gun")].concat();
+    for cut in 0..script.len() {
+        let mut session = session(&dialogue);
+        let (mut out, mut done) = (Out::default(), Done::default());
+        session.receive(&script[..cut.min(consent("").len())], &mut out, &mut done).expect("good");
+        if !session.opening() {
+            submit(&mut session, &dialogue, 0);
+        }
+        session.receive(&script[cut.min(consent("").len())..cut], &mut out, &mut done).expect("good");
+        session.closed(&mut done);
+        assert!(done.events.iter().all(|e| matches!(e, Event::FirstByte(_))), "cut at {cut}");
+        assert_eq!((session.room(), session.opening()), (0, false), "cut at {cut}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn noise_and_nearly_frames(
+        frames in prop::collection::vec(
+            (prop_oneof![
+                prop::sample::select(&[0x81u8, 0x82, 0x01, 0x02, 0x00, 0x80, 0x88, 0x89, 0x8a, 0xc1][..]),
+                any::<u8>(),
+            ], prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..20),
+                "[a-z\u{20ac}{}:\",]{0,20}".prop_map(String::into_bytes),
+                Just(b"{\"seq\":1}".to_vec()),
+                Just(b"\x03\xe8".to_vec()),
+                Just(b"\xf2\x48\xcd\xc9\xc9\x07\x00".to_vec()),
+            ]),
+            0..8,
+        ),
+        tail in prop::collection::vec(any::<u8>(), 0..20),
+        at in any::<prop::sample::Index>(),
+        mode in 0u8..4,
+    ) {
+        let mut bytes: Vec<u8> = frames.iter().flat_map(|(first, payload)| frame(*first, payload)).collect();
+        bytes.extend(tail);
+        let cut = at.index(bytes.len() + 1);
+        oracle::frames(mode, &bytes, cut);
+    }
+
+    #[test]
+    fn noise_for_consent(
+        lines in prop::collection::vec(prop_oneof![
+            Just("HTTP/1.1 101 S\r\n".to_owned()),
+            Just("Upgrade: websocket\r\n".to_owned()),
+            Just("Connection: upgrade\r\n".to_owned()),
+            Just("\r\n".to_owned()),
+            "Sec-WebSocket-(Accept|Protocol|Extensions): [a-zA-Z0-9=;, -]{0,30}\r\n",
+            "[ -~\r\n]{0,20}",
+        ], 0..9),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let bytes = lines.concat().into_bytes();
+        oracle::consent(&bytes, at.index(bytes.len() + 1));
+        oracle::server(&bytes, at.index(bytes.len() + 1));
+    }
+}

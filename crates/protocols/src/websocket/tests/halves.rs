@@ -1,0 +1,72 @@
+//! The two halves against each other, with the bytes cut anywhere in both directions.
+
+use proptest::prelude::*;
+use wire::{Ask, Reply, ServerSession, Session, Shape};
+
+use super::*;
+use crate::websocket::WebSocketServer;
+
+/// Cuts bytes into pieces whose sizes are taken from `sizes` in turn.
+fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
+    let mut pieces = Vec::new();
+    for size in sizes.iter().cycle() {
+        if bytes.is_empty() {
+            break;
+        }
+        let (piece, rest) = bytes.split_at((*size).min(bytes.len()));
+        pieces.push(piece);
+        bytes = rest;
+    }
+    pieces
+}
+
+proptest! {
+    #[test]
+    fn what_one_half_says_the_other_understands(
+        messages in prop::collection::vec(("[a-z\u{20ac}]{0,300}", any::<bool>()), 1..6),
+        sizes in prop::collection::vec(prop_oneof![1usize..8, 1usize..400], 1..6),
+    ) {
+        let options: Vec<String> = messages
+            .iter()
+            .map(|(text, binary)| if *binary {
+                format!("data-hex={}", text.bytes().map(|b| format!("{b:02x}")).collect::<String>())
+            } else {
+                format!("data={text}")
+            })
+            .collect();
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let dialogue = dialogue(&options);
+        let established = Established { seed: SEED, ..Established::default() };
+        let mut client = dialogue.session(&dialogue.origins()[0], &established);
+        let mut server = WebSocketServer::new();
+        let (mut out, mut back, mut done) = (Out::default(), Out::default(), Done::default());
+        client.open(&mut out);
+        let mut heard = Vec::new();
+        for turn in 0..=messages.len() {
+            for piece in cut(out.bytes(), &sizes) {
+                let mut asked = Vec::new();
+                server.receive(piece, &mut |ask: Ask<'_>| asked.push((ask.id, ask.body.to_vec()))).expect("good");
+                server.owed(&mut back);
+                for (id, body) in asked {
+                    let reply = Reply { status: 200, headers: b"", body: &body, shape: Shape::Length, close: false };
+                    server.answer(id, &reply, &mut back);
+                    heard.push(body);
+                }
+            }
+            out.clear();
+            for piece in cut(back.bytes(), &sizes) {
+                client.receive(piece, &mut out, &mut done).expect("good");
+            }
+            back.clear();
+            if turn < messages.len() {
+                let request = &dialogue.requests()[turn].request;
+                client.submit(ExchangeId(turn as u32), request, &Fill::default(), &mut out).expect("room");
+            }
+        }
+        let sent: Vec<Vec<u8>> = dialogue.requests().iter().map(|r| dialogue.sent(&r.request)).collect();
+        prop_assert_eq!(&heard, &sent);
+        let ended: Vec<String> = done.events.iter().filter_map(said).collect();
+        let expected: Vec<String> = sent.iter().enumerate().map(|(n, s)| format!("{n} 0 of {}", s.len())).collect();
+        prop_assert_eq!(ended, expected);
+    }
+}

@@ -1,0 +1,100 @@
+//! What a connection costs while it has nothing to say, and that one with something to say allocates nothing.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use wire::Session;
+
+use super::*;
+use crate::websocket::WebSocketServer;
+
+/// Counts what its thread asks for.
+struct Counting;
+
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes on to the system's allocator with what it was given.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HELD.with(|held| held.set(held.get() + layout.size() as isize));
+        CALLS.with(|calls| calls.set(calls.get() + 1));
+        // SAFETY: the caller keeps the conditions of this very method.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        HELD.with(|held| held.set(held.get() - layout.size() as isize));
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Bytes held and calls made by what `work` leaves behind.
+fn cost<T>(work: impl FnOnce() -> T) -> (T, isize, usize) {
+    let (held, calls) = (HELD.get(), CALLS.get());
+    let made = work();
+    (made, HELD.get() - held, CALLS.get() - calls)
+}
+
+#[test]
+fn an_idle_connection_is_small() {
+    assert!(size_of::<WebSocketSession>() <= 80, "{}", size_of::<WebSocketSession>());
+    let dialogue = dialogue(&["data=x"]);
+    let answer = consent("");
+    let (session, held, _) = cost(|| {
+        let mut session = session(&dialogue);
+        let (mut out, mut done) = (Out::default(), Done::default());
+        // In two pieces, with a message in fragments and a heartbeat behind it.
+        session.receive(&answer[..40], &mut out, &mut done).expect("good");
+        session.receive(&answer[40..], &mut out, &mut done).expect("good");
+        submit(&mut session, &dialogue, 0);
+        submit(&mut session, &dialogue, 1);
+        session.receive(&[frame(0x01, b"a"), frame(0x80, b"b")].concat(), &mut out, &mut done).expect("good");
+        session.receive(&frame(0x81, b"b")[..2], &mut out, &mut done).expect("good");
+        session.receive(b"b", &mut out, &mut done).expect("good");
+        assert!(session.heartbeat(&mut out));
+        session
+    });
+    assert_eq!((session.room() > 0, held), (true, 0), "nothing beside the session itself");
+}
+
+#[test]
+fn the_server_holds_the_path_and_nothing_else() {
+    assert!(size_of::<WebSocketServer>() <= 40, "{}", size_of::<WebSocketServer>());
+    let dialogue = dialogue(&["data=x"]);
+    let mut upgrade = Out::default();
+    dialogue.session(&dialogue.origins()[0], &Established::default()).open(&mut upgrade);
+    let (_server, held, _) = cost(|| {
+        let mut server = WebSocketServer::new();
+        let mut out = Out::default();
+        wire::ServerSession::receive(&mut server, upgrade.bytes(), &mut |_| {}).expect("good");
+        wire::ServerSession::owed(&mut server, &mut out);
+        server
+    });
+    assert_eq!(held, "/chat?x=1".len() as isize);
+}
+
+#[test]
+fn messages_in_steady_state_allocate_nothing() {
+    for options in [&["data={\"seq\":5}"][..], &["data={\"seq\":5}", "match-field=seq", "expect-body=seq"]] {
+        let dialogue = dialogue(options);
+        let mut session = opened(&dialogue, "");
+        let answer = frame(0x81, b"{\"seq\":5}");
+        let (mut out, mut done) = (Out::default(), Done::default());
+        let mut turn = |id: u32| {
+            session.submit(ExchangeId(id), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
+            session.receive(&answer, &mut out, &mut done).expect("good");
+            assert_eq!(done.events.len(), 1);
+            out.clear();
+            done.events.clear();
+        };
+        turn(0);
+        let ((), held, calls) = cost(|| (1..100).for_each(&mut turn));
+        assert_eq!((held, calls), (0, 0), "{options:?}");
+    }
+}

@@ -1,0 +1,128 @@
+//! Scripted bytes, split at every position; properties; both halves against each other.
+
+mod conversation;
+mod frames;
+mod halves;
+mod handshake;
+mod memory;
+mod plan;
+mod server;
+
+use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};
+
+use super::upgrade::{accept, key};
+use super::{Message, WebSocket, WebSocketDialogue, WebSocketSession};
+
+/// The seed of the sessions here.
+const SEED: u64 = 77;
+
+/// A run of one URL with options given as `name=value`; a switch has no `=`.
+fn dialogue(options: &[&str]) -> WebSocketDialogue {
+    WebSocket.prepare(&asked(&["ws://h:9/chat?x=1"], options)).expect("a good plan")
+}
+
+fn asked(urls: &[&str], options: &[&str]) -> Asked {
+    let mut asked = Asked { seed: 7, ..Asked::default() };
+    asked.urls = urls.iter().map(|u| AskedUrl { url: (*u).to_owned(), weight: 1.0 }).collect();
+    for option in options {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        asked.options.entry(name.to_owned()).or_default().push(value.to_owned());
+    }
+    asked
+}
+
+/// A session of the first URL, its upgrade sent.
+fn session(dialogue: &WebSocketDialogue) -> WebSocketSession {
+    let established = Established { seed: SEED, ..Established::default() };
+    let mut session = dialogue.session(&dialogue.origins()[0], &established);
+    session.open(&mut Out::default());
+    session
+}
+
+/// What a server says to a session of [`SEED`]; `more` are further header lines.
+fn consent(more: &str) -> Vec<u8> {
+    let accept = accept(&key(SEED));
+    let accept = std::str::from_utf8(&accept).expect("base64");
+    let head = "HTTP/1.1 101 Switching Protocols\r\nupgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\n";
+    format!("{head}Sec-WebSocket-Accept: {accept}\r\n{more}\r\n").into_bytes()
+}
+
+/// An open session.
+fn opened(dialogue: &WebSocketDialogue, more: &str) -> WebSocketSession {
+    let mut session = session(dialogue);
+    session.receive(&consent(more), &mut Out::default(), &mut Done::default()).expect("consent");
+    assert!(!session.opening() && session.room() > 0);
+    session
+}
+
+/// Sends the first message as exchange `id`; what left.
+fn submit(session: &mut WebSocketSession, dialogue: &WebSocketDialogue, id: u32) -> Vec<u8> {
+    let mut out = Out::default();
+    let request = &dialogue.requests()[0].request;
+    session.submit(ExchangeId(id), request, &Fill::default(), &mut out).expect("room");
+    out.bytes().to_vec()
+}
+
+/// What a session made of a script.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Heard {
+    /// Its events in words.
+    events: Vec<String>,
+    /// Frames it sent: kind and payload.
+    sent: Vec<(u8, Vec<u8>)>,
+    broken: Option<&'static str>,
+    /// Whether it would take more, and awaits its upgrade.
+    room: bool,
+    opening: bool,
+}
+
+/// Feeds pieces to a session.
+fn feed(session: &mut WebSocketSession, pieces: &[&[u8]]) -> Heard {
+    let (mut out, mut done) = (Out::default(), Done::default());
+    let mut broken = None;
+    for piece in pieces {
+        if let Err(Broken(why)) = session.receive(piece, &mut out, &mut done) {
+            broken = Some(why);
+            break;
+        }
+    }
+    let events = done.events.iter().filter_map(said).collect();
+    Heard { events, sent: unmasked(out.bytes()), broken, room: session.room() > 0, opening: session.opening() }
+}
+
+/// An event in words. First bytes are left out: they may come or not, as the pieces fall.
+fn said(event: &Event<Message>) -> Option<String> {
+    Some(match event {
+        Event::FirstByte(_) => return None,
+        Event::Ended(e) => {
+            let fault = e.fault.map_or(String::new(), |fault| format!(" {}", fault.name()));
+            let excerpt = e.excerpt.as_ref().map_or(String::new(), |x| format!(" {:?}", String::from_utf8_lossy(x)));
+            format!("{} {} of {}{fault}{excerpt}", e.id.0, e.code, e.payload)
+        }
+        Event::Heartbeat => "heartbeat".to_owned(),
+        Event::Unsolicited(bytes) => format!("push of {bytes}"),
+        other => format!("{other:?}"),
+    })
+}
+
+/// Frames as a client sends them, without their masks.
+fn unmasked(mut bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
+    let mut frames = Vec::new();
+    while !bytes.is_empty() {
+        let frame = super::codec::frame(bytes, super::codec::Sender::Client, true).expect("good").expect("whole");
+        let end = frame.head + frame.size as usize;
+        let mut payload = bytes[frame.head..end].to_vec();
+        super::mask::mask(&mut payload, frame.key, 0);
+        frames.push((bytes[0], payload));
+        bytes = &bytes[end..];
+    }
+    frames
+}
+
+/// A frame as a server sends it.
+fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    super::codec::put_head(first, payload.len(), false, &mut bytes);
+    bytes.extend_from_slice(payload);
+    bytes
+}

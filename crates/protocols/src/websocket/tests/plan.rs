@@ -1,0 +1,142 @@
+//! What options come to, and the sentence for each mistake.
+
+use wire::{Dialogue, Protocol};
+
+use super::*;
+
+#[test]
+fn messages() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("lines.txt");
+    std::fs::write(&file, "first\r\n\nsecond").expect("written");
+    let from_file = format!("data-file={}", file.display());
+    type Sent = (u8, &'static [u8]);
+    let table: [(&[&str], &[Sent]); 6] = [
+        (&["data=a", "data=b"], &[(0x81, b"a"), (0x81, b"b")]),
+        (&["data="], &[(0x81, b"")]),
+        (&["data=a", "binary"], &[(0x82, b"a")]),
+        (&["data-hex=00 Ff 1a", "data-base64=AAEC"], &[(0x82, b"\x00\xff\x1a"), (0x82, b"\0\x01\x02")]),
+        (&[&from_file], &[(0x81, b"first"), (0x81, b"second")]),
+        (&[&from_file, "binary", "data=x"], &[(0x82, b"x"), (0x82, b"first"), (0x82, b"second")]),
+    ];
+    for (options, expected) in table {
+        let dialogue = dialogue(options);
+        let sent: Vec<(u8, Vec<u8>)> =
+            dialogue.requests().iter().map(|r| (r.request.first(), dialogue.sent(&r.request))).collect();
+        let expected: Vec<(u8, Vec<u8>)> = expected.iter().map(|(first, text)| (*first, text.to_vec())).collect();
+        assert_eq!(sent, expected, "{options:?}");
+        assert!(!dialogue.silent());
+    }
+    assert!(dialogue(&[]).silent() && dialogue(&["match-field=seq"]).silent(), "nothing to say");
+}
+
+#[test]
+fn a_connection_is_bound_to_its_url() {
+    let dialogue =
+        WebSocket.prepare(&asked(&["ws://h/a", "wss://h/b", "ws://h/a"], &["data=x", "data=y"])).expect("good");
+    let origins: Vec<_> = dialogue.origins().iter().map(|o| (o.port, o.tls, o.bound)).collect();
+    assert_eq!(origins, [(80, false, 0), (443, true, 1), (80, false, 2)]);
+    let requests: Vec<_> = dialogue.requests().iter().map(|r| (r.origin, r.weight)).collect();
+    assert_eq!(requests, [(0, 0.5), (0, 0.5), (1, 0.5), (1, 0.5), (2, 0.5), (2, 0.5)]);
+}
+
+#[test]
+fn mistakes_in_a_sentence() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let place = |name: &str, bytes: &[u8]| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, bytes).expect("written");
+        path.display().to_string()
+    };
+    let (empty, odd) = (place("empty", b"\n\n"), place("odd", b"a\n\xff\n"));
+    let table: [(&[&str], String); 12] = [
+        (&["header=x"], "--header: \"x\" has no colon; write NAME: VALUE".into()),
+        (
+            &["header=Sec-WebSocket-Key: x"],
+            "--header: Sec-WebSocket-Key belongs to the handshake, which is brunt's; leave it out".into(),
+        ),
+        (
+            &["header=sec-websocket-protocol: x"],
+            "--header: sec-websocket-protocol belongs to the handshake, which is brunt's; write --subprotocol NAME instead"
+                .into(),
+        ),
+        (
+            &["one-way", "expect-body=x"],
+            "--expect-body: is about answers, and with --one-way nobody answers; leave one of them out".into(),
+        ),
+        (&["user=me"], "--user: the password is missing; write NAME:PASSWORD".into()),
+        (
+            &["subprotocol=a b"],
+            "--subprotocol: \"a b\" is no name of a sub-protocol; write one word, for instance chat".into(),
+        ),
+        (&["subprotocol=a", "subprotocol=a"], "--subprotocol: \"a\" is offered twice; write it once".into()),
+        (&["match-field=a..b"], "--match-field: \"a..b\" is no field; write a name such as seq, or data.id".into()),
+        (
+            &["match-field=seq", "data=x"],
+            "--data: the message has no such field as --match-field names, so that no answer would fit it".into(),
+        ),
+        (
+            &["data-hex=0"],
+            "--data-hex: \"0\" is no hexadecimal text; write two digits a byte, as in 00ff1a".into(),
+        ),
+        (
+            &[&format!("data-file={empty}")],
+            format!("--data-file: {empty} holds no message; write one on each line"),
+        ),
+        (
+            &[&format!("data-file={odd}")],
+            format!("{odd} line 2: is not UTF-8, as a text message must be; add --binary"),
+        ),
+    ];
+    for (options, expected) in table {
+        let complaint = WebSocket.prepare(&asked(&["ws://h/"], options)).expect_err("a mistake");
+        assert_eq!(complaint.to_string(), expected);
+    }
+    let complaint = WebSocket.prepare(&asked(&["http://h/"], &[])).expect_err("a mistake");
+    assert!(complaint.to_string().contains("neither ws nor wss"), "{complaint}");
+}
+
+#[test]
+fn slots_among_braces_that_are_none() {
+    let fill = Fill { number: 41, user: 7, ..Fill::default() };
+    let table = [
+        (r#"{"seq":{counter},"a":{"b":{}}}"#, r#"{"seq":41,"a":{"b":{}}}"#),
+        ("user {user} says {\"x\":1}", "user 7 says {\"x\":1}"),
+        (r#"{"no":{"slot":1}}"#, r#"{"no":{"slot":1}}"#),
+        ("{", "{"),
+        ("}}{", "}}{"),
+    ];
+    for (text, expected) in table {
+        let dialogue = dialogue(&[&format!("data={text}")]);
+        let said = dialogue.requests()[0].request.payload(&fill);
+        assert_eq!(String::from_utf8_lossy(&said), expected, "{text}");
+    }
+    let complaint = WebSocket.prepare(&asked(&["ws://h/"], &["data={odd}"])).expect_err("a mistake").to_string();
+    assert!(complaint.starts_with("--data: "), "{complaint}");
+}
+
+#[test]
+fn messages_with_slots_are_framed_and_matched_like_others() {
+    for size in [1, 125, 126, 65_535, 65_536] {
+        for (options, first) in [(&[][..], 0x81), (&["compress"], 0xc1)] {
+            let pad = "x".repeat(size);
+            let data = format!("data={{\"seq\":{{counter}},\"p\":\"{pad}\"}}");
+            let dialogue = dialogue(&[&[&*data, "match-field=seq"], options].concat());
+            let agreed = if options.is_empty() { "" } else { "Sec-WebSocket-Extensions: permessage-deflate\r\n" };
+            let mut session = opened(&dialogue, agreed);
+            let mut out = Out::default();
+            for number in [5, 6] {
+                let fill = Fill { number, ..Fill::default() };
+                let request = &dialogue.requests()[0].request;
+                session.submit(ExchangeId(number as u32), request, &fill, &mut out).expect("room");
+            }
+            let sent = unmasked(out.bytes());
+            assert!(sent.len() == 2 && sent.iter().all(|(kind, _)| *kind == first));
+            if options.is_empty() {
+                assert_eq!(sent[1].1, format!("{{\"seq\":6,\"p\":\"{pad}\"}}").as_bytes());
+            }
+            let script = [frame(0x81, b"{\"seq\":6}"), frame(0x81, b"{\"seq\":5}")].concat();
+            assert_eq!(feed(&mut session, &[&script]).events, ["6 0 of 9", "5 0 of 9"]);
+        }
+    }
+}

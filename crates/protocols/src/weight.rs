@@ -1,0 +1,63 @@
+//! How often one of several commands or statements is chosen: `3x GET key`.
+//!
+//! The weight stands in front of what it weighs, so that one value holds both, on the command line and in a plan file. No
+//! command of a protocol that brunt speaks begins with a number and an `x`.
+
+use wire::Complaint;
+
+/// Splits `3x GET key` into its weight, above zero, and the rest; without a weight it is 1. `place` is the option.
+///
+/// # Errors
+/// The weight is no number above zero, or nothing stands behind it.
+pub fn split<'a>(text: &'a str, place: &str) -> Result<(f64, &'a str), Complaint> {
+    let text = text.trim();
+    let wrong = |trouble: &str| Err(Complaint::new(place, format!("\"{text}\" {trouble}")));
+    if text.is_empty() {
+        return wrong("says nothing; write what to send");
+    }
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
+    let Some(rest) = text[digits..].strip_prefix('x').filter(|_| digits > 0) else { return Ok((1.0, text)) };
+    if !rest.starts_with(char::is_whitespace) && !rest.is_empty() {
+        return Ok((1.0, text));
+    }
+    match text[..digits].parse::<f64>() {
+        Ok(weight) if weight > 0.0 && weight.is_finite() => match rest.trim_start() {
+            "" => wrong("has a weight and nothing behind it; write for instance 3x GET key"),
+            rest => Ok((weight, rest)),
+        },
+        _ => wrong("begins with a weight that is no number above zero; write for instance 3x GET key"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+
+    #[test]
+    fn a_weight_stands_in_front() {
+        for (text, weight, rest) in [
+            ("GET k", 1.0, "GET k"),
+            ("3x GET k", 3.0, "GET k"),
+            ("0.5x  SET k 1x", 0.5, "SET k 1x"),
+            (" 10x\tPING ", 10.0, "PING"),
+            ("3xyz", 1.0, "3xyz"),
+            ("x GET", 1.0, "x GET"),
+        ] {
+            assert_eq!(split(text, "--command"), Ok((weight, rest)), "{text}");
+        }
+        for (text, said) in [
+            ("", "--command: \"\" says nothing; write what to send"),
+            ("3x", "--command: \"3x\" has a weight and nothing behind it; write for instance 3x GET key"),
+            (
+                "0x GET",
+                "--command: \"0x GET\" begins with a weight that is no number above zero; write for instance 3x GET key",
+            ),
+            (
+                "1.2.3x GET",
+                "--command: \"1.2.3x GET\" begins with a weight that is no number above zero; write for instance 3x GET key",
+            ),
+        ] {
+            assert_eq!(split(text, "--command").unwrap_err().to_string(), said);
+        }
+    }
+}

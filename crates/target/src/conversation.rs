@@ -1,0 +1,144 @@
+//! What a connection speaks, as far as the worker must know: whether answers keep the order of their requests, and how a
+//! fault looks in the protocol.
+
+use protocols::http1::Http1Server;
+use protocols::http2::Http2Server;
+use protocols::websocket::WebSocketServer;
+use wire::{Out, Reply, ServerSession};
+
+/// A protocol the target speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Spoken {
+    /// HTTP/1.0 and 1.1.
+    Http1,
+    /// HTTP/2, gRPC over it included.
+    Http2,
+    /// WebSocket, once upgraded.
+    WebSocket,
+}
+
+impl Spoken {
+    /// Every protocol with its name in the counters, in the order of the enum.
+    pub const ALL: [(Spoken, &'static str); 3] =
+        [(Spoken::Http1, "http1"), (Spoken::Http2, "http2"), (Spoken::WebSocket, "websocket")];
+
+    /// True where answers leave in the order of their requests.
+    #[inline]
+    pub fn keeps_order(self) -> bool {
+        self != Spoken::Http2
+    }
+}
+
+/// How an answer is spoiled on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spoil {
+    /// No answer: a reset.
+    Reset,
+    /// The beginning of the body only, so many bytes, though all of it is announced.
+    Cut(usize),
+    /// The body announced is as long as said, and this much of it comes, in an orderly manner: less, or more.
+    Wrong(usize),
+}
+
+/// A session that the target's worker can speak with.
+pub trait Conversation: ServerSession {
+    /// What is spoken; it may change once, after the first bytes or an upgrade.
+    fn spoken(&self) -> Spoken;
+    /// Spoils the answer to one request by the protocol's own means; `reply` is what a sound answer would be. False: it has
+    /// none that spare the connection.
+    fn spoil(&mut self, _id: u32, _reply: &Reply<'_>, _how: Spoil, _out: &mut Out) -> bool {
+        false
+    }
+    /// Appends what is said to a client that does not follow the protocol, before the connection is closed.
+    fn refuse(&mut self, out: &mut Out);
+    /// HTTP/2 itself, where that is spoken: for answers that have trailers.
+    fn http2(&mut self) -> Option<&mut Http2Server> {
+        None
+    }
+    /// Signs of life answered since the last call.
+    fn heartbeats(&mut self) -> u64 {
+        0
+    }
+}
+
+impl Conversation for Http1Server {
+    #[inline]
+    fn spoken(&self) -> Spoken {
+        Spoken::Http1
+    }
+    fn refuse(&mut self, out: &mut Out) {
+        out.put(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    }
+}
+
+/// INTERNAL_ERROR (RFC 9113 7).
+const INTERNAL_ERROR: u32 = 2;
+
+impl Conversation for Http2Server {
+    #[inline]
+    fn spoken(&self) -> Spoken {
+        Spoken::Http2
+    }
+
+    fn http2(&mut self) -> Option<&mut Http2Server> {
+        Some(self)
+    }
+
+    /// The streams beside it go on.
+    fn spoil(&mut self, id: u32, reply: &Reply<'_>, how: Spoil, out: &mut Out) -> bool {
+        let (body, keep) = match how {
+            Spoil::Reset => {
+                self.reset(id, INTERNAL_ERROR, out);
+                return true;
+            }
+            Spoil::Cut(keep) | Spoil::Wrong(keep) => (reply.body, keep),
+        };
+        if self.head(id, reply.status, reply.headers, Some(body.len()), false, out) {
+            let kept: Vec<u8> = body.iter().copied().cycle().take(keep).collect();
+            self.data(id, &kept, matches!(how, Spoil::Wrong(_)), out);
+            if let Spoil::Cut(_) = how {
+                self.reset(id, INTERNAL_ERROR, out);
+            }
+        }
+        true
+    }
+
+    fn refuse(&mut self, out: &mut Out) {
+        // GOAWAY is owed already.
+        self.owed(out);
+    }
+
+    #[inline]
+    fn heartbeats(&mut self) -> u64 {
+        Http2Server::heartbeats(self)
+    }
+}
+
+impl Conversation for WebSocketServer {
+    #[inline]
+    fn spoken(&self) -> Spoken {
+        Spoken::WebSocket
+    }
+
+    /// Announces a binary message of the whole body and puts as much as asked; nothing can follow it.
+    fn spoil(&mut self, _id: u32, reply: &Reply<'_>, how: Spoil, out: &mut Out) -> bool {
+        if let Spoil::Cut(keep) | Spoil::Wrong(keep) = how {
+            out.put(&[0x82, 127]);
+            out.put(&(reply.body.len() as u64).to_be_bytes());
+            let kept: Vec<u8> = reply.body.iter().copied().cycle().take(keep).collect();
+            out.put(&kept);
+        }
+        false
+    }
+
+    /// A close frame with 1002, protocol error (RFC 6455 7.4.1).
+    fn refuse(&mut self, out: &mut Out) {
+        out.put(&[0x88, 2, 0x03, 0xea]);
+    }
+
+    #[inline]
+    fn heartbeats(&mut self) -> u64 {
+        u64::from(self.pings())
+    }
+}

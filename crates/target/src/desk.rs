@@ -1,0 +1,165 @@
+//! What a worker thinks, writes and counts with, apart from its connections: every answer given or withheld passes here, so
+//! that each request heard is accounted for once.
+
+use std::sync::Arc;
+
+use measure::Nanos;
+use wire::Out;
+
+use crate::arrivals::{Entry, Log};
+use crate::brain::{Brain, Heard, Next, Plan};
+use crate::conversation::{Conversation, Spoken};
+use crate::line::{End, Line};
+use crate::order::{Kind, Withheld};
+use crate::stats::{Tallies, Tally};
+
+/// See the top of this file.
+pub(crate) struct Desk {
+    pub brain: Brain,
+    pub tallies: Arc<Tallies>,
+    pub tally: Arc<Tally>,
+    pub log: Option<Log>,
+    /// Entries from here on are not stamped yet.
+    pub unstamped: usize,
+    pub out: Out,
+}
+
+impl Desk {
+    #[inline]
+    pub fn count(&self, heard: &Heard) {
+        let kind = heard.order.kind;
+        if !kind.is_watching() {
+            self.tally.heard.add(1);
+            self.tally.kinds[kind as usize].add(1);
+        }
+    }
+
+    /// Counts what a connection speaks, where that is not what it was counted as, and what it answered to by itself.
+    #[inline]
+    pub fn take_note<S: Conversation>(&self, line: &mut Line<S>, heard: u64) {
+        let spoken = line.session.spoken();
+        if line.counted != Some(spoken) && (heard > 0 || spoken != Spoken::Http1) {
+            self.part(line);
+            line.counted = Some(spoken);
+            self.tally.spoken[spoken as usize].opened.add(1);
+        }
+        let counts = &self.tally.spoken[spoken as usize];
+        counts.messages.add(heard);
+        counts.heartbeats.add(line.session.heartbeats());
+    }
+
+    /// A connection does not speak any more what it was counted as.
+    pub fn part<S>(&self, line: &Line<S>) {
+        if let Some(spoken) = line.counted {
+            self.tally.spoken[spoken as usize].closed.add(1);
+        }
+    }
+
+    /// Puts an answer, or its beginning.
+    #[inline]
+    pub fn perform<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan) {
+        let tallies = &self.tallies;
+        match plan.answer(&mut line.session, &|| tallies.read().to_json(), &mut self.out) {
+            Next::Complete => self.complete(line, plan),
+            Next::Blocks(blocks) => line.pouring = Some(Box::new((plan, blocks))),
+            Next::Close => self.withhold(line, plan, End::Close),
+            Next::Reset => self.withhold(line, plan, End::Reset),
+            Next::Nothing => line.waiting.push_front(Plan { at: Nanos::MAX, ..plan }),
+            Next::Answered(status) => self.framed(line, plan, Some(status)),
+            Next::Spoiled => self.framed(line, plan, None),
+            Next::Ruined => {
+                line.end = End::Close;
+                self.framed(line, plan, None);
+            }
+            Next::Refused => {
+                self.tally.withheld.add(1);
+                self.note(plan, Nanos::ZERO, 0);
+            }
+        }
+    }
+
+    /// The whole answer was put.
+    #[inline]
+    pub fn complete<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan) {
+        let order = plan.order();
+        if order.close || line.session.over() {
+            line.end = End::Close;
+        }
+        let status = (!order.spoiled).then_some(order.status);
+        self.settle(plan, status);
+    }
+
+    /// The whole answer was put, in frames; `status` where it is not spoiled.
+    fn framed<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan, status: Option<u16>) {
+        if line.session.over() {
+            line.end = End::Close;
+        }
+        self.settle(plan, status);
+    }
+
+    /// Counts an answer; `status` where it is not spoiled.
+    #[inline]
+    fn settle(&mut self, plan: Plan, status: Option<u16>) {
+        if plan.heard.order.kind.is_watching() {
+            self.tally.watching.add(1);
+            if plan.heard.order.kind == Kind::ResetStats {
+                self.tallies.reset();
+            }
+            return;
+        }
+        match status {
+            None => self.tally.spoiled.add(1),
+            Some(status) => {
+                self.tally.status[usize::from(status)].add(1);
+                self.tally.answered.add(1);
+            }
+        }
+        let status = status.unwrap_or(plan.order().status);
+        self.note(plan, Nanos::MAX, status);
+    }
+
+    fn withhold<S>(&mut self, line: &mut Line<S>, plan: Plan, end: End) {
+        line.end = end;
+        self.tally.withheld.add(1);
+        self.note(plan, Nanos::ZERO, 0);
+    }
+
+    pub fn abandon(&mut self, plan: Plan) {
+        if plan.heard.order.kind.is_watching() {
+            return;
+        }
+        // A request that was never to be answered has not lost its answer.
+        match plan.order().withheld {
+            Some(Withheld::Hang) => self.tally.withheld.add(1),
+            _ => self.tally.abandoned.add(1),
+        }
+        self.note(plan, Nanos::ZERO, 0);
+    }
+
+    /// What came is no request: say so where nothing is owed before, and close.
+    pub fn refuse<S: Conversation>(&mut self, line: &mut Line<S>) {
+        self.tally.malformed.add(1);
+        if line.is_free() && (line.waiting.is_empty() || line.session.spoken() != Spoken::Http1) {
+            line.session.refuse(&mut self.out);
+        }
+        if line.end == End::Open {
+            line.end = End::Close;
+        }
+    }
+
+    /// Writes a request down; [`Nanos::MAX`] stands for the moment of the send to come.
+    #[inline]
+    fn note(&mut self, plan: Plan, answered: Nanos, status: u16) {
+        if let Some(log) = &mut self.log {
+            log.entries.push(Entry { arrived: plan.arrived, answered, status, order: plan.heard.order });
+        }
+    }
+
+    pub fn stamp(&mut self, sent: Nanos) {
+        let Some(log) = &mut self.log else { return };
+        for entry in log.entries[self.unstamped..].iter_mut().filter(|entry| entry.answered == Nanos::MAX) {
+            entry.answered = sent;
+        }
+        self.unstamped = log.entries.len();
+    }
+}

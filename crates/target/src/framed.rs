@@ -1,0 +1,92 @@
+//! Answers in protocols that frame them (HTTP/2, WebSocket): what HTTP/1.1 gets as raw bytes, faults included, is said here
+//! by the means of the protocol.
+//!
+//! A WebSocket hears its own message back, unless its path asks for a size; a status of 400 or more, given by chance
+//! ([`crate::Config::error_rate`]), closes it.
+
+use wire::{Out, Reply, Shape};
+
+use crate::brain::{Next, Plan};
+use crate::calls::{self, Call};
+use crate::conversation::{Conversation, Spoil, Spoken};
+use crate::flood::FILLER;
+use crate::order::{Body, Kind, Order, Withheld};
+
+/// The largest body; it is made as a whole.
+const LARGEST: u64 = 16 << 20;
+/// What is no frame of either protocol: to HTTP/2 a frame of unknown length and type, to WebSocket a reserved opcode.
+const GARBAGE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x16\x03garbage";
+
+/// As [`Plan::answer`].
+pub(crate) fn answer(plan: &Plan, session: &mut dyn Conversation, stats: &dyn Fn() -> String, out: &mut Out) -> Next {
+    let order = plan.order();
+    match order.withheld {
+        Some(Withheld::Hang) => return Next::Nothing,
+        Some(Withheld::Close) => return Next::Close,
+        Some(Withheld::Reset) => {
+            let spared = session.spoil(plan.heard.id, &reply(order, &[]), Spoil::Reset, out);
+            return if spared { Next::Refused } else { Next::Reset };
+        }
+        None => {}
+    }
+    if let (Some(whole), Some(body), Some(http2)) = (plan.heard.call, &plan.heard.echo, session.http2()) {
+        let call = Call { path: &plan.heard.order.path, body, whole, fails: plan.instead.is_some() };
+        calls::answer(http2, plan.heard.id, &call, out);
+        return Next::Answered(if call.fails { order.status } else { 200 });
+    }
+    if order.size.is_some_and(|size| size > LARGEST) {
+        let status = Order::sentence("", Kind::Unknown, 501, "larger than 16 MiB, which needs HTTP/1.1");
+        session.answer(plan.heard.id, &reply(&status, status.known_body()), out);
+        return Next::Answered(status.status);
+    }
+    if order.spoiled {
+        return spoil(plan, session, out);
+    }
+    let text;
+    let filler;
+    let body = match &order.body {
+        Body::Stats => {
+            text = stats();
+            text.as_bytes()
+        }
+        Body::Echo => plan.heard.echo.as_deref().unwrap_or_default(),
+        Body::Filler(_) | Body::Raw(_) => {
+            filler = filler_of(order.size.unwrap_or(0));
+            &filler
+        }
+        Body::Text(text) => match &plan.heard.echo {
+            Some(message) if session.spoken() == Spoken::WebSocket => message,
+            _ => text,
+        },
+    };
+    // A path that HTTP does not know is as good as any for messages.
+    let unknown = session.spoken() == Spoken::WebSocket && plan.instead.is_none();
+    let status = if unknown { 200 } else { order.status };
+    session.answer(plan.heard.id, &Reply { status, ..reply(order, body) }, out);
+    Next::Answered(status)
+}
+
+fn reply<'a>(order: &'a Order, body: &'a [u8]) -> Reply<'a> {
+    Reply { status: order.status, headers: &order.headers, body, shape: Shape::Length, close: order.close }
+}
+
+fn spoil(plan: &Plan, session: &mut dyn Conversation, out: &mut Out) -> Next {
+    let order = plan.order();
+    let body = filler_of(order.size.unwrap_or(0));
+    let how = match (order.cut, order.kind) {
+        (Some(keep), _) => Spoil::Cut(usize::try_from(keep).unwrap_or(usize::MAX).min(body.len())),
+        (None, Kind::Short) => Spoil::Wrong(body.len() / 2),
+        (None, Kind::Long) => Spoil::Wrong(body.len() + (body.len() / 2).max(1)),
+        _ => {
+            out.put(GARBAGE);
+            return Next::Ruined;
+        }
+    };
+    if session.spoil(plan.heard.id, &reply(order, &body), how, out) { Next::Spoiled } else { Next::Ruined }
+}
+
+/// So many bytes of filler.
+pub(crate) fn filler_of(size: u64) -> Vec<u8> {
+    let size = usize::try_from(size.min(LARGEST)).unwrap_or(usize::MAX);
+    FILLER.iter().copied().cycle().take(size).collect()
+}

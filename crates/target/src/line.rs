@@ -1,0 +1,77 @@
+//! One connection of a worker.
+
+use std::collections::VecDeque;
+
+use measure::Nanos;
+
+use crate::brain::Plan;
+use crate::conversation::{Conversation, Spoken};
+
+/// A connection.
+pub(crate) struct Line<S> {
+    pub session: S,
+    /// Requests not answered yet: the oldest first, or the one due first where answers keep no order.
+    pub waiting: VecDeque<Plan>,
+    /// A large answer under way, and how many of its blocks are left.
+    pub pouring: Option<Box<(Plan, u64)>>,
+    pub end: End,
+    /// Is in the list of connections to look at again.
+    pub watched: bool,
+    /// When its timer is due; [`Nanos::MAX`] where it has none.
+    pub armed: Nanos,
+    /// Distinguishes it from earlier connections in the slot.
+    pub birth: u32,
+    /// As what it is counted; None before it spoke.
+    pub counted: Option<Spoken>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Not in sight.
+    Open,
+    /// To be closed once everything was sent.
+    Close,
+    /// To be reset at once.
+    Reset,
+}
+
+impl<S> Line<S> {
+    /// A connection just accepted.
+    pub fn new(session: S, birth: u32) -> Line<S> {
+        let (waiting, pouring, armed) = (VecDeque::new(), None, Nanos::MAX);
+        Line { session, waiting, pouring, end: End::Open, watched: false, armed, birth, counted: None }
+    }
+
+    #[inline]
+    pub fn is_free(&self) -> bool {
+        self.end == End::Open && self.pouring.is_none()
+    }
+}
+
+impl<S: Conversation> Line<S> {
+    /// True where a request that is due may be answered before those that wait.
+    #[inline]
+    pub fn may_pass(&self) -> bool {
+        self.waiting.is_empty() || !self.session.spoken().keeps_order()
+    }
+
+    /// Lets a request wait for its answer.
+    pub fn keep(&mut self, plan: Plan) {
+        if self.session.spoken().keeps_order() {
+            return self.waiting.push_back(plan);
+        }
+        let at = self.waiting.partition_point(|other| other.at <= plan.at);
+        self.waiting.insert(at, plan);
+    }
+
+    /// The next request whose answer is due.
+    pub fn take_due(&mut self, now: Nanos) -> Option<Plan> {
+        self.waiting.front().filter(|plan| plan.at <= now)?;
+        let due = self.waiting.pop_front();
+        if self.waiting.is_empty() {
+            // An idle connection holds no memory for what it does not do.
+            self.waiting = VecDeque::new();
+        }
+        due
+    }
+}

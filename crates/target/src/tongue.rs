@@ -1,0 +1,180 @@
+//! Which protocol a connection speaks: found out from its first bytes, and changed by an upgrade.
+//!
+//! What many hold at rest (HTTP/1.1, WebSocket) lies inline; HTTP/2 is in a box. The path `/status/N` with 400 or more
+//! refuses an upgrade with that status, so that clients can be shown what that is like.
+
+use protocols::http1::{Http1Server, Upgrade};
+use protocols::http2::Http2Server;
+use protocols::websocket::WebSocketServer;
+use wire::{Ask, Broken, Out, Reply, ServerSession};
+
+use crate::conversation::{Conversation, Spoil, Spoken};
+
+/// What HTTP/2 begins with (RFC 9113 3.4), as far as HTTP/1.1 begins with nothing like it.
+const PREFACE: &[u8] = b"PRI ";
+
+/// A session in whatever protocol its client begins to speak.
+#[derive(Debug)]
+pub struct Tongue(Inner);
+
+#[derive(Debug)]
+enum Inner {
+    /// So many first bytes, which may begin either.
+    Fresh(u8),
+    Http1(Http1Server),
+    Http2(Box<Http2Server>),
+    /// Upgraded; what is to be said first has not left yet.
+    Greeting(Box<(WebSocketServer, Out)>),
+    WebSocket(WebSocketServer),
+}
+
+impl Tongue {
+    /// A connection that has not spoken yet.
+    pub fn new() -> Tongue {
+        Tongue(Inner::Fresh(0))
+    }
+
+    /// Finds out what is spoken.
+    fn listen(&mut self, known: usize, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+        let ahead = &PREFACE[known..];
+        if bytes.len() < ahead.len() && ahead.starts_with(bytes) {
+            self.0 = Inner::Fresh((known + bytes.len()) as u8);
+            return Ok(());
+        }
+        self.0 = match bytes.starts_with(ahead) {
+            true => Inner::Http2(Box::default()),
+            false => Inner::Http1(Http1Server::yielding(is_granted)),
+        };
+        if known > 0 {
+            self.receive(&PREFACE[..known], hear)?;
+        }
+        self.receive(bytes, hear)
+    }
+
+    fn upgrade(&mut self, upgrade: &Upgrade, hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+        let mut greeting = Out::default();
+        let mut session = WebSocketServer::accept(&upgrade.head, &upgrade.path, &mut greeting);
+        let read = session.receive(&upgrade.rest, hear);
+        self.0 = Inner::Greeting(Box::new((session, greeting)));
+        read
+    }
+}
+
+/// Whether a request with an `Upgrade` becomes a WebSocket.
+fn is_granted(head: &[u8], path: &str) -> bool {
+    let refused = path.strip_prefix("/status/").is_some_and(|rest| rest.as_bytes().first().is_some_and(|&b| b >= b'4'));
+    !refused && WebSocketServer::is_upgrade(head)
+}
+
+impl Default for Tongue {
+    fn default() -> Tongue {
+        Tongue::new()
+    }
+}
+
+impl ServerSession for Tongue {
+    #[inline]
+    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+        match &mut self.0 {
+            Inner::Http1(session) => {
+                session.receive(bytes, hear)?;
+                match session.upgrade() {
+                    None => Ok(()),
+                    Some(upgrade) => self.upgrade(&upgrade, hear),
+                }
+            }
+            Inner::Http2(session) => session.receive(bytes, hear),
+            Inner::Greeting(both) => both.0.receive(bytes, hear),
+            Inner::WebSocket(session) => session.receive(bytes, hear),
+            Inner::Fresh(known) => {
+                let known = usize::from(*known);
+                self.listen(known, bytes, hear)
+            }
+        }
+    }
+
+    #[inline]
+    fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out) {
+        if let Inner::Greeting(_) = self.0 {
+            self.owed(out);
+        }
+        match &mut self.0 {
+            Inner::Fresh(_) | Inner::Greeting(_) => {}
+            Inner::Http1(session) => session.answer(id, reply, out),
+            Inner::Http2(session) => session.answer(id, reply, out),
+            Inner::WebSocket(session) => session.answer(id, reply, out),
+        }
+    }
+
+    #[inline]
+    fn owed(&mut self, out: &mut Out) {
+        match &mut self.0 {
+            Inner::Fresh(_) => {}
+            Inner::Http1(session) => session.owed(out),
+            Inner::Http2(session) => session.owed(out),
+            Inner::Greeting(both) => {
+                let (mut session, greeting) = std::mem::take(&mut **both);
+                out.put(greeting.bytes());
+                session.owed(out);
+                self.0 = Inner::WebSocket(session);
+            }
+            Inner::WebSocket(session) => session.owed(out),
+        }
+    }
+
+    #[inline]
+    fn over(&self) -> bool {
+        match &self.0 {
+            Inner::Fresh(_) => false,
+            Inner::Http1(session) => session.over(),
+            Inner::Http2(session) => session.over(),
+            Inner::Greeting(both) => both.0.over(),
+            Inner::WebSocket(session) => session.over(),
+        }
+    }
+}
+
+impl Conversation for Tongue {
+    #[inline]
+    fn spoken(&self) -> Spoken {
+        match &self.0 {
+            Inner::Fresh(_) | Inner::Http1(_) => Spoken::Http1,
+            Inner::Http2(_) => Spoken::Http2,
+            Inner::Greeting(_) | Inner::WebSocket(_) => Spoken::WebSocket,
+        }
+    }
+
+    fn spoil(&mut self, id: u32, reply: &Reply<'_>, how: Spoil, out: &mut Out) -> bool {
+        match &mut self.0 {
+            Inner::Fresh(_) | Inner::Http1(_) | Inner::Greeting(_) => false,
+            Inner::Http2(session) => session.spoil(id, reply, how, out),
+            Inner::WebSocket(session) => session.spoil(id, reply, how, out),
+        }
+    }
+
+    fn http2(&mut self) -> Option<&mut Http2Server> {
+        match &mut self.0 {
+            Inner::Http2(session) => Some(session),
+            _ => None,
+        }
+    }
+
+    fn refuse(&mut self, out: &mut Out) {
+        match &mut self.0 {
+            Inner::Fresh(_) => {}
+            Inner::Http1(session) => session.refuse(out),
+            Inner::Http2(session) => session.refuse(out),
+            Inner::Greeting(both) => both.0.refuse(out),
+            Inner::WebSocket(session) => session.refuse(out),
+        }
+    }
+
+    #[inline]
+    fn heartbeats(&mut self) -> u64 {
+        match &mut self.0 {
+            Inner::Fresh(_) | Inner::Http1(_) | Inner::Greeting(_) => 0,
+            Inner::Http2(session) => session.heartbeats(),
+            Inner::WebSocket(session) => session.heartbeats(),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A brunt with one more protocol: `lines://host:port` sends a line of text and takes the next line for its answer.
+//!
+//! That is all a protocol is: its name, schemes and options (flags, plan keys and help come from them), the requests made
+//! once before the run, and a conversation without I/O. Load, figures, faults, reports and plan files come from brunt.
+
+use std::process::ExitCode;
+
+use wire::{
+    Asked, Broken, Complaint, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, OptionSpec,
+    Origin, Out, Protocol, Scheme, Sent, Session, Takes, Text, Weighted,
+};
+
+/// The longest answer that is taken: nothing from the network may grow without a bound.
+const LONGEST: usize = 64 * 1024;
+
+struct Lines;
+
+impl Protocol for Lines {
+    type Dialogue = Said;
+    fn name(&self) -> &'static str {
+        "lines"
+    }
+    fn schemes(&self) -> &'static [Scheme] {
+        &[Scheme { name: "lines", port: 7, tls: false, datagrams: false, alpn: &[] }]
+    }
+    fn options(&self) -> &'static [OptionSpec] {
+        const fn one(name: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
+            OptionSpec { name, short: None, takes: Takes::One("TEXT"), help: Text { en, zh } }
+        }
+        const ALL: &[OptionSpec] = &[
+            one("line", "The line to send [default: hello]", "发送的一行文本（默认 hello）"),
+            one("expect-line", "Count an answer as failed unless it is this line", "应答不是该行则计为失败"),
+        ];
+        ALL
+    }
+    fn prepare(&self, asked: &Asked) -> Result<Said, Complaint> {
+        let line = asked.value("line").unwrap_or("hello");
+        let expected = asked.value("expect-line").map(|line| line.as_bytes().into());
+        let mut said = Said { requests: Vec::new(), origins: Vec::new(), expected };
+        for url in &asked.urls {
+            let host = url.url.trim_start_matches("lines://").trim_end_matches('/');
+            let (host, port) = host.rsplit_once(':').unwrap_or((host, "7"));
+            let port = port.parse().map_err(|_| Complaint::new("URL", "has no port; write lines://host:7"))?;
+            let request = format!("{line}\n");
+            said.requests.push(Weighted { request, origin: said.origins.len(), weight: url.weight });
+            said.origins.push(Origin::tcp(host, port, false));
+        }
+        Ok(said)
+    }
+}
+
+/// All that a run says.
+struct Said {
+    requests: Vec<Weighted<String>>,
+    origins: Vec<Origin>,
+    expected: Option<Box<[u8]>>,
+}
+
+impl Dialogue for Said {
+    type Request = String;
+    type Session = Conversation;
+    fn requests(&self) -> &[Weighted<String>] {
+        &self.requests
+    }
+    fn origins(&self) -> &[Origin] {
+        &self.origins
+    }
+    fn alpn(&self) -> &[&'static [u8]] {
+        &[]
+    }
+    fn sent(&self, request: &String) -> Vec<u8> {
+        request.clone().into_bytes()
+    }
+    fn session(&self, _: &Origin, _: &Established) -> Conversation {
+        Conversation { asked: None, answer: Vec::new(), expected: self.expected.clone() }
+    }
+}
+
+/// What is said on one connection.
+struct Conversation {
+    asked: Option<ExchangeId>,
+    answer: Vec<u8>,
+    expected: Option<Box<[u8]>>,
+}
+
+impl Session for Conversation {
+    type Request = String;
+    fn submit(&mut self, id: ExchangeId, request: &String, _: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        let None = self.asked else { return Err(Full) };
+        self.asked = Some(id);
+        out.put(request.as_bytes());
+        Ok(Sent::Asked)
+    }
+    fn receive(&mut self, bytes: &[u8], _: &mut Out, done: &mut Done<String>) -> Result<(), Broken> {
+        self.answer.extend_from_slice(bytes);
+        let Some(end) = self.answer.iter().position(|b| *b == b'\n') else {
+            return if self.answer.len() > LONGEST { Err(Broken("a line is longer than 64 KiB")) } else { Ok(()) };
+        };
+        let id = self.asked.take().ok_or(Broken("a line nobody asked for"))?;
+        let wrong = self.expected.as_ref().is_some_and(|expected| **expected != self.answer[..end]);
+        let (fault, payload) = (wrong.then_some(FaultKind::WrongBody), end as u64);
+        done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt: None, follow: None }));
+        let more = self.answer.len() > end + 1;
+        self.answer.clear();
+        if more { Err(Broken("more than the line that was asked for")) } else { Ok(()) }
+    }
+    fn room(&self) -> usize {
+        usize::from(self.asked.is_none())
+    }
+}
+
+fn main() -> ExitCode {
+    cli::main_with(vec![engine::runner(protocols::http::Http), engine::runner(Lines)])
+}

@@ -1,0 +1,10 @@
+//! Any bytes as what a gRPC server says, behind its SETTINGS; the first byte says where they are also cut.
+//! `cargo +nightly fuzz run grpc_answers fuzz/corpus/grpc_answers fuzz/seeds/grpc_answers`
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Some((at, said)) = bytes.split_first() {
+        protocols::grpc::oracle::answer(said, usize::from(*at) * said.len() / 255);
+    }
+});

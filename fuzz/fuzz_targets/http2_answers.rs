@@ -1,0 +1,10 @@
+//! Any bytes as what a server of HTTP/2 says; the first byte says where they are also cut.
+//! `cargo +nightly fuzz run http2_answers fuzz/corpus/http2_answers fuzz/seeds/http2_answers`
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Some((at, said)) = bytes.split_first() {
+        protocols::http2::oracle::answers(said, usize::from(*at) * said.len() / 255);
+    }
+});

@@ -1,0 +1,18 @@
+//! Any bytes as answers with declared framing; the first byte says which framing, the next five where they are cut.
+//! `cargo +nightly fuzz run raw_answers`
+
+#![no_main]
+
+use std::sync::LazyLock;
+
+use protocols::raw::{RawDialogue, oracle};
+
+static DIALOGUES: LazyLock<Vec<RawDialogue>> =
+    LazyLock::new(|| oracle::FRAMINGS.iter().map(|framing| oracle::dialogue("tcp", framing)).collect());
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Some((head, text)) = bytes.split_at_checked(6) {
+        let dialogue = &DIALOGUES[usize::from(head[0]) % DIALOGUES.len()];
+        oracle::check(dialogue, text, &head[1..]);
+    }
+});

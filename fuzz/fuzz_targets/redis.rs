@@ -1,0 +1,12 @@
+//! Any bytes as replies to the client half of Redis, and as commands to the server half; the first byte says where they are
+//! also cut. `cargo +nightly fuzz run redis fuzz/corpus/redis fuzz/seeds/redis -- -dict=fuzz/redis.dict`
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Some((at, text)) = bytes.split_first() {
+        let at = usize::from(*at) * text.len() / 255;
+        protocols::redis::oracle::replies(text, at);
+        protocols::redis::oracle::asking(text, at);
+    }
+});

@@ -1,0 +1,10 @@
+//! Any bytes as frames to the client half of WebSocket; the first byte says how the session is set up, the second where they
+//! are also cut. `cargo +nightly fuzz run websocket_frames fuzz/corpus/websocket_frames fuzz/seeds/websocket_frames`
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let [mode, at, frames @ ..] = bytes {
+        protocols::websocket::oracle::frames(*mode, frames, usize::from(*at) * frames.len() / 255);
+    }
+});

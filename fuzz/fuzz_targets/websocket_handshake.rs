@@ -1,0 +1,12 @@
+//! Any bytes as an answer to the upgrade, and as what a client says to the server half; the first byte says where they are
+//! also cut. `cargo +nightly fuzz run websocket_handshake fuzz/corpus/websocket_handshake -- -dict=fuzz/http1.dict`
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Some((at, text)) = bytes.split_first() {
+        let cut = usize::from(*at) * text.len() / 255;
+        protocols::websocket::oracle::consent(text, cut);
+        protocols::websocket::oracle::server(text, cut);
+    }
+});

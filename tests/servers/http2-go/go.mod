@@ -1,0 +1,3 @@
+module brunt.test/http2
+
+go 1.24

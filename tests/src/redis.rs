@@ -1,0 +1,81 @@
+//! Redis, the server whose own counts of commands judge ours.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::program::until;
+use crate::target::free_port;
+
+/// A server that runs; ended with the value.
+pub struct Redis {
+    child: Child,
+    _directory: TempDir,
+    /// Where it listens without TLS.
+    pub port: u16,
+}
+
+impl Redis {
+    /// Starts one with these options beside its own, as on its command line; none where it is not installed, and the test is
+    /// left out.
+    ///
+    /// # Panics
+    /// Where it does not come up.
+    pub fn start(options: &[&str]) -> Option<Redis> {
+        let directory = tempfile::tempdir().expect("a directory");
+        let port = free_port();
+        let mut command = Command::new("redis-server");
+        command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--dir"]).arg(directory.path());
+        command.args(options).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let Ok(child) = command.spawn() else {
+            crate::skip("redis-server is not installed (cargo xtask test installs it)");
+            return None;
+        };
+        let mut redis = Redis { child, _directory: directory, port };
+        until("Redis answers", || {
+            if let Ok(Some(status)) = redis.child.try_wait() {
+                panic!("redis-server ended with {status}");
+            }
+            TcpStream::connect(("127.0.0.1", port)).is_ok()
+        });
+        Some(redis)
+    }
+
+    /// The URL of a database, as whoever needs no password.
+    pub fn url(&self, database: u32) -> String {
+        format!("redis://127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// What it answers to lines of commands.
+    ///
+    /// # Panics
+    /// Where it does not answer.
+    pub fn ask(&self, lines: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("Redis listens");
+        stream.write_all(format!("{lines}\r\nQUIT\r\n").as_bytes()).expect("Redis reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("Redis answers in UTF-8");
+        answer
+    }
+
+    /// How often it has carried out a command so far; `lines` are said before it is asked (AUTH).
+    pub fn calls(&self, lines: &str, command: &str) -> u64 {
+        let statistics = self.ask(&format!("{lines}\r\nINFO commandstats"));
+        let line = statistics.split(&format!("cmdstat_{command}:calls=")).nth(1).unwrap_or_default();
+        line.split(',').next().unwrap_or_default().parse().unwrap_or(0)
+    }
+
+    /// Ends it at once: open connections are cut.
+    pub fn stop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}

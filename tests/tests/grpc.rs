@@ -1,0 +1,140 @@
+//! gRPC against servers that are not ours, whose own counts judge ours; what a run counts leaves out the first answer.
+
+use e2e::certificates::Certificates;
+use e2e::grpc::GrpcServer;
+use e2e::report::report;
+use e2e::{Report, brunt};
+use serde_json::Value;
+
+/// Calls that ended with this status, over all seconds.
+fn ended_with(report: &Report, status: &str) -> u64 {
+    let seconds = report.json["seconds"].as_array().expect("seconds").iter();
+    seconds.filter_map(|second| second["status"][status].as_u64()).sum()
+}
+
+fn count(counts: &Value, name: &str) -> u64 {
+    counts[name].as_u64().unwrap_or_else(|| panic!("{name} in {counts}"))
+}
+
+/// Every shape of method; the server agrees with us on calls and on messages both ways.
+fn all_shapes(server: GrpcServer) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("messages.jsonl");
+    std::fs::write(&file, "{\"text\": \"one\"}\n{\"text\": \"two\"}\n\n{\"text\": \"three\"}\n").expect("written");
+    let file = file.to_str().expect("UTF-8");
+    let common = ["-n", "200", "-c", "4"];
+    let run = |method: &str, options: &[&str]| {
+        let url = server.url(method);
+        let report = report(&[&common, options, &[&url]].concat()).with_code(0);
+        assert_eq!(report.requests(), [200, 200, 0, 0], "{method}: {report}");
+        assert_eq!(ended_with(&report, "OK"), 200, "{method}: {report}");
+        report
+    };
+    run("brunt.Target/Unary", &["--data", "{\"text\": \"hello\"}", "--streams", "2"]);
+    run("brunt.Target/ClientStream", &["--data-file", file]);
+    run("brunt.Target/ServerStream", &["--data", "{\"text\": \"x\", \"count\": 5}", "--streams", "4"]);
+    run("brunt.Target/Bidi", &["--data-file", file]);
+    run("brunt.Target/Bidi", &["--data-file", file, "--lockstep"]);
+    run("grpc.health.v1.Health/Check", &[]);
+    let counts = server.counts();
+    let each = 200 + 1;
+    assert_eq!(count(&counts, "unary"), each, "{counts}");
+    assert_eq!(count(&counts, "client_stream"), each, "{counts}");
+    assert_eq!(count(&counts, "server_stream"), each, "{counts}");
+    assert_eq!(count(&counts, "bidi"), 2 * each, "{counts}");
+    assert_eq!(count(&counts, "heard"), each * (1 + 3 + 1 + 2 * 3), "{counts}");
+    assert_eq!(count(&counts, "said"), each * (1 + 1 + 5 + 2 * 3), "{counts}");
+}
+
+#[test]
+fn every_shape_of_grpc_go_counted_by_itself() {
+    if let Some(server) = GrpcServer::go(&[]) {
+        all_shapes(server);
+    }
+}
+
+#[test]
+fn every_shape_of_the_c_core_counted_by_itself() {
+    if let Some(server) = GrpcServer::python() {
+        all_shapes(server);
+    }
+}
+
+#[test]
+fn services_are_read_from_files_and_from_the_server() {
+    let Some(server) = GrpcServer::go(&[]) else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("shop.proto");
+    // The same method under another type, which only the file knows.
+    let text = "syntax = \"proto3\"; package brunt; message P { string words = 1; }\n\
+                service Target { rpc Unary(P) returns (P); }";
+    std::fs::write(&file, text).expect("written");
+    let url = server.url("brunt.Target/Unary");
+    let file = file.to_str().expect("UTF-8");
+    let report = report(&["-n", "50", "-c", "2", "--proto", file, "--data", "{\"words\": \"abc\"}", &url]).with_code(0);
+    assert_eq!(report.requests(), [50, 50, 0, 0], "{report}");
+    brunt([server.url("grpc.health.v1.Healt/Check").as_str(), "-n", "1", "-c", "1"])
+        .with_code(64)
+        .said("there is no service grpc.health.v1.Healt; write grpc.health.v1.Health");
+    brunt([&format!("grpc://127.0.0.1:{}", server.port), "-n", "1", "-c", "1"])
+        .with_code(64)
+        .said("brunt.Target/ServerStream (server streaming)");
+    let silent = GrpcServer::go(&["-reflection=false"]).expect("it was built");
+    brunt([silent.url("some.Service/Do").as_str(), "-n", "1", "-c", "1"])
+        .with_code(64)
+        .said("--proto: is missing, and the server offers no reflection");
+    drop(silent);
+    let gone = format!("grpc://127.0.0.1:{}/some.Service/Do", e2e::target::free_port());
+    brunt([gone.as_str(), "-n", "1", "-c", "1"]).with_code(30);
+}
+
+#[test]
+fn statuses_are_outcomes_and_their_message_is_shown() {
+    let Some(server) = GrpcServer::go(&[]) else { return };
+    let url = server.url("brunt.Target/Unary");
+    let failing = ["-n", "20", "-c", "2", "--data", "{\"text\": \"status 5 gone fishing\"}", url.as_str()];
+    let failed = report(&failing);
+    assert_eq!(failed.requests(), [20, 0, 20, 0], "{failed}");
+    assert_eq!(failed.failures()["wrong_status"], 20, "{failed}");
+    assert_eq!(ended_with(&failed, "NOT_FOUND"), 20, "{failed}");
+    assert!(failed.json["failures"].to_string().contains("NOT_FOUND: gone fishing"), "{failed}");
+    let wanted = report(&[&failing[..], &["--expect-status", "NOT_FOUND"]].concat()).with_code(0);
+    assert_eq!(wanted.requests(), [20, 20, 0, 0], "{wanted}");
+    let unknown = server.url("brunt.Target/Unary").replace("Unary", "Other");
+    brunt([unknown.as_str(), "-n", "1", "-c", "1"]).with_code(64).said("there is no method of brunt.Target Other");
+}
+
+#[test]
+fn deadlines_and_metadata_arrive() {
+    let Some(server) = GrpcServer::go(&[]) else { return };
+    let url = server.url("brunt.Target/Unary");
+    let late = ["--deadline", "30ms", "--data", "{\"text\": \"sleep 5s\"}"];
+    let metadata = ["-H", "X-Brunt: yes", "-H", "trace-bin: AAEC"];
+    let report = report(&[&late[..], &metadata, &["-n", "10", "-c", "5", &url]].concat());
+    assert_eq!(report.requests(), [10, 0, 10, 0], "{report}");
+    assert_eq!(ended_with(&report, "DEADLINE_EXCEEDED"), 10, "{report}");
+    let counts = server.counts();
+    assert_eq!([count(&counts, "unary"), count(&counts, "deadlines"), count(&counts, "metadata")], [11; 3], "{counts}");
+}
+
+#[test]
+fn a_server_that_takes_fewer_streams_than_asked_for_gets_more_connections() {
+    let Some(server) = GrpcServer::go(&["-streams=2"]) else { return };
+    let url = server.url("brunt.Target/Unary");
+    let report = report(&["-n", "300", "-c", "6", "--streams", "6", "-w", "1", &url]).with_code(0);
+    assert_eq!(report.requests(), [300, 300, 0, 0], "{report}");
+    let counts = server.counts();
+    assert_eq!(count(&counts, "unary"), 301, "{counts}");
+}
+
+#[test]
+fn over_tls() {
+    let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not here") };
+    let (cert, key) = (certificates.text("server.pem"), certificates.text("server.key"));
+    let Some(server) = GrpcServer::go(&["-cert", &cert, "-key", &key]) else { return };
+    let url = format!("grpcs://localhost:{}/brunt.Target/Unary", server.port);
+    let report = report(&["-n", "100", "-c", "4", "--streams", "2", "--cacert", &certificates.text("ca.pem"), &url]);
+    let report = report.with_code(0);
+    assert_eq!(report.requests(), [100, 100, 0, 0], "{report}");
+    assert_eq!(count(&server.counts(), "unary"), 101);
+}

@@ -1,0 +1,153 @@
+//! HTTP/2 against servers that are not ours: nginx, nghttpd, Go and Node, whose own counts judge ours.
+
+use e2e::certificates::Certificates;
+use e2e::http2::{Nghttpd, Server};
+use e2e::nginx::Nginx;
+use e2e::report::report;
+use e2e::{Report, brunt};
+
+const ONE_BYTE: &str = "location / { default_type text/plain; return 200 x; }";
+
+/// Every request finished, and the server counts them all and the first answer before the run.
+#[track_caller]
+fn agree(report: &Report, requests: u64, counted: u64) {
+    assert_eq!((report.requests(), counted), ([requests, requests, 0, 0], requests + 1), "{report}");
+}
+
+#[test]
+fn nginx_counts_what_we_count_over_shared_connections() {
+    for load in [
+        &["-c", "20", "--streams", "10", "-n", "5000"][..],
+        &["-c", "7", "-n", "500"],
+        &["-r", "2000/s", "-d", "1s", "--streams", "50"],
+        &["-c", "5", "-n", "200", "--no-keepalive"],
+    ] {
+        let Some(nginx) = Nginx::start("", "http2", ONE_BYTE) else { return };
+        let report = report(&[load, &["--http2", &nginx.url()]].concat()).with_code(0);
+        let log = nginx.stop_and_read_log();
+        agree(&report, report.requests()[0], log.iter().filter(|line| line.starts_with("200")).count() as u64);
+        if load[0] == "-c" && load.contains(&"--streams") {
+            assert!((2..=4).contains(&report.count("connections.opened")), "{report}");
+        }
+    }
+}
+
+/// nginx ends a connection after so many requests; what it did not take is said again elsewhere, and nothing is lost.
+#[test]
+fn nginx_goes_away_and_nothing_is_lost() {
+    let server = format!("keepalive_requests 100; {ONE_BYTE}");
+    let Some(nginx) = Nginx::start("", "http2", &server) else { return };
+    let report =
+        report(&["--http2", "-c", "10", "--streams", "10", "-n", "3000", "-w", "1", &nginx.url()]).with_code(0);
+    let log = nginx.stop_and_read_log();
+    agree(&report, 3000, log.iter().filter(|line| line.starts_with("200")).count() as u64);
+    assert!(report.count("connections.opened") >= 30, "{report}");
+}
+
+fn certificates() -> Option<(Certificates, Vec<String>)> {
+    let made = Certificates::make();
+    if made.is_none() {
+        e2e::skip("openssl is not installed");
+    }
+    made.map(|c| {
+        let files = vec![c.text("server.pem"), c.text("server.key")];
+        (c, files)
+    })
+}
+
+#[test]
+fn nginx_chooses_the_version_by_alpn() {
+    let Some((certificates, files)) = certificates() else { return };
+    let tls = format!("ssl_certificate {}; ssl_certificate_key {}; {ONE_BYTE}", files[0], files[1]);
+    let cacert = certificates.text("ca.pem");
+    for (listen, options, spoken) in [
+        ("ssl http2", &["--http", "auto"][..], "HTTP/2"),
+        ("ssl http2", &["--http2"], "HTTP/2"),
+        ("ssl http2", &[], "HTTP/1.1"),
+        ("ssl", &["--http", "auto"], "HTTP/1.1"),
+    ] {
+        let Some(nginx) = Nginx::start("", listen, &tls) else { return };
+        let line = ["--cacert", &cacert, "-c", "4", "-n", "200", &nginx.secure_url()];
+        let ended = brunt([&line[..], options].concat()).with_code(0);
+        assert!(ended.out.contains(spoken) || ended.err.contains(spoken), "{options:?}: {ended:?}");
+    }
+}
+
+#[test]
+fn go_counts_what_we_count_in_the_clear_and_over_tls() {
+    for secure in [false, true] {
+        let Some((certificates, files)) = certificates() else { return };
+        let Some(go) = Server::go(if secure { &files } else { &[] }) else { return };
+        let url = if secure { go.secure_url("") } else { go.url("") };
+        let cacert = certificates.text("ca.pem");
+        let trust = if secure { &["--cacert", cacert.as_str()][..] } else { &[] };
+        let line = ["--http2", "-c", "20", "--streams", "5", "-n", "3000", &url];
+        let report = report(&[trust, &line].concat()).with_code(0);
+        let [answered, two] = go.counts();
+        agree(&report, 3000, answered);
+        assert_eq!(two, answered, "all of them by HTTP/2");
+    }
+}
+
+#[test]
+fn go_sends_large_bodies_trailers_and_interim_answers() {
+    for (path, each) in [("bytes/3000000", 3_000_000), ("trailer", 5), ("early", 5), ("bytes/0", 0)] {
+        let Some(go) = Server::go(&[]) else { return };
+        let report = report(&["--http2", "-c", "4", "--streams", "4", "-n", "40", &go.url(path)]).with_code(0);
+        agree(&report, 40, go.counts()[0]);
+        assert_eq!(report.count("bytes.payload"), 40 * each, "{report}");
+    }
+}
+
+#[test]
+fn go_resets_streams_and_each_is_one_failure() {
+    let Some(go) = Server::go(&[]) else { return };
+    let report = report(&["--http2", "-c", "4", "--streams", "4", "-n", "2000", "-w", "1", &go.url("abort")]);
+    let [due, finished, failed, censored] = report.requests();
+    assert_eq!((due, finished + failed, censored), (2000, 2000, 0), "{report}");
+    assert!(failed > 0 && report.count("connections.opened") < 10, "the others on the connection live on: {report}");
+}
+
+#[test]
+fn node_counts_what_we_count_with_bodies_and_with_fewer_streams_than_wished() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), vec![b'x'; 200_000]).unwrap();
+    let path = file.path().to_str().unwrap();
+    for (options, requests) in [(&["-c", "20", "--streams", "20"][..], 1000), (&["-c", "3", "--data-file", path], 60)] {
+        let Some(node) = Server::node(&[]) else { return };
+        let line = ["--http2", "-w", "1", "-n", &requests.to_string(), &node.url("")];
+        let report = report(&[&line[..], options].concat()).with_code(0);
+        let [answered, two] = node.counts();
+        agree(&report, requests, answered);
+        assert_eq!(two, answered);
+    }
+}
+
+#[test]
+fn node_answers_with_failures_and_they_are_counted() {
+    let Some(node) = Server::node(&[]) else { return };
+    let report = report(&["--http2", "-c", "2", "-n", "100", &node.url("status")]);
+    assert_eq!(report.requests(), [100, 0, 100, 0], "{report}");
+    assert_eq!(report.json["status"]["503"], 100, "{report}");
+    assert_eq!(node.counts()[0], 101);
+}
+
+#[test]
+fn nghttpd_counts_what_we_count_with_paddings_and_small_tables() {
+    for more in
+        [&[][..], &["--padding=100"], &["--header-table-size=0", "--encoder-header-table-size=0"], &["-w", "16"]]
+    {
+        let Some(server) = Nghttpd::start(more) else { return };
+        let report = report(&["--http2", "-c", "10", "--streams", "10", "-n", "500", &server.url()]).with_code(0);
+        agree(&report, 500, server.count());
+        assert_eq!(report.count("bytes.payload"), 2500, "{report}");
+    }
+}
+
+#[test]
+fn a_server_of_http1_is_said_to_be_one() {
+    let Some(nginx) = Nginx::start("", "", ONE_BYTE) else { return };
+    let ended = brunt(["--http2", "-n", "10", &nginx.url()]);
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.err.contains("does not speak HTTP/2") || ended.out.contains("does not speak HTTP/2"), "{ended:?}");
+}

@@ -1,0 +1,74 @@
+//! The example of a protocol of one's own: built as its readers will build it, outside the workspace, and run.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Builds the example beside the other programs of this test run.
+fn built() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository");
+    let test = std::env::current_exe().expect("a test has a path");
+    let target = test.ancestors().nth(3).expect("a test lies in target/debug/deps").join("own-protocol");
+    let example = root.join("examples/own-protocol");
+    // With the versions that brunt itself was built with, most of which are built already.
+    std::fs::copy(root.join("Cargo.lock"), example.join("Cargo.lock")).expect("copied");
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--quiet", "--manifest-path"]).arg(example.join("Cargo.toml"));
+    let status = cargo.arg("--target-dir").arg(&target).status().expect("cargo starts");
+    assert!(status.success(), "the example does not build");
+    target.join("debug/own-protocol")
+}
+
+/// A server that answers each line in capitals.
+fn server() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let mut answers = stream.try_clone().expect("a second handle");
+                for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    if answers.write_all(format!("{}\n", line.to_uppercase()).as_bytes()).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn the_example_speaks_its_own_protocol_with_its_flags_keys_and_help() {
+    let program = built();
+    let home = tempfile::tempdir().expect("a folder");
+    let run = |arguments: &[&str]| -> (Option<i32>, String) {
+        let Output { status, stdout, stderr } = Command::new(&program)
+            .args(arguments)
+            .env("XDG_STATE_HOME", home.path())
+            .env("LC_ALL", "C")
+            .output()
+            .expect("the example starts");
+        (status.code(), String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr))
+    };
+    let url = format!("lines://127.0.0.1:{}", server());
+    let (code, said) = run(&["-n", "1000", "-c", "4", "--line", "abc", "--expect-line", "ABC", &url]);
+    assert_eq!(code, Some(0), "{said}");
+    let (code, said) = run(&["-n", "20", "-c", "2", "--expect-line", "hello", "--format", "json", &url]);
+    // Not one answer is the expected one: nothing finished, so nothing is trusted.
+    assert_eq!(code, Some(20), "{said}");
+    assert!(said.contains("\"wrong_body\""), "{said}");
+    let (_, help) = run(&["--help"]);
+    assert!(help.contains("--expect-line <TEXT>"), "{help}");
+    let plan = home.path().join("plan.yaml");
+    let write = |text: String| std::fs::write(&plan, text).expect("written");
+    write(format!("urls: ['{url}']\nline: abc\nexpect-line: ABC\nusers: 4\nrequests: 1000\n"));
+    let path = plan.display().to_string();
+    let (code, said) = run(&[&path]);
+    assert_eq!(code, Some(0), "{said}");
+    write(format!("urls: ['{url}']\nexpect-lien: ABC\n"));
+    let (code, said) = run(&["plan", "--check", &path]);
+    assert_eq!(code, Some(64), "{said}");
+    assert!(said.contains("line 2 column 1 (expect-lien): is no key of a plan; write `expect-line`"), "{said}");
+}

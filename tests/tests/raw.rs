@@ -1,0 +1,190 @@
+//! Declared framing against servers that are not ours: the four worked examples of the guide, and what each server counts
+//! itself.
+
+use std::io::{Read, Write};
+use std::net::{TcpStream, UdpSocket};
+
+use e2e::daemon::{Daemon, free_datagram_port};
+use e2e::report::report;
+use e2e::target::free_port;
+use e2e::{Report, brunt};
+use rustix::process::Signal;
+
+/// The commands of the guide for this URL, as arguments, with the server's own port instead.
+fn from_guide(url: &str, port: u16) -> Vec<Vec<String>> {
+    let guide = include_str!("../../docs/guide.md");
+    let block = guide.split("```").find(|block| block.starts_with("sh ") && block.contains(url));
+    let (_, script) = block.unwrap_or_else(|| panic!("{url} is in the guide")).split_once('\n').expect("lines");
+    let here = format!("{}:{port}", url.rsplit_once(':').expect("a port").0);
+    let tell = format!("brunt() {{ printf '%s\\0' \"$@\"; echo; }}\n{}", script.replace(url, &here));
+    let told = std::process::Command::new("bash").args(["-c", &tell]).output().expect("bash").stdout;
+    let told = String::from_utf8(told).expect("text");
+    told.lines().map(|line| line.split_terminator('\0').map(String::from).collect()).collect()
+}
+
+#[track_caller]
+fn run(arguments: &[String]) -> Report {
+    report(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).with_code(0)
+}
+
+/// The run sent one request more: the first answer, before the run.
+const PROBE: u64 = 1;
+
+#[track_caller]
+fn all_answered(report: &Report, count: u64) {
+    assert_eq!(report.requests(), [count, count, 0, 0], "{report}");
+}
+
+fn memcached() -> Option<(Daemon, u16)> {
+    let port = free_port();
+    let args = ["-l", "127.0.0.1", "-p", &port.to_string(), "-U", "0", "-u", "nobody"];
+    let server = Daemon::start("memcached", &args, &[])?;
+    Some((server.up(|_| TcpStream::connect(("127.0.0.1", port)).is_ok()), port))
+}
+
+/// What memcached answers to a line.
+fn asked(port: u16, line: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    stream.write_all(format!("{line}\r\nquit\r\n").as_bytes()).expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("text");
+    answer
+}
+
+fn stat(port: u16, name: &str) -> u64 {
+    let stats = asked(port, "stats");
+    let line = stats.lines().find_map(|line| line.strip_prefix(&format!("STAT {name} ")));
+    line.unwrap_or_else(|| panic!("no {name} in {stats}")).trim().parse().expect("a number")
+}
+
+#[test]
+fn memcached_counts_what_we_count() {
+    let Some((_server, port)) = memcached() else { return };
+    let [set, get] = &from_guide("tcp://127.0.0.1:11211", port)[..] else { panic!("two commands") };
+    all_answered(&run(set), 2000);
+    assert_eq!(stat(port, "cmd_set"), 2000 + PROBE);
+    assert_eq!(stat(port, "curr_items"), 100);
+    all_answered(&run(get), 3000);
+    assert_eq!(stat(port, "get_hits"), 3000 + PROBE);
+}
+
+#[test]
+fn a_miss_is_a_failure_where_a_value_is_expected() {
+    let Some((_server, port)) = memcached() else { return };
+    let url = format!("tcp://127.0.0.1:{port}");
+    let report = report(&[
+        "-n",
+        "50",
+        "-c",
+        "2",
+        &url,
+        "--send",
+        r"get nothing\r\n",
+        "--until",
+        r"END\r\n",
+        "--expect-bytes",
+        "VALUE",
+    ]);
+    assert_eq!(report.requests(), [50, 0, 50, 0], "{report}");
+    assert_eq!(stat(port, "get_misses"), 50 + PROBE);
+}
+
+/// Frames of 4 bytes of sequence, kind, status, and 2 of length; answers come in another order.
+#[test]
+fn a_length_prefixed_protocol_whose_answers_overtake_each_other() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/servers/frames.py");
+    for order in ["straight", "shuffled"] {
+        let Some(server) = Daemon::start("python3", &[script, order], &[]) else { return };
+        let server = server.up(|server| server.text("said").ends_with('\n'));
+        let port = server.text("said").trim().parse().expect("a port");
+        all_answered(&run(&from_guide("tcp://127.0.0.1:7000", port)[0]), 2000);
+        let url = format!("tcp://127.0.0.1:{port}");
+        let count = brunt(["--debug", &url, "--send-hex", "00000000 02 00 0000", "--until-length", "at 6, 2 bytes"]);
+        count.said(&(2000 + PROBE).to_string());
+    }
+}
+
+#[test]
+fn dns_over_udp_answered_by_dnsmasq() {
+    let port = free_datagram_port();
+    let listen = port.to_string();
+    let args = [
+        "--no-daemon",
+        "--no-resolv",
+        "--no-hosts",
+        "--listen-address=127.0.0.1",
+        "--bind-interfaces",
+        "--port",
+        &listen,
+        "--address=/test/127.1.2.3",
+        "--conf-file=/dev/null",
+        "--pid-file=",
+        "--user=root",
+    ];
+    let Some(server) = Daemon::start("dnsmasq", &args, &[]) else { return };
+    let server = server.up(|server| server.text("said").contains("cleared cache"));
+    all_answered(&run(&from_guide("udp://127.0.0.1:5353", port)[0]), 2000);
+    server.signal(Signal::USR1);
+    e2e::program::until("dnsmasq tells its counts", || server.text("said").contains("answered locally"));
+    let said = server.text("said");
+    let count = said.rsplit("answered locally ").next().and_then(|rest| rest.lines().next()).expect("a count");
+    assert_eq!(count.trim().parse::<u64>().expect("a number"), 2000 + PROBE, "{said}");
+}
+
+const RADIUS: &str = include_str!("../servers/radiusd.conf");
+
+/// An Access-Request with the password hidden (RFC 2865 5.2) and signed (RFC 3579 3.2); unsigned ones the server drops.
+#[test]
+fn radius_answered_by_freeradius() {
+    let port = free_datagram_port();
+    let configuration = RADIUS.replace("{port}", &port.to_string());
+    let Some(server) = Daemon::start("freeradius", &["-d", "{dir}", "-f"], &[("radiusd.conf", &configuration)]) else {
+        return;
+    };
+    let server = server.up(|server| server.text("log").contains("Ready to process requests"));
+    let arguments = &from_guide("udp://127.0.0.1:1812", port)[0];
+    all_answered(&run(arguments), 500);
+    // The server writes its log a little after its answer.
+    let logged = |what: &str| server.text("log").matches(what).count() as u64;
+    e2e::program::until("freeradius has logged the logins", || logged("Login OK") >= 500 + PROBE);
+    assert_eq!(logged("Login OK"), 500 + PROBE);
+    let wrong: Vec<String> = arguments.iter().map(|word| word.replace("hello", "wrong").replace("500", "40")).collect();
+    let refused = report(&wrong.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(refused.requests(), [40, 0, 40, 0], "{refused}");
+    assert_eq!(refused.count("status.3"), 40, "{refused}");
+    e2e::program::until("freeradius has logged the refusals", || logged("Login incorrect") >= 40 + PROBE);
+    assert_eq!(logged("Login incorrect"), 40 + PROBE);
+}
+
+/// A server that leaves out every fifth datagram, answers another twice, and sends one nobody asked for.
+#[test]
+fn losses_and_strays_are_counted() {
+    let server = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let url = format!("udp://{}", server.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        let mut buffer = [0; 100];
+        while let Ok((n, from)) = server.recv_from(&mut buffer) {
+            let number = u32::from_be_bytes(buffer[..4].try_into().expect("four bytes"));
+            let copies = match number % 5 {
+                1 => 0,
+                2 => 2,
+                _ => 1,
+            };
+            for _ in 0..copies {
+                let _ = server.send_to(&buffer[..n], from);
+            }
+        }
+    });
+    let line = ["-n", "50", "-c", "1", "-t", "50ms", &url, "--send", "{counter u32}", "--match", "at 0, 4 bytes"];
+    let report = report(&line);
+    assert_eq!(report.requests(), [50, 40, 10, 0], "{report}");
+    assert_eq!(report.failures()["timeout"], 10, "{report}");
+    assert_eq!(report.count("unsolicited"), 10, "{report}");
+    assert_eq!(report.count("connections.opened"), 1, "the socket lives on: {report}");
+}
+
+#[test]
+fn a_port_nobody_listens_at_is_refused_at_once() {
+    let url = format!("udp://127.0.0.1:{}", free_datagram_port());
+    brunt(["-n", "10", &url, "--send", "x"]).with_code(20).said("refused");
+}

@@ -1,0 +1,154 @@
+//! WebSocket through the whole program, against gorilla/websocket (Go) and ws (Node), whose counts judge ours.
+
+use e2e::certificates::Certificates;
+use e2e::report::report;
+use e2e::websocket::WebSocketServer;
+use e2e::{Report, brunt};
+use serde_json::Value;
+
+/// Both servers, where they can be had.
+fn servers() -> Vec<WebSocketServer> {
+    [WebSocketServer::go(&[]), WebSocketServer::node()].into_iter().flatten().collect()
+}
+
+fn count(counts: &Value, name: &str) -> u64 {
+    counts[name].as_u64().unwrap_or_else(|| panic!("{name} is no count in {counts}"))
+}
+
+/// The server heard what finished, and one message before the run.
+#[track_caller]
+fn agree(report: &Report, counts: &Value) {
+    let [due, finished, failed, censored] = report.requests();
+    assert_eq!((due, failed, censored), (finished, 0, 0), "{report}");
+    assert_eq!(count(counts, "messages"), finished + 1, "{report}\n{counts}");
+}
+
+#[test]
+fn servers_count_the_messages_we_count() {
+    for load in [
+        &["-c", "10", "-n", "3000", "--data", "hello", "--expect-body", "hello"][..],
+        &["-c", "3", "-r", "1000/s", "-d", "1s", "--data", "{\"seq\":{counter}}", "--match-field", "seq"],
+        &["-c", "4", "-n", "400", "--data-hex", "00ff", "-w", "2"],
+        &["-c", "2", "-n", "20", "--data-file", "Cargo.toml"],
+    ] {
+        for server in servers() {
+            let report = report(&[load, &[&server.url("echo")]].concat()).with_code(0);
+            let counts = server.counts();
+            agree(&report, &counts);
+            let connections: u64 = load[1].parse().unwrap();
+            assert_eq!(report.count("connections.opened"), connections, "{report}");
+            assert_eq!(count(&counts, "connections"), connections + 1, "{counts}");
+            // With a rate, connections are cut at the end of the run.
+            if !load.contains(&"-r") {
+                assert_eq!(count(&counts, "normal"), connections + 1, "each was closed with 1000: {counts}");
+            }
+        }
+    }
+}
+
+#[test]
+fn compressed_messages_are_counted_unpacked() {
+    let text = "the same again ".repeat(100);
+    for server in servers() {
+        let url = server.url("echo");
+        let report = report(&["-c", "2", "-n", "200", "--compress", "--data", &text, "--expect-body", &text, &url]);
+        let counts = server.counts();
+        agree(&report, &counts);
+        assert_eq!(count(&counts, "compressed"), 3, "{counts}");
+        assert_eq!(count(&counts, "bytes"), 201 * text.len() as u64, "{counts}");
+        assert_eq!(report.count("bytes.payload"), 200 * text.len() as u64, "{report}");
+        assert!(report.count("bytes.received") < 20 * text.len() as u64, "it was not compressed: {report}");
+    }
+}
+
+#[test]
+fn fragments_with_a_ping_between_them() {
+    let Some(server) = WebSocketServer::node() else { return };
+    let text = "\u{20ac}\u{20ac}\u{20ac}\u{20ac}";
+    let report = report(&["-c", "2", "-n", "100", "--data", text, "--expect-body", text, &server.url("fragments")]);
+    let counts = server.counts();
+    agree(&report, &counts);
+    assert_eq!(count(&counts, "pongs"), 101, "every ping was answered: {counts}");
+}
+
+#[test]
+fn answers_out_of_turn_find_their_messages() {
+    let Some(server) = WebSocketServer::go(&[]) else { return };
+    let line = ["-c", "2", "-r", "500/s", "-d", "1s", "--data", "{\"id\":{\"n\":{counter}}}", "--match-field", "id.n"];
+    let report = report(&[&line[..], &[&server.url("late")]].concat()).with_code(0);
+    agree(&report, &server.counts());
+}
+
+#[test]
+fn one_way_messages_have_no_latency_and_all_arrive() {
+    for server in servers() {
+        let report = report(&["-c", "5", "-n", "2000", "--one-way", "--data", "x", &server.url("sink")]).with_code(0);
+        agree(&report, &server.counts());
+    }
+}
+
+#[test]
+fn pushes_are_counted_apart() {
+    for server in servers() {
+        let line = ["-c", "4", "-n", "40", "--push", "--data", "{\"seq\":1}", "--match-field", "seq"];
+        let report = report(&[&line[..], &[&server.url("push")]].concat()).with_code(0);
+        agree(&report, &server.counts());
+        assert_eq!(report.count("unsolicited"), 12, "three on each connection: {report}");
+    }
+}
+
+#[test]
+fn a_refused_upgrade_is_a_failure_in_a_sentence() {
+    let Some(server) = WebSocketServer::go(&[]) else { return };
+    let ended = brunt(["-c", "2", "-d", "500ms", "--data", "x", &server.url("refuse")]).with_code(20);
+    assert!(ended.err.contains("403 Forbidden") || ended.out.contains("403 Forbidden"), "{ended:?}");
+    assert!(ended.out.contains("wrong_status"), "{ended:?}");
+}
+
+#[test]
+fn a_server_that_leaves_is_followed_and_its_code_named() {
+    let Some(server) = WebSocketServer::go(&[]) else { return };
+    let report = report(&["-c", "2", "-n", "100", "--data", "x", &server.url("leave")]);
+    let [due, finished, failed, censored] = report.requests();
+    assert_eq!((due, finished + failed, censored), (100, 100, 0), "{report}");
+    assert!(finished >= 80, "ten on each connection: {report}");
+    assert!(report.count("connections.opened") >= 8, "{report}");
+}
+
+#[test]
+fn over_tls_with_a_subprotocol_and_a_header() {
+    let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not installed") };
+    let tls = [certificates.text("server.pem"), certificates.text("server.key")];
+    let Some(server) = WebSocketServer::go(&tls) else { return };
+    let line = ["-k", "-c", "2", "-n", "50", "--data", "x", "--subprotocol", "v1", "--subprotocol", "v2"];
+    let report = report(&[&line[..], &["-H", "Cookie: a=b", &server.secure_url("echo")]].concat()).with_code(0);
+    agree(&report, &server.counts());
+    let Some(server) = WebSocketServer::go(&tls) else { return };
+    let ended = brunt(["-k", "-d", "500ms", "--data", "x", "--subprotocol", "v1", &server.secure_url("echo")]);
+    let told = [&*ended.err, &*ended.out].concat();
+    assert!(told.contains("none of the sub-protocols offered"), "{ended:?}");
+}
+
+#[test]
+fn held_connections_show_signs_of_life() {
+    for server in servers() {
+        let url = server.url("echo");
+        let line = ["-c", "20", "--connect-rate", "200/s", "--hold", "1s", "--ping", "250ms", "--data", "once", &url];
+        let report = report(&line).with_code(0);
+        let counts = server.counts();
+        agree(&report, &counts);
+        assert_eq!(report.requests()[1], 20, "each says it once: {report}");
+        let answered = report.count("heartbeats.answered");
+        assert!(answered >= 20 && count(&counts, "pings") >= answered, "{report}\n{counts}");
+        assert_eq!(report.count("heartbeats.missed"), 0, "{report}");
+        assert_eq!(count(&counts, "normal"), 21, "{counts}");
+    }
+}
+
+#[test]
+fn connections_are_held_without_a_word() {
+    let Some(server) = WebSocketServer::go(&[]) else { return };
+    let report = report(&["-c", "30", "--hold", "500ms", &server.url("echo")]);
+    let counts = server.counts();
+    assert_eq!((count(&counts, "connections"), count(&counts, "messages")), (31, 0), "{report}\n{counts}");
+}

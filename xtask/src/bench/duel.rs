@@ -1,0 +1,318 @@
+//! Other protocols than HTTP/1.1, against the peers of their own world: the same pinned cores, interleaved rounds and
+//! processor time, but with a server of each kind and contenders that count for themselves.
+//!
+//! A contender's own count is believed here, because each server counts in another way or not at all; that brunt's count is
+//! the server's is what the end-to-end tests hold.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::opponent::{self, Server};
+use super::{Settings, history};
+use crate::measure::{self, GENERATOR_CORE, Invocation};
+use crate::places;
+
+/// One comparison.
+pub(super) struct Duel {
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+    contenders: &'static [Contender],
+    /// (contender, against whom, the ratio of processor time that must not be passed).
+    limits: &'static [(&'static str, &'static str, f64)],
+}
+
+struct Contender {
+    name: &'static str,
+    server: fn(&Settings) -> Result<Option<Server>, String>,
+    /// None: brunt.
+    program: Option<&'static str>,
+    /// The command line; PORT, SECONDS and FILE are filled in.
+    line: &'static str,
+    count: Count,
+}
+
+/// Where a contender says how much it did.
+enum Count {
+    /// brunt's report.
+    Report,
+    /// The number behind these words in its output.
+    After(&'static str),
+    /// What it was told to do.
+    Fixed(u64),
+}
+
+const BRUNT_H1: Contender = Contender {
+    name: "brunt http/1.1",
+    server: opponent::nginx,
+    program: None,
+    line: "http://127.0.0.1:PORT/ -c 100",
+    count: Count::Report,
+};
+const BRUNT_H2: Contender = Contender {
+    name: "brunt http/2",
+    server: opponent::nginx_h2,
+    program: None,
+    line: "http://127.0.0.1:PORT/ --http2 -c 100 --streams 10",
+    count: Count::Report,
+};
+
+pub(super) const ALL: [Duel; 6] = [
+    Duel {
+        name: "http2",
+        what: "HTTP/2 in clear text, 100 users on 10 connections, nginx",
+        contenders: &[
+            BRUNT_H2,
+            BRUNT_H1,
+            Contender {
+                name: "h2load",
+                server: opponent::nginx_h2,
+                program: Some("h2load"),
+                line: "-t1 -c10 -m10 -DSECONDS http://127.0.0.1:PORT/",
+                count: Count::After("requests: "),
+            },
+        ],
+        limits: &[("brunt http/2", "h2load", 0.50), ("brunt http/2", "brunt http/1.1", 1.0)],
+    },
+    Duel {
+        name: "grpc",
+        what: "unary calls, 100 users on 10 connections, grpc-go",
+        contenders: &[
+            Contender {
+                name: "brunt grpc",
+                server: opponent::grpc_go,
+                program: None,
+                line: "grpc://127.0.0.1:PORT/grpc.health.v1.Health/Check -c 100 --streams 10",
+                count: Count::Report,
+            },
+            BRUNT_H2,
+            Contender {
+                name: "ghz",
+                server: opponent::grpc_go,
+                program: Some("ghz"),
+                line: "--insecure --connections 10 -c 100 -z SECONDSs --call grpc.health.v1.Health.Check 127.0.0.1:PORT",
+                count: Count::After("Count:"),
+            },
+        ],
+        limits: &[("brunt grpc", "brunt http/2", 1.5), ("brunt grpc", "ghz", 0.10)],
+    },
+    Duel {
+        name: "websocket",
+        what: "echoed messages, 100 connections, the built-in target",
+        contenders: &[
+            Contender {
+                name: "brunt websocket",
+                server: opponent::target,
+                program: None,
+                line: "ws://127.0.0.1:PORT/echo -c 100 --data hello",
+                count: Count::Report,
+            },
+            Contender { server: opponent::target, ..BRUNT_H1 },
+        ],
+        limits: &[("brunt websocket", "brunt http/1.1", 1.1)],
+    },
+    Duel {
+        name: "redis",
+        what: "GET, 100 connections, one at a time and 16 in a pipeline",
+        contenders: &[
+            Contender {
+                name: "brunt redis",
+                server: opponent::redis,
+                program: None,
+                line: "redis://127.0.0.1:PORT --command GET:key -c 100",
+                count: Count::Report,
+            },
+            Contender {
+                name: "redis-benchmark",
+                server: opponent::redis,
+                program: Some("redis-benchmark"),
+                line: "-p PORT -c 100 -n 300000 -q GET key",
+                count: Count::Fixed(300_000),
+            },
+            Contender {
+                name: "brunt redis, 16",
+                server: opponent::redis,
+                program: None,
+                line: "redis://127.0.0.1:PORT --command GET:key -c 100 --pipeline 16",
+                count: Count::Report,
+            },
+            Contender {
+                name: "redis-benchmark, 16",
+                server: opponent::redis,
+                program: Some("redis-benchmark"),
+                line: "-p PORT -c 100 -P 16 -n 2000000 -q GET key",
+                count: Count::Fixed(2_000_000),
+            },
+        ],
+        limits: &[("brunt redis", "redis-benchmark", 0.70), ("brunt redis, 16", "redis-benchmark, 16", 1.0)],
+    },
+    Duel {
+        name: "mysql",
+        what: "point selects by prepared statement, 16 connections, MariaDB",
+        contenders: &[
+            Contender {
+                name: "brunt mysql",
+                server: opponent::mariadb,
+                program: None,
+                line: "mysql://bench@127.0.0.1:PORT/sbtest -c 16 --prepared --sql POINT_SELECT",
+                count: Count::Report,
+            },
+            Contender {
+                name: "sysbench",
+                server: opponent::mariadb,
+                program: Some("sysbench"),
+                line: "oltp_point_select --mysql-host=127.0.0.1 --mysql-port=PORT --mysql-user=bench --mysql-db=sbtest \
+                       --tables=1 --table-size=10000 --threads=16 --time=SECONDS run",
+                count: Count::After("total:"),
+            },
+        ],
+        limits: &[("brunt mysql", "sysbench", 1.0)],
+    },
+    Duel {
+        name: "memcached",
+        what: "a protocol that was declared: memcached's get, 100 connections",
+        contenders: &[
+            Contender {
+                name: "brunt tcp",
+                server: opponent::memcached,
+                program: None,
+                line: "tcp://127.0.0.1:PORT -c 100 --send GET_KEY --until END_LINE",
+                count: Count::Report,
+            },
+            BRUNT_H1,
+        ],
+        limits: &[("brunt tcp", "brunt http/1.1", 1.1)],
+    },
+];
+
+/// Words with blanks or escapes in them, as a line cannot hold them.
+const WORDS: [(&str, &str); 4] = [
+    ("GET:key", "GET key"),
+    ("POINT_SELECT", "SELECT c FROM sbtest1 WHERE id={random 1..10000}"),
+    ("GET_KEY", r"get key\r\n"),
+    ("END_LINE", r"END\r\n"),
+];
+
+/// Processor time per million, and how many a second.
+#[derive(Clone, Copy)]
+struct Run {
+    cpu_per_million: f64,
+    per_second: f64,
+}
+
+/// Runs a duel, prints its figures and keeps its line.
+pub(super) fn run(duel: &Duel, settings: &Settings) -> Result<(), String> {
+    println!("\n== {}: {}", duel.name, duel.what);
+    let mut rounds: BTreeMap<&str, Vec<Run>> = BTreeMap::new();
+    for _ in 0..settings.rounds {
+        for contender in duel.contenders {
+            if let Some(run) = one_run(contender, settings)? {
+                rounds.entry(contender.name).or_default().push(run);
+            }
+        }
+    }
+    let mut results = serde_json::Map::new();
+    for (name, runs) in &rounds {
+        let (cpu, rate) = (median(runs.iter().map(|r| r.cpu_per_million)), median(runs.iter().map(|r| r.per_second)));
+        println!("{name:<20} {cpu:8.3} s per million {rate:>12.0}/s");
+        results.insert((*name).into(), json!({ "cpu_s_per_million": round(cpu), "per_second": rate.round() }));
+    }
+    for (name, against, limit) in duel.limits {
+        let (Some(mine), Some(theirs)) = (rounds.get(name), rounds.get(against)) else { continue };
+        let ratio = median(mine.iter().zip(theirs).map(|(m, t)| m.cpu_per_million / t.cpu_per_million));
+        let verdict = if ratio <= *limit { "kept" } else { "MISSED" };
+        println!("{name} / {against}: {ratio:.3}; limit {limit}: {verdict}");
+        results.insert(format!("{name} / {against}"), json!(round(ratio)));
+    }
+    if settings.keep_history { history::keep(duel.name, Value::Object(results), settings, 1.0) } else { Ok(()) }
+}
+
+fn one_run(contender: &Contender, settings: &Settings) -> Result<Option<Run>, String> {
+    let program = match contender.program {
+        None => settings.brunt.clone(),
+        Some(name) => places::find(name),
+    };
+    let (Some(program), Some(server)) = (program, (contender.server)(settings)?) else { return Ok(None) };
+    let folder = places::scratch("bench")?;
+    let document = folder.join("duel.json");
+    let own = contender.program.is_none();
+    let line = if own {
+        format!("{} -d SECONDSs -w 1 --quiet --format json -o FILE", contender.line)
+    } else {
+        contender.line.into()
+    };
+    let (port, seconds) = (server.port.to_string(), settings.seconds.to_string());
+    let fill = |word: &str| -> OsString {
+        if let Some((_, text)) = WORDS.iter().find(|(name, _)| *name == word) {
+            return text.into();
+        }
+        if word == "FILE" {
+            return document.clone().into();
+        }
+        word.replace("PORT", &port).replace("SECONDS", &seconds).into()
+    };
+    let arguments = line.split_whitespace().map(fill).collect();
+    let what = Invocation { program, arguments, environment: vec![("GOMAXPROCS", "1")] };
+    let output = folder.join("duel.out");
+    let longest = Duration::from_secs(u64::from(settings.seconds) + 30);
+    let usage = measure::run(&what, GENERATOR_CORE, &output, longest, |_| {})?;
+    let count = counted(&contender.count, &document, &output).filter(|n| *n > 0.0);
+    let Some(count) = count else {
+        println!("{} did nothing (exit {}); see {}", contender.name, usage.exit, output.display());
+        return Ok(None);
+    };
+    Ok(Some(Run { cpu_per_million: usage.cpu_s() / count * 1e6, per_second: count / usage.wall_s }))
+}
+
+fn counted(count: &Count, document: &Path, output: &Path) -> Option<f64> {
+    let text = || std::fs::read_to_string(output).ok();
+    match count {
+        Count::Report => {
+            let report: Value = serde_json::from_str(&std::fs::read_to_string(document).ok()?).ok()?;
+            let _ = std::fs::remove_file(document);
+            (report["exit"] == 0).then(|| report["requests"]["finished"].as_f64())?
+        }
+        Count::Fixed(count) => Some(*count as f64),
+        Count::After(words) => number(text()?.split_once(words)?.1.trim_start()),
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.split(|c: char| !c.is_ascii_digit() && c != '.').next()?.parse().ok()
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn round(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_about_contenders() {
+        for duel in &ALL {
+            for (name, against, _) in duel.limits {
+                for wanted in [name, against] {
+                    assert!(duel.contenders.iter().any(|c| c.name == *wanted), "{}: {wanted}", duel.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_out_of_what_peers_print() {
+        assert_eq!(number("138372 total, 1 started"), Some(138_372.0));
+        assert_eq!(number("none"), None);
+        assert_eq!(median([3.0, 1.0, 2.0].into_iter()), 2.0);
+    }
+}

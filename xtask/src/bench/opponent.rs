@@ -1,0 +1,172 @@
+//! The servers that other protocols are measured against: each pinned to the first core, on a port and in a directory of its
+//! own, ended with the value.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::Settings;
+use crate::measure::{self, SERVER_CORE};
+use crate::nginx::free_port;
+use crate::{places, shell};
+
+/// A running server.
+pub(super) struct Server {
+    pub(super) port: u16,
+    child: Child,
+}
+
+impl Server {
+    /// Starts a program and waits until its port answers; None where it is not here.
+    fn start(program: Option<PathBuf>, port: u16, line: &str) -> Result<Option<Server>, String> {
+        let Some(program) = program else { return Ok(None) };
+        let mut command = Command::new(&program);
+        // Servers of the tests end with their standard input, so it stays open as long as the value lives.
+        command.args(line.split_whitespace()).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        measure::pin(&mut command, SERVER_CORE);
+        let child = command.spawn().map_err(|e| format!("cannot start {}: {e}", program.display()))?;
+        let mut server = Server { port, child };
+        let began = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            if let Ok(Some(status)) = server.child.try_wait() {
+                return Err(format!("{} ended with {status}", program.display()));
+            }
+            if began.elapsed() > Duration::from_secs(20) {
+                return Err(format!("{} does not answer", program.display()));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(Some(server))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        measure::signal(self.child.id(), libc::SIGTERM);
+        let began = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if began.elapsed() > Duration::from_secs(10) {
+                let _ = self.child.kill();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// nginx, HTTP/1.1.
+pub(super) fn nginx(_: &Settings) -> Result<Option<Server>, String> {
+    nginx_with("")
+}
+
+/// nginx, HTTP/2 in clear text.
+pub(super) fn nginx_h2(_: &Settings) -> Result<Option<Server>, String> {
+    nginx_with("http2")
+}
+
+fn nginx_with(http2: &str) -> Result<Option<Server>, String> {
+    let (port, folder) = (free_port()?, places::scratch("nginx")?);
+    let file = folder.join(format!("duel-{http2}.conf"));
+    let pid = folder.join("duel.pid");
+    let text = format!(
+        "worker_processes 1; worker_rlimit_nofile 20000; pid {}; error_log stderr; daemon off; master_process off;\n\
+         events {{ worker_connections 19000; }}\n\
+         http {{ access_log off; keepalive_requests 1000000000; keepalive_timeout 3600;\n\
+         server {{ listen 127.0.0.1:{port} {http2} backlog=20000; location / {{ return 200 \"x\"; }} }} }}\n",
+        pid.display()
+    );
+    std::fs::write(&file, text).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+    Server::start(places::find("nginx"), port, &format!("-p {} -c {}", folder.display(), file.display()))
+}
+
+/// The built-in target.
+pub(super) fn target(settings: &Settings) -> Result<Option<Server>, String> {
+    let port = free_port()?;
+    Server::start(settings.brunt.clone(), port, &format!("target 127.0.0.1:{port} -w 1"))
+}
+
+/// Redis, without a disk, with the key that is asked for.
+pub(super) fn redis(_: &Settings) -> Result<Option<Server>, String> {
+    let port = free_port()?;
+    let line = format!("--port {port} --bind 127.0.0.1 --save --appendonly no --daemonize no");
+    // An empty argument would be lost in a line: `--save ""` is written into a file.
+    let file = places::scratch("redis")?.join("redis.conf");
+    std::fs::write(&file, "save \"\"\n").map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+    let line = format!("{} {}", file.display(), line.replace("--save ", ""));
+    let server = Server::start(places::find("redis-server"), port, &line)?;
+    if server.is_some() {
+        say(port, b"SET key value\r\n")?;
+    }
+    Ok(server)
+}
+
+/// memcached with the key that is asked for.
+pub(super) fn memcached(_: &Settings) -> Result<Option<Server>, String> {
+    let port = free_port()?;
+    let server =
+        Server::start(places::find("memcached"), port, &format!("-u root -l 127.0.0.1 -p {port} -t 1 -c 4096"))?;
+    if server.is_some() {
+        say(port, b"set key 0 0 5\r\nvalue\r\n")?;
+    }
+    Ok(server)
+}
+
+fn say(port: u16, what: &[u8]) -> Result<(), String> {
+    let told = |e: std::io::Error| format!("127.0.0.1:{port}: {e}");
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(told)?;
+    stream.write_all(what).map_err(told)?;
+    let mut answer = [0; 8];
+    std::io::Read::read(&mut stream, &mut answer).map(drop).map_err(told)
+}
+
+/// grpc-go, from the tests' servers.
+pub(super) fn grpc_go(_: &Settings) -> Result<Option<Server>, String> {
+    let Some(go) = places::find("go").or_else(|| Some(PathBuf::from("/usr/local/go/bin/go")).filter(|go| go.is_file()))
+    else {
+        return Ok(None);
+    };
+    let program = places::scratch("grpc-go")?.join("grpc-go");
+    if !program.is_file() {
+        let source = places::root().join("tests/servers/grpc-go");
+        shell::run(Command::new(go).args(["build", "-o"]).arg(&program).arg(".").current_dir(source))?;
+    }
+    let port = free_port()?;
+    Server::start(Some(program), port, &format!("--port {port}"))
+}
+
+/// MariaDB in a directory of its own, with sysbench's table.
+pub(super) fn mariadb(_: &Settings) -> Result<Option<Server>, String> {
+    let (Some(install), Some(sysbench)) = (places::find("mariadb-install-db"), places::find("sysbench")) else {
+        return Ok(None);
+    };
+    let folder = places::scratch("mariadb")?;
+    let (data, port) = (folder.join("data"), free_port()?);
+    let fresh = !data.join("mysql").is_dir();
+    if fresh {
+        let asked = ["--no-defaults", "--auth-root-authentication-method=normal", "--user=root", "--skip-test-db"];
+        shell::run(
+            Command::new(install).args(asked).arg(format!("--datadir={}", data.display())).stdout(Stdio::null()),
+        )?;
+    }
+    let socket = Path::new("/tmp").join(format!("brunt-bench-{}.sock", std::process::id()));
+    let program = places::find("mariadbd").or_else(|| Some(PathBuf::from("/usr/sbin/mariadbd")));
+    let line = format!(
+        "--no-defaults --user=root --datadir={} --socket={} --port={port} --bind-address=127.0.0.1 --max-connections=200",
+        data.display(),
+        socket.display()
+    );
+    let server = Server::start(program, port, &line)?;
+    if fresh {
+        let sql = "CREATE DATABASE sbtest; CREATE USER bench@localhost; GRANT ALL ON sbtest.* TO bench@localhost; \
+                   CREATE USER bench@127.0.0.1; GRANT ALL ON sbtest.* TO bench@127.0.0.1";
+        let client = places::find("mariadb").ok_or("mariadb's client is not here")?;
+        shell::run(Command::new(client).arg("--no-defaults").arg("-uroot").arg("-S").arg(&socket).args(["-e", sql]))?;
+        let line = format!(
+            "oltp_point_select --mysql-host=127.0.0.1 --mysql-port={port} --mysql-user=bench --mysql-db=sbtest --tables=1 \
+             --table-size=10000 prepare"
+        );
+        shell::run(Command::new(sysbench).args(line.split_whitespace()).stdout(Stdio::null()))?;
+    }
+    Ok(server)
+}
