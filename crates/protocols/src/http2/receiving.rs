@@ -235,7 +235,8 @@ impl<T> Connection<T> {
             && !(end && stream.said)
         {
             frames::put_number(frames::RST_STREAM, id, code, out);
-            self.cancelled = true;
+            // A peer that said its last has nothing on its way.
+            self.cancelled |= !end;
         }
     }
 

@@ -36,9 +36,9 @@ fn is_read(kind: u8) -> bool {
 }
 
 impl Reader {
-    /// Bytes that the message under way still has to come.
-    pub fn left(&self) -> usize {
-        self.left as usize
+    /// Bytes of the body of the message under way, those that came and those that will; 0 where none is.
+    pub fn under_way(&self) -> usize {
+        if usize::from(self.have) < HEAD { 0 } else { head(&self.head).map_or(0, |head| head.size as usize) }
     }
 
     /// The next whole message of `bytes` from `at` on, which moves behind it; None once all of them were taken.

@@ -115,7 +115,7 @@ impl PostgresSession {
             };
         }
         // What is no PostgreSQL may say that it has gigabytes to say.
-        if outcome.is_ok() && self.stage == Stage::Opening && reader.left() > READ_BOUND {
+        if outcome.is_ok() && self.stage == Stage::Opening && reader.under_way() > READ_BOUND {
             outcome = Err(MISPLACED);
         }
         self.reader = reader;
