@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use engine::{Answers, Order, Orders, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop};
+use engine::{Answers, Lines, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop, Task};
 use net::tls::{RustlsSecurity, TlsSettings};
 use plan::{Plan, address};
 use record::{Ended, Host, Notice, Probe, RunEvent, Started, Writer};
@@ -36,8 +36,8 @@ pub struct Ready {
 
 impl Ready {
     /// Runs a share of it, for another process.
-    pub fn take_share(&self, order: &Order, orders: Orders, answers: Answers) {
-        Arc::clone(&self.prepared).take_share(&self.setup, order, orders, answers);
+    pub fn take_share(&self, task: &Task, lines: Lines, answers: Answers) {
+        Arc::clone(&self.prepared).take_share(&self.setup, task, lines, answers);
     }
 
     /// Runs it; the events go to `sink`.

@@ -1,6 +1,6 @@
 //! A process that takes a share of a run (`--processes`): started by brunt itself, with one line that says what to do.
 //!
-//! The line is JSON: the order and the whole plan, secrets included, so it travels on standard input and nowhere else. What
+//! The line is JSON: the task and the whole plan, secrets included, so it travels on standard input and nowhere else. What
 //! was counted goes to standard output as frames; whoever started us merges them.
 
 use std::io::BufRead;
@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::{Launcher, Order, Runner};
+use engine::{Launcher, Runner, Task};
 use plan::Plan;
 use record::Host;
 use report::Lang;
@@ -22,7 +22,7 @@ pub const WORD: &str = "take-share";
 
 #[derive(Serialize, Deserialize)]
 struct Line {
-    order: Order,
+    task: Task,
     plan: Plan,
 }
 
@@ -33,11 +33,11 @@ pub struct Again {
 }
 
 impl Launcher for Again {
-    fn launch(&self, order: &Order) -> std::io::Result<std::process::Child> {
+    fn launch(&self, task: &Task) -> std::io::Result<std::process::Child> {
         use std::io::Write;
         let mut command = Command::new(std::env::current_exe()?);
         let mut child = engine::piped(command.arg(WORD))?;
-        let line = serde_json::to_string(&Line { order: *order, plan: self.plan.clone() })?;
+        let line = serde_json::to_string(&Line { task: *task, plan: self.plan.clone() })?;
         if let Some(input) = &mut child.stdin {
             writeln!(input, "{line}")?;
             input.flush()?;
@@ -52,16 +52,16 @@ impl Launcher for Again {
 /// The user's mistake, which the process that started us has complained about before.
 pub fn take(protocols: &[Box<dyn Runner>], host: &Host) -> Outcome {
     ignore_interrupts().map_err(|error| Complaint::new("signals", error.to_string()))?;
-    let mut orders = std::io::BufReader::new(std::io::stdin());
+    let mut lines = std::io::BufReader::new(std::io::stdin());
     let mut line = String::new();
     let broken =
         |trouble: String| Complaint::new(WORD, format!("{trouble}; brunt starts this by itself, for --processes"));
-    orders.read_line(&mut line).map_err(|error| broken(error.to_string()))?;
-    let Line { order, plan } = serde_json::from_str(&line).map_err(|error| broken(error.to_string()))?;
+    lines.read_line(&mut line).map_err(|error| broken(error.to_string()))?;
+    let Line { task, plan } = serde_json::from_str(&line).map_err(|error| broken(error.to_string()))?;
     let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);
     let protocol = protocol.ok_or_else(|| broken(format!("no protocol is called {}", plan.protocol)))?;
     let ready = run::prepare_plan(&plan, &**protocol, host, Lang::En)?;
-    ready.take_share(&order, Box::new(orders), Box::new(std::io::stdout()));
+    ready.take_share(&task, Box::new(lines), Box::new(std::io::stdout()));
     Ok(0)
 }
 

@@ -123,7 +123,7 @@ fn bare(connections: u32) -> Cost {
                         requests += 1;
                         conn
                     }
-                    Arrival::Closed(..) | Arrival::Accepted(..) => continue,
+                    Arrival::Closed(..) | Arrival::Accepted(..) | Arrival::Sent(_) => continue,
                 };
                 out.put(REQUEST);
                 net.send(conn, &mut out);

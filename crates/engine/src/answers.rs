@@ -56,8 +56,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// 7. An exchange is over: counted, and its user goes on after this arrival.
     #[inline]
-    fn ended(&mut self, conn: u32, ended: Ended<D::Request>, broken: &str) {
+    fn ended(&mut self, conn: u32, mut ended: Ended<D::Request>, broken: &str) {
         let x = self.exchanges.remove(ended.id);
+        if ended.fault.is_none() && self.too_late(&x) {
+            (ended.fault, ended.follow) = (Some(FaultKind::Timeout), None);
+        }
         let now = self.stamp;
         let c = &mut self.conns[conn as usize];
         c.in_flight -= 1;
@@ -74,12 +77,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                     // What is wrong with a whole answer does not depend on the pieces it came in.
                     FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::TooManyRedirects => Phase::FirstByte,
                     FaultKind::WrongBody => Phase::Transfer,
+                    FaultKind::Timeout if x.first_byte > x.started + self.terms.timeout => Phase::FirstByte,
                     _ if x.first_byte == Nanos::ZERO => Phase::FirstByte,
                     _ => Phase::Transfer,
                 };
                 let sort = Sort { kind, phase, errno: None };
-                let meaning = self.dialogue.code_meaning(ended.code);
-                let detail = if kind == FaultKind::BrokenProtocol { broken } else { meaning };
+                let detail = match kind {
+                    FaultKind::BrokenProtocol => broken,
+                    FaultKind::Timeout => "the answer came later than the timeout",
+                    _ => self.dialogue.code_meaning(ended.code),
+                };
                 self.failed(&x, ended.id, sort, detail, ended.excerpt.as_deref());
             }
         }

@@ -55,7 +55,7 @@ pub trait PreparedRun: Send + Sync {
     /// Runs the plan to its end; events are handed to `sink` on the calling thread as they happen, at least one a second.
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent));
     /// Runs the workers of a share, for a run that another process holds together.
-    fn take_share(self: Arc<Self>, setup: &Setup, order: &Order, orders: Orders, answers: Answers);
+    fn take_share(self: Arc<Self>, setup: &Setup, task: &Task, lines: Lines, answers: Answers);
 }
 
 /// What a run needs besides the prepared requests.
@@ -90,7 +90,7 @@ pub struct Processes {
 
 /// Which workers of a run a process takes, and when they start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
+pub struct Task {
     /// The first worker it takes.
     pub from: u32,
     /// The one after its last.
@@ -103,16 +103,16 @@ pub struct Order {
 
 /// Starts processes that take shares of a run.
 pub trait Launcher: Send + Sync {
-    /// A process that prepares the same run and calls [`PreparedRun::take_share`] with this order, its standard input and
+    /// A process that prepares the same run and calls [`PreparedRun::take_share`] with this task, its standard input and
     /// its standard output.
     ///
     /// # Errors
     /// What the operating system refused.
-    fn launch(&self, order: &Order) -> std::io::Result<std::process::Child>;
+    fn launch(&self, task: &Task) -> std::io::Result<std::process::Child>;
 }
 
 /// Lines that a process with a share is sent while it works.
-pub type Orders = Box<dyn std::io::BufRead + Send>;
+pub type Lines = Box<dyn std::io::BufRead + Send>;
 /// Where it writes what it counted.
 pub type Answers = Box<dyn std::io::Write + Send>;
 

@@ -7,6 +7,7 @@ use measure::Nanos;
 use record::{Ended, Example, Failure, RunEvent, Second};
 
 use crate::alarm::Alarm;
+use crate::losses::{Losses, Open};
 use crate::message::{Message, RawExample};
 use crate::tally::{Snapshot, Sort, decode};
 
@@ -14,10 +15,14 @@ use crate::tally::{Snapshot, Sort, decode};
 const EXCERPT: usize = 4096;
 
 pub(crate) struct Collector<'a> {
+    is_open: bool,
     code_name: &'a dyn Fn(u32) -> String,
     sink: &'a mut dyn FnMut(RunEvent),
     /// Until when each worker has told; None: it is over.
     reached: Vec<Option<i64>>,
+    /// What each has under way as far as it has told.
+    open: Vec<Open>,
+    losses: Losses,
     seconds: BTreeMap<i64, Second>,
     sorts: Vec<Sort>,
     /// What came back in the first moments, and how many workers told.
@@ -25,20 +30,32 @@ pub(crate) struct Collector<'a> {
     ended: Ended,
     last_ns: i64,
     interrupted: bool,
+    /// Workers were lost.
+    partial: bool,
 }
 
 impl<'a> Collector<'a> {
-    pub fn new(workers: usize, code_name: &'a dyn Fn(u32) -> String, sink: &'a mut dyn FnMut(RunEvent)) -> Self {
+    /// Of a run with so many workers; `open`: arrivals do not wait for answers.
+    pub fn new(
+        workers: usize,
+        open: bool,
+        code_name: &'a dyn Fn(u32) -> String,
+        sink: &'a mut dyn FnMut(RunEvent),
+    ) -> Self {
         Collector {
+            is_open: open,
             code_name,
             sink,
             reached: vec![Some(i64::MIN); workers],
+            open: vec![Open::default(); workers],
+            losses: Losses::default(),
             seconds: BTreeMap::new(),
             sorts: Vec::new(),
             early: (Alarm::set(Nanos::ZERO), 0),
             ended: Ended::default(),
             last_ns: i64::MIN,
             interrupted: false,
+            partial: false,
         }
     }
 
@@ -57,6 +74,7 @@ impl<'a> Collector<'a> {
             Message::Snapshot(bytes) => {
                 if let Some(snapshot) = decode(&bytes) {
                     self.reached[worker] = Some(snapshot.to_ns);
+                    self.open[worker].see(&snapshot);
                     self.merge(snapshot);
                 }
             }
@@ -68,10 +86,18 @@ impl<'a> Collector<'a> {
                 self.interrupted |= interrupted;
             }
             Message::Broken(why) => {
-                self.reached[worker] = None;
+                self.give_up(worker);
                 let facts = BTreeMap::from([("why".to_owned(), why)]);
                 (self.sink)(RunEvent::Notice(record::Notice { code: "worker_lost".into(), facts }));
-                self.interrupted = true;
+            }
+            Message::Lost { workers, how } => {
+                let (mut requests, mut until) = (0, None);
+                for (told_until, open) in workers.filter_map(|worker| self.give_up(worker as usize)) {
+                    requests += open;
+                    until = until.max(Some(told_until));
+                }
+                let notice = self.losses.add(&how, requests, until);
+                (self.sink)(RunEvent::Notice(notice));
             }
         }
         self.release();
@@ -81,7 +107,12 @@ impl<'a> Collector<'a> {
     pub fn end(mut self, warmup: Nanos) {
         self.reached.clear();
         self.release();
-        self.ended.reason = if self.interrupted { "interrupted" } else { "completed" }.into();
+        self.ended.reason = match (self.interrupted, self.partial) {
+            (true, _) => "interrupted",
+            (false, true) => "partial",
+            (false, false) => "completed",
+        }
+        .into();
         self.ended.elapsed = Nanos(self.last_ns.saturating_add(warmup.0 as i64).max(0) as u64);
         (self.sink)(RunEvent::Ended(self.ended));
     }
@@ -90,13 +121,34 @@ impl<'a> Collector<'a> {
     fn release(&mut self) {
         let complete = self.reached.iter().flatten().min().copied().unwrap_or(i64::MAX);
         while let Some(entry) = self.seconds.first_entry() {
-            if entry.get().to_ns > complete {
+            // What lost workers left open stands in a second without length, until others tell of that second.
+            let ends = entry.get().to_ns.max(entry.get().from_ns.saturating_add(1));
+            if ends > complete {
                 return;
             }
             let second = entry.remove();
             self.last_ns = self.last_ns.max(second.to_ns);
             (self.sink)(RunEvent::Second(Box::new(second)));
         }
+    }
+
+    /// A worker tells no more, without an end of its own: what it had under way is unfinished, from where it told last.
+    /// Gives that moment and how many requests; None where it is over already.
+    fn give_up(&mut self, worker: usize) -> Option<(i64, u64)> {
+        let until = self.reached.get_mut(worker)?.take()?;
+        self.partial = true;
+        let open = self.open[worker];
+        self.ended.window = self.ended.window.max(Nanos(open.window_ns.max(0) as u64));
+        if open.requests + open.beats > 0 {
+            let second = self.seconds.entry(until).or_insert_with(|| Second {
+                from_ns: until,
+                to_ns: until,
+                part: open.part,
+                ..Second::default()
+            });
+            open.leave_in(second, self.is_open);
+        }
+        Some((until, open.requests))
     }
 
     fn merge(&mut self, s: Snapshot) {
@@ -106,6 +158,9 @@ impl<'a> Collector<'a> {
             part: s.part,
             ..Second::default()
         });
+        if second.to_ns == second.from_ns {
+            second.part = s.part;
+        }
         second.to_ns = second.to_ns.max(s.to_ns);
         let c = &s.counts;
         second.due += c.due;
@@ -123,6 +178,8 @@ impl<'a> Collector<'a> {
         second.bytes.received += c.bytes_received;
         second.bytes.payload += c.payload;
         second.connections.opened += c.opened;
+        second.connections.ahead += c.ahead;
+        second.connections.ahead_ns = second.connections.ahead_ns.max(c.ahead_ns);
         second.connections.failed += c.connect_failed;
         second.connections.reused += c.reused;
         second.connections.handshakes += c.handshakes;

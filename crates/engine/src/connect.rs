@@ -239,9 +239,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 Some(session) if self.done.wants_example(kind) => session.begun().to_vec(),
                 _ => Vec::new(),
             };
-            self.tally.counts.lost += 1;
+            // Elsewhere connections come and go: a keep-alive that the peer ends is no loss.
+            self.tally.counts.lost += u64::from(self.holding.is_some());
             if on_it.is_empty() && self.holding.is_some() {
-                self.keep_example(Sort { kind, phase, errno: errno.map(|e| e.0) }, None, detail, Some(&came));
+                let sort = Sort { kind, phase: Phase::Hold, errno: errno.map(|e| e.0) };
+                self.keep_example(sort, None, detail, Some(&came));
             }
             // What the peer closed in order is closed in order; the rest of a broken conversation is cut off.
             self.discard(conn, kind != FaultKind::Closed);
@@ -360,6 +362,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         self.conns[conn as usize] = Conn::vacant();
         self.connections -= 1;
+        self.one_way.forget(conn);
         if abort { self.net.abort(ConnId(conn)) } else { self.net.close(ConnId(conn)) }
     }
 }

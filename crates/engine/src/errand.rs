@@ -159,7 +159,7 @@ impl<D: Dialogue> Talk<'_, '_, D> {
     /// One thing that happened.
     fn step(&mut self) -> Result<(), Gone> {
         match self.net.next() {
-            None | Some(Arrival::Accepted(..)) => return Ok(()),
+            None | Some(Arrival::Accepted(..) | Arrival::Sent(_)) => return Ok(()),
             Some(Arrival::Connected(_)) if self.errand.origin.tls => {
                 let alpn = self.errand.dialogue.alpn();
                 self.begin_tls(alpn)?;

@@ -58,7 +58,7 @@ pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::R
             body.push(u8::from(*interrupted));
             put(to, worker, OVER, &body)
         }
-        Message::Broken(why) => put(to, worker, BROKEN, why.as_bytes()),
+        Message::Broken(why) | Message::Lost { how: why, .. } => put(to, worker, BROKEN, why.as_bytes()),
     }
 }
 

@@ -61,6 +61,9 @@ pub(crate) struct Gathering {
     /// Connections begun and neither standing nor failed.
     pub pending: u32,
     pub told: bool,
+    /// When it began to open them, and how long that took.
+    pub since: Nanos,
+    pub took: Nanos,
     /// When the first arrival was due, had the run begun when it was meant to.
     pub first_due: Nanos,
 }
@@ -86,15 +89,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         if gathering.to_open == 0 && gathering.pending == 0 && !gathering.told {
             gathering.told = true;
+            gathering.took = self.stamp - gathering.since;
             gathering.meeting.ready(self.stamp);
         }
         match gathering.meeting.starts_at() {
-            Some(go) if go <= self.stamp => self.shift_start(go, gathering.first_due),
+            Some(go) if go <= self.stamp => self.shift_start(go, &gathering),
             _ => self.gathering = Some(gathering),
         }
     }
 
-    fn shift_start(&mut self, go: Nanos, first_due: Nanos) {
+    fn shift_start(&mut self, go: Nanos, gathering: &Gathering) {
         let by = go - self.terms.start;
         self.terms.start += by;
         self.terms.window += by;
@@ -104,7 +108,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(crowd) = &mut self.crowd {
             crowd.next_change = go;
         }
-        self.next_due = first_due.saturating_add(by);
+        self.next_due = gathering.first_due.saturating_add(by);
+        // They are told of with the first second, and were not opened in it.
+        (self.tally.counts.ahead, self.tally.counts.ahead_ns) = (self.tally.counts.opened, gathering.took.0);
         self.begin_second(go);
     }
 }

@@ -168,7 +168,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if lost {
             self.tally.counts.lost += 1;
             self.tally.counts.beats_missed += u64::from(self.take_beat(conn));
-            let sort = Sort { kind: FaultKind::Closed, phase: Phase::FirstByte, errno: None };
+            let sort = Sort { kind: FaultKind::Closed, phase: Phase::Hold, errno: None };
             self.keep_example(sort, None, "", None);
         }
         self.let_go(conn);

@@ -19,6 +19,7 @@ mod greeting;
 mod heartbeat;
 mod holding;
 mod lookup;
+mod losses;
 mod message;
 mod one_way;
 mod pace;
@@ -40,7 +41,7 @@ mod users;
 mod worker;
 
 pub use api::{
-    Answers, Launcher, Order, Orders, PreparedRun, ProbeFailure, ProbeResult, Processes, Resolver, Runner, Setup, Stop,
+    Answers, Launcher, Lines, PreparedRun, ProbeFailure, ProbeResult, Processes, Resolver, Runner, Setup, Stop, Task,
 };
 pub use collector::readable;
 pub use processes::piped;

@@ -1,5 +1,7 @@
 //! What leaves a worker.
 
+use std::ops::Range;
+
 use measure::Nanos;
 
 use crate::alarm::Alarm;
@@ -18,6 +20,8 @@ pub(crate) enum Message {
     Over { window: Nanos, interrupted: bool },
     /// The worker could not start.
     Broken(String),
+    /// The process of these workers ended before they were done, or never began.
+    Lost { workers: Range<u32>, how: String },
 }
 
 /// A kept failure, as bytes.

@@ -1,27 +1,80 @@
 //! Requests nobody answers: over once their bytes are written, without a latency.
+//!
+//! Each is looked at once, in the turn it was sent in. Where its socket took no more, it waits for the network to say that
+//! it did: a thousand full sockets cost a turn nothing.
 
-use wire::{ConnId, Dialogue, ExchangeId, Network};
+use std::collections::BTreeMap;
 
-use crate::exchange::{NONE, Standing};
+use wire::{ConnId, Dialogue, ExchangeId, FaultKind, Network, Phase};
+
+use crate::exchange::{Exchange, NONE, Standing};
+use crate::tally::Sort;
 use crate::worker::{Next, Worker};
 
+/// One-way requests that are not over.
+#[derive(Debug, Default)]
+pub(crate) struct OneWay {
+    /// Sent in this turn.
+    fresh: Vec<ExchangeId>,
+    /// By connection: those whose bytes its socket did not take at once.
+    unwritten: BTreeMap<u32, Vec<ExchangeId>>,
+}
+
+impl OneWay {
+    #[inline]
+    pub fn sent(&mut self, id: ExchangeId) {
+        self.fresh.push(id);
+    }
+
+    /// True where some are to be looked at.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        !self.fresh.is_empty()
+    }
+
+    /// A connection is no more: what became of its requests is told elsewhere.
+    #[inline]
+    pub fn forget(&mut self, conn: u32) {
+        if !self.unwritten.is_empty() {
+            self.unwritten.remove(&conn);
+        }
+    }
+}
+
 impl<N: Network, D: Dialogue> Worker<N, D> {
-    /// Ends those whose bytes the socket has taken; the others are looked at again next turn.
+    /// Ends those of this turn whose bytes the socket has taken.
     pub fn end_one_way(&mut self) {
-        let mut written = std::mem::take(&mut self.one_way);
-        written.retain(|id| {
-            let x = *self.exchanges.get(*id);
-            if x.state != Standing::InFlight || !x.one_way || x.conn == NONE {
+        let mut fresh = std::mem::take(&mut self.one_way.fresh);
+        for id in fresh.drain(..) {
+            let x = *self.exchanges.get(id);
+            if !is_under_way(&x) {
                 // Its connection broke before: it failed, or is sent again.
-                return false;
+                continue;
             }
-            let waits = self.net.unsent(ConnId(x.conn)) > 0;
-            if !waits {
-                self.written(*id, x.conn);
+            if self.net.unsent(ConnId(x.conn)) > 0 {
+                self.one_way.unwritten.entry(x.conn).or_default().push(id);
+            } else {
+                self.written(id, x.conn);
             }
-            waits
-        });
-        self.one_way.append(&mut written);
+        }
+        // What was sent meanwhile is looked at in the next turn.
+        fresh.append(&mut self.one_way.fresh);
+        self.one_way.fresh = fresh;
+    }
+
+    /// The socket has taken everything: what waited for that is over.
+    pub fn all_sent(&mut self, conn: u32) {
+        self.mark();
+        let mut all = self.one_way.unwritten.remove(&conn).unwrap_or_default();
+        // One that timed out may have a successor of the same name.
+        all.sort_unstable();
+        all.dedup();
+        for id in all {
+            let x = *self.exchanges.get(id);
+            if is_under_way(&x) && x.conn == conn {
+                self.written(id, conn);
+            }
+        }
     }
 
     fn written(&mut self, id: ExchangeId, conn: u32) {
@@ -30,12 +83,17 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         c.in_flight -= 1;
         c.free_since = self.stamp;
         self.over_with(&x, false);
-        if let Some(alarm) = &mut self.alarm {
-            alarm.finished += 1;
-        }
-        if !x.warmup {
-            self.tally.counts.finished += 1;
-            self.tally.counts.one_way += 1;
+        if self.too_late(&x) {
+            let sort = Sort { kind: FaultKind::Timeout, phase: Phase::FirstByte, errno: None };
+            self.failed(&x, id, sort, "", None);
+        } else {
+            if let Some(alarm) = &mut self.alarm {
+                alarm.finished += 1;
+            }
+            if !x.warmup {
+                self.tally.counts.finished += 1;
+                self.tally.counts.one_way += 1;
+            }
         }
         self.offer(conn);
         if x.user == NONE {
@@ -49,4 +107,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.go_on_without();
         }
     }
+}
+
+fn is_under_way(x: &Exchange) -> bool {
+    x.state == Standing::InFlight && x.one_way && x.conn != NONE
 }

@@ -5,7 +5,7 @@ use record::Part;
 use wire::{Dialogue, ExchangeId, FaultKind, Network, Phase, Session};
 
 use crate::Stop;
-use crate::exchange::{NONE, Standing};
+use crate::exchange::{Exchange, NONE, Standing};
 use crate::message::Message;
 use crate::pool::Stage;
 use crate::tally::{InFlight, encode};
@@ -15,8 +15,6 @@ use crate::worker::Worker;
 const ATTENTION: Nanos = Nanos::from_millis(50);
 /// So many turns with arrivals may put timeouts off.
 const BUSY_TURNS: u32 = 64;
-/// Bytes of one-way requests that the socket did not take are looked after so often.
-const UNWRITTEN: Nanos = Nanos::from_millis(1);
 /// While a look-up or a common start is awaited, so often.
 const IMPATIENCE: Nanos = Nanos::from_millis(2);
 
@@ -32,6 +30,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(gathering) = &mut self.gathering {
             // Nothing of the run has begun before the common start: no second ends, no user starts, nothing is due.
             (self.second_to, users_start) = (Nanos::MAX, Nanos::MAX);
+            gathering.since = self.stamp;
             gathering.first_due = std::mem::replace(&mut self.next_due, Nanos::MAX);
         }
         if let Some(crowd) = self.crowd.as_mut() {
@@ -72,8 +71,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 None => return Nanos::ZERO,
             }
         }
-        if !self.one_way.is_empty() {
-            next_start = next_start.min(self.stamp + UNWRITTEN);
+        if self.one_way.is_due() {
+            next_start = self.stamp;
         }
         let impatient = self.gathering.is_some() || self.lookups.pending();
         (self.stamp + if impatient { IMPATIENCE } else { ATTENTION })
@@ -111,7 +110,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.change_users();
             self.wake_users();
         }
-        if !self.one_way.is_empty() {
+        if self.one_way.is_due() {
             self.end_one_way();
         }
         if self.holding.is_some() {
@@ -129,6 +128,21 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.looked_up();
         }
         self.consider_end(stop);
+    }
+
+    /// A wait is over that was to end at `until`. Woken in time, we are told what happens as it happens; woken late (another
+    /// turn took long, the thread did not run), we may be told of anything since the wait before.
+    #[inline]
+    pub fn woken(&mut self, until: Nanos) {
+        let before = std::mem::replace(&mut self.woken, self.stamp);
+        self.news_since = if self.stamp <= until { self.stamp } else { before };
+    }
+
+    /// True where an exchange that is over now had no time left when its end came. How late we were to read that end is not
+    /// held against it.
+    #[inline]
+    pub fn too_late(&self, x: &Exchange) -> bool {
+        self.news_since > x.started + self.terms.timeout
     }
 
     /// Timeouts are looked at once nothing more is there to read: an answer that lies in its socket because we were late

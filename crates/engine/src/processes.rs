@@ -1,10 +1,11 @@
 //! A run in several processes: each takes a share of the workers, and what they count is merged as if they were threads.
 //!
-//! The shape that several machines will have: an order goes out once, lines of text follow it (a common start, a stop),
-//! and frames of what was counted come back. A process that dies is a worker that was lost, never a silent gap.
+//! The shape that several machines will have: a task goes out once, lines of text follow it (a common start, a stop),
+//! and frames of what was counted come back. A process that dies is told of, with what it told before: never a silent gap.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::Scope;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use measure::{Clock, Nanos};
 
-use crate::api::{Answers, Launcher, Order, Orders};
+use crate::api::{Answers, Launcher, Lines, Task};
 use crate::gather::{Meeting, NOTICE};
 use crate::message::Message;
 use crate::{Stop, frames};
@@ -24,7 +25,7 @@ const STOP_LOOKS: Duration = Duration::from_millis(20);
 /// The number of meetings a run may have: before a common start, before connections are held.
 const MEETINGS: usize = 2;
 
-/// The children's ends that orders go to, and who is still missing where.
+/// The ends of the children that lines go to, and who is still missing where.
 struct Muster {
     inputs: Mutex<Vec<ChildStdin>>,
     missing: Mutex<[u32; MEETINGS]>,
@@ -69,13 +70,16 @@ pub(crate) fn start<'s>(
         let from = (0..index)
             .map(|before| plan::Share { index: before, of: number }.of_total(u64::from(workers)) as u32)
             .sum();
-        let order = Order { from, to: from + share.of_total(u64::from(workers)) as u32, of: workers, start_ns };
-        match launcher.launch(&order).and_then(|child| taken(child, &muster)) {
+        let task = Task { from, to: from + share.of_total(u64::from(workers)) as u32, of: workers, start_ns };
+        match launcher.launch(&task).and_then(|child| taken(child, &muster)) {
             Ok((child, output)) => {
                 let (tell, muster) = (tell.clone(), Arc::clone(&muster));
-                scope.spawn(move || hear(child, output, &order, &tell, &muster));
+                scope.spawn(move || hear(child, output, &task, &tell, &muster));
             }
-            Err(why) => lose(&order, &tell.clone(), &muster, &format!("no process could be started: {why}")),
+            Err(why) => {
+                (0..MEETINGS).for_each(|meeting| muster.ready(meeting));
+                lose(&task, tell, format!("not started: {why}"));
+            }
         }
     }
     let (muster, stop) = (Arc::downgrade(&muster), stop.clone());
@@ -100,7 +104,7 @@ fn taken(mut child: Child, muster: &Muster) -> std::io::Result<(Child, impl Read
 }
 
 /// Reads one process to its end.
-fn hear(mut child: Child, output: impl Read, order: &Order, tell: &Sender<(usize, Message)>, muster: &Muster) {
+fn hear(mut child: Child, output: impl Read, task: &Task, tell: &Sender<(usize, Message)>, muster: &Muster) {
     let mut output = BufReader::new(output);
     let mut waited_for = [true; MEETINGS];
     let mut ready = |meeting: usize| {
@@ -109,13 +113,13 @@ fn hear(mut child: Child, output: impl Read, order: &Order, tell: &Sender<(usize
             muster.ready(meeting);
         }
     };
-    let mut open: Vec<bool> = (order.from..order.to).map(|_| true).collect();
+    let mut open: Vec<bool> = (task.from..task.to).map(|_| true).collect();
     loop {
         match frames::read(&mut output) {
             Ok(Some(frames::Frame::Ready(meeting))) => ready(meeting as usize),
             Ok(Some(frames::Frame::Told(worker, message))) => {
                 let over = matches!(message, Message::Over { .. } | Message::Broken(_));
-                if let Some(open) = worker.checked_sub(order.from).and_then(|at| open.get_mut(at as usize)) {
+                if let Some(open) = worker.checked_sub(task.from).and_then(|at| open.get_mut(at as usize)) {
                     *open &= !over;
                     let _ = tell.send((worker as usize, message));
                 }
@@ -123,27 +127,40 @@ fn hear(mut child: Child, output: impl Read, order: &Order, tell: &Sender<(usize
             Ok(None) | Err(_) => break,
         }
     }
-    let status = child.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
+    let how = child.wait().map_or_else(|error| error.to_string(), ending);
     if open.contains(&true) {
         (0..MEETINGS).for_each(&mut ready);
-        for (at, _) in open.iter().enumerate().filter(|(_, open)| **open) {
-            let why = format!("its process ended early ({status})");
-            let _ = tell.send((order.from as usize + at, Message::Broken(why)));
-        }
+        lose(task, tell, how);
     }
 }
 
-fn lose(order: &Order, tell: &Sender<(usize, Message)>, muster: &Muster, why: &str) {
-    (0..MEETINGS).for_each(|meeting| muster.ready(meeting));
-    for worker in order.from..order.to {
-        let _ = tell.send((worker as usize, Message::Broken(why.to_owned())));
+fn lose(task: &Task, tell: &Sender<(usize, Message)>, how: String) {
+    let _ = tell.send((task.from as usize, Message::Lost { workers: task.from..task.to, how }));
+}
+
+/// How a process ended, in words: `killed by SIGKILL`.
+fn ending(status: ExitStatus) -> String {
+    let name = |signal| match signal {
+        libc::SIGHUP => "SIGHUP".to_owned(),
+        libc::SIGINT => "SIGINT".to_owned(),
+        libc::SIGABRT => "SIGABRT".to_owned(),
+        libc::SIGBUS => "SIGBUS".to_owned(),
+        libc::SIGKILL => "SIGKILL".to_owned(),
+        libc::SIGSEGV => "SIGSEGV".to_owned(),
+        libc::SIGTERM => "SIGTERM".to_owned(),
+        other => format!("signal {other}"),
+    };
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("killed by {}", name(signal)),
+        (None, Some(code)) => format!("exit code {code}"),
+        (None, None) => status.to_string(),
     }
 }
 
-/// In a process that takes a share: runs `crew` (which joins its workers) and writes what they tell; lines of `orders` say
-/// when a meeting is over and when to stop. Its end means that whoever ordered is gone.
+/// In a process that takes a share: runs `crew` (which joins its workers) and writes what they tell; its `lines` say
+/// when a meeting is over and when to stop. Its end means that whoever set the task is gone.
 pub(crate) fn serve(
-    orders: Orders,
+    lines: Lines,
     answers: Answers,
     workers: u32,
     crew: impl FnOnce(Sender<(usize, Message)>, &Stop, [Arc<Meeting>; MEETINGS]) + Send,
@@ -154,14 +171,14 @@ pub(crate) fn serve(
         let answers = Arc::clone(&answers);
         let report = move || {
             let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            // Whoever ordered is gone: the end of its lines says so too.
+            // Whoever set the task is gone: the end of its lines says so too.
             let _ = frames::write_ready(&mut *answers, number as u32);
         };
         Meeting::reporting(workers, Box::new(report))
     });
     let (heard, told_stop) = (meetings.clone(), stop.clone());
-    // Not joined: it reads until whoever ordered closes the line, which may be after our end.
-    std::thread::spawn(move || obey(orders, &heard, &told_stop));
+    // Not joined: it reads until whoever set the task closes the line, which may be after our end.
+    std::thread::spawn(move || obey(lines, &heard, &told_stop));
     let (tell, told) = channel();
     std::thread::scope(|scope| {
         let stop = &stop;
@@ -175,9 +192,9 @@ pub(crate) fn serve(
     });
 }
 
-/// Lines from whoever ordered.
-fn obey(orders: Orders, meetings: &[Arc<Meeting>; MEETINGS], stop: &Stop) {
-    for line in orders.lines().map_while(Result::ok) {
+/// Lines from whoever set the task.
+fn obey(lines: Lines, meetings: &[Arc<Meeting>; MEETINGS], stop: &Stop) {
+    for line in lines.lines().map_while(Result::ok) {
         let mut words = line.split_whitespace();
         match (words.next(), words.next(), words.next()) {
             (Some("go"), Some(meeting), Some(at)) => {
@@ -193,7 +210,7 @@ fn obey(orders: Orders, meetings: &[Arc<Meeting>; MEETINGS], stop: &Stop) {
     stop.request();
 }
 
-/// How a process that takes a share is started: its order on the command line or the environment, both ends ours.
+/// How a process that takes a share is started: its task on the command line or the environment, both ends ours.
 pub fn piped(command: &mut std::process::Command) -> std::io::Result<Child> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
 }

@@ -9,7 +9,7 @@ use plan::{Load, Plan};
 use record::{RunEvent, Started};
 use wire::{Asked, Complaint, Dialogue, OptionSpec, Origin, Protocol, Scheme};
 
-use crate::api::{Answers, Order, Orders};
+use crate::api::{Answers, Lines, Task};
 use crate::carrier::{self, Carrier};
 use crate::collector::Collector;
 use crate::crew::{self, Crew};
@@ -96,14 +96,14 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
             }
             drop(tell);
             let code_name = |code| self.dialogue.code_name(code);
-            Collector::new(tables.workers as usize, &code_name, sink).listen(&told, plan.warmup);
+            Collector::new(tables.workers as usize, plan.load.is_open(), &code_name, sink).listen(&told, plan.warmup);
         });
     }
 
-    fn take_share(self: Arc<Self>, setup: &Setup, order: &Order, orders: Orders, answers: Answers) {
-        let tables = Tables { workers: order.of, ..self.tables(&setup.plan) };
-        let mut crew = self.crew(setup, tables, Nanos(order.start_ns), order.from..order.to);
-        processes::serve(orders, answers, order.to - order.from, |tell, stop, meetings| {
+    fn take_share(self: Arc<Self>, setup: &Setup, task: &Task, lines: Lines, answers: Answers) {
+        let tables = Tables { workers: task.of, ..self.tables(&setup.plan) };
+        let mut crew = self.crew(setup, tables, Nanos(task.start_ns), task.from..task.to);
+        processes::serve(lines, answers, task.to - task.from, |tell, stop, meetings| {
             crew.meetings = meetings;
             std::thread::scope(|scope| crew.start(scope, &tell, stop));
         });

@@ -17,6 +17,7 @@ use crate::heartbeat::Beat;
 use crate::holding::Holding;
 use crate::lookup::Lookups;
 use crate::message::Message;
+use crate::one_way::OneWay;
 use crate::pool::Pool;
 use crate::serial::Serial;
 use crate::tally::{InFlight, Tally};
@@ -90,6 +91,8 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             to_open: if terms.open { terms.max_connections } else { users },
             pending: 0,
             told: false,
+            since: Nanos::MAX,
+            took: Nanos::ZERO,
             first_due: Nanos::MAX,
         })
     }
@@ -122,6 +125,8 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             lookups,
             tell: self.tell,
             stamp,
+            news_since: stamp,
+            woken: stamp,
             schedule,
             next_due: Nanos::MAX,
             crowd,
@@ -129,7 +134,7 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             holding,
             heartbeat: plan.heartbeat.map(|interval| Beat::new(interval, terms.start)),
             next_start: Nanos::ZERO,
-            one_way: Vec::new(),
+            one_way: OneWay::default(),
             mix: Mix::new(&weights, seed),
             rng: Rng::new(seed.wrapping_add(1)),
             serial: Serial::new(self.share, seed),

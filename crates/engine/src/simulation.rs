@@ -35,7 +35,7 @@ pub fn run<P: Protocol, N: Network>(
         dialogue.origins().iter().map(|o| (o.clone(), setup.resolver.resolve(o).unwrap_or_default())).collect();
     let named = Arc::clone(&dialogue);
     let code_name = move |code| named.code_name(code);
-    let mut collector = Collector::new(1, &code_name, sink);
+    let mut collector = Collector::new(1, setup.plan.load.is_open(), &code_name, sink);
     let (tell, told) = channel();
     let seed = WorkerSeed {
         dialogue,

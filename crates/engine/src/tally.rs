@@ -33,7 +33,7 @@ counts! {
     due, sent, finished, failed, censored, warmup,
     users, in_flight, waiting,
     bytes_sent, bytes_received, payload,
-    opened, connect_failed, reused, handshakes, resumed, open,
+    opened, ahead, ahead_ns, connect_failed, reused, handshakes, resumed, open,
     unsolicited, resent, messages, one_way, lost, cpu_ns,
     beats_sent, beats_answered, beats_missed, beats_open,
     /// Time integral of the requests in flight.
@@ -138,8 +138,17 @@ pub(crate) fn encode(tally: &Tally, from_ns: i64, to_ns: i64, part: Part) -> Vec
     bytes
 }
 
-pub(crate) const PHASES: [Phase; 7] =
-    [Phase::Resolve, Phase::Wait, Phase::Connect, Phase::Tls, Phase::Greeting, Phase::FirstByte, Phase::Transfer];
+/// In the order of their numbers.
+pub(crate) const PHASES: [Phase; 8] = [
+    Phase::Resolve,
+    Phase::Wait,
+    Phase::Connect,
+    Phase::Tls,
+    Phase::Greeting,
+    Phase::FirstByte,
+    Phase::Transfer,
+    Phase::Hold,
+];
 
 /// Decodes a second; None where the bytes are not one.
 pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {

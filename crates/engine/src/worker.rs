@@ -22,6 +22,7 @@ use crate::heartbeat::Beat;
 use crate::holding::Holding;
 use crate::lookup::Lookups;
 use crate::message::Message;
+use crate::one_way::OneWay;
 use crate::pool::{Conn, Pool, Stage};
 use crate::serial::Serial;
 use crate::tally::{InFlight, Sort, Tally};
@@ -83,6 +84,10 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
 
     /// The latest reading of the clock: at most one read, and what follows from it, old.
     pub stamp: Nanos,
+    /// What is read in this turn came no earlier.
+    pub news_since: Nanos,
+    /// When the last wait was over.
+    pub woken: Nanos,
     pub schedule: Option<Box<dyn Schedule>>,
     pub next_due: Nanos,
     pub crowd: Option<Crowd>,
@@ -92,7 +97,7 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     /// When the next connection may be begun, where they are begun at a rate.
     pub next_start: Nanos,
     /// Sent, nobody answers, perhaps not written yet.
-    pub one_way: Vec<ExchangeId>,
+    pub one_way: OneWay,
     pub mix: Mix,
     pub rng: Rng,
     pub serial: Serial,
@@ -146,6 +151,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let until = self.next_moment();
             self.net.wait(until);
             self.mark();
+            self.woken(until);
             self.heard = false;
             loop {
                 self.send_due();
@@ -161,6 +167,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                     }
                     Arrival::Connected(conn) => self.connected(conn.0),
                     Arrival::Closed(conn, why) => self.lost(conn.0, why),
+                    Arrival::Sent(conn) => self.all_sent(conn.0),
                     Arrival::Accepted(_, conn) => self.net.close(conn),
                 }
             }
@@ -276,7 +283,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         debug_assert!(fits.is_ok(), "idle connections have room");
         if fits == Ok(Sent::OneWay) {
             x.one_way = true;
-            self.one_way.push(id);
+            self.one_way.sent(id);
         }
         let room = session.room();
         self.tally.counts.reused += u64::from(c.served && !x.warmup);

@@ -21,6 +21,7 @@ use self::datagrams::Waiting;
 use crate::socket;
 use crate::unsent::{Unsent, write_two};
 
+mod backlog;
 mod datagrams;
 
 /// One read takes at most so much; larger answers come in several pieces.
@@ -216,63 +217,6 @@ impl Epoll {
         }
     }
 
-    /// Writes what waits on a connection.
-    fn flush(&mut self, slot: u32) {
-        if self.slots[slot as usize].state == State::Datagrams {
-            return self.flush_datagrams(slot);
-        }
-        let Some(mut waiting) = self.unsent.remove(&slot) else { return };
-        let done = loop {
-            let (head, tail) = waiting.pieces();
-            if head.is_empty() && tail.is_empty() {
-                break true;
-            }
-            match write_two(self.fd(slot), head, tail) {
-                Ok(n) => {
-                    self.sent += n as u64;
-                    waiting.advance(n);
-                }
-                Err(Os::INTR) => {}
-                Err(Os::AGAIN) => break false,
-                Err(_) => {
-                    self.fail(slot);
-                    break true;
-                }
-            }
-        };
-        if done {
-            self.slots[slot as usize].backlog = false;
-        } else {
-            self.unsent.insert(slot, waiting);
-        }
-    }
-
-    /// A write failed: read what there still is, then report.
-    fn fail(&mut self, slot: u32) {
-        let s = &mut self.slots[slot as usize];
-        s.state = State::Failing;
-        self.again.push((slot, s.age));
-    }
-
-    fn keep_unsent(&mut self, slot: u32, out: &Out, taken: usize) {
-        let waiting = Unsent::rest_of(out, taken);
-        self.unsent.insert(slot, waiting);
-        self.slots[slot as usize].backlog = true;
-        self.arm_writable(slot);
-    }
-
-    fn arm_writable(&mut self, slot: u32) {
-        let s = self.slots[slot as usize];
-        if s.writable_armed {
-            return;
-        }
-        let data = EventData::new_u64(u64::from(s.age & 0x7fff_ffff) << 32 | u64::from(slot));
-        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-        if epoll::modify(&self.poll, self.fd(slot), data, flags).is_ok() {
-            self.slots[slot as usize].writable_armed = true;
-        }
-    }
-
     /// The next slot worth looking at, with what is known of it.
     #[inline]
     fn upcoming(&mut self) -> Option<(u32, EventFlags)> {
@@ -455,8 +399,11 @@ impl Network for Epoll {
                     return Some(Arrival::Connected(conn));
                 }
                 State::Open | State::Datagrams | State::Failing => {
-                    if s.backlog && flags.contains(EventFlags::OUT) {
-                        self.flush(slot);
+                    if s.backlog && flags.contains(EventFlags::OUT) && self.flush(slot) {
+                        if flags.contains(EventFlags::IN) || self.slots[slot as usize].hung_up {
+                            self.again.push((slot, self.slots[slot as usize].age));
+                        }
+                        return Some(Arrival::Sent(conn));
                     }
                     if !self.slots[slot as usize].hung_up && !flags.contains(EventFlags::IN) {
                         continue;

@@ -31,7 +31,7 @@ fn reads_to_the_end(mut network: impl Network, size: usize) {
                     assert_eq!(why, None);
                     closed = true;
                 }
-                Arrival::Connected(_) | Arrival::Accepted(..) => {}
+                Arrival::Connected(_) | Arrival::Sent(_) | Arrival::Accepted(..) => {}
             }
         }
         if closed {

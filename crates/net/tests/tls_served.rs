@@ -102,7 +102,7 @@ fn an_echo_over_tls_in_pieces_of_every_kind() {
                     closed += 1;
                     act = Some((conn, false));
                 }
-                Arrival::Connected(_) => {}
+                Arrival::Connected(_) | Arrival::Sent(_) => {}
             }
             match act.take() {
                 Some((conn, true)) => server.send(conn, &mut out),

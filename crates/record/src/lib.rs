@@ -220,6 +220,12 @@ pub struct Bytes {
 pub struct Connections {
     /// That stood (TLS included).
     pub opened: u64,
+    /// Of these, opened before a common start (`--together`, a rate over a fixed number): told with the first second after it.
+    #[serde(default)]
+    pub ahead: u64,
+    /// How long that took (nanoseconds).
+    #[serde(default)]
+    pub ahead_ns: u64,
     /// That did not.
     pub failed: u64,
     /// Requests sent on a connection that had served one before.
@@ -230,7 +236,7 @@ pub struct Connections {
     pub resumed: u64,
     /// Open at the end of the second.
     pub open: u32,
-    /// Stood and were lost: the peer closed, or they broke.
+    /// Of connections that are part of the plan: stood and were lost, because the peer closed or they broke.
     #[serde(default)]
     pub lost: u64,
 }
@@ -350,7 +356,7 @@ pub struct Notice {
 /// The end of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ended {
-    /// Why it ended: `completed`, `interrupted`, `aborted`.
+    /// Why it ended: `completed`, `interrupted`, `partial` (workers were lost on the way), `aborted`.
     pub reason: String,
     /// Length of the window (nanoseconds): what throughput is divided by.
     pub window: Nanos,

@@ -176,7 +176,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         Some(match self.net.next()? {
             Arrival::Accepted(_, conn) => Step::Accepted(conn),
             Arrival::Closed(conn, _) => Step::Gone(conn),
-            Arrival::Connected(_) => Step::Nothing,
+            Arrival::Connected(_) | Arrival::Sent(_) => Step::Nothing,
             Arrival::Received(conn, bytes) => {
                 self.desk.tally.received.add(bytes.len() as u64);
                 match self.lines.get_mut(conn.0 as usize) {

@@ -100,6 +100,8 @@ pub enum Phase {
     FirstByte,
     /// From the first byte of the answer to its last.
     Transfer,
+    /// A connection that is part of the plan, while nothing is asked on it.
+    Hold,
 }
 
 impl Phase {
@@ -113,6 +115,7 @@ impl Phase {
             Phase::Greeting => "greeting",
             Phase::FirstByte => "first_byte",
             Phase::Transfer => "transfer",
+            Phase::Hold => "hold",
         }
     }
 }

@@ -50,6 +50,8 @@ pub enum Arrival<'a> {
     /// The connection is gone (`None`: the peer closed in order) or never stood (`Some` before `Connected`). The slot stays
     /// taken until [`Network::close`].
     Closed(ConnId, Option<Errno>),
+    /// Bytes that had to wait until the socket took more have left: nothing is [`Network::unsent`] on this connection.
+    Sent(ConnId),
     /// A listener took a connection.
     Accepted(ListenerId, ConnId),
 }

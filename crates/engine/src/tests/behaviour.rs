@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use measure::Nanos;
-use net::sim::{Delay, FakeFailure, Peer, ReplyOwned, Say, Welcome};
+use net::sim::{Delay, FakeFailure, Peer, ReplyOwned, Say, Span, Welcome};
 use plan::{Arrivals, Load, Stage};
 use record::Part;
 use wire::{Ask, Origin, Place, Shape};
@@ -42,6 +42,48 @@ fn a_timeout_fires_once_closes_the_connection_and_the_user_goes_on() {
     assert_eq!(s.latency.failed.count(), s.failed);
     assert!(s.latency.failed.min() >= 100_000_000, "{}", s.latency.failed.min());
     assert!(s.latency.failed.max() <= 102_000_000, "{}", s.latency.failed.max());
+}
+
+#[test]
+fn an_answer_after_the_timeout_is_no_success_and_one_before_it_is() {
+    let timeout = ms(100);
+    // The first request opens its connection besides: 0.1 ms, as the network is for each.
+    for (delay, in_time) in [(99_700, true), (100_100, false), (100_300, false)] {
+        for scene in [Scene::closed(2, SECOND), Scene::open(20.0, Arrivals::Constant, SECOND)] {
+            let played = scene.with(|p| p.timeout = timeout).play(|| after(Nanos::from_micros(delay)));
+            played.check();
+            let s = &played.sum;
+            assert!(s.due >= 18, "{}", s.due);
+            assert_eq!((s.finished, s.failed), if in_time { (s.due, 0) } else { (0, s.due) }, "{delay}");
+            assert_eq!(s.failures("timeout/first_byte/"), s.failed);
+            assert!(in_time || s.latency.service_at_least.min() > timeout.0, "{delay}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_lay_in_its_socket_because_we_were_late_did_not_time_out() {
+    let scene = Scene::closed(3, ms(400)).with(|p| p.timeout = ms(100));
+    let from = scene.sim.starts_at + ms(50);
+    // The thread does not run from before the answers until long after the timeout.
+    let played = scene.on(|s| s.pauses.push(Span { from, to: from + ms(200) })).play(|| after(ms(80)));
+    played.check();
+    assert_eq!((played.sum.failed, played.sum.censored), (0, 0));
+    assert!(played.sum.latency.service.max() > 190_000_000, "the time is told as it was");
+}
+
+#[test]
+fn a_keep_alive_that_the_server_ends_is_no_loss() {
+    for (close, shape) in [(true, Shape::Length), (false, Shape::UntilClose)] {
+        let mut reply = ReplyOwned::new(200, b"x");
+        (reply.close, reply.shape) = (close, shape);
+        let brain = move |now: Nanos, _: &Ask<'_>| (now + MS, reply.clone());
+        let played = Scene::closed(4, SECOND).play(|| brain.clone());
+        played.check();
+        let lost: u64 = played.seconds.iter().map(|s| s.connections.lost).sum();
+        assert!(played.sum.opened > 100, "{}", played.sum.opened);
+        assert_eq!((played.sum.failed, lost), (0, 0), "{shape:?}");
+    }
 }
 
 #[test]
@@ -118,7 +160,11 @@ fn a_common_start_that_comes_late_shifts_the_whole_run() {
     let played = scene.play(|| after(ms(10)));
     played.check();
     assert_eq!(played.ended.window, SECOND);
-    assert_eq!(played.seconds[0].from_ns, 0);
+    let first = &played.seconds[0];
+    assert_eq!(first.from_ns, 0);
+    // Told with the first second, and not opened in it.
+    assert_eq!((first.connections.opened, first.connections.ahead), (10, 10));
+    assert!((3_400_000_000..3_403_000_000).contains(&first.connections.ahead_ns), "{}", first.connections.ahead_ns);
     // 10 ms of service and 0.1 of network: 99 complete rounds and one that the drain lets finish.
     assert_eq!((played.sum.finished, played.sum.censored), (1000, 0));
     let window = played.part(Part::Window);

@@ -103,6 +103,24 @@ fn one_way_messages_end_when_they_are_written_and_have_no_latency() {
 }
 
 #[test]
+fn full_sockets_of_one_way_messages_are_not_looked_at_again() {
+    let scene = speaking(Scene::open(200.0, plan::Arrivals::Constant, SECOND)).with(|p| {
+        p.options.insert("one-way".into(), vec![String::new()]);
+        p.max_connections = 100;
+    });
+    // A message is under way for 300 ms, and until then its socket is full; two come to each connection.
+    let full = |s: &mut net::sim::SimSettings| {
+        (s.window, s.latency) = (Some(1), Delay::fixed(Nanos::from_millis(300)));
+    };
+    let played = play(&scene.on(full), MS, 0);
+    let s = &played.sum;
+    assert_eq!((s.due, s.finished, s.failed, s.censored), (200, 200, 0, 0));
+    assert_eq!(played.looks, 200, "each is looked at once, when it is sent");
+    let under_way: u128 = played.seconds.iter().map(|s| s.in_flight_ns).sum();
+    assert_eq!(under_way, 200 * 300_000_000, "each is over when its socket has taken it");
+}
+
+#[test]
 fn connections_that_are_lost_are_counted_and_opened_again() {
     let scene = Scene::closed(4, SECOND).urls(&[("ws://test/echo", 1.0)]).with(|p| {
         p.options.insert("data".into(), vec!["x".into()]);
@@ -218,6 +236,8 @@ fn a_held_connection_that_the_server_ends_in_order_is_lost_and_opened_again() {
     assert_eq!((lost, played.sum.opened), (3, 8));
     let (sent, answered, missed, open) = beats(&played);
     assert_eq!((missed, sent), (3, answered + missed + open));
+    let phases: Vec<&str> = played.examples.iter().map(|example| example.phase.as_str()).collect();
+    assert_eq!(phases, ["hold"], "nothing was under way on them");
     assert!(answered > 3, "{answered}");
 }
 

@@ -5,8 +5,8 @@
 //! front of another. The client's processor is simulated by what its calls cost ([`SimSettings`]) and by pauses, so
 //! that a generator that is late can be put to the test too.
 //!
-//! Left out: listening, congestion, datagrams. Bytes are never lost or reordered within a connection; loss shows as it
-//! does to a program on TCP, as a delay.
+//! Left out: listening, congestion. Bytes of a stream are never lost or reordered: loss shows as it does to a program on
+//! TCP, as a delay. A datagram arrives whole, in its turn, or never.
 
 mod network;
 mod path;

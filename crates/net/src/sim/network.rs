@@ -249,6 +249,11 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
                 self.note(7, conn, 0);
                 return Some(Arrival::Connected(ConnId(conn)));
             }
+            if std::mem::take(&mut slot.news.sent) {
+                self.spend(self.world.settings.event_cost);
+                self.note(10, conn, 0);
+                return Some(Arrival::Sent(ConnId(conn)));
+            }
             if slot.news.bytes > 0 {
                 let len = slot.news.lengths.pop_front().unwrap_or_else(|| slot.news.bytes.min(limit));
                 slot.news.bytes -= len;

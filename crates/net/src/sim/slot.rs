@@ -40,6 +40,8 @@ pub(super) struct Slot {
 pub(super) struct News {
     pub(super) stands: bool,
     pub(super) bytes: usize,
+    /// What had waited for the socket has left.
+    pub(super) sent: bool,
     /// Of datagrams: the length of each.
     pub(super) lengths: VecDeque<usize>,
     pub(super) over: Option<Option<Errno>>,

@@ -54,6 +54,7 @@ impl Peer for Echo {
 enum Told {
     Stands(u32),
     Bytes(u32, Vec<u8>),
+    Sent(u32),
     Over(u32, Option<i32>),
 }
 
@@ -83,6 +84,7 @@ fn turn<P: Peer>(sim: &mut Sim<P>, until: Nanos) -> Vec<(Nanos, Told)> {
             Arrival::Connected(c) => Told::Stands(c.0),
             Arrival::Received(c, bytes) => Told::Bytes(c.0, bytes.to_vec()),
             Arrival::Closed(c, why) => Told::Over(c.0, why.map(|e| e.0)),
+            Arrival::Sent(c) => Told::Sent(c.0),
             Arrival::Accepted(..) => panic!("nobody listens"),
         };
         told.push((sim.now(), news));

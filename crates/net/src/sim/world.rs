@@ -122,7 +122,11 @@ impl<P: Peer + ?Sized> World<P> {
                 if slot.served {
                     self.peer.received(self.now, conn, slot.to_peer.peek(len), &mut self.say);
                 }
+                let waited = slot.unsent(self.settings.window) > 0;
                 slot.to_peer.take(len);
+                if waited && slot.unsent(self.settings.window) == 0 {
+                    self.all_sent(conn);
+                }
             }
             What::End | What::Gone(_) => {
                 if std::mem::take(&mut slot.served) {
@@ -173,6 +177,18 @@ impl<P: Peer + ?Sized> World<P> {
             What::Gone(errno) => (slot.broken, slot.over, slot.news.over) = (true, true, Some(Some(errno))),
             What::Asked => {}
         }
+        if !std::mem::replace(&mut slot.queued, true) {
+            self.arrivals.push_back(conn);
+        }
+    }
+
+    /// What had waited for the socket has left: the client is told.
+    fn all_sent(&mut self, conn: u32) {
+        let slot = &mut self.slots[conn as usize];
+        if !slot.held || slot.broken {
+            return;
+        }
+        slot.news.sent = true;
         if !std::mem::replace(&mut slot.queued, true) {
             self.arrivals.push_back(conn);
         }

@@ -115,6 +115,7 @@ impl<N: Network> Network for Secured<N> {
                     return Some(Arrival::Accepted(listener, conn));
                 }
                 Arrival::Closed(conn, why) => return Some(Arrival::Closed(conn, why)),
+                Arrival::Sent(conn) => return Some(Arrival::Sent(conn)),
                 Arrival::Connected(_) => continue,
                 Arrival::Received(conn, bytes) => {
                     let Some(Some(channel)) = self.channels.get_mut(conn.0 as usize) else {

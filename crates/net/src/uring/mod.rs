@@ -239,8 +239,8 @@ impl Uring {
 
     fn writable(&mut self, slot: u32, result: i32) -> Option<Happened> {
         if self.slots[slot as usize].state != State::Connecting {
-            self.flush(slot);
-            return None;
+            let left = self.flush(slot);
+            return left.then_some(Happened::Sent(slot));
         }
         let broken = result & i32::from(libc::POLLERR | libc::POLLHUP) != 0;
         let why = match result {
@@ -261,6 +261,7 @@ impl Uring {
 
 enum Happened {
     Connected(u32),
+    Sent(u32),
     Bytes(u32, u16, usize),
     Closed(u32, Option<Errno>),
 }
@@ -371,6 +372,7 @@ impl Network for Uring {
             match self.meaning(&entry) {
                 None => {}
                 Some(Happened::Connected(slot)) => return Some(Arrival::Connected(ConnId(slot))),
+                Some(Happened::Sent(slot)) => return Some(Arrival::Sent(ConnId(slot))),
                 Some(Happened::Closed(slot, why)) => return Some(Arrival::Closed(ConnId(slot), why)),
                 Some(Happened::Bytes(slot, buffer, n)) => {
                     self.lent = Some(buffer);

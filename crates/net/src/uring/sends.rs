@@ -79,13 +79,15 @@ impl Uring {
         }
     }
 
-    pub(super) fn flush(&mut self, slot: u32) {
-        let Some((bytes, mut at)) = self.unsent.remove(&slot) else { return };
+    /// Writes what waits on a connection; true where all of it has left.
+    pub(super) fn flush(&mut self, slot: u32) -> bool {
+        let Some((bytes, mut at)) = self.unsent.remove(&slot) else { return false };
         while at < bytes.len() {
             match self.write(slot, &bytes[at..]) {
                 Ok(0) => {
                     self.unsent.insert(slot, (bytes, at));
-                    return self.arm_writable(slot);
+                    self.arm_writable(slot);
+                    return false;
                 }
                 Ok(n) => at += n,
                 // The receive that is armed tells why.
@@ -93,6 +95,7 @@ impl Uring {
             }
         }
         self.slots[slot as usize].backlog = false;
+        at == bytes.len()
     }
 
     /// A queued send did not go through whole: its rest waits. True where later bytes of the connection may have left

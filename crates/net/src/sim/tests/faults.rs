@@ -184,6 +184,23 @@ fn beyond_the_window_bytes_are_unsent_and_close_drops_them() {
 }
 
 #[test]
+fn the_end_of_waiting_is_told_once() {
+    let latency = Delay::fixed(Nanos::from_millis(1));
+    let mut sim = echo(1, SimSettings { window: Some(1000), latency, ..SimSettings::default() });
+    let conn = connected(&mut sim);
+    send(&mut sim, conn, &blob(900));
+    let told = turns(&mut sim, Nanos::from_millis(10));
+    assert!(!told.iter().any(|(_, told)| *told == Told::Sent(conn.0)), "nothing had to wait: {told:?}");
+    send(&mut sim, conn, &blob(600));
+    send(&mut sim, conn, &blob(600));
+    assert_eq!(sim.unsent(conn), 200);
+    let begun = sim.now();
+    let told = turns(&mut sim, Nanos::from_millis(10));
+    let sent: Vec<_> = told.iter().filter(|(_, told)| *told == Told::Sent(conn.0)).map(|(at, _)| *at - begun).collect();
+    assert_eq!((sent, sim.unsent(conn)), (vec![Nanos::from_millis(1)], 0));
+}
+
+#[test]
 fn nobody_listens_here() {
     let mut sim = echo(1, SimSettings::default());
     assert_eq!(sim.listen(&dial().to, 5, false).map(|_| ()), Err(wire::Errno(libc::EOPNOTSUPP)));

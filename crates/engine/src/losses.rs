@@ -1,0 +1,84 @@
+//! Workers that were lost with their process: what they had told is kept, what they had under way is unfinished.
+//!
+//! Nobody wrote down when those requests began, so the lower bound of their latency is zero: it ranks them above all that
+//! finished, as any bound does, and claims nothing else.
+
+use std::collections::BTreeMap;
+
+use measure::Nanos;
+use record::{Notice, Part, Second};
+
+use crate::tally::Snapshot;
+
+/// What one worker has under way, as far as it has told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Open {
+    /// Requests that were due and are in no other count.
+    pub requests: u64,
+    /// Of these, not sent yet.
+    waiting: u64,
+    /// Heartbeats.
+    pub beats: u64,
+    /// The part of the run it told of last.
+    pub part: Part,
+    /// The end of the last second of the window it told of.
+    pub window_ns: i64,
+}
+
+impl Open {
+    /// Takes a second.
+    pub fn see(&mut self, s: &Snapshot) {
+        let c = &s.counts;
+        self.requests = (self.requests + c.due).saturating_sub(c.finished + c.failed + c.censored);
+        self.waiting = c.waiting;
+        self.beats = (self.beats + c.beats_sent).saturating_sub(c.beats_answered + c.beats_missed + c.beats_open);
+        self.part = s.part;
+        if s.part == Part::Window {
+            self.window_ns = s.to_ns;
+        }
+    }
+
+    /// Counts it as unfinished; `open`: arrivals do not wait for answers.
+    pub fn leave_in(&self, second: &mut Second, open: bool) {
+        second.censored += self.requests;
+        second.heartbeats.open += self.beats;
+        let unsent = self.waiting.min(self.requests);
+        let latency = &mut second.latency;
+        if open {
+            latency.response_at_least.record_n(Nanos::ZERO, self.requests);
+        }
+        latency.wait_conn_at_least.record_n(Nanos::ZERO, unsent);
+        latency.service_at_least.record_n(Nanos::ZERO, self.requests - unsent);
+    }
+}
+
+/// The processes a run has lost.
+#[derive(Debug, Default)]
+pub(crate) struct Losses {
+    processes: u64,
+    requests: u64,
+    /// Until when the figures of all of them reach; None: one of them told nothing.
+    until: Option<i64>,
+    how: Vec<String>,
+}
+
+impl Losses {
+    /// Adds one, with how it ended, what it left open and until when it told; the notice that stands for all of them.
+    pub fn add(&mut self, how: &str, requests: u64, until: Option<i64>) -> Notice {
+        let until = until.filter(|until| *until > i64::MIN);
+        self.until = if self.processes == 0 { until } else { self.until.min(until) };
+        self.processes += 1;
+        self.requests += requests;
+        if !self.how.iter().any(|known| known == how) {
+            self.how.push(how.to_owned());
+        }
+        let until = Nanos(self.until.map_or(0, |until| u64::try_from(until).unwrap_or(0)));
+        let facts = BTreeMap::from([
+            ("processes".to_owned(), self.processes.to_string()),
+            ("how".to_owned(), self.how.join(", ")),
+            ("until".to_owned(), if until == Nanos::ZERO { "0 s".to_owned() } else { measure::format_duration(until) }),
+            ("requests".to_owned(), self.requests.to_string()),
+        ]);
+        Notice { code: "process_lost".into(), facts }
+    }
+}

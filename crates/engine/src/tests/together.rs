@@ -1,0 +1,60 @@
+//! Workers that wait for each other: a common start, and connections that are held until all stand.
+
+use std::sync::Arc;
+
+use measure::Nanos;
+use net::sim::{Delay, ReplyOwned, ServerPeer};
+use plan::Load;
+use protocols::websocket::{WebSocket, WebSocketServer};
+use wire::Ask;
+
+use super::harness::{Books, MS, SECOND, Scene, after};
+
+fn together(scene: Scene, workers: u32) -> Scene {
+    scene.with(|p| {
+        p.workers = workers;
+        let Load::Closed { together, .. } = &mut p.load else { unreachable!() };
+        *together = true;
+    })
+}
+
+#[test]
+fn users_of_several_workers_start_at_one_instant() {
+    for workers in [2, 3, 4] {
+        let scene = together(Scene::closed(60, SECOND), workers);
+        // Some connections take a third of a second, so that some workers are ready long before others.
+        let scene = scene.on(|s| s.connect_delay = Delay { fixed: MS, jitter: Nanos::from_millis(300) });
+        let played = scene.play(|| after(Nanos::from_millis(10)));
+        played.check();
+        let first = played.asks.iter().map(|(at, _)| *at).min().unwrap();
+        let at_first = played.asks.iter().filter(|(at, _)| *at == first).count();
+        assert_eq!(at_first, 60, "{workers} workers");
+        assert_eq!((played.sum.opened, played.ended.window), (60, SECOND));
+        assert_eq!(played.sum.latency.service.max(), 10_100_000, "no request opens a connection");
+    }
+}
+
+#[test]
+fn a_common_start_of_several_workers_is_the_same_in_every_run() {
+    let scene = together(Scene::closed(12, SECOND), 3);
+    let scene = scene.on(|s| s.latency = Delay { fixed: MS, jitter: MS });
+    let [one, two] = [(); 2].map(|()| scene.play(|| after(MS)).timeless());
+    assert_eq!(one, two);
+}
+
+#[test]
+fn several_workers_hold_until_all_of_them_could() {
+    let scene = Scene::closed(9, SECOND).urls(&[("ws://test/echo", 1.0)]).with(|p| {
+        (p.hold, p.duration, p.workers) = (Some(Nanos::from_secs(2)), None, 3);
+        (p.connect_rate, p.requests) = (Some(9.0), None);
+    });
+    let played = scene.speak(&WebSocket, Arc::<Books>::default(), |_| {
+        let answer = |now: Nanos, ask: &Ask<'_>| (now, ReplyOwned::new(200, ask.body));
+        Box::new(ServerPeer::new(WebSocketServer::new, answer))
+    });
+    assert_eq!((played.sum.opened, played.sum.connect_failed), (9, 0));
+    // Three of each worker at three a second, the first a tenth of a second ahead: all stand after 0.57 s, and are held for two.
+    let window = played.ended.window;
+    assert!((Nanos::from_millis(2570)..Nanos::from_millis(2640)).contains(&window), "{window}");
+    assert!(played.seconds.iter().any(|s| s.connections.open == 9));
+}

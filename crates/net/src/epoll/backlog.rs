@@ -1,0 +1,70 @@
+//! Bytes that a socket on epoll did not take at once: kept, and written when it takes more.
+
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno as Os;
+use wire::Out;
+
+use super::{Epoll, State};
+use crate::unsent::{Unsent, write_two};
+
+impl Epoll {
+    /// Writes what waits on a connection; true where all of it has left.
+    pub(super) fn flush(&mut self, slot: u32) -> bool {
+        if self.slots[slot as usize].state == State::Datagrams {
+            self.flush_datagrams(slot);
+            let s = &self.slots[slot as usize];
+            return s.state == State::Datagrams && !s.backlog;
+        }
+        let Some(mut waiting) = self.unsent.remove(&slot) else { return false };
+        let done = loop {
+            let (head, tail) = waiting.pieces();
+            if head.is_empty() && tail.is_empty() {
+                break true;
+            }
+            match write_two(self.fd(slot), head, tail) {
+                Ok(n) => {
+                    self.sent += n as u64;
+                    waiting.advance(n);
+                }
+                Err(Os::INTR) => {}
+                Err(Os::AGAIN) => break false,
+                Err(_) => {
+                    self.fail(slot);
+                    break true;
+                }
+            }
+        };
+        if done {
+            self.slots[slot as usize].backlog = false;
+        } else {
+            self.unsent.insert(slot, waiting);
+        }
+        done && self.slots[slot as usize].state == State::Open
+    }
+
+    /// A write failed: read what there still is, then report.
+    pub(super) fn fail(&mut self, slot: u32) {
+        let s = &mut self.slots[slot as usize];
+        s.state = State::Failing;
+        self.again.push((slot, s.age));
+    }
+
+    pub(super) fn keep_unsent(&mut self, slot: u32, out: &Out, taken: usize) {
+        let waiting = Unsent::rest_of(out, taken);
+        self.unsent.insert(slot, waiting);
+        self.slots[slot as usize].backlog = true;
+        self.arm_writable(slot);
+    }
+
+    pub(super) fn arm_writable(&mut self, slot: u32) {
+        let s = self.slots[slot as usize];
+        if s.writable_armed {
+            return;
+        }
+        let data = EventData::new_u64(u64::from(s.age & 0x7fff_ffff) << 32 | u64::from(slot));
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        if epoll::modify(&self.poll, self.fd(slot), data, flags).is_ok() {
+            self.slots[slot as usize].writable_armed = true;
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! A socket that takes no more: what waits is told of once it has left.
+
+use std::io::Read;
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+
+use measure::Nanos;
+use net::{Epoll, Uring};
+use wire::{Arrival, Dial, Network, Out, Place};
+
+const SIZE: usize = 3_000_000;
+
+fn says_when_all_has_left(mut network: impl Network) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let conn = network.connect(&Dial { to: Place::Unix(Arc::new(path)), source: None, nodelay: true }).unwrap();
+    let (mut server, _) = listener.accept().unwrap();
+    let (mut reader, mut sent, mut answered) = (None, 0, false);
+    for _ in 0..1000 {
+        let until = network.now() + Nanos::from_millis(50);
+        network.wait(until);
+        let (mut connected, mut told) = (false, 0);
+        while let Some(arrival) = network.next() {
+            match arrival {
+                Arrival::Connected(_) => connected = true,
+                Arrival::Sent(at) => {
+                    assert_eq!(at, conn);
+                    told += 1;
+                }
+                Arrival::Received(_, bytes) => answered |= bytes == b"all",
+                other => panic!("{other:?}"),
+            }
+        }
+        sent += told;
+        if connected {
+            let mut out = Out::default();
+            out.put(&vec![b'x'; SIZE]);
+            network.send(conn, &mut out);
+            assert!(network.unsent(conn) > 0, "the socket took {SIZE} bytes at once");
+            reader = Some(std::thread::spawn(move || {
+                let mut heard = vec![0; SIZE];
+                server.read_exact(&mut heard).unwrap();
+                std::io::Write::write_all(&mut server, b"all").unwrap();
+                server
+            }));
+        }
+        assert!(told == 0 || network.unsent(conn) == 0, "told, and {} bytes wait", network.unsent(conn));
+        if answered && sent > 0 {
+            break;
+        }
+    }
+    // Kept until here, so that no end arrives.
+    let _server = reader.expect("it was connected").join().unwrap();
+    assert_eq!((sent, answered, network.bytes_sent()), (1, true, SIZE as u64));
+    network.close(conn);
+}
+
+#[test]
+fn epoll_says_when_all_has_left() {
+    says_when_all_has_left(Epoll::new().unwrap());
+}
+
+#[test]
+fn io_uring_says_when_all_has_left() {
+    if !Uring::is_available() {
+        eprintln!("SKIPPED: io_uring is not available here");
+        return;
+    }
+    says_when_all_has_left(Uring::new().unwrap());
+}
