@@ -1,7 +1,8 @@
 //! A run in several processes is the run in threads: the same requests, merged as one, judged by the server's count.
 
+use e2e::program::until;
 use e2e::report::report;
-use e2e::{Report, Target};
+use e2e::{Report, Target, brunt, start};
 
 #[track_caller]
 fn heard_exactly(target: &Target, report: &Report) {
@@ -43,4 +44,41 @@ fn users_of_several_processes_start_together() {
     let report = report(&["-c", "6", "-n", "60", "--together", "-w", "2", "--processes", "2", &target.address]);
     assert_eq!(report.requests(), [60, 60, 0, 0], "{report}");
     heard_exactly(&target, &report);
+}
+
+/// The processes that another one started, by the parent that `/proc` names.
+fn children(of: u32) -> Vec<i32> {
+    let processes = std::fs::read_dir("/proc").expect("there is /proc").flatten();
+    let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let parent = |id: &i32| -> Option<u32> {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // Behind the name, which may hold anything: state and parent.
+        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    };
+    ids.filter(|id| parent(id) == Some(of)).collect()
+}
+
+#[test]
+fn a_process_that_is_killed_costs_only_what_it_had_not_told() {
+    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let file = e2e::target::text(directory.path(), "run.zst");
+    let load = ["-r", "200/s", "-d", "5s", "--arrivals", "constant", "-w", "2", "--processes", "2"];
+    let output = ["--record", &file, "--quiet", "--format", "json", &target.address];
+    let running = start(load.iter().chain(&output));
+    until("the run is in its third second", || target.heard() > 500);
+    let processes = children(running.id());
+    assert_eq!(processes.len(), 2, "{processes:?}");
+    let victim = rustix::process::Pid::from_raw(processes[1]).unwrap();
+    rustix::process::kill_process(victim, rustix::process::Signal::KILL).unwrap();
+    let told = Report::of(running.end()).with_code(21);
+    assert_eq!((told.at("ended"), told.notices()), (&"partial".into(), vec!["process_lost".into()]), "{told}");
+    assert_eq!(told.at("notices.0.facts.how"), "killed by SIGKILL", "{told}");
+    let [due, finished, failed, censored] = told.requests();
+    // A hundred a second of one for five seconds, of the other for two at least.
+    assert!((695..1000).contains(&due) && finished >= 690 && failed == 0 && censored < 50, "{told}");
+    let heard = target.heard() - told.count("requests.probe");
+    assert!(finished <= heard, "the target's count: {heard} {told}");
+    let again = Report::of(brunt(["report", &file, "--format", "json"]));
+    assert_eq!((again.requests(), again.code), (told.requests(), 21), "the record says the same");
+    brunt(["report", &file]).with_code(21).said("a part of the run was lost").said("killed by SIGKILL");
 }

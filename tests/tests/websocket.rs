@@ -3,7 +3,7 @@
 use e2e::certificates::Certificates;
 use e2e::report::report;
 use e2e::websocket::WebSocketServer;
-use e2e::{Report, brunt};
+use e2e::{Peer, Report, brunt};
 use serde_json::Value;
 
 /// Both servers, where they can be had.
@@ -151,4 +151,16 @@ fn connections_are_held_without_a_word() {
     let report = report(&["-c", "30", "--hold", "500ms", &server.url("echo")]);
     let counts = server.counts();
     assert_eq!((count(&counts, "connections"), count(&counts, "messages")), (31, 0), "{report}\n{counts}");
+}
+
+#[test]
+fn a_server_that_lets_nobody_in_is_judged_though_nothing_was_to_be_said() {
+    let peer = Peer::new(|mut connection| connection.wait_for_close());
+    let url = peer.url().replacen("http", "ws", 1);
+    for length in [["-d", "1s"], ["--hold", "1s"]] {
+        let line = ["-c", "3", "-t", "300ms", "--connect-timeout", "300ms", &url];
+        let ended = brunt(line.iter().chain(&length)).with_code(20);
+        let ended = ended.said("not one of the 3 connections asked for stood").said("Exit code 20: not trusted");
+        assert!(!ended.out.contains("No request was due"), "{}", ended.out);
+    }
 }

@@ -104,6 +104,10 @@ impl Load {
     pub fn peak(&self) -> f64 {
         self.stages().iter().fold(0.0, |peak, s| peak.max(s.from).max(s.to))
     }
+    /// True where it asks for as many, or as much, from its beginning to its end.
+    pub fn is_level(&self) -> bool {
+        self.stages().iter().all(|s| s.from == s.to && s.from == self.peak())
+    }
 }
 
 /// Which network carries the bytes.

@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::objectives::Judged;
 use crate::sentences as say;
 use crate::show;
-use crate::summary::Summary;
+use crate::summary::{End, Summary};
 use crate::text::{Lang, Text};
 use crate::trust::{Grade, Reason};
 
@@ -45,6 +45,7 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             if *further == 0 { said } else { said + &more() }
         }
         Reason::LocalLimit { failed } => lang.fill(say::TRUST_LOCAL, &[("failed", &show::count(*failed))]),
+        Reason::HeldFewer { held: 0, asked } => lang.fill(say::TRUST_HELD_NONE, &[("asked", &show::count(*asked))]),
         Reason::HeldFewer { held, asked } => {
             lang.fill(say::TRUST_HELD_FEWER, &[("held", &show::count(*held)), ("asked", &show::count(*asked))])
         }
@@ -56,8 +57,8 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             let facts = [("late", &*show::duration(*late)), ("response", &*show::duration(*response))];
             lang.fill(say::TRUST_LATE_MEAN, &facts)
         }
-        Reason::GeneratorFull => lang.of(say::TRUST_FULL).into(),
         Reason::Interrupted => lang.of(say::TRUST_INTERRUPTED).into(),
+        Reason::Partial => lang.of(say::TRUST_PARTIAL).into(),
         Reason::Aborted => lang.of(say::TRUST_ABORTED).into(),
         Reason::CutOff => lang.of(say::TRUST_CUT_OFF).into(),
     }
@@ -94,6 +95,7 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
         Exit::Ok => say::EXIT_CAUTION,
         Exit::Missed => say::EXIT_MISSED,
         Exit::NotTrusted => say::EXIT_NOT_TRUSTED,
+        Exit::Interrupted if summary.end == End::Partial => say::EXIT_PARTIAL,
         Exit::Interrupted => say::EXIT_INTERRUPTED,
         Exit::Unreachable => say::EXIT_UNREACHABLE,
         Exit::Bug => say::EXIT_BUG,

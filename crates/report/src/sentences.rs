@@ -156,6 +156,8 @@ pub(crate) const TRUST_HELD_FEWER: Text = text(
     "{held} of {asked} connections stood: the others could not be opened",
     "{asked} 个连接中只保持了 {held} 个：其余无法建立",
 );
+pub(crate) const TRUST_HELD_NONE: Text =
+    text("not one of the {asked} connections asked for stood", "要求的 {asked} 个连接一个也没有建立");
 pub(crate) const TRUST_LOST: Text =
     text("{lost} connections were lost while they were to be held", "保持期间丢失了 {lost} 个连接");
 
@@ -218,12 +220,12 @@ pub(crate) const TRUST_LATE_MEAN: Text = text(
     "the generator's own lateness is a part of the figures: {late} of a mean response of {response}",
     "数字含有发生器自身的迟到：平均响应 {response} 中占 {late}",
 );
-pub(crate) const TRUST_FULL: Text = text(
-    "a generator thread was busy all the time: throughput is a lower bound and latency holds our own queue",
-    "有发生器线程一直满载：吞吐量是下限，延迟含有我们自己的排队",
-);
 pub(crate) const TRUST_INTERRUPTED: Text =
     text("the run was interrupted: the figures hold what was measured until then", "运行被中断：数字只含中断前的测量");
+pub(crate) const TRUST_PARTIAL: Text = text(
+    "a part of the run was lost on the way: the figures hold what it had told until then",
+    "运行有一部分中途丢失：数字只含丢失前已上报的测量",
+);
 pub(crate) const TRUST_ABORTED: Text = text("the run could not go on", "运行无法继续");
 pub(crate) const TRUST_CUT_OFF: Text = text(
     "the record stops before the end of the run: the figures hold what it has",
@@ -240,6 +242,7 @@ pub(crate) const EXIT_ONE_FAILED: Text =
 pub(crate) const EXIT_MISSED: Text = text("an objective was missed", "有目标未达到");
 pub(crate) const EXIT_NOT_TRUSTED: Text = text("not trusted", "不可信");
 pub(crate) const EXIT_INTERRUPTED: Text = text("interrupted", "被中断");
+pub(crate) const EXIT_PARTIAL: Text = text("a part of the run was lost", "运行有一部分丢失");
 pub(crate) const EXIT_UNREACHABLE: Text = text("the target cannot be reached", "无法到达目标");
 pub(crate) const EXIT_BUG: Text = text("a bug in brunt", "brunt 的缺陷");
 
@@ -315,24 +318,17 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
         ),
     ),
     (
+        "process_lost",
+        text(
+            "{processes} of the run's processes ended early ({how}). Their figures reach to {until}; {requests} requests they had open then count as unfinished, and what they did later is not known.",
+            "本次运行有 {processes} 个进程提前结束（{how}）。其数字截至 {until}；当时未完成的 {requests} 个请求计为未结束，此后的情况无从得知。",
+        ),
+    ),
+    (
         "worker_lost",
         text(
             "A worker thread was lost ({why}): its requests are missing. This is a bug in brunt.",
             "有工作线程丢失（{why}）：缺少它的请求。这是 brunt 的缺陷。",
-        ),
-    ),
-    (
-        "slow_start",
-        text(
-            "The first requests were much slower than the rest: consider --warmup.",
-            "最初的请求明显更慢：可考虑 --warmup。",
-        ),
-    ),
-    (
-        "generator_full",
-        text(
-            "A worker thread was busy all the time: the generator is the limit, not the target.",
-            "有工作线程一直满载：瓶颈是发生器，而不是目标。",
         ),
     ),
     ("insecure", text("Certificates were not checked.", "未检查证书。")),

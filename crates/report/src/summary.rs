@@ -19,6 +19,8 @@ pub enum End {
     Completed,
     /// By the user or a signal.
     Interrupted,
+    /// Workers of it were lost; the others went on.
+    Partial,
     /// It could not go on (or not begin).
     Aborted,
     /// Nobody knows: the record stops before its end.
@@ -31,6 +33,7 @@ impl End {
         match self {
             End::Completed => "completed",
             End::Interrupted => "interrupted",
+            End::Partial => "partial",
             End::Aborted => "aborted",
             End::CutOff => "cut_off",
         }
@@ -40,6 +43,7 @@ impl End {
         match reason {
             "completed" => End::Completed,
             "interrupted" => End::Interrupted,
+            "partial" => End::Partial,
             _ => End::Aborted,
         }
     }
@@ -166,7 +170,7 @@ impl Summary {
         self.per_s(self.totals.finished_in_window)
     }
 
-    /// Connections opened ÷ the seconds in which any was; 0 where none was.
+    /// Connections opened ÷ the time in which any was; 0 where none was.
     pub fn opened_per_s(&self) -> f64 {
         let span = self.totals.opening.as_secs_f64();
         if span > 0.0 { self.totals.connections.opened as f64 / span } else { 0.0 }
@@ -182,9 +186,10 @@ impl Summary {
         headline(&self.totals.latency, self.open)
     }
 
-    /// True where connections were opened and held, and nothing was to be said on them.
+    /// True where connections were to be opened and held, and nothing to be said on them: users came, and no request was due.
     pub fn only_holds(&self) -> bool {
-        !self.open && self.totals.due == 0 && self.totals.standing > 0
+        let totals = &self.totals;
+        !self.open && totals.due == 0 && totals.warmup == 0 && (totals.standing > 0 || totals.users > 0)
     }
 
     /// Failures that the headline's figures leave out: all but those given up after the timeout, which rank last.

@@ -186,7 +186,7 @@ impl Live {
                 show::count(u64::from(s.connections.open)),
                 show::count(s.finished),
                 show::count(s.failed + s.connections.failed + s.connections.lost),
-                show::rate(per_s(s.connections.opened)),
+                show::rate(per_s(s.connections.opened.saturating_sub(s.connections.ahead))),
                 beats.quantile(0.5).figure.show(),
                 beats.quantile(0.99).figure.show(),
                 beats.max().show(),

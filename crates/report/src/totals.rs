@@ -47,7 +47,7 @@ pub struct Totals {
     pub connections: Connections,
     /// The most connections that stood at the end of a second.
     pub standing: u64,
-    /// Length of the seconds in which connections were opened, added up.
+    /// Length of the seconds in which connections were opened, added up, and of what came before a common start.
     pub opening: Nanos,
     /// Connections that stood and are not known to be lost.
     stand: u64,
@@ -91,9 +91,10 @@ impl Totals {
         self.finished += s.finished;
         self.failed += s.failed;
         self.censored += s.censored;
-        if s.connections.opened > 0 {
+        if s.connections.opened > s.connections.ahead {
             self.opening += length;
         }
+        self.opening += Nanos(s.connections.ahead_ns);
         self.unsolicited += s.unsolicited;
         self.messages += s.messages;
         self.one_way += s.one_way;

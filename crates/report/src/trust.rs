@@ -4,6 +4,7 @@
 //! finding is a [`Reason`] with a grade; the verdict is the worst of them. New checks are new reasons.
 
 use measure::Nanos;
+use plan::Plan;
 use record::{Failure, Second};
 
 use crate::ranked::Figure;
@@ -115,10 +116,10 @@ pub enum Reason {
         /// Mean of the response.
         response: Nanos,
     },
-    /// A worker thread was busy all the time: throughput is a lower bound, latency includes our own queue.
-    GeneratorFull,
     /// The run was interrupted.
     Interrupted,
+    /// Workers were lost, with what they counted last.
+    Partial,
     /// The run could not go on.
     Aborted,
     /// The record stops before its end.
@@ -156,8 +157,8 @@ impl Reason {
             Reason::ConnectionsLost { .. } => "connections_lost",
             Reason::GeneratorLate { .. } => "generator_late",
             Reason::GeneratorLateOnAverage { .. } => "generator_late_mean",
-            Reason::GeneratorFull => "generator_full",
             Reason::Interrupted => "interrupted",
+            Reason::Partial => "partial",
             Reason::Aborted => "aborted",
             Reason::CutOff => "cut_off",
         }
@@ -174,8 +175,8 @@ impl Reason {
             Reason::HeldFewer { .. } => Grade::Fail,
             Reason::ConnectionsLost { .. } => Grade::Warn,
             Reason::Failures { .. } | Reason::Outage { .. } => Grade::Warn,
-            Reason::GeneratorLate { .. } | Reason::GeneratorLateOnAverage { .. } | Reason::GeneratorFull => Grade::Warn,
-            Reason::Interrupted | Reason::Aborted | Reason::CutOff => Grade::Warn,
+            Reason::GeneratorLate { .. } | Reason::GeneratorLateOnAverage { .. } => Grade::Warn,
+            Reason::Interrupted | Reason::Partial | Reason::Aborted | Reason::CutOff => Grade::Warn,
         }
     }
 }
@@ -267,12 +268,10 @@ impl Trust {
         reasons.extend(totals.outages.reason());
         reasons.extend(local_limit(&totals.failures));
         reasons.extend(generator_late(summary));
-        if summary.notices.iter().any(|n| n.code == "generator_full") {
-            reasons.push(Reason::GeneratorFull);
-        }
         reasons.extend(match summary.end {
             End::Completed => None,
             End::Interrupted => Some(Reason::Interrupted),
+            End::Partial => Some(Reason::Partial),
             End::Aborted => Some(Reason::Aborted),
             End::CutOff => Some(Reason::CutOff),
         });
@@ -300,13 +299,16 @@ fn lower_bound(summary: &Summary) -> Option<Reason> {
     (!quantiles.is_empty()).then(|| Reason::LowerBound { quantiles, unfinished: headline.unfinished() })
 }
 
-/// Where connections are held: whether all of them were, and for how long.
+/// Where connections are held, or nothing but opened: whether all of them stood, and whether they stayed.
 fn held(summary: &Summary) -> Vec<Reason> {
-    let Some(plan) = summary.started.as_ref().map(|s| &s.plan).filter(|plan| plan.hold.is_some()) else {
+    let asked_for = |plan: &&Plan| plan.hold.is_some() || summary.only_holds();
+    let Some(plan) = summary.started.as_ref().map(|s| &s.plan).filter(asked_for) else {
         return Vec::new();
     };
     let (held, asked) = (summary.totals.standing, plan.load.peak().round() as u64);
-    let fewer = (held < asked && summary.end == End::Completed).then_some(Reason::HeldFewer { held, asked });
+    // The peak of a ramp may be its last moment.
+    let all_could = summary.end == End::Completed && plan.load.is_level();
+    let fewer = (held < asked && (all_could || held == 0)).then_some(Reason::HeldFewer { held, asked });
     let lost = summary.totals.connections.lost;
     fewer.into_iter().chain((lost > 0).then_some(Reason::ConnectionsLost { lost })).collect()
 }

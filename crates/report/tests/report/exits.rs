@@ -142,6 +142,64 @@ fn where_nothing_is_to_show_one_sentence_says_so() {
     }
 }
 
+/// Users who only open connections and say nothing on them: so many of ten stood.
+fn silent(stood: u64, users: u32) -> Run {
+    let mut s = second(0);
+    (s.users, s.connections.opened, s.connections.open) = (users, stood, 10);
+    closed(10, 1).second(s)
+}
+
+#[test]
+fn a_silent_run_is_judged_by_the_connections_that_stood() {
+    for (stood, code, said) in [
+        (10, 0, "10 connections held"),
+        (3, 20, "x 3 of 10 connections stood: the others could not be opened"),
+        (0, 20, "x not one of the 10 connections asked for stood"),
+    ] {
+        let run = silent(stood, 10);
+        assert_eq!(run.summary().exit.code(), code, "{stood} stood");
+        let text = run.written("text", Lang::En);
+        assert!(text.contains(said), "{text}");
+        assert!(!text.contains("No request was due"), "nothing was to be due: {text}");
+    }
+    // The last user of a ramp may have come in its last moment.
+    let mut ramp = silent(9, 10);
+    ramp.plan.load = plan::Load::Closed {
+        stages: vec![plan::Stage { lasts: measure::Nanos::from_secs(1), from: 1.0, to: 10.0 }],
+        think: None,
+        together: false,
+    };
+    assert_eq!(ramp.summary().exit.code(), 0);
+}
+
+#[test]
+fn connections_opened_before_a_common_start_were_not_opened_in_its_first_second() {
+    let mut s = second(0).answered(1000, ms(20));
+    (s.connections.opened, s.connections.ahead, s.connections.ahead_ns) = (1000, 1000, 5_000_000_000);
+    let run = open(1000.0, 2).second(s.clone()).second(second(1).answered(1000, ms(20)));
+    assert_eq!(run.summary().opened_per_s(), 200.0);
+    // Others came later: in a second of its own.
+    s.connections.opened = 1020;
+    assert_eq!(open(1000.0, 1).second(s).summary().opened_per_s(), 170.0);
+}
+
+#[test]
+fn a_run_that_lost_a_process_is_partial_and_says_what_is_kept() {
+    let facts = [("processes", "1"), ("how", "killed by SIGKILL"), ("until", "2.00 s"), ("requests", "5")];
+    let run = good().notice("process_lost", &facts).ended(Some("partial"));
+    assert_eq!(run.summary().exit.code(), 21);
+    let text = run.written("text", Lang::En);
+    for said in [
+        "1 of the run's processes ended early (killed by SIGKILL). Their figures reach to 2.00 s; 5 requests",
+        "! a part of the run was lost on the way",
+        "Exit code 21: a part of the run was lost",
+    ] {
+        assert!(text.contains(said), "{said} is missing in\n{text}");
+    }
+    assert!(!text.contains("bug in brunt") && !text.contains("interrupted"), "{text}");
+    assert!(!run.written("text", Lang::Zh).contains("{"), "every placeholder is filled");
+}
+
 #[test]
 fn lateness_that_is_a_part_of_the_mean_is_a_caution() {
     let late = |us: u64| {
