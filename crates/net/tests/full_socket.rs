@@ -15,7 +15,7 @@ fn says_when_all_has_left(mut network: impl Network) {
     let path = directory.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
     let conn = network.connect(&Dial { to: Place::Unix(Arc::new(path)), source: None, nodelay: true }).unwrap();
-    let (mut server, _) = listener.accept().unwrap();
+    let mut server = Some(listener.accept().unwrap().0);
     let (mut reader, mut sent, mut answered) = (None, 0, false);
     for _ in 0..1000 {
         let until = network.now() + Nanos::from_millis(50);
@@ -38,6 +38,7 @@ fn says_when_all_has_left(mut network: impl Network) {
             out.put(&vec![b'x'; SIZE]);
             network.send(conn, &mut out);
             assert!(network.unsent(conn) > 0, "the socket took {SIZE} bytes at once");
+            let mut server = server.take().expect("it connects once");
             reader = Some(std::thread::spawn(move || {
                 let mut heard = vec![0; SIZE];
                 server.read_exact(&mut heard).unwrap();
