@@ -151,7 +151,7 @@ mod tests {
         fn after(&self, _: &Setup) -> Option<String> {
             None
         }
-        fn take_share(self: Arc<Self>, _: &Setup, _: &engine::Order, _: engine::Orders, _: engine::Answers) {}
+        fn take_share(self: Arc<Self>, _: &Setup, _: &engine::Task, _: engine::Lines, _: engine::Answers) {}
         fn run(self: Arc<Self>, _: &Setup, _: &Stop, _: &mut dyn FnMut(RunEvent)) {}
     }
 

@@ -47,6 +47,7 @@ fn told(news: &[(Nanos, Told)]) -> String {
     let texts = news.iter().map(|(_, t)| match t {
         Told::Stands(_) => "+".to_owned(),
         Told::Bytes(_, bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Told::Sent(_) => "sent".to_owned(),
         Told::Over(_, why) => format!("end {why:?}"),
     });
     texts.collect()
