@@ -42,6 +42,16 @@ fn rows_are_for_their_second() {
 }
 
 #[test]
+fn connections_opened_ahead_are_not_in_the_rate_of_the_second_after() {
+    let mut first = second(0);
+    (first.connections.opened, first.connections.ahead, first.connections.ahead_ns) = (1007, 1000, 5_000_000_000);
+    first.connections.open = 1007;
+    let row = pipe(Lang::En, Mode::Held).row(&first);
+    let figures: Vec<&str> = row.lines().last().unwrap_or_default().split_whitespace().collect();
+    assert_eq!(figures[1..5], ["1,007", "0", "0", "7.00"], "live, ok, failed, opened/s of {row}");
+}
+
+#[test]
 fn eighty_cells_keep_the_status_and_the_part_of_the_run() {
     for (lang, mode, words) in [
         (Lang::En, Mode::Closed, ["status", "200:1,200", "drain", "warm-up"]),
