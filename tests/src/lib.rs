@@ -5,6 +5,7 @@
 
 pub mod certificates;
 pub mod daemon;
+pub mod foreign;
 pub mod grpc;
 pub mod http2;
 pub mod mariadb;

@@ -76,7 +76,7 @@ fn services_are_read_from_files_and_from_the_server() {
     brunt([server.url("grpc.health.v1.Healt/Check").as_str(), "-n", "1", "-c", "1"])
         .with_code(64)
         .said("there is no service grpc.health.v1.Healt; write grpc.health.v1.Health");
-    brunt([&format!("grpc://127.0.0.1:{}", server.port), "-n", "1", "-c", "1"])
+    brunt([&format!("grpc://127.0.0.1:{}", server.port()), "-n", "1", "-c", "1"])
         .with_code(64)
         .said("brunt.Target/ServerStream (server streaming)");
     let silent = GrpcServer::go(&["-reflection=false"]).expect("it was built");
@@ -132,7 +132,7 @@ fn over_tls() {
     let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not here") };
     let (cert, key) = (certificates.text("server.pem"), certificates.text("server.key"));
     let Some(server) = GrpcServer::go(&["-cert", &cert, "-key", &key]) else { return };
-    let url = format!("grpcs://localhost:{}/brunt.Target/Unary", server.port);
+    let url = format!("grpcs://localhost:{}/brunt.Target/Unary", server.port());
     let report = report(&["-n", "100", "-c", "4", "--streams", "2", "--cacert", &certificates.text("ca.pem"), &url]);
     let report = report.with_code(0);
     assert_eq!(report.requests(), [100, 100, 0, 0], "{report}");

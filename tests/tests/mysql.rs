@@ -3,7 +3,7 @@
 
 use e2e::certificates::Certificates;
 use e2e::mariadb::Mariadb;
-use e2e::mysql_go::Program;
+use e2e::mysql_go::Server;
 use e2e::program::until;
 use e2e::report::report;
 use e2e::{Report, brunt, prepare};
@@ -178,9 +178,8 @@ fn too_many_connections_are_named() {
 
 #[test]
 fn caching_sha2_tells_the_password_once_and_proves_it_then() {
-    let Some(program) = Program::build() else { return };
     for secure in [&[][..], &["--ssl", "-k"]] {
-        let server = program.start();
+        let Some(server) = Server::start() else { return };
         let url = server.url();
         let select = "SELECT a FROM t WHERE id = {counter} AND name = '{random 5}'";
         let line = [&["-c", "4", "-n", "200", "--sql", select], secure, &[&url]].concat();
