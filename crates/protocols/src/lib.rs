@@ -1,5 +1,6 @@
 //! How things are said: protocols as conversations without I/O. The program keeps the one ordered list of them.
 
+mod aside;
 pub mod grpc;
 pub mod http;
 pub mod http1;
@@ -9,6 +10,7 @@ mod percent;
 pub mod postgres;
 pub mod raw;
 pub mod redis;
+mod sql;
 pub mod template;
 pub mod verify;
 pub mod websocket;

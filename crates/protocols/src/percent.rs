@@ -1,4 +1,17 @@
-//! Undoes the percent-encoding of parts of a URL (RFC 3986 2.1): names, passwords, databases.
+//! Undoes the percent-encoding of parts of a URL (RFC 3986 2.1): hosts, names, passwords, databases.
+
+use url::{Host, Url};
+
+/// The host of a URL, without brackets. A scheme that is not of the web keeps it as written. None: it has no host, or one
+/// that is no text.
+pub fn host(url: &Url) -> Option<String> {
+    let host = match url.host()? {
+        Host::Domain(name) => String::from_utf8(decoded(name)).ok()?,
+        Host::Ipv4(address) => address.to_string(),
+        Host::Ipv6(address) => address.to_string(),
+    };
+    Some(host).filter(|host| !host.is_empty())
+}
 
 /// The bytes a text stands for; what is no pair of hexadecimal digits stands for itself.
 pub fn decoded(text: &str) -> Vec<u8> {

@@ -15,7 +15,7 @@ mod server;
 
 pub use fault::{Errno, FaultKind, Phase};
 pub use network::{Arrival, ConnId, Dial, ListenerId, Network, Place};
-pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text};
+pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, option};
 pub use out::Out;
 pub use protocol::{
     Broken, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Follow, Full, Origin, Protocol, Scheme, Sent,

@@ -38,6 +38,11 @@ pub struct OptionSpec {
     pub help: Text,
 }
 
+/// An option without a short flag.
+pub const fn option(name: &'static str, takes: Takes, en: &'static str, zh: &'static str) -> OptionSpec {
+    OptionSpec { name, short: None, takes, help: Text { en, zh } }
+}
+
 /// One URL as asked.
 #[derive(Clone, Debug)]
 pub struct AskedUrl {

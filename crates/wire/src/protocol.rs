@@ -105,7 +105,9 @@ pub trait Dialogue: Send + Sync + 'static {
         &[]
     }
     /// What to offer by ALPN on TLS connections.
-    fn alpn(&self) -> &[&'static [u8]];
+    fn alpn(&self) -> &[&'static [u8]] {
+        &[]
+    }
     /// True where a connection serves one exchange only.
     fn one_exchange_per_connection(&self) -> bool {
         false

@@ -65,9 +65,6 @@ impl Dialogue for Said {
     fn origins(&self) -> &[Origin] {
         &self.origins
     }
-    fn alpn(&self) -> &[&'static [u8]] {
-        &[]
-    }
     fn sent(&self, request: &String) -> Vec<u8> {
         request.clone().into_bytes()
     }

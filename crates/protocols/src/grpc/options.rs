@@ -1,7 +1,7 @@
 //! The options of gRPC and what was wished by them, checked before anything is sent.
 
 use measure::Nanos;
-use wire::{Asked, Complaint, OptionSpec, Takes, Text};
+use wire::{Asked, Complaint, OptionSpec, Takes, option};
 
 use super::metadata;
 use super::status::Statuses;
@@ -61,10 +61,6 @@ pub const OPTIONS: &[OptionSpec] = &[
         "视为成功的状态：OK,NOT_FOUND（默认 OK）",
     ),
 ];
-
-const fn option(name: &'static str, takes: Takes, en: &'static str, zh: &'static str) -> OptionSpec {
-    OptionSpec { name, short: None, takes, help: Text { en, zh } }
-}
 
 /// What was wished, checked.
 #[derive(Debug)]

@@ -8,11 +8,12 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use memchr::memmem::Finder;
-use url::{Host, Url};
+use url::Url;
 use wire::Origin;
 
 use super::session::{LAST, NO_BODY, UPGRADES};
 use super::status::Statuses;
+use crate::percent::{decoded, host};
 use crate::verify::Expectations;
 
 /// Bodies from here on are shared instead of copied.
@@ -219,37 +220,11 @@ pub fn origin(url: &Url) -> Option<Origin> {
         "https" => true,
         _ => return None,
     };
-    let host = match url.host()? {
-        Host::Domain(name) => name.to_owned(),
-        Host::Ipv4(address) => address.to_string(),
-        Host::Ipv6(address) => address.to_string(),
-    };
-    Some(Origin::tcp(host, url.port_or_known_default()?, tls))
+    Some(Origin::tcp(host(url)?, url.port_or_known_default()?, tls))
 }
 
 /// The value of `Host`: with the port where it is not the scheme's own, with brackets where the host is IPv6.
 fn host_field(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-}
-
-/// Undoes percent-encoding.
-fn decoded(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let pair = text.get(at + 1..at + 3).filter(|hex| bytes[at] == b'%' && !hex.starts_with('+'));
-        match pair.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                plain.push(byte);
-                at += 3;
-            }
-            None => {
-                plain.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    plain
 }

@@ -10,9 +10,9 @@ use super::codec::{
 };
 use super::errors;
 use super::opening::{self, Came};
-use super::plan::Request;
 use super::session::{EXCERPT_BOUND, MysqlSession, Stage};
 use super::statement::Ready;
+use crate::sql::Request;
 
 impl MysqlSession {
     /// A whole packet.

@@ -9,6 +9,7 @@
 mod answer;
 mod auth;
 mod codec;
+mod dialect;
 mod dialogue;
 mod errors;
 mod greeting;
@@ -19,12 +20,12 @@ pub mod oracle;
 mod plan;
 mod server;
 mod session;
-mod sql;
 mod statement;
 #[cfg(test)]
 mod tests;
 
 pub use dialogue::{Mysql, MysqlDialogue};
-pub use plan::Request;
 pub use server::MysqlServer;
 pub use session::MysqlSession;
+
+pub use crate::sql::Request;

@@ -9,8 +9,9 @@ use super::auth::{self, CLEAR, NATIVE, SHA2};
 use super::codec::{EOF, ERR, Fields, OK, put_packet, refusal};
 use super::errors;
 use super::greeting::{self, Agreed, Greeting, Login};
-use super::plan::{Account, Plan};
+use super::plan::Plan;
 use super::statement::Ready;
+use crate::sql::Account;
 
 /// `AuthMoreData`: what follows belongs to the way of authentication.
 const MORE: u8 = 0x01;

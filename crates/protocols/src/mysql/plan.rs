@@ -1,23 +1,13 @@
 //! What holds for every connection of a run, and what is sent over them.
 
 use super::statement::Statement;
+use crate::sql::Account;
 
 /// One thing a user does: an exchange of one statement or several.
 #[derive(Debug)]
 pub struct Script {
     /// Sent one after the other, each when the answer to the one before has come.
     pub statements: Box<[Statement]>,
-}
-
-/// Who logs in, to which database.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Account {
-    /// The user.
-    pub user: Vec<u8>,
-    /// The password; empty for none.
-    pub password: Vec<u8>,
-    /// The database; empty for none.
-    pub database: Vec<u8>,
 }
 
 /// Everything a session must know of a run.
@@ -35,11 +25,4 @@ pub struct Plan {
     pub scripts: Vec<Script>,
     /// How many rows an exchange must return or change.
     pub rows: Option<std::ops::RangeInclusive<u64>>,
-}
-
-/// One exchange: which script.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
-    /// Index into [`Plan::scripts`].
-    pub(super) script: u32,
 }

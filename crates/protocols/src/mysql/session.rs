@@ -11,8 +11,9 @@ use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Out, Sent, Session};
 use super::codec::{COM_PING, COM_QUIT, EOF, ERR, HEADER, WHOLE, length, put_packet};
 use super::greeting::Agreed;
 use super::opening::Opening;
-use super::plan::{Plan, Request};
+use super::plan::Plan;
 use super::statement::Ready;
+use crate::sql::Request;
 
 /// The most bytes kept of what a server said when it refused.
 pub const EXCERPT_BOUND: usize = 1024;

@@ -7,24 +7,12 @@
 use wire::{Complaint, Fill};
 
 use super::codec::{COM_QUERY, COM_STMT_EXECUTE, COM_STMT_PREPARE, WHOLE, close_packet, put_integer};
-use super::sql::{Part, Piece};
-use crate::template::Template;
+use crate::sql::{Filled, Part, Piece, Slot, Slots, Way, braced, doubled, filled, gives_integer, template};
 
 /// `MYSQL_TYPE_LONGLONG`, signed ("Column Definition, Field Types").
 const BIGINT: [u8; 2] = [0x08, 0];
 /// `MYSQL_TYPE_VAR_STRING`.
 const TEXT: [u8; 2] = [0xfd, 0];
-
-/// How statements are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Prepared where there are parameters.
-    Usual,
-    /// All prepared.
-    Prepared,
-    /// All as text.
-    Text,
-}
 
 /// A statement ready to send.
 #[derive(Debug)]
@@ -42,22 +30,6 @@ enum How {
     Filled(Box<[Filled]>),
     /// A `COM_STMT_EXECUTE`.
     Execute(Execute),
-}
-
-#[derive(Debug)]
-enum Filled {
-    Sql(Box<[u8]>),
-    /// Inside quotes that stand in the SQL around it.
-    Quoted(Slot),
-    /// Digits, or part of a name.
-    Bare(Slot),
-}
-
-/// A template that differs in its random bits from the others of the same exchange.
-#[derive(Debug)]
-struct Slot {
-    template: Template,
-    salt: u64,
 }
 
 #[derive(Debug)]
@@ -92,7 +64,7 @@ pub struct Compiler {
     /// `COM_STMT_PREPARE` of each statement to prepare, as packets.
     pub prepares: Vec<Box<[u8]>>,
     texts: Vec<String>,
-    slots: u64,
+    slots: Slots,
 }
 
 impl Compiler {
@@ -120,39 +92,7 @@ impl Compiler {
             let (packets, number) = command(COM_QUERY, shown(pieces).as_bytes());
             return Ok(How::Fixed(packets, number));
         }
-        let mut filled = Vec::new();
-        for piece in pieces {
-            match piece {
-                Piece::Sql(sql) => filled.push(Filled::Sql(sql.as_bytes().into())),
-                Piece::Name(slot) => filled.push(Filled::Bare(self.slot(&braced(slot), place)?)),
-                Piece::Value(slot) if as_integer(slot).is_some() => {
-                    filled.push(Filled::Bare(self.slot(&braced(slot), place)?));
-                }
-                Piece::Value(slot) => self.quoted(&[Part::Slot(slot.clone())], &mut filled, place)?,
-                Piece::Literal(parts) => self.quoted(parts, &mut filled, place)?,
-            }
-        }
-        Ok(How::Filled(filled.into()))
-    }
-
-    fn quoted(&mut self, parts: &[Part], filled: &mut Vec<Filled>, place: &str) -> Result<(), Complaint> {
-        let mut sql = b"'".to_vec();
-        for part in parts {
-            match part {
-                Part::Text(text) => {
-                    let from = sql.len();
-                    sql.extend_from_slice(text.as_bytes());
-                    escape(from, &mut sql);
-                }
-                Part::Slot(slot) => {
-                    filled.push(Filled::Sql(std::mem::take(&mut sql).into()));
-                    filled.push(Filled::Quoted(self.slot(&braced(slot), place)?));
-                }
-            }
-        }
-        sql.push(b'\'');
-        filled.push(Filled::Sql(sql.into()));
-        Ok(())
+        Ok(How::Filled(filled(pieces, &mut self.slots, place)?))
     }
 
     fn execute(&mut self, pieces: &[Piece], place: &str) -> Result<Execute, Complaint> {
@@ -163,14 +103,13 @@ impl Compiler {
                     sql.push_str(text);
                     continue;
                 }
-                Piece::Value(slot) | Piece::Name(slot) => match as_integer(slot) {
-                    Some(integer) => (integer, true),
-                    None => (braced(slot), false),
-                },
+                // The eight bytes of a BIGINT.
+                Piece::Value(slot) if gives_integer(slot) => (format!("{{{slot} u64le}}"), true),
+                Piece::Value(slot) | Piece::Name(slot) => (braced(slot), false),
                 Piece::Literal(parts) => (template(parts), false),
             };
             sql.push('?');
-            parameters.push(Parameter { slot: self.slot(&text, place)?, integer });
+            parameters.push(Parameter { slot: self.slots.slot(&text, place)?, integer });
         }
         if parameters.len() > usize::from(u16::MAX) {
             let trouble =
@@ -195,20 +134,6 @@ impl Compiler {
         });
         Ok(Execute { number: number as u32, first: first.into(), later: later.into(), parameters: parameters.into() })
     }
-
-    fn slot(&mut self, text: &str, place: &str) -> Result<Slot, Complaint> {
-        self.slots += 1;
-        // The odd number of splitmix64's increment: no two slots share their random bits.
-        let salt = self.slots.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Ok(Slot { template: Template::parse(text, place)?, salt })
-    }
-}
-
-impl Slot {
-    #[inline]
-    fn fill(&self, fill: &Fill, out: &mut Vec<u8>) {
-        self.template.fill(&Fill { random: fill.random.wrapping_add(self.salt), ..*fill }, out);
-    }
 }
 
 impl Statement {
@@ -223,7 +148,7 @@ impl Statement {
             }
             How::Filled(pieces) => {
                 out.extend_from_slice(&[0, 0, 0, 0, COM_QUERY]);
-                pieces.iter().for_each(|piece| piece.put(fill, out));
+                pieces.iter().for_each(|piece| piece.put(fill, out, escape));
             }
             How::Execute(execute) => execute.put(fill, ready, out),
         }
@@ -247,20 +172,6 @@ impl Statement {
             && let Some(ready) = ready.get_mut(execute.number as usize)
         {
             ready.bound = false;
-        }
-    }
-}
-
-impl Filled {
-    fn put(&self, fill: &Fill, out: &mut Vec<u8>) {
-        match self {
-            Filled::Sql(sql) => out.extend_from_slice(sql),
-            Filled::Bare(slot) => slot.fill(fill, out),
-            Filled::Quoted(slot) => {
-                let from = out.len();
-                slot.fill(fill, out);
-                escape(from, out);
-            }
         }
     }
 }
@@ -314,40 +225,11 @@ pub fn command(command: u8, argument: &[u8]) -> (Box<[u8]>, u8) {
 
 /// Escapes what stands from `from` on, for a literal in quotes ("String Literals").
 fn escape(from: usize, out: &mut Vec<u8>) {
-    let special = |byte: &u8| matches!(byte, b'\'' | b'"' | b'\\' | 0);
-    let mut at = from;
-    while let Some(next) = out[at..].iter().position(special) {
-        let byte = out[at + next];
-        out[at + next] = b'\\';
-        out.insert(at + next + 1, if byte == 0 { b'0' } else { byte });
-        at += next + 2;
-    }
-}
-
-/// A slot alone, as a template.
-fn braced(slot: &str) -> String {
-    format!("{{{slot}}}")
-}
-
-/// A literal as a template: braces that are none of slots are doubled.
-fn template(parts: &[Part]) -> String {
-    let written = |part: &Part| match part {
-        Part::Text(text) => text.replace('{', "{{").replace('}', "}}"),
-        Part::Slot(slot) => braced(slot),
-    };
-    parts.iter().map(written).collect()
-}
-
-/// The template of a slot that gives an integer, as the eight bytes of a BIGINT; None for slots that give text.
-fn as_integer(slot: &str) -> Option<String> {
-    let mut words = slot.split_ascii_whitespace();
-    let whole = match words.next()? {
-        "counter" | "user" | "time" => true,
-        "random" => slot.contains(".."),
-        _ => false,
-    };
-    let text = format!("{{{slot} u64le}}");
-    (whole && Template::parse(&text, "").is_ok()).then_some(text)
+    doubled(from, out, |byte| match byte {
+        b'\'' | b'"' | b'\\' => Some([b'\\', byte]),
+        0 => Some(*b"\\0"),
+        _ => None,
+    });
 }
 
 /// The pieces as people read them.

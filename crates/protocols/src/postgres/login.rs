@@ -6,8 +6,8 @@ use wire::Broken;
 use super::codec::{put, ssl_request, startup, text};
 use super::dialogue::Plan;
 use super::md5;
-use super::options::Account;
 use super::scram::{self, Scram};
+use crate::sql::Account;
 
 /// How far a login is.
 #[derive(Debug)]

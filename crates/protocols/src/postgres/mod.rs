@@ -7,6 +7,7 @@
 //! connection, and a server half.
 
 mod codec;
+mod dialect;
 mod dialogue;
 mod errors;
 mod login;
@@ -17,10 +18,11 @@ mod options;
 pub mod oracle;
 mod scram;
 mod session;
-mod sql;
 mod statement;
 #[cfg(test)]
 mod tests;
 
-pub use dialogue::{Postgres, PostgresDialogue, Request};
+pub use dialogue::{Postgres, PostgresDialogue};
 pub use session::PostgresSession;
+
+pub use crate::sql::Request;

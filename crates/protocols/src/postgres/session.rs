@@ -9,11 +9,12 @@ use std::sync::Arc;
 use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
 
 use super::codec::{self, READ_BOUND, Refusal, put, text};
-use super::dialogue::{Plan, Request};
+use super::dialogue::Plan;
 use super::errors;
 use super::login::Login;
 use super::message::{Message, Reader};
 use super::statement::SYNC;
+use crate::sql::Request;
 
 /// The most bytes of an error kept as an example.
 const EXCERPT_BOUND: usize = 4096;

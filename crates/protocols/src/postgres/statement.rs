@@ -8,19 +8,8 @@
 use wire::{Complaint, Fill};
 
 use super::codec::{put, text};
-use super::sql::{self, Piece};
-use crate::template::Template;
-
-/// How statements are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Prepared where there are slots.
-    Usual,
-    /// All prepared.
-    Prepared,
-    /// All as text.
-    Text,
-}
+use super::dialect;
+use crate::sql::{Filled, Piece, Slot, Slots, Way, braced, doubled, filled, template};
 
 /// One exchange: one statement or several.
 #[derive(Debug)]
@@ -38,22 +27,6 @@ enum How {
     Filled(Box<[Filled]>),
     /// Executions of prepared statements.
     Prepared(Box<[Execution]>),
-}
-
-#[derive(Debug)]
-enum Filled {
-    Sql(Box<[u8]>),
-    /// Inside quotes that stand in the SQL around it.
-    Quoted(Slot),
-    /// Digits, or part of a name.
-    Bare(Slot),
-}
-
-/// A template that differs in its random bits from the others of the run.
-#[derive(Debug)]
-struct Slot {
-    template: Template,
-    salt: u64,
 }
 
 #[derive(Debug)]
@@ -78,7 +51,7 @@ pub struct Compiler {
     /// Parse of each statement to prepare, as messages.
     pub parses: Vec<Box<[u8]>>,
     texts: Vec<String>,
-    slots: u64,
+    slots: Slots,
 }
 
 impl Compiler {
@@ -88,7 +61,7 @@ impl Compiler {
     /// What is wrong with the text or with a slot.
     pub fn script(&mut self, sql: &str, way: Way, around: bool, place: &str) -> Result<Script, Complaint> {
         let wrong = |trouble: &str| Complaint::new(place, format!("\"{sql}\": {trouble}"));
-        let mut statements = sql::statements(sql).map_err(|trouble| wrong(&trouble))?;
+        let mut statements = dialect::statements(sql).map_err(|trouble| wrong(&trouble))?;
         if statements.is_empty() {
             return Err(wrong("holds no statement; write one, for instance SELECT 1"));
         }
@@ -120,13 +93,16 @@ impl Compiler {
     fn execution(&mut self, pieces: &[Piece], place: &str) -> Result<Execution, Complaint> {
         let (mut sql, mut parameters) = (String::new(), Vec::new());
         for piece in pieces {
-            match piece {
-                Piece::Sql(text) => sql.push_str(text),
-                Piece::Value(slot) | Piece::Literal(slot) | Piece::Name(slot) => {
-                    parameters.push(self.slot(slot, place)?);
-                    sql.push_str(&format!("${}", parameters.len()));
+            let value = match piece {
+                Piece::Sql(text) => {
+                    sql.push_str(text);
+                    continue;
                 }
-            }
+                Piece::Value(slot) | Piece::Name(slot) => braced(slot),
+                Piece::Literal(parts) => template(parts),
+            };
+            parameters.push(self.slots.slot(&value, place)?);
+            sql.push_str(&format!("${}", parameters.len()));
         }
         let Ok(count) = i16::try_from(parameters.len()) else {
             let trouble =
@@ -149,48 +125,13 @@ impl Compiler {
     }
 
     fn text(&mut self, statements: &[Vec<Piece>], place: &str) -> Result<How, Complaint> {
-        let mut filled = Vec::new();
-        let mut sql = Vec::new();
-        for (n, pieces) in statements.iter().enumerate() {
-            sql.extend_from_slice(if n > 0 { b"; " } else { b"" });
-            for piece in pieces {
-                let slot = match piece {
-                    Piece::Sql(text) => {
-                        sql.extend_from_slice(text.as_bytes());
-                        continue;
-                    }
-                    Piece::Name(slot) => Filled::Bare(self.slot(slot, place)?),
-                    Piece::Value(slot) if is_integer(slot) => Filled::Bare(self.slot(slot, place)?),
-                    Piece::Value(slot) | Piece::Literal(slot) => Filled::Quoted(self.slot(slot, place)?),
-                };
-                let quoted = matches!(slot, Filled::Quoted(_));
-                sql.extend_from_slice(if quoted { b"'" } else { b"" });
-                filled.push(Filled::Sql(std::mem::take(&mut sql).into()));
-                filled.push(slot);
-                sql.extend_from_slice(if quoted { b"'" } else { b"" });
-            }
-        }
-        if filled.is_empty() {
+        let filled = filled(&statements.join(&Piece::Sql("; ".to_owned())), &mut self.slots, place)?;
+        if let [Filled::Sql(sql)] = &filled[..] {
             let mut message = Vec::new();
-            put(b'Q', &mut message, |out| text(&sql, out));
+            put(b'Q', &mut message, |out| text(sql, out));
             return Ok(How::Fixed(message.into()));
         }
-        filled.push(Filled::Sql(sql.into()));
-        Ok(How::Filled(filled.into()))
-    }
-
-    fn slot(&mut self, text: &str, place: &str) -> Result<Slot, Complaint> {
-        self.slots += 1;
-        // The odd number of splitmix64's increment: no two slots share their random bits.
-        let salt = self.slots.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Ok(Slot { template: Template::parse(text, place)?, salt })
-    }
-}
-
-impl Slot {
-    #[inline]
-    fn fill(&self, fill: &Fill, out: &mut Vec<u8>) {
-        self.template.fill(&Fill { random: fill.random.wrapping_add(self.salt), ..*fill }, out);
+        Ok(How::Filled(filled))
     }
 }
 
@@ -214,7 +155,7 @@ impl Script {
         match &self.how {
             How::Fixed(message) => out.extend_from_slice(message),
             How::Filled(pieces) => put(b'Q', out, |out| {
-                pieces.iter().for_each(|piece| piece.put(fill, out));
+                pieces.iter().for_each(|piece| piece.put(fill, out, escape));
                 out.push(0);
             }),
             How::Prepared(executions) => {
@@ -229,20 +170,6 @@ impl Script {
                     execution.put(fill, out);
                 }
                 out.extend_from_slice(SYNC);
-            }
-        }
-    }
-}
-
-impl Filled {
-    fn put(&self, fill: &Fill, out: &mut Vec<u8>) {
-        match self {
-            Filled::Sql(sql) => out.extend_from_slice(sql),
-            Filled::Bare(slot) => slot.fill(fill, out),
-            Filled::Quoted(slot) => {
-                let from = out.len();
-                slot.fill(fill, out);
-                escape(from, out);
             }
         }
     }
@@ -269,24 +196,12 @@ impl Execution {
 /// Doubles the quotes of what stands from `from` on, for a standard string; a zero byte, which no text may have, is left
 /// out.
 fn escape(from: usize, out: &mut Vec<u8>) {
-    let mut at = from;
-    while let Some(next) = out[at..].iter().position(|byte| matches!(byte, b'\'' | 0)) {
-        if out[at + next] == 0 {
-            out.remove(at + next);
-            at += next;
-        } else {
-            out.insert(at + next, b'\'');
-            at += next + 2;
-        }
+    if out[from..].contains(&0) {
+        let mut at = 0;
+        out.retain(|byte| {
+            at += 1;
+            at <= from || *byte != 0
+        });
     }
-}
-
-/// True for slots that give digits, which stand in SQL as they are.
-fn is_integer(slot: &str) -> bool {
-    let mut words = slot.trim_matches(['{', '}']).split_ascii_whitespace();
-    match words.next() {
-        Some("counter" | "user" | "time") => true,
-        Some("random") => slot.contains(".."),
-        _ => false,
-    }
+    doubled(from, out, |byte| (byte == b'\'').then_some(*b"''"));
 }

@@ -9,7 +9,8 @@ use super::options;
 use super::request::{DATAGRAM_BOUND, Request};
 use super::rules::{Rules, value_of};
 use super::session::RawSession;
-use crate::template::Template;
+use crate::aside;
+use crate::template::{Notation, Template};
 
 /// Bytes over TCP, TLS and UDP with the framing declared by options.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,19 +55,13 @@ impl Protocol for Raw {
             }
         }
         requests.iter().try_for_each(|weighted| check(&weighted.request, &rules))?;
-        let (before, after) = (aside(asked, "before", &rules)?, aside(asked, "after", &rules)?);
+        let (before, after) = aside::compiled(asked, |text, place| {
+            let template = Template::parse_as(text, place, Notation::Escaped)?;
+            let request = Request { template, unchecked: true };
+            check(&request, &rules).map(|()| request)
+        })?;
         Ok(RawDialogue { requests, origins, before, after, rules: Arc::new(rules) })
     }
-}
-
-/// Requests before or after the run.
-fn aside(asked: &Asked, name: &str, rules: &Rules) -> Result<Vec<Request>, Complaint> {
-    let request = |text: &String| {
-        let template = Template::parse_as(text, &format!("--{name}"), crate::template::Notation::Escaped)?;
-        let request = Request { template, unchecked: true };
-        check(&request, rules).map(|()| request)
-    };
-    asked.values(name).iter().map(request).collect()
 }
 
 /// Looks at a request as it will be sent.
@@ -133,10 +128,6 @@ impl Dialogue for RawDialogue {
 
     fn after(&self) -> &[Request] {
         &self.after
-    }
-
-    fn alpn(&self) -> &[&'static [u8]] {
-        &[]
     }
 
     fn one_exchange_per_connection(&self) -> bool {

@@ -143,9 +143,6 @@ impl Dialogue for RedisDialogue {
     fn after(&self) -> &[Request] {
         &self.after
     }
-    fn alpn(&self) -> &[&'static [u8]] {
-        &[]
-    }
     fn exchanges_per_connection(&self) -> u32 {
         self.rules.pipeline
     }

@@ -1,11 +1,11 @@
 //! The options of Redis and its URLs, checked before anything is sent.
 
 use memchr::memmem::Finder;
-use url::{Host, Url};
-use wire::{Asked, Complaint, OptionSpec, Origin, Takes, Text};
+use url::Url;
+use wire::{Asked, Complaint, OptionSpec, Origin, Takes, option};
 
 use super::request::Request;
-use crate::{percent, weight};
+use crate::{aside, percent, weight};
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -48,10 +48,6 @@ pub const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-const fn option(name: &'static str, takes: Takes, en: &'static str, zh: &'static str) -> OptionSpec {
-    OptionSpec { name, short: None, takes, help: Text { en, zh } }
-}
-
 /// Most exchanges in flight on a connection.
 const MOST_IN_FLIGHT: u32 = 10_000;
 
@@ -86,15 +82,13 @@ impl Wishes {
         if commands.is_empty() {
             commands.push((1.0, Request::compile("PING", "--command")?));
         }
-        let all = |place: &str, name: &str| -> Result<Vec<Request>, Complaint> {
-            asked.values(name).iter().map(|line| Request::compile(line, place)).collect()
-        };
+        let (before, after) = aside::compiled(asked, Request::compile)?;
         Ok(Wishes {
             commands,
             pipeline: asked.value("pipeline").map_or(Ok(1), pipeline)?,
             resp3: asked.value("resp").map_or(Ok(false), resp)?,
-            before: all("--before", "before")?,
-            after: all("--after", "after")?,
+            before,
+            after,
             expect: asked
                 .value("expect-body")
                 .filter(|text| !text.is_empty())
@@ -146,12 +140,7 @@ impl Door {
             "rediss" => true,
             _ => return Err(wrong("its scheme is neither redis nor rediss".to_owned())),
         };
-        let host = match url.host() {
-            Some(Host::Domain(name)) if !name.is_empty() => name.to_owned(),
-            Some(Host::Ipv4(address)) => address.to_string(),
-            Some(Host::Ipv6(address)) => address.to_string(),
-            _ => return Err(wrong("it names no host".to_owned())),
-        };
+        let host = percent::host(&url).ok_or_else(|| wrong("it names no host".to_owned()))?;
         if url.query().is_some() || url.fragment().is_some() {
             return Err(wrong("it has a query or a fragment, which mean nothing here".to_owned()));
         }

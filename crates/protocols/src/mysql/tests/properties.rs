@@ -2,8 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::oracle;
-use super::super::sql;
+use super::super::{dialect, oracle};
 use super::conversation::answer;
 
 proptest! {
@@ -22,7 +21,7 @@ proptest! {
 
     #[test]
     fn any_text_is_cut_into_statements_or_refused(text in "[a-z{}'\"`;\\\\ #*/?-]{0,40}") {
-        let _ = sql::statements(&text);
+        let _ = dialect::statements(&text);
     }
 }
 

@@ -2,8 +2,9 @@
 
 use wire::Fill;
 
-use super::super::sql::{Part, Piece, statements};
-use super::super::statement::{Compiler, Ready, Way};
+use super::super::dialect::statements;
+use super::super::statement::{Compiler, Ready};
+use crate::sql::{Part, Piece, Way};
 
 fn sql(text: &str) -> Piece {
     Piece::Sql(text.to_owned())

@@ -83,11 +83,25 @@ fn slots_stand_in_the_text_where_they_must_or_are_asked_to() {
         ),
         (&["sql=SELECT \"c{user}\" FROM t", "text"], "SELECT \\\"c3\\\" FROM t"),
         (&["sql=SELECT {counter}, '{counter}''s'; SELECT 2", "text"], "SELECT 41, \\'41\\'\\'s\\'; SELECT 2"),
+        // A name of two parts, and digits that are no number of SQL's.
+        (&["sql=SELECT * FROM s.{user}, {user}.t"], "SELECT * FROM s.3, 3.t"),
+        (&["sql=SELECT {counter hex}, {counter width 3}", "text"], "SELECT \\'29\\', \\'041\\'"),
     ] {
         assert_eq!(sent(options, &fill), [format!("Q {query}\\x00")], "{options:?}");
     }
     let all = sent(&["sql=SELECT 1", "prepared"], &fill);
     assert_eq!(all[0], "P s0\\x00SELECT 1\\x00\\x00\\x00");
+}
+
+#[test]
+fn values_are_quoted_where_they_stand_in_the_text() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let file = directory.path().join("names.csv");
+    std::fs::write(&file, "name\nO'Ne\0il '' \\\n").expect("written");
+    let csv = format!("{{csv {}.name}}", file.display());
+    let sql = format!("sql=SELECT 'it''s', {csv}, '{csv}-{{user}}'");
+    let query = r"Q SELECT \'it\'\'s\', \'O\'\'Neil \'\'\'\' \\\', \'O\'\'Neil \'\'\'\' \\-0\'\x00";
+    assert_eq!(sent(&[&sql, "text"], &Fill::default()), [query]);
 }
 
 #[test]
@@ -108,6 +122,7 @@ fn mistakes_are_answered_by_one_sentence() {
     let right = "write postgres://user:password@host:5432/database";
     for (url, options, said) in [
         ("postgres://h/d", &[][..], format!("URL: \"postgres://h/d\" cannot be used (it names no user); {right}")),
+        ("postgres://u:a%00b@h", &[], format!("URL: \"postgres://u:a%00b@h\" cannot be used (a zero byte ends a name); {right}")),
         ("postgres://u@h/d/e", &[], format!("URL: \"postgres://u@h/d/e\" cannot be used (a database is one word); {right}")),
         (
             "postgres://u@h/d?sslmode=require",

@@ -1,0 +1,84 @@
+//! SQL as PostgreSQL writes it ("Lexical Structure"): standard strings (a backslash is itself), `E'…'` strings, quoted
+//! names, dollar quotes, nested comments. `E'…'` and dollar quotes hold no slots.
+
+use crate::sql::{Piece, Scan, is_word, unclosed};
+
+/// Cuts a text into statements and each into pieces; empty statements are left out.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn statements(text: &str) -> Result<Vec<Vec<Piece>>, String> {
+    let mut scan = Scan::new(text);
+    while let Some(next) = scan.peek() {
+        let (rest, copied) = (scan.rest(), scan.copied());
+        let in_word = ends_in_word(copied);
+        match next {
+            ';' => scan.end_statement(),
+            '\'' if copied.strip_suffix(['e', 'E']).is_some_and(|before| !ends_in_word(before)) => {
+                scan.copy(escaped_string(rest)?);
+            }
+            '\'' => scan.literal(next, None)?,
+            '"' => scan.quoted_name(next)?,
+            '$' if !in_word && rest[1..].starts_with(|c: char| c.is_ascii_digit()) => {
+                return Err("$1 is filled by nobody; write a slot in its place, as in {counter}".into());
+            }
+            '$' if !in_word => scan.copy(dollar_quote(rest)?.unwrap_or(1)),
+            '{' => scan.bare_brace(&[])?,
+            _ => match comment(rest) {
+                Some(size) => scan.skip(size),
+                None => scan.copy(next.len_utf8()),
+            },
+        }
+    }
+    Ok(scan.statements())
+}
+
+fn ends_in_word(text: &str) -> bool {
+    text.ends_with(is_word)
+}
+
+/// The size of a comment that begins here; comments nest.
+fn comment(rest: &str) -> Option<usize> {
+    if rest.starts_with("--") {
+        return Some(rest.find('\n').unwrap_or(rest.len()));
+    }
+    if !rest.starts_with("/*") {
+        return None;
+    }
+    let (mut depth, mut at) = (0, 0);
+    loop {
+        match &rest.as_bytes()[at..] {
+            [] => return Some(at),
+            [b'/', b'*', ..] => (depth, at) = (depth + 1, at + 2),
+            [b'*', b'/', ..] => (depth, at) = (depth - 1, at + 2),
+            _ => at += 1,
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+}
+
+/// The size of the quoted part of `E'…'`: a backslash takes the next character with it.
+fn escaped_string(rest: &str) -> Result<usize, String> {
+    let mut escaped = false;
+    let end = rest[1..].bytes().position(|byte| {
+        let closes = byte == b'\'' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        closes
+    });
+    end.map(|end| end + 2).ok_or_else(|| unclosed('\''))
+}
+
+/// The size of `$$…$$` or `$tag$…$tag$`, where one begins here.
+fn dollar_quote(rest: &str) -> Result<Option<usize>, String> {
+    let Some(tag) = rest[1..].find('$').map(|end| &rest[..end + 2]) else { return Ok(None) };
+    let inner = &tag[1..tag.len() - 1];
+    if inner.starts_with(|c: char| c.is_ascii_digit()) || !inner.chars().all(is_word) {
+        return Ok(None);
+    }
+    match rest[tag.len()..].find(tag) {
+        Some(end) => Ok(Some(end + 2 * tag.len())),
+        None => Err(format!("{tag} has no other behind it; write both")),
+    }
+}

@@ -1,0 +1,14 @@
+//! What the protocols of databases have in common: the same options, accounts in URLs, SQL cut where its slots stand, and
+//! slots filled into SQL. Each database keeps what differs: where quotes and comments end, and how statements travel.
+
+mod account;
+mod options;
+mod said;
+mod scan;
+mod slots;
+
+pub use account::{Account, Door};
+pub use options::{Way, options, rows};
+pub use said::{Request, Said, said};
+pub use scan::{Part, Piece, Scan, is_word, unclosed};
+pub use slots::{Filled, Slot, Slots, braced, doubled, filled, gives_integer, template};

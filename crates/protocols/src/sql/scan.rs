@@ -1,0 +1,223 @@
+//! A text of SQL, read once from its beginning: what is passed over, copied, or a slot.
+//!
+//! A `{` begins a slot where a letter follows, so that JSON in a literal stays as it is; `{{` is a brace before a letter.
+//! What ends a statement and what a quote or a comment is differs between databases: each has the loop that decides.
+
+/// One piece of a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// As it is.
+    Sql(String),
+    /// A slot that stands for a whole value: what is between its braces.
+    Value(String),
+    /// A quoted literal with slots inside.
+    Literal(Vec<Part>),
+    /// A slot inside a name, which can be no parameter.
+    Name(String),
+}
+
+/// A part of a quoted literal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What the characters mean, escapes undone.
+    Text(String),
+    /// What is between the braces of a slot.
+    Slot(String),
+}
+
+/// How far a text is read, and what came of it.
+#[derive(Debug)]
+pub struct Scan<'a> {
+    text: &'a str,
+    at: usize,
+    sql: String,
+    pieces: Vec<Piece>,
+    all: Vec<Vec<Piece>>,
+}
+
+impl<'a> Scan<'a> {
+    /// At the beginning of a text.
+    pub fn new(text: &'a str) -> Scan<'a> {
+        Scan { text, at: 0, sql: String::new(), pieces: Vec::new(), all: Vec::new() }
+    }
+
+    /// What is not read yet.
+    pub fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    /// The next character.
+    pub fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    /// What was copied of this piece so far.
+    pub fn copied(&self) -> &str {
+        &self.sql
+    }
+
+    /// Takes over so many bytes as they are.
+    pub fn copy(&mut self, bytes: usize) {
+        self.sql.push_str(&self.text[self.at..self.at + bytes]);
+        self.at += bytes;
+    }
+
+    /// Passes over a comment of so many bytes: what it stands between is not one word.
+    pub fn skip(&mut self, bytes: usize) {
+        self.at += bytes;
+        self.sql.push(' ');
+    }
+
+    /// Ends a statement at a character that belongs to none.
+    pub fn end_statement(&mut self) {
+        self.at += self.peek().map_or(0, char::len_utf8);
+        self.sql.truncate(self.sql.trim_end().len());
+        self.end_sql();
+        if !self.pieces.is_empty() {
+            self.all.push(std::mem::take(&mut self.pieces));
+        }
+    }
+
+    /// The statements, each in its pieces; empty ones are left out.
+    pub fn statements(mut self) -> Vec<Vec<Piece>> {
+        self.end_statement();
+        self.all
+    }
+
+    fn end_sql(&mut self) {
+        let sql = std::mem::take(&mut self.sql);
+        let sql = if self.pieces.is_empty() { sql.trim_start() } else { &sql };
+        if !sql.is_empty() {
+            self.pieces.push(Piece::Sql(sql.to_owned()));
+        }
+    }
+
+    fn push(&mut self, piece: Piece) {
+        self.end_sql();
+        self.pieces.push(piece);
+    }
+
+    /// What is between the braces where a slot begins here, and the size of it all.
+    fn slot(&self) -> Result<Option<(String, usize)>, String> {
+        let rest = self.rest();
+        if !rest[1..].starts_with(|c: char| c.is_ascii_alphabetic()) {
+            return Ok(None);
+        }
+        let mut depth = 0;
+        for (at, c) in rest.char_indices() {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => continue,
+            }
+            if depth == 0 {
+                return Ok(Some((rest[1..at].to_owned(), at + 1)));
+            }
+        }
+        let shown: String = rest.chars().take(20).collect();
+        Err(format!("the slot \"{shown}\" has no end; write }} behind it, or {{{{ for a brace before a letter"))
+    }
+
+    /// A brace outside of quotes. `sigils` are the characters that stand before a name.
+    ///
+    /// # Errors
+    /// It begins a slot that has no end.
+    pub fn bare_brace(&mut self, sigils: &[char]) -> Result<(), String> {
+        let Some((slot, size)) = self.slot()? else {
+            self.at += usize::from(self.rest().starts_with("{{"));
+            self.copy(1);
+            return Ok(());
+        };
+        let before = match (self.sql.chars().next_back(), self.pieces.last()) {
+            (None, Some(Piece::Name(_))) => Some('_'),
+            (before, _) => before,
+        };
+        self.at += size;
+        // `{user}.t` and `t.{user}` are names too.
+        let in_name = |c: char| is_word(c) || matches!(c, '{' | '.');
+        let named = before.is_some_and(|c| in_name(c) || sigils.contains(&c)) || self.peek().is_some_and(in_name);
+        self.push(if named { Piece::Name(slot) } else { Piece::Value(slot) });
+        Ok(())
+    }
+
+    /// A name in quotes.
+    ///
+    /// # Errors
+    /// It has no end, or a slot inside it has none.
+    pub fn quoted_name(&mut self, quote: char) -> Result<(), String> {
+        self.copy(quote.len_utf8());
+        loop {
+            match self.peek() {
+                None => return Err(unclosed(quote)),
+                Some('{') => match self.slot()? {
+                    Some((slot, size)) => {
+                        self.at += size;
+                        self.push(Piece::Name(slot));
+                    }
+                    None => self.copy(1),
+                },
+                Some(c) => {
+                    self.copy(c.len_utf8());
+                    if c == quote {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// A literal in quotes, which stays as it is where it has no slots. `escaped` tells what a backslash and the character
+    /// behind it mean, where a backslash is not itself.
+    ///
+    /// # Errors
+    /// It has no end, or a slot inside it has none.
+    pub fn literal(&mut self, quote: char, escaped: Option<fn(char) -> String>) -> Result<(), String> {
+        let from = self.at;
+        self.at += 1;
+        let (mut parts, mut text, mut slots) = (Vec::new(), String::new(), false);
+        loop {
+            let Some(c) = self.peek() else { return Err(unclosed(quote)) };
+            if c == '{'
+                && let Some((slot, size)) = self.slot()?
+            {
+                self.at += size;
+                parts.push(Part::Text(std::mem::take(&mut text)));
+                parts.push(Part::Slot(slot));
+                slots = true;
+                continue;
+            }
+            self.at += c.len_utf8();
+            let next = self.peek();
+            match (c, escaped) {
+                ('\\', Some(escaped)) => {
+                    self.at += next.map_or(0, char::len_utf8);
+                    text.extend(next.map(escaped));
+                    continue;
+                }
+                _ if c == quote && next != Some(quote) => break,
+                _ if c == quote || (c == '{' && next == Some('{')) => self.at += 1,
+                _ => {}
+            }
+            text.push(c);
+        }
+        if slots {
+            parts.push(Part::Text(text));
+            parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
+            self.push(Piece::Literal(parts));
+        } else {
+            // `{{` is one brace here too.
+            self.sql.push_str(&self.text[from..self.at].replace("{{", "{"));
+        }
+        Ok(())
+    }
+}
+
+/// What is said of a quote that is not closed.
+pub fn unclosed(quote: impl std::fmt::Display) -> String {
+    format!("a {quote} has no other behind it; write both")
+}
+
+/// True for the characters of words.
+pub fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '$'
+}
