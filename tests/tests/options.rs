@@ -90,6 +90,27 @@ fn what_cannot_be_written_is_said_before_anything_is_sent() {
 }
 
 #[test]
+fn a_file_without_an_end_is_refused_before_it_fills_the_memory() {
+    let said = "/dev/zero is larger than 64 MiB, or has no end; give a smaller file";
+    for line in [
+        &["--data-file", "/dev/zero", "http://127.0.0.1:1/"][..],
+        &["--form", "a=@/dev/zero", "http://127.0.0.1:1/"],
+        &["--urls", "/dev/zero"],
+        &["--curl-file", "/dev/zero"],
+        &["--curl", "curl -d @/dev/zero http://127.0.0.1:1/"],
+        &["--curl", "curl --data-binary @/dev/zero http://127.0.0.1:1/"],
+        &["--cacert", "/dev/zero", "https://127.0.0.1:1/"],
+        &["--data-file", "/dev/zero", "ws://127.0.0.1:1/"],
+        &["--data-file", "/dev/zero", "grpc://127.0.0.1:1/grpc.health.v1.Health/Check"],
+        &["--send-file", "/dev/zero", "--until", "x", "tcp://127.0.0.1:1"],
+        &["--send", "{csv /dev/zero.a}", "--until", "x", "tcp://127.0.0.1:1"],
+        &["--command", "GET {csv /dev/zero.a}", "redis://127.0.0.1:1"],
+    ] {
+        brunt(line).with_code(64).said(said);
+    }
+}
+
+#[test]
 fn help_and_version_are_answers() {
     brunt(["--help"]).with_code(0).said("--rate");
     brunt(["-h"]).with_code(0).said("--rate");

@@ -153,9 +153,7 @@ fn sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
 fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
     let content = |name: &str, path: &Option<String>| match path {
         None => Ok(None),
-        Some(path) => std::fs::read(path).map(Some).map_err(|error| {
-            Complaint::new(name, format!("{path} cannot be read ({error}); write the path of a readable file"))
-        }),
+        Some(path) => protocols::file::body(name, path).map(Some),
     };
     let settings = TlsSettings {
         insecure: plan.tls.insecure,

@@ -1,6 +1,7 @@
 //! How things are said: protocols as conversations without I/O. The program keeps the one ordered list of them.
 
 mod aside;
+pub mod file;
 pub mod grpc;
 pub mod http;
 pub mod http1;

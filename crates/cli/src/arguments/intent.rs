@@ -126,7 +126,7 @@ fn plan_file(flags: &Matched<'_>, protocols: &[Box<dyn Runner>]) -> Result<Given
     match paths[..] {
         [] => Ok(Given::default()),
         [path] => {
-            let text = std::fs::read_to_string(path).map_err(|error| ways::unreadable("PLAN", path, &error))?;
+            let text = protocols::file::text("PLAN", path)?;
             file::read(path, &text, protocols)
         }
         [_, second, ..] => Err(Complaint::new(second, "is a second plan; write one")),
@@ -142,7 +142,7 @@ fn curl_commands(flags: &Matched<'_>) -> Result<Given, Complaint> {
         (texts, None) if texts.is_empty() => Ok(Given::default()),
         (texts, None) => curl::read(&texts, "--curl"),
         (_, Some(path)) => {
-            let text = std::fs::read_to_string(path).map_err(|error| ways::unreadable("--curl-file", path, &error))?;
+            let text = protocols::file::text("--curl-file", path)?;
             curl::read(&[&text], path)
         }
     }

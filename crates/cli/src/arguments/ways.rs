@@ -130,7 +130,7 @@ pub fn all_urls(
         urls.push(WeightedUrl::plain(urls::with_scheme("-u", text, &schemes)?));
     }
     if let Some(path) = flags.text("urls") {
-        let text = std::fs::read_to_string(path).map_err(|error| unreadable("--urls", path, &error))?;
+        let text = protocols::file::text("--urls", path)?;
         urls.extend(urls::from_file(path, &text, &schemes)?);
     }
     if !urls.is_empty() && (flags.given("curl") || flags.given("curl-file")) {

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use protocols::file;
 use wire::Complaint;
 
 use super::command::Asked;
@@ -88,7 +89,7 @@ fn text(name: &str, path: &str, place: &str) -> Result<String, Complaint> {
 
 fn bytes(name: &str, path: &str, place: &str) -> Result<Vec<u8>, Complaint> {
     readable(name, path, place)?;
-    fs::read(path).map_err(|error| unreadable(name, path, &error.to_string(), place))
+    file::bounded(path, file::TEXT_BOUND).map_err(|trouble| Complaint::new(place, format!("--{name}: {trouble}")))
 }
 
 /// Complains where an option names a file that cannot be read.

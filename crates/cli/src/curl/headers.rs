@@ -1,7 +1,5 @@
 //! The header lines of a curl command, in curl's order: its own, then the user's (`Curl_http` in lib/http.c).
 
-use std::fs;
-
 use base64::Engine as _;
 use wire::Complaint;
 
@@ -29,8 +27,8 @@ impl Lines {
             match header.strip_prefix('@') {
                 Some(path) => {
                     data::readable("header", path, place)?;
-                    let text = fs::read_to_string(path)
-                        .map_err(|error| Complaint::new(place, format!("-H @{path} cannot be read ({error})")))?;
+                    let text = file::text("-H", path)
+                        .map_err(|said| Complaint::new(place, format!("-H @{}", said.trouble)))?;
                     users.extend(text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned));
                 }
                 None => users.push(header.to_owned()),

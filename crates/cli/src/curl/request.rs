@@ -3,6 +3,7 @@
 use std::fs;
 
 use plan::{Options, WeightedUrl};
+use protocols::file;
 use wire::Complaint;
 
 use super::command::Asked;
@@ -112,9 +113,8 @@ fn queries(asked: &Asked, target: &mut Target, data: Option<&Data>, place: &str)
     match data {
         Some(Data::Text(text)) => target.add_query(text),
         Some(Data::File(path)) => {
-            let text = fs::read_to_string(path).map_err(|error| {
-                Complaint::new(place, format!("-G with {path}, which is no text ({error}); send it without -G"))
-            })?;
+            let text = file::text("-G", path)
+                .map_err(|said| Complaint::new(place, format!("{said}, or send it without -G")))?;
             target.add_query(&text);
         }
         None => {}
@@ -157,7 +157,8 @@ fn body(
             return Ok("POST");
         }
         Some(Data::File(path)) => {
-            match fs::read_to_string(path).ok().filter(|text| text.len() as u64 <= EXPECTS_FROM) {
+            let short = file::bounded(path, EXPECTS_FROM).ok();
+            match short.and_then(|bytes| String::from_utf8(bytes).ok()) {
                 Some(text) => options.insert("data-raw".into(), vec![text]),
                 None => options.insert("data-file".into(), vec![path.clone()]),
             };
@@ -231,7 +232,7 @@ fn cookie(asked: &Asked, target: &Target, lines: &mut Lines, notes: &mut Vec<Str
     for value in asked.all("cookie") {
         if value.contains('=') {
             texts.push(value);
-        } else if let Ok(text) = fs::read_to_string(value) {
+        } else if let Ok(text) = file::text("-b", value) {
             jar.extend(cookies::of_file(&text, target.host(), &target.path, target.scheme == "https"));
             notes.push(format!("-b {value}: cookies that answers set are not kept: every request carries the same"));
         } else if !value.is_empty() {

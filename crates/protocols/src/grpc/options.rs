@@ -5,6 +5,7 @@ use wire::{Asked, Complaint, OptionSpec, Takes, option};
 
 use super::metadata;
 use super::status::Statuses;
+use crate::file;
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -119,11 +120,7 @@ fn texts(asked: &Asked) -> Result<Vec<(String, String)>, Complaint> {
             let trouble = "it cannot stand beside --data; write all messages into the file, or none";
             return Err(Complaint::new("--data-file", trouble));
         }
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            let trouble =
-                format!("{path} cannot be read ({error}); write the path of a file with a JSON object a line");
-            Complaint::new("--data-file", trouble)
-        })?;
+        let text = file::text("--data-file", path)?;
         texts.push((path.to_owned(), text));
     }
     Ok(texts)

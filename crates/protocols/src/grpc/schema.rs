@@ -9,6 +9,7 @@ use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver, In
 use wire::Complaint;
 
 use super::nearest::nearest;
+use crate::file;
 
 /// The services and methods that calls can be made to.
 #[derive(Clone, Debug)]
@@ -81,12 +82,9 @@ impl Schema {
         resolver.add(GoogleFileResolver::new());
         let mut compiler = Compiler::with_file_resolver(resolver);
         compiler.include_imports(true);
-        for file in files {
-            if let Err(error) = std::fs::File::open(file) {
-                let trouble = format!("{file} cannot be read ({error}); write the path of a .proto file");
-                return Err(Complaint::new("--proto", trouble));
-            }
-            compiler.open_file(file).map_err(|error| not_compiled(file, &error))?;
+        for path in files {
+            file::text("--proto", path)?;
+            compiler.open_file(path).map_err(|error| not_compiled(path, &error))?;
         }
         Ok(Schema { pool: compiler.descriptor_pool(), source: "--proto" })
     }

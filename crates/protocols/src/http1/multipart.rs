@@ -6,6 +6,7 @@ use std::sync::Arc;
 use wire::Complaint;
 
 use super::request::Content;
+use crate::file;
 
 /// One `--form` as asked.
 struct Part {
@@ -45,19 +46,6 @@ pub fn content(fields: &[String], literal: &[String], seed: u64) -> Result<Conte
     Ok(Content { bytes: Arc::from(body), kind: Some(format!("multipart/form-data; boundary={boundary}")) })
 }
 
-/// The bytes of a file that an option names.
-///
-/// # Errors
-/// Why it cannot be read.
-pub fn file(option: &str, path: &str) -> Result<Vec<u8>, Complaint> {
-    std::fs::read(path).map_err(|trouble| {
-        Complaint::new(
-            option,
-            format!("the file \"{path}\" cannot be read ({trouble}); write the path of a readable file"),
-        )
-    })
-}
-
 fn named<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Complaint> {
     let wrong = |trouble: &str| Complaint::new(option, format!("\"{text}\" {trouble}; write NAME=VALUE or NAME=@FILE"));
     match text.split_once('=') {
@@ -92,7 +80,7 @@ fn part(text: &str) -> Result<Part, Complaint> {
             }
         }
     }
-    let bytes = if source.is_some() { file("--form", &content)? } else { content.clone().into_bytes() };
+    let bytes = if source.is_some() { file::body("--form", &content)? } else { content.clone().into_bytes() };
     if source == Some('@') {
         kind = kind.or_else(|| Some(kind_of(file_name.as_deref().unwrap_or(&content)).to_owned()));
         file_name = file_name.or_else(|| Path::new(&content).file_name().map(|n| n.to_string_lossy().into_owned()));

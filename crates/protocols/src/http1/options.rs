@@ -10,6 +10,7 @@ use super::codec::is_token;
 use super::multipart;
 use super::request::{Content, HeaderWish, Recipe, Rules};
 use super::status::Statuses;
+use crate::file;
 use crate::verify::{self, Expectations};
 
 /// The options, in the order the help shows them.
@@ -257,7 +258,7 @@ fn content(asked: &Asked) -> Result<Option<Content>, Complaint> {
         [] => Ok(None),
         ["data"] | ["data-raw"] | ["data", "data-raw"] => form_text(asked).map(Some),
         ["data-file"] => {
-            let bytes = multipart::file("--data-file", asked.value("data-file").unwrap_or_default())?;
+            let bytes = file::body("--data-file", asked.value("data-file").unwrap_or_default())?;
             Ok(Some(Content { bytes: Arc::from(bytes), kind: None }))
         }
         ["form"] | ["form-string"] | ["form", "form-string"] => {

@@ -8,13 +8,11 @@ use super::field::{Extras, Field};
 use super::framing::{End, Length};
 use super::pattern::{Regex, TEXT_BOUND};
 use super::rules::{Checks, Rules};
+use crate::file;
 use crate::template::{Notation, Template};
 
 /// Most exchanges in flight on a connection.
 const DEEPEST: usize = 4096;
-/// Largest file to send, in bytes.
-const FILE_BOUND: u64 = 64 << 20;
-
 const UNTILS: [&str; 5] = ["until", "until-bytes", "until-length", "until-regex", "until-close"];
 
 /// The options, in the order the help shows them.
@@ -97,8 +95,8 @@ pub fn templates(asked: &Asked) -> Result<Vec<Template>, Complaint> {
             |error| Complaint::new("--send-base64", format!("is no base64 ({error}); write it with its padding"));
         all.push(Template::fixed(bytes.map_err(wrong)?));
     }
-    for file in asked.values("send-file") {
-        all.push(from_file(file, asked.switch("template"))?);
+    for path in asked.values("send-file") {
+        all.push(from_file(path, asked.switch("template"))?);
     }
     if asked.switch("template") && asked.values("send-file").is_empty() {
         return Err(Complaint::new("--template", "is about --send-file, and --send has slots anyway; leave it out"));
@@ -109,19 +107,14 @@ pub fn templates(asked: &Asked) -> Result<Vec<Template>, Complaint> {
     Ok(all)
 }
 
-fn from_file(file: &str, slots: bool) -> Result<Template, Complaint> {
+fn from_file(path: &str, slots: bool) -> Result<Template, Complaint> {
     let wrong = |trouble: String| Complaint::new("--send-file", trouble);
-    let size = std::fs::metadata(file).map_or(0, |data| data.len());
-    if size > FILE_BOUND {
-        return Err(wrong(format!("{file} is larger than {} MiB; give a smaller one", FILE_BOUND >> 20)));
-    }
-    let bytes = std::fs::read(file)
-        .map_err(|error| wrong(format!("{file} cannot be read ({error}); write the path of a readable file")))?;
+    let bytes = file::bounded(path, file::TEXT_BOUND).map_err(wrong)?;
     if !slots {
         return Ok(Template::fixed(bytes));
     }
-    let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{file} is not UTF-8, as --template needs")))?;
-    Template::parse(&text, file)
+    let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{path} is not UTF-8, as --template needs")))?;
+    Template::parse(&text, path)
 }
 
 /// What holds for every exchange.

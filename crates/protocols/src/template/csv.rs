@@ -3,11 +3,9 @@
 //! Only the columns that slots name are kept. A file is read once before the run, up to a bound.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::sync::Arc;
 
-/// Largest file read.
-pub const FILE_BOUND: u64 = 64 << 20;
+use crate::file::{TEXT_BOUND, bounded};
 
 /// The values of one column, in order; at least one.
 #[derive(Debug)]
@@ -68,13 +66,7 @@ impl Files {
 }
 
 fn read(file: &str) -> Result<Vec<u8>, String> {
-    let mut text = Vec::new();
-    let opened = std::fs::File::open(file).and_then(|f| f.take(FILE_BOUND + 1).read_to_end(&mut text));
-    opened
-        .map_err(|error| format!("{file} cannot be read ({error}); write {{csv FILE.COLUMN}} with a readable file"))?;
-    if text.len() as u64 > FILE_BOUND {
-        return Err(format!("{file} is larger than {} MiB; give a smaller one", FILE_BOUND >> 20));
-    }
+    let mut text = bounded(file, TEXT_BOUND)?;
     if text.starts_with(b"\xef\xbb\xbf") {
         text.drain(..3);
     }

@@ -6,6 +6,7 @@
 use base64::Engine as _;
 use wire::{Asked, Complaint};
 
+use crate::file;
 use crate::template::Template;
 
 /// One message as asked for, and the option or line it came from.
@@ -64,9 +65,7 @@ pub fn contents(asked: &Asked) -> Result<Vec<Content>, Complaint> {
 
 /// One message a line; empty lines are left out.
 fn from_file(path: &str, binary: bool) -> Result<Vec<Content>, Complaint> {
-    let bytes = std::fs::read(path).map_err(|trouble| {
-        Complaint::new("--data-file", format!("{path} cannot be read ({trouble}); write the path of a readable file"))
-    })?;
+    let bytes = file::body("--data-file", path)?;
     let mut all = Vec::new();
     for (number, line) in bytes.split(|&b| b == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
