@@ -19,6 +19,8 @@ pub trait Runner: Send + Sync {
     fn fixed_connections(&self) -> bool;
     /// Its options.
     fn options(&self) -> &'static [OptionSpec];
+    /// Those of them that one URL of a run may have for itself.
+    fn options_of_one_url(&self) -> &'static [&'static str];
     /// What must be asked of the target before requests can be prepared, given `asked.learnt`: its probe asks, and
     /// [`PreparedRun::learnt`] tells the answer.
     ///

@@ -40,6 +40,9 @@ impl<P: Protocol> Runner for Driver<P> {
     fn options(&self) -> &'static [OptionSpec] {
         self.0.options()
     }
+    fn options_of_one_url(&self) -> &'static [&'static str] {
+        self.0.options_of_one_url()
+    }
     fn inquire(&self, asked: &Asked) -> Result<Option<Arc<dyn PreparedRun>>, Complaint> {
         let inquiry = self.0.inquire(asked)?.map(Arc::new);
         Ok(inquiry.map(|dialogue| Arc::new(Prepared { dialogue, fixed: false }) as Arc<dyn PreparedRun>))

@@ -1,5 +1,6 @@
 //! How things are said: protocols as conversations without I/O. The program keeps the one ordered list of them.
 
+mod alone;
 mod aside;
 pub mod file;
 pub mod grpc;

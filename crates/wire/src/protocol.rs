@@ -57,6 +57,11 @@ pub trait Protocol: Send + Sync + 'static {
     }
     /// Its options; one description each.
     fn options(&self) -> &'static [OptionSpec];
+    /// Those of its options, by name, that one URL of a run may have for itself ([`Asked::own`]); none where URLs have no
+    /// options of their own.
+    fn options_of_one_url(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// What must be asked of the target itself before requests can be prepared (a schema), given what it answered so far
     /// ([`Asked::learnt`]): a dialogue whose first request asks it, and which tells the answer by [`Dialogue::learnt`]. None:
     /// nothing, or nothing more.

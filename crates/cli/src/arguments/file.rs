@@ -247,7 +247,7 @@ impl Reader<'_> {
     }
 
     fn own(&mut self, name: &str, at: At, node: &Node, options: &mut Options) -> Result<(), Complaint> {
-        if !self.specs.iter().any(|spec| spec.name == name) {
+        if !self.keys.is_of_one_url(name) {
             let trouble = match self.keys.find(name) {
                 Some(_) => "holds for the whole run; write it beside `urls`, not in one of them".to_owned(),
                 None => self.keys.unknown(name),

@@ -123,6 +123,7 @@ fn mistakes_have_a_line_and_a_column() {
         ("urls:\n  - weight: 2", "p.yaml line 2 column 5 (urls): has no `url`; write `- url: http://localhost:8080/`"),
         ("urls:\n  - url: h\n    weight: x", "p.yaml line 3 column 13 (weight): `x` is not a weight; write a number above zero, such as 3"),
         ("urls:\n  - url: h\n    users: 2", "p.yaml line 3 column 5 (users): holds for the whole run; write it beside `urls`, not in one of them"),
+        ("urls:\n  - url: h\n    redirects: 2", "p.yaml line 3 column 5 (redirects): holds for the whole run; write it beside `urls`, not in one of them"),
         ("urls:\n  - url: h\n    methd: GET", "p.yaml line 3 column 5 (methd): is no key of a plan; write `method` if you meant that"),
         ("- h", "p.yaml line 1 column 1 (plan): is no map; write keys and values, for instance `users: 10`"),
         ("urls: [h]\nrate: 5/s\nusers: 5", "p.yaml line 3 column 8 (users): 5 users wait for answers and a rate (-r) does not; leave one of them out, or bound the connections with --max-connections 5"),
@@ -153,6 +154,20 @@ fn the_schema_names_every_key() {
         assert!(keys.find(&key.replace('_', "-")).is_some(), "{key}");
     }
     assert_eq!(schema["additionalProperties"], false);
+    let of_one_url = &schema["properties"]["url"]["anyOf"][1]["properties"];
+    assert!(of_one_url["header"].is_object() && of_one_url["redirects"].is_null(), "{of_one_url}");
     let known = schema["properties"].as_object().expect("a map");
     assert!(known.keys().all(|key| keys.find(&key.replace('_', "-")).is_some()), "{known:?}");
+}
+
+#[test]
+fn options_of_one_url_are_refused_where_its_protocol_has_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("p.yaml");
+    let mut both = protocols();
+    both.push(engine::runner(protocols::redis::Redis));
+    std::fs::write(&path, "urls:\n  - url: redis://h\n    header: 'X: 1'\n").expect("written");
+    let complaint = read(&[path.display().to_string()], &both, &DEFAULTS).expect_err("a complaint");
+    let said = "`redis://h` has options of its own, which redis does not take; write them beside the URLs";
+    assert_eq!(complaint.trouble, said);
 }

@@ -160,7 +160,7 @@ fn over(
     given.refuse_without_effect(&flags)?;
     let urls = ways::all_urls(&flags, given, protocols, line.first().is_some_and(|first| first == "run"))?;
     let protocol = ways::protocol_of(&urls, protocols)?;
-    ways::refuse_own_options(&urls, protocols[protocol].name())?;
+    ways::refuse_own_options(&urls, &*protocols[protocol])?;
     spoken::refuse_others(&flags, protocols, protocol)?;
     let options = options_of(&flags, protocols[protocol].options());
     let plan = plan(&flags, urls, &*protocols[protocol], options, defaults)?;

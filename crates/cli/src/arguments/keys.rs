@@ -49,6 +49,7 @@ struct Flag {
     value: String,
     help: String,
     option: bool,
+    of_one_url: bool,
 }
 
 /// All keys.
@@ -59,6 +60,7 @@ impl Keys {
     /// The keys with these protocols.
     pub fn new(protocols: &[Box<dyn Runner>]) -> Keys {
         let options: Vec<&str> = protocols.iter().flat_map(|p| p.options()).map(|spec| spec.name).collect();
+        let of_one_url: Vec<&str> = protocols.iter().flat_map(|p| p.options_of_one_url()).copied().collect();
         let command = flags::run_command(&spoken::of(protocols));
         let flag = |arg: &clap::Arg| {
             let name = arg.get_long()?;
@@ -74,6 +76,7 @@ impl Keys {
                 value: value.unwrap_or_default(),
                 help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
                 option: options.contains(&name),
+                of_one_url: of_one_url.contains(&name),
             })
         };
         Keys(command.get_arguments().filter_map(flag).collect())
@@ -97,6 +100,11 @@ impl Keys {
             return Some(Key::Option(&flag.name));
         }
         (alias.is_some() || !NOT_KEYS.contains(&name)).then_some(Key::Flag(&flag.name))
+    }
+
+    /// True for options that one URL may have for itself, in some protocol at least.
+    pub fn is_of_one_url(&self, name: &str) -> bool {
+        self.0.iter().any(|flag| flag.name == name && flag.of_one_url)
     }
 
     /// What follows a flag, and whether it is a time.
@@ -149,7 +157,8 @@ impl Keys {
         for name in ["connect-timeout", "connect-rate", "max-connections", "connect-to", "unix-socket"] {
             all.extend(all.get(name).cloned().map(|schema| (name.replace('-', "_"), schema)));
         }
-        let mut own = options.clone();
+        let mut own: Map<String, Value> =
+            self.0.iter().filter(|f| f.of_one_url).map(|f| (f.name.clone(), property(f))).collect();
         own.insert("url".into(), json!({"type": "string", "description": "Where to send requests"}));
         own.insert(
             "weight".into(),

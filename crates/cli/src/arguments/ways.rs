@@ -153,19 +153,17 @@ pub fn all_urls(
     Ok(urls)
 }
 
-/// Protocols whose URLs may have options of their own; the others do not look at them.
-const TAKE_OWN: [&str; 2] = ["http", "grpc"];
-
-/// Refuses options of single URLs where they would be without effect.
+/// Refuses options of single URLs where they would be without effect: the protocol does not look at them.
 ///
 /// # Errors
 /// The first URL that has some.
-pub fn refuse_own_options(urls: &[WeightedUrl], protocol: &str) -> Result<(), Complaint> {
+pub fn refuse_own_options(urls: &[WeightedUrl], protocol: &dyn Runner) -> Result<(), Complaint> {
     match urls.iter().find(|url| !url.options.is_empty()) {
-        Some(url) if !TAKE_OWN.contains(&protocol) => {
+        Some(url) if protocol.options_of_one_url().is_empty() => {
             let trouble = format!(
-                "`{}` has options of its own, which {protocol} does not take; write them beside the URLs",
-                mask::url(&url.url)
+                "`{}` has options of its own, which {} does not take; write them beside the URLs",
+                mask::url(&url.url),
+                protocol.name()
             );
             Err(Complaint::new("URL", trouble))
         }

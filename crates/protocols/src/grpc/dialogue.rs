@@ -12,6 +12,7 @@ use super::schema::{Schema, shape};
 use super::session::GrpcSession;
 use super::status::{self, Statuses};
 use super::{framing, json};
+use crate::alone;
 use crate::http2::hpack::Lexicon;
 
 const ALPN: &[&[u8]] = &[b"h2"];
@@ -39,6 +40,10 @@ impl Protocol for Grpc {
 
     fn options(&self) -> &'static [OptionSpec] {
         options::OPTIONS
+    }
+
+    fn options_of_one_url(&self) -> &'static [&'static str] {
+        options::OF_ONE_URL
     }
 
     fn inquire(&self, asked: &Asked) -> Result<Option<GrpcDialogue>, Complaint> {
@@ -69,7 +74,7 @@ impl Protocol for Grpc {
         let (mut maker, mut origins, mut requests) = (Maker::default(), Vec::new(), Vec::new());
         for (index, (place, url)) in places.iter().zip(&asked.urls).enumerate() {
             let method = method(&schema, place)?;
-            let own = wishes_of_its_own(asked, index)?;
+            let own = alone::wished(asked, index, options::OF_ONE_URL, Wishes::read)?;
             let origin = origins.iter().position(|o| *o == place.origin).unwrap_or_else(|| {
                 origins.push(place.origin.clone());
                 origins.len() - 1
@@ -84,17 +89,6 @@ impl Protocol for Grpc {
         }
         let (lexicon, success, streams) = (Arc::new(maker.lexicon), wishes.success, wishes.streams);
         Ok(GrpcDialogue { requests, origins, lexicon, success, streams, capture: None })
-    }
-}
-
-/// What is wished of one URL only; the complaint names it.
-fn wishes_of_its_own(asked: &Asked, index: usize) -> Result<Option<Wishes>, Complaint> {
-    const OF_ONE_URL: [&str; 5] = ["header", "data", "data-file", "deadline", "lockstep"];
-    let Some(alone) = asked.alone(index) else { return Ok(None) };
-    let place = |option: &str| format!("URL {}, {option}", index + 1);
-    match asked.own[index].keys().find(|name| !OF_ONE_URL.contains(&name.as_str())) {
-        Some(name) => Err(Complaint::new(place(name), "holds for the whole run; write it beside the URLs, not in one")),
-        None => Wishes::read(&alone).map(Some).map_err(|c| Complaint::new(place(&c.place), c.trouble)),
     }
 }
 

@@ -63,6 +63,9 @@ pub const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
+/// The options that one URL of a run may have for itself: those that make its calls.
+pub const OF_ONE_URL: &[&str] = &["header", "data", "data-file", "deadline", "lockstep"];
+
 /// What was wished, checked.
 #[derive(Debug)]
 pub struct Wishes {

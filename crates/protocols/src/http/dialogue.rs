@@ -25,6 +25,9 @@ impl Protocol for Http {
     fn options(&self) -> &'static [OptionSpec] {
         options::OPTIONS
     }
+    fn options_of_one_url(&self) -> &'static [&'static str] {
+        Http1.options_of_one_url()
+    }
 
     fn prepare(&self, asked: &Asked) -> Result<HttpDialogue, Complaint> {
         let version = options::version(asked)?;

@@ -8,6 +8,7 @@ use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol
 use super::options::{self, OF_ONE_URL, Wishes};
 use super::request::{Request, Rules, encode_listed, origin};
 use super::session::{Http1Session, LAST};
+use crate::alone;
 
 const ALPN: &[&[u8]] = &[b"http/1.1"];
 
@@ -34,11 +35,15 @@ impl Protocol for Http1 {
         options::OPTIONS
     }
 
+    fn options_of_one_url(&self) -> &'static [&'static str] {
+        OF_ONE_URL
+    }
+
     fn prepare(&self, asked: &Asked) -> Result<Http1Dialogue, Complaint> {
         let wishes = Wishes::read(asked)?;
         let (mut origins, mut requests, mut recipes) = (Vec::new(), Vec::new(), Vec::new());
         for (index, url) in asked.urls.iter().enumerate() {
-            let own = wishes_of_its_own(asked, index)?;
+            let own = alone::wished(asked, index, OF_ONE_URL, Wishes::read)?;
             let recipe = own.as_ref().unwrap_or(&wishes).recipe(parse_url(&url.url)?);
             let place = origin(&recipe.url).ok_or_else(|| no_url(&url.url, "it names no host"))?;
             let origin = origins.iter().position(|o| *o == place).unwrap_or_else(|| {
@@ -91,17 +96,6 @@ impl Dialogue for Http1Dialogue {
     }
     fn spoken(&self, _established: &Established) -> String {
         "HTTP/1.1".to_owned()
-    }
-}
-
-/// What is wished of one URL only; the complaint names it.
-fn wishes_of_its_own(asked: &Asked, index: usize) -> Result<Option<Wishes>, Complaint> {
-    let Some(alone) = asked.alone(index) else { return Ok(None) };
-    let strange = asked.own[index].keys().find(|name| !OF_ONE_URL.contains(&name.as_str()));
-    let place = |option: &str| format!("URL {}, {option}", index + 1);
-    match strange {
-        Some(name) => Err(Complaint::new(place(name), "holds for the whole run; write it beside the URLs, not in one")),
-        None => Wishes::read(&alone).map(Some).map_err(|c| Complaint::new(place(&c.place), c.trouble)),
     }
 }
 

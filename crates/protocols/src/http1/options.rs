@@ -99,8 +99,8 @@ pub const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// The options that one URL of a run may have for itself: those that make its request.
-pub const OF_ONE_URL: [&str; 9] =
-    ["header", "method", "data", "data-raw", "data-file", "form", "form-string", "request-target", "user"];
+pub const OF_ONE_URL: &[&str] =
+    &["header", "method", "data", "data-raw", "data-file", "form", "form-string", "request-target", "user"];
 
 const fn option(
     name: &'static str,
