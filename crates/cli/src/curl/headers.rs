@@ -1,6 +1,7 @@
 //! The header lines of a curl command, in curl's order: its own, then the user's (`Curl_http` in lib/http.c).
 
 use base64::Engine as _;
+use protocols::file;
 use wire::Complaint;
 
 use super::command::Asked;
@@ -35,7 +36,8 @@ impl Lines {
             }
         }
         users.retain(|line| {
-            let sent = line.contains(':') && !line.starts_with(':') || line.ends_with(';');
+            let empty = || line.split_once(';').is_some_and(|(_, rest)| rest.trim().is_empty());
+            let sent = if line.contains(':') { !line.starts_with(':') } else { empty() };
             if !sent {
                 notes.push(format!("-H '{line}': is no header line; curl leaves it out, and so does brunt"));
             }
@@ -49,8 +51,9 @@ impl Lines {
         }
         // A Host of the user's own stands where the default one would.
         if let Some(at) = lines.users.iter().position(|line| name_of(line).eq_ignore_ascii_case("host")) {
+            // curl writes its name anew.
             let host = lines.users.remove(at);
-            lines.own.push(host);
+            lines.own.push(format!("Host{}", &host["Host".len()..]));
         }
         Ok(lines)
     }

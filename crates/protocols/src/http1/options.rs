@@ -203,16 +203,16 @@ fn target(text: &str) -> Result<String, Complaint> {
     Err(Complaint::new("--request-target", trouble))
 }
 
-/// A header line of the user's.
+/// A header line of the user's. It goes as it was written, so that `X:y` stays without a space, as curl has it.
 ///
 /// # Errors
 /// What about it is no header line.
 pub fn header(text: &str) -> Result<HeaderWish, Complaint> {
     let wrong = |trouble: &str| Complaint::new("--header", format!("\"{text}\" {trouble}; write NAME: VALUE"));
     let (name, value) = match text.split_once(':') {
-        Some((name, value)) => (name, value.trim()),
+        Some(pair) => pair,
         None => {
-            let name = text.strip_suffix(';').ok_or_else(|| wrong("has no colon"))?;
+            let name = text.trim_end().strip_suffix(';').ok_or_else(|| wrong("has no colon"))?;
             return named(name).map(|name| HeaderWish::Set(name, String::new())).ok_or_else(|| wrong("is no name"));
         }
     };
@@ -220,7 +220,7 @@ pub fn header(text: &str) -> Result<HeaderWish, Complaint> {
     if value.bytes().any(|b| (b < 0x20 && b != b'\t') || b == 0x7f) {
         return Err(wrong("holds a line break or another control character"));
     }
-    Ok(if value.is_empty() { HeaderWish::Remove(name) } else { HeaderWish::Set(name, value.to_owned()) })
+    Ok(if value.trim().is_empty() { HeaderWish::Remove(name) } else { HeaderWish::Set(name, value.to_owned()) })
 }
 
 fn named(name: &str) -> Option<String> {
@@ -236,6 +236,7 @@ fn check_framing(headers: &[HeaderWish], content: Option<&Content>) -> Result<()
                 "Transfer-Encoding cannot be set, because a body is sent with its length; leave it out".to_owned()
             }
             HeaderWish::Set(name, value) if name.eq_ignore_ascii_case("content-length") => {
+                let value = value.trim();
                 if value.parse() == Ok(length) {
                     continue;
                 }

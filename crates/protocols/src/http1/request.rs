@@ -60,7 +60,7 @@ pub struct Content {
 /// A header line of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeaderWish {
-    /// Send it; it replaces a default of this name.
+    /// Send it: the name and what stands behind the colon, white space too. It replaces a default of this name.
     Set(String, String),
     /// Send no such line.
     Remove(String),
@@ -154,7 +154,7 @@ impl Recipe {
         }
         for wish in &self.headers {
             if let HeaderWish::Set(name, value) = wish {
-                let _ = write!(head, "{name}:{}{value}\r\n", if value.is_empty() { "" } else { " " });
+                let _ = write!(head, "{name}:{value}\r\n");
             }
         }
         let mut line = |name: &str, value: &str| {

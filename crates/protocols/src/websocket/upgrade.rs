@@ -29,7 +29,7 @@ pub struct Upgrade {
 impl Upgrade {
     /// The request for a URL.
     pub fn new(url: &Url, wishes: &Wishes) -> Upgrade {
-        let set = |name: &str, value: &str| HeaderWish::Set(name.to_owned(), value.to_owned());
+        let set = |name: &str, value: &str| HeaderWish::Set(name.to_owned(), format!(" {value}"));
         let mut headers = vec![
             set("Connection", "Upgrade"),
             set("Upgrade", "websocket"),
