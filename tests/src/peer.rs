@@ -49,6 +49,18 @@ impl Connection {
         }
     }
 
+    /// Whatever came next, of any protocol; none where the connection ended.
+    pub fn bytes(&mut self) -> Option<Vec<u8>> {
+        let mut chunk = vec![0; 65536];
+        match self.stream.read(&mut chunk) {
+            Ok(0) | Err(_) => None,
+            Ok(n) => {
+                chunk.truncate(n);
+                Some(chunk)
+            }
+        }
+    }
+
     /// Sends bytes; false where the connection is gone.
     pub fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).is_ok()

@@ -1,12 +1,15 @@
 //! Against Redis: its own counts of commands judge ours, for every way to log in, both versions of the protocol, pipelines,
 //! transactions, errors, a cluster, TLS, and a server that goes away.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
 use e2e::certificates::Certificates;
 use e2e::program::until;
 use e2e::redis::Redis;
 use e2e::report::report;
 use e2e::target::free_port;
-use e2e::{Report, brunt, prepare};
+use e2e::{Peer, Report, brunt, prepare};
 
 /// Requests sent before the run, which the server counts too.
 fn probes(report: &Report) -> u64 {
@@ -174,4 +177,69 @@ fn a_server_that_goes_away_leaves_every_request_accounted_for() {
     let report = Report::of(running.end());
     let [due, finished, failed, _] = report.requests();
     assert!(finished >= 490 && failed > 500 && due > 3000, "{report}");
+}
+
+/// What a server that does not answer all it hears has done.
+#[derive(Default)]
+struct Counts {
+    heard: AtomicU64,
+    answered: AtomicU64,
+}
+
+const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
+
+/// A server that answers the connection before the run, and of each of the others the first `most` PINGs; then it closes the
+/// connection or listens on in silence.
+fn sparing(most: u64, closes: bool) -> (Peer, Arc<Counts>) {
+    let counts = Arc::<Counts>::default();
+    let mine = Arc::clone(&counts);
+    let peer = Peer::new(move |mut connection| {
+        let probe = connection.number == 0;
+        let (mut bytes, mut heard, mut answered) = (0, 0, 0);
+        while let Some(piece) = connection.bytes() {
+            bytes += piece.len();
+            let new = (bytes / PING.len()) as u64 - heard;
+            heard += new;
+            let due = if probe { new } else { new.min(most - answered) };
+            answered += due;
+            if !probe {
+                mine.heard.fetch_add(new, SeqCst);
+                mine.answered.fetch_add(due, SeqCst);
+            }
+            if !connection.send(&b"+PONG\r\n".repeat(due as usize)) || (closes && !probe && answered == most) {
+                return;
+            }
+        }
+    });
+    (peer, counts)
+}
+
+#[test]
+fn a_server_that_hears_and_does_not_answer_leaves_every_request_accounted_for() {
+    for (most, closes, load, timeout) in [
+        // Never a word, in closed and in open load, to the end and cut off by it.
+        (0, false, &["-c", "2", "-n", "64"][..], "200ms"),
+        (0, false, &["-c", "2", "-d", "500ms", "--drain", "100ms"], "5s"),
+        (0, false, &["-r", "400/s", "-d", "500ms", "--max-connections", "2"], "200ms"),
+        // Half of what is in flight, then silence, or the end of the connection.
+        (4, false, &["-c", "3", "-n", "96"], "200ms"),
+        (4, false, &["-r", "400/s", "-d", "500ms", "--max-connections", "4"], "200ms"),
+        (4, true, &["-c", "3", "-n", "96"], "2s"),
+    ] {
+        let (peer, counts) = sparing(most, closes);
+        let url = format!("redis://{}", peer.host());
+        let line = ["--pipeline", "8", "-w", "1", "-t", timeout, &url];
+        let report = report(&[load, &line].concat());
+        let [due, finished, failed, censored] = report.requests();
+        let (heard, answered) = (counts.heard.load(SeqCst), counts.answered.load(SeqCst));
+        assert_eq!((due, finished), (finished + failed + censored, answered), "{load:?}: {report}");
+        // Of those that never came to be sent, the server cannot know.
+        assert!(answered <= heard && heard <= due, "{heard} of {due}, {load:?}: {report}");
+        if load.contains(&"-n") && !closes {
+            assert_eq!((heard, censored), (due, 0), "{load:?}: {report}");
+            let kinds = report.failures();
+            assert_eq!(kinds.get("timeout").copied().unwrap_or(0), failed, "{kinds:?}, {load:?}: {report}");
+        }
+        assert!(failed + censored > 0 && (most == 0 || finished > 0), "{load:?}: {report}");
+    }
 }
