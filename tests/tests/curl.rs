@@ -1,13 +1,17 @@
 //! curl commands: the real program and brunt are given the same ones, and a server compares what it hears, byte for byte.
 //!
-//! No real host is ever asked: both programs are told to connect to a server of the test (`--connect-to`), and `https` is
-//! compared in its plain form. What is allowed to differ is curl's version, the boundary of a form, the case of `%3a`, and
-//! `Expect`, which brunt does not send.
+//! No real host is ever asked: both programs are told to connect to a server of the test (`--connect-to`). In the clear every
+//! byte is compared; over TLS, in HTTP/2 and in HTTP/1.1, what a server of neither's making (Node) saw: fields in their order
+//! and with their letters, body, name in TLS. What is allowed to differ is curl's version, the boundary of a form, the case of
+//! `%3a`, the order of HTTP/2's pseudo-fields, and `Expect`, which brunt does not send.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
+use e2e::certificates::Certificates;
+use e2e::foreign::{Foreign, sources};
 use e2e::{Peer, brunt, prepare};
+use serde_json::Value;
 
 const EMPTY: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
@@ -181,6 +185,22 @@ const COMMANDS: &[(&str, &str)] = &[
     ),
     ("globs", "curl 'http://example.com/only/{one}/[3-3]'"),
     ("several headers of a file", "curl -H @DIR/headers.txt http://example.com/"),
+    (
+        "header lines as people type them",
+        "curl -H 'X:y' -H 'X-Empty;' -H 'Accept:' -H 'X-Wide:   a b  ' -H 'X-Gone: ' -H 'host:virtual.example' -H 'no line' http://example.com/",
+    ),
+    (
+        "twice and in other letters",
+        "curl -H 'X: 1' -H 'x: 2' -H 'USER-AGENT: me' -H 'accept: text/*' http://example.com/",
+    ),
+    (
+        "postman form",
+        "curl --location 'http://example.com/upload' --header 'Content-Type: multipart/form-data' --form 'a=b' --form 'file=@DIR/note.txt'",
+    ),
+    (
+        "length and type of one's own",
+        "curl 'http://example.com/' -H 'Content-Length: 3' -H 'content-type:text/plain' --data-raw abc",
+    ),
 ];
 
 fn files(folder: &Path) {
@@ -201,11 +221,19 @@ fn made_local(command: &str, folder: &Path, port: u16) -> String {
     format!("{local} --connect-to ::127.0.0.1:{port}")
 }
 
+/// Runs a command line as a shell does, with a variable that some of the commands use.
+fn shell(command: &str, folder: &Path) -> Output {
+    let mut bash = Command::new("bash");
+    bash.args(["-c", command]).env("TOKEN", "secret").env_remove("http_proxy").env("HOME", folder);
+    bash.current_dir(folder).stdin(Stdio::null()).output().expect("bash starts")
+}
+
 /// What may differ is made equal.
 fn comparable(request: &[u8]) -> String {
     let text: String = request.iter().map(|b| char::from(*b)).collect();
-    let mut text = text.replace("Expect: 100-continue\r\n", "");
-    for agent in text.clone().lines().filter(|line| line.starts_with("User-Agent: curl/")) {
+    let mut text = text.replace("Expect: 100-continue\r\n", "").replace("expect: 100-continue\r\n", "");
+    let agents = ["User-Agent: curl/", "user-agent: curl/"];
+    for agent in text.clone().lines().filter(|line| agents.iter().any(|name| line.starts_with(name))) {
         text = text.replace(agent, "User-Agent: curl/*");
     }
     // The digits of %3a and %3A are the same (RFC 3986 2.1); curl's own choice has changed between versions.
@@ -233,15 +261,7 @@ fn brunt_sends_what_the_real_curl_sends() {
     for (name, command) in COMMANDS {
         let peer = Peer::answering(EMPTY);
         let local = made_local(command, folder.path(), peer.port());
-        let real = Command::new("bash")
-            .args(["-c", &local])
-            .env("TOKEN", "secret")
-            .env_remove("http_proxy")
-            .env("HOME", folder.path())
-            .current_dir(folder.path())
-            .stdin(Stdio::null())
-            .output()
-            .expect("bash starts");
+        let real = shell(&local, folder.path());
         let from_curl = peer.heard().pop();
         let Some(from_curl) = from_curl else { panic!("{name}: curl sent nothing: {real:?}\n{local}") };
         let peer = Peer::answering(EMPTY);
@@ -255,6 +275,93 @@ fn brunt_sends_what_the_real_curl_sends() {
     }
     assert!(COMMANDS.len() >= 40);
     assert!(differing.is_empty(), "{} of {} differ\n{}", differing.len(), COMMANDS.len(), differing.join("\n"));
+}
+
+/// A server that tells what it saw, over TLS.
+fn echo(certificates: &Certificates) -> Option<Foreign> {
+    if Command::new("node").arg("--version").stdout(Stdio::null()).status().is_err() {
+        e2e::skip("node is not installed");
+        return None;
+    }
+    let mut node = Command::new("node");
+    node.arg(sources("echo-node").join("server.js"));
+    Some(Foreign::start(node.args([certificates.path("server.pem"), certificates.path("server.key")])))
+}
+
+/// The requests that a server saw, each as a text in the shape of HTTP/1.1 with what may differ made equal.
+fn seen(server: Foreign) -> Vec<String> {
+    let all: Vec<Value> = serde_json::from_str(&server.counts()).expect("JSON");
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let one = |request: &Value| {
+        let fields = request["fields"].as_array().expect("fields");
+        let mut lines: Vec<String> = fields.iter().map(|f| format!("{}: {}\r\n", text(&f[0]), text(&f[1]))).collect();
+        let pseudo = lines.iter().take_while(|line| line.starts_with(':')).count();
+        lines[..pseudo].sort();
+        let [method, target, version, name, body] =
+            ["method", "target", "version", "name", "body"].map(|key| text(&request[key]));
+        let head = format!("{method} {target} HTTP/{version} to {name}\r\n{}\r\n", lines.concat());
+        comparable(&[head.as_bytes(), &body.chars().map(|c| c as u8).collect::<Vec<u8>>()].concat())
+    };
+    all.iter().map(one).collect()
+}
+
+#[test]
+fn over_tls_a_server_sees_the_same_of_both() {
+    let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not installed") };
+    let folder = tempfile::tempdir().expect("a folder");
+    files(folder.path());
+    for version in ["--http2", "--http1.1"] {
+        let (Some(of_curl), Some(of_brunt)) = (echo(&certificates), echo(&certificates)) else { return };
+        let mut names = Vec::new();
+        for (name, command) in COMMANDS {
+            let secure = command.replace("DIR", &folder.path().display().to_string()).replace("http://", "https://");
+            if !secure.contains("https://") {
+                continue;
+            }
+            names.push(*name);
+            let local = |port: u16| format!("{secure} -k {version} --connect-to ::127.0.0.1:{port}");
+            let real = shell(&local(of_curl.port), folder.path());
+            assert!(real.status.success(), "{name}: {real:?}");
+            prepare(["--debug", "--curl", &local(of_brunt.port)]).env("TOKEN", "secret").run().with_code(0);
+        }
+        let (theirs, ours) = (seen(of_curl), seen(of_brunt));
+        assert_eq!((theirs.len(), ours.len()), (names.len(), names.len()));
+        let differing: Vec<String> = (names.iter().zip(theirs.iter().zip(&ours)))
+            .filter(|(_, (theirs, ours))| theirs != ours)
+            .map(|(name, (theirs, ours))| format!("== {name}\ncurl:  {theirs:?}\nbrunt: {ours:?}"))
+            .collect();
+        assert!(differing.is_empty(), "{} of {} differ\n{}", differing.len(), names.len(), differing.join("\n"));
+        assert!(names.len() >= 40 && ours.iter().all(|seen| seen.contains(&version.replace("--http", " HTTP/"))));
+    }
+}
+
+#[test]
+fn a_certificate_that_curl_trusts_is_trusted_and_one_that_it_refuses_is_not() {
+    let (Some(certificates), Some(others)) = (Certificates::make(), Certificates::make()) else {
+        return e2e::skip("openssl is not installed");
+    };
+    let (Some(of_curl), Some(of_brunt)) = (echo(&certificates), echo(&certificates)) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    for (roots, host, trusted) in [
+        (&certificates, "localhost", true),
+        (&certificates, "127.0.0.1", true),
+        (&others, "localhost", false),
+        // The certificate does not name it.
+        (&certificates, "127.0.0.2", false),
+    ] {
+        let roots = roots.text("ca.pem");
+        let made =
+            |port: u16| format!("curl -s --cacert {roots} 'https://{host}/a?b' -d c=d --connect-to ::127.0.0.1:{port}");
+        let real = shell(&made(of_curl.port), folder.path());
+        // "The remote server's SSL certificate was deemed not OK."
+        assert_eq!(real.status.code(), Some(if trusted { 0 } else { 60 }), "{real:?}");
+        let ended = brunt(["--debug", "--curl", &made(of_brunt.port)]);
+        assert_eq!(ended.code, Some(if trusted { 0 } else { 30 }), "{ended:?}");
+    }
+    // Without a word about versions both speak what the server prefers.
+    let (theirs, ours) = (seen(of_curl), seen(of_brunt));
+    assert_eq!(ours, theirs);
+    assert_eq!(ours.iter().filter(|text| text.starts_with("POST /a?b HTTP/2.0")).count(), 2, "{ours:?}");
 }
 
 #[test]
