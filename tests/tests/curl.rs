@@ -13,6 +13,11 @@ use e2e::foreign::{Foreign, sources};
 use e2e::{Peer, brunt, prepare};
 use serde_json::Value;
 
+/// What Node does not read, whoever sends it: a field with white space that HTTP/2 has no place for, and in HTTP/1.1 a method
+/// it does not know and bytes of a target that are not of ASCII.
+const UNREAD: [(&str, &str); 3] =
+    [("--http2", "white space as it is"), ("--http1.1", "vault"), ("--http1.1", "odd characters")];
+
 const EMPTY: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
 /// Commands from documentation and from browsers, as people paste them. `DIR` is a folder with `data.json`,
@@ -187,12 +192,13 @@ const COMMANDS: &[(&str, &str)] = &[
     ("several headers of a file", "curl -H @DIR/headers.txt http://example.com/"),
     (
         "header lines as people type them",
-        "curl -H 'X:y' -H 'X-Empty;' -H 'Accept:' -H 'X-Wide:   a b  ' -H 'X-Gone: ' -H 'host:virtual.example' -H 'no line' http://example.com/",
+        "curl -H 'X:y' -H 'X-Empty;' -H 'Accept:' -H 'X-Gone: ' -H 'host:virtual.example' -H 'no line' http://example.com/",
     ),
     (
         "twice and in other letters",
         "curl -H 'X: 1' -H 'x: 2' -H 'USER-AGENT: me' -H 'accept: text/*' http://example.com/",
     ),
+    ("white space as it is", "curl -H 'X-Wide:   a b  ' http://example.com/"),
     (
         "postman form",
         "curl --location 'http://example.com/upload' --header 'Content-Type: multipart/form-data' --form 'a=b' --form 'file=@DIR/note.txt'",
@@ -295,6 +301,8 @@ fn seen(server: Foreign) -> Vec<String> {
     let one = |request: &Value| {
         let fields = request["fields"].as_array().expect("fields");
         let mut lines: Vec<String> = fields.iter().map(|f| format!("{}: {}\r\n", text(&f[0]), text(&f[1]))).collect();
+        // The target is in the first line.
+        lines.retain(|line| !line.starts_with(":path: "));
         let pseudo = lines.iter().take_while(|line| line.starts_with(':')).count();
         lines[..pseudo].sort();
         let [method, target, version, name, body] =
@@ -315,7 +323,7 @@ fn over_tls_a_server_sees_the_same_of_both() {
         let mut names = Vec::new();
         for (name, command) in COMMANDS {
             let secure = command.replace("DIR", &folder.path().display().to_string()).replace("http://", "https://");
-            if !secure.contains("https://") {
+            if !secure.contains("https://") || UNREAD.contains(&(version, name)) {
                 continue;
             }
             names.push(*name);
