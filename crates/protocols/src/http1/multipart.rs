@@ -8,6 +8,9 @@ use wire::Complaint;
 use super::request::Content;
 use crate::file;
 
+/// The type of a form.
+pub const KIND: &str = "multipart/form-data";
+
 /// One `--form` as asked.
 struct Part {
     name: String,
@@ -43,7 +46,7 @@ pub fn content(fields: &[String], literal: &[String], seed: u64) -> Result<Conte
         body.extend_from_slice(b"\r\n");
     }
     body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
-    Ok(Content { bytes: Arc::from(body), kind: Some(format!("multipart/form-data; boundary={boundary}")) })
+    Ok(Content { bytes: Arc::from(body), kind: Some(format!("{KIND}; boundary={boundary}")) })
 }
 
 fn named<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Complaint> {

@@ -133,8 +133,9 @@ impl Wishes {
     /// # Errors
     /// The first mistake found.
     pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
-        let content = content(asked)?;
-        let headers = asked.values("header").iter().map(|text| header(text)).collect::<Result<Vec<_>, _>>()?;
+        let mut content = content(asked)?;
+        let mut headers = asked.values("header").iter().map(|text| header(text)).collect::<Result<Vec<_>, _>>()?;
+        content.iter_mut().for_each(|content| bound(content, &mut headers));
         check_framing(&headers, content.as_ref())?;
         Ok(Wishes {
             headers,
@@ -221,6 +222,20 @@ pub fn header(text: &str) -> Result<HeaderWish, Complaint> {
         return Err(wrong("holds a line break or another control character"));
     }
     Ok(if value.trim().is_empty() { HeaderWish::Remove(name) } else { HeaderWish::Set(name, value.to_owned()) })
+}
+
+/// A type that the user gives a form, as tools write it beside one (`Content-Type: multipart/form-data`), gets the boundary,
+/// without which nobody could read it; so does curl.
+fn bound(content: &mut Content, headers: &mut Vec<HeaderWish>) {
+    let Some(boundary) = content.kind.as_deref().and_then(|kind| kind.strip_prefix(multipart::KIND)) else { return };
+    let given = |wish: &HeaderWish| match wish {
+        HeaderWish::Set(name, value) if name.eq_ignore_ascii_case("content-type") => Some(value.trim().to_owned()),
+        _ => None,
+    };
+    if let Some(kind) = headers.iter().find_map(given) {
+        content.kind = Some(kind + boundary);
+        headers.retain(|wish| given(wish).is_none());
+    }
 }
 
 fn named(name: &str) -> Option<String> {

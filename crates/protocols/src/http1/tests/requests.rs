@@ -140,6 +140,23 @@ fn a_form_is_multipart() {
 }
 
 #[test]
+fn a_form_whose_type_is_given_tells_its_boundary() {
+    let boundary =
+        |text: &str| text.split("\r\n\r\n--").nth(1).map(|rest| rest.split("\r\n").next().unwrap().to_owned());
+    for (header, kind) in [
+        ("header=Content-Type: multipart/form-data", "multipart/form-data"),
+        ("header=content-type:multipart/mixed", "multipart/mixed"),
+    ] {
+        let text = lines("http://h/", &["form=a=1", header, "header=X: 1"]);
+        let boundary = boundary(&text).expect("a part");
+        let start = "POST / HTTP/1.1\r\nHost: h\r\nX: 1\r\nContent-Length: ";
+        assert!(text.starts_with(start), "{text}");
+        assert!(text.contains(&format!("\r\nContent-Type: {kind}; boundary={boundary}\r\n\r\n")), "{text}");
+        assert_eq!(text.to_ascii_lowercase().matches("content-type").count(), 1, "{text}");
+    }
+}
+
+#[test]
 fn a_url_may_have_options_of_its_own() {
     let mut asked = asked(&["http://h/a", "http://h/b"], &["header=X: 1", "expect-status=204"]);
     asked.own = vec![Default::default(), [("header".to_owned(), vec!["Y: 2".to_owned()])].into()];
