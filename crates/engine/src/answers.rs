@@ -1,7 +1,7 @@
 //! What sessions say came of exchanges: first bytes, messages, ends, requests turned away. Each is counted once.
 
 use measure::Nanos;
-use wire::{Dialogue, Ended, Event, ExchangeId, FaultKind, Network, Phase};
+use wire::{Dialogue, Ended, Event, ExchangeId, FaultKind, Network, Phase, Session};
 
 use crate::exchange::{Exchange, NONE, Standing};
 use crate::tally::Sort;
@@ -46,7 +46,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let origin = self.conns[conn as usize].origin;
         let x = self.exchanges.get(id);
         if x.resent == RESENT_AT_MOST {
-            let why = "the target turned it away again and again";
+            let goodbye = self.conns[conn as usize].session.as_ref().map_or("", |session| session.goodbye());
+            let why = if goodbye.is_empty() { "the target turned it away again and again" } else { goodbye };
             return self.fail_now(id, FaultKind::Closed, Phase::FirstByte, None, why, true);
         }
         (x.conn, x.resent) = (NONE, x.resent + 1);
@@ -83,6 +84,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 };
                 let sort = Sort { kind, phase, errno: None };
                 let detail = match kind {
+                    _ if !ended.why.is_empty() => ended.why,
                     FaultKind::BrokenProtocol => broken,
                     FaultKind::Timeout => "the answer came later than the timeout",
                     _ => self.dialogue.code_meaning(ended.code),

@@ -132,10 +132,19 @@ pub trait Resolver: Send + Sync {
 pub struct ProbeResult {
     /// As recorded.
     pub probe: record::Probe,
-    /// Everything sent, as it went (below TLS: plaintext).
+    /// What went over the wire.
+    pub transcript: Transcript,
+}
+
+/// What went over the wire, before TLS: its bytes, or what people read instead where a protocol's bytes are no text.
+#[derive(Clone, Debug, Default)]
+pub struct Transcript {
+    /// Everything sent.
     pub sent: Vec<u8>,
-    /// Everything received, likewise.
+    /// Everything received.
     pub received: Vec<u8>,
+    /// How many bytes they really were.
+    pub bytes: [usize; 2],
 }
 
 /// Why a probe got no answer.
@@ -143,10 +152,8 @@ pub struct ProbeResult {
 pub struct ProbeFailure {
     /// As recorded (`failure` is set).
     pub probe: record::Probe,
-    /// Everything sent, as it went.
-    pub sent: Vec<u8>,
-    /// Everything received.
-    pub received: Vec<u8>,
+    /// What went over the wire.
+    pub transcript: Transcript,
     /// True where nobody can be talked to at all (name, connect, TLS): the run would be in vain.
     pub unreachable: bool,
 }

@@ -211,7 +211,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             session.closed(&mut self.done);
             self.settle(conn, "");
         }
-        self.break_off(conn, kind_of(why), why, "");
+        let goodbye = self.conns[conn as usize].session.as_ref().map_or("", |session| session.goodbye());
+        self.break_off(conn, kind_of(why), why, goodbye);
     }
 
     /// The connection is of no more use: what is on it fails.

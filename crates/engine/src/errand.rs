@@ -16,11 +16,13 @@ const ATTENTION: Nanos = Nanos::from_millis(50);
 
 /// What went over the wire, before TLS, and where to.
 #[derive(Debug, Default)]
-pub(crate) struct Transcript {
+pub(crate) struct Script {
     /// The address connected to.
     pub address: String,
     /// What was spoken.
     pub spoken: String,
+    /// What was known of the last connection that stood.
+    pub established: Option<Established>,
     pub sent: Vec<u8>,
     pub received: Vec<u8>,
 }
@@ -55,7 +57,7 @@ pub(crate) struct Errand<'a, D: Dialogue> {
 impl<D: Dialogue> Errand<'_, D> {
     /// Sends the requests one after the other on a connection to the first address that takes one; with none, the
     /// connection is opened and greeted. How each ended, in order.
-    pub fn run(&self, requests: &[&D::Request], script: &mut Transcript) -> Result<Vec<Ended<D::Request>>, Trouble> {
+    pub fn run(&self, requests: &[&D::Request], script: &mut Script) -> Result<Vec<Ended<D::Request>>, Trouble> {
         let places = self.setup.resolver.resolve(self.origin).map_err(unreachable)?;
         let mut last = unreachable(format!("{} has no address", self.origin.host));
         for to in places {
@@ -71,7 +73,7 @@ impl<D: Dialogue> Errand<'_, D> {
         &self,
         to: &Place,
         requests: &[&D::Request],
-        script: &mut Transcript,
+        script: &mut Script,
     ) -> Result<Vec<Ended<D::Request>>, Trouble> {
         let name = place_name(to);
         let refused = |errno: i32| unreachable(format!("{name} does not answer: {}", describe(errno)));
@@ -142,7 +144,7 @@ struct Talk<'a, 'b, D: Dialogue> {
     requests: &'a [&'a D::Request],
     /// Requests submitted.
     asked: usize,
-    script: &'a mut Transcript,
+    script: &'a mut Script,
     out: Out,
     plain: Vec<u8>,
     done: Done<D::Request>,
@@ -210,6 +212,7 @@ impl<D: Dialogue> Talk<'_, '_, D> {
         let mut session = self.errand.dialogue.session(self.errand.origin, &established);
         session.open(&mut self.out);
         self.session = Some(session);
+        self.script.established = Some(established);
         self.go_on();
     }
 
@@ -254,7 +257,7 @@ impl<D: Dialogue> Talk<'_, '_, D> {
                 self.asked += 1;
                 if sent == Sent::OneWay {
                     let (fault, excerpt, follow) = (None, None, None);
-                    self.ended.push(Ended { id, fault, code: 0, payload: 0, excerpt, follow });
+                    self.ended.push(Ended { id, fault, code: 0, payload: 0, excerpt, follow, why: "" });
                 }
                 self.deadline = self.errand.patience.map_or(Nanos::MAX, |patience| self.net.now() + patience);
             }
@@ -269,9 +272,11 @@ impl<D: Dialogue> Talk<'_, '_, D> {
         if in_order {
             session.closed(&mut self.done);
         }
+        let goodbye = session.goodbye();
         self.collect();
         match self.is_over() {
             true => Ok(()),
+            false if !goodbye.is_empty() => Err(no_answer(goodbye).into()),
             false => Err(no_answer("the connection was closed before the answer was complete").into()),
         }
     }

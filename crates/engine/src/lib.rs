@@ -42,6 +42,7 @@ mod worker;
 
 pub use api::{
     Answers, Launcher, Lines, PreparedRun, ProbeFailure, ProbeResult, Processes, Resolver, Runner, Setup, Stop, Task,
+    Transcript,
 };
 pub use collector::readable;
 pub use processes::piped;

@@ -2,10 +2,10 @@
 
 use measure::{Clock, Nanos};
 use record::Probe;
-use wire::{Dialogue, Ended, Origin};
+use wire::{Dialogue, Ended, FaultKind, Origin};
 
-use crate::errand::{Errand, Transcript, Trouble, no_answer};
-use crate::{ProbeFailure, ProbeResult, Setup, Stop};
+use crate::errand::{Errand, Script, Trouble, no_answer};
+use crate::{ProbeFailure, ProbeResult, Setup, Stop, Transcript};
 
 /// How long each answer after a run may take.
 const AFTER: Nanos = Nanos::from_secs(60);
@@ -15,16 +15,14 @@ const AFTER: Nanos = Nanos::from_secs(60);
 pub(crate) fn probe<D: Dialogue>(dialogue: &D, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
     let began = Clock.now();
     let mut probe = Probe::default();
-    let mut script = Transcript::default();
-    let outcome = follow(dialogue, &Way { setup, stop }, &mut probe, &mut script);
+    let mut transcript = Transcript::default();
+    let outcome = follow(dialogue, &Way { setup, stop }, &mut probe, &mut transcript);
     probe.took = Clock.now() - began;
-    let Transcript { address, spoken, sent, received } = script;
-    (probe.address, probe.spoken) = (address, spoken);
     match outcome {
-        Ok(()) => Ok(ProbeResult { probe, sent, received }),
+        Ok(()) => Ok(ProbeResult { probe, transcript }),
         Err(Trouble { why, unreachable }) => {
             probe.failure = Some(why);
-            Err(Box::new(ProbeFailure { probe, sent, received, unreachable }))
+            Err(Box::new(ProbeFailure { probe, transcript, unreachable }))
         }
     }
 }
@@ -34,22 +32,24 @@ struct Way<'a> {
     stop: &'a Stop,
 }
 
-fn follow<D: Dialogue>(d: &D, way: &Way<'_>, probe: &mut Probe, script: &mut Transcript) -> Result<(), Trouble> {
+fn follow<D: Dialogue>(d: &D, way: &Way<'_>, probe: &mut Probe, told: &mut Transcript) -> Result<(), Trouble> {
     if d.silent() {
-        return exchange(d, way, &d.origins()[0], None, probe, script).map(drop);
+        return exchange(d, way, &d.origins()[0], None, probe, told).map(drop);
     }
     let first = &d.requests()[0];
-    let mut hop = exchange(d, way, &d.origins()[first.origin], Some(&first.request), probe, script)?;
+    let mut hop = exchange(d, way, &d.origins()[first.origin], Some(&first.request), probe, told)?;
     while let Some(ended) = &mut hop {
         probe.status = if ended.code == 0 { String::new() } else { d.code_name(ended.code) };
         probe.payload = ended.payload;
         let Some(next) = ended.follow.take() else { break };
-        hop = exchange(d, way, &next.origin, Some(&next.request), probe, script)?;
+        hop = exchange(d, way, &next.origin, Some(&next.request), probe, told)?;
     }
-    match hop.and_then(|ended| ended.fault) {
-        Some(kind) => Err(no_answer(kind.name())),
-        None => Ok(()),
-    }
+    let Some((kind, why)) = hop.and_then(|ended| Some((ended.fault?, ended.why))) else { return Ok(()) };
+    Err(match kind {
+        _ if why.is_empty() => no_answer(kind.name()),
+        FaultKind::BrokenProtocol => no_answer(format!("the answer is broken: {why}")),
+        _ => no_answer(why),
+    })
 }
 
 fn exchange<D: Dialogue>(
@@ -58,7 +58,7 @@ fn exchange<D: Dialogue>(
     origin: &Origin,
     request: Option<&D::Request>,
     probe: &mut Probe,
-    script: &mut Transcript,
+    told: &mut Transcript,
 ) -> Result<Option<Ended<D::Request>>, Trouble> {
     let requests: Vec<&D::Request> = request.into_iter().collect();
     probe.requests += requests.len() as u64;
@@ -70,7 +70,22 @@ fn exchange<D: Dialogue>(
         patience: Some(way.setup.plan.timeout),
         until_failure: true,
     };
-    Ok(errand.run(&requests, script)?.pop())
+    let mut script = Script::default();
+    let outcome = errand.run(&requests, &mut script);
+    write_down(d, script, probe, told);
+    Ok(outcome?.pop())
+}
+
+/// What went over one connection, behind what went over those before.
+fn write_down<D: Dialogue>(d: &D, script: Script, probe: &mut Probe, told: &mut Transcript) {
+    let Script { address, spoken, established, sent, received } = script;
+    (probe.address, probe.spoken) = (address, spoken);
+    told.bytes[0] += sent.len();
+    told.bytes[1] += received.len();
+    let readable = established.and_then(|established| d.readable(&established, &sent, &received));
+    let [sent, received] = readable.unwrap_or([sent, received]);
+    told.sent.extend(sent);
+    told.received.extend(received);
 }
 
 /// Sends the requests that a plan asks for once before the run: the first that fails ends it.
@@ -103,7 +118,7 @@ fn once<D: Dialogue>(
         // What comes before may fill a table, and Ctrl-C ends it; what comes after has nobody to end it.
         let patience = (!until_failure).then_some(AFTER);
         let errand = Errand { dialogue: d, setup, stop, origin, patience, until_failure };
-        match errand.run(&list, &mut Transcript::default()) {
+        match errand.run(&list, &mut Script::default()) {
             Err(trouble) => return Some(trouble.why),
             Ok(ended) => {
                 let failed = ended.iter().zip(requests).find(|(ended, _)| ended.fault.is_some());

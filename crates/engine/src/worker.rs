@@ -27,6 +27,10 @@ use crate::pool::{Conn, Pool, Stage};
 use crate::serial::Serial;
 use crate::tally::{InFlight, Sort, Tally};
 use crate::timers::{Pauses, Wheel};
+
+/// Answers to pings from which on it is looked whether they leave, and the bytes unsent up to which they do.
+const REPLIES_LOOKED_AT: u32 = 1024;
+const REPLIES_UNSENT: usize = 64 << 10;
 use crate::users::Crowd;
 
 /// Arrivals sent before the next answer is read: about 20 µs of system calls, the most that a read may be late for them.
@@ -353,10 +357,23 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let kind = c.session.as_ref().map_or(FaultKind::BrokenProtocol, |session| session.refusal());
             return self.break_off(conn, kind, None, what);
         }
+        let c = &self.conns[conn as usize];
+        if c.session.as_ref().is_some_and(|session| session.replies() >= REPLIES_LOOKED_AT) {
+            self.look_at_replies(conn);
+        }
         if self.conns[conn as usize].stage == Stage::Greeting {
             return self.greet_on(conn);
         }
         self.go_on(conn);
+    }
+
+    /// Many answers were given to pings: where the peer reads, they have left, and are no flood.
+    #[cold]
+    fn look_at_replies(&mut self, conn: u32) {
+        let few = self.net.unsent(ConnId(conn)) < REPLIES_UNSENT;
+        if let Some(session) = self.conns[conn as usize].session.as_mut().filter(|_| few) {
+            session.replies_left();
+        }
     }
 
     /// After an arrival: the connection is given on or let go, users go on, bytes leave.

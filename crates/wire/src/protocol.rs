@@ -131,6 +131,11 @@ pub trait Dialogue: Send + Sync + 'static {
     }
     /// The bytes of a request as sent, for examples of failures and for `--debug`.
     fn sent(&self, request: &Self::Request) -> Vec<u8>;
+    /// What went over a connection, first what was sent, as people read it: for `--debug`, by protocols whose bytes are no
+    /// text. None: the bytes are shown as they are.
+    fn readable(&self, _established: &Established, _sent: &[u8], _received: &[u8]) -> Option<[Vec<u8>; 2]> {
+        None
+    }
     /// A conversation on a connection to `origin` that now stands.
     fn session(&self, origin: &Origin, established: &Established) -> Self::Session;
     /// Of an inquiry ([`Protocol::inquire`]) whose request was answered: what came back. Taken once.
@@ -236,6 +241,18 @@ pub trait Session: Send {
     fn begun(&self) -> &[u8] {
         &[]
     }
+    /// Answers given to what the peer sent of its own accord (pings), of which it is not known that they have left. The
+    /// session bounds them: a peer that asks and never reads breaks the conversation instead of filling our memory.
+    fn replies(&self) -> u32 {
+        0
+    }
+    /// Nearly all of them have left: counting begins anew.
+    fn replies_left(&mut self) {}
+    /// What the peer said of the connection's end before it came, in a sentence; empty where it said nothing. The detail of
+    /// what fails with the connection.
+    fn goodbye(&self) -> &'static str {
+        ""
+    }
     /// Appends a sign of life that the peer answers; false where the protocol has none, or not now. The answer is told by
     /// [`Event::Heartbeat`]. At most one is on its way.
     fn heartbeat(&mut self, _out: &mut Out) -> bool {
@@ -333,6 +350,8 @@ pub struct Ended<R> {
     pub code: u32,
     /// Bytes of payload (body) received.
     pub payload: u64,
+    /// Why it failed, in a sentence, where the protocol knows more than the kind says; else empty.
+    pub why: &'static str,
     /// What came back, attached where the exchange failed and [`Done::wants_example`] said so.
     pub excerpt: Option<Box<[u8]>>,
     /// The next hop (a redirect): a request of its own, for the same user.

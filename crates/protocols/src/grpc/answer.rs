@@ -159,13 +159,13 @@ impl Listener<Call> for Ear<'_> {
     }
 
     fn reset(&mut self, mut call: Call, code: u32) {
-        let said = format!("the server reset the stream: {}", status::reset_name(code));
+        let said = code::of_reset(code);
         let status = match status::of_reset(code) {
             // Servers end so what lasted beyond its deadline (grpc-go does), and clients that look at a clock say so.
             status::CANCELLED if call.marks & DEADLINE != 0 => status::DEADLINE_EXCEEDED,
             status => status,
         };
-        self.end(&mut call, Some(status), self.verdict(status), &said);
+        self.end(&mut call, Some(status), self.verdict(status), said);
     }
 
     fn refused(&mut self, call: Call) {
@@ -213,7 +213,15 @@ impl Ear<'_> {
             self.begun_no_more(call.id);
             let code = status::counted(status::OK);
             let (id, payload) = (call.id, call.payload);
-            self.done.push(Event::Ended(Ended { id, fault: None, code, payload, excerpt: None, follow: None }));
+            self.done.push(Event::Ended(Ended {
+                id,
+                fault: None,
+                code,
+                payload,
+                excerpt: None,
+                follow: None,
+                why: "",
+            }));
             return Next::Go;
         }
         self.conclude_closely(call, status, message);
@@ -267,7 +275,7 @@ impl Ear<'_> {
             text.into_bytes().into_iter().take(EXCERPT_BOUND).collect()
         });
         let (id, payload, code) = (call.id, call.payload, status.map_or(0, status::counted));
-        self.done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None }));
+        self.done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None, why: "" }));
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use super::request::{Capture, Captured, Maker, PORT, Place, Request, SECURE_PORT
 use super::schema::{Schema, shape};
 use super::session::GrpcSession;
 use super::status::{self, Statuses};
-use super::{framing, json};
+use super::{framing, json, transcript};
 use crate::alone;
 use crate::http2::hpack::Lexicon;
 
@@ -173,10 +173,12 @@ fn calls(
             format!("is about bidirectional streams, and {} is {}; leave it out", method.name(), shape(method));
         return Err(Complaint::new("--lockstep", trouble));
     }
-    Ok(match takes_stream {
+    let mut calls = match takes_stream {
         true => vec![maker.call(place, wishes, &messages, wishes.lockstep, gives_stream)],
         false => messages.chunks(1).map(|one| maker.call(place, wishes, one, false, gives_stream)).collect(),
-    })
+    };
+    calls.iter_mut().for_each(|call| call.method = Some(method.clone()));
+    Ok(calls)
 }
 
 /// Everything a run will say in gRPC.
@@ -238,6 +240,9 @@ impl Dialogue for GrpcDialogue {
             text.push(b'\n');
         }
         text
+    }
+    fn readable(&self, _established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
+        Some(transcript::readable(self.requests.iter().map(|weighted| &weighted.request), sent, received))
     }
     fn session(&self, _origin: &Origin, _established: &Established) -> GrpcSession {
         GrpcSession::new(Arc::clone(&self.lexicon), self.success, self.streams)

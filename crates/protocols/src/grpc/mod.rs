@@ -21,6 +21,7 @@ mod session;
 mod status;
 #[cfg(test)]
 mod tests;
+mod transcript;
 
 pub use dialogue::{Grpc, GrpcDialogue};
 pub use request::Request;

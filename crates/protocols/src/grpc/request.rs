@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use prost_reflect::MethodDescriptor;
 use url::Url;
 use wire::{Complaint, Origin};
 
@@ -68,6 +69,8 @@ pub struct Request {
     pub(super) capture: Option<Capture>,
     /// `/package.Service/Method`, for `--debug`.
     pub(super) path: Box<str>,
+    /// What its messages mean, where that is known; likewise.
+    pub(super) method: Option<MethodDescriptor>,
 }
 
 /// The parts of a URL of gRPC.
@@ -179,6 +182,6 @@ impl Maker {
         let deadline = wishes.deadline.is_some();
         let marks = [(streams, STREAMS), (compressed, COMPRESSED), (deadline, DEADLINE)];
         let marks = marks.into_iter().filter(|(holds, _)| *holds).fold(0, |all, (_, mark)| all | mark);
-        Request { list, body: Arc::from(body), further, marks, capture: None, path: path.into() }
+        Request { list, body: Arc::from(body), further, marks, capture: None, path: path.into(), method: None }
     }
 }

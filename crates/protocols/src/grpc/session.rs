@@ -91,6 +91,23 @@ impl Session for GrpcSession {
         read
     }
 
+    fn begun(&self) -> &[u8] {
+        self.connection.goodbye_text()
+    }
+
+    #[inline]
+    fn replies(&self) -> u32 {
+        self.connection.replies()
+    }
+
+    fn replies_left(&mut self) {
+        self.connection.replies_left();
+    }
+
+    fn goodbye(&self) -> &'static str {
+        self.connection.goodbye()
+    }
+
     fn heartbeat(&mut self, out: &mut Out) -> bool {
         self.connection.ping(out)
     }

@@ -52,11 +52,18 @@ pub const UNIMPLEMENTED: u32 = 12;
 pub const CANCELLED: u32 = 1;
 /// `DEADLINE_EXCEEDED`.
 pub const DEADLINE_EXCEEDED: u32 = 4;
+/// `INVALID_ARGUMENT`.
+pub const INVALID_ARGUMENT: u32 = 3;
+/// `NOT_FOUND`.
+pub const NOT_FOUND: u32 = 5;
 const UNKNOWN: u32 = 2;
 const PERMISSION_DENIED: u32 = 7;
-const RESOURCE_EXHAUSTED: u32 = 8;
-const INTERNAL: u32 = 13;
-const UNAVAILABLE: u32 = 14;
+/// `RESOURCE_EXHAUSTED`.
+pub const RESOURCE_EXHAUSTED: u32 = 8;
+/// `INTERNAL`.
+pub const INTERNAL: u32 = 13;
+/// `UNAVAILABLE`.
+pub const UNAVAILABLE: u32 = 14;
 const UNAUTHENTICATED: u32 = 16;
 
 /// The name of a status.
@@ -108,27 +115,6 @@ pub fn of_reset(code: u32) -> u32 {
         5 | 13.. => UNKNOWN,
         _ => INTERNAL,
     }
-}
-
-/// The name of an HTTP/2 error code (RFC 9113 7).
-pub fn reset_name(code: u32) -> &'static str {
-    const RESETS: [&str; 14] = [
-        "NO_ERROR",
-        "PROTOCOL_ERROR",
-        "INTERNAL_ERROR",
-        "FLOW_CONTROL_ERROR",
-        "SETTINGS_TIMEOUT",
-        "STREAM_CLOSED",
-        "FRAME_SIZE_ERROR",
-        "REFUSED_STREAM",
-        "CANCEL",
-        "COMPRESSION_ERROR",
-        "CONNECT_ERROR",
-        "ENHANCE_YOUR_CALM",
-        "INADEQUATE_SECURITY",
-        "HTTP_1_1_REQUIRED",
-    ];
-    RESETS.get(code as usize).copied().unwrap_or("an unknown code")
 }
 
 /// A set of statuses: which answers are a success.

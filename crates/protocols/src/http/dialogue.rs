@@ -95,6 +95,10 @@ impl Dialogue for HttpDialogue {
         let text = self.one.sent(request);
         if self.version == Version::Two { http2::readable(&text) } else { text }
     }
+    fn readable(&self, established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
+        let show = |bytes| http2::transcript::readable(bytes, &mut http2::transcript::Plain);
+        self.speaks_two(established).then(|| [show(sent), show(received)])
+    }
     fn session(&self, origin: &Origin, established: &Established) -> HttpSession {
         if self.speaks_two(established) {
             let (rules, lexicon) = (Arc::clone(&self.one.rules), Arc::clone(&self.lexicon));

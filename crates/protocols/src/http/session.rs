@@ -49,6 +49,16 @@ impl Session for HttpSession {
     fn begun(&self) -> &[u8] {
         either!(self, s => s.begun())
     }
+    #[inline]
+    fn replies(&self) -> u32 {
+        either!(self, s => s.replies())
+    }
+    fn replies_left(&mut self) {
+        either!(self, s => s.replies_left());
+    }
+    fn goodbye(&self) -> &'static str {
+        either!(self, s => s.goodbye())
+    }
     fn heartbeat(&mut self, out: &mut Out) -> bool {
         either!(self, s => s.heartbeat(out))
     }

@@ -259,7 +259,15 @@ impl Http1Session {
             return self.end_closely(fault, fresh, done);
         }
         let code = u32::from(self.status);
-        done.push(Event::Ended(Ended { id: self.id, fault, code, payload: self.payload, excerpt: None, follow: None }));
+        done.push(Event::Ended(Ended {
+            id: self.id,
+            fault,
+            code,
+            payload: self.payload,
+            excerpt: None,
+            follow: None,
+            why: "",
+        }));
     }
 
     /// As [`Self::end`], for a failure, a redirect, or an answer that came in pieces.
@@ -277,7 +285,7 @@ impl Http1Session {
             excerpt.into_boxed_slice()
         });
         let code = u32::from(self.status);
-        done.push(Event::Ended(Ended { id: self.id, fault, code, payload: self.payload, excerpt, follow }));
+        done.push(Event::Ended(Ended { id: self.id, fault, code, payload: self.payload, excerpt, follow, why: "" }));
     }
 
     /// The answer goes on in another piece.

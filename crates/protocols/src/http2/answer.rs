@@ -17,6 +17,9 @@ use crate::http1::session::NO_BODY;
 /// Its first byte came in the bytes at hand, or long ago.
 const BEGUN: u8 = 128;
 
+const TOO_SHORT: &str = "the answer's body is shorter than its content-length";
+const TOO_LONG: &str = "the answer's body is longer than its content-length";
+
 /// One exchange in flight.
 #[derive(Debug)]
 pub struct Exchange {
@@ -79,16 +82,20 @@ impl Listener<Exchange> for Ear<'_> {
                     }
                     said
                 }
-                Err(Wrong) => return Ok(self.fail(x)),
+                Err(Wrong(why)) => return Ok(self.fail(x, why)),
             },
         };
         if said.status < 200 {
             // Interim answers say nothing that is counted; 101 is not for HTTP/2 (8.6).
-            return Ok(if end || said.status == 101 { self.fail(x) } else { Next::Go });
+            return Ok(match said.status {
+                101 => self.fail(x, "the server switches protocols (101), which HTTP/2 does not know"),
+                _ if end => self.fail(x, "the answer ends with an interim head"),
+                _ => Next::Go,
+            });
         }
         (x.status, x.announced) = (said.status, said.announced);
         if !text.is_empty() && !self.look_closer(x, text) {
-            return Ok(self.fail(x));
+            return Ok(self.fail(x, "the answer sends us on to what is no URL of HTTP"));
         }
         if end {
             return Ok(self.whole(x));
@@ -101,7 +108,7 @@ impl Listener<Exchange> for Ear<'_> {
     #[inline]
     fn data(&mut self, x: &mut Exchange, bytes: &[u8], end: bool) -> Next {
         if x.status == 0 {
-            return self.fail(x);
+            return self.fail(x, "the answer's body comes before its head");
         }
         x.payload += bytes.len() as u64;
         if let Some(rare) = &mut x.rare {
@@ -112,8 +119,8 @@ impl Listener<Exchange> for Ear<'_> {
         if end { self.whole(x) } else { Next::Go }
     }
 
-    fn reset(&mut self, mut x: Exchange, _code: u32) {
-        self.end(&mut x, Some(FaultKind::Reset));
+    fn reset(&mut self, mut x: Exchange, code: u32) {
+        self.end(&mut x, Some(FaultKind::Reset), code::of_reset(code));
     }
 
     fn refused(&mut self, x: Exchange) {
@@ -131,11 +138,11 @@ impl Ear<'_> {
     fn trailer(&mut self, x: &mut Exchange, fields: &mut Fields<'_>, end: bool) -> Result<Next, Malformed> {
         if fields.known(1).is_none() {
             if !head::is_trailer(fields)? {
-                return Ok(self.fail(x));
+                return Ok(self.fail(x, "a trailer of the answer holds what is no field of one"));
             }
             fields.remember(1, 0)?;
         }
-        Ok(if end { self.whole(x) } else { self.fail(x) })
+        Ok(if end { self.whole(x) } else { self.fail(x, "a second head stands in the answer's body") })
     }
 
     /// A status that may send us on or be a failure, or a body that must hold something. False: the answer cannot be used.
@@ -156,26 +163,26 @@ impl Ear<'_> {
         let bodiless = x.marks & NO_BODY != 0 || x.status == 204 || x.status == 304;
         let length = if bodiless { 0 } else { x.announced };
         if length != UNKNOWN && length != x.payload {
-            return self.fail(x);
+            return self.fail(x, if length > x.payload { TOO_SHORT } else { TOO_LONG });
         }
         let fault = match &x.rare {
             Some(rare) => rare.judge.verdict(self.rules, x.status),
             None if self.rules.success.has(x.status) => None,
             None => Some(FaultKind::WrongStatus),
         };
-        self.end(x, fault);
+        self.end(x, fault, "");
         Next::Go
     }
 
     /// The answer is malformed: its exchange is over, the others are not concerned.
     #[cold]
-    fn fail(&mut self, x: &mut Exchange) -> Next {
-        self.end(x, Some(FaultKind::BrokenProtocol));
+    fn fail(&mut self, x: &mut Exchange, why: &'static str) -> Next {
+        self.end(x, Some(FaultKind::BrokenProtocol), why);
         Next::Reset(code::PROTOCOL_ERROR)
     }
 
     #[inline]
-    fn end(&mut self, x: &mut Exchange, fault: Option<FaultKind>) {
+    fn end(&mut self, x: &mut Exchange, fault: Option<FaultKind>, why: &'static str) {
         if x.marks & BEGUN != 0
             && let Some(at) = self.begun.iter().rposition(|id| *id == x.id)
         {
@@ -190,6 +197,6 @@ impl Ear<'_> {
             }
         }
         let (code, payload) = (u32::from(x.status), x.payload);
-        self.done.push(Event::Ended(Ended { id: x.id, fault, code, payload, excerpt, follow }));
+        self.done.push(Event::Ended(Ended { id: x.id, fault, code, payload, excerpt, follow, why }));
     }
 }

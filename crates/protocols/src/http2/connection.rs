@@ -90,10 +90,14 @@ pub struct Connection<T> {
     pub(super) most: u32,
     /// Frames since the last that led to something.
     pub(super) idle_frames: u32,
+    /// PING and SETTINGS answered, of which it is not known that the answers have left.
+    pub(super) replies: u32,
     pub(super) pings: u32,
     /// The peer's first SETTINGS came.
     pub(super) settled: bool,
     pub(super) going_away: bool,
+    /// The code of the peer's GOAWAY, and what it said beside it.
+    pub(super) goodbye: Option<Box<(u32, Vec<u8>)>>,
     /// We gave up a stream about which the peer may still talk.
     pub(super) cancelled: bool,
     pub(super) pinging: bool,
@@ -113,9 +117,11 @@ impl<T> Default for Connection<T> {
             received: 0,
             most: STREAMS_START,
             idle_frames: 0,
+            replies: 0,
             pings: 0,
             settled: false,
             going_away: false,
+            goodbye: None,
             cancelled: false,
             pinging: false,
         }
@@ -228,6 +234,27 @@ impl<T> Connection<T> {
             self.sending.forget(id);
         }
         Some(stream)
+    }
+
+    /// As [`wire::Session::replies`].
+    #[inline]
+    pub fn replies(&self) -> u32 {
+        self.replies
+    }
+
+    /// As [`wire::Session::replies_left`].
+    pub fn replies_left(&mut self) {
+        self.replies = 0;
+    }
+
+    /// The error that the peer named when it said GOAWAY, in a sentence; empty where it named none.
+    pub fn goodbye(&self) -> &'static str {
+        self.goodbye.as_ref().map_or("", |said| code::of_goaway(said.0))
+    }
+
+    /// What the peer said beside that.
+    pub fn goodbye_text(&self) -> &[u8] {
+        self.goodbye.as_ref().map_or(&[], |said| &said.1)
     }
 
     /// Asks for a sign of life; false where one is on its way.

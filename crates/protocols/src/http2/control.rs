@@ -22,6 +22,7 @@ impl<T> Connection<T> {
             frames::PING => {
                 let payload = payload.as_array::<8>().ok_or(WRONG_SIZE)?;
                 if !head.has(frames::ACK) {
+                    self.count_reply()?;
                     frames::put(frames::PING, frames::ACK, 0, payload, out);
                 } else if self.pinging && *payload == u64::from(self.pings).to_be_bytes() {
                     self.pinging = false;
@@ -32,7 +33,8 @@ impl<T> Connection<T> {
             }
             frames::GOAWAY => {
                 let last = payload.first_chunk::<4>().filter(|_| payload.len() >= 8).ok_or(WRONG_SIZE)?;
-                self.go_away(u32::from_be_bytes(*last) & 0x7fff_ffff, ear);
+                let (last, said) = (u32::from_be_bytes(*last) & 0x7fff_ffff, &payload[4..]);
+                self.go_away(last, said, ear);
                 Ok(())
             }
             frames::WINDOW_UPDATE => self.window_update(head.stream, payload, out),
@@ -73,9 +75,18 @@ impl<T> Connection<T> {
             }
         }
         self.settled = true;
+        self.count_reply()?;
         frames::put(frames::SETTINGS, frames::ACK, 0, &[], out);
         self.sending.go_on(&mut self.streams, out);
         Ok(())
+    }
+
+    /// A peer that has us answer and reads none of it would fill our memory.
+    fn count_reply(&mut self) -> Result<(), Fault> {
+        self.replies += 1;
+        let unread =
+            Fault(code::ENHANCE_YOUR_CALM, "a flood of PING or SETTINGS whose answers the server does not read");
+        if self.replies > REPLIES_BOUND { Err(unread) } else { Ok(()) }
     }
 
     fn window_update(&mut self, id: u32, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
@@ -110,8 +121,15 @@ impl<T> Connection<T> {
         Ok(())
     }
 
-    fn go_away(&mut self, last: u32, ear: &mut impl Listener<T>) {
+    /// `said`: the code, and perhaps a text for people.
+    fn go_away(&mut self, last: u32, said: &[u8], ear: &mut impl Listener<T>) {
         self.going_away = true;
+        if let Some((code, text)) = said.split_first_chunk::<4>()
+            && *code != code::NO_ERROR.to_be_bytes()
+        {
+            let text = text[..text.len().min(TEXT_BOUND)].to_vec();
+            self.goodbye = Some(Box::new((u32::from_be_bytes(*code), text)));
+        }
         // One whose answer has begun was served, whatever is said here: it goes on, and is not to be sent again.
         let unserved = self.streams.iter_mut().filter(|s| s.id > last && !s.answered);
         let mut unserved: Vec<u32> = unserved.map(|s| s.id).collect();
@@ -126,5 +144,9 @@ impl<T> Connection<T> {
     }
 }
 
+/// Answers that may wait for the peer to read them.
+const REPLIES_BOUND: u32 = 32_768;
+/// So much of the text of a GOAWAY is kept.
+const TEXT_BOUND: usize = 1024;
 const WRONG_SIZE: Fault = Fault(code::FRAME_SIZE_ERROR, "a frame has a size that its kind does not allow");
 const TOO_WIDE: Fault = Fault(code::FLOW_CONTROL_ERROR, "a window was widened beyond 2^31-1");

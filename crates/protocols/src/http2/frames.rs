@@ -117,6 +117,8 @@ pub mod code {
     pub const NO_ERROR: u32 = 0;
     /// The peer does not follow the protocol.
     pub const PROTOCOL_ERROR: u32 = 1;
+    /// Something went wrong that is nobody's business.
+    pub const INTERNAL_ERROR: u32 = 2;
     /// A window was overrun, or is too large.
     pub const FLOW_CONTROL_ERROR: u32 = 3;
     /// A frame on a stream that is over.
@@ -131,6 +133,46 @@ pub mod code {
     pub const COMPRESSION_ERROR: u32 = 9;
     /// A flood.
     pub const ENHANCE_YOUR_CALM: u32 = 11;
+
+    /// The names by number, and the sentences that hold them: nothing is put together where a request fails.
+    macro_rules! names {
+        ($($name:literal),*) => {
+            const NAMES: &[&str] = &[$($name),*];
+            const RESETS: &[&str] = &[$(concat!("the server reset the stream: ", $name)),*];
+            const GOODBYES: &[&str] = &[$(concat!("the server ended the connection by GOAWAY: ", $name)),*];
+        };
+    }
+    names!(
+        "NO_ERROR",
+        "PROTOCOL_ERROR",
+        "INTERNAL_ERROR",
+        "FLOW_CONTROL_ERROR",
+        "SETTINGS_TIMEOUT",
+        "STREAM_CLOSED",
+        "FRAME_SIZE_ERROR",
+        "REFUSED_STREAM",
+        "CANCEL",
+        "COMPRESSION_ERROR",
+        "CONNECT_ERROR",
+        "ENHANCE_YOUR_CALM",
+        "INADEQUATE_SECURITY",
+        "HTTP_1_1_REQUIRED"
+    );
+
+    /// The name of a code.
+    pub fn name(code: u32) -> &'static str {
+        NAMES.get(code as usize).copied().unwrap_or("an unknown code")
+    }
+
+    /// That the server reset a stream with a code, in a sentence.
+    pub fn of_reset(code: u32) -> &'static str {
+        RESETS.get(code as usize).copied().unwrap_or("the server reset the stream with an unknown code")
+    }
+
+    /// That the server said GOAWAY with a code, in a sentence.
+    pub fn of_goaway(code: u32) -> &'static str {
+        GOODBYES.get(code as usize).copied().unwrap_or("the server ended the connection by GOAWAY with an unknown code")
+    }
 }
 
 /// A setting (6.5.2), by its number.

@@ -8,9 +8,17 @@ use crate::http1::codec::is_token;
 /// The length of a body that is not announced.
 pub const UNKNOWN: u64 = u64::MAX;
 
-/// The answer is malformed (8.1.1).
+/// Why the answer is malformed (8.1.1), in a sentence.
 #[derive(Clone, Copy, Debug)]
-pub struct Wrong;
+pub struct Wrong(pub &'static str);
+
+const NO_STATUS: Wrong = Wrong("the answer's head does not begin with a :status");
+const BAD_STATUS: Wrong = Wrong("the answer's :status is no number from 100 to 999");
+const BAD_FIELD: Wrong = Wrong(
+    "a header field of the answer is none of HTTP/2: its name has other than small letters, its value a line break, or it is \
+     about a connection of HTTP/1.1",
+);
+const BAD_LENGTH: Wrong = Wrong("the answer's content-length is no number, or is said twice and differently");
 
 /// What a head said, in one number: status, announced length.
 #[derive(Clone, Copy)]
@@ -51,7 +59,7 @@ pub fn read(
     let mut writes = false;
     while let Some((name, value)) = fields.next()? {
         if name == b":status" && said.status == 0 {
-            let Some(status) = status(value) else { return Ok(Err(Wrong)) };
+            let Some(status) = status(value) else { return Ok(Err(BAD_STATUS)) };
             said.status = status;
             writes = status >= 200 && closely(status);
             if writes {
@@ -59,13 +67,16 @@ pub fn read(
             }
             continue;
         }
-        if said.status == 0 || !is_field(name, value) {
-            return Ok(Err(Wrong));
+        if said.status == 0 {
+            return Ok(Err(NO_STATUS));
+        }
+        if !is_field(name, value) {
+            return Ok(Err(BAD_FIELD));
         }
         if name == b"content-length" {
             match length(value) {
                 Some(length) if said.announced == UNKNOWN || said.announced == length => said.announced = length,
-                _ => return Ok(Err(Wrong)),
+                _ => return Ok(Err(BAD_LENGTH)),
             }
         }
         if writes {
@@ -77,7 +88,7 @@ pub fn read(
     if writes {
         text.extend_from_slice(b"\r\n");
     }
-    Ok(if said.status == 0 { Err(Wrong) } else { Ok(said) })
+    Ok(if said.status == 0 { Err(NO_STATUS) } else { Ok(said) })
 }
 
 /// Reads a trailer; false where it is malformed.

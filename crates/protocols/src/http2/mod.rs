@@ -20,6 +20,7 @@ mod session;
 mod streams;
 #[cfg(test)]
 mod tests;
+pub mod transcript;
 
 pub use connection::{Connection, Listener, Next};
 pub use request::Prepared;

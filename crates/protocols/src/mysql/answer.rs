@@ -150,7 +150,7 @@ impl MysqlSession {
             Some(_) => Some(std::mem::take(&mut self.told)).filter(|told| !told.is_empty()),
         };
         let (code, payload) = (u32::from(std::mem::take(&mut self.code)), self.payload);
-        done.push(Event::Ended(Ended { id: self.id, fault, code, payload, excerpt, follow: None }));
+        done.push(Event::Ended(Ended { id: self.id, fault, code, payload, excerpt, follow: None, why: "" }));
     }
 
     #[cold]

@@ -240,7 +240,7 @@ impl PostgresSession {
         let outside = self.plan.rows.as_ref().is_some_and(|span| !span.contains(&self.rows));
         let (payload, id) = (self.payload, self.id);
         if self.error == 0 && !outside {
-            let ended = Ended { id, fault: None, code: errors::OK, payload, excerpt: None, follow: None };
+            let ended = Ended { id, fault: None, code: errors::OK, payload, excerpt: None, follow: None, why: "" };
             return done.push(Event::Ended(ended));
         }
         self.end_closely(done);
@@ -260,7 +260,7 @@ impl PostgresSession {
             }
         }
         let excerpt = done.wants_example(fault).then(|| excerpt.into_boxed_slice());
-        done.push(Event::Ended(Ended { id, fault: Some(fault), code, payload, excerpt, follow: None }));
+        done.push(Event::Ended(Ended { id, fault: Some(fault), code, payload, excerpt, follow: None, why: "" }));
     }
 
     /// The conversation is broken.
@@ -271,7 +271,15 @@ impl PostgresSession {
             let excerpt = done.wants_example(FaultKind::BrokenProtocol);
             let excerpt = excerpt.then(|| bytes[..bytes.len().min(EXCERPT_BOUND)].into());
             let (id, fault) = (self.id, Some(FaultKind::BrokenProtocol));
-            done.push(Event::Ended(Ended { id, fault, code: 0, payload: self.payload, excerpt, follow: None }));
+            done.push(Event::Ended(Ended {
+                id,
+                fault,
+                code: 0,
+                payload: self.payload,
+                excerpt,
+                follow: None,
+                why: "",
+            }));
         }
         self.stage = Stage::Over;
     }

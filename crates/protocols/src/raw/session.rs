@@ -89,7 +89,7 @@ impl RawSession {
         };
         let shown = fault.is_some_and(|kind| done.wants_example(kind));
         let excerpt = shown.then(|| beginning[..beginning.len().min(FARTHEST)].into());
-        done.push(Event::Ended(Ended { id: flight.id, fault, code, payload, excerpt, follow: None }));
+        done.push(Event::Ended(Ended { id: flight.id, fault, code, payload, excerpt, follow: None, why: "" }));
         if self.rules.one_shot {
             self.state = State::Over;
         }

@@ -417,7 +417,15 @@ impl RedisSession {
         if error != 0 || self.rules.expect.is_some() {
             return self.end_closely(id, code, error != 0, payload, done);
         }
-        done.push(Event::Ended(Ended { id: ExchangeId(id), fault: None, code, payload, excerpt: None, follow: None }));
+        done.push(Event::Ended(Ended {
+            id: ExchangeId(id),
+            fault: None,
+            code,
+            payload,
+            excerpt: None,
+            follow: None,
+            why: "",
+        }));
     }
 
     #[cold]
@@ -444,7 +452,7 @@ impl RedisSession {
             ((self.rules.expect.is_some() && !found).then_some(FaultKind::WrongBody), kept)
         };
         let excerpt = fault.filter(|kind| done.wants_example(*kind)).map(|_| excerpt.into_boxed_slice());
-        done.push(Event::Ended(Ended { id: ExchangeId(id), fault, code, payload, excerpt, follow: None }));
+        done.push(Event::Ended(Ended { id: ExchangeId(id), fault, code, payload, excerpt, follow: None, why: "" }));
     }
 
     #[cold]
@@ -466,7 +474,15 @@ impl RedisSession {
                 std::mem::take(&mut self.rare().kept).into_boxed_slice()
             });
             let (id, fault) = (ExchangeId(self.first.id), Some(FaultKind::BrokenProtocol));
-            done.push(Event::Ended(Ended { id, fault, code: 0, payload: self.payload, excerpt, follow: None }));
+            done.push(Event::Ended(Ended {
+                id,
+                fault,
+                code: 0,
+                payload: self.payload,
+                excerpt,
+                follow: None,
+                why: "",
+            }));
             self.first.id = FORGOTTEN;
         }
         self.marks |= OVER;

@@ -6,10 +6,12 @@ use url::{Host, Url};
 use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, Scheme, Weighted};
 
 use super::close;
+use super::codec::Sender;
 use super::content::{self, Content};
 use super::options::{self, Wishes};
 use super::request::Message;
 use super::session::{Rules, WebSocketSession};
+use super::transcript;
 use super::upgrade::Upgrade;
 
 const ALPN: &[&[u8]] = &[b"http/1.1"];
@@ -111,6 +113,9 @@ impl Dialogue for WebSocketDialogue {
     /// The message alone: frame and mask say nothing to people.
     fn sent(&self, request: &Message) -> Vec<u8> {
         request.payload(&Fill::default())
+    }
+    fn readable(&self, _established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
+        Some([transcript::readable(sent, Sender::Client), transcript::readable(received, Sender::Server)])
     }
     fn session(&self, origin: &Origin, established: &Established) -> WebSocketSession {
         WebSocketSession::new(Arc::clone(&self.rules), origin.bound, established.seed)

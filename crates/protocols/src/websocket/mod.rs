@@ -23,6 +23,7 @@ mod server;
 mod session;
 #[cfg(test)]
 mod tests;
+mod transcript;
 mod upgrade;
 mod utf8;
 

@@ -77,6 +77,8 @@ pub struct WebSocketSession {
     /// What the answer to our ping must hold; 0: none is awaited.
     ping: u32,
     stage: Stage,
+    /// Pings answered, of which it is not known that the answers have left.
+    replies: u16,
 }
 
 /// What an idle connection does not need.
@@ -102,6 +104,7 @@ impl WebSocketSession {
             path,
             ping: 0,
             stage: Stage::Opening,
+            replies: 0,
         }
     }
 
@@ -218,7 +221,7 @@ impl WebSocketSession {
         let excerpt = fault
             .filter(|kind| done.wants_example(*kind))
             .map(|_| Box::from(&content[..content.len().min(EXCERPT_BOUND)]));
-        done.push(Event::Ended(Ended { id, fault, code: 0, payload: size, excerpt, follow: None }));
+        done.push(Event::Ended(Ended { id, fault, code: 0, payload: size, excerpt, follow: None, why: "" }));
         Ok(())
     }
 
@@ -226,7 +229,11 @@ impl WebSocketSession {
     #[cold]
     fn control(&mut self, kind: u8, payload: &[u8], (out, done): Told<'_>) -> Result<(), Broken> {
         match kind {
-            PING => put_frame(0x80 | PONG, payload, self.masks.key(), out.buffer()),
+            PING if self.replies == REPLIES_BOUND => return Err(UNREAD),
+            PING => {
+                self.replies += 1;
+                put_frame(0x80 | PONG, payload, self.masks.key(), out.buffer());
+            }
             // A pong may come unasked, and says nothing then.
             PONG if self.ping != 0 && payload == self.ping.to_be_bytes() => {
                 self.ping = 0;
@@ -254,7 +261,7 @@ impl WebSocketSession {
                 Box::from(words.trim_end().as_bytes())
             });
             let code = u32::from(code);
-            done.push(Event::Ended(Ended { id, fault: Some(fault), code, payload: 0, excerpt, follow: None }));
+            done.push(Event::Ended(Ended { id, fault: Some(fault), code, payload: 0, excerpt, follow: None, why: "" }));
         }
     }
 
@@ -290,6 +297,9 @@ fn unpack(deflate: Option<&mut Deflate>, part: &mut Part, piece: &[u8], whole: b
     }
 }
 
+/// Answers to pings that may wait for the server to read them.
+const REPLIES_BOUND: u16 = 32_768;
+const UNREAD: Broken = Broken("a flood of pings whose answers the server does not read");
 const ENDLESS: Broken = Broken("endless headers: the answer to the upgrade is larger than 64 KiB");
 const UNASKED: Broken =
     Broken("a message that nobody asked for; if the server pushes messages, write --push to count them apart");
@@ -358,6 +368,15 @@ impl Session for WebSocketSession {
         let Some(rare) = &self.rare else { return &[] };
         let kept = rare.incoming.part.as_ref().map_or(&rare.consent, |part| &part.kept);
         &kept[..kept.len().min(EXCERPT_BOUND)]
+    }
+
+    #[inline]
+    fn replies(&self) -> u32 {
+        self.replies.into()
+    }
+
+    fn replies_left(&mut self) {
+        self.replies = 0;
     }
 
     fn heartbeat(&mut self, out: &mut Out) -> bool {

@@ -68,7 +68,15 @@ impl<M: Machine> Session for Quic<M> {
         while let Some((stream, payload)) = self.machine.poll() {
             if let Some(at) = self.streams.iter().position(|(s, _)| *s == stream) {
                 let (_, id) = self.streams.swap_remove(at);
-                done.push(Event::Ended(Ended { id, fault: None, code: 0, payload, excerpt: None, follow: None }));
+                done.push(Event::Ended(Ended {
+                    id,
+                    fault: None,
+                    code: 0,
+                    payload,
+                    excerpt: None,
+                    follow: None,
+                    why: "",
+                }));
             }
         }
         while self.machine.poll_transmit(now, &mut self.scratch) {

@@ -134,3 +134,29 @@ fn an_example_of_a_failure_is_the_answer_as_http1_would_write_it() {
     let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("no end") };
     assert_eq!(ended.excerpt.as_deref(), Some(&b"HTTP/2 503\r\nretry-after: 9\r\n\r\nno"[..]));
 }
+
+/// Why a malformed answer is one, in a sentence.
+#[test]
+fn what_was_wrong_is_said() {
+    let cases = [
+        (last_head(1, &[("a", "b")]), "the answer's head does not begin with a :status"),
+        (last_head(1, &[(":status", "2x0")]), "the answer's :status is no number from 100 to 999"),
+        (last_head(1, &[(":status", "200"), ("Server", "x")]), "a header field of the answer is none of HTTP/2"),
+        (last_head(1, &[(":status", "200"), ("content-length", "x")]), "content-length is no number"),
+        (last_head(1, &[(":status", "103")]), "the answer ends with an interim head"),
+        (head(1, &[(":status", "101")]), "the server switches protocols (101)"),
+        (last_data(1, b"x"), "the answer's body comes before its head"),
+        ([head(1, OK), head(1, &[("a", "b")])].concat(), "a second head stands in the answer's body"),
+        ([head(1, OK), last_head(1, OK)].concat(), "a trailer of the answer holds what is no field of one"),
+        (last_head(1, &[(":status", "200"), ("content-length", "1")]), "shorter than its content-length"),
+        ([head(1, &[(":status", "200"), ("content-length", "0")]), last_data(1, b"x")].concat(), "longer than its"),
+        (reset(1, 2), "the server reset the stream: INTERNAL_ERROR"),
+        (reset(1, 99), "the server reset the stream with an unknown code"),
+    ];
+    for (bytes, sentence) in cases {
+        let mut talk = Talk::after(&[], 1);
+        talk.hear(&[settings(&[]), bytes].concat());
+        let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("{sentence}: no end") };
+        assert!(ended.fault.is_some() && ended.why.contains(sentence), "{sentence}: {}", ended.why);
+    }
+}

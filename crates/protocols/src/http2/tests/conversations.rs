@@ -87,3 +87,35 @@ fn a_heartbeat_is_a_ping_and_only_its_own_answer_counts() {
     assert_eq!(talk.news(), [""; 0]);
     assert!(talk.session.heartbeat(&mut talk.out));
 }
+
+#[test]
+fn a_transcript_is_readable_whatever_it_ends_with() {
+    use crate::http2::transcript::{Plain, readable};
+    let mut talk = Talk::of(dialogue(&["data=a=1"]));
+    talk.submit(0);
+    talk.submit(1);
+    let text = String::from_utf8(readable(talk.out.bytes(), &mut Plain)).unwrap();
+    // The second head is indices only, and means the same.
+    assert_eq!(text.matches("POST / HTTP/2\n").count(), 2, "{text}");
+    assert!(text.contains("* stream 3: DATA, 3 bytes, END_STREAM\na=1\n"), "{text}");
+    let said = [
+        settings(&[(3, 7), (77, 1)]),
+        frame(frames::SETTINGS, frames::ACK, 0, b""),
+        frame(frames::HEADERS, 0, 1, b""),
+        frame(frames::CONTINUATION, frames::END_HEADERS, 1, &block(&[(":status", "200"), ("a", "b")])),
+        frame(frames::DATA, frames::PADDED, 1, &[&[2][..], b"hi", &[0; 2]].concat()),
+        last_head(1, &[("t", "u")]),
+        reset(3, code::CANCEL),
+        [goaway(1, 11), frame(0x42, 0, 0, b"xyz")].concat(),
+        frame(frames::HEADERS, frames::END_HEADERS, 5, &[0x80]),
+        vec![0, 0, 9, 0],
+    ]
+    .concat();
+    let text = String::from_utf8_lossy(&readable(&said, &mut Plain)).into_owned();
+    let expected = "* SETTINGS: MAX_CONCURRENT_STREAMS=7, 77=1\n* SETTINGS, ACK\n* stream 1: HEADERS\n\
+                    * stream 1: CONTINUATION\nHTTP/2 200\na: b\n\n* stream 1: DATA, 5 bytes\nhi\n\
+                    * stream 1: HEADERS, END_STREAM\nt: u\n\n* stream 3: RST_STREAM: CANCEL\n\
+                    * GOAWAY: ENHANCE_YOUR_CALM, last stream 1\n* a frame of kind 66, 3 bytes\n* stream 5: HEADERS\n\
+                    * a header block names an entry that its table does not have\n* 4 bytes that are no whole frame:\n";
+    assert!(text.starts_with(expected), "{text}");
+}

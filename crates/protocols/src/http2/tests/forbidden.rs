@@ -153,7 +153,35 @@ fn a_server_that_answers_is_no_flood_whatever_else_it_says() {
         talk.out.clear();
         talk.hear(&frame(frames::PING, 0, 0, &[0; 8]).repeat(100));
         talk.hear(&last_head(2 * turn + 1, OK));
+        // As the engine says where the socket has taken them.
+        talk.session.replies_left();
         assert_eq!((talk.ends(), talk.broken), (vec!["0 ok 200 0".to_owned()], None));
+    }
+}
+
+/// A body between the pings keeps them from being idle frames; what bounds our answers is that nobody reads them.
+#[test]
+fn answers_that_nobody_reads_are_bounded_whatever_comes_between() {
+    for asking in [frame(frames::PING, 0, 0, &[0; 8]), settings(&[])] {
+        let flood = [data(1, b"x"), asking.repeat(1000)].concat();
+        let mut talk = Talk::after(&[], 1);
+        talk.hear(&[settings(&[]), head(1, OK)].concat());
+        for _ in 0..1000 {
+            talk.hear(&flood);
+        }
+        let why = "a flood of PING or SETTINGS whose answers the server does not read";
+        assert_eq!(talk.broken, Some(why));
+        assert!(talk.out.len() < 1 << 20, "{}", talk.out.len());
+        // Where they leave, it may go on.
+        let mut read = Talk::after(&[], 1);
+        read.hear(&[settings(&[]), head(1, OK)].concat());
+        for _ in 0..100 {
+            read.hear(&flood);
+            assert!(read.session.replies() >= 1000);
+            read.session.replies_left();
+            read.out.clear();
+        }
+        assert_eq!((read.broken, read.session.replies()), (None, 0));
     }
 }
 

@@ -101,3 +101,15 @@ fn ten_thousand_exchanges_one_after_the_other_and_with_one_that_lasts() {
     talk.hear(&last_head(1, OK));
     assert_eq!(talk.ends(), ["0 ok 200 0"]);
 }
+
+#[test]
+fn the_error_of_a_goaway_is_named_and_its_text_kept() {
+    let mut talk = Talk::after(&[], 1);
+    talk.hear(&[settings(&[]), goaway(1, code::NO_ERROR)].concat());
+    assert_eq!((talk.session.goodbye(), talk.session.begun()), ("", &b""[..]));
+    talk.hear(&frame(frames::GOAWAY, 0, 0, &[&[0, 0, 0, 1, 0, 0, 0, 11][..], b"calm down"].concat()));
+    let named = "the server ended the connection by GOAWAY: ENHANCE_YOUR_CALM";
+    assert_eq!((talk.session.goodbye(), talk.session.begun()), (named, &b"calm down"[..]));
+    talk.hear(&last_head(1, OK));
+    assert_eq!(talk.ends(), ["0 ok 200 0"]);
+}

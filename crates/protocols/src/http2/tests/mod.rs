@@ -1,5 +1,6 @@
 //! Scripted bytes: conversations cut at every position, the frame cases of RFC 9113, flow control, garbage.
 
+mod allowed;
 mod answers;
 mod conversations;
 mod flow;

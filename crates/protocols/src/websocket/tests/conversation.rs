@@ -241,3 +241,46 @@ proptest! {
         oracle::server(&bytes, at.index(bytes.len() + 1));
     }
 }
+
+#[test]
+fn pings_whose_answers_nobody_reads_are_bounded() {
+    let dialogue = dialogue(&["data=x"]);
+    let pings = frame(0x89, b"").repeat(1000);
+    let mut session = opened(&dialogue, "");
+    let mut out = Out::default();
+    let mut hear = |session: &mut WebSocketSession| session.receive(&pings, &mut out, &mut Done::default());
+    for _ in 0..100 {
+        hear(&mut session).expect("they leave");
+        assert_eq!(session.replies(), 1000);
+        session.replies_left();
+    }
+    let broken = (0..100).find_map(|_| hear(&mut session).err());
+    assert_eq!(broken, Some(Broken("a flood of pings whose answers the server does not read")));
+    assert_eq!(session.replies(), 32_768);
+}
+
+#[test]
+fn a_transcript_is_readable() {
+    use crate::websocket::codec::Sender;
+    use crate::websocket::transcript::readable;
+    let dialogue = dialogue(&["data=hello", "compress"]);
+    let mut session = opened(&dialogue, "Sec-WebSocket-Extensions: permessage-deflate\r\n");
+    let mut sent = b"GET / HTTP/1.1\r\n\r\n".to_vec();
+    sent.extend(submit(&mut session, &dialogue, 1));
+    let mut out = Out::default();
+    session.finish(&mut out);
+    sent.extend_from_slice(out.bytes());
+    let text = String::from_utf8(readable(&sent, Sender::Client)).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[..2], ["GET / HTTP/1.1", ""]);
+    assert!(lines[2].starts_with("* text, ") && lines[2].ends_with("bytes, compressed"), "{text}");
+    assert_eq!(lines[3..5], ["hello", "* close, 2 bytes"]);
+    assert!(lines[5].starts_with("1000 ("), "{text}");
+    let said = [consent(""), frame(0x01, b"he"), frame(0x89, b"p"), frame(0x80, b"llo"), vec![0x82, 9, 1]].concat();
+    let text = String::from_utf8_lossy(&readable(&said, Sender::Server)).into_owned();
+    let expected = "* text, 2 bytes, more follows\nhe\n* ping, 1 bytes\np\n* continuation, 3 bytes\nllo\n\
+                    * 3 bytes that are no whole frame:\n";
+    assert!(text.contains(expected), "{text:?}");
+    // A refusal is an answer of HTTP.
+    assert_eq!(readable(b"HTTP/1.1 403 No\r\n\r\nno", Sender::Server), b"HTTP/1.1 403 No\r\n\r\nno");
+}

@@ -1,0 +1,66 @@
+//! What went over a connection as people read it: frames as HTTP/2 shows them, messages as JSON where their type is known.
+
+use std::collections::BTreeMap;
+
+use prost_reflect::{DynamicMessage, MessageDescriptor, MethodDescriptor};
+
+use super::framing::PREFIX;
+use super::request::Request;
+use crate::http2::transcript::{self, Reader};
+
+/// Both directions, first what was sent.
+pub fn readable<'a>(requests: impl Iterator<Item = &'a Request>, sent: &[u8], received: &[u8]) -> [Vec<u8>; 2] {
+    let known = requests.filter_map(|request| Some((&*request.path, request.method.clone()?))).collect();
+    let mut calls = Calls { known, methods: BTreeMap::new(), kept: BTreeMap::new(), answers: false };
+    let sent = transcript::readable(sent, &mut calls);
+    calls.kept.clear();
+    calls.answers = true;
+    [sent, transcript::readable(received, &mut calls)]
+}
+
+struct Calls<'a> {
+    known: BTreeMap<&'a str, MethodDescriptor>,
+    /// The method of each stream.
+    methods: BTreeMap<u32, MethodDescriptor>,
+    /// The beginning of a message.
+    kept: BTreeMap<u32, Vec<u8>>,
+    answers: bool,
+}
+
+impl Reader for Calls<'_> {
+    fn field(&mut self, stream: u32, name: &[u8], value: &[u8]) {
+        if name == b":path"
+            && let Ok(path) = std::str::from_utf8(value)
+            && let Some(method) = self.known.get(path)
+        {
+            self.methods.insert(stream, method.clone());
+        }
+    }
+
+    fn body(&mut self, stream: u32, bytes: &[u8], text: &mut Vec<u8>) {
+        let kind = self.methods.get(&stream).map(|m| if self.answers { m.output() } else { m.input() });
+        let kept = self.kept.entry(stream).or_default();
+        kept.extend_from_slice(bytes);
+        while let Some(&[flag, a, b, c, d]) = kept.first_chunk::<PREFIX>() {
+            let end = PREFIX + u32::from_be_bytes([a, b, c, d]) as usize;
+            if kept.len() < end {
+                break;
+            }
+            match flag {
+                0 => text.extend(shown(kind.as_ref(), &kept[PREFIX..end])),
+                _ => text.extend_from_slice(format!("* a compressed message of {} bytes", end - PREFIX).as_bytes()),
+            }
+            text.push(b'\n');
+            kept.drain(..end);
+        }
+        if !kept.is_empty() {
+            text.extend_from_slice(format!("* {} bytes of a message that is not whole yet\n", kept.len()).as_bytes());
+        }
+    }
+}
+
+/// A message as JSON; as it is where nobody knows its type.
+fn shown(kind: Option<&MessageDescriptor>, message: &[u8]) -> Vec<u8> {
+    let read = kind.and_then(|kind| DynamicMessage::decode(kind.clone(), message).ok());
+    read.and_then(|message| serde_json::to_vec(&message).ok()).unwrap_or_else(|| message.to_vec())
+}

@@ -1,0 +1,78 @@
+//! What went over a connection as people read it: the handshake as it is, then a line for each frame and its payload,
+//! unmasked and decompressed.
+
+use super::close;
+use super::codec::{self, CLOSE, CONTINUATION, PING, PONG, Sender, TEXT};
+use super::deflate::{Agreement, Deflate};
+
+/// Everything one end said, from its first byte on. A line that begins with a star is about a frame.
+pub fn readable(bytes: &[u8], sender: Sender) -> Vec<u8> {
+    if sender == Sender::Server && !bytes.starts_with(b"HTTP/1.1 101") {
+        // An upgrade that was refused is an answer of HTTP.
+        return bytes.to_vec();
+    }
+    let head = memchr::memmem::find(bytes, b"\r\n\r\n").map_or(bytes.len(), |at| at + 4);
+    let (mut text, mut rest) = (bytes[..head].to_vec(), &bytes[head..]);
+    // A window that is not used does no harm, so that it does not matter what was agreed on.
+    let agreed = Agreement { server_forgets: false, client_forgets: false, client_bits: 15 };
+    let (mut deflate, mut deflated) = (None, false);
+    while let Ok(Some(frame)) = codec::frame(rest, sender, true) {
+        let size = usize::try_from(frame.size).unwrap_or(usize::MAX);
+        let Some(payload) = rest[frame.head..].get(..size) else { break };
+        rest = &rest[frame.head + size..];
+        let mut payload: Vec<u8> = payload.iter().zip(frame.key.iter().cycle()).map(|(byte, key)| byte ^ key).collect();
+        let more = if frame.last { "" } else { ", more follows" };
+        let packed = if frame.deflated { ", compressed" } else { "" };
+        text.extend_from_slice(format!("* {}, {size} bytes{packed}{more}\n", name(frame.kind)).as_bytes());
+        if !frame.is_control() {
+            deflated = if frame.kind == CONTINUATION { deflated } else { frame.deflated };
+            if deflated {
+                let deflate = deflate.get_or_insert_with(|| Deflate::new(agreed));
+                payload = unpacked(deflate, &payload, frame.last);
+            }
+        }
+        match payload.split_first_chunk::<2>() {
+            Some((code, reason)) if frame.kind == CLOSE => {
+                let code = u16::from_be_bytes(*code);
+                text.extend_from_slice(format!("{code} ({}) ", close::name(code)).as_bytes());
+                text.extend_from_slice(reason);
+            }
+            _ => text.extend_from_slice(&payload),
+        }
+        if text.last().is_some_and(|&byte| byte != b'\n') {
+            text.push(b'\n');
+        }
+    }
+    if !rest.is_empty() {
+        text.extend_from_slice(format!("* {} bytes that are no whole frame:\n", rest.len()).as_bytes());
+        text.extend_from_slice(rest);
+    }
+    text
+}
+
+fn name(kind: u8) -> &'static str {
+    match kind {
+        CONTINUATION => "continuation",
+        TEXT => "text",
+        CLOSE => "close",
+        PING => "ping",
+        PONG => "pong",
+        _ => "binary",
+    }
+}
+
+/// A piece of a message, decompressed; what cannot be is shown as it came.
+fn unpacked(deflate: &mut Deflate, piece: &[u8], last: bool) -> Vec<u8> {
+    let mut plain = Vec::new();
+    let mut read = deflate.unpack(piece, &mut |part| {
+        plain.extend_from_slice(part);
+        Ok(())
+    });
+    if last && read.is_ok() {
+        read = deflate.unpack_end(&mut |part| {
+            plain.extend_from_slice(part);
+            Ok(())
+        });
+    }
+    if read.is_ok() { plain } else { piece.to_vec() }
+}
