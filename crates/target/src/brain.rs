@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use measure::{Nanos, Rng};
-use wire::{Ask, Out, Reply, Shape};
+use protocols::grpc::server::{field, timeout_ns};
+use wire::{Ask, Extent, Out, Reply, Shape};
 
-use crate::calls;
+use crate::calls::Say;
 use crate::conversation::{Conversation, Spoken};
 use crate::framed;
 use crate::order::{Body, Kind, Order, Withheld};
@@ -25,6 +26,9 @@ const REMEMBERED: usize = 256;
 
 /// The method of a message on a connection that was upgraded.
 pub(crate) const MESSAGE: &str = "MESSAGE";
+
+/// The metadata that says what is wished of a call, as a path and query of HTTP would.
+const WISH: &str = "brunt-path";
 
 /// Stations by their number of servers and service time.
 type Stations = HashMap<(u32, String), Arc<Mutex<Station>>>;
@@ -70,10 +74,12 @@ pub struct Heard {
     pub head_only: bool,
     /// What its path asks for.
     pub order: Arc<Order>,
-    /// The request itself, where it is to be echoed; the messages of a call.
+    /// The request itself, where it is to be echoed. Of a call its path, a piece of its body, or a message.
     pub echo: Option<Box<[u8]>>,
-    /// Of a gRPC call: whether `echo` is all of it.
-    pub call: Option<bool>,
+    /// Other than `Whole`: a part of a gRPC call. Only that which begins it has an order of its own.
+    pub extent: Extent,
+    /// The time that a call is allowed.
+    pub allowed: Nanos,
 }
 
 /// What will become of a request.
@@ -87,6 +93,8 @@ pub struct Plan {
     pub heard: Heard,
     /// What is done instead of what was ordered: an error or a close by chance.
     pub instead: Option<Arc<Order>>,
+    /// Of a gRPC call: what is said of it now.
+    pub say: Say,
 }
 
 /// What to do with the connection after an answer was put.
@@ -96,8 +104,12 @@ pub enum Next {
     Complete,
     /// The answer is begun; the blocks of the raw answer and its tail follow ([`Plan::put_block`]).
     Blocks(u64),
+    /// A part of a call's answer is said; more follows, and of this part so many times more, each in its time.
+    Said(u64),
     /// The answer is complete and in frames: the session knows whether the connection ends with it. Its status.
     Answered(u16),
+    /// A call's answer is complete: as `Answered`, and how many messages were said with its end.
+    Concluded(u16, u64),
     /// As `Answered`, and spoiled on purpose.
     Spoiled,
     /// The answer was spoiled on purpose: close the connection.
@@ -123,6 +135,8 @@ pub struct Brain {
     failing: Arc<Order>,
     closing: Arc<Order>,
     latest: Arc<Order>,
+    /// The last call: its path, what was wished of it, and what came of that.
+    latest_call: (Box<str>, Box<str>, Arc<Order>),
     remembered: HashMap<Box<str>, Arc<Order>>,
 }
 
@@ -139,6 +153,7 @@ impl Brain {
             failing: Arc::new(Order::sentence("", Kind::Unknown, 500, "an error, as asked by the error rate")),
             closing: Arc::new(closing),
             latest: Arc::new(Order::read("/", shop)),
+            latest_call: (Box::default(), Box::default(), Arc::new(Order::of_call("", "", shop))),
             remembered: HashMap::new(),
         }
     }
@@ -157,17 +172,36 @@ impl Brain {
     /// The first half of [`Brain::hear`], for callers that may not read the clock while they hold the request.
     #[inline]
     pub fn understand(&mut self, ask: &Ask<'_>) -> Heard {
+        if ask.extent != Extent::Whole {
+            return self.understand_call(ask);
+        }
         if *self.latest.path != *ask.path {
             self.latest = self.recall(ask.path);
         }
         let order = Arc::clone(&self.latest);
-        let call = calls::is_call(ask.method, ask.head).then_some(ask.body.len() as u64 == ask.body_bytes);
-        let echo = if ask.method == MESSAGE || call.is_some() {
+        let echo = if ask.method == MESSAGE {
             Some(ask.body.into())
         } else {
             matches!(order.body, Body::Echo).then(|| [ask.head, ask.body].concat().into())
         };
-        Heard { id: ask.id, head_only: ask.method == "HEAD", order, echo, call }
+        Heard { id: ask.id, head_only: ask.method == "HEAD", order, echo, extent: Extent::Whole, allowed: Nanos::MAX }
+    }
+
+    /// A part of a call. What is wished of it beside its path is metadata.
+    fn understand_call(&mut self, ask: &Ask<'_>) -> Heard {
+        let mut allowed = Nanos::MAX;
+        if ask.extent == Extent::Begun {
+            let wished = field(ask.head, WISH).unwrap_or_default();
+            let (path, wish, _) = &self.latest_call;
+            if (&**path, &**wish) != (ask.path, wished) {
+                let order = Order::of_call(ask.path, wished, &self.shop);
+                self.latest_call = (ask.path.into(), wished.into(), Arc::new(order));
+            }
+            allowed = timeout_ns(ask.head).map_or(Nanos::MAX, Nanos);
+        }
+        let order = Arc::clone(&self.latest_call.2);
+        let echo = Some(if ask.extent == Extent::Begun { ask.path.as_bytes() } else { ask.body }.into());
+        Heard { id: ask.id, head_only: false, order, echo, extent: ask.extent, allowed }
     }
 
     fn recall(&mut self, path: &str) -> Arc<Order> {
@@ -187,18 +221,29 @@ impl Brain {
     pub fn plan(&mut self, now: Nanos, heard: Heard) -> Plan {
         let order = &heard.order;
         if order.kind.is_watching() {
-            return Plan { arrived: now, at: now, heard, instead: None };
+            return Plan { arrived: now, at: now, heard, instead: None, say: Say::Whole };
         }
-        let instead = if self.rng_happens(self.close_rate) {
+        let instead = self.chance();
+        let hangs = instead.is_none() && order.withheld == Some(Withheld::Hang);
+        let at = self.due(now, order);
+        Plan { arrived: now, at: if hangs { Nanos::MAX } else { at }, heard, instead, say: Say::Whole }
+    }
+
+    /// What is done instead of what was ordered, by chance.
+    #[inline]
+    pub(crate) fn chance(&mut self) -> Option<Arc<Order>> {
+        if self.rng_happens(self.close_rate) {
             Some(Arc::clone(&self.closing))
         } else if self.rng_happens(self.error_rate) {
             Some(Arc::clone(&self.failing))
         } else {
             None
-        };
-        let hangs = instead.is_none() && order.withheld == Some(Withheld::Hang);
-        let at = self.due(now, order);
-        Plan { arrived: now, at: if hangs { Nanos::MAX } else { at }, heard, instead }
+        }
+    }
+
+    /// True where answers need not wait for anything.
+    pub(crate) fn is_prompt(&self, order: &Order) -> bool {
+        order.delay.or(self.delay).is_none() && order.station.is_none() && self.shop.stalls.is_empty()
     }
 
     fn rng_happens(&mut self, share: f64) -> bool {
@@ -206,7 +251,7 @@ impl Brain {
     }
 
     /// Through stall, station, delay and stall again.
-    fn due(&mut self, now: Nanos, order: &Order) -> Nanos {
+    pub(crate) fn due(&mut self, now: Nanos, order: &Order) -> Nanos {
         let shop = &*self.shop;
         let stalled = !shop.stalls.is_empty();
         let first = if stalled { shop.first(now) } else { now };

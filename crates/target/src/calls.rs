@@ -1,108 +1,332 @@
-//! gRPC: the service `brunt.Target`, and `grpc.health.v1.Health/Check`.
+//! gRPC: the service `brunt.Target`, health checks and reflection; what comes of the messages of a call, and how that is
+//! said.
 //!
-//! Unary and Bidi echo their messages, ServerStream says the first one as often as its `count` (field 2) asks, ClientStream says
-//! how many messages of how many bytes it heard. A call is answered when its last message has come. Left out: answers to
-//! a stream while it goes on, compression, reflection, requests above 64 KiB.
+//! Unary echoes its message, Bidi each of its messages as it comes, ServerStream says its message as often as its `count`
+//! (field 2) asks, ClientStream says how many messages of how many bytes it heard. Left out: compression.
 
-use protocols::http2::Http2Server;
-use wire::Out;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use measure::Nanos;
+use protocols::grpc::server::{self, Messages, Refusal, ending};
+use protocols::http2::{Http2Server, frames::code};
+use wire::{Extent, Out, ServerSession};
+
+use crate::brain::{Heard, Next, Plan};
+use crate::flood::FILLER;
+use crate::framed::{GARBAGE, LARGEST, reply};
+use crate::order::{Kind, Order};
 
 /// The most answers to one call.
 const MOST_ANSWERS: u64 = 65_536;
-/// The most bytes of answers to one call.
-const MOST_BYTES: usize = 16 << 20;
+/// Messages that wait for a client's window; a client that goes on asking and reads no more is let go.
+const MOST_BACKLOG: usize = 4096;
+/// HealthCheckResponse with the status SERVING.
+const SERVING: &[u8] = &[0x08, 1];
 
-/// Status codes of gRPC ("Status codes and their use in gRPC").
-const OK: u8 = 0;
-const INVALID_ARGUMENT: u8 = 3;
-const RESOURCE_EXHAUSTED: u8 = 8;
-const UNIMPLEMENTED: u8 = 12;
-const UNAVAILABLE: u8 = 14;
-
-/// True where a request's head says that it is a call.
-pub(crate) fn is_call(method: &str, head: &[u8]) -> bool {
-    const KIND: &[u8] = b"application/grpc";
-    method == "POST" && head.windows(KIND.len()).any(|part| part.eq_ignore_ascii_case(KIND))
+/// What is said of a call at one time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Say {
+    /// It is no call: the answer as a whole.
+    #[default]
+    Whole,
+    /// A message; more follows.
+    Message,
+    /// A message so many times, each in its time, the last with the status.
+    Series(u64),
+    /// A message so many times at once, and the status.
+    All(u64),
+    /// The status, which ends the call.
+    End(u32, Cow<'static, str>),
 }
 
-/// A call as heard.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Call<'a> {
-    pub path: &'a str,
-    /// Its messages, each behind a byte that says whether it is compressed and four of its length.
-    pub body: &'a [u8],
-    /// `body` is all of it.
-    pub whole: bool,
-    /// An error is asked for.
-    pub fails: bool,
+/// What a call asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    Unary,
+    ClientStream,
+    ServerStream,
+    Bidi,
+    Check,
+    Watch,
+    Reflect,
+    Unknown,
 }
 
-/// Answers a call on the stream `id`.
-pub(crate) fn answer(session: &mut Http2Server, id: u32, call: &Call<'_>, out: &mut Out) {
-    let head = b"content-type: application/grpc\r\n";
-    match answers(call) {
-        Ok(said) => {
-            if session.head(id, 200, head, None, false, out) {
-                session.data(id, &said, false, out);
-                session.trailer(id, format!("grpc-status: {OK}\r\n").as_bytes(), out);
+impl Method {
+    fn of(path: &[u8]) -> Method {
+        match std::str::from_utf8(path).unwrap_or_default() {
+            "/brunt.Target/Unary" => Method::Unary,
+            "/brunt.Target/ClientStream" => Method::ClientStream,
+            "/brunt.Target/ServerStream" => Method::ServerStream,
+            "/brunt.Target/Bidi" => Method::Bidi,
+            "/grpc.health.v1.Health/Check" => Method::Check,
+            "/grpc.health.v1.Health/Watch" => Method::Watch,
+            path if server::is_reflection(path) => Method::Reflect,
+            _ => Method::Unknown,
+        }
+    }
+}
+
+/// A call under way.
+#[derive(Debug)]
+pub struct Call {
+    id: u32,
+    method: Method,
+    arrived: Nanos,
+    pub(crate) order: Arc<Order>,
+    pub(crate) instead: Option<Arc<Order>>,
+    messages: Messages,
+    heard: u64,
+    bytes: u64,
+    first: Box<[u8]>,
+    /// When the last part that was planned is due; [`Nanos::ZERO`] where there is none.
+    pub(crate) at: Nanos,
+    /// It is allowed to last until then.
+    pub(crate) until: Nanos,
+    /// Parts that wait for their time: later ones wait behind them.
+    pub(crate) waiting: u32,
+    /// Its end is planned.
+    pub(crate) over: bool,
+}
+
+/// The calls of a connection that are not answered yet, by their stream; a pointer, since most connections never have any.
+#[derive(Debug, Default)]
+pub(crate) struct Calls(Option<Box<BTreeMap<u32, Call>>>);
+
+impl Calls {
+    pub fn insert(&mut self, id: u32, call: Call) {
+        self.0.get_or_insert_default().insert(id, call);
+    }
+    pub fn get_mut(&mut self, id: u32) -> Option<&mut Call> {
+        self.0.as_mut()?.get_mut(&id)
+    }
+    pub fn remove(&mut self, id: u32) -> Option<Call> {
+        self.0.as_mut()?.remove(&id)
+    }
+    pub fn into_all(self) -> impl Iterator<Item = Call> {
+        self.0.into_iter().flat_map(|calls| calls.into_values())
+    }
+}
+
+/// A part of an answer: what is said, and the message it is about.
+pub(crate) type Saying = (Say, Box<[u8]>);
+
+fn end(status: u32, sentence: impl Into<Cow<'static, str>>) -> Saying {
+    (Say::End(status, sentence.into()), Box::default())
+}
+
+fn refused(Refusal(status, sentence): Refusal) -> Saying {
+    end(status, sentence)
+}
+
+fn unknown() -> Saying {
+    end(server::UNIMPLEMENTED, "this target has brunt.Target with Unary, ClientStream, ServerStream, Bidi")
+}
+
+impl Call {
+    /// A call that begins.
+    pub fn new(heard: &Heard, now: Nanos, instead: Option<Arc<Order>>) -> Call {
+        Call {
+            id: heard.id,
+            method: Method::of(heard.echo.as_deref().unwrap_or_default()),
+            arrived: now,
+            order: Arc::clone(&heard.order),
+            instead,
+            messages: Messages::default(),
+            heard: 0,
+            bytes: 0,
+            first: Box::default(),
+            at: Nanos::ZERO,
+            until: now.saturating_add(heard.allowed),
+            waiting: 0,
+            over: false,
+        }
+    }
+
+    /// Takes a piece of its body; how many messages it completed, and what is to be said to them. `prompt`: answers need
+    /// not wait for anything.
+    pub(crate) fn hear(&mut self, piece: &[u8], last: bool, prompt: bool) -> (u64, Vec<Saying>) {
+        let (before, mut says) = (self.heard, Vec::new());
+        let mut messages = std::mem::take(&mut self.messages);
+        let mut read = messages.feed(piece, &mut |message| says.extend(self.message(message)));
+        if last && read.is_ok() {
+            read = messages.finish();
+        }
+        self.messages = messages;
+        match read {
+            Err(refusal) => says.push(refused(refusal)),
+            Ok(()) if last => says.extend(self.end(prompt)),
+            Ok(()) => {}
+        }
+        (self.heard - before, says)
+    }
+
+    fn message(&mut self, message: &[u8]) -> Option<Saying> {
+        self.heard += 1;
+        self.bytes += message.len() as u64;
+        match self.method {
+            Method::Unknown => Some(unknown()),
+            Method::ClientStream => None,
+            Method::Bidi => Some((Say::Message, message.into())),
+            Method::Reflect => Some(match server::reflect(message) {
+                Ok(answer) => (Say::Message, answer.into()),
+                Err(refusal) => refused(refusal),
+            }),
+            _ if self.heard > 1 => Some(end(server::UNIMPLEMENTED, "a second message in a call that takes one")),
+            Method::Watch => Some((Say::Message, SERVING.into())),
+            Method::Unary | Method::ServerStream | Method::Check => {
+                self.first = message.into();
+                None
             }
         }
-        Err((status, sentence)) => {
-            let head =
-                format!("content-type: application/grpc\r\ngrpc-status: {status}\r\ngrpc-message: {sentence}\r\n");
-            session.head(id, 200, head.as_bytes(), None, true, out);
+    }
+
+    /// All was heard.
+    fn end(&mut self, prompt: bool) -> Option<Saying> {
+        let takes_one = matches!(self.method, Method::Unary | Method::ServerStream | Method::Check | Method::Watch);
+        if takes_one && self.heard == 0 {
+            return Some(end(server::UNIMPLEMENTED, "a call without the message that it takes"));
+        }
+        let first = std::mem::take(&mut self.first);
+        Some(match self.method {
+            Method::Unknown => unknown(),
+            Method::Bidi | Method::Reflect => end(server::OK, ""),
+            Method::Unary => (Say::Series(1), first),
+            Method::Check => (Say::Series(1), SERVING.into()),
+            Method::ServerStream => {
+                let times = count(&first).clamp(1, MOST_ANSWERS);
+                (if prompt { Say::All(times) } else { Say::Series(times) }, first)
+            }
+            Method::ClientStream => {
+                let mut summary = vec![0x08];
+                put_varint(self.heard, &mut summary);
+                summary.push(0x10);
+                put_varint(self.bytes, &mut summary);
+                (Say::Series(1), summary.into())
+            }
+            // It watches until its client has seen enough.
+            Method::Watch => return None,
+        })
+    }
+
+    /// A part of the answer, due at `at`.
+    pub(crate) fn plan(&self, at: Nanos, (say, message): Saying) -> Plan {
+        let (order, instead) = (Arc::clone(&self.order), self.instead.clone());
+        let echo = Some(message);
+        let heard = Heard { id: self.id, head_only: false, order, echo, extent: Extent::Last, allowed: Nanos::MAX };
+        Plan { arrived: self.arrived, at, heard, instead, say }
+    }
+}
+
+/// As [`Plan::answer`], for a part of a call.
+pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut Out) -> Next {
+    let (id, order) = (plan.heard.id, plan.order());
+    if plan.instead.is_some() {
+        say_end(http2, plan, server::UNAVAILABLE, "an error, as asked by the error rate", out);
+        return Next::Concluded(order.status, 0);
+    }
+    if let Say::End(status, sentence) = &plan.say
+        && *status != server::OK
+    {
+        say_end(http2, plan, *status, sentence, out);
+        return Next::Concluded(200, 0);
+    }
+    if let Some(Refusal(status, sentence)) = &order.refusal {
+        say_end(http2, plan, *status, sentence, out);
+        return Next::Concluded(200, 0);
+    }
+    if order.status != 200 {
+        // As what stands between a client and its server answers: in HTTP, without a status of gRPC.
+        http2.answer(id, &reply(order, order.known_body()), out);
+        return Next::Concluded(order.status, 0);
+    }
+    let times = match &plan.say {
+        Say::End(status, sentence) => {
+            say_end(http2, plan, *status, sentence, out);
+            return Next::Concluded(200, 0);
+        }
+        Say::All(times) => *times,
+        Say::Whole | Say::Message | Say::Series(_) => 1,
+    };
+    let message = message(plan);
+    if times.saturating_mul(message.len() as u64) > LARGEST {
+        say_end(http2, plan, server::RESOURCE_EXHAUSTED, "answers of more than 16 MiB", out);
+        return Next::Concluded(200, 0);
+    }
+    if http2.backlog(id) > MOST_BACKLOG {
+        http2.reset(id, code::ENHANCE_YOUR_CALM, out);
+        return Next::Refused;
+    }
+    begin(http2, plan, out);
+    if order.spoiled {
+        return spoil(http2, plan, message, out);
+    }
+    http2.data(id, &message.repeat(times as usize), false, out);
+    match plan.say {
+        Say::Message => Next::Said(0),
+        Say::Series(more) if more > 1 => Next::Said(more - 1),
+        _ => {
+            say_end(http2, plan, server::OK, "", out);
+            Next::Concluded(200, times)
         }
     }
 }
 
-/// What is said to a call, framed as its messages are, or its status and a sentence.
-fn answers(call: &Call<'_>) -> Result<Vec<u8>, (u8, &'static str)> {
-    if call.fails {
-        return Err((UNAVAILABLE, "an error, as asked by the error rate"));
+/// The head of an answer, where it was not said yet.
+fn begin(http2: &mut Http2Server, plan: &Plan, out: &mut Out) {
+    if !http2.is_begun(plan.heard.id) {
+        let lines = [&b"content-type: application/grpc\r\n"[..], &plan.order().headers].concat();
+        http2.head(plan.heard.id, 200, &lines, None, false, out);
     }
-    if !call.whole {
-        return Err((RESOURCE_EXHAUSTED, "larger than 64 KiB"));
+}
+
+/// The status: in a trailer, or where nothing was said before it in the head.
+fn say_end(http2: &mut Http2Server, plan: &Plan, status: u32, sentence: &str, out: &mut Out) {
+    let (id, ending) = (plan.heard.id, ending(status, sentence));
+    if http2.is_begun(id) {
+        http2.trailer(id, &ending, out);
+    } else {
+        let lines = [&b"content-type: application/grpc\r\n"[..], &ending].concat();
+        http2.head(id, 200, &lines, None, true, out);
     }
-    let messages = messages(call.body)?;
-    match call.path {
-        "/brunt.Target/Unary" | "/brunt.Target/Bidi" => Ok(call.body.to_vec()),
-        "/brunt.Target/ServerStream" => {
-            let first = messages.first().copied().unwrap_or_default();
-            let count = count(first).clamp(1, MOST_ANSWERS) as usize;
-            if count * (first.len() + 5) > MOST_BYTES {
-                return Err((RESOURCE_EXHAUSTED, "answers of more than 16 MiB"));
-            }
-            Ok(framed(first).repeat(count))
+}
+
+/// The message of a part with its prefix: what was heard, or a Payload whose text has the size that was asked for.
+fn message(plan: &Plan) -> Vec<u8> {
+    let Some(size) = plan.order().size else { return framed(plan.heard.echo.as_deref().unwrap_or_default()) };
+    let mut payload = vec![0x0a];
+    put_varint(size.min(LARGEST), &mut payload);
+    payload.extend(FILLER.iter().cycle().take(size.min(LARGEST) as usize));
+    framed(&payload)
+}
+
+/// A message that is not what its prefix says, or is cut.
+fn spoil(http2: &mut Http2Server, plan: &Plan, message: Vec<u8>, out: &mut Out) -> Next {
+    let (id, order) = (plan.heard.id, plan.order());
+    if let Some(keep) = order.cut {
+        let keep = usize::try_from(keep).unwrap_or(usize::MAX).min(message.len());
+        http2.data(id, &message[..keep], false, out);
+        http2.reset(id, code::INTERNAL_ERROR, out);
+        return Next::Spoiled;
+    }
+    let half = message.len() / 2;
+    let wrong = match order.kind {
+        Kind::Short => message[..half].to_vec(),
+        Kind::Long => [&message[..], &FILLER[..half.min(FILLER.len())]].concat(),
+        _ => {
+            out.put(GARBAGE);
+            return Next::Ruined;
         }
-        "/brunt.Target/ClientStream" => {
-            let mut summary = vec![0x08];
-            put_varint(messages.len() as u64, &mut summary);
-            summary.push(0x10);
-            put_varint(messages.iter().map(|m| m.len() as u64).sum(), &mut summary);
-            Ok(framed(&summary))
-        }
-        // HealthCheckResponse with the status SERVING.
-        "/grpc.health.v1.Health/Check" => Ok(framed(&[0x08, 1])),
-        _ => Err((UNIMPLEMENTED, "this target has brunt.Target with Unary, ClientStream, ServerStream, Bidi")),
-    }
+    };
+    http2.data(id, &wrong, false, out);
+    say_end(http2, plan, server::OK, "", out);
+    Next::Spoiled
 }
 
 fn framed(message: &[u8]) -> Vec<u8> {
     [&[0][..], &(message.len() as u32).to_be_bytes(), message].concat()
-}
-
-fn messages(mut body: &[u8]) -> Result<Vec<&[u8]>, (u8, &'static str)> {
-    let mut found = Vec::new();
-    while let Some((&[compressed, a, b, c, d], rest)) = body.split_first_chunk::<5>() {
-        if compressed != 0 {
-            return Err((UNIMPLEMENTED, "compressed messages are not for this target"));
-        }
-        let size = u32::from_be_bytes([a, b, c, d]) as usize;
-        let broken = (INVALID_ARGUMENT, "a message is shorter than it says");
-        found.push(rest.get(..size).ok_or(broken)?);
-        body = &rest[size..];
-    }
-    if body.is_empty() { Ok(found) } else { Err((INVALID_ARGUMENT, "a message is cut in its head")) }
 }
 
 /// Field 2 of a message, a number; 0 where there is none.
@@ -153,39 +377,71 @@ fn put_varint(mut value: u64, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Config, Shop};
 
-    fn said(path: &str, body: &[u8]) -> Result<Vec<u8>, u8> {
-        answers(&Call { path, body, whole: true, fails: false }).map_err(|(status, _)| status)
+    /// What is said to a call whose body comes in these pieces; messages as themselves, the end by its status.
+    fn said(path: &str, pieces: &[&[u8]]) -> Vec<(Say, Vec<u8>)> {
+        let order = Arc::new(Order::of_call(path, "", &Shop::new(&Config::default())));
+        let heard = Heard {
+            id: 1,
+            head_only: false,
+            order,
+            echo: Some(path.as_bytes().into()),
+            extent: Extent::Begun,
+            allowed: Nanos::MAX,
+        };
+        let mut call = Call::new(&heard, Nanos(1), None);
+        let mut says = Vec::new();
+        for (at, piece) in pieces.iter().enumerate() {
+            says.extend(call.hear(piece, at + 1 == pieces.len(), true).1);
+        }
+        says.into_iter().map(|(say, message)| (say, message.to_vec())).collect()
+    }
+
+    fn status(said: &[(Say, Vec<u8>)]) -> Option<u32> {
+        said.iter().find_map(|(say, _)| if let Say::End(status, _) = say { Some(*status) } else { None })
     }
 
     #[test]
-    fn each_method_says_what_it_should() {
+    fn each_method_says_what_it_should_however_its_body_is_cut() {
         // Payload { text: "hi", count: 3 }, and one of 300 bytes without a count.
-        let (three, large) = (framed(b"\x0a\x02hi\x10\x03"), framed(&[0x0a; 300]));
-        let both = [three.clone(), large.clone()].concat();
-        assert_eq!(said("/brunt.Target/Unary", &three), Ok(three.clone()));
-        assert_eq!(said("/brunt.Target/Bidi", &both), Ok(both.clone()));
-        assert_eq!(said("/brunt.Target/ServerStream", &three), Ok(three.repeat(3)));
-        assert_eq!(said("/brunt.Target/ServerStream", &framed(b"")), Ok(framed(b"")));
-        // 2 messages, 306 bytes.
-        assert_eq!(said("/brunt.Target/ClientStream", &both), Ok(framed(&[0x08, 2, 0x10, 0xb2, 2])));
-        assert_eq!(said("/grpc.health.v1.Health/Check", &framed(b"")), Ok(framed(&[8, 1])));
-        assert_eq!(said("/brunt.Target/Other", &three), Err(UNIMPLEMENTED));
-        assert_eq!(said("/brunt.Target/Unary", &[1, 0, 0, 0, 0]), Err(UNIMPLEMENTED));
-        assert_eq!(
-            said("/brunt.Target/ServerStream", &framed(&[0x10, 0xff, 0xff, 3])).map(|s| s.len()),
-            Ok(65_535 * 9)
-        );
-        for cut in 1..three.len() {
-            assert_eq!(said("/brunt.Target/Unary", &three[..cut]), Err(INVALID_ARGUMENT), "cut at {cut}");
+        let (three, large) = (b"\x0a\x02hi\x10\x03".to_vec(), vec![0x0a; 300]);
+        let both = [framed(&three), framed(&large)].concat();
+        let ok = (Say::End(server::OK, "".into()), Vec::new());
+        for cut in 0..=both.len() {
+            let pieces = [&both[..cut], &both[cut..]];
+            let echoes = [(Say::Message, three.clone()), (Say::Message, large.clone()), ok.clone()];
+            assert_eq!(said("/brunt.Target/Bidi", &pieces), echoes, "cut at {cut}");
+            // 2 messages, 306 bytes.
+            let summary = [(Say::Series(1), vec![0x08, 2, 0x10, 0xb2, 2])];
+            assert_eq!(said("/brunt.Target/ClientStream", &pieces), summary, "cut at {cut}");
+        }
+        let one = framed(&three);
+        assert_eq!(said("/brunt.Target/Unary", &[&one]), [(Say::Series(1), three.clone())]);
+        assert_eq!(said("/brunt.Target/ServerStream", &[&one]), [(Say::All(3), three)]);
+        assert_eq!(said("/brunt.Target/ServerStream", &[&framed(b"")]), [(Say::All(1), vec![])]);
+        assert_eq!(said("/grpc.health.v1.Health/Check", &[&framed(b"")]), [(Say::Series(1), vec![8, 1])]);
+        assert_eq!(said("/grpc.health.v1.Health/Watch", &[&framed(b"")]), [(Say::Message, vec![8, 1])]);
+    }
+
+    #[test]
+    fn what_is_no_call_of_ours_has_its_status() {
+        let one = framed(b"\x0a\x02hi");
+        assert_eq!(status(&said("/brunt.Target/Other", &[&one])), Some(server::UNIMPLEMENTED));
+        assert_eq!(status(&said("/brunt.Target/Unary", &[&[1, 0, 0, 0, 0]])), Some(server::UNIMPLEMENTED));
+        assert_eq!(status(&said("/brunt.Target/Unary", &[&one.repeat(2)])), Some(server::UNIMPLEMENTED));
+        assert_eq!(status(&said("/brunt.Target/Unary", &[&[0, 0xff, 0, 0, 0]])), Some(server::RESOURCE_EXHAUSTED));
+        for cut in 1..one.len() {
+            assert!(status(&said("/brunt.Target/Unary", &[&one[..cut]])).is_some(), "cut at {cut}");
         }
     }
 
     proptest::proptest! {
         #[test]
         fn no_message_is_too_odd(body in proptest::collection::vec(0u8.., 0..80)) {
-            let _ = said("/brunt.Target/ServerStream", &framed(&body));
-            let _ = said("/brunt.Target/ServerStream", &body);
+            let _ = said("/brunt.Target/ServerStream", &[&framed(&body)]);
+            let _ = said("/brunt.Target/ServerStream", &[&body]);
+            let _ = said("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", &[&framed(&body)]);
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use protocols::http1::Http1Server;
 use protocols::http2::Http2Server;
+use protocols::http2::frames::code::INTERNAL_ERROR;
 use protocols::websocket::WebSocketServer;
 use wire::{Out, Reply, ServerSession};
 
@@ -71,9 +72,6 @@ impl Conversation for Http1Server {
         out.put(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     }
 }
-
-/// INTERNAL_ERROR (RFC 9113 7).
-const INTERNAL_ERROR: u32 = 2;
 
 impl Conversation for Http2Server {
     #[inline]

@@ -8,6 +8,7 @@ use wire::Out;
 
 use crate::arrivals::{Entry, Log};
 use crate::brain::{Brain, Heard, Next, Plan};
+use crate::calls::Say;
 use crate::conversation::{Conversation, Spoken};
 use crate::line::{End, Line};
 use crate::order::{Kind, Withheld};
@@ -55,11 +56,35 @@ impl Desk {
         }
     }
 
+    /// Puts an answer that is due now, or lets it wait; `room`: so many bytes may wait for the client to read them.
+    #[inline]
+    pub fn take<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan, now: Nanos, room: usize) {
+        if line.may_pass() && line.is_free() && plan.at <= now && self.out.len() < room {
+            self.perform(line, plan);
+        } else {
+            line.keep(plan);
+        }
+    }
+
     /// Puts an answer, or its beginning.
     #[inline]
     pub fn perform<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan) {
+        let of_call = plan.say != Say::Whole;
+        if of_call && line.calls.get_mut(plan.heard.id).is_none() {
+            // The call ended with an earlier part.
+            return;
+        }
         let tallies = &self.tallies;
-        match plan.answer(&mut line.session, &|| tallies.read().to_json(), &mut self.out) {
+        let next = plan.answer(&mut line.session, &|| tallies.read().to_json(), &mut self.out);
+        if of_call && !matches!(next, Next::Said(_)) {
+            line.calls.remove(plan.heard.id);
+        }
+        match next {
+            Next::Said(left) => self.go_on(line, plan, left),
+            Next::Concluded(status, messages) => {
+                self.tally.call_messages_said.add(messages);
+                self.framed(line, plan, Some(status));
+            }
             Next::Complete => self.complete(line, plan),
             Next::Blocks(blocks) => line.pouring = Some(Box::new((plan, blocks))),
             Next::Close => self.withhold(line, plan, End::Close),

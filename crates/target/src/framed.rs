@@ -7,32 +7,33 @@
 use wire::{Out, Reply, Shape};
 
 use crate::brain::{Next, Plan};
-use crate::calls::{self, Call};
+use crate::calls::{self, Say};
 use crate::conversation::{Conversation, Spoil, Spoken};
 use crate::flood::FILLER;
 use crate::order::{Body, Kind, Order, Withheld};
 
 /// The largest body; it is made as a whole.
-const LARGEST: u64 = 16 << 20;
+pub(crate) const LARGEST: u64 = 16 << 20;
 /// What is no frame of either protocol: to HTTP/2 a frame of unknown length and type, to WebSocket a reserved opcode.
-const GARBAGE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x16\x03garbage";
+pub(crate) const GARBAGE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x16\x03garbage";
 
 /// As [`Plan::answer`].
 pub(crate) fn answer(plan: &Plan, session: &mut dyn Conversation, stats: &dyn Fn() -> String, out: &mut Out) -> Next {
     let order = plan.order();
     match order.withheld {
-        Some(Withheld::Hang) => return Next::Nothing,
+        Some(Withheld::Hang) if plan.say == Say::Whole => return Next::Nothing,
         Some(Withheld::Close) => return Next::Close,
         Some(Withheld::Reset) => {
             let spared = session.spoil(plan.heard.id, &reply(order, &[]), Spoil::Reset, out);
             return if spared { Next::Refused } else { Next::Reset };
         }
-        None => {}
+        // A call that hangs is answered at its deadline.
+        Some(Withheld::Hang) | None => {}
     }
-    if let (Some(whole), Some(body), Some(http2)) = (plan.heard.call, &plan.heard.echo, session.http2()) {
-        let call = Call { path: &plan.heard.order.path, body, whole, fails: plan.instead.is_some() };
-        calls::answer(http2, plan.heard.id, &call, out);
-        return Next::Answered(if call.fails { order.status } else { 200 });
+    if plan.say != Say::Whole
+        && let Some(http2) = session.http2()
+    {
+        return calls::answer(plan, http2, out);
     }
     if order.size.is_some_and(|size| size > LARGEST) {
         let status = Order::sentence("", Kind::Unknown, 501, "larger than 16 MiB, which needs HTTP/1.1");
@@ -66,7 +67,7 @@ pub(crate) fn answer(plan: &Plan, session: &mut dyn Conversation, stats: &dyn Fn
     Next::Answered(status)
 }
 
-fn reply<'a>(order: &'a Order, body: &'a [u8]) -> Reply<'a> {
+pub(crate) fn reply<'a>(order: &'a Order, body: &'a [u8]) -> Reply<'a> {
     Reply { status: order.status, headers: &order.headers, body, shape: Shape::Length, close: order.close }
 }
 

@@ -40,7 +40,11 @@
 //! | `/short/N`, `/long/N` | fewer or more bytes than the announced length | a message that does not end; or is followed by no frame |
 //! | `/garbage`, `/endless-headers` | no frame, then closed | no frame, then closed |
 //!
-//! gRPC calls go to the service `brunt.Target` (Unary, ClientStream, ServerStream, Bidi), whose methods echo, count and repeat.
+//! gRPC calls go to the service `brunt.Target` (Unary, ClientStream, ServerStream, Bidi), whose methods echo, count and repeat, each
+//! message as it comes; health checks and reflection are answered too. What a path says to HTTP, the metadata `brunt-path`
+//! says to a call, and `grpc-status=N` beside it. `/status/N` is answered as HTTP without a status of gRPC, `/bytes/N` with a
+//! Payload of N bytes of text, `/cut/K` after K bytes of messages, `/short/N` and `/long/N` with a message that is not as long
+//! as its prefix says.
 //!
 //! Bodies above 16 MiB need HTTP/1.1. `--error-rate` closes a WebSocket with 1011.
 //!
@@ -50,6 +54,7 @@
 
 pub mod arrivals;
 mod brain;
+mod calling;
 mod calls;
 mod config;
 mod conversation;
@@ -69,6 +74,7 @@ mod tongue;
 mod worker;
 
 pub use brain::{Brain, Heard, Next, Plan, Shop};
+pub use calls::Say;
 pub use config::{ALPN, Config, place, share};
 pub use conversation::{Conversation, Spoil, Spoken};
 pub use delay::{Delay, normal_quantile};

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use measure::Nanos;
 
 use crate::brain::Plan;
+use crate::calls::{Calls, Say};
 use crate::conversation::{Conversation, Spoken};
 
 /// A connection.
@@ -12,6 +13,8 @@ pub(crate) struct Line<S> {
     pub session: S,
     /// Requests not answered yet: the oldest first, or the one due first where answers keep no order.
     pub waiting: VecDeque<Plan>,
+    /// gRPC calls not answered yet.
+    pub calls: Calls,
     /// A large answer under way, and how many of its blocks are left.
     pub pouring: Option<Box<(Plan, u64)>>,
     pub end: End,
@@ -38,8 +41,8 @@ pub(crate) enum End {
 impl<S> Line<S> {
     /// A connection just accepted.
     pub fn new(session: S, birth: u32) -> Line<S> {
-        let (waiting, pouring, armed) = (VecDeque::new(), None, Nanos::MAX);
-        Line { session, waiting, pouring, end: End::Open, watched: false, armed, birth, counted: None }
+        let (waiting, calls, pouring, armed) = (VecDeque::new(), Calls::default(), None, Nanos::MAX);
+        Line { session, waiting, calls, pouring, end: End::Open, watched: false, armed, birth, counted: None }
     }
 
     #[inline]
@@ -60,6 +63,11 @@ impl<S: Conversation> Line<S> {
         if self.session.spoken().keeps_order() {
             return self.waiting.push_back(plan);
         }
+        if plan.say != Say::Whole
+            && let Some(call) = self.calls.get_mut(plan.heard.id)
+        {
+            call.waiting += 1;
+        }
         let at = self.waiting.partition_point(|other| other.at <= plan.at);
         self.waiting.insert(at, plan);
     }
@@ -68,6 +76,11 @@ impl<S: Conversation> Line<S> {
     pub fn take_due(&mut self, now: Nanos) -> Option<Plan> {
         self.waiting.front().filter(|plan| plan.at <= now)?;
         let due = self.waiting.pop_front();
+        if let Some(plan) = due.as_ref().filter(|plan| plan.say != Say::Whole)
+            && let Some(call) = self.calls.get_mut(plan.heard.id)
+        {
+            call.waiting -= 1;
+        }
         if self.waiting.is_empty() {
             // An idle connection holds no memory for what it does not do.
             self.waiting = VecDeque::new();

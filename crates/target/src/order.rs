@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use protocols::grpc::server::{INVALID_ARGUMENT, Refusal};
 use wire::Shape;
 
 use crate::flood::{BLOCK, FILLER, Flood};
@@ -35,12 +36,13 @@ pub enum Kind {
     Long,
     Stats,
     ResetStats,
+    Call,
     Unknown,
 }
 
 impl Kind {
     /// Every kind with its path prefix, in the order of the enum.
-    pub const ALL: [(Kind, &'static str); 19] = [
+    pub const ALL: [(Kind, &'static str); 20] = [
         (Kind::Root, "/"),
         (Kind::Status, "/status"),
         (Kind::Bytes, "/bytes"),
@@ -59,6 +61,7 @@ impl Kind {
         (Kind::Long, "/long"),
         (Kind::Stats, "/-/stats"),
         (Kind::ResetStats, "/-/reset-stats"),
+        (Kind::Call, "grpc"),
         (Kind::Unknown, "unknown"),
     ];
 
@@ -123,6 +126,8 @@ pub struct Order {
     pub delay: Option<Delay>,
     /// The station it queues at.
     pub station: Option<Arc<Mutex<Station>>>,
+    /// The status of gRPC that a call is answered with, and a sentence.
+    pub refusal: Option<Refusal>,
 }
 
 impl Order {
@@ -133,6 +138,23 @@ impl Order {
         match read.and_then(|()| Order::grant(path, kind, wish, shop)) {
             Ok(order) => order,
             Err((status, sentence)) => Order::sentence(path, kind, status, &sentence),
+        }
+    }
+
+    /// Reads what is wished of a call to this path, as a path and query of HTTP would say it; empty: nothing.
+    pub fn of_call(path: &str, wished: &str, shop: &Shop) -> Order {
+        let mut wish = Wish::default();
+        let (kind, read) = if wished.is_empty() { (Kind::Call, Ok(())) } else { path::read(wished, &mut wish) };
+        // What watches the server does so by HTTP.
+        let kind = if kind.is_watching() { Kind::Call } else { kind };
+        let path = format!("{path}{wished}");
+        let status = wish.grpc_status;
+        match read.and_then(|()| Order::grant(&path, kind, wish, shop)) {
+            Ok(order) => Order { refusal: status.map(|status| Refusal(status, "as asked".to_owned())), ..order },
+            Err((_, sentence)) => {
+                let refusal = Some(Refusal(INVALID_ARGUMENT, sentence));
+                Order { refusal, ..Order::sentence(&path, Kind::Call, 200, "") }
+            }
         }
     }
 
@@ -152,6 +174,7 @@ impl Order {
             spoiled: false,
             delay: None,
             station: None,
+            refusal: None,
         }
     }
 

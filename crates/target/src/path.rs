@@ -27,6 +27,7 @@ pub(crate) struct Wish {
     pub delay: Option<Delay>,
     pub station: Option<u32>,
     pub service: Option<Delay>,
+    pub grpc_status: Option<u32>,
 }
 
 impl Default for Wish {
@@ -42,6 +43,7 @@ impl Default for Wish {
             delay: None,
             station: None,
             service: None,
+            grpc_status: None,
         }
     }
 }
@@ -145,6 +147,7 @@ fn set(name: &str, value: &str, wish: &mut Wish) -> Result<(), Refusal> {
         "station" => number(value, 1, Station::MOST_SERVERS.into()).map(|n| wish.station = Some(n as u32)),
         "delay" => value.parse().map(|delay| wish.delay = Some(delay)),
         "service" => value.parse().map(|delay| wish.service = Some(delay)),
+        "grpc-status" => number(value, 0, 16).map(|n| wish.grpc_status = Some(n as u32)),
         "header" => header(value, wish),
         "close" => number(if value.is_empty() { "1" } else { value }, 0, 1).map(|n| wish.close = n == 1),
         _ => Ok(()),

@@ -57,6 +57,9 @@ pub(crate) struct Tally {
     pub(crate) watching: Counter,
     pub(crate) received: Counter,
     pub(crate) sent: Counter,
+    pub(crate) calls: Counter,
+    pub(crate) call_messages_heard: Counter,
+    pub(crate) call_messages_said: Counter,
     pub(crate) status: [Counter; STATUSES],
     pub(crate) kinds: [Counter; KINDS],
     pub(crate) spoken: [SpokenTally; PROTOCOLS],
@@ -78,6 +81,9 @@ impl Default for Tally {
             watching,
             received,
             sent,
+            calls: Counter::default(),
+            call_messages_heard: Counter::default(),
+            call_messages_said: Counter::default(),
             status: std::array::from_fn(|_| Counter::default()),
             kinds: std::array::from_fn(|_| Counter::default()),
             spoken: std::array::from_fn(|_| SpokenTally::default()),
@@ -96,6 +102,17 @@ pub struct SpokenStats {
     pub messages: u64,
     /// Signs of life answered: pings.
     pub heartbeats: u64,
+}
+
+/// What a target counted of gRPC calls, each of them a request in HTTP/2 too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallStats {
+    /// Calls begun.
+    pub calls: u64,
+    /// Messages heard in them.
+    pub heard: u64,
+    /// Messages said in them, whole ones.
+    pub said: u64,
 }
 
 /// What a target counted, summed over its workers.
@@ -131,6 +148,8 @@ pub struct Stats {
     pub by_status: BTreeMap<u16, u64>,
     /// Requests heard by path prefix.
     pub by_path: BTreeMap<&'static str, u64>,
+    /// Of gRPC calls.
+    pub grpc: CallStats,
     /// By protocol; only those that were spoken.
     pub by_protocol: BTreeMap<&'static str, SpokenStats>,
 }
@@ -153,6 +172,9 @@ impl Stats {
         self.watching += tally.watching.get();
         self.bytes_received += tally.received.get();
         self.bytes_sent += tally.sent.get();
+        self.grpc.said += tally.call_messages_said.get();
+        self.grpc.heard += tally.call_messages_heard.get();
+        self.grpc.calls += tally.calls.get();
         for ((_, prefix), counter) in Kind::ALL.iter().zip(&tally.kinds).filter(|(_, counter)| counter.get() > 0) {
             *self.by_path.entry(prefix).or_default() += counter.get();
         }
@@ -178,6 +200,9 @@ impl Stats {
         minus(&mut self.watching, baseline.watching);
         minus(&mut self.bytes_received, baseline.bytes_received);
         minus(&mut self.bytes_sent, baseline.bytes_sent);
+        minus(&mut self.grpc.calls, baseline.grpc.calls);
+        minus(&mut self.grpc.heard, baseline.grpc.heard);
+        minus(&mut self.grpc.said, baseline.grpc.said);
         for (status, before) in &baseline.by_status {
             self.by_status.entry(*status).and_modify(|n| minus(n, *before));
         }
@@ -228,7 +253,8 @@ impl Stats {
                 "{comma}\"{name}\":{{\"open\":{open},\"opened\":{opened},\"messages\":{messages},\"heartbeats\":{heartbeats}}}"
             );
         }
-        json.push_str("}}\n");
+        let CallStats { calls, heard, said } = self.grpc;
+        let _ = writeln!(json, "}},\"grpc\":{{\"calls\":{calls},\"heard\":{heard},\"said\":{said}}}}}");
         json
     }
 }

@@ -3,6 +3,7 @@
 //! What many hold at rest (HTTP/1.1, WebSocket) lies inline; HTTP/2 is in a box. The path `/status/N` with 400 or more
 //! refuses an upgrade with that status, so that clients can be shown what that is like.
 
+use protocols::grpc::server::is_call;
 use protocols::http1::{Http1Server, Upgrade};
 use protocols::http2::Http2Server;
 use protocols::websocket::WebSocketServer;
@@ -42,7 +43,7 @@ impl Tongue {
             return Ok(());
         }
         self.0 = match bytes.starts_with(ahead) {
-            true => Inner::Http2(Box::default()),
+            true => Inner::Http2(Box::new(Http2Server::in_pieces(is_call))),
             false => Inner::Http1(Http1Server::yielding(is_granted)),
         };
         if known > 0 {

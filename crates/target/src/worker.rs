@@ -11,10 +11,11 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use measure::Nanos;
-use wire::{Arrival, ConnId, ListenerId, Network, Out};
+use wire::{Arrival, ConnId, Extent, ListenerId, Network, Out};
 
 use crate::arrivals::Log;
 use crate::brain::{Brain, Heard};
+use crate::calls::Say;
 use crate::conversation::{Conversation, Spoken};
 use crate::desk::Desk;
 use crate::line::{End, Line};
@@ -211,20 +212,21 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         let now = self.net.now();
         let Some(line) = &mut self.lines[conn.0 as usize] else { return };
         let (desk, room) = (&mut self.desk, MOST_UNSENT.saturating_sub(self.net.unsent(conn)));
-        desk.take_note(line, self.heard.len() as u64);
+        let begun = self.heard.iter().filter(|heard| matches!(heard.extent, Extent::Whole | Extent::Begun)).count();
+        desk.take_note(line, begun as u64);
         let in_frames = line.session.spoken() != Spoken::Http1;
         if in_frames {
             // What a server must say first (SETTINGS) is said before the first answer.
             line.session.owed(&mut desk.out);
         }
         for heard in self.heard.drain(..) {
+            if heard.extent != Extent::Whole {
+                desk.hear_call(line, heard, now, room);
+                continue;
+            }
             desk.count(&heard);
             let plan = desk.brain.plan(now, heard);
-            if line.may_pass() && line.is_free() && plan.at <= now && desk.out.len() < room {
-                desk.perform(line, plan);
-            } else {
-                line.keep(plan);
-            }
+            desk.take(line, plan, now, room);
         }
         if line.is_free() && (in_frames || line.waiting.is_empty()) {
             line.session.owed(&mut desk.out);
@@ -370,9 +372,11 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         let Some(line) = self.lines.get_mut(conn.0 as usize).and_then(Option::take) else { return };
         self.desk.part(&line);
         let pouring = line.pouring.map(|pouring| pouring.0);
-        for plan in pouring.into_iter().chain(line.waiting) {
+        // Of a call it is the call that is abandoned, not each part of its answer.
+        for plan in pouring.into_iter().chain(line.waiting).filter(|plan| plan.say == Say::Whole) {
             self.desk.abandon(plan);
         }
+        line.calls.into_all().for_each(|call| self.desk.abandon_call(call));
         self.desk.tally.closed.add(1);
         self.open -= 1;
         if self.full && self.open <= self.resume_at {

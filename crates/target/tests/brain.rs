@@ -6,7 +6,7 @@ use target::{Body, Brain, Config, Kind, Plan, Withheld};
 use wire::{Ask, Shape};
 
 fn hear(brain: &mut Brain, now: Nanos, path: &str) -> Plan {
-    brain.hear(now, &Ask { id: 0, method: "GET", path, head: b"GET", body_bytes: 0, body: b"" })
+    brain.hear(now, &Ask { method: "GET", path, head: b"GET", ..Ask::default() })
 }
 
 fn ms(n: u64) -> Nanos {

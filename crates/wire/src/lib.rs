@@ -22,4 +22,4 @@ pub use protocol::{
     Session, Weighted,
 };
 pub use secure::{Fed, Handshake, SecureChannel, Security};
-pub use server::{Ask, Reply, ServerSession, Shape};
+pub use server::{Ask, Extent, Reply, ServerSession, Shape};

@@ -2,8 +2,24 @@
 
 use crate::{Broken, Out};
 
+/// How much of a request an [`Ask`] tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    #[default]
+    Whole,
+    /// The head. The body follows in pieces as it arrives, each an [`Ask`] of the same id that says nothing but that.
+    Begun,
+    /// A piece of the body.
+    More,
+    /// The last piece, perhaps an empty one.
+    Last,
+    /// Nothing more: the client gave the request up.
+    Lost,
+}
+
 /// One request as a server sees it; borrowed, so that hearing one allocates nothing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Ask<'a> {
     /// Names it in [`ServerSession::answer`].
     pub id: u32,
@@ -17,6 +33,8 @@ pub struct Ask<'a> {
     pub body_bytes: u64,
     /// The beginning of the body (64 KiB are plenty), for servers that echo; empty where the session keeps none.
     pub body: &'a [u8],
+    /// How much of it this tells: all of it, but for sessions that were asked to tell some requests in pieces.
+    pub extent: Extent,
 }
 
 /// How the end of an answer is marked.

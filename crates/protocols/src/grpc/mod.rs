@@ -1,4 +1,4 @@
-//! gRPC, the client's half ([`Grpc`], [`GrpcSession`]).
+//! gRPC, both halves: the client's ([`Grpc`], [`GrpcSession`]) and what a server needs ([`server`]).
 //!
 //! Spoken: gRPC over HTTP/2 (`doc/PROTOCOL-HTTP2.md` of the grpc project) on this crate's own HTTP/2: unary calls and
 //! streams in all directions, metadata, deadlines, statuses, server reflection v1 and v1alpha, health checks. Services
@@ -17,6 +17,7 @@ pub mod oracle;
 mod reflection;
 mod request;
 mod schema;
+pub mod server;
 mod session;
 mod status;
 #[cfg(test)]

@@ -52,6 +52,11 @@ impl Schema {
         BUILT.get_or_init(compiled).clone().map(|pool| Schema { pool, source: "URL" })
     }
 
+    /// Everything it describes.
+    pub fn pool(&self) -> &DescriptorPool {
+        &self.pool
+    }
+
     /// Reads `.proto` files with what they import: from `--import-path`, the files' own directories and the current one.
     ///
     /// # Errors

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use wire::{Ask, Broken, Out, Reply, ServerSession, Shape};
+use wire::{Ask, Broken, Extent, Out, Reply, ServerSession, Shape};
 
 use super::body::Body;
 use super::codec::{CHUNKED, CODED, EXPECTS, HEAD_BOUND, HTTP10, Head, SIZED, UPGRADES, asked, request_head};
@@ -197,7 +197,8 @@ impl Http1Server {
         let id = self.heard;
         self.remember(id, marks);
         self.heard = id.wrapping_add(1);
-        hear(Ask { id, method, path: &target[path(target)], head: text, body_bytes: body.bytes, body: body.start });
+        let (body_bytes, body, extent) = (body.bytes, body.start, Extent::Whole);
+        hear(Ask { id, method, path: &target[path(target)], head: text, body_bytes, body, extent });
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 //! it decides what comes back: for a SELECT one row of one column that holds the body, else OK; an error where the status
 //! is 400 or more. Left out: TLS, other ways of authentication, types (every value is text).
 
-use wire::{Ask, Broken, Out, Reply, ServerSession};
+use wire::{Ask, Broken, Extent, Out, Reply, ServerSession};
 
 use super::codec::{
     COM_PING, COM_QUERY, COM_QUIT, COM_STMT_EXECUTE, COM_STMT_PREPARE, EOF, ERR, HEADER, OK, WHOLE, length,
@@ -67,7 +67,15 @@ impl MysqlServer {
         self.rows = returns_rows(sql).then_some(binary);
         self.heard = self.heard.wrapping_add(1);
         let body_bytes = argument.len() as u64;
-        hear(Ask { id: self.heard, method, path: sql, head: sql.as_bytes(), body_bytes, body: argument });
+        hear(Ask {
+            id: self.heard,
+            method,
+            path: sql,
+            head: sql.as_bytes(),
+            body_bytes,
+            body: argument,
+            extent: Extent::Whole,
+        });
     }
 
     fn prepare(&mut self, sql: &[u8]) -> Result<(), Broken> {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use memchr::memchr;
-use wire::{Ask, Broken, Out, Reply, ServerSession};
+use wire::{Ask, Broken, Extent, Out, Reply, ServerSession};
 
 /// The largest command.
 const COMMAND_BOUND: usize = 1 << 20;
@@ -85,7 +85,15 @@ impl RedisServer {
         let id = self.heard;
         self.heard = id.wrapping_add(1);
         let head = &bytes[..used];
-        hear(Ask { id, method: text(0), path: text(1), head, body_bytes: body.len() as u64, body });
+        hear(Ask {
+            id,
+            method: text(0),
+            path: text(1),
+            head,
+            body_bytes: body.len() as u64,
+            body,
+            extent: Extent::Whole,
+        });
         Ok(Some(used))
     }
 }

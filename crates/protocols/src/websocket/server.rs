@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use wire::{Ask, Broken, Out, Reply, ServerSession};
+use wire::{Ask, Broken, Extent, Out, Reply, ServerSession};
 
 use super::close;
 use super::codec::{BINARY, CLOSE, CONTINUATION, Frame, PING, PONG, Sender, TEXT, frame, put_head};
@@ -176,7 +176,7 @@ impl WebSocketServer {
         let id = self.heard << 1 | u32::from(kind == BINARY);
         self.heard = self.heard.wrapping_add(1) & (u32::MAX >> 1);
         let (method, path, body_bytes) = (MESSAGE, &*self.path, message.len() as u64);
-        hear(Ask { id, method, path, head: &[], body_bytes, body: message });
+        hear(Ask { id, method, path, head: &[], body_bytes, body: message, extent: Extent::Whole });
         Ok(())
     }
 

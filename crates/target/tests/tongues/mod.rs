@@ -1,5 +1,7 @@
 //! One port, several protocols: what the first bytes decide, faults in the shape of each, and answers that overtake.
 
+mod calls;
+
 use measure::Nanos;
 use target::{Config, Tongue};
 
@@ -238,20 +240,4 @@ fn upgrades_are_refused_where_the_path_says_so_or_the_request_is_none() {
     old.say(0, text.as_bytes());
     assert!(old.heard_text(0).starts_with("HTTP/1.1 426 "));
     assert_eq!(old.gone(0), Some(Gone::Closed));
-}
-
-#[test]
-fn a_call_is_answered_with_its_messages_and_a_trailer() {
-    let path = "/brunt.Target/Unary";
-    let mut block = [&[0x83, 0x86, 0x04, path.len() as u8][..], path.as_bytes(), &[0x01, 1, b'a']].concat();
-    // content-type by its index in the static table, its value as a literal.
-    block.extend([&[0x0f, 16, 16][..], b"application/grpc"].concat());
-    let message = [0, 0, 0, 0, 2, 0x10, 1];
-    let mut scene = scene();
-    scene.say(0, &[preface(), frame(HEADERS, 4, 1, &block), frame(DATA, END_STREAM, 1, &message)].concat());
-    let heard = scene.heard(0);
-    assert_eq!(shape(&heard), [(HEADERS, 1, 0), (DATA, 1, 7), (HEADERS, 1, 0)]);
-    assert!(heard.windows(7).any(|part| part == message), "{heard:?}");
-    assert_eq!(frames(&heard).last().unwrap().1 & END_STREAM, END_STREAM);
-    assert_eq!(scene.stats().answered, 1);
 }

@@ -29,7 +29,7 @@ impl ServerSession for Lines {
             }
             self.over |= path == "bye";
             self.next += 1;
-            hear(Ask { id: self.next, method: "GET", path, head: &line, body_bytes: 0, body: b"" });
+            hear(Ask { id: self.next, method: "GET", path, head: &line, ..Ask::default() });
         }
         Ok(())
     }

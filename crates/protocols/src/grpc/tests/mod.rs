@@ -5,6 +5,7 @@ mod made;
 mod preparing;
 mod properties;
 mod reflecting;
+mod serving;
 mod statuses;
 
 use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use wire::Out;
 
-use super::Http2Server;
+use super::{Asked, Http2Server};
 use crate::http2::frames::{self, FrameHead, HEAD};
 use crate::http2::hpack::List;
+use crate::http2::streams::Stream;
 
 /// A head said before.
 #[derive(Debug, Default)]
@@ -63,27 +64,33 @@ impl Http2Server {
     ) -> bool {
         let Some(stream) = self.streams.get(id).filter(|s| !s.said) else { return false };
         let last = last || stream.own.head_only;
-        stream.said = last;
+        (stream.said, stream.own.begun) = (last, true);
         if !self.said.is(status, headers, length) {
             self.said = Said::of(status, headers, length);
         }
         let said = std::mem::take(&mut self.said);
-        self.put_head(id, &said.list, last, out);
+        self.put_head(id, &said.list, last, out.buffer());
         self.said = said;
         !last
     }
 
-    /// Says a trailer, and so ends an answer; what waits for the client's window before it is lost.
+    /// Says a trailer, and so ends an answer; behind what waits for the client's window, once that has left.
     pub fn trailer(&mut self, id: u32, headers: &[u8], out: &mut Out) {
         let Some(stream) = self.streams.get(id).filter(|s| !s.said) else { return };
-        stream.said = true;
+        if stream.waiting.is_some() {
+            stream.own.trailer = Some(headers.into());
+        } else {
+            self.put_trailer(id, headers, out.buffer());
+        }
+    }
+
+    pub(super) fn put_trailer(&mut self, id: u32, headers: &[u8], out: &mut Vec<u8>) {
         let mut list = List::default();
         put_lines(headers, &mut list);
         self.put_head(id, &list, true, out);
     }
 
-    fn put_head(&mut self, id: u32, list: &List, last: bool, out: &mut Out) {
-        let out = out.buffer();
+    fn put_head(&mut self, id: u32, list: &List, last: bool, out: &mut Vec<u8>) {
         let at = out.len();
         let flags = frames::END_HEADERS | if last { frames::END_STREAM } else { 0 };
         out.extend_from_slice(&FrameHead { length: 0, kind: frames::HEADERS, flags, stream: id }.bytes());
@@ -103,7 +110,7 @@ impl Http2Server {
 
     /// Says a piece of the body; what the client does not take yet waits here.
     pub fn data(&mut self, id: u32, bytes: &[u8], last: bool, out: &mut Out) {
-        let Some(stream) = self.streams.get(id).filter(|s| !s.said) else { return };
+        let Some(stream) = self.streams.get(id).filter(|s| !s.said && s.own.trailer.is_none()) else { return };
         let out = out.buffer();
         let sent = if stream.waiting.is_some() { 0 } else { self.sending.write(stream, bytes, last, out) };
         if sent < bytes.len() {
@@ -115,9 +122,18 @@ impl Http2Server {
 
     /// Gives a stream up.
     pub fn reset(&mut self, id: u32, code: u32, out: &mut Out) {
-        if self.streams.remove(id).is_some() {
+        if self.forget(id).is_some() {
             frames::put_number(frames::RST_STREAM, id, code, out.buffer());
         }
+    }
+
+    /// Forgets a stream, and what of it waits for the client's window.
+    pub(super) fn forget(&mut self, id: u32) -> Option<Stream<Asked>> {
+        let stream = self.streams.remove(id)?;
+        if stream.waiting.is_some() {
+            self.sending.forget(id);
+        }
+        Some(stream)
     }
 
     /// GOAWAY: no request beyond those heard is answered.

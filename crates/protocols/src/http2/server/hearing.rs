@@ -1,11 +1,12 @@
 //! Frames of a client, and the requests they come to (RFC 9113 6 and 8.3.1).
 
-use wire::Ask;
+use wire::{Ask, Extent};
 
 use super::{Asked, Fault, Http2Server, STREAMS, Text, WINDOW};
 use crate::http2::frames::{self, FrameHead, HEAD, PAYLOAD_BOUND, PREFACE, code, setting};
 use crate::http2::head::is_field;
 use crate::http2::hpack::{Fields, LIST_BOUND, Malformed};
+use crate::http2::streams::Stream;
 
 /// The most bytes of a body that are shown.
 const SHOWN_BOUND: usize = 64 * 1024;
@@ -97,7 +98,7 @@ impl Http2Server {
             }
             frames::CONTINUATION => self.continuation(head, payload, hear),
             frames::DATA => self.body(head, payload, hear),
-            _ => self.control(head, payload),
+            _ => self.control(head, payload, hear),
         }
     }
 
@@ -128,7 +129,7 @@ impl Http2Server {
         if id <= self.last_id {
             fields.finish()?;
             return match self.streams.get(id) {
-                Some(stream) if end && !stream.own.text.bytes.is_empty() => self.whole(id, hear),
+                Some(stream) if end && stream.own.open => self.whole(id, hear),
                 Some(_) => Err(Fault(code::PROTOCOL_ERROR, "a trailer that does not end its stream")),
                 None => self.count_idle(),
             };
@@ -142,6 +143,7 @@ impl Http2Server {
             };
             self.texts += 1;
             self.text = text;
+            self.text.in_pieces = (self.in_pieces)(self.text.method(), &self.text.bytes);
             fields.remember(0, self.texts)?;
         }
         fields.finish()?;
@@ -149,20 +151,25 @@ impl Http2Server {
             // Beyond what our GOAWAY said.
             return self.count_idle();
         }
-        let asked = Asked { head_only: self.text.method() == "HEAD", ..Asked::default() };
+        let (head_only, in_pieces) = (self.text.method() == "HEAD", self.text.in_pieces);
+        let asked = Asked { head_only, in_pieces, open: !end, ..Asked::default() };
         let window = self.sending.stream_window();
         let full = self.streams.live() >= STREAMS as usize;
         let Some(stream) = (!full).then(|| self.streams.insert(id, window, asked)).flatten() else {
             frames::put_number(frames::RST_STREAM, id, code::REFUSED_STREAM, &mut self.owed);
             return self.count_idle();
         };
-        if !end {
+        if !end && !in_pieces {
             stream.own.text = self.text.clone();
             return Ok(());
         }
         self.idle_frames = 0;
         let (method, path) = (self.text.method(), self.text.path());
-        hear(Ask { id, method, path, head: &self.text.bytes, body_bytes: 0, body: b"" });
+        let extent = if in_pieces { Extent::Begun } else { Extent::Whole };
+        hear(Ask { id, method, path, head: &self.text.bytes, extent, ..Ask::default() });
+        if in_pieces && end {
+            hear(Ask { id, extent: Extent::Last, ..Ask::default() });
+        }
         Ok(())
     }
 
@@ -179,7 +186,7 @@ impl Http2Server {
         }
         let end = head.has(frames::END_STREAM);
         let Some(stream) = self.streams.get(id) else { return self.count_idle() };
-        if stream.own.text.bytes.is_empty() {
+        if !stream.own.open {
             return Err(Fault(code::STREAM_CLOSED, "a frame on a stream that is over"));
         }
         stream.received += payload.len() as u32;
@@ -189,6 +196,23 @@ impl Http2Server {
         }
         let asked = &mut stream.own;
         asked.body_bytes += content.len() as u64;
+        if asked.in_pieces {
+            if !content.is_empty() {
+                self.idle_frames = 0;
+                hear(Ask {
+                    id,
+                    body_bytes: content.len() as u64,
+                    body: content,
+                    extent: Extent::More,
+                    ..Ask::default()
+                });
+            }
+            return match (end, content.is_empty()) {
+                (true, _) => self.whole(id, hear),
+                (false, true) => self.count_idle(),
+                (false, false) => Ok(()),
+            };
+        }
         let room = SHOWN_BOUND.saturating_sub(asked.shown.len());
         asked.shown.extend_from_slice(&content[..content.len().min(room)]);
         if end {
@@ -201,10 +225,16 @@ impl Http2Server {
     fn whole(&mut self, id: u32, hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Fault> {
         self.idle_frames = 0;
         if let Some(stream) = self.streams.get(id) {
-            let Asked { text, body_bytes, shown, .. } = &mut stream.own;
+            let Asked { text, body_bytes, shown, open, in_pieces, .. } = &mut stream.own;
+            *open = false;
+            if *in_pieces {
+                hear(Ask { id, extent: Extent::Last, ..Ask::default() });
+                return Ok(());
+            }
             let (text, body) = (std::mem::take(text), std::mem::take(shown));
             let (method, path) = (text.method(), text.path());
-            hear(Ask { id, method, path, head: &text.bytes, body_bytes: *body_bytes, body: &body });
+            let (body_bytes, extent) = (*body_bytes, Extent::Whole);
+            hear(Ask { id, method, path, head: &text.bytes, body_bytes, body: &body, extent });
         }
         Ok(())
     }
@@ -218,7 +248,7 @@ impl Http2Server {
     }
 
     #[cold]
-    fn control(&mut self, head: FrameHead, payload: &[u8]) -> Result<(), Fault> {
+    fn control(&mut self, head: FrameHead, payload: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Fault> {
         self.count_idle()?;
         let id = head.stream;
         let of_connection = matches!(head.kind, frames::SETTINGS | frames::PING | frames::GOAWAY);
@@ -239,7 +269,9 @@ impl Http2Server {
             frames::RST_STREAM if payload.len() != 4 => Err(WRONG_SIZE),
             frames::RST_STREAM if id > self.last_id => Err(NO_STREAM),
             frames::RST_STREAM => {
-                self.streams.remove(id);
+                if self.forget(id).is_some_and(|stream| stream.own.in_pieces) {
+                    hear(Ask { id, extent: Extent::Lost, ..Ask::default() });
+                }
                 Ok(())
             }
             frames::PRIORITY if payload.len() != 5 => Err(WRONG_SIZE),
@@ -289,13 +321,20 @@ impl Http2Server {
         Ok(())
     }
 
-    /// Sends what waited for a window, and forgets the streams that are over with it.
+    /// Sends what waited for a window and the trailers behind it, and forgets the streams that are over with it.
     fn go_on(&mut self) {
         if self.sending.waits() && self.sending.go_on(&mut self.streams, &mut self.owed) {
             self.idle_frames = 0;
-            let over: Vec<u32> = self.streams.iter_mut().filter(|s| s.said).map(|s| s.id).collect();
-            for id in over {
-                self.streams.remove(id);
+            let is_over = |s: &&mut Stream<Asked>| s.said || (s.waiting.is_none() && s.own.trailer.is_some());
+            let over = self.streams.iter_mut().filter(is_over).map(|s| (s.id, s.own.trailer.take()));
+            for (id, trailer) in over.collect::<Vec<_>>() {
+                let Some(trailer) = trailer else {
+                    self.streams.remove(id);
+                    continue;
+                };
+                let mut owed = std::mem::take(&mut self.owed);
+                self.put_trailer(id, &trailer, &mut owed);
+                self.owed = owed;
             }
         }
     }
@@ -330,7 +369,8 @@ fn text(fields: &mut Fields<'_>) -> Result<Option<Text>, Malformed> {
     if method.is_empty() || path.is_empty() || !scheme {
         return Ok(None);
     }
-    let mut text = Text { method: method.len(), path: method.len() + 1 + path.len(), bytes: method };
+    let path_end = method.len() + 1 + path.len();
+    let mut text = Text { method: method.len(), path: path_end, bytes: method, in_pieces: false };
     text.bytes.push(b' ');
     text.bytes.extend_from_slice(&path);
     text.bytes.extend_from_slice(b" HTTP/2\r\n");

@@ -2,8 +2,9 @@
 //!
 //! Clients say the same head again and again, and so do we: the last head heard is kept as text, the last head said as a
 //! block, and neither is made anew while it is the same. What a client may ask of us without an end (streams, header
-//! blocks, frames that lead to nothing) is bounded. Left out: push, priorities, interim answers; trailers of requests are
-//! read over.
+//! blocks, frames that lead to nothing) is bounded. Requests are heard when they are whole; those of a protocol on top that
+//! answers before ([`Http2Server::in_pieces`]) as they come. Left out: push, priorities, interim answers; trailers of
+//! requests are read over.
 
 mod answering;
 mod hearing;
@@ -30,13 +31,21 @@ struct Fault(u32, &'static str);
 /// A request on its way, or its answer.
 #[derive(Debug, Default)]
 struct Asked {
-    /// The head as text; empty once the request was heard.
+    /// The head as text, until the request is heard.
     text: Text,
     body_bytes: u64,
     /// The beginning of the body.
     shown: Vec<u8>,
+    /// A trailer that follows what waits for the client's window.
+    trailer: Option<Box<[u8]>>,
     /// The answer has no body.
     head_only: bool,
+    /// More of its body is to come.
+    open: bool,
+    /// It is heard in pieces.
+    in_pieces: bool,
+    /// The head of the answer was said.
+    begun: bool,
 }
 
 /// The head of a request as HTTP/1 writes it.
@@ -47,7 +56,12 @@ struct Text {
     method: usize,
     /// Where the path ends.
     path: usize,
+    /// Requests with this head are heard in pieces.
+    in_pieces: bool,
 }
+
+/// Says of a method and a head whether their request is heard in pieces.
+pub type Choice = fn(&str, &[u8]) -> bool;
 
 impl Text {
     fn method(&self) -> &str {
@@ -73,6 +87,7 @@ pub struct Http2Server {
     /// The last head heard, and its number.
     text: Text,
     texts: u64,
+    in_pieces: Choice,
     /// The last head said.
     said: Said,
     /// What we say without being asked.
@@ -108,6 +123,7 @@ impl Default for Http2Server {
             assembling: None,
             text: Text::default(),
             texts: 0,
+            in_pieces: |_, _| false,
             said: Said::default(),
             owed,
             received: 0,
@@ -127,9 +143,24 @@ impl Http2Server {
         Http2Server::default()
     }
 
+    /// As [`Http2Server::new`]; requests of which `which` holds are heard in pieces, as they come ([`wire::Extent`]).
+    pub fn in_pieces(which: Choice) -> Http2Server {
+        Http2Server { in_pieces: which, ..Http2Server::default() }
+    }
+
     /// PINGs answered since the last call.
     pub fn heartbeats(&mut self) -> u64 {
         std::mem::take(&mut self.heartbeats)
+    }
+
+    /// True where the head of the answer to a request was said and more of it is to come.
+    pub fn is_begun(&mut self, id: u32) -> bool {
+        self.streams.get(id).is_some_and(|stream| stream.own.begun)
+    }
+
+    /// Pieces of an answer that wait for the client's window.
+    pub fn backlog(&mut self, id: u32) -> usize {
+        self.streams.get(id).and_then(|stream| stream.waiting.as_ref()).map_or(0, |waiting| waiting.blocks.len())
     }
 
     /// Requests heard and not answered in full yet.

@@ -1,0 +1,215 @@
+//! The server's half of calls, used by the built-in target: messages out of the pieces in which a body comes, the lines that
+//! end an answer, and reflection of the services that come with the program.
+//!
+//! The streams are [`crate::http2::Http2Server`]'s, which hears calls in pieces ([`is_call`]). Left out: compression.
+
+use prost_reflect::prost::Message as _;
+use prost_reflect::{DescriptorPool, DynamicMessage, FileDescriptor, MessageDescriptor, ReflectMessage as _, Value};
+
+use super::framing::PREFIX;
+use super::reflection::{METHOD, SERVICES};
+use super::schema::Schema;
+use super::status;
+pub use super::status::{DEADLINE_EXCEEDED, INVALID_ARGUMENT, OK, RESOURCE_EXHAUSTED, UNAVAILABLE, UNIMPLEMENTED};
+
+/// The largest message a server takes where it was not told otherwise, in every gRPC library.
+pub const MESSAGE_BOUND: usize = 4 << 20;
+
+/// A status other than OK, and a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal(pub u32, pub String);
+
+/// True for requests that are calls.
+pub fn is_call(method: &str, head: &[u8]) -> bool {
+    const KIND: &[u8] = b"application/grpc";
+    method == "POST" && field(head, "content-type").is_some_and(|kind| kind.as_bytes().starts_with(KIND))
+}
+
+/// The first value of a field in a head as HTTP/1 writes it.
+pub fn field<'a>(head: &'a [u8], wanted: &str) -> Option<&'a str> {
+    let lines = std::str::from_utf8(head).ok()?.split("\r\n").skip(1);
+    let fields = lines.filter_map(|line| line.split_once(": "));
+    fields.into_iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.trim())
+}
+
+/// The time a call is allowed by its `grpc-timeout`, in nanoseconds: up to eight digits and a unit.
+pub fn timeout_ns(head: &[u8]) -> Option<u64> {
+    let text = field(head, "grpc-timeout")?;
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let unit = match unit {
+        "H" => 3_600_000_000_000,
+        "M" => 60_000_000_000,
+        "S" => 1_000_000_000,
+        "m" => 1_000_000,
+        "u" => 1000,
+        "n" => 1,
+        _ => return None,
+    };
+    let few = (1..=8).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+    digits.parse::<u64>().ok().filter(|_| few).map(|n| n.saturating_mul(unit))
+}
+
+/// The lines that end an answer: in a trailer, or in a head where there are no messages.
+pub fn ending(status: u32, sentence: &str) -> Vec<u8> {
+    let mut lines = format!("grpc-status: {status}\r\n").into_bytes();
+    if !sentence.is_empty() {
+        lines.extend_from_slice(b"grpc-message: ");
+        for &byte in sentence.as_bytes() {
+            match byte {
+                b' '..=b'$' | b'&'..=b'~' => lines.push(byte),
+                _ => lines.extend_from_slice(format!("%{byte:02X}").as_bytes()),
+            }
+        }
+        lines.extend_from_slice(b"\r\n");
+    }
+    lines
+}
+
+/// The messages of one call, as its body comes.
+#[derive(Debug, Default)]
+pub struct Messages {
+    /// The beginning of a message, its prefix included.
+    kept: Vec<u8>,
+}
+
+impl Messages {
+    /// Takes a piece; `hear` is called for each message that is whole with it.
+    ///
+    /// # Errors
+    /// What is no message for this server; the call is over.
+    pub fn feed(&mut self, piece: &[u8], hear: &mut dyn FnMut(&[u8])) -> Result<(), Refusal> {
+        let mut rest = piece;
+        while !self.kept.is_empty() {
+            let missing = needed(&self.kept)? - self.kept.len();
+            if missing == 0 {
+                hear(&self.kept[PREFIX..]);
+                self.kept.clear();
+                break;
+            }
+            if rest.is_empty() {
+                return Ok(());
+            }
+            let (part, more) = rest.split_at(missing.min(rest.len()));
+            self.kept.extend_from_slice(part);
+            rest = more;
+        }
+        while !rest.is_empty() {
+            let Some((message, more)) = rest.split_at_checked(needed(rest)?) else {
+                self.kept.extend_from_slice(rest);
+                break;
+            };
+            hear(&message[PREFIX..]);
+            rest = more;
+        }
+        Ok(())
+    }
+
+    /// The last piece has come.
+    ///
+    /// # Errors
+    /// A message is not whole.
+    pub fn finish(&self) -> Result<(), Refusal> {
+        let whole = self.kept.is_empty();
+        if whole { Ok(()) } else { Err(Refusal(status::INTERNAL, "the last message is cut".into())) }
+    }
+}
+
+/// Bytes needed to go on: a prefix, or a whole message.
+fn needed(bytes: &[u8]) -> Result<usize, Refusal> {
+    let Some(&[flag, a, b, c, d]) = bytes.first_chunk::<PREFIX>() else { return Ok(PREFIX) };
+    let size = u32::from_be_bytes([a, b, c, d]) as usize;
+    match flag {
+        0 if size <= MESSAGE_BOUND => Ok(PREFIX + size),
+        0 => {
+            let sentence = format!("a message of {size} bytes is larger than {MESSAGE_BOUND}");
+            Err(Refusal(status::RESOURCE_EXHAUSTED, sentence))
+        }
+        1 => Err(Refusal(status::UNIMPLEMENTED, "compressed messages are not for this server".into())),
+        _ => Err(Refusal(status::INTERNAL, "what stands between the messages is no length prefix".into())),
+    }
+}
+
+/// True for the method of reflection, either version.
+pub fn is_reflection(path: &str) -> bool {
+    let parts = path.strip_prefix('/').and_then(|path| path.split_once('/'));
+    parts.is_some_and(|(service, method)| SERVICES.contains(&service) && method == METHOD)
+}
+
+/// Answers one question of reflection about the services that come with the program: the target's own, health checks, and
+/// reflection itself.
+///
+/// # Errors
+/// The question cannot be read.
+pub fn reflect(question: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let broken = |why: String| Refusal(status::INTERNAL, why);
+    let schema = Schema::built().map_err(|complaint| broken(complaint.trouble))?;
+    let method = schema.method(SERVICES[0], METHOD).map_err(|complaint| broken(complaint.trouble))?;
+    let asked = DynamicMessage::decode(method.input(), question)
+        .map_err(|error| Refusal(status::INVALID_ARGUMENT, format!("this is no question of reflection: {error}")))?;
+    let text = |field: &str| {
+        let value = asked.has_field_by_name(field).then(|| asked.get_field_by_name(field))??;
+        Some(value.as_str()?.to_owned())
+    };
+    let pool = schema.pool();
+    let found = if text("list_services").is_some() {
+        Ok(("list_services_response", services(&method.output(), pool)))
+    } else if let Some(name) = text("file_by_filename") {
+        pool.get_file_by_name(&name).ok_or(name).map(|file| described(&method.output(), &file))
+    } else if let Some(symbol) = text("file_containing_symbol") {
+        holder(pool, &symbol).ok_or(symbol).map(|file| described(&method.output(), &file))
+    } else {
+        Err("name in the question".to_owned())
+    };
+    let mut answer = DynamicMessage::new(method.output());
+    answer.set_field_by_name("valid_host", Value::String(text("host").unwrap_or_default()));
+    answer.set_field_by_name("original_request", Value::Message(asked));
+    let (field, part) = found.unwrap_or_else(|name| ("error_response", unknown(&method.output(), &name)));
+    answer.set_field_by_name(field, Value::Message(part));
+    Ok(answer.encode_to_vec())
+}
+
+/// An empty message of the type that a field has.
+fn empty(of: &MessageDescriptor, field: &str) -> DynamicMessage {
+    let kind = of.get_field_by_name(field).map(|field| field.kind());
+    DynamicMessage::new(kind.and_then(|kind| kind.as_message().cloned()).unwrap_or_else(|| of.clone()))
+}
+
+fn services(answer: &MessageDescriptor, pool: &DescriptorPool) -> DynamicMessage {
+    let mut list = empty(answer, "list_services_response");
+    let service = |name: &str| {
+        let mut service = empty(&list.descriptor(), "service");
+        service.set_field_by_name("name", Value::String(name.to_owned()));
+        Value::Message(service)
+    };
+    let names = pool.services().map(|known| service(known.full_name())).collect();
+    list.set_field_by_name("service", Value::List(names));
+    list
+}
+
+fn described(answer: &MessageDescriptor, file: &FileDescriptor) -> (&'static str, DynamicMessage) {
+    let mut files = empty(answer, "file_descriptor_response");
+    let bytes = Value::Bytes(file.encode_to_vec().into());
+    files.set_field_by_name("file_descriptor_proto", Value::List(vec![bytes]));
+    ("file_descriptor_response", files)
+}
+
+fn unknown(answer: &MessageDescriptor, name: &str) -> DynamicMessage {
+    let mut error = empty(answer, "error_response");
+    error.set_field_by_name("error_code", Value::I32(status::NOT_FOUND as i32));
+    error.set_field_by_name("error_message", Value::String(format!("there is no {name}")));
+    error
+}
+
+/// The file that defines a service, one of its methods, a message or an enum.
+fn holder(pool: &DescriptorPool, symbol: &str) -> Option<FileDescriptor> {
+    let service = |name: &str| pool.get_service_by_name(name);
+    let message = pool.get_message_by_name(symbol).map(|found| found.parent_file());
+    let of_method = || {
+        let (name, method) = symbol.rsplit_once('.')?;
+        let known = service(name)?;
+        let has = known.methods().any(|m| m.name() == method);
+        has.then(|| known.parent_file())
+    };
+    let found = message.or_else(|| service(symbol).map(|found| found.parent_file()));
+    found.or_else(|| pool.get_enum_by_name(symbol).map(|found| found.parent_file())).or_else(of_method)
+}

@@ -1,0 +1,97 @@
+//! The desk and gRPC calls: which parts of an answer are due when, in order within a call, and one account for each call.
+
+use measure::Nanos;
+use protocols::grpc::server;
+use wire::Extent;
+
+use crate::brain::{Heard, Plan};
+use crate::calls::{Call, Say, Saying};
+use crate::conversation::Conversation;
+use crate::desk::Desk;
+use crate::line::Line;
+use crate::order::Withheld;
+
+const TOO_LATE: &str = "the deadline passed";
+
+impl Desk {
+    /// A part of a call arrived; `room` is as in [`Desk::take`].
+    pub fn hear_call<S: Conversation>(&mut self, line: &mut Line<S>, heard: Heard, now: Nanos, room: usize) {
+        let id = heard.id;
+        match heard.extent {
+            Extent::Whole | Extent::Begun => {
+                self.count(&heard);
+                self.tally.calls.add(1);
+                let call = Call::new(&heard, now, self.brain.chance());
+                line.calls.insert(id, call);
+            }
+            Extent::Lost => {
+                if let Some(call) = line.calls.remove(id) {
+                    self.abandon_call(call);
+                }
+            }
+            Extent::More | Extent::Last => {
+                let Some(call) = line.calls.get_mut(id) else { return };
+                let prompt = self.brain.is_prompt(&call.order);
+                let piece = heard.echo.as_deref().unwrap_or_default();
+                let (messages, says) = call.hear(piece, heard.extent == Extent::Last, prompt);
+                self.tally.call_messages_heard.add(messages);
+                for saying in says {
+                    self.plan_part(line, id, saying, now, room);
+                }
+            }
+        }
+    }
+
+    /// Sees to it that a part of an answer is said when it is due, and behind the parts before it.
+    fn plan_part<S: Conversation>(&mut self, line: &mut Line<S>, id: u32, saying: Saying, now: Nanos, room: usize) {
+        let Some(call) = line.calls.get_mut(id).filter(|call| !call.over) else { return };
+        let hangs = call.instead.is_none() && call.order.withheld == Some(Withheld::Hang);
+        let at = match saying.0 {
+            _ if hangs => Nanos::MAX,
+            // The status comes with the last message.
+            Say::End(..) if call.at > Nanos::ZERO => call.at,
+            _ => self.brain.due(now, &call.order).max(call.at),
+        };
+        let waits = call.waiting > 0;
+        let Some(plan) = call.part(at, saying) else { return };
+        if waits { line.keep(plan) } else { self.take(line, plan, now, room) }
+    }
+
+    /// The next of a series of messages.
+    pub fn go_on<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan, left: u64) {
+        self.tally.call_messages_said.add(1);
+        if left == 0 {
+            return;
+        }
+        let Some(call) = line.calls.get_mut(plan.heard.id) else { return };
+        let at = self.brain.due(plan.at, &call.order);
+        let message = plan.heard.echo.unwrap_or_default();
+        if let Some(next) = call.part(at, (Say::Series(left), message)) {
+            line.keep(next);
+        }
+    }
+
+    /// The client gave a call up, or the connection ended.
+    pub fn abandon_call(&mut self, call: Call) {
+        let plan = call.plan(Nanos::MAX, (Say::Whole, Box::default()));
+        self.abandon(plan);
+    }
+}
+
+impl Call {
+    /// A part that is due then, or the end where that is beyond the deadline; None where it is never due.
+    fn part(&mut self, at: Nanos, saying: Saying) -> Option<Plan> {
+        let late = at > self.until;
+        let (at, saying) = if late {
+            (self.until, (Say::End(server::DEADLINE_EXCEEDED, TOO_LATE.into()), Box::default()))
+        } else {
+            (at, saying)
+        };
+        if at == Nanos::MAX {
+            return None;
+        }
+        self.at = at;
+        self.over = !matches!(saying.0, Say::Message);
+        Some(self.plan(at, saying))
+    }
+}
