@@ -102,7 +102,9 @@ fn debug_shows_messages_of_grpc_as_json_and_the_status() {
     let shown = brunt(["--debug", "-H", "x-trace: 7", "--data", data, &url]).with_code(0);
     let json = "{\"text\":\"hi\",\"count\":2}";
     assert_eq!(shown.out.lines().filter(|line| *line == json).count(), 3, "once asked, twice said:\n{}", shown.out);
-    for line in ["POST /brunt.Target/ServerStream HTTP/2", "x-trace: 7", "HTTP/2 200", "grpc-status: 0"] {
+    for line in
+        ["POST /brunt.Target/ServerStream HTTP/2", "x-trace: 7", "HTTP/2 200", "grpc-status: 0", "* the status is OK"]
+    {
         assert!(shown.out.lines().any(|shown| shown == line), "{line} in\n{}", shown.out);
     }
 }

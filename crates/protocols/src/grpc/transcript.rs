@@ -6,12 +6,13 @@ use prost_reflect::{DynamicMessage, MessageDescriptor, MethodDescriptor};
 
 use super::framing::PREFIX;
 use super::request::Request;
+use super::status;
 use crate::http2::transcript::{self, Reader};
 
 /// Both directions, first what was sent.
 pub fn readable<'a>(requests: impl Iterator<Item = &'a Request>, sent: &[u8], received: &[u8]) -> [Vec<u8>; 2] {
     let known = requests.filter_map(|request| Some((&*request.path, request.method.clone()?))).collect();
-    let mut calls = Calls { known, methods: BTreeMap::new(), kept: BTreeMap::new(), answers: false };
+    let mut calls = Calls { known, methods: BTreeMap::new(), kept: BTreeMap::new(), answers: false, status: None };
     let sent = transcript::readable(sent, &mut calls);
     calls.kept.clear();
     calls.answers = true;
@@ -25,16 +26,27 @@ struct Calls<'a> {
     /// The beginning of a message.
     kept: BTreeMap<u32, Vec<u8>>,
     answers: bool,
+    status: Option<u32>,
 }
 
 impl Reader for Calls<'_> {
     fn field(&mut self, stream: u32, name: &[u8], value: &[u8]) {
+        if name == b"grpc-status" {
+            self.status = std::str::from_utf8(value).ok().and_then(|number| number.parse().ok());
+        }
         if name == b":path"
             && let Ok(path) = std::str::from_utf8(value)
             && let Some(method) = self.known.get(path)
         {
             self.methods.insert(stream, method.clone());
         }
+    }
+
+    fn note(&mut self) -> Option<String> {
+        let status = self.status.take()?;
+        let (name, meaning) = (status::name(status), status::meaning(status));
+        let stop = if meaning.is_empty() { "" } else { ": " };
+        Some(format!("the status is {name}{stop}{meaning}"))
     }
 
     fn body(&mut self, stream: u32, bytes: &[u8], text: &mut Vec<u8>) {

@@ -11,6 +11,10 @@ use super::hpack::Decoder;
 pub trait Reader {
     /// A field of a header list was read.
     fn field(&mut self, _stream: u32, _name: &[u8], _value: &[u8]) {}
+    /// What is to be said of a header list that was read, in a line.
+    fn note(&mut self) -> Option<String> {
+        None
+    }
     /// Appends a piece of a body as it is to be read.
     fn body(&mut self, stream: u32, bytes: &[u8], text: &mut Vec<u8>);
 }
@@ -122,6 +126,9 @@ impl<R: Reader> Shown<'_, R> {
             _ => {}
         }
         self.text.extend_from_slice(&lines);
+        if let Some(note) = self.reader.note() {
+            self.line(&note);
+        }
         match trouble {
             Some(why) => self.line(why),
             None => self.text.push(b'\n'),

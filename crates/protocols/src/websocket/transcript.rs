@@ -34,7 +34,8 @@ pub fn readable(bytes: &[u8], sender: Sender) -> Vec<u8> {
         match payload.split_first_chunk::<2>() {
             Some((code, reason)) if frame.kind == CLOSE => {
                 let code = u16::from_be_bytes(*code);
-                text.extend_from_slice(format!("{code} ({}) ", close::name(code)).as_bytes());
+                let gap = if reason.is_empty() { "" } else { " " };
+                text.extend_from_slice(format!("{code} ({}){gap}", close::name(code)).as_bytes());
                 text.extend_from_slice(reason);
             }
             _ => text.extend_from_slice(&payload),

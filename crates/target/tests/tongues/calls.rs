@@ -43,7 +43,7 @@ fn heard(scene: &mut Scene<Tongue>) -> (Vec<u8>, Option<String>) {
         let payload = &rest[9..9 + length];
         match rest[3] {
             DATA => data.extend_from_slice(payload),
-            HEADERS if rest[4] & END_STREAM != 0 => status = Some(format!("{}", grpc_status(payload))),
+            HEADERS if rest[4] & END_STREAM != 0 => status = Some(grpc_status(payload)),
             RST_STREAM => status = Some(format!("reset {}", payload[3])),
             _ => {}
         }
