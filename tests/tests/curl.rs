@@ -198,6 +198,11 @@ const COMMANDS: &[(&str, &str)] = &[
         "twice and in other letters",
         "curl -H 'X: 1' -H 'x: 2' -H 'USER-AGENT: me' -H 'accept: text/*' http://example.com/",
     ),
+    (
+        "types by the endings of files",
+        "curl http://example.com/ -F 'a=@DIR/data.json' -F 'b=@DIR/note.txt' -F 'c=@DIR/headers.txt;type=text/x' -F 'd=@DIR/picture.bin'",
+    ),
+    ("a host in capitals", "curl 'http://Example.COM:8080/Path?Q'"),
     ("white space as it is", "curl -H 'X-Wide:   a b  ' http://example.com/"),
     (
         "postman form",
@@ -393,6 +398,11 @@ fn what_brunt_cannot_do_of_curl_is_named() {
         ("curl --digest -u a:b http://127.0.0.1:1/", 64, "--digest needs an answer to compute its credentials"),
         ("curl --http3 http://127.0.0.1:1/", 64, "--http3 speaks a version of HTTP that brunt does not speak"),
         ("curl -x socks5://127.0.0.1:1 http://127.0.0.1:1/", 64, "is a proxy that brunt does not speak to"),
+        (
+            "curl -F a=b -H 'Content-Type: multipart/related' http://127.0.0.1:1/",
+            64,
+            "-H 'Content-Type: …' beside -F makes curl write the parts as attachments",
+        ),
         ("curl --aws-sigv4 aws:amz http://127.0.0.1:1/", 64, "signs every request with its time"),
     ] {
         brunt(["--curl", command]).with_code(code).said(said);

@@ -63,6 +63,19 @@ impl Lines {
         self.users.iter().any(|line| name_of(line).eq_ignore_ascii_case(name))
     }
 
+    /// What the user says a header is.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let line = self.users.iter().find(|line| name_of(line).eq_ignore_ascii_case(name))?;
+        line.split_once(':').map(|(_, value)| value.trim())
+    }
+
+    /// The first line, unless the user has given it.
+    pub fn host(&mut self, host: &str) {
+        if self.own.is_empty() {
+            self.own.push(format!("Host: {host}"));
+        }
+    }
+
     /// A line of curl's own, unless the user says something about it.
     pub fn own(&mut self, name: &str, value: &str) {
         if !self.said(name) {

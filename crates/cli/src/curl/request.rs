@@ -178,6 +178,10 @@ fn lines(
     place: &str,
 ) -> Result<Lines, Complaint> {
     let mut lines = Lines::of_user(asked, notes, place)?;
+    target.differing_host().into_iter().for_each(|host| lines.host(&host));
+    if options.contains_key("form") {
+        form_alone(&lines, place)?;
+    }
     let body = |name: &str| options.get(name).and_then(|values| values.first());
     let length = match (body("data-raw"), body("data-file")) {
         (Some(text), _) => Some(text.len() as u64),
@@ -213,6 +217,17 @@ fn lines(
     }
     cookie(asked, target, &mut lines, notes);
     Ok(lines)
+}
+
+/// With another type than a form's curl writes the parts otherwise.
+fn form_alone(lines: &Lines, place: &str) -> Result<(), Complaint> {
+    let is_form =
+        |kind: &str| kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("multipart/form-data");
+    if lines.value("Content-Type").is_none_or(is_form) {
+        return Ok(());
+    }
+    let trouble = "-H 'Content-Type: …' beside -F makes curl write the parts as attachments, and brunt sends a form; leave it out";
+    Err(Complaint::new(place, trouble))
 }
 
 /// What stands behind the user's lines.

@@ -86,6 +86,14 @@ impl Target {
         host.trim_start_matches('[').trim_end_matches(']')
     }
 
+    /// What curl writes as the host where brunt would write it in small letters: as it was written.
+    pub fn differing_host(&self) -> Option<String> {
+        let url = Url::parse(&self.url()).ok()?;
+        let (written, ours) = (self.host(), url.host_str()?);
+        let differs = written != ours && written.eq_ignore_ascii_case(ours);
+        differs.then(|| url.port().map_or_else(|| written.to_owned(), |port| format!("{written}:{port}")))
+    }
+
     /// The target of the request line where brunt would write it otherwise.
     pub fn differing_line(&self) -> Option<String> {
         let line = self.line();

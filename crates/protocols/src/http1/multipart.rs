@@ -146,7 +146,6 @@ fn kind_of(path: &str) -> &'static str {
         "htm" | "html" => "text/html",
         "pdf" => "application/pdf",
         "xml" => "application/xml",
-        "json" => "application/json",
         _ => "application/octet-stream",
     }
 }
