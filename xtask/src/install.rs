@@ -70,7 +70,7 @@ pub fn from_debian(tools: &[Tool]) -> Vec<&'static str> {
     tools.iter().map(|tool| tool.program).filter(|program| places::find(program).is_none()).collect()
 }
 
-/// Builds oha, hey and vegeta where they are missing; what could not be built is told and left out.
+/// Builds oha, hey, vegeta, ghz and k6 where they are missing; what could not be built is told and left out.
 pub fn from_registries() {
     let root = places::peers();
     if places::find("oha").is_none() {
@@ -84,6 +84,7 @@ pub fn from_registries() {
         ("hey", "github.com/rakyll/hey@latest"),
         ("vegeta", "github.com/tsenart/vegeta/v12@latest"),
         ("ghz", "github.com/bojand/ghz/cmd/ghz@latest"),
+        ("k6", "go.k6.io/k6@latest"),
     ] {
         if places::find(program).is_some() {
             continue;

@@ -8,6 +8,7 @@ mod answers;
 mod api;
 mod carrier;
 mod collector;
+mod company;
 mod connect;
 mod crew;
 mod errand;

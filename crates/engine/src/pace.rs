@@ -43,6 +43,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.in_flight = InFlight::begin(at.max(self.stamp));
         self.second_from = at;
         self.second_to = self.second_after(at);
+        self.listen_again();
     }
 
     /// The end of the second that holds `at`: seconds are counted from the window's start, and cut where it begins and ends.
@@ -123,6 +124,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if self.alarm.is_some() {
             self.tell_early(false);
         }
+        self.seek_company();
         self.time_out();
         if self.lookups.pending() {
             self.looked_up();
@@ -278,6 +280,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.tally.clear();
         self.second_from = to;
         self.second_to = self.second_after(to);
+        self.listen_again();
     }
 
     fn consider_end(&mut self, stop: &Stop) {

@@ -11,6 +11,7 @@ use scenario::Mix;
 use wire::{Dialogue, Done, Network, Origin, Out};
 
 use crate::alarm::Alarm;
+use crate::company::Company;
 use crate::exchange::{Exchanges, NONE};
 use crate::gather::{Gathering, Meeting};
 use crate::heartbeat::Beat;
@@ -170,6 +171,7 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             cpu: Nanos::ZERO,
             sorts: Vec::new(),
             alarm: Some(Alarm::set(terms.start)),
+            company: Company::NONE,
             terms,
         }
     }

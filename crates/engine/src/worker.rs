@@ -16,6 +16,7 @@ use wire::{
 
 use crate::Stop;
 use crate::alarm::Alarm;
+use crate::company::Company;
 use crate::exchange::{Exchange, Exchanges, NONE, Standing};
 use crate::gather::Gathering;
 use crate::heartbeat::Beat;
@@ -145,6 +146,7 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     pub cpu: Nanos,
     pub sorts: Vec<Sort>,
     pub alarm: Option<Alarm>,
+    pub company: Company,
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
@@ -339,6 +341,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn received(&mut self, conn: u32, count: usize, heard: Heard) {
         self.mark();
         self.tally.counts.bytes_received += count as u64;
+        self.company.reads += 1;
         let read = match heard {
             Heard::Plain(read) => read,
             Heard::Secure(fed) => match self.fed(conn, fed) {

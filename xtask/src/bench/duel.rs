@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -59,6 +60,12 @@ const BRUNT_H2: Contender = Contender {
     line: "http://127.0.0.1:PORT/ --http2 -c 100 --streams 10",
     count: Count::Report,
 };
+/// The same on the other network.
+const BRUNT_H2_EPOLL: Contender = Contender {
+    name: "brunt http/2, epoll",
+    line: "http://127.0.0.1:PORT/ --http2 -c 100 --streams 10 --net epoll",
+    ..BRUNT_H2
+};
 
 pub(super) const ALL: [Duel; 6] = [
     Duel {
@@ -66,6 +73,7 @@ pub(super) const ALL: [Duel; 6] = [
         what: "HTTP/2 in clear text, 100 users on 10 connections, nginx",
         contenders: &[
             BRUNT_H2,
+            BRUNT_H2_EPOLL,
             BRUNT_H1,
             Contender {
                 name: "h2load",
@@ -111,8 +119,15 @@ pub(super) const ALL: [Duel; 6] = [
                 count: Count::Report,
             },
             Contender { server: opponent::target, ..BRUNT_H1 },
+            Contender {
+                name: "k6",
+                server: opponent::target,
+                program: Some("k6"),
+                line: "run --quiet --no-usage-report -e PORT=PORT -e SECONDS=SECONDS K6_ECHO",
+                count: Count::After("messages: "),
+            },
         ],
-        limits: &[("brunt websocket", "brunt http/1.1", 1.1)],
+        limits: &[("brunt websocket", "brunt http/1.1", 1.1), ("brunt websocket", "k6", 0.10)],
     },
     Duel {
         name: "redis",
@@ -238,6 +253,8 @@ fn one_run(contender: &Contender, settings: &Settings) -> Result<Option<Run>, St
     let (Some(program), Some(server)) = (program, (contender.server)(settings)?) else { return Ok(None) };
     let folder = places::scratch("bench")?;
     let document = folder.join("duel.json");
+    let script = folder.join("k6_echo.js");
+    fs::write(&script, include_str!("k6_echo.js")).map_err(|e| format!("cannot write {}: {e}", script.display()))?;
     let own = contender.program.is_none();
     let line = if own {
         format!("{} -d SECONDSs -w 1 --quiet --format json -o FILE", contender.line)
@@ -249,10 +266,14 @@ fn one_run(contender: &Contender, settings: &Settings) -> Result<Option<Run>, St
         if let Some((_, text)) = WORDS.iter().find(|(name, _)| *name == word) {
             return text.into();
         }
-        if word == "FILE" {
-            return document.clone().into();
+        match word {
+            "FILE" => return document.clone().into(),
+            "K6_ECHO" => return script.clone().into(),
+            _ => {}
         }
-        word.replace("PORT", &port).replace("SECONDS", &seconds).into()
+        let (name, value) = word.split_once('=').map_or(("", word), |(name, value)| (name, value));
+        let value = value.replace("PORT", &port).replace("SECONDS", &seconds);
+        if name.is_empty() { value.into() } else { format!("{name}={value}").into() }
     };
     let arguments = line.split_whitespace().map(fill).collect();
     let what = Invocation { program, arguments, environment: vec![("GOMAXPROCS", "1")] };
@@ -268,11 +289,11 @@ fn one_run(contender: &Contender, settings: &Settings) -> Result<Option<Run>, St
 }
 
 fn counted(count: &Count, document: &Path, output: &Path) -> Option<f64> {
-    let text = || std::fs::read_to_string(output).ok();
+    let text = || fs::read_to_string(output).ok();
     match count {
         Count::Report => {
-            let report: Value = serde_json::from_str(&std::fs::read_to_string(document).ok()?).ok()?;
-            let _ = std::fs::remove_file(document);
+            let report: Value = serde_json::from_str(&fs::read_to_string(document).ok()?).ok()?;
+            let _ = fs::remove_file(document);
             (report["exit"] == 0).then(|| report["requests"]["finished"].as_f64())?
         }
         Count::Fixed(count) => Some(*count as f64),

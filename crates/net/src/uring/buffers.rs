@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
 
-/// The most buffers of the ring. As many are lent as there are connections, in steps: few stay in the cache, and an empty
-/// ring costs a submission more for every connection that finds it so.
+/// The most buffers of the ring. Few are lent at first, because they are filled in turn and only few stay in the cache;
+/// more where the ring was found empty, which costs a submission more for every connection that finds it so.
 pub(super) const COUNT: u16 = 1024;
-const STEP: u16 = 64;
+const FEW: u16 = 64;
 const SIZE: usize = 8192;
 /// From one buffer to the next: no power of two, or the beginnings of all would share the same few sets of the cache.
 const STRIDE: usize = SIZE + 5 * 64;
@@ -43,16 +43,15 @@ impl Buffers {
         // SAFETY: the entries are page-aligned, zeroed, as many as said, and freed only after the ring is gone: the network
         // drops its ring first.
         unsafe { ring.submitter().register_buf_ring_with_flags(entries as u64, COUNT, Buffers::GROUP, 0)? };
-        buffers.suffice_for(0);
+        buffers.lend_more();
         Ok(buffers)
     }
 
-    /// Lends more buffers where there are more connections than buffers.
-    pub fn suffice_for(&mut self, connections: usize) {
-        while self.lent < COUNT && (self.lent == 0 || usize::from(self.lent) < connections) {
-            (self.lent..self.lent + STEP).for_each(|buffer| self.give_back(buffer));
-            self.lent += STEP;
-        }
+    /// Lends twice as many buffers as before, up to all there are.
+    pub fn lend_more(&mut self) {
+        let more = if self.lent == 0 { FEW } else { self.lent.min(COUNT - self.lent) };
+        (self.lent..self.lent + more).for_each(|buffer| self.give_back(buffer));
+        self.lent += more;
     }
 
     /// The first `n` bytes of a buffer the kernel has filled.

@@ -28,12 +28,9 @@ mod slot;
 
 const SUBMISSIONS: u32 = 512;
 const COMPLETIONS: u32 = 8192;
-/// Where at least so many completions came together in the last turn …
-const BUSY: usize = 4;
-/// … up to so many are waited for …
-const TOGETHER: usize = 8;
-/// … but no longer than this, which is the most that an answer can be stamped late by it.
-const GATHER_US: u32 = 10;
+/// Company that does not come is waited for so long: beyond the system's own tick, because an earlier timer, set in every
+/// turn, costs more than company saves.
+const ALONE: Nanos = Nanos::from_millis(5);
 
 /// Sockets on one io_uring.
 pub struct Uring {
@@ -55,10 +52,8 @@ pub struct Uring {
     sent: u64,
     /// Slots below this may be registered.
     table: u32,
-    /// The kernel knows how to wait for company (since 6.12).
-    gathers: bool,
-    /// Completions of this turn.
-    reaped: usize,
+    /// Completions to wait for.
+    together: usize,
     clock: Clock,
 }
 
@@ -89,10 +84,6 @@ impl Uring {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(1024);
         let table = limit.min(16_384) as u32;
         let table = if ring.submitter().register_files_sparse(table).is_ok() { table } else { 0 };
-        // Older kernels refuse a minimum wait; asked with nothing to wait for.
-        let nothing = Timespec::new();
-        let asked = ring.submitter().submit_with_args(2, &SubmitArgs::new().timespec(&nothing).min_wait_usec(1));
-        let gathers = !asked.is_err_and(|e| e.raw_os_error() == Some(libc::EINVAL));
         Ok(Uring {
             ring,
             buffers,
@@ -107,8 +98,7 @@ impl Uring {
             unsent: BTreeMap::new(),
             sent: 0,
             table,
-            gathers,
-            reaped: 0,
+            together: 1,
             clock: Clock,
         })
     }
@@ -227,6 +217,9 @@ impl Uring {
                 match -e {
                     // The ring of buffers was empty for a moment; nothing is lost.
                     libc::ENOBUFS | libc::EINTR | libc::EAGAIN => {
+                        if -e == libc::ENOBUFS {
+                            self.buffers.lend_more();
+                        }
                         self.again.push_back(slot);
                         return None;
                     }
@@ -288,7 +281,6 @@ impl Network for Uring {
             && self.ring.submitter().register_files_update(slot, &[fd.as_raw_fd()]).is_ok();
         let s = &mut self.slots[slot as usize];
         *s = Slot { fd: fd.into_raw_fd(), age: s.age, state: State::Connecting, fixed, ..Slot::vacant() };
-        self.buffers.suffice_for(self.slots.len());
         self.arm_writable(slot);
         Ok(ConnId(slot))
     }
@@ -327,6 +319,10 @@ impl Network for Uring {
 
     fn set_accepting(&mut self, _listener: ListenerId, _accepting: bool) {}
 
+    fn gather(&mut self, arrivals: u32) {
+        self.together = arrivals as usize;
+    }
+
     fn wait(&mut self, until: Nanos) {
         if let Some(buffer) = self.lent.take() {
             self.buffers.give_back(buffer);
@@ -343,16 +339,11 @@ impl Network for Uring {
         if until == Nanos::MAX {
             let _ = self.ring.submit_and_wait(1);
         } else {
-            let span = until - self.clock.now();
+            let now = self.clock.now();
+            let span = until.min(if self.together > 1 { now + ALONE } else { Nanos::MAX }) - now;
             let span = Timespec::new().sec(span.0 / 1_000_000_000).nsec((span.0 % 1_000_000_000) as u32);
             // ETIME, EINTR and a full completion queue leave what there is; the loop comes back here.
-            let mut args = SubmitArgs::new().timespec(&span);
-            let want = if self.gathers && self.reaped >= BUSY { self.reaped.min(TOGETHER) } else { 1 };
-            if want > 1 {
-                args = args.min_wait_usec(GATHER_US);
-            }
-            let _ = self.ring.submitter().submit_with_args(want, &args);
-            self.reaped = 0;
+            let _ = self.ring.submitter().submit_with_args(self.together, &SubmitArgs::new().timespec(&span));
         }
         self.queued = 0;
         // The other arena's sends were submitted a turn ago and their completions have been read.
@@ -368,7 +359,6 @@ impl Network for Uring {
         }
         loop {
             let entry = self.ring.completion().next()?;
-            self.reaped += 1;
             match self.meaning(&entry) {
                 None => {}
                 Some(Happened::Connected(slot)) => return Some(Arrival::Connected(ConnId(slot))),
