@@ -15,17 +15,12 @@ pub(crate) enum Carrier {
     Uring,
 }
 
-/// Up to so many connections a worker the benchmarks favour io_uring (`docs/decisions/0004-io-uring.md`).
-pub(crate) const FEW: u64 = 2_000;
-
-/// What was asked for, or what the benchmarks favour for few connections and for many; datagrams travel on epoll only.
-pub(crate) fn choose(asked: NetKind, datagrams: bool, few: bool) -> Carrier {
-    let wanted = match asked {
-        NetKind::Auto => few,
-        NetKind::Epoll => false,
-        NetKind::Uring => true,
-    };
-    if wanted && !datagrams && net::Uring::is_available() { Carrier::Uring } else { Carrier::Epoll }
+/// What was asked for, or the one that never makes an answer wait; datagrams travel on epoll only.
+pub(crate) fn choose(asked: NetKind, datagrams: bool) -> Carrier {
+    match asked {
+        NetKind::Uring if !datagrams && net::Uring::is_available() => Carrier::Uring,
+        NetKind::Auto | NetKind::Epoll | NetKind::Uring => Carrier::Epoll,
+    }
 }
 
 impl Carrier {

@@ -1,9 +1,9 @@
 //! How many answers may be waited for before they are read together.
 //!
 //! Waking for each answer costs more than reading it, so a network that can wait for several is asked to, within a bound:
-//! by the density of arrivals, waiting must not add more than 2 % to the median service time. The beginning of every second
-//! is listened to without waiting, because a density that our own waiting made says nothing. Where the server is what
-//! limits a closed load, waiting adds nothing at all: by Little's law the time is the users divided by the throughput.
+//! by the density of arrivals, waiting must not add more than 2 % to the service times, not even to the shortest. The
+//! beginning of every second is listened to without waiting, because a density that our own waiting made says nothing.
+//! Where fewer are in flight than were then, nobody is waited for.
 
 use measure::Nanos;
 use wire::{Dialogue, Network};
@@ -14,14 +14,16 @@ use crate::worker::Worker;
 const LISTENING: Nanos = Nanos::from_millis(20);
 /// Fewer answers than this tell nothing of their median.
 const ENOUGH: u64 = 200;
-/// The first of those read together waits for this part of the median service time, 4 %; on average they wait half of it.
+/// The first of those read together waits for this part of a short service time, 4 %; on average they wait half of it.
 const PART: u64 = 25;
+/// A service time is short if one of so many is no longer.
+const SHORT: u64 = 20;
 /// More together save nothing more.
 const MOST: u32 = 16;
 /// One arrival may be waited for from so many connections: the others may have nothing to say.
 const CONNECTIONS: u32 = 2;
 
-/// What was heard since the second began.
+/// What was heard since the second began, and what came of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Company {
     from: Nanos,
@@ -29,24 +31,29 @@ pub(crate) struct Company {
     until: Nanos,
     /// Reads that brought something.
     pub reads: u64,
+    /// In flight, at the least, for arrivals to be waited for together; none are where it is zero.
+    in_flight: u64,
 }
 
 impl Company {
-    pub const NONE: Company = Company { from: Nanos::ZERO, until: Nanos::MAX, reads: 0 };
+    pub const NONE: Company = Company { from: Nanos::ZERO, until: Nanos::MAX, reads: 0, in_flight: 0 };
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// A second begins: nothing is waited for until its arrivals were heard.
     pub fn listen_again(&mut self) {
         self.net.gather(1);
-        self.company = Company { from: self.stamp, until: self.stamp + LISTENING, reads: 0 };
+        self.company = Company { from: self.stamp, until: self.stamp + LISTENING, ..Company::NONE };
     }
 
-    /// Once enough was heard, as many arrivals as come close enough are waited for together.
+    /// Once enough was heard, as many arrivals as come close enough are waited for together, while as many are in flight.
     #[inline]
     pub fn seek_company(&mut self) {
         if self.stamp >= self.company.until {
             self.judge_company();
+        } else if self.in_flight.now < self.company.in_flight {
+            self.company.in_flight = 0;
+            self.net.gather(1);
         }
     }
 
@@ -54,20 +61,24 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn judge_company(&mut self) {
         let service = &self.tally.latency.service;
         let answers = service.count();
-        let Some(median) = service.at_rank(answers.div_ceil(2)).filter(|_| answers >= ENOUGH) else {
+        let Some(short) = service.at_rank(answers.div_ceil(SHORT)).filter(|_| answers >= ENOUGH) else {
             return self.listen_again();
         };
         let Company { from, reads, .. } = std::mem::replace(&mut self.company, Company::NONE);
-        let arrivals = company(reads, self.stamp - from, median, self.connections);
-        self.net.gather(arrivals);
+        let arrivals = company(reads, self.stamp - from, short, self.connections);
+        if arrivals > 1 {
+            // An eighth has been answered and is not asked again yet.
+            self.company.in_flight = self.in_flight.now - self.in_flight.now / 8;
+            self.net.gather(arrivals);
+        }
     }
 }
 
 /// Arrivals to wait for together, where `reads` came within `span`.
-fn company(reads: u64, span: Nanos, median: Nanos, connections: u32) -> u32 {
-    // Those that come in the allowed part of the median service time, beside the one that is waited for anyway.
+fn company(reads: u64, span: Nanos, short: Nanos, connections: u32) -> u32 {
+    // Those that come in the allowed part of a short service time, beside the one that is waited for anyway.
     let part = u128::from(span.0.max(1)) * u128::from(PART);
-    let more = (u128::from(reads) * u128::from(median.0) + part / 2) / part;
+    let more = (u128::from(reads) * u128::from(short.0) + part / 2) / part;
     (1 + more).min(u128::from((connections / CONNECTIONS).clamp(1, MOST))) as u32
 }
 
@@ -76,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_are_waited_for_than_come_within_four_percent_of_the_median() {
+    fn no_more_are_waited_for_than_come_within_four_percent_of_a_short_service_time() {
         let ms = Nanos::from_millis;
         let table = [
             // A hundred users that take 1 ms each: a read every 10 µs, four in 40 µs.
@@ -85,7 +96,7 @@ mod tests {
             (200, 20, Nanos(1_000_000), 10, 1),
             // Bunched answers: a hundred users whose answers come ten at a time.
             (200, 20, Nanos(1_000_000), 10, 1),
-            // A few slow ones among fast ones do not count: the median is what fast ones take.
+            // Slow ones beside fast ones: by the fast ones.
             (220, 20, Nanos(1_000_000), 100, 1),
             // Ten thousand users.
             (2_000, 20, Nanos(100_000_000), 10_000, 16),
@@ -94,8 +105,8 @@ mod tests {
             (2_000, 20, Nanos(1_000_000), 6, 3),
             (0, 0, Nanos(0), 0, 1),
         ];
-        for (reads, span, median, connections, expected) in table {
-            assert_eq!(company(reads, ms(span), median, connections), expected, "{reads} reads");
+        for (reads, span, short, connections, expected) in table {
+            assert_eq!(company(reads, ms(span), short, connections), expected, "{reads} reads");
         }
     }
 }

@@ -121,9 +121,7 @@ impl<D: Dialogue> Prepared<D> {
     /// What carries the bytes, and what to say where that is not what was asked for.
     fn carrier(&self, plan: &Plan) -> (Carrier, Option<&'static str>) {
         let datagrams = self.dialogue.origins().iter().any(|origin| origin.datagrams);
-        let connections = connections(plan, &*self.dialogue) / u64::from(self.tables(plan).workers.max(1));
-        let few = plan.hold.is_none() && connections <= carrier::FEW;
-        let carrier = carrier::choose(plan.net, datagrams, few);
+        let carrier = carrier::choose(plan.net, datagrams);
         let missed = plan.net == plan::NetKind::Uring && carrier != Carrier::Uring;
         (carrier, missed.then_some(if datagrams { "uring_streams_only" } else { "uring_unavailable" }))
     }

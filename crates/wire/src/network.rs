@@ -91,7 +91,7 @@ pub trait Network {
     /// Stops or resumes taking connections: a stalled accept loop, for faults made on purpose.
     fn set_accepting(&mut self, listener: ListenerId, accepting: bool);
     /// From now on [`Self::wait`] may return only once so many arrivals came together (1: with the first), if the network
-    /// can wait for them without a wake-up for each; fewer are waited for no longer than a few milliseconds.
+    /// can wait for them without a wake-up for each. Where fewer come within a few milliseconds, none are waited for any more.
     fn gather(&mut self, _arrivals: u32) {}
     /// Sends what is queued and waits until something happened or `until` passed; at once when something is pending.
     fn wait(&mut self, until: Nanos);

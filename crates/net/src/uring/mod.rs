@@ -344,6 +344,10 @@ impl Network for Uring {
             let span = Timespec::new().sec(span.0 / 1_000_000_000).nsec((span.0 % 1_000_000_000) as u32);
             // ETIME, EINTR and a full completion queue leave what there is; the loop comes back here.
             let _ = self.ring.submitter().submit_with_args(self.together, &SubmitArgs::new().timespec(&span));
+            if self.together > 1 && self.ring.completion().len() < self.together {
+                // Company stayed away once, and is not waited for again until somebody asks anew.
+                self.together = 1;
+            }
         }
         self.queued = 0;
         // The other arena's sends were submitted a turn ago and their completions have been read.
