@@ -60,10 +60,12 @@ const BRUNT_H2: Contender = Contender {
     line: "http://127.0.0.1:PORT/ --http2 -c 100 --streams 10",
     count: Count::Report,
 };
-/// The same on the other network.
-const BRUNT_H2_EPOLL: Contender = Contender {
-    name: "brunt http/2, epoll",
-    line: "http://127.0.0.1:PORT/ --http2 -c 100 --streams 10 --net epoll",
+/// Both on the other network.
+const BRUNT_H1_URING: Contender =
+    Contender { name: "brunt http/1.1, io_uring", line: "http://127.0.0.1:PORT/ -c 100 --net uring", ..BRUNT_H1 };
+const BRUNT_H2_URING: Contender = Contender {
+    name: "brunt http/2, io_uring",
+    line: "http://127.0.0.1:PORT/ --http2 -c 100 --streams 10 --net uring",
     ..BRUNT_H2
 };
 
@@ -73,8 +75,9 @@ pub(super) const ALL: [Duel; 6] = [
         what: "HTTP/2 in clear text, 100 users on 10 connections, nginx",
         contenders: &[
             BRUNT_H2,
-            BRUNT_H2_EPOLL,
             BRUNT_H1,
+            BRUNT_H2_URING,
+            BRUNT_H1_URING,
             Contender {
                 name: "h2load",
                 server: opponent::nginx_h2,
@@ -83,7 +86,12 @@ pub(super) const ALL: [Duel; 6] = [
                 count: Count::After("requests: "),
             },
         ],
-        limits: &[("brunt http/2", "h2load", 0.50), ("brunt http/2", "brunt http/1.1", 1.0)],
+        limits: &[
+            ("brunt http/2", "h2load", 0.50),
+            ("brunt http/2", "brunt http/1.1", 1.0),
+            ("brunt http/2, io_uring", "h2load", 0.50),
+            ("brunt http/2, io_uring", "brunt http/1.1, io_uring", 1.0),
+        ],
     },
     Duel {
         name: "grpc",
@@ -232,7 +240,7 @@ pub(super) fn run(duel: &Duel, settings: &Settings) -> Result<(), String> {
     let mut results = serde_json::Map::new();
     for (name, runs) in &rounds {
         let (cpu, rate) = (median(runs.iter().map(|r| r.cpu_per_million)), median(runs.iter().map(|r| r.per_second)));
-        println!("{name:<20} {cpu:8.3} s per million {rate:>12.0}/s");
+        println!("{name:<24} {cpu:8.3} s per million {rate:>12.0}/s");
         results.insert((*name).into(), json!({ "cpu_s_per_million": round(cpu), "per_second": rate.round() }));
     }
     for (name, against, limit) in duel.limits {
