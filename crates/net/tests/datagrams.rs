@@ -61,6 +61,21 @@ fn each_datagram_leaves_and_arrives_by_itself() {
     assert_eq!((network.bytes_sent(), network.unsent(conn)), (8, 0));
 }
 
+/// A session with nothing to say is asked all the same: that is no datagram.
+#[test]
+fn nothing_to_send_is_no_datagram() {
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut network = Epoll::new().unwrap();
+    let conn = dialled(&mut network, server.local_addr().unwrap());
+    let mut out = Out::default();
+    network.send(conn, &mut out);
+    out.put(b"one");
+    network.send(conn, &mut out);
+    let mut buffer = [0; 100];
+    let n = server.recv(&mut buffer).unwrap();
+    assert_eq!(&buffer[..n], b"one");
+}
+
 #[test]
 fn nobody_there_is_refused() {
     let nobody = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

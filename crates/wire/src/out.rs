@@ -65,10 +65,10 @@ impl Out {
     pub fn len(&self) -> usize {
         self.bytes.len() + self.tail.as_ref().map_or(0, |t| t.len())
     }
-    /// True where there is nothing to send.
+    /// True where there is nothing to send, not even a datagram without bytes.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty() && self.tail.is_none()
+        self.bytes.is_empty() && self.tail.is_none() && self.boundaries.is_empty()
     }
     /// Forgets the content and keeps the memory.
     #[inline]

@@ -35,8 +35,12 @@ impl Epoll {
         Ok(conn)
     }
 
-    /// Sends each datagram of `out`; where it says no boundaries, all of it is one.
+    /// Sends each datagram of `out`; where it says no boundaries, all of it is one. Nothing at all is none: an empty
+    /// datagram is meant only where a boundary says so.
     pub(super) fn send_datagrams(&mut self, slot: u32, out: &mut Out) {
+        if out.is_empty() {
+            return;
+        }
         // Folds a shared block in.
         out.buffer();
         let end = out.bytes().len() as u32;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, Scheme, Weighted};
 
-use super::framing::End;
 use super::options;
 use super::request::{DATAGRAM_BOUND, Request};
 use super::rules::{Rules, value_of};
@@ -70,7 +69,7 @@ fn check(request: &Request, rules: &Rules) -> Result<(), Complaint> {
     if length == 0 {
         return Err(Complaint::new("--send", "holds no byte; write what to send"));
     }
-    if matches!(rules.end, End::Datagram) && length > DATAGRAM_BOUND {
+    if rules.datagrams && length > DATAGRAM_BOUND {
         let trouble = format!("holds {length} bytes, and a datagram takes {DATAGRAM_BOUND}; send fewer, or use tcp://");
         return Err(Complaint::new("--send", trouble));
     }
@@ -151,7 +150,7 @@ impl Dialogue for RawDialogue {
     }
 
     fn spoken(&self, established: &Established) -> String {
-        match (self.rules.end.is_datagram(), established.tls) {
+        match (self.rules.datagrams, established.tls) {
             (true, _) => "UDP".into(),
             (false, true) => "TLS".into(),
             (false, false) => "TCP".into(),

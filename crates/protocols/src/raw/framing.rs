@@ -54,11 +54,6 @@ impl Length {
 }
 
 impl End {
-    /// True where an answer is a datagram.
-    pub fn is_datagram(&self) -> bool {
-        matches!(self, End::Datagram)
-    }
-
     /// How many of `bytes`, the beginning of an answer, it has; None where more must come.
     ///
     /// # Errors

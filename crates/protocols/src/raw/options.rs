@@ -150,7 +150,7 @@ pub fn rules(asked: &Asked, datagrams: bool) -> Result<Rules, Complaint> {
         );
     }
     let greeting = asked.switch("greeting");
-    Ok(Rules { end, matched, checks, pipeline, one_shot, greeting })
+    Ok(Rules { end, matched, checks, pipeline, one_shot, greeting, datagrams })
 }
 
 fn end(asked: &Asked, datagrams: bool) -> Result<End, Complaint> {

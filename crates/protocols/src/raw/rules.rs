@@ -22,6 +22,8 @@ pub struct Rules {
     pub one_shot: bool,
     /// The server speaks first.
     pub greeting: bool,
+    /// Requests travel as datagrams, whether or not anybody answers.
+    pub datagrams: bool,
 }
 
 /// What an answer must be like.

@@ -129,15 +129,14 @@ impl Session for RawSession {
         let from = out.bytes().len();
         request.template.fill(fill, out.buffer());
         let key = self.rules.matched.as_ref().and_then(|(field, _)| field.read(&out.bytes()[from..], &[]));
-        match self.rules.end {
-            End::Datagram => out.end_datagram(),
-            End::Never => {
-                if self.rules.one_shot {
-                    self.state = State::Over;
-                }
-                return Ok(Sent::OneWay);
+        if self.rules.datagrams {
+            out.end_datagram();
+        }
+        if matches!(self.rules.end, End::Never) {
+            if self.rules.one_shot {
+                self.state = State::Over;
             }
-            _ => {}
+            return Ok(Sent::OneWay);
         }
         self.flights.push_back(Flight { id, unchecked: request.unchecked, key });
         Ok(Sent::Asked)

@@ -250,6 +250,18 @@ fn a_request_nobody_answers_is_over_at_once() {
     assert_eq!(events(&mut done), ["unsolicited 5"]);
 }
 
+/// Several that leave at once are as many datagrams; and UDP it stays for whoever reads of it.
+#[test]
+fn a_datagram_nobody_answers_is_one_of_its_own() {
+    let dialogue = dialogue("udp", &[("no-answer", ""), ("pipeline", "4")]);
+    let (mut session, mut out) = (session(&dialogue), Out::default());
+    for number in 0..2 {
+        assert_eq!(submit(&dialogue, &mut session, number, &mut out), Sent::OneWay);
+    }
+    assert_eq!((out.boundaries(), out.bytes()), (&[4, 8][..], &b"\x000\r\n\x011\r\n"[..]));
+    assert_eq!(dialogue.spoken(&Established::default()), "UDP");
+}
+
 #[test]
 fn a_greeting_comes_before_the_first_request() {
     let dialogue = dialogue("tcp", &[("until", "\\n"), ("greeting", "")]);
