@@ -58,6 +58,27 @@ impl Format {
         }
     }
 
+    /// The largest number that so many bytes hold.
+    pub fn largest_in(self, bytes: usize) -> u64 {
+        let base = match self {
+            Format::Digits { base, .. } => u128::from(base),
+            Format::Bytes { .. } => 256,
+        };
+        // Beyond 40 places any base is past 64 bits, and 128 would overflow.
+        let past = base.checked_pow(bytes.min(40) as u32).unwrap_or(u128::MAX);
+        u64::try_from(past - 1).unwrap_or(u64::MAX)
+    }
+
+    /// How many bytes numbers up to this one take at most.
+    pub fn most_bytes(self, largest: u64) -> u64 {
+        match self {
+            Format::Digits { base, width } => {
+                u64::from(largest.checked_ilog(base.into()).unwrap_or(0) + 1).max(width.into())
+            }
+            Format::Bytes { count, .. } => count.into(),
+        }
+    }
+
     /// Appends a number.
     #[inline]
     pub fn put(self, number: u64, out: &mut Vec<u8>) {

@@ -14,6 +14,7 @@ mod notation;
 mod parse;
 mod piece;
 mod resolve;
+mod sizes;
 mod slots;
 #[cfg(test)]
 mod tests;

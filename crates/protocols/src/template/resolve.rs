@@ -5,8 +5,8 @@
 //! what protocols mean by it (RFC 1071, RFC 3579 3.2). What cannot be worked out so is refused here, so that filling
 //! never fails.
 
-use super::emit;
 use super::piece::{Function, MOST_PATCHES, Made, Part, Patch, Piece, Program, fixed};
+use super::{emit, sizes};
 
 /// Most pieces that a template may come to with every name replaced by its part.
 const MOST_PIECES: u64 = 100_000;
@@ -26,6 +26,7 @@ pub fn program(program: Program) -> Result<Program, String> {
     let owners = resolver.owners;
     let looks = Looks { parts: &parts, owners: &owners };
     looks.check(&pieces)?;
+    sizes::check(&pieces, &parts)?;
     Ok(Program { pieces, parts })
 }
 

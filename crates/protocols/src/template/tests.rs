@@ -231,6 +231,38 @@ fn fixed_texts_are_known() {
     }
 }
 
+/// What is cut to its low bytes would be another length than that of what follows.
+#[test]
+fn a_length_that_does_not_fit_is_refused() {
+    let refused = [
+        ("{length u8 {a}}{a={random 300 digits}}", "may come to 300, and as it is written it ends at 255"),
+        ("{length u8 +4 {a}}{a={random 252}}", "may come to 256"),
+        ("{a={length u16le {a}}{pad 65534 x}}", "may come to 65536, and as it is written it ends at 65535"),
+        ("{a={length width 2 {a}}{random 98}}", "may come to 100, and as it is written it ends at 99"),
+        ("{hex {length u8 {base64 {random 192 bytes}}}}", "may come to 256"),
+        ("{xor {length u8 {random 256}} {text x}}", "may come to 256"),
+        ("{xor {text x} {length u8 {hex {random 128}}}}", "may come to 256"),
+        ("{length u8 {random 240}{counter}}", "may come to 260"),
+        ("{b=x{length u8 {a}}}{a={c}{c}}{c={random 128}}", "may come to 256"),
+    ];
+    for (text, wanted) in refused {
+        let said = Template::parse(text, "--send").expect_err(text).to_string();
+        assert!(said.starts_with("--send: a length ") && said.contains(wanted), "{text}: {said}");
+    }
+    let taken = [
+        "{length u8 {a}}{a={random 255}}",
+        "{length u8 -4 {a}}{a={random 259}}",
+        "{length width 2 {a}}{a={random 300}}",
+        "{a={length width 2 {a}}{random 97}}",
+        "{length u8 {random 240}{counter below 1000}{user u32}{random 1..99}}",
+        "{length u8 {uuid}{time}{time iso}{crc32 x}{md5 x}}",
+        "{length u64 {random 1000}}",
+    ];
+    for text in taken {
+        Template::parse(text, "--send").expect(text);
+    }
+}
+
 #[test]
 fn complaints() {
     let table = [

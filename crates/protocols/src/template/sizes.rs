@@ -1,0 +1,118 @@
+//! Whether every length fits where it is written, found out before anything is sent: a length that was cut would be a lie
+//! about every request, and filling never fails.
+//!
+//! What counts is the most bytes that the slots can come to. A counter without `below` counts with all its digits.
+
+use super::format::Format;
+use super::piece::{Function, Made, Part, Piece};
+use super::value::Value;
+
+/// # Errors
+/// The first length that may be larger than its format holds.
+pub fn check(pieces: &[Piece], parts: &[Part]) -> Result<(), String> {
+    let mut sizes = Sizes { parts, known: vec![None; parts.len()] };
+    sizes.lengths(pieces)?;
+    for part in parts {
+        sizes.lengths(&part.pieces)?;
+        for patch in &part.patches {
+            sizes.lengths(patch.function.beside())?;
+            // A place has no room for more digits, where a number elsewhere takes what it needs.
+            let room = match &patch.function {
+                Function::Length { format, .. } => format.largest_in(patch.size),
+                _ => continue,
+            };
+            let size = sizes.of(&part.pieces);
+            fits(&patch.function, size, room)?;
+        }
+    }
+    Ok(())
+}
+
+fn fits(function: &Function, size: u64, room: u64) -> Result<(), String> {
+    let Function::Length { add, .. } = function else { return Ok(()) };
+    let largest = size.saturating_add_signed(*add);
+    if largest <= room {
+        return Ok(());
+    }
+    Err(format!(
+        "a length may come to {largest}, and as it is written it ends at {room}; write it wider, such as u32, or what it \
+         is of shorter ({{counter below N}} has fewer digits than {{counter}})"
+    ))
+}
+
+struct Sizes<'a> {
+    parts: &'a [Part],
+    /// Of parts that were looked at.
+    known: Vec<Option<u64>>,
+}
+
+impl Sizes<'_> {
+    /// Looks at the lengths that stand among these pieces, at any depth but within parts.
+    fn lengths(&mut self, pieces: &[Piece]) -> Result<(), String> {
+        for piece in pieces {
+            let Piece::Made(made) = piece else { continue };
+            self.lengths(&made.content)?;
+            self.lengths(made.function.beside())?;
+            if let Function::Length { format: format @ Format::Bytes { count, .. }, .. } = &made.function {
+                let size = self.of(&made.content);
+                fits(&made.function, size, format.largest_in((*count).into()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The most bytes that pieces come to. Parts do not hold each other: that was looked at before.
+    fn of(&mut self, pieces: &[Piece]) -> u64 {
+        pieces.iter().fold(0, |sum: u64, piece| sum.saturating_add(self.one(piece)))
+    }
+
+    fn one(&mut self, piece: &Piece) -> u64 {
+        match piece {
+            Piece::Bytes(bytes) => bytes.len() as u64,
+            Piece::Value(value) => of_value(value),
+            Piece::Part(number) => match self.known[*number] {
+                Some(size) => size,
+                None => {
+                    let parts = self.parts;
+                    let size = self.of(&parts[*number].pieces);
+                    self.known[*number] = Some(size);
+                    size
+                }
+            },
+            Piece::Made(made) => self.made(made),
+            Piece::Place { size, .. } => *size as u64,
+            Piece::Name { .. } => 0,
+        }
+    }
+
+    fn made(&mut self, made: &Made) -> u64 {
+        let content = self.of(&made.content);
+        match &made.function {
+            Function::Length { format, add } => format.most_bytes(content.saturating_add_signed(*add)),
+            Function::Sum { format, .. } => format.most_bytes(u64::MAX),
+            Function::Digest { digest, .. } => digest.size() as u64,
+            Function::Hex => content.saturating_mul(2),
+            Function::Base64 => content.div_ceil(3).saturating_mul(4),
+            Function::Pad { size, .. } => content.max(*size as u64),
+            Function::Xor { other } => content.max(self.of(other)),
+        }
+    }
+}
+
+fn of_value(value: &Value) -> u64 {
+    match value {
+        Value::Counter { below, format, .. } => format.most_bytes(below.map_or(u64::MAX, |below| below - 1)),
+        Value::Characters { count, .. } | Value::Bytes { count, .. } => *count as u64,
+        Value::Integer { from, span, format, .. } => match span {
+            0 => format.most_bytes(u64::MAX),
+            span => format.most_bytes(from.saturating_add(span - 1)),
+        },
+        // Users are numbered in 32 bits.
+        Value::User { format } => format.most_bytes(u32::MAX.into()),
+        Value::Time { unit, format } => format.most_bytes(u64::MAX / unit),
+        Value::Iso => "2026-11-21T09:26:35.123Z".len() as u64,
+        Value::Uuid { .. } => 36,
+        Value::Row { column, format: None } => column.rows().map(<[u8]>::len).max().unwrap_or(0) as u64,
+        Value::Row { format: Some(format), .. } => format.most_bytes(u64::MAX),
+    }
+}
