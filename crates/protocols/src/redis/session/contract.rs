@@ -62,7 +62,9 @@ impl Session for RedisSession {
     }
 
     fn heartbeat(&mut self, out: &mut Out) -> bool {
-        if self.opening() || self.beats || self.marks & OVER != 0 {
+        // Behind a command that waits (BLPOP) its answer would be as late as that one's and end a healthy connection; whoever
+        // owes a reply has the timeout of the request.
+        if self.opening() || self.beats || self.in_flight > 0 || self.marks & OVER != 0 {
             return false;
         }
         out.put(heartbeat());

@@ -173,12 +173,24 @@ fn heartbeats_stand_in_the_line_and_take_no_room() {
     let dialogue = dialogue("redis://h", &["pipeline=2"]);
     let (mut session, _) = begun(&dialogue);
     let (mut out, mut done) = (Out::default(), Done::default());
-    assert!(submit(&dialogue, &mut session, 0) && session.heartbeat(&mut out) && !session.heartbeat(&mut out));
-    assert_eq!((session.room(), out.bytes()), (1, &b"*1\r\n$4\r\nPING\r\n"[..]));
-    assert!(submit(&dialogue, &mut session, 1) && !submit(&dialogue, &mut session, 2));
-    session.receive(b"+a\r\n+PONG\r\n+b\r\n", &mut out, &mut done).expect("good");
-    assert_eq!(told(&done, &dialogue), ["0 ended ok 1", "Heartbeat", "1 ended ok 1"]);
+    assert!(session.heartbeat(&mut out) && !session.heartbeat(&mut out));
+    assert_eq!((session.room(), out.bytes()), (2, &b"*1\r\n$4\r\nPING\r\n"[..]));
+    assert!(submit(&dialogue, &mut session, 0) && submit(&dialogue, &mut session, 1));
+    assert!(!submit(&dialogue, &mut session, 2));
+    session.receive(b"+PONG\r\n+a\r\n+b\r\n", &mut out, &mut done).expect("good");
+    assert_eq!(told(&done, &dialogue), ["Heartbeat", "0 ended ok 1", "1 ended ok 1"]);
     assert_eq!((session.room(), session.heartbeat(&mut out)), (2, true));
+}
+
+#[test]
+fn no_heartbeat_stands_behind_a_command_that_may_wait() {
+    let dialogue = dialogue("redis://h", &["command=BLPOP nolist 10"]);
+    let (mut session, _) = begun(&dialogue);
+    let (mut out, mut done) = (Out::default(), Done::default());
+    assert!(submit(&dialogue, &mut session, 0));
+    assert!(!session.heartbeat(&mut out) && out.is_empty());
+    session.receive(b"*-1\r\n", &mut out, &mut done).expect("good");
+    assert!(session.heartbeat(&mut out), "the connection is idle");
 }
 
 #[test]
