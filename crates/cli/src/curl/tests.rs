@@ -40,6 +40,17 @@ fn words_are_those_of_a_shell() {
 }
 
 #[test]
+fn variables_that_hold_variables_do_not_grow_without_bound() {
+    let doubling = format!("A=aaaaaaaaaa\n{}curl h -d \"$A\"", "A=$A$A\n".repeat(26));
+    let said = read(&[&doubling], "--curl").expect_err("too much").to_string();
+    let expected = "--curl line 24: the variable $A makes a word of more than 64 MiB; put a long value into a file and write -d @FILE";
+    assert_eq!(said, expected);
+    let many = format!("A=aaaaaaaaaa\n{}curl h{}", "A=$A$A\n".repeat(20), " -d $A".repeat(40));
+    let said = read(&[&many], "--curl").expect_err("too much").to_string();
+    assert!(said.contains("come to more than 256 MiB"), "{said}");
+}
+
+#[test]
 fn several_commands_and_what_a_shell_would_do_with_their_output() {
     let text = "# first\ncurl a | jq '.x;y' > f\n\ncurl b > out.json; curl c && curl d &\n";
     let found: Vec<_> =

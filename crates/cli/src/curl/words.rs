@@ -5,6 +5,12 @@
 
 use std::collections::HashMap;
 
+/// The largest word that variables may make, as a file of text may be no larger: variables that hold variables double with
+/// every line.
+const WORD_BOUND: usize = 64 << 20;
+/// What the values of variables may come to in all words of a text together.
+const VALUES_BOUND: usize = 4 * WORD_BOUND;
+
 /// One command, as its program would get it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
@@ -25,7 +31,7 @@ pub type Wrong = (usize, String);
 /// What cannot be taken as it is, and the line.
 pub fn commands(text: &str) -> Result<Vec<Command>, Wrong> {
     let characters: Vec<char> = text.chars().collect();
-    let mut reader = Reader { text: &characters, at: 0, line: 1, variables: HashMap::new() };
+    let mut reader = Reader { text: &characters, at: 0, line: 1, variables: HashMap::new(), values: 0 };
     let mut found = Vec::new();
     while let Some(mut command) = reader.command()? {
         if command.words.first().is_some_and(|word| word == "export") {
@@ -57,6 +63,8 @@ struct Reader<'a> {
     at: usize,
     line: usize,
     variables: HashMap<String, String>,
+    /// Bytes that variables came to so far.
+    values: usize,
 }
 
 impl Reader<'_> {
@@ -256,10 +264,21 @@ impl Reader<'_> {
             word.push('$');
             return Ok(());
         }
-        match self.variables.get(&name).cloned().or_else(|| std::env::var(&name).ok()) {
-            Some(value) => word.push_str(&value),
-            None => return Err((line, format!("the variable ${name} is not set; set it, or write its value"))),
+        let own = std::env::var(&name).ok();
+        let Some(value) = self.variables.get(&name).or(own.as_ref()) else {
+            return Err((line, format!("the variable ${name} is not set; set it, or write its value")));
+        };
+        if word.len() + value.len() > WORD_BOUND {
+            let trouble = "makes a word of more than 64 MiB; put a long value into a file and write -d @FILE";
+            return Err((line, format!("the variable ${name} {trouble}")));
         }
+        self.values += value.len();
+        if self.values > VALUES_BOUND {
+            let trouble =
+                "and those before it come to more than 256 MiB; put long values into files and write -d @FILE";
+            return Err((line, format!("the variable ${name} {trouble}")));
+        }
+        word.push_str(value);
         Ok(())
     }
 
