@@ -344,7 +344,8 @@ impl Network for Uring {
             let span = Timespec::new().sec(span.0 / 1_000_000_000).nsec((span.0 % 1_000_000_000) as u32);
             // ETIME, EINTR and a full completion queue leave what there is; the loop comes back here.
             let _ = self.ring.submitter().submit_with_args(self.together, &SubmitArgs::new().timespec(&span));
-            if self.together > 1 && self.ring.completion().len() < self.together {
+            let fewer = self.together > 1 && self.ring.completion().len() < self.together;
+            if fewer && self.clock.now() >= now + ALONE {
                 // Company stayed away once, and is not waited for again until somebody asks anew.
                 self.together = 1;
             }
