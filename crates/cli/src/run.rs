@@ -99,6 +99,7 @@ pub fn check(intent: &Intent, protocol: &dyn Runner) -> Result<(), Complaint> {
     crate::resolver::SystemResolver::new(&intent.plan).map_err(|t| Complaint::new("--connect-to", t))?;
     security(&intent.plan)?;
     sources(&intent.plan)?;
+    heartbeats(&intent.plan, protocol, &asked)?;
     match protocol.inquire(&asked)? {
         Some(_) => Ok(()),
         None => protocol.prepare(&asked).map(drop),
@@ -127,6 +128,7 @@ pub fn prepare(intent: &Intent, protocol: &dyn Runner, host: &Host) -> Result<Re
 /// As [`prepare`].
 pub fn prepare_plan(plan: &Plan, protocol: &dyn Runner, host: &Host, lang: Lang) -> Result<Ready, Complaint> {
     let mut asked = asked(plan);
+    heartbeats(plan, protocol, &asked)?;
     let resolver = crate::resolver::SystemResolver::new(plan).map_err(|t| Complaint::new("--connect-to", t))?;
     let setup = Setup {
         plan: Arc::new(plan.clone()),
@@ -140,6 +142,11 @@ pub fn prepare_plan(plan: &Plan, protocol: &dyn Runner, host: &Host, lang: Lang)
     };
     let (prepared, refused) = inquiry::prepare(protocol, &mut asked, &setup)?;
     Ok(Ready { prepared, setup, lang, refused })
+}
+
+/// Heartbeats are refused where there are none, never left out in silence.
+fn heartbeats(plan: &Plan, protocol: &dyn Runner, asked: &Asked) -> Result<(), Complaint> {
+    plan.heartbeat.map_or(Ok(()), |_| protocol.heartbeats(asked).map_err(|trouble| Complaint::new("--ping", trouble)))
 }
 
 fn sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
@@ -307,4 +314,28 @@ fn without_load(ready: &Ready, intent: &Intent, probe: Probe, (why, exit): (&str
     let (summary, past) = journal.finish();
     write_output(&summary, &*past, &intent.presentation, ready.lang);
     exit.code()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::{Command, Defaults, read};
+
+    #[test]
+    fn heartbeats_are_refused_where_there_are_none() {
+        let checked = |number: usize, line: &str| {
+            let words: Vec<String> = line.split(' ').map(String::from).collect();
+            let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
+            let protocols = [engine::runner(protocols::http::Http), engine::runner(protocols::raw::Raw)];
+            match read(&words, &protocols, &defaults) {
+                Ok(Command::Run(intent)) => check(&intent, &*protocols[number]).map_err(|wrong| wrong.to_string()),
+                other => panic!("{line}: {other:?}"),
+            }
+        };
+        let said = checked(0, "--ping 1s http://127.0.0.1:9/").expect_err("no heartbeat");
+        assert_eq!(said, "--ping: HTTP/1.1 has no heartbeat; write --http2 beside it, or leave it out");
+        let said = checked(1, "--ping 1s --send x --until-close tcp://127.0.0.1:9").expect_err("no heartbeat");
+        assert!(said.starts_with("--ping: tcp://"), "{said}");
+        assert_eq!(checked(0, "--ping 1s --http2 http://127.0.0.1:9/"), Ok(()));
+    }
 }

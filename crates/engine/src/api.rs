@@ -21,6 +21,11 @@ pub trait Runner: Send + Sync {
     fn options(&self) -> &'static [OptionSpec];
     /// Those of them that one URL of a run may have for itself.
     fn options_of_one_url(&self) -> &'static [&'static str];
+    /// Whether connections of this run have heartbeats.
+    ///
+    /// # Errors
+    /// Why not, and what would be right.
+    fn heartbeats(&self, asked: &Asked) -> Result<(), String>;
     /// What must be asked of the target before requests can be prepared, given `asked.learnt`: its probe asks, and
     /// [`PreparedRun::learnt`] tells the answer.
     ///

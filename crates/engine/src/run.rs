@@ -43,6 +43,9 @@ impl<P: Protocol> Runner for Driver<P> {
     fn options_of_one_url(&self) -> &'static [&'static str] {
         self.0.options_of_one_url()
     }
+    fn heartbeats(&self, asked: &Asked) -> Result<(), String> {
+        self.0.heartbeats(asked)
+    }
     fn inquire(&self, asked: &Asked) -> Result<Option<Arc<dyn PreparedRun>>, Complaint> {
         let inquiry = self.0.inquire(asked)?.map(Arc::new);
         Ok(inquiry.map(|dialogue| Arc::new(Prepared { dialogue, fixed: false }) as Arc<dyn PreparedRun>))

@@ -62,6 +62,13 @@ pub trait Protocol: Send + Sync + 'static {
     fn options_of_one_url(&self) -> &'static [&'static str] {
         &[]
     }
+    /// Whether connections of this run have a sign of life that the peer answers (`--ping`, [`Session::heartbeat`]).
+    ///
+    /// # Errors
+    /// Why they have none and what would be right, as a sentence goes on behind `--ping:`.
+    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
+        Err(format!("{} has no heartbeat; leave it out", self.name()))
+    }
     /// What must be asked of the target itself before requests can be prepared (a schema), given what it answered so far
     /// ([`Asked::learnt`]): a dialogue whose first request asks it, and which tells the answer by [`Dialogue::learnt`]. None:
     /// nothing, or nothing more.

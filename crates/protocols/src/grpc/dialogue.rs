@@ -67,6 +67,10 @@ impl Protocol for Grpc {
         }
     }
 
+    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
+        Ok(())
+    }
+
     fn prepare(&self, asked: &Asked) -> Result<GrpcDialogue, Complaint> {
         let wishes = Wishes::read(asked)?;
         let places = places(asked)?;

@@ -28,11 +28,28 @@ impl Protocol for Http {
     fn options_of_one_url(&self) -> &'static [&'static str] {
         Http1.options_of_one_url()
     }
+    fn heartbeats(&self, asked: &Asked) -> Result<(), String> {
+        // In clear nobody chooses a version: auto is 1.1 there.
+        let tls = asked.urls.iter().any(|url| url.url.starts_with("https:"));
+        match options::version(asked) {
+            Ok(Version::One) => Err("HTTP/1.1 has no heartbeat; write --http2 beside it, or leave it out".into()),
+            Ok(Version::Auto) if !tls => {
+                Err("--http auto speaks HTTP/1.1 on http://, which has no heartbeat; write --http2, or leave it out"
+                    .into())
+            }
+            // A wrong version has a sentence of its own.
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
 
     fn prepare(&self, asked: &Asked) -> Result<HttpDialogue, Complaint> {
         let version = options::version(asked)?;
         let streams = options::streams(asked, version)?;
         let mut one = Http1.prepare(asked)?;
+        if streams > 1 && one.one_exchange_per_connection() {
+            let trouble = "with --no-keepalive no two requests share a connection; leave one of them out";
+            return Err(Complaint::new("--streams", trouble));
+        }
         let mut lexicon = Lexicon::default();
         if version != Version::One {
             // The fields of the requests said most are remembered first.

@@ -5,12 +5,16 @@ use wire::{Asked, AskedUrl, Complaint, Dialogue, Established, Origin, Protocol};
 use super::{Http, HttpDialogue, HttpSession};
 
 fn prepare(url: &str, options: &[&str]) -> Result<HttpDialogue, Complaint> {
+    Http.prepare(&asked(url, options))
+}
+
+fn asked(url: &str, options: &[&str]) -> Asked {
     let mut asked = Asked { urls: vec![AskedUrl { url: url.to_owned(), weight: 1.0 }], ..Asked::default() };
     for option in options {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         asked.options.entry(name.to_owned()).or_default().push(value.to_owned());
     }
-    Http.prepare(&asked)
+    asked
 }
 
 fn established(alpn: Option<&str>) -> Established {
@@ -47,11 +51,25 @@ fn streams_are_for_a_version_that_has_them() {
 }
 
 #[test]
+fn heartbeats_are_for_a_version_that_has_them() {
+    let told = |url, options: &[&str]| Http.heartbeats(&asked(url, options));
+    let plain = "HTTP/1.1 has no heartbeat; write --http2 beside it, or leave it out";
+    assert_eq!(told("http://h/", &[]), Err(plain.to_owned()));
+    assert_eq!(told("https://h/", &["http=1.1"]), Err(plain.to_owned()));
+    assert!(told("http://h/", &["http=auto"]).is_err_and(|why| why.contains("on http://")));
+    assert_eq!((told("https://h/", &["http=auto"]), told("http://h/", &["http2"])), (Ok(()), Ok(())));
+}
+
+#[test]
 fn mistakes_are_named() {
     for (options, complaint) in [
         (&["http=3"][..], "--http: \"3\" is no version spoken here; write 1.1, 2 or auto"),
         (&["http=1.1", "http2"], "--http2: it contradicts --http; leave out one of them"),
         (&["http2", "streams=0"], "--streams: \"0\" is no number from 1 to 100000; write for instance 10"),
+        (
+            &["http2", "streams=4", "no-keepalive"],
+            "--streams: with --no-keepalive no two requests share a connection; leave one of them out",
+        ),
         (&["streams=2"], "--streams: HTTP/1.1 answers one request at a time; write --http2 beside it, or leave it out"),
     ] {
         assert_eq!(prepare("http://h/", options).unwrap_err().to_string(), complaint);

@@ -34,6 +34,10 @@ impl Protocol for Mysql {
         options::OPTIONS
     }
 
+    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
+        Ok(())
+    }
+
     fn prepare(&self, asked: &Asked) -> Result<MysqlDialogue, Complaint> {
         const DOOR: Door = Door { schemes: ["mysql", "mariadb"], port: 3306, password_ends: false };
         let (origins, logins) = DOOR.places(&asked.urls)?;

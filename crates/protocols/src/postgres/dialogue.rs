@@ -34,6 +34,10 @@ impl Protocol for Postgres {
         options::OPTIONS
     }
 
+    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
+        Ok(())
+    }
+
     fn prepare(&self, asked: &Asked) -> Result<PostgresDialogue, Complaint> {
         const DOOR: Door = Door { schemes: ["postgres", "postgresql"], port: 5432, password_ends: true };
         let (origins, accounts) = DOOR.places(&asked.urls)?;

@@ -35,6 +35,10 @@ impl Protocol for Raw {
         options::OPTIONS
     }
 
+    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
+        Err("tcp://, tls:// and udp:// have no heartbeat that every server answers; leave it out".into())
+    }
+
     fn prepare(&self, asked: &Asked) -> Result<RawDialogue, Complaint> {
         let places = asked.urls.iter().map(|url| origin(&url.url)).collect::<Result<Vec<_>, _>>()?;
         let datagrams = places.iter().any(|place| place.datagrams);

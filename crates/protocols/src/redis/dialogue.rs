@@ -33,6 +33,10 @@ impl Protocol for Redis {
         options::OPTIONS
     }
 
+    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
+        Ok(())
+    }
+
     fn prepare(&self, asked: &Asked) -> Result<RedisDialogue, Complaint> {
         let (mut doors, mut requests) = (Vec::<Door>::new(), Vec::new());
         for url in &asked.urls {
