@@ -227,7 +227,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             Stage::Greeting => Phase::Greeting,
             Stage::Open => Phase::FirstByte,
         };
-        self.tally.counts.beats_missed += u64::from(self.take_beat(conn));
+        self.tally.counts.beats_missed += self.beat_unanswered(conn);
         if stage == Stage::Open {
             let c = &self.conns[conn as usize];
             let on_it = match c.in_flight {
@@ -349,7 +349,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.out.clear();
             self.out_for = NONE;
         }
-        self.tally.counts.beats_open += u64::from(self.take_beat(conn));
+        self.tally.counts.beats_open += self.beat_unanswered(conn);
         let c = &self.conns[conn as usize];
         let (origin, stage, owner) = (c.origin as usize, c.stage, c.last);
         if let Some(had) = self.crowd.as_mut().and_then(|crowd| crowd.conns.get_mut(c.user as usize)) {

@@ -82,8 +82,19 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.stamp >= self.terms.window && self.gathering.is_none()
     }
 
+    /// Nobody answers a connection's heartbeat any more: how many it was (one, or none that counts). All that is known of
+    /// its time is that it took at least so long.
+    pub fn beat_unanswered(&mut self, conn: u32) -> u64 {
+        let counts = self.take_beat(conn);
+        if counts {
+            let waited = self.stamp - self.conns[conn as usize].since;
+            self.tally.latency.heartbeat_at_least.record(waited);
+        }
+        u64::from(counts)
+    }
+
     /// A connection's heartbeat is over, however it ended: true where there was one and it counts.
-    pub fn take_beat(&mut self, conn: u32) -> bool {
+    fn take_beat(&mut self, conn: u32) -> bool {
         let c = &mut self.conns[conn as usize];
         std::mem::take(&mut c.beating) && c.since >= self.terms.window && self.gathering.is_none()
     }

@@ -167,7 +167,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let lost = self.holding.is_some() && !self.closing;
         if lost {
             self.tally.counts.lost += 1;
-            self.tally.counts.beats_missed += u64::from(self.take_beat(conn));
+            self.tally.counts.beats_missed += self.beat_unanswered(conn);
             let sort = Sort { kind: FaultKind::Closed, phase: Phase::Hold, errno: None };
             self.keep_example(sort, None, "", None);
         }

@@ -49,6 +49,7 @@ impl Open {
         }
         latency.wait_conn_at_least.record_n(Nanos::ZERO, unsent);
         latency.service_at_least.record_n(Nanos::ZERO, self.requests - unsent);
+        latency.heartbeat_at_least.record_n(Nanos::ZERO, self.beats);
     }
 }
 

@@ -353,8 +353,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 }
             }
         }
-        let open = (0..self.conns.len() as u32).filter(|conn| self.take_beat(*conn)).count();
-        self.tally.counts.beats_open += open as u64;
+        for conn in 0..self.conns.len() as u32 {
+            self.tally.counts.beats_open += self.beat_unanswered(conn);
+        }
         self.roll_seconds();
         let goodbyes = self.net.bytes_sent() != self.bytes_sent;
         if now > self.second_from || goodbyes || !self.tally.is_idle() {

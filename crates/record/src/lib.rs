@@ -291,11 +291,14 @@ pub struct Latency {
     /// From a heartbeat to its answer.
     #[serde(default)]
     pub heartbeat: Histogram,
+    /// Lower bounds of `heartbeat` of those that were never answered.
+    #[serde(default)]
+    pub heartbeat_at_least: Histogram,
 }
 
 impl Latency {
     /// All histograms with their names, in the order of the fields.
-    pub fn all(&self) -> [(&'static str, &Histogram); 15] {
+    pub fn all(&self) -> [(&'static str, &Histogram); 16] {
         [
             ("response", &self.response),
             ("service", &self.service),
@@ -312,11 +315,12 @@ impl Latency {
             ("wait_conn_at_least", &self.wait_conn_at_least),
             ("message_gap", &self.message_gap),
             ("heartbeat", &self.heartbeat),
+            ("heartbeat_at_least", &self.heartbeat_at_least),
         ]
     }
 
     /// The same, to be changed.
-    pub fn all_mut(&mut self) -> [&mut Histogram; 15] {
+    pub fn all_mut(&mut self) -> [&mut Histogram; 16] {
         [
             &mut self.response,
             &mut self.service,
@@ -333,6 +337,7 @@ impl Latency {
             &mut self.wait_conn_at_least,
             &mut self.message_gap,
             &mut self.heartbeat,
+            &mut self.heartbeat_at_least,
         ]
     }
 

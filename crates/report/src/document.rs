@@ -15,7 +15,7 @@ use serde::{Serialize, Serializer};
 use self::distribution::Distribution;
 use crate::judgement;
 use crate::ranked::Ranked;
-use crate::summary::{Summary, headline};
+use crate::summary::{Summary, headline, heartbeats};
 use crate::text::Lang;
 
 /// The version of the report's format.
@@ -160,7 +160,7 @@ struct Phases {
     transfer: Distribution,
     /// Between the messages of a stream.
     message_gap: Distribution,
-    /// From a heartbeat to its answer.
+    /// From a heartbeat to its answer; of those without one, a lower bound.
     heartbeat: Distribution,
 }
 
@@ -284,7 +284,7 @@ impl Phases {
             first_byte: Distribution::plain(&l.first_byte),
             transfer: Distribution::plain(&l.transfer),
             message_gap: Distribution::plain(&l.message_gap),
-            heartbeat: Distribution::plain(&l.heartbeat),
+            heartbeat: Distribution::of(heartbeats(l)),
         }
     }
 }

@@ -237,6 +237,11 @@ pub fn headline(latency: &Latency, open: bool) -> Ranked<'_> {
     Ranked { finished, at_least: Some(at_least) }
 }
 
+/// The time of heartbeats, those that nobody answered ranked last.
+pub fn heartbeats(latency: &Latency) -> Ranked<'_> {
+    Ranked { finished: &latency.heartbeat, at_least: Some(&latency.heartbeat_at_least) }
+}
+
 /// The seconds of a record or a spool, for a format that shows them; ends at the first fault.
 ///
 /// # Errors

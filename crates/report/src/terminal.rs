@@ -9,10 +9,9 @@ use record::{Notice, Part, Probe, Second};
 use crate::columns::{Paint, cut, left, right, width, wrapped};
 use crate::formats::text::head;
 use crate::judgement;
-use crate::ranked::Ranked;
 use crate::sentences as say;
 use crate::show;
-use crate::summary::headline;
+use crate::summary::{headline, heartbeats};
 use crate::text::{Lang, Text};
 
 /// How arrivals are made: open load has no users to show.
@@ -180,7 +179,7 @@ impl Live {
             return [time, load, none(), none(), none(), none(), none(), none(), none()];
         }
         if self.mode == Mode::Held {
-            let beats = Ranked::plain(&s.latency.heartbeat);
+            let beats = heartbeats(&s.latency);
             return [
                 time,
                 show::count(u64::from(s.connections.open)),

@@ -70,6 +70,39 @@ fn every_heartbeat_is_accounted_for() {
     assert!((35..=50).contains(&sent), "{sent}");
 }
 
+/// A server that lets everybody in and never says another word.
+struct Mute;
+
+impl Peer for Mute {
+    fn opened(&mut self, _now: Nanos, _conn: u32) {}
+    fn received(&mut self, _now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+        if bytes.starts_with(b"GET ") {
+            say.send(conn, &consent(bytes));
+        }
+    }
+    fn closed(&mut self, _now: Nanos, _conn: u32) {}
+}
+
+/// What a server says to an upgrade.
+fn consent(upgrade: &[u8]) -> Vec<u8> {
+    let (mut server, mut out) = (WebSocketServer::new(), wire::Out::default());
+    wire::ServerSession::receive(&mut server, upgrade, &mut |_| {}).expect("an upgrade");
+    wire::ServerSession::owed(&mut server, &mut out);
+    out.bytes().to_vec()
+}
+
+#[test]
+fn heartbeats_that_nobody_answers_took_at_least_the_interval() {
+    let scene = held(5, Nanos::from_secs(4)).with(|p| p.heartbeat = Some(SECOND));
+    let played = scene.speak(&WebSocket, Arc::default(), |_| Box::new(Mute));
+    let (sent, answered, missed, open) = beats(&played);
+    assert_eq!((answered, sent), (0, missed + open));
+    assert!(missed >= 5, "{missed}");
+    let l = &played.sum.latency;
+    assert_eq!((l.heartbeat.count(), l.heartbeat_at_least.count()), (0, sent));
+    assert!(l.heartbeat_at_least.max() >= 990_000_000, "{}", l.heartbeat_at_least.max());
+}
+
 #[test]
 fn a_rate_goes_over_the_connections_in_turn() {
     let scene = Scene::open(100.0, plan::Arrivals::Constant, SECOND).urls(&[("ws://test/echo", 1.0)]).with(|p| {
@@ -236,6 +269,8 @@ fn a_held_connection_that_the_server_ends_in_order_is_lost_and_opened_again() {
     assert_eq!((lost, played.sum.opened), (3, 8));
     let (sent, answered, missed, open) = beats(&played);
     assert_eq!((missed, sent), (3, answered + missed + open));
+    let l = &played.sum.latency;
+    assert_eq!((l.heartbeat.count(), l.heartbeat_at_least.count()), (answered, missed + open));
     let phases: Vec<&str> = played.examples.iter().map(|example| example.phase.as_str()).collect();
     assert_eq!(phases, ["hold"], "nothing was under way on them");
     assert!(answered > 3, "{answered}");
@@ -255,4 +290,5 @@ fn heartbeats_of_the_warm_up_are_in_no_figure() {
     let (sent, answered, missed, open) = beats(&played);
     assert_eq!((missed, sent), (0, answered + open));
     assert!(sent > 0 && open > 0, "{sent} sent, {open} open");
+    assert_eq!(played.sum.latency.heartbeat_at_least.count(), open, "a lower bound for each");
 }

@@ -82,6 +82,24 @@ fn a_server_that_hangs_leaves_a_lower_bound_and_no_good_exit() {
     assert_eq!(timed_out.json()["latency"]["response"]["p99_us"].as_f64(), None, "a timeout hides nothing either");
 }
 
+/// Percentiles of the heartbeats that were answered say nothing of those that were not.
+#[test]
+fn heartbeats_without_an_answer_are_lower_bounds_too() {
+    let mut beating = second(0);
+    beating.heartbeats = record::Heartbeats { sent: 1000, answered: 900, missed: 60, open: 40 };
+    beating.latency.heartbeat.record_n(ms(1), 900);
+    beating.latency.heartbeat_at_least.record_n(ms(5_000), 100);
+    let run = closed(1, 1).second(beating);
+    let heartbeat = &run.json()["phases"]["heartbeat"];
+    assert_eq!((heartbeat["count"].as_u64(), heartbeat["unfinished"].as_u64()), (Some(1000), Some(100)));
+    assert_eq!((heartbeat["p50_us"].as_f64(), heartbeat["p99_us"].as_f64()), (Some(1000.0), None));
+    assert_eq!(heartbeat["p99_at_least_us"].as_f64().map(f64::round), Some(5_000_000.0));
+    assert_eq!(heartbeat["max_at_least_us"], 5_000_000.0);
+    let text = run.written("text", report::Lang::En);
+    let line = text.lines().find(|line| line.trim_start().starts_with("heartbeat ")).expect("a line");
+    assert_eq!(line.matches('≥').count(), 3, "mean, p99 and max: {line}");
+}
+
 #[test]
 fn a_quantile_without_enough_requests_is_not_shown() {
     let json = open(10.0, 1).second(second(0).answered(298, ms(1))).json();

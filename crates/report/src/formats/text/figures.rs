@@ -10,7 +10,7 @@ use crate::columns::table;
 use crate::ranked::{Figure, Named, QUANTILES, Ranked};
 use crate::sentences as say;
 use crate::show;
-use crate::summary::Summary;
+use crate::summary::{Summary, heartbeats};
 
 /// Response time in open load; service time at so many users in closed, which is never called what a visitor feels.
 pub(super) fn headline(page: &mut Page, summary: &Summary) {
@@ -168,7 +168,7 @@ pub(super) fn where_time_went(page: &mut Page, summary: &Summary) {
         (say::FIRST_BYTE, Ranked::plain(&l.first_byte), true),
         (say::TRANSFER, Ranked::plain(&l.transfer), true),
         (say::MESSAGE_GAP, Ranked::plain(&l.message_gap), true),
-        (say::HEARTBEAT, Ranked::plain(&l.heartbeat), true),
+        (say::HEARTBEAT, heartbeats(l), true),
         (say::FAILURES_TIME, Ranked::plain(&l.failed), true),
     ];
     let heading = [page.say(say::TIMES), page.say(say::MEAN), "p50", "p99", page.say(say::MAX)];
