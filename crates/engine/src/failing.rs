@@ -24,6 +24,22 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.user_after(&x, id, back_off);
     }
 
+    /// A session refuses what it was thought to have room for: nothing leaves, and nothing counts as sent. Without room and
+    /// without anything in flight its connection is over.
+    #[cold]
+    pub fn not_taken(&mut self, id: ExchangeId, conn: u32) {
+        self.exchanges.get(id).state = Standing::Connecting;
+        let c = &self.conns[conn as usize];
+        let (origin, idle) = (c.origin as usize, c.in_flight == 0);
+        let words = c.session.as_ref().map_or("", |session| session.goodbye());
+        self.pools[origin].unmake_idle(&mut self.conns, conn);
+        if idle {
+            self.retire(conn);
+        }
+        self.fail_now(id, FaultKind::Closed, Phase::FirstByte, None, words, true);
+        self.go_on_without();
+    }
+
     pub fn take_out(&mut self, id: ExchangeId) -> Exchange {
         let x = self.exchanges.remove(id);
         self.over_with(&x, false);

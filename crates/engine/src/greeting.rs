@@ -112,6 +112,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.tally.latency.greeting.record(self.stamp - c.since);
             self.secure(conn, &[]);
         } else if !session.opening() {
+            // The peer may have said that it is over in one piece with the end of the handshake. Such a connection never
+            // stood: taken for one, it would be held for nothing, or begun again without a pause.
+            if session.room() == 0 {
+                let words = session.goodbye();
+                return self.break_off(conn, FaultKind::Closed, None, words);
+            }
             self.tally.latency.greeting.record(self.stamp - c.since);
             self.stands(conn);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use measure::Nanos;
 use scenario::Mix;
-use wire::{Dialogue, Errno, FaultKind, Network, Phase};
+use wire::{Dialogue, Errno, FaultKind, Network, Phase, Session};
 
 use crate::connect::kind_of;
 use crate::exchange::NONE;
@@ -169,7 +169,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.tally.counts.lost += 1;
             self.tally.counts.beats_missed += self.beat_unanswered(conn);
             let sort = Sort { kind: FaultKind::Closed, phase: Phase::Hold, errno: None };
-            self.keep_example(sort, None, "", None);
+            let session = self.conns[conn as usize].session.as_ref();
+            let words = session.map_or("", |session| session.goodbye());
+            let came = session.map(|session| session.begun().to_vec()).filter(|came| !came.is_empty());
+            self.keep_example(sort, None, words, came.as_deref());
         }
         self.let_go(conn);
         if lost && user != NONE {

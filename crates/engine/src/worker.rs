@@ -285,9 +285,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         };
         let Some(session) = c.session.as_mut() else { return };
         let fill = if D::Session::SLOTS { self.serial.fill(x.user, self.stamp) } else { Fill::default() };
-        let fits = session.submit(id, request, &fill, &mut self.out);
-        debug_assert!(fits.is_ok(), "idle connections have room");
-        if fits == Ok(Sent::OneWay) {
+        let Ok(sent) = session.submit(id, request, &fill, &mut self.out) else { return self.not_taken(id, conn) };
+        if sent == Sent::OneWay {
             x.one_way = true;
             self.one_way.sent(id);
         }

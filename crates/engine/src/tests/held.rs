@@ -276,6 +276,53 @@ fn a_held_connection_that_the_server_ends_in_order_is_lost_and_opened_again() {
     assert!(answered > 3, "{answered}");
 }
 
+/// A server that lets everybody in and closes in the same breath: 101 and a close frame, 1013 «busy», in one write.
+struct Busy {
+    /// Ends the connection too.
+    hangs_up: bool,
+}
+
+impl Peer for Busy {
+    fn opened(&mut self, _now: Nanos, _conn: u32) {}
+    fn received(&mut self, _now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+        if !bytes.starts_with(b"GET ") {
+            return;
+        }
+        say.send(conn, &[&consent(bytes)[..], b"\x88\x06\x03\xf5busy"].concat());
+        if self.hangs_up {
+            say.close(conn);
+        }
+    }
+    fn closed(&mut self, _now: Nanos, _conn: u32) {}
+}
+
+#[test]
+fn a_server_that_lets_in_and_closes_in_one_write_is_not_held_and_tried_again_slowly() {
+    for hangs_up in [false, true] {
+        let played = held(3, Nanos::from_secs(2)).speak(&WebSocket, Arc::default(), |_| Box::new(Busy { hangs_up }));
+        let s = &played.sum;
+        let open: u32 = played.seconds.iter().map(|s| s.connections.open).max().unwrap_or(0);
+        assert_eq!((s.opened, open, s.latency.greeting.count()), (0, 0, 0), "none stood");
+        assert!((10..=80).contains(&s.connect_failed), "{}: each user tries ten times a second", s.connect_failed);
+        let [example] = &played.examples[..] else { panic!("{:?}", played.examples) };
+        assert_eq!((&*example.kind, &*example.phase), ("closed", "greeting"));
+        assert_eq!(example.detail, "the server closed with 1013 (try again later)");
+        assert_eq!(example.received, "close 1013 (try again later) busy");
+    }
+}
+
+#[test]
+fn what_was_to_be_said_to_a_server_that_closed_at_once_was_not_sent() {
+    let scene = speaking(Scene::closed(2, SECOND)).with(|p| (p.requests, p.duration) = (Some(6), None));
+    for hangs_up in [false, true] {
+        let played = scene.speak(&WebSocket, Arc::default(), |_| Box::new(Busy { hangs_up }));
+        let s = &played.sum;
+        assert_eq!((s.due, s.sent, s.finished, s.failed, s.opened), (6, 0, 0, 6, 0));
+        assert_eq!(s.failures("closed/greeting/"), 6);
+        assert!(played.ended.elapsed >= Nanos::from_millis(200), "{:?}: a pause before each attempt", played.ended);
+    }
+}
+
 #[test]
 fn heartbeats_of_the_warm_up_are_in_no_figure() {
     // Each answer takes 1.2 s: those of the warm-up's last heartbeats come in the window.

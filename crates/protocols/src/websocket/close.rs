@@ -54,9 +54,38 @@ pub fn name(code: u16) -> &'static str {
     }
 }
 
+/// What a server has said that closed with this code, in a sentence.
+pub fn goodbye(code: u16) -> &'static str {
+    match code {
+        NORMAL => "the server closed with 1000 (normal)",
+        1001 => "the server closed with 1001 (going away)",
+        PROTOCOL_ERROR => "the server closed with 1002 (protocol error)",
+        1003 => "the server closed with 1003 (unsupported data)",
+        NO_CODE => "the server closed without a code",
+        1007 => "the server closed with 1007 (invalid data)",
+        1008 => "the server closed with 1008 (policy violation)",
+        1009 => "the server closed with 1009 (message too big)",
+        1010 => "the server closed with 1010 (extension missing)",
+        INTERNAL_ERROR => "the server closed with 1011 (internal error)",
+        1012 => "the server closed with 1012 (service restart)",
+        1013 => "the server closed with 1013 (try again later)",
+        1014 => "the server closed with 1014 (bad gateway)",
+        3000..=3999 => "the server closed with a registered code (3000 to 3999)",
+        _ => "the server closed with a private code (4000 to 4999)",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_goodbye_names_the_code_and_what_it_means() {
+        for code in [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014] {
+            assert_eq!(goodbye(code), format!("the server closed with {code} ({})", name(code)));
+        }
+        assert!(goodbye(NO_CODE).contains("without") && goodbye(3001).contains("registered"));
+    }
 
     #[test]
     fn codes_that_may_be_sent() {

@@ -79,6 +79,8 @@ pub struct WebSocketSession {
     stage: Stage,
     /// Pings answered, of which it is not known that the answers have left.
     replies: u16,
+    /// What the server closed with; 0: it has not.
+    closed_with: u16,
 }
 
 /// What an idle connection does not need.
@@ -105,6 +107,7 @@ impl WebSocketSession {
             ping: 0,
             stage: Stage::Opening,
             replies: 0,
+            closed_with: 0,
         }
     }
 
@@ -167,7 +170,7 @@ impl WebSocketSession {
             }
         }
         // With compression every message passes here: the box stays.
-        if !rare.incoming.at_rest() || self.deflate.is_some() {
+        if self.stage != Stage::Over && (!rare.incoming.at_rest() || self.deflate.is_some()) {
             self.rare = Some(rare);
         }
         Ok(at)
@@ -251,18 +254,20 @@ impl WebSocketSession {
         Ok(())
     }
 
-    /// The server closed with a code: nobody answers what is in flight.
+    /// The server closed with a code: nobody answers what is in flight. Its words stay, for who asks why nothing is taken.
     fn closed_by(&mut self, code: u16, reason: &[u8], done: &mut Done<Message>) {
+        let words = format!("close {code} ({}) {}", close::name(code), String::from_utf8_lossy(reason));
+        let words = words.trim_end().as_bytes();
+        self.closed_with = code;
         while self.asked.len() > 0 {
             let Whose::Of(id) = self.asked.next() else { continue };
             let fault = FaultKind::Closed;
-            let excerpt = done.wants_example(fault).then(|| {
-                let words = format!("close {code} ({}) {}", close::name(code), String::from_utf8_lossy(reason));
-                Box::from(words.trim_end().as_bytes())
-            });
+            let excerpt = done.wants_example(fault).then(|| Box::from(words));
             let code = u32::from(code);
             done.push(Event::Ended(Ended { id, fault: Some(fault), code, payload: 0, excerpt, follow: None, why: "" }));
         }
+        let said = Rare { consent: words.to_vec(), ..Rare::default() };
+        self.rare = Some(Box::new(said));
     }
 
     fn read(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Message>) -> Result<(), Broken> {
@@ -377,6 +382,10 @@ impl Session for WebSocketSession {
 
     fn replies_left(&mut self) {
         self.replies = 0;
+    }
+
+    fn goodbye(&self) -> &'static str {
+        if self.closed_with == 0 { "" } else { close::goodbye(self.closed_with) }
     }
 
     fn heartbeat(&mut self, out: &mut Out) -> bool {

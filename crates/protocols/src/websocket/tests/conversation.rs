@@ -168,6 +168,22 @@ fn a_close_frame_is_answered_and_its_code_named() {
 }
 
 #[test]
+fn a_server_that_consents_and_closes_at_once_takes_nothing_and_its_words_stay() {
+    let dialogue = dialogue(&["data=x"]);
+    let script = [consent(""), frame(0x88, b"\x03\xf5busy")].concat();
+    for cut in 0..script.len() {
+        let mut session = session(&dialogue);
+        let (mut out, mut done) = (Out::default(), Done::default());
+        assert_eq!(session.goodbye(), "");
+        session.receive(&script[..cut], &mut out, &mut done).expect("good");
+        session.receive(&script[cut..], &mut out, &mut done).expect("good");
+        assert_eq!((session.opening(), session.room()), (false, 0), "cut at {cut}");
+        assert_eq!(session.goodbye(), "the server closed with 1013 (try again later)");
+        assert_eq!(session.begun(), b"close 1013 (try again later) busy", "cut at {cut}");
+    }
+}
+
+#[test]
 fn we_close_with_1000_once() {
     let dialogue = dialogue(&[]);
     let mut session = opened(&dialogue, "");

@@ -1,0 +1,96 @@
+//! A session that refuses what it was thought to have room for: the request has failed, and was never sent.
+
+use std::sync::Arc;
+
+use measure::Nanos;
+use net::sim::{Peer, Say};
+use wire::{
+    Asked, Broken, Complaint, Dialogue, Done, Established, ExchangeId, Fill, Full, OptionSpec, Origin, Out, Protocol,
+    Scheme, Sent, Session, Weighted,
+};
+
+use super::harness::{MS, SECOND, Scene};
+
+/// A protocol whose sessions say that they have room and take nothing.
+struct Stubborn;
+
+impl Protocol for Stubborn {
+    type Dialogue = Said;
+    fn name(&self) -> &'static str {
+        "stubborn"
+    }
+    fn schemes(&self) -> &'static [Scheme] {
+        &[]
+    }
+    fn options(&self) -> &'static [OptionSpec] {
+        &[]
+    }
+    fn prepare(&self, _asked: &Asked) -> Result<Said, Complaint> {
+        let requests = vec![Weighted { request: (), origin: 0, weight: 1.0 }];
+        Ok(Said { requests, origins: vec![Origin::tcp("test", 80, false)] })
+    }
+}
+
+struct Said {
+    requests: Vec<Weighted<()>>,
+    origins: Vec<Origin>,
+}
+
+impl Dialogue for Said {
+    type Request = ();
+    type Session = Refuses;
+    fn requests(&self) -> &[Weighted<()>] {
+        &self.requests
+    }
+    fn origins(&self) -> &[Origin] {
+        &self.origins
+    }
+    fn sent(&self, _request: &()) -> Vec<u8> {
+        b"never".to_vec()
+    }
+    fn session(&self, _origin: &Origin, _established: &Established) -> Refuses {
+        Refuses
+    }
+}
+
+struct Refuses;
+
+impl Session for Refuses {
+    type Request = ();
+    fn submit(&mut self, _id: ExchangeId, _request: &(), _fill: &Fill, _out: &mut Out) -> Result<Sent, Full> {
+        Err(Full)
+    }
+    fn receive(&mut self, _bytes: &[u8], _out: &mut Out, _done: &mut Done<()>) -> Result<(), Broken> {
+        Ok(())
+    }
+    fn goodbye(&self) -> &'static str {
+        "the server takes nothing"
+    }
+    fn room(&self) -> usize {
+        1
+    }
+}
+
+/// Hears nothing and says nothing.
+struct Silent;
+
+impl Peer for Silent {
+    fn opened(&mut self, _now: Nanos, _conn: u32) {}
+    fn received(&mut self, _now: Nanos, _conn: u32, _bytes: &[u8], _say: &mut Say) {}
+    fn closed(&mut self, _now: Nanos, _conn: u32) {}
+}
+
+#[test]
+fn a_request_that_no_session_takes_has_failed_and_was_not_sent() {
+    let closed = Scene::closed(2, SECOND).with(|p| (p.requests, p.duration) = (Some(6), None));
+    let open = Scene::open(10.0, plan::Arrivals::Constant, SECOND);
+    for (scene, due) in [(closed, 6), (open, 10)] {
+        let played = scene.speak(&Stubborn, Arc::default(), |_| Box::new(Silent));
+        played.check();
+        let s = &played.sum;
+        assert_eq!((s.due, s.failed, s.sent, s.finished, s.censored), (due, due, 0, 0, 0));
+        assert_eq!(s.failures("closed/first_byte/"), due);
+        assert_eq!((&*played.examples[0].detail, &*played.examples[0].sent), ("the server takes nothing", ""));
+        assert!(s.opened <= due && played.ended.elapsed >= Nanos(100 * MS.0), "{:?}", played.ended);
+    }
+}
