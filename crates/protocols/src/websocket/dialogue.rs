@@ -51,12 +51,6 @@ impl Protocol for WebSocket {
         let wishes = Wishes::read(asked)?;
         let mut contents = content::contents(asked)?;
         let silent = contents.is_empty();
-        let about_answers = ["match-field", "expect-body"].into_iter().find(|name| asked.options.contains_key(*name));
-        if let Some(name) = about_answers.filter(|_| silent) {
-            let trouble =
-                "is about answers, and without --data nothing is asked; write --data beside it, or leave it out";
-            return Err(Complaint::new(format!("--{name}"), trouble));
-        }
         if silent {
             contents.push(Content::placeholder());
         }

@@ -26,7 +26,9 @@ pub fn dialogue(options: &[&str]) -> HttpDialogue {
 pub fn dialogue_of(urls: &[&str], options: &[&str]) -> HttpDialogue {
     let mut asked = Asked { seed: 7, ..Asked::default() };
     asked.urls = urls.iter().map(|u| AskedUrl { url: (*u).to_owned(), weight: 1.0 }).collect();
-    for option in ["http2", "streams=100"].iter().chain(options) {
+    let alone = ["no-keepalive", "header=Connection: close"].iter().any(|option| options.contains(option));
+    let streams = if alone { "streams=1" } else { "streams=100" };
+    for option in ["http2", streams].iter().chain(options) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         asked.options.entry(name.to_owned()).or_default().push(value.to_owned());
     }
