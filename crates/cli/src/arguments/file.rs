@@ -189,7 +189,8 @@ impl Reader<'_> {
         }
     }
 
-    /// What a report hides cannot be sent again.
+    /// What was hidden cannot be sent again. In a file that people write, three stars may also be meant: only where a secret
+    /// stands are they none.
     fn revealed(&self, name: &str, text: &str, at: At) -> Result<String, Complaint> {
         if self.recorded && text.contains(plan::mask::MASK) {
             return self.wrong(
@@ -197,6 +198,10 @@ impl Reader<'_> {
                 name,
                 "was hidden in the report (***); write the real value, or record with --keep-secrets",
             );
+        }
+        let secret = text == plan::mask::MASK || text.ends_with(": ***") || text.contains("//***@");
+        if !self.recorded && secret {
+            return self.wrong(at, name, "was hidden (***) when the plan was written down; write the real value");
         }
         Ok(text.to_owned())
     }

@@ -128,6 +128,9 @@ fn mistakes_have_a_line_and_a_column() {
         ("- h", "p.yaml line 1 column 1 (plan): is no map; write keys and values, for instance `users: 10`"),
         ("urls: [h]\nrate: 5/s\nusers: 5", "p.yaml line 3 column 8 (users): 5 users wait for answers and a rate (-r) does not; leave one of them out, or bound the connections with --max-connections 5"),
         ("urls: [h\n", "p.yaml line 2 column 1: is not YAML: while parsing a flow sequence, expected ',' or ']'"),
+        ("urls: [h]\nuser: '***'", "p.yaml line 2 column 7 (user): was hidden (***) when the plan was written down; write the real value"),
+        ("urls: [h]\nheader: ['Cookie: ***']", "p.yaml line 2 column 10 (header): was hidden (***) when the plan was written down; write the real value"),
+        ("urls: ['http://***@h/']", "p.yaml line 1 column 8 (URL): was hidden (***) when the plan was written down; write the real value"),
         ("urls: [h]\nload: 5", "p.yaml line 2 column 7 (load): is the load of a report and a map there; write `users: 10`, `rate: 500/s` or `stages: [...]`"),
         ("urls: [h]\nload: {model: closed, stages: [{lasts: 1, from: 1, to: 1}], think: null, together: false}\noptions: {header: ['Authorization: ***']}", "p.yaml line 3 column 20 (header): was hidden in the report (***); write the real value, or record with --keep-secrets"),
     ];

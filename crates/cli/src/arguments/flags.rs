@@ -225,7 +225,7 @@ fn generator() -> Vec<Arg> {
             one("workers", Some('w'), "N", "Worker threads [default: the cores available to brunt]"),
             switch("pin", None, "Pin each worker to a core"),
             one("processes", None, "N", "Run the workers in N processes of their own, merged as one run"),
-            one("net", None, "NETWORK", "epoll or uring [default: whichever works best here]"),
+            one("net", None, "NETWORK", "epoll or uring [default: epoll]"),
         ],
     )
 }
