@@ -12,7 +12,7 @@ use crate::worker::Worker;
 
 /// So long each second begins without waiting.
 const LISTENING: Nanos = Nanos::from_millis(20);
-/// Fewer answers than this tell nothing of their median.
+/// Fewer answers than this tell nothing of the shortest.
 const ENOUGH: u64 = 200;
 /// The first of those read together waits for this part of a short service time, 4 %; on average they wait half of it.
 const PART: u64 = 25;
