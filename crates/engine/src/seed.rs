@@ -138,7 +138,7 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             one_way: OneWay::default(),
             mix: Mix::new(&weights, seed),
             rng: Rng::new(seed.wrapping_add(1)),
-            serial: Serial::new(self.share, seed),
+            serial: Serial::new(self.share, terms.per_user, seed),
             seeds: Rng::new(seed).fork(3),
             started: 0,
             closing: false,
