@@ -217,7 +217,8 @@ fn only_errors_never_exit_0_and_are_told_within_the_first_second() {
     let told = ended.out.find("every request failed").expect(&ended.out);
     let second_row = ended.out.find("\n   2s").or_else(|| ended.out.find("1.5s")).unwrap_or(ended.out.len());
     assert!(told < second_row, "told only after the second second:\n{}", ended.out);
-    assert!(ended.out.contains("wrong_status"), "{}", ended.out);
+    assert_eq!(ended.out.matches("every request failed").count(), 1, "said once: {}", ended.out);
+    assert!(ended.out.contains(" × wrong_status."), "{}", ended.out);
 }
 
 #[test]

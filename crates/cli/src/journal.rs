@@ -145,6 +145,19 @@ pub fn notice<const N: usize>(code: &str, facts: [(&str, String); N]) -> Notice 
     Notice { code: code.into(), facts: facts.into_iter().map(|(name, fact)| (name.to_string(), fact)).collect() }
 }
 
+/// The most frequent kinds of failure with their counts, at most three.
+fn kinds(failures: &[Failure]) -> String {
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    for failure in failures {
+        let errno = failure.errno.as_ref().map_or(String::new(), |errno| format!(" ({errno})"));
+        *kinds.entry(format!("{}{errno}", failure.kind)).or_default() += failure.count;
+    }
+    let mut kinds: Vec<(String, u64)> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let named: Vec<String> = kinds.iter().take(3).map(|(kind, count)| format!("{count} × {kind}")).collect();
+    named.join(", ") + if kinds.len() > 3 { ", …" } else { "" }
+}
+
 impl Seen {
     /// Takes a second; a notice where it is the first in which anything ended and only failures did.
     fn only_errors(&mut self, second: &Second) -> Option<Notice> {
@@ -157,11 +170,7 @@ impl Seen {
         if !first || second.finished > 0 || self.warned {
             return None;
         }
-        let worst = second.failures.iter().max_by_key(|failure| failure.count);
-        let kind = worst.map_or("unknown".into(), |worst| match &worst.errno {
-            Some(errno) => format!("{} ({errno})", worst.kind),
-            None => worst.kind.clone(),
-        });
+        let kind = kinds(&second.failures);
         Some(notice("only_errors", [("count", second.failed.to_string()), ("kind", kind)]))
     }
 
@@ -205,7 +214,29 @@ mod tests {
             let notices: Vec<Notice> = seconds.iter().filter_map(|s| seen.only_errors(s)).collect();
             assert_eq!(notices.len(), said, "{seconds:?}");
             for notice in notices {
-                assert_eq!(notice.facts["kind"], "refused (ECONNREFUSED)");
+                assert_eq!(notice.facts["kind"], format!("{} × refused (ECONNREFUSED)", notice.facts["count"]));
+            }
+        }
+    }
+
+    #[test]
+    fn pairing_by_order_is_doubted_where_something_was_seen_that_speaks_against_it() {
+        let stray = Second { unsolicited: 2, ..second(5, 0, &[]) };
+        let timeout = Failure { kind: "timeout".into(), count: 3, ..Failure::default() };
+        let late = Second { failures: vec![timeout], ..second(5, 3, &[]) };
+        let warm = Second { part: Part::Warmup, ..stray.clone() };
+        for (seconds, facts) in [
+            (vec![second(5, 1, &[])], None),
+            (vec![warm], None),
+            (vec![stray.clone(), stray.clone()], Some(("4", "0"))),
+            (vec![late, stray], Some(("2", "3"))),
+        ] {
+            for code in [None, Some("datagrams_by_order")] {
+                let mut seen = Seen { by_order: code, ..Seen::default() };
+                seconds.iter().for_each(|second| seen.count_strays(second));
+                let told = seen.doubts();
+                let told = told.as_ref().map(|told| (&*told.facts["strays"], &*told.facts["timeouts"]));
+                assert_eq!(told, code.and(facts), "{seconds:?}");
             }
         }
     }

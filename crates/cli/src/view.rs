@@ -100,12 +100,15 @@ impl View {
     /// The summary.
     pub fn summary(&mut self, summary: &Summary, past: &dyn Past) {
         self.screen.end_progress();
+        let mut summary = summary.clone();
         if self.table.take().is_some() {
             self.screen.line("");
+            // Said beside the table's first rows; the failures themselves follow.
+            summary.notices.retain(|notice| notice.code != "only_errors");
         }
         let cells = self.screen.is_terminal().then(|| self.screen.width());
         let style = Style { lang: self.lang, color: self.color, cells };
-        match document::render(summary, past, "text", style) {
+        match document::render(&summary, past, "text", style) {
             Ok(text) => self.screen.line(&String::from_utf8_lossy(&text)),
             Err(error) => self.screen.line(&error.to_string()),
         }

@@ -3,42 +3,102 @@
 use measure::Nanos;
 use wire::{Dialogue, Network};
 
+use crate::collector::errno_name;
 use crate::message::Message;
 use crate::tally::Sort;
 use crate::worker::Worker;
 
 /// How long a run may only fail before it says so.
 const PATIENCE: Nanos = Nanos::from_millis(600);
+/// So many sorts of failure are told apart, and so many kinds are named.
+const SORTS: usize = 16;
+const NAMED: usize = 3;
 
 /// What came back since the start, warm-up included.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Alarm {
     at: Nanos,
     pub finished: u64,
     pub failed: u64,
-    /// The first failure.
-    pub sort: Option<Sort>,
+    /// The failures by sort, as they came first.
+    pub sorts: Vec<(Sort, u64)>,
 }
 
 impl Alarm {
     pub fn set(start: Nanos) -> Alarm {
-        Alarm { at: start + PATIENCE, finished: 0, failed: 0, sort: None }
+        Alarm { at: start + PATIENCE, finished: 0, failed: 0, sorts: Vec::new() }
     }
 
     /// Adds what another worker saw.
     pub fn add(&mut self, other: &Alarm) {
         self.finished += other.finished;
         self.failed += other.failed;
-        self.sort = self.sort.or(other.sort);
+        other.sorts.iter().for_each(|(sort, count)| self.count(*sort, *count));
+    }
+
+    /// A failure came.
+    pub fn failed(&mut self, sort: Sort) {
+        self.failed += 1;
+        self.count(sort, 1);
+    }
+
+    fn count(&mut self, sort: Sort, count: u64) {
+        let room = self.sorts.len() < SORTS;
+        match self.sorts.iter_mut().find(|(known, _)| *known == sort) {
+            Some((_, n)) => *n += count,
+            None if room => self.sorts.push((sort, count)),
+            None => {}
+        }
+    }
+
+    /// The most frequent kinds with their counts: `5 × refused (ECONNREFUSED), 2 × timeout`.
+    pub fn kinds(&self) -> String {
+        let mut kinds: Vec<(String, u64)> = Vec::new();
+        for (sort, count) in &self.sorts {
+            let kind = match sort.errno {
+                Some(errno) => format!("{} ({})", sort.kind.name(), errno_name(errno)),
+                None => sort.kind.name().to_owned(),
+            };
+            match kinds.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, n)) => *n += count,
+                None => kinds.push((kind, *count)),
+            }
+        }
+        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let named: Vec<String> = kinds.iter().take(NAMED).map(|(kind, n)| format!("{n} × {kind}")).collect();
+        named.join(", ") + if kinds.len() > NAMED { ", …" } else { "" }
     }
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Tells what came back so far, once: when its time has come or the run ends before.
     pub fn tell_early(&mut self, now_or_never: bool) {
-        if let Some(alarm) = self.alarm.filter(|alarm| now_or_never || self.stamp >= alarm.at) {
-            self.alarm = None;
+        if let Some(alarm) = self.alarm.take_if(|alarm| now_or_never || self.stamp >= alarm.at) {
             (self.tell)(Message::Early(alarm));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::{FaultKind, Phase};
+
+    use super::*;
+
+    #[test]
+    fn the_most_frequent_kinds_are_named_whatever_came_first() {
+        let mut alarm = Alarm::set(Nanos::ZERO);
+        let sort = |kind, phase, errno| Sort { kind, phase, errno };
+        alarm.failed(sort(FaultKind::Reset, Phase::FirstByte, None));
+        let mut other = Alarm::set(Nanos::ZERO);
+        for _ in 0..3 {
+            other.failed(sort(FaultKind::Refused, Phase::Connect, Some(libc::ECONNREFUSED)));
+            other.failed(sort(FaultKind::Timeout, Phase::FirstByte, None));
+            other.failed(sort(FaultKind::Timeout, Phase::Transfer, None));
+        }
+        alarm.add(&other);
+        assert_eq!((alarm.failed, &*alarm.kinds()), (10, "6 × timeout, 3 × refused (ECONNREFUSED), 1 × reset"));
+        alarm.failed(sort(FaultKind::Tls, Phase::Tls, None));
+        assert_eq!(alarm.kinds(), "6 × timeout, 3 × refused (ECONNREFUSED), 1 × reset, …");
     }
 }

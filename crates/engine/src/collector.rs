@@ -209,12 +209,10 @@ impl<'a> Collector<'a> {
         let (sum, told) = &mut self.early;
         sum.add(alarm);
         *told += 1;
-        let Some(sort) = sum.sort.filter(|_| *told == self.reached.len() && sum.finished == 0) else { return };
-        let kind = match sort.errno {
-            Some(errno) => format!("{} ({})", sort.kind.name(), errno_name(errno)),
-            None => sort.kind.name().to_owned(),
-        };
-        let facts = BTreeMap::from([("count".to_owned(), sum.failed.to_string()), ("kind".to_owned(), kind)]);
+        if *told < self.reached.len() || sum.finished > 0 || sum.failed == 0 {
+            return;
+        }
+        let facts = BTreeMap::from([("count".to_owned(), sum.failed.to_string()), ("kind".to_owned(), sum.kinds())]);
         (self.sink)(RunEvent::Notice(record::Notice { code: "only_errors".into(), facts }));
     }
 

@@ -57,8 +57,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Counts a failure and keeps the first example of its sort.
     pub fn failed(&mut self, x: &Exchange, id: ExchangeId, sort: Sort, detail: &str, excerpt: Option<&[u8]>) {
         if let Some(alarm) = &mut self.alarm {
-            alarm.failed += 1;
-            alarm.sort.get_or_insert(sort);
+            alarm.failed(sort);
         }
         if x.warmup {
             return;
@@ -85,8 +84,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// A connection that no request waits for did not come to stand: no request fails, but it does not go unseen.
     pub fn connection_failed(&mut self, sort: Sort, detail: &str) {
         if let Some(alarm) = &mut self.alarm {
-            alarm.failed += 1;
-            alarm.sort.get_or_insert(sort);
+            alarm.failed(sort);
         }
         self.keep_example(sort, None, detail, None);
     }

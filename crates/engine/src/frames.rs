@@ -41,8 +41,10 @@ pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::R
             let mut body = Vec::new();
             body.extend(alarm.finished.to_le_bytes());
             body.extend(alarm.failed.to_le_bytes());
-            body.push(u8::from(alarm.sort.is_some()));
-            body.extend(alarm.sort.map(sort_bytes).unwrap_or_default());
+            for (sort, count) in &alarm.sorts {
+                body.extend(sort_bytes(*sort));
+                body.extend(count.to_le_bytes());
+            }
             put(to, worker, EARLY, &body)
         }
         Message::Example(example) => {
@@ -97,8 +99,8 @@ fn parse(mut frame: &[u8]) -> Option<Frame> {
         EARLY => {
             let mut alarm = Alarm::set(Nanos::ZERO);
             (alarm.finished, alarm.failed) = (long(bytes)?, long(bytes)?);
-            if byte(bytes)? == 1 {
-                alarm.sort = Some(sort(bytes)?);
+            while !bytes.is_empty() {
+                alarm.sorts.push((sort(bytes)?, long(bytes)?));
             }
             Message::Early(alarm)
         }
@@ -161,7 +163,7 @@ mod tests {
     fn messages() -> Vec<Message> {
         let sort = Sort { kind: FaultKind::Refused, phase: Phase::Connect, errno: Some(libc::ECONNREFUSED) };
         let mut alarm = Alarm::set(Nanos::ZERO);
-        (alarm.finished, alarm.failed, alarm.sort) = (3, 4, Some(sort));
+        (alarm.finished, alarm.failed, alarm.sorts) = (3, 4, vec![(sort, 3), (Sort { errno: None, ..sort }, 1)]);
         let (detail, sent, received) = ("why".to_owned(), vec![1, 2], vec![]);
         vec![
             Message::Snapshot(vec![7; 300]),

@@ -270,8 +270,8 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
     (
         "only_errors",
         text(
-            "At the start of the run every request failed: {count} × {kind}.",
-            "运行开始时所有请求都失败：{count} × {kind}。",
+            "At the start of the run every request failed ({count}): {kind}.",
+            "运行开始时所有请求都失败（{count} 个）：{kind}。",
         ),
     ),
     (

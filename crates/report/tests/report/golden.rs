@@ -43,7 +43,7 @@ fn closed_run() -> Run {
     closed(1, 2)
         .second(second(0).answered(20, ms(40)).failing(3, "refused", "connect", Some("ECONNREFUSED")))
         .second(second(1).answered(10, ms(50)).failing(40, "no_ports", "connect", Some("EADDRNOTAVAIL")))
-        .notice("only_errors", &[("count", "3"), ("kind", "refused (ECONNREFUSED)")])
+        .notice("only_errors", &[("count", "3"), ("kind", "3 × refused (ECONNREFUSED)")])
         .ended(Some("interrupted"))
 }
 
