@@ -11,7 +11,11 @@ pub fn event(event: &mut RunEvent) {
             example.received = mask::exchange(&example.received);
         }
         RunEvent::Probe(found) => probe(found),
-        RunEvent::Started(_) | RunEvent::Second(_) | RunEvent::Notice(_) | RunEvent::Ended(_) => {}
+        // A server's reasons are its own words.
+        RunEvent::Second(second) => {
+            second.losses.iter_mut().for_each(|loss| loss.detail = mask::exchange(&loss.detail));
+        }
+        RunEvent::Started(_) | RunEvent::Notice(_) | RunEvent::Ended(_) => {}
     }
 }
 

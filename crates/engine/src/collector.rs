@@ -201,6 +201,11 @@ impl<'a> Collector<'a> {
         for (sort, n) in s.failures {
             add_failure(&mut second.failures, sort, n);
         }
+        for loss in s.losses {
+            let errno = loss.errno.map(errno_name);
+            let loss = record::Loss { kind: loss.kind.name().into(), errno, detail: loss.detail, count: loss.count };
+            record::Loss::add(&mut second.losses, &loss);
+        }
         second.latency.merge(&s.latency);
     }
 

@@ -241,7 +241,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 _ => Vec::new(),
             };
             // Elsewhere connections come and go: a keep-alive that the peer ends is no loss.
-            self.tally.counts.lost += u64::from(self.holding.is_some());
+            if self.holding.is_some() {
+                self.count_loss(conn, kind, errno, detail);
+            }
             if on_it.is_empty() && self.holding.is_some() {
                 let sort = Sort { kind, phase: Phase::Hold, errno: errno.map(|e| e.0) };
                 self.keep_example(sort, None, detail, Some(&came));

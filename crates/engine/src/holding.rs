@@ -166,7 +166,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let user = self.conns[conn as usize].user;
         let lost = self.holding.is_some() && !self.closing;
         if lost {
-            self.tally.counts.lost += 1;
+            self.count_loss(conn, FaultKind::Closed, None, "");
             self.tally.counts.beats_missed += self.beat_unanswered(conn);
             let sort = Sort { kind: FaultKind::Closed, phase: Phase::Hold, errno: None };
             let session = self.conns[conn as usize].session.as_ref();
@@ -178,6 +178,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if lost && user != NONE {
             self.user_lost_connection(user, true);
         }
+    }
+
+    /// A connection that is part of the plan is lost: counted by what ended it. The peer's own words say more than ours.
+    pub fn count_loss(&mut self, conn: u32, kind: FaultKind, errno: Option<Errno>, detail: &str) {
+        let session = self.conns[conn as usize].session.as_ref();
+        let words = session.map(|session| session.farewell()).filter(|words| !words.is_empty());
+        self.tally.lost(kind, errno.map(|e| e.0), words.as_deref().unwrap_or(detail));
     }
 
     fn own(&mut self, user: u32, conn: u32) {

@@ -51,7 +51,24 @@ pub(crate) struct Tally {
     pub latency: Latency,
     pub codes: Vec<(u32, u64)>,
     pub failures: Vec<(Sort, u64)>,
+    /// Connections that are part of the plan and were lost, by what ended them.
+    pub losses: Vec<Loss>,
 }
+
+/// Connections lost in one way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Loss {
+    pub kind: FaultKind,
+    pub errno: Option<i32>,
+    /// What is known beyond the kind: the peer's last words.
+    pub detail: String,
+    pub count: u64,
+}
+
+/// So many ways of losing a connection are told apart in a second, and so many bytes of their words are kept: peers choose
+/// the words, and could choose others each time.
+const WAYS: usize = 16;
+const WORDS: usize = 160;
 
 impl Tally {
     pub fn new() -> Tally {
@@ -60,6 +77,7 @@ impl Tally {
             latency: Latency::default(),
             codes: Vec::with_capacity(16),
             failures: Vec::with_capacity(16),
+            losses: Vec::new(),
         }
     }
 
@@ -83,11 +101,28 @@ impl Tally {
         }
     }
 
+    /// A connection that is part of the plan is lost.
+    #[cold]
+    pub fn lost(&mut self, kind: FaultKind, errno: Option<i32>, detail: &str) {
+        self.counts.lost += 1;
+        let cut = detail.floor_char_boundary(WORDS);
+        let full = self.losses.len() >= WAYS;
+        let mut known = self.losses.iter_mut().filter(|loss| (loss.kind, loss.errno) == (kind, errno));
+        match known.find(|loss| loss.detail == detail[..cut] || (full && loss.detail.is_empty())) {
+            Some(loss) => loss.count += 1,
+            None => {
+                let detail = if full { String::new() } else { detail[..cut].to_owned() };
+                self.losses.push(Loss { kind, errno, detail, count: 1 });
+            }
+        }
+    }
+
     pub fn clear(&mut self) {
         self.counts = Counts::default();
         self.latency.all_mut().into_iter().for_each(Histogram::clear);
         self.codes.clear();
         self.failures.clear();
+        self.losses.clear();
     }
 
     /// True where nothing at all was counted (gauges aside).
@@ -109,6 +144,7 @@ pub(crate) struct Snapshot {
     pub counts: Counts,
     pub codes: Vec<(u32, u64)>,
     pub failures: Vec<(Sort, u64)>,
+    pub losses: Vec<Loss>,
     pub latency: Latency,
 }
 
@@ -132,6 +168,15 @@ pub(crate) fn encode(tally: &Tally, from_ns: i64, to_ns: i64, part: Part) -> Vec
         word(sort.errno.unwrap_or(0) as u64);
         word(*n);
     }
+    word(tally.losses.len() as u64);
+    for loss in &tally.losses {
+        word(loss.kind as u64 | u64::from(loss.errno.is_some()) << 16);
+        word(loss.errno.unwrap_or(0) as u64);
+        word(loss.count);
+        word(loss.detail.len() as u64);
+    }
+    // The words stand behind all numbers.
+    tally.losses.iter().for_each(|loss| bytes.extend_from_slice(loss.detail.as_bytes()));
     for (_, histogram) in tally.latency.all() {
         histogram.encode(&mut bytes);
     }
@@ -150,14 +195,32 @@ pub(crate) const PHASES: [Phase; 8] = [
     Phase::Hold,
 ];
 
+fn word(bytes: &mut &[u8]) -> Option<u64> {
+    let (first, rest) = bytes.split_first_chunk::<8>()?;
+    *bytes = rest;
+    Some(u64::from_le_bytes(*first))
+}
+
+fn losses(bytes: &mut &[u8]) -> Option<Vec<Loss>> {
+    let mut losses = Vec::new();
+    for _ in 0..word(bytes)? {
+        let (packed, errno, count, len) = (word(bytes)?, word(bytes)? as i32, word(bytes)?, word(bytes)?);
+        let kind = *FaultKind::ALL.get(packed as usize & 0xff)?;
+        let errno = (packed >> 16 & 1 == 1).then_some(errno);
+        losses.push((Loss { kind, errno, detail: String::new(), count }, usize::try_from(len).ok()?));
+    }
+    let mut all = Vec::with_capacity(losses.len());
+    for (loss, len) in losses {
+        let (words, rest) = bytes.split_at_checked(len)?;
+        *bytes = rest;
+        all.push(Loss { detail: String::from_utf8(words.to_vec()).ok()?, ..loss });
+    }
+    Some(all)
+}
+
 /// Decodes a second; None where the bytes are not one.
 pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
     let bytes = &mut bytes;
-    fn word(bytes: &mut &[u8]) -> Option<u64> {
-        let (first, rest) = bytes.split_first_chunk::<8>()?;
-        *bytes = rest;
-        Some(u64::from_le_bytes(*first))
-    }
     let (from_ns, to_ns) = (word(bytes)? as i64, word(bytes)? as i64);
     let part = [Part::Warmup, Part::Window, Part::Drain].into_iter().nth(word(bytes)? as usize)?;
     let mut counts = Counts::default();
@@ -175,11 +238,12 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         let phase = *PHASES.get(packed as usize >> 8 & 0xff)?;
         failures.push((Sort { kind, phase, errno: (packed >> 16 & 1 == 1).then_some(errno) }, n));
     }
+    let losses = losses(bytes)?;
     let mut latency = Latency::default();
     for histogram in latency.all_mut() {
         histogram.decode_into(bytes)?;
     }
-    Some(Snapshot { from_ns, to_ns, part, counts, codes, failures, latency })
+    Some(Snapshot { from_ns, to_ns, part, counts, codes, failures, losses, latency })
 }
 
 /// Requests in flight, integrated over time (for Little's law).
@@ -223,5 +287,30 @@ impl InFlight {
         let rolled = (self.area, self.before, after);
         (self.area, self.before) = (0, after);
         rolled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_are_told_apart_by_their_words_up_to_a_bound_and_survive_their_encoding() {
+        let mut tally = Tally::new();
+        for _ in 0..2 {
+            tally.lost(FaultKind::Closed, None, "the server closed with 1001 (going away)");
+        }
+        tally.lost(FaultKind::Reset, Some(libc::ECONNRESET), "");
+        for n in 0..40 {
+            tally.lost(FaultKind::Closed, None, &format!("the server closed with {} (private)", 4000 + n));
+        }
+        let snapshot = decode(&encode(&tally, 0, 1, Part::Window)).expect("a second");
+        assert_eq!(snapshot.losses, tally.losses);
+        assert_eq!((snapshot.losses[0].count, snapshot.losses[1].errno), (2, Some(libc::ECONNRESET)));
+        assert_eq!(snapshot.losses.iter().map(|loss| loss.count).sum::<u64>(), snapshot.counts.lost);
+        assert!(snapshot.losses.len() <= WAYS + 1, "{}", snapshot.losses.len());
+        tally.lost(FaultKind::Closed, None, &"é".repeat(WORDS));
+        tally.clear();
+        assert!(tally.losses.is_empty());
     }
 }

@@ -141,6 +141,9 @@ pub struct Second {
     pub bytes: Bytes,
     /// Connections.
     pub connections: Connections,
+    /// Connections that are part of the plan and were lost, by what ended them; they add up to `connections.lost`.
+    #[serde(default)]
+    pub losses: Vec<Loss>,
     /// Messages nobody asked for.
     pub unsolicited: u64,
     /// Requests that the peer did not touch and that were sent once more; each is one request in all other counts.
@@ -185,6 +188,37 @@ pub struct Failure {
     pub errno: Option<String>,
     /// How many.
     pub count: u64,
+}
+
+/// Connections that stood and were lost in one way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Loss {
+    /// As in [`Failure`]: `closed`, `reset`, `timeout` (a heartbeat was not answered) …
+    pub kind: String,
+    /// As in [`Failure`].
+    pub errno: Option<String>,
+    /// What is known beyond the kind: the code and reason that the peer closed with, the heartbeat that was missed.
+    pub detail: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// So many ways of losing connections are told apart in a run: peers choose the words.
+const WAYS: usize = 64;
+
+impl Loss {
+    /// Adds to a list of losses, the same ones together. Once there are many, those with words of their own are counted
+    /// without them.
+    pub fn add(all: &mut Vec<Loss>, loss: &Loss) {
+        let same = |known: &&mut Loss| (&known.kind, &known.errno) == (&loss.kind, &loss.errno);
+        let full = all.len() >= WAYS;
+        let mut alike = all.iter_mut().filter(same);
+        match alike.find(|known| known.detail == loss.detail || (full && known.detail.is_empty())) {
+            Some(known) => known.count += loss.count,
+            None if full => all.push(Loss { detail: String::new(), ..loss.clone() }),
+            None => all.push(loss.clone()),
+        }
+    }
 }
 
 /// The kept example of a failure.

@@ -56,6 +56,8 @@ pub struct Report<'a> {
     phases: Phases,
     /// Connections.
     connections: ConnectionReport,
+    /// Connections that are part of the plan and were lost, by what ended them.
+    losses: &'a [record::Loss],
     /// Messages nobody asked for.
     unsolicited: u64,
     /// Messages inside exchanges whose answers are streams.
@@ -373,6 +375,7 @@ impl<'a> Report<'a> {
             latency: LatencyReport::of(&totals.latency, summary.open),
             phases: Phases::of(&totals.latency),
             connections: ConnectionReport::from(&totals.connections),
+            losses: &totals.losses,
             unsolicited: totals.unsolicited,
             messages: totals.messages,
             heartbeats: totals.heartbeats,

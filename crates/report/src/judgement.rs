@@ -45,9 +45,17 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             if *further == 0 { said } else { said + &more() }
         }
         Reason::LocalLimit { failed } => lang.fill(say::TRUST_LOCAL, &[("failed", &show::count(*failed))]),
-        Reason::HeldFewer { held: 0, asked } => lang.fill(say::TRUST_HELD_NONE, &[("asked", &show::count(*asked))]),
-        Reason::HeldFewer { held, asked } => {
-            lang.fill(say::TRUST_HELD_FEWER, &[("held", &show::count(*held)), ("asked", &show::count(*asked))])
+        Reason::HeldFewer { held, asked, failed, lost } => {
+            let text = match (failed, lost) {
+                // They stood for a moment each, within a second.
+                (_, true) if *held == 0 => say::TRUST_HELD_NONE_LASTED,
+                _ if *held == 0 => say::TRUST_HELD_NONE,
+                (true, true) => say::TRUST_HELD_FEWER_BOTH,
+                (false, true) => say::TRUST_HELD_FEWER_LOST,
+                (true, false) => say::TRUST_HELD_FEWER,
+                (false, false) => say::TRUST_HELD_FEWER_LATE,
+            };
+            lang.fill(text, &[("held", &show::count(*held)), ("asked", &show::count(*asked))])
         }
         Reason::ConnectionsLost { lost } => lang.fill(say::TRUST_LOST, &[("lost", &show::count(*lost))]),
         Reason::GeneratorLate { late, response } => {

@@ -156,6 +156,22 @@ pub(crate) const TRUST_HELD_FEWER: Text = text(
     "{held} of {asked} connections stood: the others could not be opened",
     "{asked} 个连接中只保持了 {held} 个：其余无法建立",
 );
+pub(crate) const TRUST_HELD_FEWER_LOST: Text = text(
+    "{held} of {asked} connections stood at the same time: the others were opened, and lost again",
+    "{asked} 个连接中只同时保持了 {held} 个：其余建立后又丢失",
+);
+pub(crate) const TRUST_HELD_FEWER_BOTH: Text = text(
+    "{held} of {asked} connections stood at the same time: some could not be opened, others were lost again",
+    "{asked} 个连接中只同时保持了 {held} 个：有些无法建立，有些建立后又丢失",
+);
+pub(crate) const TRUST_HELD_FEWER_LATE: Text = text(
+    "{held} of {asked} connections stood: the others did not come to stand in time",
+    "{asked} 个连接中只保持了 {held} 个：其余未能及时建立",
+);
+pub(crate) const TRUST_HELD_NONE_LASTED: Text = text(
+    "not one of the {asked} connections asked for lasted: they were opened, and lost again",
+    "要求的 {asked} 个连接没有一个保持住：建立后又都丢失",
+);
 pub(crate) const TRUST_HELD_NONE: Text =
     text("not one of the {asked} connections asked for stood", "要求的 {asked} 个连接一个也没有建立");
 pub(crate) const TRUST_LOST: Text =

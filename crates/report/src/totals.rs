@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use measure::Nanos;
-use record::{Bytes, Connections, Failure, Heartbeats, Latency, Part, Second};
+use record::{Bytes, Connections, Failure, Heartbeats, Latency, Loss, Part, Second};
 
 use crate::trust::{Little, Outages};
 
@@ -45,6 +45,8 @@ pub struct Totals {
     pub bytes: Bytes,
     /// Connections; `open` is the count at the end.
     pub connections: Connections,
+    /// Connections that were lost, by what ended them.
+    pub losses: Vec<Loss>,
     /// The most connections that stood at the end of a second.
     pub standing: u64,
     /// Length of the seconds in which connections were opened, added up, and of what came before a common start.
@@ -106,6 +108,7 @@ impl Totals {
             *self.status.entry(code.clone()).or_default() += n;
         }
         s.failures.iter().for_each(|f| self.add_failure(f));
+        s.losses.iter().for_each(|loss| Loss::add(&mut self.losses, loss));
         add_bytes(&mut self.bytes, &s.bytes);
         self.add_connections(&s.connections);
         if s.part == Part::Window {

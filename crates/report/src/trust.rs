@@ -96,6 +96,10 @@ pub enum Reason {
         held: u64,
         /// Asked for.
         asked: u64,
+        /// Whether some did not come to stand.
+        failed: bool,
+        /// Whether some stood and were lost.
+        lost: bool,
     },
     /// Connections that were part of the plan were lost.
     ConnectionsLost {
@@ -306,10 +310,12 @@ fn held(summary: &Summary) -> Vec<Reason> {
         return Vec::new();
     };
     let (held, asked) = (summary.totals.standing, plan.load.peak().round() as u64);
+    let connections = &summary.totals.connections;
+    let (failed, lost) = (connections.failed > 0, connections.lost);
     // The peak of a ramp may be its last moment.
     let all_could = summary.end == End::Completed && plan.load.is_level();
-    let fewer = (held < asked && (all_could || held == 0)).then_some(Reason::HeldFewer { held, asked });
-    let lost = summary.totals.connections.lost;
+    let fewer =
+        (held < asked && (all_could || held == 0)).then_some(Reason::HeldFewer { held, asked, failed, lost: lost > 0 });
     fewer.into_iter().chain((lost > 0).then_some(Reason::ConnectionsLost { lost })).collect()
 }
 

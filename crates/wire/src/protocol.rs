@@ -1,5 +1,7 @@
 //! How a protocol plugs in.
 
+use std::borrow::Cow;
+
 use measure::Nanos;
 
 use crate::{Asked, Complaint, FaultKind, OptionSpec, Out};
@@ -259,6 +261,10 @@ pub trait Session: Send {
     /// what fails with the connection.
     fn goodbye(&self) -> &'static str {
         ""
+    }
+    /// The same with what only this peer said (a reason, a private code): what lost connections are told apart by.
+    fn farewell(&self) -> Cow<'static, str> {
+        Cow::Borrowed(self.goodbye())
     }
     /// Appends a sign of life that the peer answers; false where the protocol has none, or not now. The answer is told by
     /// [`Event::Heartbeat`]. At most one is on its way.

@@ -84,7 +84,7 @@ impl Peer for Mute {
 }
 
 /// What a server says to an upgrade.
-fn consent(upgrade: &[u8]) -> Vec<u8> {
+pub(super) fn consent(upgrade: &[u8]) -> Vec<u8> {
     let (mut server, mut out) = (WebSocketServer::new(), wire::Out::default());
     wire::ServerSession::receive(&mut server, upgrade, &mut |_| {}).expect("an upgrade");
     wire::ServerSession::owed(&mut server, &mut out);
@@ -133,6 +133,48 @@ fn one_way_messages_end_when_they_are_written_and_have_no_latency() {
     assert_eq!(s.latency.service.count(), 0);
     // The simulated server ends with the run: the last of each user are still on their way then.
     assert!((57..=60).contains(&played.heard), "{}", played.heard);
+}
+
+/// What ended the connections that were lost, with how many.
+fn losses(played: &Played) -> Vec<(String, String, u64)> {
+    let mut all = Vec::new();
+    played.seconds.iter().flat_map(|s| &s.losses).for_each(|loss| record::Loss::add(&mut all, loss));
+    let lost: u64 = played.seconds.iter().map(|s| s.connections.lost).sum();
+    assert_eq!(all.iter().map(|loss| loss.count).sum::<u64>(), lost, "each is counted by what ended it");
+    all.into_iter().map(|loss| (loss.kind, loss.detail, loss.count)).collect()
+}
+
+#[test]
+fn lost_connections_are_told_apart_by_what_ended_them() {
+    let scene = held(5, Nanos::from_secs(4)).with(|p| p.heartbeat = Some(SECOND));
+    let played = scene.speak(&WebSocket, Arc::default(), |_| Box::new(Mute));
+    let [(kind, detail, count)] = &losses(&played)[..] else { panic!("{:?}", losses(&played)) };
+    assert_eq!((&**kind, &**detail), ("timeout", "no answer to a heartbeat within 1.00 s"));
+    assert!(*count >= 5, "{count}");
+    let scene = speaking(Scene::closed(4, SECOND)).with(|p| (p.requests, p.duration) = (Some(60), None));
+    let played = play(&scene, MS, 7);
+    let [(kind, _, _)] = &losses(&played)[..] else { panic!("{:?}", losses(&played)) };
+    assert_eq!(kind, "reset");
+    let scene = held(2, SECOND).with(|p| p.heartbeat = Some(Nanos::from_millis(200)));
+    let played = scene.speak(&WebSocket, Arc::default(), |_| Box::new(Dismissing));
+    assert_eq!(
+        losses(&played)[0],
+        ("closed".into(), "the server closed with 4001 (private): moved".into(), losses(&played)[0].2)
+    );
+}
+
+/// A server that lets everybody in and sends them away a little later.
+struct Dismissing;
+
+impl Peer for Dismissing {
+    fn opened(&mut self, _now: Nanos, _conn: u32) {}
+    fn received(&mut self, _now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+        if bytes.starts_with(b"GET ") {
+            return say.send(conn, &consent(bytes));
+        }
+        say.send(conn, b"\x88\x07\x0f\xa1moved");
+    }
+    fn closed(&mut self, _now: Nanos, _conn: u32) {}
 }
 
 #[test]
@@ -193,7 +235,7 @@ fn connections_are_begun_at_the_rate_asked_for() {
     assert_eq!(played.sum.opened, 30);
 }
 
-fn speaking(scene: Scene) -> Scene {
+pub(super) fn speaking(scene: Scene) -> Scene {
     scene.urls(&[("ws://test/echo", 1.0)]).with(|p| drop(p.options.insert("data".into(), vec!["x".into()])))
 }
 

@@ -1,5 +1,7 @@
 //! Close codes (RFC 6455 7.4 and the IANA registry) and what a close frame says.
 
+use std::borrow::Cow;
+
 use wire::Broken;
 
 use super::utf8::Utf8;
@@ -75,9 +77,40 @@ pub fn goodbye(code: u16) -> &'static str {
     }
 }
 
+/// A close frame for people: `close 1013 (try again later) busy`.
+pub fn words(code: u16, reason: &[u8]) -> String {
+    format!("close {code} ({}) {}", name(code), String::from_utf8_lossy(reason)).trim_end().to_owned()
+}
+
+/// What a server has said that closed with this code, its own reason included; `said` are the [`words`] of its frame.
+pub fn farewell(code: u16, said: &[u8]) -> Cow<'static, str> {
+    let reason = said.strip_prefix(words(code, b"").as_bytes()).unwrap_or_default().trim_ascii();
+    let sentence = match code {
+        // Of those only the server knows what they mean: their number says more than their range.
+        3000.. => Cow::Owned(format!("the server closed with {code} ({})", name(code))),
+        _ => Cow::Borrowed(goodbye(code)),
+    };
+    match reason {
+        b"" => sentence,
+        reason => Cow::Owned(format!("{sentence}: {}", String::from_utf8_lossy(reason))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_farewell_has_the_number_and_the_reason() {
+        for (code, reason, expected) in [
+            (1013, "busy", "the server closed with 1013 (try again later): busy"),
+            (1001, "", "the server closed with 1001 (going away)"),
+            (4001, "token expired", "the server closed with 4001 (private): token expired"),
+            (NO_CODE, "", "the server closed without a code"),
+        ] {
+            assert_eq!(farewell(code, words(code, reason.as_bytes()).as_bytes()), expected);
+        }
+    }
 
     #[test]
     fn a_goodbye_names_the_code_and_what_it_means() {

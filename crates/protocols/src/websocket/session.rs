@@ -3,6 +3,7 @@
 //! A message that arrives whole is read where it lies, without a copy or an allocation; what arrives in pieces lies in a
 //! box that exists only meanwhile, so that an idle connection holds its few dozen bytes and nothing else.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use memchr::memmem::Finder;
@@ -256,8 +257,8 @@ impl WebSocketSession {
 
     /// The server closed with a code: nobody answers what is in flight. Its words stay, for who asks why nothing is taken.
     fn closed_by(&mut self, code: u16, reason: &[u8], done: &mut Done<Message>) {
-        let words = format!("close {code} ({}) {}", close::name(code), String::from_utf8_lossy(reason));
-        let words = words.trim_end().as_bytes();
+        let words = close::words(code, reason);
+        let words = words.as_bytes();
         self.closed_with = code;
         while self.asked.len() > 0 {
             let Whose::Of(id) = self.asked.next() else { continue };
@@ -386,6 +387,11 @@ impl Session for WebSocketSession {
 
     fn goodbye(&self) -> &'static str {
         if self.closed_with == 0 { "" } else { close::goodbye(self.closed_with) }
+    }
+
+    fn farewell(&self) -> Cow<'static, str> {
+        let said = self.rare.as_ref().map_or(&[][..], |rare| &rare.consent);
+        if self.closed_with == 0 { Cow::Borrowed("") } else { close::farewell(self.closed_with, said) }
     }
 
     fn heartbeat(&mut self, out: &mut Out) -> bool {

@@ -153,7 +153,7 @@ fn silent(stood: u64, users: u32) -> Run {
 fn a_silent_run_is_judged_by_the_connections_that_stood() {
     for (stood, code, said) in [
         (10, 0, "10 connections held"),
-        (3, 20, "x 3 of 10 connections stood: the others could not be opened"),
+        (3, 20, "x 3 of 10 connections stood: the others did not come to stand in time"),
         (0, 20, "x not one of the 10 connections asked for stood"),
     ] {
         let run = silent(stood, 10);
@@ -170,6 +170,43 @@ fn a_silent_run_is_judged_by_the_connections_that_stood() {
         together: false,
     };
     assert_eq!(ramp.summary().exit.code(), 0);
+}
+
+#[test]
+fn connections_that_did_not_stay_were_not_refused_and_are_told_apart_by_what_ended_them() {
+    for (opened, failed, lost, said) in [
+        (3, 7, 0, "x 3 of 10 connections stood: the others could not be opened"),
+        (9, 0, 6, "x 3 of 10 connections stood at the same time: the others were opened, and lost again"),
+        (9, 2, 6, "x 3 of 10 connections stood at the same time: some could not be opened, others were lost again"),
+        (9, 0, 9, "x not one of the 10 connections asked for lasted: they were opened, and lost again"),
+    ] {
+        let mut s = second(0);
+        (s.users, s.connections.open) = (10, 10);
+        (s.connections.opened, s.connections.failed, s.connections.lost) = (opened, failed, lost);
+        let loss = |kind: &str, detail: &str, count| record::Loss {
+            kind: kind.into(),
+            errno: None,
+            detail: detail.into(),
+            count,
+        };
+        if lost > 0 {
+            s.losses = vec![
+                loss("timeout", "no answer to a heartbeat within 300 ms", 1),
+                loss("closed", "the server closed with 1013 (try again later): busy", lost - 1),
+            ];
+        }
+        let run = closed(10, 1).second(s);
+        assert_eq!(run.summary().exit.code(), 20);
+        let text = run.written("text", Lang::En);
+        assert!(text.contains(said), "{text}");
+        let [busy, silent] = [
+            format!("{} lost: closed · the server closed with 1013 (try again later): busy", lost.max(1) - 1),
+            "1 lost: timeout · no answer to a heartbeat within 300 ms".into(),
+        ];
+        assert_eq!((text.contains(&busy), text.contains(&silent)), (lost > 0, lost > 0), "{text}");
+        assert_eq!(run.json()["losses"].as_array().map_or(0, Vec::len), if lost > 0 { 2 } else { 0 });
+        assert!(run.written("text", Lang::Zh).contains("10 个连接"), "{text}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Counts: requests and where each of them went, failures with an example, connections and bytes.
 
-use record::{Example, Failure};
+use record::{Example, Failure, Loss};
 
 use super::Page;
 use crate::columns::{cut, right, width};
@@ -102,6 +102,21 @@ fn one_line(text: &str, cells: usize) -> String {
     cut(&visible, cells)
 }
 
+/// Ways of losing connections that are shown; the document has all.
+const WAYS: usize = 5;
+
+/// What ended the connections that were lost, the most frequent first.
+fn losses(page: &mut Page, summary: &Summary) {
+    let mut all: Vec<&Loss> = summary.totals.losses.iter().collect();
+    all.sort_by_key(|loss| std::cmp::Reverse(loss.count));
+    for loss in all.into_iter().take(WAYS) {
+        let parts = [Some(loss.kind.as_str()), loss.errno.as_deref(), Some(loss.detail.as_str())];
+        let why = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
+        let line = page.lang.fill(say::LOST_BY, &[("n", &show::count(loss.count)), ("why", &one_line(&why, SENTENCE))]);
+        page.inner(&format!("  {}", page.paint.red(&line)));
+    }
+}
+
 /// What is worth knowing of connections that are part of the plan.
 fn held(page: &mut Page, summary: &Summary) {
     let (c, beats) = (&summary.totals.connections, &summary.totals.heartbeats);
@@ -113,6 +128,7 @@ fn held(page: &mut Page, summary: &Summary) {
         let line = page.lang.fill(say::STANDING, &facts);
         page.inner(&line);
     }
+    losses(page, summary);
     if beats.sent > 0 {
         let counts = [beats.sent, beats.answered, beats.missed, beats.open].map(show::count);
         let names = ["sent", "answered", "missed", "open"];
