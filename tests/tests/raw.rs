@@ -188,3 +188,24 @@ fn a_port_nobody_listens_at_is_refused_at_once() {
     let url = format!("udp://127.0.0.1:{}", free_datagram_port());
     brunt(["-n", "10", &url, "--send", "x"]).with_code(20).said("refused");
 }
+
+/// Nobody waits for an answer, so that the refusal is all that tells: few sent or many, at a rate or not.
+#[test]
+fn one_way_datagrams_to_a_port_nobody_listens_at_are_not_trusted() {
+    let url = format!("udp://127.0.0.1:{}", free_datagram_port());
+    for load in [&["-n", "1", "-c", "1"][..], &["-n", "200", "-c", "3"], &["-r", "200/s", "-d", "500ms"]] {
+        let line: Vec<&str> = load.iter().copied().chain([&*url, "--send", "x", "--no-answer"]).collect();
+        let report = report(&line).with_code(20);
+        assert!(report.count("connections.refused") > 0, "{report}");
+        assert!(report.to_string().contains("unheard"), "{report}");
+        brunt(line).with_code(20).said("nobody listens");
+    }
+}
+
+#[test]
+fn one_way_datagrams_that_somebody_hears_are_trusted() {
+    let server = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let url = format!("udp://{}", server.local_addr().expect("an address"));
+    let report = report(&["-n", "50", "-c", "2", &url, "--send", "x", "--no-answer"]).with_code(0);
+    assert_eq!((report.requests(), report.count("connections.refused")), ([50, 50, 0, 0], 0), "{report}");
+}

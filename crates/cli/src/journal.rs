@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use record::{Notice, Past, Probe, RecordFile, RunEvent, Second, Spool, Writer};
+use record::{Failure, Notice, Part, Past, Probe, RecordFile, RunEvent, Second, Spool, Writer};
 use report::{Summary, Summing};
 
 use crate::veil;
@@ -42,6 +42,10 @@ struct Seen {
     seconds: u64,
     status: BTreeMap<String, u64>,
     failed: u64,
+    /// The notice where answers belong to requests by order alone, and what makes that doubtful.
+    by_order: Option<&'static str>,
+    strays: u64,
+    timeouts: u64,
 }
 
 impl<'a> Journal<'a> {
@@ -68,6 +72,11 @@ impl<'a> Journal<'a> {
         self.last_words.push(notice);
     }
 
+    /// Answers belong to requests by order alone: the notice that says so where that was seen to be doubtful.
+    pub fn pairs_by_order(&mut self, code: Option<&'static str>) {
+        self.seen.by_order = code;
+    }
+
     /// Takes the next event of the engine.
     pub fn take(&mut self, event: RunEvent) {
         match event {
@@ -78,13 +87,15 @@ impl<'a> Journal<'a> {
                 }
             }
             RunEvent::Second(second) => {
+                self.seen.count_strays(&second);
                 let notice = self.seen.only_errors(&second);
                 self.put(RunEvent::Second(second));
                 notice.into_iter().for_each(|notice| self.put(RunEvent::Notice(notice)));
             }
             RunEvent::Ended(_) => {
                 let words = std::mem::take(&mut self.last_words);
-                let notices = words.into_iter().chain(self.seen.only_redirects()).collect::<Vec<_>>();
+                let notices =
+                    words.into_iter().chain(self.seen.only_redirects()).chain(self.seen.doubts()).collect::<Vec<_>>();
                 // The summary follows at once and shows them: the table need not.
                 notices.into_iter().for_each(|notice| self.keep(RunEvent::Notice(notice)));
                 self.put(event);
@@ -174,6 +185,22 @@ impl Seen {
         Some(notice("only_errors", [("count", second.failed.to_string()), ("kind", kind)]))
     }
 
+    /// Takes what a second tells of answers that may be another request's.
+    fn count_strays(&mut self, second: &Second) {
+        if second.part != Part::Warmup {
+            self.strays += second.unsolicited;
+            let timeouts = second.failures.iter().filter(|failure| failure.kind == "timeout");
+            self.timeouts += timeouts.map(|failure| failure.count).sum::<u64>();
+        }
+    }
+
+    /// A notice where answers belong to requests by order alone, and some came that nobody waited for or some never.
+    fn doubts(&self) -> Option<Notice> {
+        let code = self.by_order?;
+        let facts = [("strays", self.strays.to_string()), ("timeouts", self.timeouts.to_string())];
+        (self.strays + self.timeouts > 0).then(|| notice(code, facts))
+    }
+
     /// A notice where answers came and each of them was a redirect.
     fn only_redirects(&self) -> Option<Notice> {
         let is_redirect = |status: &String| status.len() == 3 && status.starts_with('3');
@@ -186,7 +213,6 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use record::Failure;
 
     fn second(finished: u64, failed: u64, status: &[(&str, u64)]) -> Second {
         let failure =

@@ -227,6 +227,7 @@ fn load(ready: &Ready, intent: &Intent, probe: Probe, interrupts: &Interrupts, v
     let stop = interrupts.stop();
     let must_go_on = intent.record.is_some() || intent.presentation.output.is_some();
     let mut journal = journal(intent, view, Some(probe));
+    journal.pairs_by_order(ready.prepared.by_order());
     let timer = intent.run_timeout.map(|after| Timer::start(Duration::from_nanos(after.0), stop.clone()));
     let differing = intent.notes.iter().map(|note| notice("curl", [("difference", note.clone())]));
     for said in switched_off(&intent.plan).into_iter().chain(differing) {

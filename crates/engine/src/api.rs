@@ -52,6 +52,10 @@ pub trait PreparedRun: Send + Sync {
     fn learnt(&self) -> Option<Vec<u8>> {
         None
     }
+    /// As [`wire::Dialogue::by_order`].
+    fn by_order(&self) -> Option<&'static str> {
+        None
+    }
     /// Sends what the plan asks for once before the run.
     ///
     /// # Errors

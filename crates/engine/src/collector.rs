@@ -186,6 +186,7 @@ impl<'a> Collector<'a> {
         second.connections.resumed += c.resumed;
         second.connections.open += c.open as u32;
         second.connections.lost += c.lost;
+        second.connections.refused += c.refused;
         second.unsolicited += c.unsolicited;
         second.resent += c.resent;
         second.messages += c.messages;

@@ -206,6 +206,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// The peer closed, or the connection never stood.
     pub fn lost(&mut self, conn: u32, why: Option<Errno>) {
         self.mark();
+        self.see_refusal(conn, why);
         let c = &mut self.conns[conn as usize];
         if let (Stage::Open, None, Some(session)) = (c.stage, why, &mut c.session) {
             session.closed(&mut self.done);

@@ -19,6 +19,7 @@ mod gather;
 mod greeting;
 mod heartbeat;
 mod holding;
+mod last_look;
 mod lookup;
 mod losses;
 mod message;

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use wire::{ConnId, Dialogue, ExchangeId, FaultKind, Network, Phase};
+use wire::{ConnId, Dialogue, Errno, ExchangeId, FaultKind, Network, Phase};
 
 use crate::exchange::{Exchange, NONE, Standing};
+use crate::pool::Stage;
 use crate::tally::Sort;
 use crate::worker::{Next, Worker};
 
@@ -18,12 +19,20 @@ pub(crate) struct OneWay {
     fresh: Vec<ExchangeId>,
     /// By connection: those whose bytes its socket did not take at once.
     unwritten: BTreeMap<u32, Vec<ExchangeId>>,
+    /// There were some in this run.
+    any: bool,
 }
 
 impl OneWay {
     #[inline]
     pub fn sent(&mut self, id: ExchangeId) {
+        self.any = true;
         self.fresh.push(id);
+    }
+
+    /// True where there were any in this run.
+    pub fn were_any(&self) -> bool {
+        self.any
     }
 
     /// True where some are to be looked at.
@@ -74,6 +83,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             if is_under_way(&x) && x.conn == conn {
                 self.written(id, conn);
             }
+        }
+    }
+
+    /// A socket of datagrams is lost while nothing is in flight on it: the peer's system refused what was written before
+    /// (ICMP). No request fails by it, since all of them are over, but it does not go unseen.
+    pub fn see_refusal(&mut self, conn: u32, why: Option<Errno>) {
+        let c = &self.conns[conn as usize];
+        let idle = why.is_some() && c.stage == Stage::Open && c.in_flight == 0;
+        if idle && self.pools[c.origin as usize].origin.datagrams {
+            self.tally.counts.refused += 1;
         }
     }
 

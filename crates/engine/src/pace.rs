@@ -273,6 +273,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         (counts.in_flight, counts.waiting, counts.open) = (self.in_flight.now, waiting, u64::from(self.connections));
         counts.bytes_sent = bytes_sent.saturating_sub(self.bytes_sent);
         self.bytes_sent = self.bytes_sent.max(bytes_sent);
+        counts.refused += self.net.refused().saturating_sub(self.refused);
+        self.refused = self.refused.max(self.net.refused());
         counts.cpu_ns = (cpu - std::mem::replace(&mut self.cpu, cpu)).0;
         let window = self.terms.window.0 as i64;
         let encoded = encode(&self.tally, from.0 as i64 - window, to.0 as i64 - window, part);
@@ -345,20 +347,21 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 latency.service_at_least.record(now - x.started);
             }
         }
-        if self.holding.is_some() {
-            // Connections that are part of the plan end in order.
-            for conn in 0..self.conns.len() as u32 {
-                if self.conns[conn as usize].stage == Stage::Open {
-                    self.say_goodbye(conn);
-                }
+        self.look_a_last_time();
+        for conn in 0..self.conns.len() as u32 {
+            // Connections that are part of the plan end in order; sockets of datagrams were kept for the last look.
+            let c = &self.conns[conn as usize];
+            let in_order = self.holding.is_some() || self.pools[c.origin as usize].origin.datagrams;
+            if c.stage == Stage::Open && in_order {
+                self.say_goodbye(conn);
             }
         }
         for conn in 0..self.conns.len() as u32 {
             self.tally.counts.beats_open += self.beat_unanswered(conn);
         }
         self.roll_seconds();
-        let goodbyes = self.net.bytes_sent() != self.bytes_sent;
-        if now > self.second_from || goodbyes || !self.tally.is_idle() {
+        let untold = self.net.bytes_sent() != self.bytes_sent || self.net.refused() != self.refused;
+        if now > self.second_from || untold || !self.tally.is_idle() {
             self.roll(now.max(self.second_from));
         }
         let end = self.terms.end.map_or(now, |end| end.min(now));

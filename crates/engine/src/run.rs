@@ -66,6 +66,10 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         self.dialogue.origins()
     }
 
+    fn by_order(&self) -> Option<&'static str> {
+        self.dialogue.by_order()
+    }
+
     fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
         probe::probe(&*self.dialogue, setup, stop)
     }

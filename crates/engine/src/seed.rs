@@ -168,6 +168,7 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             second_from: terms.start,
             second_to: Nanos::MAX,
             bytes_sent: 0,
+            refused: 0,
             cpu: Nanos::ZERO,
             sorts: Vec::new(),
             alarm: Some(Alarm::set(terms.start)),

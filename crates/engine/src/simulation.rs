@@ -106,6 +106,9 @@ impl<N: Network> Network for &mut Heard<'_, '_, N> {
     fn bytes_sent(&self) -> u64 {
         self.net.bytes_sent()
     }
+    fn refused(&self) -> u64 {
+        self.net.refused()
+    }
     fn unsent(&self, conn: ConnId) -> usize {
         self.net.unsent(conn)
     }

@@ -34,7 +34,7 @@ counts! {
     users, in_flight, waiting,
     bytes_sent, bytes_received, payload,
     opened, ahead, ahead_ns, connect_failed, reused, handshakes, resumed, open,
-    unsolicited, resent, messages, one_way, lost, cpu_ns,
+    unsolicited, resent, messages, one_way, lost, refused, cpu_ns,
     beats_sent, beats_answered, beats_missed, beats_open,
     /// Time integral of the requests in flight.
     area_ns,
@@ -129,7 +129,7 @@ impl Tally {
     pub fn is_idle(&self) -> bool {
         let c = &self.counts;
         let requests = c.due + c.sent + c.finished + c.failed + c.censored + c.warmup;
-        let connections = c.opened + c.connect_failed + c.lost + c.bytes_received;
+        let connections = c.opened + c.connect_failed + c.lost + c.refused + c.bytes_received;
         let beats = c.beats_sent + c.beats_answered + c.beats_missed + c.beats_open;
         requests + connections + beats == 0
     }

@@ -144,7 +144,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         crowd.alive -= 1;
         let conn = crowd.conns[user as usize];
-        if conn != NONE && self.conns[conn as usize].in_flight == 0 {
+        if conn != NONE && self.conns[conn as usize].in_flight == 0 && !self.is_kept_for_a_look(conn) {
             self.let_go(conn);
         }
     }

@@ -143,6 +143,8 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     pub second_from: Nanos,
     pub second_to: Nanos,
     pub bytes_sent: u64,
+    /// Refusals of datagrams that the network has found in sends, as told so far.
+    pub refused: u64,
     pub cpu: Nanos,
     pub sorts: Vec<Sort>,
     pub alarm: Option<Alarm>,
@@ -434,7 +436,7 @@ pub(crate) enum Heard {
 }
 
 #[inline]
-fn hear<S: Session>(
+pub(crate) fn hear<S: Session>(
     c: &mut Conn<S>,
     bytes: &[u8],
     out: &mut Out,

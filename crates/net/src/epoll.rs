@@ -81,6 +81,8 @@ pub struct Epoll {
     /// Datagrams that wait, and what the system said to those it did not take.
     waiting: BTreeMap<u32, Waiting>,
     refusals: BTreeMap<u32, Errno>,
+    /// Refusals of earlier datagrams that sends have found.
+    refused: u64,
     listeners: Vec<Listener>,
     accepting: Option<u32>,
     /// A listener is starved.
@@ -119,6 +121,7 @@ impl Epoll {
             unsent: BTreeMap::new(),
             waiting: BTreeMap::new(),
             refusals: BTreeMap::new(),
+            refused: 0,
             listeners: Vec::new(),
             accepting: None,
             starving: false,
@@ -424,6 +427,10 @@ impl Network for Epoll {
 
     fn bytes_sent(&self) -> u64 {
         self.sent
+    }
+
+    fn refused(&self) -> u64 {
+        self.refused
     }
 
     fn unsent(&self, conn: ConnId) -> usize {

@@ -273,6 +273,9 @@ pub struct Connections {
     /// Of connections that are part of the plan: stood and were lost, because the peer closed or they broke.
     #[serde(default)]
     pub lost: u64,
+    /// Of sockets of datagrams: refusals (ICMP) that came when nothing was in flight that they could fail.
+    #[serde(default)]
+    pub refused: u64,
 }
 
 /// Signs of life on standing connections, apart from the requests.

@@ -182,6 +182,8 @@ struct ConnectionReport {
     open: u32,
     /// Stood and were lost.
     lost: u64,
+    /// Refusals of datagrams that nobody waited for an answer to.
+    refused: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -301,6 +303,7 @@ impl From<&Connections> for ConnectionReport {
             resumed: c.resumed,
             open: c.open,
             lost: c.lost,
+            refused: c.refused,
         }
     }
 }

@@ -125,6 +125,11 @@ pub(crate) const BYTES_LINE: Text = text(
     "{sent} sent, {received} received ({rate}/s), {payload} of it payload",
     "发送 {sent}，收到 {received}（{rate}/s），其中正文 {payload}",
 );
+pub(crate) const LOST_BY: Text = text("{n} lost: {why}", "丢失 {n}：{why}");
+pub(crate) const REFUSED: Text = text(
+    "{n} times the target's machine said that nobody listens at that port (ICMP)",
+    "目标主机 {n} 次表示该端口无人监听（ICMP）",
+);
 pub(crate) const UNSOLICITED: Text = text("{n} messages nobody asked for", "{n} 条未请求的消息");
 pub(crate) const MESSAGES: Text = text("{n} messages in streams", "流中消息 {n} 条");
 pub(crate) const ONE_WAY: Text = text(
@@ -176,6 +181,15 @@ pub(crate) const TRUST_HELD_NONE: Text =
     text("not one of the {asked} connections asked for stood", "要求的 {asked} 个连接一个也没有建立");
 pub(crate) const TRUST_LOST: Text =
     text("{lost} connections were lost while they were to be held", "保持期间丢失了 {lost} 个连接");
+
+pub(crate) const TRUST_PAIRING: Text = text(
+    "{strays} more answers came than were asked for, and whose each was is known by order alone: some latencies may be another request's",
+    "收到的应答比请求多 {strays} 个，而配对只凭顺序：部分延迟可能属于别的请求",
+);
+pub(crate) const TRUST_UNHEARD: Text = text(
+    "what was sent did not arrive: {refused} refusals (ICMP port unreachable) came back for {sent} requests that nobody answers",
+    "发送的内容没有送达：{sent} 个单向请求收到 {refused} 次拒绝（ICMP 端口不可达）",
+);
 
 // Judgement.
 pub(crate) const OBJECTIVES: Text = text("Objectives", "目标");
@@ -295,6 +309,20 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
         text(
             "Every answer was a redirect ({status}) and none was followed: --redirects N follows them, or give the URL they lead to.",
             "所有应答都是重定向（{status}）且未跟随：用 --redirects N 跟随，或直接给出目标 URL。",
+        ),
+    ),
+    (
+        "datagrams_by_order",
+        text(
+            "{strays} datagrams came that nobody waited for, and {timeouts} requests timed out. Without --match answers belong to requests by their order alone, so a late or doubled one may have been taken for another's: name a field that request and answer share with --match.",
+            "收到 {strays} 个无人等待的数据报，{timeouts} 个请求超时。没有 --match 时应答只按顺序与请求配对，迟到或重复的应答可能被当作别的请求的应答：请用 --match 指定请求与应答共有的字段。",
+        ),
+    ),
+    (
+        "messages_by_order",
+        text(
+            "{strays} messages came that nobody had asked for. Answers were paired with messages by their order, so some may be paired wrongly: --match-field NAME pairs them by a JSON field, and --push counts what the server sends by itself apart.",
+            "收到 {strays} 条未请求的消息。应答按顺序与消息配对，因此可能有误配：用 --match-field NAME 按 JSON 字段配对，用 --push 单独计服务器主动推送的消息。",
         ),
     ),
     (

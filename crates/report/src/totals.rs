@@ -138,6 +138,7 @@ impl Totals {
         self.connections.handshakes += c.handshakes;
         self.connections.resumed += c.resumed;
         self.connections.lost += c.lost;
+        self.connections.refused += c.refused;
     }
 
     fn add_heartbeats(&mut self, beats: &Heartbeats) {

@@ -5,10 +5,11 @@
 
 use measure::Nanos;
 use plan::Plan;
-use record::{Failure, Second};
+use record::{Failure, Notice, Second};
 
 use crate::ranked::Figure;
 use crate::summary::{End, Summary};
+use crate::totals::Totals;
 
 /// How a check came out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,6 +107,18 @@ pub enum Reason {
         /// How many.
         lost: u64,
     },
+    /// Answers belong to requests by order alone, and more came than were asked for.
+    Pairing {
+        /// How many more.
+        strays: u64,
+    },
+    /// The target's system refused datagrams that nobody waits for an answer to: they were written, and reached nobody.
+    Unheard {
+        /// Refusals that came back; one may stand for several requests.
+        refused: u64,
+        /// Requests nobody answers.
+        sent: u64,
+    },
     /// The generator itself was late by a material part of the response time.
     GeneratorLate {
         /// p99 of the lateness.
@@ -159,6 +172,8 @@ impl Reason {
             Reason::LocalLimit { .. } => "local_limit",
             Reason::HeldFewer { .. } => "held_fewer",
             Reason::ConnectionsLost { .. } => "connections_lost",
+            Reason::Pairing { .. } => "pairing",
+            Reason::Unheard { .. } => "unheard",
             Reason::GeneratorLate { .. } => "generator_late",
             Reason::GeneratorLateOnAverage { .. } => "generator_late_mean",
             Reason::Interrupted => "interrupted",
@@ -176,8 +191,8 @@ impl Reason {
             Reason::Little { worst: Some(worst), .. } if *worst <= LITTLE_FAIL => Grade::Warn,
             Reason::Accounting { .. } | Reason::Little { .. } => Grade::Fail,
             Reason::LowerBound { .. } | Reason::NothingFinished | Reason::LocalLimit { .. } => Grade::Fail,
-            Reason::HeldFewer { .. } => Grade::Fail,
-            Reason::ConnectionsLost { .. } => Grade::Warn,
+            Reason::HeldFewer { .. } | Reason::Unheard { .. } => Grade::Fail,
+            Reason::ConnectionsLost { .. } | Reason::Pairing { .. } => Grade::Warn,
             Reason::Failures { .. } | Reason::Outage { .. } => Grade::Warn,
             Reason::GeneratorLate { .. } | Reason::GeneratorLateOnAverage { .. } => Grade::Warn,
             Reason::Interrupted | Reason::Partial | Reason::Aborted | Reason::CutOff => Grade::Warn,
@@ -271,6 +286,8 @@ impl Trust {
         }
         reasons.extend(totals.outages.reason());
         reasons.extend(local_limit(&totals.failures));
+        reasons.extend(unheard(totals));
+        reasons.extend(pairing(&summary.notices, totals.unsolicited));
         reasons.extend(generator_late(summary));
         reasons.extend(match summary.end {
             End::Completed => None,
@@ -332,6 +349,18 @@ fn local_limit(failures: &[Failure]) -> Option<Reason> {
     (failed > 0).then_some(Reason::LocalLimit { failed })
 }
 
+/// Where requests are answered, a refusal fails one; where nobody answers, it is all that tells of a closed port.
+fn unheard(totals: &Totals) -> Option<Reason> {
+    let (refused, sent) = (totals.connections.refused, totals.one_way);
+    (refused > 0 && sent > 0).then_some(Reason::Unheard { refused, sent })
+}
+
+/// Whether answers are paired by order only their protocol knows: a notice tells.
+fn pairing(notices: &[Notice], strays: u64) -> Option<Reason> {
+    let by_order = notices.iter().any(|n| matches!(n.code.as_str(), "datagrams_by_order" | "messages_by_order"));
+    (by_order && strays > 0).then_some(Reason::Pairing { strays })
+}
+
 fn generator_late(summary: &Summary) -> Option<Reason> {
     if !summary.open {
         return None;
@@ -373,6 +402,32 @@ mod tests {
         assert_eq!(local_limit(&all), Some(Reason::LocalLimit { failed: 3 }));
         assert_eq!(local_limit(&all).map(|reason| reason.grade()), Some(Grade::Fail));
         assert_eq!(local_limit(&all[..1]), None);
+    }
+
+    #[test]
+    fn a_refusal_makes_a_run_untrusted_where_nobody_answers() {
+        let mut totals = Totals::default();
+        totals.add(&Second { one_way: 5, ..Second::default() });
+        assert_eq!(unheard(&totals), None);
+        totals.connections.refused = 1;
+        assert_eq!(unheard(&totals), Some(Reason::Unheard { refused: 1, sent: 5 }));
+        assert_eq!(unheard(&totals).map(|reason| reason.grade()), Some(Grade::Fail));
+        totals.one_way = 0;
+        assert_eq!(unheard(&totals), None);
+    }
+
+    #[test]
+    fn strays_are_a_caution_where_answers_are_paired_by_order() {
+        let notice = |code: &str| [Notice { code: code.into(), facts: Default::default() }];
+        for (code, strays, expected) in [
+            ("datagrams_by_order", 3, Some(Reason::Pairing { strays: 3 })),
+            ("messages_by_order", 1, Some(Reason::Pairing { strays: 1 })),
+            ("datagrams_by_order", 0, None),
+            ("insecure", 3, None),
+        ] {
+            assert_eq!(pairing(&notice(code), strays), expected, "{code} {strays}");
+        }
+        assert_eq!(Reason::Pairing { strays: 1 }.grade(), Grade::Warn);
     }
 
     #[test]

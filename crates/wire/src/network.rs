@@ -23,7 +23,7 @@ pub enum Place {
     /// TCP.
     Tcp(SocketAddr),
     /// UDP: every [`Out::end_datagram`] ends a datagram, and every `Received` is one. What the other side refuses (ICMP)
-    /// arrives as `Closed`.
+    /// arrives as `Closed`, or is counted in [`Network::refused`].
     Udp(SocketAddr),
     /// A Unix stream socket.
     Unix(Arc<PathBuf>),
@@ -99,6 +99,10 @@ pub trait Network {
     fn next(&mut self) -> Option<Arrival<'_>>;
     /// Bytes the sockets have taken so far.
     fn bytes_sent(&self) -> u64;
+    /// Refusals of earlier datagrams (ICMP) that came to light in a send so far; the socket lives on.
+    fn refused(&self) -> u64 {
+        0
+    }
     /// Bytes still waiting to leave on this connection.
     fn unsent(&self, conn: ConnId) -> usize;
 }

@@ -138,6 +138,11 @@ pub trait Dialogue: Send + Sync + 'static {
     fn silent(&self) -> bool {
         false
     }
+    /// Where answers belong to requests by their order alone, and the peer may send what nobody asked for or the same twice:
+    /// the code of the notice that says so in a run that saw some. None: an answer can be nobody else's.
+    fn by_order(&self) -> Option<&'static str> {
+        None
+    }
     /// The bytes of a request as sent, for examples of failures and for `--debug`.
     fn sent(&self, request: &Self::Request) -> Vec<u8>;
     /// What went over a connection, first what was sent, as people read it: for `--debug`, by protocols whose bytes are no

@@ -12,6 +12,7 @@ mod memory;
 mod played;
 mod rate;
 mod shared;
+mod strays;
 mod together;
 mod truth;
 mod watched;

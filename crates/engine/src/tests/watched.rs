@@ -121,6 +121,9 @@ impl<N: Network> Network for Watched<N> {
     fn bytes_sent(&self) -> u64 {
         self.net.bytes_sent()
     }
+    fn refused(&self) -> u64 {
+        self.net.refused()
+    }
     fn unsent(&self, conn: ConnId) -> usize {
         self.books.looks.fetch_add(1, Ordering::Relaxed);
         self.net.unsent(conn)

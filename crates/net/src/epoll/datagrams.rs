@@ -78,7 +78,10 @@ impl Epoll {
                 Err(Os::INTR) => {}
                 Err(Os::AGAIN | Os::NOBUFS) => return false,
                 // Of an earlier datagram; this one's fate is told by the next read.
-                Err(Os::CONNREFUSED) if !told => told = true,
+                Err(Os::CONNREFUSED) if !told => {
+                    told = true;
+                    self.refused += 1;
+                }
                 Err(e) => {
                     self.refusals.insert(slot, socket::errno(e));
                     self.fail(slot);

@@ -103,7 +103,7 @@ impl Say {
         self.acts.push(Act::Close(conn));
     }
 
-    /// Resets.
+    /// Resets; a socket of datagrams refuses.
     pub fn reset(&mut self, conn: u32) {
         self.acts.push(Act::Reset(conn));
     }

@@ -210,7 +210,12 @@ impl<P: Peer + ?Sized> World<P> {
                 }
             }
             Deed::Close(conn) => self.peer_ends(conn, What::End),
-            Deed::Reset(conn) => self.peer_ends(conn, What::Gone(Errno(libc::ECONNRESET))),
+            Deed::Reset(conn) => {
+                // Nothing stands that could be reset between two sockets of datagrams: what is sent there is refused (ICMP).
+                let datagrams = self.slots.get(conn as usize).is_some_and(|slot| slot.datagrams);
+                let errno = if datagrams { libc::ECONNREFUSED } else { libc::ECONNRESET };
+                self.peer_ends(conn, What::Gone(Errno(errno)));
+            }
         });
         self.say = say;
     }

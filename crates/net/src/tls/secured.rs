@@ -144,6 +144,10 @@ impl<N: Network> Network for Secured<N> {
         self.inner.bytes_sent()
     }
 
+    fn refused(&self) -> u64 {
+        self.inner.refused()
+    }
+
     fn unsent(&self, conn: ConnId) -> usize {
         self.inner.unsent(conn)
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, Scheme, Weighted};
 
+use super::framing::End;
 use super::options;
 use super::request::{DATAGRAM_BOUND, Request};
 use super::rules::{Rules, value_of};
@@ -143,6 +144,11 @@ impl Dialogue for RawDialogue {
 
     fn exchanges_per_user(&self) -> u32 {
         self.rules.pipeline as u32
+    }
+
+    fn by_order(&self) -> Option<&'static str> {
+        let answered = !matches!(self.rules.end, End::Never);
+        (self.rules.datagrams && answered && self.rules.matched.is_none()).then_some("datagrams_by_order")
     }
 
     fn sent(&self, request: &Request) -> Vec<u8> {

@@ -114,6 +114,9 @@ impl Dialogue for WebSocketDialogue {
     fn silent(&self) -> bool {
         self.silent
     }
+    fn by_order(&self) -> Option<&'static str> {
+        (!self.silent && self.rules.pairs_by_order()).then_some("messages_by_order")
+    }
     /// The message alone: frame and mask say nothing to people.
     fn sent(&self, request: &Message) -> Vec<u8> {
         request.payload(&Fill::default())

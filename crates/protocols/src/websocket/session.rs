@@ -47,6 +47,11 @@ impl Rules {
         Rules { upgrades, subprotocols, field, expect, one_way, push, compress }
     }
 
+    /// True where the next message is taken for the next answer, and none was said to be a push.
+    pub fn pairs_by_order(&self) -> bool {
+        self.field.is_none() && !self.push
+    }
+
     /// True where the content of an answer matters.
     fn looks(&self) -> bool {
         self.field.is_some() || self.expect.is_some()

@@ -146,6 +146,10 @@ pub(super) fn connections(page: &mut Page, summary: &Summary) {
     let line = page.lang.fill(say::CONNECTIONS_LINE, &facts);
     page.inner(&line);
     held(page, summary);
+    if c.refused > 0 {
+        let line = page.lang.fill(say::REFUSED, &[("n", &show::count(c.refused))]);
+        page.inner(&page.paint.red(&line));
+    }
     if c.handshakes > 0 {
         let facts = [("n", &*show::count(c.handshakes)), ("resumed", &*show::count(c.resumed))];
         let line = page.lang.fill(say::HANDSHAKES, &facts);

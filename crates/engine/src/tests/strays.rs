@@ -1,0 +1,110 @@
+//! What comes that nobody waits for: refusals of datagrams nobody answers, second answers, pushes that were not announced.
+
+use std::sync::Arc;
+
+use measure::Nanos;
+use net::sim::{Peer, Say};
+use protocols::websocket::WebSocket;
+
+use super::harness::{SECOND, Scene};
+use super::held::{consent, speaking};
+
+/// A machine where nobody listens: every datagram is refused once it comes.
+struct Nobody;
+
+impl Peer for Nobody {
+    fn opened(&mut self, _now: Nanos, _conn: u32) {}
+    fn received(&mut self, _now: Nanos, conn: u32, _bytes: &[u8], say: &mut Say) {
+        say.reset(conn);
+    }
+    fn closed(&mut self, _now: Nanos, _conn: u32) {}
+}
+
+/// Every origin is a port for datagrams.
+struct Datagrams;
+
+impl crate::Resolver for Datagrams {
+    fn resolve(&self, _origin: &wire::Origin) -> Result<Vec<wire::Place>, String> {
+        Ok(vec![wire::Place::Udp(([127, 0, 0, 1], 9).into())])
+    }
+}
+
+#[test]
+fn refusals_of_datagrams_that_nobody_answers_are_counted() {
+    let closed = Scene::closed(3, SECOND).with(|p| (p.requests, p.duration) = (Some(60), None));
+    let open = Scene::open(100.0, plan::Arrivals::Constant, SECOND);
+    for scene in [closed, open] {
+        let scene = scene.urls(&[("udp://test:9", 1.0)]).option("send", "x").option("no-answer", "");
+        let scene = Scene { resolver: Arc::new(Datagrams), ..scene };
+        let played = scene.speak(&protocols::raw::Raw, Arc::default(), |_| Box::new(Nobody));
+        let s = &played.sum;
+        let refused: u64 = played.seconds.iter().map(|s| s.connections.refused).sum();
+        assert_eq!((s.due, s.due, s.censored), (s.sent, s.finished + s.failed, 0), "each is accounted for");
+        assert!(refused > 0, "{refused} of {} sent were refused", s.sent);
+    }
+}
+
+/// A machine that says everything it hears, twice.
+struct Twice;
+
+impl Peer for Twice {
+    fn opened(&mut self, _now: Nanos, _conn: u32) {}
+    fn received(&mut self, _now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+        say.send(conn, bytes);
+        say.send(conn, bytes);
+    }
+    fn closed(&mut self, _now: Nanos, _conn: u32) {}
+}
+
+/// Each second answer is taken for the next request's: what is left over at the end tells.
+#[test]
+fn answers_that_come_twice_are_found_out_at_the_end_at_the_latest() {
+    for (users, requests) in [(1, 1), (1, 20), (3, 60)] {
+        let scene = Scene::closed(users, SECOND).with(|p| (p.requests, p.duration) = (Some(requests), None));
+        let scene = scene.urls(&[("udp://test:9", 1.0)]).option("send", "x");
+        let scene = Scene { resolver: Arc::new(Datagrams), ..scene };
+        let played = scene.speak(&protocols::raw::Raw, Arc::default(), |_| Box::new(Twice));
+        let (s, strays) = (&played.sum, played.seconds.iter().map(|s| s.unsolicited).sum::<u64>());
+        assert_eq!((s.due, s.finished, s.failed, s.censored), (requests, requests, 0, 0));
+        assert!(strays > 0, "{users} users, {requests} requests");
+        let open = played.seconds.last().map(|s| s.connections.open);
+        assert_eq!(open, Some(0), "sockets that were kept for a last look are closed");
+    }
+}
+
+/// A server that says something of its own beside each answer: in the same piece, or right behind it.
+struct Talkative {
+    apart: bool,
+}
+
+impl Peer for Talkative {
+    fn opened(&mut self, _now: Nanos, _conn: u32) {}
+    fn received(&mut self, _now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+        if bytes.starts_with(b"GET ") {
+            return say.send(conn, &consent(bytes));
+        }
+        // A message of one byte, behind head and mask.
+        for _ in 0..bytes.len() / 7 {
+            if self.apart {
+                say.send(conn, b"\x81\x01a");
+                say.send(conn, b"\x81\x01p");
+            } else {
+                say.send(conn, b"\x81\x01a\x81\x01p");
+            }
+        }
+    }
+    fn closed(&mut self, _now: Nanos, _conn: u32) {}
+}
+
+#[test]
+fn pushes_that_nobody_announced_are_counted() {
+    for apart in [false, true] {
+        for scene in [Scene::closed(2, SECOND), Scene::open(40.0, plan::Arrivals::Constant, SECOND)] {
+            let scene = speaking(scene).with(|p| (p.requests, p.max_connections) = (Some(20), 2));
+            let played = scene.speak(&WebSocket, Arc::default(), |_| Box::new(Talkative { apart }));
+            let (s, strays) = (&played.sum, played.seconds.iter().map(|s| s.unsolicited).sum::<u64>());
+            assert_eq!((s.due, s.censored), (s.finished + s.failed, 0));
+            assert!(s.finished > 0 && strays > 0, "apart: {apart}, {} finished, {strays} strays", s.finished);
+        }
+    }
+}
