@@ -84,7 +84,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 };
                 let sort = Sort { kind, phase, errno: None };
                 let detail = match kind {
-                    _ if !ended.why.is_empty() => ended.why,
+                    _ if !ended.why.is_empty() => &*ended.why,
                     FaultKind::BrokenProtocol => broken,
                     FaultKind::Timeout => "the answer came later than the timeout",
                     _ => self.dialogue.code_meaning(ended.code),

@@ -369,7 +369,7 @@ pub struct Ended<R> {
     /// Bytes of payload (body) received.
     pub payload: u64,
     /// Why it failed, in a sentence, where the protocol knows more than the kind says; else empty.
-    pub why: &'static str,
+    pub why: Cow<'static, str>,
     /// What came back, attached where the exchange failed and [`Done::wants_example`] said so.
     pub excerpt: Option<Box<[u8]>>,
     /// The next hop (a redirect): a request of its own, for the same user.

@@ -96,7 +96,7 @@ impl Session for Conversation {
         let id = self.asked.take().ok_or(Broken("a line nobody asked for"))?;
         let wrong = self.expected.as_ref().is_some_and(|expected| **expected != self.answer[..end]);
         let (fault, payload) = (wrong.then_some(FaultKind::WrongBody), end as u64);
-        done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt: None, follow: None, why: "" }));
+        done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt: None, follow: None, why: "".into() }));
         let more = self.answer.len() > end + 1;
         self.answer.clear();
         if more { Err(Broken("more than the line that was asked for")) } else { Ok(()) }

@@ -220,7 +220,7 @@ impl Ear<'_> {
                 payload,
                 excerpt: None,
                 follow: None,
-                why: "",
+                why: "".into(),
             }));
             return Next::Go;
         }
@@ -275,7 +275,7 @@ impl Ear<'_> {
             text.into_bytes().into_iter().take(EXCERPT_BOUND).collect()
         });
         let (id, payload, code) = (call.id, call.payload, status.map_or(0, status::counted));
-        self.done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None, why: "" }));
+        self.done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None, why: "".into() }));
     }
 
     #[inline]

@@ -1,12 +1,14 @@
 //! What decides about an answer beyond its framing: its status, where it sends us, and what its body must hold. The same
 //! for every version of HTTP.
 
+use std::borrow::Cow;
+
 use wire::{Broken, FaultKind};
 
 use super::redirect::{self, Hop};
 use super::request::{Recipe, Rules};
 use super::watch::Watch;
-use crate::verify::Seen;
+use crate::verify::{self, Seen};
 
 /// The most bytes of an answer kept as an example.
 pub const EXCERPT_BOUND: usize = 4096;
@@ -70,5 +72,18 @@ impl Judge {
         }
         let missing = rules.expect_body.is_some() && !self.watch.as_ref().is_some_and(Watch::found);
         missing.then_some(FaultKind::WrongBody)
+    }
+
+    /// What was expected of a body and what was found instead, where that is what is wrong; `size` is the body's as it came.
+    #[cold]
+    pub fn why(&self, rules: &Rules, kind: FaultKind, size: u64) -> Cow<'static, str> {
+        let (expected, text) = (rules.expected.as_ref(), rules.expect_body.as_ref());
+        match (&self.seen, &self.watch, text) {
+            _ if kind != FaultKind::WrongBody => Cow::Borrowed(""),
+            (Some(seen), ..) if seen.keeps_body() => seen.why(expected, text).into(),
+            (_, Some(watch), Some(text)) => verify::lacks("body", text.needle(), watch.beginning(), size).into(),
+            (_, None, Some(text)) => verify::lacks("body", text.needle(), b"", size).into(),
+            _ => Cow::Borrowed(""),
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! that an idle connection holds a few dozen bytes. Left out: pipelining of requests; every server that allows it is
 //! faster with more connections.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
@@ -266,7 +267,7 @@ impl Http1Session {
             payload: self.payload,
             excerpt: None,
             follow: None,
-            why: "",
+            why: "".into(),
         }));
     }
 
@@ -274,18 +275,22 @@ impl Http1Session {
     #[cold]
     fn end_closely(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done<Request>) {
         let rare = self.rare.take().map(|r| *r).unwrap_or_default();
-        let follow = match rare.judge.hop {
-            Hop::To(follow) if fault.is_none() => Some(follow),
-            _ => None,
-        };
         let excerpt = fault.is_some_and(|kind| done.wants_example(kind)).then(|| {
             let mut excerpt = rare.kept;
             excerpt.truncate(EXCERPT_BOUND);
             excerpt.extend_from_slice(&fresh[..fresh.len().min(EXCERPT_BOUND - excerpt.len())]);
             excerpt.into_boxed_slice()
         });
+        let why = match fault.filter(|kind| done.wants_example(*kind)) {
+            Some(kind) => rare.judge.why(&self.rules, kind, self.payload),
+            None => Cow::Borrowed(""),
+        };
         let code = u32::from(self.status);
-        done.push(Event::Ended(Ended { id: self.id, fault, code, payload: self.payload, excerpt, follow, why: "" }));
+        let follow = match rare.judge.hop {
+            Hop::To(follow) if fault.is_none() => Some(follow),
+            _ => None,
+        };
+        done.push(Event::Ended(Ended { id: self.id, fault, code, payload: self.payload, excerpt, follow, why }));
     }
 
     /// The answer goes on in another piece.

@@ -5,11 +5,23 @@
 
 use memchr::memmem::Finder;
 
+/// So many bytes of a body are shown where it lacks what was expected.
+pub const SHOWN: usize = 40;
+
 /// A search under way.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Watch {
     tail: Vec<u8>,
     found: bool,
+    /// The first bytes, to say what was there instead.
+    beginning: [u8; SHOWN],
+    begun: u8,
+}
+
+impl Default for Watch {
+    fn default() -> Watch {
+        Watch { tail: Vec::new(), found: false, beginning: [0; SHOWN], begun: 0 }
+    }
 }
 
 impl Watch {
@@ -18,6 +30,7 @@ impl Watch {
         if self.found {
             return;
         }
+        self.begin(piece);
         let overlap = text.needle().len().saturating_sub(1);
         if text.find(piece).is_some() {
             self.found = true;
@@ -34,6 +47,18 @@ impl Watch {
         } else {
             self.tail.drain(..self.tail.len().saturating_sub(overlap));
         }
+    }
+
+    fn begin(&mut self, piece: &[u8]) {
+        let at = usize::from(self.begun);
+        let n = piece.len().min(SHOWN - at);
+        self.beginning[at..at + n].copy_from_slice(&piece[..n]);
+        self.begun += n as u8;
+    }
+
+    /// The first bytes of a body in which the text was not found.
+    pub fn beginning(&self) -> &[u8] {
+        &self.beginning[..usize::from(self.begun)]
     }
 
     /// What comes next does not follow what came: the text does not lie across.

@@ -1,5 +1,6 @@
 //! What an answer's frames come to: heads, trailers and bodies as RFC 9113 8.1 to 8.3 want them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wire::{Done, Ended, Event, ExchangeId, FaultKind};
@@ -188,15 +189,20 @@ impl Ear<'_> {
         {
             self.begun.swap_remove(at);
         }
-        let (mut excerpt, mut follow) = (None, None);
+        let (mut excerpt, mut follow, mut said) = (None, None, Cow::Borrowed(why));
         if let Some(rare) = x.rare.take() {
             let Rare { kept, judge, .. } = *rare;
-            excerpt = fault.is_some_and(|kind| self.done.wants_example(kind)).then(|| kept.into_boxed_slice());
+            if let Some(kind) = fault.filter(|kind| self.done.wants_example(*kind)) {
+                if why.is_empty() {
+                    said = judge.why(self.rules, kind, x.payload);
+                }
+                excerpt = Some(kept.into_boxed_slice());
+            }
             if let (Hop::To(next), None) = (judge.hop, fault) {
                 follow = Some(next);
             }
         }
         let (code, payload) = (u32::from(x.status), x.payload);
-        self.done.push(Event::Ended(Ended { id: x.id, fault, code, payload, excerpt, follow, why }));
+        self.done.push(Event::Ended(Ended { id: x.id, fault, code, payload, excerpt, follow, why: said }));
     }
 }

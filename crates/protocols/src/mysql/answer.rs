@@ -3,6 +3,8 @@
 //! An exchange ends with its last statement's last result, or with the first error. What a transaction left open is rolled
 //! back before the exchange ends, so that the next user of the connection finds it clean and the failure is one.
 
+use std::borrow::Cow;
+
 use wire::{Broken, Done, Ended, Event, FaultKind, Out};
 
 use super::codec::{
@@ -12,7 +14,7 @@ use super::errors;
 use super::opening::{self, Came};
 use super::session::{EXCERPT_BOUND, MysqlSession, Stage};
 use super::statement::Ready;
-use crate::sql::Request;
+use crate::sql::{Request, other_rows};
 
 impl MysqlSession {
     /// A whole packet.
@@ -149,8 +151,12 @@ impl MysqlSession {
             Some(FaultKind::WrongBody) => self.rows_shown(done),
             Some(_) => Some(std::mem::take(&mut self.told)).filter(|told| !told.is_empty()),
         };
+        let why = match (&self.plan.rows, fault, &excerpt) {
+            (Some(rows), Some(FaultKind::WrongBody), Some(_)) => other_rows(rows, self.rows).into(),
+            _ => Cow::Borrowed(""),
+        };
         let (code, payload) = (u32::from(std::mem::take(&mut self.code)), self.payload);
-        done.push(Event::Ended(Ended { id: self.id, fault, code, payload, excerpt, follow: None, why: "" }));
+        done.push(Event::Ended(Ended { id: self.id, fault, code, payload, excerpt, follow: None, why }));
     }
 
     #[cold]

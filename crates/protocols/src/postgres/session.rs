@@ -4,6 +4,7 @@
 //! failure left a transaction open it is rolled back before the exchange ends, so that the next one finds the connection
 //! as it should be. Left out: several exchanges in flight; other sessions may be had cheaper by more connections.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
@@ -14,7 +15,7 @@ use super::errors;
 use super::login::Login;
 use super::message::{Message, Reader};
 use super::statement::SYNC;
-use crate::sql::Request;
+use crate::sql::{Request, other_rows};
 
 /// The most bytes of an error kept as an example.
 const EXCERPT_BOUND: usize = 4096;
@@ -240,7 +241,8 @@ impl PostgresSession {
         let outside = self.plan.rows.as_ref().is_some_and(|span| !span.contains(&self.rows));
         let (payload, id) = (self.payload, self.id);
         if self.error == 0 && !outside {
-            let ended = Ended { id, fault: None, code: errors::OK, payload, excerpt: None, follow: None, why: "" };
+            let ended =
+                Ended { id, fault: None, code: errors::OK, payload, excerpt: None, follow: None, why: "".into() };
             return done.push(Event::Ended(ended));
         }
         self.end_closely(done);
@@ -259,8 +261,12 @@ impl PostgresSession {
                 self.ready[number as usize] = false;
             }
         }
+        let why = match &self.plan.rows {
+            Some(asked) if fault == FaultKind::WrongBody && done.wants_example(fault) => other_rows(asked, rows).into(),
+            _ => Cow::Borrowed(""),
+        };
         let excerpt = done.wants_example(fault).then(|| excerpt.into_boxed_slice());
-        done.push(Event::Ended(Ended { id, fault: Some(fault), code, payload, excerpt, follow: None, why: "" }));
+        done.push(Event::Ended(Ended { id, fault: Some(fault), code, payload, excerpt, follow: None, why }));
     }
 
     /// The conversation is broken.
@@ -278,7 +284,7 @@ impl PostgresSession {
                 payload: self.payload,
                 excerpt,
                 follow: None,
-                why: "",
+                why: "".into(),
             }));
         }
         self.stage = Stage::Over;

@@ -6,6 +6,7 @@ use wire::FaultKind;
 use super::field::Field;
 use super::framing::End;
 use super::pattern::Regex;
+use crate::verify;
 
 /// The rules of a run.
 #[derive(Debug)]
@@ -49,6 +50,16 @@ impl Checks {
         let bytes = self.bytes.as_ref().is_none_or(|text| text.find(answer).is_some());
         let regex = self.regex.as_ref().is_none_or(|regex| regex.find(&mut regex.begin(), answer).is_some());
         self.verdict(answer, bytes && regex)
+    }
+
+    /// What an answer lacks whose content is wrong, and what begins it instead.
+    #[cold]
+    pub fn why(&self, beginning: &[u8], size: u64) -> String {
+        match &self.bytes {
+            // Where both a text and a pattern are asked for, nobody knows any more which it was.
+            Some(text) if self.regex.is_none() => verify::lacks("answer", text.needle(), beginning, size),
+            _ => verify::unlike("answer", "--expect-regex", beginning, size),
+        }
     }
 
     /// The same where its content was looked at before; `beginning` holds the field.

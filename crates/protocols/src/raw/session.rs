@@ -4,10 +4,11 @@
 //! an idle connection holds no buffer. Without `--match` a request whose time passed ends the connection: its late answer
 //! could only be taken for the answer of the next one.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use wire::{Broken, Done, Ended, Event, ExchangeId, Fill, Full, Out, Sent, Session};
+use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
 
 use super::field::FARTHEST;
 use super::framing::End;
@@ -89,7 +90,11 @@ impl RawSession {
         };
         let shown = fault.is_some_and(|kind| done.wants_example(kind));
         let excerpt = shown.then(|| beginning[..beginning.len().min(FARTHEST)].into());
-        done.push(Event::Ended(Ended { id: flight.id, fault, code, payload, excerpt, follow: None, why: "" }));
+        let why = match fault {
+            Some(FaultKind::WrongBody) if shown => self.rules.checks.why(beginning, payload).into(),
+            _ => Cow::Borrowed(""),
+        };
+        done.push(Event::Ended(Ended { id: flight.id, fault, code, payload, excerpt, follow: None, why }));
         if self.rules.one_shot {
             self.state = State::Over;
         }

@@ -6,6 +6,7 @@
 
 mod contract;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use super::dialogue::{Rules, Step};
 use super::request::Request;
 use super::words::{NIL, OK};
 use crate::http1::watch::Watch;
+use crate::verify;
 
 /// The most bytes of a reply kept as an example.
 const EXCERPT_BOUND: usize = 4096;
@@ -424,7 +426,7 @@ impl RedisSession {
             payload,
             excerpt: None,
             follow: None,
-            why: "",
+            why: "".into(),
         }));
     }
 
@@ -451,8 +453,12 @@ impl RedisSession {
         } else {
             ((self.rules.expect.is_some() && !found).then_some(FaultKind::WrongBody), kept)
         };
+        let why = match (fault.filter(|kind| done.wants_example(*kind)), &self.rules.expect) {
+            (Some(FaultKind::WrongBody), Some(text)) => verify::lacks("reply", text.needle(), &excerpt, payload).into(),
+            _ => Cow::Borrowed(""),
+        };
         let excerpt = fault.filter(|kind| done.wants_example(*kind)).map(|_| excerpt.into_boxed_slice());
-        done.push(Event::Ended(Ended { id: ExchangeId(id), fault, code, payload, excerpt, follow: None, why: "" }));
+        done.push(Event::Ended(Ended { id: ExchangeId(id), fault, code, payload, excerpt, follow: None, why }));
     }
 
     #[cold]
@@ -481,7 +487,7 @@ impl RedisSession {
                 payload: self.payload,
                 excerpt,
                 follow: None,
-                why: "",
+                why: "".into(),
             }));
             self.first.id = FORGOTTEN;
         }

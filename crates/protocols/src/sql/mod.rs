@@ -8,7 +8,7 @@ mod scan;
 mod slots;
 
 pub use account::{Account, Door};
-pub use options::{Way, options, rows};
+pub use options::{Way, options, other_rows, rows};
 pub use said::{Request, Said, said};
 pub use scan::{Part, Piece, Scan, is_word, unclosed};
 pub use slots::{Filled, Slot, Slots, braced, doubled, filled, gives_integer, template};

@@ -75,6 +75,16 @@ pub fn way(asked: &Asked) -> Result<Way, Complaint> {
     }
 }
 
+/// Another number of rows than asked for was returned or changed.
+pub fn other_rows(asked: &RangeInclusive<u64>, found: u64) -> String {
+    let asked = match (*asked.start(), *asked.end()) {
+        (from, to) if from == to => format!("{from}"),
+        (from, u64::MAX) => format!("at least {from}"),
+        (from, to) => format!("{from} to {to}"),
+    };
+    format!("expected rows: {asked}, found: {found}")
+}
+
 /// How many rows an exchange must return or change.
 ///
 /// # Errors

@@ -11,6 +11,9 @@ use serde_json::Value;
 /// One rule.
 #[derive(Debug, PartialEq)]
 pub struct Json {
+    /// As it was written, and the path in it.
+    rule: String,
+    place: String,
     path: Vec<Step>,
     test: Option<(Compare, Value)>,
 }
@@ -34,16 +37,18 @@ enum Compare {
 }
 
 /// Longer spellings first.
-const COMPARISONS: [(&str, Compare); 8] = [
+const COMPARISONS: [(&str, Compare); 7] = [
     ("==", Compare::Equal),
     ("!=", Compare::Unequal),
     ("<=", Compare::AtMost),
     (">=", Compare::AtLeast),
     ("<", Compare::Less),
     (">", Compare::Greater),
-    ("=", Compare::Equal),
     ("contains ", Compare::Contains),
 ];
+
+/// Where a path leads to several places, so many of their values are named.
+const NAMED: usize = 3;
 
 impl Json {
     /// Reads a rule.
@@ -58,9 +63,14 @@ impl Json {
             path.push(step);
             rest = after;
         }
+        let rule = text.trim().to_owned();
+        let place = rule[..rule.len() - rest.trim_end().len()].to_owned();
         let rest = rest.trim();
         if rest.is_empty() {
-            return Ok(Json { path, test: None });
+            return Ok(Json { rule, place, path, test: None });
+        }
+        if rest.starts_with('=') && !rest.starts_with("==") {
+            return Err(format!("\"{text}\" has a single =; write == to compare: {place} =={}", &rest[1..]));
         }
         let (compare, value) = COMPARISONS
             .iter()
@@ -74,7 +84,22 @@ impl Json {
         if ordered && !value.is_number() {
             return Err(wrong("orders by something that is no number"));
         }
-        Ok(Json { path, test: Some((compare, value)) })
+        Ok(Json { rule, place, path, test: Some((compare, value)) })
+    }
+
+    /// What a body that does not keep the rule has in its place.
+    pub fn why(&self, body: &Value) -> String {
+        let mut found = Vec::new();
+        collect(body, &self.path, &mut found);
+        let rule = super::plain(&self.rule);
+        match found.len() {
+            0 => format!("expected {rule}, found nothing at {}", super::plain(&self.place)),
+            n => {
+                let shown = found.iter().take(NAMED).map(|value| super::plain(&value.to_string()));
+                let more = if n > NAMED { format!(" and {} more", n - NAMED) } else { String::new() };
+                format!("expected {rule}, found {}{more}", shown.collect::<Vec<_>>().join(", "))
+            }
+        }
     }
 
     /// True where a body keeps the rule.

@@ -18,6 +18,8 @@ use coding::Coding;
 use header::Header;
 use json::Json;
 
+use crate::http1::watch::SHOWN;
+
 /// The most of a body that is kept, as it arrives; a longer one cannot be checked and counts as wrong.
 pub const KEPT_BOUND: usize = 1024 * 1024;
 
@@ -123,5 +125,82 @@ impl Seen {
             rules.iter().all(|rule| rule.holds(&value)).then_some(())
         };
         (self.too_long || good().is_none()).then_some(FaultKind::WrongBody)
+    }
+
+    /// What was expected of the body and what was found instead, where [`Seen::verdict`] says that it is wrong.
+    pub fn why(&self, expected: Option<&Expectations>, text: Option<&Finder<'static>>) -> String {
+        if self.too_long {
+            let bound = measure::format_bytes(KEPT_BOUND as u64);
+            return format!("the body is longer than {bound}, the most that is kept to be looked into");
+        }
+        let body = self.body.as_deref().unwrap_or_default();
+        let Some(plain) = self.coding.decode(body) else {
+            let bytes = measure::format_bytes(body.len() as u64);
+            return format!("the body ({bytes}) cannot be decoded by its Content-Encoding");
+        };
+        let size = plain.len() as u64;
+        if let Some(text) = text.filter(|text| text.find(&plain).is_none()) {
+            return lacks("body", text.needle(), &plain, size);
+        }
+        let Ok(value) = serde_json::from_slice(&plain) else {
+            return format!("expected JSON, found {}", found(&plain, size));
+        };
+        let broken = expected.and_then(|e| e.json.iter().find(|rule| !rule.holds(&value)));
+        broken.map(|rule| rule.why(&value)).unwrap_or_default()
+    }
+}
+
+/// A text was expected in `what` (a body, an answer) and is not there: what begins it instead, and how long it is.
+pub fn lacks(what: &str, text: &[u8], beginning: &[u8], size: u64) -> String {
+    format!("expected {what} to contain {}, found {}", quoted(text, false), found(beginning, size))
+}
+
+/// As [`lacks`], of an answer that is not as an option wants it.
+pub fn unlike(what: &str, option: &str, beginning: &[u8], size: u64) -> String {
+    format!("expected {what} to be as {option} says, found {}", found(beginning, size))
+}
+
+fn found(beginning: &[u8], size: u64) -> String {
+    match size {
+        0 => "nothing (0 B)".into(),
+        _ => format!("{} ({})", quoted(beginning, size > beginning.len() as u64), measure::format_bytes(size)),
+    }
+}
+
+/// A rule or a value of JSON on one line, shortened.
+fn plain(text: &str) -> String {
+    let cut = text.floor_char_boundary(2 * SHOWN);
+    let line: String = text[..cut].chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if cut < text.len() { line + "…" } else { line }
+}
+
+/// Bytes between quotes on one line, shortened; `goes_on`: they are a beginning.
+fn quoted(bytes: &[u8], goes_on: bool) -> String {
+    let goes_on = goes_on || bytes.len() > SHOWN;
+    let mut text = String::from("\"");
+    let mut chunks = bytes[..bytes.len().min(SHOWN)].utf8_chunks().peekable();
+    while let Some(chunk) = chunks.next() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\n' | '\r' | '\t' => text.extend(c.escape_default()),
+                c if c.is_control() => c.to_string().bytes().for_each(|byte| text += &format!("\\x{byte:02x}")),
+                c => text.push(c),
+            }
+        }
+        // A character that is cut by our own end is none that was wrong.
+        let cut = goes_on && chunks.peek().is_none();
+        chunk.invalid().iter().filter(|_| !cut).for_each(|byte| text += &format!("\\x{byte:02x}"));
+    }
+    text + if goes_on { "…\"" } else { "\"" }
+}
+
+/// The body of an answer with this head as it was before its `Content-Encoding`, and what that was. None: it was not coded,
+/// or cannot be decoded.
+pub fn decoded(head: &[u8], body: &[u8]) -> Option<(String, Vec<u8>)> {
+    let coding = Coding::of(header::values(head, "content-encoding"));
+    let named: Vec<_> = header::values(head, "content-encoding").map(String::from_utf8_lossy).collect();
+    match coding {
+        Coding::By(_) => Some((named.join(", "), coding.decode(body)?.into_owned())),
+        Coding::None | Coding::Unknown => None,
     }
 }

@@ -26,7 +26,6 @@ fn json_rules() {
     let table = [
         ("$.code == 200", true),
         ("$.code==200.0", true),
-        ("$.code = 200", true),
         ("$.code != 200", false),
         ("$.code != 404", true),
         ("$.missing != 404", false),
@@ -68,6 +67,8 @@ fn json_rules() {
         ("code == 200", "does not begin with $"),
         ("$.code 200", "has no comparison"),
         ("$.code ==", "compares with nothing"),
+        ("$.code = 200", "has a single =; write == to compare: $.code == 200"),
+        ("$.code=200", "has a single =; write == to compare: $.code ==200"),
         ("$..code", "has a path that cannot be read"),
         ("$[x]", "has a path that cannot be read"),
         ("$.code < abc", "orders by something that is no number"),
@@ -75,6 +76,41 @@ fn json_rules() {
         let complaint = Json::parse(rule).expect_err(rule);
         assert!(complaint.contains(said), "{complaint}");
     }
+}
+
+#[test]
+fn a_wrong_body_says_what_was_expected_and_what_was_found() {
+    let why = |rules: &[&str], text: Option<&str>, coding: &str, body: &[u8]| {
+        let expected = (!rules.is_empty()).then(|| expectations(&[], rules));
+        let text = text.map(|text| Finder::new(text.as_bytes()).into_owned());
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n");
+        let mut seen = Seen::head(expected.as_ref(), text.is_some(), head.as_bytes()).expect("a closer look");
+        seen.feed(body);
+        assert_eq!(seen.verdict(expected.as_ref(), text.as_ref()), Some(FaultKind::WrongBody), "{rules:?}");
+        seen.why(expected.as_ref(), text.as_ref())
+    };
+    let body = br#"{"code": 500, "items": [{"id": 1}, {"id": 2}, {"id": 3}, {"id": 4}]}"#;
+    for (rule, said) in [
+        ("$.code == 200", "expected $.code == 200, found 500"),
+        (" $.state  == ok ", "expected $.state  == ok, found nothing at $.state"),
+        ("$.items[7].id", "expected $.items[7].id, found nothing at $.items[7].id"),
+        ("$.items[*].id == 9", "expected $.items[*].id == 9, found 1, 2, 3 and 1 more"),
+    ] {
+        assert_eq!(why(&["$.items", rule], None, "identity", body), said);
+    }
+    assert_eq!(why(&["$"], None, "identity", b"<p>no</p>"), "expected JSON, found \"<p>no</p>\" (9 B)");
+    assert_eq!(why(&["$"], None, "identity", b""), "expected JSON, found nothing (0 B)");
+    assert_eq!(why(&["$"], None, "br", b"\xff\xff"), "the body (2 B) cannot be decoded by its Content-Encoding");
+    let coded = zstd::encode_all(&b"line one\nline two, which goes on for a while"[..], 3).expect("encoded");
+    assert_eq!(
+        why(&[], Some("needle"), "zstd", &coded),
+        "expected body to contain \"needle\", found \"line one\\nline two, which goes on for a w…\" (44 B)"
+    );
+    let euros = "\u{20ac}".repeat(20);
+    assert_eq!(
+        lacks("answer", b"\xff\0", euros.as_bytes(), 60),
+        format!("expected answer to contain \"\\xff\\x00\", found \"{}…\" (60 B)", "\u{20ac}".repeat(13))
+    );
 }
 
 #[test]

@@ -20,6 +20,7 @@ use super::options::Wishes;
 use super::request::{Message, put_frame};
 use super::upgrade::{Upgrade, agreed, refusal};
 use crate::http1::codec::{Head, response_head};
+use crate::verify;
 
 /// The most bytes of an answer kept as an example.
 const EXCERPT_BOUND: usize = 4096;
@@ -230,7 +231,11 @@ impl WebSocketSession {
         let excerpt = fault
             .filter(|kind| done.wants_example(*kind))
             .map(|_| Box::from(&content[..content.len().min(EXCERPT_BOUND)]));
-        done.push(Event::Ended(Ended { id, fault, code: 0, payload: size, excerpt, follow: None, why: "" }));
+        let why = match (&rules.expect, &excerpt) {
+            (Some(text), Some(_)) => verify::lacks("message", text.needle(), content, size).into(),
+            _ => Cow::Borrowed(""),
+        };
+        done.push(Event::Ended(Ended { id, fault, code: 0, payload: size, excerpt, follow: None, why }));
         Ok(())
     }
 
@@ -270,7 +275,15 @@ impl WebSocketSession {
             let fault = FaultKind::Closed;
             let excerpt = done.wants_example(fault).then(|| Box::from(words));
             let code = u32::from(code);
-            done.push(Event::Ended(Ended { id, fault: Some(fault), code, payload: 0, excerpt, follow: None, why: "" }));
+            done.push(Event::Ended(Ended {
+                id,
+                fault: Some(fault),
+                code,
+                payload: 0,
+                excerpt,
+                follow: None,
+                why: "".into(),
+            }));
         }
         let said = Rare { consent: words.to_vec(), ..Rare::default() };
         self.rare = Some(Box::new(said));

@@ -75,7 +75,7 @@ impl<M: Machine> Session for Quic<M> {
                     payload,
                     excerpt: None,
                     follow: None,
-                    why: "",
+                    why: "".into(),
                 }));
             }
         }

@@ -76,7 +76,7 @@ pub(crate) fn sort_of(f: &Failure) -> String {
 fn example(page: &mut Page, example: &Example, indent: usize) {
     let indent = " ".repeat(indent + 2);
     if !example.detail.is_empty() {
-        page.inner(&format!("{indent}{}", one_line(&example.detail, usize::MAX)));
+        page.inner(&format!("{indent}{}", one_line(&example.detail, SENTENCE)));
     }
     let sides: [(Text, &str); 2] = [(say::SENT, &example.sent), (say::RECEIVED, &example.received)];
     for (side, bytes) in sides.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
@@ -90,10 +90,11 @@ fn example(page: &mut Page, example: &Example, indent: usize) {
 
 /// Most cells of an example.
 const CELLS: usize = 90;
+/// Most cells of a sentence about one: what was expected and what was found is of no use without its end.
+const SENTENCE: usize = 180;
 
 /// The beginning of a text on one line; the whole is in the JSON report.
 fn one_line(text: &str, cells: usize) -> String {
-    let cells = cells.min(CELLS);
     let visible: String = text
         .chars()
         .take(4 * CELLS)
