@@ -325,12 +325,50 @@ fn source_addresses_take_turns() {
 fn debug_shows_the_exchange_as_sent_and_received() {
     let peer = Peer::answering("HTTP/1.1 418 I'm a teapot\r\nContent-Length: 5\r\nSet-Cookie: secret=1\r\n\r\nshort");
     let url = format!("{}tea?cups=2", peer.url());
-    let ended = brunt(["--debug", "-H", "Authorization: Bearer abc", "--data", "x=y", &url]).with_code(0);
+    let line = ["--debug", "-H", "Authorization: Bearer abc", "--data", "x=y", &url];
+    let ended = brunt(line).with_code(20).said("a run would count this exchange as failed: wrong_status (418)");
     for text in ["POST /tea?cups=2 HTTP/1.1", "x=y", "HTTP/1.1 418 I'm a teapot", "short", "Authorization: ***"] {
         assert!(ended.out.contains(text), "{text} in\n{}", ended.out);
     }
     assert!(!ended.out.contains("abc") && !ended.out.contains("secret=1"), "{}", ended.out);
     assert_eq!(peer.requests(), 1);
-    let open = brunt(["--debug", "--keep-secrets", "-H", "Authorization: Bearer abc", &peer.url()]).with_code(0);
+    let open = brunt(["--debug", "--keep-secrets", "-H", "Authorization: Bearer abc", &peer.url()]).with_code(20);
     assert!(open.out.contains("Bearer abc") && open.out.contains("secret=1"), "{}", open.out);
+}
+
+#[test]
+fn debug_judges_the_exchange_as_a_run_would_and_decodes_its_body() {
+    let target = Target::healthy();
+    let url = target.url("");
+    let good = brunt(["--debug", "--expect-body", "ok", &url]).with_code(0);
+    good.said("--- a run would count this exchange as a success");
+    for version in ["--http=1.1", "--http=2"] {
+        let bad = brunt(["--debug", version, "--expect-body", "missing", &url]).with_code(20);
+        bad.said("as failed: wrong_body: expected body to contain \"missing\", found \"ok\\n\" (3 B)");
+    }
+    let status = brunt(["--debug", "--expect-status", "404", &url]).with_code(20);
+    status.said("as failed: wrong_status (200)");
+    brunt(["--debug", "--expect-json", "$.code = 200", &url]).with_code(64).said("write == to compare: $.code == 200");
+    // `plain text` by gzip, stored.
+    let coded = "1f8b08000000000000ff010a00f5ff706c61696e2074657874";
+    let mut body: Vec<u8> =
+        (0..coded.len()).step_by(2).filter_map(|at| u8::from_str_radix(&coded[at..at + 2], 16).ok()).collect();
+    body.extend([0xb8, 0x0f, 0x0b, 0x44, 10, 0, 0, 0]);
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n", body.len());
+    let answer = [head.as_bytes(), &body].concat();
+    let peer = Peer::new(move |mut connection| while connection.request().is_some() && connection.send(&answer) {});
+    let shown = brunt(["--debug", "--expect-body", "plain text", &peer.url()]).with_code(0);
+    shown.said("bytes of gzip, decoded to 10:\nplain text\n");
+}
+
+#[test]
+fn a_wrong_body_says_what_was_expected_and_what_was_found() {
+    let target = Target::healthy();
+    let run = report(&["-n", "3", "-c", "1", "--expect-body", "missing", &target.url("bytes/2000")]).with_code(20);
+    let detail = run.at("failures.0.example.detail").as_str().unwrap_or_default().to_owned();
+    assert!(detail.starts_with("expected body to contain \"missing\", found \""), "{run}");
+    assert!(detail.ends_with("…\" (2.00 kB)"), "{run}");
+    let line = ["-n", "3", "-c", "1", "--data", "{\"code\": 500}", "--expect-json", "$.code == 200"];
+    let run = report(&[&line[..], &[&target.url("echo")]].concat()).with_code(20);
+    assert!(run.to_string().contains("expected JSON, found"), "the echo has a head before it: {run}");
 }

@@ -1,39 +1,101 @@
-//! `--debug`: one whole exchange, as sent and received.
+//! `--debug`: one whole exchange, as sent and received, and what a run would count it as.
 
-use engine::{PreparedRun, Setup};
+use engine::{PreparedRun, ProbeFailure, Setup, Transcript};
+use record::Probe;
 use report::{Exit, Lang};
+use wire::FaultKind;
 
 use crate::{messages, screen, veil};
 
 /// Sends one request and shows it with its answer; the exit code.
 pub fn show(prepared: &dyn PreparedRun, setup: &Setup, masked: bool, lang: Lang) -> u8 {
-    let (probe, transcript) = match prepared.probe(setup, &engine::Stop::default()) {
-        Ok(answer) => (answer.probe, answer.transcript),
-        Err(failure) => (failure.probe, failure.transcript),
+    let (mut probe, transcript, fault) = match prepared.probe(setup, &engine::Stop::default()) {
+        Ok(answer) => (answer.probe, answer.transcript, None),
+        Err(failure) => {
+            let ProbeFailure { probe, transcript, fault, .. } = *failure;
+            (probe, transcript, fault)
+        }
     };
-    let engine::Transcript { sent, received, bytes: [n_sent, n_received] } = transcript;
+    let mut text = exchange(&probe, &transcript, masked, lang);
+    if masked {
+        veil::probe(&mut probe);
+    }
+    match (&probe.failure, fault.filter(|kind| is_answer(&probe, *kind))) {
+        (None, _) => {
+            text += &format!("{}\n", lang.of(messages::DEBUG_SUCCESS));
+            let _ = screen::print(text.as_bytes());
+            Exit::Ok.code()
+        }
+        (Some(failure), Some(kind)) => {
+            text += &format!("{}\n", lang.fill(messages::DEBUG_FAILURE, &[("why", &verdict(&probe, kind, failure))]));
+            let _ = screen::print(text.as_bytes());
+            // As of a run in which nothing finished.
+            Exit::NotTrusted.code()
+        }
+        (Some(failure), None) => {
+            let _ = screen::print(text.as_bytes());
+            screen::complain(&lang.fill(messages::NO_ANSWER, &[("failure", failure.trim_end_matches('.'))]));
+            Exit::Unreachable.code()
+        }
+    }
+}
+
+/// What was sent and what was received.
+fn exchange(probe: &Probe, transcript: &Transcript, masked: bool, lang: Lang) -> String {
+    let Transcript { sent, received, bytes: [n_sent, n_received] } = transcript;
     let mut text = String::new();
     let head =
         if probe.spoken.is_empty() { probe.address.clone() } else { format!("{} · {}", probe.address, probe.spoken) };
     if !head.is_empty() {
         text += &format!("--- {head}\n");
     }
-    let parts = [(messages::DEBUG_SENT, &sent, n_sent), (messages::DEBUG_RECEIVED, &received, n_received)];
-    for (message, bytes, n) in parts {
+    for (message, bytes, n) in [(messages::DEBUG_SENT, sent, n_sent), (messages::DEBUG_RECEIVED, received, n_received)]
+    {
         if !bytes.is_empty() {
             text += &lang.fill(message, &[("n", &n.to_string())]);
             text += &format!("\n{}", veil::bytes(bytes, masked));
             text += if text.ends_with('\n') { "" } else { "\n" };
         }
     }
-    let _ = screen::print(text.as_bytes());
-    match probe.failure {
-        // An answer that a run would count as failed is an answer all the same.
-        _ if !probe.status.is_empty() => Exit::Ok.code(),
-        None => Exit::Ok.code(),
-        Some(failure) => {
-            screen::complain(&lang.fill(messages::NO_ANSWER, &[("failure", failure.trim_end_matches('.'))]));
-            Exit::Unreachable.code()
+    text
+}
+
+/// True where the peer answered, and only what it said is not what was expected.
+fn is_answer(probe: &Probe, kind: FaultKind) -> bool {
+    use FaultKind::{TooManyRedirects, WrongBody, WrongHeader, WrongStatus};
+    !probe.status.is_empty() || matches!(kind, WrongStatus | WrongHeader | WrongBody | TooManyRedirects)
+}
+
+/// `wrong_status (404)`, `wrong_body: expected …`.
+fn verdict(probe: &Probe, kind: FaultKind, failure: &str) -> String {
+    let status = match kind {
+        FaultKind::WrongStatus if !probe.status.is_empty() => format!(" ({})", probe.status),
+        _ => String::new(),
+    };
+    let why = if failure == kind.name() { String::new() } else { format!(": {failure}") };
+    format!("{}{status}{why}", kind.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_names_kind_status_and_reason() {
+        let probe = |status: &str| Probe { status: status.into(), ..Probe::default() };
+        for (status, kind, failure, said) in [
+            ("404", FaultKind::WrongStatus, "wrong_status", "wrong_status (404)"),
+            (
+                "200",
+                FaultKind::WrongBody,
+                "expected body to contain \"a\"",
+                "wrong_body: expected body to contain \"a\"",
+            ),
+            ("", FaultKind::WrongBody, "wrong_body", "wrong_body"),
+        ] {
+            assert_eq!(verdict(&probe(status), kind, failure), said);
+            assert!(is_answer(&probe(status), kind));
         }
+        assert!(!is_answer(&probe(""), FaultKind::Closed), "nobody answered");
     }
 }

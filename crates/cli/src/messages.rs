@@ -52,6 +52,12 @@ pub const NO_ANSWER: Text = text("brunt: no answer: {failure}.", "brunt: 没有�
 pub const DEBUG_SENT: Text = text("--- sent, {n} bytes", "--- 已发送 {n} 字节");
 /// Heads of --debug.
 pub const DEBUG_RECEIVED: Text = text("--- received, {n} bytes", "--- 已接收 {n} 字节");
+/// The end of --debug.
+pub const DEBUG_SUCCESS: Text =
+    text("--- a run would count this exchange as a success", "--- 压测会把这次请求计为成功");
+/// The end of --debug.
+pub const DEBUG_FAILURE: Text =
+    text("--- a run would count this exchange as failed: {why}", "--- 压测会把这次请求计为失败：{why}");
 /// The question before a public address.
 pub const PUBLIC_ASK: Text = text(
     "{host} ({address}) is a public address, and this is load ({load}). Is it yours to load? [y/N] ",

@@ -7,6 +7,7 @@ use record::{Probe, RunEvent};
 pub fn event(event: &mut RunEvent) {
     match event {
         RunEvent::Example(example) => {
+            example.detail = mask::exchange(&example.detail);
             example.sent = mask::exchange(&example.sent);
             example.received = mask::exchange(&example.received);
         }
@@ -22,6 +23,7 @@ pub fn event(event: &mut RunEvent) {
 /// Hides the secrets of a probe.
 pub fn probe(probe: &mut Probe) {
     probe.url = mask::url(&probe.url);
+    probe.failure = probe.failure.take().map(|failure| mask::exchange(&failure));
 }
 
 /// Bytes as text: what is not text is written as \x escapes, secrets are hidden where `masked`.
@@ -31,7 +33,9 @@ pub fn bytes(bytes: &[u8], masked: bool) -> String {
         for c in chunk.valid().chars() {
             match c {
                 '\r' | '\n' | '\t' => text.push(c),
-                c if c.is_control() => text.push_str(&c.escape_default().to_string()),
+                c if c.is_control() => {
+                    c.to_string().bytes().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+                }
                 c => text.push(c),
             }
         }
@@ -63,7 +67,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_escaped() {
-        assert_eq!(bytes(b"a\x00\xff\xc3\xa9\r\n", true), "a\\u{0}\\xff\u{e9}\r\n");
+        assert_eq!(bytes(b"a\x00\xff\xc3\xa9\r\n", true), "a\\x00\\xff\u{e9}\r\n");
         assert_eq!(bytes(b"Cookie: a\n", true), "Cookie: ***\n");
         assert_eq!(bytes(b"Cookie: a\n", false), "Cookie: a\n");
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use plan::Plan;
 use record::{Host, RunEvent};
 use serde::{Deserialize, Serialize};
-use wire::{Asked, Complaint, OptionSpec, Origin, Place, Scheme, Security};
+use wire::{Asked, Complaint, FaultKind, OptionSpec, Origin, Place, Scheme, Security};
 
 /// A protocol with its types erased: made by [`crate::runner`], listed by the program.
 pub trait Runner: Send + Sync {
@@ -165,6 +165,8 @@ pub struct ProbeFailure {
     pub transcript: Transcript,
     /// True where nobody can be talked to at all (name, connect, TLS): the run would be in vain.
     pub unreachable: bool,
+    /// What a run would count the answer as, where there is one.
+    pub fault: Option<FaultKind>,
 }
 
 /// Asks a run to stop, from a signal handler or another thread.

@@ -4,8 +4,8 @@
 use measure::Nanos;
 use net::Epoll;
 use wire::{
-    Arrival, ConnId, Dial, Dialogue, Done, Ended, Established, Event, ExchangeId, Fed, Fill, Network, Origin, Out,
-    Place, SecureChannel, Sent, Session,
+    Arrival, ConnId, Dial, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fed, Fill, Network,
+    Origin, Out, Place, SecureChannel, Sent, Session,
 };
 
 use crate::collector::errno_name;
@@ -32,14 +32,16 @@ pub(crate) struct Trouble {
     pub why: String,
     /// Nobody can be talked to at all.
     pub unreachable: bool,
+    /// What a run would count the answer as, where there is one.
+    pub fault: Option<FaultKind>,
 }
 
 pub(crate) fn unreachable(why: impl Into<String>) -> Trouble {
-    Trouble { why: why.into(), unreachable: true }
+    Trouble { why: why.into(), unreachable: true, fault: None }
 }
 
 pub(crate) fn no_answer(why: impl Into<String>) -> Trouble {
-    Trouble { why: why.into(), unreachable: false }
+    Trouble { why: why.into(), unreachable: false, fault: None }
 }
 
 /// What an errand works with.
@@ -257,7 +259,7 @@ impl<D: Dialogue> Talk<'_, '_, D> {
                 self.asked += 1;
                 if sent == Sent::OneWay {
                     let (fault, excerpt, follow) = (None, None, None);
-                    self.ended.push(Ended { id, fault, code: 0, payload: 0, excerpt, follow, why: "" });
+                    self.ended.push(Ended { id, fault, code: 0, payload: 0, excerpt, follow, why: "".into() });
                 }
                 self.deadline = self.errand.patience.map_or(Nanos::MAX, |patience| self.net.now() + patience);
             }
@@ -299,7 +301,7 @@ impl<D: Dialogue> Talk<'_, '_, D> {
         let plan = &self.errand.setup.plan;
         let span = if self.asked > 0 { plan.timeout } else { plan.connect_timeout };
         let why = format!("{name} did not answer within {}", measure::format_duration(span));
-        Trouble { why, unreachable: self.session.is_none() }
+        Trouble { why, unreachable: self.session.is_none(), fault: None }
     }
 }
 

@@ -20,9 +20,9 @@ pub(crate) fn probe<D: Dialogue>(dialogue: &D, setup: &Setup, stop: &Stop) -> Re
     probe.took = Clock.now() - began;
     match outcome {
         Ok(()) => Ok(ProbeResult { probe, transcript }),
-        Err(Trouble { why, unreachable }) => {
+        Err(Trouble { why, unreachable, fault }) => {
             probe.failure = Some(why);
-            Err(Box::new(ProbeFailure { probe, transcript, unreachable }))
+            Err(Box::new(ProbeFailure { probe, transcript, unreachable, fault }))
         }
     }
 }
@@ -45,11 +45,12 @@ fn follow<D: Dialogue>(d: &D, way: &Way<'_>, probe: &mut Probe, told: &mut Trans
         hop = exchange(d, way, &next.origin, Some(&next.request), probe, told)?;
     }
     let Some((kind, why)) = hop.and_then(|ended| Some((ended.fault?, ended.why))) else { return Ok(()) };
-    Err(match kind {
+    let trouble = match kind {
         _ if why.is_empty() => no_answer(kind.name()),
         FaultKind::BrokenProtocol => no_answer(format!("the answer is broken: {why}")),
         _ => no_answer(why),
-    })
+    };
+    Err(Trouble { fault: Some(kind), ..trouble })
 }
 
 fn exchange<D: Dialogue>(

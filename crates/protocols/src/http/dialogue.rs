@@ -6,7 +6,7 @@ use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol
 
 use super::options::{self, Version};
 use super::session::HttpSession;
-use crate::http1::{Http1, Http1Dialogue, Request};
+use crate::http1::{self, Http1, Http1Dialogue, Request};
 use crate::http2::{self, Http2Session, hpack::Lexicon};
 
 /// HTTP/1.1 and HTTP/2 over TCP and TLS.
@@ -113,8 +113,11 @@ impl Dialogue for HttpDialogue {
         if self.version == Version::Two { http2::readable(&text) } else { text }
     }
     fn readable(&self, established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
-        let show = |bytes| http2::transcript::readable(bytes, &mut http2::transcript::Plain);
-        self.speaks_two(established).then(|| [show(sent), show(received)])
+        let show = |bytes| http2::transcript::readable(bytes, &mut http2::transcript::Plain::default());
+        if self.speaks_two(established) {
+            return Some([show(sent), show(received)]);
+        }
+        Some([sent.to_vec(), http1::transcript::readable(received)?])
     }
     fn session(&self, origin: &Origin, established: &Established) -> HttpSession {
         if self.speaks_two(established) {

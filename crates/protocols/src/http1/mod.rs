@@ -20,6 +20,7 @@ pub(crate) mod session;
 mod status;
 #[cfg(test)]
 mod tests;
+pub(crate) mod transcript;
 pub(crate) mod watch;
 mod wide;
 

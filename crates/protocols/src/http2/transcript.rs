@@ -4,8 +4,11 @@
 //! A line that begins with a star is about a frame, as curl has it; the others are what it says. Bytes that are no frames,
 //! and what follows them, are told by their number.
 
+use std::collections::BTreeMap;
+
 use super::frames::{self, FrameHead, HEAD, PREFACE, code, setting};
 use super::hpack::Decoder;
+use crate::verify;
 
 /// Shows what streams say beyond their frames.
 pub trait Reader {
@@ -19,13 +22,32 @@ pub trait Reader {
     fn body(&mut self, stream: u32, bytes: &[u8], text: &mut Vec<u8>);
 }
 
-/// Shows bodies as they are.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Plain;
+/// Shows bodies as they are, and coded ones as they were before that.
+#[derive(Clone, Debug, Default)]
+pub struct Plain {
+    /// Of streams with a coded body: the field that says so, as HTTP/1 writes it, and what came of the body.
+    coded: BTreeMap<u32, (Vec<u8>, Vec<u8>)>,
+}
 
 impl Reader for Plain {
-    fn body(&mut self, _stream: u32, bytes: &[u8], text: &mut Vec<u8>) {
-        text.extend_from_slice(bytes);
+    fn field(&mut self, stream: u32, name: &[u8], value: &[u8]) {
+        if name == b"content-encoding" {
+            let head = [b"\ncontent-encoding: ", value, b"\n"].concat();
+            self.coded.insert(stream, (head, Vec::new()));
+        }
+    }
+
+    fn body(&mut self, stream: u32, bytes: &[u8], text: &mut Vec<u8>) {
+        let Some((head, body)) = self.coded.get_mut(&stream) else { return text.extend_from_slice(bytes) };
+        body.extend_from_slice(bytes);
+        // Only the last piece makes it whole.
+        match verify::decoded(head, body) {
+            Some((coding, plain)) => {
+                let line = format!("* {} bytes of {coding}, decoded to {}:\n", body.len(), plain.len());
+                text.extend(line.bytes().chain(plain));
+            }
+            None => text.extend_from_slice(bytes),
+        }
     }
 }
 

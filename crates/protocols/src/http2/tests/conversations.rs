@@ -94,7 +94,7 @@ fn a_transcript_is_readable_whatever_it_ends_with() {
     let mut talk = Talk::of(dialogue(&["data=a=1"]));
     talk.submit(0);
     talk.submit(1);
-    let text = String::from_utf8(readable(talk.out.bytes(), &mut Plain)).unwrap();
+    let text = String::from_utf8(readable(talk.out.bytes(), &mut Plain::default())).unwrap();
     // The second head is indices only, and means the same.
     assert_eq!(text.matches("POST / HTTP/2\n").count(), 2, "{text}");
     assert!(text.contains("* stream 3: DATA, 3 bytes, END_STREAM\na=1\n"), "{text}");
@@ -111,11 +111,29 @@ fn a_transcript_is_readable_whatever_it_ends_with() {
         vec![0, 0, 9, 0],
     ]
     .concat();
-    let text = String::from_utf8_lossy(&readable(&said, &mut Plain)).into_owned();
+    let text = String::from_utf8_lossy(&readable(&said, &mut Plain::default())).into_owned();
     let expected = "* SETTINGS: MAX_CONCURRENT_STREAMS=7, 77=1\n* SETTINGS, ACK\n* stream 1: HEADERS\n\
                     * stream 1: CONTINUATION\nHTTP/2 200\na: b\n\n* stream 1: DATA, 5 bytes\nhi\n\
                     * stream 1: HEADERS, END_STREAM\nt: u\n\n* stream 3: RST_STREAM: CANCEL\n\
                     * GOAWAY: ENHANCE_YOUR_CALM, last stream 1\n* a frame of kind 66, 3 bytes\n* stream 5: HEADERS\n\
                     * a header block names an entry that its table does not have\n* 4 bytes that are no whole frame:\n";
     assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn a_coded_body_is_shown_as_it_was_before() {
+    use super::super::transcript::{Plain, Reader};
+    let coded = zstd::encode_all(&b"plain text"[..], 3).unwrap();
+    let (first, last) = coded.split_at(4);
+    let (mut plain, mut text) = (Plain::default(), Vec::new());
+    plain.field(1, b"content-encoding", b"zstd");
+    plain.body(1, last, &mut Vec::new());
+    plain.body(3, b"as it is\n", &mut text);
+    assert_eq!(text, b"as it is\n");
+    let mut plain = Plain::default();
+    plain.field(1, b"content-encoding", b"zstd");
+    plain.body(1, first, &mut Vec::new());
+    let mut text = Vec::new();
+    plain.body(1, last, &mut text);
+    assert_eq!(String::from_utf8_lossy(&text), format!("* {} bytes of zstd, decoded to 10:\nplain text", coded.len()));
 }
