@@ -223,6 +223,7 @@ fn the_ending_of_a_file_says_its_format() {
         ("-o x.bin a.b", "text"),
         ("-o json a.b", "text"),
         ("--format csv -o x.json a.b", "csv"),
+        ("--format md a.b", "markdown"),
     ] {
         assert_eq!(run(line).presentation.format, format, "{line}");
     }
