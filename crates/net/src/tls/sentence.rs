@@ -28,10 +28,13 @@ pub(super) fn own_certificate(error: &Error) -> String {
 }
 
 fn no_tls(host: &str, first: &[u8]) -> String {
-    match first.starts_with(b"HTTP/") {
-        true => format!("{host} does not speak TLS on this port: it answered in plain HTTP; write http:// for it"),
-        false => format!("{host} does not speak TLS on this port"),
-    }
+    let (answered, instead) = match first {
+        _ if first.starts_with(b"HTTP/") => (": it answered in plain HTTP", " (http://, ws://)"),
+        // A server's SETTINGS (RFC 9113 3.4).
+        [0, 0, _, 4, ..] => (": it answered in plain HTTP/2", " (http:// with --http2, grpc://)"),
+        _ => ("", ""),
+    };
+    format!("{host} does not speak TLS on this port{answered}; write the scheme without TLS{instead}")
 }
 
 fn certificate(host: &str, error: &CertificateError) -> String {

@@ -173,6 +173,7 @@ impl RedisSession {
                     self.known_unasked(rest[0])?;
                 }
                 let Some(end) = memchr(b'\n', rest) else {
+                    codec::may_begin(rest[0])?;
                     if rest.len() > LINE_BOUND {
                         return Err(ENDLESS);
                     }
@@ -268,6 +269,7 @@ impl RedisSession {
     #[inline]
     fn line(&mut self, line: &[u8]) -> Result<(), Broken> {
         let Some(line) = line.strip_suffix(b"\r\n").filter(|line| line.len() < LINE_BOUND) else {
+            codec::may_begin(line[0])?;
             return Err(if line.len() > LINE_BOUND { ENDLESS } else { Broken("a line that does not end in CR LF") });
         };
         if self.values == 0 {
