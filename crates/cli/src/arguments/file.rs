@@ -54,7 +54,9 @@ impl Reader<'_> {
 
     fn root(&mut self, root: &Node) -> Result<(), Complaint> {
         let Value::Map(entries) = &root.value else {
-            return self.wrong(root.at, "plan", "is no map; write keys and values, for instance `users: 10`");
+            let trouble = yaml::unspaced(text_of(root));
+            let usual = || "is no map; write keys and values, for instance `users: 10`".to_owned();
+            return self.wrong(root.at, "plan", trouble.unwrap_or_else(usual));
         };
         // A whole report: its plan is meant.
         if let (Some((.., plan)), true) = (entry(entries, "plan"), entry(entries, "schema").is_some()) {

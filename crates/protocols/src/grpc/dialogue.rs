@@ -106,7 +106,8 @@ fn is_built(place: &Place) -> bool {
 
 /// Services that the server must tell of; none: all it has.
 fn wanted(places: &[Place]) -> Vec<String> {
-    if places.iter().any(|place| place.method.is_none()) {
+    // What may be a service or a method is known once all of them are.
+    if places.iter().any(|place| place.method.is_none() || place.dotted && !is_built(place)) {
         return Vec::new();
     }
     let mut wanted = Vec::new();

@@ -389,7 +389,9 @@ impl RedisSession {
         let word = self.rules.words.name(self.error);
         Err(Broken(match (step, word.as_str()) {
             (_, "WRONGPASS") => "the server refused name or password (WRONGPASS); correct them in the URL",
-            (_, "NOAUTH") => "the server wants a password (NOAUTH); write redis://name:password@host",
+            (_, "NOAUTH") => {
+                "the server wants a password (NOAUTH); write redis://:password@host, or redis://name:password@host"
+            }
             (Step::Hello, _) => "the server refused HELLO 3; leave out --resp 3",
             (Step::Login, _) => "the server refused AUTH",
             (Step::Database, "NOPERM") => "the server does not permit SELECT (NOPERM)",
