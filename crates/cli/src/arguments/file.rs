@@ -25,7 +25,7 @@ pub fn read(path: &str, text: &str, protocols: &[Box<dyn Runner>]) -> Result<Giv
         Complaint::new(format!("{path} line {line} column {column}"), trouble)
     };
     let root = yaml::parse(text).map_err(wrong)?;
-    let schemes = protocols.iter().flat_map(|p| p.schemes()).map(|s| s.name).collect();
+    let schemes = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
     let specs = protocols.iter().flat_map(|p| p.options().iter().copied()).collect();
     let mut reader =
         Reader { path, keys: Rc::new(Keys::new(protocols)), schemes, specs, recorded: false, given: Given::default() };

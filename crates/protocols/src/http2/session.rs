@@ -118,9 +118,6 @@ impl Session for Http2Session {
 
     #[inline]
     fn room(&self) -> usize {
-        if self.last {
-            return 0;
-        }
-        (self.streams as usize).saturating_sub(self.connection.live()).min(self.connection.room())
+        if self.last { 0 } else { self.connection.room_of(self.streams) }
     }
 }
