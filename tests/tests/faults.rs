@@ -124,6 +124,67 @@ fn broken_answers_are_failures_of_their_kind_and_never_a_good_figure() {
     }
 }
 
+/// A server that says this to whatever it hears first, and closes.
+fn saying(first: &'static [u8]) -> Peer {
+    Peer::new(move |mut connection| {
+        if connection.bytes().is_some() && connection.send(first) {
+            connection.half_close();
+            connection.wait_for_close();
+        }
+    })
+}
+
+/// What servers of TLS say to who does not speak it.
+const ALERT: &[u8] = &[0x15, 3, 3, 0, 2, 2, 10];
+/// What servers of HTTP/2 say first.
+const SETTINGS: &[u8] = &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100];
+
+#[test]
+fn a_wrong_scheme_is_answered_with_the_right_one() {
+    let table: [(&[u8], &str, &[&str], &str); 8] = [
+        (ALERT, "http", &[], "write https://"),
+        (ALERT, "http", &["--http2"], "https://"),
+        (ALERT, "grpc", &["grpc.health.v1.Health/Check"], "grpcs://"),
+        (ALERT, "ws", &["--data", "x"], "write wss://"),
+        (ALERT, "redis", &[], "write rediss://"),
+        (SETTINGS, "http", &[], "write --http2"),
+        (SETTINGS, "ws", &["--data", "x"], "speaks HTTP/2"),
+        (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "http", &["--http2"], "leave --http2 out"),
+    ];
+    for (first, scheme, options, hint) in table {
+        let peer = saying(first);
+        let (path, options) = if scheme == "grpc" { (options[0], &[][..]) } else { ("", options) };
+        let url = format!("{scheme}://{}/{path}", peer.host());
+        let report = report(&[&["-c", "1", "-d", "300ms"], options, &[&url]].concat()).with_code(20);
+        assert!(report.at("failures").to_string().contains(hint), "{scheme} {options:?}: {report}");
+        assert!(report.at("probe.failure").to_string().contains(hint), "{scheme} {options:?}: {report}");
+    }
+    // Nothing is said on these connections: the greeting alone tells.
+    let peer = saying(ALERT);
+    brunt(["-c", "1", "--hold", "200ms", "--run-timeout", "1s", &format!("ws://{}/", peer.host())])
+        .said("First request: the answer is broken: the server speaks TLS on this port; write wss://");
+}
+
+#[test]
+fn tls_where_none_is_spoken_is_told_as_that_and_so_is_a_port_that_closes_without_a_word() {
+    for (first, hint) in [
+        (
+            &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..],
+            "it answered in plain HTTP; write the scheme without TLS (http://, ws://)",
+        ),
+        (SETTINGS, "plain HTTP/2; write the scheme without TLS (http:// with --http2, grpc://)"),
+        (b"", "closed during the TLS handshake; if TLS is not spoken on this port, write the scheme without it"),
+    ] {
+        let peer = saying(first);
+        for scheme in ["https", "wss"] {
+            brunt(["-n", "1", "-c", "1", &format!("{scheme}://{}/", peer.host())]).with_code(30).said(hint);
+        }
+    }
+    let silent = saying(b"");
+    let hint = "closed without an answer; if TLS is spoken on this port, write the scheme that says so";
+    brunt(["-n", "3", "-c", "1", &silent.url()]).with_code(20).said(hint);
+}
+
 #[test]
 fn endless_headers_end_the_connection_and_not_the_memory() {
     let target = Target::healthy();

@@ -40,6 +40,11 @@ const WRONG: &[(&str, &str)] = &[
         "--data a --form b=c http://a/",
         "--form: it cannot stand beside --data, because a request has one body; give one of them",
     ),
+    (
+        "--conections 5 http://a/",
+        "--conections: is not an option of brunt, nor is --connections; write -c N (users, a connection each), or with -r \
+         --max-connections N",
+    ),
     ("--zzz http://a/", "--zzz: is not an option of brunt; see `brunt --help` for those there are"),
     ("-o /no/such/place/x http://a/", "-o: "),
     ("--record /no/such/place/x http://a/", "--record: "),

@@ -37,7 +37,7 @@ fn a_record_prints_the_same_report_again_in_every_format() {
     for (format, mark) in [
         ("json", "\"schema\""),
         ("csv", ","),
-        ("markdown", "|"),
+        ("markdown", "### Service time at 3 users"),
         ("junit", "<testsuite"),
         ("text", "Service time at 3 users"),
     ] {

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use plan::Plan;
 use record::{Host, RunEvent};
 use serde::{Deserialize, Serialize};
-use wire::{Asked, Complaint, FaultKind, OptionSpec, Origin, Place, Scheme, Security};
+use wire::{Asked, Complaint, FaultKind, OptionSpec, Origin, Place, Security};
 
 /// A protocol with its types erased: made by [`crate::runner`], listed by the program.
 pub trait Runner: Send + Sync {
     /// The name in plans and reports.
     fn name(&self) -> &'static str;
     /// The URL schemes it answers to.
-    fn schemes(&self) -> &'static [Scheme];
+    fn schemes(&self) -> &'static [&'static str];
     /// True where `-c` is a number of connections, which a rate may stand beside.
     fn fixed_connections(&self) -> bool;
     /// Its options.

@@ -94,8 +94,6 @@ mod tests {
             (2_000, 20, Nanos(1_000_000), 100, 5),
             // Ten of them.
             (200, 20, Nanos(1_000_000), 10, 1),
-            // Bunched answers: a hundred users whose answers come ten at a time.
-            (200, 20, Nanos(1_000_000), 10, 1),
             // Slow ones beside fast ones: by the fast ones.
             (220, 20, Nanos(1_000_000), 100, 1),
             // Ten thousand users.

@@ -4,6 +4,7 @@ use measure::Nanos;
 use wire::{ConnId, Dial, Dialogue, Errno, ExchangeId, FaultKind, Network, Origin, Phase, Session};
 
 use crate::exchange::{NONE, Standing};
+use crate::greeting::CLOSED_IN_HANDSHAKE;
 use crate::pool::{Conn, Pool, Stage};
 use crate::tally::Sort;
 use crate::worker::Worker;
@@ -212,7 +213,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             session.closed(&mut self.done);
             self.settle(conn, "");
         }
-        let goodbye = self.conns[conn as usize].session.as_ref().map_or("", |session| session.goodbye());
+        let c = &self.conns[conn as usize];
+        let goodbye = match &c.session {
+            Some(session) => session.goodbye(),
+            None if c.stage == Stage::Handshaking && why.is_none() => CLOSED_IN_HANDSHAKE,
+            None => "",
+        };
         self.break_off(conn, kind_of(why), why, goodbye);
     }
 

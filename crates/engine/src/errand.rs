@@ -4,12 +4,17 @@
 use measure::Nanos;
 use net::Epoll;
 use wire::{
-    Arrival, ConnId, Dial, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fed, Fill, Network,
-    Origin, Out, Place, SecureChannel, Sent, Session,
+    Arrival, Broken, ConnId, Dial, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fed, Fill,
+    Network, Origin, Out, Place, SecureChannel, Sent, Session,
 };
 
 use crate::collector::errno_name;
+use crate::greeting::CLOSED_IN_HANDSHAKE;
 use crate::{Setup, Stop};
+
+/// A server of TLS may close on whoever does not speak it without telling why.
+const CLOSED_WITHOUT_A_WORD: &str =
+    "the connection was closed without an answer; if TLS is spoken on this port, write the scheme that says so";
 
 /// A stop asked for from outside is seen at least so often.
 const ATTENTION: Nanos = Nanos::from_millis(50);
@@ -230,12 +235,25 @@ impl<D: Dialogue> Talk<'_, '_, D> {
             return Ok(());
         }
         self.collect();
-        if self.is_over() {
-            return Ok(());
+        match read {
+            // A greeting that is broken is over as well, and with nothing to say nobody else would tell.
+            Err(broken) if self.requests.is_empty() || !self.is_over() => {
+                return Err(no_answer(format!("the answer is broken: {}", broken.0)).into());
+            }
+            Err(broken) => self.explain(broken),
+            Ok(()) if self.is_over() => {}
+            Ok(()) => self.go_on(),
         }
-        read.map_err(|broken| no_answer(format!("the answer is broken: {}", broken.0)))?;
-        self.go_on();
         Ok(())
+    }
+
+    /// What is wrong with the conversation is why the request failed, where nothing else was said of it.
+    fn explain(&mut self, broken: Broken) {
+        if let Some(ended) = self.ended.last_mut().filter(|ended| ended.fault == Some(FaultKind::BrokenProtocol))
+            && ended.why.is_empty()
+        {
+            ended.why = broken.0.into();
+        }
     }
 
     fn collect(&mut self) {
@@ -269,18 +287,22 @@ impl<D: Dialogue> Talk<'_, '_, D> {
 
     fn closed(&mut self, in_order: bool) -> Result<(), Gone> {
         let Some(session) = self.session.as_mut() else {
-            return Err(unreachable("the connection was closed during the TLS handshake").into());
+            return Err(unreachable(CLOSED_IN_HANDSHAKE).into());
         };
+        // A greeting that is cut off is over as well, but not done.
+        let greeted = !session.opening();
         if in_order {
             session.closed(&mut self.done);
         }
         let goodbye = session.goodbye();
         self.collect();
-        match self.is_over() {
-            true => Ok(()),
-            false if !goodbye.is_empty() => Err(no_answer(goodbye).into()),
-            false => Err(no_answer("the connection was closed before the answer was complete").into()),
-        }
+        Err(no_answer(match goodbye {
+            _ if greeted && self.is_over() => return Ok(()),
+            "" if self.script.received.is_empty() && in_order && !self.errand.origin.tls => CLOSED_WITHOUT_A_WORD,
+            "" => "the connection was closed before the answer was complete",
+            words => words,
+        })
+        .into())
     }
 
     fn send(&mut self) {

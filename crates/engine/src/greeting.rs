@@ -9,6 +9,10 @@ use crate::exchange::NONE;
 use crate::pool::Stage;
 use crate::worker::Worker;
 
+/// The peer closed on our TLS without telling why.
+pub(crate) const CLOSED_IN_HANDSHAKE: &str = "the connection was closed during the TLS handshake; if TLS is not spoken on \
+    this port, write the scheme without it";
+
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// The connection stands.
     pub fn connected(&mut self, conn: u32) {

@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use measure::{Clock, Nanos};
 use plan::{Load, Plan};
 use record::{RunEvent, Started};
-use wire::{Asked, Complaint, Dialogue, OptionSpec, Origin, Protocol, Scheme};
+use wire::{Asked, Complaint, Dialogue, OptionSpec, Origin, Protocol};
 
 use crate::api::{Answers, Lines, Task};
 use crate::carrier::{self, Carrier};
@@ -31,7 +31,7 @@ impl<P: Protocol> Runner for Driver<P> {
     fn name(&self) -> &'static str {
         self.0.name()
     }
-    fn schemes(&self) -> &'static [Scheme] {
+    fn schemes(&self) -> &'static [&'static str] {
         self.0.schemes()
     }
     fn fixed_connections(&self) -> bool {

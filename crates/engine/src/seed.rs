@@ -3,12 +3,12 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use load::Users;
+use load::{Schedule, Users};
 use measure::Nanos;
 use measure::random::Rng;
-use plan::{Load, Share};
+use plan::{Load, Plan, Share};
 use scenario::Mix;
-use wire::{Dialogue, Done, Network, Origin, Out};
+use wire::{Dialogue, Done, Network, Origin, Out, Place};
 
 use crate::alarm::Alarm;
 use crate::company::Company;
@@ -39,7 +39,7 @@ pub(crate) struct WorkerSeed<'a, D: Dialogue> {
     pub start: Nanos,
     /// Where workers wait for each other: before a common start, and before connections are held.
     pub meetings: [Arc<Meeting>; 2],
-    pub pools: &'a [(Origin, Vec<wire::Place>)],
+    pub pools: &'a [(Origin, Vec<Place>)],
     pub tell: Box<dyn FnMut(Message) + Send>,
     pub stop: Stop,
 }
@@ -98,42 +98,50 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
         })
     }
 
+    /// When requests are due: by a schedule in open load, by users in closed.
+    fn load(&self, terms: &Terms) -> (Option<Box<dyn Schedule>>, Option<Crowd>) {
+        let Plan { load, warmup, requests, duration, seed, .. } = &*self.setup.plan;
+        match terms.open {
+            true => (Some(load::arrivals(load, *warmup, *requests, *duration, self.share, *seed)), None),
+            false => (None, Some(Crowd::new(Users::new(load, *warmup, self.share).each(terms.per_user)))),
+        }
+    }
+
+    /// Its connections to each origin; none stands yet.
+    fn pools(&self) -> Vec<Pool> {
+        let pool = |(origin, places): &(Origin, Vec<Place>)| {
+            Pool::new(origin.clone(), places.clone(), self.share.index as usize)
+        };
+        self.pools.iter().map(pool).collect()
+    }
+
+    /// Where the number of connections is part of the plan: what they are held by.
+    fn holding(&self, users: u32, seed: u64) -> Option<Holding> {
+        let all_hold = || Arc::clone(&self.meetings[1]);
+        let hold = self.setup.plan.hold;
+        self.fixed.then(|| Holding::new(&*self.dialogue, hold, users, self.share.of, seed, all_hold()))
+    }
+
     fn grow<N: Network>(self, mut net: N, lookups: Lookups) -> Worker<N, D> {
-        let plan = &self.setup.plan;
         let terms = self.terms();
         let stamp = net.now();
-        let seed = Rng::new(plan.seed).fork(u64::from(self.share.index)).next_u64();
+        let seed = Rng::new(self.setup.plan.seed).fork(u64::from(self.share.index)).next_u64();
         let weights: Vec<f64> = self.dialogue.requests().iter().map(|r| r.weight).collect();
-        let schedule = terms
-            .open
-            .then(|| load::arrivals(&plan.load, plan.warmup, plan.requests, plan.duration, self.share, plan.seed));
-        let crowd =
-            (!terms.open).then(|| Crowd::new(Users::new(&plan.load, plan.warmup, self.share).each(terms.per_user)));
+        let (schedule, crowd) = self.load(&terms);
         let users = crowd.as_ref().map_or(0, Crowd::peak);
-        let gathering = self.gathering(&terms, users);
-        let (of, all_hold) = (self.share.of, Arc::clone(&self.meetings[1]));
-        let holding =
-            self.fixed.then(|| Holding::new(&*self.dialogue, plan.hold, users, of, seed.wrapping_add(2), all_hold));
-        let pools = self
-            .pools
-            .iter()
-            .map(|(o, places)| Pool::new(o.clone(), places.clone(), self.share.index as usize))
-            .collect();
         Worker {
             net,
-            dialogue: self.dialogue,
             security: Arc::clone(&self.setup.security),
             lookups,
-            tell: self.tell,
             stamp,
             news_since: stamp,
             woken: stamp,
             schedule,
             next_due: Nanos::MAX,
             crowd,
-            gathering,
-            holding,
-            heartbeat: plan.heartbeat.map(|interval| Beat::new(interval, terms.start)),
+            gathering: self.gathering(&terms, users),
+            holding: self.holding(users, seed.wrapping_add(2)),
+            heartbeat: self.setup.plan.heartbeat.map(|interval| Beat::new(interval, terms.start)),
             next_start: Nanos::ZERO,
             one_way: OneWay::default(),
             mix: Mix::new(&weights, seed),
@@ -148,7 +156,7 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             exchanges: Exchanges::default(),
             alive: 0,
             follows: Default::default(),
-            pools,
+            pools: self.pools(),
             next: Vec::new(),
             next_source: self.share.index as usize,
             busy_turns: 0,
@@ -173,6 +181,8 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             sorts: Vec::new(),
             alarm: Some(Alarm::set(terms.start)),
             company: Company::NONE,
+            dialogue: self.dialogue,
+            tell: self.tell,
             terms,
         }
     }

@@ -3,6 +3,7 @@
 //! Everything here is pure arithmetic (reading the clock is the one exception), allocates nothing once a run has
 //! started, and is where the formulas of `docs/measurement.md` live, each with its source.
 
+mod calendar;
 mod clock;
 pub mod correction;
 pub mod format;
@@ -13,6 +14,7 @@ pub mod random;
 pub mod spacing;
 pub mod units;
 
+pub use calendar::Calendar;
 pub use clock::Clock;
 pub use correction::corrected;
 pub use format::{format_bytes, format_duration, format_rate};

@@ -53,7 +53,7 @@ pub fn parse(text: &str) -> Result<Node, Wrong> {
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
             let at = At { line: error.marker().line(), column: error.marker().col() + 1 };
-            (at, format!("is not YAML: {}", error.info()))
+            unspaced_before(text, at.line).unwrap_or_else(|| (at, format!("is not YAML: {}", error.info())))
         })?;
         let at = At { line: span.start.line(), column: span.start.col() + 1 };
         let done = match event {
@@ -95,6 +95,25 @@ pub fn parse(text: &str) -> Result<Node, Wrong> {
     }
     root.ok_or_else(|| {
         (At { line: 1, column: 1 }, "is empty; write a plan, for instance `urls: [http://localhost:8080/]`".into())
+    })
+}
+
+/// What to write instead of a key whose colon has no space behind it, `users:3`; None where that is not what it is.
+pub fn unspaced(text: &str) -> Option<String> {
+    let (key, value) = text.trim_start().trim_start_matches("- ").split_once(':')?;
+    let value = value.split_whitespace().next().filter(|word| value.starts_with(word) && !word.starts_with("//"))?;
+    let is_key = key.starts_with(|c: char| c.is_ascii_alphabetic())
+        && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    is_key.then(|| format!("`{key}:{value}` lacks a space after its colon; write `{key}: {value}`"))
+}
+
+/// A file is no YAML at this line: the same, where it is the cause. Parsers notice it where the next key begins.
+fn unspaced_before(text: &str, line: usize) -> Option<Wrong> {
+    let lines = text.lines().enumerate().take(line).filter(|(_, text)| !text.trim().is_empty());
+    let suspects: Vec<(usize, &str)> = lines.collect();
+    suspects.iter().rev().take(2).find_map(|(index, text)| {
+        let column = text.len() - text.trim_start().len() + 1;
+        Some((At { line: index + 1, column }, unspaced(text)?))
     })
 }
 
@@ -181,6 +200,10 @@ mod tests {
             ("", 1, 1, "is empty"),
             ("a: [1, 2", 0, 0, "is not YAML"),
             ("a: b: c", 0, 0, "is not YAML"),
+            ("a: 1\nusers:3\nb: 2", 2, 1, "`users:3` lacks a space after its colon; write `users: 3`"),
+            ("a: 1\n\nusers:3\n", 3, 1, "`users:3` lacks a space after its colon; write `users: 3`"),
+            ("a:\n  b: 1\n  rate:5/s\n\n  c: 2", 3, 3, "`rate:5/s` lacks a space after its colon; write `rate: 5/s`"),
+            ("a: 1\nhttp://h/", 0, 0, "is not YAML"),
             ("? [x]\n: y", 1, 3, "is no key"),
         ];
         for (text, line, column, said) in table {

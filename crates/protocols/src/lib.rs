@@ -3,6 +3,7 @@
 mod alone;
 mod aside;
 pub mod file;
+mod foreign;
 pub mod grpc;
 pub mod http;
 pub mod http1;

@@ -50,6 +50,19 @@ pub(crate) const PROBE_WITHOUT_STATUS: Text = text(
 );
 pub(crate) const PROBE_FAILED: Text = text("First request: {failure}", "首个请求：{failure}");
 
+// The same as a table, in Markdown.
+pub(crate) const RUN: Text = text("Run", "运行");
+pub(crate) const TARGET: Text = text("Target", "目标地址");
+pub(crate) const LOAD: Text = text("Load", "负载");
+pub(crate) const BEGUN: Text = text("Begun", "开始于");
+pub(crate) const TOOK: Text = text("Took", "用时");
+pub(crate) const GENERATOR: Text = text("Generator", "发生器");
+pub(crate) const MACHINE: Text = text(
+    "brunt {version} on {host} ({kernel}, cores: {cores})",
+    "brunt {version}，主机 {host}（{kernel}，核数 {cores}）",
+);
+pub(crate) const SHARE: Text = text("share", "占比");
+
 // Figures.
 pub(crate) const RESPONSE_HEADLINE: Text =
     text("Response time, from the intended start", "响应时间，从计划的发送时刻算起");

@@ -22,6 +22,12 @@ pub fn count(n: u64) -> String {
     out
 }
 
+/// A moment so many milliseconds after 1970 began: `2026-09-21 14:13:20 UTC`.
+pub fn moment(unix_ms: u64) -> String {
+    let at = measure::Calendar::of(unix_ms / 1000);
+    format!("{} {} UTC", at.date(), at.time())
+}
+
 /// Events per second without the unit, for columns that name it.
 pub fn rate(per_s: f64) -> String {
     measure::format_rate(per_s).trim_end_matches("/s").into()
@@ -63,6 +69,7 @@ mod tests {
         assert_eq!([0, 7, 999, 1_000, 45_213, 1_234_567].map(count), ["0", "7", "999", "1,000", "45,213", "1,234,567"]);
         assert_eq!([0.0, 0.25, 12.0, 4998.3].map(rate), ["0", "0.250", "12.0", "4,998"]);
         assert_eq!([0.0, 1.0, 12.5e6].map(megabytes_per_s), ["0", "<0.01", "12.5"]);
+        assert_eq!(moment(1_790_000_000_999), "2026-09-21 14:13:20 UTC");
         for (part, whole, wanted) in [
             (0, 0, "0 %"),
             (0, 10, "0 %"),

@@ -6,21 +6,6 @@ use measure::Nanos;
 
 use crate::{Asked, Complaint, FaultKind, OptionSpec, Out};
 
-/// A scheme of a URL and what it implies.
-#[derive(Clone, Copy, Debug)]
-pub struct Scheme {
-    /// `http`.
-    pub name: &'static str,
-    /// The port where none is given.
-    pub port: u16,
-    /// TLS from the first byte.
-    pub tls: bool,
-    /// Datagrams (UDP) instead of a stream.
-    pub datagrams: bool,
-    /// What to offer by ALPN.
-    pub alpn: &'static [&'static [u8]],
-}
-
 /// Where connections of a request go: what the pool keys on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Origin {
@@ -50,8 +35,8 @@ pub trait Protocol: Send + Sync + 'static {
     type Dialogue: Dialogue;
     /// The name in plans and reports.
     fn name(&self) -> &'static str;
-    /// The URL schemes it answers to.
-    fn schemes(&self) -> &'static [Scheme];
+    /// The URL schemes it answers to, without `://`: `http`, `https`. What one implies is for [`Protocol::prepare`] to read.
+    fn schemes(&self) -> &'static [&'static str];
     /// True where the number of connections is part of the plan: `-c` of them are opened first and kept, and with a rate
     /// arrivals go over them in turn.
     fn fixed_connections(&self) -> bool {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use wire::{
     Asked, Broken, Complaint, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, OptionSpec,
-    Origin, Out, Protocol, Scheme, Sent, Session, Takes, Text, Weighted,
+    Origin, Out, Protocol, Sent, Session, Takes, Text, Weighted,
 };
 
 /// The longest answer that is taken: nothing from the network may grow without a bound.
@@ -20,8 +20,8 @@ impl Protocol for Lines {
     fn name(&self) -> &'static str {
         "lines"
     }
-    fn schemes(&self) -> &'static [Scheme] {
-        &[Scheme { name: "lines", port: 7, tls: false, datagrams: false, alpn: &[] }]
+    fn schemes(&self) -> &'static [&'static str] {
+        &["lines"]
     }
     fn options(&self) -> &'static [OptionSpec] {
         const fn one(name: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {

@@ -69,6 +69,15 @@ const BRUNT_H2_URING: Contender = Contender {
     ..BRUNT_H2
 };
 
+/// Both of k6's interfaces measure each round trip, as brunt does.
+const K6_WEBSOCKETS: Contender = Contender {
+    name: "k6",
+    server: opponent::target,
+    program: Some("k6"),
+    line: "run --quiet --no-usage-report -e PORT=PORT -e SECONDS=SECONDS k6_websockets.js",
+    count: Count::After("messages: "),
+};
+
 pub(super) const ALL: [Duel; 6] = [
     Duel {
         name: "http2",
@@ -127,12 +136,11 @@ pub(super) const ALL: [Duel; 6] = [
                 count: Count::Report,
             },
             Contender { server: opponent::target, ..BRUNT_H1 },
+            K6_WEBSOCKETS,
             Contender {
-                name: "k6",
-                server: opponent::target,
-                program: Some("k6"),
-                line: "run --quiet --no-usage-report -e PORT=PORT -e SECONDS=SECONDS K6_ECHO",
-                count: Count::After("messages: "),
+                name: "k6, k6/ws",
+                line: "run --quiet --no-usage-report -e PORT=PORT -e SECONDS=SECONDS k6_ws.js",
+                ..K6_WEBSOCKETS
             },
         ],
         limits: &[("brunt websocket", "brunt http/1.1", 1.1), ("brunt websocket", "k6", 0.10)],
@@ -211,6 +219,10 @@ pub(super) const ALL: [Duel; 6] = [
     },
 ];
 
+/// What contenders are told to run.
+const SCRIPTS: [(&str, &str); 2] =
+    [("k6_websockets.js", include_str!("k6_websockets.js")), ("k6_ws.js", include_str!("k6_ws.js"))];
+
 /// Words with blanks or escapes in them, as a line cannot hold them.
 const WORDS: [(&str, &str); 4] = [
     ("GET:key", "GET key"),
@@ -261,8 +273,10 @@ fn one_run(contender: &Contender, settings: &Settings) -> Result<Option<Run>, St
     let (Some(program), Some(server)) = (program, (contender.server)(settings)?) else { return Ok(None) };
     let folder = places::scratch("bench")?;
     let document = folder.join("duel.json");
-    let script = folder.join("k6_echo.js");
-    fs::write(&script, include_str!("k6_echo.js")).map_err(|e| format!("cannot write {}: {e}", script.display()))?;
+    for (name, text) in SCRIPTS {
+        let script = folder.join(name);
+        fs::write(&script, text).map_err(|e| format!("cannot write {}: {e}", script.display()))?;
+    }
     let own = contender.program.is_none();
     let line = if own {
         format!("{} -d SECONDSs -w 1 --quiet --format json -o FILE", contender.line)
@@ -274,10 +288,11 @@ fn one_run(contender: &Contender, settings: &Settings) -> Result<Option<Run>, St
         if let Some((_, text)) = WORDS.iter().find(|(name, _)| *name == word) {
             return text.into();
         }
-        match word {
-            "FILE" => return document.clone().into(),
-            "K6_ECHO" => return script.clone().into(),
-            _ => {}
+        if word == "FILE" {
+            return document.clone().into();
+        }
+        if SCRIPTS.iter().any(|(name, _)| *name == word) {
+            return folder.join(word).into();
         }
         let (name, value) = word.split_once('=').map_or(("", word), |(name, value)| (name, value));
         let value = value.replace("PORT", &port).replace("SECONDS", &seconds);

@@ -18,6 +18,9 @@ const LONGEST: &str = "60";
 /// Where documents say the service under test is.
 const TARGET: &str = "127.0.0.1:8080";
 
+/// What a block started and left running ends with it, also where the block fails half-way.
+const TIDY: &str = "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n";
+
 /// A fenced `sh` block of a document.
 #[derive(Debug, PartialEq)]
 struct Block {
@@ -111,7 +114,7 @@ fn run_block(block: &Block) -> Result<(), String> {
     let program = places::brunt("debug");
     let beside = program.parent().unwrap_or(&program).display().to_string();
     let output = Command::new("timeout")
-        .args([LONGEST, "bash", "-euo", "pipefail", "-c", &block.script])
+        .args([LONGEST, "bash", "-euo", "pipefail", "-c", &format!("{TIDY}{}", block.script)])
         .env("PATH", format!("{beside}:{}", std::env::var("PATH").unwrap_or_default()))
         .current_dir(&folder)
         .stdin(Stdio::null())

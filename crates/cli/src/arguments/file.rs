@@ -25,7 +25,7 @@ pub fn read(path: &str, text: &str, protocols: &[Box<dyn Runner>]) -> Result<Giv
         Complaint::new(format!("{path} line {line} column {column}"), trouble)
     };
     let root = yaml::parse(text).map_err(wrong)?;
-    let schemes = protocols.iter().flat_map(|p| p.schemes()).map(|s| s.name).collect();
+    let schemes = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
     let specs = protocols.iter().flat_map(|p| p.options().iter().copied()).collect();
     let mut reader =
         Reader { path, keys: Rc::new(Keys::new(protocols)), schemes, specs, recorded: false, given: Given::default() };
@@ -54,7 +54,9 @@ impl Reader<'_> {
 
     fn root(&mut self, root: &Node) -> Result<(), Complaint> {
         let Value::Map(entries) = &root.value else {
-            return self.wrong(root.at, "plan", "is no map; write keys and values, for instance `users: 10`");
+            let trouble = yaml::unspaced(text_of(root));
+            let usual = || "is no map; write keys and values, for instance `users: 10`".to_owned();
+            return self.wrong(root.at, "plan", trouble.unwrap_or_else(usual));
         };
         // A whole report: its plan is meant.
         if let (Some((.., plan)), true) = (entry(entries, "plan"), entry(entries, "schema").is_some()) {

@@ -125,6 +125,8 @@ fn mistakes_have_a_line_and_a_column() {
         ("urls:\n  - url: h\n    users: 2", "p.yaml line 3 column 5 (users): holds for the whole run; write it beside `urls`, not in one of them"),
         ("urls:\n  - url: h\n    redirects: 2", "p.yaml line 3 column 5 (redirects): holds for the whole run; write it beside `urls`, not in one of them"),
         ("urls:\n  - url: h\n    methd: GET", "p.yaml line 3 column 5 (methd): is no key of a plan; write `method` if you meant that"),
+        ("urls: [h]\nusers:3\nduration: 1s", "p.yaml line 2 column 1: `users:3` lacks a space after its colon; write `users: 3`"),
+        ("users:3", "p.yaml line 1 column 1 (plan): `users:3` lacks a space after its colon; write `users: 3`"),
         ("- h", "p.yaml line 1 column 1 (plan): is no map; write keys and values, for instance `users: 10`"),
         ("urls: [h]\nrate: 5/s\nusers: 5", "p.yaml line 3 column 8 (users): 5 users wait for answers and a rate (-r) does not; leave one of them out, or bound the connections with --max-connections 5"),
         ("urls: [h\n", "p.yaml line 2 column 1: is not YAML: while parsing a flow sequence, expected ',' or ']'"),

@@ -28,8 +28,9 @@ Examples:
   brunt report --format json -o run.json
       the last run again, as a document
 
-Times carry a unit (10s, 500ms, 1m30s). Exit codes: 0 met and trusted, 10 objective missed, 20 not trusted,
-21 inconclusive or interrupted, 30 target unreachable, 64 usage, 70 a bug in brunt.";
+Times carry a unit (10s, 500ms, 1m30s).
+Exit codes: 0 no objective missed, 10 objective missed, 20 not trusted,
+21 interrupted or not written, 30 target unreachable, 64 usage, 70 a bug in brunt.";
 
 /// Under `brunt demo --help`.
 pub const DEMO: &str = "\

@@ -6,7 +6,7 @@ use clap::ArgMatches;
 use engine::Runner;
 use measure::Nanos;
 use plan::{NetKind, Options, Plan, WeightedUrl, mask, quantity};
-use report::formats::FORMATS;
+use report::formats::{FORMATS, Format};
 use report::{Lang, Objective};
 use wire::{Complaint, OptionSpec, Takes};
 
@@ -287,6 +287,14 @@ fn secrets(flags: &Matched<'_>, plan: &Plan) -> Vec<(String, String)> {
     urls.chain(options).chain(commands).chain(key).filter(|(raw, shown)| raw != shown).collect()
 }
 
+/// The format of this name, or of the usual ending of its files where that is shorter.
+fn format_of_name(text: &str) -> Result<&'static str, String> {
+    let names = FORMATS.map(Format::name);
+    let wanted = if text == "md" { "markdown" } else { text };
+    let found = names.iter().find(|name| **name == wanted);
+    found.copied().ok_or_else(|| format!("`{text}` is not known; write one of {}", names.join(", ")))
+}
+
 /// The format that the name of a file asks for.
 fn format_of_file(path: &str) -> Option<&'static str> {
     match Path::new(path).extension()?.to_str()?.to_ascii_lowercase().as_str() {
@@ -304,8 +312,7 @@ fn format_of_file(path: &str) -> Option<&'static str> {
 /// # Errors
 /// The user's mistake, naming the option.
 pub fn presentation(flags: &Matched<'_>) -> Result<Presentation, Complaint> {
-    let formats = FORMATS.map(|format| (format.name(), format.name()));
-    let format = flags.word("format", &formats)?;
+    let format = flags.parsed("format", "--format", format_of_name)?;
     let languages = [("en", Lang::En), ("zh", Lang::Zh)];
     let ending = flags.text("output").and_then(format_of_file);
     Ok(Presentation {

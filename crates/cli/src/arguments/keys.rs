@@ -192,7 +192,7 @@ impl Keys {
 }
 
 /// Letters to change, add or leave out between two words (Levenshtein 1966).
-fn distance(a: &str, b: &str) -> usize {
+pub(super) fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

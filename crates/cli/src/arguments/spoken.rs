@@ -1,7 +1,7 @@
 //! The options of all protocols as flags of one command.
 //!
-//! Two protocols may have an option of the same name: it is one flag then, shown under the first of them. An option that
-//! the protocol of the run does not have is refused, never ignored.
+//! Two protocols may have an option of the same name: it is one flag then, shown under the first of them, with what it is to
+//! the others. An option that the protocol of the run does not have is refused, never ignored.
 
 use clap::Arg;
 use engine::Runner;
@@ -18,28 +18,65 @@ pub fn of(protocols: &[Box<dyn Runner>]) -> Vec<Spoken> {
     protocols.iter().map(|p| (p.name(), p.options())).collect()
 }
 
+/// A flag, and the protocols whose option it is, the one it stands under first.
+struct Shared {
+    spec: OptionSpec,
+    of: Vec<(&'static str, &'static str)>,
+}
+
 /// One flag for each name, under a heading for each protocol.
 pub fn flags(spoken: &[Spoken]) -> Vec<Arg> {
-    let mut merged: Vec<(&'static str, OptionSpec)> = Vec::new();
+    let mut merged: Vec<Shared> = Vec::new();
     for (protocol, options) in spoken {
         for spec in *options {
-            match merged.iter_mut().find(|(_, known)| known.name == spec.name) {
-                // What one protocol takes once, another may take several times.
-                Some((_, known)) if matches!(spec.takes, Takes::Many(_)) => known.takes = spec.takes,
-                Some(_) => {}
-                None => merged.push((protocol, *spec)),
+            let one = (*protocol, spec.help.en);
+            match merged.iter_mut().find(|known| known.spec.name == spec.name) {
+                Some(known) => {
+                    known.spec.takes = either(known.spec.takes, spec.takes);
+                    known.of.push(one);
+                }
+                None => merged.push(Shared { spec: *spec, of: vec![one] }),
             }
         }
     }
-    merged.iter().map(|(protocol, spec)| flag(spec).help_heading(format!("Request ({protocol})"))).collect()
+    merged.iter().map(|shared| flag(&shared.spec, help(&shared.of)).help_heading(heading(shared))).collect()
 }
 
-fn flag(spec: &OptionSpec) -> Arg {
-    match spec.takes {
+fn heading(shared: &Shared) -> String {
+    format!("Request ({})", shared.of[0].0)
+}
+
+/// What one protocol takes once, another may take several times; what it is called stays.
+fn either(known: Takes, other: Takes) -> Takes {
+    match (known, other) {
+        (Takes::One(value), Takes::Many(_)) => Takes::Many(value),
+        _ => known,
+    }
+}
+
+/// The words of the first protocol, then who else has the option, with words of its own where they are others.
+fn help(of: &[(&str, &str)]) -> String {
+    let Some(((_, first), others)) = of.split_first() else { return String::new() };
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (protocol, words) in others {
+        match told.iter_mut().find(|(known, _)| known == words) {
+            Some((_, protocols)) => protocols.push(protocol),
+            None => told.push((words, vec![protocol])),
+        }
+    }
+    told.iter().fold((*first).to_owned(), |text, (words, protocols)| match protocols.join(", ") {
+        names if words == first => format!("{text} [also {names}]"),
+        names => format!("{text} [{names}: {words}]"),
+    })
+}
+
+fn flag(spec: &OptionSpec, help: String) -> Arg {
+    let arg = match spec.takes {
         Takes::Nothing => switch(spec.name, spec.short, spec.help.en),
         Takes::One(value) => one(spec.name, spec.short, value, spec.help.en),
         Takes::Many(value) => many(spec.name, spec.short, value, spec.help.en),
-    }
+    };
+    arg.help(help)
 }
 
 /// Refuses options that the protocol of the run does not have.
@@ -64,4 +101,18 @@ pub fn refuse_others(flags: &Matched<'_>, protocols: &[Box<dyn Runner>], chosen:
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_option_tells_who_else_has_it_and_what_it_is_there() {
+        let of = [("http", "Send TEXT"), ("websocket", "A message"), ("redis", "Send TEXT"), ("grpc", "A message")];
+        assert_eq!(help(&of), "Send TEXT [websocket, grpc: A message] [also redis]");
+        assert_eq!(help(&of[..1]), "Send TEXT");
+        assert_eq!(either(Takes::Many("TEXT"), Takes::Many("JSON")), Takes::Many("TEXT"));
+        assert_eq!(either(Takes::One("TEXT"), Takes::Many("JSON")), Takes::Many("TEXT"));
+    }
 }

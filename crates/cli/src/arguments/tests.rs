@@ -142,6 +142,15 @@ fn wrong_lines_are_answered_with_a_sentence() {
             "--connections 5 a.b",
             "--connections: is not an option of brunt; write -c N (users, a connection each), or with -r --max-connections N",
         ),
+        (
+            "--conections 5 a.b",
+            "--conections: is not an option of brunt, nor is --connections; write -c N (users, a connection each), or with -r --max-connections N",
+        ),
+        ("--concurency=5 a.b", "--concurency: is not an option of brunt, nor is --concurrency; write -c 10"),
+        (
+            "--max-conections 5 a.b",
+            "--max-conections: is not an option of brunt; write --max-connections if you meant that",
+        ),
         ("help", "help: is not a command; write `brunt --help`"),
         ("-r 5/day a.b", "-r: `5/day` is not a rate; write one such as 5000/s, 300/min or 0.5/s"),
         (
@@ -223,6 +232,7 @@ fn the_ending_of_a_file_says_its_format() {
         ("-o x.bin a.b", "text"),
         ("-o json a.b", "text"),
         ("--format csv -o x.json a.b", "csv"),
+        ("--format md a.b", "markdown"),
     ] {
         assert_eq!(run(line).presentation.format, format, "{line}");
     }

@@ -4,6 +4,8 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use wire::Complaint;
 
+use super::keys::distance;
+
 /// What people who come from another tool type, and what it is called here.
 const HABITS: [(&str, &str); 14] = [
     ("-R", "-r 1000/s"),
@@ -28,7 +30,7 @@ pub fn complaint(error: &clap::Error, command: &Command) -> Complaint {
     let (name, value) = option.split_once([' ', '=']).unwrap_or((option.as_str(), ""));
     let name = as_typed(name, command);
     match error.kind() {
-        ErrorKind::UnknownArgument => unknown(error, &name),
+        ErrorKind::UnknownArgument => unknown(error, &name, command),
         ErrorKind::InvalidValue if context(error, ContextKind::InvalidValue).is_none_or(|v| v.is_empty()) => {
             let trouble = format!("a value is missing; write {name} {}", value.trim_matches(['<', '>']));
             Complaint::new(name, trouble)
@@ -46,7 +48,7 @@ fn as_typed(name: &str, command: &Command) -> String {
     flag.and_then(clap::Arg::get_short).map_or_else(|| name.to_string(), |short| format!("-{short}"))
 }
 
-fn unknown(error: &clap::Error, name: &str) -> Complaint {
+fn unknown(error: &clap::Error, name: &str, command: &Command) -> Complaint {
     if name == "--latency" {
         return Complaint::new(name, "is not an option of brunt; leave it out: the distribution is always shown");
     }
@@ -56,10 +58,25 @@ fn unknown(error: &clap::Error, name: &str) -> Complaint {
     if !name.starts_with('-') {
         return Complaint::new(name, "is one word too many; leave it out");
     }
+    if let Some((theirs, ours)) = nearly_a_habit(name, command) {
+        return Complaint::new(name, format!("is not an option of brunt, nor is {theirs}; write {ours}"));
+    }
     match context(error, ContextKind::SuggestedArg) {
         Some(near) => Complaint::new(name, format!("is not an option of brunt; write {near} if you meant that")),
         None => Complaint::new(name, "is not an option of brunt; see `brunt --help` for those there are"),
     }
+}
+
+/// A slip in a long name of [`HABITS`], where no flag of the command is as near. They are about runs.
+fn nearly_a_habit(name: &str, command: &Command) -> Option<(&'static str, &'static str)> {
+    let flags: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+    let wrong = name.strip_prefix("--").filter(|_| flags.contains(&"users"))?;
+    let far = |known: &str| distance(wrong, known.trim_start_matches('-'));
+    let long = HABITS.iter().filter(|(theirs, _)| theirs.starts_with("--"));
+    let (theirs, ours) = *long.min_by_key(|(theirs, _)| far(theirs))?;
+    let nearest_flag = flags.iter().map(|flag| far(flag)).min();
+    let near = far(theirs) <= 1 + wrong.len() / 8 && nearest_flag.is_none_or(|flag| far(theirs) < flag);
+    near.then_some((theirs, ours))
 }
 
 fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {

@@ -118,7 +118,7 @@ pub fn all_urls(
     protocols: &[Box<dyn Runner>],
     said_run: bool,
 ) -> Result<Vec<WeightedUrl>, Complaint> {
-    let schemes: Vec<&str> = protocols.iter().flat_map(|p| p.schemes()).map(|s| s.name).collect();
+    let schemes: Vec<&str> = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
     let mut urls = Vec::new();
     for text in flags.texts("target").into_iter().filter(|text| !urls::is_plan(text)) {
         if !said_run {
@@ -178,7 +178,7 @@ pub fn refuse_own_options(urls: &[WeightedUrl], protocol: &dyn Runner) -> Result
 pub fn protocol_of(urls: &[WeightedUrl], protocols: &[Box<dyn Runner>]) -> Result<usize, Complaint> {
     let speaker = |url: &str| {
         let scheme = url.split("://").next().unwrap_or_default();
-        protocols.iter().position(|p| p.schemes().iter().any(|s| s.name == scheme))
+        protocols.iter().position(|p| p.schemes().contains(&scheme))
     };
     let first = speaker(&urls[0].url).ok_or_else(|| {
         Complaint::new("URL", format!("`{}` is spoken by no protocol of this build", mask::url(&urls[0].url)))

@@ -6,7 +6,7 @@ use measure::Nanos;
 use net::sim::{Peer, Say};
 use wire::{
     Asked, Broken, Complaint, Dialogue, Done, Established, ExchangeId, Fill, Full, OptionSpec, Origin, Out, Protocol,
-    Scheme, Sent, Session, Weighted,
+    Sent, Session, Weighted,
 };
 
 use super::harness::{MS, SECOND, Scene};
@@ -19,7 +19,7 @@ impl Protocol for Stubborn {
     fn name(&self) -> &'static str {
         "stubborn"
     }
-    fn schemes(&self) -> &'static [Scheme] {
+    fn schemes(&self) -> &'static [&'static str] {
         &[]
     }
     fn options(&self) -> &'static [OptionSpec] {

@@ -1,6 +1,7 @@
 //! What rustls complains about, as a sentence that a person can act on: it names the host and, where there is one, the
 //! option that helps.
 
+use measure::Calendar;
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 
@@ -27,10 +28,13 @@ pub(super) fn own_certificate(error: &Error) -> String {
 }
 
 fn no_tls(host: &str, first: &[u8]) -> String {
-    match first.starts_with(b"HTTP/") {
-        true => format!("{host} does not speak TLS on this port: it answered in plain HTTP; write http:// for it"),
-        false => format!("{host} does not speak TLS on this port"),
-    }
+    let (answered, instead) = match first {
+        _ if first.starts_with(b"HTTP/") => (": it answered in plain HTTP", " (http://, ws://)"),
+        // A server's SETTINGS (RFC 9113 3.4).
+        [0, 0, _, 4, ..] => (": it answered in plain HTTP/2", " (http:// with --http2, grpc://)"),
+        _ => ("", ""),
+    };
+    format!("{host} does not speak TLS on this port{answered}; write the scheme without TLS{instead}")
 }
 
 fn certificate(host: &str, error: &CertificateError) -> String {
@@ -112,38 +116,14 @@ fn incompatible(host: &str, why: &PeerIncompatible) -> String {
     }
 }
 
-/// The day of a moment in UTC, `2031-05-20` (civil-from-days of Howard Hinnant's date algorithms).
+/// The day of a moment in UTC, `2031-05-20`.
 fn day(moment: &UnixTime) -> String {
-    let days = (moment.as_secs() / 86_400) as i64 + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
+    Calendar::of(moment.as_secs()).date()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-
-    #[test]
-    fn days_are_those_of_the_calendar() {
-        for (secs, shown) in [
-            (0, "1970-01-01"),
-            (951_782_400, "2000-02-29"),
-            (951_868_800, "2000-03-01"),
-            (1_735_689_599, "2024-12-31"),
-            (4_102_444_800, "2100-01-01"),
-        ] {
-            assert_eq!(day(&UnixTime::since_unix_epoch(Duration::from_secs(secs))), shown);
-        }
-    }
 
     #[test]
     fn names_are_shown_plain_and_not_by_the_hundred() {

@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use prost_reflect::MethodDescriptor;
-use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Scheme, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Weighted};
 
 use super::options::{self, Wishes};
 use super::reflection::{self, Next};
-use super::request::{Capture, Captured, Maker, PORT, Place, Request, SECURE_PORT};
+use super::request::{Capture, Captured, Maker, Place, Request};
 use super::schema::{Schema, shape};
 use super::session::GrpcSession;
 use super::status::{self, Statuses};
@@ -30,12 +30,8 @@ impl Protocol for Grpc {
         "grpc"
     }
 
-    fn schemes(&self) -> &'static [Scheme] {
-        const SCHEMES: &[Scheme] = &[
-            Scheme { name: "grpc", port: PORT, tls: false, datagrams: false, alpn: ALPN },
-            Scheme { name: "grpcs", port: SECURE_PORT, tls: true, datagrams: false, alpn: ALPN },
-        ];
-        SCHEMES
+    fn schemes(&self) -> &'static [&'static str] {
+        &["grpc", "grpcs"]
     }
 
     fn options(&self) -> &'static [OptionSpec] {
@@ -106,7 +102,8 @@ fn is_built(place: &Place) -> bool {
 
 /// Services that the server must tell of; none: all it has.
 fn wanted(places: &[Place]) -> Vec<String> {
-    if places.iter().any(|place| place.method.is_none()) {
+    // What may be a service or a method is known once all of them are.
+    if places.iter().any(|place| place.method.is_none() || place.dotted && !is_built(place)) {
         return Vec::new();
     }
     let mut wanted = Vec::new();

@@ -82,6 +82,8 @@ pub struct Place {
     pub authority: String,
     /// Service and method; None where the URL names none.
     pub method: Option<(String, String)>,
+    /// The two were told apart by a dot: it may also be a service alone, whose name has dots of its own.
+    pub dotted: bool,
 }
 
 impl Place {
@@ -112,14 +114,15 @@ impl Place {
         let origin = Origin::tcp(bare, url.port().unwrap_or(port), tls);
         let path = url.path().trim_matches('/');
         if path.is_empty() {
-            return Ok(Place { origin, authority, method: None });
+            return Ok(Place { origin, authority, method: None, dotted: false });
         }
         let parts = path.split_once('/').or_else(|| path.rsplit_once('.'));
         let (service, method) = parts.ok_or_else(|| wrong("its path names a service and no method"))?;
         if service.is_empty() || method.is_empty() || method.contains('/') {
             return Err(wrong("its path is no service and method"));
         }
-        Ok(Place { origin, authority, method: Some((service.to_owned(), method.to_owned())) })
+        let dotted = !path.contains('/');
+        Ok(Place { origin, authority, method: Some((service.to_owned(), method.to_owned())), dotted })
     }
 }
 

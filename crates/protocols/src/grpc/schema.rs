@@ -116,6 +116,9 @@ impl Schema {
     /// What there is instead, with the nearest name first.
     pub fn method(&self, service: &str, method: &str) -> Result<MethodDescriptor, Complaint> {
         let Some(known) = self.pool.get_service_by_name(service) else {
+            if let Some(alone) = self.pool.get_service_by_name(&format!("{service}.{method}")) {
+                return Err(Complaint::new("URL", no_method(&alone)));
+            }
             let services: Vec<String> = self.pool.services().map(|s| s.full_name().to_owned()).collect();
             return Err(Complaint::new(self.source, unknown("service", service, &services)));
         };
@@ -146,6 +149,13 @@ pub fn shape(method: &MethodDescriptor) -> &'static str {
         (false, true) => "server streaming",
         (true, true) => "bidirectional streaming",
     }
+}
+
+/// A URL that names a service alone, with the methods there are.
+fn no_method(service: &ServiceDescriptor) -> String {
+    let name = service.full_name();
+    let methods: Vec<String> = service.methods().map(|m| format!("{name}/{} ({})", m.name(), shape(&m))).collect();
+    format!("names the service {name} and no method; write one of: {}", methods.join(", "))
 }
 
 /// A name that is not known, with what may have been meant.

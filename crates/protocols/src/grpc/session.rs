@@ -118,6 +118,6 @@ impl Session for GrpcSession {
 
     #[inline]
     fn room(&self) -> usize {
-        (self.streams as usize).saturating_sub(self.connection.live()).min(self.connection.room())
+        self.connection.room_of(self.streams)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Scheme, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Weighted};
 
 use super::options::{self, Version};
 use super::session::HttpSession;
@@ -19,7 +19,7 @@ impl Protocol for Http {
     fn name(&self) -> &'static str {
         Http1.name()
     }
-    fn schemes(&self) -> &'static [Scheme] {
+    fn schemes(&self) -> &'static [&'static str] {
         Http1.schemes()
     }
     fn options(&self) -> &'static [OptionSpec] {

@@ -8,6 +8,7 @@
 use wire::Broken;
 
 use super::wide;
+use crate::foreign::{Foreign, foreign, undecided};
 
 /// The most bytes a head may have, interim answers and all.
 pub const HEAD_BOUND: usize = 256 * 1024;
@@ -86,7 +87,8 @@ pub(super) fn response_lines(bytes: &[u8], head: &mut Head) -> Result<bool, Brok
         let Some(end) = memchr::memchr(b'\n', bytes) else {
             return garbage_so_far(bytes);
         };
-        status_line(without_cr(&bytes[..end]), head)?;
+        let read = status_line(without_cr(&bytes[..end]), head);
+        read.map_err(|broken| if broken == NOT_HTTP { not_http(bytes) } else { broken })?;
         head.at = end + 1;
         head.started = true;
     }
@@ -186,7 +188,16 @@ const TOKEN: [bool; 256] = {
 /// What begins like no answer is refused before its first line is whole.
 fn garbage_so_far(bytes: &[u8]) -> Result<bool, Broken> {
     let n = bytes.len().min(7);
-    if bytes[..n] == b"HTTP/1."[..n] { Ok(false) } else { Err(NOT_HTTP) }
+    if bytes[..n] == b"HTTP/1."[..n] || undecided(bytes) { Ok(false) } else { Err(not_http(bytes)) }
+}
+
+/// What begins like no answer, and what helps where it is known.
+fn not_http(bytes: &[u8]) -> Broken {
+    match foreign(bytes) {
+        Some(Foreign::Tls) => Broken("the server speaks TLS on this port; write https:// for it"),
+        Some(Foreign::Http2) => Broken("the server speaks HTTP/2 on this port; write --http2 for it"),
+        _ => NOT_HTTP,
+    }
 }
 
 const NOT_HTTP: Broken = Broken("the answer is not HTTP/1.x");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use url::Url;
-use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Scheme, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Weighted};
 
 use super::options::{self, OF_ONE_URL, Wishes};
 use super::request::{Request, Rules, encode_listed, origin};
@@ -23,12 +23,8 @@ impl Protocol for Http1 {
         "http"
     }
 
-    fn schemes(&self) -> &'static [Scheme] {
-        const SCHEMES: &[Scheme] = &[
-            Scheme { name: "http", port: 80, tls: false, datagrams: false, alpn: ALPN },
-            Scheme { name: "https", port: 443, tls: true, datagrams: false, alpn: ALPN },
-        ];
-        SCHEMES
+    fn schemes(&self) -> &'static [&'static str] {
+        &["http", "https"]
     }
 
     fn options(&self) -> &'static [OptionSpec] {

@@ -151,6 +151,12 @@ impl<T> Connection<T> {
         (self.most as usize).saturating_sub(self.streams.live())
     }
 
+    /// Exchanges that may be begun now, where at most so many share the connection.
+    #[inline]
+    pub fn room_of(&self, streams: u32) -> usize {
+        (streams as usize).saturating_sub(self.live()).min(self.room())
+    }
+
     /// Streams in flight.
     #[inline]
     pub fn live(&self) -> usize {

@@ -6,6 +6,7 @@
 use super::connection::{Connection, Data, Fault, Listener, Next, STREAM_WINDOW, WINDOW};
 use super::frames::{self, FrameHead, HEAD, PAYLOAD_BOUND, code};
 use super::hpack::LIST_BOUND;
+use crate::foreign::{Foreign, foreign};
 
 /// Frames in a row that lead to nothing.
 const FLOOD_BOUND: u32 = 65_536;
@@ -49,10 +50,11 @@ impl<T> Connection<T> {
     /// Bytes needed to go on: a whole frame, or of DATA the head alone.
     #[inline]
     fn needed(&self, bytes: &[u8]) -> Result<usize, Fault> {
-        let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(HEAD) };
-        if !self.settled && head.starts_with(b"HTTP/") {
-            return Err(Fault(code::PROTOCOL_ERROR, "the server answered in HTTP/1: it does not speak HTTP/2 here"));
+        let head = bytes.first_chunk::<HEAD>();
+        if !self.settled {
+            known(bytes)?;
         }
+        let Some(head) = head else { return Ok(HEAD) };
         let head = FrameHead::read(head);
         if head.length > PAYLOAD_BOUND {
             return Err(Fault(code::FRAME_SIZE_ERROR, "a frame is larger than the 16384 bytes that were allowed"));
@@ -259,5 +261,20 @@ impl<T> Connection<T> {
         Ok(())
     }
 }
+
+/// Refuses what is known to be something else than HTTP/2.
+#[cold]
+fn known(first: &[u8]) -> Result<(), Fault> {
+    match foreign(first) {
+        Some(Foreign::Tls) => Err(Fault(code::PROTOCOL_ERROR, SPEAKS_TLS)),
+        Some(Foreign::Http1) => Err(Fault(code::PROTOCOL_ERROR, SPEAKS_HTTP1)),
+        Some(Foreign::Http2) | None => Ok(()),
+    }
+}
+
+/// What the server said first was TLS.
+pub(super) const SPEAKS_TLS: &str = "the server speaks TLS on this port; write the scheme for it (https://, grpcs://)";
+/// What the server said first was HTTP/1.
+pub(super) const SPEAKS_HTTP1: &str = "the server answered in HTTP/1: it does not speak HTTP/2 here";
 
 const TOO_PADDED: Fault = Fault(code::PROTOCOL_ERROR, "a frame's padding is longer than the frame");

@@ -13,6 +13,7 @@ use super::answer::{Ear, Exchange};
 use super::connection::Connection;
 use super::frames::code;
 use super::hpack::Lexicon;
+use super::receiving::SPEAKS_HTTP1;
 use super::request;
 use crate::http1::Request;
 use crate::http1::request::Rules;
@@ -39,6 +40,9 @@ impl Http2Session {
         Http2Session { connection, rules, lexicon, begun: Vec::new(), streams, tls, last: false }
     }
 }
+
+/// [`SPEAKS_HTTP1`], for those who need not speak HTTP/2.
+const LEAVE_IT_OUT: &str = "the server answered in HTTP/1: it does not speak HTTP/2 here; leave --http2 out";
 
 impl Session for Http2Session {
     type Request = Request;
@@ -84,7 +88,7 @@ impl Session for Http2Session {
         for id in self.begun.drain(..) {
             done.push(Event::FirstByte(id));
         }
-        read
+        read.map_err(|Broken(what)| Broken(if what == SPEAKS_HTTP1 { LEAVE_IT_OUT } else { what }))
     }
 
     fn begun(&self) -> &[u8] {
@@ -114,9 +118,6 @@ impl Session for Http2Session {
 
     #[inline]
     fn room(&self) -> usize {
-        if self.last {
-            return 0;
-        }
-        (self.streams as usize).saturating_sub(self.connection.live()).min(self.connection.room())
+        if self.last { 0 } else { self.connection.room_of(self.streams) }
     }
 }

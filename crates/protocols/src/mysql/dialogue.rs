@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Scheme, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Weighted};
 
 use super::dialect::statements;
 use super::plan::{Plan, Script};
@@ -22,12 +22,8 @@ impl Protocol for Mysql {
         "mysql"
     }
 
-    fn schemes(&self) -> &'static [Scheme] {
-        const SCHEMES: &[Scheme] = &[
-            Scheme { name: "mysql", port: 3306, tls: false, datagrams: false, alpn: &[] },
-            Scheme { name: "mariadb", port: 3306, tls: false, datagrams: false, alpn: &[] },
-        ];
-        SCHEMES
+    fn schemes(&self) -> &'static [&'static str] {
+        &["mysql", "mariadb"]
     }
 
     fn options(&self) -> &'static [OptionSpec] {

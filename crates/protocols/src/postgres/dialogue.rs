@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Scheme, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Weighted};
 
 use super::scram::Keys;
 use super::session::PostgresSession;
@@ -22,12 +22,8 @@ impl Protocol for Postgres {
         "postgres"
     }
 
-    fn schemes(&self) -> &'static [Scheme] {
-        const SCHEMES: &[Scheme] = &[
-            Scheme { name: "postgres", port: 5432, tls: false, datagrams: false, alpn: &[] },
-            Scheme { name: "postgresql", port: 5432, tls: false, datagrams: false, alpn: &[] },
-        ];
-        SCHEMES
+    fn schemes(&self) -> &'static [&'static str] {
+        &["postgres", "postgresql"]
     }
 
     fn options(&self) -> &'static [OptionSpec] {

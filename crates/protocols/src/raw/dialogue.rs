@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, Scheme, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, Weighted};
 
 use super::framing::End;
 use super::options;
@@ -23,13 +23,8 @@ impl Protocol for Raw {
         "raw"
     }
 
-    fn schemes(&self) -> &'static [Scheme] {
-        const SCHEMES: &[Scheme] = &[
-            Scheme { name: "tcp", port: 0, tls: false, datagrams: false, alpn: &[] },
-            Scheme { name: "tls", port: 0, tls: true, datagrams: false, alpn: &[] },
-            Scheme { name: "udp", port: 0, tls: false, datagrams: true, alpn: &[] },
-        ];
-        SCHEMES
+    fn schemes(&self) -> &'static [&'static str] {
+        &["tcp", "tls", "udp"]
     }
 
     fn options(&self) -> &'static [OptionSpec] {

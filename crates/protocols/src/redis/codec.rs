@@ -56,9 +56,25 @@ pub fn head(line: &[u8]) -> Result<Head, Broken> {
         b'!' => Head::LongError(count(rest)?),
         b':' | b'_' | b'#' | b',' | b'(' => return Err(Broken("a reply whose value is not of the type it says")),
         b';' | b'.' => return Err(Broken("a streamed reply, which is not spoken here")),
-        _ => return Err(Broken("a reply that begins with no type of RESP2 or RESP3")),
+        _ => return Err(no_type(*kind)),
     })
 }
+
+/// Looks at the first byte of a line that is not whole, or does not end as it should.
+///
+/// # Errors
+/// No line begins with it.
+#[cold]
+pub fn may_begin(kind: u8) -> Result<(), Broken> {
+    if b"+-:$*_#,(!=%|~>;.\r\n".contains(&kind) { Ok(()) } else { Err(no_type(kind)) }
+}
+
+fn no_type(kind: u8) -> Broken {
+    // An alert of TLS is told by its first byte: nothing of RESP begins so.
+    if kind == 0x15 { SPEAKS_TLS } else { Broken("a reply that begins with no type of RESP2 or RESP3") }
+}
+
+const SPEAKS_TLS: Broken = Broken("the server speaks TLS on this port; write rediss:// for it");
 
 /// A length or a number of elements.
 #[inline]

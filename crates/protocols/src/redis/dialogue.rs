@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memchr::memmem::Finder;
-use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Out, Protocol, Scheme, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Out, Protocol, Weighted};
 
 use super::options::{self, Door, Wishes};
 use super::request::Request;
@@ -21,12 +21,8 @@ impl Protocol for Redis {
         "redis"
     }
 
-    fn schemes(&self) -> &'static [Scheme] {
-        const SCHEMES: &[Scheme] = &[
-            Scheme { name: "redis", port: 6379, tls: false, datagrams: false, alpn: &[] },
-            Scheme { name: "rediss", port: 6379, tls: true, datagrams: false, alpn: &[] },
-        ];
-        SCHEMES
+    fn schemes(&self) -> &'static [&'static str] {
+        &["redis", "rediss"]
     }
 
     fn options(&self) -> &'static [OptionSpec] {

@@ -175,6 +175,7 @@ impl RedisSession {
                     self.known_unasked(rest[0])?;
                 }
                 let Some(end) = memchr(b'\n', rest) else {
+                    codec::may_begin(rest[0])?;
                     if rest.len() > LINE_BOUND {
                         return Err(ENDLESS);
                     }
@@ -270,6 +271,7 @@ impl RedisSession {
     #[inline]
     fn line(&mut self, line: &[u8]) -> Result<(), Broken> {
         let Some(line) = line.strip_suffix(b"\r\n").filter(|line| line.len() < LINE_BOUND) else {
+            codec::may_begin(line[0])?;
             return Err(if line.len() > LINE_BOUND { ENDLESS } else { Broken("a line that does not end in CR LF") });
         };
         if self.values == 0 {
@@ -389,7 +391,9 @@ impl RedisSession {
         let word = self.rules.words.name(self.error);
         Err(Broken(match (step, word.as_str()) {
             (_, "WRONGPASS") => "the server refused name or password (WRONGPASS); correct them in the URL",
-            (_, "NOAUTH") => "the server wants a password (NOAUTH); write redis://name:password@host",
+            (_, "NOAUTH") => {
+                "the server wants a password (NOAUTH); write redis://:password@host, or redis://name:password@host"
+            }
             (Step::Hello, _) => "the server refused HELLO 3; leave out --resp 3",
             (Step::Login, _) => "the server refused AUTH",
             (Step::Database, "NOPERM") => "the server does not permit SELECT (NOPERM)",

@@ -30,7 +30,10 @@ const KNOWN: [(&str, &str); 27] = [
         "ASK",
         "ASK: the key's slot is being moved to the node in the reply, which must be asked for this key only this time",
     ),
-    ("NOAUTH", "the server wants a password: write it into the URL, redis://user:password@host"),
+    (
+        "NOAUTH",
+        "the server wants a password; write it into the URL: redis://:password@host, or redis://name:password@host",
+    ),
     ("WRONGPASS", "the name or the password in the URL is wrong"),
     ("NOPERM", "the user's ACL does not permit the command, the key or the channel"),
     ("OOM", "the server is at its maxmemory and may evict nothing for this command"),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use url::{Host, Url};
-use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, Scheme, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, Weighted};
 
 use super::close;
 use super::codec::Sender;
@@ -27,12 +27,8 @@ impl Protocol for WebSocket {
         "websocket"
     }
 
-    fn schemes(&self) -> &'static [Scheme] {
-        const SCHEMES: &[Scheme] = &[
-            Scheme { name: "ws", port: 80, tls: false, datagrams: false, alpn: ALPN },
-            Scheme { name: "wss", port: 443, tls: true, datagrams: false, alpn: ALPN },
-        ];
-        SCHEMES
+    fn schemes(&self) -> &'static [&'static str] {
+        &["ws", "wss"]
     }
 
     fn fixed_connections(&self) -> bool {

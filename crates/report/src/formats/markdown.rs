@@ -1,16 +1,18 @@
-//! Markdown for a merge request or a wiki: the figures as one table, objectives and verdict around it.
+//! Markdown for a merge request, a wiki or whoever asked for the run: what was run, whether to trust it, and its figures.
 
 use std::io::{self, Write};
 
-use record::Second;
+use record::{Second, Started};
 
+use super::text::{accounts, figures, head};
 use super::{Format, Style};
 use crate::judgement;
-use crate::ranked::{Figure, QUANTILES};
+use crate::ranked::QUANTILES;
 use crate::sentences as say;
 use crate::show;
 use crate::summary::Summary;
-use crate::text::Lang;
+use crate::text::{Lang, Text};
+use crate::trust::Grade;
 
 /// See the module.
 pub(super) struct Markdown;
@@ -27,85 +29,202 @@ impl Format for Markdown {
         style: Style,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let lang = style.lang;
-        let target = summary.started.as_ref().and_then(|s| s.plan.urls.first()).map_or("", |u| &u.url);
-        writeln!(out, "## brunt {}\n", escaped(target))?;
-        let verdict = lang.of(judgement::verdict(summary.trust.verdict()));
-        writeln!(
-            out,
-            "**{}{}{verdict}** · {}\n",
-            lang.of(say::TRUST),
-            lang.of(say::COLON),
-            judgement::exit(summary, lang)
-        )?;
-        for reason in summary.trust.reasons.iter().filter(|r| r.grade() > crate::trust::Grade::Ok) {
-            writeln!(out, "- {}", escaped(&judgement::sentence(reason, summary, lang)))?;
-        }
-        for notice in &summary.notices {
-            writeln!(out, "- {}", escaped(&judgement::notice(notice, lang)))?;
-        }
-        figures(summary, lang, out)?;
-        failures(summary, lang, out)?;
-        objectives(summary, lang, out)
+        let mut page = Page { lang: style.lang, text: String::new() };
+        run(&mut page, summary);
+        verdict(&mut page, summary);
+        objectives(&mut page, summary);
+        latency(&mut page, summary);
+        requests(&mut page, summary);
+        failures(&mut page, summary);
+        where_time_went(&mut page, summary);
+        connections(&mut page, summary);
+        out.write_all(page.text.as_bytes())
     }
 }
 
-fn figures(summary: &Summary, lang: Lang, out: &mut dyn Write) -> io::Result<()> {
-    let (ranked, totals) = (summary.headline(), &summary.totals);
-    let heading = if summary.open {
-        lang.of(say::RESPONSE_HEADLINE).to_owned()
+/// Blocks collected before they are written, with an empty line between any two.
+struct Page {
+    lang: Lang,
+    text: String,
+}
+
+impl Page {
+    /// A block of Markdown as it is.
+    fn block(&mut self, text: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(text.trim_end());
+        self.text.push('\n');
+    }
+
+    /// A heading of plain text.
+    fn section(&mut self, heading: &str) {
+        self.block(&format!("### {}", escaped(heading)));
+    }
+
+    /// Lines of plain text.
+    fn list(&mut self, lines: &[String]) {
+        let lines: Vec<String> = lines.iter().map(|line| format!("- {}", escaped(line))).collect();
+        self.block(&lines.join("\n"));
+    }
+
+    /// Rows of plain text below a heading; `sides` says where each column stands: `l` or `r`.
+    fn table(&mut self, sides: &str, rows: &[Vec<String>]) {
+        let line = |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
+        let mut rows = rows.iter().map(|row| line(&mut row.iter().map(|cell| escaped(cell))));
+        let heading = rows.next().unwrap_or_default();
+        let rule = line(&mut sides.chars().map(|side| if side == 'l' { ":--" } else { "--:" }.to_owned()));
+        self.block(&(heading + &rule + &rows.collect::<String>()));
+    }
+
+    fn say(&self, text: Text) -> String {
+        self.lang.of(text).into()
+    }
+}
+
+/// What was run, when, and from where.
+fn run(page: &mut Page, summary: &Summary) {
+    let lang = page.lang;
+    let Some(started) = &summary.started else { return page.block("## brunt") };
+    page.block(&format!("## brunt {}", escaped(&head::target(&started.plan, lang))));
+    let load = head::load(&started.plan, lang).join(lang.of(say::COMMA));
+    let mut rows = vec![
+        vec![page.say(say::RUN), String::new()],
+        vec![page.say(say::TARGET), target(summary, started, lang)],
+        vec![page.say(say::LOAD), load],
+        vec![page.say(say::BEGUN), show::moment(started.unix_ms)],
+        vec![page.say(say::TOOK), show::duration(summary.elapsed)],
+    ];
+    if started.workers > 0 {
+        let (cores, host) = (started.host.cores.to_string(), &started.host);
+        let facts: [(&str, &str); 4] =
+            [("version", &started.brunt), ("host", &host.name), ("kernel", &host.kernel), ("cores", &cores)];
+        let generator = [head::machinery(started, lang), lang.fill(say::MACHINE, &facts)];
+        rows.push(vec![page.say(say::GENERATOR), generator.join(lang.of(say::SEMICOLON))]);
+    }
+    page.table("ll", &rows);
+}
+
+/// All URLs where they are few, with what was spoken where an answer told it. Blanks end a URL for those who make links.
+fn target(summary: &Summary, started: &Started, lang: Lang) -> String {
+    const FEW: usize = 5;
+    let urls = &started.plan.urls;
+    let spoken = summary.probe.as_ref().map_or("", |p| &p.spoken);
+    let shown = if urls.len() <= FEW {
+        urls.iter().map(|u| u.url.as_str()).collect::<Vec<_>>().join(" , ")
     } else {
-        let n = show::count(u64::from(totals.users));
-        lang.fill(say::SERVICE_HEADLINE, &[("users", &lang.fill(say::USERS_N, &[("n", &n)]))])
+        head::target(&started.plan, lang)
     };
-    writeln!(out, "\n| {heading} | | {} |\n|:--|--:|:--|", lang.of(say::INTERVAL))?;
-    for named in QUANTILES {
-        let q = ranked.quantile(named.q);
-        let ends = [q.low.map_or("0".into(), show::duration), q.high.map_or("∞".into(), show::duration)];
-        let interval = if q.figure == Figure::Withheld { String::new() } else { ends.join(" – ") };
-        writeln!(out, "| {} | {} | {interval} |", named.name, q.figure.show())?;
-    }
-    writeln!(out, "| {} | {} | |", lang.of(say::MAX), ranked.max().show())?;
-    writeln!(out, "| {} | {} | |", lang.of(say::MEAN), ranked.mean().show())?;
-    let rate = measure::format_rate(summary.throughput_per_s());
-    writeln!(out, "| {} | {rate} | |", lang.of(say::THROUGHPUT))?;
-    let counts = [totals.due, totals.finished, totals.failed, totals.censored].map(show::count);
-    let [due, finished, failed, censored] = &counts;
-    let facts: [(&str, &str); 4] = [("due", due), ("finished", finished), ("failed", failed), ("censored", censored)];
-    let text = if totals.add_up() { say::ACCOUNT } else { say::ACCOUNT_BROKEN };
-    writeln!(out, "\n{}{}{}", lang.of(say::REQUESTS), lang.of(say::COLON), lang.fill(text, &facts))
+    if spoken.is_empty() { shown } else { format!("{shown} ({spoken})") }
 }
 
-fn failures(summary: &Summary, lang: Lang, out: &mut dyn Write) -> io::Result<()> {
-    if summary.totals.failures.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n| {} | {} |\n|:--|--:|", lang.of(say::FAILURES), lang.of(say::TIMES))?;
-    for f in &summary.totals.failures {
-        writeln!(out, "| {} | {} |", escaped(&super::text::accounts::sort_of(f)), show::count(f.count))?;
-    }
-    Ok(())
+fn verdict(page: &mut Page, summary: &Summary) {
+    let lang = page.lang;
+    let verdict = lang.of(judgement::verdict(summary.trust.verdict()));
+    let exit = escaped(&judgement::exit(summary, lang));
+    page.block(&format!("**{}{}{verdict}** · {exit}", lang.of(say::TRUST), lang.of(say::COLON)));
+    let reasons = summary.trust.reasons.iter().map(|reason| {
+        let mark = match reason.grade() {
+            Grade::Ok => "✓",
+            Grade::Warn => "!",
+            Grade::Fail => "✗",
+        };
+        format!("{mark} {}", judgement::sentence(reason, summary, lang))
+    });
+    let notices = summary.notices.iter().map(|notice| format!("! {}", judgement::notice(notice, lang)));
+    page.list(&reasons.chain(notices).collect::<Vec<_>>());
 }
 
-fn objectives(summary: &Summary, lang: Lang, out: &mut dyn Write) -> io::Result<()> {
+fn objectives(page: &mut Page, summary: &Summary) {
     if summary.objectives.is_empty() {
-        return Ok(());
+        return;
     }
-    writeln!(out, "\n| {} | | |\n|:--|:--|:--|", lang.of(say::OBJECTIVES))?;
-    for o in &summary.objectives {
-        let word = lang.of(if o.met { say::MET } else { say::MISSED });
-        writeln!(out, "| `{}` | {word} | {} |", o.objective, escaped(&judgement::measured(o, lang)))?;
-    }
-    Ok(())
+    let mut rows = vec![vec![page.say(say::OBJECTIVES), String::new(), String::new()]];
+    rows.extend(summary.objectives.iter().map(|o| {
+        let word = if o.met { say::MET } else { say::MISSED };
+        vec![o.objective.clone(), page.say(word), judgement::measured(o, page.lang)]
+    }));
+    page.table("lll", &rows);
 }
 
-/// Text that means nothing to Markdown.
+fn latency(page: &mut Page, summary: &Summary) {
+    let (ranked, lang) = (summary.headline(), page.lang);
+    if summary.only_holds() {
+        return page.section(&figures::heading(summary, lang));
+    }
+    page.section(&(figures::heading(summary, lang) + &figures::ranked_of(summary, lang)));
+    if ranked.count() == 0 {
+        return page.block(&escaped(lang.of(figures::no_latency(summary))));
+    }
+    let mut rows = vec![vec![String::new(), String::new(), page.say(say::INTERVAL)]];
+    rows.extend(QUANTILES.iter().map(|named| {
+        let q = ranked.quantile(named.q);
+        vec![named.name.into(), q.figure.show(), figures::interval(q.figure, q.low, q.high)]
+    }));
+    rows.push(vec![page.say(say::MAX), ranked.max().show(), String::new()]);
+    rows.push(vec![page.say(say::MEAN), ranked.mean().show(), String::new()]);
+    page.table("lrl", &rows);
+    if ranked.unfinished() > 0 {
+        page.block(&escaped(lang.of(say::LOWER_BOUND_NOTE)));
+    }
+}
+
+/// The rate, the account and the status codes.
+fn requests(page: &mut Page, summary: &Summary) {
+    let totals = &summary.totals;
+    page.section(page.lang.of(say::REQUESTS));
+    let mut lines = Vec::new();
+    if !summary.only_holds() {
+        lines = figures::throughput_lines(summary, page.lang);
+    }
+    lines.push(accounts::account(summary, page.lang));
+    let (uncounted, special) = accounts::apart(summary, page.lang);
+    lines.extend(uncounted.into_iter().chain(special));
+    page.list(&lines);
+    if totals.status.is_empty() {
+        return;
+    }
+    let all = totals.status.values().sum();
+    let mut rows = vec![vec![page.say(say::STATUS_CODES), page.say(say::TIMES), page.say(say::SHARE)]];
+    rows.extend(totals.status.iter().map(|(code, &n)| vec![code.clone(), show::count(n), show::percent(n, all)]));
+    page.table("lrr", &rows);
+}
+
+/// Failures by kind, with what helps, or else what is known of an example.
+fn failures(page: &mut Page, summary: &Summary) {
+    if summary.totals.failures.is_empty() {
+        return;
+    }
+    let mut rows = vec![vec![page.say(say::FAILURES), page.say(say::TIMES), String::new()]];
+    rows.extend(accounts::most_first(summary).into_iter().map(|f| {
+        let advice = accounts::advice(f, page.lang);
+        let known = advice.or_else(|| summary.example(f).map(|e| e.detail.as_str())).unwrap_or_default();
+        vec![accounts::sort_of(f), show::count(f.count), known.into()]
+    }));
+    page.table("lrl", &rows);
+}
+
+fn where_time_went(page: &mut Page, summary: &Summary) {
+    let rows = figures::parts(summary, page.lang);
+    if rows.len() > 1 {
+        page.section(page.lang.of(say::WHERE_TIME));
+        page.table("lrrrrr", &rows);
+    }
+}
+
+fn connections(page: &mut Page, summary: &Summary) {
+    page.section(page.lang.of(say::CONNECTIONS));
+    page.list(&accounts::connection_lines(summary, page.lang));
+}
+
+/// Text that means nothing to Markdown, on one line.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\n' | '\r' => out.push(' '),
-            '|' | '*' | '_' | '`' | '<' | '[' | ']' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out.push(' '),
+            '|' | '*' | '_' | '`' | '<' | '[' | ']' | '\\' | '~' => out.extend(['\\', c]),
             c => out.push(c),
         }
     }

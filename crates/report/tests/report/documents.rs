@@ -142,6 +142,39 @@ fn csv_has_a_row_a_second() {
 }
 
 #[test]
+fn the_users_of_a_run_that_counts_requests_are_those_asked_for() {
+    // At its end none of them is left.
+    let mut run = closed(5, 1).second(second(0).answered(300, ms(2)));
+    (run.plan.requests, run.plan.duration) = (Some(300), None);
+    for format in ["text", "markdown"] {
+        let text = run.written(format, Lang::En);
+        assert!(text.contains("Service time at 5 users (300 requests)"), "{format}: {text}");
+    }
+}
+
+#[test]
+fn markdown_is_well_formed_whatever_it_is_about() {
+    let odd = "http://127.0.0.1:8080/a|b_c*<d>`e`[f](g)~~";
+    let mut several = mixed();
+    several.plan.urls = (0..7).map(|_| plan::WeightedUrl::plain(odd)).collect();
+    let nothing = Run { probe: None, events: Vec::new(), ..open(1.0, 0) };
+    let strange =
+        open(1.0, 1).notice("never_heard_of", &[("a|b", "<c>\n")]).second(second(0).failing(1, "x", "y", None));
+    for run in [mixed(), several, nothing, strange, closed(1, 1).ended(None)] {
+        for lang in [Lang::En, Lang::Zh] {
+            let text = run.written("markdown", lang);
+            for block in text.split("\n\n").filter(|block| block.starts_with('|')) {
+                let columns = |line: &str| line.replace("\\|", "").matches('|').count();
+                let wanted = columns(block.lines().next().unwrap());
+                assert!(block.lines().nth(1).is_some_and(|rule| rule.chars().all(|c| " |:-".contains(c))), "{block}");
+                assert!(block.lines().all(|line| columns(line) == wanted && line.starts_with('|')), "{block}");
+            }
+            assert!(!text.contains("\n\n\n") && text.starts_with("## brunt"), "{text}");
+        }
+    }
+}
+
+#[test]
 fn junit_has_a_case_an_objective_and_one_for_trust() {
     let text = mixed().written("junit", Lang::En);
     assert!(

@@ -53,6 +53,7 @@ fn pages() {
         check(&format!("open.{suffix}.txt"), &open_run().written("text", lang));
         check(&format!("closed.{suffix}.txt"), &closed_run().written("text", lang));
         check(&format!("open.{suffix}.md"), &open_run().written("markdown", lang));
+        check(&format!("closed.{suffix}.md"), &closed_run().written("markdown", lang));
     }
     check("open.junit.xml", &open_run().written("junit", Lang::En));
 }

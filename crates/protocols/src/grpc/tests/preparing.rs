@@ -19,6 +19,13 @@ fn mistakes_in_urls_name_what_is_right() {
             format!("URL: \"grpc://h:1/Target\" cannot be used (its path names a service and no method); {right}"),
         ),
         (
+            "grpc://h:1/brunt.Target",
+            "URL: names the service brunt.Target and no method; write one of: brunt.Target/Unary (unary), \
+             brunt.Target/ClientStream (client streaming), brunt.Target/ServerStream (server streaming), \
+             brunt.Target/Bidi (bidirectional streaming)"
+                .to_owned(),
+        ),
+        (
             "grpc://h:1/a/b/c",
             format!("URL: \"grpc://h:1/a/b/c\" cannot be used (its path is no service and method); {right}"),
         ),

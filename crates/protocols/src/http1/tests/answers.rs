@@ -37,6 +37,13 @@ const NO_NUMBER: Option<&str> = Some("Content-Length is not a number");
 const NO_SIZE: Option<&str> = Some("a chunk's size is not a hexadecimal number");
 const NO_END: Option<&str> = Some("a chunk line or trailer does not end in CR LF");
 
+/// An alert of TLS, as ASCII text: servers of TLS say it to who says something else.
+const ALERT: &str = "\u{15}\u{3}\u{3}\0\u{2}\u{2}\n";
+/// What a server of HTTP/2 says first.
+const SETTINGS: &str = "\0\0\u{6}\u{4}\0\0\0\0\0\0\u{3}\0\0\0d";
+const TLS: Option<&str> = Some("the server speaks TLS on this port; write https:// for it");
+const HTTP2: Option<&str> = Some("the server speaks HTTP/2 on this port; write --http2 for it");
+
 #[rustfmt::skip]
 const CASES: &[Case] = &[
     // By length.
@@ -98,6 +105,8 @@ const CASES: &[Case] = &[
     // No answer.
     Case { answer: "SSH-2.0-OpenSSH_9.2\r\n", broken: NOT_HTTP, ..BROKEN },
     Case { answer: "x", broken: NOT_HTTP, ..BROKEN },
+    Case { answer: ALERT, broken: TLS, ..BROKEN },
+    Case { answer: SETTINGS, broken: HTTP2, ..BROKEN },
     Case { answer: "\r\nHTTP/1.1 200 OK\r\n\r\n", broken: NOT_HTTP, ..BROKEN },
     Case { answer: "HTTP/2.0 200 OK\r\n\r\n", broken: NOT_HTTP, ..BROKEN },
     Case { answer: "HTTP/1.2 200 OK\r\n\r\n", broken: NOT_HTTP, ..BROKEN },

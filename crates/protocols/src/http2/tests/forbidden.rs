@@ -91,7 +91,16 @@ fn a_server_begins_with_settings() {
     for text in ["HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP/1.0 200 OK\r\n"] {
         let mut talk = Talk::after(&[], 1);
         text.bytes().for_each(|byte| talk.hear(&[byte]));
-        assert_eq!(talk.broken, Some("the server answered in HTTP/1: it does not speak HTTP/2 here"));
+        let expected = "the server answered in HTTP/1: it does not speak HTTP/2 here; leave --http2 out";
+        assert_eq!(talk.broken, Some(expected));
+    }
+    // An alert, shorter than the head of a frame, with and without more behind it.
+    for alert in [&[0x15, 3, 3, 0, 2, 2, 70][..], &[0x15, 3, 1, 0, 2, 2, 10, 0x15, 3, 1, 0, 2, 1, 0]] {
+        for size in [1, alert.len()] {
+            let mut talk = Talk::after(&[], 1);
+            alert.chunks(size).for_each(|part| talk.hear(part));
+            assert!(talk.broken.is_some_and(|why| why.starts_with("the server speaks TLS on this port")));
+        }
     }
 }
 

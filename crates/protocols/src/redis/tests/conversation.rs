@@ -6,6 +6,7 @@ use super::*;
 type Case = (&'static str, u32, &'static [&'static str], Option<&'static str>);
 
 const NO_TYPE: &str = "a reply that begins with no type of RESP2 or RESP3";
+const TLS: &str = "the server speaks TLS on this port; write rediss:// for it";
 const NO_LENGTH: &str = "a reply whose length is no number";
 
 const CASES: &[Case] = &[
@@ -53,6 +54,9 @@ const CASES: &[Case] = &[
     ("+OK\r\n+OK\r\n", 1, &["0 ended ok 2"], Some("a reply nobody asked for")),
     ("|0\r\n+OK\r\n", 0, &[], Some("a reply nobody asked for")),
     ("-ERR max number of clients reached\r\n", 0, &[], Some("the server refused the connection with an error")),
+    // Whole, and without the end of a line.
+    ("\u{15}\u{3}\u{3}\0\u{2}\u{2}\n", 1, &["0 broken_protocol other error 0"], Some(TLS)),
+    ("\u{15}\u{3}\u{3}\0\u{2}\u{2}(", 1, &["0 broken_protocol other error 0"], Some(TLS)),
     ("hello\r\n", 1, &["0 broken_protocol other error 0"], Some(NO_TYPE)),
     ("\r\n", 1, &["0 broken_protocol other error 0"], Some("an empty line where a reply should begin")),
     ("+OK\n", 1, &["0 broken_protocol other error 0"], Some("a line that does not end in CR LF")),

@@ -68,7 +68,7 @@ fn answers_that_are_no_consent() {
     let good = String::from_utf8(consent("")).expect("text");
     let options = ["subprotocol=chat", "compress"];
     let ok = String::from_utf8(consent("Sec-WebSocket-Protocol: chat\r\n")).expect("text");
-    let table: [(&[&str], String, &str); 17] = [
+    let table: [(&[&str], String, &str); 19] = [
         (&[], "HTTP/1.1 403 Forbidden\r\n\r\n".into(), "the server refused the upgrade with 403 Forbidden"),
         (
             &[],
@@ -82,6 +82,12 @@ fn answers_that_are_no_consent() {
             "the server answered the upgrade with an interim status other than 101",
         ),
         (&[], "SSH-2.0-x\r\n".into(), "the answer is not HTTP/1.x"),
+        (&[], "\u{15}\u{3}\u{3}\0\u{2}\u{2}\n".into(), "the server speaks TLS on this port; write wss:// for it"),
+        (
+            &[],
+            "\0\0\u{6}\u{4}\0\0\0\0\0\0\u{3}\0\0\0d".into(),
+            "the server speaks HTTP/2 on this port; WebSocket is spoken over HTTP/1.1 here",
+        ),
         (&[], good.replace("WebSocket\r", "h2c\r"), "the server switches to something that is not WebSocket (Upgrade)"),
         (&[], good.replace(", Upgrade", ""), "the server's 101 lacks Connection: Upgrade"),
         (&[], good.replace("Accept: ", "Accept: x"), "the server's Sec-WebSocket-Accept does not fit the key"),

@@ -7,43 +7,46 @@ use crate::columns::{cut, right, width};
 use crate::sentences as say;
 use crate::show;
 use crate::summary::Summary;
-use crate::text::Text;
+use crate::text::{Lang, Text};
 
 pub(super) fn requests(page: &mut Page, summary: &Summary) {
     let totals = &summary.totals;
     page.section(page.say(say::REQUESTS));
-    let line = account(page, summary);
+    let line = account(summary, page.lang);
+    let line = if totals.add_up() { line } else { page.paint.red(&line) };
     page.inner(&line);
-    let probe = summary.probe.as_ref().map_or(0, |p| p.requests);
-    if totals.warmup > 0 || probe > 0 {
-        let facts = [("warmup", &*show::count(totals.warmup)), ("probe", &*show::count(probe))];
-        let line = page.lang.fill(say::APART, &facts);
-        page.inner(&line);
-    }
+    let (before, after) = apart(summary, page.lang);
+    before.iter().for_each(|line| page.inner(line));
     if !totals.status.is_empty() {
         let codes: Vec<String> = totals.status.iter().map(|(code, n)| format!("{code}: {}", show::count(*n))).collect();
         page.inner(&format!("{}  {}", page.say(say::STATUS_CODES), codes.join("  ")));
     }
-    let apart = [
+    after.iter().for_each(|line| page.inner(line));
+}
+
+/// Every request, counted once.
+pub(crate) fn account(summary: &Summary, lang: Lang) -> String {
+    let totals = &summary.totals;
+    let text = if totals.add_up() { say::ACCOUNT } else { say::ACCOUNT_BROKEN };
+    let counts = [totals.due, totals.finished, totals.failed, totals.censored].map(show::count);
+    let [due, finished, failed, censored] = &counts;
+    lang.fill(text, &[("due", due), ("finished", finished), ("failed", failed), ("censored", censored)])
+}
+
+/// What is no part of the account, and what is to be known of those that are.
+pub(crate) fn apart(summary: &Summary, lang: Lang) -> (Option<String>, Vec<String>) {
+    let totals = &summary.totals;
+    let probe = summary.probe.as_ref().map_or(0, |p| p.requests);
+    let uncounted = (totals.warmup > 0 || probe > 0)
+        .then(|| lang.fill(say::APART, &[("warmup", &show::count(totals.warmup)), ("probe", &show::count(probe))]));
+    let special = [
         (say::MESSAGES, totals.messages),
         (say::UNSOLICITED, totals.unsolicited),
         (say::ONE_WAY, totals.one_way),
         (say::RESENT, totals.resent),
     ];
-    for (text, n) in apart.into_iter().filter(|(_, n)| *n > 0) {
-        let line = page.lang.fill(text, &[("n", &show::count(n))]);
-        page.inner(&line);
-    }
-}
-
-fn account(page: &Page, summary: &Summary) -> String {
-    let totals = &summary.totals;
-    let text = if totals.add_up() { say::ACCOUNT } else { say::ACCOUNT_BROKEN };
-    let counts = [totals.due, totals.finished, totals.failed, totals.censored].map(show::count);
-    let [due, finished, failed, censored] = &counts;
-    let facts: [(&str, &str); 4] = [("due", due), ("finished", finished), ("failed", failed), ("censored", censored)];
-    let line = page.lang.fill(text, &facts);
-    if totals.add_up() { line } else { page.paint.red(&line) }
+    let lines = special.into_iter().filter(|(_, n)| *n > 0);
+    (uncounted, lines.map(|(text, n)| lang.fill(text, &[("n", &show::count(n))])).collect())
 }
 
 pub(super) fn failures(page: &mut Page, summary: &Summary) {
@@ -52,19 +55,30 @@ pub(super) fn failures(page: &mut Page, summary: &Summary) {
         return;
     }
     page.section(page.say(say::FAILURES));
-    let mut sorted: Vec<&Failure> = failures.iter().collect();
-    sorted.sort_by_key(|f| std::cmp::Reverse(f.count));
+    let sorted = most_first(summary);
     let width = sorted.iter().map(|f| show::count(f.count).len()).max().unwrap_or(0);
     for failure in sorted {
         let line = format!("{}  {}", right(&show::count(failure.count), width), sort_of(failure));
         page.inner(&page.paint.red(&line));
-        if let Some((_, advice)) = say::ADVICE.iter().find(|(kind, _)| *kind == failure.kind) {
-            page.inner(&format!("{}{}", " ".repeat(width + 2), page.say(*advice)));
+        if let Some(advice) = advice(failure, page.lang) {
+            page.inner(&format!("{}{advice}", " ".repeat(width + 2)));
         }
         if let Some(e) = summary.example(failure) {
             example(page, e, width);
         }
     }
+}
+
+/// The sorts of failure, those that happened most often first.
+pub(crate) fn most_first(summary: &Summary) -> Vec<&Failure> {
+    let mut sorted: Vec<&Failure> = summary.totals.failures.iter().collect();
+    sorted.sort_by_key(|f| std::cmp::Reverse(f.count));
+    sorted
+}
+
+/// What helps against a failure that this machine makes.
+pub(crate) fn advice(failure: &Failure, lang: Lang) -> Option<&'static str> {
+    say::ADVICE.iter().find(|(kind, _)| *kind == failure.kind).map(|(_, advice)| lang.of(*advice))
 }
 
 /// `refused · connect · ECONNREFUSED`.
@@ -107,59 +121,61 @@ fn one_line(text: &str, cells: usize) -> String {
 const WAYS: usize = 5;
 
 /// What ended the connections that were lost, the most frequent first.
-fn losses(page: &mut Page, summary: &Summary) {
+fn losses(summary: &Summary, lang: Lang) -> Vec<String> {
     let mut all: Vec<&Loss> = summary.totals.losses.iter().collect();
     all.sort_by_key(|loss| std::cmp::Reverse(loss.count));
-    for loss in all.into_iter().take(WAYS) {
+    let line = |loss: &Loss| {
         let parts = [Some(loss.kind.as_str()), loss.errno.as_deref(), Some(loss.detail.as_str())];
         let why = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
-        let line = page.lang.fill(say::LOST_BY, &[("n", &show::count(loss.count)), ("why", &one_line(&why, SENTENCE))]);
-        page.inner(&format!("  {}", page.paint.red(&line)));
-    }
-}
-
-/// What is worth knowing of connections that are part of the plan.
-fn held(page: &mut Page, summary: &Summary) {
-    let (c, beats) = (&summary.totals.connections, &summary.totals.heartbeats);
-    let planned = summary.started.as_ref().is_some_and(|s| s.plan.hold.is_some());
-    if planned || summary.only_holds() || c.lost > 0 {
-        let rate = show::rate(summary.opened_per_s());
-        let counts = [summary.totals.standing, c.lost].map(show::count);
-        let facts: [(&str, &str); 3] = [("n", &counts[0]), ("lost", &counts[1]), ("rate", &rate)];
-        let line = page.lang.fill(say::STANDING, &facts);
-        page.inner(&line);
-    }
-    losses(page, summary);
-    if beats.sent > 0 {
-        let counts = [beats.sent, beats.answered, beats.missed, beats.open].map(show::count);
-        let names = ["sent", "answered", "missed", "open"];
-        let facts: Vec<(&str, &str)> = names.into_iter().zip(counts.iter().map(String::as_str)).collect();
-        let line = page.lang.fill(say::HEARTBEATS, &facts);
-        page.inner(&line);
-    }
+        lang.fill(say::LOST_BY, &[("n", &show::count(loss.count)), ("why", &one_line(&why, SENTENCE))])
+    };
+    all.into_iter().take(WAYS).map(line).collect()
 }
 
 pub(super) fn connections(page: &mut Page, summary: &Summary) {
-    let (c, b) = (&summary.totals.connections, &summary.totals.bytes);
     page.section(page.say(say::CONNECTIONS));
+    connection_lines(summary, page.lang).iter().for_each(|line| page.inner(line));
+}
+
+/// Connections, and what went over them.
+pub(crate) fn connection_lines(summary: &Summary, lang: Lang) -> Vec<String> {
+    let (c, b) = (&summary.totals.connections, &summary.totals.bytes);
     let counts = [c.opened, c.failed, c.reused].map(show::count);
     let facts: [(&str, &str); 3] = [("opened", &counts[0]), ("failed", &counts[1]), ("reused", &counts[2])];
-    let line = page.lang.fill(say::CONNECTIONS_LINE, &facts);
-    page.inner(&line);
-    held(page, summary);
+    let mut lines = vec![lang.fill(say::CONNECTIONS_LINE, &facts)];
+    lines.extend(held(summary, lang));
     if c.refused > 0 {
-        let line = page.lang.fill(say::REFUSED, &[("n", &show::count(c.refused))]);
-        page.inner(&page.paint.red(&line));
+        lines.push(lang.fill(say::REFUSED, &[("n", &show::count(c.refused))]));
     }
     if c.handshakes > 0 {
         let facts = [("n", &*show::count(c.handshakes)), ("resumed", &*show::count(c.resumed))];
-        let line = page.lang.fill(say::HANDSHAKES, &facts);
-        page.inner(&line);
+        lines.push(lang.fill(say::HANDSHAKES, &facts));
     }
     let rate = show::bytes(summary.per_s(summary.totals.bytes_in_window.received).round() as u64);
     let sizes = [b.sent, b.received, b.payload].map(show::bytes);
     let facts: [(&str, &str); 4] =
         [("sent", &sizes[0]), ("received", &sizes[1]), ("payload", &sizes[2]), ("rate", &rate)];
-    let line = page.lang.fill(say::BYTES_LINE, &facts);
-    page.inner(&line);
+    lines.push(lang.fill(say::BYTES_LINE, &facts));
+    lines
+}
+
+/// What is worth knowing of connections that are part of the plan.
+fn held(summary: &Summary, lang: Lang) -> Vec<String> {
+    let (c, beats) = (&summary.totals.connections, &summary.totals.heartbeats);
+    let mut lines = Vec::new();
+    let planned = summary.started.as_ref().is_some_and(|s| s.plan.hold.is_some());
+    if planned || summary.only_holds() || c.lost > 0 {
+        let rate = show::rate(summary.opened_per_s());
+        let counts = [summary.totals.standing, c.lost].map(show::count);
+        let facts: [(&str, &str); 3] = [("n", &counts[0]), ("lost", &counts[1]), ("rate", &rate)];
+        lines.push(lang.fill(say::STANDING, &facts));
+    }
+    lines.extend(losses(summary, lang));
+    if beats.sent > 0 {
+        let counts = [beats.sent, beats.answered, beats.missed, beats.open].map(show::count);
+        let names = ["sent", "answered", "missed", "open"];
+        let facts: Vec<(&str, &str)> = names.into_iter().zip(counts.iter().map(String::as_str)).collect();
+        lines.push(lang.fill(say::HEARTBEATS, &facts));
+    }
+    lines
 }

@@ -11,36 +11,17 @@ use crate::ranked::{Figure, Named, QUANTILES, Ranked};
 use crate::sentences as say;
 use crate::show;
 use crate::summary::{Summary, heartbeats};
+use crate::text::{Lang, Text};
 
-/// Response time in open load; service time at so many users in closed, which is never called what a visitor feels.
+/// What the run stands for, above everything else; users that wait for their answers have their figures explained.
 pub(super) fn headline(page: &mut Page, summary: &Summary) {
     if summary.only_holds() {
-        let held = page.lang.fill(say::HELD, &[("n", &show::count(summary.totals.standing))]);
-        return page.section(&held);
+        return page.section(&heading(summary, page.lang));
     }
     let ranked = summary.headline();
-    let heading = if summary.open {
-        page.say(say::RESPONSE_HEADLINE).to_owned()
-    } else {
-        page.lang.fill(say::SERVICE_HEADLINE, &[("users", &users(page, summary))])
-    };
-    let n = show::count(ranked.count());
-    let mut how_many = match ranked.unfinished() {
-        0 => page.lang.fill(say::RANKED, &[("n", &n)]),
-        u => page.lang.fill(say::RANKED_UNFINISHED, &[("n", &n), ("unfinished", &show::count(u))]),
-    };
-    let apart = summary.failed_apart();
-    if apart > 0 {
-        how_many += &page.lang.fill(say::FAILED_APART, &[("failed", &show::count(apart))]);
-    }
-    let how_many = page.lang.fill(say::BRACKETS, &[("inner", &how_many)]);
-    page.section(&format!("{heading}{how_many}"));
+    page.section(&(heading(summary, page.lang) + &ranked_of(summary, page.lang)));
     if ranked.count() == 0 {
-        return page.inner(page.say(match (summary.totals.due, summary.totals.one_way) {
-            (0, _) => say::NOTHING_DUE,
-            (_, 0) => say::NO_LATENCY,
-            _ => say::NO_LATENCY_ONE_WAY,
-        }));
+        return page.inner(page.say(no_latency(summary)));
     }
     quantiles(page, &ranked);
     if !summary.open {
@@ -79,14 +60,48 @@ fn hidden(page: &mut Page, summary: &Summary) {
     }
 }
 
-fn users(page: &Page, summary: &Summary) -> String {
-    match summary.started.as_ref().map(|s| &s.plan.load) {
-        Some(Load::Closed { stages, .. }) => head::users(stages, page.lang),
-        _ => page.lang.fill(say::USERS_N, &[("n", &show::count(u64::from(summary.totals.users)))]),
+/// Response time in open load; service time at so many users in closed, which is never called what a visitor feels. The
+/// users are those that were asked for: at the end of a run that counts its requests none is left.
+pub(crate) fn heading(summary: &Summary, lang: Lang) -> String {
+    if summary.only_holds() {
+        return lang.fill(say::HELD, &[("n", &show::count(summary.totals.standing))]);
+    }
+    if summary.open {
+        return lang.of(say::RESPONSE_HEADLINE).into();
+    }
+    let users = match summary.started.as_ref().map(|s| &s.plan.load) {
+        Some(Load::Closed { stages, .. }) => head::users(stages, lang),
+        _ => lang.fill(say::USERS_N, &[("n", &show::count(u64::from(summary.totals.users)))]),
+    };
+    lang.fill(say::SERVICE_HEADLINE, &[("users", &users)])
+}
+
+/// How many requests the figures are of, in brackets.
+pub(crate) fn ranked_of(summary: &Summary, lang: Lang) -> String {
+    let ranked = summary.headline();
+    let n = show::count(ranked.count());
+    let mut how_many = match ranked.unfinished() {
+        0 => lang.fill(say::RANKED, &[("n", &n)]),
+        u => lang.fill(say::RANKED_UNFINISHED, &[("n", &n), ("unfinished", &show::count(u))]),
+    };
+    let apart = summary.failed_apart();
+    if apart > 0 {
+        how_many += &lang.fill(say::FAILED_APART, &[("failed", &show::count(apart))]);
+    }
+    lang.fill(say::BRACKETS, &[("inner", &how_many)])
+}
+
+/// Why there is no latency to show.
+pub(crate) fn no_latency(summary: &Summary) -> Text {
+    match (summary.totals.due, summary.totals.one_way) {
+        (0, _) => say::NOTHING_DUE,
+        (_, 0) => say::NO_LATENCY,
+        _ => say::NO_LATENCY_ONE_WAY,
     }
 }
 
-fn interval(figure: Figure, low: Option<Nanos>, high: Option<Nanos>) -> String {
+/// The 95 % interval of a quantile that is shown.
+pub(crate) fn interval(figure: Figure, low: Option<Nanos>, high: Option<Nanos>) -> String {
     if figure == Figure::Withheld {
         return String::new();
     }
@@ -115,20 +130,24 @@ fn footnotes(page: &mut Page, ranked: &Ranked<'_>) {
 }
 
 pub(super) fn throughput(page: &mut Page, summary: &Summary) {
-    let totals = &summary.totals;
-    if summary.only_holds() {
-        return;
+    if !summary.only_holds() {
+        page.section(page.say(say::THROUGHPUT));
+        throughput_lines(summary, page.lang).iter().for_each(|line| page.inner(line));
     }
-    page.section(page.say(say::THROUGHPUT));
+}
+
+/// What was answered each second; in open load also what was asked for.
+pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
+    let totals = &summary.totals;
     let rate = measure::format_rate(summary.throughput_per_s());
-    let line = page.lang.fill(say::THROUGHPUT_LINE, &[("rate", &rate), ("window", &show::duration(summary.window))]);
-    page.inner(&line);
+    let mut lines =
+        vec![lang.fill(say::THROUGHPUT_LINE, &[("rate", &rate), ("window", &show::duration(summary.window))])];
     if summary.open {
         let due = show::rate(summary.per_s(totals.due));
         let facts = [("due", &*due), ("sent", &*show::count(totals.sent)), ("n", &*show::count(totals.due))];
-        let line = page.lang.fill(say::ASKED_RATE, &facts);
-        page.inner(&line);
+        lines.push(lang.fill(say::ASKED_RATE, &facts));
     }
+    lines
 }
 
 pub(super) fn distribution(page: &mut Page, summary: &Summary) {
@@ -153,8 +172,16 @@ pub(super) fn distribution(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// Parts of requests and of connections, whichever there are.
 pub(super) fn where_time_went(page: &mut Page, summary: &Summary) {
+    let rows = parts(summary, page.lang);
+    if rows.len() > 1 {
+        page.section(page.say(say::WHERE_TIME));
+        table(&rows).iter().for_each(|line| page.inner(line));
+    }
+}
+
+/// Parts of requests and of connections, whichever there are: rows below a heading.
+pub(crate) fn parts(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let l = &summary.totals.latency;
     let waited = Ranked { finished: &l.wait_conn, at_least: Some(&l.wait_conn_at_least) };
     let served = Ranked { finished: &l.service, at_least: Some(&l.service_at_least) };
@@ -171,16 +198,13 @@ pub(super) fn where_time_went(page: &mut Page, summary: &Summary) {
         (say::HEARTBEAT, heartbeats(l), true),
         (say::FAILURES_TIME, Ranked::plain(&l.failed), true),
     ];
-    let heading = [page.say(say::TIMES), page.say(say::MEAN), "p50", "p99", page.say(say::MAX)];
+    let heading = [lang.of(say::TIMES), lang.of(say::MEAN), "p50", "p99", lang.of(say::MAX)];
     let mut rows = vec![std::iter::once("").chain(heading).map(String::from).collect::<Vec<_>>()];
     for (name, ranked, _) in parts.into_iter().filter(|(_, ranked, shown)| *shown && ranked.count() > 0) {
         let figures = [ranked.mean(), ranked.quantile(0.5).figure, ranked.quantile(0.99).figure, ranked.max()];
-        let mut row = vec![page.say(name).to_owned(), show::count(ranked.count())];
+        let mut row = vec![lang.of(name).to_owned(), show::count(ranked.count())];
         row.extend(figures.map(Figure::show));
         rows.push(row);
     }
-    if rows.len() > 1 {
-        page.section(page.say(say::WHERE_TIME));
-        table(&rows).iter().for_each(|line| page.inner(line));
-    }
+    rows
 }

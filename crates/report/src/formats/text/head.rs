@@ -2,7 +2,7 @@
 
 use measure::format_rate;
 use plan::{Arrivals, Load, Plan, Stage};
-use record::Probe;
+use record::{Probe, Started};
 
 use super::Page;
 use crate::sentences as say;
@@ -12,24 +12,32 @@ use crate::text::Lang;
 
 pub(super) fn asked(page: &mut Page, summary: &Summary) {
     if let Some(started) = &summary.started {
-        let urls = &started.plan.urls;
-        let mut target = urls.first().map_or(String::new(), |u| u.url.clone());
-        if urls.len() > 1 {
-            let n = show::count(urls.len() as u64 - 1);
-            let more = if urls.len() == 2 { say::ONE_MORE_URL } else { say::MORE_URLS };
-            target += &format!(" {}", page.lang.fill(more, &[("n", &n)]));
-        }
-        let title = page.paint.bold(&format!("brunt {}  {target}", started.brunt));
+        let title = page.paint.bold(&format!("brunt {}  {}", started.brunt, target(&started.plan, page.lang)));
         page.line(&title);
         let mut line = load(&started.plan, page.lang);
-        let machinery = if started.workers == 1 { say::ONE_WORKER } else { say::MACHINERY };
-        line.push(page.lang.fill(machinery, &[("workers", &started.workers.to_string()), ("net", &started.net)]));
+        line.push(machinery(started, page.lang));
         page.line(&line.join(page.say(say::COMMA)));
     }
     if let Some(probe) = &summary.probe {
         let line = first_answer(probe, page.lang);
         page.line(&line);
     }
+}
+
+/// The URL, and how many more there are.
+pub(crate) fn target(plan: &Plan, lang: Lang) -> String {
+    let first = plan.urls.first().map_or(String::new(), |u| u.url.clone());
+    match plan.urls.len() {
+        0 | 1 => first,
+        2 => format!("{first} {}", lang.of(say::ONE_MORE_URL)),
+        n => format!("{first} {}", lang.fill(say::MORE_URLS, &[("n", &show::count(n as u64 - 1))])),
+    }
+}
+
+/// The worker threads and what carried the bytes.
+pub(crate) fn machinery(started: &Started, lang: Lang) -> String {
+    let text = if started.workers == 1 { say::ONE_WORKER } else { say::MACHINERY };
+    lang.fill(text, &[("workers", &started.workers.to_string()), ("net", &started.net)])
 }
 
 /// The answer before the run as a sentence.

@@ -1,7 +1,7 @@
 //! Text for people: what was asked, one headline, what supports it, and whether to trust it.
 
 pub(super) mod accounts;
-mod figures;
+pub(super) mod figures;
 pub(crate) mod head;
 mod verdict;
 

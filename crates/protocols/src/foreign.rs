@@ -1,0 +1,68 @@
+//! What a peer speaks that does not speak our protocol, as far as its first bytes tell: whoever took the wrong port or the
+//! wrong scheme is told the right one.
+
+/// Something else than what was expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// TLS.
+    Tls,
+    /// HTTP/1.
+    Http1,
+    /// HTTP/2.
+    Http2,
+}
+
+/// The head of a server's SETTINGS (RFC 9113 3.4, 6.5), whatever its length.
+const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+
+/// What these first bytes belong to; None: nothing that is known here, or not yet.
+#[cold]
+pub fn foreign(first: &[u8]) -> Option<Foreign> {
+    match first {
+        // An alert (RFC 8446 5.1, 6): a server of TLS that hears something else says so and closes.
+        [0x15, 3, ..] => Some(Foreign::Tls),
+        _ if first.starts_with(b"HTTP/1.") => Some(Foreign::Http1),
+        _ if first.len() >= SETTINGS.len() && may_be_settings(first) => Some(Foreign::Http2),
+        _ => None,
+    }
+}
+
+/// True where more bytes may make it something that [`foreign`] knows.
+#[cold]
+pub fn undecided(first: &[u8]) -> bool {
+    first == [0x15] || first.len() < SETTINGS.len() && may_be_settings(first)
+}
+
+/// Settings are of six bytes each, and a server has a handful of them.
+fn may_be_settings(first: &[u8]) -> bool {
+    let whole_settings = first.get(2).is_none_or(|length| length % 6 == 0);
+    whole_settings && first.iter().zip(SETTINGS).enumerate().all(|(at, (byte, wanted))| at == 2 || *byte == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_bytes_tell_what_is_spoken() {
+        let settings = [0, 0, 12, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100];
+        for (bytes, spoken, decided) in [
+            (&[0x15, 3, 3, 0, 2, 2, 10][..], Some(Foreign::Tls), 2),
+            (b"HTTP/1.0 400 Bad Request\r\n", Some(Foreign::Http1), 7),
+            (&settings, Some(Foreign::Http2), 9),
+            (&[0, 0, 0, 4, 0, 0, 0, 0, 0], Some(Foreign::Http2), 9),
+            (&[0, 0, 11, 4, 0, 0, 0, 0, 0], None, 0),
+            (&[0, 0, 6, 7, 0, 0, 0, 0, 0], None, 0),
+            (&[0x15, 4], None, 0),
+            (b"SSH-2.0-x\r\n", None, 0),
+            (b"", None, 0),
+        ] {
+            for end in 0..=bytes.len() {
+                let told = foreign(&bytes[..end]);
+                assert_eq!(told, spoken.filter(|_| end >= decided), "{:?}", &bytes[..end]);
+                assert!(told.is_none() || !undecided(&bytes[..end]), "{:?}", &bytes[..end]);
+            }
+            assert!(!undecided(bytes) || bytes.is_empty(), "{bytes:?}");
+        }
+    }
+}
