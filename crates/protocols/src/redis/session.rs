@@ -483,16 +483,8 @@ impl RedisSession {
                 self.capture(fresh);
                 std::mem::take(&mut self.rare().kept).into_boxed_slice()
             });
-            let (id, fault) = (ExchangeId(self.first.id), Some(FaultKind::BrokenProtocol));
-            done.push(Event::Ended(Ended {
-                id,
-                fault,
-                code: 0,
-                payload: self.payload,
-                excerpt,
-                follow: None,
-                why: "".into(),
-            }));
+            let (id, fault, payload) = (ExchangeId(self.first.id), Some(FaultKind::BrokenProtocol), self.payload);
+            done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt, follow: None, why: "".into() }));
             self.first.id = FORGOTTEN;
         }
         self.marks |= OVER;
