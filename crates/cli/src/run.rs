@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use engine::{Answers, Lines, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop, Task};
 use net::tls::{RustlsSecurity, TlsSettings};
-use plan::{Plan, address};
+use plan::{Load, Plan, address};
 use record::{Ended, Host, Notice, Probe, RunEvent, Started, Writer};
 use report::{Exit, Lang};
 use wire::{Asked, AskedUrl, Complaint, FaultKind};
@@ -102,7 +102,7 @@ pub fn check(intent: &Intent, protocol: &dyn Runner) -> Result<(), Complaint> {
     heartbeats(&intent.plan, protocol, &asked)?;
     match protocol.inquire(&asked)? {
         Some(_) => Ok(()),
-        None => protocol.prepare(&asked).map(drop),
+        None => something_to_say(&intent.plan, &*protocol.prepare(&asked)?),
     }
 }
 
@@ -141,7 +141,19 @@ pub fn prepare_plan(plan: &Plan, protocol: &dyn Runner, host: &Host, lang: Lang)
         processes: None,
     };
     let (prepared, refused) = inquiry::prepare(protocol, &mut asked, &setup)?;
+    something_to_say(plan, &*prepared)?;
     Ok(Ready { prepared, setup, lang, refused })
+}
+
+/// Where nothing is said no number of requests is ever reached, and none is due.
+fn something_to_say(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
+    let open = matches!(plan.load, Load::Open { .. }).then_some("-r");
+    let trouble =
+        "asks for requests where nothing is said; write --data TEXT, or leave it out and keep connections with --hold";
+    match plan.requests.map(|_| "-n").or(open) {
+        Some(option) if prepared.silent() => Err(Complaint::new(option, trouble)),
+        _ => Ok(()),
+    }
 }
 
 /// Heartbeats are refused where there are none, never left out in silence.

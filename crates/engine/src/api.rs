@@ -52,6 +52,11 @@ pub trait PreparedRun: Send + Sync {
     fn learnt(&self) -> Option<Vec<u8>> {
         None
     }
+    /// As [`wire::Dialogue::silent`].
+    fn silent(&self) -> bool {
+        false
+    }
+
     /// As [`wire::Dialogue::by_order`].
     fn by_order(&self) -> Option<&'static str> {
         None

@@ -248,10 +248,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 _ => Vec::new(),
             };
             // Elsewhere connections come and go: a keep-alive that the peer ends is no loss.
-            if self.holding.is_some() {
+            let wanted = self.is_wanted(conn);
+            if wanted {
                 self.count_loss(conn, kind, errno, detail);
             }
-            if on_it.is_empty() && self.holding.is_some() {
+            if on_it.is_empty() && wanted {
                 let sort = Sort { kind, phase: Phase::Hold, errno: errno.map(|e| e.0) };
                 self.keep_example(sort, None, detail, Some(&came));
             }

@@ -186,6 +186,11 @@ impl<D: Dialogue> Talk<'_, '_, D> {
                 if fed == Fed::Established {
                     self.established();
                 }
+                if fed == Fed::Ended {
+                    // The peer will say no more, whether it closes the connection beneath or not.
+                    self.hear()?;
+                    return self.closed(true);
+                }
             }
             Some(Arrival::Closed(_, Some(errno))) if self.session.is_none() => return Err(Gone::Before(errno.0)),
             Some(Arrival::Closed(_, why)) => return self.closed(why.is_none()),

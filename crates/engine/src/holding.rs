@@ -164,7 +164,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// The peer takes nothing more on a connection that is idle now. One that is part of the plan is lost with it.
     pub fn retire(&mut self, conn: u32) {
         let user = self.conns[conn as usize].user;
-        let lost = self.holding.is_some() && !self.closing;
+        let lost = self.is_wanted(conn) && !self.closing;
         if lost {
             self.count_loss(conn, FaultKind::Closed, None, "");
             self.tally.counts.beats_missed += self.beat_unanswered(conn);
@@ -178,6 +178,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if lost && user != NONE {
             self.user_lost_connection(user, true);
         }
+    }
+
+    /// True of a connection that is part of the plan. Nobody needs that of a user who is done: it is kept for a last look.
+    pub fn is_wanted(&self, conn: u32) -> bool {
+        let user = self.conns[conn as usize].user;
+        let done = self.crowd.as_ref().is_some_and(|crowd| crowd.running.get(user as usize) == Some(&false));
+        self.holding.is_some() && !done
     }
 
     /// A connection that is part of the plan is lost: counted by what ended it. The peer's own words say more than ours.

@@ -11,7 +11,7 @@ use crate::worker::{Heard, Worker, hear};
 
 /// A socket may hold many datagrams, each of which takes a turn; a peer that never stops is not listened to for ever.
 const ROUNDS: u32 = 64;
-/// What a refusal from afar may take.
+/// What a refusal from afar may take; an answer too many may take as long as the longest answer of the last second, too.
 const GRACE: Nanos = Nanos::from_millis(50);
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
@@ -22,18 +22,19 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         ending && (self.pools[origin].origin.datagrams || self.dialogue.by_order().is_some())
     }
 
-    /// Reads what is there; requests are over, and nothing goes on. Where nobody answers, a refusal is given a moment to come
-    /// back, unless there was one already.
+    /// Reads what is there; requests are over, and nothing goes on. A refusal, or an answer too many, is given a moment to come,
+    /// unless there was one already: one that was doubled shifts all that come after it, so that the rest is on its way still.
     pub fn look_a_last_time(&mut self) {
         let refusals = self.one_way.were_any() && self.pools.iter().any(|pool| pool.origin.datagrams);
         if !refusals && self.dialogue.by_order().is_none() {
             return;
         }
-        let mut until = self.stamp + if refusals { GRACE.min(self.terms.drain) } else { Nanos::ZERO };
+        let slowest = Nanos(self.tally.latency.service.max());
+        let mut until = self.stamp + GRACE.max(slowest).min(self.terms.drain);
         for _ in 0..ROUNDS {
             self.net.wait(until);
             let heard = self.hear_the_rest();
-            if self.tally.counts.refused + self.net.refused() > 0 {
+            if self.tally.counts.refused + self.tally.counts.unsolicited + self.net.refused() > 0 {
                 until = self.stamp;
             }
             if !heard && self.net.now() >= until {

@@ -50,6 +50,9 @@ impl OneWay {
     }
 }
 
+/// ECONNREFUSED: the peer's system said that nobody listens at that port.
+const REFUSED: Errno = Errno(111);
+
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Ends those of this turn whose bytes the socket has taken.
     pub fn end_one_way(&mut self) {
@@ -90,7 +93,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// (ICMP). No request fails by it, since all of them are over, but it does not go unseen.
     pub fn see_refusal(&mut self, conn: u32, why: Option<Errno>) {
         let c = &self.conns[conn as usize];
-        let idle = why.is_some() && c.stage == Stage::Open && c.in_flight == 0;
+        let refused = why == Some(REFUSED);
+        let idle = refused && c.stage == Stage::Open && c.in_flight == 0;
         if idle && self.pools[c.origin as usize].origin.datagrams {
             self.tally.counts.refused += 1;
         }

@@ -66,6 +66,10 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         self.dialogue.origins()
     }
 
+    fn silent(&self) -> bool {
+        self.dialogue.silent()
+    }
+
     fn by_order(&self) -> Option<&'static str> {
         self.dialogue.by_order()
     }

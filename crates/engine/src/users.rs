@@ -18,7 +18,7 @@ const STARTS: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Crowd {
     profile: Users,
-    running: Vec<bool>,
+    pub running: Vec<bool>,
     /// The connection each user has; users do not share.
     pub conns: Vec<u32>,
     pub alive: u32,

@@ -168,6 +168,10 @@ impl Epoll {
         }
         // SAFETY: the slot owned this descriptor since `settle`, and is emptied here.
         let fd = unsafe { OwnedFd::from_raw_fd(s.fd) };
+        // A refusal that nobody has read yet does not go with the socket.
+        if s.state == State::Datagrams && socket::pending_error(&fd) == Some(Errno(libc::ECONNREFUSED)) {
+            self.refused += 1;
+        }
         (s.fd, s.state) = (-1, State::Free);
         s.age = s.age.wrapping_add(1);
         if std::mem::take(&mut s.backlog) {

@@ -100,7 +100,7 @@ pub fn parse(text: &str) -> Result<Node, Wrong> {
 
 /// What to write instead of a key whose colon has no space behind it, `users:3`; None where that is not what it is.
 pub fn unspaced(text: &str) -> Option<String> {
-    let (key, value) = text.trim_start().trim_start_matches("- ").split_once(':')?;
+    let (key, value) = text.trim_start().split_once(':')?;
     let value = value.split_whitespace().next().filter(|word| value.starts_with(word) && !word.starts_with("//"))?;
     let is_key = key.starts_with(|c: char| c.is_ascii_alphabetic())
         && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');

@@ -32,6 +32,9 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             let names = quantiles.join(", ");
             lang.fill(say::TRUST_LOWER_BOUND, &[("quantiles", &names), ("unfinished", &show::count(*unfinished))])
         }
+        Reason::NothingFinished if totals.due == 0 && summary.end != End::Completed => {
+            lang.of(say::TRUST_NOTHING_BEGUN).into()
+        }
         Reason::NothingFinished if totals.due == 0 => lang.of(say::TRUST_NOTHING_DUE).into(),
         Reason::NothingFinished => lang.of(say::TRUST_NOTHING).into(),
         Reason::Failures { failed, due, judged } => {

@@ -74,6 +74,8 @@ pub(crate) const FAILED_APART: Text =
     text("; {failed} failed are not in these figures", "；另有 {failed} 个失败，不计入这些数字");
 pub(crate) const NO_LATENCY: Text =
     text("Not one request finished: there is no latency to show.", "没有一个请求完成：没有可显示的延迟。");
+pub(crate) const NOTHING_BEGUN: Text =
+    text("The run ended before its first request was due.", "运行在第一个请求应发之前就结束了。");
 pub(crate) const NOTHING_DUE: Text = text(
     "No request was due: run longer (-d), or at a higher rate.",
     "没有应发的请求：请延长运行时间（-d），或提高速率。",
@@ -238,6 +240,8 @@ pub(crate) const TRUST_LOWER_BOUND: Text = text(
 );
 pub(crate) const TRUST_NOTHING: Text =
     text("not one request finished: there is no latency to speak of", "没有一个请求完成：谈不上延迟");
+pub(crate) const TRUST_NOTHING_BEGUN: Text =
+    text("the run ended before its first request was due", "运行在第一个请求应发之前就结束了");
 pub(crate) const TRUST_NOTHING_DUE: Text = text(
     "no request was due: there is nothing to judge; run longer (-d), or at a higher rate",
     "没有应发的请求，无从判断：请延长运行时间（-d），或提高速率",
@@ -327,8 +331,8 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
     (
         "datagrams_by_order",
         text(
-            "{strays} datagrams came that nobody waited for, and {timeouts} requests timed out. Without --match answers belong to requests by their order alone, so a late or doubled one may have been taken for another's: name a field that request and answer share with --match.",
-            "收到 {strays} 个无人等待的数据报，{timeouts} 个请求超时。没有 --match 时应答只按顺序与请求配对，迟到或重复的应答可能被当作别的请求的应答：请用 --match 指定请求与应答共有的字段。",
+            "{strays} datagrams came that nobody waited for. Without --match answers belong to requests by their order alone, so a doubled one may have been taken for another's: name a field that request and answer share with --match.",
+            "收到 {strays} 个无人等待的数据报。没有 --match 时应答只按顺序与请求配对，重复的应答可能被当作别的请求的应答：请用 --match 指定请求与应答共有的字段。",
         ),
     ),
     (

@@ -7,7 +7,10 @@ use wire::Complaint;
 use super::keys::distance;
 
 /// What people who come from another tool type, and what it is called here.
-const HABITS: [(&str, &str); 14] = [
+const HABITS: [(&str, &str); 17] = [
+    ("--https", "https:// before the host"),
+    ("--ssl", "https:// before the host"),
+    ("--tls", "https:// before the host"),
     ("-R", "-r 1000/s"),
     ("--rps", "-r 1000/s"),
     ("-q", "--quiet to keep the screen empty, or -r 1000/s for a rate"),

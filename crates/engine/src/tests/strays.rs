@@ -1,12 +1,13 @@
 //! What comes that nobody waits for: refusals of datagrams nobody answers, second answers, pushes that were not announced.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use measure::Nanos;
 use net::sim::{Peer, Say};
 use protocols::websocket::WebSocket;
 
-use super::harness::{SECOND, Scene};
+use super::harness::{MS, SECOND, Scene};
 use super::held::{consent, speaking};
 
 /// A machine where nobody listens: every datagram is refused once it comes.
@@ -69,6 +70,43 @@ fn answers_that_come_twice_are_found_out_at_the_end_at_the_latest() {
         assert!(strays > 0, "{users} users, {requests} requests");
         let open = played.seconds.last().map(|s| s.connections.open);
         assert_eq!(open, Some(0), "sockets that were kept for a last look are closed");
+    }
+}
+
+/// A machine that says what it hears 20 ms later, and the first of it twice.
+#[derive(Default)]
+struct OnceTwice {
+    waiting: VecDeque<(Nanos, u32, Vec<u8>)>,
+    doubled: bool,
+}
+
+impl Peer for OnceTwice {
+    fn opened(&mut self, _now: Nanos, _conn: u32) {}
+    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], _say: &mut Say) {
+        let times = if std::mem::replace(&mut self.doubled, true) { 1 } else { 2 };
+        (0..times).for_each(|_| self.waiting.push_back((now + Nanos(20 * MS.0), conn, bytes.to_vec())));
+    }
+    fn closed(&mut self, _now: Nanos, _conn: u32) {}
+    fn next_timer(&self) -> Option<Nanos> {
+        self.waiting.front().map(|(due, ..)| *due)
+    }
+    fn timer(&mut self, now: Nanos, say: &mut Say) {
+        while let Some((_, conn, bytes)) = self.waiting.pop_front_if(|(due, ..)| *due <= now) {
+            say.send(conn, &bytes);
+        }
+    }
+}
+
+/// One answer too many shifts all that follow: whatever the number of requests, the last is still on its way at the end.
+#[test]
+fn a_single_answer_too_many_is_waited_for() {
+    for requests in [2, 39, 40, 41] {
+        let scene = Scene::closed(1, SECOND).with(|p| (p.requests, p.duration) = (Some(requests), None));
+        let scene = scene.urls(&[("udp://test:9", 1.0)]).option("send", "x");
+        let scene = Scene { resolver: Arc::new(Datagrams), ..scene };
+        let played = scene.speak(&protocols::raw::Raw, Arc::default(), |_| Box::new(OnceTwice::default()));
+        let strays = played.seconds.iter().map(|s| s.unsolicited).sum::<u64>();
+        assert_eq!((played.sum.finished, strays), (requests, 1), "{requests} requests");
     }
 }
 

@@ -63,7 +63,10 @@ fn certificate(host: &str, error: &CertificateError) -> String {
         }
         // The only way webpki says that an authority's own certificate was shown as a server's: self-signed.
         other if other.to_string().contains("CaUsedAsEndEntity") => {
-            format!("the certificate of {host} is self-signed; {remedy}")
+            format!(
+                "the certificate of {host} is self-signed, and one of an authority (CA:TRUE), which is no server's, whoever trusts \
+                 it; let the server show one that it signed, or skip the check with --insecure"
+            )
         }
         other => format!("the certificate of {host} was not accepted: {other}"),
     }

@@ -20,6 +20,8 @@ pub trait Reader {
     }
     /// Appends a piece of a body as it is to be read.
     fn body(&mut self, stream: u32, bytes: &[u8], text: &mut Vec<u8>);
+    /// Appends what can only be read of a whole body: that of a stream that is over, or of all (None).
+    fn end(&mut self, _stream: Option<u32>, _text: &mut Vec<u8>) {}
 }
 
 /// Shows bodies as they are, and coded ones as they were before that.
@@ -38,15 +40,22 @@ impl Reader for Plain {
     }
 
     fn body(&mut self, stream: u32, bytes: &[u8], text: &mut Vec<u8>) {
-        let Some((head, body)) = self.coded.get_mut(&stream) else { return text.extend_from_slice(bytes) };
-        body.extend_from_slice(bytes);
-        // Only the last piece makes it whole.
-        match verify::decoded(head, body) {
-            Some((coding, plain)) => {
-                let line = format!("* {} bytes of {coding}, decoded to {}:\n", body.len(), plain.len());
-                text.extend(line.bytes().chain(plain));
-            }
+        match self.coded.get_mut(&stream) {
+            Some((_, body)) => body.extend_from_slice(bytes),
             None => text.extend_from_slice(bytes),
+        }
+    }
+
+    fn end(&mut self, stream: Option<u32>, text: &mut Vec<u8>) {
+        let over: Vec<u32> = stream.map_or_else(|| self.coded.keys().copied().collect(), |stream| vec![stream]);
+        for (head, body) in over.into_iter().filter_map(|stream| self.coded.remove(&stream)) {
+            match verify::decoded(&head, &body) {
+                Some((coding, plain)) => {
+                    let line = format!("* {} bytes of {coding}, decoded to {}:\n", body.len(), plain.len());
+                    text.extend(line.bytes().chain(plain));
+                }
+                None => text.extend_from_slice(&body),
+            }
         }
     }
 }
@@ -65,6 +74,8 @@ pub fn readable(bytes: &[u8], reader: &mut impl Reader) -> Vec<u8> {
         shown.frame(head, payload);
         rest = more;
     }
+    shown.reader.end(None, &mut shown.text);
+    shown.end_line();
     if !rest.is_empty() {
         shown.line(&format!("{} bytes that are no whole frame:", rest.len()));
         shown.text.extend_from_slice(rest);
@@ -112,6 +123,10 @@ impl<R: Reader> Shown<'_, R> {
                 self.end_line();
             }
             _ => {}
+        }
+        if matches!(head.kind, frames::DATA | frames::HEADERS) && head.has(frames::END_STREAM) {
+            self.reader.end(Some(head.stream), &mut self.text);
+            self.end_line();
         }
     }
 

@@ -121,19 +121,28 @@ fn a_transcript_is_readable_whatever_it_ends_with() {
 }
 
 #[test]
-fn a_coded_body_is_shown_as_it_was_before() {
-    use super::super::transcript::{Plain, Reader};
+fn a_coded_body_is_shown_once_and_as_it_was_before() {
+    use super::super::transcript::{Plain, readable};
     let coded = zstd::encode_all(&b"plain text"[..], 3).unwrap();
     let (first, last) = coded.split_at(4);
-    let (mut plain, mut text) = (Plain::default(), Vec::new());
-    plain.field(1, b"content-encoding", b"zstd");
-    plain.body(1, last, &mut Vec::new());
-    plain.body(3, b"as it is\n", &mut text);
-    assert_eq!(text, b"as it is\n");
-    let mut plain = Plain::default();
-    plain.field(1, b"content-encoding", b"zstd");
-    plain.body(1, first, &mut Vec::new());
-    let mut text = Vec::new();
-    plain.body(1, last, &mut text);
-    assert_eq!(String::from_utf8_lossy(&text), format!("* {} bytes of zstd, decoded to 10:\nplain text", coded.len()));
+    let head = |stream| {
+        let fields = block(&[(":status", "200"), ("content-encoding", "zstd")]);
+        frame(frames::HEADERS, frames::END_HEADERS, stream, &fields)
+    };
+    let piece = |bytes| frame(frames::DATA, 0, 1, bytes);
+    let shown = |said: Vec<u8>| String::from_utf8_lossy(&readable(&said, &mut Plain::default())).into_owned();
+    // In pieces, the last of them empty.
+    let pieces = [head(1), piece(first), piece(last), frame(frames::DATA, frames::END_STREAM, 1, b"")].concat();
+    let decoded = format!("* {} bytes of zstd, decoded to 10:\nplain text\n", coded.len());
+    assert!(
+        shown(pieces.clone()).ends_with(&format!("DATA, 0 bytes, END_STREAM\n{decoded}")),
+        "{}",
+        shown(pieces.clone())
+    );
+    assert_eq!(shown(pieces).matches("plain text").count(), 1);
+    // Never ended: what there is.
+    assert!(shown([head(1), piece(&coded)].concat()).ends_with(&decoded));
+    // No such coding after all.
+    let lie = [head(1), frame(frames::DATA, frames::END_STREAM, 1, b"as it is")].concat();
+    assert!(shown(lie).ends_with("END_STREAM\nas it is\n"));
 }

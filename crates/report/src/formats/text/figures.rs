@@ -10,7 +10,7 @@ use crate::columns::table;
 use crate::ranked::{Figure, Named, QUANTILES, Ranked};
 use crate::sentences as say;
 use crate::show;
-use crate::summary::{Summary, heartbeats};
+use crate::summary::{End, Summary, heartbeats};
 use crate::text::{Lang, Text};
 
 /// What the run stands for, above everything else; users that wait for their answers have their figures explained.
@@ -94,6 +94,7 @@ pub(crate) fn ranked_of(summary: &Summary, lang: Lang) -> String {
 /// Why there is no latency to show.
 pub(crate) fn no_latency(summary: &Summary) -> Text {
     match (summary.totals.due, summary.totals.one_way) {
+        (0, _) if summary.end != End::Completed => say::NOTHING_BEGUN,
         (0, _) => say::NOTHING_DUE,
         (_, 0) => say::NO_LATENCY,
         _ => say::NO_LATENCY_ONE_WAY,
