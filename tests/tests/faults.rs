@@ -177,7 +177,7 @@ fn tls_where_none_is_spoken_is_told_as_that_and_so_is_a_port_that_closes_without
     ] {
         let peer = saying(first);
         for scheme in ["https", "wss"] {
-            brunt(["-n", "1", "-c", "1", &format!("{scheme}://{}/", peer.host())]).with_code(30).said(hint);
+            brunt(["-d", "300ms", "-c", "1", &format!("{scheme}://{}/", peer.host())]).with_code(30).said(hint);
         }
     }
     let silent = saying(b"");

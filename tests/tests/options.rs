@@ -45,6 +45,11 @@ const WRONG: &[(&str, &str)] = &[
         "--conections: is not an option of brunt, nor is --connections; write -c N (users, a connection each), or with -r \
          --max-connections N",
     ),
+    (
+        "-n 5 ws://127.0.0.1:9/",
+        "-n: asks for requests where nothing is said; write --data TEXT, or leave it out and keep connections with --hold",
+    ),
+    ("--https 127.0.0.1:9", "--https: is not an option of brunt; write https:// before the host"),
     ("--zzz http://a/", "--zzz: is not an option of brunt; see `brunt --help` for those there are"),
     ("-o /no/such/place/x http://a/", "-o: "),
     ("--record /no/such/place/x http://a/", "--record: "),
