@@ -109,11 +109,18 @@ fn counted(line: &str) -> (u64, u64) {
 /// The newcomer's command, shortened. It must end by itself with a summary; that a busy machine made its figure
 /// untrusted (20) is no fault of the program, and saying so is what it is for.
 fn demo(_: &mut Progress) -> Verdict {
-    if let Err(why) = shell::run(&mut shell::cargo(&["build", "--release", "-p", "brunt-cli"])) {
-        return Verdict::Failed(why);
-    }
+    let mut build = shell::cargo(&["build", "--release", "-p", "brunt-cli"]);
     let mut command = Command::new("timeout");
     command.args(["60", "cargo", "run", "--quiet", "--release", "--", "demo", "-d", "2s"]).current_dir(places::root());
+    if install::nothing_may_be_skipped() {
+        // Built once and thrown away: optimising the program as a whole takes minutes and shows nothing here.
+        for command in [&mut build, &mut command] {
+            command.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+        }
+    }
+    if let Err(why) = shell::run(&mut build) {
+        return Verdict::Failed(why);
+    }
     let output = match command.output() {
         Ok(output) => output,
         Err(e) => return Verdict::Failed(format!("cannot start the demo: {e}")),
