@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use record::{Failure, Notice, Part, Past, Probe, RecordFile, RunEvent, Second, Spool, Writer};
+use record::{Notice, Part, Past, Probe, RecordFile, RunEvent, Second, Spool, Writer};
 use report::{Summary, Summing};
 
 use crate::veil;
@@ -155,19 +155,6 @@ pub fn notice<const N: usize>(code: &str, facts: [(&str, String); N]) -> Notice 
     Notice { code: code.into(), facts: facts.into_iter().map(|(name, fact)| (name.to_string(), fact)).collect() }
 }
 
-/// The most frequent kinds of failure with their counts, at most three.
-fn kinds(failures: &[Failure]) -> String {
-    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
-    for failure in failures {
-        let errno = failure.errno.as_ref().map_or(String::new(), |errno| format!(" ({errno})"));
-        *kinds.entry(format!("{}{errno}", failure.kind)).or_default() += failure.count;
-    }
-    let mut kinds: Vec<(String, u64)> = kinds.into_iter().collect();
-    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let named: Vec<String> = kinds.iter().take(3).map(|(kind, count)| format!("{count} × {kind}")).collect();
-    named.join(", ") + if kinds.len() > 3 { ", …" } else { "" }
-}
-
 impl Seen {
     /// Takes a second; a notice where it is the first in which anything ended and only failures did.
     fn only_errors(&mut self, second: &Second) -> Option<Notice> {
@@ -180,7 +167,7 @@ impl Seen {
         if !first || second.finished > 0 || self.warned {
             return None;
         }
-        let kind = kinds(&second.failures);
+        let kind = record::most_frequent(&second.failures);
         Some(notice("only_errors", [("count", second.failed.to_string()), ("kind", kind)]))
     }
 
@@ -208,6 +195,8 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
+    use record::Failure;
+
     use super::*;
 
     fn second(finished: u64, failed: u64, status: &[(&str, u64)]) -> Second {

@@ -1,6 +1,7 @@
 //! A dead end is never silent: a run in which nothing but failures came back says so within its first second.
 
 use measure::Nanos;
+use record::Failure;
 use wire::{Dialogue, Network};
 
 use crate::collector::errno_name;
@@ -10,9 +11,8 @@ use crate::worker::Worker;
 
 /// How long a run may only fail before it says so.
 const PATIENCE: Nanos = Nanos::from_millis(600);
-/// So many sorts of failure are told apart, and so many kinds are named.
+/// So many sorts of failure are told apart.
 const SORTS: usize = 16;
-const NAMED: usize = 3;
 
 /// What came back since the start, warm-up included.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,22 +51,15 @@ impl Alarm {
         }
     }
 
-    /// The most frequent kinds with their counts: `5 × refused (ECONNREFUSED), 2 × timeout`.
+    /// The most frequent kinds with their counts.
     pub fn kinds(&self) -> String {
-        let mut kinds: Vec<(String, u64)> = Vec::new();
-        for (sort, count) in &self.sorts {
-            let kind = match sort.errno {
-                Some(errno) => format!("{} ({})", sort.kind.name(), errno_name(errno)),
-                None => sort.kind.name().to_owned(),
-            };
-            match kinds.iter_mut().find(|(known, _)| *known == kind) {
-                Some((_, n)) => *n += count,
-                None => kinds.push((kind, *count)),
-            }
-        }
-        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let named: Vec<String> = kinds.iter().take(NAMED).map(|(kind, n)| format!("{n} × {kind}")).collect();
-        named.join(", ") + if kinds.len() > NAMED { ", …" } else { "" }
+        let failure = |&(sort, count): &(Sort, u64)| Failure {
+            kind: sort.kind.name().to_owned(),
+            phase: String::new(),
+            errno: sort.errno.map(errno_name),
+            count,
+        };
+        record::most_frequent(&self.sorts.iter().map(failure).collect::<Vec<_>>())
     }
 }
 

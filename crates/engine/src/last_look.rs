@@ -24,12 +24,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Reads what is there; requests are over, and nothing goes on. A refusal, or an answer too many, is given a moment to come,
     /// unless there was one already: one that was doubled shifts all that come after it, so that the rest is on its way still.
-    pub fn look_a_last_time(&mut self) {
+    /// Whoever interrupts a run is not kept waiting for slow answers.
+    pub fn look_a_last_time(&mut self, interrupted: bool) {
         let refusals = self.one_way.were_any() && self.pools.iter().any(|pool| pool.origin.datagrams);
         if !refusals && self.dialogue.by_order().is_none() {
             return;
         }
-        let slowest = Nanos(self.tally.latency.service.max());
+        let slowest = if interrupted { Nanos::ZERO } else { Nanos(self.tally.latency.service.max()) };
         let mut until = self.stamp + GRACE.max(slowest).min(self.terms.drain);
         for _ in 0..ROUNDS {
             self.net.wait(until);

@@ -347,7 +347,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 latency.service_at_least.record(now - x.started);
             }
         }
-        self.look_a_last_time();
+        self.look_a_last_time(interrupted);
         for conn in 0..self.conns.len() as u32 {
             // Connections that are part of the plan end in order; sockets of datagrams were kept for the last look.
             let c = &self.conns[conn as usize];

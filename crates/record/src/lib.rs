@@ -190,6 +190,24 @@ pub struct Failure {
     pub count: u64,
 }
 
+/// The most frequent kinds of failure with their counts, at most three, equal ones as they came: `5 × refused
+/// (ECONNREFUSED), 2 × timeout`. Phases are not told apart.
+pub fn most_frequent(failures: &[Failure]) -> String {
+    const NAMED: usize = 3;
+    let mut kinds: Vec<(String, u64)> = Vec::new();
+    for failure in failures {
+        let errno = failure.errno.as_ref().map_or(String::new(), |errno| format!(" ({errno})"));
+        let kind = format!("{}{errno}", failure.kind);
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, count)) => *count += failure.count,
+            None => kinds.push((kind, failure.count)),
+        }
+    }
+    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let named: Vec<String> = kinds.iter().take(NAMED).map(|(kind, count)| format!("{count} × {kind}")).collect();
+    named.join(", ") + if kinds.len() > NAMED { ", …" } else { "" }
+}
+
 /// Connections that stood and were lost in one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Loss {
