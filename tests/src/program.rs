@@ -129,6 +129,11 @@ impl Running {
         self.child.id()
     }
 
+    /// The most memory it has held so far, in bytes; 0 once it has ended.
+    pub fn resident(&self) -> u64 {
+        resident(self.id())
+    }
+
     /// True while it runs.
     pub fn runs(&mut self) -> bool {
         self.child.try_wait().expect("it is our child").is_none()
@@ -140,7 +145,9 @@ impl Running {
     /// Where it does not end.
     pub fn end(mut self) -> Ended {
         let began = Instant::now();
+        let mut peak = 0;
         let status = loop {
+            peak = peak.max(self.resident());
             if let Some(status) = self.child.try_wait().expect("it is our child") {
                 break status;
             }
@@ -151,7 +158,7 @@ impl Running {
             }
             std::thread::sleep(Duration::from_millis(5));
         };
-        Ended { code: status.code(), out: text(self.out.take()), err: text(self.err.take()) }
+        Ended { code: status.code(), out: text(self.out.take()), err: text(self.err.take()), peak }
     }
 }
 
@@ -176,6 +183,8 @@ pub struct Ended {
     pub out: String,
     /// What it wrote to standard error.
     pub err: String,
+    /// The most memory it was seen to hold, in bytes.
+    pub peak: u64,
 }
 
 impl Ended {
@@ -199,6 +208,14 @@ impl Ended {
         assert!(self.out.contains(text) || self.err.contains(text), "`{text}` in\n{}\n{}", self.out, self.err);
         self
     }
+}
+
+/// The most memory that a process has held so far, in bytes; 0 once it has ended.
+pub fn resident(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
 }
 
 /// Waits until something holds.

@@ -368,7 +368,7 @@ fn no_ports_left_is_a_failure_with_its_name() {
         return e2e::skip(&format!("no namespaces here: {err}"));
     }
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
-    let report = e2e::Report::of(e2e::Ended { code: output.status.code(), out, err });
+    let report = e2e::Report::of(e2e::Ended { code: output.status.code(), out, err, peak: 0 });
     assert_ne!(report.code, 0, "{report}");
     let failure = report.json["failures"].as_array().unwrap().iter().find(|f| f["kind"] == "no_ports");
     assert_eq!(failure.map(|f| f["errno"].clone()), Some("EADDRNOTAVAIL".into()), "{report}");

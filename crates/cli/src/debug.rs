@@ -42,19 +42,23 @@ pub fn show(prepared: &dyn PreparedRun, setup: &Setup, masked: bool, lang: Lang)
 
 /// What was sent and what was received.
 fn exchange(probe: &Probe, transcript: &Transcript, masked: bool, lang: Lang) -> String {
-    let Transcript { sent, received, bytes: [n_sent, n_received] } = transcript;
+    let Transcript { sent, received, bytes, left_out } = transcript;
     let mut text = String::new();
     let head =
         if probe.spoken.is_empty() { probe.address.clone() } else { format!("{} · {}", probe.address, probe.spoken) };
     if !head.is_empty() {
         text += &format!("--- {head}\n");
     }
-    for (message, bytes, n) in [(messages::DEBUG_SENT, sent, n_sent), (messages::DEBUG_RECEIVED, received, n_received)]
-    {
-        if !bytes.is_empty() {
-            text += &lang.fill(message, &[("n", &n.to_string())]);
-            text += &format!("\n{}", veil::bytes(bytes, masked));
+    let sides = [(messages::DEBUG_SENT, sent), (messages::DEBUG_RECEIVED, received)];
+    for (side, (message, said)) in sides.into_iter().enumerate() {
+        if !said.is_empty() {
+            text += &lang.fill(message, &[("n", &bytes[side].to_string())]);
+            text += &format!("\n{}", veil::bytes(said, masked));
             text += if text.ends_with('\n') { "" } else { "\n" };
+        }
+        if left_out[side] > 0 {
+            text += &lang.fill(messages::DEBUG_LEFT_OUT, &[("n", &left_out[side].to_string())]);
+            text.push('\n');
         }
     }
     text

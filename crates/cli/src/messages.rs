@@ -52,6 +52,8 @@ pub const NO_ANSWER: Text = text("brunt: no answer: {failure}.", "brunt: 没有�
 pub const DEBUG_SENT: Text = text("--- sent, {n} bytes", "--- 已发送 {n} 字节");
 /// Heads of --debug.
 pub const DEBUG_RECEIVED: Text = text("--- received, {n} bytes", "--- 已接收 {n} 字节");
+/// Behind what --debug shows of a long answer.
+pub const DEBUG_LEFT_OUT: Text = text("--- {n} bytes more are not shown", "--- 另有 {n} 字节未显示");
 /// The end of --debug.
 pub const DEBUG_SUCCESS: Text =
     text("--- a run would count this exchange as a success", "--- 压测会把这次请求计为成功");

@@ -153,12 +153,14 @@ pub struct ProbeResult {
 /// What went over the wire, before TLS: its bytes, or what people read instead where a protocol's bytes are no text.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
-    /// Everything sent.
+    /// What was sent, up to [`wire::SHOWN`].
     pub sent: Vec<u8>,
-    /// Everything received.
+    /// What was received, up to [`wire::SHOWN`].
     pub received: Vec<u8>,
     /// How many bytes they really were.
-    pub bytes: [usize; 2],
+    pub bytes: [u64; 2],
+    /// How many of them are not shown.
+    pub left_out: [u64; 2],
 }
 
 /// Why a probe got no answer.

@@ -9,7 +9,7 @@ use record::{Ended, Example, Failure, RunEvent, Second};
 use crate::alarm::Alarm;
 use crate::losses::{Losses, Open};
 use crate::message::{Message, RawExample};
-use crate::tally::{Snapshot, Sort, decode};
+use crate::tally::{OTHER, Snapshot, Sort, decode};
 
 /// Cut of what is shown of a request or an answer.
 const EXCERPT: usize = 4096;
@@ -25,6 +25,8 @@ pub(crate) struct Collector<'a> {
     losses: Losses,
     seconds: BTreeMap<i64, Second>,
     sorts: Vec<Sort>,
+    /// The names of status codes that are told apart in this run.
+    codes: BTreeMap<String, u64>,
     /// What came back in the first moments, and how many workers told.
     early: (Alarm, usize),
     ended: Ended,
@@ -51,6 +53,7 @@ impl<'a> Collector<'a> {
             losses: Losses::default(),
             seconds: BTreeMap::new(),
             sorts: Vec::new(),
+            codes: BTreeMap::new(),
             early: (Alarm::set(Nanos::ZERO), 0),
             ended: Ended::default(),
             last_ns: i64::MIN,
@@ -197,7 +200,10 @@ impl<'a> Collector<'a> {
         second.heartbeats.open += c.beats_open;
         second.cpu_ns += c.cpu_ns;
         for (code, n) in s.codes {
-            *second.status.entry((self.code_name)(code)).or_default() += n;
+            let name = if code == OTHER { record::OTHER_CODES.to_owned() } else { (self.code_name)(code) };
+            let name = record::counted_as(&self.codes, &name);
+            record::add_code(&mut self.codes, name, n);
+            record::add_code(&mut second.status, name, n);
         }
         for (sort, n) in s.failures {
             add_failure(&mut second.failures, sort, n);
@@ -231,11 +237,17 @@ impl<'a> Collector<'a> {
             kind: raw.sort.kind.name().into(),
             phase: raw.sort.phase.name().into(),
             errno: raw.sort.errno.map(errno_name),
-            detail: raw.detail,
+            detail: clipped(raw.detail),
             sent: readable(&raw.sent),
             received: readable(&raw.received),
         }));
     }
+}
+
+/// Peers choose the words.
+fn clipped(mut detail: String) -> String {
+    detail.truncate(detail.floor_char_boundary(EXCERPT));
+    detail
 }
 
 fn add_failure(failures: &mut Vec<Failure>, sort: Sort, count: u64) {

@@ -1,11 +1,11 @@
-//! One connection, outside the load: a few requests one after the other, with everything that went over it kept. The probe
-//! is one, and so are the requests before and after a run.
+//! One connection, outside the load: a few requests one after the other, with the beginning of what went over it kept. The
+//! probe is one, and so are the requests before and after a run.
 
 use measure::Nanos;
 use net::Epoll;
 use wire::{
     Arrival, Broken, ConnId, Dial, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fed, Fill,
-    Network, Origin, Out, Place, SecureChannel, Sent, Session,
+    Network, Origin, Out, Place, SHOWN, SecureChannel, Sent, Session,
 };
 
 use crate::collector::errno_name;
@@ -28,8 +28,23 @@ pub(crate) struct Script {
     pub spoken: String,
     /// What was known of the last connection that stood.
     pub established: Option<Established>,
-    pub sent: Vec<u8>,
-    pub received: Vec<u8>,
+    pub sent: Heard,
+    pub received: Heard,
+}
+
+/// What one end said: its beginning, which is there to be shown, and how much it was. A peer may talk for ever.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    pub head: Vec<u8>,
+    pub all: u64,
+}
+
+impl Heard {
+    fn take(&mut self, bytes: &[u8]) {
+        let room = SHOWN - self.head.len();
+        self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.all += bytes.len() as u64;
+    }
 }
 
 /// Why there is no answer.
@@ -231,7 +246,7 @@ impl<D: Dialogue> Talk<'_, '_, D> {
     /// What arrived is read.
     fn hear(&mut self) -> Result<(), Gone> {
         let Some(session) = self.session.as_mut().filter(|_| !self.plain.is_empty()) else { return Ok(()) };
-        self.script.received.extend_from_slice(&self.plain);
+        self.script.received.take(&self.plain);
         let read = session.receive(&self.plain, &mut self.out, &mut self.done);
         self.plain.clear();
         if session.secures_now() && self.secure.is_none() {
@@ -303,7 +318,7 @@ impl<D: Dialogue> Talk<'_, '_, D> {
         self.collect();
         Err(no_answer(match goodbye {
             _ if greeted && self.is_over() => return Ok(()),
-            "" if self.script.received.is_empty() && in_order && !self.errand.origin.tls => CLOSED_WITHOUT_A_WORD,
+            "" if self.script.received.all == 0 && in_order && !self.errand.origin.tls => CLOSED_WITHOUT_A_WORD,
             "" => "the connection was closed before the answer was complete",
             words => words,
         })
@@ -311,8 +326,8 @@ impl<D: Dialogue> Talk<'_, '_, D> {
     }
 
     fn send(&mut self) {
-        self.script.sent.extend_from_slice(self.out.bytes());
-        self.script.sent.extend_from_slice(self.out.tail().map_or(&[], |t| t));
+        self.script.sent.take(self.out.bytes());
+        self.script.sent.take(self.out.tail().map_or(&[], |t| t));
         let mut cipher = Out::default();
         match &mut self.secure {
             Some(channel) if !self.out.is_empty() => {

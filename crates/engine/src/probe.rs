@@ -2,7 +2,7 @@
 
 use measure::{Clock, Nanos};
 use record::Probe;
-use wire::{Dialogue, Ended, FaultKind, Origin};
+use wire::{Dialogue, Ended, FaultKind, Origin, SHOWN};
 
 use crate::errand::{Errand, Script, Trouble, no_answer};
 use crate::{ProbeFailure, ProbeResult, Setup, Stop, Transcript};
@@ -81,12 +81,27 @@ fn exchange<D: Dialogue>(
 fn write_down<D: Dialogue>(d: &D, script: Script, probe: &mut Probe, told: &mut Transcript) {
     let Script { address, spoken, established, sent, received } = script;
     (probe.address, probe.spoken) = (address, spoken);
-    told.bytes[0] += sent.len();
-    told.bytes[1] += received.len();
-    let readable = established.and_then(|established| d.readable(&established, &sent, &received));
-    let [sent, received] = readable.unwrap_or([sent, received]);
-    told.sent.extend(sent);
-    told.received.extend(received);
+    let readable = established.and_then(|established| d.readable(&established, &sent.head, &received.head));
+    told.bytes[0] += sent.all;
+    told.bytes[1] += received.all;
+    told.left_out[0] += sent.all - sent.head.len() as u64;
+    told.left_out[1] += received.all - received.head.len() as u64;
+    let [sent, received] = readable.unwrap_or([sent.head, received.head]);
+    append(&mut told.sent, sent);
+    append(&mut told.received, received);
+}
+
+/// However many hops there were, so much is shown of them.
+fn append(told: &mut Vec<u8>, more: Vec<u8>) {
+    if told.len() + more.len() <= SHOWN {
+        told.extend(more);
+        return;
+    }
+    let room = SHOWN.saturating_sub(told.len()).min(more.len());
+    told.extend_from_slice(&more[..room]);
+    if room > 0 {
+        told.extend_from_slice("…".as_bytes());
+    }
 }
 
 /// Sends the requests that a plan asks for once before the run: the first that fails ends it.

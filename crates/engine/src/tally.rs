@@ -4,7 +4,7 @@
 //! worker, so that a worker may as well be another process or machine.
 
 use measure::{Histogram, Nanos};
-use record::{Latency, Part};
+use record::{CODES, Latency, Part};
 use wire::{FaultKind, Phase};
 
 /// Failures of one sort.
@@ -65,6 +65,9 @@ pub(crate) struct Loss {
     pub count: u64,
 }
 
+/// The code of those beyond the first [`CODES`] of a second; no protocol has it.
+pub(crate) const OTHER: u32 = u32::MAX;
+
 /// So many ways of losing a connection are told apart in a second, and so many bytes of their words are kept: peers choose
 /// the words, and could choose others each time.
 const WAYS: usize = 16;
@@ -86,9 +89,10 @@ impl Tally {
         if code == 0 {
             return;
         }
-        match self.codes.iter_mut().find(|(c, _)| *c == code) {
-            Some((_, n)) => *n += 1,
-            None => self.codes.push((code, 1)),
+        match self.codes.iter().position(|(c, _)| *c == code) {
+            Some(at) => self.codes[at].1 += 1,
+            None if self.codes.len() < CODES || code == OTHER => self.codes.push((code, 1)),
+            None => self.code(OTHER),
         }
     }
 
@@ -293,6 +297,16 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn codes_are_told_apart_up_to_a_bound_and_add_up() {
+        let mut tally = Tally::new();
+        (1..=10_000).for_each(|code| tally.code(code));
+        tally.code(1);
+        assert!(tally.codes.len() <= CODES + 1, "{}", tally.codes.len());
+        assert_eq!(tally.codes.iter().map(|(_, n)| n).sum::<u64>(), 10_001);
+        assert_eq!((tally.codes[0], tally.codes[CODES].0), ((1, 2), OTHER));
+    }
 
     #[test]
     fn losses_are_told_apart_by_their_words_up_to_a_bound_and_survive_their_encoding() {

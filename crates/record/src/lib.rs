@@ -164,6 +164,25 @@ pub struct Second {
     pub cpu_ns: u64,
 }
 
+/// Where status codes are counted once a run has shown [`CODES`] different ones: peers choose them.
+pub const OTHER_CODES: &str = "other";
+/// So many status codes are told apart.
+pub const CODES: usize = 128;
+/// The longest name of a status code, in bytes.
+const CODE_NAME: usize = 64;
+
+/// The name under which a status code is counted beside these.
+pub fn counted_as<'a>(all: &BTreeMap<String, u64>, code: &'a str) -> &'a str {
+    let code = &code[..code.floor_char_boundary(CODE_NAME)];
+    if all.contains_key(code) || all.len() < CODES { code } else { OTHER_CODES }
+}
+
+/// Adds to the counts of status codes; those beyond the first many are counted together.
+pub fn add_code(all: &mut BTreeMap<String, u64>, code: &str, count: u64) {
+    let counted = all.entry(counted_as(all, code).to_owned()).or_default();
+    *counted = counted.saturating_add(count);
+}
+
 /// Which part of a run a second belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

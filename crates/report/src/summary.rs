@@ -78,6 +78,21 @@ pub struct Summary {
     pub exit: Exit,
 }
 
+/// So many examples and notices are kept, and so many bytes of each of their texts: a run has fewer, a record from elsewhere
+/// may have any.
+const KEPT: usize = 64;
+const TEXT: usize = 64 * 1024;
+
+fn clip(text: &str) -> String {
+    text[..text.floor_char_boundary(TEXT)].to_owned()
+}
+
+fn clipped(example: &Example) -> Example {
+    let Example { kind, phase, errno, detail, sent, received } = example;
+    let [kind, phase, detail, sent, received] = [kind, phase, detail, sent, received].map(|text| clip(text));
+    Example { kind, phase, errno: errno.as_deref().map(clip), detail, sent, received }
+}
+
 /// Collects the events of a run; [`Summing::finish`] judges them. Usable live, beside the record.
 #[derive(Clone, Debug, Default)]
 pub struct Summing {
@@ -99,13 +114,16 @@ impl Summing {
             RunEvent::Example(example) => {
                 let known =
                     |e: &Example| e.kind == example.kind && e.phase == example.phase && e.errno == example.errno;
-                if !self.examples.iter().any(known) {
-                    self.examples.push(example.clone());
+                if self.examples.len() < KEPT && !self.examples.iter().any(known) {
+                    self.examples.push(clipped(example));
                 }
             }
             RunEvent::Notice(notice) => {
                 self.notices.retain(|n| n.code != notice.code);
-                self.notices.push(notice.clone());
+                if self.notices.len() < KEPT {
+                    let facts = notice.facts.iter().take(KEPT).map(|(name, fact)| (name.clone(), clip(fact))).collect();
+                    self.notices.push(record::Notice { code: notice.code.clone(), facts });
+                }
             }
             RunEvent::Ended(ended) => self.ended = Some(ended.clone()),
         }

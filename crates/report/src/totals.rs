@@ -10,6 +10,9 @@ use record::{Bytes, Connections, Failure, Heartbeats, Latency, Loss, Part, Secon
 
 use crate::trust::{Little, Outages};
 
+/// Sorts of failure that are told apart: a run has far fewer, a record from elsewhere may have any.
+const SORTS: usize = 256;
+
 /// Sums over the seconds of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
@@ -105,7 +108,7 @@ impl Totals {
         self.cpu += Nanos(s.cpu_ns);
         self.latency.merge(&s.latency);
         for (code, n) in &s.status {
-            *self.status.entry(code.clone()).or_default() += n;
+            record::add_code(&mut self.status, code, *n);
         }
         s.failures.iter().for_each(|f| self.add_failure(f));
         s.losses.iter().for_each(|loss| Loss::add(&mut self.losses, loss));
@@ -127,7 +130,8 @@ impl Totals {
         }
         match self.failures.binary_search_by(|known| key(known).cmp(&key(f))) {
             Ok(at) => self.failures[at].count += f.count,
-            Err(at) => self.failures.insert(at, f.clone()),
+            Err(at) if self.failures.len() < SORTS || *f == other(f.count) => self.failures.insert(at, f.clone()),
+            Err(_) => self.add_failure(&other(f.count)),
         }
     }
 
@@ -152,6 +156,11 @@ impl Totals {
     pub fn add_up(&self) -> bool {
         self.due == self.finished + self.failed + self.censored
     }
+}
+
+/// Failures of sorts that are not told apart.
+fn other(count: u64) -> Failure {
+    Failure { kind: "other".into(), count, ..Failure::default() }
 }
 
 fn add_bytes(to: &mut Bytes, b: &Bytes) {

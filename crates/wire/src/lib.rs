@@ -18,8 +18,8 @@ pub use network::{Arrival, ConnId, Dial, ListenerId, Network, Place};
 pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, option};
 pub use out::Out;
 pub use protocol::{
-    Broken, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Follow, Full, Origin, Protocol, Sent, Session,
-    Weighted,
+    Broken, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Follow, Full, Origin, Protocol, SHOWN, Sent,
+    Session, Weighted,
 };
 pub use secure::{Fed, Handshake, SecureChannel, Security};
 pub use server::{Ask, Extent, Reply, ServerSession, Shape};

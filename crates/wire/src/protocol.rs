@@ -83,6 +83,9 @@ pub struct Weighted<R> {
     pub weight: f64,
 }
 
+/// The most bytes of each direction of a conversation that are kept to be shown; the rest is counted.
+pub const SHOWN: usize = 1 << 20;
+
 /// Everything a run will say in a protocol: prepared once, shared read-only by the workers.
 pub trait Dialogue: Send + Sync + 'static {
     /// One prepared request.
@@ -131,7 +134,7 @@ pub trait Dialogue: Send + Sync + 'static {
     /// The bytes of a request as sent, for examples of failures and for `--debug`.
     fn sent(&self, request: &Self::Request) -> Vec<u8>;
     /// What went over a connection, first what was sent, as people read it: for `--debug`, by protocols whose bytes are no
-    /// text. None: the bytes are shown as they are.
+    /// text. None: the bytes are shown as they are. Small bytes may stand for huge texts: beyond [`SHOWN`] none is made.
     fn readable(&self, _established: &Established, _sent: &[u8], _received: &[u8]) -> Option<[Vec<u8>; 2]> {
         None
     }

@@ -71,8 +71,12 @@ impl Reader for Calls<'_> {
     }
 }
 
-/// A message as JSON; as it is where nobody knows its type.
+/// The largest message that is shown as JSON: a field of two bytes may take a hundred once it is decoded.
+const DECODED: usize = 256 * 1024;
+
+/// A message as JSON; as it is where nobody knows its type, or it is large.
 fn shown(kind: Option<&MessageDescriptor>, message: &[u8]) -> Vec<u8> {
+    let kind = kind.filter(|_| message.len() <= DECODED);
     let read = kind.and_then(|kind| DynamicMessage::decode(kind.clone(), message).ok());
     read.and_then(|message| serde_json::to_vec(&message).ok()).unwrap_or_else(|| message.to_vec())
 }

@@ -2,9 +2,12 @@
 //! their owner shows them.
 //!
 //! A line that begins with a star is about a frame, as curl has it; the others are what it says. Bytes that are no frames,
-//! and what follows them, are told by their number.
+//! and what follows them, are told by their number. A few bytes may stand for a long header list or body: what would be
+//! longer than is shown ends there.
 
 use std::collections::BTreeMap;
+
+use wire::SHOWN;
 
 use super::frames::{self, FrameHead, HEAD, PREFACE, code, setting};
 use super::hpack::Decoder;
@@ -24,6 +27,10 @@ pub trait Reader {
     fn end(&mut self, _stream: Option<u32>, _text: &mut Vec<u8>) {}
 }
 
+/// The longest `content-encoding` that is looked at, and on so many streams at a time.
+const CODING: usize = 64;
+const STREAMS: usize = 1024;
+
 /// Shows bodies as they are, and coded ones as they were before that.
 #[derive(Clone, Debug, Default)]
 pub struct Plain {
@@ -33,7 +40,7 @@ pub struct Plain {
 
 impl Reader for Plain {
     fn field(&mut self, stream: u32, name: &[u8], value: &[u8]) {
-        if name == b"content-encoding" {
+        if name == b"content-encoding" && value.len() <= CODING && self.coded.len() < STREAMS {
             let head = [b"\ncontent-encoding: ", value, b"\n"].concat();
             self.coded.insert(stream, (head, Vec::new()));
         }
@@ -70,13 +77,18 @@ pub fn readable(bytes: &[u8], reader: &mut impl Reader) -> Vec<u8> {
     }
     while let Some((head, more)) = rest.split_first_chunk::<HEAD>() {
         let head = FrameHead::read(head);
-        let Some((payload, more)) = more.split_at_checked(head.length) else { break };
+        let Some((payload, more)) = more.split_at_checked(head.length).filter(|_| shown.text.len() < SHOWN) else {
+            break;
+        };
         shown.frame(head, payload);
         rest = more;
     }
     shown.reader.end(None, &mut shown.text);
     shown.end_line();
-    if !rest.is_empty() {
+    if shown.text.len() >= SHOWN {
+        shown.text.truncate(SHOWN);
+        shown.line("what follows is not shown");
+    } else if !rest.is_empty() {
         shown.line(&format!("{} bytes that are no whole frame:", rest.len()));
         shown.text.extend_from_slice(rest);
         shown.end_line();
@@ -136,6 +148,9 @@ impl<R: Reader> Shown<'_, R> {
         let (mut first, mut lines) = ([const { String::new() }; 3], Vec::new());
         let mut fields = self.decoder.read(&block);
         let trouble = loop {
+            if self.text.len() + lines.len() > SHOWN {
+                break Some("the list goes on");
+            }
             let (name, value) = match fields.next() {
                 Ok(Some(field)) => field,
                 Ok(None) => break None,

@@ -21,6 +21,8 @@ const SEND_KEY: u8 = 0x02;
 const FAST: u8 = 0x03;
 /// The server must be told the password itself.
 const FULL: u8 = 0x04;
+/// Packets about the password, at most: another way, a word on the proof, a key, the verdict. A server may ask for ever.
+const MOST_ASKED: u8 = 8;
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +62,8 @@ pub struct Opening {
     scramble: Vec<u8>,
     /// TLS stands.
     secure: bool,
+    /// What the server asked for to believe the password.
+    asked: u8,
     /// What both sides can do.
     pub agreed: Agreed,
     /// The statements prepared so far.
@@ -77,6 +81,7 @@ impl Opening {
             greeting: None,
             scramble: Vec::new(),
             secure: false,
+            asked: 0,
             agreed: Agreed::default(),
             ready: Vec::new(),
             told: Box::default(),
@@ -179,6 +184,10 @@ impl Opening {
     }
 
     fn proof(&mut self, first: u8, packet: &[u8], number: u8, plan: &Plan, out: &mut Vec<u8>) -> Result<Came, Broken> {
+        self.asked += 1;
+        if self.asked > MOST_ASKED {
+            return Err(Broken("the server asks for the password again and again"));
+        }
         match (first, &packet[1..]) {
             (OK, _) => Ok(self.logged_in(plan, out)),
             (EOF, asked) => self.switch(asked, number, plan, out),

@@ -14,6 +14,8 @@ use crate::sql::Account;
 pub struct Login {
     bound: u32,
     step: Step,
+    /// The password was told, or a proof of it: a server may ask once, not for ever.
+    told: bool,
     scram: Scram,
 }
 
@@ -32,7 +34,7 @@ enum Step {
 impl Login {
     /// A login that begins; `seed` differs between connections.
     pub fn new(ssl: bool, bound: u32, seed: u64) -> Login {
-        Login { bound, step: if ssl { Step::AskedForTls } else { Step::Proving }, scram: Scram::new(seed) }
+        Login { bound, step: if ssl { Step::AskedForTls } else { Step::Proving }, scram: Scram::new(seed), told: false }
     }
 
     fn account<'a>(&self, plan: &'a Plan) -> Option<&'a Account> {
@@ -87,6 +89,9 @@ impl Login {
         let code = u32::from_be_bytes(*code);
         if matches!(code, 3 | 5 | 10) && account.password.is_empty() {
             return Err(Broken("the server wants a password; write postgres://user:password@host"));
+        }
+        if matches!(code, 3 | 5) && std::mem::replace(&mut self.told, true) {
+            return Err(Broken("the server asks for the password again and again"));
         }
         match code {
             0 if self.scram.is_one_sided() => {

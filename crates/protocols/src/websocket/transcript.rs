@@ -1,5 +1,7 @@
 //! What went over a connection as people read it: the handshake as it is, then a line for each frame and its payload,
-//! unmasked and decompressed.
+//! unmasked and decompressed, as far as it is shown: a few bytes may stand for a long message.
+
+use wire::{Broken, SHOWN};
 
 use super::close;
 use super::codec::{self, CLOSE, CONTINUATION, PING, PONG, Sender, TEXT};
@@ -17,6 +19,11 @@ pub fn readable(bytes: &[u8], sender: Sender) -> Vec<u8> {
     let agreed = Agreement { server_forgets: false, client_forgets: false, client_bits: 15 };
     let (mut deflate, mut deflated) = (None, false);
     while let Ok(Some(frame)) = codec::frame(rest, sender, true) {
+        if text.len() >= SHOWN {
+            text.truncate(SHOWN);
+            text.extend_from_slice(b"\n* what follows is not shown\n");
+            return text;
+        }
         let size = usize::try_from(frame.size).unwrap_or(usize::MAX);
         let Some(payload) = rest[frame.head..].get(..size) else { break };
         rest = &rest[frame.head + size..];
@@ -62,18 +69,17 @@ fn name(kind: u8) -> &'static str {
     }
 }
 
-/// A piece of a message, decompressed; what cannot be is shown as it came.
+/// A piece of a message, decompressed as far as it is shown; what cannot be is shown as it came.
 fn unpacked(deflate: &mut Deflate, piece: &[u8], last: bool) -> Vec<u8> {
+    const ENOUGH: Broken = Broken("more than is shown");
     let mut plain = Vec::new();
-    let mut read = deflate.unpack(piece, &mut |part| {
+    let mut take = |part: &[u8]| {
         plain.extend_from_slice(part);
-        Ok(())
-    });
+        if plain.len() < SHOWN { Ok(()) } else { Err(ENOUGH) }
+    };
+    let mut read = deflate.unpack(piece, &mut take);
     if last && read.is_ok() {
-        read = deflate.unpack_end(&mut |part| {
-            plain.extend_from_slice(part);
-            Ok(())
-        });
+        read = deflate.unpack_end(&mut take);
     }
-    if read.is_ok() { plain } else { piece.to_vec() }
+    if read.is_ok() || read == Err(ENOUGH) { plain } else { piece.to_vec() }
 }

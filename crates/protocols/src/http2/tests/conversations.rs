@@ -146,3 +146,15 @@ fn a_coded_body_is_shown_once_and_as_it_was_before() {
     let lie = [head(1), frame(frames::DATA, frames::END_STREAM, 1, b"as it is")].concat();
     assert!(shown(lie).ends_with("END_STREAM\nas it is\n"));
 }
+
+#[test]
+fn a_transcript_shows_no_more_of_a_small_block_for_a_huge_list_than_its_beginning() {
+    use super::super::transcript::{Plain, readable};
+    // A field of 4000 bytes enters the table once and is named by one byte ever after.
+    let first = [&[0x40, 1, b'a', 0x7f, 0xa1, 0x1e][..], &[b'x'; 4000]].concat();
+    let block = [first, vec![0xbe; 12_000]].concat();
+    let said: Vec<u8> = (0..8).flat_map(|n| frame(frames::HEADERS, frames::END_HEADERS, 2 * n + 1, &block)).collect();
+    let text = readable(&said, &mut Plain::default());
+    assert!((1 << 20..2 << 20).contains(&text.len()), "{}", text.len());
+    assert!(text.ends_with(b"* what follows is not shown\n"));
+}

@@ -148,3 +148,14 @@ fn each_url_logs_in_to_its_own_account() {
     assert!(holds(&said, &auth::native(b"\0x", SCRAMBLE)) && holds(&said, b"u\0\x14") && holds(&said, b"d\0mysql"));
     assert_eq!(dialogue.origins()[0].bound, 0);
 }
+
+#[test]
+fn a_server_that_goes_on_asking_is_answered_a_few_times() {
+    let switch = [&[0xfe][..], b"mysql_native_password", &[0], b"ABCDEFGHIJKLMNOPQRST\0"].concat();
+    let mut turns = vec![greeting("mysql_native_password", CAPABILITIES, 0)];
+    // Each answer of ours takes a number too.
+    turns.extend((0..100_u8).map(|turn| packet(2 + 2 * turn, &switch)));
+    let outcome = log_in(&[], &turns);
+    assert_eq!(outcome.broken, Some(Broken("the server asks for the password again and again")));
+    assert!(outcome.said.len() < 1024, "{}", outcome.said.len());
+}

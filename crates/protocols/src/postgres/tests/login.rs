@@ -52,6 +52,18 @@ fn scram_begins_with_our_nonce_and_needs_the_right_mechanism() {
 }
 
 #[test]
+fn a_server_that_goes_on_asking_is_answered_once() {
+    let dialogue = dialogue(&[]);
+    for (asked, said) in [(authentication(3, b""), message(b'p', b"pw\0")), (authentication(5, &[1, 2, 3, 4]), vec![])]
+    {
+        let (sent, outcome, session) = logged_in(&dialogue, &asked.repeat(1000));
+        assert_eq!(outcome, Err(Broken("the server asks for the password again and again")));
+        assert!(said.is_empty() || sent == said, "{} bytes", sent.len());
+        assert!(sent.len() < 64 && !session.opening());
+    }
+}
+
+#[test]
 fn a_refusal_says_why() {
     let dialogue = dialogue(&[]);
     let wrong = messages(&[(b'E', "SFATAL\0C28P01\0Mpassword authentication failed\0\0")]);

@@ -300,3 +300,20 @@ fn a_transcript_is_readable() {
     // A refusal is an answer of HTTP.
     assert_eq!(readable(b"HTTP/1.1 403 No\r\n\r\nno", Sender::Server), b"HTTP/1.1 403 No\r\n\r\nno");
 }
+
+#[test]
+fn a_transcript_shows_no_more_of_a_bomb_than_its_beginning() {
+    use crate::websocket::codec::Sender;
+    use crate::websocket::deflate::{Agreement, Deflate};
+    use crate::websocket::transcript::readable;
+    let agreed = Agreement { server_forgets: false, client_forgets: false, client_bits: 15 };
+    let packed = Deflate::new(agreed).pack(&vec![b'a'; 80 << 20]).to_vec();
+    let mut said = b"HTTP/1.1 101 Switching Protocols\r\n\r\n".to_vec();
+    for _ in 0..4 {
+        said.extend([&[0xc1, 127][..], &(packed.len() as u64).to_be_bytes(), &packed].concat());
+    }
+    assert!(said.len() < 512 * 1024, "{}", said.len());
+    let text = readable(&said, Sender::Server);
+    assert!((1 << 20..2 << 20).contains(&text.len()), "{}", text.len());
+    assert!(text.ends_with(b"a\n* what follows is not shown\n"));
+}
