@@ -2,11 +2,13 @@
 //!
 //! Constant and burst arrivals are numbered through the whole run, and worker k of T takes those with i ≡ k (mod T), so
 //! the shares add up exactly. Poisson arrivals are T independent streams of rate λ/T, whose union is Poisson again
-//! (MEASUREMENT 1.5). Numbers start afresh where the warm-up ends: it never changes what comes after it.
+//! (MEASUREMENT 1.5); where their number is given, it is the union's, not each stream's (`counted`). Numbers start afresh where
+//! the warm-up ends: it never changes what comes after it.
 
 use measure::{Nanos, Rng};
 use plan::{Arrivals, Load, Share, Stage};
 
+use crate::counted::Counted;
 use crate::curve::Curve;
 use crate::ends;
 
@@ -36,7 +38,10 @@ pub fn arrivals(
     };
     let end = ends(stages, warmup, requests, duration).unwrap_or(Nanos::MAX);
     match arrivals {
-        Arrivals::Poisson => Box::new(Poisson::new(stages, warmup, requests, end, share, seed)),
+        Arrivals::Poisson => match requests {
+            None => Box::new(Poisson::whole(stages, warmup, end, share, seed)),
+            Some(requests) => Box::new(Counted::new(stages, warmup, requests, end, share, seed)),
+        },
         Arrivals::Constant => Box::new(Numbered::new(stages, warmup, requests, end, share, on_time)),
         Arrivals::Burst => Box::new(Numbered::new(stages, warmup, requests, end, share, at_once)),
     }
@@ -48,49 +53,39 @@ impl Schedule for std::iter::Empty<Nanos> {
     }
 }
 
-fn first_rate(stages: &[Stage]) -> f64 {
+pub(crate) fn first_rate(stages: &[Stage]) -> f64 {
     stages.first().map_or(0.0, |stage| stage.from)
 }
 
 /// Independent visitors: the rate's integral grows by exponential steps of mean 1 between arrivals of the whole run.
-struct Poisson {
+pub(crate) struct Poisson {
     curve: Curve,
     rng: Rng,
-    warmup: Nanos,
     /// Sum of the exponential steps so far, in arrivals of this share.
     reached: f64,
     shares: f64,
-    /// Arrivals left after the warm-up.
-    left: u64,
 }
 
 impl Poisson {
-    fn new(stages: &[Stage], warmup: Nanos, requests: Option<u64>, end: Nanos, share: Share, seed: u64) -> Poisson {
-        // No memory, no seam: warm-up and stages are one curve.
+    /// Warm-up and stages.
+    fn whole(stages: &[Stage], warmup: Nanos, end: Nanos, share: Share, seed: u64) -> Poisson {
+        // No memory, no seam: they are one curve.
         let mut curve = Curve::level(first_rate(stages), Nanos::ZERO, warmup);
         curve.append_stages(stages, warmup, end);
-        Poisson {
-            curve,
-            rng: Rng::new(seed).fork(u64::from(share.index)),
-            warmup,
-            reached: 0.0,
-            shares: f64::from(share.of),
-            left: requests.map_or(u64::MAX, |n| share.of_total(n)),
-        }
+        Poisson::along(curve, share, seed)
+    }
+
+    /// A share of the arrivals along a curve.
+    pub(crate) fn along(curve: Curve, share: Share, seed: u64) -> Poisson {
+        let rng = Rng::new(seed).fork(u64::from(share.index));
+        Poisson { curve, rng, reached: 0.0, shares: f64::from(share.of) }
     }
 }
 
 impl Schedule for Poisson {
     fn next_due(&mut self) -> Option<Nanos> {
-        if self.left == 0 {
-            return None;
-        }
         self.reached += self.rng.exponential();
-        let due = self.curve.time_of(self.reached * self.shares)?;
-        if due >= self.warmup {
-            self.left -= 1;
-        }
-        Some(due)
+        self.curve.time_of(self.reached * self.shares)
     }
 }
 

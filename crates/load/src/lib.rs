@@ -5,6 +5,7 @@
 //! numbers, and workers share a run without a word between them.
 
 mod arrivals;
+mod counted;
 mod curve;
 mod users;
 

@@ -91,6 +91,40 @@ impl Rng {
         let radius = (-2.0 * (1.0 - self.f64()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.f64()).cos()
     }
+
+    /// Gamma with mean and variance `shape` (Marsaglia and Tsang 2000), for shapes of at least 1.
+    pub fn gamma(&mut self, shape: f64) -> f64 {
+        let d = shape.max(1.0) - 1.0 / 3.0;
+        let c = 1.0 / (9.0 * d).sqrt();
+        loop {
+            let x = self.normal();
+            let v = (1.0 + c * x).powi(3);
+            if v > 0.0 && (1.0 - self.f64()).ln() < 0.5 * x * x + d - d * v + d * v.ln() {
+                return d * v;
+            }
+        }
+    }
+
+    /// How many of `n` things that each have the chance `p` come true. Exact: of n uniform points the i-th smallest is a ratio
+    /// of gammas, and which side of it `p` lies on halves what is left to decide (Relles 1972).
+    pub fn binomial(&mut self, n: u64, p: f64) -> u64 {
+        const FEW: u64 = 32;
+        let (mut n, mut p, mut count) = (n, p, 0);
+        while n > FEW {
+            if p <= 0.0 || p >= 1.0 {
+                return count + if p >= 1.0 { n } else { 0 };
+            }
+            let i = n / 2 + 1;
+            let (below, above) = (self.gamma(i as f64), self.gamma((n + 1 - i) as f64));
+            let middle = below / (below + above);
+            if p < middle {
+                (n, p) = (i - 1, p / middle);
+            } else {
+                (n, p, count) = (n - i, (p - middle) / (1.0 - middle), count + i);
+            }
+        }
+        count + (0..n).filter(|_| self.f64() < p).count() as u64
+    }
 }
 
 #[cfg(test)]

@@ -41,16 +41,35 @@ fn moments_of_the_distributions() {
         let mean = sum / f64::from(n);
         (mean, squares / f64::from(n) - mean * mean)
     };
-    let table: [(Draw, f64, f64); 4] = [
+    let table: [(Draw, f64, f64); 8] = [
         (Rng::f64, 0.5, 1.0 / 12.0),
         (Rng::exponential, 1.0, 1.0),
         (Rng::normal, 0.0, 1.0),
         (|rng| rng.below(6) as f64, 2.5, 35.0 / 12.0),
+        (|rng| rng.gamma(1.0), 1.0, 1.0),
+        (|rng| rng.gamma(100.0) / 10.0, 10.0, 1.0),
+        (|rng| rng.binomial(9, 0.3) as f64, 2.7, 1.89),
+        (|rng| rng.binomial(400, 0.1) as f64 / 6.0, 40.0 / 6.0, 1.0),
     ];
     for (i, (draw, mean, variance)) in table.into_iter().enumerate() {
         let found = moments(draw);
-        assert!((found.0 - mean).abs() < 0.012 && (found.1 - variance).abs() < 0.03, "{i}: {found:?}");
+        assert!((found.0 - mean).abs() < 0.014 && (found.1 - variance).abs() < 0.03, "{i}: {found:?}");
     }
+}
+
+#[test]
+fn a_binomial_has_the_probabilities_of_its_law() {
+    // Above the number that is drawn one by one: n = 40, p = 0.05, where P(0) = 0.95^40.
+    let (draws, mut rng) = (200_000, Rng::new(8));
+    let mut seen = [0_u32; 41];
+    (0..draws).for_each(|_| seen[rng.binomial(40, 0.05) as usize] += 1);
+    let mut probability = 0.95_f64.powi(40);
+    for (k, &found) in seen.iter().enumerate().take(9) {
+        let (mean, deviation) = (probability * f64::from(draws), (probability * f64::from(draws)).sqrt());
+        assert!((f64::from(found) - mean).abs() < 5.0 * deviation, "{k}: {found}, {mean}");
+        probability *= (40 - k) as f64 / (k + 1) as f64 * (0.05 / 0.95);
+    }
+    assert_eq!((rng.binomial(0, 0.5), rng.binomial(1000, 0.0), rng.binomial(1000, 1.0)), (0, 0, 1000));
 }
 
 #[test]

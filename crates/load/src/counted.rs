@@ -1,0 +1,137 @@
+//! A number of Poisson arrivals, shared between workers without a word between them.
+//!
+//! The first n arrivals of all streams together are wanted, so none of them may know its own number alone: streams that each
+//! stopped at n/T would end one after the other, the last long after the union had its n. But given the moment S of the
+//! union's arrival n + 1, counted in expected arrivals, the n before it are n independent uniform points of [0, S), and each
+//! belongs to any worker with the same chance. So S and how many points each worker has are drawn once, from the seed that all
+//! of them know, and every worker draws the moments of its own.
+
+use measure::{Nanos, Rng};
+use plan::{Share, Stage};
+
+use crate::Schedule;
+use crate::arrivals::{Poisson, first_rate};
+use crate::curve::Curve;
+
+/// The stream that all workers draw alike; those of the workers count from 0.
+const COMMON: u64 = u64::MAX;
+/// The streams of what comes after the warm-up, as many as there are workers.
+const AFTER_WARMUP: u64 = 1 << 32;
+
+/// A share of a number of arrivals.
+pub(crate) struct Counted {
+    /// The warm-up is not counted.
+    warming: Option<Poisson>,
+    curve: Curve,
+    rng: Rng,
+    /// S: when the union's arrival after the last one would be due, in expected arrivals.
+    total: f64,
+    /// −ln of the part of [0, S) that lies ahead.
+    passed: f64,
+    /// Points of this share that lie ahead.
+    left: u64,
+}
+
+impl Counted {
+    pub(crate) fn new(stages: &[Stage], warmup: Nanos, requests: u64, end: Nanos, share: Share, seed: u64) -> Counted {
+        let seeds = Rng::new(seed);
+        let mut common = seeds.fork(COMMON);
+        let warming = Curve::level(first_rate(stages), Nanos::ZERO, warmup);
+        Counted {
+            warming: (warmup > Nanos::ZERO).then(|| Poisson::along(warming, share, seed)),
+            curve: Curve::of_stages(stages, warmup, end),
+            rng: seeds.fork(AFTER_WARMUP + u64::from(share.index)),
+            total: common.gamma(requests as f64 + 1.0),
+            passed: 0.0,
+            left: dealt(requests, share, &mut common),
+        }
+    }
+}
+
+/// How many of `requests` things that are dealt out at random fall to a share; all shares together have them all.
+fn dealt(requests: u64, share: Share, common: &mut Rng) -> u64 {
+    let mut left = requests;
+    for index in 0..share.index {
+        left -= common.binomial(left, 1.0 / f64::from(share.of - index));
+    }
+    common.binomial(left, 1.0 / f64::from(share.of - share.index))
+}
+
+impl Schedule for Counted {
+    fn next_due(&mut self) -> Option<Nanos> {
+        if let Some(due) = self.warming.as_mut().and_then(Poisson::next_due) {
+            return Some(due);
+        }
+        self.warming = None;
+        if self.left == 0 {
+            return None;
+        }
+        // The first of k uniform points leaves of what lies ahead a part V^(1/k).
+        self.passed += self.rng.exponential() / self.left as f64;
+        self.left -= 1;
+        self.curve.time_of(self.total * -(-self.passed).exp_m1())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrivals;
+    use measure::spacing::{coefficient_of_variation, distance_from_exponential, gaps};
+    use plan::{Arrivals, Load};
+
+    fn union(rate: f64, requests: u64, of: u32, seed: u64) -> Vec<Nanos> {
+        let stages = vec![Stage { lasts: Nanos::from_secs(1), from: rate, to: rate }];
+        let load = Load::Open { stages, arrivals: Arrivals::Poisson };
+        let mut all = Vec::new();
+        for index in 0..of {
+            let mut its = arrivals(&load, Nanos::ZERO, Some(requests), None, Share { index, of }, seed);
+            all.extend(std::iter::from_fn(|| its.next_due()));
+        }
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn a_number_of_requests_takes_as_long_as_they_are_the_load_of_whatever_the_number_of_workers() {
+        for of in [1, 2, 16, 64] {
+            let lasts = (0..200).map(|seed| {
+                let due = union(160.0, 320, of, seed);
+                assert_eq!(due.len(), 320, "seed {seed} over {of}");
+                due[319].as_secs_f64()
+            });
+            // Erlang: mean n/λ = 2 s, deviation √n/λ = 0.112 s, of the mean of 200 of them 0.008 s.
+            let lasts: Vec<f64> = lasts.collect();
+            let mean = lasts.iter().sum::<f64>() / 200.0;
+            let variance = lasts.iter().map(|last| (last - mean).powi(2)).sum::<f64>() / 199.0;
+            assert!((mean - 2.0).abs() < 0.04, "over {of}: {mean} s");
+            // The deviation of a deviation of 200 is 5 %.
+            assert!((variance.sqrt() / 0.1118 - 1.0).abs() < 0.25, "over {of}: {} s", variance.sqrt());
+        }
+    }
+
+    #[test]
+    fn a_number_of_arrivals_is_poisson_to_its_end() {
+        for of in [1, 3, 16] {
+            let due = union(1000.0, 20_000, of, 9);
+            for half in [&due[..10_000], &due[10_000..]] {
+                let gaps = gaps(half);
+                let variation = coefficient_of_variation(&gaps).expect("gaps");
+                assert!((variation - 1.0).abs() <= 0.05, "over {of}: variation {variation}");
+                let distance = distance_from_exponential(&gaps).expect("gaps");
+                assert!(distance <= 0.03, "over {of}: distance {distance}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_arrival_is_dealt_to_one_share() {
+        for (requests, of) in [(0, 3), (1, 4), (320, 16), (1_000_000_007, 7), (5, 100)] {
+            let of_share = |index| dealt(requests, Share { index, of }, &mut Rng::new(3).fork(COMMON));
+            let shares: Vec<u64> = (0..of).map(of_share).collect();
+            assert_eq!(shares.iter().sum::<u64>(), requests, "{requests} over {of}");
+            let (mean, deviation) = (requests as f64 / f64::from(of), (requests as f64 / f64::from(of)).sqrt());
+            assert!(shares.iter().all(|n| (*n as f64 - mean).abs() <= 6.0 * deviation + 4.0), "{shares:?}");
+        }
+    }
+}
