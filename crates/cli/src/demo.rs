@@ -47,8 +47,10 @@ pub fn demo(
     view.say(&lang.fill(messages::DEMO_REACHED, &[("rate", &show::rate(reached)), ("length", &length)]));
     let duration = format!("{}ns", demo.duration.0);
     let rate = format!("{half}/s");
+    // As many workers as reached it.
+    let workers = full_speed.plan.workers.to_string();
     let open = intent(
-        &["-r", &rate, "-d", &duration, "--max-connections", CONNECTIONS, &second.url],
+        &["-r", &rate, "-d", &duration, "--max-connections", CONNECTIONS, "-w", &workers, &second.url],
         shown,
         protocols,
         defaults,
@@ -86,7 +88,7 @@ fn reached(
     let ready = run::prepare(intent, &*protocols[intent.protocol], host)?;
     let (mut finished, mut window) = (0, Nanos::ZERO);
     ready.start(interrupts.stop(), &mut |event| match event {
-        RunEvent::Second(second) if second.part == Part::Window => finished += second.finished,
+        RunEvent::Second(second) if second.part == Part::Window => finished += second.successes(),
         RunEvent::Ended(ended) => window = ended.window,
         _ => {}
     });

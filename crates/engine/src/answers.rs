@@ -105,6 +105,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             alarm.finished += 1;
         }
         if x.warmup {
+            self.tally.counts.finished_of_warmup += 1;
             return;
         }
         let now = self.stamp;

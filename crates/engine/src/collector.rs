@@ -172,6 +172,8 @@ impl<'a> Collector<'a> {
         second.failed += c.failed;
         second.censored += c.censored;
         second.warmup += c.warmup;
+        second.finished_of_warmup += c.finished_of_warmup;
+        second.limited += c.limited;
         second.users += c.users as u32;
         second.in_flight += c.in_flight as u32;
         second.waiting += c.waiting as u32;

@@ -44,6 +44,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let at_limit = self.terms.open && self.connections >= self.terms.max_connections;
         let pooled = self.terms.shared > 1 || (self.terms.open && !self.terms.one_shot);
         if self.pools[origin as usize].places.is_empty() || at_limit || pooled {
+            self.tally.counts.limited += u64::from(at_limit && !self.exchanges.get(id).warmup);
             self.watch_waiting(id);
             self.pools[origin as usize].waiting.push_back(id);
             return self.grow(origin);

@@ -113,7 +113,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             if let Some(alarm) = &mut self.alarm {
                 alarm.finished += 1;
             }
-            if !x.warmup {
+            if x.warmup {
+                self.tally.counts.finished_of_warmup += 1;
+            } else {
                 self.tally.counts.finished += 1;
                 self.tally.counts.one_way += 1;
             }

@@ -31,6 +31,10 @@ macro_rules! counts {
 
 counts! {
     due, sent, finished, failed, censored, warmup,
+    /// Successes of requests of the warm-up: throughput counts them where they end within the window.
+    finished_of_warmup,
+    /// Found every connection taken that there may be.
+    limited,
     users, in_flight, waiting,
     bytes_sent, bytes_received, payload,
     opened, ahead, ahead_ns, connect_failed, reused, handshakes, resumed, open,
@@ -132,7 +136,7 @@ impl Tally {
     /// True where nothing at all was counted (gauges aside).
     pub fn is_idle(&self) -> bool {
         let c = &self.counts;
-        let requests = c.due + c.sent + c.finished + c.failed + c.censored + c.warmup;
+        let requests = c.due + c.sent + c.finished + c.failed + c.censored + c.warmup + c.finished_of_warmup;
         let connections = c.opened + c.connect_failed + c.lost + c.refused + c.bytes_received;
         let beats = c.beats_sent + c.beats_answered + c.beats_missed + c.beats_open;
         requests + connections + beats == 0

@@ -156,6 +156,11 @@ impl Histogram {
         self.counts[..whole].iter().sum()
     }
 
+    /// How many lie in the bucket of a value or below it.
+    pub fn count_through(&self, value: Nanos) -> u64 {
+        self.counts[..=index_of(value.0)].iter().sum()
+    }
+
     /// Filled buckets in ascending order: middle value and count.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
         self.counts

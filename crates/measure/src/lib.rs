@@ -3,6 +3,7 @@
 //! Everything here is pure arithmetic (reading the clock is the one exception), allocates nothing once a run has
 //! started, and is where the formulas of `docs/measurement.md` live, each with its source.
 
+pub mod blocks;
 mod calendar;
 mod clock;
 pub mod correction;
@@ -14,6 +15,7 @@ pub mod random;
 pub mod spacing;
 pub mod units;
 
+pub use blocks::Blocks;
 pub use calendar::Calendar;
 pub use clock::Clock;
 pub use correction::corrected;

@@ -1,10 +1,10 @@
 //! Quantiles with what supports them (MEASUREMENT 2.3), and what unfinished requests leave of them (1.1).
 //!
 //! The 95 % interval is distribution-free: with B ~ Bin(n, q), the order statistics of ranks j and k bracket the quantile
-//! where P(B ≤ j−1) and P(B ≥ k) are each at most 2.5 %. Requests of one run resemble their neighbours, so the interval
-//! is a lower bound on the doubt; correcting for that is left to those who know the order of the requests.
+//! where P(B ≤ j−1) and P(B ≥ k) are each at most 2.5 %. That is so for independent requests. Those of one run resemble their
+//! neighbours: [`resembling`] takes as many independent ones instead as they are worth, which their order tells.
 
-use crate::{Histogram, Nanos};
+use crate::{Blocks, Histogram, Nanos};
 
 /// The probability that may lie outside the interval at either end.
 const TAIL: f64 = 0.025;
@@ -61,6 +61,34 @@ pub fn quantile(finished: &Histogram, at_least: &Histogram, q: f64) -> Quantile 
     let value = finished.at_rank_of_both(at_least, rank).unwrap_or_default();
     let low = low.and_then(|j| finished.at_rank_of_both(at_least, j));
     Quantile { q, value: QuantileValue::AtLeast(value), low, high: None }
+}
+
+/// An interval: lower end (None: no request is that low) and upper end (None: infinite).
+pub type Interval = [Option<Nanos>; 2];
+
+/// The quantile of requests that resemble their neighbours, and its 95 % interval: the one that as many independent requests
+/// would give as these are worth by their `blocks`. No interval where they do not tell.
+pub fn resembling(
+    finished: &Histogram,
+    at_least: &Histogram,
+    q: f64,
+    blocks: Option<&Blocks>,
+) -> (QuantileValue, Option<Interval>) {
+    let value = quantile(finished, at_least, q).value;
+    let (at, bound) = match value {
+        QuantileValue::Value(at) => (at, false),
+        QuantileValue::AtLeast(at) => (at, true),
+        QuantileValue::Withheld => return (value, None),
+    };
+    let Some(effect) = blocks.and_then(|blocks| blocks.effect(at)) else { return (value, None) };
+    let all = finished.count() + at_least.count();
+    let worth = (all as f64 / effect).floor().max(1.0);
+    let (low, high) = confidence_ranks(worth as u64, q);
+    // A rank among so many, as a rank among all.
+    let among_all = |rank: u64| (((rank as f64 - 0.5) * all as f64 / worth).ceil() as u64).clamp(1, all);
+    let low = low.map(among_all).and_then(|rank| finished.at_rank_of_both(at_least, rank));
+    let high = high.filter(|_| !bound).map(among_all).and_then(|rank| finished.at_rank(rank));
+    (value, Some([low, high]))
 }
 
 /// The rank of a quantile among `n` values: the lowest that at least the share `q` of them does not exceed.

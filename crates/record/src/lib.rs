@@ -121,6 +121,12 @@ pub struct Second {
     pub censored: u64,
     /// Requests intended within the warm-up that were sent in it; in no other count.
     pub warmup: u64,
+    /// Successes of such requests that ended in it: in throughput, in no other figure.
+    #[serde(default)]
+    pub finished_of_warmup: u64,
+    /// Of the requests due in it, those that found every connection taken that the run may have (open load).
+    #[serde(default)]
+    pub limited: u64,
     /// Users (closed) alive at its end.
     pub users: u32,
     /// Requests in flight at its end (sent, not ended).
@@ -181,6 +187,13 @@ pub fn counted_as<'a>(all: &BTreeMap<String, u64>, code: &'a str) -> &'a str {
 pub fn add_code(all: &mut BTreeMap<String, u64>, code: &str, count: u64) {
     let counted = all.entry(counted_as(all, code).to_owned()).or_default();
     *counted = counted.saturating_add(count);
+}
+
+impl Second {
+    /// Every success that ended in it, whenever its request began: what throughput counts.
+    pub fn successes(&self) -> u64 {
+        self.finished.saturating_add(self.finished_of_warmup)
+    }
 }
 
 /// Which part of a run a second belongs to.

@@ -2,6 +2,7 @@
 //!
 //! Latency quantiles come as three keys: `p99_us` (null where withheld or only a lower bound), `p99_at_least_us` (present
 //! where it is only that) and `p99_ci_us` (its 95 % interval; the upper end is null where the sample does not bound it).
+//! Response and service of the whole run have intervals where it lasted 5 s; parts and single seconds have none.
 
 mod distribution;
 
@@ -17,6 +18,7 @@ use crate::judgement;
 use crate::ranked::Ranked;
 use crate::summary::{Summary, headline, heartbeats};
 use crate::text::Lang;
+use crate::totals::Totals;
 
 /// The version of the report's format.
 pub const SCHEMA: &str = "brunt-report/1";
@@ -42,7 +44,7 @@ pub struct Report<'a> {
     exit: u8,
     /// Every request, counted once: due = finished + failed + censored.
     requests: Requests,
-    /// Successes that ended within the window ÷ its length.
+    /// Successes that ended within the window ÷ its length; those of requests of the warm-up are among them.
     throughput_per_s: f64,
     /// Bytes on the wire.
     bytes: Bytes,
@@ -106,6 +108,8 @@ struct Requests {
     one_way: u64,
     /// Sent once more because the target had not touched them; each is one request in all other counts.
     resent: u64,
+    /// Found every connection taken that the run may have (`max_connections`), and waited for one.
+    limited: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -245,13 +249,15 @@ pub struct SecondReport {
     censored: u64,
     /// Of the warm-up.
     warmup: u64,
+    /// Successes of requests of the warm-up that ended in it: in its throughput, in no other figure.
+    finished_of_warmup: u64,
     /// Users at its end.
     users: u32,
     /// In flight at its end.
     in_flight: u32,
     /// Waiting for a connection at its end.
     waiting: u32,
-    /// Successes ÷ its length.
+    /// Successes that ended in it ÷ its length.
     throughput_per_s: f64,
     /// Status code → count.
     status: BTreeMap<String, u64>,
@@ -268,11 +274,20 @@ pub struct SecondReport {
 }
 
 impl LatencyReport {
+    /// Of a whole run: with intervals.
+    fn of_run(totals: &Totals, open: bool) -> LatencyReport {
+        LatencyReport {
+            response: open.then(|| Distribution::of(totals.ranked(true))),
+            service: Distribution::of(totals.ranked(false)),
+            ..LatencyReport::of(&totals.latency, open)
+        }
+    }
+
     fn of(l: &Latency, open: bool) -> LatencyReport {
         LatencyReport {
             response: open.then(|| Distribution::of(headline(l, true))),
             service: Distribution::of(headline(l, false)),
-            wait_conn: Distribution::of(Ranked { finished: &l.wait_conn, at_least: Some(&l.wait_conn_at_least) }),
+            wait_conn: Distribution::of(Ranked::with(&l.wait_conn, &l.wait_conn_at_least)),
             gen_late: Distribution::plain(&l.gen_late),
             failed: Distribution::plain(&l.failed),
         }
@@ -321,10 +336,11 @@ impl SecondReport {
             failed: s.failed,
             censored: s.censored,
             warmup: s.warmup,
+            finished_of_warmup: s.finished_of_warmup,
             users: s.users,
             in_flight: s.in_flight,
             waiting: s.waiting,
-            throughput_per_s: if length_s > 0.0 { s.finished as f64 / length_s } else { 0.0 },
+            throughput_per_s: if length_s > 0.0 { s.successes() as f64 / length_s } else { 0.0 },
             bytes: s.bytes,
             connections: ConnectionReport::from(&s.connections),
             latency: LatencyReport::of(&s.latency, open),
@@ -370,12 +386,13 @@ impl<'a> Report<'a> {
                 probe: summary.probe.as_ref().map_or(0, |p| p.requests),
                 one_way: totals.one_way,
                 resent: totals.resent,
+                limited: totals.limited,
             },
             throughput_per_s: summary.throughput_per_s(),
             bytes: totals.bytes,
             status: &totals.status,
             failures: failures(summary),
-            latency: LatencyReport::of(&totals.latency, summary.open),
+            latency: LatencyReport::of_run(totals, summary.open),
             phases: Phases::of(&totals.latency),
             connections: ConnectionReport::from(&totals.connections),
             losses: &totals.losses,

@@ -65,6 +65,10 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
         Reason::Unheard { refused, sent } => {
             lang.fill(say::TRUST_UNHEARD, &[("refused", &show::count(*refused)), ("sent", &show::count(*sent))])
         }
+        Reason::SplitLimit(limited) => {
+            let (limit, workers) = (show::count(limited.limit.into()), show::count(limited.workers.into()));
+            lang.fill(say::TRUST_SPLIT_LIMIT, &[("limit", &limit), ("workers", &workers)])
+        }
         Reason::GeneratorLate { late, response } => {
             lang.fill(say::TRUST_LATE, &[("late", &show::duration(*late)), ("response", &show::duration(*response))])
         }

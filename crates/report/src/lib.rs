@@ -10,6 +10,7 @@ pub mod document;
 pub mod exit;
 pub mod formats;
 pub mod judgement;
+pub mod limit;
 pub mod objectives;
 pub mod ranked;
 mod sentences;

@@ -225,7 +225,7 @@ mod tests {
             failed: 5,
             censored: 0,
             throughput_per_s: 1000.0,
-            latency: Ranked { finished: &finished, at_least: Some(&none) },
+            latency: Ranked::with(&finished, &none),
         };
         check("p50<50ms", &good, "met: p50 10.0 ms");
         check("p99<50ms", &good, "met: p99 10.0 ms");
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn the_unfinished_cannot_meet_anything() {
         let (finished, hung) = (times(&[(1, 5)]), times(&[(5000, 5)]));
-        let latency = Ranked { finished: &finished, at_least: Some(&hung) };
+        let latency = Ranked::with(&finished, &hung);
         let facts = Facts { due: 10, failed: 0, censored: 5, throughput_per_s: 0.5, latency };
         check("p50<50ms", &facts, "met: p50 ≥ 1.00 ms");
         check("p60<50ms", &facts, "missed: p60 ≥ 5.00 s");

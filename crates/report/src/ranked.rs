@@ -5,8 +5,8 @@
 
 use std::sync::LazyLock;
 
-use measure::quantile::{self, QuantileValue};
-use measure::{Histogram, Nanos};
+use measure::quantile::{self, Interval, QuantileValue};
+use measure::{Blocks, Histogram, Nanos};
 
 /// A latency as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,10 +43,8 @@ impl Figure {
 pub struct Quantile {
     /// The quantile itself.
     pub figure: Figure,
-    /// Lower end of the interval.
-    pub low: Option<Nanos>,
-    /// Upper end; None: unbounded, the sample does not say.
-    pub high: Option<Nanos>,
+    /// The interval; None where nothing tells how much requests resemble their neighbours.
+    pub interval: Option<Interval>,
 }
 
 /// A quantile reports show, with its names.
@@ -74,12 +72,19 @@ pub struct Ranked<'a> {
     pub finished: &'a Histogram,
     /// Lower bounds of requests that timed out or were given up; ranked last.
     pub at_least: Option<&'a Histogram>,
+    /// The same by blocks of seconds, which give the intervals; None: without.
+    pub blocks: Option<&'a Blocks>,
 }
 
 impl<'a> Ranked<'a> {
     /// Only things that finished.
     pub fn plain(finished: &'a Histogram) -> Ranked<'a> {
-        Ranked { finished, at_least: None }
+        Ranked { finished, at_least: None, blocks: None }
+    }
+
+    /// Those that finished, and lower bounds of those that did not.
+    pub fn with(finished: &'a Histogram, at_least: &'a Histogram) -> Ranked<'a> {
+        Ranked { finished, at_least: Some(at_least), blocks: None }
     }
 
     /// How many are ranked.
@@ -95,13 +100,13 @@ impl<'a> Ranked<'a> {
     /// The quantile with what supports it.
     pub fn quantile(&self, q: f64) -> Quantile {
         static NONE: LazyLock<Histogram> = LazyLock::new(Histogram::new);
-        let found = quantile::quantile(self.finished, self.at_least.unwrap_or(&NONE), q);
-        let figure = match found.value {
+        let (value, interval) = quantile::resembling(self.finished, self.at_least.unwrap_or(&NONE), q, self.blocks);
+        let figure = match value {
             QuantileValue::Value(t) => Figure::Is(t),
             QuantileValue::AtLeast(t) => Figure::AtLeast(t),
             QuantileValue::Withheld => Figure::Withheld,
         };
-        Quantile { figure, low: found.low, high: found.high }
+        Quantile { figure, interval }
     }
 
     /// True where the quantile is only a lower bound, however few requests there are: those that did not finish are not

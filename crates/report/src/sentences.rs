@@ -85,6 +85,10 @@ pub(crate) const NO_QUANTILES: Text = text(
     "请求太少，不显示分位数：p50 至少需要 {needed} 个。",
 );
 pub(crate) const INTERVAL: Text = text("95 % interval", "95 % 置信区间");
+pub(crate) const NO_INTERVALS: Text = text(
+    "No intervals: only a run of at least 5 s tells how much its requests resemble their neighbours.",
+    "不显示置信区间：运行至少 5 秒，才看得出相邻请求有多相似。",
+);
 pub(crate) const TOO_FEW: Text =
     text("{names}: not shown below {needed} requests", "{names}：不足 {needed} 个请求时不显示");
 pub(crate) const LOWER_BOUND_NOTE: Text =
@@ -259,6 +263,10 @@ pub(crate) const TRUST_LOCAL: Text = text(
     "{failed} requests failed on this machine, for want of local ports or file descriptors: the load was not the one asked for",
     "{failed} 个请求因本机端口或文件描述符不足而失败：实际负载不是所要求的负载",
 );
+pub(crate) const TRUST_SPLIT_LIMIT: Text = text(
+    "arrivals waited for one of {limit} connections, which {workers} workers share out: one waits while another worker's connection is free, and with other workers the wait would be another; -w 1 makes it one queue",
+    "请求在等待 {limit} 个连接之一，而这些连接分给了 {workers} 个工作线程：一个线程的请求在等，另一个线程的连接却空着，换一个线程数等待就会不同；用 -w 1 可成为单一队列",
+);
 pub(crate) const TRUST_LATE: Text = text(
     "the generator itself was late: p99 {late} of a response p99 of {response}",
     "发生器自身迟到：p99 {late}，而响应 p99 为 {response}",
@@ -376,6 +384,13 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
         text(
             "io_uring is not to be had here (container runtimes often forbid it): epoll carries this run.",
             "此处无法使用 io_uring（容器运行时常禁用它）：本次运行改用 epoll。",
+        ),
+    ),
+    (
+        "connection_limit",
+        text(
+            "{waited} of {due} requests found all {limit} connections taken (--max-connections) and waited for one: {wait} of a mean response of {response}.",
+            "{due} 个请求中有 {waited} 个遇到 {limit} 个连接（--max-connections）全被占用而等待：平均响应 {response} 中占 {wait}。",
         ),
     ),
     (

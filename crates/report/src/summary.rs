@@ -7,6 +7,7 @@ use measure::{Histogram, Nanos};
 use record::{Example, Latency, Notice, Past, Probe, ReadFault, RunEvent, Second, Started};
 
 use crate::exit::Exit;
+use crate::limit::Limited;
 use crate::objectives::{Facts, Judged, Objective};
 use crate::ranked::Ranked;
 use crate::totals::Totals;
@@ -156,6 +157,7 @@ impl Summing {
             objectives: Vec::new(),
             exit: Exit::Ok,
         };
+        summary.notices.extend(Limited::of(&summary).map(|limited| limited.notice()));
         summary.objectives = summary.judge_objectives();
         summary.trust = Trust::judge(&summary);
         summary.exit = Exit::of(&summary);
@@ -201,7 +203,7 @@ impl Summary {
 
     /// The latency this run stands for: response in open load, service in closed.
     pub fn headline(&self) -> Ranked<'_> {
-        headline(&self.totals.latency, self.open)
+        self.totals.ranked(self.open)
     }
 
     /// True where connections were to be opened and held, and nothing to be said on them: users came, and no request was due.
@@ -252,12 +254,12 @@ pub fn headline(latency: &Latency, open: bool) -> Ranked<'_> {
     } else {
         (&latency.service, &latency.service_at_least)
     };
-    Ranked { finished, at_least: Some(at_least) }
+    Ranked::with(finished, at_least)
 }
 
 /// The time of heartbeats, those that nobody answered ranked last.
 pub fn heartbeats(latency: &Latency) -> Ranked<'_> {
-    Ranked { finished: &latency.heartbeat, at_least: Some(&latency.heartbeat_at_least) }
+    Ranked::with(&latency.heartbeat, &latency.heartbeat_at_least)
 }
 
 /// The seconds of a record or a spool, for a format that shows them; ends at the first fault.

@@ -198,7 +198,7 @@ impl Live {
             load,
             show::count(s.finished),
             show::count(s.failed),
-            show::rate(per_s(s.finished)),
+            show::rate(per_s(s.successes())),
             latency.quantile(0.5).figure.show(),
             latency.quantile(0.99).figure.show(),
             latency.max().show(),

@@ -1,13 +1,15 @@
 //! What a run adds up to: the seconds of its record, merged.
 //!
-//! One pass, constant memory. Warm-up seconds count nothing but their warm-up requests; seconds of the drain count for
-//! the accounting and the latency, never for throughput.
+//! One pass, constant memory. Warm-up seconds count nothing but their warm-up requests, of which throughput has those that
+//! succeeded within the window; seconds of the drain count for the accounting and the latency, never for throughput.
 
 use std::collections::BTreeMap;
 
-use measure::Nanos;
+use measure::{Blocks, Nanos};
 use record::{Bytes, Connections, Failure, Heartbeats, Latency, Loss, Part, Second};
 
+use crate::ranked::Ranked;
+use crate::summary::headline;
 use crate::trust::{Little, Outages};
 
 /// Sorts of failure that are told apart: a run has far fewer, a record from elsewhere may have any.
@@ -30,7 +32,9 @@ pub struct Totals {
     pub untold: u64,
     /// Requests of the warm-up.
     pub warmup: u64,
-    /// Successes that ended within the window: what throughput counts.
+    /// Requests that found every connection taken that the run may have.
+    pub limited: u64,
+    /// Successes that ended within the window, those of requests of the warm-up included: what throughput counts.
     pub finished_in_window: u64,
     /// Bytes moved within the window.
     pub bytes_in_window: Bytes,
@@ -70,6 +74,8 @@ pub struct Totals {
     pub users: u32,
     /// Histograms of the run.
     pub latency: Latency,
+    /// Response and service by blocks of seconds: how much requests resemble their neighbours.
+    blocks: [Blocks; 2],
     /// CPU time of the worker threads.
     pub cpu: Nanos,
     /// Little's law, second by second.
@@ -96,6 +102,7 @@ impl Totals {
         self.finished += s.finished;
         self.failed += s.failed;
         self.censored += s.censored;
+        self.limited += s.limited;
         if s.connections.opened > s.connections.ahead {
             self.opening += length;
         }
@@ -107,6 +114,7 @@ impl Totals {
         self.add_heartbeats(&s.heartbeats);
         self.cpu += Nanos(s.cpu_ns);
         self.latency.merge(&s.latency);
+        self.add_blocks(s, length);
         for (code, n) in &s.status {
             record::add_code(&mut self.status, code, *n);
         }
@@ -115,13 +123,28 @@ impl Totals {
         add_bytes(&mut self.bytes, &s.bytes);
         self.add_connections(&s.connections);
         if s.part == Part::Window {
-            self.finished_in_window += s.finished;
+            self.finished_in_window += s.successes();
             self.window += length;
             self.in_flight_ns += s.in_flight_ns;
             add_bytes(&mut self.bytes_in_window, &s.bytes);
             self.little.see(s, length);
             self.outages.see(s, length);
         }
+    }
+
+    /// What ends in the drain belongs to the window's last block.
+    fn add_blocks(&mut self, s: &Second, length: Nanos) {
+        let length = if s.part == Part::Window { length } else { Nanos::ZERO };
+        for (blocks, open) in self.blocks.iter_mut().zip([true, false]) {
+            let ranked = headline(&s.latency, open);
+            blocks.add(length, ranked.finished, ranked.unfinished());
+        }
+    }
+
+    /// The run's response (`open`) or service, with what tells its intervals.
+    pub fn ranked(&self, open: bool) -> Ranked<'_> {
+        let [response, service] = &self.blocks;
+        Ranked { blocks: Some(if open { response } else { service }), ..headline(&self.latency, open) }
     }
 
     fn add_failure(&mut self, f: &Failure) {

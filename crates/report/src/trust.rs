@@ -7,6 +7,7 @@ use measure::Nanos;
 use plan::Plan;
 use record::{Failure, Notice, Second};
 
+use crate::limit::Limited;
 use crate::ranked::Figure;
 use crate::summary::{End, Summary};
 use crate::totals::Totals;
@@ -119,6 +120,8 @@ pub enum Reason {
         /// Requests nobody answers.
         sent: u64,
     },
+    /// Arrivals waited for a share of the limit of connections: with other workers the figures would be others.
+    SplitLimit(Limited),
     /// The generator itself was late by a material part of the response time.
     GeneratorLate {
         /// p99 of the lateness.
@@ -174,6 +177,7 @@ impl Reason {
             Reason::ConnectionsLost { .. } => "connections_lost",
             Reason::Pairing { .. } => "pairing",
             Reason::Unheard { .. } => "unheard",
+            Reason::SplitLimit(_) => "split_limit",
             Reason::GeneratorLate { .. } => "generator_late",
             Reason::GeneratorLateOnAverage { .. } => "generator_late_mean",
             Reason::Interrupted => "interrupted",
@@ -194,6 +198,7 @@ impl Reason {
             Reason::HeldFewer { .. } | Reason::Unheard { .. } => Grade::Fail,
             Reason::ConnectionsLost { .. } | Reason::Pairing { .. } => Grade::Warn,
             Reason::Failures { .. } | Reason::Outage { .. } => Grade::Warn,
+            Reason::SplitLimit(_) => Grade::Warn,
             Reason::GeneratorLate { .. } | Reason::GeneratorLateOnAverage { .. } => Grade::Warn,
             Reason::Interrupted | Reason::Partial | Reason::Aborted | Reason::CutOff => Grade::Warn,
         }
@@ -288,6 +293,7 @@ impl Trust {
         reasons.extend(local_limit(&totals.failures));
         reasons.extend(unheard(totals));
         reasons.extend(pairing(&summary.notices, totals.unsolicited));
+        reasons.extend(Limited::of(summary).filter(Limited::is_split).map(Reason::SplitLimit));
         reasons.extend(generator_late(summary));
         reasons.extend(match summary.end {
             End::Completed => None,

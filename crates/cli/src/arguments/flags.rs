@@ -153,7 +153,7 @@ fn connection() -> Vec<Arg> {
                 "max-connections",
                 None,
                 "N",
-                "Most connections of open load [default: the smaller of 1000 and 3/4 of the descriptors]",
+                "Most connections of open load, one queue of one worker up to 20,000/s [default: the smaller of 1000 and 3/4 of the descriptors]",
             ),
             one("unix-socket", None, "PATH", "Connect to this Unix socket"),
             many(
@@ -222,7 +222,12 @@ fn generator() -> Vec<Arg> {
     under(
         GENERATOR,
         vec![
-            one("workers", Some('w'), "N", "Worker threads [default: the cores available to brunt]"),
+            one(
+                "workers",
+                Some('w'),
+                "N",
+                "Worker threads [default: the cores available to brunt; with --max-connections 1]",
+            ),
             switch("pin", None, "Pin each worker to a core"),
             one("processes", None, "N", "Run the workers in N processes of their own, merged as one run"),
             one("net", None, "NETWORK", "epoll or uring [default: epoll]"),

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::ArgMatches;
 use engine::Runner;
 use measure::Nanos;
-use plan::{NetKind, Options, Plan, WeightedUrl, mask, quantity};
+use plan::{Load, NetKind, Options, Plan, WeightedUrl, mask, quantity};
 use report::formats::{FORMATS, Format};
 use report::{Lang, Objective};
 use wire::{Complaint, OptionSpec, Takes};
@@ -201,28 +201,21 @@ fn plan(
     let timeout = flags.parsed("timeout", "-t", timeout)?.unwrap_or(Nanos::from_secs(10));
     let bound = defaults.descriptors.saturating_mul(3) / 4;
     let connections = |text: &str| quantity::bounded_count(text, "connections", 10_000_000);
-    let workers = |text: &str| quantity::bounded_count(text, "workers", MOST_WORKERS);
+    let limit = flags.parsed("max-connections", "--max-connections", connections)?.or(connections_asked);
     let nets = [("epoll", NetKind::Epoll), ("uring", NetKind::Uring)];
     Ok(Plan {
         protocol: protocol.name().to_string(),
         urls,
         options,
-        load,
         requests,
         duration,
         warmup: flags.parsed("warmup", "--warmup", quantity::duration)?.unwrap_or_default(),
         drain: flags.parsed("drain", "--drain", quantity::duration)?.unwrap_or(timeout.min(Nanos::from_secs(5))),
         timeout,
         connect_timeout: flags.time("connect-timeout", "--connect-timeout")?.unwrap_or(Nanos::from_secs(5)),
-        max_connections: flags
-            .parsed("max-connections", "--max-connections", connections)?
-            .or(connections_asked)
-            .unwrap_or(bound.clamp(1, 1000) as u32),
-        workers: flags
-            .parsed("workers", "-w", workers)?
-            .unwrap_or((defaults.cores.floor() as u32).clamp(1, MOST_WORKERS as u32))
-            // Each process has a worker at least.
-            .max(processes(flags)?.unwrap_or(1)),
+        max_connections: limit.unwrap_or(bound.clamp(1, 1000) as u32),
+        workers: workers(flags, defaults, limit.is_some_and(|limit| in_one_queue(&load, limit)))?,
+        load,
         pin: flags.switch("pin"),
         slack: flags.parsed("slack", "--slack", quantity::duration)?.unwrap_or_default(),
         connect_rate: flags.parsed("connect-rate", "--connect-rate", quantity::rate)?,
@@ -236,6 +229,23 @@ fn plan(
         objectives: objectives(flags)?,
         seed: flags.parsed("seed", "--seed", seed)?.unwrap_or(defaults.seed),
     })
+}
+
+/// True where arrivals are to wait for one of so many connections: they wait in one queue, and a queue is one worker's. Shares
+/// of the limit would be queues of their own, in which one waits while a connection of another is free. So many connections,
+/// and such a rate, are what one worker can carry.
+fn in_one_queue(load: &Load, limit: u32) -> bool {
+    const CONNECTIONS: u32 = 4096;
+    const RATE: f64 = 20_000.0;
+    load.is_open() && limit <= CONNECTIONS && load.peak() <= RATE
+}
+
+fn workers(flags: &Matched<'_>, defaults: &Defaults, one: bool) -> Result<u32, Complaint> {
+    let workers = |text: &str| quantity::bounded_count(text, "workers", MOST_WORKERS);
+    let cores = (defaults.cores.floor() as u32).clamp(1, MOST_WORKERS as u32);
+    let asked = flags.parsed("workers", "-w", workers)?.unwrap_or(if one { 1 } else { cores });
+    // Each process has a worker at least.
+    Ok(asked.max(processes(flags)?.unwrap_or(1)))
 }
 
 fn processes(flags: &Matched<'_>) -> Result<Option<u32>, Complaint> {

@@ -47,6 +47,26 @@ fn a_url_alone_is_ten_users_for_ten_seconds() {
 }
 
 #[test]
+fn a_limit_of_connections_is_one_queue_whatever_the_number_of_cores() {
+    let table = [
+        ("-r 32/s --max-connections 2 a.b", 1),
+        ("-r 20000/s --max-connections 4096 a.b", 1),
+        ("--stage 1m:0/s..5000/s --max-connections 8 a.b", 1),
+        // What one worker might not carry, and no limit that was asked for.
+        ("-r 20001/s --max-connections 8 a.b", 4),
+        ("-r 5000/s --max-connections 4097 a.b", 4),
+        ("-r 32/s a.b", 4),
+        ("-c 32 a.b", 4),
+        // What was asked for is done.
+        ("-r 32/s --max-connections 8 -w 3 a.b", 3),
+        ("-r 32/s --max-connections 8 --processes 2 a.b", 2),
+    ];
+    for (line, workers) in table {
+        assert_eq!(run(line).plan.workers, workers, "{line}");
+    }
+}
+
+#[test]
 fn closed_loads() {
     let closed = |line: &str| match run(line).plan.load {
         Load::Closed { stages, think, together } => (stages, think, together),

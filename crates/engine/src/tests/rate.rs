@@ -66,6 +66,23 @@ fn intended_times_are_kept_while_the_server_does_not_answer() {
 }
 
 #[test]
+fn after_a_warm_up_throughput_is_what_the_server_answers_however_slow_it_is() {
+    let slow = Nanos::from_millis(250);
+    let open = Scene::open(100.0, Arrivals::Constant, SECOND + SECOND);
+    for scene in [open, Scene::closed(25, SECOND + SECOND)] {
+        let played = scene.with(|p| p.warmup = SECOND + SECOND).play(|| after(slow - Nanos(100 * US.0)));
+        played.check();
+        for second in played.seconds.iter().filter(|s| s.part == record::Part::Window) {
+            assert_eq!(second.successes(), 100, "in the second from {} on", second.from_ns);
+        }
+        // Accounts and latency stay by when requests were due.
+        let window = played.part(record::Part::Window);
+        assert_eq!((window.due, window.finished, window.latency.service.count()), (200, 175, 175));
+        assert_eq!((played.sum.due, played.sum.finished), (200, 200));
+    }
+}
+
+#[test]
 fn stages_rise_and_fall_as_asked() {
     let mut scene = Scene::open(1.0, Arrivals::Constant, SECOND).with(|p| p.duration = None);
     let stage = |from, to| plan::Stage { lasts: Nanos::from_secs(2), from, to };

@@ -4,7 +4,7 @@ use measure::{Histogram, Nanos};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::ranked::{Figure, QUANTILES, Quantile, Ranked};
+use crate::ranked::{QUANTILES, Quantile, Ranked};
 
 /// A distribution of times in microseconds.
 #[derive(Serialize, JsonSchema)]
@@ -25,35 +25,35 @@ pub struct Distribution {
     /// Lower bound of the p50 quantile, where it is only that.
     #[serde(skip_serializing_if = "Option::is_none")]
     p50_at_least_us: Option<f64>,
-    /// Its 95 % interval; the upper end is null where it is open.
+    /// Its 95 % interval; null in parts, in seconds and in runs below 5 s, its upper end null where it is open.
     p50_ci_us: Option<[Option<f64>; 2]>,
     /// The p90 quantile; null where it is withheld.
     p90_us: Option<f64>,
     /// Lower bound of the p90 quantile, where it is only that.
     #[serde(skip_serializing_if = "Option::is_none")]
     p90_at_least_us: Option<f64>,
-    /// Its 95 % interval; the upper end is null where it is open.
+    /// Its 95 % interval; null in parts, in seconds and in runs below 5 s, its upper end null where it is open.
     p90_ci_us: Option<[Option<f64>; 2]>,
     /// The p95 quantile; null where it is withheld.
     p95_us: Option<f64>,
     /// Lower bound of the p95 quantile, where it is only that.
     #[serde(skip_serializing_if = "Option::is_none")]
     p95_at_least_us: Option<f64>,
-    /// Its 95 % interval; the upper end is null where it is open.
+    /// Its 95 % interval; null in parts, in seconds and in runs below 5 s, its upper end null where it is open.
     p95_ci_us: Option<[Option<f64>; 2]>,
     /// The p99 quantile; null where it is withheld.
     p99_us: Option<f64>,
     /// Lower bound of the p99 quantile, where it is only that.
     #[serde(skip_serializing_if = "Option::is_none")]
     p99_at_least_us: Option<f64>,
-    /// Its 95 % interval; the upper end is null where it is open.
+    /// Its 95 % interval; null in parts, in seconds and in runs below 5 s, its upper end null where it is open.
     p99_ci_us: Option<[Option<f64>; 2]>,
     /// The p99.9 quantile; null where it is withheld.
     p99_9_us: Option<f64>,
     /// Lower bound of the p99.9 quantile, where it is only that.
     #[serde(skip_serializing_if = "Option::is_none")]
     p99_9_at_least_us: Option<f64>,
-    /// Its 95 % interval; the upper end is null where it is open.
+    /// Its 95 % interval; null in parts, in seconds and in runs below 5 s, its upper end null where it is open.
     p99_9_ci_us: Option<[Option<f64>; 2]>,
     /// Longest.
     max_us: Option<f64>,
@@ -72,8 +72,7 @@ fn us(t: Option<Nanos>) -> Option<f64> {
 }
 
 fn interval(q: Quantile) -> Option<[Option<f64>; 2]> {
-    let shown = q.figure != Figure::Withheld;
-    shown.then(|| [us(q.low), us(q.high)])
+    q.interval.map(|ends| ends.map(us))
 }
 
 impl Distribution {

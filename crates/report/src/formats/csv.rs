@@ -15,7 +15,7 @@ use crate::summary::{Summary, headline};
 pub(super) struct Csv;
 
 /// The header, column by column, and what each holds.
-pub const COLUMNS: [(&str, &str); 29] = [
+pub const COLUMNS: [(&str, &str); 30] = [
     ("from_s", "beginning of the second since the start of the window; negative within the warm-up"),
     ("to_s", "its end"),
     ("part", "warmup, window or drain"),
@@ -25,10 +25,14 @@ pub const COLUMNS: [(&str, &str); 29] = [
     ("failed", "failures that ended in it"),
     ("censored", "requests unfinished at the end (last second only)"),
     ("warmup", "requests of the warm-up sent in it; in no other count"),
+    (
+        "finished_of_warmup",
+        "successes of requests of the warm-up that ended in it; in its throughput, in no other count",
+    ),
     ("users", "users at its end"),
     ("in_flight", "requests in flight at its end"),
     ("waiting", "arrivals waiting for a connection at its end"),
-    ("throughput_per_s", "successes divided by its length"),
+    ("throughput_per_s", "successes that ended in it, divided by its length"),
     ("mean_us", "mean of the headline latency, microseconds"),
     ("p50_us", "its quantiles, likewise"),
     ("p90_us", "likewise"),
@@ -69,10 +73,11 @@ impl Format for Csv {
 
 fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
     let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
-    let throughput = if length_s > 0.0 { s.finished as f64 / length_s } else { 0.0 };
+    let throughput = if length_s > 0.0 { s.successes() as f64 / length_s } else { 0.0 };
     let latency = headline(&s.latency, open);
     let quantile = |q| cell(latency.quantile(q).figure);
-    let p99 = |finished, at_least| cell(crate::ranked::Ranked { finished, at_least }.quantile(0.99).figure);
+    let p99 =
+        |finished, at_least| cell(crate::ranked::Ranked { finished, at_least, blocks: None }.quantile(0.99).figure);
     let status: Vec<String> = s.status.iter().map(|(code, n)| format!("{code}:{n}")).collect();
     let failures: Vec<String> = s.failures.iter().map(failure).collect();
     [
@@ -85,6 +90,7 @@ fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
         s.failed.to_string(),
         s.censored.to_string(),
         s.warmup.to_string(),
+        s.finished_of_warmup.to_string(),
         s.users.to_string(),
         s.in_flight.to_string(),
         s.waiting.to_string(),

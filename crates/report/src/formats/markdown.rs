@@ -157,14 +157,18 @@ fn latency(page: &mut Page, summary: &Summary) {
     if ranked.count() == 0 {
         return page.block(&escaped(lang.of(figures::no_latency(summary))));
     }
-    let mut rows = vec![vec![String::new(), String::new(), page.say(say::INTERVAL)]];
+    let heading = if figures::lacks_intervals(&ranked) { String::new() } else { page.say(say::INTERVAL) };
+    let mut rows = vec![vec![String::new(), String::new(), heading]];
     rows.extend(QUANTILES.iter().map(|named| {
         let q = ranked.quantile(named.q);
-        vec![named.name.into(), q.figure.show(), figures::interval(q.figure, q.low, q.high)]
+        vec![named.name.into(), q.figure.show(), figures::interval(q)]
     }));
     rows.push(vec![page.say(say::MAX), ranked.max().show(), String::new()]);
     rows.push(vec![page.say(say::MEAN), ranked.mean().show(), String::new()]);
     page.table("lrl", &rows);
+    if figures::lacks_intervals(&ranked) {
+        page.block(&escaped(lang.of(say::NO_INTERVALS)));
+    }
     if ranked.unfinished() > 0 {
         page.block(&escaped(lang.of(say::LOWER_BOUND_NOTE)));
     }

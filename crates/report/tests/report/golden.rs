@@ -21,16 +21,16 @@ fn check(name: &str, actual: &str) {
 fn open_run() -> Run {
     let mut before = second(-1).within(Part::Warmup);
     before.warmup = 1000;
-    let mut run = open(1000.0, 4).second(before).objectives(&["p99<50ms", "p99.9<=1s", "failed<0.1%", "rate>=900/s"]);
+    let mut run = open(1000.0, 6).second(before).objectives(&["p99<50ms", "p99.9<=1s", "failed<0.1%", "rate>=900/s"]);
     run.plan.warmup = Nanos::from_secs(1);
-    for n in 0..4 {
+    for n in 0..6 {
         let mut s = second(n).answered(700, Nanos::from_micros(900)).answered(250, ms(2)).answered(45, ms(15));
         s.connections.opened = if n == 0 { 10 } else { 0 };
         s.latency.connect.record_n(Nanos::from_micros(120), s.connections.opened);
-        run = run.second(if n == 2 { s.failing(5, "wrong_status", "transfer", None) } else { s });
+        run = run.second(if n == 2 { s.failing(6, "wrong_status", "transfer", None) } else { s });
     }
-    run.elapsed = Nanos::from_secs(6);
-    run.second(second(4).unfinished(3, ms(5_000)).within(Part::Drain)).example(
+    run.elapsed = Nanos::from_secs(8);
+    run.second(second(6).unfinished(3, ms(5_000)).within(Part::Drain)).example(
         "wrong_status",
         "transfer",
         None,

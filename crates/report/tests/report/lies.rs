@@ -1,7 +1,7 @@
 //! What other load generators get wrong, none of which may be possible here.
 
 use measure::Nanos;
-use record::Part;
+use record::{Part, Second};
 
 use crate::made_up::{Filled, closed, ms, open, second};
 
@@ -107,9 +107,75 @@ fn a_quantile_without_enough_requests_is_not_shown() {
     assert!(response["p95_us"].is_number());
     assert!(response["p99_us"].is_null() && response["p99_ci_us"].is_null());
     assert!(response.get("p99_at_least_us").is_none());
-    let json = open(10.0, 1).second(second(0).answered(299, ms(1))).json();
+    let json = (0..5).fold(open(60.0, 5), |run, n| run.second(second(n).answered(60, ms(1)))).json();
     assert_eq!(json["latency"]["response"]["p99_us"], 1000.0);
+    assert!(json["latency"]["response"]["p99_ci_us"][0].is_number());
     assert!(json["latency"]["response"]["p99_ci_us"][1].is_null(), "the interval is open above");
+}
+
+/// Thousands of requests that waited for each other are worth dozens: an interval as of independent ones would be a lie.
+#[test]
+fn an_interval_is_as_wide_as_seconds_differ_and_a_short_run_has_none() {
+    let run = |seconds: u64, slow: u64| {
+        (0..seconds as i64).fold(open(1000.0, seconds), |run, n| {
+            let slow = if n % 2 == 0 { slow } else { 160 - slow };
+            run.second(second(n).answered(1000 - slow, ms(1)).answered(slow, ms(9)))
+        })
+    };
+    let p90 = |run: crate::made_up::Run| {
+        let json = run.json();
+        let interval = &json["latency"]["response"]["p90_ci_us"];
+        assert_eq!(interval, &json["latency"]["service"]["p90_ci_us"], "here they are the same times");
+        assert!(json["seconds"][0]["latency"]["response"]["p90_ci_us"].is_null(), "a second has none");
+        assert!(json["phases"]["first_byte"]["p90_ci_us"].is_null(), "nor has a part");
+        let ms = |end: &serde_json::Value| end.as_f64().map(|us| (us / 1000.0).round());
+        (ms(&interval[0]), ms(&interval[1]))
+    };
+    // 8 % are slow: in each second as many, or in every other one seven times as many as in the next.
+    assert_eq!(p90(run(10, 80)), (Some(1.0), Some(1.0)));
+    assert_eq!(p90(run(10, 140)), (Some(1.0), Some(9.0)));
+    let short = run(4, 80);
+    assert!(short.json()["latency"]["response"]["p90_ci_us"].is_null());
+    assert!(short.json()["latency"]["response"]["p90_us"].is_number());
+    let text = short.written("text", report::Lang::En);
+    assert!(text.contains("No intervals: only a run of at least 5 s") && !text.contains("95 % interval"), "{text}");
+}
+
+/// The same command on a machine with other cores would give other figures.
+#[test]
+fn a_limit_that_was_waited_for_is_told_and_one_that_is_split_is_a_caution() {
+    let run = |workers: u32, limited: u64| {
+        let mut run = open(100.0, 5);
+        (run.plan.workers, run.plan.max_connections) = (workers, 2);
+        (0..5).fold(run, |run, n| run.second(Second { limited, ..second(n).answered(100, ms(50)) }))
+    };
+    let told = |run: crate::made_up::Run| {
+        let json = run.json();
+        let reasons = json["trust"]["reasons"].as_array().unwrap().clone();
+        let notices = json["notices"].as_array().unwrap().clone();
+        let any = |list: &[serde_json::Value], code: &str| list.iter().any(|item| item["code"] == code);
+        (any(&notices, "connection_limit"), any(&reasons, "split_limit"), json["requests"]["limited"].as_u64())
+    };
+    assert_eq!(told(run(1, 40)), (true, false, Some(200)));
+    assert_eq!(told(run(2, 40)), (true, true, Some(200)));
+    assert_eq!(told(run(2, 0)), (false, false, Some(0)));
+    let text = run(2, 40).written("text", report::Lang::En);
+    let text: Vec<&str> = text.split_whitespace().collect();
+    assert!(text.join(" ").contains("200 of 500 requests found all 2 connections taken"), "{text:?}");
+}
+
+/// The server answered a hundred a second all the time, each after 250 ms.
+#[test]
+fn throughput_after_a_warm_up_counts_what_ended_in_the_window() {
+    let mut before = second(-1).within(Part::Warmup);
+    (before.warmup, before.finished_of_warmup) = (100, 75);
+    let first = Second { finished_of_warmup: 25, ..second(0).answered(75, ms(250)) };
+    let run = open(100.0, 2).second(before).second(first).second(second(1).answered(100, ms(250)));
+    let run = run.second(second(2).answered(25, ms(250)).within(Part::Drain));
+    let summary = run.objectives(&["rate>=95/s"]).summary();
+    assert_eq!(summary.throughput_per_s(), 100.0);
+    assert!(summary.objectives[0].met);
+    assert_eq!((summary.totals.due, summary.totals.finished, summary.headline().count()), (200, 200, 200));
 }
 
 #[test]

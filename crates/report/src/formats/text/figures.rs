@@ -1,13 +1,12 @@
 //! The headline and what supports it: quantiles, throughput, distribution, phases.
 
-use measure::Nanos;
 use measure::quantile::minimum_count;
 use plan::Load;
 
 use super::{Page, head};
 use crate::bars;
 use crate::columns::table;
-use crate::ranked::{Figure, Named, QUANTILES, Ranked};
+use crate::ranked::{Figure, Named, QUANTILES, Quantile, Ranked};
 use crate::sentences as say;
 use crate::show;
 use crate::summary::{End, Summary, heartbeats};
@@ -35,10 +34,10 @@ fn quantiles(page: &mut Page, ranked: &Ranked<'_>) {
     let mut rows = vec![vec![String::new(), String::new(), page.say(say::INTERVAL).to_owned()]];
     for named in QUANTILES.iter().filter(shown) {
         let q = ranked.quantile(named.q);
-        rows.push(vec![named.name.into(), q.figure.show(), interval(q.figure, q.low, q.high)]);
+        rows.push(vec![named.name.into(), q.figure.show(), interval(q)]);
     }
-    if rows.len() == 1 {
-        rows.clear();
+    if rows.len() == 1 || lacks_intervals(ranked) {
+        rows.remove(0);
     }
     rows.push(vec![page.say(say::MAX).into(), ranked.max().show()]);
     rows.push(vec![page.say(say::MEAN).into(), ranked.mean().show()]);
@@ -101,11 +100,15 @@ pub(crate) fn no_latency(summary: &Summary) -> Text {
     }
 }
 
+/// True where quantiles are shown without intervals: the run is too short to tell what they are worth.
+pub(crate) fn lacks_intervals(ranked: &Ranked<'_>) -> bool {
+    let median = ranked.quantile(0.5);
+    median.figure != Figure::Withheld && median.interval.is_none()
+}
+
 /// The 95 % interval of a quantile that is shown.
-pub(crate) fn interval(figure: Figure, low: Option<Nanos>, high: Option<Nanos>) -> String {
-    if figure == Figure::Withheld {
-        return String::new();
-    }
+pub(crate) fn interval(quantile: Quantile) -> String {
+    let Some([low, high]) = quantile.interval else { return String::new() };
     let low = low.map_or("0".into(), show::duration);
     format!("{low} – {}", high.map_or("∞".into(), show::duration))
 }
@@ -124,6 +127,9 @@ fn footnotes(page: &mut Page, ranked: &Ranked<'_>) {
             let line = page.lang.fill(say::TOO_FEW, &facts);
             page.inner(&line);
         }
+    }
+    if lacks_intervals(ranked) {
+        page.inner(page.lang.of(say::NO_INTERVALS));
     }
     if ranked.unfinished() > 0 {
         page.inner(page.lang.of(say::LOWER_BOUND_NOTE));
@@ -184,8 +190,8 @@ pub(super) fn where_time_went(page: &mut Page, summary: &Summary) {
 /// Parts of requests and of connections, whichever there are: rows below a heading.
 pub(crate) fn parts(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let l = &summary.totals.latency;
-    let waited = Ranked { finished: &l.wait_conn, at_least: Some(&l.wait_conn_at_least) };
-    let served = Ranked { finished: &l.service, at_least: Some(&l.service_at_least) };
+    let waited = Ranked::with(&l.wait_conn, &l.wait_conn_at_least);
+    let served = Ranked::with(&l.service, &l.service_at_least);
     let parts = [
         (say::GEN_LATE, Ranked::plain(&l.gen_late), summary.open),
         (say::WAIT_CONN, waited, summary.open),
