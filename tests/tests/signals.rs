@@ -6,7 +6,7 @@ use rustix::process::Signal;
 
 #[test]
 fn an_interrupted_run_writes_its_document_and_counts_every_request() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         for load in [&["-c", "8"][..], &["-r", "2000/s"]] {
             let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
             let file = directory.path().join("run.json");
@@ -23,6 +23,34 @@ fn an_interrupted_run_writes_its_document_and_counts_every_request() {
             assert!(finished > 0 && finished <= heard && heard <= finished + failed + censored, "{heard} {report}");
             assert!(due < 2000 * 59, "{report}");
         }
+    }
+}
+
+#[test]
+fn a_hang_up_that_was_to_be_ignored_is() {
+    let target = Target::healthy();
+    let running = e2e::program::prepare_under(&["nohup"], ["-c", "2", "-d", "60s", &target.address]).start();
+    until("the run has begun", || target.heard() > 100);
+    running.signal(Signal::HUP);
+    let heard = target.heard();
+    until("it goes on", || target.heard() > heard + 1000);
+    running.signal(Signal::INT);
+    running.end().with_code(21);
+}
+
+#[test]
+fn a_file_that_may_not_grow_costs_the_document_and_no_figures() {
+    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let file = directory.path().join("run.json");
+    for old in [None, Some("the report of yesterday")] {
+        old.iter().for_each(|old| std::fs::write(&file, old).unwrap());
+        let line = ["-n", "200", "-c", "2", "-o", file.to_str().unwrap(), &target.address];
+        let ended = e2e::program::prepare_under(&["prlimit", "--fsize=2000", "--"], line).run().with_code(21);
+        assert!(ended.err.contains("was not written"), "{ended:?}");
+        // The screen names the code that the process has.
+        assert!(ended.out.contains("Exit code 21: a report that was asked for was not written"), "{}", ended.out);
+        assert_eq!(std::fs::read_to_string(&file).ok().as_deref(), old);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), usize::from(old.is_some()));
     }
 }
 

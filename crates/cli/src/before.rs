@@ -1,13 +1,15 @@
 //! What happens before the first load: what will be done, whom it may harm, and one counted answer.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
 use std::net::IpAddr;
 
-use engine::{PreparedRun, Resolver};
-use plan::{Arrivals, Load, Plan, address};
+use engine::PreparedRun;
+use plan::{Arrivals, Load, Plan};
 use report::{Lang, show};
-use wire::{Complaint, Place};
+use wire::{Complaint, Origin};
 
+use crate::guard::Guard;
 use crate::messages;
 
 /// Loads above these on a public address are asked about.
@@ -87,22 +89,57 @@ pub fn span(time: measure::Nanos) -> String {
     }
 }
 
-/// Asks, or refuses, where the load is heavy and one of the origins is on a public address.
+/// True where the load is such that a public address is asked about: so many requests in flight, or so many a second.
+pub fn is_heavy(plan: &Plan) -> bool {
+    level_of(plan) > if plan.load.is_open() { POLITE_RATE } else { POLITE_USERS }
+}
+
+/// Users with all that each of them keeps in flight, or requests a second.
+fn level_of(plan: &Plan) -> f64 {
+    let pipeline = plan.options.get("pipeline").and_then(|values| values.last()?.parse::<f64>().ok());
+    plan.load.peak() * pipeline.filter(|_| !plan.load.is_open()).unwrap_or(1.0).max(1.0)
+}
+
+/// Asks, or refuses, where the load is heavy and some of the origins are on public addresses; from then on nothing else on
+/// such an address is loaded.
 ///
 /// # Errors
-/// Why the run may not begin: nobody could be asked, the answer was no (exit 64), or a name was not found (exit 30).
-pub fn may_load(plan: &Plan, prepared: &dyn PreparedRun, resolver: &dyn Resolver, lang: Lang) -> Result<(), Complaint> {
-    let polite = if plan.load.is_open() { POLITE_RATE } else { POLITE_USERS };
-    if plan.load.peak() <= polite {
+/// Why the run may not begin: nobody could be asked, or the answer was no (exit 64).
+pub fn may_load(plan: &Plan, prepared: &dyn PreparedRun, guard: &Guard, lang: Lang) -> Result<(), Complaint> {
+    if !is_heavy(plan) {
         return Ok(());
     }
-    let Some((host, address)) = public_origin(prepared, resolver) else { return Ok(()) };
-    let level = show::count(plan.load.peak() as u64);
+    let public = |origin: &Origin| guard.public(origin).map(|address| (origin.host.clone(), address));
+    let hosts: BTreeMap<String, IpAddr> = prepared.origins().iter().filter_map(public).collect();
+    ask(plan, &hosts, lang)?;
+    guard.hold_to(hosts.into_keys().collect());
+    Ok(())
+}
+
+/// Asks about the hosts that a first answer led to and that were not asked about; true where there are some, and the user
+/// has answered for them.
+///
+/// # Errors
+/// As [`may_load`].
+pub fn may_follow(plan: &Plan, guard: &Guard, lang: Lang) -> Result<bool, Complaint> {
+    let hosts = guard.take_refused();
+    ask(plan, &hosts, lang)?;
+    let led = !hosts.is_empty();
+    guard.allow(hosts.into_keys());
+    Ok(led)
+}
+
+fn ask(plan: &Plan, hosts: &BTreeMap<String, IpAddr>, lang: Lang) -> Result<(), Complaint> {
+    let Some((host, address)) = hosts.first_key_value() else { return Ok(()) };
+    let level = show::count(level_of(plan) as u64);
     let load = match plan.load {
         Load::Closed { .. } => lang.fill(messages::USERS, &[("n", &level)]),
         Load::Open { .. } => format!("{level}/s"),
     };
-    let address = address.to_string();
+    let address = match hosts.len() {
+        1 => address.to_string(),
+        n => lang.fill(messages::AND_MORE, &[("url", &address.to_string()), ("n", &(n - 1).to_string())]),
+    };
     let facts = [("host", host.as_str()), ("address", &address), ("load", &load)];
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Err(Complaint::new("--yes", lang.fill(messages::PUBLIC_REFUSED, &facts)));
@@ -117,25 +154,15 @@ pub fn may_load(plan: &Plan, prepared: &dyn PreparedRun, resolver: &dyn Resolver
     }
 }
 
-/// The first origin on a public address. A name that is not found is left to the probe.
-fn public_origin(prepared: &dyn PreparedRun, resolver: &dyn Resolver) -> Option<(String, IpAddr)> {
-    prepared.origins().iter().find_map(|origin| {
-        let places = resolver.resolve(origin).unwrap_or_default();
-        places.into_iter().find_map(|place| match place {
-            Place::Tcp(to) | Place::Udp(to) if address::is_public(to.ip()) => Some((origin.host.clone(), to.ip())),
-            _ => None,
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::{ProbeFailure, ProbeResult, Setup, Stop};
+    use crate::arguments::{Command, Defaults, read};
+    use engine::{ProbeFailure, ProbeResult, Resolver, Setup, Stop};
     use measure::Nanos;
     use record::RunEvent;
     use std::sync::Arc;
-    use wire::Origin;
+    use wire::Place;
 
     struct Known(Vec<Origin>);
     impl PreparedRun for Known {
@@ -145,7 +172,7 @@ mod tests {
         fn probe(&self, _: &Setup, _: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
             unreachable!("nothing is sent before the question")
         }
-        fn before(&self, _: &Setup, _: &Stop) -> Result<(), String> {
+        fn before(&self, _: &Setup, _: &Stop) -> Result<(), engine::AsideFailure> {
             unreachable!("nothing is sent before the question")
         }
         fn after(&self, _: &Setup) -> Option<String> {
@@ -163,13 +190,51 @@ mod tests {
         }
     }
 
+    fn plan(line: &str) -> Plan {
+        let words: Vec<String> = line.split(' ').map(String::from).collect();
+        let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
+        let protocols = [engine::runner(protocols::http::Http), engine::runner(protocols::redis::Redis)];
+        match read(&words, &protocols, &defaults) {
+            Ok(Command::Run(intent)) => intent.plan,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
     #[test]
-    fn a_public_address_is_found_among_the_origins() {
+    fn load_is_heavy_by_what_is_in_flight() {
+        for (line, heavy) in [
+            ("-c 50 http://h", false),
+            ("-c 51 http://h", true),
+            ("-r 1000/s http://h", false),
+            ("-r 1001/s http://h", true),
+            ("-c 10 --pipeline 5 redis://h", false),
+            ("-c 10 --pipeline 6 redis://h", true),
+        ] {
+            assert_eq!(is_heavy(&plan(line)), heavy, "{line}");
+        }
+    }
+
+    #[test]
+    fn heavy_load_on_public_addresses_is_refused_where_nobody_can_be_asked() {
         let origins =
             |hosts: &[&str]| Known(hosts.iter().map(|host| Origin::tcp(host.to_string(), 80, false)).collect());
-        let found = |hosts: &[&str]| public_origin(&origins(hosts), &Table).map(|(host, _)| host);
-        assert_eq!(found(&["127.0.0.1", "10.0.0.1", "nowhere"]), None);
-        assert_eq!(found(&["127.0.0.1", "8.8.8.8"]).as_deref(), Some("8.8.8.8"));
+        let guard = || Guard::over(Arc::new(Table));
+        let (heavy, light) = (plan("-c 51 http://h"), plan("http://h"));
+        assert_eq!(may_load(&light, &origins(&["8.8.8.8"]), &guard(), Lang::En), Ok(()));
+        assert_eq!(may_load(&heavy, &origins(&["127.0.0.1", "10.0.0.1", "nowhere"]), &guard(), Lang::En), Ok(()));
+        let said = may_load(&heavy, &origins(&["127.0.0.1", "8.8.8.8"]), &guard(), Lang::En).unwrap_err().to_string();
+        assert!(said.starts_with("--yes: 8.8.8.8 (8.8.8.8) is a public address and 51 users may harm it"), "{said}");
+    }
+
+    #[test]
+    fn a_redirect_to_a_public_address_is_asked_about_like_a_given_one() {
+        let (heavy, guard) = (plan("-c 51 http://h"), Guard::over(Arc::new(Table)));
+        may_load(&heavy, &Known(vec![Origin::tcp("127.0.0.1", 80, false)]), &guard, Lang::En).unwrap();
+        assert_eq!(may_follow(&heavy, &guard, Lang::En), Ok(false));
+        // What the first answer's redirect would do.
+        assert!(guard.resolve(&Origin::tcp("8.8.8.8", 80, false)).is_err());
+        let said = may_follow(&heavy, &guard, Lang::En).unwrap_err().to_string();
+        assert!(said.starts_with("--yes: 8.8.8.8 (8.8.8.8) is a public address"), "{said}");
     }
 
     #[test]

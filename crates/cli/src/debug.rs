@@ -1,14 +1,16 @@
 //! `--debug`: one whole exchange, as sent and received, and what a run would count it as.
 
 use engine::{PreparedRun, ProbeFailure, Setup, Transcript};
+use measure::plain;
 use record::Probe;
 use report::{Exit, Lang};
 use wire::FaultKind;
 
-use crate::{messages, screen, veil};
+use crate::veil::Veil;
+use crate::{messages, screen};
 
 /// Sends one request and shows it with its answer; the exit code.
-pub fn show(prepared: &dyn PreparedRun, setup: &Setup, masked: bool, lang: Lang) -> u8 {
+pub fn show(prepared: &dyn PreparedRun, setup: &Setup, veil: &Veil, lang: Lang) -> u8 {
     let (mut probe, transcript, fault) = match prepared.probe(setup, &engine::Stop::default()) {
         Ok(answer) => (answer.probe, answer.transcript, None),
         Err(failure) => {
@@ -16,24 +18,22 @@ pub fn show(prepared: &dyn PreparedRun, setup: &Setup, masked: bool, lang: Lang)
             (probe, transcript, fault)
         }
     };
-    let mut text = exchange(&probe, &transcript, masked, lang);
-    if masked {
-        veil::probe(&mut probe);
-    }
+    veil.probe(&mut probe);
+    let mut text = exchange(&probe, &transcript, veil, lang);
     match (&probe.failure, fault.filter(|kind| is_answer(&probe, *kind))) {
         (None, _) => {
             text += &format!("{}\n", lang.of(messages::DEBUG_SUCCESS));
-            let _ = screen::print(text.as_bytes());
+            let _ = screen::print_text(&text);
             Exit::Ok.code()
         }
         (Some(failure), Some(kind)) => {
             text += &format!("{}\n", lang.fill(messages::DEBUG_FAILURE, &[("why", &verdict(&probe, kind, failure))]));
-            let _ = screen::print(text.as_bytes());
+            let _ = screen::print_text(&text);
             // As of a run in which nothing finished.
             Exit::NotTrusted.code()
         }
         (Some(failure), None) => {
-            let _ = screen::print(text.as_bytes());
+            let _ = screen::print_text(&text);
             screen::complain(&lang.fill(messages::NO_ANSWER, &[("failure", failure.trim_end_matches('.'))]));
             Exit::Unreachable.code()
         }
@@ -41,8 +41,10 @@ pub fn show(prepared: &dyn PreparedRun, setup: &Setup, masked: bool, lang: Lang)
 }
 
 /// What was sent and what was received.
-fn exchange(probe: &Probe, transcript: &Transcript, masked: bool, lang: Lang) -> String {
+fn exchange(probe: &Probe, transcript: &Transcript, veil: &Veil, lang: Lang) -> String {
     let Transcript { sent, received, bytes, left_out } = transcript;
+    let [mut sent, mut received] = [sent, received].map(|bytes| plain::bytes(bytes));
+    veil.texts([&mut sent, &mut received]);
     let mut text = String::new();
     let head =
         if probe.spoken.is_empty() { probe.address.clone() } else { format!("{} · {}", probe.address, probe.spoken) };
@@ -53,7 +55,7 @@ fn exchange(probe: &Probe, transcript: &Transcript, masked: bool, lang: Lang) ->
     for (side, (message, said)) in sides.into_iter().enumerate() {
         if !said.is_empty() {
             text += &lang.fill(message, &[("n", &bytes[side].to_string())]);
-            text += &format!("\n{}", veil::bytes(said, masked));
+            text += &format!("\n{said}");
             text += if text.ends_with('\n') { "" } else { "\n" };
         }
         if left_out[side] > 0 {

@@ -1,7 +1,8 @@
 //! Reports as documents: rendered by `report`, written to standard output and to `-o`.
 
-use std::fs::OpenOptions;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
 use record::Past;
 use report::formats::{self, Style};
@@ -21,6 +22,34 @@ pub fn render(summary: &Summary, past: &dyn Past, format: &str, style: Style) ->
         Err(_) => format.write(summary, &mut std::iter::empty(), style, &mut document)?,
     }
     Ok(document)
+}
+
+/// Writes a document to a file: the whole of it, or the file stays as it was.
+///
+/// # Errors
+/// What the operating system refused.
+pub fn write(path: &str, document: &[u8]) -> io::Result<()> {
+    // Behind a symbolic link is the file that is meant.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
+    let old = fs::metadata(&path).ok();
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
+        return fs::write(&path, document);
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let beside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    let mut file = match OpenOptions::new().write(true).create_new(true).open(&beside) {
+        Ok(file) => file,
+        // A directory that takes no new file may hold one that can be written.
+        Err(_) => return fs::write(&path, document),
+    };
+    let written = file
+        .write_all(document)
+        .and_then(|()| old.map_or(Ok(()), |old| file.set_permissions(old.permissions())))
+        .and_then(|()| fs::rename(&beside, &path));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
 }
 
 /// Makes sure before a run that `-o FILE` can be written after it; what the file holds is not touched.
@@ -45,6 +74,23 @@ pub fn check_writable(place: &str, path: &str) -> Result<(), Complaint> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_document_replaces_the_whole_file_and_keeps_its_mode_and_its_links() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name).display().to_string();
+        write(&path("new.json"), b"one").unwrap();
+        fs::set_permissions(path("new.json"), fs::Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink(path("new.json"), path("link.json")).unwrap();
+        write(&path("link.json"), b"two").unwrap();
+        assert_eq!(fs::read_to_string(path("new.json")).unwrap(), "two");
+        assert_eq!(fs::metadata(path("new.json")).unwrap().permissions().mode() & 0o777, 0o640);
+        assert!(fs::symlink_metadata(path("link.json")).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "nothing is left beside it");
+        write("/dev/null", b"three").unwrap();
+        assert_eq!(write("/dev/full", b"four").unwrap_err().kind(), io::ErrorKind::StorageFull);
+    }
 
     #[test]
     fn a_file_that_cannot_be_written_is_refused_before_the_run() {

@@ -1,4 +1,7 @@
-//! The end of a command: the report shown and written, and the exit code.
+//! The end of a command: the report written and shown, and the exit code.
+//!
+//! There is one exit code, that of the summary: the process ends with it, the documents hold it, the screen names it. So
+//! what was asked for is written before anything is shown; where that fails, the summary says so.
 
 use record::Past;
 use report::formats::Style;
@@ -8,29 +11,29 @@ use crate::arguments::Presentation;
 use crate::view::View;
 use crate::{document, messages, screen};
 
-/// Shows and writes the report of a run; the exit code.
+/// Writes and shows the report of a run; the exit code.
 pub fn conclude(summary: &Summary, past: &dyn Past, shown: &Presentation, lang: Lang, view: &mut View) -> u8 {
-    view.summary(summary, past);
-    let mut written = true;
+    let mut summary = summary.clone();
+    let mut written = write_output(&summary, past, shown, lang);
     if view.document_on_stdout() {
-        written &= document::render(summary, past, shown.format, Style { lang, ..Style::default() })
+        written &= document::render(&summary, past, shown.format, Style { lang, ..Style::default() })
             .and_then(|document| screen::print(&document))
             .map_err(|error| not_written("-", &error, lang))
             .is_ok();
     }
-    written &= write_output(summary, past, shown, lang);
-    match summary.exit {
-        // A report that was asked for and is not there is no success.
-        Exit::Ok if !written => Exit::Interrupted.code(),
-        exit => exit.code(),
+    // A report that was asked for and is not there is no success.
+    if !written && summary.exit == Exit::Ok {
+        summary.exit = Exit::NotWritten;
     }
+    view.summary(&summary, past);
+    summary.exit.code()
 }
 
 /// Writes `-o`; false where that failed.
 pub fn write_output(summary: &Summary, past: &dyn Past, shown: &Presentation, lang: Lang) -> bool {
     let Some(path) = &shown.output else { return true };
     let style = Style { lang, ..Style::default() };
-    let outcome = document::render(summary, past, shown.format, style).and_then(|bytes| std::fs::write(path, bytes));
+    let outcome = document::render(summary, past, shown.format, style).and_then(|bytes| document::write(path, &bytes));
     outcome.map_err(|error| not_written(path, &error, lang)).is_ok()
 }
 

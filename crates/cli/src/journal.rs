@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use record::{Notice, Part, Past, Probe, RecordFile, RunEvent, Second, Spool, Writer};
 use report::{Summary, Summing};
 
-use crate::veil;
+use crate::veil::Veil;
 use crate::view::View;
 
 /// A file that events are written to.
@@ -24,7 +24,7 @@ struct Log {
 /// The events of one run.
 pub struct Journal<'a> {
     view: &'a mut View,
-    masked: bool,
+    veil: Veil,
     probe: Option<Probe>,
     logs: Vec<Log>,
     spool: Option<Spool>,
@@ -49,9 +49,9 @@ struct Seen {
 
 impl<'a> Journal<'a> {
     /// A journal that writes to nothing yet.
-    pub fn new(view: &'a mut View, masked: bool, probe: Option<Probe>) -> Journal<'a> {
+    pub fn new(view: &'a mut View, veil: Veil, probe: Option<Probe>) -> Journal<'a> {
         let (logs, spool, last_words) = (Vec::new(), None, Vec::new());
-        Journal { view, masked, probe, logs, spool, summing: Summing::default(), seen: Seen::default(), last_words }
+        Journal { view, veil, probe, logs, spool, summing: Summing::default(), seen: Seen::default(), last_words }
     }
 
     /// Also writes to this file; `trouble` is the code of the notice where that ends.
@@ -96,7 +96,11 @@ impl<'a> Journal<'a> {
                 let notices =
                     words.into_iter().chain(self.seen.only_redirects()).chain(self.seen.doubts()).collect::<Vec<_>>();
                 // The summary follows at once and shows them: the table need not.
-                notices.into_iter().for_each(|notice| self.keep(RunEvent::Notice(notice)));
+                for notice in notices {
+                    let mut said = RunEvent::Notice(notice);
+                    self.veil.event(&mut said);
+                    self.keep(said);
+                }
                 self.put(event);
             }
             RunEvent::Notice(ref notice) => {
@@ -109,9 +113,7 @@ impl<'a> Journal<'a> {
 
     /// Keeps and shows an event.
     fn put(&mut self, mut event: RunEvent) {
-        if self.masked {
-            veil::event(&mut event);
-        }
+        self.veil.event(&mut event);
         self.view.show(&event);
         self.keep(event);
     }

@@ -2,7 +2,9 @@
 //!
 //! A convenience: where it does not work the run says so in its notices and goes on.
 
+use std::fs::{DirBuilder, Permissions};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -31,7 +33,9 @@ fn directory_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf>
 /// # Errors
 /// What the operating system refused.
 pub fn begin(directory: &Path) -> io::Result<(Writer, PathBuf)> {
-    std::fs::create_dir_all(directory)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    // Earlier versions made it for everybody to read.
+    let _ = std::fs::set_permissions(directory, Permissions::from_mode(0o700));
     for old in kept(directory)?.into_iter().rev().skip(KEPT - 1) {
         std::fs::remove_file(old)?;
     }
@@ -79,6 +83,18 @@ mod tests {
         assert_eq!(runs[0], directory.path().join(format!("{:014}-1{ENDING}", 4)));
         assert_eq!(last(directory.path()).unwrap(), path);
         assert!(directory.path().join("notes.txt").exists());
+    }
+
+    #[test]
+    fn kept_runs_are_their_owners_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let directory = home.path().join("state/brunt/runs");
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let (_, path) = begin(&directory).unwrap();
+        assert_eq!((mode(&path), mode(&directory), mode(directory.parent().unwrap())), (0o600, 0o700, 0o700));
+        std::fs::set_permissions(&directory, Permissions::from_mode(0o755)).unwrap();
+        begin(&directory).unwrap();
+        assert_eq!(mode(&directory), 0o700);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod debug;
 mod demo;
 mod document;
 mod ending;
+mod guard;
 mod host;
 mod inquiry;
 mod journal;
@@ -33,6 +34,7 @@ use wire::Complaint;
 
 use arguments::{Command, Defaults};
 use signals::Interrupts;
+use veil::Veil;
 
 /// What a wrong command line ends with (sysexits' EX_USAGE).
 const USAGE: u8 = 64;
@@ -43,7 +45,10 @@ pub fn main_with(protocols: Vec<Box<dyn Runner>>) -> ExitCode {
     host::raise_descriptors();
     let line: Result<Vec<String>, _> = std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
     let outcome = match line {
-        Ok(line) => obey(&line, &protocols),
+        Ok(line) => {
+            Veil::over_line(&line).over_complaints();
+            obey(&line, &protocols)
+        }
         Err(_) => Err(Complaint::new("arguments", "are not all UTF-8; write them in UTF-8")),
     };
     ExitCode::from(outcome.unwrap_or_else(|complaint| {
@@ -75,7 +80,7 @@ fn planned(intent: &arguments::Intent, check: bool, protocol: &dyn Runner) -> ru
     } else {
         plan::document::yaml(&intent.shown)
     };
-    Ok(screen::print(said.as_bytes()).map_or(1, |()| 0))
+    Ok(screen::print_text(&said).map_or(1, |()| 0))
 }
 
 /// One command, from its words to its exit code.
@@ -88,14 +93,19 @@ fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
     {
         return worker::take(protocols, &host);
     }
+    signals::survive_full_quotas();
     let interrupts = || Interrupts::listen().map_err(|error| Complaint::new("signals", error.to_string()));
     match arguments::read(line, protocols, &defaults)? {
         Command::Run(intent) => {
+            intent.veil.over_complaints();
             let outcome = run::run(&intent, &*protocols[intent.protocol], &host, &interrupts()?);
             outcome.map_err(|complaint| intent.located(complaint))
         }
         Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),
-        Command::Plan(intent, check) => planned(&intent, check, &*protocols[intent.protocol]),
+        Command::Plan(intent, check) => {
+            intent.veil.over_complaints();
+            planned(&intent, check, &*protocols[intent.protocol])
+        }
         Command::Report(file, shown) => replay::replay(file.as_deref(), &shown),
         Command::Target(serving) => serve::serve(*serving),
         Command::Text(text) => Ok(screen::print(text.as_bytes()).map_or(1, |()| 0)),

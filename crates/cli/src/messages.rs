@@ -36,6 +36,11 @@ pub const UNREACHABLE: Text = text(
     "brunt: {url} cannot be reached: {failure}; nothing was sent.",
     "brunt: 无法连接 {url}，没有发送任何请求。\n  {failure}",
 );
+/// Exit 30 where somebody was there.
+pub const BEFORE_FAILED: Text = text(
+    "brunt: what --before asks of {url} failed: {failure}; no load was sent.",
+    "brunt: --before 在 {url} 上执行失败，没有发出负载。\n  {failure}",
+);
 /// The first answer is late.
 pub const WAITING: Text = text(
     "waiting for the first answer from {address} (timeout {timeout}) …",

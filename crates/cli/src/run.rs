@@ -9,11 +9,13 @@ use engine::{Answers, Lines, PreparedRun, ProbeFailure, Processes, Runner, Setup
 use net::tls::{RustlsSecurity, TlsSettings};
 use plan::{Load, Plan, address};
 use record::{Ended, Host, Notice, Probe, RunEvent, Started, Writer};
+use report::text::Text;
 use report::{Exit, Lang};
 use wire::{Asked, AskedUrl, Complaint, FaultKind};
 
 use crate::arguments::Intent;
 use crate::ending::{conclude, write_output};
+use crate::guard::Guard;
 use crate::journal::{Journal, notice};
 use crate::signals::Interrupts;
 use crate::timer::Timer;
@@ -30,11 +32,17 @@ pub struct Ready {
     prepared: Arc<dyn PreparedRun>,
     setup: Setup,
     lang: Lang,
+    guard: Arc<Guard>,
     /// Nobody could be talked to already before the requests were prepared.
     refused: Option<Box<ProbeFailure>>,
 }
 
 impl Ready {
+    /// Loads no public address but those of these hosts; None: any.
+    pub fn hold_to(&self, hosts: Option<Vec<String>>) {
+        hosts.into_iter().for_each(|hosts| self.guard.hold_to(hosts));
+    }
+
     /// Runs a share of it, for another process.
     pub fn take_share(&self, task: &Task, lines: Lines, answers: Answers) {
         Arc::clone(&self.prepared).take_share(&self.setup, task, lines, answers);
@@ -53,28 +61,31 @@ impl Ready {
 pub fn run(intent: &Intent, protocol: &dyn Runner, host: &Host, interrupts: &Interrupts) -> Outcome {
     let ready = prepare(intent, protocol, host)?;
     if intent.debug {
-        return Ok(debug::show(&*ready.prepared, &ready.setup, !intent.keep_secrets, ready.lang));
+        return Ok(debug::show(&*ready.prepared, &ready.setup, &intent.veil, ready.lang));
     }
     for (place, path) in [("-o", &intent.presentation.output), ("--record", &intent.record)] {
         path.iter().try_for_each(|path| document::check_writable(place, path))?;
     }
     if !intent.yes {
-        before::may_load(&intent.plan, &*ready.prepared, &*ready.setup.resolver, ready.lang)?;
+        before::may_load(&intent.plan, &*ready.prepared, &ready.guard, ready.lang)?;
     }
     let mut view = View::new(&intent.presentation, ready.lang);
     intent.notes.iter().chain(&intent.remarks).for_each(|note| view.say(&format!("curl {note}")));
     view.say(&before::intro(&ready.setup.shown, ready.lang));
     // From here on a signal ends in good order, so that a document that was asked for is written.
     interrupts.end_orderly();
-    let outcome = probe(&ready, intent, interrupts.stop(), &mut view);
+    let mut outcome = probe(&ready, intent, interrupts.stop(), &mut view);
+    while before::may_follow(&intent.plan, &ready.guard, ready.lang)? {
+        outcome = probe(&ready, intent, interrupts.stop(), &mut view);
+    }
     if interrupts.stop().requested() {
         screen::complain(ready.lang.of(messages::STOPPED));
-        let probe = outcome.unwrap_or_else(|probe| *probe);
+        let probe = outcome.unwrap_or_else(|failed| failed.0);
         return Ok(without_load(&ready, intent, probe, ("interrupted", Exit::Interrupted), &mut view));
     }
     match outcome {
         Ok(probe) => load(&ready, intent, probe, interrupts, &mut view),
-        Err(probe) => Ok(unreachable(&ready, intent, *probe, &mut view)),
+        Err(failed) => Ok(unreachable(&ready, intent, *failed, &mut view)),
     }
 }
 
@@ -116,7 +127,7 @@ pub fn prepare(intent: &Intent, protocol: &dyn Runner, host: &Host) -> Result<Re
     ready.setup.shown = intent.shown.clone();
     ready.setup.command = intent.command.clone();
     ready.setup.processes = intent.processes.map(|number| {
-        let launcher = Arc::new(Again { plan: intent.plan.clone() });
+        let launcher = Arc::new(Again { plan: intent.plan.clone(), guard: Arc::clone(&ready.guard) });
         Processes { number, launcher }
     });
     Ok(ready)
@@ -130,19 +141,20 @@ pub fn prepare_plan(plan: &Plan, protocol: &dyn Runner, host: &Host, lang: Lang)
     let mut asked = asked(plan);
     heartbeats(plan, protocol, &asked)?;
     let resolver = crate::resolver::SystemResolver::new(plan).map_err(|t| Complaint::new("--connect-to", t))?;
+    let guard = Arc::new(Guard::over(Arc::new(resolver)));
     let setup = Setup {
         plan: Arc::new(plan.clone()),
         shown: plan.clone(),
         command: Vec::new(),
         host: host.clone(),
-        resolver: Arc::new(resolver),
+        resolver: Arc::clone(&guard) as Arc<dyn engine::Resolver>,
         security: Arc::new(security(plan)?),
         sources: sources(plan)?,
         processes: None,
     };
     let (prepared, refused) = inquiry::prepare(protocol, &mut asked, &setup)?;
     something_to_say(plan, &*prepared)?;
-    Ok(Ready { prepared, setup, lang, refused })
+    Ok(Ready { prepared, setup, lang, guard, refused })
 }
 
 /// Where nothing is said no number of requests is ever reached, and none is due.
@@ -187,14 +199,17 @@ fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
     })
 }
 
-/// The first answer, shown; `Err`: nobody can be talked to.
-fn probe(ready: &Ready, intent: &Intent, stop: &Stop, view: &mut View) -> Result<Probe, Box<Probe>> {
+/// The first answer, shown; `Err`: no load can be sent, and the words that say so.
+fn probe(ready: &Ready, intent: &Intent, stop: &Stop, view: &mut View) -> Result<Probe, Box<(Probe, Text)>> {
     let waiting = (!intent.presentation.quiet).then(|| Waiting::begin(waiting_for(ready)));
     let url = || ready.setup.plan.urls.first().map(|url| url.url.clone()).unwrap_or_default();
     if ready.refused.is_none()
         && let Err(why) = ready.prepared.before(&ready.setup, stop)
     {
-        return Err(Box::new(Probe { url: url(), failure: Some(why), ..Probe::default() }));
+        let text = if why.unreachable { messages::UNREACHABLE } else { messages::BEFORE_FAILED };
+        let mut found = Probe { url: url(), failure: Some(why.why), ..Probe::default() };
+        intent.veil.probe(&mut found);
+        return Err(Box::new((found, text)));
     }
     let outcome = match &ready.refused {
         Some(failure) => Err(failure.clone()),
@@ -206,11 +221,9 @@ fn probe(ready: &Ready, intent: &Intent, stop: &Stop, view: &mut View) -> Result
     if found.url.is_empty() {
         found.url = url();
     }
-    if !intent.keep_secrets {
-        crate::veil::probe(&mut found);
-    }
+    intent.veil.probe(&mut found);
     if unreachable {
-        return Err(Box::new(found));
+        return Err(Box::new((found, messages::UNREACHABLE)));
     }
     // An answer that will not count as a success is an answer: a run may be about exactly that.
     let warns = !found.status.is_empty() && found.failure.is_some();
@@ -251,6 +264,9 @@ fn load(ready: &Ready, intent: &Intent, probe: Probe, interrupts: &Interrupts, v
         {
             journal.say_at_end(notice("run_timeout", [("time", before::span(after))]));
         }
+        if matches!(event, RunEvent::Ended(_)) {
+            refused_hosts(ready).into_iter().for_each(|said| journal.say_at_end(said));
+        }
         if matches!(event, RunEvent::Ended(_))
             && let Some(why) = ready.prepared.after(&ready.setup)
         {
@@ -265,6 +281,12 @@ fn load(ready: &Ready, intent: &Intent, probe: Probe, interrupts: &Interrupts, v
     Ok(conclude(&summary, &*past, &intent.presentation, ready.lang, view))
 }
 
+/// The public addresses that redirects led to and that nobody was asked about.
+fn refused_hosts(ready: &Ready) -> Option<Notice> {
+    let hosts: Vec<String> = ready.guard.take_refused().into_keys().collect();
+    (!hosts.is_empty()).then(|| notice("public_refused", [("hosts", hosts.join(", "))]))
+}
+
 /// What the user switched off and a report must say.
 fn switched_off(plan: &Plan) -> Vec<Notice> {
     let tls = plan.urls.iter().any(|url| url.url.starts_with("https:"));
@@ -274,7 +296,7 @@ fn switched_off(plan: &Plan) -> Vec<Notice> {
 
 /// The journal of a run, with its files.
 fn journal<'a>(intent: &Intent, view: &'a mut View, probe: Option<Probe>) -> Journal<'a> {
-    let mut journal = Journal::new(view, !intent.keep_secrets, probe);
+    let mut journal = Journal::new(view, intent.veil.clone(), probe);
     let kept = keep::directory().ok_or_else(|| "there is no home directory".to_string());
     match kept
         .and_then(|directory| keep::begin(&directory).map_err(|error| format!("{}: {error}", directory.display())))
@@ -294,12 +316,10 @@ fn journal<'a>(intent: &Intent, view: &'a mut View, probe: Option<Probe>) -> Jou
     journal
 }
 
-/// Says that nobody can be talked to, and keeps that as a run that could not begin.
-fn unreachable(ready: &Ready, intent: &Intent, probe: Probe, view: &mut View) -> u8 {
+/// Says why no load can be sent, and keeps that as a run that could not begin.
+fn unreachable(ready: &Ready, intent: &Intent, (probe, text): (Probe, Text), view: &mut View) -> u8 {
     let failure = probe.failure.clone().unwrap_or_default();
-    screen::complain(
-        &ready.lang.fill(messages::UNREACHABLE, &[("url", &probe.url), ("failure", failure.trim_end_matches('.'))]),
-    );
+    screen::complain(&ready.lang.fill(text, &[("url", &probe.url), ("failure", failure.trim_end_matches('.'))]));
     without_load(ready, intent, probe, ("aborted", Exit::Unreachable), view)
 }
 
@@ -324,9 +344,11 @@ fn without_load(ready: &Ready, intent: &Intent, probe: Probe, (why, exit): (&str
     let mut journal = journal(intent, view, Some(probe));
     journal.take(RunEvent::Started(Box::new(started)));
     journal.take(RunEvent::Ended(Ended { reason: why.into(), ..Ended::default() }));
-    let (summary, past) = journal.finish();
+    let (mut summary, past) = journal.finish();
+    // One code, in the document and of the process.
+    summary.exit = exit;
     write_output(&summary, &*past, &intent.presentation, ready.lang);
-    exit.code()
+    summary.exit.code()
 }
 
 #[cfg(test)]

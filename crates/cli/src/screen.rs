@@ -2,8 +2,14 @@
 //!
 //! `brunt URL | head` closes our output in the middle of a run. Nobody reads any more, so nothing more is written; it is
 //! no reason to panic, and the caller may ask [`Screen::closed`] whether to go on.
+//!
+//! What a server, a record or a plan says is in these lines, too: nothing of it acts on the terminal, whoever made the line.
 
 use std::io::{self, IsTerminal, Write};
+
+use measure::plain;
+
+use crate::veil;
 
 /// Where lines go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +65,7 @@ impl Screen {
         let end = if text.ends_with('\n') { "" } else { "\n" };
         let erase = if self.progress { "\r\x1b[K" } else { "" };
         self.progress = false;
-        self.write(&format!("{erase}{text}{end}"));
+        self.write(&format!("{erase}{}{end}", plain::colored(text)));
     }
 
     /// Replaces the progress line; nothing where there is no terminal.
@@ -67,7 +73,7 @@ impl Screen {
         if self.terminal {
             self.progress = true;
             // Back to its beginning: what the terminal echoes (^C) must not break the line and leave a bar behind.
-            self.write(&format!("\r{text}\x1b[K\r"));
+            self.write(&format!("\r{}\x1b[K\r", plain::colored(text)));
         }
     }
 
@@ -96,9 +102,18 @@ fn write_all(to: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
     to.flush()
 }
 
-/// One line on standard error; a closed standard error is nobody's loss.
+/// One line on standard error, without secrets; a closed standard error is nobody's loss.
 pub fn complain(text: &str) {
-    let _ = write_all(&mut io::stderr().lock(), format!("{text}\n").as_bytes());
+    let said = veil::complaint(text);
+    let _ = write_all(&mut io::stderr().lock(), format!("{}\n", plain::text(&said)).as_bytes());
+}
+
+/// Text on standard output, whoever it is from.
+///
+/// # Errors
+/// As [`print`].
+pub fn print_text(text: &str) -> io::Result<()> {
+    print(plain::text(text).as_bytes())
 }
 
 /// A document on standard output.

@@ -1,18 +1,36 @@
 //! Ctrl-C and its kin: the first asks for an orderly end, the second ends at once.
 //!
-//! Before a run has begun there is nothing to save, so the first one ends at once there, too.
+//! Before a run has begun there is nothing to save, so the first one ends at once there, too. A terminal that is closed
+//! (SIGHUP) is one of them, unless whoever started us said that it is none (`nohup`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::Stop;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 /// What an interrupted shell command answers: 128 and the number of SIGINT.
 const INTERRUPTED: i32 = 130;
 
-/// Listens for SIGINT and SIGTERM.
+/// The signals that ask for an end.
+pub fn ending() -> Vec<i32> {
+    let ignored = std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores(&status, SIGHUP));
+    [SIGINT, SIGTERM].into_iter().chain((!ignored).then_some(SIGHUP)).collect()
+}
+
+/// Whether the process of this status ignores a signal.
+fn ignores(status: &str, signal: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// A file that may not grow further is a full disk, told as one, and no reason to end without a report.
+pub fn survive_full_quotas() {
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+}
+
+/// Listens for SIGINT, SIGTERM and SIGHUP.
 #[derive(Clone)]
 pub struct Interrupts {
     stop: Stop,
@@ -25,7 +43,7 @@ impl Interrupts {
     /// # Errors
     /// What the operating system refused.
     pub fn listen() -> std::io::Result<Interrupts> {
-        let mut signals = Signals::new([SIGINT, SIGTERM])?;
+        let mut signals = Signals::new(ending())?;
         let interrupts = Interrupts { stop: Stop::default(), orderly: Arc::default() };
         let heard = interrupts.clone();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
@@ -59,11 +77,23 @@ impl Awaited {
     /// # Errors
     /// What the operating system refused.
     pub fn register() -> std::io::Result<Awaited> {
-        Signals::new([SIGINT, SIGTERM]).map(Awaited)
+        Signals::new(ending()).map(Awaited)
     }
 
     /// Waits for one.
     pub fn wait(mut self) {
         self.0.forever().next();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ignored_is_read_from_the_status() {
+        let status = "Name:\tbrunt\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000000000\n";
+        assert!(ignores(status, SIGHUP) && !ignores(status, SIGINT));
+        assert!(!ignores("", SIGHUP));
     }
 }

@@ -1,47 +1,75 @@
-//! Secrets out of the events of a run, before anything shows or keeps them.
+//! Secrets out of everything that leaves the program: events before they are shown or kept, and our own sentences.
 
-use plan::mask;
+use std::sync::RwLock;
+
+use plan::mask::{self, Secrets};
 use record::{Probe, RunEvent};
 
-/// Hides the secrets of an event; the plan and the command of its head are masked where they are made.
-pub fn event(event: &mut RunEvent) {
-    match event {
-        RunEvent::Example(example) => {
-            example.detail = mask::exchange(&example.detail);
-            example.sent = mask::exchange(&example.sent);
-            example.received = mask::exchange(&example.received);
-        }
-        RunEvent::Probe(found) => probe(found),
-        // A server's reasons are its own words.
-        RunEvent::Second(second) => {
-            second.losses.iter_mut().for_each(|loss| loss.detail = mask::exchange(&loss.detail));
-        }
-        RunEvent::Started(_) | RunEvent::Notice(_) | RunEvent::Ended(_) => {}
+/// Hides secrets by where they stand, and by what they are; with `--keep-secrets` it hides nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Veil(Option<Secrets>);
+
+/// What no complaint may say, whoever makes it.
+static UNSAID: RwLock<Veil> = RwLock::new(Veil(None));
+
+/// A sentence of ours without what [`Veil::over_complaints`] hides.
+pub fn complaint(text: &str) -> String {
+    UNSAID.read().map_or_else(|_| text.to_owned(), |veil| veil.sentence(text))
+}
+
+impl Veil {
+    /// Over these secrets.
+    pub fn over(secrets: Secrets) -> Veil {
+        Veil(Some(secrets))
     }
-}
 
-/// Hides the secrets of a probe.
-pub fn probe(probe: &mut Probe) {
-    probe.url = mask::url(&probe.url);
-    probe.failure = probe.failure.take().map(|failure| mask::exchange(&failure));
-}
+    /// Over what looks like a secret on a command line, before that is understood.
+    pub fn over_line(line: &[String]) -> Veil {
+        let shown = line.iter().any(|word| word == "--keep-secrets");
+        if shown { Veil::default() } else { Veil::over(Secrets::of_words(line)) }
+    }
 
-/// Bytes as text: what is not text is written as \x escapes, secrets are hidden where `masked`.
-pub fn bytes(bytes: &[u8], masked: bool) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            match c {
-                '\r' | '\n' | '\t' => text.push(c),
-                c if c.is_control() => {
-                    c.to_string().bytes().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
-                }
-                c => text.push(c),
+    /// From now on complaints do not say what this hides, either.
+    pub fn over_complaints(&self) {
+        if let (Ok(mut unsaid), Some(secrets)) = (UNSAID.write(), &self.0) {
+            unsaid.0.get_or_insert_default().join(secrets);
+        }
+    }
+
+    /// One of our sentences: what it quotes may be a secret, its own words say how things are written.
+    pub fn sentence(&self, text: &str) -> String {
+        self.0.as_ref().map_or_else(|| text.to_owned(), |secrets| secrets.hide(text))
+    }
+
+    /// Texts that belong together: what is a secret in one of them is hidden in all.
+    pub fn texts<const N: usize>(&self, texts: [&mut String; N]) {
+        if let Some(secrets) = &self.0 {
+            secrets.hide_all(texts);
+        }
+    }
+
+    /// An event; the plan and the command of its head are masked where they are made.
+    pub fn event(&self, event: &mut RunEvent) {
+        match event {
+            RunEvent::Example(example) => {
+                self.texts([&mut example.sent, &mut example.received, &mut example.detail]);
             }
+            RunEvent::Probe(found) => self.probe(found),
+            // A server's reasons are its own words.
+            RunEvent::Second(second) => second.losses.iter_mut().for_each(|loss| self.texts([&mut loss.detail])),
+            RunEvent::Notice(notice) => notice.facts.values_mut().for_each(|fact| self.texts([fact])),
+            RunEvent::Started(_) | RunEvent::Ended(_) => {}
         }
-        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
     }
-    if masked { mask::exchange(&text) } else { text }
+
+    /// A probe.
+    pub fn probe(&self, probe: &mut Probe) {
+        if self.0.is_some() {
+            probe.url = mask::url(&probe.url);
+        }
+        self.texts([&mut probe.url, &mut probe.status, &mut probe.spoken]);
+        probe.failure.iter_mut().for_each(|failure| self.texts([failure]));
+    }
 }
 
 #[cfg(test)]
@@ -49,26 +77,31 @@ mod tests {
     use super::*;
     use record::Example;
 
+    fn veil() -> Veil {
+        Veil::over_line(&["--user".into(), "ann:hunter-22".into()])
+    }
+
     #[test]
     fn examples_and_probes_are_masked() {
         let mut example = RunEvent::Example(Example {
             sent: "GET /?token=a HTTP/1.1\r\nCookie: b\r\n".into(),
-            received: "HTTP/1.1 500 Oh\r\nSet-Cookie: c\r\n".into(),
+            received: "HTTP/1.1 500 Oh\r\nSet-Cookie: c\r\n\r\nann, hunter-22 is wrong".into(),
             ..Example::default()
         });
-        event(&mut example);
+        veil().event(&mut example);
         let RunEvent::Example(example) = example else { unreachable!() };
         assert_eq!(example.sent, "GET /?token=*** HTTP/1.1\r\nCookie: ***\r\n");
-        assert_eq!(example.received, "HTTP/1.1 500 Oh\r\nSet-Cookie: ***\r\n");
+        assert_eq!(example.received, "HTTP/1.1 500 Oh\r\nSet-Cookie: ***\r\n\r\nann, *** is wrong");
         let mut found = RunEvent::Probe(Probe { url: "http://u:p@h/".into(), ..Probe::default() });
-        event(&mut found);
+        veil().event(&mut found);
         assert_eq!(found, RunEvent::Probe(Probe { url: "http://***@h/".into(), ..Probe::default() }));
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_escaped() {
-        assert_eq!(bytes(b"a\x00\xff\xc3\xa9\r\n", true), "a\\x00\\xff\u{e9}\r\n");
-        assert_eq!(bytes(b"Cookie: a\n", true), "Cookie: ***\n");
-        assert_eq!(bytes(b"Cookie: a\n", false), "Cookie: a\n");
+    fn our_own_sentences_keep_their_words() {
+        let said = "`hunter-22` is refused; write redis://:password@host";
+        assert_eq!(veil().sentence(said), "`***` is refused; write redis://:password@host");
+        assert_eq!(Veil::default().sentence(said), said);
+        assert_eq!(Veil::over_line(&["--keep-secrets".into(), "http://u:p@h".into()]), Veil::default());
     }
 }

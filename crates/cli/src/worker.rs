@@ -15,6 +15,7 @@ use report::Lang;
 use serde::{Deserialize, Serialize};
 use wire::Complaint;
 
+use crate::guard::Guard;
 use crate::run::{self, Outcome};
 
 /// The word that makes brunt such a process.
@@ -24,12 +25,16 @@ pub const WORD: &str = "take-share";
 struct Line {
     task: Task,
     plan: Plan,
+    /// The hosts on public addresses that may be loaded; None: all.
+    allowed: Option<Vec<String>>,
 }
 
 /// Starts this program again for each share.
 pub struct Again {
     /// What is run.
     pub plan: Plan,
+    /// What may be loaded.
+    pub guard: Arc<Guard>,
 }
 
 impl Launcher for Again {
@@ -37,7 +42,8 @@ impl Launcher for Again {
         use std::io::Write;
         let mut command = Command::new(std::env::current_exe()?);
         let mut child = engine::piped(command.arg(WORD))?;
-        let line = serde_json::to_string(&Line { task: *task, plan: self.plan.clone() })?;
+        let allowed = self.guard.allowed();
+        let line = serde_json::to_string(&Line { task: *task, plan: self.plan.clone(), allowed })?;
         if let Some(input) = &mut child.stdin {
             writeln!(input, "{line}")?;
             input.flush()?;
@@ -57,18 +63,18 @@ pub fn take(protocols: &[Box<dyn Runner>], host: &Host) -> Outcome {
     let broken =
         |trouble: String| Complaint::new(WORD, format!("{trouble}; brunt starts this by itself, for --processes"));
     lines.read_line(&mut line).map_err(|error| broken(error.to_string()))?;
-    let Line { task, plan } = serde_json::from_str(&line).map_err(|error| broken(error.to_string()))?;
+    let Line { task, plan, allowed } = serde_json::from_str(&line).map_err(|error| broken(error.to_string()))?;
     let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);
     let protocol = protocol.ok_or_else(|| broken(format!("no protocol is called {}", plan.protocol)))?;
     let ready = run::prepare_plan(&plan, &**protocol, host, Lang::En)?;
+    ready.hold_to(allowed);
     ready.take_share(&task, Box::new(lines), Box::new(std::io::stdout()));
     Ok(0)
 }
 
 /// Ctrl-C reaches every process of a terminal; the one in front says when to stop, so that nothing counted is lost.
 fn ignore_interrupts() -> std::io::Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    for signal in [SIGINT, SIGTERM] {
+    for signal in crate::signals::ending() {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
     }
     Ok(())

@@ -64,8 +64,8 @@ pub trait PreparedRun: Send + Sync {
     /// Sends what the plan asks for once before the run.
     ///
     /// # Errors
-    /// A sentence saying which request failed and why; the run must not begin.
-    fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), String>;
+    /// Which request failed and why; the run must not begin.
+    fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), AsideFailure>;
     /// Sends what the plan asks for once after the run; the first failure, in a sentence.
     fn after(&self, setup: &Setup) -> Option<String>;
     /// Runs the plan to its end; events are handed to `sink` on the calling thread as they happen, at least one a second.
@@ -174,6 +174,15 @@ pub struct ProbeFailure {
     pub unreachable: bool,
     /// What a run would count the answer as, where there is one.
     pub fault: Option<FaultKind>,
+}
+
+/// Why a request before or after a run failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AsideFailure {
+    /// In a sentence.
+    pub why: String,
+    /// True where nobody can be talked to at all.
+    pub unreachable: bool,
 }
 
 /// Asks a run to stop, from a signal handler or another thread.

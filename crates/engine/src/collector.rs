@@ -263,22 +263,9 @@ fn add_failure(failures: &mut Vec<Failure>, sort: Sort, count: u64) {
     }
 }
 
-/// Bytes as text: printable ones as they are, others as `\xNN`; cut after 4 KiB.
+/// Bytes as text, cut after 4 KiB.
 pub fn readable(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut text = String::new();
-    for piece in bytes[..bytes.len().min(EXCERPT)].utf8_chunks() {
-        for c in piece.valid().chars() {
-            match c {
-                '\n' | '\r' | '\t' => text.push(c),
-                c if c.is_control() => drop(write!(text, "\\x{:02x}", c as u32)),
-                c => text.push(c),
-            }
-        }
-        for b in piece.invalid() {
-            let _ = write!(text, "\\x{b:02x}");
-        }
-    }
+    let mut text = measure::plain::bytes(&bytes[..bytes.len().min(EXCERPT)]);
     if bytes.len() > EXCERPT {
         text.push('…');
     }

@@ -43,8 +43,8 @@ mod users;
 mod worker;
 
 pub use api::{
-    Answers, Launcher, Lines, PreparedRun, ProbeFailure, ProbeResult, Processes, Resolver, Runner, Setup, Stop, Task,
-    Transcript,
+    Answers, AsideFailure, Launcher, Lines, PreparedRun, ProbeFailure, ProbeResult, Processes, Resolver, Runner, Setup,
+    Stop, Task, Transcript,
 };
 pub use collector::readable;
 pub use processes::piped;

@@ -5,7 +5,7 @@ use record::Probe;
 use wire::{Dialogue, Ended, FaultKind, Origin, SHOWN};
 
 use crate::errand::{Errand, Script, Trouble, no_answer};
-use crate::{ProbeFailure, ProbeResult, Setup, Stop, Transcript};
+use crate::{AsideFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
 
 /// How long each answer after a run may take.
 const AFTER: Nanos = Nanos::from_secs(60);
@@ -107,15 +107,15 @@ fn append(told: &mut Vec<u8>, more: Vec<u8>) {
 /// Sends the requests that a plan asks for once before the run: the first that fails ends it.
 ///
 /// # Errors
-/// A sentence saying which one failed and why.
-pub(crate) fn before<D: Dialogue>(d: &D, setup: &Setup, stop: &Stop) -> Result<(), String> {
+/// Which one failed and why.
+pub(crate) fn before<D: Dialogue>(d: &D, setup: &Setup, stop: &Stop) -> Result<(), AsideFailure> {
     once(d, d.before(), setup, stop, true).map_or(Ok(()), Err)
 }
 
 /// Sends the requests that a plan asks for once after the run, also where it was interrupted; the first that failed, in a
 /// sentence.
 pub(crate) fn after<D: Dialogue>(d: &D, setup: &Setup) -> Option<String> {
-    once(d, d.after(), setup, &Stop::default(), false)
+    once(d, d.after(), setup, &Stop::default(), false).map(|failure| failure.why)
 }
 
 fn once<D: Dialogue>(
@@ -124,7 +124,7 @@ fn once<D: Dialogue>(
     setup: &Setup,
     stop: &Stop,
     until_failure: bool,
-) -> Option<String> {
+) -> Option<AsideFailure> {
     if requests.is_empty() {
         return None;
     }
@@ -135,11 +135,12 @@ fn once<D: Dialogue>(
         let patience = (!until_failure).then_some(AFTER);
         let errand = Errand { dialogue: d, setup, stop, origin, patience, until_failure };
         match errand.run(&list, &mut Script::default()) {
-            Err(trouble) => return Some(trouble.why),
+            Err(Trouble { why, unreachable, .. }) => return Some(AsideFailure { why, unreachable }),
             Ok(ended) => {
                 let failed = ended.iter().zip(requests).find(|(ended, _)| ended.fault.is_some());
                 if let Some((ended, request)) = failed {
-                    return Some(format!("`{}` failed: {}", said(request), told(d, ended)));
+                    let why = format!("`{}` failed: {}", said(request), told(d, ended));
+                    return Some(AsideFailure { why, unreachable: false });
                 }
             }
         }

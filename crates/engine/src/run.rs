@@ -15,7 +15,7 @@ use crate::collector::Collector;
 use crate::crew::{self, Crew};
 use crate::gather::Meeting;
 use crate::tables::Tables;
-use crate::{PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, probe, processes};
+use crate::{AsideFailure, PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, probe, processes};
 
 /// From the decision to start to the start: workers have made their networks by then.
 const LEAD: Nanos = Nanos::from_millis(20);
@@ -82,7 +82,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         self.dialogue.learnt()
     }
 
-    fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), String> {
+    fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), AsideFailure> {
         probe::before(&*self.dialogue, setup, stop)
     }
 

@@ -1,6 +1,6 @@
 //! Units, clock, histograms and statistics: the ground floor of brunt.
 //!
-//! Everything here is pure arithmetic (reading the clock is the one exception), allocates nothing once a run has
+//! Everything here is pure arithmetic (reading the clock is the one exception; [`plain`] shows the text of others), allocates nothing once a run has
 //! started, and is where the formulas of `docs/measurement.md` live, each with its source.
 
 pub mod blocks;
@@ -9,6 +9,7 @@ mod clock;
 pub mod correction;
 pub mod format;
 pub mod histogram;
+pub mod plain;
 pub mod quantile;
 pub mod queueing;
 pub mod random;

@@ -182,8 +182,8 @@ fn quoted(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
-            c if c.is_control() || c == '\u{feff}' || ('\u{80}'..'\u{a0}').contains(&c) => {
-                let _ = write!(quoted, "\\u{:04x}", c as u32);
+            c if measure::plain::is_unseen(c) => {
+                let _ = write!(quoted, "\\U{:08x}", c as u32);
             }
             c => quoted.push(c),
         }
@@ -220,6 +220,7 @@ mod tests {
             "\\",
             "",
             "é\n\t\u{1}",
+            "\u{202e}\u{e0041}\u{85}👩\u{200d}💻",
             "*x",
             "p99<50ms",
             "null",

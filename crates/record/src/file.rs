@@ -4,8 +4,9 @@
 //! it was about to write, a full disk costs only the end, and `zstdcat` (which reads frames one after the other) with
 //! `jq` is all one needs to read it. Left out: dictionaries, which would save a third and cost the standard tools.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use crate::RunEvent;
@@ -36,12 +37,17 @@ impl Store for File {
 }
 
 impl Writer {
-    /// Creates (or replaces) the file.
+    /// Creates (or replaces) the file, for its owner alone: a record tells more of a system than its secrets.
     ///
     /// # Errors
     /// What the operating system said.
     pub fn create(path: &Path) -> io::Result<Writer> {
-        Writer::over(File::create(path)?)
+        let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        if file.metadata()?.is_file() {
+            // One that was there keeps its mode otherwise; whose it is not may not change that, and may write to it.
+            let _ = file.set_permissions(Permissions::from_mode(0o600));
+        }
+        Writer::over(file)
     }
 
     /// Writes to a file that is open and empty.
@@ -144,6 +150,18 @@ mod tests {
         let back: Vec<RunEvent> = reader.by_ref().map(Result::unwrap).collect();
         assert_eq!(back, events);
         assert!(!reader.cut_off());
+    }
+
+    #[test]
+    fn a_record_is_its_owners_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run.brunt");
+        std::fs::write(&path, "older").unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        for path in [path, dir.path().join("new.brunt")] {
+            Writer::create(&path).unwrap();
+            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
     }
 
     #[test]

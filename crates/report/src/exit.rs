@@ -11,26 +11,34 @@ use crate::trust::Reason;
 
 /// Exit codes (`docs/measurement.md` 3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Exit {
     /// Every objective met, and trusted.
-    Ok = 0,
+    Ok,
     /// An objective was missed.
-    Missed = 10,
+    Missed,
     /// The figures cannot be trusted, or are only lower bounds.
-    NotTrusted = 20,
+    NotTrusted,
     /// Interrupted, or cut off.
-    Interrupted = 21,
+    Interrupted,
+    /// The run was as it should be, and a report that was asked for could not be written.
+    NotWritten,
     /// The target could not be reached at all.
-    Unreachable = 30,
+    Unreachable,
     /// Our own accounting is violated: a bug in brunt.
-    Bug = 70,
+    Bug,
 }
 
 impl Exit {
     /// The number for the operating system.
     pub fn code(self) -> u8 {
-        self as u8
+        match self {
+            Exit::Ok => 0,
+            Exit::Missed => 10,
+            Exit::NotTrusted => 20,
+            Exit::Interrupted | Exit::NotWritten => 21,
+            Exit::Unreachable => 30,
+            Exit::Bug => 70,
+        }
     }
 
     /// The code of a run that was judged.

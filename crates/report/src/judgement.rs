@@ -1,6 +1,6 @@
 //! Verdicts in words: reasons to trust or not, objectives, exit codes, notices.
 
-use measure::Nanos;
+use measure::{Nanos, plain};
 
 use crate::exit::Exit;
 use crate::objectives::Judged;
@@ -116,6 +116,7 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
         Exit::NotTrusted => say::EXIT_NOT_TRUSTED,
         Exit::Interrupted if summary.end == End::Partial => say::EXIT_PARTIAL,
         Exit::Interrupted => say::EXIT_INTERRUPTED,
+        Exit::NotWritten => say::EXIT_NOT_WRITTEN,
         Exit::Unreachable => say::EXIT_UNREACHABLE,
         Exit::Bug => say::EXIT_BUG,
     };
@@ -131,7 +132,7 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
 pub fn notice(notice: &record::Notice, lang: Lang) -> String {
     let known = say::NOTICES.iter().find(|(code, _)| *code == notice.code).map(|(_, text)| *text);
     let facts: Vec<(&str, &str)> = notice.facts.iter().map(|(name, fact)| (name.as_str(), fact.as_str())).collect();
-    let mut out = known.map_or_else(|| notice.code.clone(), |text| lang.fill(text, &facts));
+    let mut out = known.map_or_else(|| plain::line(&notice.code).into_owned(), |text| lang.fill(text, &facts));
     let used = |name: &str| known.is_some_and(|text| lang.of(text).contains(&format!("{{{name}}}")));
     let rest: Vec<String> =
         facts.iter().filter(|(name, _)| !used(name)).map(|(name, fact)| format!("{name}: {fact}")).collect();

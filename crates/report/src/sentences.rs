@@ -298,6 +298,7 @@ pub(crate) const EXIT_MISSED: Text = text("an objective was missed", "有目标�
 pub(crate) const EXIT_NOT_TRUSTED: Text = text("not trusted", "不可信");
 pub(crate) const EXIT_INTERRUPTED: Text = text("interrupted", "被中断");
 pub(crate) const EXIT_PARTIAL: Text = text("a part of the run was lost", "运行有一部分丢失");
+pub(crate) const EXIT_NOT_WRITTEN: Text = text("a report that was asked for was not written", "所要求的报告未能写入");
 pub(crate) const EXIT_UNREACHABLE: Text = text("the target cannot be reached", "无法到达目标");
 pub(crate) const EXIT_BUG: Text = text("a bug in brunt", "brunt 的缺陷");
 
@@ -321,6 +322,14 @@ pub(crate) const ADVICE: &[(&str, Text)] = &[
 
 /// Notices by their code. A fact that no placeholder takes is put behind, in brackets.
 pub(crate) const NOTICES: &[(&str, Text)] = &[
+    (
+        "public_refused",
+        text(
+            "{hosts}: a public address that redirects led to and that nobody was asked about; nothing was sent there. --yes \
+             allows it.",
+            "{hosts}：重定向指向该公网地址，未经确认，没有向其发送任何请求；--yes 可允许。",
+        ),
+    ),
     ("curl", text("Unlike the curl command: {difference}.", "与 curl 命令的不同之处：{difference}。")),
     (
         "only_errors",

@@ -3,7 +3,7 @@
 //! Renders to strings and writes nothing itself; the program decides where they go. In a pipe rows are plain and never
 //! cut. A second's quantiles obey the same sample floor as a run's.
 
-use measure::Nanos;
+use measure::{Nanos, plain};
 use record::{Notice, Part, Probe, Second};
 
 use crate::columns::{Paint, cut, left, right, width, wrapped};
@@ -155,7 +155,7 @@ impl Live {
             Part::Drain => self.lang.of(say::DRAIN).into(),
             Part::Window => String::new(),
         };
-        let codes = s.status.iter().map(|(code, n)| format!("{code}:{}", show::count(*n)));
+        let codes = s.status.iter().map(|(code, n)| format!("{}:{}", plain::line(code), show::count(*n)));
         let last: Vec<String> = std::iter::once(mark).filter(|m| !m.is_empty()).chain(codes).collect();
         let last = last.join(" ");
         match self.status_room(shown) {

@@ -31,14 +31,16 @@ impl Lang {
         }
     }
 
-    /// A message in this language, each `{name}` replaced.
+    /// A message in this language, each `{name}` replaced. Facts may be the words of others: they act on no screen and
+    /// stay on their line.
     pub fn fill(self, text: Text, facts: &[(&str, &str)]) -> String {
         let mut rest = self.of(text);
         let mut out = String::with_capacity(rest.len() + 32);
         while let Some((before, after)) = rest.split_once('{') {
             out.push_str(before);
             let (name, after) = after.split_once('}').unwrap_or((after, ""));
-            out.push_str(facts.iter().find(|(known, _)| *known == name).map_or("", |(_, fact)| fact));
+            let fact = facts.iter().find(|(known, _)| *known == name).map_or("", |(_, fact)| fact);
+            out.push_str(&measure::plain::line(fact));
             rest = after;
         }
         out + rest
@@ -95,5 +97,6 @@ mod tests {
         let message = text("{a} of {b}{c}", "{b}中的{a}");
         assert_eq!(Lang::En.fill(message, &[("a", "1"), ("b", "2")]), "1 of 2");
         assert_eq!(Lang::Zh.fill(message, &[("a", "1"), ("b", "2")]), "2中的1");
+        assert_eq!(Lang::En.fill(message, &[("a", "\x1b[2J\n"), ("b", "\u{202e}")]), "\\x1b[2J\\n of \\u{202e}");
     }
 }

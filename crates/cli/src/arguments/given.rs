@@ -4,6 +4,7 @@
 //! it stands, so that a complaint about it names that place and not a flag nobody wrote.
 
 use plan::WeightedUrl;
+use plan::mask::Secrets;
 use wire::Complaint;
 
 use super::matched::Matched;
@@ -71,6 +72,14 @@ impl Given {
                 Err(Complaint::new(format!("--{name}"), trouble))
             }
         }
+    }
+
+    /// What of it is secret.
+    pub fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::default();
+        self.urls.iter().for_each(|url| secrets.learn_url(&url.url));
+        self.said.iter().chain(&self.inside).for_each(|said| secrets.learn_option(&said.name, &said.text));
+        secrets
     }
 
     /// The complaint with the place the value stands in, where it is not about the command line.

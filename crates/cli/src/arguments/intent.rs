@@ -5,16 +5,18 @@ use std::path::Path;
 use clap::ArgMatches;
 use engine::Runner;
 use measure::Nanos;
-use plan::{Load, NetKind, Options, Plan, WeightedUrl, mask, quantity};
+use plan::mask::{self, Secrets};
+use plan::{Load, NetKind, Options, Plan, WeightedUrl, quantity};
 use report::formats::{FORMATS, Format};
 use report::{Lang, Objective};
 use wire::{Complaint, OptionSpec, Takes};
 
 use crate::curl;
+use crate::veil::Veil;
 
 use super::given::Given;
 use super::matched::Matched;
-use super::{file, load, spoken, urls, ways};
+use super::{file, load, sealed, spoken, urls, ways};
 
 /// Most worker threads a run may ask for.
 const MOST_WORKERS: u64 = 1024;
@@ -68,8 +70,8 @@ pub struct Intent {
     pub debug: bool,
     /// Do not ask about public addresses.
     pub yes: bool,
-    /// Do not mask anything.
-    pub keep_secrets: bool,
+    /// Over the secrets of the plan; over nothing with `--keep-secrets`.
+    pub veil: Veil,
     /// Processes that the workers run in; None: threads of this one.
     pub processes: Option<u32>,
     /// In what the run differs from its curl commands.
@@ -84,7 +86,7 @@ impl Intent {
     /// A complaint with the place in the plan file or the curl command that it is about, without the secrets it quotes.
     pub fn located(&self, complaint: Complaint) -> Complaint {
         let located = self.located.given.located(complaint, &Matched::line(&self.located.line));
-        Complaint { trouble: mask::sentence(&located.trouble, &self.plan, &self.shown), ..located }
+        Complaint { trouble: self.veil.sentence(&located.trouble), ..located }
     }
 }
 
@@ -112,7 +114,13 @@ pub fn read(
     let intent = over(matches, &given, line, protocols, defaults);
     let (mut intent, given) = match intent {
         Ok(intent) => (intent, given),
-        Err(complaint) => return Err(given.located(complaint, &line_alone)),
+        Err(complaint) => {
+            let Complaint { place, trouble } = given.located(complaint, &line_alone);
+            // Before there is a plan: what the file or the curl command says may be quoted.
+            let keep = matches!(matches.try_get_one::<bool>("keep-secrets"), Ok(Some(true)));
+            let veil = if keep { Veil::default() } else { Veil::over(given.secrets()) };
+            return Err(Complaint { trouble: veil.sentence(&trouble), place });
+        }
     };
     intent.notes.clone_from(&given.notes);
     intent.remarks.clone_from(&given.remarks);
@@ -162,14 +170,17 @@ fn over(
     let protocol = ways::protocol_of(&urls, protocols)?;
     ways::refuse_own_options(&urls, &*protocols[protocol])?;
     spoken::refuse_others(&flags, protocols, protocol)?;
-    let options = options_of(&flags, protocols[protocol].options());
+    let options = sealed::opened(options_of(&flags, protocols[protocol].options()))?;
+    let urls = urls.into_iter().map(sealed::opened_url).collect::<Result<Vec<_>, _>>()?;
     let plan = plan(&flags, urls, &*protocols[protocol], options, defaults)?;
     let keep_secrets = flags.switch("keep-secrets");
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(line.iter().cloned()).collect();
-    let (shown, command) = if keep_secrets {
-        (plan.clone(), command)
+    let (shown, command, veil) = if keep_secrets {
+        (plan.clone(), command, Veil::default())
     } else {
-        (mask::plan(&plan), mask::command(&command, &secrets(&flags, &plan)))
+        let veil = Veil::over(Secrets::of_plan(&plan));
+        let command = mask::command(&command, &secrets(&flags, &plan));
+        (mask::plan(&plan), command.iter().map(|word| veil.sentence(word)).collect(), veil)
     };
     Ok(Intent {
         shown,
@@ -180,7 +191,7 @@ fn over(
         run_timeout: flags.time("run-timeout", "--run-timeout")?,
         debug: flags.switch("debug"),
         yes: flags.switch("yes"),
-        keep_secrets,
+        veil,
         processes: processes(&flags)?,
         notes: Vec::new(),
         remarks: Vec::new(),

@@ -8,6 +8,7 @@ mod intent;
 mod keys;
 mod load;
 mod matched;
+mod sealed;
 mod serving;
 mod showing;
 mod spoken;

@@ -2,7 +2,7 @@
 //!
 //! A missing scheme means http. Whether the rest of a URL makes sense is judged by the protocol that is to speak it.
 
-use plan::WeightedUrl;
+use plan::{WeightedUrl, mask};
 use wire::Complaint;
 
 /// Commands of later versions: not host names that somebody means.
@@ -21,11 +21,13 @@ pub fn with_scheme(place: &str, text: &str, schemes: &[&str]) -> Result<String, 
     let is_scheme = |word: &str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
     let Some((scheme, rest)) = text.split_once("://").filter(|(word, _)| is_scheme(word)) else {
         if let Some((scheme, rest)) = text.split_once(":/").filter(|(word, _)| schemes.contains(word)) {
-            let trouble = format!("`{text}` has one slash too few; write {scheme}://{rest}");
+            let (shown, rest) = (mask::url(text), mask::url(rest));
+            let trouble = format!("`{shown}` has one slash too few; write {scheme}://{rest}");
             return Err(Complaint::new(place, trouble));
         }
         if text.starts_with('/') {
-            let trouble = format!("`{text}` is a path; write a URL such as http://localhost:8080{text}");
+            let shown = mask::url(text);
+            let trouble = format!("`{shown}` is a path; write a URL such as http://localhost:8080{shown}");
             return Err(Complaint::new(place, trouble));
         }
         let host = if text.starts_with(':') { "localhost" } else { "" };
@@ -38,7 +40,8 @@ pub fn with_scheme(place: &str, text: &str, schemes: &[&str]) -> Result<String, 
         return Err(Complaint::new(place, trouble));
     }
     if rest.is_empty() || rest.starts_with('/') {
-        let trouble = format!("`{text}` names no host; write a URL such as {scheme}://localhost:8080/");
+        let shown = mask::url(text);
+        let trouble = format!("`{shown}` names no host; write a URL such as {scheme}://localhost:8080/");
         return Err(Complaint::new(place, trouble));
     }
     Ok(format!("{scheme}://{rest}"))

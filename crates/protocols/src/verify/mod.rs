@@ -170,28 +170,20 @@ fn found(beginning: &[u8], size: u64) -> String {
 /// A rule or a value of JSON on one line, shortened.
 fn plain(text: &str) -> String {
     let cut = text.floor_char_boundary(2 * SHOWN);
-    let line: String = text[..cut].chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line = measure::plain::line(&text[..cut]).into_owned();
     if cut < text.len() { line + "…" } else { line }
 }
 
 /// Bytes between quotes on one line, shortened; `goes_on`: they are a beginning.
 fn quoted(bytes: &[u8], goes_on: bool) -> String {
     let goes_on = goes_on || bytes.len() > SHOWN;
-    let mut text = String::from("\"");
-    let mut chunks = bytes[..bytes.len().min(SHOWN)].utf8_chunks().peekable();
-    while let Some(chunk) = chunks.next() {
-        for c in chunk.valid().chars() {
-            match c {
-                '\n' | '\r' | '\t' => text.extend(c.escape_default()),
-                c if c.is_control() => c.to_string().bytes().for_each(|byte| text += &format!("\\x{byte:02x}")),
-                c => text.push(c),
-            }
-        }
-        // A character that is cut by our own end is none that was wrong.
-        let cut = goes_on && chunks.peek().is_none();
-        chunk.invalid().iter().filter(|_| !cut).for_each(|byte| text += &format!("\\x{byte:02x}"));
+    let mut shown = &bytes[..bytes.len().min(SHOWN)];
+    // A character that is cut by our own end is none that was wrong.
+    if let Some(last) = shown.utf8_chunks().last().filter(|_| goes_on) {
+        shown = &shown[..shown.len() - last.invalid().len()];
     }
-    text + if goes_on { "…\"" } else { "\"" }
+    let text = measure::plain::bytes(shown);
+    format!("\"{}{}", measure::plain::line(&text), if goes_on { "…\"" } else { "\"" })
 }
 
 /// The body of an answer with this head as it was before its `Content-Encoding`, and what that was. None: it was not coded,

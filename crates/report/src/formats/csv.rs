@@ -135,6 +135,13 @@ fn failure(f: &record::Failure) -> String {
     format!("{}/{}{errno}:{}", f.kind, f.phase, f.count)
 }
 
+/// A cell of text that others may have written: what begins as a formula would be one to a spreadsheet.
 fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into() }
+    let text = measure::plain::line(text);
+    let formula = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
+    if text.contains([',', '"']) {
+        format!("\"{formula}{}\"", text.replace('"', "\"\""))
+    } else {
+        format!("{formula}{text}")
+    }
 }

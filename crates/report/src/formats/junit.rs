@@ -34,6 +34,7 @@ impl Format for Junit {
         style: Style,
         out: &mut dyn Write,
     ) -> io::Result<()> {
+        let summary = &summary.plain();
         let (name, cases) = (name(summary), cases(summary, style.lang));
         let failed = cases.iter().filter(|c| c.failure.is_some()).count().to_string();
         let (tests, time) = (cases.len().to_string(), format!("{:.3}", summary.elapsed.as_secs_f64()));
@@ -92,7 +93,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
     cases
 }
 
-/// Without the control characters that XML 1.0 cannot hold at all.
+/// Without what acts on a screen, and what XML 1.0 cannot hold at all.
 fn visible(text: &str) -> String {
-    text.chars().filter(|&c| !c.is_control() || c == '\n' || c == '\t').collect()
+    measure::plain::text(text).replace(['\u{fffe}', '\u{ffff}', '\r'], "\u{fffd}")
 }

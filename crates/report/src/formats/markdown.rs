@@ -29,6 +29,7 @@ impl Format for Markdown {
         style: Style,
         out: &mut dyn Write,
     ) -> io::Result<()> {
+        let summary = &summary.plain();
         let mut page = Page { lang: style.lang, text: String::new() };
         run(&mut page, summary);
         verdict(&mut page, summary);
@@ -228,7 +229,7 @@ fn escaped(text: &str) -> String {
     for c in text.chars() {
         match c {
             c if c.is_control() => out.push(' '),
-            '|' | '*' | '_' | '`' | '<' | '[' | ']' | '\\' | '~' => out.extend(['\\', c]),
+            '|' | '*' | '_' | '`' | '<' | '[' | ']' | '\\' | '~' | '&' => out.extend(['\\', c]),
             c => out.push(c),
         }
     }

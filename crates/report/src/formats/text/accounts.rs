@@ -109,12 +109,8 @@ const SENTENCE: usize = 180;
 
 /// The beginning of a text on one line; the whole is in the JSON report.
 fn one_line(text: &str, cells: usize) -> String {
-    let visible: String = text
-        .chars()
-        .take(4 * CELLS)
-        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
-        .collect();
-    cut(&visible, cells)
+    let begins = text.char_indices().nth(4 * CELLS).map_or(text, |(at, _)| &text[..at]);
+    cut(&measure::plain::line(begins), cells)
 }
 
 /// Ways of losing connections that are shown; the document has all.

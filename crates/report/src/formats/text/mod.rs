@@ -29,6 +29,7 @@ impl Format for Text {
         style: Style,
         out: &mut dyn Write,
     ) -> io::Result<()> {
+        let summary = &summary.plain();
         let mut page = Page { lang: style.lang, paint: Paint(style.color), cells: style.cells, text: String::new() };
         head::asked(&mut page, summary);
         verdict::warning(&mut page, summary);

@@ -1,0 +1,104 @@
+//! Values that stand in files, so that they need not stand on a command line, where every user of the machine can read them:
+//! `-H @FILE`, `--user @FILE`. `@-` is standard input.
+
+use std::io::Read;
+
+use plan::{Options, WeightedUrl};
+use wire::Complaint;
+
+/// The options that may, with the flag as people write it.
+const SEALED: [(&str, &str); 2] = [("header", "-H"), ("user", "--user")];
+
+/// The largest of them: a header line or a password, not a body.
+const BOUND: u64 = 1 << 20;
+
+/// The options with what their files hold: of headers one a line, as curl has it; of a user the first line.
+///
+/// # Errors
+/// A file that cannot be read, or holds nothing.
+pub fn opened(mut options: Options) -> Result<Options, Complaint> {
+    for (name, flag) in SEALED {
+        let Some(values) = options.get_mut(name) else { continue };
+        let mut open = Vec::new();
+        for value in std::mem::take(values) {
+            match value.strip_prefix('@') {
+                // A name may begin so where a password follows it.
+                Some(path) if name != "user" || !path.contains(':') || std::path::Path::new(path).exists() => {
+                    open.extend(lines(flag, path)?);
+                }
+                _ => open.push(value),
+            }
+        }
+        *values = open;
+    }
+    Ok(options)
+}
+
+/// A URL with the same of its own options.
+///
+/// # Errors
+/// As [`opened`].
+pub fn opened_url(url: WeightedUrl) -> Result<WeightedUrl, Complaint> {
+    Ok(WeightedUrl { options: opened(url.options)?, ..url })
+}
+
+fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
+    let wrong = |trouble: String| Complaint::new(flag, trouble);
+    let bytes = match path {
+        "-" => {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().take(BOUND).read_to_end(&mut bytes);
+            read.map(|_| bytes).map_err(|error| wrong(format!("standard input cannot be read ({error})")))?
+        }
+        _ => protocols::file::bounded(path, BOUND).map_err(wrong)?,
+    };
+    let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{path} is no text (UTF-8)")))?;
+    let lines: Vec<String> =
+        text.lines().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect();
+    match (lines.len(), flag) {
+        (0, _) => Err(wrong(format!("{path} is empty; write one value a line into it"))),
+        (2.., "--user") => Err(wrong(format!("{path} has several lines; write NAME:PASSWORD on one"))),
+        _ => Ok(lines),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(name: &str, values: &[&str]) -> Options {
+        Options::from([(name.to_string(), values.iter().map(ToString::to_string).collect())])
+    }
+
+    #[test]
+    fn values_are_read_from_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            format!("@{}", path.display())
+        };
+        let headers = path("headers", "X-Api-Key: k1\r\n\nAccept: */*\n");
+        let read = opened(options("header", &["A: b", &headers])).unwrap();
+        assert_eq!(read["header"], ["A: b", "X-Api-Key: k1", "Accept: */*"]);
+        let user = path("user", "ann:p w\n");
+        assert_eq!(opened(options("user", &[&user])).unwrap()["user"], ["ann:p w"]);
+        // A name that begins so, and an option that means it otherwise.
+        assert_eq!(opened(options("user", &["@ann:pw"])).unwrap()["user"], ["@ann:pw"]);
+        assert_eq!(opened(options("data", &["@x"])).unwrap()["data"], ["@x"]);
+    }
+
+    #[test]
+    fn files_that_hold_none_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        let said = |name: &str, text: &str| {
+            std::fs::write(&path, text).unwrap();
+            opened(options(name, &[&format!("@{}", path.display())])).unwrap_err().to_string()
+        };
+        assert!(said("header", "\n").ends_with("is empty; write one value a line into it"));
+        assert!(said("user", "a:b\nc:d").ends_with("has several lines; write NAME:PASSWORD on one"));
+        let missing = opened(options("header", &["@/nowhere/x"])).unwrap_err().to_string();
+        assert!(missing.starts_with("-H: /nowhere/x cannot be read (No such file"), "{missing}");
+    }
+}

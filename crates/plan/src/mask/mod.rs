@@ -1,0 +1,96 @@
+//! Secrets out of everything that is shown or kept.
+//!
+//! By where they stand (`places`, `names`, `redis`, `sql`), and by what they are, once that is known (`values`). Masking errs
+//! on the side of hiding: what looks like a secret place in a body is hidden too. What is inside a body otherwise is not
+//! known to be secret and stays.
+
+mod names;
+mod places;
+mod redis;
+mod sql;
+#[cfg(test)]
+mod tests;
+mod values;
+
+pub use values::Secrets;
+
+use crate::Plan;
+use places::Spans;
+
+/// What stands in the place of a secret.
+pub const MASK: &str = "***";
+
+/// Options whose whole value is a secret.
+const SECRET_OPTIONS: [&str; 6] = ["user", "key", "password", "token", "auth", "bearer"];
+
+/// A URL (its scheme may be missing) without its user info, its fragment and the values of secret query parameters.
+pub fn url(text: &str) -> String {
+    Spans::of_url(text).masked()
+}
+
+/// What was said, sent or received, as text, without what stands in secret places.
+pub fn exchange(text: &str) -> String {
+    Spans::of_text(text).masked()
+}
+
+/// The value of a protocol's option as it may be shown.
+pub fn option(name: &str, value: &str) -> String {
+    option_spans(name, value).masked()
+}
+
+fn option_spans<'a>(name: &str, value: &'a str) -> Spans<'a> {
+    if SECRET_OPTIONS.contains(&name) {
+        let mut spans = Spans::none(value);
+        spans.hide(value);
+        return spans;
+    }
+    if name == "request-target" {
+        return Spans::of_url(value);
+    }
+    let mut spans = Spans::of_text(value);
+    if matches!(name, "command" | "before" | "after") {
+        redis::commands(&mut spans, value);
+    }
+    spans
+}
+
+/// A plan as it may be shown.
+pub fn plan(plan: &Plan) -> Plan {
+    let mut shown = plan.clone();
+    for target in &mut shown.urls {
+        target.url = url(&target.url);
+        options(&mut target.options);
+    }
+    options(&mut shown.options);
+    if let Some(key) = &mut shown.tls.key {
+        *key = MASK.to_string();
+    }
+    shown
+}
+
+fn options(options: &mut crate::Options) {
+    for (name, values) in options {
+        for value in values {
+            *value = option(name, value);
+        }
+    }
+}
+
+/// A command line as it may be shown: every argument that is, or ends with, one of the `secrets` (as written, as shown).
+pub fn command(arguments: &[String], secrets: &[(String, String)]) -> Vec<String> {
+    arguments.iter().map(|argument| masked_argument(argument, secrets)).collect()
+}
+
+fn masked_argument(argument: &str, secrets: &[(String, String)]) -> String {
+    for (raw, shown) in secrets.iter().filter(|(raw, shown)| raw != shown && !raw.is_empty()) {
+        if argument == raw {
+            return shown.clone();
+        }
+        if let Some(flag) = argument.strip_suffix(raw.as_str())
+            && flag.starts_with('-')
+        {
+            return format!("{flag}{shown}");
+        }
+    }
+    argument.to_string()
+}

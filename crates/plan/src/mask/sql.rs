@@ -1,0 +1,92 @@
+//! Which literals of SQL are secrets: those behind PASSWORD and IDENTIFIED BY.
+
+use super::places::Spans;
+
+/// What may stand between the word and the literal.
+const BETWEEN: [&str; 12] =
+    ["by", "as", "with", "using", "via", "password", "old_password", "for", "to", "random", "encrypted", "valid"];
+
+/// The secret literals of statements.
+pub fn literals<'a>(spans: &mut Spans<'a>, text: &'a str) {
+    let mut from = 0;
+    while let Some((at, end)) = keyword(text, from) {
+        if let Some(literal) = literal_behind(&text[end..]) {
+            spans.hide(literal);
+        }
+        from = end.max(at + 1);
+    }
+}
+
+/// The next PASSWORD or IDENTIFIED: where it begins and ends.
+fn keyword(text: &str, from: usize) -> Option<(usize, usize)> {
+    let is_name = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    let bytes = text.as_bytes();
+    (from..bytes.len()).find_map(|at| {
+        let word = ["password", "old_password", "identified"].into_iter().find(|word| {
+            bytes[at..].len() >= word.len() && bytes[at..at + word.len()].eq_ignore_ascii_case(word.as_bytes())
+        })?;
+        let end = at + word.len();
+        let alone = (at == 0 || !is_name(bytes[at - 1])) && bytes.get(end).is_none_or(|&b| !is_name(b));
+        alone.then_some((at, end))
+    })
+}
+
+/// The literal that belongs to the word before this text.
+fn literal_behind(text: &str) -> Option<&str> {
+    let mut rest = text;
+    let mut plugin = false;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '(');
+        let first = rest.chars().next()?;
+        match first {
+            '=' | ':' if rest.starts_with('=') || rest.starts_with(":=") => rest = rest.trim_start_matches([':', '=']),
+            '\'' | '"' => {
+                let (literal, behind) = literal(rest);
+                // An account: 'user'@'host', of which the password is set.
+                match behind.strip_prefix('@') {
+                    Some(host) => rest = account_behind(host)?,
+                    None => return Some(literal),
+                }
+            }
+            c if c.is_ascii_alphabetic() => {
+                let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+                let word = rest[..end].to_ascii_lowercase();
+                if !BETWEEN.contains(&word.as_str()) && !plugin {
+                    return None;
+                }
+                plugin = matches!(word.as_str(), "with" | "via" | "for");
+                rest = &rest[end..];
+                rest = match rest.strip_prefix('@') {
+                    Some(host) => account_behind(host)?,
+                    None => rest,
+                };
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// What stands behind the host of an account.
+fn account_behind(host: &str) -> Option<&str> {
+    match host.chars().next()? {
+        '\'' | '"' | '`' => Some(literal(host).1),
+        _ => Some(&host[host.find([' ', '=']).unwrap_or(host.len())..]),
+    }
+}
+
+/// The literal that begins here, without its quotes, and what follows it. Doubled quotes are one of its own.
+fn literal(text: &str) -> (&str, &str) {
+    let quote = text.as_bytes()[0];
+    let bytes = text.as_bytes();
+    let mut at = 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 1,
+            b if b == quote && bytes.get(at + 1) == Some(&quote) => at += 1,
+            b if b == quote => return (&text[1..at], &text[at + 1..]),
+            _ => {}
+        }
+        at += 1;
+    }
+    (&text[1..], "")
+}

@@ -1,0 +1,153 @@
+use super::*;
+
+#[test]
+fn urls() {
+    let table = [
+        ("http://a.example/x?y=1", "http://a.example/x?y=1"),
+        ("http://me:pw@a.example/x", "http://***@a.example/x"),
+        ("me:pw@a.example", "***@a.example"),
+        ("http://me:p@w@a.example:80", "http://***@a.example:80"),
+        ("http://a/x@y", "http://a/x@y"),
+        ("http://[::1]/x@y", "http://[::1]/x@y"),
+        ("redis://:se/cr#et@h:1/0", "redis://***@h:1/0"),
+        ("http://a?m=b@c", "http://a?m=b@c"),
+        ("http://a/?token=abc&page=2#top", "http://a/?token=***&page=2#***"),
+        ("http://a/?API_KEY=abc", "http://a/?API_KEY=***"),
+        ("http://a/?key=", "http://a/?key="),
+        ("/search?q=1&sig=9", "/search?q=1&sig=***"),
+        (
+            "http://a/?X-Amz-Signature=b&code=c&zipcode=1#id_token=x",
+            "http://a/?X-Amz-Signature=***&code=***&zipcode=1#***",
+        ),
+        ("http://a/cb#access_token=x", "http://a/cb#***"),
+    ];
+    for (raw, shown) in table {
+        assert_eq!(url(raw), shown, "{raw}");
+        assert_eq!(url(shown), shown, "masking twice changes nothing: {raw}");
+    }
+}
+
+#[test]
+fn headers() {
+    let table = [
+        ("Authorization: Bearer abc", "Authorization: ***"),
+        ("authorization:Basic abc", "authorization:***"),
+        ("Cookie: a=b; c=d", "Cookie: ***"),
+        ("Set-Cookie: sid=1", "Set-Cookie: ***"),
+        ("Proxy-Authorization: x", "Proxy-Authorization: ***"),
+        ("X-Api-Key: k", "X-Api-Key: ***"),
+        ("X-Auth-Token: k", "X-Auth-Token: ***"),
+        ("X-Amz-Security-Token: k", "X-Amz-Security-Token: ***"),
+        ("Ocp-Apim-Subscription-Key: k", "Ocp-Apim-Subscription-Key: ***"),
+        ("Sec-WebSocket-Key: k", "Sec-WebSocket-Key: k"),
+        ("Accept: text/html", "Accept: text/html"),
+        ("X-Empty-Token:", "X-Empty-Token:"),
+        ("Location: http://u:p@h/", "Location: http://***@h/"),
+        ("not a header", "not a header"),
+    ];
+    for (raw, shown) in table {
+        assert_eq!(exchange(raw), shown, "{raw}");
+    }
+}
+
+#[test]
+fn exchanges_of_more_than_one_hop() {
+    let sent =
+        "GET /a?token=1 HTTP/1.1\r\nHost: h\r\nCookie: x\r\n\r\nGET /b HTTP/1.1\r\nAuthorization: y\r\n\r\nbody: 1";
+    let shown = "GET /a?token=*** HTTP/1.1\r\nHost: h\r\nCookie: ***\r\n\r\nGET /b HTTP/1.1\r\nAuthorization: ***\r\n\r\nbody: 1";
+    assert_eq!(exchange(sent), shown);
+    assert_eq!(exchange("HTTP/1.1 200 OK\r\nSet-Cookie: a\r\n"), "HTTP/1.1 200 OK\r\nSet-Cookie: ***\r\n");
+    assert_eq!(exchange(""), "");
+    let sent = "*3\r\n$4\r\nAUTH\r\n$1\r\nu\r\n$2\r\npw\r\n*2\r\n$3\r\nGET\r\n$4\r\nauth\r\n";
+    assert!(exchange(sent).starts_with("*3\r\n$4\r\nAUTH\r\n$1\r\n***\r\n$2\r\n***\r\n*2\r\n$3\r\nGET\r\n"));
+}
+
+#[test]
+fn options() {
+    let table = [
+        ("command", "AUTH u pw; GET a", "AUTH *** ***; GET a"),
+        ("command", "3x hello 3 auth u pw", "3x hello 3 auth *** ***"),
+        ("before", "GET a; auth 'p;w'", "GET a; auth '***'"),
+        ("command", "SET auth 1; HELLO 3", "SET auth 1; HELLO 3"),
+        ("before", "CONFIG SET requirepass pw masterauth pv", "CONFIG SET requirepass *** masterauth ***"),
+        ("before", "ACL SETUSER ann on >pw ~* +@all", "ACL SETUSER ann on >*** ~* +@all"),
+        ("after", "MIGRATE h 1 k 0 9 AUTH2 u pw KEYS a", "MIGRATE h 1 k 0 9 AUTH2 *** *** KEYS a"),
+        ("request-target", "/a|b?token=x", "/a|b?token=***"),
+        ("request-target", "http://u:p@h/", "http://***@h/"),
+        ("data", "user=ann&pwd=x", "user=ann&pwd=***"),
+        ("data", r#"{"clientSecret": "a\"b", "n": 1}"#, r#"{"clientSecret": "***", "n": 1}"#),
+        ("form", "private_key=abc", "private_key=***"),
+        ("user", "ann:pw", "***"),
+        ("expect-json", "$.code == 200", "$.code == 200"),
+    ];
+    for (name, raw, shown) in table {
+        assert_eq!(option(name, raw), shown, "{raw}");
+        assert_eq!(option(name, shown), shown, "masking twice changes nothing: {raw}");
+    }
+}
+
+#[test]
+fn literals_of_sql() {
+    let table = [
+        (
+            "CREATE ROLE app LOGIN PASSWORD 'a''b' VALID UNTIL '2030'",
+            "CREATE ROLE app LOGIN PASSWORD '***' VALID UNTIL '2030'",
+        ),
+        ("create user a identified by 'x'; select 'y'", "create user a identified by '***'; select 'y'"),
+        (
+            "ALTER USER 'a'@'%' IDENTIFIED WITH caching_sha2_password BY \"x\"",
+            "ALTER USER 'a'@'%' IDENTIFIED WITH caching_sha2_password BY \"***\"",
+        ),
+        ("SET PASSWORD FOR 'ann'@'localhost' = PASSWORD('x')", "SET PASSWORD FOR 'ann'@'localhost' = PASSWORD('***')"),
+        ("SET PASSWORD = 'x'", "SET PASSWORD = '***'"),
+        (
+            "UPDATE u SET password = 'x', api_token='y' WHERE name='bob'",
+            "UPDATE u SET password = '***', api_token='***' WHERE name='bob'",
+        ),
+        ("SELECT password FROM u WHERE name = 'bob'", "SELECT password FROM u WHERE name = 'bob'"),
+        ("password authentication failed for user \"app\"", "password authentication failed for user \"app\""),
+    ];
+    for (raw, shown) in table {
+        assert_eq!(exchange(raw), shown, "{raw}");
+        assert_eq!(option("sql", shown), shown, "masking twice changes nothing: {raw}");
+    }
+}
+
+#[test]
+fn bodies_of_every_kind() {
+    let table = [
+        (r#"{"Authorization":["Bearer abc"],"a":[1]}"#, r#"{"Authorization":["***"],"a":[1]}"#),
+        (r#"{"headers": {"X-Api-Key": "k"}, "token" : "t"}"#, r#"{"headers": {"X-Api-Key": "***"}, "token" : "***"}"#),
+        (r#"{\"token\":\"t\"}"#, r#"{\"token\":\"***\"}"#),
+        (
+            r#"{"code":404,"code":"NOT_FOUND","max_tokens":5,"pass":true}"#,
+            r#"{"code":404,"code":"NOT_FOUND","max_tokens":5,"pass":true}"#,
+        ),
+        (r#"{"code":"4/0AX4XfWj"}"#, r#"{"code":"***"}"#),
+        ("name=\"token\"\r\n\r\nabc\r\n--b", "name=\"token\"\r\n\r\n***\r\n--b"),
+        (":path: /a?token=b", ":path: /a?token=***"),
+        ("at https://u:p@h/x?sig=1, then", "at https://***@h/x?sig=*** then"),
+        ("write redis://:password@host", "write redis://:password@host"),
+        (
+            "*4\r\n$6\r\nCONFIG\r\n$3\r\nSET\r\n$11\r\nrequirepass\r\n$2\r\npw\r\n",
+            "*4\r\n$6\r\nCONFIG\r\n$3\r\nSET\r\n$11\r\nrequirepass\r\n$2\r\n***\r\n",
+        ),
+        ("`AUTH app S3CR` failed", "`AUTH *** ***` failed"),
+        ("Keyword: x\nMonkey: y", "Keyword: x\nMonkey: y"),
+    ];
+    for (raw, shown) in table {
+        assert_eq!(exchange(raw), shown, "{raw}");
+    }
+}
+
+#[test]
+fn command_lines() {
+    let secrets = [
+        ("Authorization: t".to_string(), "Authorization: ***".to_string()),
+        ("me:pw".to_string(), "***".to_string()),
+        ("u:p@h/x".to_string(), "***@h/x".to_string()),
+    ];
+    let line = ["-H", "Authorization: t", "-HAuthorization: t", "--user=me:pw", "u:p@h/x", "-c", "10"];
+    let shown = ["-H", "Authorization: ***", "-HAuthorization: ***", "--user=***", "***@h/x", "-c", "10"];
+    assert_eq!(command(&line.map(String::from), &secrets), shown.map(String::from));
+}

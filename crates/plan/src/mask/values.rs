@@ -1,0 +1,239 @@
+//! Secrets by what they are: a value that stood in a secret place of a plan, or went over the wire in one, is hidden
+//! wherever else it turns up, also in the words of a server.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::places::Spans;
+use super::{MASK, option_spans};
+use crate::Plan;
+
+/// A secret as short as this may be any word: it is hidden between quotes only.
+const BETWEEN_QUOTES: usize = 3;
+/// Up to so many bytes it may be a part of any word: it is hidden where it stands alone.
+const ALONE: usize = 7;
+
+/// What must not be shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Secrets {
+    /// The longest first, so that none is cut by a part of it.
+    values: Vec<String>,
+}
+
+impl Secrets {
+    /// Those of a plan: of its URLs and options.
+    pub fn of_plan(plan: &Plan) -> Secrets {
+        let mut secrets = Secrets::default();
+        for target in &plan.urls {
+            secrets.learn_url(&target.url);
+            secrets.options(&target.options);
+        }
+        secrets.options(&plan.options);
+        secrets
+    }
+
+    /// Those of the words of a command line that could not be understood: whatever looks like one.
+    pub fn of_words(words: &[String]) -> Secrets {
+        let mut secrets = Secrets::default();
+        for (at, word) in words.iter().enumerate() {
+            secrets.learn(&Spans::of_text(word));
+            secrets.learn_url(word);
+            let (name, given) = match word.strip_prefix("--").and_then(|word| word.split_once('=')) {
+                Some((name, value)) => (name, Some(value)),
+                None => (word.trim_start_matches('-'), words.get(at + 1).map(String::as_str)),
+            };
+            if let Some(value) = given.filter(|_| word.starts_with('-')) {
+                secrets.learn_option(name, value);
+            }
+        }
+        secrets
+    }
+
+    fn options(&mut self, options: &crate::Options) {
+        for (name, values) in options {
+            values.iter().for_each(|value| self.learn_option(name, value));
+        }
+    }
+
+    /// Also those of a URL whose scheme may be missing.
+    pub fn learn_url(&mut self, url: &str) {
+        self.learn(&Spans::of_url(url));
+    }
+
+    /// Also those of an option, by its long name.
+    pub fn learn_option(&mut self, name: &str, value: &str) {
+        match name {
+            // The paths of files.
+            "key" => {}
+            "user" if value.starts_with('@') && !value.contains(':') => {}
+            "user" if value.contains(':') => self.pair(value),
+            _ => self.learn(&option_spans(name, value)),
+        }
+    }
+
+    /// Also those of others.
+    pub fn join(&mut self, others: &Secrets) {
+        others.values.iter().for_each(|value| self.add(value));
+    }
+
+    /// Also what was found in this text.
+    fn learn(&mut self, spans: &Spans<'_>) {
+        for value in spans.known() {
+            self.add(value);
+            match value.split_once(' ') {
+                Some(_) => {}
+                None if value.contains(':') => self.pair(value),
+                // What Basic authentication sends is a name and a password.
+                None => {
+                    let plain = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+                    if let Some(pair) = plain.filter(|text| text.contains(':')) {
+                        self.pair(&pair);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `name:password`, as it is, decoded, and as Basic authentication sends it.
+    fn pair(&mut self, pair: &str) {
+        let decoded = percent_decoded(pair);
+        for pair in [pair, &decoded] {
+            let Some((_, password)) = pair.split_once(':') else { continue };
+            self.add(password);
+            self.add(pair);
+            self.add(&STANDARD.encode(pair));
+        }
+    }
+
+    fn add(&mut self, value: &str) {
+        let slot = value.starts_with('{') && value.ends_with('}');
+        if value.trim().is_empty() || value == MASK || slot {
+            return;
+        }
+        let in_json = value.replace('\\', "\\\\").replace('"', "\\\"");
+        let shown = measure::plain::line(value).into_owned();
+        for form in [value.to_owned(), percent_decoded(value), in_json, shown] {
+            if !form.trim().is_empty() && !self.values.contains(&form) {
+                self.values.push(form);
+            }
+        }
+        self.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+    }
+
+    /// The text without them.
+    pub fn hide(&self, text: &str) -> String {
+        let mut shown = text.to_owned();
+        for value in &self.values {
+            if shown.contains(value.as_str()) {
+                shown = hidden(&shown, value);
+            }
+        }
+        shown
+    }
+
+    /// Texts that belong together without them, and without what stands where secrets stand in one of them.
+    pub fn hide_all<const N: usize>(&self, texts: [&mut String; N]) {
+        let mut known = self.clone();
+        texts.iter().for_each(|text| known.learn(&Spans::of_text(text)));
+        for text in texts {
+            *text = known.hide(&Spans::of_text(text).masked());
+        }
+    }
+}
+
+fn hidden(text: &str, value: &str) -> String {
+    let (mut shown, mut rest) = (String::with_capacity(text.len()), 0);
+    for (at, _) in text.match_indices(value) {
+        let end = at + value.len();
+        if at >= rest && stands_alone(&text[..at], &text[end..], value.len()) {
+            shown.push_str(&text[rest..at]);
+            shown.push_str(MASK);
+            rest = end;
+        }
+    }
+    shown + &text[rest..]
+}
+
+/// True where a secret of so many bytes between these texts is one, and no part of a word.
+fn stands_alone(before: &str, behind: &str, length: usize) -> bool {
+    let (last, next) = (before.chars().next_back(), behind.chars().next());
+    match length {
+        0..=BETWEEN_QUOTES => {
+            let quotes = |c: Option<char>| c.is_some_and(|c| "\"'`".contains(c));
+            quotes(last) && quotes(next)
+        }
+        length if length <= ALONE => {
+            let is_part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+            // \x00 is a byte that was escaped, and no word.
+            let escaped = before.len() >= 4 && before.is_char_boundary(before.len() - 4) && {
+                let mark = &before[before.len() - 4..];
+                mark.starts_with("\\x") && mark[2..].bytes().all(|b| b.is_ascii_hexdigit())
+            };
+            (escaped || !is_part(last)) && !is_part(next)
+        }
+        _ => true,
+    }
+}
+
+fn percent_decoded(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let (mut plain, mut at) = (Vec::with_capacity(bytes.len()), 0);
+    while at < bytes.len() {
+        let hex = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                plain.push(byte);
+                at += 3;
+            }
+            None => {
+                plain.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(plain).unwrap_or_else(|_| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &[&str]) -> Secrets {
+        Secrets::of_words(&words.iter().map(ToString::to_string).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_value_is_hidden_wherever_it_turns_up() {
+        let secrets =
+            of(&["-H", "Authorization: Bearer eyJhbGciOi", "--user", "ann:p%40ss wor", "redis://u:R3d%40s!@h/"]);
+        for (said, shown) in [
+            ("no such token: eyJhbGciOi", "no such token: ***"),
+            ("got xxeyJhbGciOixx", "got xx***xx"),
+            ("args: 'u' 'R3d@s!'", "args: 'u' '***'"),
+            ("R3d%40s! was refused", "*** was refused"),
+            ("basic YW5uOnAlNDBzcyB3b3I= and p@ss wor", "basic *** and ***"),
+        ] {
+            assert_eq!(secrets.hide(said), shown);
+        }
+    }
+
+    #[test]
+    fn short_values_are_hidden_where_they_stand_alone() {
+        let secrets = of(&["--user", "a:root", "--user", "a:pw"]);
+        assert_eq!(secrets.hide("uprooted root: 'root' \\x0broot\\x00"), "uprooted ***: '***' \\x0b***\\x00");
+        assert_eq!(secrets.hide("pw, 'pw'"), "pw, '***'");
+    }
+
+    #[test]
+    fn what_was_sent_as_a_secret_is_hidden_in_the_answer() {
+        let mut sent = "GET / HTTP/1.1\r\nX-Api-Key: k-918273\r\n\r\n".to_owned();
+        let mut received = "HTTP/1.1 403 No\r\n\r\nno such thing as k-918273".to_owned();
+        Secrets::default().hide_all([&mut sent, &mut received]);
+        assert!(!sent.contains("918273") && received.ends_with("no such thing as ***"), "{sent} {received}");
+    }
+
+    #[test]
+    fn masks_and_slots_are_no_secrets() {
+        assert!(of(&["-H", "X-Token: ***", "--user", "{name}:{word}"]).hide("*** {word}") == "*** {word}");
+    }
+}

@@ -1,0 +1,62 @@
+//! A summary whose texts act on no screen: what people read is made of nothing else.
+//!
+//! A record may come from anybody, and servers write into it. JSON keeps texts as they are and escapes them by itself.
+
+use measure::plain;
+use record::{Failure, Loss};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::summary::Summary;
+
+impl Summary {
+    /// The same with every text made harmless, whichever field it stands in.
+    pub(crate) fn plain(&self) -> Summary {
+        let mut shown = self.clone();
+        shown.started = shown.started.and_then(|started| harmless(&started));
+        shown.probe = shown.probe.and_then(|probe| harmless(&probe));
+        shown.examples = shown.examples.iter().filter_map(harmless).collect();
+        shown.notices = shown.notices.iter().filter_map(harmless).collect();
+        for judged in &mut shown.objectives {
+            line(&mut judged.objective);
+            line(&mut judged.measured);
+        }
+        let totals = &mut shown.totals;
+        totals.status = totals.status.iter().map(|(code, n)| (plain::line(code).into_owned(), *n)).collect();
+        for Failure { kind, phase, errno, .. } in &mut totals.failures {
+            [Some(kind), Some(phase), errno.as_mut()].into_iter().flatten().for_each(line);
+        }
+        for Loss { kind, errno, detail, .. } in &mut totals.losses {
+            [Some(kind), errno.as_mut(), Some(detail)].into_iter().flatten().for_each(line);
+        }
+        shown
+    }
+}
+
+fn line(text: &mut String) {
+    *text = plain::line(text).into_owned();
+}
+
+/// A part of a record with every text in it made harmless, so that a field added later is no exception. What cannot be
+/// written as JSON never came from a record.
+fn harmless<T: Serialize + DeserializeOwned>(part: &T) -> Option<T> {
+    let mut value = serde_json::to_value(part).ok()?;
+    walk(&mut value);
+    serde_json::from_value(value).ok()
+}
+
+fn walk(value: &mut Value) {
+    match value {
+        Value::String(text) => line(text),
+        Value::Array(items) => items.iter_mut().for_each(walk),
+        Value::Object(entries) => {
+            let plainly = |(name, mut value): (String, Value)| {
+                walk(&mut value);
+                (plain::line(&name).into_owned(), value)
+            };
+            *entries = std::mem::take(entries).into_iter().map(plainly).collect();
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

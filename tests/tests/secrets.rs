@@ -1,0 +1,263 @@
+//! Nothing of a password, token or key in anything that leaves the program, whatever the server repeats of it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use e2e::program::until;
+use e2e::{Peer, brunt, prepare, start};
+use tempfile::TempDir;
+
+/// Unlike any other word, and too short to be masked within one.
+const SECRET: &str = "hUnter2";
+/// Longer, with what URLs and JSON escape.
+const LONG: &str = "s3cr3t-t0ken/9+Zq";
+
+const FORMATS: [&str; 5] = ["text", "json", "csv", "markdown", "junit"];
+
+/// Everything that a way of asking for a run leads to: screens, documents, records, kept runs, plans.
+struct Outputs {
+    directory: TempDir,
+    all: Vec<(String, String)>,
+}
+
+impl Outputs {
+    fn of(line: &[&str]) -> Outputs {
+        let mut outputs = Outputs { directory: tempfile::tempdir().unwrap(), all: Vec::new() };
+        let record = outputs.path("run.zst");
+        outputs.run(&[&["-n", "3", "-c", "1", "-t", "2s", "--record", &record], line].concat());
+        let json = outputs.path("run.json");
+        outputs.run(&[&["-n", "3", "-c", "1", "-t", "2s", "--quiet", "-o", &json], line].concat());
+        outputs.run(&[&["--debug", "-t", "2s"], line].concat());
+        outputs.run(&[&["--debug", "--lang", "zh", "-t", "2s"], line].concat());
+        outputs.run(&[&["plan"], line].concat());
+        outputs.run(&[&["plan", "--check"], line].concat());
+        // What is wrong with a line is said before anything else is known of it.
+        outputs.run(&[&["-c", "0"], line].concat());
+        outputs.run(&[&["--nosuch"], line].concat());
+        for format in FORMATS {
+            outputs.run(&["report", &record, "--format", format]);
+        }
+        outputs.files();
+        outputs
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.directory.path().join(name).display().to_string()
+    }
+
+    fn run(&mut self, line: &[&str]) {
+        let ended = prepare(line).env("XDG_STATE_HOME", self.directory.path()).run();
+        assert!(!ended.err.contains("panicked"), "{line:?}\n{}", ended.err);
+        self.all.push((format!("the screen of {line:?}"), ended.out + &ended.err));
+    }
+
+    /// Every file that was written, records as what they hold.
+    fn files(&mut self) {
+        for path in files(self.directory.path()) {
+            let packed = path.extension().is_some_and(|ending| ending == "zst");
+            let text = match packed.then(|| Command::new("zstdcat").arg(&path).output()) {
+                None => std::fs::read_to_string(&path).unwrap(),
+                Some(Ok(unpacked)) => String::from_utf8(unpacked.stdout).unwrap(),
+                Some(Err(_)) => return e2e::skip("zstd is not installed"),
+            };
+            self.all.push((path.display().to_string(), text));
+        }
+    }
+
+    /// Nowhere is one of the secrets, but somewhere each of these.
+    #[track_caller]
+    fn hide(&self, secrets: &[&str], hold: &[&str]) {
+        for (place, text) in &self.all {
+            for secret in secrets {
+                assert!(!text.contains(secret), "`{secret}` in {place}:\n{text}");
+            }
+        }
+        for word in hold {
+            assert!(self.all.iter().any(|(_, text)| text.contains(word)), "`{word}` nowhere in {:#?}", self.all);
+        }
+    }
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+/// A server of HTTP that refuses and repeats everything it was told, as debugging servers do.
+fn repeating() -> Peer {
+    Peer::new(|mut connection| {
+        while let Some(request) = connection.request() {
+            let said = String::from_utf8_lossy(&request).replace("\r\n", " | ");
+            let head = format!(
+                "HTTP/1.1 403 No\r\nX-Echo: {said}\r\nSet-Cookie: sid={LONG}\r\nContent-Length: {}\r\n\r\n",
+                said.len()
+            );
+            if !connection.send(format!("{head}{said}").as_bytes()) {
+                return;
+            }
+        }
+    })
+}
+
+/// A server that answers whatever comes with these bytes.
+fn saying(answer: impl Into<Vec<u8>>) -> Peer {
+    let answer = answer.into();
+    Peer::new(move |mut connection| while connection.bytes().is_some() && connection.send(&answer) {})
+}
+
+fn closed() -> String {
+    format!("127.0.0.1:{}", e2e::target::free_port())
+}
+
+#[test]
+fn http_shows_no_secret_of_headers_urls_and_bodies_though_the_server_repeats_them() {
+    let peer = repeating();
+    let basic = "YW5uOmhVbnRlcjI";
+    for host in [peer.host(), closed()] {
+        let url = format!("http://ann:{SECRET}@{host}/a?auth_token={LONG}&page=7#id={SECRET}");
+        let bearer = format!("Authorization: Bearer {LONG}");
+        let body = format!(r#"{{"clientSecret": "{SECRET}", "name": "bob"}}"#);
+        Outputs::of(&["-H", &bearer, "--data", &body, &url]).hide(&[SECRET, LONG, basic], &["page=7", "***"]);
+        let user = format!("ann:{SECRET}");
+        let line = ["--user", &user, "-H", &format!("X-Api-Key: {LONG}"), &format!("http://{host}/?X-Amz-Signature={LONG}")];
+        Outputs::of(&line).hide(&[SECRET, LONG, basic], &["X-Amz-Signature=***"]);
+        let curl = format!("curl -u ann:{SECRET} -H 'Cookie: sid={LONG}' -d 'pwd={SECRET}' 'http://{host}/?key={LONG}'");
+        Outputs::of(&["--curl", &curl]).hide(&[SECRET, LONG, basic], &[]);
+    }
+}
+
+#[test]
+fn what_is_asked_for_is_shown() {
+    let peer = repeating();
+    let ended = brunt(["--keep-secrets", "--debug", "--user", &format!("ann:{SECRET}"), &peer.url()]);
+    assert!(ended.out.contains("YW5uOmhVbnRlcjI"), "{ended:?}");
+}
+
+#[test]
+fn websocket_and_grpc_show_no_secret() {
+    let peer = repeating();
+    for host in [peer.host(), closed()] {
+        let header = format!("X-Session-Id: {LONG}");
+        let message = format!(r#"{{"token":"{SECRET}"}}"#);
+        let url = format!("ws://{host}/?sessionid={LONG}");
+        Outputs::of(&["-H", &header, "--data", &message, &url]).hide(&[SECRET, LONG], &["sessionid=***"]);
+        let header = format!("authorization: Bearer {LONG}");
+        Outputs::of(&["-H", &header, &format!("grpc://{host}/a.B/C")]).hide(&[LONG], &[]);
+    }
+}
+
+#[test]
+fn redis_shows_no_secret_of_commands_though_an_error_repeats_them() {
+    let peer = saying(format!("-ERR unknown command, with args beginning with: 'app' '{SECRET}' {LONG}\r\n"));
+    for host in [peer.host(), closed()] {
+        let auth = format!("AUTH app {SECRET}");
+        let line = ["--before", &auth, "--command", &format!("CONFIG SET requirepass {LONG}"), &format!("redis://{host}")];
+        Outputs::of(&line).hide(&[SECRET, LONG], &["CONFIG SET requirepass ***"]);
+        let line = ["--command", &format!("HELLO 3 AUTH app {SECRET}; ACL SETUSER x >{LONG}"), &format!("redis://{host}")];
+        Outputs::of(&line).hide(&[SECRET, LONG], &["HELLO 3 AUTH *** ***"]);
+        Outputs::of(&[&format!("redis://app:{SECRET}@{host}"), "--command", &format!("SET token {LONG}x{LONG}; AUTH {LONG}")])
+            .hide(&[SECRET, LONG], &[]);
+    }
+}
+
+#[test]
+fn databases_show_no_secret_of_urls_and_statements_though_an_error_repeats_them() {
+    let said = format!("SFATAL\0C28P01\0Mno {LONG} for '{SECRET}'\0\0");
+    let refusal = [&b"E"[..], &(said.len() as u32 + 4).to_be_bytes(), said.as_bytes()].concat();
+    let postgres = saying(refusal);
+    let said = format!("\u{0}\u{0}#28000no {LONG} for '{SECRET}'");
+    let packet = [&[said.len() as u8 + 1, 0, 0, 0, 0xff][..], said.as_bytes()].concat();
+    let mysql = Peer::new(move |mut connection| {
+        connection.send(&packet);
+        connection.wait_for_close();
+    });
+    for (scheme, peer) in [("postgres", postgres), ("mysql", mysql)] {
+        for host in [peer.host(), closed()] {
+            let url = format!("{scheme}://app:{SECRET}@{host}/db");
+            let line = ["--sql", &format!("ALTER USER x IDENTIFIED BY '{LONG}'"), &url];
+            Outputs::of(&line).hide(&[SECRET, LONG], &["IDENTIFIED BY '***'"]);
+            let line = ["--before", &format!("ALTER ROLE x PASSWORD '{LONG}'"), "--sql", "SELECT 1", &url];
+            Outputs::of(&line).hide(&[SECRET, LONG], &["PASSWORD '***'"]);
+        }
+    }
+}
+
+#[test]
+fn raw_conversations_show_no_secret() {
+    let peer = saying(format!("no {SECRET} here\n"));
+    for host in [peer.host(), closed()] {
+        let send = format!("login user=app password={SECRET}\\n");
+        let line = ["--send", &send, "--until", "\\n", "--expect-body", "yes", &format!("tcp://{host}")];
+        Outputs::of(&line).hide(&[SECRET], &["user=app password=***"]);
+    }
+}
+
+#[test]
+fn a_failed_before_says_so_and_not_that_nobody_was_there() {
+    let peer = saying("-NOPERM no\r\n");
+    let line = |host: &str| vec!["--before".to_string(), "NOSUCH".into(), format!("redis://{host}")];
+    let failed = brunt(line(&peer.host())).with_code(30);
+    assert!(failed.err.contains("--before") && failed.err.contains("failed"), "{}", failed.err);
+    assert!(!failed.err.contains("cannot be reached"), "{}", failed.err);
+    assert!(brunt(line(&closed())).with_code(30).err.contains("cannot be reached"));
+}
+
+#[test]
+fn headers_and_users_come_from_files_and_stand_on_no_command_line() {
+    let (peer, directory) = (repeating(), tempfile::tempdir().unwrap());
+    let file = |name: &str, text: String| {
+        std::fs::write(directory.path().join(name), text).unwrap();
+        format!("@{}", directory.path().join(name).display())
+    };
+    let headers = file("headers", format!("X-Api-Key: {LONG}\nX-Plain: seen\n"));
+    let user = file("user", format!("ann:{SECRET}\n"));
+    let ended = brunt(["-n", "3", "-c", "1", "-H", &headers, "--user", &user, &peer.url()]);
+    let heard = String::from_utf8_lossy(&peer.heard()[0]).into_owned();
+    assert!(heard.contains(&format!("X-Api-Key: {LONG}\r\nX-Plain: seen\r\n")), "{heard}");
+    assert!(heard.contains("Basic YW5uOmhVbnRlcjI"), "{heard}");
+    assert!(!(ended.out + &ended.err).contains(LONG));
+    // The same in a plan.
+    let plan = directory.path().join("run.yaml");
+    std::fs::write(&plan, format!("urls: [\"{}\"]\nheader: \"{headers}\"\nuser: \"{user}\"\n", peer.url())).unwrap();
+    let shown = brunt(["plan", plan.to_str().unwrap()]).with_code(0);
+    assert!(shown.out.contains("X-Api-Key: ***") && !shown.out.contains(LONG), "{}", shown.out);
+}
+
+#[test]
+fn processes_of_a_run_show_no_secret_to_other_users() {
+    let (target, directory) = (e2e::Target::healthy(), tempfile::tempdir().unwrap());
+    let headers = directory.path().join("headers");
+    std::fs::write(&headers, format!("X-Api-Key: {LONG}")).unwrap();
+    let headers = format!("@{}", headers.display());
+    let line = ["-d", "20s", "-c", "2", "--processes", "2", "-H", &headers, &target.address];
+    let running = start(line);
+    until("the run has begun", || target.heard() > 10);
+    let children = || -> Vec<String> {
+        let of_ours = |id: &str| {
+            let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+            status.contains(&format!("PPid:\t{}\n", running.id()))
+        };
+        let ids = std::fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        ids.filter(|id| of_ours(id)).collect()
+    };
+    let shown = |id: &str, what: &str| std::fs::read(format!("/proc/{id}/{what}")).unwrap_or_default();
+    let all: Vec<String> = children().into_iter().chain([running.id().to_string()]).collect();
+    assert_eq!(all.len(), 3, "{all:?}");
+    for what in ["cmdline", "environ"] {
+        assert!(all.iter().all(|id| !String::from_utf8_lossy(&shown(id, what)).contains(LONG)), "{what}");
+    }
+    running.signal(rustix::process::Signal::INT);
+    assert_eq!(running.end().code, Some(21));
+}
+
+#[test]
+fn records_and_kept_runs_are_their_owners_alone() {
+    let (target, directory) = (e2e::Target::healthy(), tempfile::tempdir().unwrap());
+    let file = directory.path().join("run.zst");
+    let line = ["-n", "5", "-c", "1", "--record", file.to_str().unwrap(), &target.address];
+    prepare(line).env("XDG_STATE_HOME", directory.path().join("state")).run().with_code(0);
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let kept = directory.path().join("state/brunt/runs");
+    assert_eq!((mode(&file), mode(&kept), mode(&files(&kept)[0])), (0o600, 0o700, 0o600));
+}
