@@ -50,7 +50,7 @@ fn poison(value: &mut Value, name: &str) {
         Value::Object(entries) if name != "latency" => {
             entries.iter_mut().for_each(|(name, value)| poison(value, name));
             if name == "status" {
-                entries.insert(format!("=cmd|' /C calc'{ATTACK}"), json!(1));
+                entries.insert(format!("+cmd|' /C calc'{ATTACK}"), json!(1));
             }
         }
         _ => {}
@@ -76,10 +76,10 @@ fn a_foreign_record_is_shown_without_acting_in_every_format() {
                 assert!(url.ends_with(ATTACK), "JSON loses nothing: {url:?}");
             }
             "csv" => {
-                let cell = ended.out.split(',').find(|cell| cell.contains("=cmd")).unwrap();
+                let cell = ended.out.split(',').find(|cell| cell.contains("+cmd")).unwrap();
                 assert!(cell.trim_start_matches('"').starts_with('\''), "{cell}");
             }
-            "markdown" => assert!(ended.out.contains("=cmd\\|") && !ended.out.contains("=cmd|"), "{}", ended.out),
+            "markdown" => assert!(ended.out.contains("+cmd\\|") && !ended.out.contains("+cmd|"), "{}", ended.out),
             _ => assert!(ended.out.contains("请求 👩\u{200d}💻"), "{}", ended.out),
         }
     }
@@ -87,7 +87,11 @@ fn a_foreign_record_is_shown_without_acting_in_every_format() {
 
 #[test]
 fn a_server_that_answers_with_escapes_is_shown_without_acting() {
-    let answer = format!("HTTP/1.1 500 {0}\r\nX-{0}: a\r\nContent-Length: {1}\r\n\r\n{0}", ATTACK.replace("\r\n", ""), ATTACK.len() - 2);
+    let answer = format!(
+        "HTTP/1.1 500 {0}\r\nX-{0}: a\r\nContent-Length: {1}\r\n\r\n{0}",
+        ATTACK.replace("\r\n", ""),
+        ATTACK.len() - 2
+    );
     let peer = Peer::answering(answer);
     for line in [&["-n", "3", "-c", "1"][..], &["--debug"], &["-n", "3", "-c", "1", "--format", "json"]] {
         let ended = brunt(line.iter().copied().chain([&*peer.url()]));

@@ -120,9 +120,11 @@ fn http_shows_no_secret_of_headers_urls_and_bodies_though_the_server_repeats_the
         let body = format!(r#"{{"clientSecret": "{SECRET}", "name": "bob"}}"#);
         Outputs::of(&["-H", &bearer, "--data", &body, &url]).hide(&[SECRET, LONG, basic], &["page=7", "***"]);
         let user = format!("ann:{SECRET}");
-        let line = ["--user", &user, "-H", &format!("X-Api-Key: {LONG}"), &format!("http://{host}/?X-Amz-Signature={LONG}")];
+        let line =
+            ["--user", &user, "-H", &format!("X-Api-Key: {LONG}"), &format!("http://{host}/?X-Amz-Signature={LONG}")];
         Outputs::of(&line).hide(&[SECRET, LONG, basic], &["X-Amz-Signature=***"]);
-        let curl = format!("curl -u ann:{SECRET} -H 'Cookie: sid={LONG}' -d 'pwd={SECRET}' 'http://{host}/?key={LONG}'");
+        let curl =
+            format!("curl -u ann:{SECRET} -H 'Cookie: sid={LONG}' -d 'pwd={SECRET}' 'http://{host}/?key={LONG}'");
         Outputs::of(&["--curl", &curl]).hide(&[SECRET, LONG, basic], &[]);
     }
 }
@@ -152,12 +154,18 @@ fn redis_shows_no_secret_of_commands_though_an_error_repeats_them() {
     let peer = saying(format!("-ERR unknown command, with args beginning with: 'app' '{SECRET}' {LONG}\r\n"));
     for host in [peer.host(), closed()] {
         let auth = format!("AUTH app {SECRET}");
-        let line = ["--before", &auth, "--command", &format!("CONFIG SET requirepass {LONG}"), &format!("redis://{host}")];
+        let line =
+            ["--before", &auth, "--command", &format!("CONFIG SET requirepass {LONG}"), &format!("redis://{host}")];
         Outputs::of(&line).hide(&[SECRET, LONG], &["CONFIG SET requirepass ***"]);
-        let line = ["--command", &format!("HELLO 3 AUTH app {SECRET}; ACL SETUSER x >{LONG}"), &format!("redis://{host}")];
+        let line =
+            ["--command", &format!("HELLO 3 AUTH app {SECRET}; ACL SETUSER x >{LONG}"), &format!("redis://{host}")];
         Outputs::of(&line).hide(&[SECRET, LONG], &["HELLO 3 AUTH *** ***"]);
-        Outputs::of(&[&format!("redis://app:{SECRET}@{host}"), "--command", &format!("SET token {LONG}x{LONG}; AUTH {LONG}")])
-            .hide(&[SECRET, LONG], &[]);
+        Outputs::of(&[
+            &format!("redis://app:{SECRET}@{host}"),
+            "--command",
+            &format!("SET token {LONG}x{LONG}; AUTH {LONG}"),
+        ])
+        .hide(&[SECRET, LONG], &[]);
     }
 }
 
@@ -188,7 +196,7 @@ fn raw_conversations_show_no_secret() {
     let peer = saying(format!("no {SECRET} here\n"));
     for host in [peer.host(), closed()] {
         let send = format!("login user=app password={SECRET}\\n");
-        let line = ["--send", &send, "--until", "\\n", "--expect-body", "yes", &format!("tcp://{host}")];
+        let line = ["--send", &send, "--until", "\\n", "--expect-regex", "yes", &format!("tcp://{host}")];
         Outputs::of(&line).hide(&[SECRET], &["user=app password=***"]);
     }
 }

@@ -56,22 +56,23 @@ fn option_spans<'a>(name: &str, value: &'a str) -> Spans<'a> {
 
 /// A plan as it may be shown.
 pub fn plan(plan: &Plan) -> Plan {
+    let secrets = Secrets::of_plan(plan);
     let mut shown = plan.clone();
     for target in &mut shown.urls {
-        target.url = url(&target.url);
-        options(&mut target.options);
+        target.url = secrets.hide(&url(&target.url));
+        options(&mut target.options, &secrets);
     }
-    options(&mut shown.options);
+    options(&mut shown.options, &secrets);
     if let Some(key) = &mut shown.tls.key {
         *key = MASK.to_string();
     }
     shown
 }
 
-fn options(options: &mut crate::Options) {
+fn options(options: &mut crate::Options, secrets: &Secrets) {
     for (name, values) in options {
         for value in values {
-            *value = option(name, value);
+            *value = secrets.hide(&option(name, value));
         }
     }
 }
