@@ -186,14 +186,18 @@ impl<'a> Spans<'a> {
 
     /// `name=value` anywhere: forms, cookies, words of a command, columns of SQL.
     fn pairs(&mut self) {
+        let mut seen = 0;
         for (at, _) in self.text.match_indices('=') {
             let (before, after) = (&self.text[..at], &self.text[at + 1..]);
-            if before.ends_with(['=', '!', '<', '>']) || after.starts_with('=') {
+            if at < seen || before.ends_with(['=', '!', '<', '>']) || after.starts_with('=') {
                 continue;
             }
             let spaced = before.trim_end_matches([' ', '"', '`', '\'']);
             let part = |b: &u8| b.is_ascii_alphanumeric() || b"_-.%[]$".contains(b);
             let name = &spaced[spaced.len() - spaced.bytes().rev().take_while(part).count()..];
+            if !is_secret(name, "x") {
+                continue;
+            }
             let value = after.trim_start_matches(' ');
             let quote = value.chars().next().filter(|c| "\"'".contains(*c));
             let value = match quote {
@@ -205,6 +209,7 @@ impl<'a> Spans<'a> {
                     after[..end.unwrap_or(after.len())].trim_end_matches([',', '.', ')', ']', '}', ':'])
                 }
             };
+            seen = at + 1 + value.len();
             if is_secret(name, value) {
                 self.hide(value);
             }
@@ -219,6 +224,9 @@ impl<'a> Spans<'a> {
             let inner = before[..before.len() - 1].trim_end_matches('\\');
             let part = |b: &u8| b.is_ascii_alphanumeric() || b"_-.$ ".contains(b);
             let name = &inner[inner.len() - inner.bytes().rev().take_while(part).count()..];
+            if !is_secret_header(name, "x") {
+                continue;
+            }
             // As many backslashes as before the quotes of the name: JSON within JSON.
             let mark = format!("{}{quote}", "\\".repeat(before.len() - 1 - inner.len()));
             let value = self.text[at + 1..].trim_start();
@@ -251,7 +259,7 @@ impl<'a> Spans<'a> {
     /// Parts of forms as multipart/form-data has them.
     fn form_parts(&mut self) {
         for (at, _) in self.text.match_indices("name=\"") {
-            let rest = &self.text[at + 6..];
+            let rest = beginning(&self.text[at + 6..]);
             let Some((name, rest)) = rest.split_once('"') else { continue };
             let Some((head, body)) = rest.split_once("\n\r\n").or_else(|| rest.split_once("\n\n")) else { continue };
             // Of this part, and not a later one.
@@ -262,6 +270,11 @@ impl<'a> Spans<'a> {
             self.hide(&body[..end]);
         }
     }
+}
+
+/// As much of a text as a part of a form is looked for in: whoever writes many of them must not cost more than their length.
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(8192)]
 }
 
 /// The text of JSON that begins here between such quotes, and what follows it; one that is cut off goes to the end.

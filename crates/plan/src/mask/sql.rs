@@ -35,7 +35,8 @@ fn keyword(text: &str, from: usize) -> Option<(usize, usize)> {
 fn literal_behind(text: &str) -> Option<&str> {
     let mut rest = text;
     let mut plugin = false;
-    loop {
+    // Longer than any way of saying it: a text of such words alone must not cost more than its length.
+    for _ in 0..16 {
         rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '(');
         let first = rest.chars().next()?;
         match first {
@@ -64,6 +65,7 @@ fn literal_behind(text: &str) -> Option<&str> {
             _ => return None,
         }
     }
+    None
 }
 
 /// What stands behind the host of an account.

@@ -151,3 +151,29 @@ fn command_lines() {
     let shown = ["-H", "Authorization: ***", "-HAuthorization: ***", "--user=***", "***@h/x", "-c", "10"];
     assert_eq!(command(&line.map(String::from), &secrets), shown.map(String::from));
 }
+
+#[test]
+fn a_hostile_text_costs_no_more_than_its_length() {
+    let parts = [
+        "token=",
+        "a=token=",
+        "\"token\":\"",
+        "\"token\":[\"a\",",
+        "password ",
+        "password '",
+        "name=\"token\"\r\n\r\n",
+        "AUTH ` ",
+        "://",
+        "*1\r\n$4\r\nAUTH\r\n",
+        "\\\"token\\\":\\\"",
+        "token: a\n",
+        "identified with x for 'a'@",
+    ];
+    let began = std::time::Instant::now();
+    for part in parts {
+        let mut text = part.repeat((1 << 17) / part.len());
+        Secrets::default().hide_all([&mut text]);
+    }
+    // A text of 128 KiB takes milliseconds; where every part looks at the whole it takes minutes.
+    assert!(began.elapsed().as_secs() < 60);
+}

@@ -13,6 +13,9 @@ const BETWEEN_QUOTES: usize = 3;
 /// Up to so many bytes it may be a part of any word: it is hidden where it stands alone.
 const ALONE: usize = 7;
 
+/// Secrets learnt of one text of others.
+const LEARNT: usize = 32;
+
 /// What must not be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Secrets {
@@ -78,7 +81,16 @@ impl Secrets {
 
     /// Also what was found in this text.
     fn learn(&mut self, spans: &Spans<'_>) {
-        for value in spans.known() {
+        self.learn_values(spans.known());
+    }
+
+    /// As [`Secrets::learn`], of a text of others: whoever writes many of them must not make us search for all.
+    fn learn_some(&mut self, spans: &Spans<'_>) {
+        self.learn_values(&spans.known()[..spans.known().len().min(LEARNT)]);
+    }
+
+    fn learn_values(&mut self, values: &[&str]) {
+        for value in values {
             self.add(value);
             match value.split_once(' ') {
                 Some(_) => {}
@@ -134,7 +146,7 @@ impl Secrets {
     /// Texts that belong together without them, and without what stands where secrets stand in one of them.
     pub fn hide_all<const N: usize>(&self, texts: [&mut String; N]) {
         let mut known = self.clone();
-        texts.iter().for_each(|text| known.learn(&Spans::of_text(text)));
+        texts.iter().for_each(|text| known.learn_some(&Spans::of_text(text)));
         for text in texts {
             *text = known.hide(&Spans::of_text(text).masked());
         }

@@ -38,8 +38,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         ..option(
             "header",
             Takes::Many("NAME: VALUE"),
-            "Send metadata; the value of a name ending in -bin is Base64",
-            "发送元数据；名称以 -bin 结尾时其值为 Base64",
+            "Send metadata; the value of a name ending in -bin is Base64; @FILE: that of FILE",
+            "发送元数据；名称以 -bin 结尾时其值为 Base64；@FILE 从文件读取",
         )
     },
     option(

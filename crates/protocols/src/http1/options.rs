@@ -19,8 +19,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         "header",
         Some('H'),
         Takes::Many("NAME: VALUE"),
-        "Send a header line; `Name;` sends it empty, `Name:` leaves out a default one",
-        "发送请求头；`Name;` 发送空值，`Name:` 去掉默认请求头",
+        "Send a header line; `Name;` sends it empty, `Name:` leaves out a default one; @FILE: those of FILE, @-: of stdin",
+        "发送请求头；`Name;` 发送空值，`Name:` 去掉默认请求头；@FILE 从文件读取，@- 从标准输入读取",
     ),
     option(
         "method",
@@ -71,7 +71,13 @@ pub const OPTIONS: &[OptionSpec] = &[
         "Ask for TARGET as it is instead of the URL's path and query",
         "原样请求该目标，代替 URL 的路径与查询",
     ),
-    option("user", None, Takes::One("NAME:PASSWORD"), "Basic authentication", "基本认证（用户名:密码）"),
+    option(
+        "user",
+        None,
+        Takes::One("NAME:PASSWORD"),
+        "Basic authentication; @FILE: out of FILE",
+        "基本认证（用户名:密码）；@FILE 从文件读取",
+    ),
     option("no-keepalive", None, Takes::Nothing, "Open a connection for every request", "每个请求使用新连接"),
     option(
         "redirects",
