@@ -70,7 +70,11 @@ pub fn run(intent: &Intent, protocol: &dyn Runner, host: &Host, interrupts: &Int
         before::may_load(&intent.plan, &*ready.prepared, &ready.guard, ready.lang)?;
     }
     let mut view = View::new(&intent.presentation, ready.lang);
-    intent.notes.iter().chain(&intent.remarks).for_each(|note| view.say(&format!("curl {note}")));
+    intent
+        .notes
+        .iter()
+        .chain(&intent.remarks)
+        .for_each(|note| view.say(&intent.veil.sentence(&format!("curl {note}"))));
     view.say(&before::intro(&ready.setup.shown, ready.lang));
     // From here on a signal ends in good order, so that a document that was asked for is written.
     interrupts.end_orderly();

@@ -1,6 +1,9 @@
 //! Secrets by what they are: a value that stood in a secret place of a plan, or went over the wire in one, is hidden
 //! wherever else it turns up, also in the words of a server.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -13,6 +16,8 @@ const BETWEEN_QUOTES: usize = 3;
 /// Up to so many bytes it may be a part of any word: it is hidden where it stands alone.
 const ALONE: usize = 7;
 
+/// Known by what they are, at most: a list of a million signed URLs is masked by where their signatures stand.
+const MOST: usize = 4096;
 /// Secrets learnt of one text of others.
 const LEARNT: usize = 32;
 
@@ -20,7 +25,7 @@ const LEARNT: usize = 32;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Secrets {
     /// The longest first, so that none is cut by a part of it.
-    values: Vec<String>,
+    values: BTreeSet<(Reverse<usize>, String)>,
 }
 
 impl Secrets {
@@ -76,7 +81,7 @@ impl Secrets {
 
     /// Also those of others.
     pub fn join(&mut self, others: &Secrets) {
-        others.values.iter().for_each(|value| self.add(value));
+        others.values.iter().for_each(|(_, value)| self.add(value));
     }
 
     /// Also what was found in this text.
@@ -125,17 +130,16 @@ impl Secrets {
         let in_json = value.replace('\\', "\\\\").replace('"', "\\\"");
         let shown = measure::plain::line(value).into_owned();
         for form in [value.to_owned(), percent_decoded(value), in_json, shown] {
-            if !form.trim().is_empty() && !self.values.contains(&form) {
-                self.values.push(form);
+            if !form.trim().is_empty() && self.values.len() < MOST {
+                self.values.insert((Reverse(form.len()), form));
             }
         }
-        self.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
     }
 
     /// The text without them.
     pub fn hide(&self, text: &str) -> String {
         let mut shown = text.to_owned();
-        for value in &self.values {
+        for (_, value) in &self.values {
             if shown.contains(value.as_str()) {
                 shown = hidden(&shown, value);
             }
