@@ -45,7 +45,7 @@ fn poison(value: &mut Value, name: &str) {
     // Words of the format itself.
     let words = ["event", "schema", "part", "model", "arrivals", "net_kind", "reason", "latency"];
     match value {
-        Value::String(text) if !words.contains(&name) && !(name == "net" && text == "auto") => text.push_str(ATTACK),
+        Value::String(text) if !(words.contains(&name) || name == "net" && text == "auto") => text.push_str(ATTACK),
         Value::Array(items) => items.iter_mut().for_each(|item| poison(item, name)),
         Value::Object(entries) if name != "latency" => {
             entries.iter_mut().for_each(|(name, value)| poison(value, name));
