@@ -6,6 +6,8 @@
 use measure::Nanos;
 use wire::{Arrival, Dialogue, Event, Network};
 
+use crate::Stop;
+use crate::pace::ATTENTION;
 use crate::pool::Stage;
 use crate::worker::{Heard, Worker, hear};
 
@@ -25,16 +27,23 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Reads what is there; requests are over, and nothing goes on. A refusal, or an answer too many, is given a moment to come,
     /// unless there was one already: one that was doubled shifts all that come after it, so that the rest is on its way still.
     /// Whoever interrupts a run is not kept waiting for slow answers.
-    pub fn look_a_last_time(&mut self, interrupted: bool) {
+    pub fn look_a_last_time(&mut self, stop: &Stop) {
         let refusals = self.one_way.were_any() && self.pools.iter().any(|pool| pool.origin.datagrams);
         if !refusals && self.dialogue.by_order().is_none() {
             return;
         }
-        let slowest = if interrupted { Nanos::ZERO } else { Nanos(self.tally.latency.service.max()) };
+        let slowest = if stop.requested() { Nanos::ZERO } else { Nanos(self.tally.latency.service.max()) };
         let mut until = self.stamp + GRACE.max(slowest).min(self.terms.drain);
-        for _ in 0..ROUNDS {
-            self.net.wait(until);
+        let grace = self.stamp + GRACE;
+        let mut rounds = 0;
+        while rounds < ROUNDS {
+            let now = self.net.now();
+            self.net.wait(until.min(now + ATTENTION));
             let heard = self.hear_the_rest();
+            rounds += u32::from(heard);
+            if stop.requested() {
+                until = until.min(grace);
+            }
             if self.tally.counts.refused + self.tally.counts.unsolicited + self.net.refused() > 0 {
                 until = self.stamp;
             }

@@ -39,6 +39,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod turn;
 mod users;
 mod worker;
 

@@ -12,9 +12,7 @@ use crate::tally::{InFlight, encode};
 use crate::worker::Worker;
 
 /// A stop asked for from outside is seen at least so often.
-const ATTENTION: Nanos = Nanos::from_millis(50);
-/// So many turns with arrivals may put timeouts off.
-const BUSY_TURNS: u32 = 64;
+pub(crate) const ATTENTION: Nanos = Nanos::from_millis(50);
 /// While a look-up or a common start is awaited, so often.
 const IMPATIENCE: Nanos = Nanos::from_millis(2);
 
@@ -132,43 +130,31 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.consider_end(stop);
     }
 
-    /// A wait is over that was to end at `until`. Woken in time, we are told what happens as it happens; woken late (another
-    /// turn took long, the thread did not run), we may be told of anything since the wait before.
-    #[inline]
-    pub fn woken(&mut self, until: Nanos) {
-        let before = std::mem::replace(&mut self.woken, self.stamp);
-        self.news_since = if self.stamp <= until { self.stamp } else { before };
-    }
-
     /// True where an exchange that is over now had no time left when its end came. How late we were to read that end is not
     /// held against it.
     #[inline]
     pub fn too_late(&self, x: &Exchange) -> bool {
-        self.news_since > x.started + self.terms.timeout
+        self.turn.news_since > x.started + self.terms.timeout
     }
 
-    /// Timeouts are looked at once nothing more is there to read: an answer that lies in its socket because we were late
-    /// did not time out. Under a stream of answers that never pauses they are looked at all the same, a little later.
+    /// Those time out whose time was over when we had last caught up: an answer that lies in its socket because we were late
+    /// did not time out.
     fn time_out(&mut self) {
-        if self.timeouts.next().min(self.connect_timeouts.next()) > self.stamp {
+        let caught_up = self.turn.caught_up;
+        if self.timeouts.next().min(self.connect_timeouts.next()) > caught_up {
             return;
         }
-        if self.heard && self.busy_turns < BUSY_TURNS {
-            self.busy_turns += 1;
-            return;
-        }
-        self.busy_turns = 0;
-        if self.timeouts.next() <= self.stamp {
+        if self.timeouts.next() <= caught_up {
             let mut came_up = std::mem::take(&mut self.came_up);
-            self.timeouts.due(self.stamp, &mut came_up);
+            self.timeouts.due(caught_up, &mut came_up);
             for entry in came_up.drain(..) {
                 self.look_at(ExchangeId(entry));
             }
             self.came_up = came_up;
         }
-        if self.connect_timeouts.next() <= self.stamp {
+        if self.connect_timeouts.next() <= caught_up {
             let mut came_up = std::mem::take(&mut self.came_up);
-            self.connect_timeouts.due(self.stamp, &mut came_up);
+            self.connect_timeouts.due(caught_up, &mut came_up);
             for conn in came_up.drain(..) {
                 self.look_at_connection(conn);
             }
@@ -185,7 +171,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.exchanges.get(id).watched = false;
             return;
         }
-        if since + timeout > self.stamp {
+        if since + timeout > self.turn.caught_up {
             return self.timeouts.watch(id.0, since + timeout);
         }
         self.exchanges.get(id).watched = false;
@@ -202,7 +188,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn give_up_waiting(&mut self) {
         for pool in 0..self.pools.len() {
             while let Some(&id) = self.pools[pool].waiting.front() {
-                if self.exchanges.get(id).intended + self.terms.timeout > self.stamp {
+                if self.exchanges.get(id).intended + self.terms.timeout > self.turn.caught_up {
                     break;
                 }
                 self.pools[pool].waiting.pop_front();
@@ -240,7 +226,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             return;
         }
         let deadline = c.since + self.terms.connect_timeout;
-        if deadline > self.stamp {
+        if deadline > self.turn.caught_up {
             self.watched[conn as usize] = true;
             return self.connect_timeouts.watch(conn, deadline);
         }
@@ -292,12 +278,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.stop_users();
         }
         if stop.requested() {
-            return self.finish(true);
+            return self.finish(stop, true);
         }
         let nothing_more = self.closing || self.all_started();
         let overdue = self.closing && self.stamp >= self.next_end();
         if (nothing_more && self.alive == 0) || overdue {
-            self.finish(false);
+            self.finish(stop, false);
         }
     }
 
@@ -327,7 +313,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     /// The end: what is unfinished is censored, and everything counted is handed over.
-    fn finish(&mut self, interrupted: bool) {
+    fn finish(&mut self, stop: &Stop, interrupted: bool) {
         let now = self.stamp;
         self.tell_early(true);
         for id in self.exchanges.alive().collect::<Vec<_>>() {
@@ -347,7 +333,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 latency.service_at_least.record(now - x.started);
             }
         }
-        self.look_a_last_time(interrupted);
+        self.look_a_last_time(stop);
         for conn in 0..self.conns.len() as u32 {
             // Connections that are part of the plan end in order; sockets of datagrams were kept for the last look.
             let c = &self.conns[conn as usize];

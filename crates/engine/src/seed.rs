@@ -23,6 +23,7 @@ use crate::pool::Pool;
 use crate::serial::Serial;
 use crate::tally::{InFlight, Tally};
 use crate::timers::{Pauses, Wheel};
+use crate::turn::Turn;
 use crate::users::Crowd;
 use crate::worker::{Terms, Worker};
 use crate::{Setup, Stop};
@@ -134,8 +135,7 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             security: Arc::clone(&self.setup.security),
             lookups,
             stamp,
-            news_since: stamp,
-            woken: stamp,
+            turn: Turn::begin(stamp),
             schedule,
             next_due: Nanos::MAX,
             crowd,
@@ -159,8 +159,6 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             pools: self.pools(),
             next: Vec::new(),
             next_source: self.share.index as usize,
-            busy_turns: 0,
-            heard: false,
             timeouts: Wheel::new(terms.timeout, stamp),
             connect_timeouts: Wheel::new(terms.connect_timeout, stamp),
             watched: Vec::new(),

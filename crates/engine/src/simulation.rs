@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use measure::Nanos;
 use plan::Share;
 use record::RunEvent;
-use wire::{Arrival, Asked, Complaint, ConnId, Dial, Dialogue, Errno, ListenerId, Network, Out, Place, Protocol};
+use wire::{Arrival, Asked, Complaint, ConnId, Dial, Dialogue, Errno, ListenerId, Network, Out, Place, Protocol, Rest};
 
 use crate::collector::Collector;
 use crate::gather::Meeting;
@@ -102,6 +102,9 @@ impl<N: Network> Network for &mut Heard<'_, '_, N> {
     }
     fn next(&mut self) -> Option<Arrival<'_>> {
         self.net.next()
+    }
+    fn rest(&mut self) -> Rest {
+        self.net.rest()
     }
     fn bytes_sent(&self) -> u64 {
         self.net.bytes_sent()

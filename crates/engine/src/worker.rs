@@ -28,6 +28,7 @@ use crate::pool::{Conn, Pool, Stage};
 use crate::serial::Serial;
 use crate::tally::{InFlight, Sort, Tally};
 use crate::timers::{Pauses, Wheel};
+use crate::turn::Turn;
 
 /// Answers to pings from which on it is looked whether they leave, and the bytes unsent up to which they do.
 const REPLIES_LOOKED_AT: u32 = 1024;
@@ -89,10 +90,8 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
 
     /// The latest reading of the clock: at most one read, and what follows from it, old.
     pub stamp: Nanos,
-    /// What is read in this turn came no earlier.
-    pub news_since: Nanos,
-    /// When the last wait was over.
-    pub woken: Nanos,
+    /// What the turns of the loop say about what has come.
+    pub turn: Turn,
     pub schedule: Option<Box<dyn Schedule>>,
     pub next_due: Nanos,
     pub crowd: Option<Crowd>,
@@ -123,10 +122,6 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     pub next_source: usize,
 
     pub timeouts: Wheel,
-    /// Turns in a row in which answers came while timeouts were due.
-    pub busy_turns: u32,
-    /// Something arrived in this turn.
-    pub heard: bool,
     pub connect_timeouts: Wheel,
     pub watched: Vec<bool>,
     pub pauses: Pauses,
@@ -157,30 +152,40 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.begin();
         while !self.over {
             let until = self.next_moment();
+            self.turn.waits(self.stamp);
             self.net.wait(until);
             self.mark();
-            self.woken(until);
-            self.heard = false;
-            loop {
-                self.send_due();
-                let Some(arrival) = self.net.next() else { break };
-                self.heard = true;
-                match arrival {
-                    Arrival::Received(conn, bytes) => {
-                        let conn = conn.0;
-                        let c = &mut self.conns[conn as usize];
-                        let count = bytes.len();
-                        let heard = hear(c, bytes, &mut self.out, &mut self.cipher, &mut self.plain, &mut self.done);
-                        self.received(conn, count, heard);
-                    }
-                    Arrival::Connected(conn) => self.connected(conn.0),
-                    Arrival::Closed(conn, why) => self.lost(conn.0, why),
-                    Arrival::Sent(conn) => self.all_sent(conn.0),
-                    Arrival::Accepted(_, conn) => self.net.close(conn),
-                }
-            }
+            self.turn.woken(until, self.stamp);
+            self.take_turn();
             self.keep_time(stop);
         }
+    }
+
+    /// Hears what came, a piece of each connection, and sends what is due in between. A turn that takes long is left for a
+    /// look at the time, and goes on after it.
+    #[inline]
+    fn take_turn(&mut self) {
+        loop {
+            self.send_due();
+            let Some(arrival) = self.net.next() else { break };
+            match arrival {
+                Arrival::Received(conn, bytes) => {
+                    let conn = conn.0;
+                    let c = &mut self.conns[conn as usize];
+                    let count = bytes.len();
+                    let heard = hear(c, bytes, &mut self.out, &mut self.cipher, &mut self.plain, &mut self.done);
+                    self.received(conn, count, heard);
+                }
+                Arrival::Connected(conn) => self.connected(conn.0),
+                Arrival::Closed(conn, why) => self.lost(conn.0, why),
+                Arrival::Sent(conn) => self.all_sent(conn.0),
+                Arrival::Accepted(_, conn) => self.net.close(conn),
+            }
+            if self.turn.is_long(self.stamp) {
+                break;
+            }
+        }
+        self.turn.over(self.net.rest(), self.connections, self.stamp);
     }
 
     /// 1. Arrivals whose time has come (open load).

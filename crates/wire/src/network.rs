@@ -56,7 +56,21 @@ pub enum Arrival<'a> {
     Accepted(ListenerId, ConnId),
 }
 
-/// Sockets of one worker, in completion style.
+/// What a turn left unread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// The turn is not over.
+    Untold,
+    /// Everything that had arrived when [`Network::wait`] was called has been told.
+    Nothing,
+    /// Every connection was told of, and some have more to say.
+    More,
+    /// Only so many connections were looked at, and others wait: whoever has waited longest comes first.
+    Others(u32),
+}
+
+/// Sockets of one worker, in completion style. What happens is told in turns: a turn begins with [`Network::wait`], and
+/// none is longer than a piece for each connection, so that no peer keeps the loop from looking at the time.
 pub trait Network {
     /// Reads the clock: about 20 ns on real networks.
     fn now(&mut self) -> Nanos;
@@ -93,10 +107,15 @@ pub trait Network {
     /// From now on [`Self::wait`] may return only once so many arrivals came together (1: with the first), if the network
     /// can wait for them without a wake-up for each. Where fewer come within a few milliseconds, none are waited for any more.
     fn gather(&mut self, _arrivals: u32) {}
-    /// Sends what is queued and waits until something happened or `until` passed; at once when something is pending.
+    /// Sends what is queued and waits until something happened or `until` passed; at once when something is pending. It may
+    /// return with nothing to tell. A turn that was left before its end goes on.
     fn wait(&mut self, until: Nanos);
-    /// The next thing that happened in this turn.
+    /// The next thing that happened in this turn; what more a connection has to say is told in the next one.
     fn next(&mut self) -> Option<Arrival<'_>>;
+    /// What is left of the turn and behind it.
+    fn rest(&mut self) -> Rest {
+        Rest::Nothing
+    }
     /// Bytes the sockets have taken so far.
     fn bytes_sent(&self) -> u64;
     /// Refusals of earlier datagrams (ICMP) that came to light in a send so far; the socket lives on.

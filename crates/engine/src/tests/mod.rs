@@ -4,6 +4,7 @@ mod accounting;
 mod behaviour;
 mod blame;
 mod ending;
+mod endless;
 mod full;
 mod harness;
 mod held;

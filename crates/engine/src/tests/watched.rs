@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};
 
 use measure::Nanos;
-use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place};
+use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest};
 
 use super::harness::Books;
 use crate::Stop;
@@ -117,6 +117,9 @@ impl<N: Network> Network for Watched<N> {
         }
         self.told |= arrival.is_some();
         arrival
+    }
+    fn rest(&mut self) -> Rest {
+        self.net.rest()
     }
     fn bytes_sent(&self) -> u64 {
         self.net.bytes_sent()

@@ -46,7 +46,9 @@ impl Epoll {
     pub(super) fn fail(&mut self, slot: u32) {
         let s = &mut self.slots[slot as usize];
         s.state = State::Failing;
-        self.again.push((slot, s.age));
+        if !s.later {
+            self.again.push((slot, s.age));
+        }
     }
 
     pub(super) fn keep_unsent(&mut self, slot: u32, out: &Out, taken: usize) {

@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 
 use measure::Nanos;
-use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place};
+use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest};
 
 use super::path::outage;
 use super::peer::Peer;
@@ -25,6 +25,8 @@ pub struct Sim<P: Peer + ?Sized = dyn Peer> {
     trace: u64,
     /// The bytes told last; taken with the next call.
     told: Option<(u32, usize)>,
+    /// Connections still to be told of in this turn: each once.
+    turn: usize,
 }
 
 impl<P: Peer + ?Sized> Sim<P> {
@@ -40,6 +42,7 @@ impl<P: Peer + ?Sized> Sim<P> {
             sent: 0,
             trace: 0xcbf2_9ce4_8422_2325,
             told: None,
+            turn: 0,
         }
     }
 
@@ -229,6 +232,9 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
     fn wait(&mut self, until: Nanos) {
         self.take_told();
         self.spend(self.world.settings.wait_cost);
+        if self.turn > 0 {
+            return;
+        }
         self.world.run_until(self.now, false);
         if self.world.arrivals.is_empty() && self.now < until {
             let woken = self.world.run_until(until, true);
@@ -236,11 +242,12 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
             self.wake(woken);
             self.world.run_until(self.now, false);
         }
+        self.turn = self.world.arrivals.len();
     }
 
     fn next(&mut self) -> Option<Arrival<'_>> {
         self.take_told();
-        loop {
+        while self.turn > 0 {
             let conn = *self.world.arrivals.front()?;
             let limit = self.world.settings.read_size.max(1);
             let slot = &mut self.world.slots[conn as usize];
@@ -257,6 +264,11 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
             if slot.news.bytes > 0 {
                 let len = slot.news.lengths.pop_front().unwrap_or_else(|| slot.news.bytes.min(limit));
                 slot.news.bytes -= len;
+                if slot.news.bytes > 0 {
+                    // More of it in the next turn.
+                    self.world.arrivals.rotate_left(1);
+                    self.turn -= 1;
+                }
                 self.told = Some((conn, len));
                 self.spend(self.world.settings.event_cost);
                 self.note(8, conn, len);
@@ -265,11 +277,21 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
             let over = slot.news.over.take();
             slot.queued = false;
             self.world.arrivals.pop_front();
+            self.turn -= 1;
             if let Some(why) = over {
                 self.spend(self.world.settings.event_cost);
                 self.note(9, conn, why.map_or(0, |e| e.0 as usize));
                 return Some(Arrival::Closed(ConnId(conn), why));
             }
+        }
+        None
+    }
+
+    fn rest(&mut self) -> Rest {
+        match self.world.arrivals.is_empty() {
+            _ if self.turn > 0 => Rest::Untold,
+            true => Rest::Nothing,
+            false => Rest::More,
         }
     }
 

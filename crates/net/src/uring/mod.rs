@@ -5,6 +5,8 @@
 //! that did not go through whole post a completion, and their rest is then sent when the socket is writable. Completions
 //! are reaped only inside `enter` (`DEFER_TASKRUN`), on the one thread that submits. Connections are opened and closed with
 //! ordinary calls. Listening and datagrams are left to [`crate::Epoll`].
+//!
+//! A connection that sends faster than it is read has its share of each turn (`aside`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -15,13 +17,15 @@ use io_uring::squeue::Flags;
 use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use measure::{Clock, Nanos};
-use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place};
+use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest};
 
+use self::aside::Aside;
 use self::buffers::Buffers;
 use self::sends::{ARENA, COPY};
 use self::slot::{AGE, Kind, Slot, State, mark};
 use crate::socket;
 
+mod aside;
 mod buffers;
 mod sends;
 mod slot;
@@ -31,6 +35,8 @@ const COMPLETIONS: u32 = 8192;
 /// Company that does not come is waited for so long: beyond the system's own tick, because an earlier timer, set in every
 /// turn, costs more than company saves.
 const ALONE: Nanos = Nanos::from_millis(5);
+/// An `enter` that brought fewer completions brought all there were: the kernel works off at least so many.
+const ALL: usize = 16;
 
 /// Sockets on one io_uring.
 pub struct Uring {
@@ -42,6 +48,11 @@ pub struct Uring {
     free: Vec<u32>,
     /// Connections whose receive must be armed again, the one that has waited longest in front.
     again: VecDeque<u32>,
+    /// What turns had no room for, and how much of it was not looked at yet in this one.
+    aside: VecDeque<Aside>,
+    recalls: usize,
+    /// Completions that this turn began with.
+    came: usize,
     /// Bytes of queued sends: one arena is filled while the completions of the other are read.
     arenas: [Vec<u8>; 2],
     filling: usize,
@@ -91,6 +102,9 @@ impl Uring {
             slots: Vec::new(),
             free: Vec::new(),
             again: VecDeque::new(),
+            aside: VecDeque::new(),
+            recalls: 0,
+            came: 0,
             arenas: [Vec::with_capacity(ARENA), Vec::with_capacity(ARENA)],
             filling: 0,
             turn: 0,
@@ -207,25 +221,38 @@ impl Uring {
     fn received(&mut self, slot: u32, result: i32, buffer: Option<u16>) -> Option<Happened> {
         match (result, buffer) {
             (n @ 1.., Some(buffer)) => {
-                if !self.slots[slot as usize].armed {
+                if self.has_its_share(slot) {
+                    self.set_aside(slot, buffer, n as usize);
+                    return None;
+                }
+                let s = &mut self.slots[slot as usize];
+                s.pieces += 1;
+                if !s.armed {
                     self.again.push_back(slot);
                 }
                 Some(Happened::Bytes(slot, buffer, n as usize))
             }
             (e, buffer) => {
                 buffer.into_iter().for_each(|b| self.buffers.give_back(b));
+                let why = (e < 0).then_some(Errno(-e));
                 match -e {
-                    // The ring of buffers was empty for a moment; nothing is lost.
+                    // The ring of buffers was empty for a moment; nothing is lost. With pieces set aside it is armed behind them.
                     libc::ENOBUFS | libc::EINTR | libc::EAGAIN => {
-                        if -e == libc::ENOBUFS {
-                            self.buffers.lend_more();
+                        if self.slots[slot as usize].aside == 0 {
+                            if -e == libc::ENOBUFS {
+                                self.buffers.lend_more();
+                            }
+                            self.again.push_back(slot);
                         }
-                        self.again.push_back(slot);
+                        return None;
+                    }
+                    _ if self.slots[slot as usize].aside > 0 => {
+                        self.end_later(slot, why);
                         return None;
                     }
                     _ => self.slots[slot as usize].state = State::Over,
                 }
-                Some(Happened::Closed(slot, (e < 0).then_some(Errno(-e))))
+                Some(Happened::Closed(slot, why))
             }
         }
     }
@@ -327,6 +354,10 @@ impl Network for Uring {
         if let Some(buffer) = self.lent.take() {
             self.buffers.give_back(buffer);
         }
+        if self.recalls > 0 || !self.ring.completion().is_empty() {
+            // The turn goes on; what was queued meanwhile leaves.
+            return self.submit_sends();
+        }
         // No more at once than there are buffers: the rest would only find the ring empty again.
         for _ in 0..buffers::COUNT {
             let Some(slot) = self.again.pop_front() else { break };
@@ -335,7 +366,7 @@ impl Network for Uring {
                 self.arm_receive(slot);
             }
         }
-        let until = if self.again.is_empty() { until } else { Nanos::ZERO };
+        let until = if self.again.is_empty() && self.aside.is_empty() { until } else { Nanos::ZERO };
         if until == Nanos::MAX {
             let _ = self.ring.submit_and_wait(1);
         } else {
@@ -355,6 +386,7 @@ impl Network for Uring {
         self.filling ^= 1;
         self.turn = self.turn.wrapping_add(1);
         self.arenas[self.filling].clear();
+        (self.came, self.recalls) = (self.ring.completion().len(), self.aside.len());
     }
 
     #[inline]
@@ -363,8 +395,14 @@ impl Network for Uring {
             self.buffers.give_back(buffer);
         }
         loop {
-            let entry = self.ring.completion().next()?;
-            match self.meaning(&entry) {
+            let happened = match self.recalls {
+                0 => {
+                    let entry = self.ring.completion().next()?;
+                    self.meaning(&entry)
+                }
+                _ => self.recall(),
+            };
+            match happened {
                 None => {}
                 Some(Happened::Connected(slot)) => return Some(Arrival::Connected(ConnId(slot))),
                 Some(Happened::Sent(slot)) => return Some(Arrival::Sent(ConnId(slot))),
@@ -374,6 +412,18 @@ impl Network for Uring {
                     return Some(Arrival::Received(ConnId(slot), self.buffers.bytes(buffer, n)));
                 }
             }
+        }
+    }
+
+    fn rest(&mut self) -> Rest {
+        if self.recalls > 0 || !self.ring.completion().is_empty() {
+            Rest::Untold
+        } else if self.came >= ALL || !self.again.is_empty() {
+            Rest::Others(ALL as u32)
+        } else if self.aside.is_empty() {
+            Rest::Nothing
+        } else {
+            Rest::More
         }
     }
 

@@ -38,6 +38,11 @@ pub(super) struct Slot {
     pub send_turn: u32,
     /// Another one was queued in the same turn before it.
     pub send_again: bool,
+    /// Pieces told of in the turn it was told of last.
+    pub pieces: u16,
+    pub told_turn: u32,
+    /// Pieces set aside for later turns.
+    pub aside: u16,
 }
 
 pub(super) const AGE: u64 = (1 << 29) - 1;
@@ -59,6 +64,9 @@ impl Slot {
             send_len: 0,
             send_turn: u32::MAX,
             send_again: false,
+            pieces: 0,
+            told_turn: u32::MAX,
+            aside: 0,
         }
     }
 }

@@ -1,0 +1,323 @@
+//! Every protocol against a peer whose answer never ends and comes faster than it is read, beside a healthy one: time is
+//! kept, and the healthy one is served.
+
+use std::sync::Arc;
+
+use measure::Nanos;
+use net::sim::{Peer, Say, SecurePeer};
+use protocols::http1::Http1Server;
+use protocols::http2::Http2Server;
+use protocols::mysql::MysqlServer;
+use protocols::redis::RedisServer;
+use protocols::websocket::WebSocketServer;
+use wire::{Ask, Broken, Out, Protocol, Reply, ServerSession, Shape};
+
+use super::harness::{Played, SECOND, Scene};
+
+/// Bytes in one piece of what never ends, and how often one is sent: twice as fast as they are read.
+const PIECE: usize = 1000;
+const OFTEN: Nanos = Nanos::from_micros(100);
+const READ: Nanos = Nanos::from_micros(200);
+
+fn ms(n: u64) -> Nanos {
+    Nanos::from_millis(n)
+}
+
+type Make = fn() -> Box<dyn ServerSession>;
+
+/// A server that answers at once on connections of an odd number, and without an end on the others.
+struct Endless {
+    make: Make,
+    begins: &'static [u8],
+    piece: Vec<u8>,
+    sessions: Vec<Option<Box<dyn ServerSession>>>,
+    /// Connections that just opened, and those that are sent an endless answer.
+    fresh: Vec<u32>,
+    endless: Vec<u32>,
+    next: Nanos,
+}
+
+impl Endless {
+    fn new(make: Make, begins: &'static [u8], goes_on: &[u8]) -> Endless {
+        let piece = goes_on.repeat(PIECE.div_ceil(goes_on.len()));
+        let (sessions, fresh, endless) = (Vec::new(), Vec::new(), Vec::new());
+        Endless { make, begins, piece, sessions, fresh, endless, next: Nanos::MAX }
+    }
+}
+
+impl Peer for Endless {
+    fn opened(&mut self, now: Nanos, conn: u32) {
+        self.sessions.resize_with(self.sessions.len().max(conn as usize + 1), || None);
+        self.sessions[conn as usize] = Some((self.make)());
+        self.fresh.push(conn);
+        self.next = self.next.min(now);
+    }
+
+    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+        let Some(session) = &mut self.sessions[conn as usize] else { return };
+        let (mut out, mut asks) = (Out::default(), Vec::new());
+        let whole = |ask: &Ask<'_>| matches!(ask.extent, wire::Extent::Whole);
+        session.receive(bytes, &mut |ask| asks.extend(whole(&ask).then_some(ask.id))).expect("a client");
+        session.owed(&mut out);
+        for id in asks {
+            if conn.is_multiple_of(2) {
+                if !self.endless.contains(&conn) {
+                    out.put(self.begins);
+                    self.endless.push(conn);
+                    self.next = self.next.min(now);
+                }
+            } else {
+                let reply = Reply { status: 200, headers: b"", body: b"x", shape: Shape::Length, close: false };
+                session.answer(id, &reply, &mut out);
+            }
+        }
+        if !out.is_empty() {
+            say.send_out(conn, &mut out);
+        }
+    }
+
+    fn closed(&mut self, _now: Nanos, conn: u32) {
+        self.sessions[conn as usize] = None;
+        self.endless.retain(|other| *other != conn);
+    }
+
+    fn next_timer(&self) -> Option<Nanos> {
+        Some(self.next).filter(|next| *next < Nanos::MAX)
+    }
+
+    fn timer(&mut self, now: Nanos, say: &mut Say) {
+        for conn in self.fresh.drain(..) {
+            let mut out = Out::default();
+            if let Some(session) = &mut self.sessions[conn as usize] {
+                session.open(&mut out);
+            }
+            if !out.is_empty() {
+                say.send_out(conn, &mut out);
+            }
+        }
+        self.endless.iter().for_each(|conn| say.send(*conn, &self.piece));
+        self.next = if self.endless.is_empty() { Nanos::MAX } else { now + OFTEN };
+    }
+}
+
+/// A server that takes each send for a request, once it has been greeted with what it answers to.
+struct Plain {
+    /// What it says to the first send, which is no request; nothing: there is no greeting.
+    welcome: &'static [u8],
+    answer: &'static [u8],
+    greeted: bool,
+}
+
+impl ServerSession for Plain {
+    fn receive(&mut self, _bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+        if self.greeted || self.welcome.is_empty() {
+            hear(Ask::default());
+        }
+        Ok(())
+    }
+    fn owed(&mut self, out: &mut Out) {
+        if !std::mem::replace(&mut self.greeted, true) {
+            out.put(self.welcome);
+        }
+    }
+    fn answer(&mut self, _id: u32, _reply: &Reply<'_>, out: &mut Out) {
+        out.put(self.answer);
+    }
+    fn over(&self) -> bool {
+        false
+    }
+}
+
+fn plain(welcome: &'static [u8], answer: &'static [u8]) -> Box<dyn ServerSession> {
+    Box::new(Plain { welcome, answer, greeted: false })
+}
+
+/// A server of calls: each stream is answered with no message and the status OK.
+#[derive(Default)]
+struct Calls {
+    bytes: Vec<u8>,
+    settled: bool,
+}
+
+impl ServerSession for Calls {
+    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+        self.bytes.extend_from_slice(bytes);
+        const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+        if self.bytes.starts_with(PREFACE) {
+            self.bytes.drain(..PREFACE.len());
+        }
+        while let [a, b, c, _, flags, rest @ ..] = &self.bytes[..] {
+            let size = 9 + u32::from_be_bytes([0, *a, *b, *c]) as usize;
+            let (kind, flags) = (self.bytes[3], *flags);
+            if self.bytes.len() < size {
+                break;
+            }
+            let id = rest.first_chunk().map_or(0, |id| u32::from_be_bytes(*id));
+            if kind < 2 && flags & 1 != 0 {
+                hear(Ask { id, ..Ask::default() });
+            }
+            self.bytes.drain(..size);
+        }
+        Ok(())
+    }
+    fn owed(&mut self, out: &mut Out) {
+        if !std::mem::replace(&mut self.settled, true) {
+            out.put(b"\0\0\0\x04\0\0\0\0\0");
+        }
+    }
+    fn answer(&mut self, id: u32, _reply: &Reply<'_>, out: &mut Out) {
+        let field = |name: &str, value: &str| {
+            [&[0, name.len() as u8][..], name.as_bytes(), &[value.len() as u8], value.as_bytes()].concat()
+        };
+        let head = [&[0x88][..], &field("content-type", "application/grpc")].concat();
+        let (message, end) = (vec![0; 5], field("grpc-status", "0"));
+        for (kind, flags, body) in [(1, 4, head), (0, 0, message), (1, 5, end)] {
+            out.put(&[0, 0, body.len() as u8, kind, flags]);
+            out.put(&id.to_be_bytes());
+            out.put(&body);
+        }
+    }
+    fn over(&self) -> bool {
+        false
+    }
+}
+
+/// Packets of a result set that go on for ever: one column, and rows of one empty text.
+const MYSQL: &[u8] = b"\x01\0\0\x01\x01\x1a\0\0\x02\x03def\0\0\0\x04body\0\x0c\x2d\0\0\0\x01\0\xfd\0\0\0\0\0";
+
+/// Rows in packets whose numbers follow those of [`MYSQL`].
+fn rows() -> Vec<u8> {
+    (3..=258_u32).flat_map(|number| [1, 0, 0, number as u8, 0]).collect()
+}
+
+/// A scene of one user at either peer, for a second.
+fn scene(url: &str) -> Scene {
+    let scene = Scene::closed(2, SECOND).urls(&[(url, 1.0)]).on(|s| (s.event_cost, s.read_size) = (READ, PIECE));
+    scene.with(|p| (p.timeout, p.drain) = (ms(100), ms(200)))
+}
+
+fn play(scene: &Scene, protocol: &impl Protocol, make: Make, begins: &'static [u8], goes_on: &[u8]) -> Played {
+    scene.speak(protocol, Arc::default(), |_| -> Box<dyn Peer> {
+        let peer = Endless::new(make, begins, goes_on);
+        if scene.plan.urls[0].url.starts_with("https") { Box::new(SecurePeer::new(peer)) } else { Box::new(peer) }
+    })
+}
+
+/// Every protocol, in its own sort of endless answer, handed to `each`.
+fn every_protocol(each: impl Fn(&str, &dyn Fn(Option<Nanos>) -> Played)) {
+    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    const HEADERS: &[u8] = b"\0\0\x01\x01\x04\0\0\0\x01\x88";
+    const CALL: &[u8] = b"\0\0\x20\x01\x04\0\0\0\x01\x88\0\x0ccontent-type\x10application/grpc";
+    const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+    macro_rules! hold {
+        ($name:expr, $protocol:expr, $scene:expr, $make:expr, $begins:expr, $goes_on:expr) => {
+            each($name, &|stop_at| {
+                let scene = Scene { stop_at, ..$scene };
+                play(&scene, &$protocol, $make, $begins, $goes_on)
+            })
+        };
+    }
+    use protocols::{grpc::Grpc, http::Http, mysql::Mysql, postgres::Postgres, raw::Raw, redis::Redis};
+    let http1: Make = || Box::new(Http1Server::new());
+    hold!("http/1.1", Http, scene("http://a/"), http1, CHUNKED, b"1\r\nx\r\n");
+    hold!("http/1.1 over TLS", Http, scene("https://a/"), http1, CHUNKED, b"1\r\nx\r\n");
+    let http2: Make = || Box::new(Http2Server::new());
+    let data = b"\0\0\x01\0\0\0\0\0\x01x";
+    hold!("http/2", Http, scene("http://a/").option("http", "2"), http2, HEADERS, data);
+    let call = scene("grpc://a/grpc.health.v1.Health/Watch");
+    let message = b"\0\0\x05\0\0\0\0\0\x01\0\0\0\0\0";
+    hold!("grpc", Grpc, call.clone(), || Box::new(Calls::default()), CALL, message);
+    let sockets: Make = || Box::new(WebSocketServer::new());
+    let socket = || scene("ws://a/").option("data", "{\"id\":1}");
+    let ws = protocols::websocket::WebSocket;
+    hold!("websocket, fragments", ws, socket(), sockets, b"\x01\0", b"\0\0");
+    let pushed = || socket().option("push", "").option("match-field", "id");
+    hold!("websocket, pushes", ws, pushed(), || plain_socket(), b"", b"\x81\x08{\"id\":2}");
+    hold!("redis", Redis, scene("redis://a"), || Box::new(RedisServer::new()), b"*2147483647\r\n", b":1\r\n");
+    hold!("mysql", Mysql, scene("mysql://u@a/d"), || Box::new(MysqlServer::new()), MYSQL, &rows());
+    let greeted: Make = || plain(WELCOME, b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I");
+    hold!("postgres", Postgres, scene("postgres://u@a/d"), greeted, b"", b"S\0\0\0\x08a\0b\0");
+    let until = || scene("tcp://a:9").option("send", "x").option("until-regex", "e+nd");
+    hold!("tcp, until a pattern", Raw, until(), || plain(b"", b"end"), b"", b"en");
+}
+
+/// A WebSocket that answers everything with `{"id":1}`.
+fn plain_socket() -> Box<dyn ServerSession> {
+    struct Same(WebSocketServer);
+    impl ServerSession for Same {
+        fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+            self.0.receive(bytes, hear)
+        }
+        fn owed(&mut self, out: &mut Out) {
+            self.0.owed(out);
+        }
+        fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out) {
+            self.0.answer(id, &Reply { body: b"{\"id\":1}", ..*reply }, out);
+        }
+        fn over(&self) -> bool {
+            self.0.over()
+        }
+    }
+    Box::new(Same(WebSocketServer::new()))
+}
+
+#[test]
+fn whatever_is_spoken_an_endless_answer_times_out_and_others_are_served() {
+    every_protocol(|name, play| {
+        let played = play(None);
+        let s = &played.sum;
+        let timeouts = s.failures("timeout/");
+        assert!(timeouts >= 5, "{name}: {timeouts} timeouts: {s:?}");
+        // HTTP/2 gives up a connection on which a stream that was given up goes on and on.
+        assert_eq!(s.failed, timeouts + s.failures("broken_protocol/first_byte/"), "{name}: {s:?}");
+        // About two thousand where the answer is not read behind a piece of the other one each time.
+        assert!(s.finished > 500, "{name}: {}", s.finished);
+        let longest = s.latency.service_at_least.max();
+        assert!(longest < 130_000_000, "{name}: timed out after {longest} ns instead of 100 ms");
+        assert!(played.ended.elapsed < ms(1_400), "{name}: {}", played.ended.elapsed);
+    });
+}
+
+#[test]
+fn whatever_is_spoken_an_endless_answer_does_not_hold_up_a_stop() {
+    every_protocol(|name, play| {
+        let played = play(Some(SECOND + ms(450)));
+        assert_eq!(played.ended.reason, "interrupted", "{name}");
+        assert!(played.ended.elapsed < ms(520), "{name}: {}", played.ended.elapsed);
+        let s = &played.sum;
+        assert_eq!(s.due, s.finished + s.failed + s.censored, "{name}");
+    });
+}
+
+/// A piece that takes longer than a turn should is a turn of its own.
+#[test]
+fn pieces_that_are_slow_to_read_do_not_stop_the_clock_either() {
+    let scene = scene("http://a/").on(|s| s.event_cost = ms(3));
+    let begins = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    let played = play(&scene, &protocols::http::Http, || Box::new(Http1Server::new()), begins, b"1\r\nx\r\n");
+    let s = &played.sum;
+    assert_eq!((s.failed, s.failures("timeout/") >= 5), (s.failures("timeout/"), true), "{s:?}");
+    assert!(s.finished > 50, "{}", s.finished);
+    assert!(played.ended.elapsed < ms(1_400), "{}", played.ended.elapsed);
+}
+
+/// An answer of many pieces that lay in its socket while we did not run.
+#[test]
+fn a_large_answer_that_lay_in_its_socket_while_we_were_stopped_did_not_time_out() {
+    use net::sim::{ReplyOwned, Span};
+    let scene = Scene::closed(3, SECOND).with(|p| p.timeout = ms(100));
+    let from = scene.sim.starts_at + ms(50);
+    let costs = |s: &mut net::sim::SimSettings| {
+        s.pauses.push(Span { from, to: from + ms(300) });
+        (s.read_size, s.event_cost) = (1000, Nanos::from_micros(100));
+    };
+    // 100 pieces each, 30 ms of reading for the three of them, after the time of each has passed.
+    let reply = ReplyOwned::new(200, &vec![b'x'; 100_000]);
+    let played = scene.on(costs).play(|| {
+        let reply = reply.clone();
+        move |now: Nanos, _: &Ask<'_>| (now + ms(40), reply.clone())
+    });
+    played.check();
+    assert_eq!(played.sum.failed, 0, "{:?}", played.sum.failures);
+    assert!(played.sum.latency.service.max() > 290_000_000, "the time is told as it was");
+}

@@ -1,0 +1,182 @@
+//! Turns of the loop, and what they say about time: which answers came too late, and who may be told that none came.
+//!
+//! Time is the peer's, not ours. An answer that lay in its socket while we were late did not time out; one that the peer
+//! had not sent when its time passed did, whatever else arrives meanwhile. Both follow from one moment, [`Turn::caught_up`]:
+//! all that had come by then has been read. It moves on with every turn, also where the peers never pause, because a turn
+//! ends with a piece for each connection at the latest. Only after a wake that came late more than one piece may lie in a
+//! socket: then it stands until everything is read, or as much time has passed as we were late.
+
+use measure::Nanos;
+use wire::Rest;
+
+/// A turn that takes longer is left for a look at the clock's affairs, and goes on after it.
+const LONG: Nanos = Nanos::from_millis(1);
+
+/// Where the loop stands in time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turn {
+    /// All that had come by then has been read.
+    pub caught_up: Nanos,
+    /// What is read in this turn came no earlier.
+    pub news_since: Nanos,
+    /// The wait that began this turn was begun.
+    entered: Nanos,
+    /// That wait was over, or the turn went on.
+    began: Nanos,
+    /// The turn is not over.
+    cut: bool,
+    /// Where more lies in the sockets than a turn takes: when the round over all connections began, and how many it has seen.
+    round: Option<(Nanos, u32)>,
+    /// Sockets may hold more than a piece each until then, because we were so late.
+    patience: Nanos,
+    late: Nanos,
+}
+
+impl Turn {
+    pub fn begin(now: Nanos) -> Turn {
+        Turn { caught_up: now, news_since: now, entered: now, began: now, ..Turn::default() }
+    }
+
+    /// A wait begins.
+    #[inline]
+    pub fn waits(&mut self, now: Nanos) {
+        if !self.cut {
+            self.entered = now;
+        }
+    }
+
+    /// A wait is over that was to end at `until`. Woken in time, we are told what happens as it happens; woken late (the turn
+    /// before took long, the thread did not run), we may be told of anything since we had caught up.
+    #[inline]
+    pub fn woken(&mut self, until: Nanos, now: Nanos) {
+        let late = now - until.max(self.began);
+        self.began = now;
+        // Being late by as much again, while still at what the first time left, is no new reason to wait.
+        if late > self.late + self.late {
+            (self.late, self.patience) = (late, now + late);
+        }
+        if !self.cut {
+            self.news_since = if now <= until { now } else { self.caught_up };
+        }
+    }
+
+    /// True where it has taken long: the clock's affairs are not to wait for its end.
+    #[inline]
+    pub fn is_long(&self, now: Nanos) -> bool {
+        now > self.began + LONG
+    }
+
+    /// It is left, and `rest` on so many connections with it.
+    #[inline]
+    pub fn over(&mut self, rest: Rest, connections: u32, now: Nanos) {
+        self.cut = rest == Rest::Untold;
+        if self.cut {
+            return;
+        }
+        if rest == Rest::Nothing {
+            (self.caught_up, self.round, self.late, self.patience) = (self.entered, None, Nanos::ZERO, Nanos::ZERO);
+            return;
+        }
+        let (since, seen) = self.round.unwrap_or((self.entered, 0));
+        let each_was_seen = match rest {
+            Rest::Others(some) if seen < connections => {
+                self.round = Some((since, seen.saturating_add(some.max(1))));
+                return;
+            }
+            _ => now >= self.patience,
+        };
+        self.round = None;
+        if each_was_seen {
+            self.caught_up = since;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Nanos {
+        Nanos::from_millis(n)
+    }
+
+    /// A turn that waits from `from` until `until`, is woken at `woken` and leaves `rest` of ten connections.
+    fn turn(turn: &mut Turn, from: u64, until: u64, woken: u64, rest: Rest) {
+        turn.waits(ms(from));
+        turn.woken(ms(until), ms(woken));
+        turn.over(rest, 10, ms(woken));
+    }
+
+    #[test]
+    fn a_wait_that_ended_late_says_nothing_of_what_came_while_it_lasted() {
+        let mut t = Turn::begin(ms(0));
+        turn(&mut t, 10, 60, 3_000, Rest::Nothing);
+        assert_eq!(t.caught_up, ms(10), "stopped in the wait: what came then may be told in the next turn");
+        turn(&mut t, 3_000, 60, 3_000, Rest::Nothing);
+        assert_eq!((t.news_since, t.caught_up), (ms(10), ms(3_000)));
+    }
+
+    #[test]
+    fn woken_in_time_what_is_read_came_just_now() {
+        let mut t = Turn::begin(ms(0));
+        turn(&mut t, 10, 60, 40, Rest::Nothing);
+        assert_eq!(t.news_since, ms(40));
+    }
+
+    #[test]
+    fn a_peer_that_never_pauses_does_not_stop_the_clock() {
+        let mut t = Turn::begin(ms(0));
+        for now in 1..100 {
+            turn(&mut t, now, 50, now, Rest::More);
+        }
+        assert_eq!(t.caught_up, ms(99));
+    }
+
+    #[test]
+    fn after_a_late_wake_sockets_are_emptied_first_for_as_long_as_we_were_late() {
+        let mut t = Turn::begin(ms(0));
+        turn(&mut t, 10, 60, 1_060, Rest::More);
+        for now in (1_061..2_060).step_by(3) {
+            turn(&mut t, now, 60, now + 2, Rest::More);
+            assert!(t.caught_up <= ms(10), "{now}: {}", t.caught_up);
+        }
+        turn(&mut t, 2_060, 60, 2_061, Rest::More);
+        assert_eq!(t.caught_up, ms(2_060), "a peer that has not paused since has had its time");
+        turn(&mut t, 2_070, 60, 2_071, Rest::Nothing);
+        turn(&mut t, 2_080, 2_090, 3_090, Rest::More);
+        assert_eq!(t.caught_up, ms(2_070), "and is waited for once more when we are late once more");
+    }
+
+    #[test]
+    fn a_stop_in_the_middle_of_a_turn_is_one_as_well() {
+        let mut t = Turn::begin(ms(0));
+        t.waits(ms(10));
+        t.woken(ms(60), ms(20));
+        t.over(Rest::Untold, 10, ms(1_000));
+        turn(&mut t, 1_000, 60, 1_000, Rest::More);
+        turn(&mut t, 1_001, 60, 1_002, Rest::More);
+        assert!(t.caught_up <= ms(10), "{}", t.caught_up);
+        turn(&mut t, 1_950, 60, 1_951, Rest::More);
+        assert_eq!(t.caught_up, ms(1_950));
+    }
+
+    #[test]
+    fn where_a_turn_does_not_see_all_connections_a_round_of_turns_does() {
+        let mut t = Turn::begin(ms(0));
+        for (now, caught_up) in [(1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (6, 1), (7, 1), (8, 5)] {
+            turn(&mut t, now, 50, now, Rest::Others(4));
+            assert_eq!(t.caught_up, ms(caught_up), "{now}");
+        }
+    }
+
+    #[test]
+    fn a_turn_left_before_its_end_claims_nothing() {
+        let mut t = Turn::begin(ms(0));
+        t.waits(ms(1));
+        t.woken(ms(1), ms(1));
+        assert!(!t.is_long(ms(2)) && t.is_long(ms(3)));
+        t.over(Rest::Untold, 10, ms(3));
+        turn(&mut t, 3, 3, 3, Rest::Nothing);
+        assert_eq!(t.caught_up, ms(1));
+    }
+}

@@ -1,0 +1,89 @@
+//! What a turn does not take: a connection that sends faster than it is read has its share of each turn, and the pieces
+//! beyond it are set aside. Its receive is armed again once all of them are told, so that the buffers are for the others.
+
+use wire::Errno;
+
+use super::slot::State;
+use super::{Happened, Uring};
+
+/// Pieces of one connection told in a turn.
+const SHARE: u16 = 8;
+
+/// Something that arrived on a connection and is not told yet.
+pub(super) struct Aside {
+    slot: u32,
+    age: u32,
+    what: What,
+}
+
+enum What {
+    Piece(u16, usize),
+    Over(Option<Errno>),
+}
+
+impl Uring {
+    /// True where the connection has its share of this turn, or has to keep an order with what was set aside.
+    #[inline]
+    pub(super) fn has_its_share(&mut self, slot: u32) -> bool {
+        let turn = self.turn;
+        let s = &mut self.slots[slot as usize];
+        if s.told_turn != turn {
+            (s.told_turn, s.pieces) = (turn, 0);
+        }
+        s.aside > 0 || s.pieces >= SHARE
+    }
+
+    #[cold]
+    pub(super) fn set_aside(&mut self, slot: u32, buffer: u16, n: usize) {
+        self.keep(slot, What::Piece(buffer, n));
+    }
+
+    /// The end of a connection with pieces that were set aside comes behind them.
+    #[cold]
+    pub(super) fn end_later(&mut self, slot: u32, why: Option<Errno>) {
+        self.keep(slot, What::Over(why));
+    }
+
+    fn keep(&mut self, slot: u32, what: What) {
+        let s = &mut self.slots[slot as usize];
+        s.aside += 1;
+        self.aside.push_back(Aside { slot, age: s.age, what });
+    }
+
+    /// The next thing that was set aside in an earlier turn and has its place in this one.
+    pub(super) fn recall(&mut self) -> Option<Happened> {
+        while self.recalls > 0 {
+            self.recalls -= 1;
+            let kept = self.aside.pop_front()?;
+            let (slot, turn) = (kept.slot, self.turn);
+            let s = &mut self.slots[slot as usize];
+            if s.age != kept.age || s.state != State::Open {
+                if let What::Piece(buffer, _) = kept.what {
+                    self.buffers.give_back(buffer);
+                }
+                continue;
+            }
+            if s.told_turn != turn {
+                (s.told_turn, s.pieces) = (turn, 0);
+            }
+            if s.pieces >= SHARE {
+                self.aside.push_back(kept);
+                continue;
+            }
+            (s.pieces, s.aside) = (s.pieces + 1, s.aside - 1);
+            match kept.what {
+                What::Piece(buffer, n) => {
+                    if s.aside == 0 && !s.armed {
+                        self.again.push_back(slot);
+                    }
+                    return Some(Happened::Bytes(slot, buffer, n));
+                }
+                What::Over(why) => {
+                    s.state = State::Over;
+                    return Some(Happened::Closed(slot, why));
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,89 @@
+//! A connection that is sent more than is read has its share of each turn: others are heard beside it, and nothing of it is
+//! lost, doubled or out of order, its end included.
+
+use std::io::Write as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+
+use measure::Nanos;
+use net::{Epoll, Uring};
+use wire::{Arrival, ConnId, Dial, Network, Place};
+
+/// Numbers that the one sends, each of four bytes, and what it has of a turn at the most.
+const NUMBERS: u32 = 3_000_000;
+const SHARE: usize = 64 * 1024;
+/// Words that the other one says meanwhile.
+const WORDS: usize = 20;
+
+/// A connection and the other end of it.
+fn pair(network: &mut impl Network, listener: &UnixListener, at: &Place) -> (ConnId, UnixStream) {
+    let conn = network.connect(&Dial { to: at.clone(), source: None, nodelay: true }).unwrap();
+    let server = listener.accept().unwrap().0;
+    loop {
+        let until = network.now() + Nanos::from_millis(100);
+        network.wait(until);
+        if network.next().is_some_and(|arrival| matches!(arrival, Arrival::Connected(_))) {
+            assert!(network.next().is_none());
+            return (conn, server);
+        }
+    }
+}
+
+fn hold(mut network: impl Network) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let at = Place::Unix(Arc::new(path));
+    let (many, mut sends_many) = pair(&mut network, &listener, &at);
+    let (few, mut says_few) = pair(&mut network, &listener, &at);
+    let sending = std::thread::spawn(move || {
+        let bytes: Vec<u8> = (0..NUMBERS).flat_map(u32::to_le_bytes).collect();
+        sends_many.write_all(&bytes).unwrap();
+    });
+    let (mut heard, mut words, mut turns_since, mut over) = (Vec::new(), 0, 0, false);
+    says_few.write_all(b"x").unwrap();
+    while !over || words < WORDS {
+        let until = network.now() + Nanos::from_millis(600_000);
+        network.wait(until);
+        turns_since += 1;
+        let (mut of_turn, mut spoke) = (0, false);
+        while let Some(arrival) = network.next() {
+            match arrival {
+                Arrival::Received(conn, bytes) if conn == many => {
+                    assert!(!over, "bytes behind the end");
+                    of_turn += bytes.len();
+                    heard.extend_from_slice(bytes);
+                }
+                Arrival::Received(conn, b"x") if conn == few => spoke = true,
+                Arrival::Closed(conn, None) if conn == many => over = true,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(of_turn <= SHARE, "{of_turn} bytes in a turn");
+        // A wait may have nothing to tell; but the other one is not left out of turns that tell of the one.
+        assert!(over || words == WORDS || turns_since <= 100, "not heard for {turns_since} turns");
+        if spoke {
+            (words, turns_since) = (words + 1, 0);
+            if words < WORDS {
+                says_few.write_all(b"x").unwrap();
+            }
+        }
+    }
+    sending.join().unwrap();
+    let numbers = heard.chunks(4).map(|four| u32::from_le_bytes(four.try_into().unwrap()));
+    assert!(numbers.eq(0..NUMBERS), "{} bytes, and not those that were sent", heard.len());
+}
+
+#[test]
+fn on_epoll_nobody_is_heard_alone() {
+    hold(Epoll::new().unwrap());
+}
+
+#[test]
+fn on_io_uring_nobody_is_heard_alone() {
+    if !Uring::is_available() {
+        eprintln!("SKIPPED: io_uring is not available here");
+        return;
+    }
+    hold(Uring::new().unwrap());
+}
