@@ -82,3 +82,18 @@ fn a_process_that_is_killed_costs_only_what_it_had_not_told() {
     assert_eq!((again.requests(), again.code), (told.requests(), 21), "the record says the same");
     brunt(["report", &file]).with_code(21).said("a part of the run was lost").said("killed by SIGKILL");
 }
+
+#[test]
+fn a_process_that_is_stopped_does_not_keep_a_run_whose_time_is_over() {
+    let target = Target::healthy();
+    let load = ["-r", "200/s", "-d", "300s", "-w", "2", "--processes", "2", "--run-timeout", "6s"];
+    let running = start(load.iter().chain(&["--quiet", "--format", "json", &target.address]));
+    until("both processes are at work", || target.heard() > 100);
+    let processes = children(running.id());
+    let victim = rustix::process::Pid::from_raw(processes[1]).unwrap();
+    rustix::process::kill_process(victim, rustix::process::Signal::STOP).unwrap();
+    let told = Report::of(running.end());
+    assert!(told.notices().contains(&"process_lost".to_owned()), "{told}");
+    assert_eq!(told.at("notices.0.facts.how"), "it did not end with the run, and was killed", "{told}");
+    assert!(told.requests()[1] > 0, "{told}");
+}

@@ -51,6 +51,11 @@ pub const STOPPED: Text = text(
     "brunt: interrupted before the first answer; no load was sent.",
     "brunt: 在首个应答之前被中断；没有发出负载。",
 );
+/// Exit 21 before the load.
+pub const OUT_OF_TIME: Text = text(
+    "brunt: stopped after {time}, as --run-timeout asked, before the first answer; no load was sent.",
+    "brunt: 按 --run-timeout 的要求在 {time} 后停止，此时尚无首个应答；没有发出负载。",
+);
 /// Exit 30 under --debug.
 pub const NO_ANSWER: Text = text("brunt: no answer: {failure}.", "brunt: 没有应答。\n  {failure}");
 /// Heads of --debug.

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::{Answers, Lines, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop, Task};
 use net::tls::{RustlsSecurity, TlsSettings};
@@ -59,6 +59,9 @@ impl Ready {
 /// # Errors
 /// The user's mistake, naming the option.
 pub fn run(intent: &Intent, protocol: &dyn Runner, host: &Host, interrupts: &Interrupts) -> Outcome {
+    let lang = intent.presentation.language.unwrap_or_else(Lang::from_env);
+    let late = |after| lang.fill(messages::OUT_OF_TIME, &[("time", &before::span(after))]);
+    let timer = intent.run_timeout.map(|after| Timer::start(after, interrupts, late(after)));
     let ready = prepare(intent, protocol, host)?;
     if intent.debug {
         return Ok(debug::show(&*ready.prepared, &ready.setup, &intent.veil, ready.lang));
@@ -79,16 +82,19 @@ pub fn run(intent: &Intent, protocol: &dyn Runner, host: &Host, interrupts: &Int
     // From here on a signal ends in good order, so that a document that was asked for is written.
     interrupts.end_orderly();
     let mut outcome = probe(&ready, intent, interrupts.stop(), &mut view);
-    while before::may_follow(&intent.plan, &ready.guard, ready.lang)? {
+    while !interrupts.stop().requested() && before::may_follow(&intent.plan, &ready.guard, ready.lang)? {
         outcome = probe(&ready, intent, interrupts.stop(), &mut view);
     }
     if interrupts.stop().requested() {
-        screen::complain(ready.lang.of(messages::STOPPED));
+        match intent.run_timeout.filter(|_| timer.as_ref().is_some_and(Timer::passed)) {
+            Some(after) => screen::complain(&late(after)),
+            None => screen::complain(lang.of(messages::STOPPED)),
+        }
         let probe = outcome.unwrap_or_else(|failed| failed.0);
         return Ok(without_load(&ready, intent, probe, ("interrupted", Exit::Interrupted), &mut view));
     }
     match outcome {
-        Ok(probe) => load(&ready, intent, probe, interrupts, &mut view),
+        Ok(probe) => load(&ready, intent, probe, (interrupts.stop(), timer), &mut view),
         Err(failed) => Ok(unreachable(&ready, intent, *failed, &mut view)),
     }
 }
@@ -251,30 +257,31 @@ fn waiting_for(ready: &Ready) -> String {
 }
 
 /// The run itself, and what follows it.
-fn load(ready: &Ready, intent: &Intent, probe: Probe, interrupts: &Interrupts, view: &mut View) -> Outcome {
+fn load(
+    ready: &Ready,
+    intent: &Intent,
+    probe: Probe,
+    (stop, mut timer): (&Stop, Option<Timer>),
+    view: &mut View,
+) -> Outcome {
     view.begin_table(&intent.plan);
-    let stop = interrupts.stop();
     let must_go_on = intent.record.is_some() || intent.presentation.output.is_some();
     let mut journal = journal(intent, view, Some(probe));
     journal.pairs_by_order(ready.prepared.by_order());
-    let timer = intent.run_timeout.map(|after| Timer::start(Duration::from_nanos(after.0), stop.clone()));
     let differing = intent.notes.iter().map(|note| notice("curl", [("difference", note.clone())]));
     for said in switched_off(&intent.plan).into_iter().chain(differing) {
         journal.say_at_end(said);
     }
     ready.start(stop, &mut |event| {
-        if let (RunEvent::Ended(_), Some(timer), Some(after)) = (&event, &timer, intent.run_timeout)
-            && timer.passed()
-        {
-            journal.say_at_end(notice("run_timeout", [("time", before::span(after))]));
-        }
         if matches!(event, RunEvent::Ended(_)) {
+            let within = timer.as_mut().map(Timer::rest);
+            if let (Some(after), true) = (intent.run_timeout, timer.as_ref().is_some_and(Timer::passed)) {
+                journal.say_at_end(notice("run_timeout", [("time", before::span(after))]));
+            }
             refused_hosts(ready).into_iter().for_each(|said| journal.say_at_end(said));
-        }
-        if matches!(event, RunEvent::Ended(_))
-            && let Some(why) = ready.prepared.after(&ready.setup)
-        {
-            journal.say_at_end(notice("after_failed", [("why", why)]));
+            if let Some(why) = ready.prepared.after(&ready.setup, stop, within) {
+                journal.say_at_end(notice("after_failed", [("why", why)]));
+            }
         }
         journal.take(event);
         if journal.nobody_reads() && !must_go_on {

@@ -62,6 +62,15 @@ impl Interrupts {
         self.orderly.store(true, Ordering::Relaxed);
     }
 
+    /// The time of the run is over: an orderly end, where there is something to save.
+    pub fn time_is_up(&self, said: &str) {
+        if !self.orderly.load(Ordering::Relaxed) {
+            crate::screen::complain(said);
+            std::process::exit(i32::from(report::Exit::Interrupted.code()));
+        }
+        self.stop.request();
+    }
+
     /// What a run watches.
     pub fn stop(&self) -> &Stop {
         &self.stop

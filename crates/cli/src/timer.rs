@@ -3,35 +3,49 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use engine::Stop;
+use measure::Nanos;
 
-/// Stops a run after `--run-timeout`.
+use crate::signals::Interrupts;
+
+/// What is left after the run is given at least so long, so that a run that was stopped does not leave behind what it made.
+const AT_LEAST: Duration = Duration::from_secs(1);
+
+/// Stops a run after `--run-timeout`, wherever it stands.
 pub struct Timer {
-    stop: Stop,
     /// Dropping it ends the thread that waits.
-    _cancel: Sender<()>,
+    cancel: Option<Sender<()>>,
     fired: Arc<AtomicBool>,
+    ends: Instant,
 }
 
 impl Timer {
-    /// Starts to wait.
-    pub fn start(after: Duration, stop: Stop) -> Timer {
+    /// Starts to wait. Where nothing was begun when the time is over that needs an orderly end, `said` is said and the
+    /// process ends.
+    pub fn start(after: Nanos, interrupts: &Interrupts, said: String) -> Timer {
+        let after = Duration::from_nanos(after.0);
         let (cancel, cancelled) = channel::<()>();
         let fired = Arc::new(AtomicBool::new(false));
-        let (mine, flag) = (stop.clone(), Arc::clone(&fired));
+        let (interrupts, flag) = (interrupts.clone(), Arc::clone(&fired));
         std::thread::spawn(move || {
             if cancelled.recv_timeout(after) == Err(RecvTimeoutError::Timeout) {
-                flag.store(!mine.requested(), Ordering::Relaxed);
-                mine.request();
+                flag.store(!interrupts.stop().requested(), Ordering::Relaxed);
+                interrupts.time_is_up(&said);
             }
         });
-        Timer { stop, _cancel: cancel, fired }
+        Timer { cancel: Some(cancel), fired, ends: Instant::now() + after }
     }
 
     /// True where it was this that stopped the run.
     pub fn passed(&self) -> bool {
-        self.stop.requested() && self.fired.load(Ordering::Relaxed)
+        self.fired.load(Ordering::Relaxed)
+    }
+
+    /// The run is over: from now on nothing is stopped. How long what follows it may take.
+    pub fn rest(&mut self) -> Nanos {
+        self.cancel = None;
+        let left = self.ends.saturating_duration_since(Instant::now()).max(AT_LEAST);
+        Nanos(left.as_nanos() as u64)
     }
 }

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use measure::Nanos;
 use plan::Plan;
 use record::{Host, RunEvent};
 use serde::{Deserialize, Serialize};
@@ -66,8 +67,9 @@ pub trait PreparedRun: Send + Sync {
     /// # Errors
     /// Which request failed and why; the run must not begin.
     fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), AsideFailure>;
-    /// Sends what the plan asks for once after the run; the first failure, in a sentence.
-    fn after(&self, setup: &Setup) -> Option<String>;
+    /// Sends what the plan asks for once after the run; the first failure, in a sentence. All of it takes no longer than
+    /// `within`, and ends with a stop that is asked for meanwhile: one that ended the run does not end this.
+    fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<String>;
     /// Runs the plan to its end; events are handed to `sink` on the calling thread as they happen, at least one a second.
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent));
     /// Runs the workers of a share, for a run that another process holds together.

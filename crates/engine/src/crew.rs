@@ -15,7 +15,7 @@ use crate::gather::Meeting;
 use crate::message::Message;
 use crate::seed::WorkerSeed;
 use crate::tables::Tables;
-use crate::{Setup, Stop};
+use crate::{Setup, Stop, lookup};
 
 /// What they work with.
 pub(crate) struct Crew<'a, D> {
@@ -96,9 +96,10 @@ pub(crate) fn sources(setup: &Setup, pools: &[(Origin, Vec<Place>)], connections
 }
 
 /// The origins with their addresses.
-pub(crate) fn pools(origins: &[Origin], setup: &Setup) -> Vec<(Origin, Vec<Place>)> {
+pub(crate) fn pools(origins: &[Origin], setup: &Setup, stop: &Stop) -> Vec<(Origin, Vec<Place>)> {
     // An origin that does not resolve now is looked up again by the workers; its requests wait and then fail.
-    origins.iter().map(|o| (o.clone(), setup.resolver.resolve(o).unwrap_or_default())).collect()
+    let places = |origin| lookup::find(&setup.resolver, origin, stop).and_then(Result::ok).unwrap_or_default();
+    origins.iter().map(|origin| (origin.clone(), places(origin))).collect()
 }
 
 /// Keeps the calling thread on one of the cores the process may use.

@@ -10,12 +10,16 @@ use wire::{
 
 use crate::collector::errno_name;
 use crate::greeting::CLOSED_IN_HANDSHAKE;
-use crate::{Setup, Stop};
+use crate::{Setup, Stop, lookup};
 
 /// A server of TLS may close on whoever does not speak it without telling why.
 const CLOSED_WITHOUT_A_WORD: &str =
     "the connection was closed without an answer; if TLS is spoken on this port, write the scheme that says so";
 
+const STOPPED: &str = "the run was stopped before the first answer";
+/// A peer that does not touch a request is asked again so often, as in a run.
+const UNTOUCHED_AT_MOST: u32 = 8;
+const TURNED_AWAY: &str = "the target turned it away again and again";
 /// A stop asked for from outside is seen at least so often.
 const ATTENTION: Nanos = Nanos::from_millis(50);
 
@@ -70,8 +74,10 @@ pub(crate) struct Errand<'a, D: Dialogue> {
     pub setup: &'a Setup,
     pub stop: &'a Stop,
     pub origin: &'a Origin,
-    /// How long each answer may take; None: until it comes.
-    pub patience: Option<Nanos>,
+    /// How long each answer may take.
+    pub patience: Nanos,
+    /// When all of it must be over.
+    pub until: Nanos,
     /// Nothing more is sent after a request that failed.
     pub until_failure: bool,
 }
@@ -80,7 +86,8 @@ impl<D: Dialogue> Errand<'_, D> {
     /// Sends the requests one after the other on a connection to the first address that takes one; with none, the
     /// connection is opened and greeted. How each ended, in order.
     pub fn run(&self, requests: &[&D::Request], script: &mut Script) -> Result<Vec<Ended<D::Request>>, Trouble> {
-        let places = self.setup.resolver.resolve(self.origin).map_err(unreachable)?;
+        let found = lookup::find(&self.setup.resolver, self.origin, self.stop);
+        let places = found.ok_or_else(|| no_answer(STOPPED))?.map_err(unreachable)?;
         let mut last = unreachable(format!("{} has no address", self.origin.host));
         for to in places {
             match self.talk(&to, requests, script) {
@@ -112,6 +119,8 @@ impl<D: Dialogue> Errand<'_, D> {
             secure: None,
             session: None,
             asked: 0,
+            begun: 0,
+            untouched: 0,
             requests,
             script,
             out: Out::default(),
@@ -121,11 +130,12 @@ impl<D: Dialogue> Errand<'_, D> {
         };
         while !talk.is_over() {
             let now = talk.net.now();
-            talk.net.wait(talk.deadline.min(now + ATTENTION));
+            let deadline = talk.deadline.min(self.until);
+            talk.net.wait(deadline.min(now + ATTENTION));
             if self.stop.requested() {
-                return Err(no_answer("the run was stopped before the first answer"));
+                return Err(no_answer(STOPPED));
             }
-            if talk.net.now() >= talk.deadline {
+            if talk.net.now() >= deadline {
                 return Err(talk.too_late(&name));
             }
             match talk.step() {
@@ -164,8 +174,12 @@ struct Talk<'a, 'b, D: Dialogue> {
     secure: Option<Box<dyn SecureChannel>>,
     session: Option<D::Session>,
     requests: &'a [&'a D::Request],
-    /// Requests submitted.
+    /// Requests submitted, those that the peer did not touch taken away again.
     asked: usize,
+    /// Requests whose time has begun.
+    begun: usize,
+    /// How often the peer did not touch one.
+    untouched: u32,
     script: &'a mut Script,
     out: Out,
     plain: Vec<u8>,
@@ -262,6 +276,7 @@ impl<D: Dialogue> Talk<'_, '_, D> {
             }
             Err(broken) => self.explain(broken),
             Ok(()) if self.is_over() => {}
+            Ok(()) if self.untouched > UNTOUCHED_AT_MOST => return Err(no_answer(TURNED_AWAY).into()),
             Ok(()) => self.go_on(),
         }
         Ok(())
@@ -280,8 +295,8 @@ impl<D: Dialogue> Talk<'_, '_, D> {
         for event in self.done.events.drain(..) {
             match event {
                 Event::Ended(ended) => self.ended.push(ended),
-                // Nobody took the request: it is asked once more.
-                Event::Refused(_) => self.asked -= 1,
+                // Nobody took the request: it is asked once more, in the time it has.
+                Event::Refused(_) => (self.asked, self.untouched) = (self.asked - 1, self.untouched + 1),
                 _ => {}
             }
         }
@@ -299,7 +314,10 @@ impl<D: Dialogue> Talk<'_, '_, D> {
                     let (fault, excerpt, follow) = (None, None, None);
                     self.ended.push(Ended { id, fault, code: 0, payload: 0, excerpt, follow, why: "".into() });
                 }
-                self.deadline = self.errand.patience.map_or(Nanos::MAX, |patience| self.net.now() + patience);
+                if self.asked > self.begun {
+                    (self.begun, self.untouched) = (self.asked, 0);
+                    self.deadline = self.net.now() + self.errand.patience;
+                }
             }
         }
         self.send();
@@ -341,8 +359,11 @@ impl<D: Dialogue> Talk<'_, '_, D> {
 
     fn too_late(&self, name: &str) -> Trouble {
         let plan = &self.errand.setup.plan;
-        let span = if self.asked > 0 { plan.timeout } else { plan.connect_timeout };
-        let why = format!("{name} did not answer within {}", measure::format_duration(span));
+        let span = if self.begun > 0 { self.errand.patience } else { plan.connect_timeout };
+        let why = match self.errand.until < self.deadline {
+            true => format!("{name} did not answer in the time that --run-timeout left"),
+            false => format!("{name} did not answer within {}", measure::format_duration(span)),
+        };
         Trouble { why, unreachable: self.session.is_none(), fault: None }
     }
 }

@@ -34,6 +34,7 @@ mod serial;
 #[cfg(any(test, feature = "simulation"))]
 #[doc(hidden)]
 pub mod simulation;
+mod stragglers;
 mod tables;
 mod tally;
 #[cfg(test)]

@@ -1,11 +1,33 @@
 //! Finding addresses off the workers' threads.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 use wire::{Origin, Place};
 
-use crate::Resolver;
+use crate::{Resolver, Stop};
+
+/// A stop asked for from outside is seen at least so often.
+const ATTENTION: Duration = Duration::from_millis(20);
+
+/// The addresses of an origin; None where a stop was asked for first: a name server that does not answer is waited for by
+/// the system for longer than anybody else would.
+pub(crate) fn find(resolver: &Arc<dyn Resolver>, origin: &Origin, stop: &Stop) -> Option<Result<Vec<Place>, String>> {
+    let (answer, found) = channel();
+    let (asked, wanted) = (Arc::clone(resolver), origin.clone());
+    let serve = move || drop(answer.send(asked.resolve(&wanted)));
+    if std::thread::Builder::new().name("lookup".into()).spawn(serve).is_err() {
+        return Some(resolver.resolve(origin));
+    }
+    loop {
+        match found.recv_timeout(ATTENTION) {
+            Ok(places) => return Some(places),
+            Err(RecvTimeoutError::Timeout) if !stop.requested() => {}
+            Err(_) => return None,
+        }
+    }
+}
 
 type Found = (u32, Result<Vec<Place>, String>);
 

@@ -7,6 +7,8 @@ use wire::{Dialogue, Ended, FaultKind, Origin, SHOWN};
 use crate::errand::{Errand, Script, Trouble, no_answer};
 use crate::{AsideFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
 
+/// How long each answer before a run may take: it may fill a table.
+const BEFORE: Nanos = Nanos::from_secs(600);
 /// How long each answer after a run may take.
 const AFTER: Nanos = Nanos::from_secs(60);
 
@@ -68,7 +70,8 @@ fn exchange<D: Dialogue>(
         setup: way.setup,
         stop: way.stop,
         origin,
-        patience: Some(way.setup.plan.timeout),
+        patience: way.setup.plan.timeout,
+        until: Nanos::MAX,
         until_failure: true,
     };
     let mut script = Script::default();
@@ -109,43 +112,51 @@ fn append(told: &mut Vec<u8>, more: Vec<u8>) {
 /// # Errors
 /// Which one failed and why.
 pub(crate) fn before<D: Dialogue>(d: &D, setup: &Setup, stop: &Stop) -> Result<(), AsideFailure> {
-    once(d, d.before(), setup, stop, true).map_or(Ok(()), Err)
+    let errands = Errands { setup, stop, patience: BEFORE, until: Nanos::MAX, until_failure: true };
+    errands.run(d, d.before()).map_or(Ok(()), Err)
 }
 
 /// Sends the requests that a plan asks for once after the run, also where it was interrupted; the first that failed, in a
 /// sentence.
-pub(crate) fn after<D: Dialogue>(d: &D, setup: &Setup) -> Option<String> {
-    once(d, d.after(), setup, &Stop::default(), false).map(|failure| failure.why)
+pub(crate) fn after<D: Dialogue>(d: &D, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<String> {
+    // The stop that ended the run is no reason to leave what it made behind.
+    let stop = if stop.requested() { &Stop::default() } else { stop };
+    let until = within.map_or(Nanos::MAX, |within| Clock.now() + within);
+    Errands { setup, stop, patience: AFTER, until, until_failure: false }.run(d, d.after()).map(|failure| failure.why)
 }
 
-fn once<D: Dialogue>(
-    d: &D,
-    requests: &[D::Request],
-    setup: &Setup,
-    stop: &Stop,
+/// Requests that are asked of every origin once.
+struct Errands<'a> {
+    setup: &'a Setup,
+    stop: &'a Stop,
+    patience: Nanos,
+    until: Nanos,
     until_failure: bool,
-) -> Option<AsideFailure> {
-    if requests.is_empty() {
-        return None;
-    }
-    let said = |request| String::from_utf8_lossy(&d.sent(request)).trim().to_owned();
-    let list: Vec<&D::Request> = requests.iter().collect();
-    for origin in d.origins() {
-        // What comes before may fill a table, and Ctrl-C ends it; what comes after has nobody to end it.
-        let patience = (!until_failure).then_some(AFTER);
-        let errand = Errand { dialogue: d, setup, stop, origin, patience, until_failure };
-        match errand.run(&list, &mut Script::default()) {
-            Err(Trouble { why, unreachable, .. }) => return Some(AsideFailure { why, unreachable }),
-            Ok(ended) => {
-                let failed = ended.iter().zip(requests).find(|(ended, _)| ended.fault.is_some());
-                if let Some((ended, request)) = failed {
-                    let why = format!("`{}` failed: {}", said(request), told(d, ended));
-                    return Some(AsideFailure { why, unreachable: false });
+}
+
+impl Errands<'_> {
+    fn run<D: Dialogue>(&self, d: &D, requests: &[D::Request]) -> Option<AsideFailure> {
+        if requests.is_empty() {
+            return None;
+        }
+        let said = |request| String::from_utf8_lossy(&d.sent(request)).trim().to_owned();
+        let list: Vec<&D::Request> = requests.iter().collect();
+        let &Errands { setup, stop, patience, until, until_failure } = self;
+        for origin in d.origins() {
+            let errand = Errand { dialogue: d, setup, stop, origin, patience, until, until_failure };
+            match errand.run(&list, &mut Script::default()) {
+                Err(Trouble { why, unreachable, .. }) => return Some(AsideFailure { why, unreachable }),
+                Ok(ended) => {
+                    let failed = ended.iter().zip(requests).find(|(ended, _)| ended.fault.is_some());
+                    if let Some((ended, request)) = failed {
+                        let why = format!("`{}` failed: {}", said(request), told(d, ended));
+                        return Some(AsideFailure { why, unreachable: false });
+                    }
                 }
             }
         }
+        None
     }
-    None
 }
 
 fn told<D: Dialogue>(d: &D, ended: &Ended<D::Request>) -> String {

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::Scope;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use measure::{Clock, Nanos};
 use crate::api::{Answers, Launcher, Lines, Task};
 use crate::gather::{Meeting, NOTICE};
 use crate::message::Message;
+use crate::stragglers::{Member, Stragglers};
 use crate::{Stop, frames};
 
 /// From the decision to start to the start: the processes have prepared their requests by then.
@@ -29,6 +30,7 @@ const MEETINGS: usize = 2;
 struct Muster {
     inputs: Mutex<Vec<ChildStdin>>,
     missing: Mutex<[u32; MEETINGS]>,
+    stragglers: Mutex<Stragglers>,
 }
 
 impl Muster {
@@ -38,6 +40,10 @@ impl Muster {
             // One that is gone is found out by whoever reads it.
             let _ = input.write_all(line.as_bytes()).and_then(|()| input.flush());
         }
+    }
+
+    fn stragglers(&self) -> MutexGuard<'_, Stragglers> {
+        self.stragglers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// A process is ready for a meeting; the last one sets the time.
@@ -64,7 +70,8 @@ pub(crate) fn start<'s>(
     stop: &Stop,
 ) {
     let start_ns = (Clock.now() + LEAD).0;
-    let muster = Arc::new(Muster { inputs: Mutex::default(), missing: Mutex::new([number; MEETINGS]) });
+    let missing = Mutex::new([number; MEETINGS]);
+    let muster = Arc::new(Muster { inputs: Mutex::default(), missing, stragglers: Mutex::default() });
     for index in 0..number {
         let share = plan::Share { index, of: number };
         let from = (0..index)
@@ -74,7 +81,8 @@ pub(crate) fn start<'s>(
         match launcher.launch(&task).and_then(|child| taken(child, &muster)) {
             Ok((child, output)) => {
                 let (tell, muster) = (tell.clone(), Arc::clone(&muster));
-                scope.spawn(move || hear(child, output, &task, &tell, &muster));
+                let child = muster.stragglers().watch(child);
+                scope.spawn(move || hear(&child, output, &task, &tell, &muster));
             }
             Err(why) => {
                 (0..MEETINGS).for_each(|meeting| muster.ready(meeting));
@@ -84,10 +92,13 @@ pub(crate) fn start<'s>(
     }
     let (muster, stop) = (Arc::downgrade(&muster), stop.clone());
     scope.spawn(move || {
+        let mut stopping = false;
         while let Some(muster) = muster.upgrade() {
-            if stop.requested() {
-                return muster.say("stop\n");
+            if stop.requested() && !std::mem::replace(&mut stopping, true) {
+                muster.say("stop\n");
+                muster.stragglers().stopping();
             }
+            muster.stragglers().look();
             drop(muster);
             std::thread::sleep(STOP_LOOKS);
         }
@@ -104,7 +115,7 @@ fn taken(mut child: Child, muster: &Muster) -> std::io::Result<(Child, impl Read
 }
 
 /// Reads one process to its end.
-fn hear(mut child: Child, output: impl Read, task: &Task, tell: &Sender<(usize, Message)>, muster: &Muster) {
+fn hear(member: &Member, output: impl Read, task: &Task, tell: &Sender<(usize, Message)>, muster: &Muster) {
     let mut output = BufReader::new(output);
     let mut waited_for = [true; MEETINGS];
     let mut ready = |meeting: usize| {
@@ -115,7 +126,9 @@ fn hear(mut child: Child, output: impl Read, task: &Task, tell: &Sender<(usize, 
     };
     let mut open: Vec<bool> = (task.from..task.to).map(|_| true).collect();
     loop {
-        match frames::read(&mut output) {
+        let frame = frames::read(&mut output);
+        member.heard();
+        match frame {
             Ok(Some(frames::Frame::Ready(meeting))) => ready(meeting as usize),
             Ok(Some(frames::Frame::Told(worker, message))) => {
                 let over = matches!(message, Message::Over { .. } | Message::Broken(_));
@@ -123,11 +136,18 @@ fn hear(mut child: Child, output: impl Read, task: &Task, tell: &Sender<(usize, 
                     *open &= !over;
                     let _ = tell.send((worker as usize, message));
                 }
+                if over && !open.contains(&true) {
+                    member.over();
+                }
             }
             Ok(None) | Err(_) => break,
         }
     }
-    let how = child.wait().map_or_else(|error| error.to_string(), ending);
+    let how = match member.end() {
+        Ok(_) if member.was_killed() => "it did not end with the run, and was killed".to_owned(),
+        Ok(status) => ending(status),
+        Err(error) => error.to_string(),
+    };
     if open.contains(&true) {
         (0..MEETINGS).for_each(&mut ready);
         lose(task, tell, how);

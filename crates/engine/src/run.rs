@@ -86,8 +86,8 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         probe::before(&*self.dialogue, setup, stop)
     }
 
-    fn after(&self, setup: &Setup) -> Option<String> {
-        probe::after(&*self.dialogue, setup)
+    fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<String> {
+        probe::after(&*self.dialogue, setup, stop, within)
     }
 
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) {
@@ -103,7 +103,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         std::thread::scope(|scope| {
             match &processes {
                 None => {
-                    let crew = self.crew(setup, tables, Clock.now() + LEAD, 0..tables.workers);
+                    let crew = self.crew(setup, stop, tables, 0..tables.workers);
                     crew.start(scope, &tell, stop);
                 }
                 Some((number, launcher)) => processes::start(scope, *number, &**launcher, tables.workers, &tell, stop),
@@ -116,7 +116,8 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
 
     fn take_share(self: Arc<Self>, setup: &Setup, task: &Task, lines: Lines, answers: Answers) {
         let tables = Tables { workers: task.of, ..self.tables(&setup.plan) };
-        let mut crew = self.crew(setup, tables, Nanos(task.start_ns), task.from..task.to);
+        let mut crew = self.crew(setup, &Stop::default(), tables, task.from..task.to);
+        crew.start = Nanos(task.start_ns);
         processes::serve(lines, answers, task.to - task.from, |tell, stop, meetings| {
             crew.meetings = meetings;
             std::thread::scope(|scope| crew.start(scope, &tell, stop));
@@ -137,8 +138,8 @@ impl<D: Dialogue> Prepared<D> {
         (carrier, missed.then_some(if datagrams { "uring_streams_only" } else { "uring_unavailable" }))
     }
 
-    fn crew<'a>(&self, setup: &'a Setup, tables: Tables, start: Nanos, workers: Range<u32>) -> Crew<'a, D> {
-        let pools = crew::pools(self.dialogue.origins(), setup);
+    fn crew<'a>(&self, setup: &'a Setup, stop: &Stop, tables: Tables, workers: Range<u32>) -> Crew<'a, D> {
+        let pools = crew::pools(self.dialogue.origins(), setup, stop);
         let sources = crew::sources(setup, &pools, connections(&setup.plan, &*self.dialogue));
         let meetings = [Meeting::of(workers.len() as u32), Meeting::of(workers.len() as u32)];
         Crew {
@@ -148,7 +149,7 @@ impl<D: Dialogue> Prepared<D> {
             carrier: self.carrier(&setup.plan).0,
             tables,
             workers,
-            start,
+            start: Clock.now() + LEAD,
             meetings,
             pools: Arc::new(pools),
             sources,
