@@ -209,3 +209,57 @@ fn one_way_datagrams_that_somebody_hears_are_trusted() {
     let report = report(&["-n", "50", "-c", "2", &url, "--send", "x", "--no-answer"]).with_code(0);
     assert_eq!((report.requests(), report.count("connections.refused")), ([50, 50, 0, 0], 0), "{report}");
 }
+
+/// The bytes before the checksum's field, added up modulo 256.
+fn fix_sum(bytes: &[u8]) -> String {
+    format!("{:03}", bytes.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte)))
+}
+
+/// One FIX message whose length and checksum are right, as its MsgType; the rest of the bytes.
+fn fix_message(bytes: &[u8]) -> Option<(u8, &[u8])> {
+    let body = bytes.windows(4).position(|w| w == b"\x0135=")? + 1;
+    let sum = bytes.windows(4).position(|w| w == b"\x0110=")? + 1;
+    let whole = bytes.get(..sum + 7)?;
+    let length = format!("8=FIX.4.4\x019={}\x01", sum - body);
+    let right = whole[..body] == *length.as_bytes() && whole[sum + 3..sum + 6] == *fix_sum(&whole[..sum]).as_bytes();
+    right.then(|| (whole[body + 3], &bytes[sum + 7..]))
+}
+
+/// Answers each TestRequest by a Heartbeat, and hangs up on a message whose length or checksum is wrong.
+fn fix_acceptor(mut stream: TcpStream) -> u64 {
+    let (mut kept, mut answered) = (Vec::new(), 0);
+    let mut piece = [0; 4096];
+    while let Ok(count @ 1..) = stream.read(&mut piece) {
+        kept.extend_from_slice(&piece[..count]);
+        if !kept.windows(4).any(|w| w == b"\x0110=") || !kept.ends_with(b"\x01") {
+            continue;
+        }
+        let Some((b'1', b"")) = fix_message(&kept) else { return answered };
+        kept.clear();
+        let message = "8=FIX.4.4\x019=23\x0135=0\x0149=YOU\x0156=ME\x0134=2\x01";
+        let message = format!("{message}10={}\x01", fix_sum(message.as_bytes()));
+        if stream.write_all(message.as_bytes()).is_err() {
+            return answered;
+        }
+        answered += 1;
+    }
+    answered
+}
+
+#[test]
+fn an_acceptor_of_fix_finds_lengths_and_checksums_right() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let acceptor = std::thread::spawn(move || {
+        // The first answer, and the two users.
+        let served: Vec<_> = listener
+            .incoming()
+            .take(3)
+            .map(|s| std::thread::spawn(|| fix_acceptor(s.expect("a connection"))))
+            .collect();
+        served.into_iter().map(|served| served.join().expect("no panic")).sum::<u64>()
+    });
+    let [command] = &from_guide("tcp://127.0.0.1:9878", port)[..] else { panic!("one command") };
+    all_answered(&run(command), 500);
+    assert_eq!(acceptor.join().expect("no panic"), 500 + PROBE);
+}

@@ -176,7 +176,7 @@ impl Seen {
     /// Takes what a second tells of answers that may be another request's.
     fn count_strays(&mut self, second: &Second) {
         if second.part != Part::Warmup {
-            self.strays += second.unsolicited;
+            self.strays += second.strays;
         }
     }
 
@@ -188,7 +188,8 @@ impl Seen {
 
     /// A notice where answers came and each of them was a redirect.
     fn only_redirects(&self) -> Option<Notice> {
-        let is_redirect = |status: &String| status.len() == 3 && status.starts_with('3');
+        // 300, 304, 305 and 306 lead nowhere by themselves (RFC 9110 15.4).
+        let is_redirect = |status: &String| matches!(status.as_str(), "301" | "302" | "303" | "307" | "308");
         let all = !self.status.is_empty() && self.status.keys().all(is_redirect) && self.failed == 0;
         let most = self.status.iter().max_by_key(|(_, count)| **count)?;
         all.then(|| notice("only_redirects", [("status", most.0.clone())]))
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn pairing_by_order_is_doubted_where_something_was_seen_that_speaks_against_it() {
-        let stray = Second { unsolicited: 2, ..second(5, 0, &[]) };
+        let stray = Second { unsolicited: 3, strays: 2, ..second(5, 0, &[]) };
         // A timeout gives its connection up: nothing can be paired wrongly by it.
         let timeout = Failure { kind: "timeout".into(), count: 3, ..Failure::default() };
         let late = Second { failures: vec![timeout], ..second(5, 3, &[]) };
@@ -258,8 +259,10 @@ mod tests {
 
     #[test]
     fn only_redirects_is_said_where_nothing_else_came() {
-        let table: [(Second, bool); 5] = [
+        let table: [(Second, bool); 7] = [
             (second(5, 0, &[("301", 2), ("302", 3)]), true),
+            (second(5, 0, &[("304", 5)]), false),
+            (second(5, 0, &[("308", 4), ("300", 1)]), false),
             (second(5, 0, &[("301", 2), ("200", 3)]), false),
             (second(5, 1, &[("301", 5)]), false),
             (second(0, 0, &[]), false),

@@ -22,6 +22,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 Event::Heartbeat => self.heart_heard(conn),
                 Event::Refused(id) => self.untouched(conn, id),
                 Event::Unsolicited(_) => self.tally.counts.unsolicited += 1,
+                Event::Stray(_) => self.tally.counts.stray(),
             }
         }
         self.done.events = events;
@@ -46,8 +47,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let origin = self.conns[conn as usize].origin;
         let x = self.exchanges.get(id);
         if x.resent == RESENT_AT_MOST {
-            let goodbye = self.conns[conn as usize].session.as_ref().map_or("", |session| session.goodbye());
-            let why = if goodbye.is_empty() { "the target turned it away again and again" } else { goodbye };
+            let words = self.conns[conn as usize].session.as_ref().map(|session| session.farewell());
+            let words = words.filter(|words| !words.is_empty());
+            let why = words.as_deref().unwrap_or("the target turned it away again and again");
             return self.fail_now(id, FaultKind::Closed, Phase::FirstByte, None, why, true);
         }
         (x.conn, x.resent) = (NONE, x.resent + 1);
@@ -75,6 +77,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             None => self.succeeded(&x),
             Some(kind) => {
                 let phase = match kind {
+                    // A stream whose messages came has begun to be answered, whatever its last word.
+                    FaultKind::WrongStatus if x.last_message > Nanos::ZERO => Phase::Transfer,
                     // What is wrong with a whole answer does not depend on the pieces it came in.
                     FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::TooManyRedirects => Phase::FirstByte,
                     FaultKind::WrongBody => Phase::Transfer,

@@ -193,6 +193,7 @@ impl<'a> Collector<'a> {
         second.connections.lost += c.lost;
         second.connections.refused += c.refused;
         second.unsolicited += c.unsolicited;
+        second.strays += c.strays;
         second.resent += c.resent;
         second.messages += c.messages;
         second.one_way += c.one_way;

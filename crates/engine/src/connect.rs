@@ -1,7 +1,7 @@
 //! The life of a worker's connections: opened, shaken hands on, lost, let go.
 
 use measure::Nanos;
-use wire::{ConnId, Dial, Dialogue, Errno, ExchangeId, FaultKind, Network, Origin, Phase, Session};
+use wire::{ConnId, Dial, Dialogue, Ended, Errno, Event, ExchangeId, FaultKind, Network, Origin, Phase, Session};
 
 use crate::exchange::{NONE, Standing};
 use crate::greeting::CLOSED_IN_HANDSHAKE;
@@ -25,6 +25,20 @@ pub(crate) fn kind_of(errno: Option<Errno>) -> FaultKind {
         Some(libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED) => FaultKind::Reset,
         Some(libc::ETIMEDOUT) => FaultKind::Timeout,
         Some(_) => FaultKind::Io,
+    }
+}
+
+/// What is wrong with an answer that ends with a TLS connection which was closed without close_notify.
+pub(crate) const CUT: &str =
+    "the answer ends with its TLS connection, which was closed without close_notify: nobody knows whether it is whole";
+
+/// Answers that would end well with their connection do not where it was cut off (RFC 8446 6.1, RFC 9112 9.8).
+pub(crate) fn fail_cut<R>(events: &mut [Event<R>], came: Box<[u8]>) {
+    for event in events {
+        if let Event::Ended(ended @ Ended { fault: None, .. }) = event {
+            (ended.fault, ended.follow, ended.why) = (Some(FaultKind::Closed), None, CUT.into());
+            ended.excerpt = Some(came.clone()).filter(|came| !came.is_empty());
+        }
     }
 }
 
@@ -207,20 +221,32 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// The peer closed, or the connection never stood.
     pub fn lost(&mut self, conn: u32, why: Option<Errno>) {
+        // Where TLS is spoken its own word for the end comes first: without it anybody on the way may have cut the rest.
+        let cut = self.conns[conn as usize].secure.is_some();
+        self.ended_by_peer(conn, why, cut);
+    }
+
+    /// As [`Worker::lost`]; `cut`: what ends with the connection may not be whole.
+    pub fn ended_by_peer(&mut self, conn: u32, why: Option<Errno>, cut: bool) {
         self.mark();
         self.see_refusal(conn, why);
         let c = &mut self.conns[conn as usize];
         if let (Stage::Open, None, Some(session)) = (c.stage, why, &mut c.session) {
+            let wanted = cut && self.done.wants_example(FaultKind::Closed);
+            let came: Box<[u8]> = if wanted { session.begun().into() } else { Box::default() };
             session.closed(&mut self.done);
+            if cut {
+                fail_cut(&mut self.done.events, came);
+            }
             self.settle(conn, "");
         }
         let c = &self.conns[conn as usize];
         let goodbye = match &c.session {
-            Some(session) => session.goodbye(),
-            None if c.stage == Stage::Handshaking && why.is_none() => CLOSED_IN_HANDSHAKE,
-            None => "",
+            Some(session) => session.farewell(),
+            None if c.stage == Stage::Handshaking && why.is_none() => CLOSED_IN_HANDSHAKE.into(),
+            None => "".into(),
         };
-        self.break_off(conn, kind_of(why), why, goodbye);
+        self.break_off(conn, kind_of(why), why, &goodbye);
     }
 
     /// The connection is of no more use: what is on it fails.
@@ -271,6 +297,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         } else {
             self.tally.counts.connect_failed += 1;
             if stage == Stage::Greeting {
+                let session = self.conns[conn as usize].session.as_ref();
+                self.refused_with = session.map_or(0, |session| session.refusal_code());
                 self.keep_greeting(conn, Sort { kind, phase, errno: errno.map(|e| e.0) }, detail);
             }
             self.discard(conn, true);
@@ -283,6 +311,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             } else {
                 self.fail_now(ExchangeId(owner), kind, phase, errno, detail, true);
             }
+            self.refused_with = 0;
         }
         if idle_user {
             self.user_lost_connection(user, stage == Stage::Open);

@@ -9,6 +9,7 @@ use wire::{
 };
 
 use crate::collector::errno_name;
+use crate::connect::fail_cut;
 use crate::greeting::CLOSED_IN_HANDSHAKE;
 use crate::{Setup, Stop, lookup};
 
@@ -218,11 +219,11 @@ impl<D: Dialogue> Talk<'_, '_, D> {
                 if fed == Fed::Ended {
                     // The peer will say no more, whether it closes the connection beneath or not.
                     self.hear()?;
-                    return self.closed(true);
+                    return self.closed(true, false);
                 }
             }
             Some(Arrival::Closed(_, Some(errno))) if self.session.is_none() => return Err(Gone::Before(errno.0)),
-            Some(Arrival::Closed(_, why)) => return self.closed(why.is_none()),
+            Some(Arrival::Closed(_, why)) => return self.closed(why.is_none(), self.secure.is_some()),
         }
         self.hear()
     }
@@ -323,7 +324,8 @@ impl<D: Dialogue> Talk<'_, '_, D> {
         self.send();
     }
 
-    fn closed(&mut self, in_order: bool) -> Result<(), Gone> {
+    /// The peer closed; `cut`: without TLS's own word for the end.
+    fn closed(&mut self, in_order: bool, cut: bool) -> Result<(), Gone> {
         let Some(session) = self.session.as_mut() else {
             return Err(unreachable(CLOSED_IN_HANDSHAKE).into());
         };
@@ -331,6 +333,9 @@ impl<D: Dialogue> Talk<'_, '_, D> {
         let greeted = !session.opening();
         if in_order {
             session.closed(&mut self.done);
+        }
+        if cut {
+            fail_cut(&mut self.done.events, Box::default());
         }
         let goodbye = session.goodbye();
         self.collect();

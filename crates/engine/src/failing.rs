@@ -19,6 +19,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         back_off: bool,
     ) {
         let x = self.take_out(id);
+        let code = std::mem::take(&mut self.refused_with);
+        if !x.warmup {
+            self.tally.code(code);
+        }
         let sort = Sort { kind, phase, errno: errno.map(|e| e.0) };
         self.failed(&x, id, sort, detail, None);
         self.user_after(&x, id, back_off);

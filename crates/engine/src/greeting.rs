@@ -62,7 +62,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         if ended && read.is_ok() {
             self.settle(conn, "");
-            self.lost(conn, None);
+            self.ended_by_peer(conn, None, false);
             return None;
         }
         matches!(self.conns[conn as usize].stage, Stage::Open | Stage::Greeting).then_some(read)

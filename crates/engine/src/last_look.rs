@@ -85,8 +85,15 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 None => return,
             },
         };
-        let told = self.done.events.drain(..).filter(|event| matches!(event, Event::Unsolicited(_))).count();
-        self.tally.counts.unsolicited += told as u64 + u64::from(read.is_err());
+        let before = self.tally.counts.unsolicited;
+        for event in self.done.events.drain(..) {
+            match event {
+                Event::Stray(_) => self.tally.counts.stray(),
+                Event::Unsolicited(_) => self.tally.counts.unsolicited += 1,
+                _ => {}
+            }
+        }
+        self.tally.counts.unsolicited += u64::from(read.is_err() && self.tally.counts.unsolicited == before);
         self.out_for = conn;
         self.flush();
     }

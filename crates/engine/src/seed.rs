@@ -177,6 +177,7 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             refused: 0,
             cpu: Nanos::ZERO,
             sorts: Vec::new(),
+            refused_with: 0,
             alarm: Some(Alarm::set(terms.start)),
             company: Company::NONE,
             dialogue: self.dialogue,

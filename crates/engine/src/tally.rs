@@ -38,7 +38,7 @@ counts! {
     users, in_flight, waiting,
     bytes_sent, bytes_received, payload,
     opened, ahead, ahead_ns, connect_failed, reused, handshakes, resumed, open,
-    unsolicited, resent, messages, one_way, lost, refused, cpu_ns,
+    unsolicited, strays, resent, messages, one_way, lost, refused, cpu_ns,
     beats_sent, beats_answered, beats_missed, beats_open,
     /// Time integral of the requests in flight.
     area_ns,
@@ -46,6 +46,15 @@ counts! {
     service_ns,
     /// Boundary terms: time already spent by those in flight at the beginning, and at the end.
     before_ns, after_ns,
+}
+
+impl Counts {
+    /// An answer too many: nobody asked for it, and it may have been taken for another's.
+    #[cold]
+    pub fn stray(&mut self) {
+        self.unsolicited += 1;
+        self.strays += 1;
+    }
 }
 
 /// What one worker counted since the last roll.

@@ -142,6 +142,8 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     pub refused: u64,
     pub cpu: Nanos,
     pub sorts: Vec<Sort>,
+    /// The status with which the peer refuses the connection at hand, until the request that fails with it is counted.
+    pub refused_with: u32,
     pub alarm: Option<Alarm>,
     pub company: Company,
 }
@@ -356,12 +358,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             },
         };
         self.out_for = conn;
-        let failed = self.tally.counts.failed;
+        let before = (self.tally.counts.failed, self.tally.counts.strays);
         self.settle(conn, read.as_ref().err().map_or("", |broken| broken.0));
         if let Err(Broken(what)) = read {
             // Bytes that belong to no request fail none, but do not go unseen.
             let c = &self.conns[conn as usize];
-            let nobodys = c.in_flight == 0 && c.stage == Stage::Open && self.tally.counts.failed == failed;
+            let unseen = (self.tally.counts.failed, self.tally.counts.strays) == before;
+            let nobodys = c.in_flight == 0 && c.stage == Stage::Open && unseen;
             self.tally.counts.unsolicited += u64::from(nobodys);
             let kind = c.session.as_ref().map_or(FaultKind::BrokenProtocol, |session| session.refusal());
             return self.break_off(conn, kind, None, what);

@@ -152,6 +152,9 @@ pub struct Second {
     pub losses: Vec<Loss>,
     /// Messages nobody asked for.
     pub unsolicited: u64,
+    /// Of these, answers beyond those asked for where answers belong to requests by order alone.
+    #[serde(default)]
+    pub strays: u64,
     /// Requests that the peer did not touch and that were sent once more; each is one request in all other counts.
     #[serde(default)]
     pub resent: u64,

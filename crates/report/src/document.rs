@@ -62,6 +62,8 @@ pub struct Report<'a> {
     losses: &'a [record::Loss],
     /// Messages nobody asked for.
     unsolicited: u64,
+    /// Of these, answers beyond those asked for where answers belong to requests by order alone.
+    strays: u64,
     /// Messages inside exchanges whose answers are streams.
     messages: u64,
     /// Signs of life on standing connections; in no other count.
@@ -397,6 +399,7 @@ impl<'a> Report<'a> {
             connections: ConnectionReport::from(&totals.connections),
             losses: &totals.losses,
             unsolicited: totals.unsolicited,
+            strays: totals.strays,
             messages: totals.messages,
             heartbeats: totals.heartbeats,
             cpu_s: totals.cpu.as_secs_f64(),

@@ -61,7 +61,7 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             lang.fill(text, &[("held", &show::count(*held)), ("asked", &show::count(*asked))])
         }
         Reason::ConnectionsLost { lost } => lang.fill(say::TRUST_LOST, &[("lost", &show::count(*lost))]),
-        Reason::Pairing { strays } => lang.fill(say::TRUST_PAIRING, &[("strays", &show::count(*strays))]),
+        Reason::Pairing { strays, .. } => lang.fill(say::TRUST_PAIRING, &[("strays", &show::count(*strays))]),
         Reason::Unheard { refused, sent } => {
             lang.fill(say::TRUST_UNHEARD, &[("refused", &show::count(*refused)), ("sent", &show::count(*sent))])
         }

@@ -62,6 +62,8 @@ pub struct Totals {
     stand: u64,
     /// Messages nobody asked for.
     pub unsolicited: u64,
+    /// Of these, answers too many where pairs are made by order.
+    pub strays: u64,
     /// Messages inside exchanges whose answers are streams.
     pub messages: u64,
     /// Successes that nobody answers: in no histogram.
@@ -108,6 +110,7 @@ impl Totals {
         }
         self.opening += Nanos(s.connections.ahead_ns);
         self.unsolicited += s.unsolicited;
+        self.strays += s.strays;
         self.messages += s.messages;
         self.one_way += s.one_way;
         self.resent += s.resent;

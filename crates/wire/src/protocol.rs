@@ -274,6 +274,10 @@ pub trait Session: Send {
     fn refusal(&self) -> FaultKind {
         FaultKind::BrokenProtocol
     }
+    /// The status code (as in [`Ended::code`]) of such a refusal; 0 where the peer named none.
+    fn refusal_code(&self) -> u32 {
+        0
+    }
     /// True while the session still shakes hands of its own (an upgrade, AUTH, QUIC) and takes no exchange yet.
     fn opening(&self) -> bool {
         false
@@ -343,6 +347,9 @@ pub enum Event<R> {
     Refused(ExchangeId),
     /// A message (so many bytes) that nobody asked for: a push; not a failure.
     Unsolicited(u32),
+    /// So many bytes of an answer beyond those that were asked for, where answers belong to requests by order alone: unlike a
+    /// push it may have been taken for another's.
+    Stray(u32),
 }
 
 /// How an exchange ended.

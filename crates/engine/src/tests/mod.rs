@@ -3,6 +3,7 @@
 mod accounting;
 mod behaviour;
 mod blame;
+mod cut;
 mod ending;
 mod endless;
 mod full;
@@ -12,6 +13,7 @@ mod lost;
 mod memory;
 mod played;
 mod rate;
+mod refused;
 mod shared;
 mod strays;
 mod together;

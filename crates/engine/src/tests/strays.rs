@@ -65,11 +65,68 @@ fn answers_that_come_twice_are_found_out_at_the_end_at_the_latest() {
         let scene = scene.urls(&[("udp://test:9", 1.0)]).option("send", "x");
         let scene = Scene { resolver: Arc::new(Datagrams), ..scene };
         let played = scene.speak(&protocols::raw::Raw, Arc::default(), |_| Box::new(Twice));
-        let (s, strays) = (&played.sum, played.seconds.iter().map(|s| s.unsolicited).sum::<u64>());
+        let (s, strays) = (&played.sum, played.seconds.iter().map(|s| s.strays).sum::<u64>());
         assert_eq!((s.due, s.finished, s.failed, s.censored), (requests, requests, 0, 0));
         assert!(strays > 0, "{users} users, {requests} requests");
         let open = played.seconds.last().map(|s| s.connections.open);
         assert_eq!(open, Some(0), "sockets that were kept for a last look are closed");
+    }
+}
+
+/// A machine that gives the same answer twice to whatever it hears: at once, or the second one a millisecond later.
+struct TwiceInOrder {
+    answer: &'static [u8],
+    apart: bool,
+    late: VecDeque<(Nanos, u32)>,
+}
+
+impl Peer for TwiceInOrder {
+    fn opened(&mut self, _now: Nanos, _conn: u32) {}
+    fn received(&mut self, now: Nanos, conn: u32, _bytes: &[u8], say: &mut Say) {
+        say.send(conn, self.answer);
+        if self.apart {
+            self.late.push_back((now + MS, conn));
+        } else {
+            say.send(conn, self.answer);
+        }
+    }
+    fn closed(&mut self, _now: Nanos, _conn: u32) {}
+    fn next_timer(&self) -> Option<Nanos> {
+        self.late.front().map(|(due, _)| *due)
+    }
+    fn timer(&mut self, now: Nanos, say: &mut Say) {
+        while let Some((_, conn)) = self.late.pop_front_if(|(due, _)| *due <= now) {
+            say.send(conn, self.answer);
+        }
+    }
+}
+
+#[test]
+fn answers_that_come_twice_on_a_stream_are_told_apart_from_pushes() {
+    let twice = |scene: Scene, answer, apart| {
+        let peer = move |_: u32| -> Box<dyn Peer> { Box::new(TwiceInOrder { answer, apart, late: VecDeque::new() }) };
+        let scene = scene.with(|p| (p.requests, p.duration) = (Some(50), None));
+        match scene.plan.urls[0].url.split_once(':').map(|(scheme, _)| scheme) {
+            Some("redis") => scene.speak(&protocols::redis::Redis, Arc::default(), peer),
+            Some("tcp") => scene.speak(&protocols::raw::Raw, Arc::default(), peer),
+            _ => scene.speak(&protocols::http1::Http1, Arc::default(), peer),
+        }
+    };
+    for apart in [false, true] {
+        let closed = || Scene::closed(2, SECOND);
+        for (name, played) in [
+            ("redis", twice(closed().urls(&[("redis://test", 1.0)]), b"+PONG\r\n", apart)),
+            ("http", twice(closed(), b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", apart)),
+            ("tcp", {
+                let scene = closed().urls(&[("tcp://test:9", 1.0)]).option("send", "x").option("until-bytes", "3");
+                twice(scene, b"abc", apart)
+            }),
+        ] {
+            let strays: u64 = played.seconds.iter().map(|s| s.strays).sum();
+            let unasked: u64 = played.seconds.iter().map(|s| s.unsolicited).sum();
+            assert!(played.sum.finished > 0 && strays > 0, "{name}, apart: {apart}: {strays} strays");
+            assert_eq!(strays, unasked, "{name}: none of them is a push");
+        }
     }
 }
 
@@ -105,7 +162,7 @@ fn a_single_answer_too_many_is_waited_for() {
         let scene = scene.urls(&[("udp://test:9", 1.0)]).option("send", "x");
         let scene = Scene { resolver: Arc::new(Datagrams), ..scene };
         let played = scene.speak(&protocols::raw::Raw, Arc::default(), |_| Box::new(OnceTwice::default()));
-        let strays = played.seconds.iter().map(|s| s.unsolicited).sum::<u64>();
+        let strays = played.seconds.iter().map(|s| s.strays).sum::<u64>();
         assert_eq!((played.sum.finished, strays), (requests, 1), "{requests} requests");
     }
 }
@@ -140,7 +197,7 @@ fn pushes_that_nobody_announced_are_counted() {
         for scene in [Scene::closed(2, SECOND), Scene::open(40.0, plan::Arrivals::Constant, SECOND)] {
             let scene = speaking(scene).with(|p| (p.requests, p.max_connections) = (Some(20), 2));
             let played = scene.speak(&WebSocket, Arc::default(), |_| Box::new(Talkative { apart }));
-            let (s, strays) = (&played.sum, played.seconds.iter().map(|s| s.unsolicited).sum::<u64>());
+            let (s, strays) = (&played.sum, played.seconds.iter().map(|s| s.strays).sum::<u64>());
             assert_eq!((s.due, s.censored), (s.finished + s.failed, 0));
             assert!(s.finished > 0 && strays > 0, "apart: {apart}, {} finished, {strays} strays", s.finished);
         }

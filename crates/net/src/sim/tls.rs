@@ -227,6 +227,7 @@ pub struct SecurePeer<P> {
     say: Say,
     out: Out,
     plain: Vec<u8>,
+    polite: bool,
 }
 
 #[derive(Debug, Default)]
@@ -238,7 +239,19 @@ struct ServerSide {
 impl<P: Peer> SecurePeer<P> {
     /// Puts TLS in front of `inner`.
     pub fn new(inner: P) -> SecurePeer<P> {
-        SecurePeer { inner, conns: Vec::new(), say: Say::default(), out: Out::default(), plain: Vec::new() }
+        SecurePeer {
+            inner,
+            conns: Vec::new(),
+            say: Say::default(),
+            out: Out::default(),
+            plain: Vec::new(),
+            polite: true,
+        }
+    }
+
+    /// It closes without close_notify, as some servers do and as whoever cuts a connection does.
+    pub fn without_close_notify(self) -> SecurePeer<P> {
+        SecurePeer { polite: false, ..self }
     }
 
     /// The peer behind it.
@@ -248,17 +261,18 @@ impl<P: Peer> SecurePeer<P> {
 
     /// Seals what the peer behind it said.
     fn relay(&mut self, say: &mut Say) {
-        let out = &mut self.out;
+        let (out, polite) = (&mut self.out, self.polite);
         self.say.carry_out(|deed| match deed {
             Deed::Send(conn, bytes) => {
                 bytes.chunks(FRAGMENT).for_each(|part| frame(DATA, part, out));
                 say.send_out(conn, out);
             }
-            Deed::Close(conn) => {
+            Deed::Close(conn) if polite => {
                 frame(ALERT, &[CLOSE_NOTIFY], out);
                 say.send_out(conn, out);
                 say.close(conn);
             }
+            Deed::Close(conn) => say.close(conn),
             Deed::Reset(conn) => say.reset(conn),
         });
     }

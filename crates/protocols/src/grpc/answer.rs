@@ -2,14 +2,15 @@
 //!
 //! Servers say the same heads and trailers in answer after answer, so what one came to is remembered as a number by the
 //! connection, and one of the same bytes is not read again. Messages are counted and not kept. A compressed message is
-//! counted as it came where compression was asked for; otherwise nobody allowed it and the call is broken.
+//! counted as it came where its compression was offered; otherwise nobody allowed it and the call is broken.
 
 use std::sync::Arc;
 
 use wire::{Done, Ended, Event, ExchangeId, FaultKind};
 
+use super::compressed::{self, Encoding};
 use super::framing::Framing;
-use super::request::{COMPRESSED, Capture, Captured, DEADLINE, Request, STREAMS};
+use super::request::{ANYHOW, COMPRESSED, Capture, Captured, DEADLINE, Request, STREAMS};
 use super::status::{self, Statuses};
 use crate::http2::connection::{Listener, Next};
 use crate::http2::frames::code;
@@ -31,6 +32,8 @@ pub struct Call {
     /// The HTTP status; 0 until a final head is there.
     http: u16,
     marks: u8,
+    /// How the head says that messages may be compressed.
+    encoding: Encoding,
     /// A piece of the answer was seen.
     begun: bool,
     /// What most calls never need.
@@ -57,8 +60,8 @@ impl Call {
             let (further, capture) = (request.further.clone(), request.capture.clone());
             Box::new(Rare { further, capture, ..Rare::default() })
         });
-        let framing = Framing::default();
-        Call { id, framing, payload: 0, messages: 0, http: 0, marks: request.marks, begun: false, rare }
+        let (framing, encoding) = (Framing::default(), Encoding::Identity);
+        Call { id, framing, payload: 0, messages: 0, http: 0, marks: request.marks, encoding, begun: false, rare }
     }
 }
 
@@ -68,19 +71,21 @@ struct Said {
     http: u16,
     /// The content is gRPC's.
     grpc: bool,
+    encoding: Encoding,
     status: Option<u32>,
 }
 
 impl Said {
-    /// As one number: 10 bits, one, and the status with one more than it.
+    /// As one number: 10 bits, one, two, and the status with one more than it.
     fn digest(self) -> u64 {
         let status = self.status.map_or(0, |status| u64::from(status) + 1);
-        status << 11 | u64::from(self.grpc) << 10 | u64::from(self.http & 1023)
+        status << 13 | (self.encoding as u64) << 11 | u64::from(self.grpc) << 10 | u64::from(self.http & 1023)
     }
     #[inline]
     fn of_digest(digest: u64) -> Said {
-        let status = (digest >> 11).checked_sub(1).map(|status| status as u32);
-        Said { http: (digest & 1023) as u16, grpc: digest >> 10 & 1 != 0, status }
+        let status = (digest >> 13).checked_sub(1).map(|status| status as u32);
+        let encoding = Encoding::ALL[(digest >> 11 & 3) as usize];
+        Said { http: (digest & 1023) as u16, grpc: digest >> 10 & 1 != 0, encoding, status }
     }
 }
 
@@ -118,7 +123,7 @@ impl Listener<Call> for Ear<'_> {
             if said.http < 200 {
                 return Ok(self.broken(call, "the answer's head has no final :status"));
             }
-            call.http = said.http;
+            (call.http, call.encoding) = (said.http, said.encoding);
             self.begin(call);
             if said.http == 200 && !said.grpc && said.status.is_none() {
                 return Ok(self.broken(call, "the answer is not gRPC: its content-type is not application/grpc"));
@@ -142,8 +147,8 @@ impl Listener<Call> for Ear<'_> {
             let mut rest = bytes;
             while !rest.is_empty() {
                 match call.framing.feed(rest) {
-                    Ok((_, Some(whole))) if whole.compressed && call.marks & COMPRESSED == 0 => {
-                        return self.broken(call, "a message is compressed, which was not asked for");
+                    Ok((_, Some(whole))) if whole.compressed && not_offered(call).is_some() => {
+                        return self.broken(call, not_offered(call).unwrap_or_default());
                     }
                     Ok((more, whole)) => {
                         rest = more;
@@ -165,7 +170,12 @@ impl Listener<Call> for Ear<'_> {
             status::CANCELLED if call.marks & DEADLINE != 0 => status::DEADLINE_EXCEEDED,
             status => status,
         };
-        self.end(&mut call, Some(status), self.verdict(status), said);
+        let fault = self.verdict(status);
+        match call.messages {
+            0 => self.end(&mut call, Some(status), fault, said),
+            1 => self.end(&mut call, Some(status), fault, &format!("{said}, after 1 message")),
+            n => self.end(&mut call, Some(status), fault, &format!("{said}, after {n} messages")),
+        }
     }
 
     fn refused(&mut self, call: Call) {
@@ -267,7 +277,10 @@ impl Ear<'_> {
             && let Some(capture) = &rare.capture
             && let Ok(mut kept) = capture.lock()
         {
-            *kept = Some(Captured { status, said: said.to_owned(), body: rare.body });
+            *kept = Some(match compressed::undone(&rare.body, call.encoding) {
+                Ok(body) => Captured { status, said: said.to_owned(), body },
+                Err(why) => Captured { status: None, said: why.to_owned(), body: Vec::new() },
+            });
         }
         let excerpt = fault.is_some_and(|kind| self.done.wants_example(kind)).then(|| {
             let name = status.map(status::name).unwrap_or_default();
@@ -288,6 +301,17 @@ impl Ear<'_> {
     }
 }
 
+/// Why a compressed message may not be so, if it may not.
+#[cold]
+fn not_offered(call: &Call) -> Option<&'static str> {
+    match call.encoding {
+        _ if call.marks & COMPRESSED == 0 => Some("a message is compressed, which was not asked for"),
+        Encoding::Identity => Some("a message is compressed, and no grpc-encoding says how"),
+        Encoding::Other if call.marks & ANYHOW == 0 => Some("a message is compressed in a way that was not offered"),
+        _ => None,
+    }
+}
+
 /// Reads a block: what it said, and the status message if there is one.
 fn read(fields: &mut Fields<'_>) -> Result<(Said, Option<String>), Malformed> {
     let (mut said, mut message) = (Said::default(), None);
@@ -295,6 +319,7 @@ fn read(fields: &mut Fields<'_>) -> Result<(Said, Option<String>), Malformed> {
         match name {
             b":status" => said.http = number(value).map_or(0, |n| n.min(1023) as u16),
             b"content-type" => said.grpc = value.starts_with(b"application/grpc"),
+            b"grpc-encoding" => said.encoding = Encoding::of(value),
             // What is no number is UNKNOWN, as other clients take it.
             b"grpc-status" => said.status = Some(number(value).unwrap_or(2)),
             b"grpc-message" if !value.is_empty() => message = Some(unescaped(value)),

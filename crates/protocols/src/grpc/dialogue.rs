@@ -245,8 +245,8 @@ impl Dialogue for GrpcDialogue {
     fn readable(&self, _established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
         Some(transcript::readable(self.requests.iter().map(|weighted| &weighted.request), sent, received))
     }
-    fn session(&self, _origin: &Origin, _established: &Established) -> GrpcSession {
-        GrpcSession::new(Arc::clone(&self.lexicon), self.success, self.streams)
+    fn session(&self, origin: &Origin, _established: &Established) -> GrpcSession {
+        GrpcSession::new(Arc::clone(&self.lexicon), self.success, self.streams, origin.tls)
     }
     fn spoken(&self, _established: &Established) -> String {
         "gRPC over HTTP/2".to_owned()

@@ -16,6 +16,11 @@ pub const STREAMS: u8 = 1;
 pub const COMPRESSED: u8 = 2;
 /// The server was told a deadline.
 pub const DEADLINE: u8 = 4;
+/// Answers may be compressed in ways that are not known here: the user offered them.
+pub const ANYHOW: u8 = 8;
+
+/// The compressions that are offered: those that can be undone where an answer is looked into.
+const ACCEPTED: &str = "identity,deflate,gzip";
 
 /// Where an answer that must be looked into is kept: its status, and its body up to a bound.
 pub type Capture = Arc<Mutex<Option<Captured>>>;
@@ -164,13 +169,19 @@ impl Maker {
         if !given("user-agent") {
             fields.push(("user-agent", agent));
         }
+        if !given("grpc-accept-encoding") {
+            fields.push(("grpc-accept-encoding", ACCEPTED));
+        }
         if let Some(deadline) = &wishes.deadline {
             fields.push(("grpc-timeout", deadline));
         }
         let own = wishes.metadata.iter().filter(|(name, _)| name != "host");
         fields.extend(own.map(|(name, value)| (name.as_str(), value.as_str())));
         let list = self.lexicon.list(fields);
-        let compressed = wishes.metadata.iter().any(|(n, v)| n == "grpc-accept-encoding" && v != "identity");
+        let offers = wishes.metadata.iter().filter(|(name, _)| name == "grpc-accept-encoding");
+        let mut offers = offers.flat_map(|(_, value)| value.split(',')).map(str::trim).peekable();
+        let compressed = offers.peek().is_none() || offers.clone().any(|offer| offer != "identity");
+        let anyhow = offers.any(|offer| !matches!(offer, "identity" | "gzip" | "deflate"));
         let mut framed = messages.iter().map(|message| {
             let mut bytes = Vec::with_capacity(message.len() + framing::PREFIX);
             framing::put(message, &mut bytes);
@@ -183,7 +194,7 @@ impl Maker {
             (framed.collect::<Vec<_>>().concat(), None)
         };
         let deadline = wishes.deadline.is_some();
-        let marks = [(streams, STREAMS), (compressed, COMPRESSED), (deadline, DEADLINE)];
+        let marks = [(streams, STREAMS), (compressed, COMPRESSED), (deadline, DEADLINE), (anyhow, ANYHOW)];
         let marks = marks.into_iter().filter(|(holds, _)| *holds).fold(0, |all, (_, mark)| all | mark);
         Request { list, body: Arc::from(body), further, marks, capture: None, path: path.into(), method: None }
     }

@@ -5,10 +5,12 @@ use std::sync::OnceLock;
 
 use prost_reflect::{DescriptorPool, MethodDescriptor, ServiceDescriptor};
 use protox::Compiler;
-use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver, IncludeFileResolver};
+use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 use wire::Complaint;
 
+use super::editions;
 use super::nearest::nearest;
+use super::sources::Sources;
 use crate::file;
 
 /// The services and methods that calls can be made to.
@@ -82,7 +84,7 @@ impl Schema {
         });
         let mut resolver = ChainFileResolver::new();
         for root in roots {
-            resolver.add(IncludeFileResolver::new(root));
+            resolver.add(Sources::of(root));
         }
         resolver.add(GoogleFileResolver::new());
         let mut compiler = Compiler::with_file_resolver(resolver);
@@ -102,6 +104,8 @@ impl Schema {
         // FileDescriptorSet: repeated FileDescriptorProto file = 1.
         let mut set = Vec::new();
         for file in files {
+            let lowered = editions::lowered(file)?;
+            let file = lowered.as_deref().unwrap_or(file);
             set.push(0x0a);
             varint(file.len() as u64, &mut set);
             set.extend_from_slice(file);

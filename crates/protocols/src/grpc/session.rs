@@ -3,6 +3,7 @@
 //! The messages of a call leave behind its head as far as the server's windows allow; the connection sends the rest when
 //! they open. In lockstep the next message leaves when one came back.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Out, Sent, Session};
@@ -29,8 +30,8 @@ pub struct GrpcSession {
 }
 
 impl GrpcSession {
-    pub(super) fn new(lexicon: Arc<Lexicon>, success: Statuses, streams: u32) -> GrpcSession {
-        let connection = Connection::default();
+    pub(super) fn new(lexicon: Arc<Lexicon>, success: Statuses, streams: u32, tls: bool) -> GrpcSession {
+        let connection = Connection::over(tls);
         GrpcSession { connection, lexicon, success, streams, begun: Vec::new(), turns: Vec::new() }
     }
 
@@ -106,6 +107,10 @@ impl Session for GrpcSession {
 
     fn goodbye(&self) -> &'static str {
         self.connection.goodbye()
+    }
+
+    fn farewell(&self) -> Cow<'static, str> {
+        self.connection.farewell()
     }
 
     fn heartbeat(&mut self, out: &mut Out) -> bool {

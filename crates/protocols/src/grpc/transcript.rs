@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use prost_reflect::{DynamicMessage, MessageDescriptor, MethodDescriptor};
 
+use super::compressed::Encoding;
 use super::framing::PREFIX;
 use super::request::Request;
 use super::status;
@@ -12,19 +13,23 @@ use crate::http2::transcript::{self, Reader};
 /// Both directions, first what was sent.
 pub fn readable<'a>(requests: impl Iterator<Item = &'a Request>, sent: &[u8], received: &[u8]) -> [Vec<u8>; 2] {
     let known = requests.filter_map(|request| Some((&*request.path, request.method.clone()?))).collect();
-    let mut calls = Calls { known, methods: BTreeMap::new(), kept: BTreeMap::new(), answers: false, status: None };
+    let mut calls = Calls { known, ..Calls::default() };
     let sent = transcript::readable(sent, &mut calls);
     calls.kept.clear();
+    calls.encodings.clear();
     calls.answers = true;
     [sent, transcript::readable(received, &mut calls)]
 }
 
+#[derive(Default)]
 struct Calls<'a> {
     known: BTreeMap<&'a str, MethodDescriptor>,
     /// The method of each stream.
     methods: BTreeMap<u32, MethodDescriptor>,
     /// The beginning of a message.
     kept: BTreeMap<u32, Vec<u8>>,
+    /// How the messages of a stream may be compressed.
+    encodings: BTreeMap<u32, Encoding>,
     answers: bool,
     status: Option<u32>,
 }
@@ -33,6 +38,9 @@ impl Reader for Calls<'_> {
     fn field(&mut self, stream: u32, name: &[u8], value: &[u8]) {
         if name == b"grpc-status" {
             self.status = std::str::from_utf8(value).ok().and_then(|number| number.parse().ok());
+        }
+        if name == b"grpc-encoding" {
+            self.encodings.insert(stream, Encoding::of(value));
         }
         if name == b":path"
             && let Ok(path) = std::str::from_utf8(value)
@@ -58,9 +66,13 @@ impl Reader for Calls<'_> {
             if kept.len() < end {
                 break;
             }
-            match flag {
-                0 => text.extend(shown(kind.as_ref(), &kept[PREFIX..end])),
-                _ => text.extend_from_slice(format!("* a compressed message of {} bytes", end - PREFIX).as_bytes()),
+            let encoding = self.encodings.get(&stream).copied().unwrap_or_default();
+            match (flag, encoding.undo(&kept[PREFIX..end])) {
+                (0, _) => text.extend(shown(kind.as_ref(), &kept[PREFIX..end])),
+                (_, Some(plain)) => text.extend(shown(kind.as_ref(), &plain)),
+                (_, None) => {
+                    text.extend_from_slice(format!("* a compressed message of {} bytes", end - PREFIX).as_bytes());
+                }
             }
             text.push(b'\n');
             kept.drain(..end);

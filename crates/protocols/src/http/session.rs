@@ -2,6 +2,8 @@
 //!
 //! The larger of the two is behind a pointer, so that a connection of HTTP/1.1 stays as small as it was.
 
+use std::borrow::Cow;
+
 use wire::{Broken, Done, ExchangeId, Fill, Full, Out, Sent, Session};
 
 use crate::http1::{Http1Session, Request};
@@ -58,6 +60,9 @@ impl Session for HttpSession {
     }
     fn goodbye(&self) -> &'static str {
         either!(self, s => s.goodbye())
+    }
+    fn farewell(&self) -> Cow<'static, str> {
+        either!(self, s => s.farewell())
     }
     fn heartbeat(&mut self, out: &mut Out) -> bool {
         either!(self, s => s.heartbeat(out))

@@ -14,13 +14,19 @@ pub const KIND: &str = "multipart/form-data";
 /// One `--form` as asked.
 struct Part {
     name: String,
+    /// One, or several files that stand in one field.
+    items: Vec<Item>,
+}
+
+/// What a field holds.
+struct Item {
     file_name: Option<String>,
     kind: Option<String>,
     bytes: Vec<u8>,
 }
 
-/// The body made of fields in curl's notation (`NAME=VALUE`, `NAME=@FILE`, `NAME=<FILE`, each with `;type=` and
-/// `;filename=`) and then of those whose value is taken as it is; the seed decides the boundary.
+/// The body made of fields in curl's notation (`NAME=VALUE`, `NAME=@FILE`, `NAME=@FILE,FILE`, `NAME=<FILE`, each with `;type=`
+/// and `;filename=`) and then of those whose value is taken as it is; the seed decides the boundary.
 ///
 /// # Errors
 /// A field that is neither, or a file that cannot be read.
@@ -28,25 +34,41 @@ pub fn content(fields: &[String], literal: &[String], seed: u64) -> Result<Conte
     let mut parts = fields.iter().map(|f| part(f)).collect::<Result<Vec<_>, _>>()?;
     for field in literal {
         let (name, value) = named("--form-string", field)?;
-        parts.push(Part { name: name.into(), file_name: None, kind: None, bytes: value.into() });
+        let item = Item { file_name: None, kind: None, bytes: value.into() };
+        parts.push(Part { name: name.into(), items: vec![item] });
     }
     let boundary = boundary(&parts, seed);
     let mut body = Vec::new();
-    for part in &parts {
-        body.extend_from_slice(format!("--{boundary}\r\n").as_bytes());
-        body.extend_from_slice(format!("Content-Disposition: form-data; name=\"{}\"", quoted(&part.name)).as_bytes());
-        if let Some(file) = &part.file_name {
-            body.extend_from_slice(format!("; filename=\"{}\"", quoted(file)).as_bytes());
+    for (number, part) in parts.iter().enumerate() {
+        let disposition = format!("form-data; name=\"{}\"", quoted(&part.name));
+        if let [item] = &part.items[..] {
+            put(&boundary, &disposition, item, &mut body);
+            continue;
         }
-        if let Some(kind) = &part.kind {
-            body.extend_from_slice(format!("\r\nContent-Type: {kind}").as_bytes());
-        }
-        body.extend_from_slice(b"\r\n\r\n");
-        body.extend_from_slice(&part.bytes);
-        body.extend_from_slice(b"\r\n");
+        // Several files of one field are a body of their own, as with curl (RFC 2388 4.2).
+        let inner = format!("{boundary}-{number}");
+        let mut bytes = Vec::new();
+        part.items.iter().for_each(|item| put(&inner, "attachment", item, &mut bytes));
+        bytes.extend_from_slice(format!("--{inner}--\r\n").as_bytes());
+        let kind = Some(format!("multipart/mixed; boundary={inner}"));
+        put(&boundary, &disposition, &Item { file_name: None, kind, bytes }, &mut body);
     }
     body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
     Ok(Content { bytes: Arc::from(body), kind: Some(format!("{KIND}; boundary={boundary}")) })
+}
+
+/// Appends one piece of a body behind its boundary.
+fn put(boundary: &str, disposition: &str, item: &Item, body: &mut Vec<u8>) {
+    body.extend_from_slice(format!("--{boundary}\r\nContent-Disposition: {disposition}").as_bytes());
+    if let Some(file) = &item.file_name {
+        body.extend_from_slice(format!("; filename=\"{}\"", quoted(file)).as_bytes());
+    }
+    if let Some(kind) = &item.kind {
+        body.extend_from_slice(format!("\r\nContent-Type: {kind}").as_bytes());
+    }
+    body.extend_from_slice(b"\r\n\r\n");
+    body.extend_from_slice(&item.bytes);
+    body.extend_from_slice(b"\r\n");
 }
 
 fn named<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Complaint> {
@@ -59,12 +81,39 @@ fn named<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Complain
 }
 
 fn part(text: &str) -> Result<Part, Complaint> {
-    let wrong = |trouble: String| Complaint::new("--form", format!("\"{text}\" {trouble}"));
     let (name, value) = named("--form", text)?;
-    let (source, rest) = match value.strip_prefix(['@', '<']) {
-        Some(rest) => (value.chars().next(), rest),
-        None => (None, value),
+    let items = match value.strip_prefix('@') {
+        Some(files) => files_of(files).into_iter().map(|file| item(text, Some('@'), file)).collect(),
+        None => match value.strip_prefix('<') {
+            Some(file) => item(text, Some('<'), file).map(|item| vec![item]),
+            None => item(text, None, value).map(|item| vec![item]),
+        },
     };
+    Ok(Part { name: name.into(), items: items? })
+}
+
+/// `a;type=x,"b,c"` → `a;type=x`, `"b,c"`: what commas part that stand in no quotes.
+fn files_of(text: &str) -> Vec<&str> {
+    let (mut files, mut from, mut quoted, mut kept) = (Vec::new(), 0, false, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if kept => kept = false,
+            '\\' => kept = quoted,
+            '"' => quoted = !quoted,
+            ',' if !quoted => {
+                files.push(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    files.push(&text[from..]);
+    files
+}
+
+/// One value or file of the field that `text` is, with its parameters.
+fn item(text: &str, source: Option<char>, rest: &str) -> Result<Item, Complaint> {
+    let wrong = |trouble: String| Complaint::new("--form", format!("\"{text}\" {trouble}"));
     let (content, rest) = quotable(rest);
     let (mut kind, mut file_name) = (None, None);
     for parameter in parameters(rest) {
@@ -88,7 +137,7 @@ fn part(text: &str) -> Result<Part, Complaint> {
         kind = kind.or_else(|| Some(kind_of(file_name.as_deref().unwrap_or(&content)).to_owned()));
         file_name = file_name.or_else(|| Path::new(&content).file_name().map(|n| n.to_string_lossy().into_owned()));
     }
-    Ok(Part { name: name.into(), file_name, kind, bytes })
+    Ok(Item { file_name, kind, bytes })
 }
 
 /// A value up to the next semicolon, or in double quotes (`\` keeps the next character); and what follows it.
@@ -161,7 +210,8 @@ fn boundary(parts: &[Part], seed: u64) -> String {
     loop {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let boundary = format!("------------------------{:016x}", state ^ state >> 29);
-        if !parts.iter().any(|p| memchr::memmem::find(&p.bytes, boundary.as_bytes()).is_some()) {
+        let mut items = parts.iter().flat_map(|part| &part.items);
+        if !items.any(|item| memchr::memmem::find(&item.bytes, boundary.as_bytes()).is_some()) {
             return boundary;
         }
     }

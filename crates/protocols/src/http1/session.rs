@@ -293,6 +293,17 @@ impl Http1Session {
         done.push(Event::Ended(Ended { id: self.id, fault, code, payload: self.payload, excerpt, follow, why }));
     }
 
+    /// Bytes while nothing is asked: an answer too many, but for what a server says that gives an idle connection up
+    /// (RFC 9110 15.5.9).
+    #[cold]
+    fn unasked(&mut self, bytes: &[u8], done: &mut Done<Request>) -> Broken {
+        self.state = State::Over;
+        if !bytes.starts_with(b"HTTP/1.1 408") && !bytes.starts_with(b"HTTP/1.0 408") {
+            done.push(Event::Stray(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
+        }
+        UNASKED
+    }
+
     /// The answer goes on in another piece.
     #[inline]
     fn more_to_come(&mut self, fresh: &[u8], done: &mut Done<Request>) {
@@ -345,8 +356,7 @@ impl Session for Http1Session {
             return Ok(());
         }
         if matches!(self.state, State::Idle | State::Over) {
-            self.state = State::Over;
-            return Err(UNASKED);
+            return Err(self.unasked(bytes, done));
         }
         let (mut at, mut kept_to) = (0, 0);
         match self.advance(bytes, &mut at, &mut kept_to, done) {
@@ -358,8 +368,7 @@ impl Session for Http1Session {
                 };
                 self.end(fault, &bytes[kept_to..at], done);
                 if at < bytes.len() {
-                    self.state = State::Over;
-                    return Err(UNASKED);
+                    return Err(self.unasked(&bytes[at..], done));
                 }
                 Ok(())
             }

@@ -55,12 +55,56 @@ impl Exchange {
     }
 }
 
+/// The beginning of the body that came last, kept for the case that it is cut: of one exchange, so that it costs a copy of a
+/// few bytes and no memory of its own for each.
+#[derive(Debug, Default)]
+pub struct Came {
+    of: Option<ExchangeId>,
+    bytes: Vec<u8>,
+}
+
+/// So many bytes of a body are kept for the case that it is cut.
+const CAME_BOUND: usize = 512;
+
+impl Came {
+    /// A piece of an exchange's body; the last one ends what might be cut.
+    #[inline]
+    fn piece(&mut self, id: ExchangeId, bytes: &[u8], end: bool) {
+        if self.of != Some(id) {
+            (self.of, _) = (Some(id), self.bytes.clear());
+        }
+        let room = CAME_BOUND.saturating_sub(self.bytes.len());
+        if room > 0 && !end {
+            self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+    }
+
+    /// The exchange is over.
+    #[inline]
+    fn over(&mut self, id: ExchangeId) {
+        if self.of == Some(id) {
+            (self.of, _) = (None, self.bytes.clear());
+        }
+    }
+
+    /// The beginning of an exchange's body, where it is the one that is kept.
+    fn of(&self, id: ExchangeId) -> &[u8] {
+        if self.of == Some(id) { &self.bytes } else { &[] }
+    }
+
+    /// What is kept, whosever it is.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 /// Hears what the server says.
 #[derive(Debug)]
 pub struct Ear<'a> {
     pub rules: &'a Rules,
     pub done: &'a mut Done<Request>,
     pub begun: &'a mut Vec<ExchangeId>,
+    pub came: &'a mut Came,
 }
 
 impl Listener<Exchange> for Ear<'_> {
@@ -116,11 +160,20 @@ impl Listener<Exchange> for Ear<'_> {
             rare.judge.feed(self.rules, bytes);
             let room = EXCERPT_BOUND.saturating_sub(rare.kept.len());
             rare.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        } else {
+            self.came.piece(x.id, bytes, end);
         }
         if end { self.whole(x) } else { Next::Go }
     }
 
     fn reset(&mut self, mut x: Exchange, code: u32) {
+        if x.status != 0 && self.done.wants_example(FaultKind::Reset) {
+            let came = self.came.of(x.id);
+            let kept = &mut x.rare.get_or_insert_default().kept;
+            if kept.is_empty() {
+                *kept = [format!("HTTP/2 {}\r\n\r\n", x.status).as_bytes(), came].concat();
+            }
+        }
         self.end(&mut x, Some(FaultKind::Reset), code::of_reset(code));
     }
 
@@ -188,7 +241,12 @@ impl Ear<'_> {
             && let Some(at) = self.begun.iter().rposition(|id| *id == x.id)
         {
             self.begun.swap_remove(at);
+            if fault.is_some() {
+                // An answer that begins and fails does both, whether or not one piece held it all.
+                self.done.push(Event::FirstByte(x.id));
+            }
         }
+        self.came.over(x.id);
         let (mut excerpt, mut follow, mut said) = (None, None, Cow::Borrowed(why));
         if let Some(rare) = x.rare.take() {
             let Rare { kept, judge, .. } = *rare;

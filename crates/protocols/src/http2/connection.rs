@@ -6,6 +6,7 @@
 //! all, and frames that lead to nothing are counted. A stream error of the peer's framing is taken as one of the
 //! connection (5.4.1 allows it). Left out: priorities, and push, which is refused.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wire::{Broken, Out};
@@ -21,6 +22,15 @@ pub(super) const STREAM_WINDOW: u32 = 1 << 24;
 pub(super) const WINDOW: u32 = 1 << 30;
 /// Streams we open before the peer says how many it takes (6.5.2 wants it to take a hundred).
 const STREAMS_START: u32 = 100;
+
+/// So many bytes of a GOAWAY's debug data are told in a sentence.
+const FAREWELL_BOUND: usize = 160;
+
+/// What is said of a server that ends the connection before its SETTINGS.
+const SILENT: &str = "the server ended the connection before a word of HTTP/2; if it speaks TLS on this port, write the scheme \
+    for it (https://, grpcs://)";
+/// The same where TLS is spoken.
+const SILENT_IN_TLS: &str = "the server ended the connection before a word of HTTP/2";
 
 /// What to do with a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +111,8 @@ pub struct Connection<T> {
     /// We gave up a stream about which the peer may still talk.
     pub(super) cancelled: bool,
     pub(super) pinging: bool,
+    /// TLS is spoken.
+    pub(super) tls: bool,
 }
 
 impl<T> Default for Connection<T> {
@@ -124,11 +136,17 @@ impl<T> Default for Connection<T> {
             goodbye: None,
             cancelled: false,
             pinging: false,
+            tls: false,
         }
     }
 }
 
 impl<T> Connection<T> {
+    /// A connection of which is known whether it speaks TLS.
+    pub fn over(tls: bool) -> Connection<T> {
+        Connection { tls, ..Connection::default() }
+    }
+
     /// Appends what a client says first: preface, settings, and windows so large that topping up is rare.
     pub fn open(&mut self, out: &mut Out) {
         let out = out.buffer();
@@ -255,7 +273,24 @@ impl<T> Connection<T> {
 
     /// The error that the peer named when it said GOAWAY, in a sentence; empty where it named none.
     pub fn goodbye(&self) -> &'static str {
-        self.goodbye.as_ref().map_or("", |said| code::of_goaway(said.0))
+        match &self.goodbye {
+            Some(said) => code::of_goaway(said.0),
+            // A server of TLS that hears HTTP/2 in the clear mostly closes without a word.
+            None if self.settled || self.live() == 0 => "",
+            None if self.tls => SILENT_IN_TLS,
+            None => SILENT,
+        }
+    }
+
+    /// The same with what the peer said beside it (the debug data of its GOAWAY).
+    pub fn farewell(&self) -> Cow<'static, str> {
+        match self.goodbye_text() {
+            b"" => Cow::Borrowed(self.goodbye()),
+            text => {
+                let text = &text[..text.len().min(FAREWELL_BOUND)];
+                Cow::Owned(format!("{} ({})", self.goodbye(), text.escape_ascii()))
+            }
+        }
     }
 
     /// What the peer said beside that.

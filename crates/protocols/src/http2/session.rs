@@ -5,11 +5,12 @@
 //! status decides, or an example is wanted, a head is written out as HTTP/1 has it and judged as there. An answer that
 //! is malformed (RFC 9113 8.1.1) fails its exchange alone.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Out, Sent, Session};
 
-use super::answer::{Ear, Exchange};
+use super::answer::{Came, Ear, Exchange};
 use super::connection::Connection;
 use super::frames::code;
 use super::hpack::Lexicon;
@@ -27,6 +28,7 @@ pub struct Http2Session {
     lexicon: Arc<Lexicon>,
     /// Exchanges whose answer began in the bytes at hand.
     begun: Vec<ExchangeId>,
+    came: Came,
     /// How many exchanges may share the connection.
     streams: u32,
     tls: bool,
@@ -36,8 +38,8 @@ pub struct Http2Session {
 
 impl Http2Session {
     pub(crate) fn new(rules: Arc<Rules>, lexicon: Arc<Lexicon>, streams: u32, tls: bool) -> Http2Session {
-        let connection = Connection::default();
-        Http2Session { connection, rules, lexicon, begun: Vec::new(), streams, tls, last: false }
+        let connection = Connection::over(tls);
+        Http2Session { connection, rules, lexicon, begun: Vec::new(), came: Came::default(), streams, tls, last: false }
     }
 }
 
@@ -83,7 +85,7 @@ impl Session for Http2Session {
 
     #[inline]
     fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
-        let mut ear = Ear { rules: &self.rules, done, begun: &mut self.begun };
+        let mut ear = Ear { rules: &self.rules, done, begun: &mut self.begun, came: &mut self.came };
         let read = self.connection.receive(bytes, out, &mut ear);
         for id in self.begun.drain(..) {
             done.push(Event::FirstByte(id));
@@ -92,7 +94,11 @@ impl Session for Http2Session {
     }
 
     fn begun(&self) -> &[u8] {
-        self.connection.goodbye_text()
+        match self.connection.goodbye_text() {
+            // Of several that fail together nobody knows whose it is.
+            b"" if self.connection.live() == 1 => self.came.bytes(),
+            said => said,
+        }
     }
 
     #[inline]
@@ -106,6 +112,10 @@ impl Session for Http2Session {
 
     fn goodbye(&self) -> &'static str {
         self.connection.goodbye()
+    }
+
+    fn farewell(&self) -> Cow<'static, str> {
+        self.connection.farewell()
     }
 
     fn heartbeat(&mut self, out: &mut Out) -> bool {

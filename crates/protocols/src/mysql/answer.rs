@@ -181,6 +181,7 @@ impl MysqlSession {
         let came = opening.packet(packet, self.number.wrapping_sub(1), &self.plan, out.buffer());
         if came.is_err() {
             self.told = std::mem::take(&mut opening.told);
+            (self.code, self.refused) = (opening.code, opening.code != 0);
         }
         // Each packet of ours is numbered behind the server's.
         if out.len() > before && came == Ok(Came::More) {
@@ -207,11 +208,13 @@ impl MysqlSession {
     /// Something nobody asked for: a server that closes says why.
     #[cold]
     fn unasked(&mut self, first: u8, packet: &[u8]) -> Broken {
-        self.stage = Stage::Over;
         if first == ERR
             && let Ok(refusal) = refusal(packet)
+            && errors::ends_connection(refusal.code)
         {
+            self.stage = Stage::Over;
             self.told = refusal.shown(EXCERPT_BOUND);
+            (self.code, self.refused) = (refusal.code, true);
             return Broken("the server ends an idle connection with an error");
         }
         Broken("the server sent a packet nobody asked for")

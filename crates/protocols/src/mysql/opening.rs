@@ -68,8 +68,9 @@ pub struct Opening {
     pub agreed: Agreed,
     /// The statements prepared so far.
     pub ready: Vec<Ready>,
-    /// What the server said when it refused.
+    /// What the server said when it refused, and its number.
     pub told: Box<[u8]>,
+    pub code: u16,
 }
 
 impl Opening {
@@ -85,6 +86,7 @@ impl Opening {
             agreed: Agreed::default(),
             ready: Vec::new(),
             told: Box::default(),
+            code: 0,
         }
     }
 
@@ -123,7 +125,7 @@ impl Opening {
         }
         if first == ERR {
             let refusal = refusal(packet)?;
-            self.told = refusal.shown(super::session::EXCERPT_BOUND);
+            (self.told, self.code) = (refusal.shown(super::session::EXCERPT_BOUND), refusal.code);
             return Err(Broken(errors::refused(refusal.code)));
         }
         let number = number.wrapping_add(1);

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Out, Sent, Session};
+use wire::{Broken, Done, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
 
 use super::codec::{COM_PING, COM_QUIT, EOF, ERR, HEADER, WHOLE, length, put_packet};
 use super::greeting::Agreed;
@@ -84,6 +84,8 @@ pub struct MysqlSession {
     pub(super) begun: bool,
     /// The server closes the connection after this exchange.
     pub(super) last: bool,
+    /// The server ended the connection with an error of its own accord: a refused login, an idle limit.
+    pub(super) refused: bool,
 }
 
 impl MysqlSession {
@@ -112,6 +114,7 @@ impl MysqlSession {
             pinged: false,
             begun: false,
             last: false,
+            refused: false,
         }
     }
 
@@ -187,8 +190,9 @@ impl MysqlSession {
 
     /// A packet whose number is the next one's.
     #[inline]
-    fn numbered(&mut self, header: &[u8]) -> Result<(), Broken> {
-        if header[3] != self.number {
+    fn numbered(&mut self, header: &[u8], first: Option<u8>) -> Result<(), Broken> {
+        // What a server says before it ends an idle connection belongs to no command, and is numbered anyhow.
+        if header[3] != self.number && (self.stage != Stage::Idle || first != Some(ERR)) {
             return Err(Broken("the server's packets are numbered out of order"));
         }
         self.number = self.number.wrapping_add(1);
@@ -219,7 +223,7 @@ impl MysqlSession {
             if wanted == HEADER + 1 && self.passes_over(self.kept[HEADER], size) {
                 let header = [self.kept[0], self.kept[1], self.kept[2], self.kept[3]];
                 self.kept.clear();
-                self.numbered(&header)?;
+                self.numbered(&header, None)?;
                 self.skip = size as u32 - 1;
                 self.count(size, out)?;
                 return Ok(rest);
@@ -229,7 +233,7 @@ impl MysqlSession {
             }
             if self.kept.len() == HEADER + size {
                 let mut kept = std::mem::take(&mut self.kept);
-                self.numbered(&kept)?;
+                self.numbered(&kept, kept.get(HEADER).copied())?;
                 let read = self.packet(&kept[HEADER..], out, done);
                 kept.clear();
                 // What was large once would be carried by an idle connection.
@@ -260,39 +264,13 @@ impl Session for MysqlSession {
 
     #[inline]
     fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
-        let (mut rest, pinged) = (bytes, self.pinged);
-        while !rest.is_empty() {
-            if self.skip > 0 {
-                let skipped = rest.len().min(self.skip as usize);
-                self.skip -= skipped as u32;
-                rest = &rest[skipped..];
-                continue;
-            }
-            if !self.kept.is_empty() {
-                rest = self.take_on(rest, out, done)?;
-                continue;
-            }
-            if rest.len() < HEADER {
-                self.kept.extend_from_slice(rest);
-                break;
-            }
-            let size = length(rest);
-            let Some(packet) = rest.get(HEADER..HEADER + size) else {
-                rest = self.take_on(rest, out, done)?;
-                continue;
-            };
-            self.numbered(rest)?;
-            rest = &rest[HEADER + size..];
-            self.packet(packet, out, done)?;
-            if !rest.is_empty() && self.secures_now() {
-                return Err(Broken("the server sent more behind its greeting, before TLS"));
-            }
+        let read = self.read(bytes, out, done);
+        if read.is_err() && self.stage == Stage::Idle {
+            // An answer too many: what a server says to end an idle connection is an error.
+            done.push(Event::Stray(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
+            self.stage = Stage::Over;
         }
-        if !self.begun && self.in_flight() && !(pinged && self.stage == Stage::Answer && self.kept.is_empty()) {
-            self.begun = true;
-            done.push(Event::FirstByte(self.id));
-        }
-        Ok(())
+        read
     }
 
     fn closed(&mut self, _done: &mut Done<Request>) {
@@ -323,6 +301,14 @@ impl Session for MysqlSession {
         usize::from(self.stage == Stage::Idle)
     }
 
+    fn refusal(&self) -> FaultKind {
+        if self.refused { FaultKind::WrongStatus } else { FaultKind::BrokenProtocol }
+    }
+
+    fn refusal_code(&self) -> u32 {
+        if self.refused { self.code.into() } else { 0 }
+    }
+
     fn opening(&self) -> bool {
         self.stage == Stage::Opening
     }
@@ -337,5 +323,45 @@ impl Session for MysqlSession {
             // The answer to the greeting is packet 2.
             self.number = 3;
         }
+    }
+}
+
+impl MysqlSession {
+    /// Reads packets, whole and in pieces.
+    #[inline]
+    fn read(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+        let (mut rest, pinged) = (bytes, self.pinged);
+        while !rest.is_empty() {
+            if self.skip > 0 {
+                let skipped = rest.len().min(self.skip as usize);
+                self.skip -= skipped as u32;
+                rest = &rest[skipped..];
+                continue;
+            }
+            if !self.kept.is_empty() {
+                rest = self.take_on(rest, out, done)?;
+                continue;
+            }
+            if rest.len() < HEADER {
+                self.kept.extend_from_slice(rest);
+                break;
+            }
+            let size = length(rest);
+            let Some(packet) = rest.get(HEADER..HEADER + size) else {
+                rest = self.take_on(rest, out, done)?;
+                continue;
+            };
+            self.numbered(rest, packet.first().copied())?;
+            rest = &rest[HEADER + size..];
+            self.packet(packet, out, done)?;
+            if !rest.is_empty() && self.secures_now() {
+                return Err(Broken("the server sent more behind its greeting, before TLS"));
+            }
+        }
+        if !self.begun && self.in_flight() && !(pinged && self.stage == Stage::Answer && self.kept.is_empty()) {
+            self.begun = true;
+            done.push(Event::FirstByte(self.id));
+        }
+        Ok(())
     }
 }

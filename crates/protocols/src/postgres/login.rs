@@ -31,6 +31,9 @@ enum Step {
     Entered,
 }
 
+/// What to do where a password is asked for and none was given.
+pub const NO_PASSWORD: Broken = Broken("the server wants a password; write postgres://user:password@host");
+
 impl Login {
     /// A login that begins; `seed` differs between connections.
     pub fn new(ssl: bool, bound: u32, seed: u64) -> Login {
@@ -88,7 +91,7 @@ impl Login {
         let Some(account) = self.account(plan).filter(|_| self.step == Step::Proving) else { return Err(wrong) };
         let code = u32::from_be_bytes(*code);
         if matches!(code, 3 | 5 | 10) && account.password.is_empty() {
-            return Err(Broken("the server wants a password; write postgres://user:password@host"));
+            return Err(NO_PASSWORD);
         }
         if matches!(code, 3 | 5) && std::mem::replace(&mut self.told, true) {
             return Err(Broken("the server asks for the password again and again"));

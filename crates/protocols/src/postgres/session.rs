@@ -153,7 +153,10 @@ impl PostgresSession {
     #[cold]
     fn authentication(&mut self, body: &[u8], out: &mut Out) -> Result<(), Broken> {
         let plan = Arc::clone(&self.plan);
-        self.login().ok_or(UNASKED)?.asked(body, &plan, out.buffer())
+        let asked = self.login().ok_or(UNASKED)?.asked(body, &plan, out.buffer());
+        // Nobody answers without a password: the server follows its protocol, and we may not come in.
+        self.refused |= asked == Err(super::login::NO_PASSWORD);
+        asked
     }
 
     /// COPY … FROM STDIN: no data is sent. A Sync behind the statement was swallowed, so another one follows.
@@ -226,6 +229,8 @@ impl PostgresSession {
                 self.end(done);
                 Ok(())
             }
+            // An answer too many: what ends an idle connection is fatal.
+            Stage::Idle if !fatal => Err(UNASKED),
             _ => {
                 self.stage = Stage::Over;
                 self.refused = true;
@@ -337,6 +342,9 @@ impl Session for PostgresSession {
             _ => self.advance(bytes, out, done),
         };
         if outcome.is_err() {
+            if self.stage == Stage::Idle {
+                done.push(Event::Stray(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
+            }
             self.break_off(bytes, done);
         } else if self.asked && !self.begun && !beats {
             self.begun = true;
@@ -372,6 +380,10 @@ impl Session for PostgresSession {
 
     fn refusal(&self) -> FaultKind {
         if self.refused { FaultKind::WrongStatus } else { FaultKind::BrokenProtocol }
+    }
+
+    fn refusal_code(&self) -> u32 {
+        if self.refused { self.error } else { 0 }
     }
 
     fn opening(&self) -> bool {

@@ -75,6 +75,7 @@ fn tell(done: &mut Done<super::Request>, told: &mut Vec<String>) {
                 }
                 told.push(format!("unsolicited {}", before.unwrap_or(0) + bytes));
             }
+            Event::Stray(_) if told.last().is_none_or(|last| last != "stray") => told.push("stray".to_owned()),
             _ => {}
         }
     }

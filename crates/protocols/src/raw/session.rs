@@ -157,8 +157,12 @@ impl Session for RawSession {
 
     #[inline]
     fn receive(&mut self, bytes: &[u8], _out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
-        if matches!(self.rules.end, End::Never) || (matches!(self.rules.end, End::Datagram) && !self.expects()) {
+        if matches!(self.rules.end, End::Never) {
             done.push(Event::Unsolicited(bytes.len() as u32));
+            return Ok(());
+        }
+        if matches!(self.rules.end, End::Datagram) && !self.expects() {
+            done.push(Event::Stray(bytes.len() as u32));
             return Ok(());
         }
         if matches!(self.rules.end, End::Datagram) {
@@ -168,6 +172,7 @@ impl Session for RawSession {
         let mut rest = bytes;
         while !rest.is_empty() {
             if !self.expects() {
+                done.push(Event::Stray(u32::try_from(rest.len()).unwrap_or(u32::MAX)));
                 self.state = State::Over;
                 return Err(UNASKED);
             }

@@ -47,7 +47,12 @@ fn played<'a>(dialogue: &RedisDialogue, mut pieces: impl Iterator<Item = &'a [u8
     // Examples hold what was there when it broke, and may.
     done.example_kept(FaultKind::BrokenProtocol);
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
-    let told = |event: &Event<_>| (!matches!(event, Event::FirstByte(_))).then(|| format!("{event:?}"));
+    // How much of an answer too many there is depends on the pieces.
+    let told = |event: &Event<_>| match event {
+        Event::FirstByte(_) => None,
+        Event::Stray(_) => Some("stray".to_owned()),
+        event => Some(format!("{event:?}")),
+    };
     let mut told: Vec<String> = done.events.iter().filter_map(told).collect();
     told.push(format!("{} {:?}", session.room(), session.refusal()));
     (told, broken)

@@ -3,6 +3,8 @@
 //! CRC parameters as in the catalogue of parametrised CRC algorithms (reveng.sourceforge.io/crc-catalogue): width,
 //! polynomial, initial value, whether bits are reflected, what is added at the end.
 
+use super::format::Format;
+
 /// A sum over bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sum {
@@ -12,6 +14,8 @@ pub enum Sum {
     Internet,
     /// The bytes added up, modulo 2⁶⁴ (the format takes its low bytes).
     Bytes,
+    /// The bytes added up modulo 256: the CheckSum of FIX, which is written in three digits.
+    Fix,
     /// The bytes exclusive-or each other.
     Xor,
     /// Adler-32 (RFC 1950 8.2).
@@ -70,20 +74,26 @@ static CRC16_XMODEM: Crc = Crc::new(16, 0x1021, 0, false, 0);
 static CRC16_CCITT: Crc = Crc::new(16, 0x1021, 0xffff, false, 0);
 static CRC8: Crc = Crc::new(8, 0x07, 0, false, 0);
 
+/// So many bytes, the highest first.
+const fn bytes(count: u8) -> Format {
+    Format::Bytes { count, little: false }
+}
+
 impl Sum {
-    /// The names there are, with the bytes each takes where no format is said.
-    pub const NAMES: [(&'static str, Sum, u8); 11] = [
-        ("crc32", Sum::Crc(&CRC32), 4),
-        ("crc32c", Sum::Crc(&CRC32C), 4),
-        ("crc16-modbus", Sum::Crc(&CRC16_MODBUS), 2),
-        ("crc16-arc", Sum::Crc(&CRC16_ARC), 2),
-        ("crc16-xmodem", Sum::Crc(&CRC16_XMODEM), 2),
-        ("crc16-ccitt", Sum::Crc(&CRC16_CCITT), 2),
-        ("crc8", Sum::Crc(&CRC8), 1),
-        ("internet-sum", Sum::Internet, 2),
-        ("adler32", Sum::Adler32, 4),
-        ("sum", Sum::Bytes, 1),
-        ("xor-sum", Sum::Xor, 1),
+    /// The names there are, with how each is written where no format is said.
+    pub const NAMES: [(&'static str, Sum, Format); 12] = [
+        ("crc32", Sum::Crc(&CRC32), bytes(4)),
+        ("crc32c", Sum::Crc(&CRC32C), bytes(4)),
+        ("crc16-modbus", Sum::Crc(&CRC16_MODBUS), bytes(2)),
+        ("crc16-arc", Sum::Crc(&CRC16_ARC), bytes(2)),
+        ("crc16-xmodem", Sum::Crc(&CRC16_XMODEM), bytes(2)),
+        ("crc16-ccitt", Sum::Crc(&CRC16_CCITT), bytes(2)),
+        ("crc8", Sum::Crc(&CRC8), bytes(1)),
+        ("internet-sum", Sum::Internet, bytes(2)),
+        ("adler32", Sum::Adler32, bytes(4)),
+        ("sum", Sum::Bytes, bytes(1)),
+        ("fix-sum", Sum::Fix, Format::Digits { base: 10, width: 3 }),
+        ("xor-sum", Sum::Xor, bytes(1)),
     ];
 
     /// The sum of these bytes.
@@ -92,6 +102,7 @@ impl Sum {
             Sum::Crc(crc) => crc.of(bytes).into(),
             Sum::Internet => internet(bytes).into(),
             Sum::Bytes => bytes.iter().map(|&b| u64::from(b)).sum(),
+            Sum::Fix => bytes.iter().fold(0u8, |sum, b| sum.wrapping_add(*b)).into(),
             Sum::Xor => bytes.iter().fold(0, |sum, b| sum ^ b).into(),
             Sum::Adler32 => {
                 let step = |(a, b), &byte: &u8| {

@@ -176,8 +176,8 @@ impl<'a> Parser<'a> {
             _ if digest(name).is_some() => self.digest(name)?,
             _ => {
                 let named = Sum::NAMES.iter().find(|(sum, ..)| *sum == name);
-                let &(_, sum, count) = named.ok_or_else(|| unknown(&format!("{{{name}")))?;
-                Function::Sum { sum, format: self.format(Format::Bytes { count, little: false })? }
+                let &(_, sum, usual) = named.ok_or_else(|| unknown(&format!("{{{name}")))?;
+                Function::Sum { sum, format: self.format(usual)? }
             }
         };
         Ok((function, self.whole_content(name)?))

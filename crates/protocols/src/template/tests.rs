@@ -112,11 +112,25 @@ fn checksums_of_the_catalogue() {
         ("crc8", 0xf4),
         ("adler32", 0x091e_01de),
         ("sum", 477),
+        ("fix-sum", 477 % 256),
         ("xor-sum", 0x31),
     ];
     for (name, wanted) in table {
         assert_eq!(plain(&format!("{{{name} hex 123456789}}")), format!("{wanted:x}"), "{name}");
     }
+}
+
+/// An execution report as exchanges publish it, with the length and the checksum they give it (FIX 4.2).
+#[test]
+fn the_checksum_of_fix() {
+    let body = "35=8|49=PHLX|56=PERS|52=20071123-05:30:00.000|11=ATOMNOCCC9990900|20=3|150=E|39=E|55=MSFT|167=CS|54=1|38=15|\
+                40=2|44=15|58=PHLX EQUITY TESTING|59=0|47=C|32=0|31=0|151=15|14=0|6=0|";
+    let text = format!("{{m=8=FIX.4.2|9={{length {{b}}}}|{{b={body}}}}}10={{fix-sum {{m}}}}|").replace('|', "\\x01");
+    let message = escaped(&text);
+    assert!(message.starts_with(b"8=FIX.4.2\x019=178\x0135=8"), "{}", message.escape_ascii());
+    assert!(message.ends_with(b"\x016=0\x0110=128\x01"), "{}", message.escape_ascii());
+    // Three digits, also where the sum is small: 0x01 0xff 0x02 is 2.
+    assert_eq!(escaped(r"{fix-sum \x01\xff\x02}"), b"002");
 }
 
 /// A header whose checksum counts itself as zeros is right when the sum over all of it is zero (RFC 1071 1).

@@ -3,7 +3,7 @@
 //! For every protocol whose answers have such parts. A body is kept only where something is expected of the whole of it,
 //! up to a bound, and decoded by its `Content-Encoding`; all other runs never copy a byte.
 
-mod coding;
+pub(crate) mod coding;
 mod header;
 mod json;
 #[cfg(any(test, feature = "oracle"))]

@@ -226,7 +226,12 @@ impl WebSocketSession {
                 done.push(Event::Unsolicited(u32::try_from(size).unwrap_or(u32::MAX)));
                 return Ok(());
             }
-            Whose::Nobodys => return Err(UNASKED),
+            Whose::Nobodys => {
+                if rules.field.is_none() {
+                    done.push(Event::Stray(u32::try_from(size).unwrap_or(u32::MAX)));
+                }
+                return Err(UNASKED);
+            }
         };
         let missing = rules.expect.as_ref().is_some_and(|text| text.find(content).is_none());
         let fault = missing.then_some(FaultKind::WrongBody);
@@ -446,6 +451,11 @@ impl Session for WebSocketSession {
 
     fn refusal(&self) -> FaultKind {
         if self.stage == Stage::Refused { FaultKind::WrongStatus } else { FaultKind::BrokenProtocol }
+    }
+
+    fn refusal_code(&self) -> u32 {
+        let status = self.rare.as_ref().map_or(0, |rare| rare.head.status);
+        if self.stage == Stage::Refused { status.into() } else { 0 }
     }
 
     fn opening(&self) -> bool {

@@ -20,5 +20,6 @@ fn said<R>(event: &Event<R>) -> String {
         Event::Refused(id) => format!("refused {}", id.0),
         Event::Heartbeat => "heartbeat".to_owned(),
         Event::Unsolicited(bytes) => format!("unsolicited {bytes}"),
+        Event::Stray(bytes) => format!("stray {bytes}"),
     }
 }

@@ -104,7 +104,7 @@ fn cases() -> Vec<Case> {
             "compressed",
             UNARY,
             [head(1), frame(frames::DATA, 0, 1, &[1, 0, 0, 0, 1, 7]), trailers(1, "0")].concat(),
-            &["ended 0 broken_protocol - 0 a message is compressed, which was not asked for"],
+            &["ended 0 broken_protocol - 0 a message is compressed, and no grpc-encoding says how"],
         ),
         (
             "cancelled",
@@ -155,12 +155,37 @@ fn every_answer_whole_and_cut_at_every_position() {
 }
 
 #[test]
-fn what_was_asked_for_may_be_compressed() {
-    let bytes = [settings(&[]), head(1), frame(frames::DATA, 0, 1, &[1, 0, 0, 0, 1, 7]), trailers(1, "0")].concat();
-    let mut talk = Talk::new(dialogue(UNARY, &[("header", "grpc-accept-encoding: gzip")]));
-    talk.call(0);
-    talk.hear(&bytes).expect("heard");
-    assert_eq!(talk.events(), ["ended 0 ok OK 1"]);
+fn what_was_offered_may_be_compressed() {
+    let ok = "ended 0 ok OK 1";
+    let other = "ended 0 broken_protocol - 0 a message is compressed in a way that was not offered";
+    let unasked = "ended 0 broken_protocol - 0 a message is compressed, which was not asked for";
+    for (offered, encoding, expected) in [
+        (None, "gzip", ok),
+        (None, "deflate", ok),
+        (None, "zstd", other),
+        (Some("gzip"), "gzip", ok),
+        (Some("identity, zstd"), "zstd", ok),
+        (Some("identity"), "gzip", unasked),
+    ] {
+        let said = [(":status", "200"), ("content-type", "application/grpc"), ("grpc-encoding", encoding)];
+        let bytes = [
+            settings(&[]),
+            headers(1, &said, false),
+            frame(frames::DATA, 0, 1, &[1, 0, 0, 0, 1, 7]),
+            trailers(1, "0"),
+            headers(3, &said, false),
+            frame(frames::DATA, 0, 3, &[1, 0, 0, 0, 1, 7]),
+            trailers(3, "0"),
+        ];
+        let header = offered.map(|offered| format!("grpc-accept-encoding: {offered}"));
+        let options: Vec<(&str, &str)> = header.iter().map(|header| ("header", header.as_str())).collect();
+        let mut talk = Talk::new(dialogue(UNARY, &[&[("streams", "2")][..], &options].concat()));
+        (0..2).for_each(|id| talk.call(id));
+        talk.hear(&bytes.concat()).expect("heard");
+        // The second head is known by the first.
+        let second = expected.replace("ended 0", "ended 1");
+        assert_eq!(talk.events(), [expected, &second], "{offered:?} {encoding}");
+    }
 }
 
 #[test]

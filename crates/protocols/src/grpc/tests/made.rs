@@ -39,6 +39,7 @@ fn a_call_has_the_head_the_protocol_wants() {
             ("te", "trailers"),
             ("content-type", "application/grpc"),
             ("user-agent", agent),
+            ("grpc-accept-encoding", "identity,deflate,gzip"),
             ("grpc-timeout", "500m"),
             ("x-brunt", "yes"),
             ("trace-bin", "AAEC"),

@@ -1,6 +1,7 @@
 //! gRPC on scripted bytes: what a server says, whole, cut at every position, and as garbage.
 
 mod answers;
+mod editions;
 mod made;
 mod preparing;
 mod properties;
@@ -100,7 +101,7 @@ impl Talk {
             }
             Event::Refused(id) => format!("refused {}", id.0),
             Event::Heartbeat => "alive".to_owned(),
-            Event::Unsolicited(_) => "unasked".to_owned(),
+            Event::Unsolicited(_) | Event::Stray(_) => "unasked".to_owned(),
         };
         self.done.events.drain(..).map(text).collect()
     }

@@ -7,7 +7,7 @@ use super::super::request::Captured;
 use super::*;
 
 /// An answer of reflection with these messages (already encoded).
-fn answer(messages: &[Vec<u8>]) -> Captured {
+pub fn answer(messages: &[Vec<u8>]) -> Captured {
     let mut body = Vec::new();
     messages.iter().for_each(|message| framing::put(message, &mut body));
     Captured { status: Some(0), said: String::new(), body }
@@ -19,12 +19,12 @@ fn field(number: u8, content: &[u8]) -> Vec<u8> {
     [&[number << 3 | 2][..], &length, content].concat()
 }
 
-fn services(names: &[&str]) -> Vec<u8> {
+pub fn services(names: &[&str]) -> Vec<u8> {
     let all: Vec<u8> = names.iter().flat_map(|name| field(1, &field(1, name.as_bytes()))).collect();
     field(6, &all)
 }
 
-fn file(bytes: &[u8]) -> Vec<u8> {
+pub fn file(bytes: &[u8]) -> Vec<u8> {
     field(4, &field(1, bytes))
 }
 

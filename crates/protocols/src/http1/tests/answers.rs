@@ -1,7 +1,7 @@
 //! A table of answers and what becomes of each: whole, cut in two at every position, in three at every pair of
 //! positions, byte by byte, and with the connection closed at every position.
 
-use wire::FaultKind;
+use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Session};
 
 use super::{Outcome, dialogue, play};
 
@@ -215,6 +215,26 @@ fn endless_heads_are_refused_whole_and_in_pieces() {
             let outcome = play(&dialogue, &pieces, false);
             assert_eq!(outcome.broken, Some("endless headers: the head of the answer is larger than 256 KiB"));
             assert_eq!(outcome.ended, Some((Some(FaultKind::BrokenProtocol), 0, 0, None)));
+        }
+    }
+}
+
+/// Beside an answer that may be another's there is what a server says that gives an idle connection up.
+#[test]
+fn an_answer_too_many_is_a_stray_and_a_408_on_an_idle_connection_is_none() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    let idle = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
+    let dialogue = dialogue("http://h/", &[]);
+    for (late, strays) in [(&answer[..], 1), (b"x", 1), (idle, 0)] {
+        for together in [true, false] {
+            let mut session = dialogue.session(&Origin::default(), &Established::default());
+            let (mut out, mut done) = (Out::default(), Done::default());
+            session.submit(ExchangeId(3), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
+            let whole = [answer, late].concat();
+            let pieces = if together { vec![&whole[..]] } else { vec![&answer[..], late] };
+            let read = pieces.into_iter().find_map(|piece| session.receive(piece, &mut out, &mut done).err());
+            assert_eq!((read.is_some(), session.room()), (true, 0));
+            assert_eq!(done.events.iter().filter(|event| matches!(event, Event::Stray(_))).count(), strays);
         }
     }
 }

@@ -139,6 +139,29 @@ fn a_form_is_multipart() {
     assert_eq!(text, lines("http://h/", &fields), "the seed decides the boundary");
 }
 
+/// As curl 7.88 writes it, but for the boundaries.
+#[test]
+fn several_files_of_one_field_are_a_body_of_their_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path.to_str().expect("text").to_owned()
+    };
+    let (a, b) = (path("a.txt", "AAA"), path("b,c.png", "BBB"));
+    let text = lines("http://h/", &[&format!("form=files=@{a};type=text/x,\"{b}\";filename=\"z,z\""), "form=n=1,2"]);
+    let boundary = text.split("boundary=").nth(1).and_then(|t| t.split("\r\n").next()).expect("a boundary");
+    let inner = text.split("multipart/mixed; boundary=").nth(1).and_then(|t| t.split("\r\n").next()).expect("another");
+    let body = format!(
+        "--{boundary}\r\nContent-Disposition: form-data; name=\"files\"\r\nContent-Type: multipart/mixed; \
+         boundary={inner}\r\n\r\n--{inner}\r\nContent-Disposition: attachment; filename=\"a.txt\"\r\nContent-Type: \
+         text/x\r\n\r\nAAA\r\n--{inner}\r\nContent-Disposition: attachment; filename=\"z,z\"\r\nContent-Type: \
+         application/octet-stream\r\n\r\nBBB\r\n--{inner}--\r\n\r\n--{boundary}\r\nContent-Disposition: form-data; \
+         name=\"n\"\r\n\r\n1,2\r\n--{boundary}--\r\n"
+    );
+    assert_eq!(text.split_once("\r\n\r\n").map(|(_, body)| body), Some(&*body));
+}
+
 #[test]
 fn a_form_whose_type_is_given_tells_its_boundary() {
     let boundary =

@@ -135,6 +135,22 @@ fn an_example_of_a_failure_is_the_answer_as_http1_would_write_it() {
     assert_eq!(ended.excerpt.as_deref(), Some(&b"HTTP/2 503\r\nretry-after: 9\r\n\r\nno"[..]));
 }
 
+#[test]
+fn an_example_of_a_reset_holds_the_beginning_of_its_own_body() {
+    let mut talk = Talk::after(&[], 3);
+    talk.hear(&[settings(&[]), head(1, OK), head(3, OK), head(5, OK), data(1, b"one"), data(3, b"three")].concat());
+    talk.hear(&last_data(1, b"!"));
+    talk.news();
+    talk.hear(&reset(5, 2));
+    let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("no end") };
+    assert_eq!(ended.excerpt.as_deref(), Some(&b"HTTP/2 200\r\n\r\n"[..]), "not what came of another");
+    // What came of one that is over is not what came of the one that is left.
+    assert_eq!(talk.session.begun(), b"");
+    talk.hear(&[data(3, b"again"), reset(3, 2)].concat());
+    let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("no end") };
+    assert_eq!(ended.excerpt.as_deref(), Some(&b"HTTP/2 200\r\n\r\nagain"[..]));
+}
+
 /// Why a malformed answer is one, in a sentence.
 #[test]
 fn what_was_wrong_is_said() {

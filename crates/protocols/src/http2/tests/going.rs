@@ -110,6 +110,12 @@ fn the_error_of_a_goaway_is_named_and_its_text_kept() {
     talk.hear(&frame(frames::GOAWAY, 0, 0, &[&[0, 0, 0, 1, 0, 0, 0, 11][..], b"calm down"].concat()));
     let named = "the server ended the connection by GOAWAY: ENHANCE_YOUR_CALM";
     assert_eq!((talk.session.goodbye(), talk.session.begun()), (named, &b"calm down"[..]));
+    assert_eq!(talk.session.farewell(), format!("{named} (calm down)"));
+    // Whatever a server writes there, it is told as text, and not all of it.
+    let hostile = [&[0, 0, 0, 1, 0, 0, 0, 11][..], &b"\x1b]0;x\x07".repeat(200)].concat();
+    talk.hear(&frame(frames::GOAWAY, 0, 0, &hostile));
+    let told = talk.session.farewell();
+    assert!(told.starts_with(named) && told.len() < 800 && !told.contains('\x1b'), "{told}");
     talk.hear(&last_head(1, OK));
     assert_eq!(talk.ends(), ["0 ok 200 0"]);
 }

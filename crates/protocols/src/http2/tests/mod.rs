@@ -104,7 +104,7 @@ pub fn in_words(event: &Event<Request>) -> String {
         Event::FirstByte(id) => format!("first {}", id.0),
         Event::Refused(id) => format!("refused {}", id.0),
         Event::Heartbeat => "heartbeat".to_owned(),
-        Event::Message(..) | Event::Unsolicited(_) => "?".to_owned(),
+        Event::Message(..) | Event::Unsolicited(_) | Event::Stray(_) => "?".to_owned(),
         Event::Ended(Ended { id, fault, code, payload, follow, .. }) => {
             let fault = fault.map_or("ok", wire::FaultKind::name);
             let follow = follow.as_ref().map_or("", |_| " follow");

@@ -49,7 +49,7 @@ const CASES: &[Case] = &[
     (
         &[(b'E', DOWN)],
         &[],
-        "7 wrong_status 57P01 server shuts down 0 \"FATAL 57P01: terminating connection\"",
+        "7 wrong_status 57P01 ended by an administrator or a shutdown 0 \"FATAL 57P01: terminating connection\"",
         "",
         None,
     ),
@@ -107,8 +107,14 @@ const CASES: &[Case] = &[
         Some("the server wants to copy both ways, which is not spoken here"),
     ),
     (&[(b'?', "")], &[], "7 broken_protocol", "", Some("a message of a type that PostgreSQL does not have")),
-    (&[(b'Z', "I"), (b'Z', "I")], &[], "7 ended ok 0", "", Some("bytes nobody asked for")),
-    (&[(b'Z', "I"), (b'E', DOWN)], &[], "7 ended ok 0", "", Some("the server refused the connection with an error")),
+    (&[(b'Z', "I"), (b'Z', "I")], &[], "7 ended ok 0, stray", "", Some("bytes nobody asked for")),
+    (
+        &[(b'Z', "I"), (b'E', DOWN)],
+        &[],
+        "7 ended ok 0",
+        "",
+        Some("the server ended the connection: an administrator asked for it, or it shuts down (57P01)"),
+    ),
 ];
 
 #[test]

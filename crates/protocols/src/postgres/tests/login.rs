@@ -92,8 +92,9 @@ fn a_refusal_says_why() {
         assert!(!session.opening() && session.room() == 0);
     }
     let nameless = prepared("postgres://me@h/db", &[]).unwrap();
-    let (_, outcome, _) = logged_in(&nameless, &authentication(3, b""));
+    let (_, outcome, session) = logged_in(&nameless, &authentication(3, b""));
     assert_eq!(outcome, Err(Broken("the server wants a password; write postgres://user:password@host")));
+    assert_eq!((session.refusal(), session.refusal_code()), (FaultKind::WrongStatus, 0), "it said no code");
 }
 
 #[test]

@@ -72,6 +72,7 @@ fn told(done: &Done<Request>, dialogue: &PostgresDialogue) -> Vec<String> {
                 format!("{} {fault} {} {}{excerpt}", e.id.0, dialogue.code_name(e.code), e.payload)
             }
             Event::Unsolicited(bytes) => format!("pushed {bytes}"),
+            Event::Stray(_) => "stray".to_owned(),
             other => format!("{other:?}"),
         })
     };

@@ -48,6 +48,9 @@ impl Session for RedisSession {
         let (mut at, mut from) = (0, 0);
         if let Err(broken) = self.advance(bytes, &mut at, &mut from, done) {
             self.marks |= if broken == REFUSED { REFUSES } else { 0 };
+            if broken == UNASKED {
+                done.push(Event::Stray(u32::try_from(bytes.len() - from).unwrap_or(u32::MAX)));
+            }
             self.break_off(&bytes[from..], done);
             return Err(broken);
         }
@@ -83,6 +86,10 @@ impl Session for RedisSession {
 
     fn refusal(&self) -> FaultKind {
         if self.marks & REFUSES != 0 { FaultKind::WrongStatus } else { FaultKind::BrokenProtocol }
+    }
+
+    fn refusal_code(&self) -> u32 {
+        if self.marks & REFUSES != 0 { self.error } else { 0 }
     }
 
     #[inline]

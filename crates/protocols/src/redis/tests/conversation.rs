@@ -51,8 +51,8 @@ const CASES: &[Case] = &[
         None,
     ),
     // What is no conversation.
-    ("+OK\r\n+OK\r\n", 1, &["0 ended ok 2"], Some("a reply nobody asked for")),
-    ("|0\r\n+OK\r\n", 0, &[], Some("a reply nobody asked for")),
+    ("+OK\r\n+OK\r\n", 1, &["0 ended ok 2", "stray"], Some("a reply nobody asked for")),
+    ("|0\r\n+OK\r\n", 0, &["stray"], Some("a reply nobody asked for")),
     ("-ERR max number of clients reached\r\n", 0, &[], Some("the server refused the connection with an error")),
     // Whole, and without the end of a line.
     ("\u{15}\u{3}\u{3}\0\u{2}\u{2}\n", 1, &["0 broken_protocol other error 0"], Some(TLS)),

@@ -61,6 +61,7 @@ fn told(done: &Done<Request>, dialogue: &RedisDialogue) -> Vec<String> {
                 )
             }
             Event::Unsolicited(bytes) => format!("pushed {bytes}"),
+            Event::Stray(_) => "stray".to_owned(),
             other => format!("{other:?}"),
         })
     };

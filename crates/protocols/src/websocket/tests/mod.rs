@@ -101,6 +101,7 @@ fn said(event: &Event<Message>) -> Option<String> {
         }
         Event::Heartbeat => "heartbeat".to_owned(),
         Event::Unsolicited(bytes) => format!("push of {bytes}"),
+        Event::Stray(bytes) => format!("stray of {bytes}"),
         other => format!("{other:?}"),
     })
 }

@@ -1,0 +1,318 @@
+//! Files of editions (`edition = "2023"`) as files of proto2 that mean the same on the wire.
+//!
+//! What editions say by features proto2 says by labels, types and options: a required field, a packed one, a group. The
+//! libraries that read descriptors know proto2 and proto3 only. Lost is what no message on the wire shows: that an enum is
+//! open, and that a field without presence is left out where it is zero (here it is sent, as written). Read and written
+//! as the wire has it (`descriptor.proto`), so that whatever else a descriptor holds stays as it was.
+
+/// A length-delimited field.
+const BYTES: u64 = 2;
+/// `FeatureSet` as a field of each kind of options.
+const OF_FILE: u64 = 50;
+const OF_MESSAGE: u64 = 12;
+const OF_FIELD: u64 = 21;
+/// `uninterpreted_option` of all options: what a parser leaves of features.
+const UNINTERPRETED: u64 = 999;
+/// The editions whose defaults are those of [`Features::default`].
+const EDITIONS: std::ops::RangeInclusive<u64> = 1000..=1001;
+/// Messages within messages; a descriptor that nests deeper is no honest one.
+const DEEPEST: u32 = 64;
+
+/// What features say, as far as it shows on the wire: values as in `FeatureSet`.
+#[derive(Clone, Copy, Debug)]
+struct Features {
+    presence: u64,
+    packed: u64,
+    encoding: u64,
+}
+
+const REQUIRED: u64 = 3;
+const PACKED: u64 = 1;
+const DELIMITED: u64 = 2;
+
+impl Default for Features {
+    fn default() -> Features {
+        Features { presence: 1, packed: PACKED, encoding: 1 }
+    }
+}
+
+/// One field as it stands on the wire.
+struct Field<'a> {
+    number: u64,
+    wire: u64,
+    /// Of a number.
+    value: u64,
+    /// Of what has a length.
+    bytes: &'a [u8],
+    whole: &'a [u8],
+}
+
+/// The bytes are no message.
+type Read<T> = Result<T, &'static str>;
+const BROKEN: &str = "a descriptor that is no message of descriptor.proto";
+
+/// A file of an edition, encoded, as one of proto2; None: it is of proto2 or proto3.
+///
+/// # Errors
+/// Why there is no such file, as a sentence goes on.
+pub fn lowered(file: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
+    let (mut syntax, mut edition, mut features) = (&b""[..], 0, Features::default());
+    for field in fields(file) {
+        match field? {
+            Field { number: 12, bytes, .. } => syntax = bytes,
+            Field { number: 14, value, .. } => edition = value,
+            Field { number: 8, bytes, .. } => features = features.with(bytes, OF_FILE)?,
+            _ => {}
+        }
+    }
+    match syntax {
+        b"" | b"proto2" | b"proto3" => return Ok(None),
+        b"editions" if EDITIONS.contains(&edition) => {}
+        b"editions" => return Err("an edition after 2024, which is not known here"),
+        _ => return Err("a syntax that is neither proto2, proto3 nor an edition"),
+    }
+    let mut out = Vec::with_capacity(file.len() + 16);
+    for field in fields(file) {
+        let field = field?;
+        match field.number {
+            4 => put(4, &message(field.bytes, features, 0)?, &mut out),
+            7 => put(7, &self::field(field.bytes, features, false)?, &mut out),
+            8 => put(8, &without(field.bytes, OF_FILE, &[])?, &mut out),
+            12 | 14 => {}
+            _ => out.extend_from_slice(field.whole),
+        }
+    }
+    put(12, b"proto2", &mut out);
+    Ok(Some(out))
+}
+
+/// `DescriptorProto`.
+fn message(bytes: &[u8], around: Features, depth: u32) -> Read<Vec<u8>> {
+    if depth > DEEPEST {
+        return Err("messages that nest deeper than 64 levels");
+    }
+    let (mut features, mut maps) = (around, Vec::new());
+    for field in fields(bytes) {
+        match field? {
+            Field { number: 7, bytes, .. } => features = features.with(bytes, OF_MESSAGE)?,
+            Field { number: 3, bytes, .. } if is_map_entry(bytes)? => maps.push(name(bytes)?),
+            _ => {}
+        }
+    }
+    let mut out = Vec::with_capacity(bytes.len() + 16);
+    for field in fields(bytes) {
+        let field = field?;
+        match field.number {
+            2 => {
+                let of = text(field.bytes, 6)?.rsplit(|b| *b == b'.').next().unwrap_or_default();
+                put(2, &self::field(field.bytes, features, maps.contains(&of))?, &mut out);
+            }
+            6 => put(6, &self::field(field.bytes, features, false)?, &mut out),
+            7 => put(7, &without(field.bytes, OF_MESSAGE, &[])?, &mut out),
+            // Entries of maps are what they are, whatever features say.
+            3 if !is_map_entry(field.bytes)? => put(3, &message(field.bytes, features, depth + 1)?, &mut out),
+            _ => out.extend_from_slice(field.whole),
+        }
+    }
+    Ok(out)
+}
+
+/// `FieldDescriptorProto`.
+fn field(bytes: &[u8], around: Features, is_map: bool) -> Read<Vec<u8>> {
+    let (mut label, mut kind, mut features, mut options) = (1, 0, around, &b""[..]);
+    for field in fields(bytes) {
+        match field? {
+            Field { number: 4, value, .. } => label = value,
+            Field { number: 5, value, .. } => kind = value,
+            Field { number: 8, bytes, .. } => (features, options) = (features.with(bytes, OF_FIELD)?, bytes),
+            _ => {}
+        }
+    }
+    let mut out = Vec::with_capacity(bytes.len() + 16);
+    for field in fields(bytes) {
+        let field = field?;
+        if !matches!(field.number, 4 | 5 | 8) {
+            out.extend_from_slice(field.whole);
+        }
+    }
+    number(4, if label == 1 && features.presence == REQUIRED { 2 } else { label }, &mut out);
+    match kind {
+        // What a parser leaves open is found out by its name.
+        0 if features.encoding == DELIMITED && around.encoding != DELIMITED => number(5, 10, &mut out),
+        0 if features.encoding == DELIMITED => return Err("message_encoding = DELIMITED for more than single fields"),
+        0 => {}
+        11 if features.encoding == DELIMITED && !is_map => number(5, 10, &mut out),
+        kind => number(5, kind, &mut out),
+    }
+    // Strings, groups, messages and bytes are never packed.
+    let packable = label == 3 && kind != 0 && !matches!(kind, 9..=12);
+    let mut packed = Vec::new();
+    if packable {
+        number(2, u64::from(features.packed == PACKED), &mut packed);
+    }
+    let options = [without(options, OF_FIELD, if packable { &[2] } else { &[] })?, packed].concat();
+    if !options.is_empty() {
+        put(8, &options, &mut out);
+    }
+    Ok(out)
+}
+
+impl Features {
+    /// These, but for what options say whose features are field `number`.
+    fn with(mut self, options: &[u8], number: u64) -> Read<Features> {
+        for option in fields(options) {
+            let option = option?;
+            if option.number == number && option.wire == BYTES {
+                for feature in fields(option.bytes) {
+                    let feature = feature?;
+                    self.set(feature.number, feature.value);
+                }
+            } else if let Some((feature, value)) = left_open(&option)? {
+                self.set(feature, value);
+            }
+        }
+        Ok(self)
+    }
+
+    fn set(&mut self, feature: u64, value: u64) {
+        match feature {
+            1 => self.presence = value,
+            3 => self.packed = value,
+            5 => self.encoding = value,
+            _ => {}
+        }
+    }
+}
+
+/// A feature and its value as a parser leaves them: `features.field_presence = IMPLICIT` by its names.
+fn left_open(option: &Field<'_>) -> Read<Option<(u64, u64)>> {
+    if option.number != UNINTERPRETED || option.wire != BYTES {
+        return Ok(None);
+    }
+    let (mut names, mut value) = (Vec::new(), &b""[..]);
+    for part in fields(option.bytes) {
+        match part? {
+            Field { number: 2, bytes, .. } => names.push(text(bytes, 1)?),
+            Field { number: 3, bytes, .. } => value = bytes,
+            _ => {}
+        }
+    }
+    let [b"features", feature] = names[..] else {
+        return if names.first() == Some(&&b"features"[..]) { Ok(Some((0, 0))) } else { Ok(None) };
+    };
+    let values: (u64, [&[u8]; 3]) = match feature {
+        b"field_presence" => (1, [b"EXPLICIT", b"IMPLICIT", b"LEGACY_REQUIRED"]),
+        b"repeated_field_encoding" => (3, [b"PACKED", b"EXPANDED", b""]),
+        b"message_encoding" => (5, [b"LENGTH_PREFIXED", b"DELIMITED", b""]),
+        _ => return Ok(Some((0, 0))),
+    };
+    let place =
+        values.1.iter().position(|known| *known == value).ok_or("a feature with a value that it does not have")?;
+    Ok(Some((values.0, place as u64 + 1)))
+}
+
+/// Options without their features and without these fields.
+fn without(options: &[u8], features: u64, others: &[u64]) -> Read<Vec<u8>> {
+    let mut out = Vec::with_capacity(options.len());
+    for option in fields(options) {
+        let option = option?;
+        if option.number != features && !others.contains(&option.number) && left_open(&option)?.is_none() {
+            out.extend_from_slice(option.whole);
+        }
+    }
+    Ok(out)
+}
+
+fn is_map_entry(message: &[u8]) -> Read<bool> {
+    let mut entry = false;
+    for field in fields(message) {
+        if let Field { number: 7, bytes, .. } = field? {
+            for option in fields(bytes) {
+                entry |= matches!(option?, Field { number: 7, value: 1, .. });
+            }
+        }
+    }
+    Ok(entry)
+}
+
+fn name(message: &[u8]) -> Read<&[u8]> {
+    text(message, 1)
+}
+
+/// The text of a field; empty where there is none.
+fn text(message: &[u8], number: u64) -> Read<&[u8]> {
+    let mut found = &b""[..];
+    for field in fields(message) {
+        let field = field?;
+        if field.number == number && field.wire == BYTES {
+            found = field.bytes;
+        }
+    }
+    Ok(found)
+}
+
+/// The fields of a message, in order.
+fn fields(message: &[u8]) -> impl Iterator<Item = Read<Field<'_>>> {
+    let mut rest = message;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let field = one(rest);
+        rest = field.as_ref().map_or(&[], |field| &rest[field.whole.len()..]);
+        Some(field.ok_or(BROKEN))
+    })
+}
+
+fn one(message: &[u8]) -> Option<Field<'_>> {
+    let (key, rest) = varint(message)?;
+    let (number, wire) = (key >> 3, key & 7);
+    let (value, bytes, rest) = match wire {
+        0 => varint(rest).map(|(value, rest)| (value, &b""[..], rest))?,
+        1 => (0, &b""[..], rest.get(8..)?),
+        BYTES => {
+            let (length, rest) = varint(rest)?;
+            let (bytes, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+            (0, bytes, rest)
+        }
+        5 => (0, &b""[..], rest.get(4..)?),
+        _ => return None,
+    };
+    Some(Field { number, wire, value, bytes, whole: &message[..message.len() - rest.len()] })
+}
+
+fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0;
+    for (at, byte) in bytes.iter().take(10).enumerate() {
+        value |= u64::from(byte & 0x7f) << (7 * at);
+        if byte & 0x80 == 0 {
+            return Some((value, &bytes[at + 1..]));
+        }
+    }
+    None
+}
+
+fn put_varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn number(field: u64, value: u64, out: &mut Vec<u8>) {
+    put_varint(field << 3, out);
+    put_varint(value, out);
+}
+
+fn put(field: u64, bytes: &[u8], out: &mut Vec<u8>) {
+    put_varint(field << 3 | BYTES, out);
+    put_varint(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
+}
+
+/// Says of a file, encoded, that it is of an edition: of fields that stand twice the last counts.
+pub fn declare(edition: u64, file: &mut Vec<u8>) {
+    put(12, b"editions", file);
+    number(14, edition, file);
+}
