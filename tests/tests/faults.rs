@@ -239,11 +239,12 @@ fn bytes_after_the_body_are_not_taken_for_the_next_answer() {
     let mut answer = OK.to_vec();
     answer.extend_from_slice(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     let peer = Peer::answering(answer);
-    let report = report(&["-n", "50", "-c", "2", &peer.url()]);
+    let report = report(&["-n", "50", "-c", "2", &peer.url()]).with_code(20);
     assert_eq!(report.requests()[0], 50, "{report}");
+    // Two answers to each request: by order alone any of them may be another's.
+    assert_eq!((report.count("strays"), report.count("unsolicited")), (50, 50), "{report}");
     // Each request on the wire is one request in the document: no answer nobody asked for was counted as one.
     assert_eq!(peer.requests(), 51, "{report}");
-    assert!(report.count("requests.failed") + report.count("unsolicited") > 0, "the bytes are not silent: {report}");
 }
 
 #[test]
