@@ -12,6 +12,7 @@ pub mod formats;
 pub mod judgement;
 pub mod limit;
 pub mod objectives;
+mod pairing;
 mod plainly;
 pub mod ranked;
 mod sentences;

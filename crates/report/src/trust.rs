@@ -5,9 +5,10 @@
 
 use measure::Nanos;
 use plan::Plan;
-use record::{Failure, Notice, Second};
+use record::{Failure, Second};
 
 use crate::limit::Limited;
+use crate::pairing;
 use crate::ranked::Figure;
 use crate::summary::{End, Summary};
 use crate::totals::Totals;
@@ -112,7 +113,7 @@ pub enum Reason {
     Pairing {
         /// How many more.
         strays: u64,
-        /// They may have shifted a material share of the pairs.
+        /// They may have shifted many pairs.
         shifted: bool,
     },
     /// The target's system refused datagrams that nobody waits for an answer to: they were written, and reached nobody.
@@ -161,8 +162,6 @@ const LATE_SHARE: f64 = 0.2;
 const LATE_LEAST: Nanos = Nanos::from_millis(1);
 /// The same for the means.
 const LATE_MEAN_SHARE: f64 = 0.05;
-/// More than one answer too many in so many answers, and the figures may be those of other requests.
-const STRAYS_ONE_IN: u64 = 1000;
 /// One failure in so many requests is worth a word.
 const FAILED_ONE_IN: u64 = 1000;
 
@@ -297,7 +296,7 @@ impl Trust {
         reasons.extend(totals.outages.reason());
         reasons.extend(local_limit(&totals.failures));
         reasons.extend(unheard(totals));
-        reasons.extend(pairing(totals, &summary.notices, pipelined(summary)));
+        reasons.extend(pairing::judged(summary));
         reasons.extend(Limited::of(summary).filter(Limited::is_split).map(Reason::SplitLimit));
         reasons.extend(generator_late(summary));
         reasons.extend(match summary.end {
@@ -366,22 +365,6 @@ fn unheard(totals: &Totals) -> Option<Reason> {
     (refused > 0 && sent > 0).then_some(Reason::Unheard { refused, sent })
 }
 
-/// An answer too many may have been taken for the next one's. Where several are awaited at a time, each shifts all behind it.
-fn pairing(totals: &Totals, notices: &[Notice], pipelined: bool) -> Option<Reason> {
-    // Records from before strays were counted apart say by a notice that there were some.
-    let by_order = |n: &Notice| matches!(n.code.as_str(), "datagrams_by_order" | "messages_by_order");
-    let older = totals.strays == 0 && notices.iter().any(by_order);
-    let strays = if older { totals.unsolicited } else { totals.strays };
-    let shifted = pipelined || strays.saturating_mul(STRAYS_ONE_IN) > totals.finished;
-    (strays > 0).then_some(Reason::Pairing { strays, shifted })
-}
-
-/// Whether several requests were awaited at a time on one connection.
-fn pipelined(summary: &Summary) -> bool {
-    let asked = summary.started.as_ref().and_then(|s| s.plan.options.get("pipeline")?.last()?.parse::<u64>().ok());
-    asked.is_some_and(|depth| depth > 1)
-}
-
 fn generator_late(summary: &Summary) -> Option<Reason> {
     if !summary.open {
         return None;
@@ -435,25 +418,6 @@ mod tests {
         assert_eq!(unheard(&totals).map(|reason| reason.grade()), Some(Grade::Fail));
         totals.one_way = 0;
         assert_eq!(unheard(&totals), None);
-    }
-
-    #[test]
-    fn answers_too_many_are_a_caution_and_too_many_of_them_cost_the_trust() {
-        for (strays, pushed, finished, pipelined, grade) in [
-            (0, 0, 5000, false, None),
-            // What a server pushes by itself is no answer too many.
-            (0, 900, 5000, true, None),
-            (1, 0, 5000, false, Some(Grade::Warn)),
-            (5, 0, 5000, false, Some(Grade::Warn)),
-            (6, 0, 5000, false, Some(Grade::Fail)),
-            (1, 0, 5000, true, Some(Grade::Fail)),
-            (1, 0, 0, false, Some(Grade::Fail)),
-        ] {
-            let mut totals = Totals::default();
-            totals.add(&Second { strays, unsolicited: strays + pushed, finished, ..Second::default() });
-            let judged = pairing(&totals, &[], pipelined).map(|reason| reason.grade());
-            assert_eq!(judged, grade, "{strays} of {finished}, pipelined: {pipelined}");
-        }
     }
 
     #[test]
