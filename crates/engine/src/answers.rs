@@ -108,12 +108,17 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(alarm) = &mut self.alarm {
             alarm.finished += 1;
         }
+        let now = self.stamp;
+        let counts = &mut self.tally.counts;
+        counts.last_success = (now - self.second_from).0 + 1;
+        if counts.first_success == 0 {
+            counts.first_success = counts.last_success;
+        }
         if x.warmup {
             self.tally.counts.finished_of_warmup += 1;
             return;
         }
-        let now = self.stamp;
-        self.tally.counts.finished += 1;
+        counts.finished += 1;
         let latency = &mut self.tally.latency;
         latency.service.record(now - x.started);
         if self.terms.open {

@@ -202,6 +202,10 @@ impl<'a> Collector<'a> {
         second.heartbeats.missed += c.beats_missed;
         second.heartbeats.open += c.beats_open;
         second.cpu_ns += c.cpu_ns;
+        second.generator.see(c.busiest_cpu_ns, c.ready_ns, (c.throttled, c.periods));
+        let success = |since: u64| (since > 0).then(|| s.from_ns + since as i64 - 1);
+        second.first_success_ns = [second.first_success_ns, success(c.first_success)].into_iter().flatten().min();
+        second.last_success_ns = second.last_success_ns.max(success(c.last_success));
         for (code, n) in s.codes {
             let name = if code == OTHER { record::OTHER_CODES.to_owned() } else { (self.code_name)(code) };
             let name = record::counted_as(&self.codes, &name);

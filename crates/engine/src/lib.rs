@@ -17,6 +17,7 @@ mod failing;
 mod frames;
 mod gather;
 mod greeting;
+mod health;
 mod heartbeat;
 mod holding;
 mod last_look;

@@ -13,6 +13,8 @@ use crate::worker::Worker;
 
 /// A stop asked for from outside is seen at least so often.
 pub(crate) const ATTENTION: Nanos = Nanos::from_millis(50);
+/// While answers are awaited a wait is no longer than this: one that ends later tells that the process was stopped.
+const WATCHFUL: Nanos = Nanos::from_millis(10);
 /// While a look-up or a common start is awaited, so often.
 const IMPATIENCE: Nanos = Nanos::from_millis(2);
 
@@ -41,6 +43,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.in_flight = InFlight::begin(at.max(self.stamp));
         self.second_from = at;
         self.second_to = self.second_after(at);
+        self.begin_health();
         self.listen_again();
     }
 
@@ -73,8 +76,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if self.one_way.is_due() {
             next_start = self.stamp;
         }
-        let impatient = self.gathering.is_some() || self.lookups.pending();
-        (self.stamp + if impatient { IMPATIENCE } else { ATTENTION })
+        let at_most = match self.gathering.is_some() || self.lookups.pending() {
+            true => IMPATIENCE,
+            false if self.alive > 0 => WATCHFUL,
+            false => ATTENTION,
+        };
+        (self.stamp + at_most)
             .min(next_start)
             .min(self.next_due.saturating_add(self.terms.slack))
             .min(self.second_to)
@@ -262,6 +269,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         counts.refused += self.net.refused().saturating_sub(self.refused);
         self.refused = self.refused.max(self.net.refused());
         counts.cpu_ns = (cpu - std::mem::replace(&mut self.cpu, cpu)).0;
+        self.count_running();
         let window = self.terms.window.0 as i64;
         let encoded = encode(&self.tally, from.0 as i64 - window, to.0 as i64 - window, part);
         (self.tell)(Message::Snapshot(encoded));

@@ -14,6 +14,7 @@ use crate::alarm::Alarm;
 use crate::company::Company;
 use crate::exchange::{Exchanges, NONE};
 use crate::gather::{Gathering, Meeting};
+use crate::health::Health;
 use crate::heartbeat::Beat;
 use crate::holding::Holding;
 use crate::lookup::Lookups;
@@ -180,6 +181,7 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             refused_with: 0,
             alarm: Some(Alarm::set(terms.start)),
             company: Company::NONE,
+            health: Health::default(),
             dialogue: self.dialogue,
             tell: self.tell,
             terms,

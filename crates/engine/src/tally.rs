@@ -39,6 +39,10 @@ counts! {
     bytes_sent, bytes_received, payload,
     opened, ahead, ahead_ns, connect_failed, reused, handshakes, resumed, open,
     unsolicited, strays, resent, messages, one_way, lost, refused, cpu_ns,
+    /// How the thread ran: time on a core, ready without one, periods of its CPU quota, and those in which it was used up.
+    busiest_cpu_ns, ready_ns, periods, throttled,
+    /// The first and the last success, since the second's beginning and plus one; zero: there was none.
+    first_success, last_success,
     beats_sent, beats_answered, beats_missed, beats_open,
     /// Time integral of the requests in flight.
     area_ns,

@@ -19,6 +19,7 @@ use crate::alarm::Alarm;
 use crate::company::Company;
 use crate::exchange::{Exchange, Exchanges, NONE, Standing};
 use crate::gather::Gathering;
+use crate::health::Health;
 use crate::heartbeat::Beat;
 use crate::holding::Holding;
 use crate::lookup::Lookups;
@@ -146,6 +147,7 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     pub refused_with: u32,
     pub alarm: Option<Alarm>,
     pub company: Company,
+    pub health: Health,
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
@@ -153,10 +155,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub fn run(&mut self, stop: &Stop) {
         self.begin();
         while !self.over {
+            self.before_wait();
             let until = self.next_moment();
             self.turn.waits(self.stamp);
             self.net.wait(until);
             self.mark();
+            self.after_wait(until);
             self.turn.woken(until, self.stamp);
             self.take_turn();
             self.keep_time(stop);

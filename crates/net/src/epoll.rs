@@ -18,9 +18,10 @@ use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno as Os;
 use rustix::net::{RecvFlags, SocketFlags};
-use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest};
+use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest, Running};
 
 use self::datagrams::Waiting;
+use crate::running::Thread;
 use crate::socket;
 use crate::unsent::{Unsent, write_two};
 
@@ -97,6 +98,7 @@ pub struct Epoll {
     buffer: Vec<u8>,
     sent: u64,
     clock: Clock,
+    thread: Thread,
     /// The latest reading of the clock, good for one wait; zero once used.
     read_at: Nanos,
 }
@@ -137,6 +139,7 @@ impl Epoll {
             sent: 0,
             read_at: Nanos::ZERO,
             clock: Clock,
+            thread: Thread::default(),
         })
     }
 
@@ -479,6 +482,14 @@ impl Network for Epoll {
 
     fn unsent(&self, conn: ConnId) -> usize {
         self.unsent.get(&conn.0).map_or(0, Unsent::len) + self.waiting.get(&conn.0).map_or(0, Waiting::len)
+    }
+
+    fn running(&mut self) -> Running {
+        self.thread.running()
+    }
+
+    fn ready_time(&mut self) -> Nanos {
+        self.thread.ready_time()
     }
 }
 

@@ -171,6 +171,37 @@ pub struct Second {
     pub latency: Latency,
     /// CPU time the worker threads used in it (nanoseconds).
     pub cpu_ns: u64,
+    /// How the generator itself ran.
+    #[serde(default)]
+    pub generator: Generator,
+    /// When the first success in it ended, since the start of the window (nanoseconds); None where there was none.
+    #[serde(default)]
+    pub first_success_ns: Option<i64>,
+    /// When the last one did.
+    #[serde(default)]
+    pub last_success_ns: Option<i64>,
+}
+
+/// How the generator itself ran in a second: of each figure, that of the worker that was worst off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Generator {
+    /// CPU time of the busiest worker (nanoseconds).
+    pub busiest_cpu_ns: u64,
+    /// The longest that a worker was ready to run without a core to run on, added up over the second (nanoseconds).
+    pub ready_ns: u64,
+    /// Enforcement periods of the CPU quota that the generator ran under (cgroup `nr_periods`).
+    pub periods: u64,
+    /// Of these, those in which it was throttled (`nr_throttled`).
+    pub throttled: u64,
+}
+
+impl Generator {
+    /// Takes in how a worker ran.
+    pub fn see(&mut self, cpu_ns: u64, ready_ns: u64, (throttled, periods): (u64, u64)) {
+        self.busiest_cpu_ns = self.busiest_cpu_ns.max(cpu_ns);
+        self.ready_ns = self.ready_ns.max(ready_ns);
+        (self.throttled, self.periods) = (self.throttled, self.periods).max((throttled, periods));
+    }
 }
 
 /// Where status codes are counted once a run has shown [`CODES`] different ones: peers choose them.
@@ -384,11 +415,18 @@ pub struct Latency {
     /// Lower bounds of `heartbeat` of those that were never answered.
     #[serde(default)]
     pub heartbeat_at_least: Histogram,
+    /// Stretches of 20 µs and more in which a worker did not look at its sockets: turns of its loop, and how much later
+    /// than asked for its waits ended.
+    #[serde(default)]
+    pub loop_gap: Histogram,
+    /// How long a worker waited for a core when a wait was over, for a sample of the waits.
+    #[serde(default)]
+    pub wake_delay: Histogram,
 }
 
 impl Latency {
     /// All histograms with their names, in the order of the fields.
-    pub fn all(&self) -> [(&'static str, &Histogram); 16] {
+    pub fn all(&self) -> [(&'static str, &Histogram); 18] {
         [
             ("response", &self.response),
             ("service", &self.service),
@@ -406,11 +444,13 @@ impl Latency {
             ("message_gap", &self.message_gap),
             ("heartbeat", &self.heartbeat),
             ("heartbeat_at_least", &self.heartbeat_at_least),
+            ("loop_gap", &self.loop_gap),
+            ("wake_delay", &self.wake_delay),
         ]
     }
 
     /// The same, to be changed.
-    pub fn all_mut(&mut self) -> [&mut Histogram; 16] {
+    pub fn all_mut(&mut self) -> [&mut Histogram; 18] {
         [
             &mut self.response,
             &mut self.service,
@@ -428,6 +468,8 @@ impl Latency {
             &mut self.message_gap,
             &mut self.heartbeat,
             &mut self.heartbeat_at_least,
+            &mut self.loop_gap,
+            &mut self.wake_delay,
         ]
     }
 

@@ -14,7 +14,7 @@ mod secure;
 mod server;
 
 pub use fault::{Errno, FaultKind, Phase};
-pub use network::{Arrival, ConnId, Dial, ListenerId, Network, Place, Rest};
+pub use network::{Arrival, ConnId, Dial, ListenerId, Network, Place, Rest, Running};
 pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, option};
 pub use out::Out;
 pub use protocol::{

@@ -40,6 +40,19 @@ pub struct Dial {
     pub nodelay: bool,
 }
 
+/// What the operating system says of the running of the calling thread, since it began; zero where it says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Running {
+    /// Time on a core.
+    pub cpu: Nanos,
+    /// Time ready to run without a core to run on.
+    pub ready: Nanos,
+    /// Enforcement periods of the CPU quota that its control group lives under.
+    pub periods: u64,
+    /// Of these, those in which the quota was used up and the group had to stand still.
+    pub throttled: u64,
+}
+
 /// What happened. `Received` borrows the network's buffer until the next call.
 #[derive(Debug)]
 pub enum Arrival<'a> {
@@ -124,4 +137,12 @@ pub trait Network {
     }
     /// Bytes still waiting to leave on this connection.
     fn unsent(&self, conn: ConnId) -> usize;
+    /// How the calling thread has run so far; some files are read, so once a second.
+    fn running(&mut self) -> Running {
+        Running::default()
+    }
+    /// [`Running::ready`] alone: about 1 µs.
+    fn ready_time(&mut self) -> Nanos {
+        Nanos::ZERO
+    }
 }

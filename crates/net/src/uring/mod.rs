@@ -17,12 +17,13 @@ use io_uring::squeue::Flags;
 use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use measure::{Clock, Nanos};
-use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest};
+use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest, Running};
 
 use self::aside::Aside;
 use self::buffers::Buffers;
 use self::sends::{ARENA, COPY};
 use self::slot::{AGE, Kind, Slot, State, mark};
+use crate::running::Thread;
 use crate::socket;
 
 mod aside;
@@ -66,6 +67,7 @@ pub struct Uring {
     /// Completions to wait for.
     together: usize,
     clock: Clock,
+    thread: Thread,
 }
 
 impl std::fmt::Debug for Uring {
@@ -114,6 +116,7 @@ impl Uring {
             table,
             together: 1,
             clock: Clock,
+            thread: Thread::default(),
         })
     }
 
@@ -433,6 +436,14 @@ impl Network for Uring {
 
     fn unsent(&self, conn: ConnId) -> usize {
         self.unsent.get(&conn.0).map_or(0, |(bytes, at)| bytes.len() - at)
+    }
+
+    fn running(&mut self) -> Running {
+        self.thread.running()
+    }
+
+    fn ready_time(&mut self) -> Nanos {
+        self.thread.ready_time()
     }
 }
 

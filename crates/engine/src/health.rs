@@ -1,0 +1,78 @@
+//! The generator watches itself: whether a worker was there when something happened.
+//!
+//! Answers are stamped when they are read, so a worker that is busy, waits for a core or is stopped makes the server look
+//! slow. Three things are counted for the verdict:
+//!
+//! - `loop_gap`: stretches in which the loop did not look at its sockets: the length of a turn, and how much later than
+//!   asked for a wait ended.
+//! - `wake_delay`: how long the thread waited for a core when a wait was over, as the scheduler tells it, for a sample of
+//!   the waits.
+//! - how the thread ran in each second: time on a core, time ready without one, its CPU quota enforced.
+
+use measure::Nanos;
+use wire::{Dialogue, Network, Running};
+
+use crate::worker::Worker;
+
+/// Shorter gaps are not kept: a turn of a few requests is that long.
+const NOTABLE: Nanos = Nanos::from_micros(20);
+/// A wait is sampled at most so often: 200 times a second cost under 0.1 % of a core.
+const SAMPLE_EVERY: Nanos = Nanos::from_millis(5);
+
+/// What a worker knows of itself since the last second was handed on.
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    next_sample: Nanos,
+    /// The scheduler's account before a sampled wait.
+    sampled: Option<Nanos>,
+    /// How the thread had run when the second began.
+    since: Running,
+}
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// The run begins: what came before it is in no figure.
+    pub fn begin_health(&mut self) {
+        self.health.since = self.net.running();
+        self.tally.latency.loop_gap.clear();
+        self.tally.latency.wake_delay.clear();
+    }
+
+    /// A turn is over, and the next wait begins.
+    #[inline]
+    pub fn before_wait(&mut self) {
+        self.mark();
+        self.note_gap(self.stamp - self.woken);
+        if self.stamp >= self.health.next_sample {
+            self.health.next_sample = self.stamp + SAMPLE_EVERY;
+            self.health.sampled = Some(self.net.ready_time());
+        }
+    }
+
+    /// A wait that began at `began` and was to end at `until` is over.
+    #[inline]
+    pub fn after_wait(&mut self, began: Nanos, until: Nanos) {
+        self.note_gap(self.stamp - until.max(began));
+        if let Some(before) = self.health.sampled.take() {
+            let delay = self.net.ready_time() - before;
+            self.tally.latency.wake_delay.record(delay);
+        }
+    }
+
+    #[inline]
+    fn note_gap(&mut self, gap: Nanos) {
+        if gap >= NOTABLE {
+            self.tally.latency.loop_gap.record(gap);
+        }
+    }
+
+    /// How the thread ran in the second that ends.
+    pub fn count_running(&mut self) {
+        let now = self.net.running();
+        let since = std::mem::replace(&mut self.health.since, now);
+        let counts = &mut self.tally.counts;
+        counts.busiest_cpu_ns = (now.cpu - since.cpu).0;
+        counts.ready_ns = (now.ready - since.ready).0;
+        counts.periods = now.periods.saturating_sub(since.periods);
+        counts.throttled = now.throttled.saturating_sub(since.throttled);
+    }
+}
