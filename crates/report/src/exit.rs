@@ -2,9 +2,7 @@
 //!
 //! Precedence, from the gravest: 70 (our own counting is wrong, so nothing else means anything), 30 (there was nobody to
 //! measure), 21 (the run was interrupted or its record is cut off: whatever is missing, is missing because of that),
-//! 20 where brunt itself is in doubt (Little's law, no ports or descriptors left), 10, and 20 where the run only gives lower bounds or nothing finished.
-//! 10 goes before the latter because an objective that is missed by a lower bound is missed by the truth as well.
-//! An untrusted run never exits 0. 11 (regression) and 64 (usage) are given by the program.
+//! 20 (the figures are not to be trusted, so neither is what objectives say of them), 10. An untrusted run never exits 0. 11 (regression) and 64 (usage) are given by the program.
 
 use crate::summary::{End, Summary};
 use crate::trust::Reason;
@@ -54,12 +52,9 @@ impl Exit {
         if summary.end != End::Completed {
             return Exit::Interrupted;
         }
-        if doubts.failed(|r| matches!(r, Reason::Little { .. } | Reason::LocalLimit { .. })) {
+        if doubts.failed(|_| true) {
             return Exit::NotTrusted;
         }
-        if summary.objectives.iter().any(|o| !o.met) {
-            return Exit::Missed;
-        }
-        if doubts.failed(|_| true) { Exit::NotTrusted } else { Exit::Ok }
+        if summary.objectives.iter().all(|o| o.met) { Exit::Ok } else { Exit::Missed }
     }
 }

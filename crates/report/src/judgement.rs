@@ -3,6 +3,7 @@
 use measure::{Nanos, plain};
 
 use crate::exit::Exit;
+use crate::generator::Trouble;
 use crate::objectives::Judged;
 use crate::sentences as say;
 use crate::show;
@@ -41,12 +42,8 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             let said = lang.fill(say::TRUST_FAILURES, &[("share", &show::percent(*failed, *due))]);
             if *judged { said } else { said + lang.of(say::TRUST_FAILURES_ADVICE) }
         }
-        Reason::Outage { from, to, further } => {
-            let at = |t: Nanos| format!("{:.0} s", t.as_secs_f64());
-            let said = lang.fill(say::TRUST_OUTAGE, &[("from", &at(*from)), ("to", &at(*to))]);
-            let more = || lang.fill(say::TRUST_OUTAGE_MORE, &[("n", &show::count(*further))]);
-            if *further == 0 { said } else { said + &more() }
-        }
+        Reason::Outage { from, to, further, .. } => outage(*from, *to, *further, lang),
+        Reason::UsersStuck { share } => lang.fill(say::TRUST_STUCK, &[("share", &percent(*share))]),
         Reason::LocalLimit { failed } => lang.fill(say::TRUST_LOCAL, &[("failed", &show::count(*failed))]),
         Reason::HeldFewer { held, asked, failed, lost } => {
             let text = match (failed, lost) {
@@ -69,17 +66,57 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             let (limit, workers) = (show::count(limited.limit.into()), show::count(limited.workers.into()));
             lang.fill(say::TRUST_SPLIT_LIMIT, &[("limit", &limit), ("workers", &workers)])
         }
-        Reason::GeneratorLate { late, response } => {
-            lang.fill(say::TRUST_LATE, &[("late", &show::duration(*late)), ("response", &show::duration(*response))])
-        }
-        Reason::GeneratorLateOnAverage { late, response } => {
-            let facts = [("late", &*show::duration(*late)), ("response", &*show::duration(*response))];
-            lang.fill(say::TRUST_LATE_MEAN, &facts)
-        }
+        Reason::Generator(trouble) => generator(trouble, summary, lang),
         Reason::Interrupted => lang.of(say::TRUST_INTERRUPTED).into(),
         Reason::Partial => lang.of(say::TRUST_PARTIAL).into(),
         Reason::Aborted => lang.of(say::TRUST_ABORTED).into(),
         Reason::CutOff => lang.of(say::TRUST_CUT_OFF).into(),
+    }
+}
+
+/// A share as people read it: `97.3 %`.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn outage(from: Nanos, to: Nanos, further: u64, lang: Lang) -> String {
+    let at = |t: Nanos| format!("{:.1} s", t.as_secs_f64());
+    let said = lang.fill(say::TRUST_OUTAGE, &[("from", &at(from)), ("to", &at(to))]);
+    match further {
+        0 => said,
+        1 => said + lang.of(say::TRUST_OUTAGE_ONE_MORE),
+        n => said + &lang.fill(say::TRUST_OUTAGE_MORE, &[("n", &show::count(n))]),
+    }
+}
+
+/// What is wrong with the generator itself, and what to do about it.
+fn generator(trouble: &Trouble, summary: &Summary, lang: Lang) -> String {
+    match trouble {
+        Trouble::Busy { share, full, .. } => {
+            let facts = [("share", &*percent(*share)), ("full", &*show::duration(*full))];
+            let closed = if summary.open { String::new() } else { lang.of(say::TRUST_BUSY_CLOSED).into() };
+            lang.fill(say::TRUST_BUSY, &facts) + &closed + lang.of(say::TRUST_BUSY_ADVICE)
+        }
+        Trouble::Absent { lost, longest } => {
+            let facts = [("lost", &*percent(*lost)), ("longest", &*show::duration(*longest))];
+            lang.fill(say::TRUST_ABSENT, &facts)
+        }
+        Trouble::Starved { delay, figure } => {
+            let facts = [("delay", &*show::duration(*delay)), ("figure", &*show::duration(*figure))];
+            lang.fill(say::TRUST_STARVED, &facts)
+        }
+        Trouble::Throttled { throttled, periods } => {
+            let facts = [("throttled", &*show::count(*throttled)), ("periods", &*show::count(*periods))];
+            lang.fill(say::TRUST_THROTTLED, &facts)
+        }
+        Trouble::Late { quantile, late, response, .. } => {
+            let (late, response) = (show::duration(*late), show::duration(*response));
+            lang.fill(say::TRUST_LATE, &[("quantile", quantile), ("late", &late), ("response", &response)])
+        }
+        Trouble::LateOnAverage { late, response } => {
+            let facts = [("late", &*show::duration(*late)), ("response", &*show::duration(*response))];
+            lang.fill(say::TRUST_LATE_MEAN, &facts)
+        }
     }
 }
 

@@ -258,7 +258,12 @@ pub(crate) const TRUST_FAILURES_ADVICE: Text = text(
 );
 pub(crate) const TRUST_OUTAGE: Text =
     text("from {from} to {to} not one request succeeded", "从 {from} 到 {to} 没有一个请求成功");
-pub(crate) const TRUST_OUTAGE_MORE: Text = text(", nor in {n} seconds elsewhere", "，此外还有 {n} 秒如此");
+pub(crate) const TRUST_OUTAGE_ONE_MORE: Text = text(", and once more at another time", "，另有一次同样的中断");
+pub(crate) const TRUST_OUTAGE_MORE: Text = text(", and {n} more times", "，另有 {n} 次同样的中断");
+pub(crate) const TRUST_STUCK: Text = text(
+    "users were stuck: {share} of the time spent waiting went to requests that never completed, and those users sent nothing else meanwhile",
+    "有用户被卡住：{share} 的等待时间花在始终没有完成的请求上，期间这些用户没有发送其他请求",
+);
 pub(crate) const TRUST_LOCAL: Text = text(
     "{failed} requests failed on this machine, for want of local ports or file descriptors: the load was not the one asked for",
     "{failed} 个请求因本机端口或文件描述符不足而失败：实际负载不是所要求的负载",
@@ -267,13 +272,34 @@ pub(crate) const TRUST_SPLIT_LIMIT: Text = text(
     "arrivals waited for one of {limit} connections, which {workers} workers share out: one waits while another worker's connection is free, and with other workers the wait would be another; -w 1 makes it one queue",
     "请求在等待 {limit} 个连接之一，而这些连接分给了 {workers} 个工作线程：一个线程的请求在等，另一个线程的连接却空着，换一个线程数等待就会不同；用 -w 1 可成为单一队列",
 );
+pub(crate) const TRUST_BUSY: Text = text(
+    "brunt itself was at its limit: its busiest worker used {share} of a core, and was full for {full}; responses waited to be read",
+    "发压端自身已到极限：最忙的工作线程占用一个核的 {share}，满载 {full}；响应排队等待读取",
+);
+pub(crate) const TRUST_BUSY_CLOSED: Text = text(", and throughput is a lower bound", "，吞吐量只是下限");
+pub(crate) const TRUST_BUSY_ADVICE: Text = text(
+    "; use more workers (-w) or machines, a lower load, or fewer checks of responses (--expect-…)",
+    "；请增加工作线程（-w）或机器、降低负载，或减少对响应的检查（--expect-…）",
+);
+pub(crate) const TRUST_ABSENT: Text = text(
+    "brunt itself was paused: {lost} of the window was lost in pauses of 10 ms or more, the longest {longest}; responses that came meanwhile were read late",
+    "发压端自身被暂停：窗口的 {lost} 损失在 10 毫秒以上的停顿中，最长 {longest}；期间到达的响应被延迟读取",
+);
+pub(crate) const TRUST_STARVED: Text = text(
+    "brunt itself had to wait for a CPU core: p99 {delay} of a p99 of {figure}; give it cores of its own, or a higher priority",
+    "发压端自身在等待 CPU：p99 {delay}，而所报 p99 为 {figure}；请为它预留 CPU 核或提高其优先级",
+);
+pub(crate) const TRUST_THROTTLED: Text = text(
+    "brunt itself was throttled: its CPU quota (cgroup) was used up in {throttled} of {periods} periods; raise the quota or lower the load",
+    "发压端自身被限流：{periods} 个周期中有 {throttled} 个用尽 CPU 配额（cgroup）；请提高配额或降低负载",
+);
 pub(crate) const TRUST_LATE: Text = text(
-    "the generator itself was late: p99 {late} of a response p99 of {response}",
-    "发生器自身迟到：p99 {late}，而响应 p99 为 {response}",
+    "brunt sent requests late: {quantile} {late} of a response {quantile} of {response}",
+    "发压端发送延迟：{quantile} 为 {late}，而响应 {quantile} 为 {response}",
 );
 pub(crate) const TRUST_LATE_MEAN: Text = text(
-    "the generator's own lateness is a part of the figures: {late} of a mean response of {response}",
-    "数字含有发生器自身的迟到：平均响应 {response} 中占 {late}",
+    "brunt sent requests late: {late} on average, of a mean response time of {response}",
+    "发压端发送延迟：平均 {late}，而平均响应时间为 {response}",
 );
 pub(crate) const TRUST_INTERRUPTED: Text =
     text("the run was interrupted: the figures hold what was measured until then", "运行被中断：数字只含中断前的测量");

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 use measure::{Blocks, Nanos};
 use record::{Bytes, Connections, Failure, Heartbeats, Latency, Loss, Part, Second};
 
+use crate::generator::Generator;
+use crate::outages::Outages;
 use crate::ranked::Ranked;
 use crate::summary::headline;
-use crate::trust::{Little, Outages};
+use crate::trust::Little;
 
 /// Sorts of failure that are told apart: a run has far fewer, a record from elsewhere may have any.
 const SORTS: usize = 256;
@@ -42,6 +44,8 @@ pub struct Totals {
     pub window: Nanos,
     /// Length of all seconds, added up.
     pub elapsed: Nanos,
+    /// The same without the warm-up.
+    pub measured: Nanos,
     /// Time integral of the requests in flight over the window.
     pub in_flight_ns: u128,
     /// Status code → count.
@@ -82,8 +86,10 @@ pub struct Totals {
     pub cpu: Nanos,
     /// Little's law, second by second.
     pub little: Little,
-    /// Seconds without a success, after successes.
+    /// Stretches without a success, after successes.
     pub outages: Outages,
+    /// How the generator itself ran.
+    pub generator: Generator,
 }
 
 impl Totals {
@@ -99,6 +105,7 @@ impl Totals {
         if s.part == Part::Warmup {
             return;
         }
+        self.measured += length;
         self.due += s.due;
         self.sent += s.sent;
         self.finished += s.finished;
@@ -131,7 +138,8 @@ impl Totals {
             self.in_flight_ns += s.in_flight_ns;
             add_bytes(&mut self.bytes_in_window, &s.bytes);
             self.little.see(s, length);
-            self.outages.see(s, length);
+            self.outages.see(s);
+            self.generator.see(s, length);
         }
     }
 

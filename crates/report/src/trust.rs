@@ -1,15 +1,16 @@
 //! Whether to trust the figures: what the run says about itself.
 //!
-//! For now: the accounting, Little's law second by second (V3), and whether the headline is more than a lower bound. Every
-//! finding is a [`Reason`] with a grade; the verdict is the worst of them. New checks are new reasons.
+//! The accounting, Little's law second by second (V3), whether the headline is more than a lower bound, outages
+//! ([`crate::outages`]) and the generator's own health ([`crate::generator`]). Every finding is a [`Reason`] with a grade; the
+//! verdict is the worst of them. New checks are new reasons.
 
 use measure::Nanos;
 use plan::Plan;
 use record::{Failure, Second};
 
+use crate::generator::{self, Trouble};
 use crate::limit::Limited;
 use crate::pairing;
-use crate::ranked::Figure;
 use crate::summary::{End, Summary};
 use crate::totals::Totals;
 
@@ -79,14 +80,23 @@ pub enum Reason {
         /// Whether an objective decides about it.
         judged: bool,
     },
-    /// Whole seconds in which requests failed and not one succeeded, after there had been successes.
+    /// Stretches of a second and more in which requests were in flight, or failed, and not one succeeded.
     Outage {
-        /// The beginning of the longest stretch since the start of the window.
+        /// When the longest began, which is when the last success before it ended, since the start of the window.
         from: Nanos,
-        /// Its end.
+        /// Its end: the next success, or the end of the window.
         to: Nanos,
-        /// Further seconds of this sort outside of it.
+        /// How long all of them were together.
+        total: Nanos,
+        /// How many others there were.
         further: u64,
+        /// A caution; in closed load, where requests stop coming with the answers, a failure if it is long or the last.
+        grade: Grade,
+    },
+    /// In closed load: users were stuck in requests that never ended well, and sent no others.
+    UsersStuck {
+        /// The share of the time spent waiting for answers.
+        share: f64,
     },
     /// Requests that never left this machine, because it had no ports or descriptors left for them (V14, V15).
     LocalLimit {
@@ -125,20 +135,8 @@ pub enum Reason {
     },
     /// Arrivals waited for a share of the limit of connections: with other workers the figures would be others.
     SplitLimit(Limited),
-    /// The generator itself was late by a material part of the response time.
-    GeneratorLate {
-        /// p99 of the lateness.
-        late: Nanos,
-        /// p99 of the response.
-        response: Nanos,
-    },
-    /// The generator's lateness is a material part of the mean response.
-    GeneratorLateOnAverage {
-        /// Mean of the lateness.
-        late: Nanos,
-        /// Mean of the response.
-        response: Nanos,
-    },
+    /// The generator itself was not well.
+    Generator(Trouble),
     /// The run was interrupted.
     Interrupted,
     /// Workers were lost, with what they counted last.
@@ -155,13 +153,9 @@ const LITTLE_FAIL: f64 = 0.05;
 /// A second with fewer requests in flight on average, or shorter than this, is too coarse to judge.
 const LITTLE_IN_FLIGHT: f64 = 0.5;
 const LITTLE_LENGTH: Nanos = Nanos::from_millis(100);
-/// A second as the engine cuts it; a shorter rest of the window says little about an outage.
-const OUTAGE_LENGTH: Nanos = Nanos::from_millis(990);
-/// Limits of V1: a share of the response, and a lateness below which nobody cares.
-const LATE_SHARE: f64 = 0.2;
-const LATE_LEAST: Nanos = Nanos::from_millis(1);
-/// The same for the means.
-const LATE_MEAN_SHARE: f64 = 0.05;
+/// In closed load: a share of the time spent waiting that may go to requests that never ended well.
+const STUCK_OK: f64 = 0.01;
+const STUCK_FAIL: f64 = 0.05;
 /// One failure in so many requests is worth a word.
 const FAILED_ONE_IN: u64 = 1000;
 
@@ -181,8 +175,8 @@ impl Reason {
             Reason::Pairing { .. } => "pairing",
             Reason::Unheard { .. } => "unheard",
             Reason::SplitLimit(_) => "split_limit",
-            Reason::GeneratorLate { .. } => "generator_late",
-            Reason::GeneratorLateOnAverage { .. } => "generator_late_mean",
+            Reason::UsersStuck { .. } => "users_stuck",
+            Reason::Generator(trouble) => trouble.code(),
             Reason::Interrupted => "interrupted",
             Reason::Partial => "partial",
             Reason::Aborted => "aborted",
@@ -201,9 +195,12 @@ impl Reason {
             Reason::HeldFewer { .. } | Reason::Unheard { .. } => Grade::Fail,
             Reason::Pairing { shifted: true, .. } => Grade::Fail,
             Reason::ConnectionsLost { .. } | Reason::Pairing { .. } => Grade::Warn,
-            Reason::Failures { .. } | Reason::Outage { .. } => Grade::Warn,
             Reason::SplitLimit(_) => Grade::Warn,
-            Reason::GeneratorLate { .. } | Reason::GeneratorLateOnAverage { .. } => Grade::Warn,
+            Reason::Failures { .. } => Grade::Warn,
+            Reason::Outage { grade, .. } => *grade,
+            Reason::Generator(trouble) => trouble.grade(),
+            Reason::UsersStuck { share } if *share <= STUCK_FAIL => Grade::Warn,
+            Reason::UsersStuck { .. } => Grade::Fail,
             Reason::Interrupted | Reason::Partial | Reason::Aborted | Reason::CutOff => Grade::Warn,
         }
     }
@@ -239,39 +236,6 @@ impl Little {
     }
 }
 
-/// Stretches of the window in which nothing succeeded, found while a record streams by.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Outages {
-    succeeded: bool,
-    /// Beginning, end and seconds of the stretch that goes on.
-    current: Option<(Nanos, Nanos, u64)>,
-    longest: Option<(Nanos, Nanos, u64)>,
-    seconds: u64,
-}
-
-impl Outages {
-    /// Judges a second of the window. One in which nothing ended at all neither begins a stretch nor ends it.
-    pub fn see(&mut self, s: &Second, length: Nanos) {
-        if s.finished > 0 {
-            self.succeeded = true;
-            self.current = None;
-        } else if s.failed > 0 && self.succeeded && (self.current.is_some() || length >= OUTAGE_LENGTH) {
-            let at = |ns: i64| Nanos(u64::try_from(ns).unwrap_or(0));
-            let (from, _, seconds) = self.current.unwrap_or((at(s.from_ns), Nanos::ZERO, 0));
-            let stretch = (from, at(s.to_ns), seconds + 1);
-            self.current = Some(stretch);
-            self.seconds += 1;
-            if self.longest.is_none_or(|(.., longest)| stretch.2 > longest) {
-                self.longest = Some(stretch);
-            }
-        }
-    }
-
-    fn reason(&self) -> Option<Reason> {
-        self.longest.map(|(from, to, seconds)| Reason::Outage { from, to, further: self.seconds - seconds })
-    }
-}
-
 /// The verdict of a run with all its reasons, good ones included.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trust {
@@ -293,12 +257,13 @@ impl Trust {
             reasons.extend(lower_bound(summary));
             reasons.extend(failures(summary));
         }
-        reasons.extend(totals.outages.reason());
+        reasons.extend(totals.outages.reason(&totals.latency, summary.open, totals.window));
+        reasons.extend(users_stuck(summary));
         reasons.extend(local_limit(&totals.failures));
         reasons.extend(unheard(totals));
         reasons.extend(pairing::judged(summary));
         reasons.extend(Limited::of(summary).filter(Limited::is_split).map(Reason::SplitLimit));
-        reasons.extend(generator_late(summary));
+        reasons.extend(generator::troubles(summary).into_iter().map(Reason::Generator));
         reasons.extend(match summary.end {
             End::Completed => None,
             End::Interrupted => Some(Reason::Interrupted),
@@ -352,6 +317,19 @@ fn failures(summary: &Summary) -> Option<Reason> {
     material.then(|| Reason::Failures { failed, due, judged: summary.failures_are_judged() })
 }
 
+/// A user that waits for an answer that never comes sends nothing else: its requests are few among those of the others,
+/// however long it waited. What the drain added to the requests that were cut at its end is not held against them.
+fn users_stuck(summary: &Summary) -> Option<Reason> {
+    let totals = &summary.totals;
+    if summary.open || totals.in_flight_ns == 0 {
+        return None;
+    }
+    let drain = totals.measured - totals.window;
+    let stuck = totals.latency.service_at_least.sum().saturating_sub(u128::from(totals.censored) * u128::from(drain.0));
+    let share = stuck as f64 / totals.in_flight_ns as f64;
+    (share > STUCK_OK).then_some(Reason::UsersStuck { share: share.min(1.0) })
+}
+
 /// Failures of our own making: fewer users ran than the report names, and nothing of that is the target's doing.
 fn local_limit(failures: &[Failure]) -> Option<Reason> {
     let own = failures.iter().filter(|f| matches!(f.kind.as_str(), "no_ports" | "no_descriptors"));
@@ -363,27 +341,6 @@ fn local_limit(failures: &[Failure]) -> Option<Reason> {
 fn unheard(totals: &Totals) -> Option<Reason> {
     let (refused, sent) = (totals.connections.refused, totals.one_way);
     (refused > 0 && sent > 0).then_some(Reason::Unheard { refused, sent })
-}
-
-fn generator_late(summary: &Summary) -> Option<Reason> {
-    if !summary.open {
-        return None;
-    }
-    let lateness = crate::ranked::Ranked::plain(&summary.totals.latency.gen_late);
-    let known = |figure| match figure {
-        Figure::Is(t) | Figure::AtLeast(t) => Some(t),
-        Figure::Withheld => None,
-    };
-    let tails = (lateness.quantile(0.99).figure.exact(), known(summary.headline().quantile(0.99).figure));
-    if let (Some(late), Some(response)) = tails
-        && late >= LATE_LEAST
-        && late.0 as f64 > LATE_SHARE * response.0 as f64
-    {
-        return Some(Reason::GeneratorLate { late, response });
-    }
-    let (late, response) = (known(lateness.mean())?, known(summary.headline().mean())?);
-    let material = late.0 as f64 > LATE_MEAN_SHARE * response.0 as f64;
-    material.then_some(Reason::GeneratorLateOnAverage { late, response })
 }
 
 #[cfg(test)]
@@ -439,32 +396,5 @@ mod tests {
         }
         let reason = little(&[(100 * G, 100 * g), (100 * G, 110 * g), (100 * G, 99 * g)]);
         assert_eq!(reason, Reason::Little { worst: Some(0.1), at: Nanos::from_secs(1), judged: 3 });
-    }
-
-    #[test]
-    fn outages_are_stretches_without_a_success() {
-        let ends = |seconds: &[(u64, u64)]| {
-            let mut outages = Outages::default();
-            for (n, &(finished, failed)) in seconds.iter().enumerate() {
-                let from_ns = n as i64 * 1_000_000_000;
-                let to_ns = from_ns + 1_000_000_000;
-                let second = Second { from_ns, to_ns, finished, failed, ..Second::default() };
-                outages.see(&second, Nanos::from_secs(1));
-            }
-            outages.reason()
-        };
-        let outage = |from, to, further| {
-            Some(Reason::Outage { from: Nanos::from_secs(from), to: Nanos::from_secs(to), further })
-        };
-        for (seconds, wanted) in [
-            (&[(5, 0), (5, 1), (0, 9), (0, 9)][..], outage(2, 4, 0)),
-            (&[(5, 0), (0, 9), (0, 0), (0, 9), (5, 0)], outage(1, 4, 0)),
-            (&[(5, 0), (0, 9), (5, 0), (0, 9), (0, 9), (1, 0), (0, 1)], outage(3, 5, 2)),
-            // Never a success: that is another finding. Nothing due: no finding at all.
-            (&[(0, 9), (0, 9)], None),
-            (&[(5, 0), (0, 0), (5, 0)], None),
-        ] {
-            assert_eq!(ends(seconds), wanted, "{seconds:?}");
-        }
     }
 }
