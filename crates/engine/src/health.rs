@@ -44,7 +44,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.note_gap(self.stamp - self.woken);
         if self.stamp >= self.health.next_sample {
             self.health.next_sample = self.stamp + SAMPLE_EVERY;
-            self.health.sampled = Some(self.net.ready_time());
+            self.health.sampled = self.net.ready_time();
         }
     }
 
@@ -52,9 +52,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     pub fn after_wait(&mut self, began: Nanos, until: Nanos) {
         self.note_gap(self.stamp - until.max(began));
-        if let Some(before) = self.health.sampled.take() {
-            let delay = self.net.ready_time() - before;
-            self.tally.latency.wake_delay.record(delay);
+        if let Some(before) = self.health.sampled.take()
+            && let Some(now) = self.net.ready_time()
+        {
+            self.tally.latency.wake_delay.record(now - before);
         }
     }
 

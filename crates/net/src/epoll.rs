@@ -488,7 +488,7 @@ impl Network for Epoll {
         self.thread.running()
     }
 
-    fn ready_time(&mut self) -> Nanos {
+    fn ready_time(&mut self) -> Option<Nanos> {
         self.thread.ready_time()
     }
 }

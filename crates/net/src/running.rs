@@ -33,24 +33,23 @@ impl Thread {
 
     pub fn running(&mut self) -> Running {
         let sources = self.sources();
-        let (_, ready) = sources.times();
+        let ready = sources.ready().unwrap_or_default();
         let enforced = sources.quotas.iter().filter_map(|path| enforcement(&fs::read_to_string(path).ok()?));
         let (periods, throttled) = enforced.max_by_key(|&(_, throttled)| throttled).unwrap_or_default();
         Running { cpu: thread_cpu(), ready, periods, throttled }
     }
 
-    pub fn ready_time(&mut self) -> Nanos {
-        self.sources().times().1
+    pub fn ready_time(&mut self) -> Option<Nanos> {
+        self.sources().ready()
     }
 }
 
 impl Sources {
-    /// Time on a core and time ready without one.
-    fn times(&self) -> (Nanos, Nanos) {
+    /// Time ready without a core.
+    fn ready(&self) -> Option<Nanos> {
         let mut bytes = [0; 64];
-        let read = self.schedstat.as_ref().and_then(|file| file.read_at(&mut bytes, 0).ok()).unwrap_or(0);
-        let mut numbers = bytes[..read].split(|b| *b == b' ').map(number);
-        (Nanos(numbers.next().unwrap_or(0)), Nanos(numbers.next().unwrap_or(0)))
+        let read = self.schedstat.as_ref()?.read_at(&mut bytes, 0).ok()?;
+        bytes[..read].split(|b| *b == b' ').nth(1).map(|text| Nanos(number(text)))
     }
 }
 

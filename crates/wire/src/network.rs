@@ -141,8 +141,8 @@ pub trait Network {
     fn running(&mut self) -> Running {
         Running::default()
     }
-    /// [`Running::ready`] alone: about 1 µs.
-    fn ready_time(&mut self) -> Nanos {
-        Nanos::ZERO
+    /// [`Running::ready`] alone, where it is known: about 1 µs.
+    fn ready_time(&mut self) -> Option<Nanos> {
+        None
     }
 }

@@ -442,7 +442,7 @@ impl Network for Uring {
         self.thread.running()
     }
 
-    fn ready_time(&mut self) -> Nanos {
+    fn ready_time(&mut self) -> Option<Nanos> {
         self.thread.ready_time()
     }
 }
