@@ -22,6 +22,8 @@ const SAMPLE_EVERY: Nanos = Nanos::from_millis(5);
 /// What a worker knows of itself since the last second was handed on.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
+    /// When the sockets were last asked, or began to be waited for.
+    looked: Nanos,
     next_sample: Nanos,
     /// The scheduler's account before a sampled wait.
     sampled: Option<Nanos>,
@@ -33,25 +35,35 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// The run begins: what came before it is in no figure.
     pub fn begin_health(&mut self) {
         self.health.since = self.net.running();
+        self.health.looked = self.stamp;
         self.tally.latency.loop_gap.clear();
         self.tally.latency.wake_delay.clear();
     }
 
-    /// A turn is over, and the next wait begins.
+    /// A turn is over, and the next wait begins. A turn that is left for a look at the time goes on: the sockets are not
+    /// asked again before its end.
     #[inline]
     pub fn before_wait(&mut self) {
         self.mark();
-        self.note_gap(self.stamp - self.woken);
+        if self.turn.is_cut() {
+            return;
+        }
+        self.note_gap(self.stamp - self.health.looked);
+        self.health.looked = self.stamp;
         if self.stamp >= self.health.next_sample {
             self.health.next_sample = self.stamp + SAMPLE_EVERY;
             self.health.sampled = self.net.ready_time();
         }
     }
 
-    /// A wait that began at `began` and was to end at `until` is over.
+    /// A wait that was to end at `until` is over.
     #[inline]
-    pub fn after_wait(&mut self, began: Nanos, until: Nanos) {
-        self.note_gap(self.stamp - until.max(began));
+    pub fn after_wait(&mut self, until: Nanos) {
+        if self.turn.is_cut() {
+            return;
+        }
+        self.note_gap(self.stamp - until.max(self.health.looked));
+        self.health.looked = self.stamp;
         if let Some(before) = self.health.sampled.take()
             && let Some(now) = self.net.ready_time()
         {

@@ -60,6 +60,12 @@ impl Turn {
         }
     }
 
+    /// True where it was left before its end, and goes on after the next wait.
+    #[inline]
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
     /// True where it has taken long: the clock's affairs are not to wait for its end.
     #[inline]
     pub fn is_long(&self, now: Nanos) -> bool {
