@@ -15,6 +15,8 @@ use crate::worker::Worker;
 pub(crate) const ATTENTION: Nanos = Nanos::from_millis(50);
 /// While answers are awaited a wait is no longer than this: one that ends later tells that the process was stopped.
 const WATCHFUL: Nanos = Nanos::from_millis(10);
+/// So many arrivals that were never sent are counted at the end, which takes a second: a rate may be asked for that no machine sends.
+const UNSENT: u32 = 1 << 26;
 /// While a look-up or a common start is awaited, so often.
 const IMPATIENCE: Nanos = Nanos::from_millis(2);
 
@@ -23,9 +25,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.stamp = self.net.now();
         self.cpu = thread_cpu();
         self.begin_second(self.terms.start);
-        if let Some(first) = self.schedule.as_mut().and_then(|s| s.next_due()) {
-            self.next_due = self.terms.start + first;
-        }
+        self.draw_next_due();
         let mut users_start = self.terms.start;
         if let Some(gathering) = &mut self.gathering {
             // Nothing of the run has begun before the common start: no second ends, no user starts, nothing is due.
@@ -36,6 +36,15 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(crowd) = self.crowd.as_mut() {
             crowd.next_change = users_start;
         }
+    }
+
+    /// When the next arrival is due; never where there is none.
+    #[inline]
+    pub fn draw_next_due(&mut self) {
+        self.next_due = match self.schedule.as_mut().and_then(|s| s.next_due()) {
+            Some(since_start) => self.terms.start + since_start,
+            None => Nanos::MAX,
+        };
     }
 
     /// The first second of a run (or of its common start) begins.
@@ -281,14 +290,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     fn consider_end(&mut self, stop: &Stop) {
         if !self.closing && self.stamp >= self.next_end() {
+            // Arrivals that were due in the window and that we are late to send are sent in the drain: nothing is skipped.
             self.closing = true;
-            self.next_due = Nanos::MAX;
             self.stop_users();
         }
         if stop.requested() {
             return self.finish(stop, true);
         }
-        let nothing_more = self.closing || self.all_started();
+        let nothing_more = (self.closing && self.next_due == Nanos::MAX) || self.all_started();
         let overdue = self.closing && self.stamp >= self.next_end();
         if (nothing_more && self.alive == 0) || overdue {
             self.finish(stop, false);
@@ -320,10 +329,32 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
     }
 
+    /// Arrivals that were due and that we never came to send are due all the same, and unfinished. They waited for nobody but
+    /// us; how long the server would have taken, nobody knows.
+    fn censor_unsent(&mut self) {
+        for _ in 0..UNSENT {
+            if self.next_due > self.stamp {
+                return;
+            }
+            let late = self.stamp - self.next_due;
+            if self.next_due >= self.terms.window {
+                self.tally.counts.due += 1;
+                self.tally.counts.censored += 1;
+                let latency = &mut self.tally.latency;
+                latency.response_at_least.record(late);
+                latency.service_at_least.record(Nanos::ZERO);
+                latency.wait_conn.record(Nanos::ZERO);
+                latency.gen_late.record(late);
+            }
+            self.draw_next_due();
+        }
+    }
+
     /// The end: what is unfinished is censored, and everything counted is handed over.
     fn finish(&mut self, stop: &Stop, interrupted: bool) {
         let now = self.stamp;
         self.tell_early(true);
+        self.censor_unsent();
         for id in self.exchanges.alive().collect::<Vec<_>>() {
             let x = self.exchanges.remove(id);
             self.over_with(&x, false);

@@ -202,10 +202,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 return;
             }
             let intended = self.next_due;
-            self.next_due = match self.schedule.as_mut().and_then(|s| s.next_due()) {
-                Some(since_start) => self.terms.start + since_start,
-                None => Nanos::MAX,
-            };
+            self.draw_next_due();
             let request = self.mix.next() as u32;
             self.arrive(intended, request, NONE);
             self.flush();

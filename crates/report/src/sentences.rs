@@ -424,8 +424,8 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
     (
         "connection_limit",
         text(
-            "{waited} of {due} requests found all {limit} connections taken (--max-connections) and waited for one: {wait} of a mean response of {response}.",
-            "{due} 个请求中有 {waited} 个遇到 {limit} 个连接（--max-connections）全被占用而等待：平均响应 {response} 中占 {wait}。",
+            "{waited} of {due} requests found no connection free and waited at the limit of {limit} (--max-connections): {wait} of a mean response of {response}.",
+            "{due} 个请求中有 {waited} 个没有空闲连接可用，在 {limit} 个连接的上限（--max-connections）处等待：平均响应 {response} 中占 {wait}。",
         ),
     ),
     (

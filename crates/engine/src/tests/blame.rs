@@ -51,6 +51,28 @@ fn a_generator_that_was_stopped_is_late_and_the_server_is_not_blamed() {
 }
 
 #[test]
+fn arrivals_of_a_generator_that_was_stopped_over_the_end_are_due_all_the_same() {
+    // Stopped for the last 100 ms of a second, and until the drain has begun, or until after it.
+    let stopped = |until: u64| {
+        let scene = Scene::open(1000.0, Arrivals::Constant, SECOND);
+        let start = scene.sim.starts_at;
+        let pause = Span { from: start + Nanos::from_millis(900), to: start + Nanos::from_millis(until) };
+        scene.on(|s| s.pauses.push(pause)).play(|| after(MS))
+    };
+    let sent_late = stopped(1200);
+    sent_late.check();
+    assert_eq!((sent_late.sum.due, sent_late.sum.finished), (1000, 1000));
+    let never_sent = stopped(2500);
+    never_sent.check();
+    let sum = &never_sent.sum;
+    assert_eq!(sum.due, 1000);
+    assert!((90..110).contains(&sum.censored), "{}", sum.censored);
+    assert!(sum.due - sum.sent >= 90, "{} sent", sum.sent);
+    let late = sum.latency.gen_late.max();
+    assert!(late >= 1_500_000_000, "they are late by us, and by nobody else: {late}");
+}
+
+#[test]
 fn opening_for_a_request_is_its_service_and_growing_the_pool_is_a_wait() {
     for keep_alive in [true, false] {
         let mut scene = Scene::open(10.0, Arrivals::Constant, SECOND);

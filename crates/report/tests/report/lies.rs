@@ -161,7 +161,10 @@ fn a_limit_that_was_waited_for_is_told_and_one_that_is_split_is_a_caution() {
     assert_eq!(told(run(2, 0)), (false, false, Some(0)));
     let text = run(2, 40).written("text", report::Lang::En);
     let text: Vec<&str> = text.split_whitespace().collect();
-    assert!(text.join(" ").contains("200 of 500 requests found all 2 connections taken"), "{text:?}");
+    assert!(
+        text.join(" ").contains("200 of 500 requests found no connection free and waited at the limit of 2"),
+        "{text:?}"
+    );
 }
 
 /// The server answered a hundred a second all the time, each after 250 ms.
