@@ -1,6 +1,11 @@
 //! Memory holds against any peer and any file: the real process, by the most it ever held.
 
-use e2e::program::{Ended, Running};
+use std::io::Write;
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::Duration;
+
+use e2e::program::{Ended, Running, until};
 use e2e::{Peer, Target, brunt, prepare};
 
 /// What the process may hold in any of these cases.
@@ -65,4 +70,139 @@ fn a_postgres_server_that_goes_on_asking_for_the_password_is_left() {
     let url = format!("postgres://me:pw@{}/db", peer.host());
     let ended = bounded(brunt(["-d", "700ms", "-c", "2", "--sql", "SELECT 1", &url]).with_code(20));
     assert!(ended.out.contains("again and again"), "{ended:?}");
+}
+
+#[test]
+fn a_body_file_is_held_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("body");
+    let size: u64 = 256 << 20;
+    std::fs::File::create(&file).and_then(|file| file.set_len(size)).unwrap();
+    let target = Target::healthy();
+    let ended = brunt(["-n", "1", "--data-file", file.to_str().unwrap(), &target.address]).with_code(0);
+    assert!(ended.peak > size && ended.peak < size + BOUND, "{} MB", ended.peak >> 20);
+}
+
+#[test]
+fn a_record_that_is_a_bomb_is_one_sentence() {
+    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let file = |name: &str| e2e::target::text(directory.path(), name);
+    brunt(["-n", "5", "--record", &file("run.zst"), &target.address]).with_code(0);
+    let Ok(output) = Command::new("zstdcat").arg(file("run.zst")).output() else {
+        return e2e::skip("zstd is not installed");
+    };
+    let first = output.stdout.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+    let head =
+        [&br#"{"event":"started","schema":"brunt-record/1","command":["#[..], &br#""","#.repeat(40 << 20)].concat();
+    let endless = [first, &b"[".repeat(256 << 20)].concat();
+    for (name, bytes) in [("head", head), ("endless", endless)] {
+        std::fs::write(file(name), bytes).unwrap();
+        let packed = file("packed");
+        assert!(Command::new("zstd").args(["-qf", &file(name), "-o", &packed]).status().unwrap().success());
+        for path in [&file(name), &packed] {
+            let ended = bounded(brunt(["report", path]).with_code(64));
+            assert!(ended.err.lines().count() == 1 && ended.err.contains("the line is longer than"), "{ended:?}");
+        }
+    }
+}
+
+#[test]
+fn a_million_urls_are_kept_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = e2e::target::text(directory.path(), "urls.txt");
+    let target = Target::healthy();
+    let urls: String = (0..1_000_000).map(|n| format!("{}?n={n}\n", target.address)).collect();
+    std::fs::write(&file, urls).unwrap();
+    let record = e2e::target::text(directory.path(), "run.zst");
+    let ended = brunt(["-n", "10", "--urls", &file, "--record", &record]).with_code(0);
+    assert!(ended.peak > 0 && ended.peak <= 500 << 20, "{} MB", ended.peak >> 20);
+    let again = bounded(brunt(["report", &record]).with_code(0));
+    assert!(again.out.contains("999,999 more"), "{again:?}");
+}
+
+/// A connection to the target on which only writing is done, as far as the target goes along.
+fn talk(target: &Target, first: &[u8], again: &[u8], most: usize) -> TcpStream {
+    let mut stream = TcpStream::connect(target.host()).unwrap();
+    stream.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.write_all(first).unwrap();
+    // An error means that the target let go of this client.
+    let _ = (0..most / again.len().max(1)).try_for_each(|_| stream.write_all(again));
+    stream
+}
+
+/// The target, where it held no more than the bound and still answers others.
+#[track_caller]
+fn unmoved(target: &Target) {
+    let (head, _) = e2e::target::get(target.host(), "/");
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    let peak = e2e::program::resident(target.id());
+    assert!(peak > 0 && peak <= BOUND, "{} MB", peak >> 20);
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    [&(payload.len() as u32).to_be_bytes()[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// A GET in HTTP/2: method and scheme from the static table, path and authority as literals (RFC 7541 6).
+fn get(stream: u32, path: &str) -> Vec<u8> {
+    let block = [&[0x82, 0x86, 0x04, path.len() as u8][..], path.as_bytes(), &[0x01, 1, b'a']].concat();
+    frame(1, 5, stream, &block)
+}
+
+#[test]
+fn a_target_holds_nothing_for_a_client_whose_windows_are_closed_or_who_does_not_read() {
+    // SETTINGS_INITIAL_WINDOW_SIZE: nothing, and as much as there may be, with as much for the connection.
+    for window in [0_u32, 0x7fff_ffff] {
+        let target = Target::with(&["-w", "2"]);
+        let widened = if window > 0 { frame(8, 0, 0, &0x7fff_0000_u32.to_be_bytes()) } else { Vec::new() };
+        let settings = frame(4, 0, 0, &[&[0, 4][..], &window.to_be_bytes()].concat());
+        let asked: Vec<u8> = (0..100).flat_map(|n| get(2 * n + 1, "/bytes/16777216")).collect();
+        let first = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &settings, &widened, &asked].concat();
+        let clients: Vec<TcpStream> = (0..4).map(|_| talk(&target, &first, &[], 0)).collect();
+        until("all is heard", || target.heard() >= 400);
+        std::thread::sleep(Duration::from_millis(500));
+        unmoved(&target);
+        drop(clients);
+    }
+}
+
+#[test]
+fn a_target_lets_go_of_a_client_who_goes_on_asking_and_does_not_read() {
+    let upgrade = "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                   Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    // Masked with nothing: a ping, and a message of 64 KiB that is echoed.
+    let ping = [&[0x89, 0x80 | 125, 0, 0, 0, 0][..], &[b'p'; 125]].concat().repeat(500);
+    let message = [&[0x81, 0x80 | 127, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0][..], &[b'm'; 1 << 16]].concat();
+    let large = b"GET /bytes/60000 HTTP/1.1\r\nHost: a\r\n\r\n".repeat(1000);
+    let echo = [&b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n"[..], &[b'e'; 60_000]].concat();
+    for (name, first, again) in [
+        ("pings", upgrade, ping),
+        ("messages", upgrade, message),
+        ("pipelined requests", "", large),
+        ("pipelined echoes", "", echo),
+    ] {
+        let target = Target::with(&["-w", "2"]);
+        let client = talk(&target, first.as_bytes(), &again, 200 << 20);
+        println!("{name}: {} MB", e2e::program::resident(target.id()) >> 20);
+        unmoved(&target);
+        drop(client);
+    }
+}
+
+#[test]
+fn a_target_has_so_many_stations() {
+    let target = Target::healthy();
+    for n in 1..=40 {
+        let (head, body) = e2e::target::get(target.host(), &format!("/?station={}&service=0ms", 60_000 + n));
+        let (status, said) = if n <= 17 { ("200", "ok") } else { ("503", "too many") };
+        assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{n}: {head}");
+        assert!(String::from_utf8_lossy(&body).contains(said), "{n}");
+    }
+    let asked: Vec<u8> = (1..=20_000)
+        .flat_map(|n| format!("GET /?station={n}&service=1h HTTP/1.1\r\nHost: a\r\n\r\n").into_bytes())
+        .collect();
+    let client = talk(&target, &asked, &[], 0);
+    until("all is heard", || target.heard() >= 20_040);
+    unmoved(&target);
+    drop(client);
 }

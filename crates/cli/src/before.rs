@@ -19,8 +19,8 @@ const POLITE_RATE: f64 = 1000.0;
 /// What a run will do, in a line.
 pub fn intro(plan: &Plan, lang: Lang) -> String {
     let first = plan.urls.first().map_or("", |url| url.url.as_str());
-    let more = (plan.urls.len().saturating_sub(1)).to_string();
-    let url = match plan.urls.len() {
+    let more = (plan.count_urls().saturating_sub(1)).to_string();
+    let url = match plan.count_urls() {
         0 | 1 => first.to_string(),
         _ => lang.fill(messages::AND_MORE, &[("url", first), ("n", &more)]),
     };

@@ -9,6 +9,8 @@ use wire::{Asked, Complaint};
 
 /// A protocol that asks more often than this goes round in circles.
 const MOST: usize = 64;
+/// The most bytes of all answers: what is read of them takes several times as much.
+const MOST_BYTES: usize = 8 << 20;
 
 /// What was prepared, and why nobody could be talked to, if so.
 pub type Answered = (Arc<dyn PreparedRun>, Option<Box<ProbeFailure>>);
@@ -19,6 +21,7 @@ pub type Answered = (Arc<dyn PreparedRun>, Option<Box<ProbeFailure>>);
 /// # Errors
 /// The user's mistake, naming the option; or a target that cannot be asked.
 pub fn prepare(protocol: &dyn Runner, asked: &mut Asked, setup: &Setup) -> Result<Answered, Complaint> {
+    let mut learnt = 0;
     for _ in 0..MOST {
         let Some(inquiry) = protocol.inquire(asked)? else { break };
         let failure = match inquiry.probe(setup, &Stop::default()) {
@@ -27,7 +30,15 @@ pub fn prepare(protocol: &dyn Runner, asked: &mut Asked, setup: &Setup) -> Resul
             Err(failure) => Some(failure),
         };
         match (inquiry.learnt(), failure) {
-            (Some(answer), _) => asked.learnt.push(answer),
+            (Some(answer), _) => {
+                learnt += answer.len();
+                if learnt > MOST_BYTES {
+                    let trouble = "the target was asked what it offers, and its answers are larger than 8 MiB, the most \
+                                   that is read; give --proto FILE";
+                    return Err(Complaint::new("URL", trouble));
+                }
+                asked.learnt.push(answer);
+            }
             (None, failure) => {
                 let why = failure.and_then(|f| f.probe.failure).unwrap_or_else(|| "it said nothing".into());
                 let trouble = format!("the target was asked what it offers, and there is no answer: {why}");

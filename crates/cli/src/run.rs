@@ -101,10 +101,11 @@ pub fn run(intent: &Intent, protocol: &dyn Runner, host: &Host, interrupts: &Int
 
 /// What a plan asks of its protocol.
 fn asked(plan: &Plan) -> Asked {
+    let own = plan.urls.iter().any(|url| !url.options.is_empty());
     Asked {
         urls: plan.urls.iter().map(|url| AskedUrl { url: url.url.clone(), weight: url.weight }).collect(),
         options: plan.options.clone(),
-        own: plan.urls.iter().map(|url| url.options.clone()).collect(),
+        own: if own { plan.urls.iter().map(|url| url.options.clone()).collect() } else { Vec::new() },
         unix_socket: plan.unix_socket.clone(),
         seed: plan.seed,
         learnt: Vec::new(),
@@ -134,7 +135,7 @@ pub fn check(intent: &Intent, protocol: &dyn Runner) -> Result<(), Complaint> {
 pub fn prepare(intent: &Intent, protocol: &dyn Runner, host: &Host) -> Result<Ready, Complaint> {
     let lang = intent.presentation.language.unwrap_or_else(Lang::from_env);
     let mut ready = prepare_plan(&intent.plan, protocol, host, lang)?;
-    ready.setup.shown = intent.shown.clone();
+    ready.setup.shown = intent.shown.clone().listed();
     ready.setup.command = intent.command.clone();
     ready.setup.processes = intent.processes.map(|number| {
         let launcher = Arc::new(Again { plan: intent.plan.clone(), guard: Arc::clone(&ready.guard) });

@@ -156,7 +156,8 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
     let options: plan::Options = option.map(|name| (name.to_owned(), vec![String::new()])).into_iter().collect();
     let plan = Plan {
         protocol: "http".into(),
-        urls: vec![WeightedUrl::plain(url)],
+        urls: vec![WeightedUrl::plain(url)].into(),
+        more_urls: 0,
         options: options.clone(),
         load: load.clone(),
         requests: None,

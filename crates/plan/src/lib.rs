@@ -11,6 +11,8 @@ pub mod stages;
 pub mod yaml;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use measure::Nanos;
 use schemars::JsonSchema;
@@ -42,6 +44,60 @@ impl WeightedUrl {
         WeightedUrl { url: url.into(), weight: 1.0, options: Options::new() }
     }
 }
+
+/// The URLs of a run: a plan is kept in several places, and they may be a million.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Urls(Arc<Vec<WeightedUrl>>);
+
+impl Urls {
+    /// To change them; whoever shares them keeps them as they were.
+    pub fn make_mut(&mut self) -> &mut Vec<WeightedUrl> {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+impl Deref for Urls {
+    type Target = [WeightedUrl];
+    fn deref(&self) -> &[WeightedUrl] {
+        &self.0
+    }
+}
+
+impl From<Vec<WeightedUrl>> for Urls {
+    fn from(urls: Vec<WeightedUrl>) -> Urls {
+        Urls(Arc::new(urls))
+    }
+}
+
+impl FromIterator<WeightedUrl> for Urls {
+    fn from_iter<I: IntoIterator<Item = WeightedUrl>>(urls: I) -> Urls {
+        Urls::from(Vec::from_iter(urls))
+    }
+}
+
+impl<'a> IntoIterator for &'a Urls {
+    type Item = &'a WeightedUrl;
+    type IntoIter = std::slice::Iter<'a, WeightedUrl>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl Serialize for Urls {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.as_slice().serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Urls {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Urls, D::Error> {
+        Vec::deserialize(from).map(Urls::from)
+    }
+}
+
+/// So many URLs of a plan are shown and recorded, and so many bytes of them; the others are counted.
+const LISTED: usize = 1000;
+const LISTED_BYTES: usize = 1 << 20;
 
 /// A stretch of a run in which the load moves in a straight line.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -129,7 +185,11 @@ pub struct Plan {
     /// The protocol's name, e.g. `http`.
     pub protocol: String,
     /// Where requests go.
-    pub urls: Vec<WeightedUrl>,
+    #[schemars(with = "Vec<WeightedUrl>")]
+    pub urls: Urls,
+    /// URLs beyond those listed, which nobody wants to read: only in what is shown and recorded.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_urls: u64,
     /// What the protocol was told.
     pub options: Options,
     /// When requests are sent.
@@ -179,6 +239,36 @@ pub struct Plan {
     pub objectives: Vec<String>,
     /// Seed of every random choice.
     pub seed: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl Plan {
+    /// How many URLs it has, listed or not.
+    pub fn count_urls(&self) -> usize {
+        self.urls.len() + usize::try_from(self.more_urls).unwrap_or(usize::MAX)
+    }
+
+    /// The plan as a report needs it: of very many URLs the first.
+    pub fn listed(mut self) -> Plan {
+        let size = |url: &WeightedUrl| {
+            let own = url.options.values().flatten().map(String::len).sum::<usize>();
+            url.url.len() + own
+        };
+        let mut bytes = 0;
+        let fit = self.urls.iter().take(LISTED).take_while(|url| {
+            bytes += size(url);
+            bytes <= LISTED_BYTES
+        });
+        let fit = fit.count().max(1);
+        if fit < self.urls.len() {
+            self.more_urls += (self.urls.len() - fit) as u64;
+            self.urls = self.urls[..fit].to_vec().into();
+        }
+        self
+    }
 }
 
 /// How TLS is spoken.

@@ -39,6 +39,9 @@ pub enum Value {
 /// What is wrong with a file, and where.
 pub type Wrong = (At, String);
 
+/// More values than any plan has, and more text: what is read of a file takes several times as much.
+const MOST: usize = 200_000;
+const LONGEST: usize = 16 << 20;
 /// Deeper than any plan is.
 const DEEPEST: usize = 16;
 
@@ -49,13 +52,23 @@ const DEEPEST: usize = 16;
 pub fn parse(text: &str) -> Result<Node, Wrong> {
     let mut open: Vec<Open> = Vec::new();
     let mut root = None;
-    let mut documents = 0;
+    let (mut documents, mut values) = (0, 0);
+    if text.len() > LONGEST {
+        let trouble = "is larger than 16 MiB, which no plan is; write long lists of URLs into a file for `urls-file`";
+        return Err((At { line: 1, column: 1 }, trouble.into()));
+    }
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
             let at = At { line: error.marker().line(), column: error.marker().col() + 1 };
             unspaced_before(text, at.line).unwrap_or_else(|| (at, format!("is not YAML: {}", error.info())))
         })?;
         let at = At { line: span.start.line(), column: span.start.col() + 1 };
+        values += 1;
+        if values > MOST {
+            let trouble =
+                "is where more values begin than any plan has; write long lists of URLs into a file for `urls-file`";
+            return Err((at, trouble.into()));
+        }
         let done = match event {
             Event::DocumentStart(_) => {
                 documents += 1;
@@ -210,6 +223,11 @@ mod tests {
             let (at, trouble) = parse(text).expect_err(text);
             assert!(trouble.starts_with(said), "{text}: {trouble}");
             assert!(line == 0 || at == At { line, column }, "{text}: {at:?}");
+        }
+        for (text, said) in
+            [("[a, ".to_owned() + &"a, ".repeat(MOST) + "a]", "more values"), ("a".repeat(LONGEST + 1), "16 MiB")]
+        {
+            assert!(parse(&text).unwrap_err().1.contains(said), "{said}");
         }
         let deep = "[".repeat(40) + &"]".repeat(40);
         assert!(parse(&deep).unwrap_err().1.contains("nested"));

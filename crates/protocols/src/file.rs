@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
+use std::sync::Arc;
 
 use wire::Complaint;
 
@@ -18,6 +19,23 @@ pub const BODY_BOUND: u64 = 1 << 30;
 /// It cannot be read, or is too large.
 pub fn body(place: &str, path: &str) -> Result<Vec<u8>, Complaint> {
     bounded(path, BODY_BOUND).map_err(|trouble| Complaint::new(place, trouble))
+}
+
+/// As [`body`], of what is sent as it is: held once, whatever its size.
+///
+/// # Errors
+/// It cannot be read, or is too large.
+pub fn shared(place: &str, path: &str) -> Result<Arc<[u8]>, Complaint> {
+    let size = |file: &File| file.metadata().ok().filter(|data| data.is_file() && data.len() <= BODY_BOUND);
+    if let Ok(mut file) = File::open(path)
+        && let Some(size) = size(&file).and_then(|data| usize::try_from(data.len()).ok())
+    {
+        let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, size).collect();
+        let read = Arc::get_mut(&mut bytes).map_or(Ok(()), |bytes| file.read_exact(bytes));
+        let trouble = |error| format!("{path} cannot be read ({error}); write the path of a readable file");
+        return read.map(|()| bytes).map_err(|error| Complaint::new(place, trouble(error)));
+    }
+    body(place, path).map(Arc::from)
 }
 
 /// A text that the option `place` names.
@@ -52,7 +70,9 @@ pub fn bounded(path: &str, bound: u64) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{TEXT_BOUND, body, bounded, text};
+    use std::sync::Arc;
+
+    use super::{BODY_BOUND, TEXT_BOUND, body, bounded, shared, text};
 
     #[test]
     fn files_are_read_up_to_a_bound() {
@@ -67,6 +87,8 @@ mod tests {
         let large = sparse("large", TEXT_BOUND + 1);
         assert_eq!(bounded(&large, TEXT_BOUND), Err(said(&large)));
         assert_eq!(body("--data-file", &large).map(|bytes| bytes.len() as u64), Ok(TEXT_BOUND + 1));
+        assert_eq!(shared("--data-file", &sparse("held once", 10)), Ok(Arc::from([0; 10])));
+        assert!(shared("--data-file", &sparse("too large", BODY_BOUND + 1)).is_err());
         let larger = body("--form", &sparse("larger", (1 << 30) + 1)).expect_err("too large").to_string();
         assert!(larger.starts_with("--form: ") && larger.contains("larger than 1024 MiB"), "{larger}");
     }

@@ -10,10 +10,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::{Past, RunEvent, SCHEMA};
+use crate::{Past, RunEvent, SCHEMA, Started};
 
-/// No line of a record is longer: twelve histograms with every bucket filled are two megabytes.
-const LONGEST_LINE: u64 = 64 << 20;
+/// No line of a record is longer: sixteen histograms with every bucket filled are three megabytes. The first holds the plan.
+const LONGEST_LINE: u64 = 4 << 20;
+const LONGEST_FIRST: u64 = 16 << 20;
+/// The largest window of a compressed record, as a power of two; ours has far less.
+const WINDOW: u32 = 24;
 const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 
 /// Why a record cannot be read (further): one sentence.
@@ -73,7 +76,8 @@ impl<'a> Reader<'a> {
             return Err(fault(0, "the file is empty: a record begins with a line saying how the run was started"));
         }
         let lines: Box<dyn BufRead + 'a> = if start.starts_with(&ZSTD_MAGIC) {
-            let decoder = zstd::Decoder::with_buffer(source).map_err(|e| fault(0, e.to_string()))?;
+            let mut decoder = zstd::Decoder::with_buffer(source).map_err(|e| fault(0, e.to_string()))?;
+            decoder.window_log_max(WINDOW).map_err(|e| fault(0, e.to_string()))?;
             Box::new(BufReader::with_capacity(1 << 16, decoder))
         } else {
             Box::new(source)
@@ -90,13 +94,15 @@ impl<'a> Reader<'a> {
     fn next_line(&mut self) -> Result<bool, ReadFault> {
         self.text.clear();
         self.line += 1;
-        let n = match self.lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.text) {
+        let longest = if self.line == 1 { LONGEST_FIRST } else { LONGEST_LINE };
+        let n = match self.lines.by_ref().take(longest).read_until(b'\n', &mut self.text) {
             Ok(n) => n as u64,
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
             Err(e) => return Err(fault(self.line, format!("the file is damaged here ({e})"))),
         };
-        if n == LONGEST_LINE {
-            return Err(fault(self.line, "the line is longer than 64 MiB: this is not a record of brunt"));
+        if n == longest {
+            let sentence = format!("the line is longer than {} MiB: this is not a record of brunt", longest >> 20);
+            return Err(fault(self.line, sentence));
         }
         Ok(n > 0)
     }
@@ -104,6 +110,11 @@ impl<'a> Reader<'a> {
     fn parse(&mut self) -> Result<Option<RunEvent>, ReadFault> {
         if self.line == 1 {
             check_head(&self.text)?;
+            // Read as what it must be: of an event that may be any, everything is held twice.
+            let started = serde_json::from_slice::<Started>(&self.text);
+            return started
+                .map(|started| Some(RunEvent::Started(Box::new(started))))
+                .map_err(|e| fault(self.line, format!("this is not an event of a run ({e})")));
         }
         match serde_json::from_slice::<RunEvent>(&self.text) {
             Ok(RunEvent::Started(_)) if self.line > 1 => Err(fault(
@@ -245,6 +256,16 @@ mod tests {
         }
         let said = read(&broken).1.unwrap();
         assert!(said.starts_with("line 2: this is not an event of a run (unknown variant `prob`"), "{said}");
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_a_fault() {
+        let head = lines(&a_run(1)[..1]);
+        for (first, mib) in [("{\"event\":\"started\",", 16), (&*head, 4)] {
+            let endless = first.as_bytes().chain(std::io::repeat(b'['));
+            let said = Reader::over(endless).unwrap().find_map(Result::err).unwrap().sentence;
+            assert_eq!(said, format!("the line is longer than {mib} MiB: this is not a record of brunt"));
+        }
     }
 
     #[test]

@@ -6,7 +6,8 @@ use plan::{Arrivals, Load, NetKind, Stage, WeightedUrl};
 fn plan() -> Plan {
     Plan {
         protocol: "http".into(),
-        urls: vec![WeightedUrl::plain("http://127.0.0.1:1/")],
+        urls: vec![WeightedUrl::plain("http://127.0.0.1:1/")].into(),
+        more_urls: 0,
         options: BTreeMap::from([("header".to_string(), vec!["A: b".to_string()])]),
         load: Load::Open {
             stages: vec![Stage { lasts: Nanos::from_secs(10), from: 5.0, to: 5.0 }],
@@ -89,4 +90,29 @@ fn wide_numbers_out_of_range_are_refused() {
     let line = serde_json::to_string(&second(0)).unwrap();
     let line = line.replacen("\"in_flight_ns\":18446744073709551615", "\"in_flight_ns\":-1", 1);
     assert!(serde_json::from_str::<RunEvent>(&line).unwrap_err().to_string().contains("-1 is out of range"));
+}
+
+#[test]
+fn codes_are_told_apart_up_to_a_bound_and_add_up() {
+    let mut all = std::collections::BTreeMap::new();
+    (0..10_000).for_each(|n| crate::add_code(&mut all, &format!("{n} {}", "é".repeat(500)), 3));
+    crate::add_code(&mut all, "0 ", 1);
+    assert_eq!((all.len(), all.values().sum::<u64>()), (crate::CODES + 1, 30_001));
+    assert!(all.keys().all(|name| name.len() <= 64) && all[crate::OTHER_CODES] == 3 * (10_000 - 128) + 1);
+}
+
+#[test]
+fn of_very_many_urls_the_first_are_listed_and_the_others_counted() {
+    for (urls, listed, more) in [
+        (vec![WeightedUrl::plain("http://a/"); 1000], 1000, 0),
+        (vec![WeightedUrl::plain("http://a/"); 5000], 1000, 4000),
+        (vec![WeightedUrl::plain("x".repeat(300_000)); 5], 3, 2),
+        (vec![WeightedUrl::plain("x".repeat(3_000_000)); 2], 1, 1),
+    ] {
+        let count = urls.len();
+        let whole = Plan { urls: urls.into(), ..plan() };
+        let shown = whole.clone().listed();
+        assert_eq!((shown.urls.len(), shown.more_urls, shown.count_urls()), (listed, more, count));
+        assert_eq!((whole.urls.len(), shown.clone().listed()), (count, shown), "the plan itself is whole");
+    }
 }

@@ -24,6 +24,10 @@ use crate::{Config, Delay};
 /// So many distinct paths are remembered; above it the memory starts afresh.
 const REMEMBERED: usize = 256;
 
+/// Stations of one target, and the servers of all of them; a station is never forgotten, since its queue goes on.
+const MOST_STATIONS: usize = 1024;
+const MOST_SERVERS: u64 = 1 << 20;
+
 /// The method of a message on a connection that was upgraded.
 pub(crate) const MESSAGE: &str = "MESSAGE";
 
@@ -48,11 +52,20 @@ impl Shop {
         Arc::new(Shop { seed: config.seed, stalls: Stalls::new(&config.stalls), ..Shop::default() })
     }
 
-    /// The station of so many servers with this service time; made when first asked for.
-    pub fn station(&self, servers: u32, service: Delay) -> Arc<Mutex<Station>> {
+    /// The station of so many servers with this service time; made when first asked for. None: there are too many.
+    pub fn station(&self, servers: u32, service: Delay) -> Option<Arc<Mutex<Station>>> {
         let mut stations = self.stations.lock().unwrap_or_else(PoisonError::into_inner);
-        let station = stations.entry((servers, service.to_string()));
-        Arc::clone(station.or_insert_with(|| Arc::new(Mutex::new(Station::new(servers, service, self.seed)))))
+        let name = (servers, service.to_string());
+        if let Some(station) = stations.get(&name) {
+            return Some(Arc::clone(station));
+        }
+        let all: u64 = stations.keys().map(|(servers, _)| u64::from(*servers)).sum();
+        if stations.len() >= MOST_STATIONS || all + u64::from(servers) > MOST_SERVERS {
+            return None;
+        }
+        let station = Arc::new(Mutex::new(Station::new(servers, service, self.seed)));
+        stations.insert(name, Arc::clone(&station));
+        Some(station)
     }
 
     /// The moment of the first request, which is now where there was none before.

@@ -57,8 +57,28 @@ pub trait Conversation: ServerSession {
     fn http2(&mut self) -> Option<&mut Http2Server> {
         None
     }
+    /// WebSocket itself, where that is spoken: for messages that are sent as the client takes them.
+    fn websocket(&mut self) -> Option<&mut WebSocketServer> {
+        None
+    }
     /// Signs of life answered since the last call.
     fn heartbeats(&mut self) -> u64 {
+        0
+    }
+    /// Bytes that it holds for its client, of what came and of what is to leave.
+    fn held(&self) -> usize {
+        0
+    }
+    /// True where answers begun wait for room to be sent, and for nothing else.
+    fn waits_for_room(&self) -> bool {
+        false
+    }
+    /// So many bytes of bodies may leave from now on; what is beyond waits here.
+    fn make_room(&mut self, _room: usize) {}
+    /// Appends what waited for room, as far as there is any.
+    fn go_on_in_room(&mut self, _out: &mut Out) {}
+    /// Bytes of answers that wait until the client takes them.
+    fn untaken(&self) -> usize {
         0
     }
 }
@@ -67,6 +87,10 @@ impl Conversation for Http1Server {
     #[inline]
     fn spoken(&self) -> Spoken {
         Spoken::Http1
+    }
+    #[inline]
+    fn held(&self) -> usize {
+        Http1Server::held(self)
     }
     fn refuse(&mut self, out: &mut Out) {
         out.put(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
@@ -81,6 +105,25 @@ impl Conversation for Http2Server {
 
     fn http2(&mut self) -> Option<&mut Http2Server> {
         Some(self)
+    }
+    #[inline]
+    fn held(&self) -> usize {
+        Http2Server::held(self)
+    }
+    #[inline]
+    fn waits_for_room(&self) -> bool {
+        Http2Server::waits_for_room(self)
+    }
+    #[inline]
+    fn make_room(&mut self, room: usize) {
+        Http2Server::make_room(self, room);
+    }
+    fn go_on_in_room(&mut self, out: &mut Out) {
+        Http2Server::go_on_in_room(self, out);
+    }
+    #[inline]
+    fn untaken(&self) -> usize {
+        Http2Server::untaken(self)
     }
 
     /// The streams beside it go on.
@@ -117,6 +160,13 @@ impl Conversation for WebSocketServer {
     #[inline]
     fn spoken(&self) -> Spoken {
         Spoken::WebSocket
+    }
+    fn websocket(&mut self) -> Option<&mut WebSocketServer> {
+        Some(self)
+    }
+    #[inline]
+    fn held(&self) -> usize {
+        WebSocketServer::held(self)
     }
 
     /// Announces a binary message of the whole body and puts as much as asked; nothing can follow it.

@@ -14,6 +14,9 @@ use crate::line::{End, Line};
 use crate::order::{Kind, Withheld};
 use crate::stats::{Tallies, Tally};
 
+/// Answers are held back while so many bytes wait for the client's windows.
+const MOST_UNTAKEN: usize = 4 << 20;
+
 /// See the top of this file.
 pub(crate) struct Desk {
     pub brain: Brain,
@@ -59,11 +62,17 @@ impl Desk {
     /// Puts an answer that is due now, or lets it wait; `room`: so many bytes may wait for the client to read them.
     #[inline]
     pub fn take<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan, now: Nanos, room: usize) {
-        if line.may_pass() && line.is_free() && plan.at <= now && self.out.len() < room {
+        if line.may_pass() && line.is_free() && plan.at <= now && self.has_room(line, room) {
             self.perform(line, plan);
         } else {
             line.keep(plan);
         }
+    }
+
+    /// True where a further answer may be put.
+    #[inline]
+    pub fn has_room<S: Conversation>(&self, line: &Line<S>, room: usize) -> bool {
+        self.out.len() < room && line.session.untaken() < MOST_UNTAKEN
     }
 
     /// Puts an answer, or its beginning.
@@ -89,7 +98,7 @@ impl Desk {
             Next::Blocks(blocks) => line.pouring = Some(Box::new((plan, blocks))),
             Next::Close => self.withhold(line, plan, End::Close),
             Next::Reset => self.withhold(line, plan, End::Reset),
-            Next::Nothing => line.waiting.push_front(Plan { at: Nanos::MAX, ..plan }),
+            Next::Nothing => line.keep_first(Plan { at: Nanos::MAX, ..plan }),
             Next::Answered(status) => self.framed(line, plan, Some(status)),
             Next::Spoiled => self.framed(line, plan, None),
             Next::Ruined => {

@@ -22,6 +22,16 @@ pub static FILLER: [u8; BLOCK] = {
 };
 static FILLER_BLOCK: LazyLock<Arc<[u8]>> = LazyLock::new(|| Arc::from(FILLER.as_slice()));
 
+/// A block of filler to be sent again and again.
+pub fn filler_block() -> &'static Arc<[u8]> {
+    &FILLER_BLOCK
+}
+
+/// How many whole blocks a size has.
+pub fn blocks(size: usize) -> u64 {
+    (size / BLOCK) as u64
+}
+
 /// Head, `blocks` times the block, tail.
 #[derive(Clone, Debug)]
 pub struct Flood {

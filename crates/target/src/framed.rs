@@ -9,7 +9,7 @@ use wire::{Out, Reply, Shape};
 use crate::brain::{Next, Plan};
 use crate::calls::{self, Say};
 use crate::conversation::{Conversation, Spoil, Spoken};
-use crate::flood::FILLER;
+use crate::flood::{self, BLOCK, FILLER};
 use crate::order::{Body, Kind, Order, Withheld};
 
 /// The largest body; it is made as a whole.
@@ -43,6 +43,11 @@ pub(crate) fn answer(plan: &Plan, session: &mut dyn Conversation, stats: &dyn Fn
     if order.spoiled {
         return spoil(plan, session, out);
     }
+    if let Body::Raw(_) = order.body
+        && let Some(next) = large(plan, session, out)
+    {
+        return next;
+    }
     let text;
     let filler;
     let body = match &order.body {
@@ -65,6 +70,32 @@ pub(crate) fn answer(plan: &Plan, session: &mut dyn Conversation, stats: &dyn Fn
     let status = if unknown { 200 } else { order.status };
     session.answer(plan.heard.id, &Reply { status, ..reply(order, body) }, out);
     Next::Answered(status)
+}
+
+/// A large body that leaves as the client takes it; None where it must be made as a whole.
+fn large(plan: &Plan, session: &mut dyn Conversation, out: &mut Out) -> Option<Next> {
+    let (order, size) = (plan.order(), usize::try_from(plan.order().size?).ok()?);
+    if let Some(http2) = session.http2() {
+        http2.flood(plan.heard.id, &reply(order, &[]), size, flood::filler_block(), out);
+        return Some(Next::Answered(order.status));
+    }
+    let server = session.websocket().filter(|_| !order.close && order.status < 400)?;
+    if !server.announce(plan.heard.id, size, out) {
+        return None;
+    }
+    Some(match put_filler(size, flood::blocks(size), out) {
+        0 => Next::Answered(order.status),
+        left => Next::Blocks(left),
+    })
+}
+
+/// Puts a block of filler, and the rest of `size` after the last; `left` counts down to 1. Says how many are left.
+pub(crate) fn put_filler(size: usize, left: u64, out: &mut Out) -> u64 {
+    out.put_shared(flood::filler_block());
+    if left == 1 {
+        out.put(&FILLER[..size % BLOCK]);
+    }
+    left - 1
 }
 
 pub(crate) fn reply<'a>(order: &'a Order, body: &'a [u8]) -> Reply<'a> {

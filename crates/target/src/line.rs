@@ -13,6 +13,10 @@ pub(crate) struct Line<S> {
     pub session: S,
     /// Requests not answered yet: the oldest first, or the one due first where answers keep no order.
     pub waiting: VecDeque<Plan>,
+    /// Bytes that they hold.
+    pub kept: usize,
+    /// What the connection held in all when it was last looked at, as counted by its worker.
+    pub weight: usize,
     /// gRPC calls not answered yet.
     pub calls: Calls,
     /// A large answer under way, and how many of its blocks are left.
@@ -42,7 +46,20 @@ impl<S> Line<S> {
     /// A connection just accepted.
     pub fn new(session: S, birth: u32) -> Line<S> {
         let (waiting, calls, pouring, armed) = (VecDeque::new(), Calls::default(), None, Nanos::MAX);
-        Line { session, waiting, calls, pouring, end: End::Open, watched: false, armed, birth, counted: None }
+        let (kept, weight) = (0, 0);
+        Line {
+            session,
+            waiting,
+            kept,
+            weight,
+            calls,
+            pouring,
+            end: End::Open,
+            watched: false,
+            armed,
+            birth,
+            counted: None,
+        }
     }
 
     #[inline]
@@ -51,7 +68,24 @@ impl<S> Line<S> {
     }
 }
 
+/// Bytes that a request holds while it waits for its answer.
+fn size(plan: &Plan) -> usize {
+    size_of::<Plan>() + plan.heard.echo.as_ref().map_or(0, |echo| echo.len())
+}
+
 impl<S: Conversation> Line<S> {
+    /// Bytes held for its client, but for what the network holds.
+    #[inline]
+    pub fn held(&self) -> usize {
+        self.kept + self.session.held()
+    }
+
+    /// Lets a request that is never answered stand before the others.
+    pub fn keep_first(&mut self, plan: Plan) {
+        self.kept += size(&plan);
+        self.waiting.push_front(plan);
+    }
+
     /// True where a request that is due may be answered before those that wait.
     #[inline]
     pub fn may_pass(&self) -> bool {
@@ -60,6 +94,7 @@ impl<S: Conversation> Line<S> {
 
     /// Lets a request wait for its answer.
     pub fn keep(&mut self, plan: Plan) {
+        self.kept += size(&plan);
         if self.session.spoken().keeps_order() {
             return self.waiting.push_back(plan);
         }
@@ -76,6 +111,7 @@ impl<S: Conversation> Line<S> {
     pub fn take_due(&mut self, now: Nanos) -> Option<Plan> {
         self.waiting.front().filter(|plan| plan.at <= now)?;
         let due = self.waiting.pop_front();
+        self.kept -= due.as_ref().map_or(0, size);
         if let Some(plan) = due.as_ref().filter(|plan| plan.say != Say::Whole)
             && let Some(call) = self.calls.get_mut(plan.heard.id)
         {

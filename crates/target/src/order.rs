@@ -193,7 +193,8 @@ impl Order {
                 400,
                 "station: write the service time too, as in ?station=1&service=exponential:2ms".to_owned(),
             ))?;
-            order.station = Some(shop.station(servers, service));
+            let full = || (503, "station: there are too many already; start another target for more".to_owned());
+            order.station = Some(shop.station(servers, service).ok_or_else(full)?);
         }
         match kind {
             Kind::Echo => order.body = Body::Echo,

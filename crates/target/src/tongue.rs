@@ -160,6 +160,47 @@ impl Conversation for Tongue {
         }
     }
 
+    fn websocket(&mut self) -> Option<&mut WebSocketServer> {
+        match &mut self.0 {
+            Inner::WebSocket(session) => Some(session),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn held(&self) -> usize {
+        match &self.0 {
+            Inner::Fresh(_) => 0,
+            Inner::Http1(session) => session.held(),
+            Inner::Http2(session) => session.held(),
+            Inner::Greeting(both) => both.0.held(),
+            Inner::WebSocket(session) => session.held(),
+        }
+    }
+
+    #[inline]
+    fn waits_for_room(&self) -> bool {
+        matches!(&self.0, Inner::Http2(session) if session.waits_for_room())
+    }
+
+    #[inline]
+    fn make_room(&mut self, room: usize) {
+        if let Inner::Http2(session) = &mut self.0 {
+            session.make_room(room);
+        }
+    }
+
+    fn go_on_in_room(&mut self, out: &mut Out) {
+        if let Inner::Http2(session) = &mut self.0 {
+            session.go_on_in_room(out);
+        }
+    }
+
+    #[inline]
+    fn untaken(&self) -> usize {
+        if let Inner::Http2(session) = &self.0 { session.untaken() } else { 0 }
+    }
+
     fn refuse(&mut self, out: &mut Out) {
         match &mut self.0 {
             Inner::Fresh(_) => {}

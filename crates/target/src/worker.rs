@@ -4,7 +4,8 @@
 //! so one timer per connection is enough: for the oldest request that waits. Timers are looked at after every read, not
 //! once a turn, so that a crowd does not make them late. The network tells of no room in a socket, so the few connections
 //! whose client is slower than the answer (large bodies, a last answer before a close) are looked at again and again, at
-//! growing intervals up to a millisecond; nothing is put for them while anything is unsent.
+//! growing intervals up to a millisecond; nothing is put for them while anything is unsent. What is held for a client is
+//! bounded, and so is what is held for all: one that goes on asking and takes no answers is cut off.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,11 +19,19 @@ use crate::brain::{Brain, Heard};
 use crate::calls::Say;
 use crate::conversation::{Conversation, Spoken};
 use crate::desk::Desk;
+use crate::framed::put_filler;
 use crate::line::{End, Line};
 use crate::stats::Tallies;
 
 /// Answers are held back while so many bytes wait for a client to read them.
-const MOST_UNSENT: usize = 1 << 20;
+const MOST_UNSENT: usize = 256 << 10;
+/// A client for whom more is held is cut off: a message of the largest size on its way in, and one on its way out …
+const MOST_HELD: usize = 33 << 20;
+/// … and where more is held for all of them, those who have more than their part of it, which is at least this.
+const MOST_IN_ALL: usize = 48 << 20;
+const LEAST_PART: usize = 1 << 20;
+/// Timers that went stale are dropped once there are so many for each connection.
+const STALE_TIMERS: usize = 64;
 /// A client that sends so many requests without reading an answer is cut off.
 const MOST_WAITING: usize = 65_536;
 /// Blocks of one large answer put in one turn, so that others get theirs in between.
@@ -49,12 +58,17 @@ pub struct Worker<N, S, F> {
     full: bool,
     /// Looks at slow connections in a row that moved nothing.
     idle_looks: u32,
+    /// Bytes held for all clients, as last weighed.
+    held: usize,
 }
 
 /// What an arrival came to, after the network's buffer was let go of.
 enum Step {
     Accepted(ConnId),
     Received(ConnId, bool),
+    /// One read asked for more than may be held.
+    Flooded(ConnId),
+    Sent(ConnId),
     Gone(ConnId),
     Nothing,
 }
@@ -85,6 +99,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
             resume_at: u32::MAX - 1,
             full: false,
             idle_looks: 0,
+            held: 0,
         }
     }
 
@@ -130,6 +145,15 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
                 Some(Step::Gone(conn)) => {
                     self.net.close(conn);
                     self.forget(conn);
+                }
+                Some(Step::Flooded(conn)) => {
+                    self.heard.clear();
+                    self.net.abort(conn);
+                    self.forget(conn);
+                }
+                Some(Step::Sent(conn)) => {
+                    let now = self.net.now();
+                    self.dispatch(conn, now);
                 }
                 Some(Step::Nothing) => {}
                 None => break,
@@ -177,14 +201,22 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         Some(match self.net.next()? {
             Arrival::Accepted(_, conn) => Step::Accepted(conn),
             Arrival::Closed(conn, _) => Step::Gone(conn),
-            Arrival::Connected(_) | Arrival::Sent(_) => Step::Nothing,
+            Arrival::Sent(conn) => Step::Sent(conn),
+            Arrival::Connected(_) => Step::Nothing,
             Arrival::Received(conn, bytes) => {
                 self.desk.tally.received.add(bytes.len() as u64);
                 match self.lines.get_mut(conn.0 as usize) {
                     Some(Some(line)) if line.end == End::Open => {
                         let (brain, heard) = (&mut self.desk.brain, &mut self.heard);
-                        let read = line.session.receive(bytes, &mut |ask| heard.push(brain.understand(&ask)));
-                        Step::Received(conn, read.is_ok())
+                        let mut held = 0;
+                        let read = line.session.receive(bytes, &mut |ask| {
+                            // A few bytes of HTTP/2 may stand for a long head that is to be echoed.
+                            if held <= MOST_HELD {
+                                heard.push(brain.understand(&ask));
+                                held += heard.last().and_then(|heard| heard.echo.as_ref()).map_or(0, |echo| echo.len());
+                            }
+                        });
+                        if held > MOST_HELD { Step::Flooded(conn) } else { Step::Received(conn, read.is_ok()) }
                     }
                     _ => Step::Nothing,
                 }
@@ -212,10 +244,11 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         let now = self.net.now();
         let Some(line) = &mut self.lines[conn.0 as usize] else { return };
         let (desk, room) = (&mut self.desk, MOST_UNSENT.saturating_sub(self.net.unsent(conn)));
+        line.session.make_room(room);
         let begun = self.heard.iter().filter(|heard| matches!(heard.extent, Extent::Whole | Extent::Begun)).count();
         desk.take_note(line, begun as u64);
         let in_frames = line.session.spoken() != Spoken::Http1;
-        if in_frames {
+        if in_frames && line.pouring.is_none() {
             // What a server must say first (SETTINGS) is said before the first answer.
             line.session.owed(&mut desk.out);
         }
@@ -255,9 +288,10 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
                 self.desk.stamp(sent);
             }
         }
+        self.weigh(conn);
         let Some(line) = &mut self.lines[conn.0 as usize] else { return };
         match line.end {
-            End::Open if line.pouring.is_none() => {
+            End::Open if line.pouring.is_none() && !line.session.waits_for_room() => {
                 let Some(front) = line.waiting.front() else { return };
                 if front.at > now {
                     if front.at != line.armed && front.at != Nanos::MAX {
@@ -284,8 +318,28 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         }
     }
 
+    /// Takes down what is held for a client, who is cut off where that is too much.
+    #[inline]
+    fn weigh(&mut self, conn: ConnId) {
+        let unsent = self.net.unsent(conn);
+        let Some(Some(line)) = self.lines.get_mut(conn.0 as usize) else { return };
+        let weight = line.held() + unsent;
+        self.held = self.held - line.weight + weight;
+        line.weight = weight;
+        if weight > MOST_HELD || self.held > MOST_IN_ALL && weight > LEAST_PART.max(MOST_IN_ALL / self.open as usize) {
+            line.end = End::Reset;
+        }
+    }
+
     /// Answers what is due on connections whose timer went off.
     fn fire(&mut self, now: Nanos) {
+        if self.timers.len() > STALE_TIMERS * (self.open as usize + 1024) {
+            let lines = &self.lines;
+            self.timers.retain(|Reverse((due, slot, birth))| {
+                let line = lines.get(*slot as usize).and_then(Option::as_ref);
+                line.is_some_and(|line| line.birth == *birth && line.armed == *due)
+            });
+        }
         while let Some(&Reverse((due, slot, birth))) = self.timers.peek()
             && due <= now
         {
@@ -304,14 +358,22 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
     fn serve(&mut self, conn: ConnId, now: Nanos) -> bool {
         let Some(line) = &mut self.lines[conn.0 as usize] else { return false };
         let room = MOST_UNSENT.saturating_sub(self.net.unsent(conn));
+        line.session.make_room(room);
         let before = line.waiting.len();
+        if line.session.waits_for_room() {
+            line.session.go_on_in_room(&mut self.desk.out);
+        }
+        let resumed = !self.desk.out.is_empty();
         while line.is_free()
-            && self.desk.out.len() < room
+            && self.desk.has_room(line, room)
             && let Some(plan) = line.take_due(now)
         {
             self.desk.perform(line, plan);
         }
-        let moved = line.waiting.len() < before;
+        if resumed && line.session.over() {
+            line.end = End::Close;
+        }
+        let moved = resumed || line.waiting.len() < before;
         self.dispatch(conn, now);
         moved
     }
@@ -334,7 +396,8 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         self.watched.retain(|&(slot, birth)| match lines.get_mut(slot as usize) {
             Some(Some(line)) if line.birth == birth => {
                 let due = line.waiting.front().is_some_and(|plan| plan.at <= now);
-                line.watched = line.end != End::Open || line.pouring.is_some() || due;
+                let begun = line.pouring.is_some() || line.session.waits_for_room();
+                line.watched = line.end != End::Open || begun || due;
                 // A socket that emptied has room now, whatever was put before.
                 moved |= line.watched && net.unsent(ConnId(slot)) == 0;
                 line.watched
@@ -353,12 +416,19 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
             }
             let Some(pouring) = &mut line.pouring else { return true };
             let (plan, left) = &mut **pouring;
-            plan.put_block(*left, &mut self.desk.out);
+            match line.session.spoken() {
+                Spoken::Http1 => plan.put_block(*left, &mut self.desk.out),
+                _ => drop(put_filler(plan.order().size.unwrap_or(0) as usize, *left, &mut self.desk.out)),
+            }
             *left -= 1;
             if *left == 0
                 && let Some(done) = line.pouring.take()
             {
                 self.desk.complete(line, done.0);
+                if line.session.spoken() != Spoken::Http1 {
+                    // What is owed must not stand within a message.
+                    line.session.owed(&mut self.desk.out);
+                }
                 self.serve(conn, now);
                 return true;
             }
@@ -371,6 +441,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
     fn forget(&mut self, conn: ConnId) {
         let Some(line) = self.lines.get_mut(conn.0 as usize).and_then(Option::take) else { return };
         self.desk.part(&line);
+        self.held -= line.weight;
         let pouring = line.pouring.map(|pouring| pouring.0);
         // Of a call it is the call that is abandoned, not each part of its answer.
         for plan in pouring.into_iter().chain(line.waiting).filter(|plan| plan.say == Say::Whole) {

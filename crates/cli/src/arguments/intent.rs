@@ -216,7 +216,8 @@ fn plan(
     let nets = [("epoll", NetKind::Epoll), ("uring", NetKind::Uring)];
     Ok(Plan {
         protocol: protocol.name().to_string(),
-        urls,
+        urls: urls.into(),
+        more_urls: 0,
         options,
         requests,
         duration,

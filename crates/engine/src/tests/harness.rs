@@ -55,7 +55,8 @@ impl Scene {
     fn of(load: Load, lasts: Nanos) -> Scene {
         let plan = Plan {
             protocol: "http".into(),
-            urls: vec![WeightedUrl::plain("http://test/")],
+            urls: vec![WeightedUrl::plain("http://test/")].into(),
+            more_urls: 0,
             options: Default::default(),
             load,
             requests: None,

@@ -14,7 +14,7 @@ mod values;
 
 pub use values::Secrets;
 
-use crate::Plan;
+use crate::{Plan, WeightedUrl};
 use places::Spans;
 
 /// What stands in the place of a secret.
@@ -60,9 +60,13 @@ pub fn plan(plan: &Plan) -> Plan {
     // Of a long list each is masked by where its secrets stand: looking for all of them in each would take for ever.
     let of_urls = if plan.urls.len() <= 1000 { secrets.clone() } else { Secrets::default() };
     let mut shown = plan.clone();
-    for target in &mut shown.urls {
-        target.url = of_urls.hide(&url(&target.url));
-        options(&mut target.options, &of_urls);
+    // Where nothing is to be hidden the URLs stay those of the plan, and shared.
+    let open = |target: &WeightedUrl| target.options.is_empty() && of_urls.hide(&url(&target.url)) == target.url;
+    if !shown.urls.iter().all(open) {
+        for target in shown.urls.make_mut() {
+            target.url = of_urls.hide(&url(&target.url));
+            options(&mut target.options, &of_urls);
+        }
     }
     options(&mut shown.options, &secrets);
     if let Some(key) = &mut shown.tls.key {

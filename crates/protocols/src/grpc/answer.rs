@@ -16,8 +16,8 @@ use crate::http2::connection::{Listener, Next};
 use crate::http2::frames::code;
 use crate::http2::hpack::{Fields, Malformed};
 
-/// The most of a body that is kept where it is looked into.
-const CAPTURE_BOUND: usize = 16 << 20;
+/// The most of a body that is kept where it is looked into: one more than is read ([`wire::Dialogue::learnt`]).
+const CAPTURE_BOUND: usize = (8 << 20) + 1;
 /// The most of a status message that is kept as an example.
 const EXCERPT_BOUND: usize = 4096;
 

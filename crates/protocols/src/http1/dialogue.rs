@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use url::Url;
-use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, SHOWN, Weighted};
 
 use super::options::{self, OF_ONE_URL, Wishes};
 use super::request::{Request, Rules, encode_listed, origin};
@@ -46,9 +46,11 @@ impl Protocol for Http1 {
                 origins.push(place);
                 origins.len() - 1
             });
-            let request = encode_listed(&recipe, recipes.len() as u32);
+            let request = encode_listed(&recipe, index as u32);
             requests.push(Weighted { request, origin, weight: url.weight });
-            recipes.push(recipe);
+            if wishes.follows() {
+                recipes.push(recipe);
+            }
         }
         if requests.is_empty() {
             return Err(Complaint::new("URL", "none was given; write one, for instance http://127.0.0.1:8080/"));
@@ -84,7 +86,8 @@ impl Dialogue for Http1Dialogue {
     }
     fn sent(&self, request: &Request) -> Vec<u8> {
         let mut bytes = request.bytes.to_vec();
-        bytes.extend_from_slice(request.body.as_deref().unwrap_or_default());
+        let body = request.body.as_deref().unwrap_or_default();
+        bytes.extend_from_slice(&body[..body.len().min(SHOWN)]);
         bytes
     }
     fn session(&self, _origin: &Origin, _established: &Established) -> Http1Session {

@@ -171,6 +171,11 @@ impl Wishes {
         }
     }
 
+    /// True where redirects are followed: only they need the recipes of the requests.
+    pub fn follows(&self) -> bool {
+        self.redirects > 0
+    }
+
     /// What holds for every exchange.
     pub fn rules(self, recipes: Vec<Recipe>) -> Rules {
         Rules {
@@ -280,8 +285,8 @@ fn content(asked: &Asked) -> Result<Option<Content>, Complaint> {
         [] => Ok(None),
         ["data"] | ["data-raw"] | ["data", "data-raw"] => form_text(asked).map(Some),
         ["data-file"] => {
-            let bytes = file::body("--data-file", asked.value("data-file").unwrap_or_default())?;
-            Ok(Some(Content { bytes: Arc::from(bytes), kind: None }))
+            let bytes = file::shared("--data-file", asked.value("data-file").unwrap_or_default())?;
+            Ok(Some(Content { bytes, kind: None }))
         }
         ["form"] | ["form-string"] | ["form", "form-string"] => {
             multipart::content(asked.values("form"), asked.values("form-string"), asked.seed).map(Some)

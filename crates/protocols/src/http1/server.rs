@@ -85,6 +85,11 @@ impl Http1Server {
         Http1Server { yields: Some(when), ..Http1Server::default() }
     }
 
+    /// Bytes that it holds of requests under way.
+    pub fn held(&self) -> usize {
+        self.rare.as_ref().map_or(0, |rare| rare.kept.len() + rare.shown.len())
+    }
+
     /// The request after which another protocol is to be spoken; once.
     #[inline]
     pub fn upgrade(&mut self) -> Option<Upgrade> {

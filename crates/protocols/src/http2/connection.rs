@@ -255,7 +255,7 @@ impl<T> Connection<T> {
     pub(super) fn forget(&mut self, id: u32) -> Option<Stream<T>> {
         let stream = self.streams.remove(id)?;
         if stream.waiting.is_some() {
-            self.sending.forget(id);
+            self.sending.forget(&stream);
         }
         Some(stream)
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::frames::{self, FrameHead, PAYLOAD_BOUND, WINDOW_BOUND, WINDOW_START};
-use super::streams::{Stream, Streams, Waiting};
+use super::streams::{Block, Stream, Streams, Waiting};
 
 /// The sending half of flow control.
 #[derive(Debug)]
@@ -17,11 +17,25 @@ pub struct Sending {
     largest: usize,
     /// Streams with something that waits, in turn.
     waiting: VecDeque<u32>,
+    /// Bytes that our own side takes now, whatever the windows allow: what is put beyond would only fill our memory.
+    room: usize,
+    /// Something waits for that room and for nothing else.
+    short: bool,
+    /// Bytes that wait and are nobody else's.
+    held: usize,
 }
 
 impl Default for Sending {
     fn default() -> Sending {
-        Sending { window: WINDOW_START, start: WINDOW_START as i32, largest: PAYLOAD_BOUND, waiting: VecDeque::new() }
+        Sending {
+            window: WINDOW_START,
+            start: WINDOW_START as i32,
+            largest: PAYLOAD_BOUND,
+            waiting: VecDeque::new(),
+            room: usize::MAX,
+            short: false,
+            held: 0,
+        }
     }
 }
 
@@ -72,19 +86,60 @@ impl Sending {
         if stream.said || (sent == block.len() && !end && stream.waiting.is_none()) {
             return;
         }
+        let block = Block { bytes: Arc::clone(block), sent, times: 1, own: block.len() };
+        self.wait(stream, block, end);
+    }
+
+    /// A block waits.
+    fn wait<T>(&mut self, stream: &mut Stream<T>, block: Block, end: bool) {
         if stream.waiting.is_none() {
             self.waiting.push_back(stream.id);
         }
+        self.held += block.own;
         let waiting = stream.waiting.get_or_insert_with(Box::<Waiting>::default);
-        waiting.blocks.push_back((Arc::clone(block), sent));
+        waiting.blocks.push_back(block);
         waiting.end = end;
+    }
+
+    /// Ends a stream with `size` bytes of a block that is said over and over; what does not leave now holds next to nothing.
+    pub fn flood<T>(&mut self, stream: &mut Stream<T>, block: &Arc<[u8]>, size: usize, out: &mut Vec<u8>) {
+        let (times, rest) = (size / block.len(), size % block.len());
+        if times > 0 {
+            let whole = Block { bytes: Arc::clone(block), sent: 0, times: times as u64, own: 0 };
+            self.wait(stream, whole, true);
+        }
+        if rest > 0 || times == 0 {
+            let last = Block { bytes: Arc::from(&block[..rest]), sent: 0, times: 1, own: rest };
+            self.wait(stream, last, true);
+        }
+        if self.go_on_with(stream, out) {
+            self.waiting.pop_back();
+        }
+    }
+
+    /// So much our own side takes now.
+    #[inline]
+    pub fn make_room(&mut self, room: usize) {
+        self.room = room;
+    }
+
+    /// True where something waits that would leave if our own side took it.
+    pub fn is_short(&self) -> bool {
+        self.short
+    }
+
+    /// Bytes that wait and are nobody else's.
+    pub fn held(&self) -> usize {
+        self.held
     }
 
     /// Appends as much of `bytes` as the windows allow and says how much; all of it with the end, if `end`.
     pub fn write<T>(&mut self, stream: &mut Stream<T>, bytes: &[u8], end: bool, out: &mut Vec<u8>) -> usize {
         let mut sent = 0;
         loop {
-            let length = (bytes.len() - sent).min(self.window_for(stream)).min(self.largest);
+            let allowed = (bytes.len() - sent).min(self.window_for(stream)).min(self.largest);
+            let length = allowed.min(self.room);
+            self.short |= length < allowed;
             let last = sent + length == bytes.len();
             if length == 0 && !(last && end) {
                 return sent;
@@ -93,6 +148,7 @@ impl Sending {
             out.extend_from_slice(&FrameHead { length, kind: frames::DATA, flags, stream: stream.id }.bytes());
             out.extend_from_slice(&bytes[sent..sent + length]);
             sent += length;
+            self.room -= length;
             self.window -= length as i64;
             stream.window -= length as i32;
             if last {
@@ -108,15 +164,19 @@ impl Sending {
         !self.waiting.is_empty()
     }
 
-    /// A stream that waits is over.
+    /// A stream that is over: nothing of it waits any more.
     #[cold]
-    pub fn forget(&mut self, id: u32) {
-        self.waiting.retain(|waiting| *waiting != id);
+    pub fn forget<T>(&mut self, stream: &Stream<T>) {
+        if let Some(waiting) = &stream.waiting {
+            self.held -= waiting.blocks.iter().map(|block| block.own).sum::<usize>();
+            self.waiting.retain(|waiting| *waiting != stream.id);
+        }
     }
 
     /// Sends what waits, as far as the windows allow now; true where anything left.
     pub fn go_on<T>(&mut self, streams: &mut Streams<T>, out: &mut Vec<u8>) -> bool {
         let before = out.len();
+        self.short = false;
         for _ in 0..self.waiting.len() {
             let Some(id) = self.waiting.pop_front() else { break };
             // One that is over waits for nothing.
@@ -131,17 +191,20 @@ impl Sending {
     /// True where nothing of this stream waits any more.
     fn go_on_with<T>(&mut self, stream: &mut Stream<T>, out: &mut Vec<u8>) -> bool {
         let Some(mut waiting) = stream.waiting.take() else { return true };
-        while let Some((block, from)) = waiting.blocks.front().cloned() {
-            let last = waiting.end && waiting.blocks.len() == 1;
-            let now = self.write(stream, &block[from..], last, out);
-            if from + now < block.len() || (last && !stream.said) {
-                if let Some(front) = waiting.blocks.front_mut() {
-                    front.1 = from + now;
-                }
+        while let Some(block) = waiting.blocks.front().cloned() {
+            let last = waiting.end && waiting.blocks.len() == 1 && block.times == 1;
+            let now = self.write(stream, &block.bytes[block.sent..], last, out);
+            let Some(front) = waiting.blocks.front_mut() else { break };
+            front.sent += now;
+            if front.sent < block.bytes.len() || (last && !stream.said) {
                 stream.waiting = Some(waiting);
                 return false;
             }
-            waiting.blocks.pop_front();
+            (front.sent, front.times) = (0, block.times - 1);
+            if front.times == 0 {
+                self.held -= block.own;
+                waiting.blocks.pop_front();
+            }
         }
         true
     }

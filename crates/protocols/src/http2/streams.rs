@@ -33,10 +33,23 @@ pub struct Stream<T> {
 /// What is to be sent as soon as the windows allow.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    /// Blocks, and how much of each was sent.
-    pub blocks: VecDeque<(Arc<[u8]>, usize)>,
+    /// What is to be sent, in order.
+    pub blocks: VecDeque<Block>,
     /// The stream ends with the last of them.
     pub end: bool,
+}
+
+/// Bytes to be sent, perhaps again and again.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The bytes.
+    pub bytes: Arc<[u8]>,
+    /// How many of them were sent this time.
+    pub sent: usize,
+    /// How often they are to be sent yet, this time included.
+    pub times: u64,
+    /// What it holds of memory that nobody else does.
+    pub own: usize,
 }
 
 /// The streams of a connection that a client opened.

@@ -102,6 +102,24 @@ impl WebSocketServer {
         }
     }
 
+    /// Announces a message of `size` bytes in answer to the message `id`, where that one's turn has come: its bytes
+    /// are for the caller to send, before anything else. False: nothing was said.
+    pub fn announce(&mut self, id: u32, size: usize, out: &mut Out) -> bool {
+        let is_due = self.stage == Stage::Open && id >> 1 == self.due && self.heard_ahead() > 0;
+        if is_due {
+            put_head(0x80 | if id & 1 == 1 { BINARY } else { TEXT }, size, false, out.buffer());
+            self.pass(false);
+        }
+        is_due
+    }
+
+    /// Bytes that it holds of messages and answers under way.
+    pub fn held(&self) -> usize {
+        let part = |rare: &Rare| rare.incoming.part.as_ref().map_or(0, |part| part.kept.len());
+        let held = |rare: &Rare| rare.held.values().map(Vec::len).sum::<usize>();
+        self.rare.as_ref().map_or(0, |rare| rare.kept.len() + rare.owed.len() + part(rare) + held(rare))
+    }
+
     /// Answers the request of an upgrade (RFC 6455 4.2).
     fn upgrade(&mut self, head: &[u8], path: &str, out: &mut Vec<u8>) {
         let has = |name, word: &[u8]| elements(head, name).any(|element| element.eq_ignore_ascii_case(word));

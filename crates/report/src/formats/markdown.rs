@@ -112,7 +112,7 @@ fn target(summary: &Summary, started: &Started, lang: Lang) -> String {
     const FEW: usize = 5;
     let urls = &started.plan.urls;
     let spoken = summary.probe.as_ref().map_or("", |p| &p.spoken);
-    let shown = if urls.len() <= FEW {
+    let shown = if started.plan.count_urls() <= FEW {
         urls.iter().map(|u| u.url.as_str()).collect::<Vec<_>>().join(" , ")
     } else {
         head::target(&started.plan, lang)

@@ -37,7 +37,8 @@ pub fn open(rate: f64, seconds: u64) -> Run {
 fn run(load: Load, seconds: u64) -> Run {
     let plan = Plan {
         protocol: "http".into(),
-        urls: vec![WeightedUrl::plain("http://127.0.0.1:8080/")],
+        urls: vec![WeightedUrl::plain("http://127.0.0.1:8080/")].into(),
+        more_urls: 0,
         options: BTreeMap::new(),
         load,
         requests: None,

@@ -241,3 +241,43 @@ fn upgrades_are_refused_where_the_path_says_so_or_the_request_is_none() {
     assert!(old.heard_text(0).starts_with("HTTP/1.1 426 "));
     assert_eq!(old.gone(0), Some(Gone::Closed));
 }
+
+#[test]
+fn a_large_message_leaves_block_by_block_and_nothing_stands_within_it() {
+    let mut scene = upgraded("/bytes/200000");
+    scene.heard(0);
+    scene.reads_only(0, 10_000);
+    scene.say(0, &message("one"));
+    // The client pings and asks again while its first answer is under way.
+    scene.say(0, &[vec![0x89, 0x80, 0, 0, 0, 0], message("two")].concat());
+    assert!(scene.unsent(0) < 100_000, "{}", scene.unsent(0));
+    let begun = scene.heard(0);
+    assert_eq!(begun[..10], [0x81, 127, 0, 0, 0, 0, 0, 3, 0x0d, 0x40]);
+    scene.reads_only(0, usize::MAX);
+    let mut all = Vec::new();
+    for _ in 0..20 {
+        scene.pass(Nanos::from_millis(1));
+        all.extend(scene.heard(0));
+    }
+    // What the slow client kept back of the first block is not remembered by the scene.
+    let second = all.windows(10).rposition(|w| w == &begun[..10]).expect("the second answer");
+    assert_eq!(all.len() - second, 200_010, "whole");
+    assert_eq!(all.windows(2).filter(|w| w == &[0x8a, 0]).count(), 1, "one pong, behind the first message");
+    assert!(all[..second].ends_with(&[0x8a, 0]));
+}
+
+#[test]
+fn who_goes_on_asking_and_reads_nothing_is_cut_off() {
+    let mut scene = upgraded("/");
+    scene.reads_only(0, 0);
+    let large = [&[0x82, 0x80 | 127, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0][..], &[7; 1 << 20]].concat();
+    for n in 0..40 {
+        scene.say(0, &large);
+        assert_eq!(scene.gone(0).is_some(), n >= 32, "{n}: {}", scene.unsent(0));
+    }
+    assert_eq!(scene.gone(0), Some(Gone::Aborted));
+    // Others are as welcome as ever.
+    scene.connect(1);
+    scene.get(1, "/");
+    assert!(scene.heard_text(1).starts_with("HTTP/1.1 200"));
+}

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use wire::Out;
+use wire::{Out, Reply};
 
 use super::{Asked, Http2Server};
-use crate::http2::frames::{self, FrameHead, HEAD};
+use crate::http2::frames::{self, FrameHead, HEAD, code};
 use crate::http2::hpack::List;
 use crate::http2::streams::Stream;
 
@@ -120,6 +120,55 @@ impl Http2Server {
         }
     }
 
+    /// Answers with `size` bytes of a block that is said over and over, as client and room allow.
+    pub fn flood(&mut self, id: u32, reply: &Reply<'_>, size: usize, block: &Arc<[u8]>, out: &mut Out) {
+        if self.head(id, reply.status, reply.headers, Some(size), size == 0, out)
+            && let Some(stream) = self.streams.get(id)
+        {
+            self.sending.flood(stream, block, size, out.buffer());
+            if stream.said {
+                self.streams.remove(id);
+            }
+        }
+        self.close_after(reply);
+    }
+
+    /// After an answer that is the last of its connection.
+    pub(super) fn close_after(&mut self, reply: &Reply<'_>) {
+        if reply.close && !self.going {
+            self.say_goodbye(code::NO_ERROR);
+        }
+    }
+
+    /// So many bytes of bodies may leave from now on, whatever the client takes: what waits for room waits here, where a
+    /// flood holds next to nothing.
+    #[inline]
+    pub fn make_room(&mut self, room: usize) {
+        self.sending.make_room(room);
+    }
+
+    /// Goes on with answers as far as client and room allow.
+    pub fn go_on_in_room(&mut self, out: &mut Out) {
+        self.go_on();
+        out.put(&std::mem::take(&mut self.owed));
+    }
+
+    /// Bytes of answers that wait for the client's windows.
+    #[inline]
+    pub fn untaken(&self) -> usize {
+        self.sending.held()
+    }
+
+    /// True where answers wait for room and for nothing else.
+    pub fn waits_for_room(&self) -> bool {
+        self.sending.is_short()
+    }
+
+    /// Bytes that it holds of requests and answers under way.
+    pub fn held(&self) -> usize {
+        self.sending.held() + self.asking + self.kept.len() + self.block.len() + self.owed.len()
+    }
+
     /// Gives a stream up.
     pub fn reset(&mut self, id: u32, code: u32, out: &mut Out) {
         if self.forget(id).is_some() {
@@ -130,8 +179,9 @@ impl Http2Server {
     /// Forgets a stream, and what of it waits for the client's window.
     pub(super) fn forget(&mut self, id: u32) -> Option<Stream<Asked>> {
         let stream = self.streams.remove(id)?;
-        if stream.waiting.is_some() {
-            self.sending.forget(id);
+        self.sending.forget(&stream);
+        if stream.own.open && !stream.own.in_pieces {
+            self.asking -= stream.own.size();
         }
         Some(stream)
     }

@@ -10,6 +10,8 @@ use crate::http2::streams::Stream;
 
 /// The most bytes of a body that are shown.
 const SHOWN_BOUND: usize = 64 * 1024;
+/// The most bytes kept of requests that are not whole.
+const ASKING_BOUND: usize = 16 << 20;
 /// Frames in a row that lead to nothing.
 const FLOOD_BOUND: u32 = 65_536;
 
@@ -161,7 +163,8 @@ impl Http2Server {
         };
         if !end && !in_pieces {
             stream.own.text = self.text.clone();
-            return Ok(());
+            let length = self.text.bytes.len();
+            return self.keep(length);
         }
         self.idle_frames = 0;
         let (method, path) = (self.text.method(), self.text.path());
@@ -214,7 +217,9 @@ impl Http2Server {
             };
         }
         let room = SHOWN_BOUND.saturating_sub(asked.shown.len());
-        asked.shown.extend_from_slice(&content[..content.len().min(room)]);
+        let shown = content.len().min(room);
+        asked.shown.extend_from_slice(&content[..shown]);
+        self.keep(shown)?;
         if end {
             return self.whole(id, hear);
         }
@@ -232,11 +237,19 @@ impl Http2Server {
                 return Ok(());
             }
             let (text, body) = (std::mem::take(text), std::mem::take(shown));
+            self.asking -= text.bytes.len() + body.len();
             let (method, path) = (text.method(), text.path());
             let (body_bytes, extent) = (*body_bytes, Extent::Whole);
             hear(Ask { id, method, path, head: &text.bytes, body_bytes, body: &body, extent });
         }
         Ok(())
+    }
+
+    /// So many bytes more are kept of requests that are not whole: a few may stand for a long head.
+    fn keep(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.asking += bytes;
+        let few = self.asking <= ASKING_BOUND;
+        few.then_some(()).ok_or(Fault(code::ENHANCE_YOUR_CALM, "requests that are not whole hold more than 16 MiB"))
     }
 
     fn count_idle(&mut self) -> Result<(), Fault> {
@@ -322,7 +335,7 @@ impl Http2Server {
     }
 
     /// Sends what waited for a window and the trailers behind it, and forgets the streams that are over with it.
-    fn go_on(&mut self) {
+    pub(super) fn go_on(&mut self) {
         if self.sending.waits() && self.sending.go_on(&mut self.streams, &mut self.owed) {
             self.idle_frames = 0;
             let is_over = |s: &&mut Stream<Asked>| s.said || (s.waiting.is_none() && s.own.trailer.is_some());

@@ -13,7 +13,7 @@ mod tests;
 
 use wire::{Ask, Broken, Out, Reply, ServerSession, Shape};
 
-use super::frames::{self, code, setting};
+use super::frames::{self, setting};
 use super::hpack::{Decoder, Encoder, LIST_BOUND, Lexicon};
 use super::sending::Sending;
 use super::streams::Streams;
@@ -46,6 +46,13 @@ struct Asked {
     in_pieces: bool,
     /// The head of the answer was said.
     begun: bool,
+}
+
+impl Asked {
+    /// Bytes kept of it.
+    fn size(&self) -> usize {
+        self.text.bytes.len() + self.shown.len()
+    }
 }
 
 /// The head of a request as HTTP/1 writes it.
@@ -92,6 +99,8 @@ pub struct Http2Server {
     said: Said,
     /// What we say without being asked.
     owed: Vec<u8>,
+    /// Bytes kept of requests that are not whole.
+    asking: usize,
     received: u32,
     last_id: u32,
     idle_frames: u32,
@@ -126,6 +135,7 @@ impl Default for Http2Server {
             in_pieces: |_, _| false,
             said: Said::default(),
             owed,
+            asking: 0,
             received: 0,
             last_id: 0,
             idle_frames: 0,
@@ -190,9 +200,7 @@ impl ServerSession for Http2Server {
                 self.data(id, piece, pieces.peek().is_none(), out);
             }
         }
-        if reply.close && !self.going {
-            self.say_goodbye(code::NO_ERROR);
-        }
+        self.close_after(reply);
     }
 
     fn owed(&mut self, out: &mut Out) {

@@ -1,9 +1,11 @@
 //! Both halves against each other, cut in many ways, and what a client must not do.
 
+use std::sync::Arc;
+
 use wire::{Dialogue, Ended, Event, ExchangeId, Fill, Reply, ServerSession, Session, Shape};
 
 use super::*;
-use crate::http2::frames::{FrameHead, HEAD, PREFACE};
+use crate::http2::frames::{FrameHead, HEAD, PREFACE, code};
 use crate::http2::tests::{Talk, block, dialogue, dialogue_of, frame, in_words, settings, window};
 
 /// What a server heard: method, path, head, body.
@@ -266,4 +268,63 @@ proptest::proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_flood_leaves_as_client_and_room_allow_and_holds_nothing_meanwhile() {
+    let block: Arc<[u8]> = (0..=255).cycle().take(1000).collect();
+    for size in [0, 1, 999, 1000, 1001, 250_300] {
+        let mut talk = Talk::of(dialogue(&[]));
+        let (mut server, mut out) = (Http2Server::new(), Out::default());
+        talk.submit(0);
+        let (heard, broken) = hear(&mut server, talk.out.bytes());
+        assert_eq!((heard.len(), broken), (1, None));
+        talk.out.clear();
+        server.make_room(700);
+        server.flood(heard[0].0, &REPLY, size, &block, &mut out);
+        assert!(server.untaken() <= size % 1000 && server.waits_for_room() == (size > 700), "{size}");
+        let mut words = Vec::new();
+        for _ in 0..2000 {
+            server.owed(&mut out);
+            let said = std::mem::take(&mut out);
+            assert!(said.len() < 900, "no more than there is room for: {}", said.len());
+            talk.hear(said.bytes());
+            words.extend(talk.done.events.drain(..).map(|event| in_words(&event)));
+            let (_, broken) = hear(&mut server, std::mem::take(&mut talk.out).bytes());
+            assert_eq!((broken, talk.broken), (None, None));
+            server.make_room(700);
+            server.go_on_in_room(&mut out);
+        }
+        assert_eq!(words.last().map(String::as_str), Some(&*format!("0 ok 200 {size}")));
+        assert_eq!((server.open(), server.untaken(), server.waits_for_room()), (0, 0, false));
+    }
+}
+
+#[test]
+fn requests_that_are_not_whole_hold_so_much() {
+    // A field of 4000 bytes enters the table once and is named by one byte ever after.
+    let first = [&[0x82, 0x86, 0x84, 0x41, 1, b'a', 0x40, 1, b'b', 0x7f, 0xa1, 0x1e][..], &[b'x'; 4000]].concat();
+    let long = [&first[..], &[0xbe; 50]].concat();
+    let again = [&[0x82, 0x86, 0x84, 0x41, 1, b'a'][..], &[0xbe; 50]].concat();
+    let mut server = Http2Server::new();
+    let mut said = [PREFACE, &settings(&[]), &frame(frames::HEADERS, frames::END_HEADERS, 1, &long)].concat();
+    said.extend((1..400).flat_map(|n| frame(frames::HEADERS, frames::END_HEADERS, 2 * n + 1, &again)));
+    assert!(said.len() < 64 * 1024);
+    let (_, broken) = hear(&mut server, &said);
+    assert_eq!(broken, Some("requests that are not whole hold more than 16 MiB"));
+    assert!(server.held() < 17 << 20, "{}", server.held());
+}
+
+#[test]
+fn what_was_held_of_a_request_is_let_go_of_with_it() {
+    let mut server = Http2Server::new();
+    let head = block(&[(":method", "POST"), (":scheme", "http"), (":path", "/"), (":authority", "a")]);
+    let asked = |id| frame(frames::HEADERS, frames::END_HEADERS, id, &head);
+    let body = |id, flags| frame(frames::DATA, flags, id, &[7; 1000]);
+    let said = [PREFACE, &settings(&[]), &asked(1), &body(1, 0), &asked(3), &body(3, 0)].concat();
+    assert_eq!(hear(&mut server, &said).1, None);
+    assert!(server.asking > 2000, "{}", server.asking);
+    let reset = frame(frames::RST_STREAM, 0, 3, &[0; 4]);
+    let (heard, _) = hear(&mut server, &[body(1, frames::END_STREAM), reset].concat());
+    assert_eq!((heard[0].3, server.asking), (2000, 0));
 }

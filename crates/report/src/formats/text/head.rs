@@ -27,7 +27,7 @@ pub(super) fn asked(page: &mut Page, summary: &Summary) {
 /// The URL, and how many more there are.
 pub(crate) fn target(plan: &Plan, lang: Lang) -> String {
     let first = plan.urls.first().map_or(String::new(), |u| u.url.clone());
-    match plan.urls.len() {
+    match plan.count_urls() {
         0 | 1 => first,
         2 => format!("{first} {}", lang.of(say::ONE_MORE_URL)),
         n => format!("{first} {}", lang.fill(say::MORE_URLS, &[("n", &show::count(n as u64 - 1))])),
