@@ -43,6 +43,7 @@ fn users_of_several_processes_start_together() {
     let target = Target::healthy();
     let report = report(&["-c", "6", "-n", "60", "--together", "-w", "2", "--processes", "2", &target.address]);
     assert_eq!(report.requests(), [60, 60, 0, 0], "{report}");
+    assert_eq!(report.count("requests.warmup"), 0, "nobody starts before the others: {report}");
     heard_exactly(&target, &report);
 }
 

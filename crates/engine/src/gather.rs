@@ -92,7 +92,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             gathering.took = self.stamp - gathering.since;
             gathering.meeting.ready(self.stamp);
         }
-        match gathering.meeting.starts_at() {
+        // Never before the run was meant to begin: everything until then would be sent as a warm-up nobody asked for.
+        match gathering.meeting.starts_at().map(|go| go.max(self.terms.start)) {
             Some(go) if go <= self.stamp => self.shift_start(go, &gathering),
             _ => self.gathering = Some(gathering),
         }
