@@ -177,3 +177,64 @@ fn a_hostile_text_costs_no_more_than_its_length() {
     // A text of 128 KiB takes milliseconds; where every part looks at the whole it takes minutes.
     assert!(began.elapsed().as_secs() < 60);
 }
+
+#[test]
+fn whatever_stands_around_a_secret_it_is_hidden() {
+    let parts = [
+        "token",
+        "=",
+        ":",
+        "\"",
+        "'",
+        "\\",
+        "{",
+        "[",
+        ",",
+        " ",
+        "\r\n",
+        "é",
+        "请",
+        "@",
+        "://",
+        "/",
+        "?",
+        "#",
+        "&",
+        ";",
+        "`",
+        "$4",
+        "*2",
+        "AUTH",
+        "PASSWORD",
+        "IDENTIFIED BY",
+        "SET",
+        "name=\"key\"",
+        "\n\r\n",
+        "--",
+        "a1",
+        "***",
+        "%C3",
+        "HTTP/1.1",
+        "Cookie",
+        "(",
+        "FOR",
+    ];
+    let mut random = measure::Rng::new(7);
+    let mut around =
+        || -> String { (0..random.below(14)).map(|_| parts[random.below(parts.len() as u64) as usize]).collect() };
+    for planted in [
+        "token=PLANTED-1x",
+        "\"token\":\"PLANTED-1x\"",
+        "Cookie: PLANTED-1x",
+        "http://u:PLANTED-1x@h/",
+        "GET /?key=PLANTED-1x HTTP/1.1",
+    ] {
+        for _ in 0..4_000 {
+            let text = format!("{}\n{planted}\n{}", around(), around());
+            assert!(!exchange(&text).contains("PLANTED"), "{text:?}");
+            // Neither these nor anything else may trip over it.
+            let _ = (url(&text), option("before", &text), option("user", &text));
+            Secrets::default().hide_all([&mut text.clone()]);
+        }
+    }
+}

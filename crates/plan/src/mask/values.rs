@@ -11,7 +11,7 @@ use super::places::Spans;
 use super::{MASK, option_spans};
 use crate::Plan;
 
-/// A secret as short as this may be any word: it is hidden between quotes only.
+/// A word or a number as short as this may be any: it is hidden between quotes and in messages of bytes only.
 const BETWEEN_QUOTES: usize = 3;
 /// Up to so many bytes it may be a part of any word: it is hidden where it stands alone.
 const ALONE: usize = 7;
@@ -161,7 +161,7 @@ fn hidden(text: &str, value: &str) -> String {
     let (mut shown, mut rest) = (String::with_capacity(text.len()), 0);
     for (at, _) in text.match_indices(value) {
         let end = at + value.len();
-        if at >= rest && stands_alone(&text[..at], &text[end..], value.len()) {
+        if at >= rest && stands_alone(&text[..at], value, &text[end..]) {
             shown.push_str(&text[rest..at]);
             shown.push_str(MASK);
             rest = end;
@@ -170,22 +170,23 @@ fn hidden(text: &str, value: &str) -> String {
     shown + &text[rest..]
 }
 
-/// True where a secret of so many bytes between these texts is one, and no part of a word.
-fn stands_alone(before: &str, behind: &str, length: usize) -> bool {
+/// True where this secret between these texts is one, and no part of a word.
+fn stands_alone(before: &str, value: &str, behind: &str) -> bool {
     let (last, next) = (before.chars().next_back(), behind.chars().next());
-    match length {
-        0..=BETWEEN_QUOTES => {
+    // \x00 is a byte that was escaped, and no word: what stands behind it is a piece of a message.
+    let escaped = before.len() >= 4 && before.is_char_boundary(before.len() - 4) && {
+        let mark = &before[before.len() - 4..];
+        mark.starts_with("\\x") && mark[2..].bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    let is_word = value.bytes().all(|b| b.is_ascii_alphabetic()) || value.bytes().all(|b| b.is_ascii_digit());
+    match value.len() {
+        0..=BETWEEN_QUOTES if is_word => {
             let quotes = |c: Option<char>| c.is_some_and(|c| "\"'`".contains(c));
-            quotes(last) && quotes(next)
+            (escaped && behind.starts_with("\\x")) || (quotes(last) && quotes(next))
         }
         length if length <= ALONE => {
             let is_part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
-            // \x00 is a byte that was escaped, and no word.
-            let escaped = before.len() >= 4 && before.is_char_boundary(before.len() - 4) && {
-                let mark = &before[before.len() - 4..];
-                mark.starts_with("\\x") && mark[2..].bytes().all(|b| b.is_ascii_hexdigit())
-            };
-            (escaped || !is_part(last)) && !is_part(next)
+            escaped || (!is_part(last) && !is_part(next))
         }
         _ => true,
     }
@@ -237,7 +238,8 @@ mod tests {
     fn short_values_are_hidden_where_they_stand_alone() {
         let secrets = of(&["--user", "a:root", "--user", "a:pw"]);
         assert_eq!(secrets.hide("uprooted root: 'root' \\x0broot\\x00"), "uprooted ***: '***' \\x0b***\\x00");
-        assert_eq!(secrets.hide("pw, 'pw'"), "pw, '***'");
+        assert_eq!(secrets.hide("pw, 'pw', \\x08pw\\x00"), "pw, '***', \\x08***\\x00");
+        assert_eq!(of(&["--user", "a:p9"]).hide("p9 xp9 p9x"), "*** xp9 p9x");
     }
 
     #[test]
