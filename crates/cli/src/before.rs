@@ -46,8 +46,7 @@ pub fn intro(plan: &Plan, lang: Lang) -> String {
     if plan.warmup.0 > 0 {
         line += &lang.fill(messages::WARMUP, &[("time", &span(plan.warmup))]);
     }
-    let message = if workers(plan) == 1 { messages::ONE_WORKER } else { messages::WORKERS };
-    line + &lang.fill(message, &[("n", &workers(plan).to_string())])
+    line + &lang.fill(messages::WORKERS, &[("n", &workers(plan).to_string())])
 }
 
 /// A worker without a user or a connection would have nothing to do.

@@ -7,25 +7,27 @@ const fn text(en: &'static str, zh: &'static str) -> Text {
 }
 
 /// Before a closed run.
-pub const CLOSED: Text = text("{users} users for {length} on {url}", "{users} 个用户，{length}，目标 {url}");
+pub const CLOSED: Text =
+    text("{users} {users|user|users} for {length} on {url}", "{users} 个用户，{length}，目标 {url}");
 /// Before connections are held.
-pub const HOLD: Text =
-    text("{n} connections to {url}, held for {time} once all stand", "到 {url} 的 {n} 个连接，全部建立后保持 {time}");
+pub const HOLD: Text = text(
+    "{n} {n|connection|connections} to {url}, held for {time} once all stand",
+    "到 {url} 的 {n} 个连接，全部建立后保持 {time}",
+);
 /// Before an open run.
 pub const OPEN: Text =
     text("{rate}/s ({arrivals}) for {length} on {url}", "{rate}/s（{arrivals}），{length}，目标 {url}");
 /// The end of a run that is bound by requests only.
-pub const LENGTH_REQUESTS: Text = text("{n} requests", "{n} 个请求");
+pub const LENGTH_REQUESTS: Text = text("{n} {n|request|requests}", "{n} 个请求");
 /// The end of a run that is bound by both.
-pub const LENGTH_BOTH: Text = text("{time} or {n} requests", "{time} 或 {n} 个请求");
+pub const LENGTH_BOTH: Text = text("{time} or {n} {n|request|requests}", "{time} 或 {n} 个请求");
 /// Behind the URL where there are more.
 pub const AND_MORE: Text = text("{url} and {n} more", "{url} 及另外 {n} 个");
 /// The warm-up, where there is one.
 pub const WARMUP: Text = text(", after {time} of warm-up", "，预热 {time}");
 /// Which workers run.
-pub const WORKERS: Text = text("; {n} workers", "；{n} 个工作线程");
+pub const WORKERS: Text = text("; {n} {n|worker|workers}", "；{n} 个工作线程");
 /// One worker.
-pub const ONE_WORKER: Text = text("; 1 worker", "；1 个工作线程");
 /// The answer is not a success.
 pub const PROBE_STATUS: Text = text(
     "The first answer is {status}; the load will likely meet the same.",
@@ -59,11 +61,11 @@ pub const OUT_OF_TIME: Text = text(
 /// Exit 30 under --debug.
 pub const NO_ANSWER: Text = text("brunt: no answer: {failure}.", "brunt: 没有应答。\n  {failure}");
 /// Heads of --debug.
-pub const DEBUG_SENT: Text = text("--- sent, {n} bytes", "--- 已发送 {n} 字节");
+pub const DEBUG_SENT: Text = text("--- sent, {n} {n|byte|bytes}", "--- 已发送 {n} 字节");
 /// Heads of --debug.
-pub const DEBUG_RECEIVED: Text = text("--- received, {n} bytes", "--- 已接收 {n} 字节");
+pub const DEBUG_RECEIVED: Text = text("--- received, {n} {n|byte|bytes}", "--- 已接收 {n} 字节");
 /// Behind what --debug shows of a long answer.
-pub const DEBUG_LEFT_OUT: Text = text("--- {n} bytes more are not shown", "--- 另有 {n} 字节未显示");
+pub const DEBUG_LEFT_OUT: Text = text("--- {n} {n|byte|bytes} more are not shown", "--- 另有 {n} 字节未显示");
 /// The end of --debug.
 pub const DEBUG_SUCCESS: Text =
     text("--- a run would count this exchange as a success", "--- 压测会把这次请求计为成功");
@@ -84,7 +86,7 @@ pub const PUBLIC_REFUSED: Text = text(
 /// The question was answered with no.
 pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未确认；没有发送任何请求");
 /// What the load is, in the question.
-pub const USERS: Text = text("{n} users", "{n} 个用户");
+pub const USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
 /// Where the demo loads.
 pub const DEMO_BEGIN: Text = text(
     "The built-in target runs in process {pid} at {url}. One second at full speed, to see what the pair reaches:",

@@ -351,6 +351,7 @@ fn without_load(ready: &Ready, intent: &Intent, probe: Probe, (why, exit): (&str
         host: setup.host.clone(),
         net: String::new(),
         workers: 0,
+        silent: None,
     };
     view.hush();
     let mut journal = journal(intent, view, Some(probe));

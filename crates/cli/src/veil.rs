@@ -56,7 +56,10 @@ impl Veil {
             }
             RunEvent::Probe(found) => self.probe(found),
             // A server's reasons are its own words.
-            RunEvent::Second(second) => second.losses.iter_mut().for_each(|loss| self.texts([&mut loss.detail])),
+            RunEvent::Second(second) => {
+                let losses = second.losses.iter_mut().chain(&mut second.unopened);
+                losses.for_each(|loss| self.texts([&mut loss.detail]));
+            }
             RunEvent::Notice(notice) => notice.facts.values_mut().for_each(|fact| self.texts([fact])),
             RunEvent::Started(_) | RunEvent::Ended(_) => {}
         }

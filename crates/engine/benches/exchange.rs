@@ -108,7 +108,7 @@ fn sim(connections: f64) -> Sim<Answers> {
 /// The same traffic without an engine.
 fn bare(connections: u32) -> Cost {
     let mut net = sim(f64::from(connections));
-    let dial = Dial { to: Place::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))), source: None, nodelay: true };
+    let dial = Dial { to: Place::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))), source: None, once: false };
     measured(|| {
         for _ in 0..connections {
             net.connect(&dial).expect("the simulation has descriptors enough");

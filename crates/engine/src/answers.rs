@@ -61,16 +61,24 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     fn ended(&mut self, conn: u32, mut ended: Ended<D::Request>, broken: &str) {
         let x = self.exchanges.remove(ended.id);
-        if ended.fault.is_none() && self.too_late(&x) {
+        let late = ended.fault.is_none() && self.too_late(&x);
+        if late {
             (ended.fault, ended.follow) = (Some(FaultKind::Timeout), None);
         }
         let now = self.stamp;
         let c = &mut self.conns[conn as usize];
         c.in_flight -= 1;
         c.free_since = now;
+        if !c.proved && !matches!(ended.fault, Some(FaultKind::BrokenProtocol | FaultKind::Closed)) {
+            self.proved(conn);
+        }
         self.over_with(&x, ended.fault.is_none() && !x.warmup);
         if !x.warmup {
-            self.tally.code(ended.code);
+            // What a status says is not what became of a request that had been given up.
+            match late {
+                true => self.tally.counts.late += 1,
+                false => self.tally.code(ended.code),
+            }
             self.tally.counts.payload += ended.payload;
         }
         match ended.fault {

@@ -9,7 +9,7 @@ use record::{Ended, Example, Failure, RunEvent, Second};
 use crate::alarm::Alarm;
 use crate::losses::{Losses, Open};
 use crate::message::{Message, RawExample};
-use crate::tally::{OTHER, Snapshot, Sort, decode};
+use crate::tally::{Loss, OTHER, Snapshot, Sort, decode};
 
 /// Cut of what is shown of a request or an answer.
 const EXCERPT: usize = 4096;
@@ -174,6 +174,7 @@ impl<'a> Collector<'a> {
         second.warmup += c.warmup;
         second.finished_of_warmup += c.finished_of_warmup;
         second.limited += c.limited;
+        second.late += c.late;
         second.users += c.users as u32;
         second.in_flight += c.in_flight as u32;
         second.waiting += c.waiting as u32;
@@ -215,11 +216,8 @@ impl<'a> Collector<'a> {
         for (sort, n) in s.failures {
             add_failure(&mut second.failures, sort, n);
         }
-        for loss in s.losses {
-            let errno = loss.errno.map(errno_name);
-            let loss = record::Loss { kind: loss.kind.name().into(), errno, detail: loss.detail, count: loss.count };
-            record::Loss::add(&mut second.losses, &loss);
-        }
+        add_losses(&mut second.losses, s.losses);
+        add_losses(&mut second.unopened, s.unopened);
         second.latency.merge(&s.latency);
     }
 
@@ -247,6 +245,7 @@ impl<'a> Collector<'a> {
             detail: clipped(raw.detail),
             sent: readable(&raw.sent),
             received: readable(&raw.received),
+            reused: raw.reused,
         }));
     }
 }
@@ -255,6 +254,14 @@ impl<'a> Collector<'a> {
 fn clipped(mut detail: String) -> String {
     detail.truncate(detail.floor_char_boundary(EXCERPT));
     detail
+}
+
+fn add_losses(all: &mut Vec<record::Loss>, told: Vec<Loss>) {
+    for loss in told {
+        let (kind, phase) = (loss.kind.name().into(), loss.phase.name().into());
+        let errno = loss.errno.map(errno_name);
+        record::Loss::add(all, &record::Loss { kind, phase, errno, detail: loss.detail, count: loss.count });
+    }
 }
 
 fn add_failure(failures: &mut Vec<Failure>, sort: Sort, count: u64) {

@@ -9,8 +9,6 @@ use crate::pool::{Conn, Pool, Stage};
 use crate::tally::Sort;
 use crate::worker::Worker;
 
-/// No growth of a pool for so long after an attempt failed while others live.
-pub(crate) const GROWTH_PAUSE: Nanos = Nanos::from_millis(10);
 /// Addresses are looked up again at most so often.
 const LOOKUP_PAUSE: Nanos = Nanos::from_secs(1);
 
@@ -56,8 +54,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// become free while the pool grows (open load).
     pub fn open_for(&mut self, id: ExchangeId, origin: u32) {
         let at_limit = self.terms.open && self.connections >= self.terms.max_connections;
-        let pooled = self.terms.shared > 1 || (self.terms.open && !self.terms.one_shot);
-        if self.pools[origin as usize].places.is_empty() || at_limit || pooled {
+        if self.pools[origin as usize].places.is_empty() || at_limit || self.is_pooled() {
             self.tally.counts.limited += u64::from(at_limit && !self.exchanges.get(id).warmup);
             self.watch_waiting(id);
             self.pools[origin as usize].waiting.push_back(id);
@@ -78,6 +75,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Opens a connection that belongs to one exchange: its start is now, and service includes the opening.
     /// `ready` is when a connection was permitted: what came before is the bound's fault, what comes after ours.
     fn dial_for(&mut self, id: ExchangeId, origin: u32, ready: Nanos) {
+        // What was done since the last reading (closing the connection before this one) is no part of this request.
+        self.mark();
         let now = self.stamp;
         let x = self.exchanges.get(id);
         x.state = Standing::Connecting;
@@ -106,16 +105,17 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
     }
 
+    /// Begins to connect. The caller has just read the clock: the call itself may take longer than what is left after it.
     pub fn dial(&mut self, origin: u32) -> Result<u32, Errno> {
+        let since = self.stamp;
         let source = self.terms.sources.get(self.next_source % self.terms.sources.len().max(1)).copied();
         self.next_source = self.next_source.wrapping_add(1);
         let to = self.pools[origin as usize].place().ok_or(Errno(libc::EADDRNOTAVAIL))?;
-        let ConnId(conn) = self.net.connect(&Dial { to, source, nodelay: !self.terms.one_shot })?;
+        let ConnId(conn) = self.net.connect(&Dial { to, source, once: self.terms.one_shot })?;
         while self.conns.len() <= conn as usize {
             self.conns.push(Conn::vacant());
             self.watched.push(false);
         }
-        let since = self.net.now();
         self.conns[conn as usize] = Conn { origin, stage: Stage::Connecting, since, ..Conn::vacant() };
         self.connections += 1;
         if !std::mem::replace(&mut self.watched[conn as usize], true) {
@@ -142,12 +142,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             if self.connections >= self.terms.max_connections && !self.spare_one(origin) {
                 return;
             }
-            let others = self.pools[p].alive + self.pools[p].opening;
-            if others > 0 && self.stamp < self.pools[p].grow_after {
+            let pool = &self.pools[p];
+            if self.stamp < pool.setbacks.until || pool.opening >= pool.at_once {
                 return;
             }
+            self.mark();
             match self.dial(origin) {
-                Ok(_) => self.pools[p].opening += 1,
+                Ok(_) => self.pool_tries(origin),
                 Err(errno) => {
                     self.tally.counts.connect_failed += 1;
                     self.growth_failed(origin, kind_of(Some(errno)), Phase::Connect, Some(errno), "");
@@ -170,13 +171,26 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Opens a connection that belongs to nobody yet.
     pub fn open_ahead(&mut self, origin: u32) -> bool {
-        let opened = self.dial(origin).is_ok();
-        if opened {
-            self.pools[origin as usize].opening += 1;
-        } else {
-            self.tally.counts.connect_failed += 1;
+        self.mark();
+        let opened = self.dial(origin);
+        match opened {
+            Ok(_) => self.pool_tries(origin),
+            Err(errno) => {
+                self.tally.counts.connect_failed += 1;
+                self.pool_set_back(origin);
+                let (kind, phase) = self.not_dialled(origin, errno);
+                self.connection_failed(Sort { kind, phase, errno: Some(errno.0) }, "");
+            }
         }
-        opened
+        opened.is_ok()
+    }
+
+    /// Why a connection could not even be begun.
+    pub fn not_dialled(&self, origin: u32, errno: Errno) -> (FaultKind, Phase) {
+        match self.pools[origin as usize].places.is_empty() {
+            true => (FaultKind::Resolve, Phase::Resolve),
+            false => (kind_of(Some(errno)), Phase::Connect),
+        }
     }
 
     fn look_up(&mut self, origin: u32) {
@@ -254,6 +268,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let c = &self.conns[conn as usize];
         let (stage, owner, origin, user) = (c.stage, c.last, c.origin, c.user);
         let idle_user = user != NONE && c.in_flight == 0;
+        let in_vain = stage != Stage::Open || self.is_in_vain(conn, kind);
+        if !in_vain && kind != FaultKind::Timeout {
+            self.proved(conn);
+        }
         let phase = match stage {
             Stage::Vacant => return,
             Stage::Connecting => Phase::Connect,
@@ -262,44 +280,19 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             Stage::Open => Phase::FirstByte,
         };
         self.tally.counts.beats_missed += self.beat_unanswered(conn);
+        let sort = Sort { kind, phase, errno: errno.map(|e| e.0) };
         if stage == Stage::Open {
-            let c = &self.conns[conn as usize];
-            let on_it = match c.in_flight {
-                0 => Vec::new(),
-                // Of several that shared the connection, the last one submitted need not be the one left.
-                1 if self.exchanges.get(ExchangeId(owner)).is_on(conn) => vec![ExchangeId(owner)],
-                _ => self.exchanges.on(conn),
-            };
-            let came = match &c.session {
-                Some(session) if self.done.wants_example(kind) => session.begun().to_vec(),
-                _ => Vec::new(),
-            };
-            // Elsewhere connections come and go: a keep-alive that the peer ends is no loss.
-            let wanted = self.is_wanted(conn);
-            if wanted {
-                self.count_loss(conn, kind, errno, detail);
-            }
-            if on_it.is_empty() && wanted {
-                let sort = Sort { kind, phase: Phase::Hold, errno: errno.map(|e| e.0) };
-                self.keep_example(sort, None, detail, Some(&came));
-            }
-            // What the peer closed in order is closed in order; the rest of a broken conversation is cut off.
-            self.discard(conn, kind != FaultKind::Closed);
-            for id in on_it {
-                let begun = self.exchanges.get(id).first_byte != Nanos::ZERO;
-                let phase = if begun { Phase::Transfer } else { phase };
-                let x = self.take_out(id);
-                let sort = Sort { kind, phase, errno: errno.map(|e| e.0) };
-                let came = Some(&came[..]).filter(|came| !came.is_empty());
-                self.failed(&x, id, sort, detail, came);
-                self.user_after(&x, id, false);
+            self.fail_what_is_on(conn, sort, detail, in_vain);
+            if in_vain {
+                self.pool_set_back(origin);
+                self.nobody_answers(origin, Sort { phase: Phase::Wait, ..sort }, detail);
             }
         } else {
             self.tally.counts.connect_failed += 1;
             if stage == Stage::Greeting {
                 let session = self.conns[conn as usize].session.as_ref();
                 self.refused_with = session.map_or(0, |session| session.refusal_code());
-                self.keep_greeting(conn, Sort { kind, phase, errno: errno.map(|e| e.0) }, detail);
+                self.keep_greeting(conn, sort, detail);
             }
             self.discard(conn, true);
             self.consider_lookup(origin);
@@ -314,25 +307,68 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.refused_with = 0;
         }
         if idle_user {
-            self.user_lost_connection(user, stage == Stage::Open);
+            self.user_lost_connection(user, stage == Stage::Open, in_vain);
         }
         self.grow(origin);
         self.grow_others(origin);
         self.go_on_without();
     }
 
+    /// Lets go of a connection that stood: what is on it fails.
+    fn fail_what_is_on(&mut self, conn: u32, sort: Sort, detail: &str, in_vain: bool) {
+        let c = &self.conns[conn as usize];
+        let on_it = match c.in_flight {
+            0 => Vec::new(),
+            // Of several that shared the connection, the last one submitted need not be the one left.
+            1 if self.exchanges.get(ExchangeId(c.last)).is_on(conn) => vec![ExchangeId(c.last)],
+            _ => self.exchanges.on(conn),
+        };
+        let came = match &c.session {
+            Some(session) if self.done.wants_example(sort.kind) => session.begun().to_vec(),
+            _ => Vec::new(),
+        };
+        // Elsewhere connections come and go: a keep-alive that the peer ends is no loss.
+        let wanted = self.is_wanted(conn);
+        if wanted {
+            self.count_loss(conn, sort.kind, sort.errno.map(Errno), detail);
+        }
+        if on_it.is_empty() && wanted {
+            self.keep_example(Sort { phase: Phase::Hold, ..sort }, None, detail, Some(&came));
+        }
+        // What the peer closed in order is closed in order; the rest of a broken conversation is cut off.
+        self.discard(conn, sort.kind != FaultKind::Closed);
+        for id in on_it {
+            let begun = self.exchanges.get(id).first_byte != Nanos::ZERO;
+            let phase = if begun { Phase::Transfer } else { sort.phase };
+            let x = self.take_out(id);
+            let came = Some(&came[..]).filter(|came| !came.is_empty());
+            self.failed(&x, id, Sort { phase, ..sort }, detail, came);
+            self.user_after(&x, id, in_vain);
+        }
+    }
+
     /// A connection nobody owned did not come to stand: those who wait go on waiting where others live; else the oldest
-    /// fails, so that one attempt answers for one request.
+    /// fails. With the last attempt that was under way all of them do: nobody is left whom they could wait for.
     fn growth_failed(&mut self, origin: u32, kind: FaultKind, phase: Phase, errno: Option<Errno>, detail: &str) {
-        let pool = &mut self.pools[origin as usize];
-        pool.grow_after = self.stamp + GROWTH_PAUSE;
-        let alone = pool.alive == 0;
-        let oldest = if alone { pool.waiting.pop_front() } else { None };
+        self.pool_set_back(origin);
         self.gathered();
-        if let Some(id) = oldest {
-            self.fail_now(id, kind, phase, errno, detail, true);
-        } else {
-            self.connection_failed(Sort { kind, phase, errno: errno.map(|e| e.0) }, detail);
+        let sort = Sort { kind, phase, errno: errno.map(|e| e.0) };
+        let pool = &mut self.pools[origin as usize];
+        let oldest = if pool.alive == 0 { pool.waiting.pop_front() } else { None };
+        match oldest {
+            Some(id) => self.fail_now(id, kind, phase, errno, detail, true),
+            None => self.connection_failed(sort, detail),
+        }
+        self.nobody_answers(origin, sort, detail);
+    }
+
+    /// Where no connection lives and none is on its way, those who wait for one fail as the last one did.
+    pub fn nobody_answers(&mut self, origin: u32, sort: Sort, detail: &str) {
+        let pool = &self.pools[origin as usize];
+        if self.is_pooled() && pool.alive + pool.opening == 0 {
+            for id in std::mem::take(&mut self.pools[origin as usize].waiting) {
+                self.fail_now(id, sort.kind, sort.phase, sort.errno.map(Errno), detail, true);
+            }
         }
     }
 

@@ -108,7 +108,7 @@ impl<D: Dialogue> Errand<'_, D> {
         let name = place_name(to);
         let refused = |errno: i32| unreachable(format!("{name} does not answer: {}", describe(errno)));
         let mut net = Epoll::new().map_err(|e| unreachable(format!("epoll: {e}")))?;
-        let dial = Dial { to: to.clone(), source: self.setup.sources.first().copied(), nodelay: true };
+        let dial = Dial { to: to.clone(), source: self.setup.sources.first().copied(), once: false };
         let conn = net.connect(&dial).map_err(|e| refused(e.0))?;
         let deadline = net.now() + self.setup.plan.connect_timeout;
         (script.address, script.spoken) = (name.clone(), String::new());

@@ -26,6 +26,8 @@ pub(crate) struct Exchange {
     pub user: u32,
     /// Index of the prepared request; [`NONE`] where the request is a hop kept in `follows`.
     pub request: u32,
+    /// What its fill is known by ([`crate::serial::Serial::again`]).
+    pub serial: u32,
     /// Where it stands.
     pub state: Standing,
     /// Intended within the warm-up: in no figure.
@@ -34,6 +36,8 @@ pub(crate) struct Exchange {
     pub watched: bool,
     /// Redirects before it.
     pub hops: u8,
+    /// Sent on a connection that had carried a request before.
+    pub reused: bool,
     /// Over once its bytes are written.
     pub one_way: bool,
     /// How often it was sent to a peer that did not touch it.

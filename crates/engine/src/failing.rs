@@ -41,6 +41,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.retire(conn);
         }
         self.fail_now(id, FaultKind::Closed, Phase::FirstByte, None, words, true);
+        self.nobody_answers(origin as u32, Sort { kind: FaultKind::Closed, phase: Phase::Wait, errno: None }, words);
         self.go_on_without();
     }
 
@@ -90,6 +91,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(alarm) = &mut self.alarm {
             alarm.failed(sort);
         }
+        let code = Some(self.refused_with).filter(|code| *code > 0).map(|code| self.dialogue.code_name(code));
+        match code.filter(|code| !detail.contains(code)) {
+            Some(code) => self.tally.not_opened(sort, &format!("{code} · {detail}")),
+            None => self.tally.not_opened(sort, detail),
+        }
         self.keep_example(sort, None, detail, None);
     }
 
@@ -115,13 +121,21 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.done.example_kept(sort.kind);
         }
         let sent = match of {
-            Some((x, id)) if x.state == Standing::InFlight => match self.dialogue.requests().get(x.request as usize) {
-                Some(prepared) => self.dialogue.sent(&prepared.request),
-                None => self.follows.get(&id.0).map(|r| self.dialogue.sent(r)).unwrap_or_default(),
-            },
+            Some((x, id)) if x.state == Standing::InFlight => self.sent_of(x, id),
             _ => Vec::new(),
         };
+        let reused = of.is_some_and(|(x, _)| x.reused);
         let received = excerpt.unwrap_or_default().to_vec();
-        (self.tell)(Message::Example(RawExample { sort, detail: detail.to_owned(), sent, received }));
+        (self.tell)(Message::Example(RawExample { sort, detail: detail.to_owned(), sent, received, reused }));
+    }
+
+    /// What was sent: the same bytes, made again from what they were made of.
+    fn sent_of(&self, x: &Exchange, id: ExchangeId) -> Vec<u8> {
+        let prepared = self.dialogue.requests().get(x.request as usize).map(|prepared| &prepared.request);
+        let Some(request) = prepared.or_else(|| self.follows.get(&id.0)) else { return Vec::new() };
+        if !D::Session::SLOTS {
+            return self.dialogue.sent(request);
+        }
+        self.dialogue.sent_with(request, &self.serial.again(x.serial, x.user, x.written))
     }
 }

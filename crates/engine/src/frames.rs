@@ -49,6 +49,7 @@ pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::R
         }
         Message::Example(example) => {
             let mut body = sort_bytes(example.sort).to_vec();
+            body.push(u8::from(example.reused));
             for part in [example.detail.as_bytes(), &example.sent, &example.received] {
                 body.extend((part.len() as u32).to_le_bytes());
                 body.extend(part);
@@ -105,9 +106,9 @@ fn parse(mut frame: &[u8]) -> Option<Frame> {
             Message::Early(alarm)
         }
         EXAMPLE => {
-            let sort = sort(bytes)?;
+            let (sort, reused) = (sort(bytes)?, byte(bytes)? != 0);
             let (detail, sent, received) = (part(bytes)?, part(bytes)?, part(bytes)?);
-            Message::Example(RawExample { sort, detail: String::from_utf8(detail).ok()?, sent, received })
+            Message::Example(RawExample { sort, detail: String::from_utf8(detail).ok()?, sent, received, reused })
         }
         OVER => Message::Over { window: Nanos(long(bytes)?), interrupted: byte(bytes)? != 0 },
         BROKEN => Message::Broken(String::from_utf8_lossy(bytes).into_owned()),
@@ -169,7 +170,7 @@ mod tests {
             Message::Snapshot(vec![7; 300]),
             Message::Early(alarm),
             Message::Early(Alarm::set(Nanos::ZERO)),
-            Message::Example(RawExample { sort: Sort { errno: None, ..sort }, detail, sent, received }),
+            Message::Example(RawExample { sort: Sort { errno: None, ..sort }, detail, sent, received, reused: true }),
             Message::Over { window: Nanos(12), interrupted: true },
             Message::Broken("gone".into()),
         ]

@@ -134,6 +134,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let (owner, origin, user) = (c.last, c.origin as usize, c.user);
         self.tally.counts.opened += 1;
         self.pools[origin].alive += 1;
+        self.heart_begins(conn);
         if owner == NONE {
             self.pools[origin].opening -= 1;
             self.gathered();

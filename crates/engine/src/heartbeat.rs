@@ -1,7 +1,8 @@
 //! Heartbeats (`--ping`): a sign of life on every standing connection, apart from the requests.
 //!
-//! No connection has a timer of its own: the worker walks over its connections once an interval, a few each turn, so that a
-//! million of them cost no memory and no peak. One that has not answered by the next visit is dead, and is treated so.
+//! No connection has a timer of its own: the worker walks over its connections, a few each turn, so that a million of them
+//! cost no memory and no peak. It visits each several times an interval, and greets those whose interval is over by the next
+//! visit. One that has not answered by its next heartbeat is dead, and is treated so.
 
 use measure::Nanos;
 use wire::{Dialogue, FaultKind, Network, Session};
@@ -9,31 +10,52 @@ use wire::{Dialogue, FaultKind, Network, Session};
 use crate::pool::Stage;
 use crate::worker::Worker;
 
+/// Rounds an interval.
+const ROUNDS: u64 = 8;
+/// The walk goes on no sooner than this: a few connections more at a time cost less than a turn for each.
+const STEP: Nanos = Nanos::from_millis(1);
+
 /// The walk over the connections.
 #[derive(Debug)]
 pub(crate) struct Beat {
     interval: Nanos,
     /// The next connection to visit.
     cursor: usize,
-    /// Until when visits are done.
-    done: Nanos,
+    /// When this round began.
+    since: Nanos,
 }
 
 impl Beat {
     pub fn new(interval: Nanos, start: Nanos) -> Beat {
-        Beat { interval, cursor: 0, done: start }
+        Beat { interval, cursor: 0, since: start }
     }
 
-    /// How many of `connections` are to be visited at `now`.
-    fn visits(&mut self, connections: usize, now: Nanos) -> usize {
-        let step = (self.interval.0 / connections.max(1) as u64).max(1);
-        let visits = (now.0.saturating_sub(self.done.0) / step).min(connections as u64);
-        if visits == connections as u64 {
-            self.done = now;
-        } else {
-            self.done = Nanos(self.done.0 + visits * step);
-        }
-        visits as usize
+    fn round(&self) -> Nanos {
+        Nanos((self.interval.0 / ROUNDS).max(1))
+    }
+
+    /// Up to which of `connections` visits are due at `now`; the round is over where that is all of them. Whatever number
+    /// comes meanwhile, a round takes no longer.
+    fn reaches(&self, connections: usize, now: Nanos) -> usize {
+        let part = u128::from((now - self.since).0) * connections as u128 / u128::from(self.round().0);
+        part.min(connections as u128) as usize
+    }
+
+    /// When the next visit is due.
+    pub fn next(&self, connections: usize, now: Nanos) -> Nanos {
+        let each = self.round().0 / connections.max(1) as u64;
+        (now + STEP).max(self.since + Nanos(each * (self.cursor as u64 + 1)))
+    }
+
+    /// How long the connection in this slot waits for its first heartbeat, less than an interval: they are spread over the
+    /// rounds, so that those that were opened together are not greeted together for ever.
+    fn ahead(&self, conn: u32) -> Nanos {
+        Nanos(self.interval.0 / (2 * ROUNDS) + self.round().0 * (u64::from(conn) % ROUNDS))
+    }
+
+    /// A heartbeat is due so long after the one before: half a round is for the walk not being exact.
+    fn due_after(&self) -> Nanos {
+        Nanos(self.interval.0 - self.interval.0 / (2 * ROUNDS))
     }
 }
 
@@ -41,19 +63,32 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Visits the connections whose turn has come.
     pub fn beat(&mut self) {
         let Some(mut beat) = self.heartbeat.take() else { return };
-        for _ in 0..beat.visits(self.conns.len(), self.stamp) {
-            beat.cursor = if beat.cursor >= self.conns.len() { 0 } else { beat.cursor };
-            self.visit(beat.cursor as u32, beat.interval);
+        let reaches = beat.reaches(self.conns.len(), self.stamp);
+        while beat.cursor < reaches {
+            self.visit(beat.cursor as u32, &beat);
             beat.cursor += 1;
+        }
+        if self.stamp >= beat.since + beat.round() {
+            // A thread that did not run for long does not walk several rounds at once.
+            beat.since = self.stamp.min(beat.since + beat.round()).max(self.stamp - beat.round());
+            beat.cursor = 0;
         }
         self.heartbeat = Some(beat);
     }
 
-    fn visit(&mut self, conn: u32, interval: Nanos) {
+    /// A connection stands: its first heartbeat is due within an interval.
+    pub fn heart_begins(&mut self, conn: u32) {
+        if let Some(beat) = &self.heartbeat {
+            self.conns[conn as usize].since = self.stamp - beat.ahead(conn);
+        }
+    }
+
+    fn visit(&mut self, conn: u32, beat: &Beat) {
         let c = &self.conns[conn as usize];
-        if c.stage != Stage::Open || self.stamp < c.free_since.max(c.since) + Nanos(interval.0 / 2) {
+        if c.stage != Stage::Open || self.stamp < c.since + beat.due_after() {
             return;
         }
+        let interval = beat.interval;
         if c.beating {
             let detail = format!("no answer to a heartbeat within {}", measure::format_duration(interval));
             self.break_off(conn, FaultKind::Timeout, None, &detail);
@@ -71,6 +106,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// The peer answered.
     pub fn heart_heard(&mut self, conn: u32) {
+        if !self.conns[conn as usize].proved {
+            self.proved(conn);
+        }
         if self.take_beat(conn) {
             self.tally.counts.beats_answered += 1;
             self.tally.latency.heartbeat.record(self.stamp - self.conns[conn as usize].since);

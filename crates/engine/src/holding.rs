@@ -7,7 +7,6 @@ use measure::Nanos;
 use scenario::Mix;
 use wire::{Dialogue, Errno, FaultKind, Network, Phase, Session};
 
-use crate::connect::kind_of;
 use crate::exchange::NONE;
 use crate::gather::Meeting;
 use crate::tally::Sort;
@@ -15,6 +14,8 @@ use crate::worker::{Next, Worker};
 
 /// Connections that one run has on their way at a time: what a usual listen queue takes (net.core.somaxconn is 4096).
 const COMING: u32 = 1024;
+/// Whoever may not connect yet, because too many do, asks again after so long.
+const TURN: Nanos = Nanos::from_millis(100);
 /// The fewest a worker has on their way.
 const COMING_AT_LEAST: u32 = 8;
 
@@ -129,9 +130,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         if !self.may_come() || !self.pace_allows() {
             // Many that were lost together come back as slowly as they came.
-            return self.user_goes_on(user, true);
+            return self.pauses.add(self.stamp + TURN, user);
         }
         let origin = self.origin_of_next(user);
+        self.mark();
         match self.dial(origin) {
             Ok(conn) => {
                 self.pools[origin as usize].opening += 1;
@@ -139,16 +141,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
             Err(errno) => {
                 self.tally.counts.connect_failed += 1;
-                let (kind, phase) = match self.pools[origin as usize].places.is_empty() {
-                    true => (FaultKind::Resolve, Phase::Resolve),
-                    false => (kind_of(Some(errno)), Phase::Connect),
-                };
+                let (kind, phase) = self.not_dialled(origin, errno);
                 self.look_up_after_failure(origin);
                 if self.users_speak() {
                     return self.could_not_be_said(user, kind, phase, Some(errno), "");
                 }
                 self.connection_failed(Sort { kind, phase, errno: Some(errno.0) }, "");
-                self.user_stays_without(user);
+                self.user_stays_without(user, true);
             }
         }
     }
@@ -165,6 +164,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub fn retire(&mut self, conn: u32) {
         let user = self.conns[conn as usize].user;
         let lost = self.is_wanted(conn) && !self.closing;
+        let in_vain = self.is_in_vain(conn, FaultKind::Closed);
+        if in_vain {
+            self.pool_set_back(self.conns[conn as usize].origin);
+        }
         if lost {
             self.count_loss(conn, FaultKind::Closed, None, "");
             self.tally.counts.beats_missed += self.beat_unanswered(conn);
@@ -176,7 +179,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         self.let_go(conn);
         if lost && user != NONE {
-            self.user_lost_connection(user, true);
+            self.user_lost_connection(user, true, in_vain);
         }
     }
 
@@ -203,18 +206,23 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// The user's connection stands: what it says begins.
     pub fn user_goes_on_connected(&mut self, user: u32) {
-        self.next.push(Next { user, hops: 0, follow: None, back_off: false });
+        // At once: a pause is between messages, and one before the first would begin anew with each connection.
+        self.user_sends(user);
         self.go_on_all();
     }
 
-    /// The connection of a user who has nothing in flight is gone: it connects again, a little later.
-    pub fn user_lost_connection(&mut self, user: u32, stood: bool) {
+    /// The connection of a user who has nothing in flight is gone: it connects again, a little later where the connection was
+    /// of no use.
+    pub fn user_lost_connection(&mut self, user: u32, stood: bool, in_vain: bool) {
+        if in_vain {
+            self.user_set_back(user);
+        }
         let Some(holding) = &mut self.holding else { return };
         // Who pauses finds out when it wakes.
         if stood && !std::mem::take(&mut holding.users[user as usize].holds) {
             return;
         }
-        self.user_stays_without(user);
+        self.user_stays_without(user, in_vain);
     }
 
     /// True where a user opens its connection to say something, again and again: then what it could not say is a request.
@@ -233,11 +241,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.go_on_without();
     }
 
-    fn user_stays_without(&mut self, user: u32) {
+    fn user_stays_without(&mut self, user: u32, back_off: bool) {
         if let Some(holding) = &mut self.holding {
             holding.settle(user);
         }
-        self.next.push(Next { user, hops: 0, follow: None, back_off: true });
+        self.next.push(Next { user, hops: 0, follow: None, back_off });
     }
 
     /// With `--hold`: once every worker's users hold (or failed to), the end of the run is known.
@@ -273,9 +281,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             return;
         }
         let origin = self.origin_of_next(0);
-        let waits = self.stamp < self.pools[origin as usize].grow_after;
-        if !waits && self.may_come() && self.pace_allows() && !self.open_ahead(origin) {
-            self.pools[origin as usize].grow_after = self.stamp + crate::connect::GROWTH_PAUSE;
+        let pool = &self.pools[origin as usize];
+        let may = self.stamp >= pool.setbacks.until && pool.opening < pool.at_once;
+        if may && self.may_come() && self.pace_allows() {
+            self.open_ahead(origin);
         }
     }
 }

@@ -26,6 +26,7 @@ mod losses;
 mod message;
 mod one_way;
 mod pace;
+mod patience;
 mod pool;
 mod probe;
 mod processes;

@@ -31,4 +31,5 @@ pub(crate) struct RawExample {
     pub detail: String,
     pub sent: Vec<u8>,
     pub received: Vec<u8>,
+    pub reused: bool,
 }

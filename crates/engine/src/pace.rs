@@ -97,7 +97,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             .min(self.timeouts.next())
             .min(self.connect_timeouts.next())
             .min(self.pauses.next())
+            .min(self.retry_at)
             .min(crowd.map_or(Nanos::MAX, |c| c.next_change))
+            .min(self.heartbeat.as_ref().map_or(Nanos::MAX, |beat| beat.next(self.conns.len(), self.stamp)))
             .min(self.next_end())
     }
 
@@ -137,6 +139,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         if self.alarm.is_some() {
             self.tell_early(false);
+        }
+        if self.stamp >= self.retry_at {
+            self.retry();
         }
         self.seek_company();
         self.time_out();

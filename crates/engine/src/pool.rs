@@ -6,6 +6,7 @@ use measure::Nanos;
 use wire::{ExchangeId, Origin, Place, SecureChannel};
 
 use crate::exchange::NONE;
+use crate::patience::Setbacks;
 
 /// One connection as the engine sees it; lives at the index the network gave it.
 pub(crate) struct Conn<S> {
@@ -27,7 +28,10 @@ pub(crate) struct Conn<S> {
     pub served: bool,
     /// When its room became free.
     pub free_since: Nanos,
-    /// When its opening, then its handshake, began; on a standing connection, when its last heartbeat was sent.
+    /// Has been of use: something was answered on it.
+    pub proved: bool,
+    /// When its opening, then its handshake, began; on a standing connection, when its last heartbeat was sent, or would have
+    /// been for its first one to be due in time.
     pub since: Nanos,
     /// That heartbeat has no answer yet.
     pub beating: bool,
@@ -55,6 +59,7 @@ impl<S> Conn<S> {
             user: NONE,
             idle_at: NONE,
             served: false,
+            proved: false,
             free_since: Nanos::ZERO,
             since: Nanos::ZERO,
             beating: false,
@@ -79,8 +84,10 @@ pub(crate) struct Pool {
     pub opening: u32,
     /// Standing, or being opened for one exchange.
     pub alive: u32,
-    /// No growth before, after an attempt that failed.
-    pub grow_after: Nanos,
+    /// Attempts to open one that came to nothing.
+    pub setbacks: Setbacks,
+    /// So many are opened at a time, at most.
+    pub at_once: u32,
     /// A look-up is under way.
     pub looking_up: bool,
     /// When the last look-up was asked for.
@@ -101,7 +108,8 @@ impl Pool {
             waiting: VecDeque::new(),
             opening: 0,
             alive: 0,
-            grow_after: Nanos::ZERO,
+            setbacks: Setbacks::default(),
+            at_once: u32::MAX,
             looking_up: false,
             looked_up: Nanos::ZERO,
             unknown: None,

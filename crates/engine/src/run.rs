@@ -95,7 +95,9 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         let tables = self.tables(plan);
         let processes = setup.processes.as_ref().map(|p| (p.number.clamp(1, tables.workers), Arc::clone(&p.launcher)));
         let (carrier, missed) = self.carrier(plan);
-        sink(RunEvent::Started(Box::new(started(setup, carrier.name(), tables.workers))));
+        let mut started = started(setup, carrier.name(), tables.workers);
+        started.silent = Some(self.dialogue.silent());
+        sink(RunEvent::Started(Box::new(started)));
         if let Some(code) = missed {
             sink(RunEvent::Notice(record::Notice { code: code.into(), facts: Default::default() }));
         }
@@ -188,5 +190,6 @@ fn started(setup: &Setup, net: &str, workers: u32) -> Started {
         host: setup.host.clone(),
         net: net.into(),
         workers,
+        silent: None,
     }
 }

@@ -158,6 +158,7 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             alive: 0,
             follows: Default::default(),
             pools: self.pools(),
+            retry_at: Nanos::MAX,
             next: Vec::new(),
             next_source: self.share.index as usize,
             timeouts: Wheel::new(terms.timeout, stamp),

@@ -16,7 +16,7 @@ pub(crate) struct Serial {
     share: Share,
     /// Requests that each user keeps in flight: the engine drives each as a user of its own.
     per_user: u32,
-    random: Rng,
+    random: u64,
     /// From the clock of the run to 1970.
     unix: i128,
 }
@@ -26,20 +26,42 @@ impl Serial {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i128;
         let unix = since_1970 - i128::from(Clock.now().0);
         // 0 is the probe's.
-        Serial { next: u64::from(share.index) + 1, share, per_user, random: Rng::new(seed).fork(2), unix }
+        Serial { next: u64::from(share.index) + 1, share, per_user, random: Rng::new(seed).fork(2).next_u64(), unix }
     }
 
+    /// What the next request is filled with, and what it is known by to [`Serial::again`].
     #[inline]
-    pub fn fill(&mut self, user: u32, now: Nanos) -> Fill {
+    pub fn fill(&mut self, user: u32, now: Nanos) -> (Fill, u32) {
         let number = self.next;
+        self.next += u64::from(self.share.of);
+        (self.of(number, user, now), number as u32)
+    }
+
+    /// What a request was filled with that is not over: `known_by` are the lower bits of its number.
+    pub fn again(&self, known_by: u32, user: u32, now: Nanos) -> Fill {
+        let back = (self.next as u32).wrapping_sub(known_by);
+        self.of(self.next.wrapping_sub(u64::from(back)), user, now)
+    }
+
+    /// All of it follows from the number, the user and the time, so that it need not be kept.
+    #[inline]
+    fn of(&self, number: u64, user: u32, now: Nanos) -> Fill {
         let of = u64::from(self.share.of);
-        self.next += of;
         let user = match user {
             NONE => 0,
             user => u64::from(user / self.per_user) * of + u64::from(self.share.index),
         };
-        Fill { number, user, random: self.random.next_u64(), unix_ns: (i128::from(now.0) + self.unix) as u64 }
+        Fill { number, user, random: mixed(self.random ^ number), unix_ns: (i128::from(now.0) + self.unix) as u64 }
     }
+}
+
+/// Bits that look random and follow from `bits` (the finish of splitmix64).
+#[inline]
+fn mixed(bits: u64) -> u64 {
+    let mut z = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 #[cfg(test)]
@@ -53,12 +75,40 @@ mod tests {
             // Five users: three of the first worker, two of the second.
             for (index, users) in [(0, 3), (1, 2)] {
                 let mut serial = Serial::new(Share { index, of: 2 }, per_user, 1);
-                numbers.extend((0..users * per_user).map(|user| serial.fill(user, Nanos::ZERO).user));
-                assert_eq!(serial.fill(NONE, Nanos::ZERO).user, 0, "nobody's");
+                numbers.extend((0..users * per_user).map(|user| serial.fill(user, Nanos::ZERO).0.user));
+                assert_eq!(serial.fill(NONE, Nanos::ZERO).0.user, 0, "nobody's");
             }
             numbers.sort_unstable();
             let expected: Vec<u64> = (0..5).flat_map(|user| (0..per_user).map(move |_| user)).collect();
             assert_eq!(numbers, expected, "{per_user} in flight");
         }
+    }
+
+    #[test]
+    fn what_a_request_was_filled_with_is_known_while_it_is_under_way() {
+        let mut serial = Serial::new(Share { index: 1, of: 3 }, 2, 7);
+        for beyond in [0, u64::from(u32::MAX) - 10] {
+            serial.next += beyond * 3;
+            let told: Vec<_> = (0..20).map(|user| serial.fill(user, Nanos(u64::from(user)))).collect();
+            for (user, (fill, known_by)) in told.into_iter().enumerate() {
+                let again = serial.again(known_by, user as u32, Nanos(user as u64));
+                assert_eq!(format!("{again:?}"), format!("{fill:?}"));
+            }
+        }
+    }
+
+    #[test]
+    fn random_bits_of_requests_and_of_workers_differ() {
+        let bits = |index, seed| -> Vec<u64> {
+            let mut serial = Serial::new(Share { index, of: 2 }, 1, seed);
+            (0..500).map(|_| serial.fill(NONE, Nanos::ZERO).0.random).collect()
+        };
+        let mut all = [bits(0, 1), bits(1, 1), bits(0, 2)].concat();
+        let ones: u32 = all.iter().map(|bits| bits.count_ones()).sum();
+        assert!((46_000..50_000).contains(&ones), "{ones} of 96,000");
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 1500);
+        assert_eq!(bits(0, 1), bits(0, 1), "a run repeats with its seed");
     }
 }

@@ -30,7 +30,7 @@ macro_rules! counts {
 }
 
 counts! {
-    due, sent, finished, failed, censored, warmup,
+    due, sent, finished, failed, censored, warmup, late,
     /// Successes of requests of the warm-up: throughput counts them where they end within the window.
     finished_of_warmup,
     /// Found every connection taken that there may be.
@@ -70,12 +70,15 @@ pub(crate) struct Tally {
     pub failures: Vec<(Sort, u64)>,
     /// Connections that are part of the plan and were lost, by what ended them.
     pub losses: Vec<Loss>,
+    /// Connections that did not come to stand and failed no request, by why.
+    pub unopened: Vec<Loss>,
 }
 
 /// Connections lost in one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Loss {
     pub kind: FaultKind,
+    pub phase: Phase,
     pub errno: Option<i32>,
     /// What is known beyond the kind: the peer's last words.
     pub detail: String,
@@ -98,6 +101,7 @@ impl Tally {
             codes: Vec::with_capacity(16),
             failures: Vec::with_capacity(16),
             losses: Vec::new(),
+            unopened: Vec::new(),
         }
     }
 
@@ -126,16 +130,13 @@ impl Tally {
     #[cold]
     pub fn lost(&mut self, kind: FaultKind, errno: Option<i32>, detail: &str) {
         self.counts.lost += 1;
-        let cut = detail.floor_char_boundary(WORDS);
-        let full = self.losses.len() >= WAYS;
-        let mut known = self.losses.iter_mut().filter(|loss| (loss.kind, loss.errno) == (kind, errno));
-        match known.find(|loss| loss.detail == detail[..cut] || (full && loss.detail.is_empty())) {
-            Some(loss) => loss.count += 1,
-            None => {
-                let detail = if full { String::new() } else { detail[..cut].to_owned() };
-                self.losses.push(Loss { kind, errno, detail, count: 1 });
-            }
-        }
+        add_loss(&mut self.losses, Sort { kind, phase: Phase::Hold, errno }, detail);
+    }
+
+    /// A connection did not come to stand, and no request fails by it.
+    #[cold]
+    pub fn not_opened(&mut self, sort: Sort, detail: &str) {
+        add_loss(&mut self.unopened, sort, detail);
     }
 
     pub fn clear(&mut self) {
@@ -144,6 +145,7 @@ impl Tally {
         self.codes.clear();
         self.failures.clear();
         self.losses.clear();
+        self.unopened.clear();
     }
 
     /// True where nothing at all was counted (gauges aside).
@@ -153,6 +155,21 @@ impl Tally {
         let connections = c.opened + c.connect_failed + c.lost + c.refused + c.bytes_received;
         let beats = c.beats_sent + c.beats_answered + c.beats_missed + c.beats_open;
         requests + connections + beats == 0
+    }
+}
+
+/// Adds to those lost in the same way.
+fn add_loss(losses: &mut Vec<Loss>, sort: Sort, detail: &str) {
+    let cut = detail.floor_char_boundary(WORDS);
+    let full = losses.len() >= WAYS;
+    let Sort { kind, phase, errno } = sort;
+    let mut known = losses.iter_mut().filter(|loss| (loss.kind, loss.phase, loss.errno) == (kind, phase, errno));
+    match known.find(|loss| loss.detail == detail[..cut] || (full && loss.detail.is_empty())) {
+        Some(loss) => loss.count += 1,
+        None => {
+            let detail = if full { String::new() } else { detail[..cut].to_owned() };
+            losses.push(Loss { kind, phase, errno, detail, count: 1 });
+        }
     }
 }
 
@@ -166,6 +183,7 @@ pub(crate) struct Snapshot {
     pub codes: Vec<(u32, u64)>,
     pub failures: Vec<(Sort, u64)>,
     pub losses: Vec<Loss>,
+    pub unopened: Vec<Loss>,
     pub latency: Latency,
 }
 
@@ -189,19 +207,26 @@ pub(crate) fn encode(tally: &Tally, from_ns: i64, to_ns: i64, part: Part) -> Vec
         word(sort.errno.unwrap_or(0) as u64);
         word(*n);
     }
-    word(tally.losses.len() as u64);
-    for loss in &tally.losses {
-        word(loss.kind as u64 | u64::from(loss.errno.is_some()) << 16);
-        word(loss.errno.unwrap_or(0) as u64);
-        word(loss.count);
-        word(loss.detail.len() as u64);
+    for losses in [&tally.losses, &tally.unopened] {
+        encode_losses(losses, &mut bytes);
     }
-    // The words stand behind all numbers.
-    tally.losses.iter().for_each(|loss| bytes.extend_from_slice(loss.detail.as_bytes()));
     for (_, histogram) in tally.latency.all() {
         histogram.encode(&mut bytes);
     }
     bytes
+}
+
+/// The numbers first, then the words.
+fn encode_losses(losses: &[Loss], bytes: &mut Vec<u8>) {
+    let mut word = |w: u64| bytes.extend_from_slice(&w.to_le_bytes());
+    word(losses.len() as u64);
+    for loss in losses {
+        word(loss.kind as u64 | (loss.phase as u64) << 8 | u64::from(loss.errno.is_some()) << 16);
+        word(loss.errno.unwrap_or(0) as u64);
+        word(loss.count);
+        word(loss.detail.len() as u64);
+    }
+    losses.iter().for_each(|loss| bytes.extend_from_slice(loss.detail.as_bytes()));
 }
 
 /// In the order of their numbers.
@@ -227,8 +252,9 @@ fn losses(bytes: &mut &[u8]) -> Option<Vec<Loss>> {
     for _ in 0..word(bytes)? {
         let (packed, errno, count, len) = (word(bytes)?, word(bytes)? as i32, word(bytes)?, word(bytes)?);
         let kind = *FaultKind::ALL.get(packed as usize & 0xff)?;
+        let phase = *PHASES.get(packed as usize >> 8 & 0xff)?;
         let errno = (packed >> 16 & 1 == 1).then_some(errno);
-        losses.push((Loss { kind, errno, detail: String::new(), count }, usize::try_from(len).ok()?));
+        losses.push((Loss { kind, phase, errno, detail: String::new(), count }, usize::try_from(len).ok()?));
     }
     let mut all = Vec::with_capacity(losses.len());
     for (loss, len) in losses {
@@ -259,12 +285,12 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         let phase = *PHASES.get(packed as usize >> 8 & 0xff)?;
         failures.push((Sort { kind, phase, errno: (packed >> 16 & 1 == 1).then_some(errno) }, n));
     }
-    let losses = losses(bytes)?;
+    let (losses, unopened) = (losses(bytes)?, losses(bytes)?);
     let mut latency = Latency::default();
     for histogram in latency.all_mut() {
         histogram.decode_into(bytes)?;
     }
-    Some(Snapshot { from_ns, to_ns, part, counts, codes, failures, losses, latency })
+    Some(Snapshot { from_ns, to_ns, part, counts, codes, failures, losses, unopened, latency })
 }
 
 /// Requests in flight, integrated over time (for Little's law).
@@ -335,13 +361,17 @@ mod tests {
         for n in 0..40 {
             tally.lost(FaultKind::Closed, None, &format!("the server closed with {} (private)", 4000 + n));
         }
+        let refused = Sort { kind: FaultKind::WrongStatus, phase: Phase::Greeting, errno: None };
+        (0..3).for_each(|_| tally.not_opened(refused, "1040 too many connections"));
+        tally.not_opened(Sort { phase: Phase::Tls, ..refused }, "1040 too many connections");
         let snapshot = decode(&encode(&tally, 0, 1, Part::Window)).expect("a second");
-        assert_eq!(snapshot.losses, tally.losses);
+        assert_eq!((&snapshot.losses, &snapshot.unopened), (&tally.losses, &tally.unopened));
+        assert_eq!(tally.unopened.iter().map(|loss| loss.count).collect::<Vec<_>>(), [3, 1]);
         assert_eq!((snapshot.losses[0].count, snapshot.losses[1].errno), (2, Some(libc::ECONNRESET)));
         assert_eq!(snapshot.losses.iter().map(|loss| loss.count).sum::<u64>(), snapshot.counts.lost);
         assert!(snapshot.losses.len() <= WAYS + 1, "{}", snapshot.losses.len());
         tally.lost(FaultKind::Closed, None, &"é".repeat(WORDS));
         tally.clear();
-        assert!(tally.losses.is_empty());
+        assert!(tally.losses.is_empty() && tally.unopened.is_empty());
     }
 }

@@ -5,10 +5,9 @@ use measure::Nanos;
 use wire::{Dialogue, Network, Session};
 
 use crate::exchange::NONE;
+use crate::patience::Troubled;
 use crate::worker::Worker;
 
-/// After nothing could be reached, a user waits so long before it tries again: a dead server is not hammered.
-const BACK_OFF: Nanos = Nanos::from_millis(100);
 /// With a rate of connecting, so much of a delay is made up for at once.
 const CATCH_UP: Nanos = Nanos::from_millis(100);
 /// Users started in one turn of the loop, so that answers are read while many still connect.
@@ -29,6 +28,8 @@ pub(crate) struct Crowd {
     pub starting: Vec<u32>,
     /// The first of them have been told to start.
     pub begun: bool,
+    /// Those whose last connection was of no use.
+    pub troubled: Troubled,
 }
 
 impl Crowd {
@@ -36,7 +37,18 @@ impl Crowd {
         let running = vec![false; profile.peak() as usize];
         let conns = vec![NONE; running.len()];
         let starting = Vec::new();
-        Crowd { profile, running, conns, alive: 0, target: 0, next_change: Nanos::ZERO, starting, begun: false }
+        let troubled = Troubled::default();
+        Crowd {
+            profile,
+            running,
+            conns,
+            alive: 0,
+            target: 0,
+            next_change: Nanos::ZERO,
+            starting,
+            begun: false,
+            troubled,
+        }
     }
 
     pub fn peak(&self) -> u32 {
@@ -98,12 +110,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// A user's request is over: the next one, after a pause where one is due.
     #[inline]
     pub fn user_goes_on(&mut self, user: u32, back_off: bool) {
-        let pause = match self.terms.think {
-            _ if back_off => BACK_OFF,
-            Some((from, to)) => self.rng.between(from, to),
+        let until = match self.terms.think {
+            _ if back_off => self.user_set_back(user),
+            Some((from, to)) => self.stamp + self.rng.between(from, to),
             None => return self.user_sends(user),
         };
-        self.pauses.add(self.stamp + pause, user);
+        self.pauses.add(until, user);
     }
 
     /// Users whose pause is over.
@@ -116,10 +128,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     #[inline]
-    fn user_sends(&mut self, user: u32) {
+    pub fn user_sends(&mut self, user: u32) {
         let Some(crowd) = &self.crowd else { return };
         if self.window_over() || user >= crowd.target || self.quota_spent() {
             return self.user_ends(user);
+        }
+        let waits = crowd.troubled.waits(user);
+        if waits > self.stamp && crowd.conns[user as usize] == NONE {
+            return self.pauses.add(waits, user);
         }
         if self.holding.is_some() {
             return self.user_sends_on_its_own(user);

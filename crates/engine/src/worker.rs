@@ -119,6 +119,8 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     pub alive: u32,
     pub follows: BTreeMap<u32, D::Request>,
     pub pools: Vec<Pool>,
+    /// When pools that were refused try again.
+    pub retry_at: Nanos,
     pub next: Vec<Next<D::Request>>,
     pub next_source: usize,
 
@@ -247,10 +249,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             conn: NONE,
             user,
             request,
+            serial: 0,
             state: Standing::Waiting,
             warmup,
             watched: false,
             hops,
+            reused: false,
             one_way: false,
             resent: 0,
         })
@@ -294,7 +298,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             None => &self.follows[&id.0],
         };
         let Some(session) = c.session.as_mut() else { return };
-        let fill = if D::Session::SLOTS { self.serial.fill(x.user, self.stamp) } else { Fill::default() };
+        let mut fill = Fill::default();
+        if D::Session::SLOTS {
+            (fill, x.serial) = self.serial.fill(x.user, self.stamp);
+        }
         let Ok(sent) = session.submit(id, request, &fill, &mut self.out) else { return self.not_taken(id, conn) };
         if sent == Sent::OneWay {
             x.one_way = true;
@@ -302,6 +309,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         let room = session.room();
         self.tally.counts.reused += u64::from(c.served && !x.warmup);
+        x.reused = c.served;
         c.in_flight += 1;
         (c.last, c.served) = (id.0, true);
         if x.warmup {

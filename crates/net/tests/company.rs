@@ -18,7 +18,7 @@ fn arrivals_by_wait(mut network: impl Network, together: u32, speakers: usize) -
     let listener = UnixListener::bind(&path).unwrap();
     let mut servers = Vec::new();
     for _ in 0..CONNECTIONS {
-        network.connect(&Dial { to: Place::Unix(Arc::new(path.clone())), source: None, nodelay: true }).unwrap();
+        network.connect(&Dial { to: Place::Unix(Arc::new(path.clone())), source: None, once: false }).unwrap();
         servers.push(listener.accept().unwrap().0);
     }
     let mut connected = 0;

@@ -33,7 +33,7 @@ fn hear(network: &mut Epoll, conn: ConnId, count: usize) -> Vec<Heard> {
 }
 
 fn dialled(network: &mut Epoll, to: SocketAddr) -> ConnId {
-    let conn = network.connect(&Dial { to: Place::Udp(to), source: None, nodelay: true }).unwrap();
+    let conn = network.connect(&Dial { to: Place::Udp(to), source: None, once: false }).unwrap();
     assert_eq!(hear(network, conn, 1), [Heard::Connected]);
     conn
 }

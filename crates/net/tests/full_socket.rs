@@ -14,7 +14,7 @@ fn says_when_all_has_left(mut network: impl Network) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
-    let conn = network.connect(&Dial { to: Place::Unix(Arc::new(path)), source: None, nodelay: true }).unwrap();
+    let conn = network.connect(&Dial { to: Place::Unix(Arc::new(path)), source: None, once: false }).unwrap();
     let mut server = Some(listener.accept().unwrap().0);
     let (mut reader, mut sent, mut answered) = (None, 0, false);
     for _ in 0..1000 {

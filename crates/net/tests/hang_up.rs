@@ -13,7 +13,7 @@ fn reads_to_the_end(mut network: impl Network, size: usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let listener = UnixListener::bind(&path).unwrap();
-    let conn = network.connect(&Dial { to: Place::Unix(Arc::new(path)), source: None, nodelay: true }).unwrap();
+    let conn = network.connect(&Dial { to: Place::Unix(Arc::new(path)), source: None, once: false }).unwrap();
     let (mut server, _) = listener.accept().unwrap();
     let writer = std::thread::spawn(move || server.write_all(&vec![b'x'; size]).unwrap());
     // What fits lies there, with the end behind it, before the first look.

@@ -17,7 +17,7 @@ const WORDS: usize = 20;
 
 /// A connection and the other end of it.
 fn pair(network: &mut impl Network, listener: &UnixListener, at: &Place) -> (ConnId, UnixStream) {
-    let conn = network.connect(&Dial { to: at.clone(), source: None, nodelay: true }).unwrap();
+    let conn = network.connect(&Dial { to: at.clone(), source: None, once: false }).unwrap();
     let server = listener.accept().unwrap().0;
     loop {
         let until = network.now() + Nanos::from_millis(100);

@@ -62,6 +62,9 @@ pub struct Started {
     pub net: String,
     /// Worker threads that ran.
     pub workers: u32,
+    /// True where nothing was to be said: connections are opened and held. None: an older record does not tell.
+    #[serde(default)]
+    pub silent: Option<bool>,
 }
 
 /// The machine of the generator.
@@ -127,6 +130,9 @@ pub struct Second {
     /// Of the requests due in it, those that found every connection taken that the run may have (open load).
     #[serde(default)]
     pub limited: u64,
+    /// Of the failures, those whose answer came after their timeout; it is in no count of status codes.
+    #[serde(default)]
+    pub late: u64,
     /// Users (closed) alive at its end.
     pub users: u32,
     /// Requests in flight at its end (sent, not ended).
@@ -150,6 +156,10 @@ pub struct Second {
     /// Connections that are part of the plan and were lost, by what ended them; they add up to `connections.lost`.
     #[serde(default)]
     pub losses: Vec<Loss>,
+    /// Connections that did not come to stand and by which no request failed (a pool that was to grow, connections to be
+    /// held), by what prevented them; the others are in `failures`.
+    #[serde(default)]
+    pub unopened: Vec<Loss>,
     /// Messages nobody asked for.
     pub unsolicited: u64,
     /// Of these, answers beyond those asked for where answers belong to requests by order alone.
@@ -274,11 +284,14 @@ pub fn most_frequent(failures: &[Failure]) -> String {
     named.join(", ") + if kinds.len() > NAMED { ", …" } else { "" }
 }
 
-/// Connections that stood and were lost in one way.
+/// Connections that were lost, or did not come to stand, in one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Loss {
     /// As in [`Failure`]: `closed`, `reset`, `timeout` (a heartbeat was not answered) …
     pub kind: String,
+    /// As in [`Failure`]; `hold` of those that had stood.
+    #[serde(default)]
+    pub phase: String,
     /// As in [`Failure`].
     pub errno: Option<String>,
     /// What is known beyond the kind: the code and reason that the peer closed with, the heartbeat that was missed.
@@ -294,7 +307,10 @@ impl Loss {
     /// Adds to a list of losses, the same ones together. Once there are many, those with words of their own are counted
     /// without them.
     pub fn add(all: &mut Vec<Loss>, loss: &Loss) {
-        let same = |known: &&mut Loss| (&known.kind, &known.errno) == (&loss.kind, &loss.errno);
+        fn sort(loss: &Loss) -> (&String, &String, &Option<String>) {
+            (&loss.kind, &loss.phase, &loss.errno)
+        }
+        let same = |known: &&mut Loss| sort(known) == sort(loss);
         let full = all.len() >= WAYS;
         let mut alike = all.iter_mut().filter(same);
         match alike.find(|known| known.detail == loss.detail || (full && known.detail.is_empty())) {
@@ -320,6 +336,9 @@ pub struct Example {
     pub sent: String,
     /// What came back, likewise.
     pub received: String,
+    /// It was sent on a connection that had carried a request before.
+    #[serde(default)]
+    pub reused: bool,
 }
 
 /// Bytes on the wire (below TLS).

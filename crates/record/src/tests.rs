@@ -65,6 +65,7 @@ pub(crate) fn a_run(seconds: i64) -> Vec<RunEvent> {
         host: Host { cores: 1.5, ..Host::default() },
         net: "sim".into(),
         workers: 1,
+        silent: Some(false),
     };
     let mut events = vec![RunEvent::Started(Box::new(started)), RunEvent::Probe(Probe::default())];
     events.extend((0..seconds).map(second));

@@ -60,6 +60,9 @@ pub struct Report<'a> {
     connections: ConnectionReport,
     /// Connections that are part of the plan and were lost, by what ended them.
     losses: &'a [record::Loss],
+    /// Connections that did not come to stand and by which no request failed, by what prevented them; the others are in
+    /// `failures`.
+    unopened: Vec<UnopenedReport<'a>>,
     /// Messages nobody asked for.
     unsolicited: u64,
     /// Of these, answers beyond those asked for where answers belong to requests by order alone.
@@ -102,6 +105,8 @@ struct Requests {
     failed: u64,
     /// Unfinished when the run ended.
     censored: u64,
+    /// Of the failed, those whose answer came after their timeout; in no count of status codes.
+    late: u64,
     /// Sent for the warm-up; in no other count.
     warmup: u64,
     /// Sent before the run; in no other count.
@@ -136,6 +141,24 @@ struct ExampleReport<'a> {
     sent: &'a str,
     /// What came back.
     received: &'a str,
+    /// It was sent on a connection that had carried a request before: the server may have been closing it just then.
+    reused: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct UnopenedReport<'a> {
+    /// `refused`, `wrong_status`, `timeout` …
+    kind: &'a str,
+    /// `connect`, `tls`, `greeting` …
+    phase: &'a str,
+    /// `ECONNREFUSED` …
+    errno: Option<&'a str>,
+    /// What is known beyond the kind: what the server said.
+    detail: &'a str,
+    /// How many.
+    count: u64,
+    /// The kept example.
+    example: Option<ExampleReport<'a>>,
 }
 
 /// Latency of requests, from four points of view.
@@ -384,6 +407,7 @@ impl<'a> Report<'a> {
                 finished: totals.finished,
                 failed: totals.failed,
                 censored: totals.censored,
+                late: totals.late,
                 warmup: totals.warmup,
                 probe: summary.probe.as_ref().map_or(0, |p| p.requests),
                 one_way: totals.one_way,
@@ -398,6 +422,7 @@ impl<'a> Report<'a> {
             phases: Phases::of(&totals.latency),
             connections: ConnectionReport::from(&totals.connections),
             losses: &totals.losses,
+            unopened: unopened(summary),
             unsolicited: totals.unsolicited,
             strays: totals.strays,
             messages: totals.messages,
@@ -416,8 +441,27 @@ impl<'a> Report<'a> {
     }
 }
 
+impl<'a> From<&'a record::Example> for ExampleReport<'a> {
+    fn from(e: &'a record::Example) -> ExampleReport<'a> {
+        ExampleReport { detail: &e.detail, sent: &e.sent, received: &e.received, reused: e.reused }
+    }
+}
+
+fn unopened(summary: &Summary) -> Vec<UnopenedReport<'_>> {
+    let losses = summary.totals.unopened.iter();
+    losses
+        .map(|loss| UnopenedReport {
+            kind: &loss.kind,
+            phase: &loss.phase,
+            errno: loss.errno.as_deref(),
+            detail: &loss.detail,
+            count: loss.count,
+            example: summary.example_of_loss(loss).map(ExampleReport::from),
+        })
+        .collect()
+}
+
 fn failures(summary: &Summary) -> Vec<FailureReport<'_>> {
-    let report = |f: &'_ record::Failure| summary.example(f);
     let failures = summary.totals.failures.iter();
     failures
         .map(|f| FailureReport {
@@ -425,7 +469,7 @@ fn failures(summary: &Summary) -> Vec<FailureReport<'_>> {
             phase: &f.phase,
             errno: f.errno.as_deref(),
             count: f.count,
-            example: report(f).map(|e| ExampleReport { detail: &e.detail, sent: &e.sent, received: &e.received }),
+            example: summary.example(f).map(ExampleReport::from),
         })
         .collect()
 }

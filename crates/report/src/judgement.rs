@@ -159,8 +159,7 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
     };
     let mut out = lang.fill(say::EXIT, &[("code", &exit.code().to_string()), ("meaning", lang.of(meaning))]);
     if exit == Exit::Ok && failed > 0 && !summary.failures_are_judged() {
-        let said = if failed == 1 { say::EXIT_ONE_FAILED } else { say::EXIT_FAILED };
-        out += &lang.fill(said, &[("n", &show::count(failed))]);
+        out += &lang.fill(say::EXIT_FAILED, &[("n", &show::count(failed))]);
     }
     out
 }

@@ -15,7 +15,7 @@ pub(crate) const MAX: Text = text("max", "最大");
 pub(crate) const MEAN: Text = text("mean", "平均");
 pub(crate) const MEGABYTES: Text = text("MB/s", "MB/秒");
 pub(crate) const STATUS: Text = text("status", "状态码");
-pub(crate) const WARMUP: Text = text("warm-up: {n} requests", "预热：{n} 个请求");
+pub(crate) const WARMUP: Text = text("warm-up: {n} {n|request|requests}", "预热：{n} 个请求");
 pub(crate) const DRAIN: Text = text("drain", "收尾");
 
 // Between the parts of a sentence.
@@ -28,18 +28,16 @@ pub(crate) const BRACKETS: Text = text(" ({inner})", "（{inner}）");
 pub(crate) const OPEN_LOAD: Text =
     text("open load, {rate} ({arrivals} arrivals)", "开放负载，{rate}（{arrivals}到达）");
 pub(crate) const CLOSED_LOAD: Text = text("closed load, {users}", "封闭负载，{users}");
-pub(crate) const USERS_N: Text = text("{n} users", "{n} 个用户");
-pub(crate) const ONE_USER: Text = text("1 user", "1 个用户");
+pub(crate) const USERS_N: Text = text("{n} {n|user|users}", "{n} 个用户");
 pub(crate) const POISSON: Text = text("Poisson", "泊松");
 pub(crate) const CONSTANT: Text = text("constant", "等间隔");
 pub(crate) const BURST: Text = text("burst", "突发");
 pub(crate) const FOR: Text = text("for {time}", "持续 {time}");
-pub(crate) const REQUESTS_ASKED: Text = text("{n} requests", "{n} 个请求");
+pub(crate) const REQUESTS_ASKED: Text = text("{n} {n|request|requests}", "{n} 个请求");
 pub(crate) const AFTER_WARMUP: Text = text("after {time} of warm-up", "预热 {time} 之后");
-pub(crate) const MACHINERY: Text = text("{workers} worker threads, {net}", "{workers} 个工作线程，{net}");
-pub(crate) const ONE_WORKER: Text = text("1 worker thread, {net}", "1 个工作线程，{net}");
-pub(crate) const MORE_URLS: Text = text("and {n} more URLs", "另有 {n} 个 URL");
-pub(crate) const ONE_MORE_URL: Text = text("and 1 more URL", "另有 1 个 URL");
+pub(crate) const MACHINERY: Text =
+    text("{workers} {workers|worker thread|worker threads}, {net}", "{workers} 个工作线程，{net}");
+pub(crate) const MORE_URLS: Text = text("and {n} more {n|URL|URLs}", "另有 {n} 个 URL");
 pub(crate) const PROBE: Text = text(
     "First answer: {status}, {bytes} in {took} from {address} ({spoken})",
     "首个应答：状态 {status}，正文 {bytes}，用时 {took}，来自 {address}（{spoken}）",
@@ -67,9 +65,11 @@ pub(crate) const SHARE: Text = text("share", "占比");
 pub(crate) const RESPONSE_HEADLINE: Text =
     text("Response time, from the intended start", "响应时间，从计划的发送时刻算起");
 pub(crate) const SERVICE_HEADLINE: Text = text("Service time at {users}", "{users}时的服务时间");
-pub(crate) const RANKED: Text = text("{n} requests", "{n} 个请求");
-pub(crate) const RANKED_UNFINISHED: Text =
-    text("{n} requests, {unfinished} of them without an answer", "{n} 个请求，其中 {unfinished} 个没有应答");
+pub(crate) const RANKED: Text = text("{n} {n|request|requests}", "{n} 个请求");
+pub(crate) const RANKED_UNFINISHED: Text = text(
+    "{n} {n|request|requests}, {unfinished} of them without an answer",
+    "{n} 个请求，其中 {unfinished} 个没有应答",
+);
 pub(crate) const FAILED_APART: Text =
     text("; {failed} failed are not in these figures", "；另有 {failed} 个失败，不计入这些数字");
 pub(crate) const NO_LATENCY: Text =
@@ -90,11 +90,11 @@ pub(crate) const NO_INTERVALS: Text = text(
     "不显示置信区间：运行至少 5 秒，才看得出相邻请求有多相似。",
 );
 pub(crate) const TOO_FEW: Text =
-    text("{names}: not shown below {needed} requests", "{names}：不足 {needed} 个请求时不显示");
+    text("{names}: not shown below {needed} {needed|request|requests}", "{names}：不足 {needed} 个请求时不显示");
 pub(crate) const LOWER_BOUND_NOTE: Text =
     text("≥ means: at least so much; requests without an answer decide it", "≥ 表示至少这么多：由没有应答的请求决定");
 pub(crate) const HIDDEN: Text = text(
-    "Users wait for their answers, so a stall of 1 s would have hidden about {n} requests from these figures.",
+    "Users wait for their answers, so a stall of 1 s would have hidden about {n} {n|request|requests} from these figures.",
     "用户等到应答才发下一个请求，因此 1 秒的停顿会让约 {n} 个请求从这些数字中消失。",
 );
 pub(crate) const HIDDEN_OPEN: Text = text(
@@ -133,10 +133,14 @@ pub(crate) const APART: Text =
 pub(crate) const STATUS_CODES: Text = text("Status codes", "状态码");
 pub(crate) const FAILURES: Text = text("Failures", "失败");
 pub(crate) const SENT: Text = text("sent", "发送");
+pub(crate) const ON_REUSED: Text = text(
+    "on a reused connection: the server may have closed it as idle just when the request was sent",
+    "发生在复用的连接上：服务器可能恰在请求发出时把它当作空闲连接关闭",
+);
 pub(crate) const RECEIVED: Text = text("received", "收到");
 pub(crate) const CONNECTIONS: Text = text("Connections", "连接");
 pub(crate) const CONNECTIONS_LINE: Text = text(
-    "{opened} opened, {failed} failed, {reused} requests on one used before",
+    "{opened} opened, {failed} failed, {reused} {reused|request|requests} on one used before",
     "新建 {opened}，失败 {failed}，{reused} 个请求复用已有连接",
 );
 pub(crate) const HANDSHAKES: Text = text("TLS handshakes {n}, {resumed} resumed", "TLS 握手 {n}，其中恢复 {resumed}");
@@ -144,19 +148,25 @@ pub(crate) const BYTES_LINE: Text = text(
     "{sent} sent, {received} received ({rate}/s), {payload} of it payload",
     "发送 {sent}，收到 {received}（{rate}/s），其中正文 {payload}",
 );
+pub(crate) const NOT_OPENED_BY: Text =
+    text("{n} could not be opened, failing no request: {why}", "{n} 个未能建立（没有请求因此失败）：{why}");
 pub(crate) const LOST_BY: Text = text("{n} lost: {why}", "丢失 {n}：{why}");
 pub(crate) const REFUSED: Text = text(
-    "{n} times the target's machine said that nobody listens at that port (ICMP)",
+    "{n} {n|time|times} the target's machine said that nobody listens at that port (ICMP)",
     "目标主机 {n} 次表示该端口无人监听（ICMP）",
 );
-pub(crate) const UNSOLICITED: Text = text("{n} messages nobody asked for", "{n} 条未请求的消息");
-pub(crate) const MESSAGES: Text = text("{n} messages in streams", "流中消息 {n} 条");
+pub(crate) const UNSOLICITED: Text = text("{n} {n|message|messages} nobody asked for", "{n} 条未请求的消息");
+pub(crate) const MESSAGES: Text = text("{n} {n|message|messages} in streams", "流中消息 {n} 条");
+pub(crate) const LATE: Text = text(
+    "{n} of the failed {n|was|were} answered after the timeout; status codes are those of answers in time",
+    "失败的请求中有 {n} 个在超时之后才收到应答；状态码只统计按时的应答",
+);
 pub(crate) const ONE_WAY: Text = text(
-    "{n} of the finished are one-way: over when written, without a latency",
+    "{n} of the finished {n|is|are} one-way: over when written, without a latency",
     "完成的请求中有 {n} 个是单向的：写出即结束，没有延迟",
 );
 pub(crate) const RESENT: Text = text(
-    "{n} were sent once more, because the target said that it had not touched them",
+    "{n} {n|was|were} sent once more, because the target said that it had not touched {n|it|them}",
     "{n} 个请求因目标声明未处理而重新发送",
 );
 pub(crate) const STANDING: Text = text(
@@ -167,7 +177,7 @@ pub(crate) const HEARTBEATS: Text = text(
     "Heartbeats {sent} = {answered} answered + {missed} missed + {open} on their way",
     "心跳 {sent} = 应答 {answered} + 缺失 {missed} + 途中 {open}",
 );
-pub(crate) const HELD: Text = text("{n} connections held", "保持了 {n} 个连接");
+pub(crate) const HELD: Text = text("{n} {n|connection|connections} held", "保持了 {n} 个连接");
 pub(crate) const LIVE: Text = text("live", "在线");
 pub(crate) const OPENED_RATE: Text = text("opened/s", "新建/秒");
 pub(crate) const PING_P50: Text = text("ping p50", "心跳 p50");
@@ -198,15 +208,17 @@ pub(crate) const TRUST_HELD_NONE_LASTED: Text = text(
 );
 pub(crate) const TRUST_HELD_NONE: Text =
     text("not one of the {asked} connections asked for stood", "要求的 {asked} 个连接一个也没有建立");
-pub(crate) const TRUST_LOST: Text =
-    text("{lost} connections were lost while they were to be held", "保持期间丢失了 {lost} 个连接");
+pub(crate) const TRUST_LOST: Text = text(
+    "{lost} {lost|connection was|connections were} lost while they were to be held",
+    "保持期间丢失了 {lost} 个连接",
+);
 
 pub(crate) const TRUST_PAIRING: Text = text(
-    "{strays} more answers came than were asked for, and whose each was is known by order alone: some latencies may be another request's",
+    "{strays} more {strays|answer|answers} came than were asked for, and whose each was is known by order alone: some latencies may be another request's",
     "收到的应答比请求多 {strays} 个，而配对只凭顺序：部分延迟可能属于别的请求",
 );
 pub(crate) const TRUST_UNHEARD: Text = text(
-    "what was sent did not arrive: {refused} refusals (ICMP port unreachable) came back for {sent} requests that nobody answers",
+    "what was sent did not arrive: {refused} {refused|refusal|refusals} (ICMP port unreachable) came back for {sent} {sent|request|requests} that nobody answers",
     "发送的内容没有送达：{sent} 个单向请求收到 {refused} 次拒绝（ICMP 端口不可达）",
 );
 
@@ -239,8 +251,8 @@ pub(crate) const TRUST_LITTLE_BROKEN: Text = text(
 pub(crate) const TRUST_LITTLE_NOT_JUDGED: Text =
     text("Little's law: too little in flight to be checked", "利特尔法则：处理中的请求太少，无法检查");
 pub(crate) const TRUST_LOWER_BOUND: Text = text(
-    "{quantiles} only a lower bound: {unfinished} requests got no answer, and how long they would have taken nobody knows",
-    "{quantiles}只是下限：{unfinished} 个请求没有应答，没人知道它们会用多久",
+    "{quantiles} only a lower bound: {unfinished} {unfinished|request|requests} got no answer in time, and how long they would have taken nobody knows",
+    "{quantiles}只是下限：{unfinished} 个请求没有按时得到应答，没人知道它们会用多久",
 );
 pub(crate) const TRUST_NOTHING: Text =
     text("not one request finished: there is no latency to speak of", "没有一个请求完成：谈不上延迟");
@@ -265,7 +277,7 @@ pub(crate) const TRUST_STUCK: Text = text(
     "有用户被卡住：{share} 的等待时间花在始终没有完成的请求上，期间这些用户没有发送其他请求",
 );
 pub(crate) const TRUST_LOCAL: Text = text(
-    "{failed} requests failed on this machine, for want of local ports or file descriptors: the load was not the one asked for",
+    "{failed} {failed|request|requests} failed on this machine, for want of local ports or file descriptors: the load was not the one asked for",
     "{failed} 个请求因本机端口或文件描述符不足而失败：实际负载不是所要求的负载",
 );
 pub(crate) const TRUST_SPLIT_LIMIT: Text = text(
@@ -316,10 +328,10 @@ pub(crate) const EXIT: Text = text("Exit code {code}: {meaning}", "退出码 {co
 pub(crate) const EXIT_OK: Text = text("no objective missed, figures trusted", "没有目标未达到，数字可信");
 pub(crate) const EXIT_CAUTION: Text =
     text("no objective missed, figures to be used with caution", "没有目标未达到，数字须谨慎使用");
-pub(crate) const EXIT_FAILED: Text =
-    text("; {n} requests failed, and no objective asks about that", "；有 {n} 个请求失败，而没有目标对此作出要求");
-pub(crate) const EXIT_ONE_FAILED: Text =
-    text("; 1 request failed, and no objective asks about that", "；有 1 个请求失败，而没有目标对此作出要求");
+pub(crate) const EXIT_FAILED: Text = text(
+    "; {n} {n|request|requests} failed, and no objective asks about that",
+    "；有 {n} 个请求失败，而没有目标对此作出要求",
+);
 pub(crate) const EXIT_MISSED: Text = text("an objective was missed", "有目标未达到");
 pub(crate) const EXIT_NOT_TRUSTED: Text = text("not trusted", "不可信");
 pub(crate) const EXIT_INTERRUPTED: Text = text("interrupted", "被中断");
@@ -374,14 +386,14 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
     (
         "datagrams_by_order",
         text(
-            "{strays} datagrams came that nobody waited for. Without --match answers belong to requests by their order alone, so a doubled one may have been taken for another's: name a field that request and answer share with --match.",
+            "{strays} {strays|datagram|datagrams} came that nobody waited for. Without --match answers belong to requests by their order alone, so a doubled one may have been taken for another's: name a field that request and answer share with --match.",
             "收到 {strays} 个无人等待的数据报。没有 --match 时应答只按顺序与请求配对，重复的应答可能被当作别的请求的应答：请用 --match 指定请求与应答共有的字段。",
         ),
     ),
     (
         "messages_by_order",
         text(
-            "{strays} messages came that nobody had asked for. Answers were paired with messages by their order, so some may be paired wrongly: --match-field NAME pairs them by a JSON field, and --push counts what the server sends by itself apart.",
+            "{strays} {strays|message|messages} came that nobody had asked for. Answers were paired with messages by their order, so some may be paired wrongly: --match-field NAME pairs them by a JSON field, and --push counts what the server sends by itself apart.",
             "收到 {strays} 条未请求的消息。应答按顺序与消息配对，因此可能有误配：用 --match-field NAME 按 JSON 字段配对，用 --push 单独计服务器主动推送的消息。",
         ),
     ),
@@ -431,7 +443,7 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
     (
         "process_lost",
         text(
-            "{processes} of the run's processes ended early ({how}). Their figures reach to {until}; {requests} requests they had open then count as unfinished, and what they did later is not known.",
+            "{processes} of the run's processes ended early ({how}). {processes|Its|Their} figures reach to {until}; {requests} {requests|request|requests} then open {requests|counts|count} as unfinished, and what came later is not known.",
             "本次运行有 {processes} 个进程提前结束（{how}）。其数字截至 {until}；当时未完成的 {requests} 个请求计为未结束，此后的情况无从得知。",
         ),
     ),

@@ -89,9 +89,9 @@ fn clip(text: &str) -> String {
 }
 
 fn clipped(example: &Example) -> Example {
-    let Example { kind, phase, errno, detail, sent, received } = example;
+    let Example { kind, phase, errno, detail, sent, received, reused } = example;
     let [kind, phase, detail, sent, received] = [kind, phase, detail, sent, received].map(|text| clip(text));
-    Example { kind, phase, errno: errno.as_deref().map(clip), detail, sent, received }
+    Example { kind, phase, errno: errno.as_deref().map(clip), detail, sent, received, reused: *reused }
 }
 
 /// Collects the events of a run; [`Summing::finish`] judges them. Usable live, beside the record.
@@ -209,7 +209,8 @@ impl Summary {
     /// True where connections were to be opened and held, and nothing to be said on them: users came, and no request was due.
     pub fn only_holds(&self) -> bool {
         let totals = &self.totals;
-        !self.open && totals.due == 0 && totals.warmup == 0 && (totals.standing > 0 || totals.users > 0)
+        let to_speak = self.started.as_ref().is_some_and(|s| s.plan.hold.is_none() && s.silent == Some(false));
+        !to_speak && !self.open && totals.due == 0 && totals.warmup == 0 && (totals.standing > 0 || totals.users > 0)
     }
 
     /// Failures that the headline's figures leave out: all but those given up after the timeout, which rank last.
@@ -227,8 +228,16 @@ impl Summary {
 
     /// The kept example of a sort of failure.
     pub fn example(&self, failure: &record::Failure) -> Option<&Example> {
-        let same = |e: &&Example| e.kind == failure.kind && e.phase == failure.phase && e.errno == failure.errno;
-        self.examples.iter().find(same)
+        self.example_of(&failure.kind, &failure.phase, &failure.errno)
+    }
+
+    /// The kept example of connections that were lost, or did not come to stand.
+    pub fn example_of_loss(&self, loss: &record::Loss) -> Option<&Example> {
+        self.example_of(&loss.kind, &loss.phase, &loss.errno)
+    }
+
+    fn example_of(&self, kind: &str, phase: &str, errno: &Option<String>) -> Option<&Example> {
+        self.examples.iter().find(|e| e.kind == kind && e.phase == phase && e.errno == *errno)
     }
 
     fn judge_objectives(&self) -> Vec<Judged> {

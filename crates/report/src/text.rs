@@ -31,16 +31,22 @@ impl Lang {
         }
     }
 
-    /// A message in this language, each `{name}` replaced. Facts may be the words of others: they act on no screen and
-    /// stay on their line.
+    /// A message in this language, each `{name}` replaced, and each `{name|one|many}` by the word that goes with the count.
+    /// Facts may be the words of others: they act on no screen and stay on their line.
     pub fn fill(self, text: Text, facts: &[(&str, &str)]) -> String {
         let mut rest = self.of(text);
         let mut out = String::with_capacity(rest.len() + 32);
         while let Some((before, after)) = rest.split_once('{') {
             out.push_str(before);
             let (name, after) = after.split_once('}').unwrap_or((after, ""));
+            let (name, words) =
+                name.split_once('|').map_or((name, None), |(name, words)| (name, words.split_once('|')));
             let fact = facts.iter().find(|(known, _)| *known == name).map_or("", |(_, fact)| fact);
-            out.push_str(&measure::plain::line(fact));
+            match words {
+                Some((one, _)) if fact == "1" => out.push_str(one),
+                Some((_, many)) => out.push_str(many),
+                None => out.push_str(&measure::plain::line(fact)),
+            }
             rest = after;
         }
         out + rest
@@ -98,5 +104,9 @@ mod tests {
         assert_eq!(Lang::En.fill(message, &[("a", "1"), ("b", "2")]), "1 of 2");
         assert_eq!(Lang::Zh.fill(message, &[("a", "1"), ("b", "2")]), "2中的1");
         assert_eq!(Lang::En.fill(message, &[("a", "\x1b[2J\n"), ("b", "\u{202e}")]), "\\x1b[2J\\n of \\u{202e}");
+        let message = text("{n} {n|second|seconds}", "{n} 秒");
+        for (n, wanted) in [("1", "1 second"), ("2", "2 seconds"), ("0", "0 seconds"), ("1,001", "1,001 seconds")] {
+            assert_eq!(Lang::En.fill(message, &[("n", n)]), wanted);
+        }
     }
 }

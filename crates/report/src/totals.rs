@@ -32,6 +32,8 @@ pub struct Totals {
     pub censored: u64,
     /// Of these, open where the record stops: nobody wrote down how long, so they are in no histogram.
     pub untold: u64,
+    /// Of the failures, those whose answer came after their timeout.
+    pub late: u64,
     /// Requests of the warm-up.
     pub warmup: u64,
     /// Requests that found every connection taken that the run may have.
@@ -58,6 +60,8 @@ pub struct Totals {
     pub connections: Connections,
     /// Connections that were lost, by what ended them.
     pub losses: Vec<Loss>,
+    /// Connections that did not come to stand and failed no request, by what prevented them.
+    pub unopened: Vec<Loss>,
     /// The most connections that stood at the end of a second.
     pub standing: u64,
     /// Length of the seconds in which connections were opened, added up, and of what came before a common start.
@@ -112,6 +116,7 @@ impl Totals {
         self.failed += s.failed;
         self.censored += s.censored;
         self.limited += s.limited;
+        self.late += s.late;
         if s.connections.opened > s.connections.ahead {
             self.opening += length;
         }
@@ -130,6 +135,7 @@ impl Totals {
         }
         s.failures.iter().for_each(|f| self.add_failure(f));
         s.losses.iter().for_each(|loss| Loss::add(&mut self.losses, loss));
+        s.unopened.iter().for_each(|loss| Loss::add(&mut self.unopened, loss));
         add_bytes(&mut self.bytes, &s.bytes);
         self.add_connections(&s.connections);
         if s.part == Part::Window {

@@ -36,8 +36,8 @@ pub struct Dial {
     pub to: Place,
     /// From which address; the port is bound late, so that one machine is not limited to one port range.
     pub source: Option<IpAddr>,
-    /// Send small writes at once (`TCP_NODELAY`); needless for one request per connection.
-    pub nodelay: bool,
+    /// One request and no more goes over it: what only many would pay for is left out.
+    pub once: bool,
 }
 
 /// What the operating system says of the running of the calling thread, since it began; zero where it says nothing.

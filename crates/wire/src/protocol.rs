@@ -133,6 +133,10 @@ pub trait Dialogue: Send + Sync + 'static {
     }
     /// The bytes of a request as sent, for examples of failures and for `--debug`.
     fn sent(&self, request: &Self::Request) -> Vec<u8>;
+    /// The same as it was sent with this fill: by protocols whose requests have slots.
+    fn sent_with(&self, request: &Self::Request, _fill: &Fill) -> Vec<u8> {
+        self.sent(request)
+    }
     /// What went over a connection, first what was sent, as people read it: for `--debug`, by protocols whose bytes are no
     /// text. None: the bytes are shown as they are. Small bytes may stand for huge texts: beyond [`SHOWN`] none is made.
     fn readable(&self, _established: &Established, _sent: &[u8], _received: &[u8]) -> Option<[Vec<u8>; 2]> {

@@ -57,6 +57,11 @@ fn an_answer_after_the_timeout_is_no_success_and_one_before_it_is() {
             assert_eq!((s.finished, s.failed), if in_time { (s.due, 0) } else { (0, s.due) }, "{delay}");
             assert_eq!(s.failures("timeout/first_byte/"), s.failed);
             assert!(in_time || s.latency.service_at_least.min() > timeout.0, "{delay}");
+            // Answers that were read after the timeout are no answers of the run, and are counted apart.
+            let late: u64 = played.seconds.iter().map(|s| s.late).sum();
+            let answered: u64 = s.status.values().sum();
+            assert_eq!(answered, s.finished, "{delay}");
+            assert!(late <= s.failed && (!in_time || late == 0), "{late} late at {delay}");
         }
     }
 }
@@ -93,8 +98,9 @@ fn attempts_to_connect_time_out() {
     played.check();
     let s = &played.sum;
     assert_eq!(s.failures("timeout/connect/"), s.failed);
-    // 100 ms until the timeout and 100 ms of waiting before the next attempt: five rounds.
-    assert_eq!((s.failed, s.connect_failed, s.opened), (10, 10, 0));
+    // 100 ms until the timeout, and pauses between 5 and 320 ms before each further attempt.
+    assert!((8..=14).contains(&s.failed), "{}", s.failed);
+    assert_eq!((s.connect_failed, s.opened), (s.failed, 0));
     assert_eq!(s.latency.connect.count(), 0);
 }
 
@@ -104,18 +110,19 @@ fn a_target_that_refuses_is_not_hammered() {
     played.check();
     let s = &played.sum;
     assert_eq!(s.failures("refused/connect/ECONNREFUSED"), s.failed);
-    assert_eq!(s.failed, 40, "each user waits 100 ms after each refusal");
-    assert_eq!(s.connect_failed, 40);
+    assert!((24..=40).contains(&s.failed), "{}: each user waits longer after each refusal", s.failed);
+    assert_eq!(s.connect_failed, s.failed);
     assert_eq!(played.examples.len(), 1);
 }
 
 #[test]
-fn open_arrivals_at_a_target_that_refuses_fail_one_by_one() {
+fn open_arrivals_at_a_target_that_refuses_fail_without_an_attempt_for_each() {
     let scene = Scene::open(100.0, Arrivals::Constant, SECOND);
     let played = scene.play_with(Arc::default(), |_| Box::new(Door(Welcome::Refuse)));
     played.check();
     let s = &played.sum;
-    assert_eq!((s.due, s.failed, s.connect_failed), (100, 100, 100));
+    assert_eq!((s.due, s.failed, s.failures("refused/connect/ECONNREFUSED")), (100, 100, 100));
+    assert!((4..=14).contains(&s.connect_failed), "{}", s.connect_failed);
 }
 
 #[test]
@@ -129,7 +136,9 @@ fn no_descriptors_left_is_a_failure_and_a_failed_connection() {
         played.check();
         let s = &played.sum;
         assert_eq!(s.failures("no_descriptors/connect/EMFILE"), 100);
-        assert_eq!(s.connect_failed, 100, "keep-alive {keep_alive}");
+        // Without keep-alive each arrival is an attempt of its own: that is what was asked for.
+        let attempts = if keep_alive { 4..=14 } else { 100..=100 };
+        assert!(attempts.contains(&s.connect_failed), "keep-alive {keep_alive}: {}", s.connect_failed);
     }
 }
 
@@ -328,9 +337,13 @@ fn what_fails_in_tls_fails_in_its_phase() {
         let played = scene.play(|| after(MS));
         played.check();
         let s = &played.sum;
-        assert_eq!((s.failures(sort), s.failed, s.due), (10, 10, 10), "{failure:?}: {:?}", s.failures);
-        assert_eq!((s.opened, s.connect_failed), if stands { (10, 0) } else { (0, 10) }, "{failure:?}");
-        assert_eq!(played.examples.len(), 1);
+        // Those that waited for an attempt fail with it.
+        let kind = sort.split_once('/').unwrap().0;
+        assert_eq!((s.failures(kind), s.failed, s.due), (10, 10, 10), "{failure:?}: {:?}", s.failures);
+        assert!(s.failures(sort) >= 5, "{failure:?}: {:?}", s.failures);
+        let (attempts, none) = if stands { (s.opened, s.connect_failed) } else { (s.connect_failed, s.opened) };
+        assert!((5..=12).contains(&attempts) && none == 0, "{failure:?}: {attempts} and {none}");
+        assert_eq!(&*played.examples[0].kind, kind);
     }
 }
 
@@ -347,6 +360,24 @@ fn handshakes_are_counted_and_timed_apart() {
     // Two round trips of 0.1 ms each, after the 0.1 ms of connecting.
     assert_eq!((s.latency.tls.max(), s.latency.connect.max()), (200_000, 100_000));
     assert_eq!(s.latency.service.max(), 1_400_000, "service holds the opening");
+}
+
+#[test]
+fn the_phases_of_a_request_that_opens_its_connection_add_up_to_its_service() {
+    let scene = Scene::closed(1, SECOND).option("no-keepalive", "").on(|s| {
+        // The call itself takes longer than what is left after it.
+        (s.connect_cost, s.connect_delay, s.event_cost) =
+            (Nanos::from_micros(30), Delay::fixed(US), Nanos::from_micros(5));
+    });
+    let played = scene.play(|| after(MS));
+    played.check();
+    let l = &played.sum.latency;
+    assert!(l.connect.min() >= 30_000, "{} ns: the call to connect is a part of connecting", l.connect.min());
+    let parts = l.connect.sum() + l.first_byte.sum() + l.transfer.sum();
+    assert!(played.sum.finished > 500);
+    // The last ones may have been opened for requests of which the run saw no end.
+    let off = parts.abs_diff(l.service.sum());
+    assert!(off < 2_000_000, "{off} ns of {} in no phase", l.service.sum());
 }
 
 #[test]

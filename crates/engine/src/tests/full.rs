@@ -89,8 +89,8 @@ fn a_request_that_no_session_takes_has_failed_and_was_not_sent() {
         played.check();
         let s = &played.sum;
         assert_eq!((s.due, s.failed, s.sent, s.finished, s.censored), (due, due, 0, 0, 0));
-        assert_eq!(s.failures("closed/first_byte/"), due);
+        assert_eq!(s.failures("closed/"), due);
         assert_eq!((&*played.examples[0].detail, &*played.examples[0].sent), ("the server takes nothing", ""));
-        assert!(s.opened <= due && played.ended.elapsed >= Nanos(100 * MS.0), "{:?}", played.ended);
+        assert!(s.opened <= due && played.ended.elapsed >= Nanos(10 * MS.0), "{:?}", played.ended);
     }
 }

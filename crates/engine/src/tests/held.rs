@@ -1,6 +1,6 @@
 //! Connections that are part of the plan: opened first, held, kept alive, replaced; requests that nobody answers.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
 use net::sim::{Delay, Mishap, Peer, ReplyOwned, Say, ServerPeer};
@@ -26,7 +26,7 @@ fn play(scene: &Scene, delay: Nanos, cut: u64) -> Played {
     })
 }
 
-fn held(users: u32, hold: Nanos) -> Scene {
+pub(super) fn held(users: u32, hold: Nanos) -> Scene {
     Scene::closed(users, SECOND).urls(&[("ws://test/echo", 1.0)]).with(|p| {
         (p.hold, p.duration, p.requests) = (Some(hold), None, None);
     })
@@ -345,7 +345,7 @@ fn a_server_that_lets_in_and_closes_in_one_write_is_not_held_and_tried_again_slo
         let s = &played.sum;
         let open: u32 = played.seconds.iter().map(|s| s.connections.open).max().unwrap_or(0);
         assert_eq!((s.opened, open, s.latency.greeting.count()), (0, 0, 0), "none stood");
-        assert!((10..=80).contains(&s.connect_failed), "{}: each user tries ten times a second", s.connect_failed);
+        assert!((10..=80).contains(&s.connect_failed), "{}: each user tries a few times a second", s.connect_failed);
         let [example] = &played.examples[..] else { panic!("{:?}", played.examples) };
         assert_eq!((&*example.kind, &*example.phase), ("closed", "greeting"));
         assert_eq!(example.detail, "the server closed with 1013 (try again later)");
@@ -361,8 +361,77 @@ fn what_was_to_be_said_to_a_server_that_closed_at_once_was_not_sent() {
         let s = &played.sum;
         assert_eq!((s.due, s.sent, s.finished, s.failed, s.opened), (6, 0, 0, 6, 0));
         assert_eq!(s.failures("closed/greeting/"), 6);
-        assert!(played.ended.elapsed >= Nanos::from_millis(200), "{:?}: a pause before each attempt", played.ended);
+        assert!(played.ended.elapsed >= Nanos::from_millis(15), "{:?}: a pause before each attempt", played.ended);
     }
+}
+
+/// Ends every connection so long after it was let in.
+struct Impatient<P>(P, std::collections::VecDeque<(Nanos, u32)>);
+
+impl<P: Peer> Peer for Impatient<P> {
+    fn opened(&mut self, now: Nanos, conn: u32) {
+        self.1.push_back((now + Nanos::from_millis(300), conn));
+        self.0.opened(now, conn);
+    }
+    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+        self.0.received(now, conn, bytes, say);
+    }
+    fn closed(&mut self, now: Nanos, conn: u32) {
+        self.1.retain(|(_, known)| *known != conn);
+        self.0.closed(now, conn);
+    }
+    fn next_timer(&self) -> Option<Nanos> {
+        self.1.front().map(|(at, _)| *at).into_iter().chain(self.0.next_timer()).min()
+    }
+    fn timer(&mut self, now: Nanos, say: &mut Say) {
+        while let Some((_, conn)) = self.1.pop_front_if(|(at, _)| *at <= now) {
+            self.0.closed(now, conn);
+            say.close(conn);
+        }
+        if self.0.next_timer().is_some_and(|at| at <= now) {
+            self.0.timer(now, say);
+        }
+    }
+}
+
+#[test]
+fn a_pause_longer_than_the_servers_patience_does_not_keep_a_user_silent() {
+    let pause = Nanos::from_millis(400);
+    let scene = speaking(Scene::closed(5, Nanos::from_secs(3))).with(|p| {
+        let plan::Load::Closed { think, .. } = &mut p.load else { unreachable!() };
+        *think = Some((pause, pause));
+    });
+    let played = scene.speak(&WebSocket, Arc::default(), |_| {
+        let answer = |now: Nanos, ask: &Ask<'_>| (now + MS, ReplyOwned::new(200, ask.body));
+        Box::new(Impatient(ServerPeer::new(WebSocketServer::new, answer), Default::default()))
+    });
+    let s = &played.sum;
+    assert_eq!((s.failed, s.due), (0, s.finished));
+    // The first at once, then one every 400 ms on a connection of its own: eight of each in three seconds.
+    assert!((35..=40).contains(&s.finished), "{}", s.finished);
+}
+
+#[test]
+fn the_example_shows_what_was_sent_and_whether_its_connection_was_a_reused_one() {
+    let scene = Scene::closed(1, SECOND).urls(&[("ws://test/echo", 1.0)]).with(|p| {
+        p.options.insert("data".into(), vec!["n {counter} of {user}, {random 1000..9999}".into()]);
+        (p.requests, p.duration) = (Some(5), None);
+    });
+    let books = Arc::new(Books::default());
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let played = scene.speak(&WebSocket, books, |_| {
+        let said = Arc::clone(&said);
+        Box::new(ServerPeer::new(WebSocketServer::new, move |now: Nanos, ask: &Ask<'_>| {
+            let mut said = said.lock().unwrap();
+            said.push(String::from_utf8(ask.body.to_vec()).unwrap());
+            let reply = ReplyOwned::new(200, ask.body);
+            (now + MS, if said.len() == 3 { reply.with(Mishap::Reset) } else { reply })
+        }))
+    });
+    let said = said.lock().unwrap();
+    assert_eq!(played.sum.failures("reset/"), 1, "{:?}", played.sum.failures);
+    let example = played.examples.iter().find(|example| !example.sent.is_empty()).expect("an example");
+    assert_eq!((&example.sent, example.reused), (&said[2], true), "{said:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Whole runs of the engine on the simulated network: exact, deterministic, replayed from a seed.
 
 mod accounting;
+mod beating;
 mod behaviour;
 mod blame;
 mod cut;
@@ -11,6 +12,7 @@ mod harness;
 mod held;
 mod lost;
 mod memory;
+mod patience;
 mod played;
 mod rate;
 mod refused;

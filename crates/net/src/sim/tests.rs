@@ -59,7 +59,7 @@ enum Told {
 }
 
 fn dial() -> Dial {
-    Dial { to: Place::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))), source: None, nodelay: true }
+    Dial { to: Place::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80))), source: None, once: false }
 }
 
 fn echo(seed: u64, settings: SimSettings) -> Sim<Echo> {

@@ -306,7 +306,7 @@ impl Network for Uring {
             (self.slots.len() - 1) as u32
         });
         // One request does not pay for the registration.
-        let fixed = dial.nodelay
+        let fixed = !dial.once
             && slot < self.table
             && self.ring.submitter().register_files_update(slot, &[fd.as_raw_fd()]).is_ok();
         let s = &mut self.slots[slot as usize];

@@ -147,7 +147,11 @@ impl Dialogue for RawDialogue {
     }
 
     fn sent(&self, request: &Request) -> Vec<u8> {
-        request.bytes(&Fill::default())
+        self.sent_with(request, &Fill::default())
+    }
+
+    fn sent_with(&self, request: &Request, fill: &Fill) -> Vec<u8> {
+        request.bytes(fill)
     }
 
     fn session(&self, _origin: &Origin, _established: &Established) -> RawSession {

@@ -150,8 +150,11 @@ impl Dialogue for RedisDialogue {
         self.rules.pipeline
     }
     fn sent(&self, request: &Request) -> Vec<u8> {
+        self.sent_with(request, &Fill::default())
+    }
+    fn sent_with(&self, request: &Request, fill: &Fill) -> Vec<u8> {
         let mut out = Out::default();
-        request.append(&Fill::default(), &mut out);
+        request.append(fill, &mut out);
         out.bytes().to_vec()
     }
     fn session(&self, origin: &Origin, _established: &Established) -> RedisSession {

@@ -115,7 +115,10 @@ impl Dialogue for WebSocketDialogue {
     }
     /// The message alone: frame and mask say nothing to people.
     fn sent(&self, request: &Message) -> Vec<u8> {
-        request.payload(&Fill::default())
+        self.sent_with(request, &Fill::default())
+    }
+    fn sent_with(&self, request: &Message, fill: &Fill) -> Vec<u8> {
+        request.payload(fill)
     }
     fn readable(&self, _established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
         Some([transcript::readable(sent, Sender::Client), transcript::readable(received, Sender::Server)])

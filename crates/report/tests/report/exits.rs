@@ -185,6 +185,7 @@ fn connections_that_did_not_stay_were_not_refused_and_are_told_apart_by_what_end
         (s.connections.opened, s.connections.failed, s.connections.lost) = (opened, failed, lost);
         let loss = |kind: &str, detail: &str, count| record::Loss {
             kind: kind.into(),
+            phase: "hold".into(),
             errno: None,
             detail: detail.into(),
             count,
@@ -210,6 +211,53 @@ fn connections_that_did_not_stay_were_not_refused_and_are_told_apart_by_what_end
 }
 
 #[test]
+fn a_run_that_was_to_say_something_and_said_nothing_is_no_success() {
+    let mut s = second(0);
+    (s.users, s.connections.open, s.connections.opened) = (5, 5, 30);
+    for (silent, exit) in [(Some(true), 0), (None, 0), (Some(false), 20)] {
+        let mut run = closed(5, 1).second(s.clone());
+        run.silent = silent;
+        assert_eq!(run.summary().exit.code(), exit, "{silent:?}");
+        assert_eq!(run.written("text", Lang::En).contains("no request was due"), exit == 20, "{silent:?}");
+    }
+}
+
+#[test]
+fn why_connections_could_not_be_opened_is_told_with_an_example() {
+    let mut s = second(0).answered(100, ms(20));
+    s.connections.failed = 7;
+    let unopened = |phase: &str, detail: &str, count| record::Loss {
+        kind: "wrong_status".into(),
+        phase: phase.into(),
+        errno: None,
+        detail: detail.into(),
+        count,
+    };
+    s.unopened = vec![unopened("greeting", "1040 too many connections", 4), unopened("tls", "", 3)];
+    let run = open(100.0, 1).second(s.clone()).second(s);
+    let run = run.example("wrong_status", "greeting", None, ("", "08004 Too many connections"));
+    for format in ["text", "markdown"] {
+        let text = run.written(format, Lang::En).replace('\\', "");
+        let said = "8 could not be opened, failing no request: wrong_status · greeting · 1040 too many connections";
+        assert!(text.contains(said), "{text}");
+        assert!(text.contains("6 could not be opened, failing no request: wrong_status · tls"), "{text}");
+    }
+    let told = &run.json()["unopened"];
+    assert_eq!((&told[0]["count"], &told[0]["phase"]), (&8.into(), &"greeting".into()));
+    assert_eq!(told[0]["example"]["received"], "08004 Too many connections");
+}
+
+#[test]
+fn answers_after_the_timeout_are_counted_apart_and_no_status() {
+    let mut s = second(0).answered(100, ms(20)).failing(3, "timeout", "first_byte", None);
+    s.late = 1;
+    let run = open(103.0, 1).second(s);
+    let said = "1 of the failed was answered after the timeout; status codes are those of answers in time";
+    assert!(run.written("text", Lang::En).contains(said), "{}", run.written("text", Lang::En));
+    assert_eq!(run.json()["requests"]["late"], 1);
+}
+
+#[test]
 fn connections_opened_before_a_common_start_were_not_opened_in_its_first_second() {
     let mut s = second(0).answered(1000, ms(20));
     (s.connections.opened, s.connections.ahead, s.connections.ahead_ns) = (1000, 1000, 5_000_000_000);
@@ -227,7 +275,7 @@ fn a_run_that_lost_a_process_is_partial_and_says_what_is_kept() {
     assert_eq!(run.summary().exit.code(), 21);
     let text = run.written("text", Lang::En);
     for said in [
-        "1 of the run's processes ended early (killed by SIGKILL). Their figures reach to 2.00 s; 5 requests",
+        "1 of the run's processes ended early (killed by SIGKILL). Its figures reach to 2.00 s; 5 requests",
         "! a part of the run was lost on the way",
         "Exit code 21: a part of the run was lost",
     ] {

@@ -20,6 +20,7 @@ pub struct Run {
     pub reason: Option<&'static str>,
     pub window: Nanos,
     pub elapsed: Nanos,
+    pub silent: Option<bool>,
 }
 
 /// A closed run of so many users and seconds.
@@ -79,6 +80,7 @@ fn run(load: Load, seconds: u64) -> Run {
         reason: Some("completed"),
         window: Nanos::from_secs(seconds),
         elapsed: Nanos::from_secs(seconds),
+        silent: None,
     }
 }
 
@@ -97,6 +99,7 @@ impl Run {
             detail: "status 503".into(),
             sent: sides.0.into(),
             received: sides.1.into(),
+            reused: false,
         }));
         self
     }
@@ -133,6 +136,7 @@ impl Run {
             },
             net: "epoll".into(),
             workers: self.plan.workers,
+            silent: self.silent,
         }))];
         events.extend(self.probe.clone().map(RunEvent::Probe));
         events.extend(self.events.iter().cloned());

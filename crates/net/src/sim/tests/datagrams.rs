@@ -12,7 +12,7 @@ use super::echo;
 fn came_back(seed: u64, loss: f64, count: u32) -> Vec<u32> {
     let mut sim = echo(seed, SimSettings { loss, split: 1.0, merge: 1.0, ..SimSettings::default() });
     let to = Place::Udp(SocketAddr::from((Ipv4Addr::LOCALHOST, 53)));
-    let conn = sim.connect(&Dial { to, source: None, nodelay: true }).unwrap();
+    let conn = sim.connect(&Dial { to, source: None, once: false }).unwrap();
     let (mut out, mut numbers) = (Out::default(), Vec::new());
     let mut sent = 0;
     let mut end = sim.now() + Nanos::from_secs(1);

@@ -40,6 +40,7 @@ pub(crate) fn apart(summary: &Summary, lang: Lang) -> (Option<String>, Vec<Strin
     let uncounted = (totals.warmup > 0 || probe > 0)
         .then(|| lang.fill(say::APART, &[("warmup", &show::count(totals.warmup)), ("probe", &show::count(probe))]));
     let special = [
+        (say::LATE, totals.late),
         (say::MESSAGES, totals.messages),
         (say::UNSOLICITED, totals.unsolicited),
         (say::ONE_WAY, totals.one_way),
@@ -92,6 +93,9 @@ fn example(page: &mut Page, example: &Example, indent: usize) {
     if !example.detail.is_empty() {
         page.inner(&format!("{indent}{}", one_line(&example.detail, SENTENCE)));
     }
+    if example.reused && matches!(example.kind.as_str(), "closed" | "reset") {
+        page.inner(&format!("{indent}{}", page.say(say::ON_REUSED)));
+    }
     let sides: [(Text, &str); 2] = [(say::SENT, &example.sent), (say::RECEIVED, &example.received)];
     for (side, bytes) in sides.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
         let named = format!("{indent}{}{}", page.say(side), page.say(say::COLON));
@@ -116,14 +120,16 @@ fn one_line(text: &str, cells: usize) -> String {
 /// Ways of losing connections that are shown; the document has all.
 const WAYS: usize = 5;
 
-/// What ended the connections that were lost, the most frequent first.
-fn losses(summary: &Summary, lang: Lang) -> Vec<String> {
-    let mut all: Vec<&Loss> = summary.totals.losses.iter().collect();
+/// Connections that were lost or did not come to stand, by why, the most frequent first.
+fn by_why(losses: &[Loss], text: Text, lang: Lang) -> Vec<String> {
+    let mut all: Vec<&Loss> = losses.iter().collect();
     all.sort_by_key(|loss| std::cmp::Reverse(loss.count));
     let line = |loss: &Loss| {
-        let parts = [Some(loss.kind.as_str()), loss.errno.as_deref(), Some(loss.detail.as_str())];
+        // Those that were lost had stood: all of them the same phase.
+        let phase = Some(loss.phase.as_str()).filter(|phase| *phase != "hold");
+        let parts = [Some(loss.kind.as_str()), phase, loss.errno.as_deref(), Some(loss.detail.as_str())];
         let why = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
-        lang.fill(say::LOST_BY, &[("n", &show::count(loss.count)), ("why", &one_line(&why, SENTENCE))])
+        lang.fill(text, &[("n", &show::count(loss.count)), ("why", &one_line(&why, SENTENCE))])
     };
     all.into_iter().take(WAYS).map(line).collect()
 }
@@ -139,6 +145,7 @@ pub(crate) fn connection_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let counts = [c.opened, c.failed, c.reused].map(show::count);
     let facts: [(&str, &str); 3] = [("opened", &counts[0]), ("failed", &counts[1]), ("reused", &counts[2])];
     let mut lines = vec![lang.fill(say::CONNECTIONS_LINE, &facts)];
+    lines.extend(by_why(&summary.totals.unopened, say::NOT_OPENED_BY, lang));
     lines.extend(held(summary, lang));
     if c.refused > 0 {
         lines.push(lang.fill(say::REFUSED, &[("n", &show::count(c.refused))]));
@@ -166,7 +173,7 @@ fn held(summary: &Summary, lang: Lang) -> Vec<String> {
         let facts: [(&str, &str); 3] = [("n", &counts[0]), ("lost", &counts[1]), ("rate", &rate)];
         lines.push(lang.fill(say::STANDING, &facts));
     }
-    lines.extend(losses(summary, lang));
+    lines.extend(by_why(&summary.totals.losses, say::LOST_BY, lang));
     if beats.sent > 0 {
         let counts = [beats.sent, beats.answered, beats.missed, beats.open].map(show::count);
         let names = ["sent", "answered", "missed", "open"];

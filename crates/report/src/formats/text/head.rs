@@ -29,15 +29,13 @@ pub(crate) fn target(plan: &Plan, lang: Lang) -> String {
     let first = plan.urls.first().map_or(String::new(), |u| u.url.clone());
     match plan.count_urls() {
         0 | 1 => first,
-        2 => format!("{first} {}", lang.of(say::ONE_MORE_URL)),
         n => format!("{first} {}", lang.fill(say::MORE_URLS, &[("n", &show::count(n as u64 - 1))])),
     }
 }
 
 /// The worker threads and what carried the bytes.
 pub(crate) fn machinery(started: &Started, lang: Lang) -> String {
-    let text = if started.workers == 1 { say::ONE_WORKER } else { say::MACHINERY };
-    lang.fill(text, &[("workers", &started.workers.to_string()), ("net", &started.net)])
+    lang.fill(say::MACHINERY, &[("workers", &started.workers.to_string()), ("net", &started.net)])
 }
 
 /// The answer before the run as a sentence.
@@ -89,7 +87,7 @@ pub(crate) fn load(plan: &Plan, lang: Lang) -> Vec<String> {
 /// `100 users`, `0 to 100 users`.
 pub(crate) fn users(stages: &[Stage], lang: Lang) -> String {
     let n = levels(stages, |v| show::count(v.round() as u64));
-    if n == "1" { lang.of(say::ONE_USER).into() } else { lang.fill(say::USERS_N, &[("n", &n)]) }
+    lang.fill(say::USERS_N, &[("n", &n)])
 }
 
 /// The levels of stages: `100`, or `0..100..20` where they change.

@@ -1,0 +1,73 @@
+//! When heartbeats come.
+
+use std::sync::{Arc, Mutex};
+
+use measure::Nanos;
+use net::sim::{Peer, ReplyOwned, Say, ServerPeer};
+use protocols::websocket::{WebSocket, WebSocketServer};
+use wire::Ask;
+
+use super::harness::{SECOND, Scene};
+use super::held::held;
+
+/// Notes when each connection was opened and pinged.
+struct Listener<P>(P, Arc<Mutex<Vec<(u32, Nanos)>>>);
+
+impl<P: Peer> Peer for Listener<P> {
+    fn opened(&mut self, now: Nanos, conn: u32) {
+        self.0.opened(now, conn);
+    }
+    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+        if bytes[0] == 0x89 || bytes.starts_with(b"GET ") {
+            self.1.lock().unwrap().push((conn, now));
+        }
+        self.0.received(now, conn, bytes, say);
+    }
+    fn closed(&mut self, now: Nanos, conn: u32) {
+        self.0.closed(now, conn);
+    }
+    fn next_timer(&self) -> Option<Nanos> {
+        self.0.next_timer()
+    }
+    fn timer(&mut self, now: Nanos, say: &mut Say) {
+        self.0.timer(now, say);
+    }
+}
+
+/// The times of each connection's upgrade and heartbeats.
+fn listened(scene: &Scene) -> Vec<Vec<Nanos>> {
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    scene.speak(&WebSocket, Arc::default(), |_| {
+        let answer = |now: Nanos, ask: &Ask<'_>| (now, ReplyOwned::new(200, ask.body));
+        Box::new(Listener(ServerPeer::new(WebSocketServer::new, answer), Arc::clone(&notes)))
+    });
+    let mut each: Vec<Vec<Nanos>> = Vec::new();
+    for (conn, at) in notes.lock().unwrap().drain(..) {
+        each.resize(each.len().max(conn as usize + 1), Vec::new());
+        each[conn as usize].push(at);
+    }
+    each
+}
+
+#[test]
+fn every_connection_is_pinged_within_an_interval_from_the_moment_it_stands() {
+    // Opened over six intervals, one after the other; and all at once.
+    for rate in [Some(20.0), None] {
+        let scene = held(120, Nanos::from_secs(4)).with(|p| (p.connect_rate, p.heartbeat) = (rate, Some(SECOND)));
+        let each = listened(&scene);
+        assert_eq!(each.len(), 120);
+        let late = SECOND + Nanos::from_millis(60);
+        for times in &each {
+            let gaps: Vec<Nanos> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            assert!(gaps.len() >= 3, "{times:?}");
+            assert!(gaps[0] <= late, "{gaps:?}");
+            // While others are opened the walk may be a part of a round off.
+            assert!(gaps.iter().all(|gap| *gap <= late + Nanos::from_millis(60)), "{gaps:?}");
+            assert!(gaps[1..].iter().all(|gap| *gap >= Nanos::from_millis(800)), "{gaps:?}");
+        }
+        // Spread over the interval: no tenth of it has more than a quarter of them.
+        let mut tenths = [0; 10];
+        each.iter().for_each(|times| tenths[(times[2].0 % SECOND.0 * 10 / SECOND.0) as usize] += 1);
+        assert!(tenths.iter().all(|n| *n <= 30), "{tenths:?}");
+    }
+}
