@@ -115,7 +115,7 @@ fn a_million_urls_are_kept_once() {
     std::fs::write(&file, urls).unwrap();
     let record = e2e::target::text(directory.path(), "run.zst");
     let ended = brunt(["-n", "10", "--urls", &file, "--record", &record]).with_code(0);
-    assert!(ended.peak > 0 && ended.peak <= 500 << 20, "{} MB", ended.peak >> 20);
+    assert!(ended.peak > 0 && ended.peak <= 300 << 20, "{} MB", ended.peak >> 20);
     let again = bounded(brunt(["report", &record]).with_code(0));
     assert!(again.out.contains("999,999 more"), "{again:?}");
 }

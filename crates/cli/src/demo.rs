@@ -39,8 +39,8 @@ pub fn demo(
     let mut view = View::new(shown, lang);
     let pid = second.child.id().to_string();
     view.say(&lang.fill(messages::DEMO_BEGIN, &[("pid", &pid), ("url", &second.url)]));
-    let full_speed = intent(&["-c", "32", "-d", "1s", &second.url], shown, protocols, defaults)?;
-    let reached = reached(&full_speed, protocols, host, interrupts)?;
+    let mut full_speed = intent(&["-c", "32", "-d", "1s", &second.url], shown, protocols, defaults)?;
+    let reached = reached(&mut full_speed, protocols, host, interrupts)?;
     // Two digits: a rate that can be read, and never above half.
     let half = two_digits(reached / 2.0).max(1.0);
     let length = before::span(demo.duration);
@@ -49,13 +49,14 @@ pub fn demo(
     let rate = format!("{half}/s");
     // As many workers as reached it.
     let workers = full_speed.plan.workers.to_string();
-    let open = intent(
+    let mut open = intent(
         &["-r", &rate, "-d", &duration, "--max-connections", CONNECTIONS, "-w", &workers, &second.url],
         shown,
         protocols,
         defaults,
     )?;
-    let code = run::run(&open, &*protocols[open.protocol], host, interrupts)?;
+    let protocol = &*protocols[open.protocol];
+    let code = run::run(&mut open, protocol, host, interrupts)?;
     view.say("");
     view.say(lang.of(messages::DEMO_NEXT));
     Ok(code)
@@ -80,7 +81,7 @@ fn intent(
 
 /// Requests per second of a run that is shown to nobody.
 fn reached(
-    intent: &Intent,
+    intent: &mut Intent,
     protocols: &[Box<dyn Runner>],
     host: &Host,
     interrupts: &Interrupts,

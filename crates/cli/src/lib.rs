@@ -96,9 +96,10 @@ fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
     signals::survive_full_quotas();
     let interrupts = || Interrupts::listen().map_err(|error| Complaint::new("signals", error.to_string()));
     match arguments::read(line, protocols, &defaults)? {
-        Command::Run(intent) => {
+        Command::Run(mut intent) => {
             intent.veil.over_complaints();
-            let outcome = run::run(&intent, &*protocols[intent.protocol], &host, &interrupts()?);
+            let protocol = &*protocols[intent.protocol];
+            let outcome = run::run(&mut intent, protocol, &host, &interrupts()?);
             outcome.map_err(|complaint| intent.located(complaint))
         }
         Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::{Answers, Lines, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop, Task};
 use net::tls::{RustlsSecurity, TlsSettings};
-use plan::{Load, Plan, address};
+use plan::{Load, Plan, Urls, address};
 use record::{Ended, Host, Notice, Probe, RunEvent, Started, Writer};
 use report::text::Text;
 use report::{Exit, Lang};
@@ -58,7 +58,7 @@ impl Ready {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn run(intent: &Intent, protocol: &dyn Runner, host: &Host, interrupts: &Interrupts) -> Outcome {
+pub fn run(intent: &mut Intent, protocol: &dyn Runner, host: &Host, interrupts: &Interrupts) -> Outcome {
     let lang = intent.presentation.language.unwrap_or_else(Lang::from_env);
     let late = |after| lang.fill(messages::OUT_OF_TIME, &[("time", &before::span(after))]);
     let timer = intent.run_timeout.map(|after| Timer::start(after, interrupts, late(after)));
@@ -99,13 +99,14 @@ pub fn run(intent: &Intent, protocol: &dyn Runner, host: &Host, interrupts: &Int
     }
 }
 
-/// What a plan asks of its protocol.
-fn asked(plan: &Plan) -> Asked {
-    let own = plan.urls.iter().any(|url| !url.options.is_empty());
+/// What a plan asks of its protocol, with its URLs: all of them, of which nobody else should have a share, for they are not
+/// copied then.
+fn asked(plan: &Plan, urls: Urls) -> Asked {
+    let own = urls.iter().any(|url| !url.options.is_empty());
     Asked {
-        urls: plan.urls.iter().map(|url| AskedUrl { url: url.url.clone(), weight: url.weight }).collect(),
+        own: if own { urls.iter().map(|url| url.options.clone()).collect() } else { Vec::new() },
+        urls: urls.into_vec().into_iter().map(|url| AskedUrl { url: url.url, weight: url.weight }).collect(),
         options: plan.options.clone(),
-        own: if own { plan.urls.iter().map(|url| url.options.clone()).collect() } else { Vec::new() },
         unix_socket: plan.unix_socket.clone(),
         seed: plan.seed,
         learnt: Vec::new(),
@@ -117,7 +118,7 @@ fn asked(plan: &Plan) -> Asked {
 /// # Errors
 /// The user's mistake, naming the option.
 pub fn check(intent: &Intent, protocol: &dyn Runner) -> Result<(), Complaint> {
-    let asked = asked(&intent.plan);
+    let asked = asked(&intent.plan, intent.plan.urls.clone());
     crate::resolver::SystemResolver::new(&intent.plan).map_err(|t| Complaint::new("--connect-to", t))?;
     security(&intent.plan)?;
     sources(&intent.plan)?;
@@ -128,17 +129,20 @@ pub fn check(intent: &Intent, protocol: &dyn Runner) -> Result<(), Complaint> {
     }
 }
 
-/// Checks and encodes everything that can be before anything is sent.
+/// Checks and encodes everything that can be before anything is sent. Of very many URLs the intent keeps the first.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn prepare(intent: &Intent, protocol: &dyn Runner, host: &Host) -> Result<Ready, Complaint> {
+pub fn prepare(intent: &mut Intent, protocol: &dyn Runner, host: &Host) -> Result<Ready, Complaint> {
     let lang = intent.presentation.language.unwrap_or_else(Lang::from_env);
-    let mut ready = prepare_plan(&intent.plan, protocol, host, lang)?;
-    ready.setup.shown = intent.shown.clone().listed();
+    intent.shown = intent.shown.clone().listed();
+    // Other processes need all of it.
+    let again = intent.processes.map(|number| (number, intent.plan.clone()));
+    let mut ready = prepare_plan(&mut intent.plan, protocol, host, lang)?;
+    ready.setup.shown = intent.shown.clone();
     ready.setup.command = intent.command.clone();
-    ready.setup.processes = intent.processes.map(|number| {
-        let launcher = Arc::new(Again { plan: intent.plan.clone(), guard: Arc::clone(&ready.guard) });
+    ready.setup.processes = again.map(|(number, plan)| {
+        let launcher = Arc::new(Again { plan, guard: Arc::clone(&ready.guard) });
         Processes { number, launcher }
     });
     Ok(ready)
@@ -148,8 +152,10 @@ pub fn prepare(intent: &Intent, protocol: &dyn Runner, host: &Host) -> Result<Re
 ///
 /// # Errors
 /// As [`prepare`].
-pub fn prepare_plan(plan: &Plan, protocol: &dyn Runner, host: &Host, lang: Lang) -> Result<Ready, Complaint> {
-    let mut asked = asked(plan);
+pub fn prepare_plan(plan: &mut Plan, protocol: &dyn Runner, host: &Host, lang: Lang) -> Result<Ready, Complaint> {
+    let urls = plan.take_urls();
+    let plan = &*plan;
+    let mut asked = asked(plan, urls);
     heartbeats(plan, protocol, &asked)?;
     let resolver = crate::resolver::SystemResolver::new(plan).map_err(|t| Complaint::new("--connect-to", t))?;
     let guard = Arc::new(Guard::over(Arc::new(resolver)));
@@ -270,7 +276,7 @@ fn load(
     let mut journal = journal(intent, view, Some(probe));
     journal.pairs_by_order(ready.prepared.by_order());
     let differing = intent.notes.iter().map(|note| notice("curl", [("difference", note.clone())]));
-    for said in switched_off(&intent.plan).into_iter().chain(differing) {
+    for said in switched_off(&intent.plan, &*ready.prepared).into_iter().chain(differing) {
         journal.say_at_end(said);
     }
     ready.start(stop, &mut |event| {
@@ -300,8 +306,8 @@ fn refused_hosts(ready: &Ready) -> Option<Notice> {
 }
 
 /// What the user switched off and a report must say.
-fn switched_off(plan: &Plan) -> Vec<Notice> {
-    let tls = plan.urls.iter().any(|url| url.url.starts_with("https:"));
+fn switched_off(plan: &Plan, prepared: &dyn PreparedRun) -> Vec<Notice> {
+    let tls = prepared.origins().iter().any(|origin| origin.tls);
     let off = [("insecure", plan.tls.insecure && tls), ("no_keepalive", plan.options.contains_key("no-keepalive"))];
     off.into_iter().filter(|(_, off)| *off).map(|(code, _)| notice(code, [])).collect()
 }
@@ -385,5 +391,26 @@ mod tests {
         let said = checked(1, "--ping 1s --send x --until-close tcp://127.0.0.1:9").expect_err("no heartbeat");
         assert!(said.starts_with("--ping: tcp://"), "{said}");
         assert_eq!(checked(0, "--ping 1s --http2 http://127.0.0.1:9/"), Ok(()));
+    }
+
+    /// Also of a URL beyond those that the plan keeps, and of any protocol over TLS.
+    #[test]
+    fn certificates_that_are_not_checked_are_told_of() {
+        let directory = tempfile::tempdir().unwrap();
+        let list = directory.path().join("urls.txt");
+        for (scheme, told) in [("http", false), ("https", true), ("ws", false), ("wss", true)] {
+            let plain = scheme.trim_end_matches('s').replace('w', "ws");
+            let text = format!("{plain}://127.0.0.1:9/\n").repeat(1200) + scheme + "://127.0.0.1:10/\n";
+            std::fs::write(&list, text).unwrap();
+            let words = ["-k", "-d", "1s", "--urls", list.to_str().unwrap()].map(String::from);
+            let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
+            let protocols = [engine::runner(protocols::http::Http), engine::runner(protocols::websocket::WebSocket)];
+            let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{scheme}") };
+            let protocol = &*protocols[intent.protocol];
+            let ready = prepare(&mut intent, protocol, &Host::default()).map_err(|wrong| wrong.to_string());
+            let said = switched_off(&intent.plan, &*ready.expect("a good plan").prepared);
+            assert_eq!(said.iter().any(|notice| notice.code == "insecure"), told, "{scheme}");
+            assert_eq!((intent.plan.urls.len(), intent.plan.count_urls()), (1000, 1201));
+        }
     }
 }

@@ -63,10 +63,10 @@ pub fn take(protocols: &[Box<dyn Runner>], host: &Host) -> Outcome {
     let broken =
         |trouble: String| Complaint::new(WORD, format!("{trouble}; brunt starts this by itself, for --processes"));
     lines.read_line(&mut line).map_err(|error| broken(error.to_string()))?;
-    let Line { task, plan, allowed } = serde_json::from_str(&line).map_err(|error| broken(error.to_string()))?;
+    let Line { task, mut plan, allowed } = serde_json::from_str(&line).map_err(|error| broken(error.to_string()))?;
     let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);
     let protocol = protocol.ok_or_else(|| broken(format!("no protocol is called {}", plan.protocol)))?;
-    let ready = run::prepare_plan(&plan, &**protocol, host, Lang::En)?;
+    let ready = run::prepare_plan(&mut plan, &**protocol, host, Lang::En)?;
     ready.hold_to(allowed);
     ready.take_share(&task, Box::new(lines), Box::new(std::io::stdout()));
     Ok(0)

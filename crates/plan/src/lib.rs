@@ -54,6 +54,11 @@ impl Urls {
     pub fn make_mut(&mut self) -> &mut Vec<WeightedUrl> {
         Arc::make_mut(&mut self.0)
     }
+
+    /// The URLs themselves, copied only where somebody shares them.
+    pub fn into_vec(self) -> Vec<WeightedUrl> {
+        Arc::unwrap_or_clone(self.0)
+    }
 }
 
 impl Deref for Urls {
@@ -249,6 +254,12 @@ impl Plan {
     /// How many URLs it has, listed or not.
     pub fn count_urls(&self) -> usize {
         self.urls.len() + usize::try_from(self.more_urls).unwrap_or(usize::MAX)
+    }
+
+    /// All its URLs, for whoever prepares their requests; of very many the plan keeps the first, as [`Plan::listed`].
+    pub fn take_urls(&mut self) -> Urls {
+        let listed = self.clone().listed();
+        std::mem::replace(self, listed).urls
     }
 
     /// The plan as a report needs it: of very many URLs the first.

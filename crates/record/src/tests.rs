@@ -114,6 +114,8 @@ fn of_very_many_urls_the_first_are_listed_and_the_others_counted() {
         let whole = Plan { urls: urls.into(), ..plan() };
         let shown = whole.clone().listed();
         assert_eq!((shown.urls.len(), shown.more_urls, shown.count_urls()), (listed, more, count));
-        assert_eq!((whole.urls.len(), shown.clone().listed()), (count, shown), "the plan itself is whole");
+        assert_eq!((whole.urls.len(), shown.clone().listed()), (count, shown.clone()), "the plan itself is whole");
+        let mut given = whole.clone();
+        assert_eq!((given.take_urls(), given), (whole.urls, shown), "who takes them has all");
     }
 }

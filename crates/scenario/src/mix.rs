@@ -5,8 +5,9 @@ use measure::Rng;
 /// Chooses indices at random with given weights.
 #[derive(Clone, Debug)]
 pub struct Mix {
-    /// For each column: the chance (of 2^32) to stay in it, and where to go otherwise.
-    columns: Vec<(u64, usize)>,
+    /// For each column: the chance (of 2^32) to stay in it, and where to go otherwise: a whole one leads to itself. As
+    /// small as can be: every worker has its own, of a million URLs as well.
+    columns: Vec<(u32, u32)>,
     rng: Rng,
 }
 
@@ -21,7 +22,7 @@ impl Mix {
         // Divided by the greatest first, so that huge weights do not add up to infinity.
         let greatest = weights.iter().copied().fold(0.0, f64::max);
         weights.iter_mut().for_each(|w| *w = if greatest > 0.0 { *w / greatest } else { 1.0 });
-        Mix { columns: columns(&weights), rng: Rng::new(seed) }
+        Mix { columns: columns(weights), rng: Rng::new(seed) }
     }
 
     /// The index of the next entry; 0 where there is but one (or none), and then no random number is drawn.
@@ -34,20 +35,23 @@ impl Mix {
         }
         let column = self.rng.below(n as u64) as usize;
         let (stay, other) = self.columns[column];
-        if self.rng.next_u64() >> 32 < stay { column } else { other }
+        if self.rng.next_u64() >> 32 < u64::from(stay) { column } else { other as usize }
     }
 }
 
 /// Columns of equal height, each holding at most two entries.
-fn columns(weights: &[f64]) -> Vec<(u64, usize)> {
+fn columns(weights: Vec<f64>) -> Vec<(u32, u32)> {
     let mean = weights.iter().sum::<f64>() / weights.len() as f64;
-    let mut heights: Vec<f64> = weights.iter().map(|w| w / mean).collect();
-    let (mut low, mut high): (Vec<usize>, Vec<usize>) = (0..heights.len()).partition(|&i| heights[i] < 1.0);
-    let mut columns: Vec<(u64, usize)> = (0..heights.len()).map(|i| (1 << 32, i)).collect();
+    let mut heights = weights;
+    heights.iter_mut().for_each(|height| *height /= mean);
+    let all = 0..heights.len() as u32;
+    let (mut low, mut high): (Vec<u32>, Vec<u32>) = all.clone().partition(|&i| heights[i as usize] < 1.0);
+    let mut columns: Vec<(u32, u32)> = all.map(|i| (u32::MAX, i)).collect();
     while let (Some(&giver), Some(taker)) = (high.last(), low.pop()) {
-        columns[taker] = ((heights[taker] * ONE) as u64, giver);
-        heights[giver] -= 1.0 - heights[taker];
-        if heights[giver] < 1.0 {
+        let height = heights[taker as usize];
+        columns[taker as usize] = ((height * ONE) as u32, giver);
+        heights[giver as usize] -= 1.0 - height;
+        if heights[giver as usize] < 1.0 {
             high.pop();
             low.push(giver);
         }
@@ -90,11 +94,11 @@ mod tests {
     #[test]
     fn columns_hold_exactly_the_weights() {
         for weights in [vec![2.0, 1.0], vec![1.0, 0.0, 7.0, 3.5], vec![1e-9, 1.0], vec![5.0; 7]] {
-            let columns = columns(&weights);
+            let columns = columns(weights.clone());
             let mut shares = vec![0.0; weights.len()];
             for (i, &(stay, other)) in columns.iter().enumerate() {
-                shares[i] += stay as f64 / ONE;
-                shares[other] += 1.0 - stay as f64 / ONE;
+                shares[i] += f64::from(stay) / ONE;
+                shares[other as usize] += 1.0 - f64::from(stay) / ONE;
             }
             let scale = weights.len() as f64 / weights.iter().sum::<f64>();
             for (share, weight) in shares.iter().zip(&weights) {

@@ -89,7 +89,8 @@ impl Asked {
         let mut options = self.options.clone();
         options.extend(own.iter().map(|(name, values)| (name.clone(), values.clone())));
         let urls = self.urls.get(index).cloned().into_iter().collect();
-        Some(Asked { urls, options, own: Vec::new(), ..self.clone() })
+        let (unix_socket, learnt) = (self.unix_socket.clone(), self.learnt.clone());
+        Some(Asked { urls, options, own: Vec::new(), unix_socket, seed: self.seed, learnt })
     }
 }
 

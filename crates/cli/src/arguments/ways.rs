@@ -131,7 +131,10 @@ pub fn all_urls(
     }
     if let Some(path) = flags.text("urls") {
         let text = protocols::file::text("--urls", path)?;
-        urls.extend(urls::from_file(path, &text, &schemes)?);
+        let mut listed = urls::from_file(path, &text, &schemes)?;
+        // Those of the line first; the long list is not copied.
+        listed.splice(..0, urls);
+        urls = listed;
     }
     if !urls.is_empty() && (flags.given("curl") || flags.given("curl-file")) {
         return Err(Complaint::new("URL", "stands beside a curl command, which names its own; leave one of them out"));

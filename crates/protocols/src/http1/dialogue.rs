@@ -6,7 +6,7 @@ use url::Url;
 use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, SHOWN, Weighted};
 
 use super::options::{self, OF_ONE_URL, Wishes};
-use super::request::{Request, Rules, encode_listed, origin};
+use super::request::{Encoder, Request, Rules, encode_listed, origin};
 use super::session::{Http1Session, LAST};
 use crate::alone;
 
@@ -37,7 +37,9 @@ impl Protocol for Http1 {
 
     fn prepare(&self, asked: &Asked) -> Result<Http1Dialogue, Complaint> {
         let wishes = Wishes::read(asked)?;
-        let (mut origins, mut requests, mut recipes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut origins, mut recipes) = (Vec::new(), Vec::new());
+        let mut requests = Vec::with_capacity(asked.urls.len());
+        let mut encoder = (asked.urls.len() > 1).then(Encoder::default);
         for (index, url) in asked.urls.iter().enumerate() {
             let own = alone::wished(asked, index, OF_ONE_URL, Wishes::read)?;
             let recipe = own.as_ref().unwrap_or(&wishes).recipe(parse_url(&url.url)?);
@@ -46,7 +48,10 @@ impl Protocol for Http1 {
                 origins.push(place);
                 origins.len() - 1
             });
-            let request = encode_listed(&recipe, index as u32);
+            let request = match &mut encoder {
+                Some(encoder) => encoder.encode(&recipe, index as u32),
+                None => encode_listed(&recipe, index as u32),
+            };
             requests.push(Weighted { request, origin, weight: url.weight });
             if wishes.follows() {
                 recipes.push(recipe);
@@ -85,8 +90,8 @@ impl Dialogue for Http1Dialogue {
         self.requests.iter().all(|r| r.request.marks & LAST != 0)
     }
     fn sent(&self, request: &Request) -> Vec<u8> {
-        let mut bytes = request.bytes.to_vec();
-        let body = request.body.as_deref().unwrap_or_default();
+        let mut bytes = request.text().into_owned();
+        let body = request.body().map(|body| &**body).unwrap_or_default();
         bytes.extend_from_slice(&body[..body.len().min(SHOWN)]);
         bytes
     }

@@ -1,8 +1,10 @@
 //! From what was asked to the bytes of a request, encoded once before the run.
 //!
 //! A [`Recipe`] is kept only for redirects, which are made from it. A large body is shared by all requests and never
-//! copied.
+//! copied; so is what the requests of many URLs have in common, which is most of them.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -22,10 +24,10 @@ pub const SHARED_FROM: usize = 16 * 1024;
 /// A request ready to send.
 #[derive(Debug)]
 pub struct Request {
-    /// The head, and a small body.
+    /// The head, and a small body; of one URL of many, method and target.
     pub(crate) bytes: Box<[u8]>,
-    /// A large body.
-    pub(crate) body: Option<Arc<[u8]>>,
+    /// What follows.
+    pub(crate) common: Option<Arc<Common>>,
     /// Where its recipe is in [`Rules::recipes`].
     pub(crate) listed: u32,
     /// What the session must know of it.
@@ -34,6 +36,30 @@ pub struct Request {
     pub(crate) own: Option<Arc<Recipe>>,
     /// As HTTP/2 says it, where that was prepared.
     pub(crate) two: Option<Box<crate::http2::Prepared>>,
+}
+
+impl Request {
+    /// The head, and a small body.
+    pub(crate) fn text(&self) -> Cow<'_, [u8]> {
+        match &self.common {
+            None => Cow::Borrowed(&self.bytes),
+            Some(common) => Cow::Owned([&*self.bytes, &common.text].concat()),
+        }
+    }
+
+    /// A large body.
+    pub(crate) fn body(&self) -> Option<&Arc<[u8]>> {
+        self.common.as_ref()?.body.as_ref()
+    }
+}
+
+/// The end of a request, which others may share.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Common {
+    /// The rest of the head, and a small body.
+    pub(crate) text: Box<[u8]>,
+    /// A large body.
+    pub(crate) body: Option<Arc<[u8]>>,
 }
 
 /// What holds for every exchange of a run.
@@ -128,16 +154,22 @@ impl Recipe {
         Some(format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)))
     }
 
-    /// The head in the order curl has: what the target needs first, then the user's lines, then those of the body.
-    fn head(&self) -> String {
-        let mut head = match &self.target {
+    /// The method and the target: what requests of many URLs do not have in common.
+    fn start(&self) -> String {
+        let mut start = match &self.target {
             Some(target) => format!("{} {target}", self.method),
             None => format!("{} {}", self.method, self.url.path()),
         };
         if let (None, Some(query)) = (&self.target, self.url.query()) {
-            let _ = write!(head, "?{query}");
+            let _ = write!(start, "?{query}");
         }
-        head.push_str(" HTTP/1.1\r\n");
+        start
+    }
+
+    /// The rest of the head in the order curl has: what the target needs first, then the user's lines, then those of the
+    /// body.
+    fn rest(&self) -> String {
+        let mut head = String::from(" HTTP/1.1\r\n");
         let mut line = |name: &str, value: &str| {
             if !self.wishes(name) {
                 let _ = write!(head, "{name}: {value}\r\n");
@@ -201,16 +233,45 @@ pub fn encode(recipe: &Arc<Recipe>) -> Request {
 
 /// Encodes the request whose recipe is number `listed` of the run.
 pub fn encode_listed(recipe: &Recipe, listed: u32) -> Request {
-    let mut bytes = recipe.head().into_bytes();
+    let (mut bytes, Common { text, body }) = (recipe.start().into_bytes(), common(recipe));
+    bytes.extend_from_slice(&text);
+    let common = body.is_some().then(|| Arc::new(Common { text: Box::default(), body }));
+    Request { bytes: bytes.into_boxed_slice(), common, listed, marks: recipe.marks(), own: None, two: None }
+}
+
+/// All of a request but its method and target.
+fn common(recipe: &Recipe) -> Common {
+    let mut text = recipe.rest().into_bytes();
     let mut body = None;
     if let Some(content) = &recipe.content {
         if content.bytes.len() >= SHARED_FROM {
             body = Some(Arc::clone(&content.bytes));
         } else {
-            bytes.extend_from_slice(&content.bytes);
+            text.extend_from_slice(&content.bytes);
         }
     }
-    Request { bytes: bytes.into_boxed_slice(), body, listed, marks: recipe.marks(), own: None, two: None }
+    Common { text: text.into_boxed_slice(), body }
+}
+
+/// Encodes the requests of many URLs: what they have in common is kept once.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    seen: HashSet<Arc<Common>>,
+}
+
+impl Encoder {
+    /// As [`encode_listed`].
+    pub fn encode(&mut self, recipe: &Recipe, listed: u32) -> Request {
+        let common = common(recipe);
+        let common = self.seen.get(&common).cloned().unwrap_or_else(|| {
+            let common = Arc::new(common);
+            self.seen.insert(Arc::clone(&common));
+            common
+        });
+        // Made to measure: a million of them may be kept.
+        let bytes = Box::from(recipe.start().as_bytes());
+        Request { bytes, common: Some(common), listed, marks: recipe.marks(), own: None, two: None }
+    }
 }
 
 /// Where connections for a URL go. None: it is no `http` or `https` URL with a host.

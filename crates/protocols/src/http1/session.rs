@@ -335,8 +335,11 @@ impl Session for Http1Session {
             return Err(Full);
         }
         out.put(&request.bytes);
-        if let Some(body) = &request.body {
-            out.put_shared(body);
+        if let Some(common) = &request.common {
+            out.put(&common.text);
+            if let Some(body) = &common.body {
+                out.put_shared(body);
+            }
         }
         self.id = id;
         self.listed = request.listed;

@@ -23,12 +23,13 @@ const OF_CONNECTIONS: [&str; 5] = ["connection", "keep-alive", "proxy-connection
 
 /// Prepares a request; its fields are listed in the lexicon, or written out where there is none.
 pub fn prepare(request: &Request, tls: bool, lexicon: Option<&mut Lexicon>) -> Prepared {
-    let end = memchr::memmem::find(&request.bytes, b"\r\n\r\n").map_or(request.bytes.len(), |at| at + 4);
-    let (head, small) = request.bytes.split_at(end);
+    let text = request.text();
+    let end = memchr::memmem::find(&text, b"\r\n\r\n").map_or(text.len(), |at| at + 4);
+    let (head, small) = text.split_at(end);
     let head = String::from_utf8_lossy(head);
     let fields = fields(&head, tls);
     let pairs = fields.iter().map(|(name, value)| (name.as_str(), *value));
-    let body = request.body.clone().or_else(|| (!small.is_empty()).then(|| Arc::from(small)));
+    let body = request.body().cloned().or_else(|| (!small.is_empty()).then(|| Arc::from(small)));
     let list = match lexicon {
         Some(lexicon) => lexicon.list(pairs),
         None => List::of_texts(pairs),

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use wire::{Dialogue, Established, ExchangeId, Fill, Origin, Out, Protocol, Session};
 
 use super::{Http1, asked, dialogue};
-use crate::http1::Http1Session;
+use crate::http1::{Http1Dialogue, Http1Session};
 
 fn sent(url: &str, options: &[&str]) -> String {
     let dialogue = dialogue(url, options);
@@ -212,6 +212,31 @@ fn a_large_body_is_shared_and_a_file_goes_as_it_is() {
     assert!(out.bytes().starts_with(b"POST / HTTP/1.1\r\n") && out.bytes().ends_with(b"Content-Length: 16384\r\n\r\n"));
     assert_eq!(out.tail().map(|t| &t[..]), Some(&bytes[..]));
     assert!(dialogue.sent(request).ends_with(&bytes));
+}
+
+#[test]
+fn of_many_urls_each_keeps_its_target_and_says_what_it_says_alone() {
+    let large = format!("data={}", "x".repeat(20_000));
+    let urls = ["http://h/a?b=c", "http://h/", "http://g:81/a", "http://me:pw@h/d"];
+    for options in [&["header=A: b"][..], &["data=small"], &[&large], &["request-target=*", "method=OPTIONS"]] {
+        let many = Http1.prepare(&asked(&urls, options)).expect("a good plan");
+        let put = |dialogue: &Http1Dialogue, n: usize| {
+            let (mut out, request) = (Out::default(), &dialogue.requests()[n].request);
+            let mut session = dialogue.session(&Origin::default(), &Established::default());
+            session.submit(ExchangeId(0), request, &Fill::default(), &mut out).expect("room");
+            [out.bytes(), out.tail().map(|tail| &**tail).unwrap_or_default()].concat()
+        };
+        for (n, url) in urls.iter().enumerate() {
+            let alone = dialogue(url, options);
+            assert_eq!(put(&many, n), put(&alone, 0), "{url} {options:?}");
+            assert_eq!(put(&many, n), alone.sent(&alone.requests()[0].request));
+            assert_eq!(many.sent(&many.requests()[n].request), put(&alone, 0));
+        }
+        let common = |n: usize| many.requests()[n].request.common.as_ref().expect("many");
+        assert!(std::sync::Arc::ptr_eq(common(0), common(1)), "{options:?}");
+        assert!(common(0) != common(2) && common(0) != common(3), "another host, another password");
+        assert!(many.requests()[0].request.bytes.len() <= "GET /a?b=c".len() + 1, "{options:?}");
+    }
 }
 
 #[test]
