@@ -19,7 +19,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         back_off: bool,
     ) {
         let x = self.take_out(id);
-        let code = std::mem::take(&mut self.refused_with);
+        // With one refusal all those fail who had nobody else to wait for.
+        let code = self.refused_with;
         if !x.warmup {
             self.tally.code(code);
         }

@@ -238,6 +238,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.started += u64::from(self.stamp >= self.terms.window);
         let id = self.new_exchange(self.stamp, 0, user, 0);
         self.fail_now(id, kind, phase, errno, detail, true);
+        self.refused_with = 0;
         self.go_on_without();
     }
 
