@@ -89,9 +89,11 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// Seconds of a window: when the first and last success came (ms since the second's beginning), failures, and
-    /// requests in flight on average.
-    fn reason(seconds: &[(Option<(i64, i64)>, u64, u64)], service_ms: u64, open: bool) -> Option<Reason> {
+    /// A second of a window: when the first and last success came (ms since its beginning), failures, and requests in
+    /// flight on average.
+    type Told = (Option<(i64, i64)>, u64, u64);
+
+    fn reason(seconds: &[Told], service_ms: u64, open: bool) -> Option<Reason> {
         let mut outages = Outages::default();
         for (n, &(successes, failed, in_flight)) in seconds.iter().enumerate() {
             let from_ns = n as i64 * 1000 * MS;
