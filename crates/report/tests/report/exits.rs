@@ -48,7 +48,7 @@ fn the_gravest_decides() {
         ("Little off, objective missed: the miss is in doubt too", off_by(6).objectives(missed), 20),
         ("p99 only a lower bound", hung(10), 20),
         ("p99 still a number", hung(9), 0),
-        ("a lower bound that misses", hung(10).objectives(missed), 10),
+        ("a lower bound, and an objective missed: figures first", hung(10).objectives(missed), 20),
         ("interrupted", good().ended(Some("interrupted")), 21),
         ("interrupted, and so without ends", hung(500).ended(Some("interrupted")), 21),
         ("interrupted before an objective could be met", good().objectives(missed).ended(Some("interrupted")), 21),
@@ -100,7 +100,7 @@ fn a_target_that_dies_is_told_though_no_objective_asks() {
     for said in [
         "(921 requests; 500 failed are not in these figures)",
         "! 35.2 % of the requests failed: the latency is that of the others; set --objective 'failed<0.1%' to make this",
-        "! from 2 s to 3 s not one request succeeded\n",
+        "! from 2.0 s to 3.0 s not one request succeeded\n",
         "Exit code 0: no objective missed, figures to be used with caution; 500 requests failed, and no objective asks",
     ] {
         assert!(text.contains(said), "{said} is missing in\n{text}");
@@ -287,12 +287,14 @@ fn a_run_that_lost_a_process_is_partial_and_says_what_is_kept() {
 
 #[test]
 fn lateness_that_is_a_part_of_the_mean_is_a_caution() {
-    let late = |us: u64| {
-        let mut s = second(0).answered(1000, ms(1));
+    let late = |us: u64, response: u64| {
+        let mut s = second(0).answered(1000, ms(response));
         s.latency.gen_late = Default::default();
         s.latency.gen_late.record_n(measure::Nanos::from_micros(us), 1000);
         open(1000.0, 1).second(s).summary()
     };
-    assert_eq!(late(40).trust.verdict(), Grade::Ok);
-    assert_eq!((late(60).trust.verdict(), late(60).exit.code()), (Grade::Warn, 0));
+    assert_eq!(late(400, 20).trust.verdict(), Grade::Ok);
+    assert_eq!((late(400, 4).trust.verdict(), late(400, 4).exit.code()), (Grade::Warn, 0));
+    // An idle core wakes up late, which is much beside the answer of a fast server, and no news.
+    assert_eq!(late(98, 1).trust.verdict(), Grade::Ok);
 }
