@@ -72,7 +72,7 @@ fn answer_bugs_with_their_code() {
 }
 
 /// Shows a plan, or says that it can be run.
-fn planned(intent: &arguments::Intent, check: bool, protocol: &dyn Runner) -> run::Outcome {
+fn planned(intent: &mut arguments::Intent, check: bool, protocol: &dyn Runner) -> run::Outcome {
     let said = if check {
         run::check(intent, protocol).map_err(|complaint| intent.located(complaint))?;
         let lang = intent.presentation.language.unwrap_or_else(report::Lang::from_env);
@@ -103,9 +103,10 @@ fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
             outcome.map_err(|complaint| intent.located(complaint))
         }
         Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),
-        Command::Plan(intent, check) => {
+        Command::Plan(mut intent, check) => {
             intent.veil.over_complaints();
-            planned(&intent, check, &*protocols[intent.protocol])
+            let protocol = &*protocols[intent.protocol];
+            planned(&mut intent, check, protocol)
         }
         Command::Report(file, shown) => replay::replay(file.as_deref(), &shown),
         Command::Target(serving) => serve::serve(*serving),

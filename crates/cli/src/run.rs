@@ -113,12 +113,14 @@ fn asked(plan: &Plan, urls: Urls) -> Asked {
     }
 }
 
-/// Checks everything that can be without the target, and lets go of it.
+/// Checks everything that can be without the target, and lets go of it. Of very many URLs the intent keeps the first.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn check(intent: &Intent, protocol: &dyn Runner) -> Result<(), Complaint> {
-    let asked = asked(&intent.plan, intent.plan.urls.clone());
+pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<(), Complaint> {
+    intent.shown = intent.shown.clone().listed();
+    let urls = intent.plan.take_urls();
+    let asked = asked(&intent.plan, urls);
     crate::resolver::SystemResolver::new(&intent.plan).map_err(|t| Complaint::new("--connect-to", t))?;
     security(&intent.plan)?;
     sources(&intent.plan)?;
@@ -382,7 +384,9 @@ mod tests {
             let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
             let protocols = [engine::runner(protocols::http::Http), engine::runner(protocols::raw::Raw)];
             match read(&words, &protocols, &defaults) {
-                Ok(Command::Run(intent)) => check(&intent, &*protocols[number]).map_err(|wrong| wrong.to_string()),
+                Ok(Command::Run(mut intent)) => {
+                    check(&mut intent, &*protocols[number]).map_err(|wrong| wrong.to_string())
+                }
                 other => panic!("{line}: {other:?}"),
             }
         };
