@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
 use measure::{Clock, Nanos};
 use rustix::buffer::spare_capacity;
@@ -21,12 +21,14 @@ use rustix::net::{RecvFlags, SocketFlags};
 use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest, Running};
 
 use self::datagrams::Waiting;
+use self::slot::{Listener, Slot, State};
 use crate::running::Thread;
 use crate::socket;
 use crate::unsent::{Unsent, write_two};
 
 mod backlog;
 mod datagrams;
+mod slot;
 
 /// One read takes at most so much; larger answers come in several pieces.
 const READ: usize = 64 * 1024;
@@ -34,45 +36,6 @@ const READ: usize = 64 * 1024;
 const TURN: usize = 256;
 /// Marks a listener in the event data.
 const LISTENER: u64 = 1 << 63;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    Free,
-    Connecting,
-    Open,
-    /// A socket of datagrams, not told of yet.
-    Standing,
-    /// A socket of datagrams.
-    Datagrams,
-    /// A write failed; what can still be read is read first.
-    Failing,
-    /// `Closed` was reported; waits for `close`.
-    Over,
-}
-
-/// 16 bytes a connection, so that ten thousand of them stay in the second-level cache.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    fd: RawFd,
-    /// Distinguishes this connection from earlier ones in the slot, in events of the same turn.
-    age: u32,
-    state: State,
-    /// Registered for writability too.
-    writable_armed: bool,
-    /// Has bytes waiting in `unsent`.
-    backlog: bool,
-    /// The peer will send no more: its end is still to be read, and no further event tells of it.
-    hung_up: bool,
-    /// Its turn in `later` will come: an event before it tells nothing new.
-    later: bool,
-}
-
-struct Listener {
-    fd: OwnedFd,
-    accepting: bool,
-    /// No descriptor was left to accept with; asked again once one is closed.
-    starved: bool,
-}
 
 /// Sockets on one epoll instance.
 pub struct Epoll {

@@ -5,18 +5,19 @@
 //! Response and service of the whole run have intervals where it lasted 5 s; parts and single seconds have none.
 
 mod distribution;
+mod latency;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use record::{Bytes, Connections, Heartbeats, Latency, Part, Second};
+use record::{Bytes, Connections, Heartbeats, Part, Second};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use self::distribution::Distribution;
+use self::latency::{LatencyReport, Phases};
 use crate::judgement;
-use crate::ranked::Ranked;
-use crate::summary::{Summary, headline, heartbeats};
+use crate::summary::Summary;
 use crate::text::Lang;
 use crate::totals::Totals;
 
@@ -161,40 +162,6 @@ struct UnopenedReport<'a> {
     example: Option<ExampleReport<'a>>,
 }
 
-/// Latency of requests, from four points of view.
-#[derive(Serialize, JsonSchema)]
-struct LatencyReport {
-    /// From the intended start; null in closed mode.
-    response: Option<Distribution>,
-    /// From the actual start.
-    service: Distribution,
-    /// Waited for a connection (open mode).
-    wait_conn: Distribution,
-    /// The generator was late (open mode).
-    gen_late: Distribution,
-    /// Failures, to the failure.
-    failed: Distribution,
-}
-
-/// Parts of requests and of connections.
-#[derive(Serialize, JsonSchema)]
-struct Phases {
-    /// Opening of connections.
-    connect: Distribution,
-    /// TLS handshakes.
-    tls: Distribution,
-    /// Handshakes of the protocol itself.
-    greeting: Distribution,
-    /// From the write to the first byte.
-    first_byte: Distribution,
-    /// From the first byte to the last.
-    transfer: Distribution,
-    /// Between the messages of a stream.
-    message_gap: Distribution,
-    /// From a heartbeat to its answer; of those without one, a lower bound.
-    heartbeat: Distribution,
-}
-
 #[derive(Serialize, JsonSchema)]
 struct ConnectionReport {
     /// That stood.
@@ -251,6 +218,14 @@ struct Generator<'a> {
     net: &'a str,
     /// Worker threads.
     workers: u32,
+    /// CPU time of each second's busiest worker ÷ the window; null where no second was long enough.
+    busiest_share: Option<f64>,
+    /// Of how many enforcement periods of its CPU quota it was throttled in how many.
+    throttled_periods: [u64; 2],
+    /// Stretches of 20 µs and more in which a worker did not look at its sockets.
+    loop_gap: Distribution,
+    /// Waits for a core at the end of a wait, for a sample of the waits.
+    wake_delay: Distribution,
 }
 
 /// The figures of one second.
@@ -296,41 +271,6 @@ pub struct SecondReport {
     latency: LatencyReport,
     /// Parts of requests and of connections.
     phases: Phases,
-}
-
-impl LatencyReport {
-    /// Of a whole run: with intervals.
-    fn of_run(totals: &Totals, open: bool) -> LatencyReport {
-        LatencyReport {
-            response: open.then(|| Distribution::of(totals.ranked(true))),
-            service: Distribution::of(totals.ranked(false)),
-            ..LatencyReport::of(&totals.latency, open)
-        }
-    }
-
-    fn of(l: &Latency, open: bool) -> LatencyReport {
-        LatencyReport {
-            response: open.then(|| Distribution::of(headline(l, true))),
-            service: Distribution::of(headline(l, false)),
-            wait_conn: Distribution::of(Ranked::with(&l.wait_conn, &l.wait_conn_at_least)),
-            gen_late: Distribution::plain(&l.gen_late),
-            failed: Distribution::plain(&l.failed),
-        }
-    }
-}
-
-impl Phases {
-    fn of(l: &Latency) -> Phases {
-        Phases {
-            connect: Distribution::plain(&l.connect),
-            tls: Distribution::plain(&l.tls),
-            greeting: Distribution::plain(&l.greeting),
-            first_byte: Distribution::plain(&l.first_byte),
-            transfer: Distribution::plain(&l.transfer),
-            message_gap: Distribution::plain(&l.message_gap),
-            heartbeat: Distribution::of(heartbeats(l)),
-        }
-    }
 }
 
 impl From<&Connections> for ConnectionReport {
@@ -433,10 +373,23 @@ impl<'a> Report<'a> {
             notices: &summary.notices,
             probe: summary.probe.as_ref(),
             host: started.map(|s| &s.host),
-            generator: started.map(|s| Generator { net: &s.net, workers: s.workers }),
+            generator: started.map(|s| Generator::of(s, &summary.totals)),
             command: started.map_or(&[], |s| &s.command),
             plan: started.map(|s| &s.plan),
             seconds: Seconds { from: RefCell::new(seconds), open: summary.open },
+        }
+    }
+}
+
+impl<'a> Generator<'a> {
+    fn of(started: &'a record::Started, totals: &Totals) -> Generator<'a> {
+        Generator {
+            net: &started.net,
+            workers: started.workers,
+            busiest_share: totals.generator.busiest_share(),
+            throttled_periods: totals.generator.throttled_periods(),
+            loop_gap: Distribution::plain(&totals.latency.loop_gap),
+            wake_delay: Distribution::plain(&totals.latency.wake_delay),
         }
     }
 }

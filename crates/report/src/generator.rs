@@ -143,12 +143,22 @@ impl Generator {
         }
     }
 
+    /// CPU time of each second's busiest worker ÷ their length; None where none was long enough to be judged.
+    pub fn busiest_share(&self) -> Option<f64> {
+        self.share(self.busiest)
+    }
+
+    /// Periods in which the CPU quota was used up, of how many.
+    pub fn throttled_periods(&self) -> [u64; 2] {
+        [self.throttled, self.periods]
+    }
+
+    fn share(&self, part: Nanos) -> Option<f64> {
+        (self.judged > Nanos::ZERO).then(|| part.0 as f64 / self.judged.0 as f64)
+    }
+
     fn busy(&self) -> Option<Trouble> {
-        if self.judged == Nanos::ZERO {
-            return None;
-        }
-        let share = |part: Nanos| part.0 as f64 / self.judged.0 as f64;
-        let (busiest, full) = (share(self.busiest), share(self.full));
+        let (busiest, full) = (self.busiest_share()?, self.share(self.full)?);
         let grade = match () {
             _ if busiest > FULL || full > FULL_FAIL => Grade::Fail,
             _ if busiest > USED || full > 0.0 => Grade::Warn,

@@ -1,0 +1,42 @@
+//! What is known of a connection and of a listener.
+
+use std::os::fd::{OwnedFd, RawFd};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    Free,
+    Connecting,
+    Open,
+    /// A socket of datagrams, not told of yet.
+    Standing,
+    /// A socket of datagrams.
+    Datagrams,
+    /// A write failed; what can still be read is read first.
+    Failing,
+    /// `Closed` was reported; waits for `close`.
+    Over,
+}
+
+/// 16 bytes a connection, so that ten thousand of them stay in the second-level cache.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    pub fd: RawFd,
+    /// Distinguishes this connection from earlier ones in the slot, in events of the same turn.
+    pub age: u32,
+    pub state: State,
+    /// Registered for writability too.
+    pub writable_armed: bool,
+    /// Has bytes waiting in `unsent`.
+    pub backlog: bool,
+    /// The peer will send no more: its end is still to be read, and no further event tells of it.
+    pub hung_up: bool,
+    /// Its turn in `later` will come: an event before it tells nothing new.
+    pub later: bool,
+}
+
+pub struct Listener {
+    pub fd: OwnedFd,
+    pub accepting: bool,
+    /// No descriptor was left to accept with; asked again once one is closed.
+    pub starved: bool,
+}

@@ -1,0 +1,79 @@
+//! Latencies and phases as JSON has them.
+
+use record::Latency;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::distribution::Distribution;
+use crate::ranked::Ranked;
+use crate::summary::{headline, heartbeats};
+use crate::totals::Totals;
+
+/// Latency of requests, from four points of view.
+#[derive(Serialize, JsonSchema)]
+pub struct LatencyReport {
+    /// From the intended start; null in closed mode.
+    response: Option<Distribution>,
+    /// From the actual start.
+    service: Distribution,
+    /// Waited for a connection (open mode).
+    wait_conn: Distribution,
+    /// The generator was late (open mode).
+    gen_late: Distribution,
+    /// Failures, to the failure.
+    failed: Distribution,
+}
+
+/// Parts of requests and of connections.
+#[derive(Serialize, JsonSchema)]
+pub struct Phases {
+    /// Opening of connections.
+    connect: Distribution,
+    /// TLS handshakes.
+    tls: Distribution,
+    /// Handshakes of the protocol itself.
+    greeting: Distribution,
+    /// From the write to the first byte.
+    first_byte: Distribution,
+    /// From the first byte to the last.
+    transfer: Distribution,
+    /// Between the messages of a stream.
+    message_gap: Distribution,
+    /// From a heartbeat to its answer; of those without one, a lower bound.
+    heartbeat: Distribution,
+}
+
+impl LatencyReport {
+    /// Of a whole run: with intervals.
+    pub fn of_run(totals: &Totals, open: bool) -> LatencyReport {
+        LatencyReport {
+            response: open.then(|| Distribution::of(totals.ranked(true))),
+            service: Distribution::of(totals.ranked(false)),
+            ..LatencyReport::of(&totals.latency, open)
+        }
+    }
+
+    pub fn of(l: &Latency, open: bool) -> LatencyReport {
+        LatencyReport {
+            response: open.then(|| Distribution::of(headline(l, true))),
+            service: Distribution::of(headline(l, false)),
+            wait_conn: Distribution::of(Ranked::with(&l.wait_conn, &l.wait_conn_at_least)),
+            gen_late: Distribution::plain(&l.gen_late),
+            failed: Distribution::plain(&l.failed),
+        }
+    }
+}
+
+impl Phases {
+    pub fn of(l: &Latency) -> Phases {
+        Phases {
+            connect: Distribution::plain(&l.connect),
+            tls: Distribution::plain(&l.tls),
+            greeting: Distribution::plain(&l.greeting),
+            first_byte: Distribution::plain(&l.first_byte),
+            transfer: Distribution::plain(&l.transfer),
+            message_gap: Distribution::plain(&l.message_gap),
+            heartbeat: Distribution::of(heartbeats(l)),
+        }
+    }
+}
