@@ -8,12 +8,13 @@ use std::thread::Scope;
 
 use measure::{Clock, Nanos};
 use plan::Share;
+use scenario::Mix;
 use wire::{Dialogue, Origin, Place};
 
 use crate::carrier::Carrier;
 use crate::gather::Meeting;
 use crate::message::Message;
-use crate::seed::WorkerSeed;
+use crate::seed::{WorkerSeed, mix};
 use crate::tables::Tables;
 use crate::{Setup, Stop, lookup};
 
@@ -41,9 +42,10 @@ impl<'a, D: Dialogue> Crew<'a, D> {
     where
         'a: 's,
     {
+        let mix = mix(&*self.dialogue);
         for index in self.workers.clone() {
             let broken = tell.clone();
-            let body = self.body(index, tell.clone(), stop.clone());
+            let body = self.body(index, mix.clone(), tell.clone(), stop.clone());
             if std::thread::Builder::new().name(format!("worker-{index}")).spawn_scoped(scope, body).is_err() {
                 absent(&self.meetings);
                 let _ = broken.send((index as usize, Message::Broken("no thread could be started".into())));
@@ -51,7 +53,7 @@ impl<'a, D: Dialogue> Crew<'a, D> {
         }
     }
 
-    fn body<'s>(&self, index: u32, tell: Sender<(usize, Message)>, stop: Stop) -> impl FnOnce() + Send + 's
+    fn body<'s>(&self, index: u32, mix: Mix, tell: Sender<(usize, Message)>, stop: Stop) -> impl FnOnce() + Send + 's
     where
         'a: 's,
     {
@@ -67,8 +69,8 @@ impl<'a, D: Dialogue> Crew<'a, D> {
                 pin(index);
             }
             let tell = Box::new(move |message| drop(tell.send((index as usize, message))));
-            let pools = &pools;
-            let seed = WorkerSeed { dialogue, setup, sources, fixed, share, start, meetings, pools, tell, stop };
+            let (pools, mix) = (&pools, &mix);
+            let seed = WorkerSeed { dialogue, setup, sources, fixed, share, start, meetings, pools, mix, tell, stop };
             let begun = carrier.with(seed);
             if let Err(why) = begun {
                 absent(&waited_for);

@@ -42,8 +42,16 @@ pub(crate) struct WorkerSeed<'a, D: Dialogue> {
     /// Where workers wait for each other: before a common start, and before connections are held.
     pub meetings: [Arc<Meeting>; 2],
     pub pools: &'a [(Origin, Vec<Place>)],
+    /// The choice among all requests, for each worker to seed.
+    pub mix: &'a Mix,
     pub tell: Box<dyn FnMut(Message) + Send>,
     pub stop: Stop,
+}
+
+/// The choice among all requests of a run.
+pub(crate) fn mix<D: Dialogue>(dialogue: &D) -> Mix {
+    let weights: Vec<f64> = dialogue.requests().iter().map(|r| r.weight).collect();
+    Mix::new(&weights, 0)
 }
 
 impl<D: Dialogue> WorkerSeed<'_, D> {
@@ -128,7 +136,6 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
         let terms = self.terms();
         let stamp = net.now();
         let seed = Rng::new(self.setup.plan.seed).fork(u64::from(self.share.index)).next_u64();
-        let weights: Vec<f64> = self.dialogue.requests().iter().map(|r| r.weight).collect();
         let (schedule, crowd) = self.load(&terms);
         let users = crowd.as_ref().map_or(0, Crowd::peak);
         Worker {
@@ -145,7 +152,7 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             heartbeat: self.setup.plan.heartbeat.map(|interval| Beat::new(interval, terms.start)),
             next_start: Nanos::ZERO,
             one_way: OneWay::default(),
-            mix: Mix::new(&weights, seed),
+            mix: self.mix.seeded(seed),
             rng: Rng::new(seed.wrapping_add(1)),
             serial: Serial::new(self.share, terms.per_user, seed),
             seeds: Rng::new(seed).fork(3),

@@ -15,7 +15,7 @@ use crate::collector::Collector;
 use crate::gather::Meeting;
 use crate::lookup::Lookups;
 use crate::message::Message;
-use crate::seed::WorkerSeed;
+use crate::seed::{WorkerSeed, mix};
 use crate::{Setup, Stop};
 
 /// Runs the plan of `setup` with one worker on `net`, beginning at `start` on its clock.
@@ -37,6 +37,7 @@ pub fn run<P: Protocol, N: Network>(
     let code_name = move |code| named.code_name(code);
     let mut collector = Collector::new(1, setup.plan.load.is_open(), &code_name, sink);
     let (tell, told) = channel();
+    let mix = mix(&*dialogue);
     let seed = WorkerSeed {
         dialogue,
         setup,
@@ -46,6 +47,7 @@ pub fn run<P: Protocol, N: Network>(
         fixed: false,
         meetings: [Meeting::of(1), Meeting::of(1)],
         pools: &pools,
+        mix: &mix,
         tell: Box::new(move |message| drop(tell.send(message))),
         stop: Stop::default(),
     };

@@ -1,13 +1,15 @@
 //! A weighted choice among requests, in constant time and without allocation (alias method, Vose 1991).
 
+use std::sync::Arc;
+
 use measure::Rng;
 
 /// Chooses indices at random with given weights.
 #[derive(Clone, Debug)]
 pub struct Mix {
-    /// For each column: the chance (of 2^32) to stay in it, and where to go otherwise: a whole one leads to itself. As
-    /// small as can be: every worker has its own, of a million URLs as well.
-    columns: Vec<(u32, u32)>,
+    /// For each column: the chance (of 2^32) to stay in it, and where to go otherwise: a whole one leads to itself.
+    /// Of a million URLs, too; so whoever chooses among the same shares them.
+    columns: Arc<[(u32, u32)]>,
     rng: Rng,
 }
 
@@ -22,7 +24,12 @@ impl Mix {
         // Divided by the greatest first, so that huge weights do not add up to infinity.
         let greatest = weights.iter().copied().fold(0.0, f64::max);
         weights.iter_mut().for_each(|w| *w = if greatest > 0.0 { *w / greatest } else { 1.0 });
-        Mix { columns: columns(weights), rng: Rng::new(seed) }
+        Mix { columns: columns(weights).into(), rng: Rng::new(seed) }
+    }
+
+    /// The same choice with a seed of its own.
+    pub fn seeded(&self, seed: u64) -> Mix {
+        Mix { columns: Arc::clone(&self.columns), rng: Rng::new(seed) }
     }
 
     /// The index of the next entry; 0 where there is but one (or none), and then no random number is drawn.
@@ -132,6 +139,8 @@ mod tests {
             [(); 50].map(|()| mix.next())
         };
         assert_eq!(sequence(1), sequence(1));
+        let mut seeded = Mix::new(&[1.0, 2.0, 3.0], 2).seeded(1);
+        assert_eq!(sequence(1), [(); 50].map(|()| seeded.next()));
         assert_ne!(sequence(1), sequence(2));
     }
 }

@@ -21,7 +21,7 @@ use crate::gather::Meeting;
 use crate::lookup::Lookups;
 use crate::message::Message;
 use crate::run::worker_count;
-use crate::seed::WorkerSeed;
+use crate::seed::{WorkerSeed, mix};
 use crate::{Resolver, Setup, Stop};
 
 pub const SECOND: Nanos = Nanos::from_secs(1);
@@ -174,7 +174,7 @@ impl Scene {
         };
         let origins = wire::Dialogue::origins(&*dialogue).iter();
         let pools: Vec<_> = origins.map(|o| (o.clone(), self.resolver.resolve(o).unwrap_or_default())).collect();
-        let workers = worker_count(plan);
+        let (workers, mix) = (worker_count(plan), mix(&*dialogue));
         let meetings = [Meeting::of(workers), Meeting::of(workers)];
         let fixed = protocol.fixed_connections() || plan.hold.is_some();
         let meets = workers > 1 && (fixed || matches!(plan.load, Load::Closed { together: true, .. }));
@@ -195,6 +195,7 @@ impl Scene {
                 fixed,
                 meetings: meetings.clone(),
                 pools: &pools,
+                mix: &mix,
                 tell: self.teller(index, tell.clone()),
                 stop,
             };
