@@ -29,7 +29,7 @@ const WRONG: &[(&str, &str)] = &[
         "--source: `eth0` is not an IP address or range; write one such as 10.0.0.5 or 10.0.0.5-10.0.0.20",
     ),
     ("-X get http://a/", "--method: methods are case-sensitive: write GET instead of get"),
-    ("-H NoColon http://a/", "--header: \"NoColon\" has no colon; write NAME: VALUE"),
+    ("-H NoColon http://a/", "--header: \"***\" has no colon; write NAME: VALUE"),
     ("--redirects many http://a/", "--redirects: \"many\" is no number from 0 to 100; write for instance 5"),
     (
         "--expect-status good http://a/",

@@ -212,6 +212,38 @@ fn a_failed_before_says_so_and_not_that_nobody_was_there() {
 }
 
 #[test]
+fn a_header_line_or_user_that_is_none_is_not_shown_wherever_it_was_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = directory.path().join(name).display().to_string();
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let bare = format!("Bearer {LONG}");
+    let sealed = format!("@{}", file("tok.txt", &bare));
+    let url = "http://127.0.0.1:1/";
+    let plan = |name: &str, value: &str| file(name, &format!("urls: ['{url}']\nheader:\n  - 'A: b'\n  - '{value}'\n"));
+    for (line, words) in [
+        (vec!["-n", "1", "-H", &sealed, url], vec!["tok.txt line 1 has no colon; write NAME: VALUE"]),
+        (vec!["-n", "1", "--user", &sealed, url], vec!["tok.txt line 1 has no colon; write NAME:PASSWORD"]),
+        (vec!["-n", "1", "-H", &bare, url], vec!["--header: \"***\" has no colon; write NAME: VALUE"]),
+        (vec!["-n", "1", "-H", &format!("{bare}: x"), url], vec!["has no valid name before the colon"]),
+        (vec!["-n", "1", "-H", &bare, "grpc://127.0.0.1:1/a.B/C"], vec!["\"***\" has no name before a colon"]),
+        (vec!["plan", "--check", &plan("bare.yaml", &bare)], vec!["bare.yaml line 4", "\"***\" has no colon"]),
+        (
+            vec!["plan", "--check", &plan("sealed.yaml", &sealed)],
+            vec!["sealed.yaml line 4", "tok.txt line 1 has no colon"],
+        ),
+    ] {
+        let said = brunt(&line).with_code(64).err;
+        assert!(!said.contains(LONG), "{line:?}: {said}");
+        words.iter().for_each(|word| assert!(said.contains(word), "{line:?}: `{word}` is not in {said}"));
+    }
+    let shown = brunt(["plan", "-H", &bare, url]);
+    assert!(!format!("{}{}", shown.out, shown.err).contains(LONG), "{shown:?}");
+}
+
+#[test]
 fn headers_and_users_come_from_files_and_stand_on_no_command_line() {
     let (peer, directory) = (repeating(), tempfile::tempdir().unwrap());
     let file = |name: &str, text: String| {

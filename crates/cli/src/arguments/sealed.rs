@@ -53,13 +53,36 @@ fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
         _ => protocols::file::bounded(path, BOUND).map_err(wrong)?,
     };
     let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{path} is no text (UTF-8)")))?;
-    let lines: Vec<String> =
-        text.lines().map(|line| line.trim_end().to_owned()).filter(|line| !line.is_empty()).collect();
+    let mut lines = Vec::new();
+    for (at, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim_end())) {
+        match fault(flag, line) {
+            _ if line.is_empty() => {}
+            None => lines.push(line.to_owned()),
+            // What the line holds is not for the screen: whoever wrote it into a file wants it seen by nobody.
+            Some(fault) => return Err(wrong(format!("@{path} line {at} {fault}"))),
+        }
+    }
     match (lines.len(), flag) {
         (0, _) => Err(wrong(format!("{path} is empty; write one value a line into it"))),
         (2.., "--user") => Err(wrong(format!("{path} has several lines; write NAME:PASSWORD on one"))),
         _ => Ok(lines),
     }
+}
+
+/// Why a line cannot be the value, without a word of it.
+fn fault(flag: &str, line: &str) -> Option<&'static str> {
+    if flag == "--user" {
+        return (!line.contains(':')).then_some("has no colon; write NAME:PASSWORD");
+    }
+    // As curl has it, a semicolon stands for a header without a value.
+    let Some(name) = line.split_once(':').map(|(name, _)| name).or_else(|| line.strip_suffix(';')) else {
+        return Some("has no colon; write NAME: VALUE");
+    };
+    if name.is_empty() || name.contains(|c: char| !c.is_ascii_graphic()) {
+        return Some("has no valid name before the colon; write NAME: VALUE");
+    }
+    let breaks = |c: char| c.is_ascii_control() && c != '\t';
+    line.contains(breaks).then_some("holds a control character; write NAME: VALUE")
 }
 
 #[cfg(test)]
@@ -98,6 +121,15 @@ mod tests {
         };
         assert!(said("header", "\n").ends_with("is empty; write one value a line into it"));
         assert!(said("user", "a:b\nc:d").ends_with("has several lines; write NAME:PASSWORD on one"));
+        for (name, text, fault) in [
+            ("header", "A: b\n\nBearer s3cr3t", "line 3 has no colon; write NAME: VALUE"),
+            ("header", "X Token: s3cr3t", "line 1 has no valid name before the colon; write NAME: VALUE"),
+            ("header", "X-Plain: s3cr3t\u{1}x", "line 1 holds a control character; write NAME: VALUE"),
+            ("user", "s3cr3t\n", "line 1 has no colon; write NAME:PASSWORD"),
+        ] {
+            let said = said(name, text);
+            assert!(said.ends_with(&format!("f {fault}")) && !said.contains("s3cr3t"), "{said}");
+        }
         let missing = opened(options("header", &["@/nowhere/x"])).unwrap_err().to_string();
         assert!(missing.starts_with("-H: /nowhere/x cannot be read (No such file"), "{missing}");
     }

@@ -47,11 +47,24 @@ fn option_spans<'a>(name: &str, value: &'a str) -> Spans<'a> {
     if name == "request-target" {
         return Spans::of_url(value);
     }
+    if name == "header" && !is_header_line(value) {
+        let mut spans = Spans::none(value);
+        spans.hide(value);
+        return spans;
+    }
     let mut spans = Spans::of_text(value);
     if matches!(name, "command" | "before" | "after") {
         redis::commands(&mut spans, value);
     }
     spans
+}
+
+/// False where a name before a colon is missing, as where a token was written alone: the whole of it may be a secret. The path
+/// of a file of lines (`@FILE`) is none.
+fn is_header_line(value: &str) -> bool {
+    let name = value.split_once(':').map(|(name, _)| name).or_else(|| value.trim_end().strip_suffix(';'));
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    value.starts_with('@') || name.is_some_and(|name| !name.is_empty() && name.chars().all(is_part))
 }
 
 /// A plan as it may be shown.
