@@ -146,7 +146,7 @@ impl Report {
         let window = self.number("window_s");
         if window > 0.0 {
             // Completions inside the window ÷ the window, the drain left out.
-            let inside = sum("finished", &["window"]) as f64;
+            let inside = (sum("finished", &["window"]) + sum("finished_of_warmup", &["window"])) as f64;
             let off = (self.number("throughput_per_s") * window - inside).abs();
             assert!(off <= 0.5 + inside * 1e-6, "throughput × window is not the completions inside, in {self}");
         }

@@ -121,6 +121,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         counts.last_success = (now - self.second_from).0 + 1;
         if counts.first_success == 0 {
             counts.first_success = counts.last_success;
+            counts.busy_for = (now - self.in_flight.busy_since).0 + 1;
         }
         if x.warmup {
             self.tally.counts.finished_of_warmup += 1;
@@ -135,6 +136,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let first = if x.first_byte == Nanos::ZERO { now } else { x.first_byte };
         latency.first_byte.record(first - x.written);
         latency.transfer.record(now - first);
+    }
+
+    /// Nobody knows how long it would have taken: what of the window its user spent on it is counted.
+    pub fn unanswered(&mut self, x: &Exchange) {
+        if x.state != Standing::Waiting {
+            let until = self.terms.end.map_or(self.stamp, |end| end.min(self.stamp));
+            self.tally.counts.unanswered_ns += (until - x.started.max(self.terms.window)).0;
+        }
     }
 
     /// Takes an exchange that is out of the slab out of the books of what is in flight. The time of those that the service

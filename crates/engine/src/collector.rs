@@ -207,6 +207,10 @@ impl<'a> Collector<'a> {
         let success = |since: u64| (since > 0).then(|| s.from_ns + since as i64 - 1);
         second.first_success_ns = [second.first_success_ns, success(c.first_success)].into_iter().flatten().min();
         second.last_success_ns = second.last_success_ns.max(success(c.last_success));
+        let looked = success(c.first_success).unwrap_or(s.to_ns);
+        let busy = (c.busy_for > 0).then(|| looked - (c.busy_for as i64 - 1));
+        second.busy_since_ns = [second.busy_since_ns, busy].into_iter().flatten().min();
+        second.unanswered_ns += c.unanswered_ns;
         for (code, n) in s.codes {
             let name = if code == OTHER { record::OTHER_CODES.to_owned() } else { (self.code_name)(code) };
             let name = record::counted_as(&self.codes, &name);

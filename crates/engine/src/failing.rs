@@ -65,6 +65,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(alarm) = &mut self.alarm {
             alarm.failed(sort);
         }
+        if sort.kind == FaultKind::Timeout {
+            self.unanswered(x);
+        }
         if x.warmup {
             return;
         }

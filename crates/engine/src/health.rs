@@ -78,8 +78,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
     }
 
-    /// How the thread ran in the second that ends.
-    pub fn count_running(&mut self) {
+    /// How the thread ran in the second that ends at `to`.
+    pub fn count_running(&mut self, to: Nanos) {
         let now = self.net.running();
         let since = std::mem::replace(&mut self.health.since, now);
         let counts = &mut self.tally.counts;
@@ -87,5 +87,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         counts.ready_ns = (now.ready - since.ready).0;
         counts.periods = now.periods.saturating_sub(since.periods);
         counts.throttled = now.throttled.saturating_sub(since.throttled);
+        if counts.first_success == 0 && self.in_flight.now > 0 {
+            counts.busy_for = (to - self.in_flight.busy_since).0 + 1;
+        }
     }
 }

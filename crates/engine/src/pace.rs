@@ -283,7 +283,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         counts.refused += self.net.refused().saturating_sub(self.refused);
         self.refused = self.refused.max(self.net.refused());
         counts.cpu_ns = (cpu - std::mem::replace(&mut self.cpu, cpu)).0;
-        self.count_running();
+        self.count_running(to);
         let window = self.terms.window.0 as i64;
         let encoded = encode(&self.tally, from.0 as i64 - window, to.0 as i64 - window, part);
         (self.tell)(Message::Snapshot(encoded));
@@ -363,6 +363,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         for id in self.exchanges.alive().collect::<Vec<_>>() {
             let x = self.exchanges.remove(id);
             self.over_with(&x, false);
+            self.unanswered(&x);
             if x.warmup {
                 continue;
             }

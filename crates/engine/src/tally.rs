@@ -43,6 +43,11 @@ counts! {
     busiest_cpu_ns, ready_ns, periods, throttled,
     /// The first and the last success, since the second's beginning and plus one; zero: there was none.
     first_success, last_success,
+    /// How long requests had been in flight without a break at the first success, else at the second's end, plus one; zero:
+    /// none was.
+    busy_for,
+    /// Time of the window spent waiting in requests that timed out or were cut, those of the warm-up included.
+    unanswered_ns,
     beats_sent, beats_answered, beats_missed, beats_open,
     /// Time integral of the requests in flight.
     area_ns,
@@ -297,6 +302,8 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct InFlight {
     pub now: u64,
+    /// Since when there was at least one.
+    pub busy_since: Nanos,
     /// Sum of their starts.
     starts: u64,
     area: u64,
@@ -318,6 +325,9 @@ impl InFlight {
     #[inline]
     pub fn start(&mut self, at: Nanos) {
         self.advance(at);
+        if self.now == 0 {
+            self.busy_since = at;
+        }
         self.now += 1;
         self.starts = self.starts.wrapping_add(at.0);
     }

@@ -192,6 +192,14 @@ pub struct Second {
     /// When the last one did.
     #[serde(default)]
     pub last_success_ns: Option<i64>,
+    /// Since when requests had been in flight without a break, at the first success in it or else at its end; None where
+    /// none was.
+    #[serde(default)]
+    pub busy_since_ns: Option<i64>,
+    /// Time of the window spent waiting in requests that timed out, or were cut at the end, in it (nanoseconds), those of the
+    /// warm-up included.
+    #[serde(default)]
+    pub unanswered_ns: u64,
 }
 
 /// How the generator itself ran in a second: of each figure, that of the worker that was worst off.

@@ -58,6 +58,15 @@ pub enum Trouble {
         /// The longest gap.
         longest: Nanos,
     },
+    /// Workers did not look at their sockets for so long, and so often, that a quantile is theirs.
+    ReadLate {
+        /// Which.
+        quantile: &'static str,
+        /// What it came to.
+        figure: Nanos,
+        /// The longest gap.
+        longest: Nanos,
+    },
     /// Workers had to wait for a core when there was something to do.
     Starved {
         /// p99 of that wait.
@@ -97,7 +106,7 @@ impl Trouble {
     pub fn code(&self) -> &'static str {
         match self {
             Trouble::Busy { .. } => "generator_busy",
-            Trouble::Absent { .. } => "generator_absent",
+            Trouble::Absent { .. } | Trouble::ReadLate { .. } => "generator_absent",
             Trouble::Starved { .. } => "generator_starved",
             Trouble::Throttled { .. } => "generator_throttled",
             Trouble::Late { .. } => "generator_late",
@@ -109,14 +118,17 @@ impl Trouble {
     pub fn grade(&self) -> Grade {
         match self {
             Trouble::Busy { grade, .. } | Trouble::Late { grade, .. } => *grade,
-            Trouble::Absent { .. } | Trouble::Starved { .. } | Trouble::Throttled { .. } => Grade::Fail,
+            Trouble::Absent { .. } | Trouble::ReadLate { .. } | Trouble::Starved { .. } | Trouble::Throttled { .. } => {
+                Grade::Fail
+            }
+            Trouble::LateOnAverage { late, response } if late.0 as f64 > MOST * response.0 as f64 => Grade::Fail,
             Trouble::LateOnAverage { .. } => Grade::Warn,
         }
     }
 }
 
 /// How the generator ran, found while a record streams by.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Generator {
     /// Length of the seconds judged, and of those with a full worker.
     judged: Nanos,
@@ -125,11 +137,16 @@ pub struct Generator {
     busiest: Nanos,
     periods: u64,
     throttled: u64,
+    /// Length of the window, and its gaps.
+    window: Nanos,
+    gaps: Histogram,
 }
 
 impl Generator {
     /// Takes in a second of the window.
     pub fn see(&mut self, s: &Second, length: Nanos) {
+        self.window += length;
+        self.gaps.merge(&s.latency.loop_gap);
         self.periods += s.generator.periods;
         self.throttled += s.generator.throttled;
         if length < SHORTEST {
@@ -198,25 +215,27 @@ fn blind_for(gaps: &Histogram, span: Nanos, time: f64) -> f64 {
 
 /// Stretches in which a worker did not look at its sockets: an answer that came in one was read at its end.
 fn absent(summary: &Summary) -> Option<Trouble> {
-    let totals = &summary.totals;
-    let gaps = &totals.latency.loop_gap;
-    let workers = summary.started.as_ref().map_or(1, |s| s.workers.max(1));
-    let time = totals.measured.0 as f64 * f64::from(workers);
-    if gaps.is_empty() || time == 0.0 {
+    let (gaps, window) = (&summary.totals.generator.gaps, summary.totals.generator.window);
+    if gaps.is_empty() || window < SHORTEST {
         return None;
     }
+    let workers = summary.started.as_ref().map_or(1, |s| s.workers.max(1));
+    let time = window.0 as f64 * f64::from(workers);
     let long = gaps.buckets().filter(|(gap, _)| *gap >= MUCH);
-    let lost: f64 = long.map(|(gap, n)| gap.0 as f64 * n as f64).sum::<f64>() / time;
+    let lost = long.fold(0.0, |sum, (gap, n)| sum + gap.0 as f64 * n as f64) / time;
+    let longest = Nanos(gaps.max());
+    if lost > LOST {
+        return Some(Trouble::Absent { lost, longest });
+    }
     let headline = summary.headline();
     // An answer in a hundred read so late moves p99; a longer gap is one for p99.9, which a single one of a few
     // milliseconds would reach in a short run.
-    let spoils = |q: f64, least: Nanos| {
+    [("p50", 0.5, LEAST), ("p99", 0.99, LEAST), ("p99.9", 0.999, MUCH)].into_iter().find_map(|(name, q, least)| {
         let figure = known(headline.quantile(q).figure)?;
         let span = Nanos((figure.0 as f64 * SHARE) as u64).max(least);
-        (blind_for(gaps, span, time) > 1.0 - q).then_some(())
-    };
-    let spoiled = spoils(0.5, LEAST).or_else(|| spoils(0.99, LEAST)).or_else(|| spoils(0.999, MUCH));
-    (lost > LOST || spoiled.is_some()).then_some(Trouble::Absent { lost, longest: Nanos(gaps.max()) })
+        let spoiled = blind_for(gaps, span, time) > 1.0 - q;
+        spoiled.then_some(Trouble::ReadLate { quantile: name, figure, longest })
+    })
 }
 
 /// Waits for a core of its own, when something had happened that a worker was to be woken for.

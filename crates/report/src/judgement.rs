@@ -101,6 +101,10 @@ fn generator(trouble: &Trouble, summary: &Summary, lang: Lang) -> String {
             let facts = [("lost", &*percent(*lost)), ("longest", &*show::duration(*longest))];
             lang.fill(say::TRUST_ABSENT, &facts)
         }
+        Trouble::ReadLate { quantile, figure, longest } => {
+            let (figure, longest) = (show::duration(*figure), show::duration(*longest));
+            lang.fill(say::TRUST_READ_LATE, &[("quantile", quantile), ("figure", &figure), ("longest", &longest)])
+        }
         Trouble::Starved { delay, figure } => {
             let facts = [("delay", &*show::duration(*delay)), ("figure", &*show::duration(*figure))];
             lang.fill(say::TRUST_STARVED, &facts)

@@ -1,17 +1,18 @@
-//! Stretches of the window in which nobody was served: requests in flight or failing, and not one success.
+//! Stretches of the window in which nobody was served: requests in flight without a break, or failing, and not one success.
 
-use measure::Nanos;
-use record::{Latency, Second};
+use measure::{Histogram, Nanos, quantile};
+use record::Second;
 
+use crate::totals::Totals;
 use crate::trust::{Grade, Reason};
 
 /// A stretch is an outage from this length on.
 const LEAST: Nanos = Nanos::from_secs(1);
-/// And where it is so many times longer than nine in ten requests take: a service that takes three seconds for everything
-/// has such stretches while it is well.
-const TIMES_P90: u64 = 3;
-/// Requests in flight on average for a stretch to count.
-const IN_FLIGHT: f64 = 0.5;
+/// And where it is so many times longer than requests take otherwise: a service that takes three seconds for everything has
+/// such stretches while it is well.
+const TIMES: u64 = 3;
+/// And in open load, where so many requests were due in it: few are apart by chance.
+const DUE: f64 = 10.0;
 /// The longest are kept; a run of hours with more of them is no better understood by more.
 const KEPT: usize = 64;
 /// In closed load a longer share of the window without a success leaves no figure to speak of.
@@ -20,60 +21,96 @@ const CLOSED_FAIL: f64 = 0.05;
 /// Found while a record streams by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outages {
-    /// When the last success ended; None: there was none yet.
+    /// When the last success ended, or the run began.
     last_success: Option<i64>,
-    /// So far, requests were in flight or failing all the time since.
-    wanted: bool,
+    succeeded: bool,
+    /// Whole seconds since without one, whether requests failed or waited for a connection in each of them, and since when
+    /// some were in flight without a break.
+    silent: u64,
+    failing: bool,
+    busy_since: Option<i64>,
     /// The end of the seconds seen.
     until: i64,
     /// Longest first.
     stretches: Vec<(i64, i64)>,
+    /// What requests take where nothing of the sort happens, and how many of the seconds are such.
+    normal: Histogram,
+    pending: Option<Histogram>,
+    calm: u64,
+    seconds: u64,
 }
 
 impl Outages {
-    /// Takes in a second of the window.
+    /// Takes in a second of the warm-up or of the window.
     pub fn see(&mut self, s: &Second) {
-        let first = s.first_success_ns.or((s.finished > 0).then_some(s.from_ns));
-        let last = s.last_success_ns.or((s.finished > 0).then_some(s.to_ns));
-        if let Some(since) = self.last_success {
-            let (from, to) = (since.max(s.from_ns), first.unwrap_or(s.to_ns));
-            let span = to.saturating_sub(from).max(0) as f64;
-            let busy = s.failed > 0 || s.waiting > 0 || s.in_flight_ns as f64 >= IN_FLIGHT * span;
-            self.wanted &= busy;
-            if let Some(first) = first {
-                self.close(first);
-            }
-        }
-        if last.is_some() {
-            (self.last_success, self.wanted) = (last, true);
-        }
+        self.seconds += 1;
         self.until = s.to_ns;
+        let since = *self.last_success.get_or_insert(s.from_ns);
+        let first = s.first_success_ns.or((s.finished > 0).then_some(s.from_ns));
+        let Some(first) = first else {
+            self.failing = (self.failing || self.silent == 0) && (s.failed > 0 || s.waiting > 0);
+            (self.silent, self.busy_since) = (self.silent + 1, s.busy_since_ns);
+            return;
+        };
+        self.busy_since = s.busy_since_ns;
+        let was_calm = !self.close(since, first);
+        self.calm_is_over(was_calm);
+        if was_calm {
+            self.pending = Some(s.latency.service.clone());
+        }
+        self.last_success = s.last_success_ns.or(Some(s.to_ns));
+        (self.succeeded, self.silent, self.failing) = (true, 0, false);
     }
 
-    /// The stretch since the last success ends.
-    fn close(&mut self, at: i64) {
-        let Some(from) = self.last_success.filter(|_| self.wanted) else { return };
+    /// What is held back of the last second that ended in order belongs to the normal, or to an outage.
+    fn calm_is_over(&mut self, was_calm: bool) {
+        let Some(pending) = self.pending.take().filter(|_| was_calm) else { return };
+        self.normal.merge(&pending);
+        self.calm += 1;
+    }
+
+    /// The time since the last success is over; true where it was long and requests were wanted in it.
+    fn close(&mut self, since: i64, at: i64) -> bool {
+        let wanted = match self.failing && self.silent > 0 {
+            true => Some(since),
+            false => self.busy_since.map(|busy| busy.max(since)),
+        };
+        // The window alone is told of.
+        let Some(from) = wanted.map(|from| from.max(0)) else { return false };
         if at.saturating_sub(from) < LEAST.0 as i64 {
-            return;
+            return false;
         }
         let place = self.stretches.partition_point(|(f, t)| t - f >= at - from);
         self.stretches.insert(place, (from, at));
         self.stretches.truncate(KEPT);
+        true
+    }
+
+    /// What requests take where they are answered. Where most of the run is no help, because it has hardly a second without a
+    /// stretch, closed load takes the slow ones (few users may all be in one) and open load those in the middle.
+    fn usual(&self, totals: &Totals, open: bool) -> Nanos {
+        let at = |ranks: &Histogram, q: f64| ranks.at_rank(quantile::rank_of(ranks.count(), q)).unwrap_or_default();
+        match self.calm * 2 >= self.seconds {
+            true => at(&self.normal, 0.99),
+            false => at(&totals.latency.service, if open { 0.5 } else { 0.99 }),
+        }
     }
 
     /// What there is to say once the window is over; `open`: arrivals did not wait for answers.
-    pub(crate) fn reason(&self, latency: &Latency, open: bool, window: Nanos) -> Option<Reason> {
+    pub(crate) fn reason(&self, totals: &Totals, open: bool) -> Option<Reason> {
         let mut all = self.clone();
-        all.close(self.until);
-        let ranks = &latency.service;
-        let p90 = ranks.at_rank(measure::quantile::rank_of(ranks.count(), 0.9)).unwrap_or_default();
-        let least = LEAST.0.max(p90.0.saturating_mul(TIMES_P90)) as i64;
-        all.stretches.retain(|(from, to)| to - from >= least);
+        let last = all.last_success.filter(|_| all.succeeded)?;
+        let lasted = all.silent > 0 && all.close(last, all.until);
+        all.calm_is_over(!lasted);
+        let usual = all.usual(totals, open);
+        let least = LEAST.0.max(usual.0.saturating_mul(TIMES)) as i64;
+        let due_per_ns = if open { totals.due as f64 / totals.window.0.max(1) as f64 } else { f64::INFINITY };
+        all.stretches.retain(|(from, to)| to - from >= least && (to - from) as f64 * due_per_ns >= DUE);
         let &(from, to) = all.stretches.first()?;
         let length = |(from, to): &(i64, i64)| Nanos(u64::try_from(to - from).unwrap_or(0));
         let total: u64 = all.stretches.iter().map(|stretch| length(stretch).0).sum();
         let to_the_end = all.stretches.iter().any(|(_, to)| *to == self.until);
-        let grade = match !open && (to_the_end || total as f64 > CLOSED_FAIL * window.0 as f64) {
+        let grade = match !open && (to_the_end || total as f64 > CLOSED_FAIL * totals.window.0 as f64) {
             true => Grade::Fail,
             false => Grade::Warn,
         };
@@ -89,28 +126,29 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// A second of a window: when the first and last success came (ms since its beginning), failures, and requests in
-    /// flight on average.
-    type Told = (Option<(i64, i64)>, u64, u64);
+    /// A second of a window: when the first and last success came (ms since its beginning), failures, and since when
+    /// requests had been in flight (ms since the run's beginning).
+    type Told = (Option<(i64, i64)>, u64, Option<i64>);
 
     fn reason(seconds: &[Told], service_ms: u64, open: bool) -> Option<Reason> {
-        let mut outages = Outages::default();
-        for (n, &(successes, failed, in_flight)) in seconds.iter().enumerate() {
+        let mut totals = Totals::default();
+        for (n, &(successes, failed, busy_since)) in seconds.iter().enumerate() {
             let from_ns = n as i64 * 1000 * MS;
-            outages.see(&Second {
+            let mut second = Second {
                 from_ns,
                 to_ns: from_ns + 1000 * MS,
-                finished: u64::from(successes.is_some()),
+                due: 100,
+                finished: if successes.is_some() { 100 - failed } else { 0 },
                 failed,
-                in_flight_ns: u128::from(in_flight) * 1_000_000_000,
                 first_success_ns: successes.map(|(first, _)| from_ns + first * MS),
                 last_success_ns: successes.map(|(_, last)| from_ns + last * MS),
+                busy_since_ns: busy_since.map(|ms| ms * MS),
                 ..Second::default()
-            });
+            };
+            second.latency.service.record_n(Nanos::from_millis(service_ms), second.finished);
+            totals.add(&second);
         }
-        let mut latency = Latency::default();
-        latency.service.record_n(Nanos::from_millis(service_ms), 100);
-        outages.reason(&latency, open, Nanos::from_secs(seconds.len() as u64))
+        totals.outages.reason(&totals, open)
     }
 
     fn told(reason: Option<Reason>) -> Option<(u64, u64, u64, Grade)> {
@@ -124,13 +162,14 @@ mod tests {
 
     #[test]
     fn an_outage_begins_with_the_last_success_and_ends_with_the_next_one() {
-        let well = (Some((1, 999)), 0, 10);
-        let dies = (Some((1, 300)), 0, 10);
-        let silent = (None, 0, 10);
-        let back = (Some((400, 999)), 0, 10);
-        let fails = (None, 9, 0);
-        for (seconds, open, expected) in [
-            (&[well, dies, silent, silent, back, well][..], true, Some((1300, 4400, 0, Grade::Warn))),
+        let well = (Some((1, 999)), 0, Some(0));
+        let dies = (Some((1, 300)), 0, Some(0));
+        let silent = (None, 0, Some(0));
+        let back = (Some((400, 999)), 0, Some(0));
+        let fails = (None, 9, None);
+        let calm = [well; 6];
+        let runs: [(&[Told], bool, Option<(u64, u64, u64, Grade)>); 9] = [
+            (&[well, dies, silent, silent, back, well], true, Some((1300, 4400, 0, Grade::Warn))),
             // More than a second over the edge of two.
             (&[well, dies, back, well], true, Some((1300, 2400, 0, Grade::Warn))),
             // It never came back: in closed load there is no figure to speak of.
@@ -138,38 +177,96 @@ mod tests {
             (&[well, dies, silent], false, Some((1300, 3000, 0, Grade::Fail))),
             (&[well, dies, fails, fails, back, well], false, Some((1300, 4400, 0, Grade::Fail))),
             (&[well, dies, silent, back, well, dies, silent, silent, back], true, Some((5300, 8400, 1, Grade::Warn))),
+            // It took its time to answer at all.
+            (&[silent, silent, back, well], true, Some((0, 2400, 0, Grade::Warn))),
             (&[well, well, well], false, None),
-            // Nothing was wanted, or there never was a success: other findings, or none.
-            (&[well, (None, 0, 0), well], true, None),
+            // There never was a success: that is another finding.
             (&[silent, silent], false, None),
-        ] {
-            assert_eq!(told(reason(seconds, 2, open)), expected, "{seconds:?}");
+        ];
+        for (seconds, open, expected) in runs {
+            let all: Vec<Told> = seconds.iter().copied().collect();
+            assert_eq!(told(reason(&all, 2, open)), expected, "{seconds:?}");
+        }
+        assert_eq!(told(reason(&calm, 2, false)), None);
+    }
+
+    #[test]
+    fn users_who_think_and_requests_that_are_far_apart_are_no_outage() {
+        // All think from 0.4 s to 1.7 s, and ask again: what is in flight then is so since 1.7 s.
+        let seconds = [
+            (Some((100, 400)), 0, Some(0)),
+            (Some((800, 999)), 0, Some(1700)),
+            (None, 0, None),
+            (Some((1, 9)), 0, Some(3000)),
+        ];
+        for open in [true, false] {
+            assert_eq!(told(reason(&seconds, 100, open)), None);
         }
     }
 
     #[test]
     fn a_slow_service_has_seconds_without_a_success_while_it_is_well() {
-        let seconds = [(Some((1, 1)), 0, 10), (None, 0, 10), (None, 0, 10), (Some((2, 2)), 0, 10)];
+        let seconds = [(Some((1, 1)), 0, Some(0)), (None, 0, Some(0)), (None, 0, Some(0)), (Some((2, 2)), 0, Some(0))];
         assert_eq!(told(reason(&seconds, 2900, false)), None);
         assert_eq!(told(reason(&seconds, 20, false)), Some((1, 3002, 0, Grade::Fail)));
     }
 
     #[test]
+    fn a_long_outage_does_not_hide_itself_behind_the_answers_that_waited_for_its_end() {
+        let well = (Some((1, 999)), 0, Some(0));
+        let mut seconds = vec![well; 20];
+        (seconds[2], seconds[3], seconds[4], seconds[5]) =
+            ((Some((1, 500)), 0, Some(0)), (None, 0, Some(0)), (None, 0, Some(0)), (None, 0, Some(0)));
+        let mut totals = Totals::default();
+        for (n, &(successes, ..)) in seconds.iter().enumerate() {
+            let from_ns = n as i64 * 1000 * MS;
+            let mut second = Second { from_ns, to_ns: from_ns + 1000 * MS, due: 100, ..Second::default() };
+            second.finished = if successes.is_some() { 100 } else { 0 };
+            second.first_success_ns = successes.map(|(first, _)| from_ns + first * MS);
+            second.last_success_ns = successes.map(|(_, last)| from_ns + last * MS);
+            second.busy_since_ns = Some(0);
+            // In the second of its end all that waited are answered.
+            let (took, many) = if n == 6 { (3000, 400) } else { (2, second.finished) };
+            second.latency.service.record_n(Nanos::from_millis(took), many);
+            totals.add(&second);
+        }
+        assert_eq!(told(totals.outages.reason(&totals, true)), Some((2500, 6001, 0, Grade::Warn)));
+    }
+
+    #[test]
+    fn what_began_in_the_warm_up_is_told_of_the_window() {
+        let mut totals = Totals::default();
+        for n in -2..4_i64 {
+            let from_ns = n * 1000 * MS;
+            let well = n == -2 || n == 3;
+            totals.add(&Second {
+                from_ns,
+                to_ns: from_ns + 1000 * MS,
+                part: if n < 0 { record::Part::Warmup } else { record::Part::Window },
+                first_success_ns: well.then_some(from_ns + 5 * MS),
+                last_success_ns: well.then_some(from_ns + 900 * MS),
+                busy_since_ns: Some(-2000 * MS),
+                ..Second::default()
+            });
+        }
+        assert_eq!(told(totals.outages.reason(&totals, false)), Some((0, 3005, 0, Grade::Fail)));
+    }
+
+    #[test]
     fn a_short_outage_in_a_long_closed_run_is_a_caution() {
-        let mut seconds = vec![(Some((1, 999)), 0, 10); 60];
-        (seconds[30], seconds[31]) = ((Some((1, 300)), 0, 10), (Some((500, 999)), 0, 10));
+        let mut seconds = vec![(Some((1, 999)), 0, Some(0)); 60];
+        (seconds[30], seconds[31]) = ((Some((1, 300)), 0, Some(0)), (Some((500, 999)), 0, Some(0)));
         assert_eq!(told(reason(&seconds, 2, false)), Some((30_300, 31_500, 0, Grade::Warn)));
     }
 
     #[test]
     fn records_that_do_not_tell_when_successes_came_are_judged_by_whole_seconds() {
-        let mut outages = Outages::default();
+        let mut totals = Totals::default();
         for (n, finished) in [5, 5, 0, 0, 5].into_iter().enumerate() {
             let from_ns = n as i64 * 1000 * MS;
-            let second = Second { from_ns, to_ns: from_ns + 1000 * MS, finished, failed: 1, ..Second::default() };
-            outages.see(&second);
+            let to_ns = from_ns + 1000 * MS;
+            totals.add(&Second { from_ns, to_ns, due: 10, finished, failed: 1, ..Second::default() });
         }
-        let reason = outages.reason(&Latency::default(), true, Nanos::from_secs(5));
-        assert_eq!(told(reason), Some((2000, 4000, 0, Grade::Warn)));
+        assert_eq!(told(totals.outages.reason(&totals, true)), Some((2000, 4000, 0, Grade::Warn)));
     }
 }

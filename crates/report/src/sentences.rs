@@ -297,6 +297,10 @@ pub(crate) const TRUST_ABSENT: Text = text(
     "brunt itself was paused: {lost} of the window was lost in pauses of 10 ms or more, the longest {longest}; responses that came meanwhile were read late",
     "发压端自身被暂停：窗口的 {lost} 损失在 10 毫秒以上的停顿中，最长 {longest}；期间到达的响应被延迟读取",
 );
+pub(crate) const TRUST_READ_LATE: Text = text(
+    "brunt itself was held up: it did not read for up to {longest}, so often that {quantile} ({figure}) is partly its own doing; give it cores of its own, or a lower load",
+    "发压端自身被耽搁：最长 {longest} 没有读取响应，频繁到影响 {quantile}（{figure}）；请为它预留 CPU 核，或降低负载",
+);
 pub(crate) const TRUST_STARVED: Text = text(
     "brunt itself had to wait for a CPU core: p99 {delay} of a p99 of {figure}; give it cores of its own, or a higher priority",
     "发压端自身在等待 CPU：p99 {delay}，而所报 p99 为 {figure}；请为它预留 CPU 核或提高其优先级",

@@ -46,8 +46,8 @@ pub struct Totals {
     pub window: Nanos,
     /// Length of all seconds, added up.
     pub elapsed: Nanos,
-    /// The same without the warm-up.
-    pub measured: Nanos,
+    /// Time of the window spent waiting in requests that never ended well.
+    pub unanswered: Nanos,
     /// Time integral of the requests in flight over the window.
     pub in_flight_ns: u128,
     /// Status code → count.
@@ -106,10 +106,13 @@ impl Totals {
         self.connections.open = s.connections.open;
         self.stand = (self.stand + s.connections.opened).saturating_sub(s.connections.lost);
         self.standing = self.standing.max(self.stand.min(u64::from(s.connections.open)));
+        if s.part != Part::Drain {
+            self.outages.see(s);
+        }
         if s.part == Part::Warmup {
             return;
         }
-        self.measured += length;
+        self.unanswered += Nanos(s.unanswered_ns);
         self.due += s.due;
         self.sent += s.sent;
         self.finished += s.finished;
@@ -144,7 +147,6 @@ impl Totals {
             self.in_flight_ns += s.in_flight_ns;
             add_bytes(&mut self.bytes_in_window, &s.bytes);
             self.little.see(s, length);
-            self.outages.see(s);
             self.generator.see(s, length);
         }
     }

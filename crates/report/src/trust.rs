@@ -257,7 +257,7 @@ impl Trust {
             reasons.extend(lower_bound(summary));
             reasons.extend(failures(summary));
         }
-        reasons.extend(totals.outages.reason(&totals.latency, summary.open, totals.window));
+        reasons.extend(totals.outages.reason(totals, summary.open));
         reasons.extend(users_stuck(summary));
         reasons.extend(local_limit(&totals.failures));
         reasons.extend(unheard(totals));
@@ -287,6 +287,10 @@ impl Trust {
 
 fn lower_bound(summary: &Summary) -> Option<Reason> {
     let headline = summary.headline();
+    if summary.end == End::Interrupted && headline.unfinished() <= summary.totals.censored {
+        // Whoever interrupted the run cut these requests; the verdict says that it was interrupted.
+        return None;
+    }
     let quantiles: Vec<&str> = [("p50", 0.5), ("p99", 0.99)]
         .into_iter()
         .filter(|&(_, q)| headline.is_lower_bound(q))
@@ -318,15 +322,13 @@ fn failures(summary: &Summary) -> Option<Reason> {
 }
 
 /// A user that waits for an answer that never comes sends nothing else: its requests are few among those of the others,
-/// however long it waited. What the drain added to the requests that were cut at its end is not held against them.
+/// however long it waited. What an interruption cut was not stuck.
 fn users_stuck(summary: &Summary) -> Option<Reason> {
     let totals = &summary.totals;
-    if summary.open || totals.in_flight_ns == 0 {
+    if summary.open || totals.in_flight_ns == 0 || summary.end == End::Interrupted {
         return None;
     }
-    let drain = totals.measured - totals.window;
-    let stuck = totals.latency.service_at_least.sum().saturating_sub(u128::from(totals.censored) * u128::from(drain.0));
-    let share = stuck as f64 / totals.in_flight_ns as f64;
+    let share = totals.unanswered.0 as f64 / totals.in_flight_ns as f64;
     (share > STUCK_OK).then_some(Reason::UsersStuck { share: share.min(1.0) })
 }
 
