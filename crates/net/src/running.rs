@@ -19,8 +19,9 @@ struct Sources {
     /// `/proc/thread-self/schedstat`: time on a core, time ready without one, times it was given one (the kernel's
     /// documentation `scheduler/sched-stats`).
     schedstat: Option<File>,
-    /// `cpu.stat` of its control group and of those above: any of them may have a quota.
-    quotas: Vec<PathBuf>,
+    /// `cpu.stat` of its control group and of those above: any of them may have a quota. With what each had counted when this
+    /// thread asked first, so that one throttled long ago does not hide one that is throttled now.
+    quotas: Vec<(PathBuf, u64, u64)>,
 }
 
 impl Thread {
@@ -34,7 +35,10 @@ impl Thread {
     pub fn running(&mut self) -> Running {
         let sources = self.sources();
         let ready = sources.ready().unwrap_or_default();
-        let enforced = sources.quotas.iter().filter_map(|path| enforcement(&fs::read_to_string(path).ok()?));
+        let enforced = sources.quotas.iter().filter_map(|(path, periods, throttled)| {
+            let now = enforcement(&fs::read_to_string(path).ok()?)?;
+            Some((now.0.saturating_sub(*periods), now.1.saturating_sub(*throttled)))
+        });
         let (periods, throttled) = enforced.max_by_key(|&(_, throttled)| throttled).unwrap_or_default();
         Running { cpu: thread_cpu(), ready, periods, throttled }
     }
@@ -66,9 +70,9 @@ fn thread_cpu() -> Nanos {
 }
 
 /// Where the quotas that a process lives under are told, given its `/proc/self/cgroup` (version 2 and version 1).
-fn quotas(membership: &str) -> Vec<PathBuf> {
+fn quotas(membership: &str) -> Vec<(PathBuf, u64, u64)> {
     let root = Path::new("/sys/fs/cgroup");
-    let mut found = Vec::new();
+    let mut found: Vec<PathBuf> = Vec::new();
     for line in membership.lines() {
         let mut parts = line.splitn(3, ':');
         let (Some(_), Some(controllers), Some(group)) = (parts.next(), parts.next(), parts.next()) else { continue };
@@ -81,8 +85,11 @@ fn quotas(membership: &str) -> Vec<PathBuf> {
             found.extend(mounts.iter().map(|mount| mount.join(group).join("cpu.stat")));
         }
     }
-    found.retain(|path| fs::read_to_string(path).is_ok_and(|text| enforcement(&text).is_some()));
-    found
+    let told = |path: PathBuf| {
+        let (periods, throttled) = enforcement(&fs::read_to_string(&path).ok()?)?;
+        Some((path, periods, throttled))
+    };
+    found.into_iter().filter_map(told).collect()
 }
 
 /// `nr_periods` and `nr_throttled` of a `cpu.stat`.
