@@ -212,6 +212,26 @@ fn a_failed_before_says_so_and_not_that_nobody_was_there() {
 }
 
 #[test]
+fn a_refused_login_before_a_run_names_the_command_and_what_the_server_said() {
+    const WORDS: &str = "WRONGPASS invalid username-password pair or user is disabled";
+    let peer = saying(format!("-{WORDS}\r\n"));
+    for (command, shown, secret) in [
+        ("AUTH app wrongPw9", "`AUTH *** ***` failed: ", "wrongPw9"),
+        ("AUTH wrongPw9", "`AUTH ***` failed: ", "wrongPw9"),
+        ("auth app 'p`q w;r'", "`AUTH *** \"***\"` failed: ", "q w"),
+        ("auth app pwx", "`AUTH *** ***` failed: ", "pwx"),
+        ("HELLO 3 AUTH app wrongPw9", "`HELLO 3 AUTH *** ***` failed: ", "wrongPw9"),
+    ] {
+        let said = brunt(["--before", command, "-n", "1", &format!("redis://{}", peer.host())]).with_code(30).err;
+        assert!(
+            said.contains(shown) && said.contains(WORDS) && said.contains("no load was sent."),
+            "{command}: {said}"
+        );
+        assert!(!said.contains(secret), "{command}: {said}");
+    }
+}
+
+#[test]
 fn a_header_line_or_user_that_is_none_is_not_shown_wherever_it_was_written() {
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {

@@ -139,7 +139,6 @@ impl Errands<'_> {
         if requests.is_empty() {
             return None;
         }
-        let said = |request| String::from_utf8_lossy(&d.sent(request)).trim().to_owned();
         let list: Vec<&D::Request> = requests.iter().collect();
         let &Errands { setup, stop, patience, until, until_failure } = self;
         for origin in d.origins() {
@@ -149,7 +148,7 @@ impl Errands<'_> {
                 Ok(ended) => {
                     let failed = ended.iter().zip(requests).find(|(ended, _)| ended.fault.is_some());
                     if let Some((ended, request)) = failed {
-                        let why = format!("`{}` failed: {}", said(request), told(d, ended));
+                        let why = format!("`{}` failed: {}", d.named(request), told(d, ended));
                         return Some(AsideFailure { why, unreachable: false });
                     }
                 }

@@ -137,6 +137,10 @@ pub trait Dialogue: Send + Sync + 'static {
     fn sent_with(&self, request: &Self::Request, _fill: &Fill) -> Vec<u8> {
         self.sent(request)
     }
+    /// A request as people write it, in sentences that name it: by protocols whose bytes are not what was written.
+    fn named(&self, request: &Self::Request) -> String {
+        String::from_utf8_lossy(&self.sent(request)).trim().to_owned()
+    }
     /// What went over a connection, first what was sent, as people read it: for `--debug`, by protocols whose bytes are no
     /// text. None: the bytes are shown as they are. Small bytes may stand for huge texts: beyond [`SHOWN`] none is made.
     fn readable(&self, _established: &Established, _sent: &[u8], _received: &[u8]) -> Option<[Vec<u8>; 2]> {

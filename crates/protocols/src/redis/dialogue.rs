@@ -157,6 +157,9 @@ impl Dialogue for RedisDialogue {
         request.append(fill, &mut out);
         out.bytes().to_vec()
     }
+    fn named(&self, request: &Request) -> String {
+        request.named()
+    }
     fn session(&self, origin: &Origin, _established: &Established) -> RedisSession {
         RedisSession::new(Arc::clone(&self.rules), origin.bound)
     }

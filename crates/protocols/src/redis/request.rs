@@ -94,6 +94,44 @@ impl Request {
     }
 }
 
+impl Request {
+    /// The commands as people write them, each between marks but for those at both ends: `SET a b`; `AUTH "a b"`. Where their
+    /// secrets stand must be seen, so each begins with its name as it is known, and no word holds a mark or ends a line.
+    pub fn named(&self) -> String {
+        let mut out = Out::default();
+        self.append(&Fill::default(), &mut out);
+        let (mut said, mut rest) = (String::new(), out.bytes());
+        while let Some((kind, length, behind)) = head_of(rest) {
+            rest = behind;
+            if kind == b'*' {
+                said += if said.is_empty() { "" } else { "`; `" };
+                continue;
+            }
+            let (word, behind) = rest.split_at(length.min(rest.len()));
+            rest = behind.strip_prefix(b"\r\n").unwrap_or_default();
+            let word = String::from_utf8_lossy(word);
+            let is_name = said.is_empty() || said.ends_with('`');
+            said += if is_name { "" } else { " " };
+            let is_plain = |b: u8| b.is_ascii_graphic() && !b"`\"';\\".contains(&b);
+            said += &match () {
+                () if word.is_empty() || !word.bytes().all(is_plain) => {
+                    format!("\"{}\"", word.escape_debug()).replace('`', "\\x60")
+                }
+                () if is_name => word.to_ascii_uppercase(),
+                () => word.into_owned(),
+            };
+        }
+        said
+    }
+}
+
+/// The type, the number and what follows of a line such as `$3`.
+fn head_of(bytes: &[u8]) -> Option<(u8, usize, &[u8])> {
+    let end = bytes.windows(2).position(|pair| pair == b"\r\n")?;
+    let number = std::str::from_utf8(bytes.get(1..end)?).ok()?.parse().ok()?;
+    Some((bytes[0], number, &bytes[end + 2..]))
+}
+
 impl Filled {
     #[inline]
     fn fill(&self, fill: &Fill, out: &mut Vec<u8>) {
