@@ -17,7 +17,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         for event in events.drain(..) {
             match event {
                 Event::Ended(ended) => self.ended(conn, ended, broken),
-                Event::FirstByte(id) => self.exchanges.get(id).first_byte = self.stamp,
+                Event::FirstByte(id) => self.first_byte(conn, id),
                 Event::Message(id, _) => self.message(id),
                 Event::Heartbeat => self.heart_heard(conn),
                 Event::Refused(id) => self.untouched(conn, id),
@@ -26,6 +26,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
         }
         self.done.events = events;
+    }
+
+    /// An answer has begun: whatever becomes of it, its connection was of use.
+    fn first_byte(&mut self, conn: u32, id: ExchangeId) {
+        self.exchanges.get(id).first_byte = self.stamp;
+        if !self.conns[conn as usize].proved {
+            self.proved(conn);
+        }
     }
 
     /// A message of a stream.
@@ -69,7 +77,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let c = &mut self.conns[conn as usize];
         c.in_flight -= 1;
         c.free_since = now;
-        if !c.proved && !matches!(ended.fault, Some(FaultKind::BrokenProtocol | FaultKind::Closed)) {
+        // Only what was closed may have had no answer at all; a wrong one is an answer.
+        if !c.proved && ended.fault != Some(FaultKind::Closed) {
             self.proved(conn);
         }
         self.over_with(&x, ended.fault.is_none() && !x.warmup);

@@ -281,6 +281,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         };
         self.tally.counts.beats_missed += self.beat_unanswered(conn);
         let sort = Sort { kind, phase, errno: errno.map(|e| e.0) };
+        if matches!(stage, Stage::Greeting | Stage::Open) {
+            let session = self.conns[conn as usize].session.as_ref();
+            self.refused_with = session.map_or(0, |session| session.refusal_code());
+        }
         if stage == Stage::Open {
             self.fail_what_is_on(conn, sort, detail, in_vain);
             if in_vain {
@@ -290,8 +294,6 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         } else {
             self.tally.counts.connect_failed += 1;
             if stage == Stage::Greeting {
-                let session = self.conns[conn as usize].session.as_ref();
-                self.refused_with = session.map_or(0, |session| session.refusal_code());
                 self.keep_greeting(conn, sort, detail);
             }
             self.discard(conn, true);
@@ -304,8 +306,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             } else {
                 self.fail_now(ExchangeId(owner), kind, phase, errno, detail, true);
             }
-            self.refused_with = 0;
         }
+        self.refused_with = 0;
         if idle_user {
             self.user_lost_connection(user, stage == Stage::Open, in_vain);
         }
@@ -342,6 +344,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let phase = if begun { Phase::Transfer } else { sort.phase };
             let x = self.take_out(id);
             let came = Some(&came[..]).filter(|came| !came.is_empty());
+            if !x.warmup {
+                self.tally.code(self.refused_with);
+            }
             self.failed(&x, id, Sort { phase, ..sort }, detail, came);
             self.user_after(&x, id, in_vain);
         }

@@ -14,6 +14,8 @@ use crate::worker::Worker;
 const SHORTEST: Nanos = Nanos::from_millis(10);
 /// No pause is longer. A connection that stood so long was no attempt in vain, whether it carried anything or not.
 const LONGEST: Nanos = Nanos::from_millis(500);
+/// No pause of open load is longer: arrivals come meanwhile, and the wait of each is told as the target's.
+const LONGEST_OF_ARRIVALS: Nanos = Nanos::from_millis(100);
 
 /// The attempts in vain of whoever opens connections: a user, or the pool of an origin.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,20 +36,22 @@ impl Setbacks {
     }
 
     /// An attempt came to nothing. Several that were under way at the same time are one setback.
-    fn add(&mut self, now: Nanos, rng: &mut Rng) -> Nanos {
+    fn add(&mut self, now: Nanos, longest: Nanos, rng: &mut Rng) -> Nanos {
         if now >= self.until || self.tried {
             self.in_a_row = self.in_a_row.saturating_add(1);
             (self.last, self.tried) = (now, false);
-            self.pause(now, rng);
+            self.pause(now, longest, rng);
         }
         self.until
     }
 
-    /// The pause, drawn between its half and its whole, so that those who failed together do not come back together.
-    fn pause(&mut self, now: Nanos, rng: &mut Rng) {
+    /// The pause, drawn between its half and its whole, so that those who failed together do not come back together. The
+    /// longest of arrivals is whole: a worker has one for all of them, and with it ten attempts a second.
+    fn pause(&mut self, now: Nanos, longest: Nanos, rng: &mut Rng) {
         let doublings = u32::from(self.in_a_row.saturating_sub(1)).min(16);
-        let whole = Nanos(SHORTEST.0 << doublings).min(LONGEST);
-        self.until = now + rng.between(Nanos(whole.0 / 2), whole);
+        let whole = Nanos(SHORTEST.0 << doublings).min(longest);
+        let least = if whole == LONGEST_OF_ARRIVALS { whole } else { Nanos(whole.0 / 2) };
+        self.until = now + rng.between(least, whole);
     }
 }
 
@@ -81,21 +85,27 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// A user's attempt came to nothing: until when it has to wait.
     pub fn user_set_back(&mut self, user: u32) -> Nanos {
         let Some(crowd) = &mut self.crowd else { return self.stamp };
-        crowd.troubled.0.entry(user).or_default().add(self.stamp, &mut self.rng)
+        crowd.troubled.0.entry(user).or_default().add(self.stamp, LONGEST, &mut self.rng)
+    }
+
+    fn longest_of_pools(&self) -> Nanos {
+        if self.terms.open { LONGEST_OF_ARRIVALS } else { LONGEST }
     }
 
     /// A pool's attempt came to nothing: it makes one at a time from now on, and not before a pause.
     pub fn pool_set_back(&mut self, origin: u32) {
         if self.is_pooled() {
+            let longest = self.longest_of_pools();
             let pool = &mut self.pools[origin as usize];
             pool.at_once = 1;
-            self.retry_at = self.retry_at.min(pool.setbacks.add(self.stamp, &mut self.rng));
+            self.retry_at = self.retry_at.min(pool.setbacks.add(self.stamp, longest, &mut self.rng));
         }
     }
 
     /// A pool opens a connection. After a setback the next one has to wait until this one has shown what it is worth; where
     /// the one before is still there, that halves the pause.
     pub fn pool_tries(&mut self, origin: u32) {
+        let longest = self.longest_of_pools();
         let pool = &mut self.pools[origin as usize];
         pool.opening += 1;
         if pool.setbacks.any() {
@@ -103,7 +113,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 pool.setbacks.in_a_row -= 1;
                 pool.at_once = pool.at_once.saturating_mul(2);
             }
-            pool.setbacks.pause(self.stamp, &mut self.rng);
+            pool.setbacks.pause(self.stamp, longest, &mut self.rng);
             self.retry_at = self.retry_at.min(pool.setbacks.until);
         }
     }
@@ -150,18 +160,24 @@ mod tests {
 
     #[test]
     fn pauses_double_up_to_a_bound_and_no_two_users_keep_step() {
-        let (mut rng, mut setbacks, mut now) = (Rng::new(1), Setbacks::default(), Nanos::from_secs(1));
-        assert!(!setbacks.any());
-        for n in 0..300 {
-            let whole = Nanos(SHORTEST.0 << n.min(10)).min(LONGEST);
-            let until = setbacks.add(now, &mut rng);
-            assert!(until >= now + Nanos(whole.0 / 2) && until <= now + whole, "{n}: {until} after {now}");
-            assert_eq!(setbacks.add(now, &mut rng), until, "those that were under way already are the same setback");
-            now = until;
+        for longest in [LONGEST, LONGEST_OF_ARRIVALS] {
+            let (mut rng, mut setbacks, mut now) = (Rng::new(1), Setbacks::default(), Nanos::from_secs(1));
+            assert!(!setbacks.any());
+            for n in 0..300 {
+                let whole = Nanos(SHORTEST.0 << n.min(10)).min(longest);
+                let until = setbacks.add(now, longest, &mut rng);
+                assert!(until >= now + Nanos(whole.0 / 2) && until <= now + whole, "{n}: {until} after {now}");
+                assert_eq!(setbacks.add(now, longest, &mut rng), until, "those under way already are the same setback");
+                now = until;
+            }
+            assert_eq!(
+                longest == LONGEST_OF_ARRIVALS,
+                setbacks.add(now, longest, &mut rng) == now + LONGEST_OF_ARRIVALS
+            );
+            let mut firsts: Vec<u64> = (0..20).map(|_| Setbacks::default().add(now, longest, &mut rng).0).collect();
+            firsts.sort_unstable();
+            firsts.dedup();
+            assert!(firsts.len() > 15, "{firsts:?}");
         }
-        let mut firsts: Vec<u64> = (0..20).map(|_| Setbacks::default().add(now, &mut rng).0).collect();
-        firsts.sort_unstable();
-        firsts.dedup();
-        assert!(firsts.len() > 15, "{firsts:?}");
     }
 }

@@ -76,6 +76,8 @@ pub struct RedisSession {
     /// A heartbeat is among those in flight.
     beats: bool,
     marks: u8,
+    /// Something was answered.
+    answered: bool,
 }
 
 /// What most replies never need.
@@ -121,6 +123,7 @@ impl RedisSession {
             steps,
             beats: false,
             marks: 0,
+            answered: false,
         }
     }
 
@@ -359,6 +362,10 @@ impl RedisSession {
             // A value behind attributes that came while nobody waited.
             return Err(UNASKED);
         }
+        if self.error != 0 && !self.answered {
+            self.turned_away()?;
+        }
+        self.answered = true;
         if self.first.replies > 1 {
             self.first.replies -= 1;
             self.marks = self.marks & !(NOTHING | OUTERMOST) | CONTINUED;
@@ -474,7 +481,7 @@ impl RedisSession {
     /// The conversation is broken: the oldest exchange is over with what came of its reply.
     #[cold]
     fn break_off(&mut self, fresh: &[u8], done: &mut Done<Request>) {
-        if self.opening() || self.in_flight == 0 {
+        if self.opening() || self.in_flight == 0 || self.marks & REFUSES != 0 {
             if self.rare().kept.is_empty() {
                 self.capture(fresh);
             }

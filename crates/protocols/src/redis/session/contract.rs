@@ -3,6 +3,7 @@
 use wire::{Broken, Done, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
 
 use super::super::request::{Request, heartbeat};
+use super::super::words;
 use super::{
     BEGUN, Before, CONTINUED, FORGOTTEN, HEARTBEAT, OVER, PUSHED, Pending, REFUSED, REFUSES, RedisSession, UNASKED,
 };
@@ -98,7 +99,24 @@ impl Session for RedisSession {
     }
 }
 
+const FULL: Broken = Broken("the server takes no more connections: its maxclients is reached");
+
 impl RedisSession {
+    /// An error before any answer: a server that takes no connection says so whatever it is asked, and closes.
+    #[cold]
+    pub(super) fn turned_away(&mut self) -> Result<(), Broken> {
+        let code = self.error;
+        let rare = self.rare();
+        let why = match &rare.error[..] {
+            text if text.starts_with(b"ERR max number of clients") => FULL,
+            text if text.starts_with(b"DENIED ") => Broken(words::meaning(code)),
+            _ => return Ok(()),
+        };
+        rare.kept = [b"-", &rare.error[..], b"\r\n"].concat();
+        self.marks = REFUSES;
+        Err(why)
+    }
+
     /// The reply goes on in another piece.
     #[cold]
     fn more_to_come(&mut self, fresh: &[u8], done: &mut Done<Request>) {

@@ -7,6 +7,8 @@ type Case = (&'static str, u32, &'static [&'static str], Option<&'static str>);
 
 const NO_TYPE: &str = "a reply that begins with no type of RESP2 or RESP3";
 const TLS: &str = "the server speaks TLS on this port; write rediss:// for it";
+const FULL: &str = "the server takes no more connections: its maxclients is reached";
+const PROTECTED: &str = "the server is in protected mode and takes connections of its own machine only";
 const NO_LENGTH: &str = "a reply whose length is no number";
 
 const CASES: &[Case] = &[
@@ -54,6 +56,16 @@ const CASES: &[Case] = &[
     ("+OK\r\n+OK\r\n", 1, &["0 ended ok 2", "stray"], Some("a reply nobody asked for")),
     ("|0\r\n+OK\r\n", 0, &["stray"], Some("a reply nobody asked for")),
     ("-ERR max number of clients reached\r\n", 0, &[], Some("the server refused the connection with an error")),
+    // The same where a request was sent already; behind an answer it is one as any other.
+    ("-ERR max number of clients reached\r\n", 1, &[], Some(FULL)),
+    ("-ERR max number of clients + cluster connections reached\r\n", 3, &[], Some(FULL)),
+    ("-DENIED Redis is in protected mode\r\n", 1, &[], Some(PROTECTED)),
+    (
+        "+OK\r\n-ERR max number of clients reached\r\n",
+        2,
+        &["0 ended ok 2", "1 wrong_status ERR 33 \"-ERR max number of clients reached\\r\\n\""],
+        None,
+    ),
     // Whole, and without the end of a line.
     ("\u{15}\u{3}\u{3}\0\u{2}\u{2}\n", 1, &["0 broken_protocol other error 0"], Some(TLS)),
     ("\u{15}\u{3}\u{3}\0\u{2}\u{2}(", 1, &["0 broken_protocol other error 0"], Some(TLS)),
