@@ -16,7 +16,7 @@ const DUE: f64 = 10.0;
 /// The longest are kept; a run of hours with more of them is no better understood by more.
 const KEPT: usize = 64;
 /// In closed load a longer share of the window without a success leaves no figure to speak of.
-const CLOSED_FAIL: f64 = 0.05;
+const CLOSED_FAIL: f64 = 0.25;
 
 /// Found while a record streams by.
 #[derive(Clone, Debug, Default, PartialEq)]
