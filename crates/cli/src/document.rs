@@ -71,9 +71,40 @@ pub fn check_writable(place: &str, path: &str) -> Result<(), Complaint> {
     }
 }
 
+/// Makes sure that a report and a record do not go to one file, where the later would end the earlier; devices take both.
+///
+/// # Errors
+/// They do.
+pub fn check_apart(report: &str, record: &str) -> Result<(), Complaint> {
+    let place = |path: &str| {
+        let path = std::path::absolute(path).ok()?;
+        // The file need not be there yet.
+        let new = || Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
+        fs::canonicalize(&path).ok().or_else(new)
+    };
+    let is_device = fs::metadata(report).is_ok_and(|data| !data.is_file());
+    if is_device || place(report).is_none_or(|report| place(record) != Some(report)) {
+        return Ok(());
+    }
+    Err(Complaint::new("--record", format!("{record} is the file of -o as well; write the path of another file")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_report_and_a_record_in_one_file_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name).display().to_string();
+        assert!(check_apart(&path("a"), &path("a")).is_err(), "neither is there yet");
+        assert!(check_apart(&path("a"), &path("b")).is_ok());
+        fs::write(path("a"), "").unwrap();
+        std::os::unix::fs::symlink(path("a"), path("link")).unwrap();
+        let said = check_apart(&path("link"), &path("./a")).unwrap_err().to_string();
+        assert!(said.ends_with("is the file of -o as well; write the path of another file"), "{said}");
+        assert!(check_apart("/dev/null", "/dev/null").is_ok());
+    }
 
     #[test]
     fn a_document_replaces_the_whole_file_and_keeps_its_mode_and_its_links() {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use record::{Notice, Part, Past, Probe, RecordFile, RunEvent, Second, Spool, Writer};
+use record::{Notice, Part, Past, Probe, ReadFault, Reader, RecordFile, RunEvent, Second, Spool, Writer};
 use report::{Summary, Summing};
 
 use crate::veil::Veil;
@@ -19,6 +19,13 @@ struct Log {
     path: PathBuf,
     /// The notice where it cannot be written any more.
     trouble: &'static str,
+}
+
+/// While it is read its writer is there, too: nobody else deletes it.
+impl Past for Log {
+    fn replay(&self) -> Result<Reader<'_>, ReadFault> {
+        Reader::open(&self.path)
+    }
 }
 
 /// The events of one run.
@@ -142,9 +149,10 @@ impl<'a> Journal<'a> {
 
     /// The run summed up and judged, and its events to be read again.
     pub fn finish(self) -> (Summary, Box<dyn Past>) {
-        let whole = self.logs.iter().max_by_key(|log| (!log.writer.is_broken(), log.writer.bytes()));
-        let past: Box<dyn Past> = match (whole, self.spool) {
-            (Some(log), _) => Box::new(RecordFile(log.path.clone())),
+        let mut logs = self.logs;
+        logs.sort_by_key(|log| (!log.writer.is_broken(), log.writer.bytes()));
+        let past: Box<dyn Past> = match (logs.pop(), self.spool) {
+            (Some(log), _) => Box::new(log),
             (None, Some(spool)) => Box::new(spool),
             (None, None) => Box::new(RecordFile(PathBuf::from("/dev/null"))),
         };

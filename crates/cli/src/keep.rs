@@ -2,7 +2,7 @@
 //!
 //! A convenience: where it does not work the run says so in its notices and goes on.
 
-use std::fs::{DirBuilder, Permissions};
+use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -36,13 +36,22 @@ pub fn begin(directory: &Path) -> io::Result<(Writer, PathBuf)> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     // Earlier versions made it for everybody to read.
     let _ = std::fs::set_permissions(directory, Permissions::from_mode(0o700));
-    for old in kept(directory)?.into_iter().rev().skip(KEPT - 1) {
-        std::fs::remove_file(old)?;
+    for old in kept(directory)?.into_iter().rev().skip(KEPT - 1).filter(|old| !still_goes(old)) {
+        match std::fs::remove_file(&old).map_err(|error| error.kind()) {
+            // Another run made room at the same moment.
+            Ok(()) | Err(io::ErrorKind::NotFound) => {}
+            Err(kind) => return Err(kind.into()),
+        }
     }
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Names sort by time; the process makes them differ where two runs begin in the same millisecond.
     let path = directory.join(format!("{:014}-{}{ENDING}", since.as_millis(), std::process::id()));
     Ok((Writer::create(&path)?, path))
+}
+
+/// True where the run is still being written: its writer holds a lock.
+fn still_goes(run: &Path) -> bool {
+    File::open(run).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// The last run kept.
@@ -83,6 +92,21 @@ mod tests {
         assert_eq!(runs[0], directory.path().join(format!("{:014}-1{ENDING}", 4)));
         assert_eq!(last(directory.path()).unwrap(), path);
         assert!(directory.path().join("notes.txt").exists());
+    }
+
+    #[test]
+    fn a_run_that_still_goes_is_kept_however_many_end_meanwhile() {
+        let directory = tempfile::tempdir().unwrap();
+        let going = directory.path().join(format!("{:014}-1{ENDING}", 1));
+        let writer = Writer::create(&going).unwrap();
+        for n in 2..9 {
+            std::fs::write(directory.path().join(format!("{n:014}-1{ENDING}")), "").unwrap();
+        }
+        begin(directory.path()).unwrap();
+        assert!(going.exists());
+        drop(writer);
+        begin(directory.path()).unwrap();
+        assert!(!going.exists());
     }
 
     #[test]

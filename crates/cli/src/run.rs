@@ -66,6 +66,9 @@ pub fn run(intent: &mut Intent, protocol: &dyn Runner, host: &Host, interrupts: 
     if intent.debug {
         return Ok(debug::show(&*ready.prepared, &ready.setup, &intent.veil, ready.lang));
     }
+    if let (Some(report), Some(record)) = (&intent.presentation.output, &intent.record) {
+        document::check_apart(report, record)?;
+    }
     for (place, path) in [("-o", &intent.presentation.output), ("--record", &intent.record)] {
         path.iter().try_for_each(|path| document::check_writable(place, path))?;
     }

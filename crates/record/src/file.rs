@@ -46,6 +46,8 @@ impl Writer {
         if file.metadata()?.is_file() {
             // One that was there keeps its mode otherwise; whose it is not may not change that, and may write to it.
             let _ = file.set_permissions(Permissions::from_mode(0o600));
+            // Says, until this writer is gone, that the run still goes. A file system without locks has none.
+            let _ = file.try_lock();
         }
         Writer::over(file)
     }
