@@ -130,6 +130,9 @@ mod tests {
     /// requests had been in flight (ms since the run's beginning).
     type Told = (Option<(i64, i64)>, u64, Option<i64>);
 
+    /// The longest outage: its beginning and end in ms, how many others, how bad.
+    type Found = Option<(u64, u64, u64, Grade)>;
+
     fn reason(seconds: &[Told], service_ms: u64, open: bool) -> Option<Reason> {
         let mut totals = Totals::default();
         for (n, &(successes, failed, busy_since)) in seconds.iter().enumerate() {
@@ -151,7 +154,7 @@ mod tests {
         totals.outages.reason(&totals, open)
     }
 
-    fn told(reason: Option<Reason>) -> Option<(u64, u64, u64, Grade)> {
+    fn told(reason: Option<Reason>) -> Found {
         match reason? {
             Reason::Outage { from, to, further, grade, .. } => {
                 Some((from.0 / MS as u64, to.0 / MS as u64, further, grade))
@@ -168,7 +171,7 @@ mod tests {
         let back = (Some((400, 999)), 0, Some(0));
         let fails = (None, 9, None);
         let calm = [well; 6];
-        let runs: [(&[Told], bool, Option<(u64, u64, u64, Grade)>); 9] = [
+        let runs: [(&[Told], bool, Found); 9] = [
             (&[well, dies, silent, silent, back, well], true, Some((1300, 4400, 0, Grade::Warn))),
             // More than a second over the edge of two.
             (&[well, dies, back, well], true, Some((1300, 2400, 0, Grade::Warn))),
@@ -184,8 +187,7 @@ mod tests {
             (&[silent, silent], false, None),
         ];
         for (seconds, open, expected) in runs {
-            let all: Vec<Told> = seconds.iter().copied().collect();
-            assert_eq!(told(reason(&all, 2, open)), expected, "{seconds:?}");
+            assert_eq!(told(reason(seconds, 2, open)), expected, "{seconds:?}");
         }
         assert_eq!(told(reason(&calm, 2, false)), None);
     }

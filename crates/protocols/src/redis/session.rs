@@ -1,8 +1,7 @@
 //! The client's conversation on one connection: replies in the order of the commands, read where they lie.
 //!
-//! A reply is only counted: how many values and bytes of it are still to come is all that is known of it, however deep it is
-//! nested. A line cut in two, an error that becomes an example and a text that is looked for need a buffer, which is made
-//! when it is first needed. Without them a connection holds about a hundred bytes.
+//! A reply is only counted: how many values and bytes of it are still to come is all that is known of it, however deep. A
+//! line cut in two, an error that becomes an example and a text that is looked for get a buffer when it is first needed.
 
 mod contract;
 
@@ -105,6 +104,8 @@ struct Before {
 
 const UNASKED: Broken = Broken("a reply nobody asked for");
 const UNENDED: Broken = Broken("a string that does not end where its length says");
+const ENDLESS: Broken = Broken("a line of more than 64 KiB where a reply should be");
+const REFUSED: Broken = Broken("the server refused the connection with an error");
 
 impl RedisSession {
     pub(super) fn new(rules: Arc<Rules>, bound: u32) -> RedisSession {
@@ -497,6 +498,3 @@ impl RedisSession {
         self.marks |= OVER;
     }
 }
-
-const ENDLESS: Broken = Broken("a line of more than 64 KiB where a reply should be");
-const REFUSED: Broken = Broken("the server refused the connection with an error");
