@@ -22,6 +22,7 @@ use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest, 
 
 use self::datagrams::Waiting;
 use self::slot::{Listener, Slot, State};
+use crate::nagle::Nagle;
 use crate::running::Thread;
 use crate::socket;
 use crate::unsent::{Unsent, write_two};
@@ -118,6 +119,7 @@ impl Epoll {
                     backlog: false,
                     hung_up: false,
                     later: false,
+                    nagle: Nagle::Off,
                 });
                 (self.slots.len() - 1) as u32
             }
@@ -131,6 +133,7 @@ impl Epoll {
         }
         let s = &mut self.slots[slot as usize];
         (s.fd, s.state, s.backlog, s.hung_up, s.later) = (fd.into_raw_fd(), state, false, false, false);
+        s.nagle = Nagle::Off;
         s.writable_armed = flags.contains(EventFlags::OUT);
         Ok(ConnId(slot))
     }
@@ -264,7 +267,9 @@ impl Network for Epoll {
         if let Place::Udp(_) = dial.to {
             return self.adopt_datagrams(fd);
         }
-        self.settle(fd, State::Connecting, EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP)
+        let conn = self.settle(fd, State::Connecting, EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP)?;
+        self.slots[conn.0 as usize].nagle = Nagle::towards(&dial.to);
+        Ok(conn)
     }
 
     #[inline]
@@ -285,6 +290,7 @@ impl Network for Epoll {
             return out.clear();
         }
         let tail: &[u8] = out.tail().map_or(&[], |t| t);
+        self.slots[conn.0 as usize].nagle = s.nagle.before_write(self.fd(conn.0), true);
         match write_two(self.fd(conn.0), out.bytes(), tail) {
             Ok(n) => {
                 self.sent += n as u64;

@@ -7,6 +7,7 @@
 //! - `tables` and `sources`: what lets one process hold more connections than one descriptor table and one port range do.
 
 mod epoll;
+mod nagle;
 mod running;
 pub mod sim;
 mod socket;

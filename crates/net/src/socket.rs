@@ -26,10 +26,6 @@ pub(crate) fn client(dial: &Dial) -> Result<OwnedFd, Errno> {
         Place::Udp(to) => rustix::net::socket_with(family(to), SocketType::DGRAM, flags, None),
     }
     .map_err(errno)?;
-    if let Place::Tcp(_) = dial.to {
-        // Always: the end of a TLS handshake, a greeting or a goodbye is a write before the next one, too.
-        sockopt::set_tcp_nodelay(&fd, true).map_err(errno)?;
-    }
     if let (Place::Tcp(_) | Place::Udp(_), Some(source)) = (&dial.to, dial.source) {
         bind_late(&fd, source)?;
     }

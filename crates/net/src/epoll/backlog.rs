@@ -52,6 +52,7 @@ impl Epoll {
     }
 
     pub(super) fn keep_unsent(&mut self, slot: u32, out: &Out, taken: usize) {
+        self.slots[slot as usize].nagle = self.slots[slot as usize].nagle.before_write(self.fd(slot), false);
         let waiting = Unsent::rest_of(out, taken);
         self.unsent.insert(slot, waiting);
         self.slots[slot as usize].backlog = true;

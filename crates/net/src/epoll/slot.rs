@@ -2,6 +2,8 @@
 
 use std::os::fd::{OwnedFd, RawFd};
 
+use crate::nagle::Nagle;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     Free,
@@ -32,6 +34,7 @@ pub struct Slot {
     pub hung_up: bool,
     /// Its turn in `later` will come: an event before it tells nothing new.
     pub later: bool,
+    pub nagle: Nagle,
 }
 
 pub struct Listener {

@@ -23,6 +23,7 @@ use self::aside::Aside;
 use self::buffers::Buffers;
 use self::sends::{ARENA, COPY};
 use self::slot::{AGE, Kind, Slot, State, mark};
+use crate::nagle::Nagle;
 use crate::running::Thread;
 use crate::socket;
 
@@ -310,7 +311,14 @@ impl Network for Uring {
             && slot < self.table
             && self.ring.submitter().register_files_update(slot, &[fd.as_raw_fd()]).is_ok();
         let s = &mut self.slots[slot as usize];
-        *s = Slot { fd: fd.into_raw_fd(), age: s.age, state: State::Connecting, fixed, ..Slot::vacant() };
+        *s = Slot {
+            fd: fd.into_raw_fd(),
+            age: s.age,
+            state: State::Connecting,
+            fixed,
+            nagle: Nagle::towards(&dial.to),
+            ..Slot::vacant()
+        };
         self.arm_writable(slot);
         Ok(ConnId(slot))
     }

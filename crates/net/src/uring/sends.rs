@@ -25,6 +25,7 @@ impl Uring {
     #[inline]
     pub(super) fn queue(&mut self, slot: u32, bytes: &[u8]) {
         let (s, len) = (self.slots[slot as usize], bytes.len());
+        self.slots[slot as usize].nagle = s.nagle.before_write(self.fd(slot), true);
         let at = self.arenas[self.filling].len();
         if at + len > self.arenas[self.filling].capacity() {
             // Growing moves the bytes: nothing queued may point at them.
@@ -58,6 +59,7 @@ impl Uring {
 
     /// Keeps what a socket did not take, and asks to be told when it takes more.
     pub(super) fn keep_unsent(&mut self, slot: u32, bytes: &[u8]) {
+        self.slots[slot as usize].nagle = self.slots[slot as usize].nagle.before_write(self.fd(slot), false);
         let s = &mut self.slots[slot as usize];
         let first = !std::mem::replace(&mut s.backlog, true);
         self.unsent.entry(slot).or_default().0.extend_from_slice(bytes);
@@ -130,6 +132,7 @@ impl Uring {
             self.keep_unsent(slot, out.bytes());
             return self.keep_unsent(slot, &tail);
         }
+        self.slots[slot as usize].nagle = self.slots[slot as usize].nagle.before_write(self.fd(slot), false);
         // What was queued for this connection must leave first.
         self.submit_sends();
         for piece in [out.bytes(), &tail] {

@@ -2,6 +2,8 @@
 
 use std::os::fd::RawFd;
 
+use crate::nagle::Nagle;
+
 /// What a completion belongs to: three bits of its user data, beside the connection's age and slot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
@@ -43,6 +45,7 @@ pub(super) struct Slot {
     pub told_turn: u32,
     /// Pieces set aside for later turns.
     pub aside: u16,
+    pub nagle: Nagle,
 }
 
 pub(super) const AGE: u64 = (1 << 29) - 1;
@@ -67,6 +70,7 @@ impl Slot {
             pieces: 0,
             told_turn: u32::MAX,
             aside: 0,
+            nagle: Nagle::Off,
         }
     }
 }
