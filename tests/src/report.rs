@@ -67,7 +67,7 @@ impl Report {
         report
     }
 
-    /// A number by its path, such as `requests.finished`.
+    /// A number by its path, such as `requests.succeeded`.
     ///
     /// # Panics
     /// Where there is none.
@@ -93,10 +93,10 @@ impl Report {
         })
     }
 
-    /// Due, finished, failed and censored.
+    /// Scheduled, succeeded, failed and unfinished.
     #[track_caller]
     pub fn requests(&self) -> [u64; 4] {
-        ["due", "finished", "failed", "censored"].map(|name| self.count(&format!("requests.{name}")))
+        ["scheduled", "succeeded", "failed", "unfinished"].map(|name| self.count(&format!("requests.{name}")))
     }
 
     /// Failures by kind.
@@ -134,25 +134,25 @@ impl Report {
     #[track_caller]
     fn adds_up(&self) {
         let [due, finished, failed, censored] = self.requests();
-        assert_eq!(due, finished + failed + censored, "due = finished + failed + censored in {self}");
+        assert_eq!(due, finished + failed + censored, "scheduled = succeeded + failed + unfinished in {self}");
         let sum = |name: &str, parts: &[&str]| -> u64 {
             let seconds = self.json["seconds"].as_array().expect("seconds").iter();
             let wanted = seconds.filter(|second| parts.iter().any(|part| second["part"] == *part));
             wanted.map(|second| second[name].as_u64().unwrap_or_else(|| panic!("{name} in {second}"))).sum()
         };
-        assert_eq!(sum("finished", &["window", "drain"]), finished, "finished, second by second, in {self}");
+        assert_eq!(sum("succeeded", &["window", "drain"]), finished, "succeeded, second by second, in {self}");
         assert_eq!(sum("failed", &["window", "drain"]), failed, "failed, second by second, in {self}");
         assert_eq!(self.failures().values().sum::<u64>(), failed, "failures by kind in {self}");
         let window = self.number("window_s");
         if window > 0.0 {
             // Completions inside the window ÷ the window, the drain left out.
-            let inside = (sum("finished", &["window"]) + sum("finished_of_warmup", &["window"])) as f64;
+            let inside = (sum("succeeded", &["window"]) + sum("succeeded_of_warmup", &["window"])) as f64;
             let off = (self.number("throughput_per_s") * window - inside).abs();
             assert!(off <= 0.5 + inside * 1e-6, "throughput × window is not the completions inside, in {self}");
         }
         let exact = if self.json["mode"] == "open" { "latency.response" } else { "latency.service" };
         // What nobody answers has no latency.
-        let ranked = finished - self.count("requests.one_way") + self.count(&format!("{exact}.unfinished"));
+        let ranked = finished - self.count("requests.one_way") + self.count(&format!("{exact}.unanswered"));
         assert_eq!(self.count(&format!("{exact}.count")), ranked, "the histogram holds every answer, in {self}");
     }
 }

@@ -35,8 +35,8 @@ fn a_server_that_hangs_now_and_then_shows_at_the_quantiles_it_decides() {
     });
     let line = ["-c", "40", "--no-keepalive", "-d", "500ms", "--drain", "50ms", &peer.url()];
     let report = report(&line).with_code(20);
-    assert!(report.count("requests.censored") >= 1, "{report}");
-    let censored = report.count("requests.censored") as f64 / report.count("requests.due") as f64;
+    assert!(report.count("requests.unfinished") >= 1, "{report}");
+    let censored = report.count("requests.unfinished") as f64 / report.count("requests.scheduled") as f64;
     if censored > 0.01 {
         assert!(report.at("latency.service.p99_us").is_null(), "{report}");
         assert!(report.number("latency.service.p99_at_least_us") > 0.0, "{report}");
@@ -298,7 +298,7 @@ fn timeouts_are_failures_and_their_time_is_in_no_good_figure() {
     assert_eq!(report.requests(), [6, 0, 6, 0], "{report}");
     assert_eq!(report.failures().into_iter().collect::<Vec<_>>(), [("timeout".to_string(), 6)], "{report}");
     // They are ranked as what is known of them: at least so long.
-    assert_eq!(report.count("latency.service.unfinished"), 6, "{report}");
+    assert_eq!(report.count("latency.service.unanswered"), 6, "{report}");
     assert!(report.at("latency.service.p50_us").is_null(), "{report}");
     assert!(report.number("latency.service.p50_at_least_us") >= 100_000.0, "{report}");
     assert!(report.number("latency.failed.min_us") >= 100_000.0, "{report}");
@@ -373,7 +373,7 @@ fn no_ports_left_is_a_failure_with_its_name() {
     assert_ne!(report.code, 0, "{report}");
     let failure = report.json["failures"].as_array().unwrap().iter().find(|f| f["kind"] == "no_ports");
     assert_eq!(failure.map(|f| f["errno"].clone()), Some("EADDRNOTAVAIL".into()), "{report}");
-    assert!(report.count("requests.finished") > 0, "{report}");
+    assert!(report.count("requests.succeeded") > 0, "{report}");
 }
 
 #[test]
@@ -401,6 +401,6 @@ fn a_server_that_ends_while_connections_stand_ends_in_failures_and_not_in_a_hang
     until("the run has begun", || peer.requests() > 50);
     gone.store(true, Ordering::SeqCst);
     let report = e2e::Report::of(running.end());
-    assert!(report.count("requests.failed") > 0 && report.count("requests.finished") > 0, "{report}");
+    assert!(report.count("requests.failed") > 0 && report.count("requests.succeeded") > 0, "{report}");
     assert_ne!(report.code, 70, "{report}");
 }

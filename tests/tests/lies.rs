@@ -47,7 +47,7 @@ fn throughput_is_completions_by_time_and_not_users_by_mean_latency() {
         .unwrap()
         .iter()
         .filter(|second| second["part"] == "window")
-        .map(|second| second["finished"].as_u64().unwrap())
+        .map(|second| second["succeeded"].as_u64().unwrap())
         .sum();
     assert!((truth * report.number("window_s") - inside as f64).abs() < 0.5, "{report}");
     assert!(truth <= 55.0, "five users who pause for 100 ms cannot make {truth}/s");

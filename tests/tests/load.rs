@@ -6,8 +6,8 @@ use e2e::{Peer, Report, Target};
 /// Nothing was cut: the server heard exactly the load, the warm-up and the first answer before the run.
 #[track_caller]
 fn heard_exactly(target: &Target, report: &Report) {
-    let counted = ["finished", "failed", "warmup", "probe"].map(|name| report.count(&format!("requests.{name}")));
-    assert_eq!(report.count("requests.censored"), 0, "{report}");
+    let counted = ["succeeded", "failed", "warmup", "probe"].map(|name| report.count(&format!("requests.{name}")));
+    assert_eq!(report.count("requests.unfinished"), 0, "{report}");
     assert_eq!(target.heard(), counted.iter().sum::<u64>(), "the target's count, against {report}");
 }
 
@@ -26,7 +26,7 @@ fn a_number_of_requests_is_kept_exactly_by_users_and_workers_of_any_number() {
 fn a_duration_counts_every_request_that_began_in_it() {
     let target = Target::healthy();
     let report = report(&["-d", "400ms", "-c", "5", "-w", "2", &target.address]).with_code(0);
-    assert!(report.count("requests.finished") > 0, "{report}");
+    assert!(report.count("requests.succeeded") > 0, "{report}");
     assert_eq!(report.json["mode"], "closed");
     assert!(report.at("latency.response").is_null(), "closed load has no response time");
     assert!((report.number("window_s") - 0.4).abs() < 1e-9, "{report}");
@@ -39,7 +39,7 @@ fn a_rate_is_the_rate_of_the_run_whatever_the_number_of_workers() {
         let target = Target::healthy();
         let line = ["-r", "500/s", "-d", "1s", "--arrivals", arrivals, "-w", workers, &target.address];
         let report = report(&line);
-        assert_eq!(report.count("requests.due"), 500, "{report}");
+        assert_eq!(report.count("requests.scheduled"), 500, "{report}");
         assert_eq!(report.json["mode"], "open");
         heard_exactly(&target, &report);
     }
@@ -50,7 +50,7 @@ fn the_same_seed_makes_the_same_poisson_arrivals() {
     let target = Target::healthy();
     let due = |seed: &str, workers: &str| {
         let line = ["-r", "700/s", "-d", "700ms", "--seed", seed, "-w", workers, &target.address];
-        report(&line).count("requests.due")
+        report(&line).count("requests.scheduled")
     };
     assert_eq!(due("11", "1"), due("11", "1"));
     assert_eq!(due("12", "2"), due("12", "2"));
@@ -61,8 +61,8 @@ fn an_open_run_by_number_sends_that_many() {
     let target = Target::healthy();
     for arrivals in ["poisson", "constant", "burst"] {
         let report = report(&["-r", "900/s", "-n", "333", "--arrivals", arrivals, "-w", "2", &target.address]);
-        assert_eq!(report.count("requests.due"), 333, "{arrivals}: {report}");
-        assert_eq!(report.count("requests.finished"), 333, "{arrivals}: {report}");
+        assert_eq!(report.count("requests.scheduled"), 333, "{arrivals}: {report}");
+        assert_eq!(report.count("requests.succeeded"), 333, "{arrivals}: {report}");
     }
 }
 
@@ -71,7 +71,8 @@ fn a_burst_comes_at_once_every_second() {
     let target = Target::healthy();
     let report = report(&["-r", "200/s", "-d", "2s", "--arrivals", "burst", "-w", "2", &target.address]);
     let seconds = report.json["seconds"].as_array().unwrap();
-    let due: Vec<u64> = seconds.iter().filter(|s| s["part"] == "window").map(|s| s["due"].as_u64().unwrap()).collect();
+    let due: Vec<u64> =
+        seconds.iter().filter(|s| s["part"] == "window").map(|s| s["scheduled"].as_u64().unwrap()).collect();
     assert_eq!(due, [200, 200], "{report}");
     heard_exactly(&target, &report);
 }
@@ -81,7 +82,7 @@ fn rates_may_be_fractions_and_per_minute() {
     let target = Target::healthy();
     for (rate, due) in [("300/min", 5), ("4.0/s", 4), ("0.002k/s", 2)] {
         let report = report(&["-r", rate, "-d", "1s", "--arrivals", "constant", &target.address]);
-        assert_eq!(report.count("requests.due"), due, "{rate}: {report}");
+        assert_eq!(report.count("requests.scheduled"), due, "{rate}: {report}");
     }
 }
 
@@ -89,11 +90,11 @@ fn rates_may_be_fractions_and_per_minute() {
 fn the_warm_up_is_counted_apart() {
     let target = Target::healthy();
     let open = report(&["-r", "500/s", "--arrivals", "constant", "--warmup", "400ms", "-d", "600ms", &target.address]);
-    assert_eq!([open.count("requests.warmup"), open.count("requests.due")], [200, 300], "{open}");
+    assert_eq!([open.count("requests.warmup"), open.count("requests.scheduled")], [200, 300], "{open}");
     heard_exactly(&target, &open);
     let other = Target::healthy();
     let closed = report(&["-c", "4", "--warmup", "200ms", "-d", "200ms", &other.address]).with_code(0);
-    assert!(closed.count("requests.warmup") > 0 && closed.count("requests.finished") > 0, "{closed}");
+    assert!(closed.count("requests.warmup") > 0 && closed.count("requests.succeeded") > 0, "{closed}");
     heard_exactly(&other, &closed);
 }
 
@@ -104,7 +105,7 @@ fn stages_of_a_rate_add_up() {
         ["--stage", "500ms:200/s", "--stage", "1s:200/s..600/s", "--arrivals", "constant", "-w", "2", &target.address];
     let report = report(&line);
     // 100 in the first half second, (200 + 600) / 2 in the second after it.
-    assert_eq!(report.count("requests.due"), 500, "{report}");
+    assert_eq!(report.count("requests.scheduled"), 500, "{report}");
     heard_exactly(&target, &report);
 }
 
@@ -127,7 +128,7 @@ fn users_who_think_send_less() {
     assert_eq!(report.requests(), [5, 5, 0, 0], "{report}");
     heard_exactly(&target, &report);
     let often = e2e::report::report(&["-c", "2", "--think", "1ms..20ms", "-n", "50", &target.address]).with_code(0);
-    assert_eq!(often.count("requests.finished"), 50, "{often}");
+    assert_eq!(often.count("requests.succeeded"), 50, "{often}");
 }
 
 #[test]
@@ -207,7 +208,7 @@ fn a_run_ends_after_its_whole_timeout_and_says_so() {
     let target = Target::healthy();
     let report = report(&["-c", "2", "-d", "60s", "--run-timeout", "2s", &target.address]).with_code(21);
     assert!(report.notices().contains(&"run_timeout".to_string()), "{report}");
-    assert!(report.count("requests.finished") > 0, "{report}");
+    assert!(report.count("requests.succeeded") > 0, "{report}");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use e2e::{Report, Target, brunt, start};
 
 #[track_caller]
 fn heard_exactly(target: &Target, report: &Report) {
-    let counted = ["finished", "failed", "warmup", "probe"].map(|name| report.count(&format!("requests.{name}")));
-    assert_eq!(report.count("requests.censored"), 0, "{report}");
+    let counted = ["succeeded", "failed", "warmup", "probe"].map(|name| report.count(&format!("requests.{name}")));
+    assert_eq!(report.count("requests.unfinished"), 0, "{report}");
     assert_eq!(target.heard(), counted.iter().sum::<u64>(), "the target's count, against {report}");
 }
 
@@ -19,7 +19,7 @@ fn a_rate_and_a_number_are_kept_over_processes() {
         for processes in ["1", "2", "3"] {
             let target = Target::healthy();
             let report = report(&[load, &["-w", "4", "--processes", processes, &*target.address][..]].concat());
-            assert_eq!(report.count("requests.due"), due, "{processes} processes: {report}");
+            assert_eq!(report.count("requests.scheduled"), due, "{processes} processes: {report}");
             assert_eq!(report.count("requests.failed"), 0, "{processes} processes: {report}");
             heard_exactly(&target, &report);
         }
@@ -33,7 +33,7 @@ fn the_same_seed_makes_the_same_arrivals_in_threads_and_in_processes() {
         let target = Target::healthy();
         let report = report(&[&line[..], more, &[&*target.address]].concat());
         heard_exactly(&target, &report);
-        report.count("requests.due")
+        report.count("requests.scheduled")
     });
     assert_eq!(counts[0], counts[1]);
 }

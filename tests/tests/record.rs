@@ -27,7 +27,7 @@ fn zstdcat_shows_one_json_object_a_line() {
     let text = lines.iter().map(ToString::to_string).collect::<String>();
     assert!(lines[0].to_string().contains("\"schema\""), "the first line says its version: {}", lines[0]);
     assert!(text.contains("\"command\"") && lines.len() >= 4, "{text}");
-    assert_eq!(run.count("requests.finished"), 100);
+    assert_eq!(run.count("requests.succeeded"), 100);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_run_that_is_killed_keeps_all_but_its_last_second() {
     assert!(shown.out.contains("Response time"), "{}", shown.out);
     let kept = Report::of(brunt(["report", &file, "--format", "json"]).with_code(21));
     assert_eq!(kept.at("ended"), "cut_off", "{kept}");
-    assert!(kept.count("requests.finished") >= 490, "only {kept}");
+    assert!(kept.count("requests.succeeded") >= 490, "only {kept}");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn the_last_run_is_kept_by_itself() {
     assert!(none.err.contains("no run is kept yet"), "{none:?}");
     prepare(["-n", "77", "-c", "7", "--quiet", &target.address]).env("XDG_STATE_HOME", home.path()).run().with_code(0);
     let last = prepare(["report"]).env("XDG_STATE_HOME", home.path()).run().with_code(0);
-    assert!(last.out.contains("77 finished"), "{}", last.out);
+    assert!(last.out.contains("77 succeeded"), "{}", last.out);
 }
 
 #[test]
@@ -125,10 +125,10 @@ fn a_disk_that_fills_up_during_the_run_keeps_what_it_could() {
     let unmounted = Command::new("umount").arg(directory.path()).status();
     assert!(unmounted.is_ok_and(|status| status.success()));
     let run = Report::of(ended);
-    assert!(run.count("requests.finished") > 1000, "{run}");
+    assert!(run.count("requests.succeeded") > 1000, "{run}");
     if run.notices().contains(&"disk_full".to_string()) {
         let kept = Report::of(kept).with_code(21);
-        assert!(kept.count("requests.finished") <= run.count("requests.finished"), "{kept}");
+        assert!(kept.count("requests.succeeded") <= run.count("requests.succeeded"), "{kept}");
     }
 }
 

@@ -38,7 +38,7 @@ fn the_log_of_arrivals_has_a_line_for_every_request() {
     target.stop();
     let log = std::fs::read_to_string(&file).unwrap();
     let lines = log.lines().filter(|line| !line.starts_with('#')).count() as u64;
-    let wanted = report.count("requests.finished") + report.count("requests.probe");
+    let wanted = report.count("requests.succeeded") + report.count("requests.probe");
     assert!(lines == wanted || lines == wanted + 1, "{lines} lines (perhaps a heading) for {wanted} requests");
 }
 
@@ -80,7 +80,7 @@ fn a_target_with_a_certificate_of_its_own_speaks_tls() {
     let target = Target::with(&["--tls"]);
     assert!(target.address.starts_with("https://"), "{}", target.address);
     let sound = report(&["-k", "-n", "200", "-c", "4", &target.url("bytes/100000")]).with_code(0);
-    assert_eq!(sound.count("requests.finished"), 200);
+    assert_eq!(sound.count("requests.succeeded"), 200);
     assert_eq!(sound.count("bytes.payload"), 200 * 100_000);
     let unsound = report(&["-k", "-n", "10", "-c", "1", &target.url("cut/20")]);
     assert_eq!(unsound.count("requests.failed"), 10, "{unsound}");

@@ -11,7 +11,7 @@ fn quiet_shows_nothing_and_still_writes_its_document() {
     let ended =
         brunt(["-n", "20", "-c", "2", "--quiet", "--format", "json", "-o", &file, &target.address]).with_code(0);
     assert_eq!((ended.out.as_str(), ended.err.as_str()), ("", ""));
-    assert_eq!(e2e::Report::in_file(std::path::Path::new(&file)).count("requests.finished"), 20);
+    assert_eq!(e2e::Report::in_file(std::path::Path::new(&file)).count("requests.succeeded"), 20);
     let silent = brunt(["-n", "20", "-c", "2", "--quiet", &target.address]).with_code(0);
     assert_eq!((silent.out.as_str(), silent.err.as_str()), ("", ""));
 }

@@ -13,7 +13,7 @@ fn http2_streams_are_answered_each_in_its_time() {
     // Ten users on two connections: a stream that waits holds up no other.
     let run = report(&["--http2", "-c", "10", "--streams", "5", "-n", "300", &target.url("delay/uniform:1ms..9ms")])
         .with_code(0);
-    assert_eq!(run.count("requests.finished"), 300, "{run}");
+    assert_eq!(run.count("requests.succeeded"), 300, "{run}");
     let probes = run.count("requests.probe");
     assert_eq!(of(&target, "http2", "messages"), 300 + probes);
     let large = report(&["--http2", "-c", "2", "-n", "20", &target.url("bytes/300000")]).with_code(0);
@@ -40,7 +40,7 @@ fn faults_in_http2_fail_the_request_and_not_its_neighbours() {
 fn http2_over_tls_is_chosen_by_alpn() {
     let target = Target::with(&["--tls"]);
     let run = report(&["-k", "--http", "2", "-c", "8", "--streams", "4", "-n", "400", &target.url("")]).with_code(0);
-    assert_eq!(run.count("requests.finished"), 400, "{run}");
+    assert_eq!(run.count("requests.succeeded"), 400, "{run}");
 }
 
 #[test]
@@ -48,12 +48,12 @@ fn web_sockets_hear_their_messages_back() {
     let target = Target::healthy();
     let url = target.url("chat").replace("http://", "ws://");
     let run = report(&["-c", "10", "-n", "500", "--data", "hello", &url]).with_code(0);
-    assert_eq!(run.count("requests.finished"), 500, "{run}");
+    assert_eq!(run.count("requests.succeeded"), 500, "{run}");
     assert_eq!(of(&target, "websocket", "messages"), 500 + run.count("requests.probe"));
     let secured = Target::with(&["--tls"]);
     let url = secured.url("chat").replace("https://", "wss://");
     let run = report(&["-k", "-c", "5", "-n", "200", "--data", "hello", &url]).with_code(0);
-    assert_eq!(run.count("requests.finished"), 200, "{run}");
+    assert_eq!(run.count("requests.succeeded"), 200, "{run}");
 }
 
 /// Lines of a log of arrivals that this holds of, once the target has ended.

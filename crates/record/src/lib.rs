@@ -115,21 +115,24 @@ pub struct Second {
     /// Which part of the run it belongs to.
     pub part: Part,
     /// Requests whose intended time lies in it (closed: requests started), warm-up left out.
+    #[serde(rename = "scheduled", alias = "due")]
     pub due: u64,
     /// Requests whose first write lies in it, warm-up left out.
     pub sent: u64,
     /// Successes that ended in it.
+    #[serde(rename = "succeeded", alias = "finished")]
     pub finished: u64,
     /// Failures that ended in it.
     pub failed: u64,
     /// Requests given up unfinished at the end of the run (only in the last second).
+    #[serde(rename = "unfinished", alias = "censored")]
     pub censored: u64,
     /// Requests intended within the warm-up that were sent in it; in no other count.
     pub warmup: u64,
     /// Successes of such requests that ended in it: in throughput, in no other figure.
-    #[serde(default)]
+    #[serde(default, rename = "succeeded_of_warmup", alias = "finished_of_warmup")]
     pub finished_of_warmup: u64,
-    /// Of the requests due in it, those that found every connection taken that the run may have (open load).
+    /// Of the requests scheduled in it, those that found every connection taken that the run may have (open load).
     #[serde(default)]
     pub limited: u64,
     /// Of the failures, those whose answer came after their timeout; it is in no count of status codes.
@@ -173,7 +176,7 @@ pub struct Second {
     /// Messages inside exchanges whose answers are streams.
     #[serde(default)]
     pub messages: u64,
-    /// Requests that nobody answers, finished when written: in `finished`, in no histogram.
+    /// Requests that nobody answers, over when written: in `succeeded`, in no histogram.
     #[serde(default)]
     pub one_way: u64,
     /// Signs of life.

@@ -119,3 +119,18 @@ fn of_very_many_urls_the_first_are_listed_and_the_others_counted() {
         assert_eq!((given.take_urls(), given), (whole.urls, shown), "who takes them has all");
     }
 }
+
+#[test]
+fn records_with_the_first_names_of_the_counts_are_still_read() {
+    let line = serde_json::to_string(&second(0)).unwrap();
+    let names = ["scheduled", "succeeded", "unfinished", "succeeded_of_warmup"];
+    assert!(names.iter().all(|name| line.contains(&format!("\"{name}\":"))), "{line}");
+    let firsts = ["due", "finished", "censored", "finished_of_warmup"];
+    let first = names
+        .iter()
+        .zip(firsts)
+        .fold(line.clone(), |line, (name, first)| line.replace(&format!("\"{name}\":"), &format!("\"{first}\":")));
+    assert_ne!(first, line);
+    let read = |line: &str| serde_json::from_str::<RunEvent>(line).unwrap();
+    assert_eq!(read(&first), read(&line));
+}

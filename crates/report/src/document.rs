@@ -43,7 +43,7 @@ pub struct Report<'a> {
     elapsed_s: f64,
     /// The exit code of the run.
     exit: u8,
-    /// Every request, counted once: due = finished + failed + censored.
+    /// Every request, counted once: scheduled = succeeded + failed + unfinished.
     requests: Requests,
     /// Successes that ended within the window ÷ its length; those of requests of the warm-up are among them.
     throughput_per_s: f64,
@@ -98,13 +98,16 @@ pub struct Report<'a> {
 /// Requests of a run.
 #[derive(Serialize, JsonSchema)]
 struct Requests {
-    /// Due (closed: started), warm-up left out.
+    /// Scheduled (closed: started), warm-up left out.
+    #[serde(rename = "scheduled")]
     due: u64,
     /// Succeeded.
+    #[serde(rename = "succeeded")]
     finished: u64,
     /// Failed.
     failed: u64,
-    /// Unfinished when the run ended.
+    /// Still without an end when the run ended.
+    #[serde(rename = "unfinished")]
     censored: u64,
     /// Of the failed, those whose answer came after their timeout; in no count of status codes.
     late: u64,
@@ -112,7 +115,7 @@ struct Requests {
     warmup: u64,
     /// Sent before the run; in no other count.
     probe: u64,
-    /// Of the finished, those that nobody answers: over when written, without a latency.
+    /// Of the succeeded, those that nobody answers: over when written, without a latency.
     one_way: u64,
     /// Sent once more because the target had not touched them; each is one request in all other counts.
     resent: u64,
@@ -208,7 +211,7 @@ struct ObjectiveReport<'a> {
     met: bool,
     /// What was measured, in words.
     measured: &'a str,
-    /// Due requests that held it; null where it is not judged by counting.
+    /// Scheduled requests that held it; null where it is not judged by counting.
     within: Option<u64>,
 }
 
@@ -237,19 +240,23 @@ pub struct SecondReport {
     to_s: f64,
     /// `warmup`, `window` or `drain`.
     part: Part,
-    /// Requests due in it.
+    /// Requests scheduled in it.
+    #[serde(rename = "scheduled")]
     due: u64,
     /// Requests sent in it.
     sent: u64,
     /// Successes that ended in it.
+    #[serde(rename = "succeeded")]
     finished: u64,
     /// Failures that ended in it.
     failed: u64,
     /// Unfinished at the end (last second only).
+    #[serde(rename = "unfinished")]
     censored: u64,
     /// Of the warm-up.
     warmup: u64,
     /// Successes of requests of the warm-up that ended in it: in its throughput, in no other figure.
+    #[serde(rename = "succeeded_of_warmup")]
     finished_of_warmup: u64,
     /// Users at its end.
     users: u32,

@@ -62,7 +62,7 @@ impl Limited {
     pub fn notice(&self) -> Notice {
         let facts = [
             ("waited", show::count(self.waited)),
-            ("due", show::count(self.due)),
+            ("scheduled", show::count(self.due)),
             ("limit", show::count(u64::from(self.limit))),
             ("wait", show::duration(self.wait)),
             ("response", show::duration(self.response)),

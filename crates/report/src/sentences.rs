@@ -104,7 +104,7 @@ pub(crate) const HIDDEN_OPEN: Text = text(
 pub(crate) const THROUGHPUT: Text = text("Throughput", "吞吐量");
 pub(crate) const THROUGHPUT_LINE: Text =
     text("{rate} answered within the window of {window}", "{rate}，窗口 {window} 内完成的应答");
-pub(crate) const ASKED_RATE: Text = text("due {due}/s, sent {sent} of {n}", "计划 {due}/s，已发送 {sent}/{n}");
+pub(crate) const ASKED_RATE: Text = text("scheduled {due}/s, sent {sent} of {n}", "计划 {due}/s，已发送 {sent}/{n}");
 pub(crate) const DISTRIBUTION: Text = text("Latency distribution", "延迟分布");
 pub(crate) const WITHOUT_ANSWER: Text = text("no answer", "无应答");
 pub(crate) const WHERE_TIME: Text = text("Where the time went", "时间花在哪里");
@@ -121,12 +121,12 @@ pub(crate) const TIMES: Text = text("count", "次数");
 // Counts.
 pub(crate) const REQUESTS: Text = text("Requests", "请求");
 pub(crate) const ACCOUNT: Text = text(
-    "{due} due = {finished} finished + {failed} failed + {censored} unfinished",
-    "应发 {due} = 完成 {finished} + 失败 {failed} + 未结束 {censored}",
+    "{due} scheduled = {finished} succeeded + {failed} failed + {censored} unfinished",
+    "计划 {due} = 成功 {finished} + 失败 {failed} + 未结束 {censored}",
 );
 pub(crate) const ACCOUNT_BROKEN: Text = text(
-    "{due} due ≠ {finished} finished + {failed} failed + {censored} unfinished",
-    "应发 {due} ≠ 完成 {finished} + 失败 {failed} + 未结束 {censored}",
+    "{due} scheduled ≠ {finished} succeeded + {failed} failed + {censored} unfinished",
+    "计划 {due} ≠ 成功 {finished} + 失败 {failed} + 未结束 {censored}",
 );
 pub(crate) const APART: Text =
     text("counted apart: {warmup} in the warm-up, {probe} before the run", "另计：预热 {warmup}，运行前 {probe}");
@@ -162,8 +162,8 @@ pub(crate) const LATE: Text = text(
     "失败的请求中有 {n} 个在超时之后才收到应答；状态码只统计按时的应答",
 );
 pub(crate) const ONE_WAY: Text = text(
-    "{n} of the finished {n|is|are} one-way: over when written, without a latency",
-    "完成的请求中有 {n} 个是单向的：写出即结束，没有延迟",
+    "{n} of the succeeded {n|is|are} one-way: over when written, without a latency",
+    "成功的请求中有 {n} 个是单向的：写出即结束，没有延迟",
 );
 pub(crate) const RESENT: Text = text(
     "{n} {n|was|were} sent once more, because the target said that it had not touched {n|it|them}",
@@ -226,7 +226,7 @@ pub(crate) const TRUST_UNHEARD: Text = text(
 pub(crate) const OBJECTIVES: Text = text("Objectives", "目标");
 pub(crate) const MET: Text = text("met", "达到");
 pub(crate) const MISSED: Text = text("missed", "未达到");
-pub(crate) const WITHIN: Text = text("{n} of {due} due requests held it", "应发 {due} 个请求中 {n} 个符合");
+pub(crate) const WITHIN: Text = text("{n} of {due} scheduled requests held it", "计划的 {due} 个请求中 {n} 个符合");
 pub(crate) const FEW: Text =
     text("too few requests to show the quantile; judged by counting", "请求太少，不显示该分位数；按计数判断");
 pub(crate) const TRUST: Text = text("Trust", "可信度");
@@ -235,8 +235,8 @@ pub(crate) const CAUTION: Text = text("WITH CAUTION", "谨慎使用");
 pub(crate) const NOT_TRUSTED: Text = text("NOT TRUSTED", "不可信");
 pub(crate) const TRUST_ACCOUNTING: Text = text("every request is accounted for", "每个请求都有去向");
 pub(crate) const TRUST_ACCOUNTING_BROKEN: Text = text(
-    "the counts do not add up: {due} due, but {sum} finished, failed or unfinished. This is a bug in brunt; no figure of this run stands",
-    "计数不符：应发 {due}，而完成、失败与未结束之和为 {sum}。这是 brunt 的缺陷，本次运行的数字都不成立",
+    "the counts do not add up: {due} scheduled, but {sum} succeeded, failed or unfinished. This is a bug in brunt; no figure of this run stands",
+    "计数不符：计划 {due}，而成功、失败与未结束之和为 {sum}。这是 brunt 的缺陷，本次运行的数字都不成立",
 );
 pub(crate) const TRUST_LITTLE: Text = text(
     "Little's law holds: off by {worst} at worst, in the second at {at} ({judged} judged)",
@@ -440,8 +440,8 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
     (
         "connection_limit",
         text(
-            "{waited} of {due} requests found no connection free and waited at the limit of {limit} (--max-connections): {wait} of a mean response of {response}.",
-            "{due} 个请求中有 {waited} 个没有空闲连接可用，在 {limit} 个连接的上限（--max-connections）处等待：平均响应 {response} 中占 {wait}。",
+            "{waited} of {scheduled} requests found no connection free and waited at the limit of {limit} (--max-connections): {wait} of a mean response of {response}.",
+            "{scheduled} 个请求中有 {waited} 个没有空闲连接可用，在 {limit} 个连接的上限（--max-connections）处等待：平均响应 {response} 中占 {wait}。",
         ),
     ),
     (

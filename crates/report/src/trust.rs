@@ -166,7 +166,7 @@ impl Reason {
             Reason::Accounting { .. } => "accounting",
             Reason::Little { .. } => "little",
             Reason::LowerBound { .. } => "lower_bound",
-            Reason::NothingFinished => "nothing_finished",
+            Reason::NothingFinished => "nothing_succeeded",
             Reason::Failures { .. } => "failures",
             Reason::Outage { .. } => "outage",
             Reason::LocalLimit { .. } => "local_limit",

@@ -317,7 +317,9 @@ fn counted(count: &Count, document: &Path, output: &Path) -> Option<f64> {
         Count::Report => {
             let report: Value = serde_json::from_str(&fs::read_to_string(document).ok()?).ok()?;
             let _ = fs::remove_file(document);
-            (report["exit"] == 0).then(|| report["requests"]["finished"].as_f64())?
+            // A binary of before the fields had these names may be the opponent.
+            let [now, before] = ["succeeded", "finished"].map(|name| report["requests"][name].as_f64());
+            (report["exit"] == 0).then_some(now.or(before))?
         }
         Count::Fixed(count) => Some(*count as f64),
         Count::After(words) => number(text()?.split_once(words)?.1.trim_start()),

@@ -106,7 +106,7 @@ impl Kept {
     fn read(document: &Path) -> Option<Self> {
         let report: Value = serde_json::from_str(&fs::read_to_string(document).ok()?).ok()?;
         let sent: f64 = report["seconds"].as_array()?.iter().filter_map(|second| second["sent"].as_f64()).sum();
-        let due = report["requests"]["due"].as_f64()?;
+        let due = report["requests"]["scheduled"].as_f64()?;
         Some(Self { sent_by_due: sent / due, gen_late_p99_us: report["latency"]["gen_late"]["p99_us"].as_f64()? })
     }
 }

@@ -52,18 +52,18 @@ impl fmt::Display for Check {
     }
 }
 
-/// A number of a report by its path: `requests.due`.
+/// A number of a report by its path: `requests.scheduled`.
 pub(super) fn number(report: &Value, path: &str) -> Option<f64> {
     path.split('.').fold(report, |value, key| &value[key]).as_f64()
 }
 
-/// The law that every report keeps: due = finished + failed + censored.
+/// The law that every report keeps: scheduled = succeeded + failed + unfinished.
 pub(super) fn accounted(report: &Value) -> Check {
     let count = |name: &str| number(report, &format!("requests.{name}")).unwrap_or(f64::NAN);
     Check::equal(
-        "finished + failed + censored",
-        Some(count("finished") + count("failed") + count("censored")),
-        count("due"),
+        "succeeded + failed + unfinished",
+        Some(count("succeeded") + count("failed") + count("unfinished")),
+        count("scheduled"),
     )
 }
 
@@ -73,12 +73,13 @@ mod tests {
 
     #[test]
     fn a_missing_figure_never_holds() {
-        let report = serde_json::json!({ "requests": { "due": 3, "finished": 1, "failed": 1, "censored": 1 } });
+        let report =
+            serde_json::json!({ "requests": { "scheduled": 3, "succeeded": 1, "failed": 1, "unfinished": 1 } });
         let cases = [
             (Check::near("a", Some(10.2), 10.0, 0.02, 0.0), true),
             (Check::near("a", Some(10.3), 10.0, 0.02, 0.0), false),
             (Check::near("a", None, 10.0, 1.0, 100.0), false),
-            (Check::equal("a", number(&report, "requests.due"), 3.0), true),
+            (Check::equal("a", number(&report, "requests.scheduled"), 3.0), true),
             (Check::equal("a", number(&report, "requests.none"), 3.0), false),
             (accounted(&report), true),
             (accounted(&Value::Null), false),

@@ -30,21 +30,21 @@ impl Counted {
 
     /// The bounds that hold whatever happened.
     fn bounds(&self) -> Vec<Check> {
-        let most = self.of("finished") + self.of("failed") + self.of("censored");
+        let most = self.of("succeeded") + self.of("failed") + self.of("unfinished");
         let seen = self.answered + self.cut;
         vec![
             accounted(&self.report),
-            Check::between("the log's requests", Some(seen), self.of("finished"), most),
-            Check::between("finished", Some(self.of("finished")), 1.0, f64::INFINITY),
+            Check::between("the log's requests", Some(seen), self.of("succeeded"), most),
+            Check::between("succeeded", Some(self.of("succeeded")), 1.0, f64::INFINITY),
         ]
     }
 
     /// Nothing was cut: every count is the same.
     fn equal(&self) -> Vec<Check> {
         let mut checks = self.bounds();
-        checks.push(Check::equal("finished, against the log", Some(self.of("finished")), self.answered));
+        checks.push(Check::equal("succeeded, against the log", Some(self.of("succeeded")), self.answered));
         checks.push(Check::equal("failed", Some(self.of("failed")), 0.0));
-        checks.push(Check::equal("censored", Some(self.of("censored")), 0.0));
+        checks.push(Check::equal("unfinished", Some(self.of("unfinished")), 0.0));
         checks.push(Check::equal("exit code", Some(f64::from(self.exit)), 0.0));
         checks
     }
@@ -94,7 +94,7 @@ pub(super) fn healthy(setting: &Setting) -> Result<Vec<Check>, String> {
 pub(super) fn open(setting: &Setting) -> Result<Vec<Check>, String> {
     let counted = run(setting, "log-open", 0, "-r 3000/s -n 10000", |_, _, _| {})?;
     let mut checks = counted.equal();
-    checks.push(Check::equal("due", Some(counted.of("due")), 10_000.0));
+    checks.push(Check::equal("scheduled", Some(counted.of("scheduled")), 10_000.0));
     Ok(checks)
 }
 
@@ -102,7 +102,7 @@ pub(super) fn open(setting: &Setting) -> Result<Vec<Check>, String> {
 pub(super) fn cut(setting: &Setting) -> Result<Vec<Check>, String> {
     let counted = run(setting, "cut", 10, "-c 20 -n 20000", |_, _, _| {})?;
     let mut checks = counted.bounds();
-    checks.push(Check::equal("finished, against the log", Some(counted.of("finished")), counted.answered));
+    checks.push(Check::equal("succeeded, against the log", Some(counted.of("succeeded")), counted.answered));
     checks.push(Check::equal("failed, against the log", Some(counted.of("failed")), counted.cut));
     Ok(checks)
 }
@@ -130,8 +130,8 @@ pub(super) fn restart(setting: &Setting) -> Result<Vec<Check>, String> {
     let seconds = counted.report["seconds"].as_array().map(Vec::as_slice).unwrap_or_default();
     checks.push(Check::between("seconds in the report", Some(seconds.len() as f64), 5.0, 6.0));
     // The fourth second: nginx is back, and the end of the run is still away.
-    let back = seconds.get(3).and_then(|second| number(second, "finished"));
-    checks.push(Check::between("finished in the fourth second, nginx being back", back, 1.0, f64::INFINITY));
+    let back = seconds.get(3).and_then(|second| number(second, "succeeded"));
+    checks.push(Check::between("succeeded in the fourth second, nginx being back", back, 1.0, f64::INFINITY));
     Ok(checks)
 }
 

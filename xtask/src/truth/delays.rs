@@ -44,8 +44,8 @@ impl Pair {
 
     /// What must be true of every complete run: all counted, and the server counted the same.
     fn counts(&self) -> Vec<Check> {
-        let finished = number(&self.report, "requests.finished");
-        vec![accounted(&self.report), Check::equal("finished, against the log", finished, self.log.len() as f64)]
+        let finished = number(&self.report, "requests.succeeded");
+        vec![accounted(&self.report), Check::equal("succeeded, against the log", finished, self.log.len() as f64)]
     }
 }
 
@@ -145,8 +145,8 @@ pub(super) fn hang(setting: &Setting) -> Result<Vec<Check>, String> {
     let response = &pair.report["latency"]["response"];
     Ok(vec![
         accounted(&pair.report),
-        Check::equal("finished", number(&pair.report, "requests.finished"), 0.0),
-        Check::equal("censored", number(&pair.report, "requests.censored"), 300.0),
+        Check::equal("succeeded", number(&pair.report, "requests.succeeded"), 0.0),
+        Check::equal("unfinished", number(&pair.report, "requests.unfinished"), 300.0),
         Check::is("p50 is withheld", response.get("p50_us").is_none_or(Value::is_null)),
         Check::between("p50 is at least (µs)", response["p50_at_least_us"].as_f64(), 1e6, 4.1e6),
         Check::between("exit code", Some(f64::from(pair.exit)), 1.0, 255.0),

@@ -12,8 +12,9 @@ pub struct Distribution {
     /// How many are ranked, those without an answer included.
     count: u64,
     /// Of these, without an answer; ranked as later than all.
+    #[serde(rename = "unanswered")]
     unfinished: u64,
-    /// Shortest that finished.
+    /// Shortest that was answered.
     min_us: Option<f64>,
     /// Mean.
     mean_us: Option<f64>,
@@ -60,7 +61,7 @@ pub struct Distribution {
     /// Lower bound of the longest, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_at_least_us: Option<f64>,
-    /// All finished ones, encoded.
+    /// All answered ones, encoded.
     histogram: Histogram,
     /// Lower bounds of those without an answer, encoded.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -66,10 +66,10 @@ fn json_has_the_fields_people_rely_on() {
         "/window_s",
         "/elapsed_s",
         "/exit",
-        "/requests/due",
-        "/requests/finished",
+        "/requests/scheduled",
+        "/requests/succeeded",
         "/requests/failed",
-        "/requests/censored",
+        "/requests/unfinished",
         "/requests/warmup",
         "/requests/probe",
         "/throughput_per_s",
@@ -135,10 +135,10 @@ fn csv_has_a_row_a_second() {
     assert!(rows.iter().all(|r| r.len() == rows[0].len()));
     let cell = |row: usize, name: &str| rows[row][rows[0].iter().position(|n| *n == name).unwrap()];
     assert_eq!((cell(1, "from_s"), cell(1, "to_s"), cell(1, "part")), ("0", "1", "window"));
-    assert_eq!((cell(1, "finished"), cell(1, "failed"), cell(1, "throughput_per_s")), ("990", "10", "990"));
+    assert_eq!((cell(1, "succeeded"), cell(1, "failed"), cell(1, "throughput_per_s")), ("990", "10", "990"));
     assert_eq!((cell(1, "p50_us"), cell(1, "p99_9_us"), cell(1, "max_us")), ("2000", "", "2000"));
     assert_eq!((cell(1, "status"), cell(1, "failures")), ("200:990 503:10", "wrong_status/transfer:10"));
-    assert_eq!((cell(2, "censored"), cell(2, "max_us")), ("5", ">=4000000"));
+    assert_eq!((cell(2, "unfinished"), cell(2, "max_us")), ("5", ">=4000000"));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn junit_has_a_case_an_objective_and_one_for_trust() {
         "{text}"
     );
     assert!(text.contains("name=\"p99&lt;50ms\""), "{text}");
-    assert!(text.contains("<failure message=\"failed 0.75 %; 1,985 of 2,000 due requests held it\"/>"), "{text}");
+    assert!(text.contains("<failure message=\"failed 0.75 %; 1,985 of 2,000 scheduled requests held it\"/>"), "{text}");
     assert!(text.contains("name=\"trust\""), "{text}");
     let mut reader = quick_xml::Reader::from_str(&text);
     let mut cases = 0;

@@ -83,7 +83,7 @@ fn a_cut_off_record_counts_what_was_open_as_without_an_end() {
 #[test]
 fn a_violated_account_is_loud() {
     let text = wrongly_counted().written("text", Lang::En);
-    assert!(text.contains("1,001 due ≠ 1,000 finished + 0 failed + 0 unfinished"), "{text}");
+    assert!(text.contains("1,001 scheduled ≠ 1,000 succeeded + 0 failed + 0 unfinished"), "{text}");
     assert!(text.contains("This is a bug in brunt; no figure of this run stands"), "{text}");
     assert!(text.contains("Exit code 70"), "{text}");
 }
@@ -126,7 +126,7 @@ fn failures_that_rank_as_timeouts_are_counted_in_the_figures() {
     let text = run.written("text", Lang::En);
     let said = "(98 requests, 8 of them without an answer; 2 failed are not in these figures)";
     assert!(text.contains(said), "{text}");
-    assert!(text.contains("100 due = 90 finished + 5 failed + 5 unfinished"), "{text}");
+    assert!(text.contains("100 scheduled = 90 succeeded + 5 failed + 5 unfinished"), "{text}");
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn heartbeats_without_an_answer_are_lower_bounds_too() {
     beating.latency.heartbeat_at_least.record_n(ms(5_000), 100);
     let run = closed(1, 1).second(beating);
     let heartbeat = &run.json()["phases"]["heartbeat"];
-    assert_eq!((heartbeat["count"].as_u64(), heartbeat["unfinished"].as_u64()), (Some(1000), Some(100)));
+    assert_eq!((heartbeat["count"].as_u64(), heartbeat["unanswered"].as_u64()), (Some(1000), Some(100)));
     assert_eq!((heartbeat["p50_us"].as_f64(), heartbeat["p99_us"].as_f64()), (Some(1000.0), None));
     assert_eq!(heartbeat["p99_at_least_us"].as_f64().map(f64::round), Some(5_000_000.0));
     assert_eq!(heartbeat["max_at_least_us"], 5_000_000.0);
