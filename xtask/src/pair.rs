@@ -19,11 +19,11 @@ pub fn program(given: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
             Err(e) => Err(format!("--brunt {}: {e}", path.display())),
         };
     }
-    if let Err(why) = shell::run(&mut shell::cargo(&["build", "--release", "-p", "brunt-cli"])) {
+    if let Err(why) = shell::run(&mut shell::cargo(&["build", "--profile", "dist", "-p", "brunt-cli"])) {
         eprintln!("brunt is left out: {why}");
         return Ok(None);
     }
-    Ok(Some(places::brunt("release")).filter(|path| Path::is_file(path)))
+    Ok(Some(places::brunt("dist")).filter(|path| Path::is_file(path)))
 }
 
 /// The built-in target on the first core, noting every arrival; ended with the value.

@@ -112,12 +112,6 @@ fn demo(_: &mut Progress) -> Verdict {
     let mut build = shell::cargo(&["build", "--release", "-p", "brunt-cli"]);
     let mut command = Command::new("timeout");
     command.args(["60", "cargo", "run", "--quiet", "--release", "--", "demo", "-d", "2s"]).current_dir(places::root());
-    if install::nothing_may_be_skipped() {
-        // Built once and thrown away: optimising the program as a whole takes minutes and shows nothing here.
-        for command in [&mut build, &mut command] {
-            command.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
-        }
-    }
     if let Err(why) = shell::run(&mut build) {
         return Verdict::Failed(why);
     }

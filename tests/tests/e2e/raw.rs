@@ -12,7 +12,7 @@ use rustix::process::Signal;
 
 /// The commands of the guide for this URL, as arguments, with the server's own port instead.
 fn from_guide(url: &str, port: u16) -> Vec<Vec<String>> {
-    let guide = include_str!("../../docs/guide.md");
+    let guide = include_str!("../../../docs/guide.md");
     let block = guide.split("```").find(|block| block.starts_with("sh ") && block.contains(url));
     let (_, script) = block.unwrap_or_else(|| panic!("{url} is in the guide")).split_once('\n').expect("lines");
     let here = format!("{}:{port}", url.rsplit_once(':').expect("a port").0);
@@ -131,7 +131,7 @@ fn dns_over_udp_answered_by_dnsmasq() {
     assert_eq!(count.trim().parse::<u64>().expect("a number"), 2000 + PROBE, "{said}");
 }
 
-const RADIUS: &str = include_str!("../servers/radiusd.conf");
+const RADIUS: &str = include_str!("../../servers/radiusd.conf");
 
 /// An Access-Request with the password hidden (RFC 2865 5.2) and signed (RFC 3579 3.2); unsigned ones the server drops.
 #[test]

@@ -1,0 +1,31 @@
+//! The real program against servers, as its users run it. One test program, so that it is linked once and its tests, which
+//! mostly wait, run beside each other.
+
+mod curl;
+mod endless;
+mod faults;
+mod foreign_text;
+mod frames;
+mod generator;
+mod grpc;
+mod http;
+mod http2;
+mod lies;
+mod load;
+mod memory;
+mod mysql;
+mod nginx;
+mod options;
+mod own_protocol;
+mod postgres;
+mod processes;
+mod raw;
+mod record;
+mod redis;
+mod secrets;
+mod signals;
+mod tables;
+mod target;
+mod terminal;
+mod tongues;
+mod websocket;
