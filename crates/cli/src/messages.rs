@@ -8,15 +8,15 @@ const fn text(en: &'static str, zh: &'static str) -> Text {
 
 /// Before a closed run.
 pub const CLOSED: Text =
-    text("{users} {users|user|users} for {length} on {url}", "{users} 个用户，{length}，目标 {url}");
+    text("{users} {users|user|users} for {length} on {url}", "{users} 个用户，{length}，地址 {url}");
 /// Before connections are held.
 pub const HOLD: Text = text(
-    "{n} {n|connection|connections} to {url}, held for {time} once all stand",
+    "{n} {n|connection|connections} to {url}, held for {time} once all are open",
     "到 {url} 的 {n} 个连接，全部建立后保持 {time}",
 );
 /// Before an open run.
 pub const OPEN: Text =
-    text("{rate}/s ({arrivals}) for {length} on {url}", "{rate}/s（{arrivals}），{length}，目标 {url}");
+    text("{rate}/s ({arrivals}) for {length} on {url}", "{rate}/s（{arrivals}），{length}，地址 {url}");
 /// The end of a run that is bound by requests only.
 pub const LENGTH_REQUESTS: Text = text("{n} {n|request|requests}", "{n} 个请求");
 /// The end of a run that is bound by both.
@@ -27,12 +27,9 @@ pub const AND_MORE: Text = text("{url} and {n} more", "{url} 及另外 {n} 个")
 pub const WARMUP: Text = text(", after {time} of warm-up", "，预热 {time}");
 /// Which workers run.
 pub const WORKERS: Text = text("; {n} {n|worker|workers}", "；{n} 个工作线程");
-/// One worker.
 /// The answer is not a success.
-pub const PROBE_STATUS: Text = text(
-    "The first answer is {status}; the load will likely meet the same.",
-    "第一个应答是 {status}，压测很可能得到同样的结果。",
-);
+pub const PROBE_STATUS: Text =
+    text("The first response is {status}; expect the same under load.", "首次响应是 {status}，压测中很可能也是如此。");
 /// Exit 30.
 pub const UNREACHABLE: Text = text(
     "brunt: {url} cannot be reached: {failure}; nothing was sent.",
@@ -40,26 +37,26 @@ pub const UNREACHABLE: Text = text(
 );
 /// Exit 30 where somebody was there.
 pub const BEFORE_FAILED: Text = text(
-    "brunt: what --before asks of {url} failed: {failure}; no load was sent.",
+    "brunt: --before failed at {url}: {failure}; no load was sent.",
     "brunt: --before 在 {url} 上执行失败，没有发出负载。\n  {failure}",
 );
 /// The first answer is late.
 pub const WAITING: Text = text(
-    "waiting for the first answer from {address} (timeout {timeout}) …",
-    "正在等待 {address} 的首个应答（超时 {timeout}）…",
+    "waiting for the first response from {address} (timeout {timeout}) …",
+    "正在等待 {address} 的首次响应（超时 {timeout}）…",
 );
 /// Exit 21 before the load.
 pub const STOPPED: Text = text(
-    "brunt: interrupted before the first answer; no load was sent.",
-    "brunt: 在首个应答之前被中断；没有发出负载。",
+    "brunt: interrupted before the first response; no load was sent.",
+    "brunt: 在首次响应之前被中断，没有发出负载。",
 );
 /// Exit 21 before the load.
 pub const OUT_OF_TIME: Text = text(
-    "brunt: stopped after {time}, as --run-timeout asked, before the first answer; no load was sent.",
-    "brunt: 按 --run-timeout 的要求在 {time} 后停止，此时尚无首个应答；没有发出负载。",
+    "brunt: stopped after {time}, as --run-timeout asked, before the first response; no load was sent.",
+    "brunt: 按 --run-timeout 的要求在 {time} 后停止，尚未收到首次响应，没有发出负载。",
 );
 /// Exit 30 under --debug.
-pub const NO_ANSWER: Text = text("brunt: no answer: {failure}.", "brunt: 没有应答。\n  {failure}");
+pub const NO_ANSWER: Text = text("brunt: no response: {failure}.", "brunt: 没有响应。\n  {failure}");
 /// Heads of --debug.
 pub const DEBUG_SENT: Text = text("--- sent, {n} {n|byte|bytes}", "--- 已发送 {n} 字节");
 /// Heads of --debug.
@@ -74,12 +71,12 @@ pub const DEBUG_FAILURE: Text =
     text("--- a run would count this exchange as failed: {why}", "--- 压测会把这次请求计为失败：{why}");
 /// The question before a public address.
 pub const PUBLIC_ASK: Text = text(
-    "{host} ({address}) is a public address, and this is load ({load}). Is it yours to load? [y/N] ",
+    "{host} ({address}) is a public address, and this is load ({load}). Are you allowed to load-test it? [y/N] ",
     "{host}（{address}）是公网地址，本次压测为 {load}。您有权对它压测吗？[y/N] ",
 );
 /// The same where nobody can be asked.
 pub const PUBLIC_REFUSED: Text = text(
-    "{host} ({address}) is a public address and {load} may harm it; add --yes if it is yours to load, or ask for at \
+    "{host} ({address}) is a public address and {load} may harm it; add --yes if you are allowed to load-test it, or use at \
      most 50 users or 1000/s",
     "{host}（{address}）是公网地址，{load} 可能造成损害；如果您有权压测请加 --yes，或不超过 50 个用户、1000/s",
 );
@@ -89,29 +86,29 @@ pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未�
 pub const USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
 /// Where the demo loads.
 pub const DEMO_BEGIN: Text = text(
-    "The built-in target runs in process {pid} at {url}. One second at full speed, to see what the pair reaches:",
-    "内置目标在进程 {pid} 中运行，地址 {url}。先全速一秒，看这一对能达到多少：",
+    "The built-in target runs in process {pid} at {url}. First one second at full speed, to find its limit:",
+    "内置被测服务运行在进程 {pid}，地址 {url}。先全速压测一秒，看能达到多少：",
 );
 /// What the demo found.
 pub const DEMO_REACHED: Text = text(
-    "It reached {rate}/s. Now {length} at half of that, so that the latency is the target's and not a queue's:",
-    "达到 {rate}/s。现在以其一半的速率运行 {length}，这样测到的延迟属于目标而不是排队：",
+    "It reached {rate}/s. Now {length} at half of that, so that latency is the target's own and not queueing:",
+    "达到 {rate}/s。现在以其一半的速率运行 {length}，这样测得的延迟来自被测服务本身，而不是排队：",
 );
 /// What to try after the demo.
 pub const DEMO_NEXT: Text = text(
     "Try next:\n  brunt http://localhost:8080/                          ten users, ten seconds, on your own server\n  \
-     brunt -r 200/s -d 30s --objective 'p99<50ms' URL      a rate and an objective: exit 10 where it is missed\n  \
-     brunt report --format json -o demo.json               this run again, as a document",
+     brunt -r 200/s -d 30s --objective 'p99<50ms' URL      a rate and an objective: exit 10 if missed\n  \
+     brunt report --format json -o demo.json               this run again, as JSON",
     "接下来可以试试：\n  brunt http://localhost:8080/                          十个用户、十秒，压测您自己的服务\n  \
-     brunt -r 200/s -d 30s --objective 'p99<50ms' URL      固定速率与目标：未达到时退出码为 10\n  \
-     brunt report --format json -o demo.json               把本次运行输出为文档",
+     brunt -r 200/s -d 30s --objective 'p99<50ms' URL      固定速率与指标：未达到时退出码为 10\n  \
+     brunt report --format json -o demo.json               把本次压测输出为 JSON",
 );
 /// The target's first line; a reader of it looks for the last word.
 pub const LISTENING: Text = text("listening at {address}", "监听地址 {address}");
 /// No past run.
 pub const NO_PAST: Text = text(
-    "no run is kept yet; write the FILE that --record wrote, or run `brunt URL` first",
-    "还没有保存的运行；请写 --record 生成的 FILE，或先运行 `brunt URL`",
+    "no run is kept yet; name a FILE written by --record, or run `brunt URL` first",
+    "还没有保存的压测；请指定 --record 生成的 FILE，或先运行 `brunt URL`",
 );
 /// A document could not be written.
 pub const NOT_WRITTEN: Text =

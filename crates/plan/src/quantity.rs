@@ -34,7 +34,7 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
     }
     if let Ok(bare) = trimmed.parse::<f64>() {
         let shown = if bare.is_finite() && bare > 0.0 { trimmed } else { "10" };
-        return Err(format!("`{text}` has no unit; write {shown}s, {shown}ms or {shown}m"));
+        return Err(format!("`{text}` is missing its unit; write {shown}s, {shown}ms or {shown}m"));
     }
     let mut rest = trimmed;
     let mut seconds = 0.0;
@@ -170,8 +170,8 @@ mod tests {
     #[test]
     fn wrong_durations() {
         let table = [
-            ("8", "`8` has no unit; write 8s, 8ms or 8m"),
-            ("0", "`0` has no unit; write 10s, 10ms or 10m"),
+            ("8", "`8` is missing its unit; write 8s, 8ms or 8m"),
+            ("0", "`0` is missing its unit; write 10s, 10ms or 10m"),
             ("", "is empty; write a time such as 10s, 500ms or 2m"),
             ("abc", "`abc` is not a time; write one such as 10s, 500ms or 1m30s"),
             ("10x", "`10x` is not a time; write one such as 10s, 500ms or 1m30s"),
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(duration_range("100ms..2s"), Ok((Nanos(100_000_000), Nanos(2_000_000_000))));
         assert_eq!(duration_range("1s"), Ok((Nanos::from_secs(1), Nanos::from_secs(1))));
         assert!(duration_range("2s..1s").unwrap_err().contains("begins above its end"));
-        assert!(duration_range("1..2s").unwrap_err().contains("no unit"));
+        assert!(duration_range("1..2s").unwrap_err().contains("missing its unit"));
     }
 
     #[test]

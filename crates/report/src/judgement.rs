@@ -151,8 +151,12 @@ pub fn measured(judged: &Judged, lang: Lang) -> String {
 pub fn exit(summary: &Summary, lang: Lang) -> String {
     let (exit, failed) = (summary.exit, summary.totals.failed);
     let meaning = match exit {
-        Exit::Ok if summary.trust.verdict() == Grade::Ok => say::EXIT_OK,
-        Exit::Ok => say::EXIT_CAUTION,
+        Exit::Ok => match (summary.trust.verdict(), summary.objectives.is_empty()) {
+            (Grade::Ok, true) => say::EXIT_TRUSTED,
+            (Grade::Ok, false) => say::EXIT_OK,
+            (_, true) => say::EXIT_WITH_CAUTION,
+            (_, false) => say::EXIT_CAUTION,
+        },
         Exit::Missed => say::EXIT_MISSED,
         Exit::NotTrusted => say::EXIT_NOT_TRUSTED,
         Exit::Interrupted if summary.end == End::Partial => say::EXIT_PARTIAL,

@@ -290,7 +290,7 @@ mod tests {
             ("p99=50ms", "objective `p99=50ms`: a figure is never exactly equal; compare with <, <=, > or >="),
             ("p99>50ms", "objective `p99>50ms`: that way round it asks for a worse figure; write p99<50ms"),
             ("rate<9/s", "objective `rate<9/s`: that way round it asks for a worse figure; write rate>=1000/s"),
-            ("p99<50", "objective `p99<50`: the limit `50` has no unit; write 50s, 50ms or 50m"),
+            ("p99<50", "objective `p99<50`: the limit `50` is missing its unit; write 50s, 50ms or 50m"),
             (
                 "p100<1s",
                 "objective `p100<1s`: `p100` is not measured; write p50, p99, p99.9, mean, max, failed or rate",

@@ -27,6 +27,8 @@ pub enum Mode {
 
 /// The headings come again after so many rows.
 const ROWS_BETWEEN_HEADINGS: u32 = 20;
+/// A part of a second that is shorter than this (in seconds) has counts and no rates.
+const RATED_LEAST: f64 = 0.1;
 /// Room for the status codes below which the column is left out.
 const STATUS_LEAST: usize = 8;
 /// Room for them, and for the words of warm-up and drain, that other columns make way for.
@@ -142,7 +144,14 @@ impl Live {
     }
 
     fn figures(&self, s: &Second, shown: &[(Column, usize, usize)]) -> String {
-        let values = self.values(s);
+        let no_room = self.status_room(shown).is_some_and(|room| room < STATUS_LEAST);
+        let mut values = self.values(s);
+        match s.part {
+            // The words have no room behind the figures; the second is that of the row before.
+            Part::Warmup if no_room => values[0] = self.lang.of(say::WARMUP_SHORT).into(),
+            Part::Drain if no_room => values[0] = self.lang.of(say::DRAIN).into(),
+            _ => {}
+        }
         let mut cells: Vec<String> = shown
             .iter()
             .map(|(_, cells, place)| {
@@ -170,7 +179,10 @@ impl Live {
     /// The cells of a row, in the order of [`columns`].
     fn values(&self, s: &Second) -> [String; 9] {
         let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
-        let per_s = |n: u64| if length_s > 0.0 { n as f64 / length_s } else { 0.0 };
+        let per_s = |n: u64| n as f64 / length_s;
+        // What ended in a moment is no rate; and what ends after the window is not in the throughput.
+        let has_rate = length_s >= RATED_LEAST && s.part != Part::Drain;
+        let rate = |shown: fn(f64) -> String, n| if has_rate { shown(per_s(n)) } else { show::WITHHELD.to_owned() };
         let time = format!("{:.0}s", (s.to_ns as f64 / 1e9).round());
         let load = if self.mode == Mode::Open { s.in_flight.saturating_add(s.waiting) } else { s.users };
         let load = show::count(u64::from(load));
@@ -185,11 +197,11 @@ impl Live {
                 show::count(u64::from(s.connections.open)),
                 show::count(s.finished),
                 show::count(s.failed + s.connections.failed + s.connections.lost),
-                show::rate(per_s(s.connections.opened.saturating_sub(s.connections.ahead))),
+                rate(show::rate, s.connections.opened.saturating_sub(s.connections.ahead)),
                 beats.quantile(0.5).figure.show(),
                 beats.quantile(0.99).figure.show(),
                 beats.max().show(),
-                show::megabytes_per_s(per_s(s.bytes.received)),
+                rate(show::megabytes_per_s, s.bytes.received),
             ];
         }
         let latency = headline(&s.latency, self.mode == Mode::Open);
@@ -198,11 +210,11 @@ impl Live {
             load,
             show::count(s.finished),
             show::count(s.failed),
-            show::rate(per_s(s.successes())),
+            rate(show::rate, s.successes()),
             latency.quantile(0.5).figure.show(),
             latency.quantile(0.99).figure.show(),
             latency.max().show(),
-            show::megabytes_per_s(per_s(s.bytes.received)),
+            rate(show::megabytes_per_s, s.bytes.received),
         ]
     }
 

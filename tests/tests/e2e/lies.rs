@@ -75,7 +75,7 @@ fn a_stall_is_in_the_figures_of_a_rate_and_said_of_users() {
     // median wait is half the stall.
     assert!(open.number("latency.response.p95_us") > 300_000.0, "{open}");
     let users = e2e::brunt(["-c", "2", "-n", "500", &target.address]).with_code(0);
-    users.said("a stall of 1 s would have hidden about");
+    users.said("a 1 s stall would hide about");
 }
 
 #[test]

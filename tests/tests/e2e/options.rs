@@ -4,8 +4,8 @@ use e2e::{Target, brunt};
 
 /// A command line and the whole of what is answered.
 const WRONG: &[(&str, &str)] = &[
-    ("-t 8 http://a/", "-t: 8 has no unit; write `-w 8` for workers or `-t 8s`"),
-    ("-d 30 http://a/", "-d: `30` has no unit; write 30s, 30ms or 30m"),
+    ("-t 8 http://a/", "-t: 8 is missing its unit; write `-w 8` for workers or `-t 8s`"),
+    ("-d 30 http://a/", "-d: `30` is missing its unit; write 30s, 30ms or 30m"),
     ("-c 0 http://a/", "-c: `0` users can do nothing; write 1 or more"),
     ("-n 5 -c 10 http://a/", "-n: 5 requests do not reach all 10 users; write -n 10 or more, or -c 5"),
     ("-r 5/day http://a/", "-r: `5/day` is not a rate; write one such as 5000/s, 300/min or 0.5/s"),

@@ -70,5 +70,5 @@ fn the_example_speaks_its_own_protocol_with_its_flags_keys_and_help() {
     write(format!("urls: ['{url}']\nexpect-lien: ABC\n"));
     let (code, said) = run(&["plan", "--check", &path]);
     assert_eq!(code, Some(64), "{said}");
-    assert!(said.contains("line 2 column 1 (expect-lien): is no key of a plan; write `expect-line`"), "{said}");
+    assert!(said.contains("line 2 column 1 (expect-lien): unknown key; write `expect-line`"), "{said}");
 }

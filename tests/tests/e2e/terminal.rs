@@ -43,12 +43,12 @@ fn the_chinese_table_keeps_its_columns() {
     let target = Target::healthy();
     let ended = prepare(["-c", "2", "-d", "1200ms", &target.address]).env("LC_ALL", "zh_CN.UTF-8").run().with_code(0);
     let lines: Vec<&str> = ended.out.lines().collect();
-    let head = lines.iter().position(|line| line.contains("请求/秒")).unwrap_or_else(|| panic!("{}", ended.out));
+    let head = lines.iter().position(|line| line.contains("成功/秒")).unwrap_or_else(|| panic!("{}", ended.out));
     let end = |line: &str, word: &str| line.find(word).map(|at| cells(&line[..at + word.len()]));
     let table = lines[head + 1..].iter().take_while(|line| !line.is_empty() && !line.starts_with("brunt"));
     let rows: Vec<&str> = table.filter(|line| line.contains("200:")).copied().collect();
     assert!(!rows.is_empty(), "{}", ended.out);
-    // Columns are flushed right, so each heading ends where its figures end: the last but one is MB/s.
+    // Columns are flushed right, so each heading ends where its figures end: the last but one is MB/s in.
     let heading = end(lines[head], "MB/秒").unwrap();
     for row in rows {
         let before_status = row.split("200:").next().unwrap().trim_end().trim_end_matches("收尾").trim_end();
@@ -57,7 +57,7 @@ fn the_chinese_table_keeps_its_columns() {
     for word in ["服务时间", "吞吐量", "延迟分布", "可信度"] {
         assert!(ended.out.contains(word), "{word} in {}", ended.out);
     }
-    for word in ["Throughput", "Service time", "users for", "First answer"] {
+    for word in ["Throughput", "Service time", "users for", "First response"] {
         assert!(!ended.out.contains(word), "{word} in {}", ended.out);
     }
 }
@@ -73,7 +73,7 @@ fn our_own_messages_are_chinese_too() {
 #[test]
 fn only_redirects_are_told_in_words() {
     let peer = Peer::answering("HTTP/1.1 301 Moved\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n");
-    brunt(["-n", "10", &peer.url()]).said("Every answer was a redirect (301)");
+    brunt(["-n", "10", &peer.url()]).said("Every response was a redirect (301)");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_late_first_answer_is_announced() {
     let target = Target::healthy();
     let ended = brunt(["-n", "1", "-t", "1300ms", &target.url("hang")]);
     let address = target.address.trim_start_matches("http://").trim_end_matches('/');
-    assert_eq!(ended.err, format!("waiting for the first answer from {address} (timeout 1.3 s) …\n"));
+    assert_eq!(ended.err, format!("waiting for the first response from {address} (timeout 1.3 s) …\n"));
     let quiet = brunt(["--quiet", "-n", "1", "-t", "1300ms", &target.url("hang")]);
     assert_eq!(quiet.err, "");
 }

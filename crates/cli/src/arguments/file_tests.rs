@@ -112,10 +112,10 @@ fn mistakes_have_a_line_and_a_column() {
     #[rustfmt::skip]
     let table = [
         ("urls: [h]\nuser: 5", "p.yaml line 2 column 7 (user): the password is missing; write NAME:PASSWORD"),
-        ("urls: [h]\nusrs: 5", "p.yaml line 2 column 1 (usrs): is no key of a plan; write `users` if you meant that"),
-        ("urls: [h]\nfrobnicate: 5", "p.yaml line 2 column 1 (frobnicate): is no key of a plan; `brunt plan --schema` lists those there are"),
-        ("urls: [h]\ntimeout: 8", "p.yaml line 2 column 10 (timeout): 8 has no unit; write `-w 8` for workers or `-t 8s`"),
-        ("urls: [h]\nduration: 10", "p.yaml line 2 column 11 (duration): `10` has no unit; write 10s, 10ms or 10m"),
+        ("urls: [h]\nusrs: 5", "p.yaml line 2 column 1 (usrs): unknown key; write `users` if you meant that"),
+        ("urls: [h]\nfrobnicate: 5", "p.yaml line 2 column 1 (frobnicate): unknown key; `brunt plan --schema` lists all keys"),
+        ("urls: [h]\ntimeout: 8", "p.yaml line 2 column 10 (timeout): 8 is missing its unit; write `-w 8` for workers or `-t 8s`"),
+        ("urls: [h]\nduration: 10", "p.yaml line 2 column 11 (duration): `10` is missing its unit; write 10s, 10ms or 10m"),
         ("urls: [h]\ntogether: ja", "p.yaml line 2 column 11 (together): `ja` is not a switch; write true or false"),
         ("urls: [h]\nstages:\n  - 30s:5\n  - 10s:x", "p.yaml line 4 column 5 (stage): `x` is not a number of users; write one such as 100"),
         ("urls: [h]\nusers: [1, 2]", "p.yaml line 2 column 8 (users): takes one value; write it without a list"),
@@ -124,7 +124,7 @@ fn mistakes_have_a_line_and_a_column() {
         ("urls:\n  - url: h\n    weight: x", "p.yaml line 3 column 13 (weight): `x` is not a weight; write a number above zero, such as 3"),
         ("urls:\n  - url: h\n    users: 2", "p.yaml line 3 column 5 (users): holds for the whole run; write it beside `urls`, not in one of them"),
         ("urls:\n  - url: h\n    redirects: 2", "p.yaml line 3 column 5 (redirects): holds for the whole run; write it beside `urls`, not in one of them"),
-        ("urls:\n  - url: h\n    methd: GET", "p.yaml line 3 column 5 (methd): is no key of a plan; write `method` if you meant that"),
+        ("urls:\n  - url: h\n    methd: GET", "p.yaml line 3 column 5 (methd): unknown key; write `method` if you meant that"),
         ("urls: [h]\nusers:3\nduration: 1s", "p.yaml line 2 column 1: `users:3` lacks a space after its colon; write `users: 3`"),
         ("users:3", "p.yaml line 1 column 1 (plan): `users:3` lacks a space after its colon; write `users: 3`"),
         ("- h", "p.yaml line 1 column 1 (plan): is no map; write keys and values, for instance `users: 10`"),

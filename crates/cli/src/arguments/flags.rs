@@ -21,15 +21,13 @@ pub fn run_command(spoken: &[Spoken]) -> Command {
         .override_usage(
             "brunt [run] [OPTIONS] URL... | PLAN.yaml\n       brunt demo | plan | report | target [OPTIONS]",
         )
-        .about("Load a target and say what can be trusted about the answer.")
+        .about("Load-test a server, and learn whether the results can be trusted.")
         .before_help(help::COMMANDS)
         .after_help(help::SHORT_EXAMPLES)
         .after_long_help(help::EXAMPLES)
-        .arg(
-            Arg::new("target").value_name("URL").num_args(0..).help(
-                "Where to send requests; a missing scheme means http, several URLs share the load; or a plan file",
-            ),
-        )
+        .arg(Arg::new("target").value_name("URL").num_args(0..).help(
+            "Where to send requests (http:// if no scheme is given), several URLs share the load; or a plan file",
+        ))
         .args(load())
         .args(spoken::flags(spoken))
         .args(connection())
@@ -93,7 +91,7 @@ fn load() -> Vec<Arg> {
     under(
         LOAD,
         vec![
-            one("users", Some('c'), "N", "Users, each one request after the other [default: 10]"),
+            one("users", Some('c'), "N", "Concurrent users, each sending requests back to back [default: 10]"),
             one("requests", Some('n'), "N", "Stop after N requests"),
             one("duration", Some('d'), "TIME", "Stop after TIME [default: 10s, without -n and --stage]"),
             one("rate", Some('r'), "RATE", "Send at this rate whatever the server does: 5000/s, 300/min"),
@@ -107,22 +105,27 @@ fn load() -> Vec<Arg> {
                 "stage",
                 None,
                 "TIME:LEVEL",
-                "A stretch of load, repeated: 30s:1000/s, 2m:1000/s..5000/s; bare numbers are users",
+                "A stage of load, repeatable: 30s:1000/s, 2m:1000/s..5000/s; bare numbers are users",
             ),
-            one("think", None, "A..B", "Users pause between answer and next request: 1s, 100ms..2s"),
+            one("think", None, "A..B", "Think time of users between response and next request: 1s, 100ms..2s"),
             one("interval", None, "TIME", "The same as --think, for messages on a connection"),
-            one("hold", None, "TIME", "Say everything once, then keep the connections TIME after the last one stands"),
+            one("hold", None, "TIME", "Send each message once, then hold all connections open for TIME"),
             one(
                 "ping",
                 None,
                 "TIME",
-                "A sign of life on every connection each TIME (WebSocket, HTTP/2, gRPC, Redis, MySQL, PostgreSQL)",
+                "Send a heartbeat on every connection every TIME (WebSocket, HTTP/2, gRPC, Redis, MySQL, PostgreSQL)",
             ),
             one("connect-rate", None, "RATE", "Start users at this rate: 5000/s [default: as fast as they connect]"),
-            switch("together", None, "All users start at one moment, once every connection stands"),
-            one("warmup", None, "TIME", "Run so long first and leave it out of the figures [default: 0s]"),
-            one("drain", None, "TIME", "Unfinished requests may still finish so long [default: --timeout, at most 5s]"),
-            one("seed", None, "N", "Seed of every random choice, to repeat a run"),
+            switch("together", None, "Start all users at the same moment, once every connection is open"),
+            one("warmup", None, "TIME", "Warm up for TIME, excluded from results [default: 0s]"),
+            one(
+                "drain",
+                None,
+                "TIME",
+                "Wait up to TIME for requests in flight after the run [default: --timeout, at most 5s]",
+            ),
+            one("seed", None, "N", "Seed for all random choices, to repeat a run"),
         ],
     )
 }
@@ -131,7 +134,7 @@ fn connection() -> Vec<Arg> {
     under(
         CONNECTION,
         vec![
-            many("url", Some('u'), "URL", "A further URL, repeated"),
+            many("url", Some('u'), "URL", "A further URL, repeatable"),
             one(
                 "urls",
                 None,
@@ -144,23 +147,23 @@ fn connection() -> Vec<Arg> {
                 "COMMAND",
                 "Send what this curl command would send: --curl 'curl -d a=b http://localhost/'",
             ),
-            one("curl-file", None, "FILE", "Send what the curl commands in FILE would send, each as often"),
-            one("timeout", Some('t'), "TIME", "A request fails after TIME [default: 10s]"),
-            one("connect-timeout", None, "TIME", "A connection attempt fails after TIME [default: 5s]"),
+            one("curl-file", None, "FILE", "Send what the curl commands in FILE would send, each with equal weight"),
+            one("timeout", Some('t'), "TIME", "Fail a request after TIME [default: 10s]"),
+            one("connect-timeout", None, "TIME", "Fail a connection attempt after TIME [default: 5s]"),
             one("run-timeout", None, "TIME", "Stop the whole run after TIME, wherever it stands"),
-            one("slack", None, "TIME", "Arrivals of open load may be TIME late to leave together [default: 0]"),
+            one("slack", None, "TIME", "With -r: requests may be sent up to TIME late, to be batched [default: 0s]"),
             one(
                 "max-connections",
                 None,
                 "N",
-                "Most connections of open load, one queue of one worker up to 20,000/s [default: the smaller of 1000 and 3/4 of the descriptors]",
+                "With -r: at most N connections, shared by one worker up to 20,000/s [default: 1000, or 3/4 of the descriptor limit]",
             ),
             one("unix-socket", None, "PATH", "Connect to this Unix socket"),
             many(
                 "connect-to",
                 None,
                 "HOST:PORT:HOST:PORT",
-                "Connect elsewhere for a host and port, as curl does; the second host or port may be a range a-b",
+                "Connect to another host and port, as in curl; the second host or port may be a range a-b",
             ),
             many("source", None, "IP", "Connect from these addresses in turn: a list and ranges a-b"),
         ],
@@ -172,31 +175,26 @@ fn tls() -> Vec<Arg> {
         TLS,
         vec![
             switch("insecure", Some('k'), "Accept any certificate"),
-            one("cacert", None, "FILE", "Trust the roots in FILE (PEM) instead of the usual ones"),
-            one("cert", None, "FILE", "Present this certificate chain (PEM); needs --key"),
+            one("cacert", None, "FILE", "Trust the CA certificates in FILE (PEM) instead of the system's"),
+            one("cert", None, "FILE", "Client certificate chain (PEM); needs --key"),
             one("key", None, "FILE", "Private key of --cert (PEM)"),
-            switch("no-resume", None, "A full handshake for every connection"),
+            switch("no-resume", None, "No TLS session resumption: a full handshake for every connection"),
         ],
     )
 }
 
 fn output() -> Vec<Arg> {
     let mut args = vec![
-        many(
-            "objective",
-            None,
-            "RULE",
-            "What must hold: 'p99<50ms', 'failed<0.1%', 'rate>=1000/s'; exit 10 where missed",
-        ),
+        many("objective", None, "RULE", "A requirement: 'p99<50ms', 'failed<0.1%', 'rate>=1000/s'; exit 10 if missed"),
         one("record", None, "FILE", "Write the events of the run to FILE as they happen"),
     ];
     args.extend(document());
     args.extend([
-        switch("quiet", None, "Nothing on the screen; -o is still written"),
+        switch("quiet", None, "No console output; -o is still written"),
         switch("no-color", None, "No colours"),
-        switch("debug", None, "Show one whole exchange as sent and received, and exit"),
-        switch("keep-secrets", None, "Do not hide credentials in what is shown and kept"),
-        switch("yes", None, "Do not ask before loading a public address"),
+        switch("debug", None, "Send one request, show it and the response in full, and exit"),
+        switch("keep-secrets", None, "Do not mask credentials in output and records"),
+        switch("yes", None, "Do not ask before load-testing a public address"),
     ]);
     under(OUTPUT, args)
 }
@@ -210,9 +208,9 @@ pub fn document() -> Vec<Arg> {
                 "format",
                 None,
                 "FORMAT",
-                "text, json, csv, markdown (md) or junit [default: by the ending of -o, else text]",
+                "text, json, csv, markdown (md) or junit [default: by the file name of -o, else text]",
             ),
-            one("output", Some('o'), "FILE", "Write the document to FILE"),
+            one("output", Some('o'), "FILE", "Write the report to FILE"),
             one("lang", None, "LANG", "en or zh [default: from the locale]"),
         ],
     )
@@ -229,7 +227,7 @@ fn generator() -> Vec<Arg> {
                 "Worker threads [default: the cores available to brunt; with --max-connections 1]",
             ),
             switch("pin", None, "Pin each worker to a core"),
-            one("processes", None, "N", "Run the workers in N processes of their own, merged as one run"),
+            one("processes", None, "N", "Run the workers in N separate processes, reported as one run"),
             one("net", None, "NETWORK", "epoll or uring [default: epoll]"),
         ],
     )

@@ -43,7 +43,7 @@ pub struct Presentation {
     pub output: Option<String>,
     /// The language; `None`: the locale's.
     pub language: Option<Lang>,
-    /// Nothing on the screen.
+    /// No console output.
     pub quiet: bool,
     /// No colours.
     pub no_color: bool,
@@ -266,7 +266,7 @@ fn processes(flags: &Matched<'_>) -> Result<Option<u32>, Complaint> {
 
 fn timeout(text: &str) -> Result<Nanos, String> {
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) && text != "0" {
-        return Err(format!("{text} has no unit; write `-w {text}` for workers or `-t {text}s`"));
+        return Err(format!("{text} is missing its unit; write `-w {text}` for workers or `-t {text}s`"));
     }
     quantity::positive_duration(text)
 }

@@ -118,9 +118,9 @@ impl Keys {
         let near = self.names().into_iter().map(|known| (distance(name, &known), known)).min();
         match near {
             Some((distance, known)) if distance <= 1 + name.len() / 4 => {
-                format!("is no key of a plan; write `{known}` if you meant that")
+                format!("unknown key; write `{known}` if you meant that")
             }
-            _ => "is no key of a plan; `brunt plan --schema` lists those there are".into(),
+            _ => "unknown key; `brunt plan --schema` lists all keys".into(),
         }
     }
 

@@ -15,7 +15,7 @@ pub fn demo_command() -> clap::Command {
         .after_help(help::DEMO)
         .arg(flags::one("duration", Some('d'), "TIME", "Load for TIME [default: 10s]"))
         .args(flags::document())
-        .arg(flags::switch("quiet", None, "Nothing on the screen; -o is still written"))
+        .arg(flags::switch("quiet", None, "No console output; -o is still written"))
         .arg(flags::switch("no-color", None, "No colours"))
 }
 
@@ -35,7 +35,7 @@ pub fn report_command() -> clap::Command {
         .about("Show a past run again: the last one, or the one in FILE.")
         .arg(clap::Arg::new("file").value_name("FILE").help("A file that --record wrote"))
         .args(flags::document())
-        .arg(flags::switch("quiet", None, "Nothing on the screen; -o is still written"))
+        .arg(flags::switch("quiet", None, "No console output; -o is still written"))
         .arg(flags::switch("no-color", None, "No colours"))
 }
 

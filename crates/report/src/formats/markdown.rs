@@ -160,6 +160,7 @@ fn latency(page: &mut Page, summary: &Summary) {
     }
     let heading = if figures::lacks_intervals(&ranked) { String::new() } else { page.say(say::INTERVAL) };
     let mut rows = vec![vec![String::new(), String::new(), heading]];
+    rows.extend(ranked.min().map(|min| vec![page.say(say::MIN), show::duration(min), String::new()]));
     rows.extend(QUANTILES.iter().map(|named| {
         let q = ranked.quantile(named.q);
         vec![named.name.into(), q.figure.show(), figures::interval(q)]

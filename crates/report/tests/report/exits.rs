@@ -84,7 +84,7 @@ fn a_cut_off_record_counts_what_was_open_as_without_an_end() {
 fn a_violated_account_is_loud() {
     let text = wrongly_counted().written("text", Lang::En);
     assert!(text.contains("1,001 scheduled ≠ 1,000 succeeded + 0 failed + 0 unfinished"), "{text}");
-    assert!(text.contains("This is a bug in brunt; no figure of this run stands"), "{text}");
+    assert!(text.contains("This is a bug in brunt; do not use these results"), "{text}");
     assert!(text.contains("Exit code 70"), "{text}");
 }
 
@@ -98,20 +98,20 @@ fn a_target_that_dies_is_told_though_no_objective_asks() {
     assert_eq!((summary.trust.verdict(), summary.exit.code()), (Grade::Warn, 0));
     let text = died.written("text", Lang::En);
     for said in [
-        "(921 requests; 500 failed are not in these figures)",
+        "(921 requests; 500 failed, not included)",
         "! 35.2 % of the requests failed: the latency is that of the others; set --objective 'failed<0.1%' to make this",
-        "! from 2.0 s to 3.0 s not one request succeeded\n",
-        "Exit code 0: no objective missed, figures to be used with caution; 500 requests failed, and no objective asks",
+        "! from 2.0 s to 3.0 s no request succeeded\n",
+        "Exit code 0: use results with caution; 500 requests failed, and no objective covers failures",
     ] {
         assert!(text.contains(said), "{said} is missing in\n{text}");
     }
     let judged = died.objectives(&["failed<50%"]).written("text", Lang::En);
     assert!(judged.contains("the latency is that of the others\n"), "{judged}");
-    assert!(judged.ends_with("figures to be used with caution\n"), "{judged}");
+    assert!(judged.ends_with("use results with caution\n"), "{judged}");
     let one = open(2000.0, 1).second(second(0).answered(1999, ms(2)).failing(1, "reset", "first_byte", None));
     let text = one.written("text", Lang::En);
     assert!(text.contains("Trust: TRUSTED"), "one in two thousand is below a tenth of a percent: {text}");
-    assert!(text.ends_with("figures trusted; 1 request failed, and no objective asks about that\n"), "{text}");
+    assert!(text.ends_with("results trusted; 1 request failed, and no objective covers failures\n"), "{text}");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn failures_that_rank_as_timeouts_are_counted_in_the_figures() {
             .unfinished(5, ms(9)),
     );
     let text = run.written("text", Lang::En);
-    let said = "(98 requests, 8 of them without an answer; 2 failed are not in these figures)";
+    let said = "(98 requests, 8 of them without a response; 2 failed, not included)";
     assert!(text.contains(said), "{text}");
     assert!(text.contains("100 scheduled = 90 succeeded + 5 failed + 5 unfinished"), "{text}");
 }
@@ -132,9 +132,9 @@ fn failures_that_rank_as_timeouts_are_counted_in_the_figures() {
 #[test]
 fn where_nothing_is_to_show_one_sentence_says_so() {
     for (run, said) in [
-        (closed(2, 1).second(second(0)), "No request was due"),
-        (closed(2, 1).second(second(0).failing(9, "reset", "first_byte", None)), "Not one request finished"),
-        (closed(2, 1).second(second(0).answered(2, ms(3))), "Too few requests for quantiles"),
+        (closed(2, 1).second(second(0)), "No request was scheduled"),
+        (closed(2, 1).second(second(0).failing(9, "reset", "first_byte", None)), "No request succeeded"),
+        (closed(2, 1).second(second(0).answered(2, ms(3))), "Too few requests for percentiles"),
     ] {
         let text = run.written("text", Lang::En);
         assert!(text.contains(said), "{text}");
@@ -153,14 +153,14 @@ fn silent(stood: u64, users: u32) -> Run {
 fn a_silent_run_is_judged_by_the_connections_that_stood() {
     for (stood, code, said) in [
         (10, 0, "10 connections held"),
-        (3, 20, "x 3 of 10 connections stood: the others did not come to stand in time"),
-        (0, 20, "x not one of the 10 connections asked for stood"),
+        (3, 20, "x 3 of 10 connections were held: the others were not open in time"),
+        (0, 20, "x none of the 10 connections could be opened"),
     ] {
         let run = silent(stood, 10);
         assert_eq!(run.summary().exit.code(), code, "{stood} stood");
         let text = run.written("text", Lang::En);
         assert!(text.contains(said), "{text}");
-        assert!(!text.contains("No request was due"), "nothing was to be due: {text}");
+        assert!(!text.contains("No request was scheduled"), "nothing was to be due: {text}");
     }
     // The last user of a ramp may have come in its last moment.
     let mut ramp = silent(9, 10);
@@ -175,10 +175,10 @@ fn a_silent_run_is_judged_by_the_connections_that_stood() {
 #[test]
 fn connections_that_did_not_stay_were_not_refused_and_are_told_apart_by_what_ended_them() {
     for (opened, failed, lost, said) in [
-        (3, 7, 0, "x 3 of 10 connections stood: the others could not be opened"),
-        (9, 0, 6, "x 3 of 10 connections stood at the same time: the others were opened, and lost again"),
-        (9, 2, 6, "x 3 of 10 connections stood at the same time: some could not be opened, others were lost again"),
-        (9, 0, 9, "x not one of the 10 connections asked for lasted: they were opened, and lost again"),
+        (3, 7, 0, "x 3 of 10 connections were held: the others could not be opened"),
+        (9, 0, 6, "x 3 of 10 connections were held at the same time: the others were opened and lost again"),
+        (9, 2, 6, "x 3 of 10 connections were held at the same time: some could not be opened, others were lost again"),
+        (9, 0, 9, "x none of the 10 connections lasted: they were opened and lost again"),
     ] {
         let mut s = second(0);
         (s.users, s.connections.open) = (10, 10);
@@ -218,7 +218,7 @@ fn a_run_that_was_to_say_something_and_said_nothing_is_no_success() {
         let mut run = closed(5, 1).second(s.clone());
         run.silent = silent;
         assert_eq!(run.summary().exit.code(), exit, "{silent:?}");
-        assert_eq!(run.written("text", Lang::En).contains("no request was due"), exit == 20, "{silent:?}");
+        assert_eq!(run.written("text", Lang::En).contains("no request was scheduled"), exit == 20, "{silent:?}");
     }
 }
 
@@ -238,9 +238,12 @@ fn why_connections_could_not_be_opened_is_told_with_an_example() {
     let run = run.example("wrong_status", "greeting", None, ("", "08004 Too many connections"));
     for format in ["text", "markdown"] {
         let text = run.written(format, Lang::En).replace('\\', "");
-        let said = "8 could not be opened, failing no request: wrong_status · greeting · 1040 too many connections";
+        let said = "8 could not be opened, but no request failed because of it: wrong_status · greeting · 1040 too many connections";
         assert!(text.contains(said), "{text}");
-        assert!(text.contains("6 could not be opened, failing no request: wrong_status · tls"), "{text}");
+        assert!(
+            text.contains("6 could not be opened, but no request failed because of it: wrong_status · tls"),
+            "{text}"
+        );
     }
     let told = &run.json()["unopened"];
     assert_eq!((&told[0]["count"], &told[0]["phase"]), (&8.into(), &"greeting".into()));
@@ -252,7 +255,7 @@ fn answers_after_the_timeout_are_counted_apart_and_no_status() {
     let mut s = second(0).answered(100, ms(20)).failing(3, "timeout", "first_byte", None);
     s.late = 1;
     let run = open(103.0, 1).second(s);
-    let said = "1 of the failed was answered after the timeout; status codes are those of answers in time";
+    let said = "1 of the failed was answered after the timeout; status codes count responses in time";
     assert!(run.written("text", Lang::En).contains(said), "{}", run.written("text", Lang::En));
     assert_eq!(run.json()["requests"]["late"], 1);
 }
@@ -275,8 +278,8 @@ fn a_run_that_lost_a_process_is_partial_and_says_what_is_kept() {
     assert_eq!(run.summary().exit.code(), 21);
     let text = run.written("text", Lang::En);
     for said in [
-        "1 of the run's processes ended early (killed by SIGKILL). Its figures reach to 2.00 s; 5 requests",
-        "! a part of the run was lost on the way",
+        "1 of the run's processes ended early (killed by SIGKILL). Its results end at 2.00 s; 5 requests",
+        "! a part of the run was lost",
         "Exit code 21: a part of the run was lost",
     ] {
         assert!(text.contains(said), "{said} is missing in\n{text}");

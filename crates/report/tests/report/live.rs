@@ -21,24 +21,29 @@ fn rows_are_for_their_second() {
     let mut live = pipe(Lang::En, Mode::Closed);
     assert_eq!(
         live.row(&busy(0)),
-        " time   users         ok  failed      req/s        p50        p99        max    MB/s  status\n   \
-         1s      10      1,200       3      1,200    8.00 ms    8.00 ms    8.00 ms    1.02  200:1,200"
+        " time   users         ok  failed       ok/s        p50        p99        max  MB/s in  status\n   \
+         1s      10      1,200       3      1,200    8.00 ms    8.00 ms    8.00 ms     1.02  200:1,200"
     );
     let mut warm = second(-1).within(Part::Warmup);
     warm.warmup = 77;
     assert_eq!(
         live.row(&warm),
-        "   0s       0          –       –          –          –          –          –       –  warm-up: 77 requests"
+        "   0s       0          –       –          –          –          –          –        –  warm-up: 77 requests"
     );
     // Twenty requests support a median and nothing more.
     assert_eq!(
         live.row(&Second { users: 10, ..second(1).answered(20, ms(8)) }),
-        "   2s      10         20       0       20.0    8.00 ms          –    8.00 ms    0.02  200:20"
+        "   2s      10         20       0       20.0    8.00 ms          –    8.00 ms     0.02  200:20"
     );
     assert_eq!(
         live.row(&second(2).unfinished(10, ms(300)).within(Part::Drain)),
-        "   3s       0          0       0          0   ≥ 300 ms          –   ≥ 300 ms       0  drain"
+        "   3s       0          0       0          –   ≥ 300 ms          –   ≥ 300 ms        –  drain"
     );
+    // One answer after a moment is no rate of thousands.
+    let mut short = second(3).answered(1, ms(8));
+    short.to_ns = short.from_ns + 130_000;
+    let figures = live.row(&short);
+    assert_eq!(figures.split_whitespace().nth(4), Some("–"), "{figures}");
 }
 
 #[test]
@@ -67,6 +72,19 @@ fn eighty_cells_keep_the_status_and_the_part_of_the_run() {
             assert!(rows.contains(word), "{word}: {rows}");
         }
         assert!(rows.contains("p99"), "{rows}");
+    }
+}
+
+#[test]
+fn forty_cells_tell_drain_and_warm_up_from_seconds_of_the_window() {
+    for (lang, drain, warm) in [(Lang::En, "drain", "warm"), (Lang::Zh, "收尾", "预热")] {
+        let mut live = Live::new(lang, false, 40, true, Mode::Closed);
+        live.row(&busy(0));
+        let drained = live.row(&second(1).within(Part::Drain));
+        assert!(drained.trim_start().starts_with(drain), "{drained}");
+        let warmed = live.row(&second(-1).within(Part::Warmup));
+        assert!(warmed.trim_start().starts_with(warm), "{warmed}");
+        assert!(live.row(&busy(1)).trim_start().starts_with("2s"));
     }
 }
 

@@ -6,7 +6,7 @@ use plan::Load;
 use super::{Page, head};
 use crate::bars;
 use crate::columns::table;
-use crate::ranked::{Figure, Named, QUANTILES, Quantile, Ranked};
+use crate::ranked::{Figure, QUANTILES, Quantile, Ranked};
 use crate::sentences as say;
 use crate::show;
 use crate::summary::{End, Summary, heartbeats};
@@ -30,14 +30,15 @@ pub(super) fn headline(page: &mut Page, summary: &Summary) {
 
 /// The quantiles that there is something to say about, and the extremes.
 fn quantiles(page: &mut Page, ranked: &Ranked<'_>) {
-    let shown = |named: &&Named| named.name != "p95" && ranked.count() >= minimum_count(0.5);
-    let mut rows = vec![vec![String::new(), String::new(), page.say(say::INTERVAL).to_owned()]];
-    for named in QUANTILES.iter().filter(shown) {
+    let enough = ranked.count() >= minimum_count(0.5);
+    let mut rows = Vec::new();
+    if enough && !lacks_intervals(ranked) {
+        rows.push(vec![String::new(), String::new(), page.say(say::INTERVAL).to_owned()]);
+    }
+    rows.extend(ranked.min().map(|min| vec![page.say(say::MIN).into(), show::duration(min), String::new()]));
+    for named in QUANTILES.iter().filter(|_| enough) {
         let q = ranked.quantile(named.q);
         rows.push(vec![named.name.into(), q.figure.show(), interval(q)]);
-    }
-    if rows.len() == 1 || lacks_intervals(ranked) {
-        rows.remove(0);
     }
     rows.push(vec![page.say(say::MAX).into(), ranked.max().show()]);
     rows.push(vec![page.say(say::MEAN).into(), ranked.mean().show()]);
@@ -120,7 +121,7 @@ fn footnotes(page: &mut Page, ranked: &Ranked<'_>) {
         let line = page.lang.fill(say::NO_QUANTILES, &[("needed", &show::count(least))]);
         page.inner(&line);
     }
-    for named in QUANTILES.iter().filter(|n| n.name != "p95") {
+    for named in QUANTILES {
         let needed = minimum_count(named.q);
         if (least..needed).contains(&ranked.count()) {
             let facts = [("names", named.name), ("needed", &*show::count(needed))];
@@ -164,8 +165,13 @@ pub(super) fn distribution(page: &mut Page, summary: &Summary) {
         return;
     }
     page.section(page.say(say::DISTRIBUTION));
-    let mut rows: Vec<(String, u64)> =
-        bars::bins(ranked.finished).iter().map(|b| (format!("≤ {}", show::duration(b.up_to)), b.count)).collect();
+    let mut above = None;
+    let mut rows = Vec::new();
+    for bin in bars::bins(ranked.finished) {
+        let up_to = show::duration(bin.up_to);
+        let begins = above.replace(up_to.clone());
+        rows.push((begins.map_or_else(|| format!("≤ {up_to}"), |begins| format!("{begins} – {up_to}")), bin.count));
+    }
     if ranked.unfinished() > 0 {
         rows.push((page.say(say::WITHOUT_ANSWER).into(), ranked.unfinished()));
     }
