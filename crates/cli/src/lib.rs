@@ -43,6 +43,7 @@ const USAGE: u8 = 64;
 pub fn main_with(protocols: Vec<Box<dyn Runner>>) -> ExitCode {
     answer_bugs_with_their_code();
     host::raise_descriptors();
+    net::heap::settle();
     let line: Result<Vec<String>, _> = std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
     let outcome = match line {
         Ok(line) => {

@@ -10,7 +10,7 @@ use net::tls::{RustlsSecurity, TlsSettings};
 use plan::{Load, Plan, Urls, address};
 use record::{Ended, Host, Notice, Probe, RunEvent, Started, Writer};
 use report::text::Text;
-use report::{Exit, Lang};
+use report::{Exit, Lang, show};
 use wire::{Asked, AskedUrl, Complaint, FaultKind};
 
 use crate::arguments::Intent;
@@ -22,7 +22,7 @@ use crate::timer::Timer;
 use crate::view::View;
 use crate::waiting::Waiting;
 use crate::worker::Again;
-use crate::{before, debug, document, inquiry, keep, messages, screen};
+use crate::{before, debug, document, host, inquiry, keep, messages, screen};
 
 /// What a command ends with: a number for the operating system, or the user's mistake.
 pub type Outcome = Result<u8, Complaint>;
@@ -176,6 +176,7 @@ pub fn prepare_plan(plan: &mut Plan, protocol: &dyn Runner, host: &Host, lang: L
     };
     let (prepared, refused) = inquiry::prepare(protocol, &mut asked, &setup)?;
     something_to_say(plan, &*prepared)?;
+    descriptors(plan, &*prepared)?;
     Ok(Ready { prepared, setup, lang, guard, refused })
 }
 
@@ -188,6 +189,18 @@ fn something_to_say(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Compl
         Some(option) if prepared.silent() => Err(Complaint::new(option, trouble)),
         _ => Ok(()),
     }
+}
+
+/// More connections than descriptors allow are refused before any is opened.
+fn descriptors(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
+    let Some((connections, most)) = prepared.too_many(plan) else { return Ok(()) };
+    let option = if plan.load.is_open() { "--max-connections" } else { "-c" };
+    let (limit, connections, most) = (host::descriptors(), show::count(connections), show::count(most));
+    let trouble = format!(
+        "asks for {connections} connections, and with {limit} descriptors (ulimit -n) there may be {most}; raise that limit, \
+         or ask for fewer"
+    );
+    Err(Complaint::new(option, trouble))
 }
 
 /// Heartbeats are refused where there are none, never left out in silence.

@@ -58,6 +58,10 @@ pub trait PreparedRun: Send + Sync {
         false
     }
 
+    /// Where the plan has more connections than the descriptor tables of a run hold: how many it has, and how many they hold.
+    fn too_many(&self, _plan: &Plan) -> Option<(u64, u64)> {
+        None
+    }
     /// As [`wire::Dialogue::by_order`].
     fn by_order(&self) -> Option<&'static str> {
         None

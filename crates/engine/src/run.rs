@@ -70,6 +70,11 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         self.dialogue.silent()
     }
 
+    fn too_many(&self, plan: &Plan) -> Option<(u64, u64)> {
+        let connections = connections(plan, &*self.dialogue);
+        Tables::too_small_for(connections).map(|most| (connections, most))
+    }
+
     fn by_order(&self) -> Option<&'static str> {
         self.dialogue.by_order()
     }

@@ -1,8 +1,8 @@
 //! The descriptor limit bounds a table, not a process: a run of more connections than one table holds takes more workers,
 //! each a thread with a table of its own.
 
-/// Most threads that a run takes for their tables.
-const MOST: u64 = 1024;
+/// Most threads that a run takes for their tables: each has memory of its own.
+const MOST: u64 = 64;
 
 /// How the connections of a run are spread over tables.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,12 @@ impl Tables {
     /// For so many connections, where `asked` workers would run.
     pub fn for_run(connections: u64, asked: u32) -> Tables {
         Tables::over(connections, asked, net::tables::capacity() as u64)
+    }
+
+    /// Where so many connections are more than all tables of a run hold: how many these hold.
+    pub fn too_small_for(connections: u64) -> Option<u64> {
+        let most = (net::tables::capacity() as u64).saturating_mul(MOST);
+        (connections > most).then_some(most)
     }
 
     fn over(connections: u64, asked: u32, capacity: u64) -> Tables {
@@ -46,6 +52,7 @@ mod tests {
             (30_000, 2, 20_000, (2, true)),
             (1_000_000, 2, 19_900, (51, true)),
             (0, 1, 10, (1, false)),
+            (1_000, 2, 1, (64, true)),
         ];
         for (connections, asked, capacity, expected) in table {
             let tables = Tables::over(connections, asked, capacity);

@@ -4,9 +4,11 @@
 //! - [`Uring`]: io_uring, one system call a batch, where the kernel and the container allow it.
 //! - `sim`: a seeded simulation of clock and network.
 //! - `tls`: rustls as a layer without I/O.
+//! - `heap`: memory that goes back to the system.
 //! - `tables` and `sources`: what lets one process hold more connections than one descriptor table and one port range do.
 
 mod epoll;
+pub mod heap;
 mod nagle;
 mod running;
 pub mod sim;

@@ -8,6 +8,7 @@ pub mod grpc;
 pub mod http;
 pub mod http1;
 pub mod http2;
+pub mod kept;
 pub mod mysql;
 mod percent;
 pub mod postgres;

@@ -23,6 +23,8 @@ use crate::{Config, Delay};
 
 /// So many distinct paths are remembered; above it the memory starts afresh.
 const REMEMBERED: usize = 256;
+/// A longer path is not remembered.
+const LONG: usize = 1024;
 
 /// Stations of one target, and the servers of all of them; a station is never forgotten, since its queue goes on.
 const MOST_STATIONS: usize = 1024;
@@ -225,6 +227,9 @@ impl Brain {
             self.remembered.clear();
         }
         let order = Arc::new(Order::read(path, &self.shop));
+        if path.len() > LONG {
+            return order;
+        }
         self.remembered.insert(path.into(), Arc::clone(&order));
         order
     }

@@ -27,6 +27,9 @@ const STOP_LOOKS: Nanos = Nanos(20_000_000);
 /// … and so often where there may be dozens of them.
 const LATE_LOOKS: Nanos = Nanos(200_000_000);
 
+/// So many workers at most, each a thread with memory of its own.
+const MOST_WORKERS: usize = 128;
+
 /// What the foreman hears.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum News {
@@ -100,7 +103,8 @@ impl<N: Network + 'static, S: Conversation + 'static> Foreman<N, S> {
             match self.news.recv() {
                 Ok(News::Full(lane)) => {
                     self.lanes[lane].accepting -= 1;
-                    if self.lanes[lane].accepting == 0 && self.lanes[lane].left != Some(0) {
+                    let few = self.threads.len() < MOST_WORKERS.max(2 * self.lanes.len());
+                    if self.lanes[lane].accepting == 0 && self.lanes[lane].left != Some(0) && few {
                         // Where it fails, who comes waits in the queue until a worker has room again.
                         let _ = self.man(lane);
                     }

@@ -70,7 +70,8 @@ impl<S> Line<S> {
 
 /// Bytes that a request holds while it waits for its answer.
 fn size(plan: &Plan) -> usize {
-    size_of::<Plan>() + plan.heard.echo.as_ref().map_or(0, |echo| echo.len())
+    let echo = plan.heard.echo.as_ref().map_or(0, |echo| echo.len());
+    size_of::<Plan>() + plan.heard.order.size() + echo
 }
 
 impl<S: Conversation> Line<S> {

@@ -131,6 +131,11 @@ pub struct Order {
 }
 
 impl Order {
+    /// Bytes that it takes, as far as others do not share them.
+    pub(crate) fn size(&self) -> usize {
+        size_of::<Order>() + self.path.len() + self.headers.len()
+    }
+
     /// Reads a path and query.
     pub fn read(path: &str, shop: &Shop) -> Order {
         let mut wish = Wish::default();

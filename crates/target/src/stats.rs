@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::conversation::Spoken;
@@ -271,13 +271,15 @@ fn put_counts<K: std::fmt::Display>(json: &mut String, counts: &BTreeMap<K, u64>
 pub struct Tallies {
     workers: Mutex<Vec<Arc<Tally>>>,
     baseline: Mutex<Stats>,
+    /// Bytes that all workers hold for their clients, as they last told.
+    pub(crate) held: AtomicUsize,
 }
 
 impl Tallies {
     /// Empty tallies for so many workers.
     pub fn new(workers: usize) -> Arc<Tallies> {
         let workers = Mutex::new((0..workers).map(|_| Arc::default()).collect());
-        Arc::new(Tallies { workers, baseline: Mutex::default() })
+        Arc::new(Tallies { workers, baseline: Mutex::default(), held: AtomicUsize::new(0) })
     }
 
     /// The tally of worker number `worker`, who may have come later than the others.

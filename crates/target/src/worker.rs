@@ -10,6 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use measure::Nanos;
 use wire::{Arrival, ConnId, Extent, ListenerId, Network, Out};
@@ -27,9 +28,15 @@ use crate::stats::Tallies;
 const MOST_UNSENT: usize = 256 << 10;
 /// A client for whom more is held is cut off: a message of the largest size on its way in, and one on its way out …
 const MOST_HELD: usize = 33 << 20;
-/// … and where more is held for all of them, those who have more than their part of it, which is at least this.
-const MOST_IN_ALL: usize = 48 << 20;
-const LEAST_PART: usize = 1 << 20;
+/// … and where all workers hold more for all of them, those who have more than their part of it, which is at least this.
+const MOST_IN_ALL: usize = MOST_HELD;
+const LEAST_PART: usize = 256 << 10;
+/// A worker tells the others what it holds in steps of so much.
+const STEP: usize = 64 << 10;
+/// A buffer that grew beyond this is let go of once it is sent.
+const MOST_SPARE: usize = 1 << 20;
+/// Once so much is held no more, it goes back to the system.
+const MUCH: usize = 4 << 20;
 /// Timers that went stale are dropped once there are so many for each connection.
 const STALE_TIMERS: usize = 64;
 /// A client that sends so many requests without reading an answer is cut off.
@@ -58,8 +65,10 @@ pub struct Worker<N, S, F> {
     full: bool,
     /// Looks at slow connections in a row that moved nothing.
     idle_looks: u32,
-    /// Bytes held for all clients, as last weighed.
+    /// Bytes held for all clients, as last weighed; what of it the other workers know; the most since memory was given back.
     held: usize,
+    told: usize,
+    peak: usize,
 }
 
 /// What an arrival came to, after the network's buffer was let go of.
@@ -100,6 +109,8 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
             full: false,
             idle_looks: 0,
             held: 0,
+            told: 0,
+            peak: 0,
         }
     }
 
@@ -283,6 +294,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
     fn dispatch(&mut self, conn: ConnId, now: Nanos) {
         if !self.desk.out.is_empty() {
             self.net.send(conn, &mut self.desk.out);
+            self.desk.out.shrink_to(MOST_SPARE);
             if self.desk.log.is_some() {
                 let sent = self.net.now();
                 self.desk.stamp(sent);
@@ -326,8 +338,26 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         let weight = line.held() + unsent;
         self.held = self.held - line.weight + weight;
         line.weight = weight;
-        if weight > MOST_HELD || self.held > MOST_IN_ALL && weight > LEAST_PART.max(MOST_IN_ALL / self.open as usize) {
+        let few = weight <= LEAST_PART.max(MOST_IN_ALL / self.open as usize);
+        if weight > MOST_HELD || !few && self.desk.tallies.held.load(Ordering::Relaxed) > MOST_IN_ALL {
             line.end = End::Reset;
+        }
+        self.tell_weight();
+    }
+
+    /// Tells the other workers what is held here, where that has changed by much.
+    #[inline]
+    fn tell_weight(&mut self) {
+        if self.held.abs_diff(self.told) < STEP {
+            return;
+        }
+        // What is less is added as its complement.
+        self.desk.tallies.held.fetch_add(self.held.wrapping_sub(self.told), Ordering::Relaxed);
+        self.told = self.held;
+        self.peak = self.peak.max(self.held);
+        if self.peak - self.held > MUCH && self.held < self.peak / 4 {
+            self.peak = self.held;
+            net::heap::give_back();
         }
     }
 
@@ -442,6 +472,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         let Some(line) = self.lines.get_mut(conn.0 as usize).and_then(Option::take) else { return };
         self.desk.part(&line);
         self.held -= line.weight;
+        self.tell_weight();
         let pouring = line.pouring.map(|pouring| pouring.0);
         // Of a call it is the call that is abandoned, not each part of its answer.
         for plan in pouring.into_iter().chain(line.waiting).filter(|plan| plan.say == Say::Whole) {

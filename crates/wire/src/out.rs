@@ -70,6 +70,13 @@ impl Out {
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.tail.is_none() && self.boundaries.is_empty()
     }
+    /// Lets go of memory for more than so many bytes, where it holds nothing.
+    #[inline]
+    pub fn shrink_to(&mut self, most: usize) {
+        if self.bytes.capacity() > most && self.is_empty() {
+            self.bytes = Vec::new();
+        }
+    }
     /// Forgets the content and keeps the memory.
     #[inline]
     pub fn clear(&mut self) {

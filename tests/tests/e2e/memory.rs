@@ -1,11 +1,11 @@
 //! Memory holds against any peer and any file: the real process, by the most it ever held.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use e2e::program::{Ended, Running, until};
+use e2e::program::{Ended, Running, prepare_under, until};
 use e2e::{Peer, Target, brunt, prepare};
 
 /// What the process may hold in any of these cases.
@@ -14,6 +14,7 @@ const BOUND: u64 = 100 << 20;
 /// The same, where it held no more than the bound.
 #[track_caller]
 fn bounded(ended: Ended) -> Ended {
+    println!("{} MB", ended.peak >> 20);
     assert!(ended.peak > 0, "its memory was never seen: {ended:?}");
     assert!(ended.peak <= BOUND, "{} MB: {}\n{}", ended.peak >> 20, ended.out, ended.err);
     ended
@@ -121,6 +122,69 @@ fn a_million_urls_are_kept_once() {
     assert!(again.out.contains("999,999 more"), "{again:?}");
 }
 
+/// The answer to the request of an upgrade, which the target knows how to make.
+fn consent(request: &[u8], target: &str) -> Vec<u8> {
+    let mut head = vec![0; 4096];
+    let asked = TcpStream::connect(target).and_then(|mut other| {
+        other.write_all(request)?;
+        other.read(&mut head)
+    });
+    head.truncate(asked.unwrap_or(0));
+    head
+}
+
+#[test]
+fn a_hundred_web_sockets_that_announce_huge_messages_share_one_bound() {
+    let target = Target::healthy();
+    let host = target.host().to_owned();
+    let huge = [&[0x82, 127][..], &(15_u64 << 20).to_be_bytes()].concat();
+    let piece = vec![b'x'; 1 << 20];
+    let peer = Peer::new(move |mut connection| {
+        let Some(request) = connection.request() else { return };
+        connection.send(&consent(&request, &host));
+        connection.bytes();
+        match connection.number {
+            0 => drop(connection.send(&[0x81, 1, b'x'])),
+            // All but the last piece.
+            _ => pour(connection, &huge, &piece, 14 << 20),
+        }
+    });
+    let url = peer.url().replace("http://", "ws://");
+    for options in [&["--expect-body", "needle"][..], &["--match-field", "id"]] {
+        let run = ["-c", "100", "-d", "2s", "-t", "20s", "--drain", "0s", "--data", "{\"id\":1}"];
+        let ended = bounded(brunt(run.iter().chain(options).chain(&[&*url])).with_code(20));
+        assert!(ended.out.contains("too much is kept at a time, of all connections together"), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_hundred_answers_that_are_bombs_share_one_bound() {
+    let mut gzip = Command::new("gzip").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("gzip");
+    let mut zeros = gzip.stdin.take().unwrap();
+    let feeder = std::thread::spawn(move || (0..64).try_for_each(|_| zeros.write_all(&[0; 1 << 20])));
+    let packed = gzip.wait_with_output().unwrap().stdout;
+    feeder.join().unwrap().unwrap();
+    // Several members one after the other are one body of gzip.
+    let bomb = packed.repeat((1 << 20) / packed.len());
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n", bomb.len());
+    let peer = Peer::answering([head.as_bytes(), &bomb].concat());
+    let run = ["-c", "100", "-n", "300", "-t", "30s", "--expect-body", "needle", &peer.url()];
+    let ended = bounded(brunt(run));
+    assert!(ended.out.contains("wrong_body"), "{ended:?}");
+}
+
+#[test]
+fn more_connections_than_descriptors_allow_are_refused_in_a_sentence() {
+    let target = Target::healthy();
+    let ended = prepare_under(&["prlimit", "--nofile=16", "--"], ["-c", "1000", &target.address]).start().end();
+    assert_eq!(ended.code, Some(64), "{ended:?}");
+    for part in ["-c: asks for 1,000 connections, and with 16 descriptors (ulimit -n) there may be 64", "raise that"] {
+        assert!(ended.err.contains(part), "{ended:?}");
+    }
+    let held = prepare_under(&["prlimit", "--nofile=16", "--"], ["-c", "60", "-d", "1s", &target.address]).start();
+    assert!(bounded(held.end()).out.contains("60 worker threads"));
+}
+
 /// A connection to the target on which only writing is done, as far as the target goes along.
 fn talk(target: &Target, first: &[u8], again: &[u8], most: usize) -> TcpStream {
     let mut stream = TcpStream::connect(target.host()).unwrap();
@@ -206,4 +270,51 @@ fn a_target_has_so_many_stations() {
     until("all is heard", || target.heard() >= 20_040);
     unmoved(&target);
     drop(client);
+}
+
+/// The most that each client of a crowd writes, all of them at the same time.
+fn crowd(target: &Target, clients: usize, first: &[u8], again: &[u8], most: usize) -> Vec<TcpStream> {
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..clients).map(|_| scope.spawn(|| talk(target, first, again, most))).collect();
+        all.into_iter().map(|client| client.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn a_target_holds_no_more_for_a_crowd_of_large_messages() {
+    let upgrade = "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                   Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    let head = |first: u8, size: u64| [&[first, 0x80 | 127][..], &size.to_be_bytes(), &[0; 4]].concat();
+    let large = [head(0x82, 3 << 20), vec![b'm'; 3 << 20]].concat();
+    // Never whole: one frame that is announced and goes on, and one fragment after the other.
+    let endless = [upgrade.as_bytes(), &head(0x82, 1 << 40)].concat();
+    let begun = [upgrade.as_bytes(), &head(0x02, 0)].concat();
+    let fragment = [head(0x00, 1 << 16), vec![b'f'; 1 << 16]].concat();
+    let target = Target::with(&["-w", "2"]);
+    for (first, again) in [(upgrade.as_bytes(), &large), (&endless, &vec![b'e'; 1 << 16]), (&begun, &fragment)] {
+        let clients = crowd(&target, 40, first, again, 20 << 20);
+        unmoved(&target);
+        drop(clients);
+    }
+    until("it is given back", || now_resident(&target) <= 40 << 20);
+}
+
+/// What the target holds now.
+fn now_resident(target: &Target) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", target.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap() << 10
+}
+
+#[test]
+fn a_target_bounds_what_waits_for_its_clients() {
+    let target = Target::with(&["-w", "2"]);
+    for round in 0..6 {
+        let asked: Vec<u8> = (0..50_000)
+            .flat_map(|n| format!("GET /?station=1&service=1h&n={round}.{n} HTTP/1.1\r\nHost: a\r\n\r\n").into_bytes())
+            .collect();
+        let clients = crowd(&target, 4, &asked, &[], 0);
+        unmoved(&target);
+        drop(clients);
+    }
 }

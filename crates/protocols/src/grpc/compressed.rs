@@ -4,6 +4,7 @@
 //! bound: a small message may stand for a huge one.
 
 use super::framing::{self, PREFIX};
+use crate::kept::Budget;
 use crate::verify::coding::{Coding, Layer};
 
 /// The most that all messages of one answer may come to once decompressed.
@@ -44,7 +45,7 @@ impl Encoding {
             Encoding::Deflate => Layer::Deflate,
             Encoding::Identity | Encoding::Other => return None,
         };
-        Coding::By(vec![layer]).decode(message).map(|plain| plain.into_owned())
+        Coding::By(vec![layer]).decode(message, &Budget::default()).ok().map(|plain| plain.to_vec())
     }
 }
 

@@ -50,7 +50,7 @@ impl Judge {
             watch.feed(piece, text);
         }
         if let Some(seen) = &mut self.seen {
-            seen.feed(piece);
+            seen.feed(piece, &rules.kept);
         }
     }
 
@@ -65,7 +65,7 @@ impl Judge {
             return Some(FaultKind::WrongStatus);
         }
         if let Some(seen) = &self.seen {
-            let wrong = seen.verdict(rules.expected.as_ref(), rules.expect_body.as_ref());
+            let wrong = seen.verdict(rules.expected.as_ref(), rules.expect_body.as_ref(), &rules.kept);
             if wrong.is_some() || seen.keeps_body() {
                 return wrong;
             }
@@ -80,7 +80,7 @@ impl Judge {
         let (expected, text) = (rules.expected.as_ref(), rules.expect_body.as_ref());
         match (&self.seen, &self.watch, text) {
             _ if kind != FaultKind::WrongBody => Cow::Borrowed(""),
-            (Some(seen), ..) if seen.keeps_body() => seen.why(expected, text).into(),
+            (Some(seen), ..) if seen.keeps_body() => seen.why(expected, text, &rules.kept).into(),
             (_, Some(watch), Some(text)) => verify::lacks("body", text.needle(), watch.beginning(), size).into(),
             (_, None, Some(text)) => verify::lacks("body", text.needle(), b"", size).into(),
             _ => Cow::Borrowed(""),

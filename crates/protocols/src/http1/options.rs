@@ -11,6 +11,7 @@ use super::multipart;
 use super::request::{Content, HeaderWish, Recipe, Rules};
 use super::status::Statuses;
 use crate::file;
+use crate::kept::Budget;
 use crate::verify::{self, Expectations};
 
 /// The options, in the order the help shows them.
@@ -184,6 +185,7 @@ impl Wishes {
             redirects: self.redirects,
             expect_body: self.expect_body.map(|text| Finder::new(text.as_bytes()).into_owned()),
             expected: self.expected,
+            kept: Budget::default(),
             recipes,
         }
     }

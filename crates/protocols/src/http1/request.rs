@@ -15,6 +15,7 @@ use wire::Origin;
 
 use super::session::{LAST, NO_BODY, UPGRADES};
 use super::status::Statuses;
+use crate::kept::Budget;
 use crate::percent::{decoded, host};
 use crate::verify::Expectations;
 
@@ -71,6 +72,7 @@ pub struct Rules {
     pub(crate) redirects: u32,
     pub(crate) expect_body: Option<Finder<'static>>,
     pub(crate) expected: Option<Expectations>,
+    pub(crate) kept: Budget,
     pub(crate) recipes: Vec<Recipe>,
 }
 

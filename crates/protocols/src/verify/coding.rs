@@ -2,8 +2,10 @@
 //!
 //! Only bodies that were kept for a check are decoded, and no further than a bound: a small body may stand for a huge one.
 
-use std::borrow::Cow;
 use std::io::Read;
+use std::ops::Deref;
+
+use crate::kept::{Budget, Kept, NO_ROOM};
 
 /// The most bytes a body may have once decoded.
 pub const DECODED_BOUND: u64 = 16 * 1024 * 1024;
@@ -52,39 +54,99 @@ impl Coding {
         if layers.is_empty() { Coding::None } else { Coding::By(layers) }
     }
 
-    /// The body as it was; None where it is broken, too long or coded otherwise.
-    pub fn decode<'a>(&self, body: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+    /// The body as it was.
+    ///
+    /// # Errors
+    /// It is broken, coded otherwise, too long, or there is no room for it.
+    pub fn decode<'a>(&self, body: &'a [u8], budget: &Budget) -> Result<Plain<'a>, Undecoded> {
         let layers = match self {
-            Coding::None => return Some(Cow::Borrowed(body)),
-            Coding::Unknown => return None,
+            Coding::None => return Ok(Plain::AsItCame(body)),
+            Coding::Unknown => return Err(Undecoded::Broken),
             Coding::By(layers) => layers,
         };
-        let mut plain = Cow::Borrowed(body);
         // More than a few codings over each other are meant to keep somebody busy.
-        for layer in layers.iter().rev().take(4) {
-            plain = Cow::Owned(decoded(*layer, &plain)?);
+        if layers.len() > 4 {
+            return Err(Undecoded::Broken);
         }
-        (layers.len() <= 4).then_some(plain)
+        let mut plain = Plain::AsItCame(body);
+        for layer in layers.iter().rev() {
+            plain = Plain::Made(decoded(*layer, &plain, budget)?);
+        }
+        Ok(plain)
     }
 }
 
-fn decoded(layer: Layer, body: &[u8]) -> Option<Vec<u8>> {
+/// A body as it was before its coding.
+#[derive(Debug)]
+pub enum Plain<'a> {
+    /// It had none.
+    AsItCame(&'a [u8]),
+    /// Decoded.
+    Made(Kept),
+}
+
+impl Deref for Plain<'_> {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Plain::AsItCame(bytes) => bytes,
+            Plain::Made(kept) => kept,
+        }
+    }
+}
+
+/// Why a body could not be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undecoded {
+    /// It is not coded as it says, or in a way that is not known here.
+    Broken,
+    /// It is longer than [`DECODED_BOUND`].
+    TooLong,
+    /// Too much is kept already.
+    NoRoom,
+}
+
+impl Undecoded {
+    /// In a sentence about a body of so many bytes.
+    pub fn why(self, size: usize) -> String {
+        let bytes = measure::format_bytes(size as u64);
+        match self {
+            Undecoded::Broken => format!("the body ({bytes}) cannot be decoded by its Content-Encoding"),
+            Undecoded::TooLong => {
+                let most = measure::format_bytes(DECODED_BOUND);
+                format!("the body ({bytes}) is longer than {most} once decoded, the most that is looked into")
+            }
+            Undecoded::NoRoom => format!("the body ({bytes}) was not decoded: {NO_ROOM}"),
+        }
+    }
+}
+
+fn decoded(layer: Layer, body: &[u8], budget: &Budget) -> Result<Kept, Undecoded> {
     match layer {
-        Layer::Gzip => all(flate2::read::MultiGzDecoder::new(body)),
-        Layer::Deflate => {
-            all(flate2::read::ZlibDecoder::new(body)).or_else(|| all(flate2::read::DeflateDecoder::new(body)))
-        }
-        Layer::Brotli => all(brotli_decompressor::Decompressor::new(body, 4096)),
+        Layer::Gzip => all(flate2::read::MultiGzDecoder::new(body), budget),
+        Layer::Deflate => match all(flate2::read::ZlibDecoder::new(body), budget) {
+            Err(Undecoded::Broken) => all(flate2::read::DeflateDecoder::new(body), budget),
+            made => made,
+        },
+        Layer::Brotli => all(brotli_decompressor::Decompressor::new(body, 4096), budget),
         Layer::Zstd => {
-            let mut decoder = zstd::stream::read::Decoder::new(body).ok()?;
-            decoder.window_log_max(ZSTD_WINDOW).ok()?;
-            all(decoder)
+            let mut decoder = zstd::stream::read::Decoder::new(body).map_err(|_| Undecoded::Broken)?;
+            decoder.window_log_max(ZSTD_WINDOW).map_err(|_| Undecoded::Broken)?;
+            all(decoder, budget)
         }
     }
 }
 
-fn all(reader: impl Read) -> Option<Vec<u8>> {
-    let mut plain = Vec::new();
-    reader.take(DECODED_BOUND + 1).read_to_end(&mut plain).ok()?;
-    (plain.len() as u64 <= DECODED_BOUND).then_some(plain)
+fn all(mut reader: impl Read, budget: &Budget) -> Result<Kept, Undecoded> {
+    let (mut plain, mut piece) = (Kept::default(), [0; 8192]);
+    loop {
+        match reader.read(&mut piece) {
+            Ok(0) => return Ok(plain),
+            Ok(n) if (plain.len() + n) as u64 > DECODED_BOUND => return Err(Undecoded::TooLong),
+            Ok(n) if !plain.add(&piece[..n], budget) => return Err(Undecoded::NoRoom),
+            Ok(_) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => return Err(Undecoded::Broken),
+        }
+    }
 }

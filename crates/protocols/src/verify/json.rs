@@ -8,6 +8,8 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
+use crate::kept::{Budget, Taken};
+
 /// One rule.
 #[derive(Debug, PartialEq)]
 pub struct Json {
@@ -46,6 +48,39 @@ const COMPARISONS: [(&str, Compare); 7] = [
     (">", Compare::Greater),
     ("contains ", Compare::Contains),
 ];
+
+/// A body that was read, and what it takes meanwhile.
+pub struct Read {
+    pub value: Value,
+    _taken: Option<Taken>,
+}
+
+/// Why a body was not read.
+pub enum Unread {
+    NoJson,
+    NoRoom,
+}
+
+/// A body so small takes nothing that counts.
+const SMALL: usize = 64 << 10;
+/// What a value or a member takes at most in memory, beside its text: growing arrays hold twice what they need.
+const OF_EACH: usize = 64;
+
+/// Reads a body. A few bytes of text may stand for many times as much in memory, which is taken from the budget first.
+///
+/// # Errors
+/// It is no JSON, or there is no room for what it would come to.
+pub fn read(body: &[u8], budget: &Budget) -> Result<Read, Unread> {
+    let _taken = match body.len() {
+        0..=SMALL => None,
+        size => {
+            let values = memchr::memchr3_iter(b',', b'[', b'{', body).count();
+            Some(budget.take(size + values * OF_EACH).ok_or(Unread::NoRoom)?)
+        }
+    };
+    let value = serde_json::from_slice(body).map_err(|_| Unread::NoJson)?;
+    Ok(Read { value, _taken })
+}
 
 /// Where a path leads to several places, so many of their values are named.
 const NAMED: usize = 3;

@@ -19,6 +19,7 @@ use header::Header;
 use json::Json;
 
 use crate::http1::watch::SHOWN;
+use crate::kept::{Budget, Kept, NO_ROOM};
 
 /// The most of a body that is kept, as it arrives; a longer one cannot be checked and counts as wrong.
 pub const KEPT_BOUND: usize = 1024 * 1024;
@@ -77,9 +78,16 @@ impl Expectations {
 pub struct Seen {
     wrong_header: bool,
     /// None: nothing is expected of the whole body.
-    body: Option<Vec<u8>>,
+    body: Option<Kept>,
     coding: Coding,
-    too_long: bool,
+    missed: Option<Missed>,
+}
+
+/// Why a body is not kept as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missed {
+    TooLong,
+    NoRoom,
 }
 
 impl Seen {
@@ -90,7 +98,7 @@ impl Seen {
         let body = expected.is_some_and(Expectations::needs_body) || (text && coding != Coding::None);
         let wrong_header = expected.is_some_and(|e| !e.headers.iter().all(|header| header.holds(head)));
         (body || wrong_header)
-            .then(|| Box::new(Seen { wrong_header, body: body.then(Vec::new), coding, too_long: false }))
+            .then(|| Box::new(Seen { wrong_header, body: body.then(Kept::default), coding, missed: None }))
     }
 
     /// True where the whole body is kept, so that it need not be searched as it comes.
@@ -99,21 +107,32 @@ impl Seen {
     }
 
     /// A piece of the body, as it arrives.
-    pub fn feed(&mut self, piece: &[u8]) {
-        let Some(body) = &mut self.body else { return };
-        let room = KEPT_BOUND - body.len();
-        self.too_long |= piece.len() > room;
-        body.extend_from_slice(&piece[..piece.len().min(room)]);
+    pub fn feed(&mut self, piece: &[u8], budget: &Budget) {
+        let Some(body) = self.body.as_mut().filter(|_| self.missed.is_none()) else { return };
+        if body.len() + piece.len() > KEPT_BOUND {
+            self.missed = Some(Missed::TooLong);
+        } else if !body.add(piece, budget) {
+            self.missed = Some(Missed::NoRoom);
+        }
+        if self.missed.is_some() {
+            // It will not be looked into: others may have the room.
+            *body = Kept::default();
+        }
     }
 
     /// What is wrong with the answer, once its body is whole.
-    pub fn verdict(&self, expected: Option<&Expectations>, text: Option<&Finder<'static>>) -> Option<FaultKind> {
+    pub fn verdict(
+        &self,
+        expected: Option<&Expectations>,
+        text: Option<&Finder<'static>>,
+        budget: &Budget,
+    ) -> Option<FaultKind> {
         if self.wrong_header {
             return Some(FaultKind::WrongHeader);
         }
         let body = self.body.as_ref()?;
         let good = || {
-            let plain = self.coding.decode(body)?;
+            let plain = self.coding.decode(body, budget).ok()?;
             if text.is_some_and(|text| text.find(&plain).is_none()) {
                 return None;
             }
@@ -121,32 +140,38 @@ impl Seen {
             if rules.is_empty() {
                 return Some(());
             }
-            let value = serde_json::from_slice(&plain).ok()?;
-            rules.iter().all(|rule| rule.holds(&value)).then_some(())
+            let read = json::read(&plain, budget).ok()?;
+            rules.iter().all(|rule| rule.holds(&read.value)).then_some(())
         };
-        (self.too_long || good().is_none()).then_some(FaultKind::WrongBody)
+        (self.missed.is_some() || good().is_none()).then_some(FaultKind::WrongBody)
     }
 
     /// What was expected of the body and what was found instead, where [`Seen::verdict`] says that it is wrong.
-    pub fn why(&self, expected: Option<&Expectations>, text: Option<&Finder<'static>>) -> String {
-        if self.too_long {
-            let bound = measure::format_bytes(KEPT_BOUND as u64);
-            return format!("the body is longer than {bound}, the most that is kept to be looked into");
+    pub fn why(&self, expected: Option<&Expectations>, text: Option<&Finder<'static>>, budget: &Budget) -> String {
+        match self.missed {
+            Some(Missed::TooLong) => {
+                let bound = measure::format_bytes(KEPT_BOUND as u64);
+                return format!("the body is longer than {bound}, the most that is kept to be looked into");
+            }
+            Some(Missed::NoRoom) => return format!("the body was not looked into: {NO_ROOM}"),
+            None => {}
         }
         let body = self.body.as_deref().unwrap_or_default();
-        let Some(plain) = self.coding.decode(body) else {
-            let bytes = measure::format_bytes(body.len() as u64);
-            return format!("the body ({bytes}) cannot be decoded by its Content-Encoding");
+        let plain = match self.coding.decode(body, budget) {
+            Ok(plain) => plain,
+            Err(undecoded) => return undecoded.why(body.len()),
         };
         let size = plain.len() as u64;
         if let Some(text) = text.filter(|text| text.find(&plain).is_none()) {
             return lacks("body", text.needle(), &plain, size);
         }
-        let Ok(value) = serde_json::from_slice(&plain) else {
-            return format!("expected JSON, found {}", found(&plain, size));
+        let read = match json::read(&plain, budget) {
+            Ok(read) => read,
+            Err(json::Unread::NoJson) => return format!("expected JSON, found {}", found(&plain, size)),
+            Err(json::Unread::NoRoom) => return format!("the JSON of the body was not looked into: {NO_ROOM}"),
         };
-        let broken = expected.and_then(|e| e.json.iter().find(|rule| !rule.holds(&value)));
-        broken.map(|rule| rule.why(&value)).unwrap_or_default()
+        let broken = expected.and_then(|e| e.json.iter().find(|rule| !rule.holds(&read.value)));
+        broken.map(|rule| rule.why(&read.value)).unwrap_or_default()
     }
 }
 
@@ -192,7 +217,7 @@ pub fn decoded(head: &[u8], body: &[u8]) -> Option<(String, Vec<u8>)> {
     let coding = Coding::of(header::values(head, "content-encoding"));
     let named: Vec<_> = header::values(head, "content-encoding").map(String::from_utf8_lossy).collect();
     match coding {
-        Coding::By(_) => Some((named.join(", "), coding.decode(body)?.into_owned())),
+        Coding::By(_) => Some((named.join(", "), coding.decode(body, &Budget::default()).ok()?.to_vec())),
         Coding::None | Coding::Unknown => None,
     }
 }

@@ -3,6 +3,7 @@
 use wire::Asked;
 
 use super::{Expectations, KEPT_BOUND, Seen};
+use crate::kept::Budget;
 
 /// Judges any bytes as a body; the coding is one of those known, two of them, or none.
 ///
@@ -15,7 +16,8 @@ pub fn body(coding: u8, bytes: &[u8]) {
     let options = [("expect-json".to_owned(), rules), ("expect-header".to_owned(), vec!["X: *".to_owned()])].into();
     let expected = Expectations::read(&Asked { options, ..Asked::default() }).ok().flatten();
     let Some(mut seen) = Seen::head(expected.as_ref(), true, head.as_bytes()) else { return };
-    bytes.chunks(1 + bytes.len() / 3).for_each(|piece| seen.feed(piece));
-    let verdict = seen.verdict(expected.as_ref(), None);
+    let budget = Budget::default();
+    bytes.chunks(1 + bytes.len() / 3).for_each(|piece| seen.feed(piece, &budget));
+    let verdict = seen.verdict(expected.as_ref(), None, &budget);
     assert!(bytes.len() <= KEPT_BOUND || verdict.is_some());
 }

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::coding::{Coding, DECODED_BOUND, Layer};
+use super::coding::{Coding, DECODED_BOUND, Layer, Undecoded};
 use super::*;
 
 fn expectations(headers: &[&str], json: &[&str]) -> Expectations {
@@ -16,8 +16,9 @@ fn expectations(headers: &[&str], json: &[&str]) -> Expectations {
 
 fn verdict(expected: &Expectations, head: &str, body: &[u8]) -> Option<FaultKind> {
     let mut seen = Seen::head(Some(expected), false, head.as_bytes())?;
-    body.chunks(7).for_each(|piece| seen.feed(piece));
-    seen.verdict(Some(expected), None)
+    let budget = Budget::default();
+    body.chunks(7).for_each(|piece| seen.feed(piece, &budget));
+    seen.verdict(Some(expected), None, &budget)
 }
 
 #[test]
@@ -85,9 +86,10 @@ fn a_wrong_body_says_what_was_expected_and_what_was_found() {
         let text = text.map(|text| Finder::new(text.as_bytes()).into_owned());
         let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n");
         let mut seen = Seen::head(expected.as_ref(), text.is_some(), head.as_bytes()).expect("a closer look");
-        seen.feed(body);
-        assert_eq!(seen.verdict(expected.as_ref(), text.as_ref()), Some(FaultKind::WrongBody), "{rules:?}");
-        seen.why(expected.as_ref(), text.as_ref())
+        let budget = Budget::default();
+        seen.feed(body, &budget);
+        assert_eq!(seen.verdict(expected.as_ref(), text.as_ref(), &budget), Some(FaultKind::WrongBody), "{rules:?}");
+        seen.why(expected.as_ref(), text.as_ref(), &budget)
     };
     let body = br#"{"code": 500, "items": [{"id": 1}, {"id": 2}, {"id": 3}, {"id": 4}]}"#;
     for (rule, said) in [
@@ -179,8 +181,9 @@ fn a_text_is_looked_for_in_a_coded_body_too() {
     let head = b"HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\n\r\n";
     let mut seen = Seen::head(None, true, head).expect("a closer look");
     assert!(seen.keeps_body());
-    seen.feed(&coded);
-    assert_eq!(seen.verdict(None, Some(&text)), None);
+    let budget = Budget::default();
+    seen.feed(&coded, &budget);
+    assert_eq!(seen.verdict(None, Some(&text), &budget), None);
     assert!(Seen::head(None, true, b"HTTP/1.1 200 OK\r\n\r\n").is_none());
 }
 
@@ -191,8 +194,35 @@ fn bodies_have_bounds() {
     assert_eq!(verdict(&expected, "HTTP/1.1 200 OK\r\n\r\n", &long), Some(FaultKind::WrongBody));
     let bomb = zstd::encode_all(std::io::repeat(0).take(DECODED_BOUND + 1), 1).expect("encoded");
     assert!(bomb.len() < KEPT_BOUND);
-    assert_eq!(Coding::By(vec![Layer::Zstd]).decode(&bomb), None);
-    assert_eq!(Coding::By(vec![Layer::Gzip; 5]).decode(b""), None);
+    let undone = |layers, body| Coding::By(layers).decode(body, &Budget::default()).map(|plain| plain.to_vec());
+    assert_eq!(undone(vec![Layer::Zstd], &bomb), Err(Undecoded::TooLong));
+    assert_eq!(undone(vec![Layer::Gzip; 5], b""), Err(Undecoded::Broken));
+}
+
+#[test]
+fn what_all_answers_keep_is_bounded_and_said() {
+    let expected = expectations(&[], &["$[0] == 0"]);
+    let (head, budget) = (b"HTTP/1.1 200 OK\r\n\r\n", Budget::of(24 << 20));
+    let body = [&b"[0"[..], &b" ".repeat(600_000), b"]"].concat();
+    let mut all: Vec<_> = (0..100).filter_map(|_| Seen::head(Some(&expected), false, head)).collect();
+    all.iter_mut().for_each(|seen| body.chunks(16_000).for_each(|piece| seen.feed(piece, &budget)));
+    let mut verdicts = all.iter().map(|seen| seen.missed).collect::<Vec<_>>();
+    verdicts.dedup();
+    assert_eq!(verdicts, [None, Some(Missed::NoRoom)], "the first ones, and then no more");
+    let last = all.pop().expect("one");
+    assert_eq!(last.verdict(Some(&expected), None, &budget), Some(FaultKind::WrongBody));
+    assert_eq!(last.why(Some(&expected), None, &budget), format!("the body was not looked into: {NO_ROOM}"));
+    drop(all);
+    assert_eq!(budget.taken(), 0);
+    // 1 MiB that would be thirty times as much once read.
+    let values = [&b"["[..], &b"0,".repeat((1 << 19) - 2), b"0]"].concat();
+    let mut seen = Seen::head(Some(&expected), false, head).expect("a closer look");
+    seen.feed(&values, &budget);
+    assert_eq!(seen.verdict(Some(&expected), None, &budget), Some(FaultKind::WrongBody));
+    assert_eq!(
+        seen.why(Some(&expected), None, &budget),
+        format!("the JSON of the body was not looked into: {NO_ROOM}")
+    );
 }
 
 proptest! {
@@ -205,7 +235,7 @@ proptest! {
             let _ = Header::parse(text).map(|header| header.holds(&bytes));
         }
         let layer = [Layer::Gzip, Layer::Deflate, Layer::Brotli, Layer::Zstd][n];
-        let _ = Coding::By(vec![layer]).decode(&bytes);
+        let _ = Coding::By(vec![layer]).decode(&bytes, &Budget::default());
         oracle::body(n as u8, &bytes);
     }
 }

@@ -7,6 +7,7 @@ use wire::Broken;
 
 use super::codec::{BINARY, CONTINUATION, Frame, HEAD_BOUND, Sender, TEXT, frame};
 use super::utf8::Utf8;
+use crate::kept::{Budget, Kept, NO_ROOM};
 
 /// The most bytes of a message that is not looked into.
 pub const MESSAGE_BOUND: u64 = 1 << 30;
@@ -42,7 +43,7 @@ pub struct Part {
     /// Bytes so far, decompressed.
     pub size: u64,
     /// Its content, where it is kept.
-    pub kept: Vec<u8>,
+    pub kept: Kept,
     text: Option<Utf8>,
 }
 
@@ -52,20 +53,22 @@ impl Part {
         if self.text.is_some() { TEXT } else { BINARY }
     }
 
-    /// Takes content.
+    /// Takes content, and keeps it within a budget where there is one.
     ///
     /// # Errors
     /// Text that is not UTF-8, or too much.
-    pub fn take(&mut self, content: &[u8], keep: bool) -> Result<(), Broken> {
+    pub fn take(&mut self, content: &[u8], keep: Option<&Budget>) -> Result<(), Broken> {
         self.size += content.len() as u64;
         if self.size > MESSAGE_BOUND {
             return Err(Broken("a message larger than 1 GiB"));
         }
-        if keep {
+        if let Some(budget) = keep {
             if self.size > KEPT_BOUND {
                 return Err(Broken("a message larger than 16 MiB, which is the most that is looked into"));
             }
-            self.kept.extend_from_slice(content);
+            if !self.kept.add(content, budget) {
+                return Err(Broken(NO_ROOM));
+            }
         }
         let good = self.text.as_mut().is_none_or(|text| text.feed(content));
         if good { Ok(()) } else { Err(NO_TEXT) }

@@ -6,6 +6,7 @@
 //! compression is declined. An idle connection holds its path and nothing else.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use wire::{Ask, Broken, Extent, Out, Reply, ServerSession};
 
@@ -15,9 +16,15 @@ use super::incoming::{Incoming, NO_TEXT};
 use super::mask::mask;
 use super::upgrade::{accept, elements, values};
 use crate::http1::codec::{HEAD_BOUND, Head, asked, request_head};
+use crate::kept::Budget;
 
 /// The method of a message.
 pub const MESSAGE: &str = "MESSAGE";
+
+/// The largest message that is heard, as of gRPC; in pieces or fragments, and of all connections of the process together,
+/// they are kept within a budget.
+const MESSAGE_BOUND: u64 = 4 << 20;
+static COMING: LazyLock<Budget> = LazyLock::new(|| Budget::of(16 << 20));
 
 /// Messages so small are unmasked on the stack.
 const SMALL: usize = 512;
@@ -215,7 +222,10 @@ impl WebSocketServer {
             return Ok(at);
         }
         if let Some(part) = &mut rare.incoming.part {
-            part.take(&plain, true)?;
+            if part.size + plain.len() as u64 > MESSAGE_BOUND {
+                return Err(Broken("a message larger than 4 MiB"));
+            }
+            part.take(&plain, Some(&COMING))?;
         }
         if over
             && frame.last

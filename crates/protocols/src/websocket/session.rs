@@ -21,6 +21,7 @@ use super::request::{Message, put_frame};
 use super::upgrade::{Upgrade, agreed, refusal};
 use crate::foreign::{Foreign, foreign};
 use crate::http1::codec::{Head, response_head};
+use crate::kept::Budget;
 use crate::verify;
 
 /// The most bytes of an answer kept as an example.
@@ -40,13 +41,15 @@ pub struct Rules {
     one_way: bool,
     push: bool,
     compress: bool,
+    kept: Budget,
 }
 
 impl Rules {
     /// What was wished, and the request of the upgrade for each URL.
     pub fn new(wishes: Wishes, upgrades: Vec<Upgrade>) -> Rules {
         let Wishes { subprotocols, field, one_way, push, expect, compress, .. } = wishes;
-        Rules { upgrades, subprotocols, field, expect, one_way, push, compress }
+        let kept = Budget::default();
+        Rules { upgrades, subprotocols, field, expect, one_way, push, compress, kept }
     }
 
     /// True where the next message is taken for the next answer, and none was said to be a push.
@@ -54,9 +57,9 @@ impl Rules {
         self.field.is_none() && !self.push
     }
 
-    /// True where the content of an answer matters.
-    fn looks(&self) -> bool {
-        self.field.is_some() || self.expect.is_some()
+    /// Where the content of an answer matters: what it is kept within.
+    fn looks(&self) -> Option<&Budget> {
+        (self.field.is_some() || self.expect.is_some()).then_some(&self.kept)
     }
 }
 
@@ -326,7 +329,13 @@ fn elsewhere(spoken: Foreign) -> Option<Broken> {
 }
 
 /// Gives a piece of a message to its [`Part`], decompressed where it is deflated.
-fn unpack(deflate: Option<&mut Deflate>, part: &mut Part, piece: &[u8], whole: bool, keep: bool) -> Result<(), Broken> {
+fn unpack(
+    deflate: Option<&mut Deflate>,
+    part: &mut Part,
+    piece: &[u8],
+    whole: bool,
+    keep: Option<&Budget>,
+) -> Result<(), Broken> {
     match deflate.filter(|_| part.deflated) {
         None => part.take(piece, keep),
         Some(deflate) => {
@@ -406,7 +415,7 @@ impl Session for WebSocketSession {
 
     fn begun(&self) -> &[u8] {
         let Some(rare) = &self.rare else { return &[] };
-        let kept = rare.incoming.part.as_ref().map_or(&rare.consent, |part| &part.kept);
+        let kept = rare.incoming.part.as_ref().map_or(&rare.consent[..], |part| &part.kept);
         &kept[..kept.len().min(EXCERPT_BOUND)]
     }
 
