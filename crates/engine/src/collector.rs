@@ -211,6 +211,7 @@ impl<'a> Collector<'a> {
         let busy = (c.busy_for > 0).then(|| looked - (c.busy_for as i64 - 1));
         second.busy_since_ns = [second.busy_since_ns, busy].into_iter().flatten().min();
         second.unanswered_ns += c.unanswered_ns;
+        second.kept_out_ns += c.kept_out_ns;
         for (code, n) in s.codes {
             let name = if code == OTHER { record::OTHER_CODES.to_owned() } else { (self.code_name)(code) };
             let name = record::counted_as(&self.codes, &name);

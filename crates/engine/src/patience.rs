@@ -85,7 +85,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// A user's attempt came to nothing: until when it has to wait.
     pub fn user_set_back(&mut self, user: u32) -> Nanos {
         let Some(crowd) = &mut self.crowd else { return self.stamp };
-        crowd.troubled.0.entry(user).or_default().add(self.stamp, LONGEST, &mut self.rng)
+        let until = crowd.troubled.0.entry(user).or_default().add(self.stamp, LONGEST, &mut self.rng);
+        let last = self.terms.end.map_or(until, |end| until.min(end));
+        self.tally.counts.kept_out_ns += (last - self.stamp.max(self.terms.window)).0;
+        until
     }
 
     fn longest_of_pools(&self) -> Nanos {

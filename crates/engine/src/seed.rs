@@ -73,7 +73,10 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             window,
             end: ends.filter(|_| plan.hold.is_none()).map(|since_start| self.start + since_start),
             until_quota: plan.requests.is_some() && nominal.is_none(),
-            quota: plan.requests.map(|total| self.share.of_total(total)),
+            quota: plan.requests.map(|total| match plan.load.is_open() {
+                true => self.share.of_total(total),
+                false => Users::new(&plan.load, plan.warmup, self.share).of_requests(total),
+            }),
             slack: plan.slack,
             drain: plan.drain,
             timeout: plan.timeout,

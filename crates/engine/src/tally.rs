@@ -48,6 +48,8 @@ counts! {
     busy_for,
     /// Time of the window spent waiting in requests that timed out or were cut, those of the warm-up included.
     unanswered_ns,
+    /// Time of the window that users spend in pauses because their last connection was of no use.
+    kept_out_ns,
     beats_sent, beats_answered, beats_missed, beats_open,
     /// Time integral of the requests in flight.
     area_ns,

@@ -92,8 +92,20 @@ impl Users {
 
     /// The most users this share ever has.
     pub fn peak(&self) -> u32 {
-        let level = self.stretches.iter().fold(0.0_f64, |peak, s| peak.max(s.from).max(s.to));
-        self.share_of(level)
+        self.share_of(self.highest())
+    }
+
+    fn highest(&self) -> f64 {
+        self.stretches.iter().fold(0.0_f64, |peak, s| peak.max(s.from).max(s.to))
+    }
+
+    /// This share of `total` requests, in proportion to its users at their peak: split evenly, the users of a share that has
+    /// fewer of them would each have more to do, alone, after the others are done.
+    pub fn of_requests(&self, total: u64) -> u64 {
+        let users = self.highest().round() as u64;
+        let before: u64 = (0..self.share.index).map(|index| Share { index, ..self.share }.of_total(users)).sum();
+        let up_to = |users_so_far: u64| u128::from(total) * u128::from(users_so_far) / u128::from(users.max(1));
+        (up_to(before + self.share.of_total(users)) - up_to(before)) as u64
     }
 
     /// When the stages end; None for a single stage, whose level goes on.

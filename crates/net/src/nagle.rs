@@ -37,3 +37,29 @@ fn switch_off(fd: BorrowedFd<'_>) -> Nagle {
     let _ = rustix::net::sockopt::set_tcp_nodelay(fd, true);
     Nagle::Off
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn only_a_second_write_or_a_write_in_pieces_pays_for_the_call() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        let after = |pieces: &[bool]| {
+            let stream = TcpStream::connect(at).unwrap();
+            let begun = Nagle::towards(&Place::Tcp(at));
+            let ended = pieces.iter().fold(begun, |nagle, whole| nagle.before_write(stream.as_fd(), *whole));
+            assert_eq!(ended == Nagle::Off, stream.nodelay().unwrap(), "{pieces:?}");
+            ended
+        };
+        assert_eq!(after(&[]), Nagle::Untouched);
+        assert_eq!(after(&[true]), Nagle::Written);
+        assert_eq!(after(&[true, true]), Nagle::Off);
+        assert_eq!(after(&[false]), Nagle::Off);
+        assert_eq!(after(&[true, false, true]), Nagle::Off);
+    }
+}

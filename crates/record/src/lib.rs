@@ -203,6 +203,10 @@ pub struct Second {
     /// warm-up included.
     #[serde(default)]
     pub unanswered_ns: u64,
+    /// Time of the window that users of closed load spent in pauses because their connections were refused or of no use
+    /// (nanoseconds).
+    #[serde(default)]
+    pub kept_out_ns: u64,
 }
 
 /// How the generator itself ran in a second: of each figure, that of the worker that was worst off.

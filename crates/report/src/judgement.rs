@@ -43,6 +43,7 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             if *judged { said } else { said + lang.of(say::TRUST_FAILURES_ADVICE) }
         }
         Reason::Outage { from, to, further, .. } => outage(*from, *to, *further, lang),
+        Reason::UsersKeptOut { share } => lang.fill(say::TRUST_KEPT_OUT, &[("share", &percent(*share))]),
         Reason::UsersStuck { share } => lang.fill(say::TRUST_STUCK, &[("share", &percent(*share))]),
         Reason::LocalLimit { failed } => lang.fill(say::TRUST_LOCAL, &[("failed", &show::count(*failed))]),
         Reason::HeldFewer { held, asked, failed, lost } => {

@@ -274,6 +274,10 @@ pub(crate) const TRUST_STUCK: Text = text(
     "users were stuck: {share} of the time spent waiting went to requests that never completed, and those users sent nothing else meanwhile",
     "有用户被卡住：{share} 的等待时间花在始终没有完成的请求上，这些用户在此期间没有发送其他请求",
 );
+pub(crate) const TRUST_KEPT_OUT: Text = text(
+    "users were kept out: they spent {share} of their time without a usable connection (refused, or dropped before a response), so the load was lower than asked for",
+    "有用户被拒之门外：用户有 {share} 的时间没有可用的连接，实际负载低于所要求的负载",
+);
 pub(crate) const TRUST_LOCAL: Text = text(
     "{failed} {failed|request|requests} failed on this machine, which ran out of local ports or file descriptors: the load was lower than asked for",
     "{failed} 个请求因本机端口或文件描述符耗尽而失败：实际负载低于要求",

@@ -48,6 +48,8 @@ pub struct Totals {
     pub elapsed: Nanos,
     /// Time of the window spent waiting in requests that never ended well.
     pub unanswered: Nanos,
+    /// Time of the window that users spent without a connection of any use.
+    pub kept_out: Nanos,
     /// Time integral of the requests in flight over the window.
     pub in_flight_ns: u128,
     /// Status code → count.
@@ -113,6 +115,7 @@ impl Totals {
             return;
         }
         self.unanswered += Nanos(s.unanswered_ns);
+        self.kept_out += Nanos(s.kept_out_ns);
         self.due += s.due;
         self.sent += s.sent;
         self.finished += s.finished;

@@ -98,6 +98,11 @@ pub enum Reason {
         /// The share of the time spent waiting for answers.
         share: f64,
     },
+    /// In closed load: users got no connection of any use, and paused before they tried again.
+    UsersKeptOut {
+        /// The share of the users' time.
+        share: f64,
+    },
     /// Requests that never left this machine, because it had no ports or descriptors left for them (V14, V15).
     LocalLimit {
         /// How many.
@@ -176,6 +181,7 @@ impl Reason {
             Reason::Unheard { .. } => "unheard",
             Reason::SplitLimit(_) => "split_limit",
             Reason::UsersStuck { .. } => "users_stuck",
+            Reason::UsersKeptOut { .. } => "users_kept_out",
             Reason::Generator(trouble) => trouble.code(),
             Reason::Interrupted => "interrupted",
             Reason::Partial => "partial",
@@ -199,8 +205,8 @@ impl Reason {
             Reason::Failures { .. } => Grade::Warn,
             Reason::Outage { grade, .. } => *grade,
             Reason::Generator(trouble) => trouble.grade(),
-            Reason::UsersStuck { share } if *share <= STUCK_FAIL => Grade::Warn,
-            Reason::UsersStuck { .. } => Grade::Fail,
+            Reason::UsersStuck { share } | Reason::UsersKeptOut { share } if *share <= STUCK_FAIL => Grade::Warn,
+            Reason::UsersStuck { .. } | Reason::UsersKeptOut { .. } => Grade::Fail,
             Reason::Interrupted | Reason::Partial | Reason::Aborted | Reason::CutOff => Grade::Warn,
         }
     }
@@ -255,6 +261,7 @@ impl Trust {
             reasons.push(Reason::NothingFinished);
         } else {
             reasons.extend(lower_bound(summary));
+            reasons.extend(users_kept_out(totals));
             reasons.extend(failures(summary));
         }
         reasons.extend(totals.outages.reason(totals, summary.open));
@@ -332,6 +339,13 @@ fn users_stuck(summary: &Summary) -> Option<Reason> {
     (share > STUCK_OK).then_some(Reason::UsersStuck { share: share.min(1.0) })
 }
 
+/// Users who are refused make few attempts, with pauses between them: they are hardly seen among the requests of the others.
+fn users_kept_out(totals: &Totals) -> Option<Reason> {
+    let out = totals.kept_out.0 as f64;
+    let share = out / (out + totals.in_flight_ns as f64);
+    (share > STUCK_OK).then_some(Reason::UsersKeptOut { share })
+}
+
 /// Failures of our own making: fewer users ran than the report names, and nothing of that is the target's doing.
 fn local_limit(failures: &[Failure]) -> Option<Reason> {
     let own = failures.iter().filter(|f| matches!(f.kind.as_str(), "no_ports" | "no_descriptors"));
@@ -365,6 +379,18 @@ mod tests {
         assert_eq!(local_limit(&all), Some(Reason::LocalLimit { failed: 3 }));
         assert_eq!(local_limit(&all).map(|reason| reason.grade()), Some(Grade::Fail));
         assert_eq!(local_limit(&all[..1]), None);
+    }
+
+    #[test]
+    fn users_who_are_refused_cost_trust_though_they_hardly_ask() {
+        let second = |kept_out_ns| Second { kept_out_ns, in_flight_ns: 11_000_000_000, ..Second::default() };
+        let judged = |kept_out_ns| {
+            let mut totals = Totals::default();
+            totals.add(&second(kept_out_ns));
+            users_kept_out(&totals).map(|reason| reason.grade())
+        };
+        let grades = [0, 50_000_000, 300_000_000, 9_000_000_000].map(judged);
+        assert_eq!(grades, [None, None, Some(Grade::Warn), Some(Grade::Fail)]);
     }
 
     #[test]

@@ -239,6 +239,16 @@ fn a_quota_is_split_over_workers_and_kept_to_the_request() {
 }
 
 #[test]
+fn users_of_a_quota_all_have_as_much_to_do() {
+    let scene = Scene::closed(3, SECOND).with(|p| (p.workers, p.requests, p.duration) = (2, Some(30), None));
+    let played = scene.play(|| after(ms(10)));
+    played.check();
+    assert_eq!(played.sum.finished, 30);
+    // Ten rounds of 10.1 ms; split evenly over the workers, the user who is alone would have fifteen.
+    assert!(played.ended.window >= ms(100) && played.ended.window < ms(110), "{}", played.ended.window);
+}
+
+#[test]
 fn a_quota_that_is_done_ends_the_run_whatever_stages_are_left() {
     let mut scene = Scene::closed(1, SECOND).with(|p| (p.requests, p.duration) = (Some(50), None));
     let stage = |users| Stage { lasts: Nanos::from_secs(60), from: users, to: users };

@@ -221,6 +221,10 @@ fn a_server_that_answers_only_that_it_is_full_is_not_stormed_and_its_word_is_cou
         // Codes go by number here: ERR is the first of those known.
         assert_eq!(s.status.get("10").copied(), Some(refused), "{name}: {:?}", s.status);
         assert!(s.finished > 1000 && refused >= 3 * who, "{name}: {} finished, {refused} refused", s.finished);
+        let kept_out = Nanos(played.seconds.iter().map(|s| s.kept_out_ns).sum());
+        // Four of six users are outside for nearly three seconds each; arrivals have no users.
+        let outside = if name == "closed" { 10_500..12_000 } else { 0..1 };
+        assert!(outside.contains(&(kept_out.0 / 1_000_000)), "{name}: {kept_out}");
         let attempts = attempts(&played);
         // Those that arrivals began before the first was turned away come besides.
         assert!(attempts[0] <= 80 && attempts[1..].iter().all(|n| *n <= 12 * who), "{name}: {attempts:?}");

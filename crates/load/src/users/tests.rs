@@ -62,6 +62,19 @@ fn a_jump_between_stages_is_a_change_at_that_moment() {
 }
 
 #[test]
+fn requests_go_to_the_shares_as_their_users_do() {
+    let of_share = |users, total, of| -> Vec<u64> {
+        let share =
+            |index| Users::new(&closed(&[(1000, users, users)]), Nanos::ZERO, Share { index, of }).of_requests(total);
+        (0..of).map(share).collect()
+    };
+    assert_eq!(of_share(3.0, 30, 2), [20, 10]);
+    assert_eq!(of_share(10.0, 100, 4), [30, 30, 20, 20]);
+    assert_eq!(of_share(2.0, 100, 4), [50, 50, 0, 0]);
+    assert_eq!(of_share(7.0, u64::MAX, 3).iter().sum::<u64>(), u64::MAX);
+}
+
+#[test]
 fn more_shares_than_users() {
     let load = closed(&[(1000, 2.0, 2.0)]);
     let of_share = |index| Users::new(&load, Nanos::ZERO, Share { index, of: 4 }).peak();
