@@ -1,6 +1,8 @@
 //! One connection, outside the load: a few requests one after the other, with the beginning of what went over it kept. The
 //! probe is one, and so are the requests before and after a run.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use measure::Nanos;
 use net::Epoll;
 use wire::{
@@ -307,7 +309,9 @@ impl<D: Dialogue> Talk<'_, '_, D> {
     fn go_on(&mut self) {
         if let Some(session) = self.session.as_mut().filter(|s| !s.opening()) {
             while self.asked == self.ended.len() && self.asked < self.requests.len() {
-                let fill = Fill { random: self.asked as u64, ..Fill::default() };
+                let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let (unix_ns, run) = (since_1970.as_nanos() as u64, self.errand.setup.plan.seed);
+                let fill = Fill { random: self.asked as u64, unix_ns, run, ..Fill::default() };
                 let id = ExchangeId(self.asked as u32);
                 let Ok(sent) = session.submit(id, self.requests[self.asked], &fill, &mut self.out) else { break };
                 self.asked += 1;

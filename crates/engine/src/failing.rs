@@ -137,7 +137,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn sent_of(&self, x: &Exchange, id: ExchangeId) -> Vec<u8> {
         let prepared = self.dialogue.requests().get(x.request as usize).map(|prepared| &prepared.request);
         let Some(request) = prepared.or_else(|| self.follows.get(&id.0)) else { return Vec::new() };
-        if !D::Session::SLOTS {
+        if !D::Session::SLOTS || !self.serial.fills || x.request == NONE {
             return self.dialogue.sent(request);
         }
         self.dialogue.sent_with(request, &self.serial.again(x.serial, x.user, x.written))

@@ -139,6 +139,8 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
         let terms = self.terms();
         let stamp = net.now();
         let seed = Rng::new(self.setup.plan.seed).fork(u64::from(self.share.index)).next_u64();
+        let fills = self.dialogue.has_slots();
+        let serial = Serial::new(self.share, terms.per_user, (seed, self.setup.plan.seed), fills);
         let (schedule, crowd) = self.load(&terms);
         let users = crowd.as_ref().map_or(0, Crowd::peak);
         Worker {
@@ -157,7 +159,7 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             one_way: OneWay::default(),
             mix: self.mix.seeded(seed),
             rng: Rng::new(seed.wrapping_add(1)),
-            serial: Serial::new(self.share, terms.per_user, seed),
+            serial,
             seeds: Rng::new(seed).fork(3),
             started: 0,
             closing: false,

@@ -7,7 +7,7 @@ use measure::{Clock, Nanos};
 use plan::Share;
 use wire::Fill;
 
-use crate::exchange::NONE;
+use crate::exchange::{Exchange, NONE};
 
 /// The slots of one worker: of T workers, worker k counts k, k + T, k + 2T …
 #[derive(Debug)]
@@ -17,16 +17,36 @@ pub(crate) struct Serial {
     /// Requests that each user keeps in flight: the engine drives each as a user of its own.
     per_user: u32,
     random: u64,
+    /// Random bits of the run, the same for all workers.
+    run: u64,
+    /// Requests have slots, and are filled.
+    pub fills: bool,
     /// From the clock of the run to 1970.
     unix: i128,
 }
 
 impl Serial {
-    pub fn new(share: Share, per_user: u32, seed: u64) -> Serial {
+    pub fn new(share: Share, per_user: u32, (seed, run): (u64, u64), fills: bool) -> Serial {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i128;
         let unix = since_1970 - i128::from(Clock.now().0);
         // 0 is the probe's.
-        Serial { next: u64::from(share.index) + 1, share, per_user, random: Rng::new(seed).fork(2).next_u64(), unix }
+        let random = Rng::new(seed).fork(2).next_u64();
+        Serial { next: u64::from(share.index) + 1, share, per_user, random, run, fills, unix }
+    }
+
+    /// What a request is filled with that is submitted now. One that is sent once more is filled as it was, and one that an answer
+    /// asked for has no slots: its text was filled with the request before it.
+    #[inline]
+    pub fn fill_for(&mut self, x: &mut Exchange, now: Nanos) -> Fill {
+        if x.request == NONE {
+            return Fill::default();
+        }
+        if x.resent > 0 {
+            return self.again(x.serial, x.user, now);
+        }
+        let (fill, known_by) = self.fill(x.user, now);
+        x.serial = known_by;
+        fill
     }
 
     /// What the next request is filled with, and what it is known by to [`Serial::again`].
@@ -51,7 +71,8 @@ impl Serial {
             NONE => 0,
             user => u64::from(user / self.per_user) * of + u64::from(self.share.index),
         };
-        Fill { number, user, random: mixed(self.random ^ number), unix_ns: (i128::from(now.0) + self.unix) as u64 }
+        let unix_ns = (i128::from(now.0) + self.unix) as u64;
+        Fill { number, user, random: mixed(self.random ^ number), unix_ns, run: self.run }
     }
 }
 
@@ -74,7 +95,7 @@ mod tests {
             let mut numbers = Vec::new();
             // Five users: three of the first worker, two of the second.
             for (index, users) in [(0, 3), (1, 2)] {
-                let mut serial = Serial::new(Share { index, of: 2 }, per_user, 1);
+                let mut serial = Serial::new(Share { index, of: 2 }, per_user, (1, 1), true);
                 numbers.extend((0..users * per_user).map(|user| serial.fill(user, Nanos::ZERO).0.user));
                 assert_eq!(serial.fill(NONE, Nanos::ZERO).0.user, 0, "nobody's");
             }
@@ -86,7 +107,7 @@ mod tests {
 
     #[test]
     fn what_a_request_was_filled_with_is_known_while_it_is_under_way() {
-        let mut serial = Serial::new(Share { index: 1, of: 3 }, 2, 7);
+        let mut serial = Serial::new(Share { index: 1, of: 3 }, 2, (7, 7), true);
         for beyond in [0, u64::from(u32::MAX) - 10] {
             serial.next += beyond * 3;
             let told: Vec<_> = (0..20).map(|user| serial.fill(user, Nanos(u64::from(user)))).collect();
@@ -100,7 +121,7 @@ mod tests {
     #[test]
     fn random_bits_of_requests_and_of_workers_differ() {
         let bits = |index, seed| -> Vec<u64> {
-            let mut serial = Serial::new(Share { index, of: 2 }, 1, seed);
+            let mut serial = Serial::new(Share { index, of: 2 }, 1, (seed, seed), true);
             (0..500).map(|_| serial.fill(NONE, Nanos::ZERO).0.random).collect()
         };
         let mut all = [bits(0, 1), bits(1, 1), bits(0, 2)].concat();

@@ -299,8 +299,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         };
         let Some(session) = c.session.as_mut() else { return };
         let mut fill = Fill::default();
-        if D::Session::SLOTS {
-            (fill, x.serial) = self.serial.fill(x.user, self.stamp);
+        if D::Session::SLOTS && self.serial.fills {
+            fill = self.serial.fill_for(x, self.stamp);
         }
         let Ok(sent) = session.submit(id, request, &fill, &mut self.out) else { return self.not_taken(id, conn) };
         if sent == Sent::OneWay {

@@ -12,7 +12,7 @@ pub fn wished<W>(
     asked: &Asked,
     index: usize,
     known: &[&str],
-    read: fn(&Asked) -> Result<W, Complaint>,
+    mut read: impl FnMut(&Asked) -> Result<W, Complaint>,
 ) -> Result<Option<W>, Complaint> {
     let Some(alone) = asked.alone(index) else { return Ok(None) };
     let place = |option: &str| format!("URL {}, {option}", index + 1);

@@ -9,6 +9,7 @@ pub mod http;
 pub mod http1;
 pub mod http2;
 pub mod kept;
+mod marks;
 pub mod mysql;
 mod percent;
 pub mod postgres;

@@ -137,6 +137,10 @@ pub trait Dialogue: Send + Sync + 'static {
     fn sent_with(&self, request: &Self::Request, _fill: &Fill) -> Vec<u8> {
         self.sent(request)
     }
+    /// False where no request of this run has slots, though those of the protocol may: then none is filled.
+    fn has_slots(&self) -> bool {
+        true
+    }
     /// A request as people write it, in sentences that name it: by protocols whose bytes are not what was written.
     fn named(&self, request: &Self::Request) -> String {
         String::from_utf8_lossy(&self.sent(request)).trim().to_owned()
@@ -189,6 +193,8 @@ pub struct Fill {
     pub random: u64,
     /// Nanoseconds since 1970.
     pub unix_ns: u64,
+    /// Random bits of the run, the same in all its requests.
+    pub run: u64,
 }
 
 /// What was submitted.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, Weighted};
 
 use super::options::{self, Version};
 use super::session::HttpSession;
-use crate::http1::{self, Http1, Http1Dialogue, Request};
+use crate::http1::{self, Http1, Http1Dialogue, NO_SLOTS, Request};
 use crate::http2::{self, Http2Session, hpack::Lexicon};
+use crate::marks::Marks;
 
 /// HTTP/1.1 and HTTP/2 over TCP and TLS.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,7 +46,20 @@ impl Protocol for Http {
     fn prepare(&self, asked: &Asked) -> Result<HttpDialogue, Complaint> {
         let version = options::version(asked)?;
         let streams = options::streams(asked, version)?;
-        let mut one = Http1.prepare(asked)?;
+        let mut marks = Marks::new(asked, asked.switch(NO_SLOTS));
+        let prepared = self.prepare_with(asked, (version, streams), &mut marks);
+        prepared.map_err(|complaint| marks.complaint(complaint))
+    }
+}
+
+impl Http {
+    fn prepare_with(
+        self,
+        asked: &Asked,
+        (version, streams): (Version, u32),
+        marks: &mut Marks,
+    ) -> Result<HttpDialogue, Complaint> {
+        let mut one = Http1.prepare_with(asked, marks)?;
         if streams > 1 && one.one_exchange_per_connection() {
             let trouble = "with --no-keepalive no two requests share a connection; leave one of them out";
             return Err(Complaint::new("--streams", trouble));
@@ -58,7 +72,7 @@ impl Protocol for Http {
             for at in order {
                 let tls = one.origins[one.requests[at].origin].tls;
                 let request = &mut one.requests[at].request;
-                request.two = Some(Box::new(http2::prepare(request, tls, Some(&mut lexicon))));
+                request.two = Some(Box::new(http2::prepare_filled(request, tls, &mut lexicon, marks)?));
             }
         }
         Ok(HttpDialogue { one, version, streams, lexicon: Arc::new(lexicon) })
@@ -109,8 +123,14 @@ impl Dialogue for HttpDialogue {
         self.streams
     }
     fn sent(&self, request: &Request) -> Vec<u8> {
-        let text = self.one.sent(request);
+        self.sent_with(request, &Fill::default())
+    }
+    fn sent_with(&self, request: &Request, fill: &Fill) -> Vec<u8> {
+        let text = self.one.sent_with(request, fill);
         if self.version == Version::Two { http2::readable(&text) } else { text }
+    }
+    fn has_slots(&self) -> bool {
+        self.one.has_slots()
     }
     fn readable(&self, established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
         let show = |bytes| http2::transcript::readable(bytes, &mut http2::transcript::Plain::default());

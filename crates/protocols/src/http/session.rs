@@ -30,6 +30,7 @@ macro_rules! either {
 
 impl Session for HttpSession {
     type Request = Request;
+    const SLOTS: bool = true;
 
     fn open(&mut self, out: &mut Out) {
         either!(self, s => s.open(out));

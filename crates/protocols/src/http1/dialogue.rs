@@ -3,12 +3,18 @@
 use std::sync::Arc;
 
 use url::Url;
-use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, SHOWN, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, SHOWN, Weighted};
 
+use super::filled::compiled;
 use super::options::{self, OF_ONE_URL, Wishes};
 use super::request::{Encoder, Request, Rules, encode_listed, origin};
 use super::session::{Http1Session, LAST};
 use crate::alone;
+use crate::marks::Marks;
+use crate::template::Guard;
+
+/// The option by which braces are braces.
+pub(crate) const NO_SLOTS: &str = "no-slots";
 
 const ALPN: &[&[u8]] = &[b"http/1.1"];
 
@@ -36,13 +42,21 @@ impl Protocol for Http1 {
     }
 
     fn prepare(&self, asked: &Asked) -> Result<Http1Dialogue, Complaint> {
-        let wishes = Wishes::read(asked)?;
+        let mut marks = Marks::new(asked, asked.switch(NO_SLOTS));
+        self.prepare_with(asked, &mut marks).map_err(|complaint| marks.complaint(complaint))
+    }
+}
+
+impl Http1 {
+    /// As [`Protocol::prepare`], with slots taken out of all texts.
+    pub(crate) fn prepare_with(self, asked: &Asked, marks: &mut Marks) -> Result<Http1Dialogue, Complaint> {
+        let wishes = Wishes::read(asked, marks)?;
         let (mut origins, mut recipes) = (Vec::new(), Vec::new());
         let mut requests = Vec::with_capacity(asked.urls.len());
         let mut encoder = (asked.urls.len() > 1).then(Encoder::default);
         for (index, url) in asked.urls.iter().enumerate() {
-            let own = alone::wished(asked, index, OF_ONE_URL, Wishes::read)?;
-            let recipe = own.as_ref().unwrap_or(&wishes).recipe(parse_url(&url.url)?);
+            let own = alone::wished(asked, index, OF_ONE_URL, |asked| Wishes::read(asked, marks))?;
+            let mut recipe = own.as_ref().unwrap_or(&wishes).recipe(parse_url(&url.url, marks)?);
             let place = origin(&recipe.url).ok_or_else(|| no_url(&url.url, "it names no host"))?;
             let origin = origins.iter().position(|o| *o == place).unwrap_or_else(|| {
                 origins.push(place);
@@ -52,6 +66,7 @@ impl Protocol for Http1 {
                 Some(encoder) => encoder.encode(&recipe, index as u32),
                 None => encode_listed(&recipe, index as u32),
             };
+            let request = compiled(request, &mut recipe, wishes.follows(), marks)?;
             requests.push(Weighted { request, origin, weight: url.weight });
             if wishes.follows() {
                 recipes.push(recipe);
@@ -61,7 +76,8 @@ impl Protocol for Http1 {
             return Err(Complaint::new("URL", "none was given; write one, for instance http://127.0.0.1:8080/"));
         }
         let rules = Arc::new(wishes.rules(recipes));
-        Ok(Http1Dialogue { requests, origins, rules })
+        let slots = requests.iter().any(|weighted| weighted.request.slots.is_some());
+        Ok(Http1Dialogue { requests, origins, rules, slots })
     }
 }
 
@@ -71,6 +87,8 @@ pub struct Http1Dialogue {
     pub(crate) requests: Vec<Weighted<Request>>,
     pub(crate) origins: Vec<Origin>,
     pub(crate) rules: Arc<Rules>,
+    /// Requests have slots.
+    pub(crate) slots: bool,
 }
 
 impl Dialogue for Http1Dialogue {
@@ -90,10 +108,23 @@ impl Dialogue for Http1Dialogue {
         self.requests.iter().all(|r| r.request.marks & LAST != 0)
     }
     fn sent(&self, request: &Request) -> Vec<u8> {
-        let mut bytes = request.text().into_owned();
-        let body = request.body().map(|body| &**body).unwrap_or_default();
+        self.sent_with(request, &Fill::default())
+    }
+    fn sent_with(&self, request: &Request, fill: &Fill) -> Vec<u8> {
+        let (mut bytes, body) = match &request.slots {
+            None => (request.text().into_owned(), request.body()),
+            Some(filled) => {
+                let mut bytes = Vec::new();
+                filled.put_bytes(fill, &mut bytes);
+                (bytes, filled.tail())
+            }
+        };
+        let body = body.map(|body| &**body).unwrap_or_default();
         bytes.extend_from_slice(&body[..body.len().min(SHOWN)]);
         bytes
+    }
+    fn has_slots(&self) -> bool {
+        self.slots
     }
     fn session(&self, _origin: &Origin, _established: &Established) -> Http1Session {
         Http1Session::new(Arc::clone(&self.rules))
@@ -104,7 +135,13 @@ impl Dialogue for Http1Dialogue {
 }
 
 /// Reads a URL; what must be encoded in it is, and the fragment is dropped.
-fn parse_url(text: &str) -> Result<Url, Complaint> {
+fn parse_url(written: &str, marks: &mut Marks) -> Result<Url, Complaint> {
+    let text = &*marks.take(written, "URL", Guard::Url)?;
+    let authority = text.find("://").map_or(text, |at| &text[at + 3..]);
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    if marks.are_in(authority.as_bytes()) {
+        return Err(no_url(written, "a slot stands in its path or query, and nowhere else in it"));
+    }
     let mut url = Url::parse(text).map_err(|trouble| no_url(text, &trouble.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(no_url(text, "its scheme is neither http nor https"));

@@ -8,6 +8,7 @@
 mod body;
 pub(crate) mod codec;
 mod dialogue;
+pub(crate) mod filled;
 pub(crate) mod judge;
 mod multipart;
 pub(crate) mod options;
@@ -24,6 +25,7 @@ pub(crate) mod transcript;
 pub(crate) mod watch;
 mod wide;
 
+pub(crate) use dialogue::NO_SLOTS;
 pub use dialogue::{Http1, Http1Dialogue};
 pub use request::Request;
 pub use server::{Http1Server, Upgrade};

@@ -7,6 +7,8 @@ use wire::Complaint;
 
 use super::request::Content;
 use crate::file;
+use crate::marks::Marks;
+use crate::template::Guard;
 
 /// The type of a form.
 pub const KIND: &str = "multipart/form-data";
@@ -30,10 +32,14 @@ struct Item {
 ///
 /// # Errors
 /// A field that is neither, or a file that cannot be read.
-pub fn content(fields: &[String], literal: &[String], seed: u64) -> Result<Content, Complaint> {
-    let mut parts = fields.iter().map(|f| part(f)).collect::<Result<Vec<_>, _>>()?;
+pub fn content(fields: &[String], literal: &[String], seed: u64, marks: &mut Marks) -> Result<Content, Complaint> {
+    let mut parts = Vec::new();
+    for field in fields {
+        parts.push(part(&marks.take(field, "--form", Guard::None)?, marks)?);
+    }
     for field in literal {
-        let (name, value) = named("--form-string", field)?;
+        let field = marks.take(field, "--form-string", Guard::None)?;
+        let (name, value) = named("--form-string", &field)?;
         let item = Item { file_name: None, kind: None, bytes: value.into() };
         parts.push(Part { name: name.into(), items: vec![item] });
     }
@@ -54,7 +60,8 @@ pub fn content(fields: &[String], literal: &[String], seed: u64) -> Result<Conte
         put(&boundary, &disposition, &Item { file_name: None, kind, bytes }, &mut body);
     }
     body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
-    Ok(Content { bytes: Arc::from(body), kind: Some(format!("{KIND}; boundary={boundary}")) })
+    let length = marks.are_in(&body).then(|| marks.length());
+    Ok(Content { bytes: Arc::from(body), kind: Some(format!("{KIND}; boundary={boundary}")), length })
 }
 
 /// Appends one piece of a body behind its boundary.
@@ -80,13 +87,13 @@ fn named<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Complain
     }
 }
 
-fn part(text: &str) -> Result<Part, Complaint> {
+fn part(text: &str, marks: &Marks) -> Result<Part, Complaint> {
     let (name, value) = named("--form", text)?;
     let items = match value.strip_prefix('@') {
-        Some(files) => files_of(files).into_iter().map(|file| item(text, Some('@'), file)).collect(),
+        Some(files) => files_of(files).into_iter().map(|file| item(text, Some('@'), file, marks)).collect(),
         None => match value.strip_prefix('<') {
-            Some(file) => item(text, Some('<'), file).map(|item| vec![item]),
-            None => item(text, None, value).map(|item| vec![item]),
+            Some(file) => item(text, Some('<'), file, marks).map(|item| vec![item]),
+            None => item(text, None, value, marks).map(|item| vec![item]),
         },
     };
     Ok(Part { name: name.into(), items: items? })
@@ -112,9 +119,14 @@ fn files_of(text: &str) -> Vec<&str> {
 }
 
 /// One value or file of the field that `text` is, with its parameters.
-fn item(text: &str, source: Option<char>, rest: &str) -> Result<Item, Complaint> {
+fn item(text: &str, source: Option<char>, rest: &str, marks: &Marks) -> Result<Item, Complaint> {
     let wrong = |trouble: String| Complaint::new("--form", format!("\"{text}\" {trouble}"));
     let (content, rest) = quotable(rest);
+    if source.is_some() && marks.are_in(content.as_bytes()) {
+        return Err(wrong(
+            "has a slot in the path of a file, which is read once before the run; write the path itself".into(),
+        ));
+    }
     let (mut kind, mut file_name) = (None, None);
     for parameter in parameters(rest) {
         match parameter.split_once('=') {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
 use memchr::memmem::Finder;
 use url::Url;
 use wire::{Asked, Complaint, OptionSpec, Takes, Text};
@@ -12,7 +13,13 @@ use super::request::{Content, HeaderWish, Recipe, Rules};
 use super::status::Statuses;
 use crate::file;
 use crate::kept::Budget;
+use crate::marks::Marks;
+use crate::template::Guard;
 use crate::verify::{self, Expectations};
+
+/// Files of bodies are looked through for slots up to this size; larger ones go as they are.
+const LOOKED_THROUGH: usize = 1 << 20;
+const TARGET: &str = "--request-target";
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -79,6 +86,13 @@ pub const OPTIONS: &[OptionSpec] = &[
         "Basic authentication; @FILE: out of FILE",
         "基本认证（用户名:密码）；@FILE 从文件读取",
     ),
+    option(
+        "no-slots",
+        None,
+        Takes::Nothing,
+        "Send braces as they are: {uuid} and its like are no slots",
+        "花括号原样发送：{uuid} 等不作为占位符",
+    ),
     option("no-keepalive", None, Takes::Nothing, "Open a connection for every request", "每个请求使用新连接"),
     option(
         "redirects",
@@ -139,17 +153,23 @@ impl Wishes {
     ///
     /// # Errors
     /// The first mistake found.
-    pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
-        let mut content = content(asked)?;
-        let mut headers = asked.values("header").iter().map(|text| header(text)).collect::<Result<Vec<_>, _>>()?;
+    pub fn read(asked: &Asked, marks: &mut Marks) -> Result<Wishes, Complaint> {
+        let mut content = content(asked, marks)?;
+        let mut headers = Vec::new();
+        for text in asked.values("header") {
+            headers.push(header_with(text, marks)?);
+        }
         content.iter_mut().for_each(|content| bound(content, &mut headers));
         check_framing(&headers, content.as_ref())?;
         Ok(Wishes {
             headers,
-            target: asked.value("request-target").map(target).transpose()?,
+            target: asked
+                .value("request-target")
+                .map(|text| target(&marks.take(text, TARGET, Guard::Url)?))
+                .transpose()?,
             method: method(asked.value("method"), content.is_some())?,
             content,
-            user: asked.value("user").map(user).transpose()?,
+            user: asked.value("user").map(|text| credentials(text, marks)).transpose()?,
             keepalive: !asked.switch("no-keepalive"),
             redirects: asked.value("redirects").map_or(Ok(0), redirects)?,
             success: asked.value("expect-status").map_or_else(|| Ok(Statuses::usual()), statuses)?,
@@ -214,7 +234,20 @@ fn target(text: &str) -> Result<String, Complaint> {
     }
     let trouble =
         format!("\"{text}\" would end the request line early; write a target without spaces, for instance /a?b");
-    Err(Complaint::new("--request-target", trouble))
+    Err(Complaint::new(TARGET, trouble))
+}
+
+/// A header line that may have slots behind its colon.
+///
+/// # Errors
+/// What about it is no header line.
+pub fn header_with(text: &str, marks: &mut Marks) -> Result<HeaderWish, Complaint> {
+    let wish = header(&marks.take(text, "--header", Guard::Line)?)?;
+    if marks.are_in(wish.name().as_bytes()) {
+        let trouble = format!("\"{text}\" has a slot in its name; write NAME: VALUE with slots in the value only");
+        return Err(Complaint::new("--header", trouble));
+    }
+    Ok(wish)
 }
 
 /// A header line of the user's. It goes as it was written, so that `X:y` stays without a space, as curl has it.
@@ -258,6 +291,7 @@ fn named(name: &str) -> Option<String> {
 /// A body is sent with its length; a line that says otherwise would make both ends wait.
 fn check_framing(headers: &[HeaderWish], content: Option<&Content>) -> Result<(), Complaint> {
     let length = content.map_or(0, |c| c.bytes.len());
+    let varies = content.is_some_and(|content| content.length.is_some());
     for header in headers {
         let trouble = match header {
             HeaderWish::Set(name, _) if name.eq_ignore_ascii_case("transfer-encoding") => {
@@ -265,6 +299,11 @@ fn check_framing(headers: &[HeaderWish], content: Option<&Content>) -> Result<()
             }
             HeaderWish::Set(name, value) if name.eq_ignore_ascii_case("content-length") => {
                 let value = value.trim();
+                if varies {
+                    let trouble =
+                        "Content-Length cannot be set beside a body with slots, whose length they decide; leave it out";
+                    return Err(Complaint::new("--header", trouble));
+                }
                 if value.parse() == Ok(length) {
                     continue;
                 }
@@ -280,18 +319,25 @@ fn check_framing(headers: &[HeaderWish], content: Option<&Content>) -> Result<()
     Ok(())
 }
 
-fn content(asked: &Asked) -> Result<Option<Content>, Complaint> {
+fn content(asked: &Asked, marks: &mut Marks) -> Result<Option<Content>, Complaint> {
     let given: Vec<&str> =
         ["data", "data-raw", "data-file", "form", "form-string"].into_iter().filter(|n| asked.switch(n)).collect();
     match given[..] {
         [] => Ok(None),
-        ["data"] | ["data-raw"] | ["data", "data-raw"] => form_text(asked).map(Some),
+        ["data"] | ["data-raw"] | ["data", "data-raw"] => form_text(asked, marks).map(Some),
         ["data-file"] => {
-            let bytes = file::shared("--data-file", asked.value("data-file").unwrap_or_default())?;
-            Ok(Some(Content { bytes, kind: None }))
+            let path = asked.value("data-file").unwrap_or_default();
+            let bytes = file::shared("--data-file", path)?;
+            let marked = match std::str::from_utf8(&bytes).ok().filter(|text| text.len() <= LOOKED_THROUGH) {
+                Some(text) => marks.take(text, path, Guard::None)?,
+                None => "".into(),
+            };
+            let length = marks.are_in(marked.as_bytes()).then(|| marks.length());
+            let bytes = if length.is_some() { Arc::from(marked.as_bytes()) } else { Arc::clone(&bytes) };
+            Ok(Some(Content { bytes, kind: None, length }))
         }
         ["form"] | ["form-string"] | ["form", "form-string"] => {
-            multipart::content(asked.values("form"), asked.values("form-string"), asked.seed).map(Some)
+            multipart::content(asked.values("form"), asked.values("form-string"), asked.seed, marks).map(Some)
         }
         [first, .., last] => Err(Complaint::new(
             format!("--{last}"),
@@ -301,25 +347,31 @@ fn content(asked: &Asked) -> Result<Option<Content>, Complaint> {
     }
 }
 
-fn form_text(asked: &Asked) -> Result<Content, Complaint> {
+fn form_text(asked: &Asked, marks: &mut Marks) -> Result<Content, Complaint> {
     if let Some(file) = asked.values("data").iter().find_map(|t| t.strip_prefix('@')) {
         let trouble = format!("a file is not read here; write --data-file {file}");
         return Err(Complaint::new("--data", trouble));
     }
     let kind = Some("application/x-www-form-urlencoded".to_owned());
     let texts = [asked.values("data"), asked.values("data-raw")].concat();
-    Ok(Content { bytes: Arc::from(texts.join("&").into_bytes()), kind })
+    let text = texts.join("&");
+    let text = marks.take(&text, "--data", Guard::None)?;
+    let length = marks.are_in(text.as_bytes()).then(|| marks.length());
+    Ok(Content { bytes: Arc::from(text.as_bytes()), kind, length })
 }
 
-/// `name:password`.
+/// `name:password` as basic authentication sends it.
 ///
 /// # Errors
 /// The password is missing.
-pub fn user(text: &str) -> Result<String, Complaint> {
-    if text.contains(':') {
-        Ok(text.to_owned())
-    } else {
-        Err(Complaint::new("--user", "the password is missing; write NAME:PASSWORD"))
+pub fn credentials(text: &str, marks: &mut Marks) -> Result<String, Complaint> {
+    if !text.contains(':') {
+        return Err(Complaint::new("--user", "the password is missing; write NAME:PASSWORD"));
+    }
+    let slots = marks.strict(text, "--user")?;
+    match slots {
+        Some(strict) => marks.mark(&format!("{{base64 {strict}}}"), "--user", Guard::Line),
+        None => Ok(base64::engine::general_purpose::STANDARD.encode(text)),
     }
 }
 

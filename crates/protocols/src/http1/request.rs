@@ -11,8 +11,10 @@ use std::sync::Arc;
 use base64::Engine as _;
 use memchr::memmem::Finder;
 use url::Url;
-use wire::Origin;
+use wire::{Fill, Origin};
 
+use super::filled::Filled;
+use super::redirect::is_redirect;
 use super::session::{LAST, NO_BODY, UPGRADES};
 use super::status::Statuses;
 use crate::kept::Budget;
@@ -37,6 +39,8 @@ pub struct Request {
     pub(crate) own: Option<Arc<Recipe>>,
     /// As HTTP/2 says it, where that was prepared.
     pub(crate) two: Option<Box<crate::http2::Prepared>>,
+    /// Where it has slots: what it is filled from, in the place of its bytes.
+    pub(crate) slots: Option<Arc<super::filled::Filled>>,
 }
 
 impl Request {
@@ -76,6 +80,19 @@ pub struct Rules {
     pub(crate) recipes: Vec<Recipe>,
 }
 
+impl Rules {
+    /// The recipe of a request with slots as it was filled, where the answer asks for another request.
+    pub(crate) fn filled(
+        &self,
+        recipe: Option<&Recipe>,
+        with: Option<&(Arc<Filled>, Fill)>,
+        status: u16,
+    ) -> Option<Recipe> {
+        let (filled, fill) = with.filter(|_| self.redirects > 0 && is_redirect(status))?;
+        Some(filled.recipe(recipe?, fill))
+    }
+}
+
 /// A body and its type.
 #[derive(Clone, Debug)]
 pub struct Content {
@@ -83,6 +100,15 @@ pub struct Content {
     pub bytes: Arc<[u8]>,
     /// `Content-Type` where the user gives none.
     pub kind: Option<String>,
+    /// Where it has slots: what stands for its length.
+    pub length: Option<String>,
+}
+
+impl Content {
+    /// As it stands in the head.
+    fn length(&self) -> String {
+        self.length.clone().unwrap_or_else(|| self.bytes.len().to_string())
+    }
 }
 
 /// A header line of the user's.
@@ -116,7 +142,7 @@ pub struct Recipe {
     pub headers: Vec<HeaderWish>,
     /// The body.
     pub content: Option<Content>,
-    /// `name:password`, unless the URL has its own.
+    /// `name:password` in base64, unless the URL has its own.
     pub user: Option<String>,
     /// Whether the connection is to be used again.
     pub keepalive: bool,
@@ -149,11 +175,11 @@ impl Recipe {
             let mut pair = decoded(self.url.username());
             pair.push(b':');
             pair.extend(decoded(self.url.password().unwrap_or_default()));
-            pair
+            base64::engine::general_purpose::STANDARD.encode(pair)
         } else {
-            self.user.clone()?.into_bytes()
+            self.user.clone()?
         };
-        Some(format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair)))
+        Some(format!("Basic {pair}"))
     }
 
     /// The method and the target: what requests of many URLs do not have in common.
@@ -198,8 +224,8 @@ impl Recipe {
         };
         let expects_body = matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
         if self.content.is_some() || expects_body {
-            let length = self.content.as_ref().map_or(0, |c| c.bytes.len());
-            line("Content-Length", &length.to_string());
+            let length = self.content.as_ref().map_or_else(|| "0".to_owned(), Content::length);
+            line("Content-Length", &length);
         }
         if let Some(kind) = self.content.as_ref().and_then(|c| c.kind.as_deref()) {
             line("Content-Type", kind);
@@ -238,7 +264,15 @@ pub fn encode_listed(recipe: &Recipe, listed: u32) -> Request {
     let (mut bytes, Common { text, body }) = (recipe.start().into_bytes(), common(recipe));
     bytes.extend_from_slice(&text);
     let common = body.is_some().then(|| Arc::new(Common { text: Box::default(), body }));
-    Request { bytes: bytes.into_boxed_slice(), common, listed, marks: recipe.marks(), own: None, two: None }
+    Request {
+        bytes: bytes.into_boxed_slice(),
+        common,
+        listed,
+        marks: recipe.marks(),
+        own: None,
+        two: None,
+        slots: None,
+    }
 }
 
 /// All of a request but its method and target.
@@ -246,7 +280,7 @@ fn common(recipe: &Recipe) -> Common {
     let mut text = recipe.rest().into_bytes();
     let mut body = None;
     if let Some(content) = &recipe.content {
-        if content.bytes.len() >= SHARED_FROM {
+        if content.bytes.len() >= SHARED_FROM && content.length.is_none() {
             body = Some(Arc::clone(&content.bytes));
         } else {
             text.extend_from_slice(&content.bytes);
@@ -272,7 +306,7 @@ impl Encoder {
         });
         // Made to measure: a million of them may be kept.
         let bytes = Box::from(recipe.start().as_bytes());
-        Request { bytes, common: Some(common), listed, marks: recipe.marks(), own: None, two: None }
+        Request { bytes, common: Some(common), listed, marks: recipe.marks(), own: None, two: None, slots: None }
     }
 }
 

@@ -12,6 +12,7 @@ use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Out, S
 
 use super::body::Body;
 use super::codec::{CHUNKED, CODED, HEAD_BOUND, Head, SIZED, response_head};
+use super::filled::Filled;
 use super::judge::{EXCERPT_BOUND, Judge};
 use super::redirect::Hop;
 use super::request::{Recipe, Request, Rules};
@@ -26,6 +27,8 @@ pub const UPGRADES: u8 = 4;
 const BEGUN: u8 = 8;
 /// What comes back is kept for an example.
 const CAPTURES: u8 = 16;
+/// The request has slots.
+pub const SLOTS: u8 = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -64,6 +67,8 @@ struct Rare {
     interim: usize,
     /// The recipe of a request that is not in the list (a redirect's).
     own: Option<Arc<Recipe>>,
+    /// What a request with slots was filled from, where redirects are made from it.
+    filled: Option<(Arc<Filled>, Fill)>,
     /// What was seen of the answer.
     judge: Judge,
 }
@@ -221,9 +226,10 @@ impl Http1Session {
         let rules = Arc::clone(&self.rules);
         if !rules.plain {
             let (status, listed) = (self.status, self.listed);
-            let Rare { own, judge, .. } = self.rare();
+            let Rare { own, filled, judge, .. } = self.rare();
             let recipe = own.as_deref().or_else(|| rules.recipes.get(listed as usize));
-            judge.head(&rules, recipe, status, text)?;
+            let filled = rules.filled(recipe, filled.as_ref(), status);
+            judge.head(&rules, filled.as_ref().or(recipe), status, text)?;
         }
         if self.verdict().is_some_and(|kind| done.wants_example(kind)) {
             self.marks |= CAPTURES;
@@ -304,6 +310,15 @@ impl Http1Session {
         UNASKED
     }
 
+    /// A request with slots; what it is filled with is kept where redirects are made from it.
+    fn put_filled(&mut self, request: &Request, fill: &Fill, out: &mut Out) {
+        let Some(filled) = &request.slots else { return };
+        filled.put(fill, out);
+        if self.rules.redirects > 0 {
+            self.rare().filled = Some((Arc::clone(filled), *fill));
+        }
+    }
+
     /// The answer goes on in another piece.
     #[inline]
     fn more_to_come(&mut self, fresh: &[u8], done: &mut Done<Request>) {
@@ -328,13 +343,18 @@ const UNASKED: Broken = Broken("bytes nobody asked for");
 
 impl Session for Http1Session {
     type Request = Request;
+    const SLOTS: bool = true;
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &Request, _fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
         if self.state != State::Idle {
             return Err(Full);
         }
-        out.put(&request.bytes);
+        if request.marks & SLOTS != 0 {
+            self.put_filled(request, fill, out);
+        } else {
+            out.put(&request.bytes);
+        }
         if let Some(common) = &request.common {
             out.put(&common.text);
             if let Some(body) = &common.body {

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use wire::{Done, Ended, Event, ExchangeId, FaultKind};
+use wire::{Done, Ended, Event, ExchangeId, FaultKind, Fill};
 
 use super::connection::{Listener, Next};
 use super::frames::code;
 use super::head::{self, Said, UNKNOWN, Wrong};
 use super::hpack::{Fields, Malformed};
 use crate::http1::Request;
+use crate::http1::filled::Filled;
 use crate::http1::judge::{EXCERPT_BOUND, Judge};
 use crate::http1::redirect::Hop;
 use crate::http1::request::{Recipe, Rules};
@@ -42,6 +43,8 @@ struct Rare {
     kept: Vec<u8>,
     /// The recipe of a request that is not in the list (a redirect's).
     own: Option<Arc<Recipe>>,
+    /// What a request with slots was filled from, where redirects are made from it.
+    filled: Option<(Arc<Filled>, Fill)>,
     judge: Judge,
 }
 
@@ -52,6 +55,14 @@ impl Exchange {
         let rare = request.own.as_ref().map(|own| Box::new(Rare { own: Some(Arc::clone(own)), ..Rare::default() }));
         let (listed, marks) = (request.listed, request.marks & !BEGUN);
         Exchange { id, payload: 0, announced: UNKNOWN, listed, status: 0, marks, rare }
+    }
+}
+
+impl Exchange {
+    /// The same of a request with slots, and what it was filled from where redirects are made from it.
+    pub fn filled(id: ExchangeId, request: &Request, filled: Option<(Arc<Filled>, Fill)>) -> Exchange {
+        let rare = filled.map(|filled| Box::new(Rare { filled: Some(filled), ..Rare::default() }));
+        Exchange { rare, ..Exchange::new(id, request) }
     }
 }
 
@@ -205,7 +216,8 @@ impl Ear<'_> {
         let (rules, status, listed) = (self.rules, x.status, x.listed);
         let rare = x.rare.get_or_insert_default();
         let recipe = rare.own.as_deref().or_else(|| rules.recipes.get(listed as usize));
-        let good = rules.plain || rare.judge.head(rules, recipe, status, &text).is_ok();
+        let filled = rules.filled(recipe, rare.filled.as_ref(), status);
+        let good = rules.plain || rare.judge.head(rules, filled.as_ref().or(recipe), status, &text).is_ok();
         rare.kept = text;
         rare.kept.truncate(EXCERPT_BOUND);
         good

@@ -190,12 +190,24 @@ impl<T> Connection<T> {
     /// [`Self::room`].
     #[inline]
     pub fn begin(&mut self, own: T, end: bool, lexicon: &Lexicon, list: &List, out: &mut Out) -> u32 {
+        self.begin_with(own, end, out, |encoder, out| encoder.write(lexicon, list, out))
+    }
+
+    /// The same with a head that `write` writes.
+    #[inline]
+    pub fn begin_with(
+        &mut self,
+        own: T,
+        end: bool,
+        out: &mut Out,
+        write: impl FnOnce(&mut Encoder, &mut Vec<u8>),
+    ) -> u32 {
         let id = self.streams.open(self.sending.stream_window(), end, own).id;
         let out = out.buffer();
         let at = out.len();
         let flags = frames::END_HEADERS | if end { frames::END_STREAM } else { 0 };
         out.extend_from_slice(&FrameHead { length: 0, kind: frames::HEADERS, flags, stream: id }.bytes());
-        self.encoder.write(lexicon, list, out);
+        write(&mut self.encoder, out);
         let length = out.len() - at - HEAD;
         if length > self.sending.largest() {
             let block = out.split_off(at + HEAD);
@@ -212,6 +224,14 @@ impl<T> Connection<T> {
         if let Some(stream) = self.streams.get(id) {
             self.idle_frames = 0;
             self.sending.send(stream, block, end, out.buffer());
+        }
+    }
+
+    /// The same with bytes that are nobody else's: copied only where some of them must wait.
+    pub fn send_bytes(&mut self, id: u32, bytes: &[u8], end: bool, out: &mut Out) {
+        if let Some(stream) = self.streams.get(id) {
+            self.idle_frames = 0;
+            self.sending.send_bytes(stream, bytes, end, out.buffer());
         }
     }
 

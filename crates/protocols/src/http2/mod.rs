@@ -7,6 +7,7 @@
 mod answer;
 pub mod connection;
 mod control;
+mod filled;
 pub mod frames;
 mod head;
 pub mod hpack;
@@ -24,6 +25,6 @@ pub mod transcript;
 
 pub use connection::{Connection, Listener, Next};
 pub use request::Prepared;
-pub(crate) use request::{prepare, readable};
+pub(crate) use request::{prepare_filled, readable};
 pub use server::Http2Server;
 pub use session::Http2Session;

@@ -6,8 +6,12 @@
 
 use std::sync::Arc;
 
+use wire::Complaint;
+
+use super::filled::Filled;
 use super::hpack::{Lexicon, List};
 use crate::http1::Request;
+use crate::marks::Marks;
 
 /// A request as HTTP/2 says it.
 #[derive(Debug)]
@@ -16,6 +20,8 @@ pub struct Prepared {
     pub list: List,
     /// Its body; None: the head is all.
     pub body: Option<Arc<[u8]>>,
+    /// What its slots are filled from; the list then holds the pseudo-fields without any.
+    pub slots: Option<Filled>,
 }
 
 /// Fields that mean nothing beyond HTTP/1.1 (8.2.2).
@@ -34,7 +40,26 @@ pub fn prepare(request: &Request, tls: bool, lexicon: Option<&mut Lexicon>) -> P
         Some(lexicon) => lexicon.list(pairs),
         None => List::of_texts(pairs),
     };
-    Prepared { list, body }
+    Prepared { list, body, slots: None }
+}
+
+/// Prepares a request that may have slots.
+///
+/// # Errors
+/// What is wrong with a slot.
+pub fn prepare_filled(
+    request: &Request,
+    tls: bool,
+    lexicon: &mut Lexicon,
+    marks: &mut Marks,
+) -> Result<Prepared, Complaint> {
+    let Some(filled) = &request.slots else { return Ok(prepare(request, tls, Some(lexicon))) };
+    let end = memchr::memmem::find(&filled.marked, b"\r\n\r\n").map_or(filled.marked.len(), |at| at + 4);
+    let (head, small) = filled.marked.split_at(end);
+    let head = String::from_utf8_lossy(head);
+    let (list, slots) = Filled::new(&fields(&head, tls), small, lexicon, marks)?;
+    let fixed = (!slots.body && !small.is_empty()).then(|| Arc::from(small));
+    Ok(Prepared { list, body: filled.tail().cloned().or(fixed), slots: Some(slots) })
 }
 
 /// The header list of a head, pseudo-fields first.

@@ -90,6 +90,20 @@ impl Sending {
         self.wait(stream, block, end);
     }
 
+    /// The same with bytes that are nobody else's: copied only where some of them must wait.
+    pub fn send_bytes<T>(&mut self, stream: &mut Stream<T>, bytes: &[u8], end: bool, out: &mut Vec<u8>) {
+        if stream.said {
+            return;
+        }
+        let sent = if stream.waiting.is_some() { 0 } else { self.write(stream, bytes, end, out) };
+        if stream.said || (sent == bytes.len() && !end && stream.waiting.is_none()) {
+            return;
+        }
+        let rest: Arc<[u8]> = Arc::from(&bytes[sent..]);
+        let block = Block { own: rest.len(), bytes: rest, sent: 0, times: 1 };
+        self.wait(stream, block, end);
+    }
+
     /// A block waits.
     fn wait<T>(&mut self, stream: &mut Stream<T>, block: Block, end: bool) {
         if stream.waiting.is_none() {

@@ -12,10 +12,11 @@ use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Out, Sent, Session};
 
 use super::answer::{Came, Ear, Exchange};
 use super::connection::Connection;
+use super::filled::Filled;
 use super::frames::code;
 use super::hpack::Lexicon;
 use super::receiving::SPEAKS_HTTP1;
-use super::request;
+use super::request::{self, Prepared};
 use crate::http1::Request;
 use crate::http1::request::Rules;
 use crate::http1::session::LAST;
@@ -34,12 +35,39 @@ pub struct Http2Session {
     tls: bool,
     /// No further exchange.
     last: bool,
+    /// Where the slots of a request are filled.
+    scratch: Vec<u8>,
 }
 
 impl Http2Session {
     pub(crate) fn new(rules: Arc<Rules>, lexicon: Arc<Lexicon>, streams: u32, tls: bool) -> Http2Session {
         let connection = Connection::over(tls);
-        Http2Session { connection, rules, lexicon, begun: Vec::new(), came: Came::default(), streams, tls, last: false }
+        let (begun, scratch) = (Vec::new(), Vec::new());
+        Http2Session { connection, rules, lexicon, begun, came: Came::default(), streams, tls, last: false, scratch }
+    }
+
+    /// A request with slots; what it is filled with is kept where redirects are made from it.
+    fn submit_filled(
+        &mut self,
+        id: ExchangeId,
+        request: &Request,
+        (slots, prepared): (&Filled, &Prepared),
+        fill: &Fill,
+        out: &mut Out,
+    ) {
+        let kept = request.slots.as_ref().filter(|_| self.rules.redirects > 0).map(|slots| (Arc::clone(slots), *fill));
+        let own = Exchange::filled(id, request, kept);
+        let said = slots.fill(fill, &mut self.scratch);
+        let end = prepared.body.is_none() && !slots.body;
+        let lexicon = &self.lexicon;
+        let stream = self.connection.begin_with(own, end, out, |encoder, out| {
+            slots.head(&said, &prepared.list, lexicon, encoder, out);
+        });
+        if slots.body {
+            self.connection.send_bytes(stream, slots.said_body(&said), true, out);
+        } else if let Some(body) = &prepared.body {
+            self.connection.send(stream, body, true, out);
+        }
     }
 }
 
@@ -48,13 +76,14 @@ const LEAVE_IT_OUT: &str = "the server answered in HTTP/1: it does not speak HTT
 
 impl Session for Http2Session {
     type Request = Request;
+    const SLOTS: bool = true;
 
     fn open(&mut self, out: &mut Out) {
         self.connection.open(out);
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &Request, _fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
         if self.room() == 0 {
             return Err(Full);
         }
@@ -68,6 +97,10 @@ impl Session for Http2Session {
                 &made
             }
         };
+        if let Some(slots) = &prepared.slots {
+            self.submit_filled(id, request, (slots, prepared), fill, out);
+            return Ok(Sent::Asked);
+        }
         let end = prepared.body.is_none();
         let stream = self.connection.begin(Exchange::new(id, request), end, &self.lexicon, &prepared.list, out);
         if let Some(body) = &prepared.body {

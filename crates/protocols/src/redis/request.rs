@@ -7,6 +7,7 @@
 use wire::{Complaint, Fill, Out};
 
 use super::commands::{self, Quote, Word};
+use crate::template::room::{TRIAL, digits_of, settle};
 use crate::template::{Notation, Template};
 
 /// Commands whose answer is no reply, or more than one.
@@ -63,11 +64,10 @@ impl Request {
         building.end_filled();
         let Building { start, filled, .. } = building;
         let mut request = Request { start: start.into(), filled: filled.into(), replies: commands.len() as u32 };
-        let trial = Fill { number: 1_000_000, user: 10, random: 1 << 63, unix_ns: 1_800_000_000_000_000_000 };
         let mut scratch = Vec::new();
         for word in &mut request.filled {
             scratch.clear();
-            word.fill(&trial, &mut scratch);
+            word.fill(&TRIAL, &mut scratch);
             word.digits = digits_of(scratch.len());
         }
         Ok(request)
@@ -145,44 +145,13 @@ impl Filled {
     /// `$LENGTH CR LF` and the word.
     #[inline]
     fn append(&self, fill: &Fill, out: &mut Vec<u8>) {
-        let length_at = out.len() + 1;
-        let from = length_at + self.digits + 2;
         out.push(b'$');
-        out.resize(from, 0);
+        let length_at = out.len();
+        out.resize(length_at + self.digits, 0);
+        out.extend_from_slice(b"\r\n");
+        let from = out.len();
         self.fill(fill, out);
-        let length = out.len() - from;
-        let digits = digits_of(length);
-        if digits != self.digits {
-            move_by(digits, self.digits, from, out);
-        }
-        let head = &mut out[length_at..length_at + digits + 2];
-        let mut number = length;
-        for digit in head[..digits].iter_mut().rev() {
-            *digit = b'0' + (number % 10) as u8;
-            number /= 10;
-        }
-        head[digits..].copy_from_slice(b"\r\n");
-    }
-}
-
-/// Makes room for `digits` where `had` were foreseen.
-#[cold]
-fn move_by(digits: usize, had: usize, from: usize, out: &mut Vec<u8>) {
-    let end = out.len();
-    if digits > had {
-        out.resize(end + digits - had, 0);
-    }
-    out.copy_within(from..end, from + digits - had);
-    out.truncate(end + digits - had);
-}
-
-#[inline]
-fn digits_of(number: usize) -> usize {
-    match number {
-        0..10 => 1,
-        10..100 => 2,
-        100..1000 => 3,
-        _ => number.ilog10() as usize + 1,
+        settle(out.len() - from, length_at, self.digits, out);
     }
 }
 

@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use wire::Fill;
 
+use super::encoding::{json, percent};
 use super::piece::{Function, MOST_PATCHES, Part, Piece, Program};
 
 /// What is known while one request is filled.
@@ -12,11 +13,19 @@ struct Filling<'a> {
     fill: &'a Fill,
     /// Where the bytes of patches begin.
     places: [usize; MOST_PATCHES],
+    /// Where each mark came to stand.
+    marks: &'a mut [usize],
 }
 
 /// Appends a whole template.
 pub fn program(program: &Program, fill: &Fill, out: &mut Vec<u8>) {
-    Filling { parts: &program.parts, fill, places: [0; MOST_PATCHES] }.put(&program.pieces, out);
+    marked(program, fill, out, &mut []);
+}
+
+/// The same, and where each mark came to stand.
+#[inline]
+pub fn marked(program: &Program, fill: &Fill, out: &mut Vec<u8>, marks: &mut [usize]) {
+    Filling { parts: &program.parts, fill, places: [0; MOST_PATCHES], marks }.put(&program.pieces, out);
 }
 
 impl Filling<'_> {
@@ -34,6 +43,11 @@ impl Filling<'_> {
                 Piece::Place { place, size } => {
                     self.places[*place] = out.len();
                     out.resize(out.len() + size, 0);
+                }
+                Piece::Mark(mark) => {
+                    if let Some(mark) = self.marks.get_mut(*mark) {
+                        *mark = out.len();
+                    }
                 }
                 // Compiled templates have none.
                 Piece::Name { .. } => {}
@@ -86,6 +100,9 @@ impl Filling<'_> {
             }
             Function::Hex => hex(from, out),
             Function::Base64 => base64(from, out),
+            Function::Url => percent(from, out, |b| !b.is_ascii_alphanumeric() && !b"-._~".contains(&b)),
+            Function::UrlSafe => percent(from, out, no_url),
+            Function::Json => json(from, out),
             Function::Pad { size, with } => out.resize(out.len().max(from + size), *with),
             Function::Xor { other } => {
                 let second = out.len();
@@ -102,6 +119,11 @@ impl Filling<'_> {
             }
         }
     }
+}
+
+/// True for bytes that stand in no URL.
+pub fn no_url(byte: u8) -> bool {
+    !(b'!'..=b'~').contains(&byte) || b"\"<>#".contains(&byte)
 }
 
 /// From the last byte to the first, so that it needs no room of its own.

@@ -98,10 +98,12 @@ const DIGITS: &[u8; 16] = b"0123456789abcdef";
 fn digits(number: u64, base: u8, width: u8, out: &mut Vec<u8>) {
     let mut buffer = [b'0'; WIDEST as usize];
     let (mut at, mut rest) = (buffer.len(), number);
+    // Both divisors are known here, so that nothing is divided.
     loop {
         at -= 1;
-        buffer[at] = DIGITS[(rest % u64::from(base)) as usize];
-        rest /= u64::from(base);
+        let digit = if base == 16 { rest & 15 } else { rest % 10 };
+        buffer[at] = DIGITS[digit as usize];
+        rest = if base == 16 { rest >> 4 } else { rest / 10 };
         if rest == 0 {
             break;
         }

@@ -5,26 +5,37 @@
 //! and their like are made from a part, so that binary protocols need no code. `{{` and `}}` are braces themselves.
 //! `docs/guide.md` lists all of it. Any protocol may use it: none is named here. Left out: arithmetic and conditions.
 
+mod check;
 mod checksum;
 mod csv;
 mod digest;
 mod emit;
+mod encoding;
 mod format;
+mod loose;
+#[cfg(test)]
+mod loose_tests;
 mod notation;
 mod parse;
 mod piece;
 mod resolve;
+pub mod room;
 mod sizes;
 mod slots;
 #[cfg(test)]
 mod tests;
 mod value;
 
+use std::ops::Range;
+
 use wire::{Complaint, Fill};
 
+pub use csv::Files;
+pub use loose::{Found, names, pieces, strict};
 pub use notation::Notation;
+pub use piece::MOST_MARKS;
 
-use piece::Program;
+use piece::{Function, Made, Part, Piece, Program};
 
 /// A text whose slots are compiled.
 #[derive(Debug)]
@@ -46,8 +57,20 @@ impl Template {
     /// # Errors
     /// What is wrong with a slot or with the notation, and what would be right.
     pub fn parse_as(text: &str, place: &str, notation: Notation) -> Result<Template, Complaint> {
-        let program = parse::program(text, notation).map_err(|trouble| Complaint::new(place, trouble))?;
+        let program =
+            parse::program(text, notation, &mut Files::default()).map_err(|trouble| Complaint::new(place, trouble))?;
         Ok(Template { program })
+    }
+
+    /// As [`Template::parse`], of a text that has braces of its own: what begins no slot stays as it is.
+    ///
+    /// # Errors
+    /// What is wrong with a slot, or a word that was meant to be one.
+    pub fn of_text(text: &str, place: &str) -> Result<Template, Complaint> {
+        let mut known = Vec::new();
+        names(text, &mut known);
+        let found = pieces(text, &known).map_err(|trouble| Complaint::new(place, trouble))?;
+        Template::parse(&strict(&found), place)
     }
 
     /// Bytes without slots.
@@ -64,10 +87,98 @@ impl Template {
         }
     }
 
+    /// As [`Template::fill`], and tells where the marks of a text that was put together came to stand.
+    #[inline]
+    pub fn fill_marked(&self, fill: &Fill, out: &mut Vec<u8>, marks: &mut [usize]) {
+        emit::marked(&self.program, fill, out, marks);
+    }
+
+    /// True where every request has the same: slots were filled before the run, or there are none.
+    pub fn is_constant(&self) -> bool {
+        self.program.pieces.iter().all(|piece| matches!(piece, Piece::Bytes(_) | Piece::Mark(_)))
+    }
+
     /// All of the text where it has no slots, so that it may be encoded once.
     #[inline]
     pub fn is_fixed(&self) -> Option<&[u8]> {
         self.program.fixed()
+    }
+}
+
+/// What the value of a slot must not hold where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guard {
+    /// Anything may stand there.
+    None,
+    /// A URL: what can stand in none is percent-encoded.
+    Url,
+    /// A line of a head: no control character may stand there.
+    Line,
+}
+
+/// Puts a template together of bytes and slots.
+#[derive(Debug)]
+pub struct Builder<'f> {
+    pieces: Vec<Piece>,
+    parts: Vec<Part>,
+    files: &'f mut Files,
+    marks: usize,
+    /// Slots that stand in lines.
+    lines: Vec<(Range<usize>, String)>,
+}
+
+impl<'f> Builder<'f> {
+    /// Nothing yet; files that slots name are kept in `files`.
+    pub fn new(files: &'f mut Files) -> Builder<'f> {
+        Builder { pieces: Vec::new(), parts: Vec::new(), files, marks: 0, lines: Vec::new() }
+    }
+
+    /// Appends what is always the same.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.pieces.push(Piece::Bytes(bytes.into()));
+    }
+
+    /// Appends a mark: filling tells where it came to stand.
+    pub fn mark(&mut self) {
+        self.pieces.push(Piece::Mark(self.marks));
+        self.marks += 1;
+    }
+
+    /// Appends a slot. Random values differ where `salt` does.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn slot(&mut self, text: &str, salt: u64, guard: Guard) -> Result<(), String> {
+        let mut pieces = parse::slot(text, salt, &mut self.parts, self.files)?;
+        if guard == Guard::Url && check::may_hold(&pieces, &self.parts, &emit::no_url) {
+            pieces = vec![Piece::Made(Box::new(Made { function: Function::UrlSafe, content: pieces }))];
+        }
+        let from = self.pieces.len();
+        self.pieces.extend(pieces);
+        if guard == Guard::Line {
+            self.lines.push((from..self.pieces.len(), text.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// The template.
+    ///
+    /// # Errors
+    /// What cannot be worked out.
+    pub fn finish(self) -> Result<Template, String> {
+        let ends_line = |b: u8| b < b' ' && b != b'\t' || b == 0x7f;
+        for (range, text) in &self.lines {
+            if check::may_hold(&self.pieces[range.clone()], &self.parts, &ends_line) {
+                let mut bare = text.clone();
+                bare.pop();
+                return Err(format!(
+                    "{text} may hold a line break or another control character, which would end the header line; write for \
+                     instance {bare} | url}}"
+                ));
+            }
+        }
+        let program = resolve::program(Program { pieces: self.pieces, parts: self.parts })?;
+        Ok(Template { program })
     }
 }
 
@@ -83,8 +194,22 @@ pub fn oracle(text: &str) {
     for notation in [Notation::Plain, Notation::Escaped, Notation::Hex] {
         let Ok(template) = Template::parse_as(text, "", notation) else { continue };
         let (mut once, mut twice) = (Vec::new(), Vec::new());
-        template.fill(&Fill { number: 41, user: 7, random: 3, unix_ns: 5 }, &mut once);
-        template.fill(&Fill { number: 41, user: 7, random: 3, unix_ns: 5 }, &mut twice);
+        template.fill(&Fill { number: 41, user: 7, random: 3, unix_ns: 5, run: 9 }, &mut once);
+        template.fill(&Fill { number: 41, user: 7, random: 3, unix_ns: 5, run: 9 }, &mut twice);
         assert_eq!(once, twice);
+    }
+    let mut known = Vec::new();
+    names(text, &mut known);
+    if let Ok(found) = pieces(text, &known) {
+        let whole: String = found
+            .iter()
+            .map(|piece| match piece {
+                Found::Text(text) | Found::Slot(text) => *text,
+            })
+            .collect();
+        assert!(whole.len() <= text.len());
+        if !found.iter().any(|piece| matches!(piece, Found::Slot(_))) && !text.contains("{{") {
+            assert_eq!(whole, text);
+        }
     }
 }

@@ -21,10 +21,23 @@ const LARGEST_PAD: usize = 1 << 20;
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn program(text: &str, notation: Notation) -> Result<Program, String> {
-    let mut parser = Parser { text, at: 0, notation, parts: Vec::new(), files: Files::default(), salt: 0, depth: 0 };
+pub fn program(text: &str, notation: Notation, files: &mut Files) -> Result<Program, String> {
+    let mut parser = Parser { text, at: 0, notation, parts: Vec::new(), files, salt: 0, depth: 0 };
     let pieces = parser.content(false)?;
     resolve::program(Program { pieces, parts: parser.parts })
+}
+
+/// Compiles one slot of a text that is put together, braces included. `parts` are those of the whole text so far; random values
+/// differ where `salt` does.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn slot(text: &str, salt: u64, parts: &mut Vec<Part>, files: &mut Files) -> Result<Vec<Piece>, String> {
+    let known = std::mem::take(parts);
+    let mut parser = Parser { text, at: 0, notation: Notation::Plain, parts: known, files, salt, depth: 0 };
+    let pieces = parser.slot();
+    *parts = parser.parts;
+    pieces
 }
 
 struct Parser<'a> {
@@ -32,7 +45,7 @@ struct Parser<'a> {
     at: usize,
     notation: Notation,
     parts: Vec<Part>,
-    files: Files,
+    files: &'a mut Files,
     /// Slots so far: what makes random ones differ.
     salt: u64,
     depth: usize,
@@ -92,13 +105,20 @@ impl<'a> Parser<'a> {
         self.at += name.len();
         let pieces = match self.rest().chars().next() {
             Some('=') if !name.is_empty() => vec![self.definition(name)?],
-            Some(' ' | '}') if slots::is_value(name) => vec![self.value(name)?],
-            Some(' ' | '}') if name == "text" => self.whole_content(name)?,
+            Some(' ' | '}' | '|') if slots::is_value(name) => self.value(name)?,
+            Some(' ' | '}') if name == "text" => {
+                let content = self.whole_content(name)?;
+                self.encoded_content(content)
+            }
             Some(' ' | '}') if is_function(name) => {
                 let (function, content) = self.function(name)?;
-                vec![Piece::Made(Box::new(Made { function, content }))]
+                self.made(function, content)
             }
-            Some('}') if !name.is_empty() => vec![Piece::Name { name: name.into(), at: from + 1 }],
+            Some(' ' | '}' | '|') if !name.is_empty() && self.encodings_follow() => {
+                let named = vec![Piece::Name { name: name.into(), at: from + 1 }];
+                let words = self.words();
+                encoded(named, words.split('|').skip(1))?
+            }
             _ => return Err(unknown(&self.text[from..])),
         };
         if !self.rest().starts_with('}') {
@@ -128,12 +148,63 @@ impl<'a> Parser<'a> {
         Ok(Piece::Part(number))
     }
 
-    fn value(&mut self, name: &str) -> Result<Piece, String> {
+    /// What stands up to the next brace.
+    fn words(&mut self) -> &'a str {
         let rest = self.rest();
         let words = &rest[..rest.find(['}', '{']).unwrap_or(rest.len())];
         self.at += words.len();
+        words
+    }
+
+    fn value(&mut self, name: &str) -> Result<Vec<Piece>, String> {
+        let mut words = self.words().split('|');
+        let of_slot = words.next().unwrap_or_default().trim();
         self.salt += 1;
-        slots::value(name, words.trim(), self.salt, &mut self.files).map(Piece::Value)
+        let piece = match name {
+            "env" => Piece::Bytes(slots::env(of_slot)?.into_bytes().into()),
+            _ => Piece::Value(slots::value(name, of_slot, self.salt, self.files)?),
+        };
+        encoded(vec![piece], words)
+    }
+
+    /// True where nothing or only encodings stand in front of the closing brace.
+    fn encodings_follow(&self) -> bool {
+        let words = self.rest().split(['}', '{']).next().unwrap_or_default();
+        words.is_empty() || words.trim_start().starts_with('|')
+    }
+
+    /// What is made of a content, and the encodings at its end.
+    fn made(&self, function: Function, mut content: Vec<Piece>) -> Vec<Piece> {
+        let names = self.encodings_of(&mut content);
+        let made = vec![Piece::Made(Box::new(Made { function, content }))];
+        names.into_iter().fold(made, |content, function| vec![Piece::Made(Box::new(Made { function, content }))])
+    }
+
+    fn encoded_content(&self, mut content: Vec<Piece>) -> Vec<Piece> {
+        let names = self.encodings_of(&mut content);
+        names.into_iter().fold(content, |content, function| vec![Piece::Made(Box::new(Made { function, content }))])
+    }
+
+    /// Takes ` | url | json` off the end of a content, where all of it names encodings.
+    fn encodings_of(&self, content: &mut Vec<Piece>) -> Vec<Function> {
+        let mut names = Vec::new();
+        let (false, Some(Piece::Bytes(bytes))) = (self.notation == Notation::Hex, content.last_mut()) else {
+            return names;
+        };
+        let mut left = &bytes[..];
+        while let Some(at) = memchr::memrchr(b'|', left)
+            && let Some(function) = std::str::from_utf8(&left[at + 1..]).ok().and_then(|word| encoding(word.trim()))
+            && (at == 0 || left[at - 1] == b' ')
+        {
+            names.insert(0, function);
+            left = left[..at].trim_ascii_end();
+        }
+        if left.is_empty() && !names.is_empty() {
+            content.pop();
+        } else if left.len() < bytes.len() && !names.is_empty() {
+            *bytes = left.into();
+        }
+        names
     }
 
     fn whole_content(&mut self, name: &str) -> Result<Vec<Piece>, String> {
@@ -228,11 +299,36 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn is_name(c: char) -> bool {
+/// Pieces with encodings behind them.
+fn encoded<'a>(pieces: Vec<Piece>, names: impl Iterator<Item = &'a str>) -> Result<Vec<Piece>, String> {
+    let mut pieces = pieces;
+    for name in names {
+        let function = encoding(name.trim()).ok_or_else(|| {
+            format!("\"{}\" is no encoding; behind | there may stand url, json, base64 or hex", name.trim())
+        })?;
+        pieces = vec![Piece::Made(Box::new(Made { function, content: pieces }))];
+    }
+    Ok(pieces)
+}
+
+/// The encoding of this name.
+fn encoding(name: &str) -> Option<Function> {
+    match name {
+        "url" => Some(Function::Url),
+        "json" => Some(Function::Json),
+        "base64" => Some(Function::Base64),
+        "hex" => Some(Function::Hex),
+        _ => None,
+    }
+}
+
+/// True for the characters of a slot's name.
+pub fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'
 }
 
-fn is_function(name: &str) -> bool {
+/// True for what is made from a content, `text` apart.
+pub fn is_function(name: &str) -> bool {
     matches!(name, "length" | "hex" | "base64" | "pad" | "xor")
         || digest(name).is_some()
         || Sum::NAMES.iter().any(|(sum, ..)| *sum == name)

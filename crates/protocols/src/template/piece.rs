@@ -8,6 +8,9 @@ use super::value::Value;
 /// Most parts whose length or checksum stands inside the part itself.
 pub const MOST_PATCHES: usize = 16;
 
+/// Most marks of a text that is put together.
+pub const MOST_MARKS: usize = 64;
+
 /// Most names of parts.
 pub const MOST_PARTS: usize = 64;
 
@@ -78,6 +81,8 @@ pub enum Piece {
     Made(Box<Made>),
     /// Zeros that a [`Patch`] of a part around it overwrites.
     Place { place: usize, size: usize },
+    /// Where filling tells how far it is; no bytes.
+    Mark(usize),
     /// A name that is not looked up yet; none are left once a template is compiled.
     Name { name: String, at: usize },
 }
@@ -104,6 +109,12 @@ pub enum Function {
     Hex,
     /// RFC 4648 4, with padding.
     Base64,
+    /// Percent-encoded (RFC 3986 2.1): all but the unreserved characters.
+    Url,
+    /// Percent-encoded where a byte can stand in no URL at all; the rest as it is.
+    UrlSafe,
+    /// As it stands between the quotes of a JSON text.
+    Json,
     /// Filled up to a size with a byte; what is longer stays.
     Pad { size: usize, with: u8 },
     /// Each byte exclusive-or the one at the same place of this; as long as the longer of the two.

@@ -81,7 +81,7 @@ impl Sizes<'_> {
             },
             Piece::Made(made) => self.made(made),
             Piece::Place { size, .. } => *size as u64,
-            Piece::Name { .. } => 0,
+            Piece::Mark(_) | Piece::Name { .. } => 0,
         }
     }
 
@@ -92,6 +92,8 @@ impl Sizes<'_> {
             Function::Sum { format, .. } => format.most_bytes(u64::MAX),
             Function::Digest { digest, .. } => digest.size() as u64,
             Function::Hex => content.saturating_mul(2),
+            Function::Url | Function::UrlSafe => content.saturating_mul(3),
+            Function::Json => content.saturating_mul(6),
             Function::Base64 => content.div_ceil(3).saturating_mul(4),
             Function::Pad { size, .. } => content.max(*size as u64),
             Function::Xor { other } => content.max(self.of(other)),

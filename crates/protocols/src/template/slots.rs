@@ -7,9 +7,12 @@ use super::value::{ALPHANUMERIC, Value};
 /// Most random characters or bytes of a slot.
 const MOST_RANDOM: usize = 16 << 20;
 
+/// The slots that are values.
+pub const VALUES: [&str; 8] = ["counter", "random", "user", "time", "uuid", "csv", "jsonl", "env"];
+
 /// True where a slot of this name is a value.
 pub fn is_value(name: &str) -> bool {
-    matches!(name, "counter" | "random" | "user" | "time" | "uuid" | "csv")
+    VALUES.contains(&name)
 }
 
 /// The value of a slot from its name and the words behind it.
@@ -17,7 +20,7 @@ pub fn is_value(name: &str) -> bool {
 /// # Errors
 /// What is wrong with the words.
 pub fn value(name: &str, words: &str, salt: u64, files: &mut Files) -> Result<Value, String> {
-    if name == "csv" {
+    if matches!(name, "csv" | "jsonl") {
         return csv(words, files);
     }
     let mut words = Words { name, list: words.split_whitespace().collect() };
@@ -38,6 +41,22 @@ pub fn value(name: &str, words: &str, salt: u64, files: &mut Files) -> Result<Va
     };
     words.none_left()?;
     Ok(value)
+}
+
+/// The value of `{env NAME}`, read once.
+///
+/// # Errors
+/// There is none of that name.
+pub fn env(name: &str) -> Result<String, String> {
+    if name.is_empty() || name.contains(char::is_whitespace) {
+        return Err("{env} names no variable of the environment; write for instance {env TOKEN}".into());
+    }
+    std::env::var(name).map_err(|trouble| match trouble {
+        std::env::VarError::NotPresent => {
+            format!("{{env {name}}} is not set; write {name}=… in front of brunt, or export it")
+        }
+        std::env::VarError::NotUnicode(_) => format!("{{env {name}}} is no text (UTF-8); set it to one that is"),
+    })
 }
 
 fn csv(words: &str, files: &mut Files) -> Result<Value, String> {

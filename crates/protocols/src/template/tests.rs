@@ -5,7 +5,8 @@ use wire::Fill;
 
 use super::{Notation, Template};
 
-const FILL: Fill = Fill { number: 41, user: 7, random: 0x0123_4567_89ab_cdef, unix_ns: 1_795_253_195_123_456_789 };
+const FILL: Fill =
+    Fill { number: 41, user: 7, random: 0x0123_4567_89ab_cdef, unix_ns: 1_795_253_195_123_456_789, run: 11 };
 
 fn filled(text: &str, notation: Notation, fill: &Fill) -> Vec<u8> {
     let mut out = b"before".to_vec();

@@ -5,8 +5,9 @@ use wire::{Asked, Complaint, OptionSpec, Takes, Text};
 
 use super::field::Field;
 use crate::http1::codec::is_token;
-use crate::http1::options::{header, user};
+use crate::http1::options::{credentials, header};
 use crate::http1::request::HeaderWish;
+use crate::marks::Marks;
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -112,7 +113,7 @@ const fn option(
 pub struct Wishes {
     /// Header lines of the upgrade.
     pub headers: Vec<HeaderWish>,
-    /// `name:password`.
+    /// `name:password` in base64.
     pub user: Option<String>,
     /// Sub-protocols to offer.
     pub subprotocols: Vec<String>,
@@ -144,7 +145,7 @@ impl Wishes {
         }
         Ok(Wishes {
             headers,
-            user: asked.value("user").map(user).transpose()?,
+            user: asked.value("user").map(|text| credentials(text, &mut Marks::off())).transpose()?,
             subprotocols: subprotocols(asked.values("subprotocol"))?,
             field: asked.value("match-field").map(field).transpose()?,
             one_way,

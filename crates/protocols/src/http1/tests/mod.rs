@@ -8,6 +8,7 @@ mod properties;
 mod redirects;
 mod requests;
 mod server;
+mod slots;
 
 use wire::{
     Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Protocol,

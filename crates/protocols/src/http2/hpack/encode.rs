@@ -105,6 +105,20 @@ pub fn literal(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
+/// The beginning of a field whose value is another each time: its name, not to be remembered.
+pub fn named(name: &str) -> Box<[u8]> {
+    let mut bytes = Vec::new();
+    put_name(name, fixed::find(name, "").1, 4, 0, &mut bytes);
+    bytes.into_boxed_slice()
+}
+
+/// Appends the value of a field that [`named`] began, not compressed.
+#[inline]
+pub fn value(value: &[u8], out: &mut Vec<u8>) {
+    integer(value.len(), 7, 0, out);
+    out.extend_from_slice(value);
+}
+
 /// What one connection's peer remembers.
 #[derive(Debug)]
 pub struct Encoder {
@@ -199,15 +213,20 @@ impl Encoder {
 fn encoded(name: &str, value: &str, remember: bool) -> Box<[u8]> {
     let mut bytes = Vec::new();
     let (bits, kind) = if remember { (6, 0x40) } else { (4, 0) };
-    match fixed::find(name, value) {
-        (_, Some(index)) => integer(usize::from(index), bits, kind, &mut bytes),
-        _ => {
-            bytes.push(kind);
-            text(name.as_bytes(), &mut bytes);
-        }
-    }
+    put_name(name, fixed::find(name, value).1, bits, kind, &mut bytes);
     text(value.as_bytes(), &mut bytes);
     bytes.into_boxed_slice()
+}
+
+/// A name, by its index in the static table where it is there.
+fn put_name(name: &str, index: Option<u8>, bits: u32, kind: u8, bytes: &mut Vec<u8>) {
+    match index {
+        Some(index) => integer(usize::from(index), bits, kind, bytes),
+        None => {
+            bytes.push(kind);
+            text(name.as_bytes(), bytes);
+        }
+    }
 }
 
 /// A text (5.2), in the Huffman code where that is shorter.

@@ -12,4 +12,4 @@ mod table;
 mod tests;
 
 pub use decode::{Decoder, Fields, LIST_BOUND, Malformed};
-pub use encode::{Encoder, Lexicon, List, literal};
+pub use encode::{Encoder, Lexicon, List, literal, named, value};

@@ -8,6 +8,7 @@ mod forbidden;
 mod garbage;
 mod going;
 mod requests;
+mod slots;
 
 use wire::{
     Asked, AskedUrl, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Session,

@@ -1,0 +1,163 @@
+//! A request with slots: what stands between them is encoded once, the rest is written for each request where it leaves from.
+//!
+//! The length of a body is known once it is written; room for its digits is left in the head.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use url::Url;
+use wire::{Complaint, Fill, Out};
+
+use super::request::{Common, Content, HeaderWish, Recipe, Request};
+use super::session::SLOTS;
+use crate::marks::{Marks, Piece, Values};
+use crate::template::Template;
+use crate::template::room::{TRIAL, digits_of, settle};
+
+/// What a request with slots is filled from.
+#[derive(Debug)]
+pub struct Filled {
+    template: Template,
+    /// Digits that the body's length had in a trial; 0: the length is always the same.
+    digits: usize,
+    /// A large body that is always the same.
+    tail: Option<Arc<[u8]>>,
+    /// Method and path as they were written.
+    pub(crate) name: Box<str>,
+    /// As it was encoded, marks in the places of slots: what HTTP/2 is prepared from.
+    pub(crate) marked: Box<[u8]>,
+    /// For redirects, which are made from a recipe.
+    values: Option<Values>,
+}
+
+impl Filled {
+    /// Appends the request.
+    #[inline]
+    pub fn put(&self, fill: &Fill, out: &mut Out) {
+        self.put_bytes(fill, out.buffer());
+        if let Some(tail) = &self.tail {
+            out.put_shared(tail);
+        }
+    }
+
+    /// All but a large body.
+    #[inline]
+    pub fn put_bytes(&self, fill: &Fill, out: &mut Vec<u8>) {
+        let mut marks = [0; 2];
+        self.template.fill_marked(fill, out, &mut marks);
+        if self.digits > 0 {
+            settle(out.len() - marks[1], marks[0], self.digits, out);
+        }
+    }
+
+    /// A large body that is always the same.
+    pub fn tail(&self) -> Option<&Arc<[u8]>> {
+        self.tail.as_ref()
+    }
+
+    /// The recipe as it was filled, for the request that an answer asks for.
+    pub fn recipe(&self, marked: &Recipe, fill: &Fill) -> Recipe {
+        let Some(values) = &self.values else { return marked.clone() };
+        let values = values.of(fill);
+        let text = |text: &str| String::from_utf8_lossy(&values.put_into(text.as_bytes())).into_owned();
+        let mut recipe = marked.clone();
+        // It could be read with marks, and values are such that it can be read with them.
+        recipe.url = Url::parse(&text(marked.url.as_str())).unwrap_or_else(|_| marked.url.clone());
+        recipe.target = marked.target.as_deref().map(text);
+        recipe.user = marked.user.as_deref().map(text);
+        for wish in &mut recipe.headers {
+            if let HeaderWish::Set(_, value) = wish {
+                *value = text(value);
+            }
+        }
+        if let Some(Content { bytes, length, .. }) = &mut recipe.content
+            && length.take().is_some()
+        {
+            *bytes = values.put_into(bytes).into();
+        }
+        recipe
+    }
+}
+
+/// The request with its slots compiled, where marks of any stand in it. `follows`: answers may ask for further requests.
+///
+/// # Errors
+/// What is wrong with a slot.
+pub fn compiled(request: Request, recipe: &mut Recipe, follows: bool, marks: &mut Marks) -> Result<Request, Complaint> {
+    let text = request.text();
+    if !marks.are_in(&text) {
+        return Ok(request);
+    }
+    let head = memchr::memmem::find(&text, b"\r\n\r\n").map_or(text.len(), |at| at + 4);
+    let pieces: Vec<Vec<Piece<'_>>> =
+        [&text[..head], &text[head..]].into_iter().map(|part| marks.split(part)).collect();
+    let sized = pieces[0].contains(&Piece::Length);
+    let build = |marks: &mut Marks, digits: usize| {
+        marks.template(|building| {
+            for piece in &pieces[0] {
+                if *piece == Piece::Length {
+                    building.mark();
+                    building.bytes(&b"00000000000000000000"[..digits]);
+                } else {
+                    building.piece(piece)?;
+                }
+            }
+            if sized {
+                building.mark();
+            }
+            pieces[1].iter().try_for_each(|piece| building.piece(piece))
+        })
+    };
+    let tried = build(marks, 0)?;
+    let (mut out, mut at) = (Vec::new(), [0; 2]);
+    tried.fill_marked(&TRIAL, &mut out, &mut at);
+    let digits = if sized { digits_of(out.len() - at[1]) } else { 0 };
+    let template = build(marks, digits)?;
+    let values = follows.then(|| marks.values(&text)).transpose()?;
+    let shown = marks.restored(&String::from_utf8_lossy(&text[..head]));
+    let filled = Filled {
+        template,
+        digits,
+        tail: request.body().cloned(),
+        name: named(&shown).into(),
+        marked: text.to_vec().into(),
+        values,
+    };
+    if filled.template.is_constant() {
+        *recipe = filled.recipe(recipe, &Fill::default());
+        return Ok(settled(request, &filled));
+    }
+    let (bytes, common) = (Box::default(), None);
+    Ok(Request { bytes, common, marks: request.marks | SLOTS, slots: Some(Arc::new(filled)), ..request })
+}
+
+/// Where all slots are filled before the run the request is one without slots.
+fn settled(request: Request, filled: &Filled) -> Request {
+    let mut bytes = Vec::new();
+    filled.put_bytes(&Fill::default(), &mut bytes);
+    let common = filled.tail.clone().map(|body| Arc::new(Common { text: Box::default(), body: Some(body) }));
+    Request { bytes: bytes.into(), common, ..request }
+}
+
+/// Method and path of a head, without the query.
+pub(crate) fn named(head: &str) -> String {
+    let line = head.split("\r\n").next().unwrap_or_default();
+    // A slot may hold spaces and question marks.
+    let (mut depth, mut spaces) = (0, 0);
+    let ends = |c: char| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        spaces += usize::from(c == ' ' && depth <= 0);
+        depth <= 0 && (c == '?' || spaces == 2)
+    };
+    line.split(ends).next().unwrap_or_default().to_owned()
+}
+
+impl Request {
+    /// Method and path, slots as they were written: what the request is called in reports.
+    pub fn name(&self) -> Cow<'_, str> {
+        match &self.slots {
+            Some(filled) => Cow::Borrowed(&filled.name),
+            None => Cow::Owned(named(&String::from_utf8_lossy(&self.bytes))),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Requests with slots: what is sent, and that its head is true of it.
+
+use proptest::prelude::*;
+use wire::{Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Session};
+
+use super::{Http1, Http1Dialogue, asked, dialogue};
+
+fn fill(number: u64) -> Fill {
+    Fill { number, user: 7, random: number.wrapping_mul(0x9e37_79b9_7f4a_7c15), unix_ns: 5, run: 1 }
+}
+
+/// What a session really sends.
+fn sent(dialogue: &Http1Dialogue, fill: &Fill) -> String {
+    let (mut out, request) = (Out::default(), &dialogue.requests()[0].request);
+    let mut session = dialogue.session(&Origin::default(), &Established::default());
+    session.submit(ExchangeId(0), request, fill, &mut out).expect("room");
+    let bytes = [out.bytes(), out.tail().map(|tail| &**tail).unwrap_or_default()].concat();
+    assert_eq!(dialogue.sent_with(request, fill), bytes, "an example shows what was sent");
+    String::from_utf8(bytes).expect("text")
+}
+
+/// Head and body; the length said is the length sent.
+fn parted(text: &str) -> (&str, &str) {
+    let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+    let said = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+    assert_eq!(said.map_or(Ok(0), str::parse), Ok(body.len()), "{text}");
+    (head, body)
+}
+
+#[test]
+fn slots_stand_in_path_query_header_lines_and_body() {
+    let options =
+        ["header=X-Id: {counter width 3}", "header=Cookie: a={user}", "data={\"n\":{counter},\"u\":{\"v\":{user}}}"];
+    let dialogue = dialogue("http://h/items/{counter}?u={user}&x={y}", &options);
+    let text = sent(&dialogue, &fill(41));
+    let (head, body) = parted(&text);
+    assert!(head.starts_with("POST /items/41?u=7&x={y} HTTP/1.1\r\nHost: h\r\n"), "{head}");
+    assert!(head.contains("\r\nX-Id: 041\r\n") && head.contains("\r\nCookie: a=7\r\n"), "{head}");
+    assert_eq!(body, "{\"n\":41,\"u\":{\"v\":7}}");
+    assert_eq!(dialogue.requests()[0].request.name(), "POST /items/{counter}");
+    assert!(dialogue.has_slots());
+}
+
+/// The digits of a length are as many as it takes, whatever they were in a trial.
+#[test]
+fn the_length_said_is_the_length_sent() {
+    let dialogue = dialogue("http://h/", &["data={counter}"]);
+    for number in [0, 9, 10, 99_999, 999_999_999, 9_999_999_999, u64::MAX] {
+        assert_eq!(parted(&sent(&dialogue, &fill(number))).1, number.to_string());
+    }
+}
+
+#[test]
+fn a_request_without_slots_is_what_it_was() {
+    let plain = dialogue("http://h/a", &["data={\"a\":{\"b\":1}}"]);
+    assert!(!plain.has_slots() && plain.requests()[0].request.slots.is_none());
+    assert_eq!(plain.requests()[0].request.name(), "POST /a");
+    let off = dialogue("http://h/{uuid}", &["data={counter}", "no-slots"]);
+    assert!(!off.has_slots());
+    let text = sent(&off, &fill(1));
+    assert!(text.starts_with("POST /%7Buuid%7D HTTP") && text.ends_with("\r\n\r\n{counter}"), "{text}");
+}
+
+/// A value of the environment is known before the run: such a request is encoded once.
+#[test]
+fn variables_of_the_environment_are_filled_once() {
+    let path = std::env::var("PATH").expect("every process has one");
+    let dialogue = dialogue("http://h/a?p={env PATH | url}", &["header=X-Path: {env PATH}", "data=<{env PATH}>"]);
+    assert!(!dialogue.has_slots());
+    let text = sent(&dialogue, &Fill::default());
+    let (head, body) = parted(&text);
+    assert!(head.contains(&format!("\r\nX-Path: {path}\r\n")) && head.contains("?p=%2F"), "{head}");
+    assert_eq!(body, format!("<{path}>"));
+}
+
+#[test]
+fn basic_authentication_is_made_of_filled_slots() {
+    let dialogue = dialogue("http://h/", &["user=u{user}:p{counter}"]);
+    assert!(sent(&dialogue, &fill(41)).contains("\r\nAuthorization: Basic dTc6cDQx\r\n"));
+}
+
+#[test]
+fn fields_of_a_form_have_slots_and_files_go_as_they_are() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    std::io::Write::write_all(&mut file, b"{counter}\xff").expect("written");
+    let form = [&format!("form=f=@{};filename={{user}}.txt", file.path().display()), "form=n={counter}"];
+    let dialogue = dialogue("http://h/", &form);
+    let request = &dialogue.requests()[0].request;
+    let bytes = dialogue.sent_with(request, &fill(41));
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(text.contains("filename=\"7.txt\"") && text.contains("\r\n\r\n{counter}\u{fffd}\r\n"), "{text}");
+    assert!(text.contains("name=\"n\"\r\n\r\n41\r\n"), "{text}");
+    let head = text.find("\r\n\r\n").expect("a head") + 4;
+    assert!(text.contains(&format!("Content-Length: {}\r\n", bytes.len() - head)), "{text}");
+}
+
+#[test]
+fn the_slots_of_a_text_file_are_filled() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    std::io::Write::write_all(&mut file, b"{\"id\":{counter}}").expect("written");
+    let path = format!("data-file={}", file.path().display());
+    assert_eq!(parted(&sent(&dialogue("http://h/", &[&path]), &fill(41))).1, "{\"id\":41}");
+    assert_eq!(parted(&sent(&dialogue("http://h/", &[&path, "no-slots"]), &fill(41))).1, "{\"id\":{counter}}");
+}
+
+/// A large body that never changes is shared, also where the head has slots.
+#[test]
+fn a_large_body_is_not_copied_for_a_slot_in_the_head() {
+    let large = format!("data={}", "x".repeat(20_000));
+    let dialogue = dialogue("http://h/{counter}", &[&large]);
+    let mut out = Out::default();
+    let mut session = dialogue.session(&Origin::default(), &Established::default());
+    session.submit(ExchangeId(0), &dialogue.requests()[0].request, &fill(1), &mut out).expect("room");
+    assert_eq!(out.tail().map(|tail| tail.len()), Some(20_000));
+    assert!(out.bytes().ends_with(b"\r\n\r\n"));
+}
+
+#[test]
+fn a_named_part_is_the_same_wherever_it_stands() {
+    let dialogue =
+        dialogue("http://h/{id}", &["header=Idempotency-Key: {id={uuid}}", "data={\"id\":\"{id}\",\"o\":\"{uuid}\"}"]);
+    let text = sent(&dialogue, &fill(3));
+    let id = text.split("Idempotency-Key: ").nth(1).and_then(|rest| rest.get(..36)).expect("an id");
+    assert!(text.starts_with(&format!("POST /{id} ")) && text.contains(&format!("{{\"id\":\"{id}\",")), "{text}");
+    assert_eq!(text.matches(id).count(), 3, "the other one differs");
+}
+
+/// A hop of 307 says what the request before it said.
+#[test]
+fn a_redirect_repeats_what_was_filled() {
+    let dialogue = dialogue("http://h/a/{counter}", &["redirects=3", "data={uuid}", "header=X-Id: {counter}"]);
+    let mut session = dialogue.session(&Origin::default(), &Established::default());
+    let (mut out, mut done) = (Out::default(), Done::default());
+    session.submit(ExchangeId(0), &dialogue.requests()[0].request, &fill(41), &mut out).expect("room");
+    let first = String::from_utf8(out.bytes().to_vec()).expect("text");
+    let answer = b"HTTP/1.1 307 Moved\r\nLocation: b\r\nContent-Length: 0\r\n\r\n";
+    session.receive(answer, &mut out, &mut done).expect("understood");
+    let Some(Event::Ended(ended)) = done.events.pop() else { panic!("an end") };
+    let hop = String::from_utf8(dialogue.sent(&ended.follow.expect("a hop").request)).expect("text");
+    assert!(hop.starts_with("POST /a/b HTTP/1.1\r\n") && hop.contains("\r\nX-Id: 41\r\n"), "{hop}");
+    assert_eq!(parted(&hop).1, parted(&first).1);
+}
+
+#[test]
+fn urls_stay_urls_and_header_lines_stay_lines() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let file = directory.path().join("u.csv");
+    std::fs::write(&file, "q,bad\na b&c,\"x\r\nY: z\"\n").expect("written");
+    let file = file.display();
+    let dialogue = dialogue(&format!("http://h/{{csv {file}.q}}?q={{csv {file}.q | url}}"), &[]);
+    assert!(sent(&dialogue, &fill(0)).starts_with("GET /a%20b&c?q=a%20b%26c HTTP/1.1\r\n"));
+    let complaint = |options: &[&str]| Http1.prepare(&asked(&["http://h/"], options)).expect_err("no line").to_string();
+    let said = complaint(&[&format!("header=X: {{csv {file}.bad}}")]);
+    assert!(said.starts_with("--header: {csv ") && said.contains("would end the header line"), "{said}");
+    assert!(said.ends_with(".bad | url}"), "{said}");
+    let line = format!("header=X: {{csv {file}.bad | url}}");
+    let coded = super::dialogue("http://h/", &[&line]);
+    assert!(sent(&coded, &fill(0)).contains("\r\nX: x%0D%0AY%3A%20z\r\n"));
+}
+
+#[test]
+fn complaints_show_slots_as_they_were_written() {
+    let table: [(&str, &[&str], &str); 7] = [
+        (
+            "http://{user}/",
+            &[],
+            "URL: \"http://{user}/\" cannot be used (a slot stands in its path or query, and nowhere else in it)",
+        ),
+        (
+            "http://h/{countr}",
+            &[],
+            "URL: {countr} is no slot; write {counter}, or {text {{countr}}} to send it as it is",
+        ),
+        ("http://h/", &["header=X-{user}: a"], "--header: \"X-{user}: a\" has a slot in its name"),
+        (
+            "http://h/",
+            &["header=Content-Length: 3", "data={user}"],
+            "--header: Content-Length cannot be set beside a body with slots",
+        ),
+        ("http://h/", &["form=f=@{user}"], "--form: \"f=@{user}\" has a slot in the path of a file"),
+        ("http://h/", &["data={user what}"], "--data: \"what\" is not known in {user}"),
+        ("http://h/", &["header=X: {env BRUNT_NO_SUCH_VARIABLE}"], "--header: {env BRUNT_NO_SUCH_VARIABLE} is not set"),
+    ];
+    for (url, options, wanted) in table {
+        let said = Http1.prepare(&asked(&[url], options)).expect_err(url).to_string();
+        assert!(said.starts_with(wanted), "{said}");
+    }
+}
+
+/// In steady state nothing is allocated: the buffer that is sent from has its size.
+#[test]
+fn no_request_makes_its_buffer_grow_again() {
+    let dialogue = dialogue("http://h/{uuid}", &["data={counter below 1000 width 4}{random 20}{time iso}{uuid}"]);
+    let request = &dialogue.requests()[0].request;
+    let mut out = Out::default();
+    let mut sizes = Vec::new();
+    for number in 0..50 {
+        let mut session = dialogue.session(&Origin::default(), &Established::default());
+        session.submit(ExchangeId(0), request, &fill(number), &mut out).expect("room");
+        sizes.push(out.buffer().capacity());
+        out.clear();
+    }
+    assert!(sizes.windows(2).all(|pair| pair[0] == pair[1]), "{sizes:?}");
+}
+
+proptest! {
+    /// Whatever the body, its length is right and braces that begin no slot stay.
+    #[test]
+    fn bodies_are_what_was_written(
+        before in "([a-z{}\":, ]|\\{\"[a-z]\":){0,40}", after in "[a-z}\": ,]{0,40}", number: u64,
+    ) {
+        prop_assume!(!before.ends_with('{'));
+        let body = format!("data={before}{{counter}}{after}");
+        if let Ok(dialogue) = Http1.prepare(&asked(&["http://h/"], &[&body])) {
+            let text = sent(&dialogue, &fill(number));
+            let (_, sent) = parted(&text);
+            prop_assert!(sent.contains(&number.to_string()) && sent.ends_with(&after));
+        }
+    }
+}

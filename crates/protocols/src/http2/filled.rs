@@ -1,0 +1,117 @@
+//! A request with slots as HTTP/2 says it: fields that do not change are listed before the run as those of any other request,
+//! fields with slots follow them as texts that the peer shall not remember.
+
+use wire::{Complaint, Fill};
+
+use super::hpack::{Encoder, Lexicon, List, named, value};
+use crate::marks::{Marks, Piece};
+use crate::template::{MOST_MARKS, Template};
+
+/// Digits of the largest length.
+const DIGITS: usize = 20;
+
+/// What such a request is made from.
+#[derive(Debug)]
+pub struct Filled {
+    /// The values of the fields with slots, a mark behind each, and then the body.
+    template: Template,
+    /// The beginnings of those fields, pseudo-fields first.
+    names: Box<[Box<[u8]>]>,
+    /// How many of them are pseudo-fields.
+    pseudo: usize,
+    /// Fields without slots; pseudo-fields are in the list of the request.
+    rest: List,
+    /// The beginning of `content-length`, where the slots decide it.
+    length: Option<Box<[u8]>>,
+    /// The template holds the body.
+    pub body: bool,
+}
+
+/// What was filled for one request.
+pub struct Said<'a> {
+    bytes: &'a [u8],
+    ends: [usize; MOST_MARKS],
+}
+
+impl Filled {
+    /// From fields, pseudo-fields first, and a body, in which marks stand: also the list of the pseudo-fields without slots.
+    ///
+    /// # Errors
+    /// What is wrong with a slot.
+    pub fn new(
+        fields: &[(String, &str)],
+        body: &[u8],
+        lexicon: &mut Lexicon,
+        marks: &mut Marks,
+    ) -> Result<(List, Filled), Complaint> {
+        let is_pseudo = |name: &str| name.starts_with(':');
+        let (mut length, mut filled, mut fixed) = (None, Vec::new(), Vec::new());
+        for (name, text) in fields {
+            match &marks.split(text.as_bytes())[..] {
+                [Piece::Length] => length = Some(named(name)),
+                pieces if pieces.iter().any(|piece| matches!(piece, Piece::Slot(_))) => filled.push((name, *text)),
+                _ => fixed.push((name.as_str(), *text)),
+            }
+        }
+        if filled.len() > MOST_MARKS {
+            let trouble = format!("slots stand in more than {MOST_MARKS} header lines; write fewer");
+            return Err(Complaint::new("--header", trouble));
+        }
+        let varies = marks.are_in(body);
+        let texts: Vec<Vec<Piece<'_>>> = filled.iter().map(|(_, text)| marks.split(text.as_bytes())).collect();
+        let body = if varies { marks.split(body) } else { Vec::new() };
+        let template = marks.template(|building| {
+            for pieces in &texts {
+                pieces.iter().try_for_each(|piece| building.piece(piece))?;
+                building.mark();
+            }
+            body.iter().try_for_each(|piece| building.piece(piece))
+        })?;
+        let pseudo = filled.iter().filter(|(name, _)| is_pseudo(name)).count();
+        let list = lexicon.list(fixed.iter().copied().filter(|(name, _)| is_pseudo(name)));
+        let rest = lexicon.list(fixed.iter().copied().filter(|(name, _)| !is_pseudo(name)));
+        let names = filled.iter().map(|(name, _)| named(name)).collect();
+        Ok((list, Filled { template, names, pseudo, rest, length, body: varies }))
+    }
+
+    /// Fills the slots of one request.
+    pub fn fill<'a>(&self, fill: &Fill, scratch: &'a mut Vec<u8>) -> Said<'a> {
+        scratch.clear();
+        let mut ends = [0; MOST_MARKS];
+        self.template.fill_marked(fill, scratch, &mut ends);
+        Said { bytes: scratch, ends }
+    }
+
+    /// Appends the head; `list` are the pseudo-fields without slots.
+    pub fn head(&self, said: &Said<'_>, list: &List, lexicon: &Lexicon, encoder: &mut Encoder, out: &mut Vec<u8>) {
+        encoder.write(lexicon, list, out);
+        self.fields(said, 0..self.pseudo, out);
+        encoder.write(lexicon, &self.rest, out);
+        self.fields(said, self.pseudo..self.names.len(), out);
+        if let Some(name) = &self.length {
+            let mut digits = [0; DIGITS];
+            let (mut at, mut rest) = (DIGITS, self.said_body(said).len());
+            while at == DIGITS || rest > 0 {
+                at -= 1;
+                digits[at] = b'0' + (rest % 10) as u8;
+                rest /= 10;
+            }
+            out.extend_from_slice(name);
+            value(&digits[at..], out);
+        }
+    }
+
+    fn fields(&self, said: &Said<'_>, which: std::ops::Range<usize>, out: &mut Vec<u8>) {
+        for at in which {
+            let from = if at == 0 { 0 } else { said.ends[at - 1] };
+            out.extend_from_slice(&self.names[at]);
+            value(said.bytes[from..said.ends[at]].trim_ascii(), out);
+        }
+    }
+
+    /// The body.
+    pub fn said_body<'a>(&self, said: &Said<'a>) -> &'a [u8] {
+        let from = if self.names.is_empty() { 0 } else { said.ends[self.names.len() - 1] };
+        &said.bytes[from..]
+    }
+}

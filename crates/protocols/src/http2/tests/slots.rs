@@ -1,0 +1,117 @@
+//! Requests with slots in HTTP/2: what a decoder reads is what was filled.
+
+use wire::{Dialogue, Event, ExchangeId, Fill, Session};
+
+use super::super::frames::{self, FrameHead, HEAD, setting};
+use super::super::hpack::Decoder;
+use super::{Talk, dialogue_of};
+
+const OPTIONS: [&str; 3] = ["header=X-Id: {counter}", "header=X-Fixed: {a}", "data={\"n\":{counter},\"u\":\"{uuid}\"}"];
+
+/// The head and the body of each stream of what was sent.
+fn read(decoder: &mut Decoder, mut bytes: &[u8]) -> Vec<(Vec<(String, String)>, Vec<u8>)> {
+    let mut all: Vec<(Vec<(String, String)>, Vec<u8>)> = Vec::new();
+    while let Some(head) = bytes.first_chunk::<HEAD>().map(|head| FrameHead::read(head)) {
+        let payload = &bytes[HEAD..HEAD + head.length];
+        bytes = &bytes[HEAD + head.length..];
+        match head.kind {
+            frames::HEADERS => {
+                let mut fields = decoder.read(payload);
+                let mut list = Vec::new();
+                while let Some((name, value)) = fields.next().expect("well-formed") {
+                    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
+                    list.push((text(name), text(value)));
+                }
+                all.push((list, Vec::new()));
+            }
+            frames::DATA => all.last_mut().expect("a head").1.extend_from_slice(payload),
+            _ => {}
+        }
+    }
+    all
+}
+
+fn submit(talk: &mut Talk, id: u32, number: u64) {
+    let fill = Fill { number, user: 7, random: number ^ 1, ..Fill::default() };
+    let request = &talk.dialogue.requests()[0].request;
+    talk.session.submit(ExchangeId(id), request, &fill, &mut talk.out).expect("room");
+}
+
+#[test]
+fn head_and_body_decode_to_what_was_filled() {
+    let mut talk = Talk::of(dialogue_of(&["http://h/i/{counter}?u={user}"], &OPTIONS));
+    talk.out.clear();
+    for (id, number) in [(0, 5), (1, 1_234_567), (2, u64::MAX)] {
+        submit(&mut talk, id, number);
+    }
+    let mut decoder = Decoder::default();
+    let said = read(&mut decoder, talk.out.bytes());
+    assert_eq!(said.len(), 3);
+    for ((fields, body), number) in said.iter().zip([5, 1_234_567, u64::MAX]) {
+        let value = |name: &str| {
+            let mut found = fields.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str());
+            let value = found.next().unwrap_or_else(|| panic!("{name} in {fields:?}"));
+            assert_eq!(found.next(), None);
+            value.to_owned()
+        };
+        let pseudo: Vec<bool> = fields.iter().map(|(name, _)| name.starts_with(':')).collect();
+        assert!(pseudo.windows(2).all(|pair| pair[0] || !pair[1]), "pseudo-fields come first: {fields:?}");
+        assert_eq!((value(":path"), value(":authority")), (format!("/i/{number}?u=7"), "h".into()));
+        assert_eq!((value("x-id"), value("x-fixed")), (number.to_string(), "{a}".into()));
+        assert_eq!(value("content-length"), body.len().to_string());
+        let body = String::from_utf8_lossy(body);
+        assert!(body.starts_with(&format!("{{\"n\":{number},\"u\":\"")), "{body}");
+    }
+    assert_ne!(said[0].1[said[0].1.len() - 20..], said[1].1[said[1].1.len() - 20..], "another uuid each time");
+    let shown =
+        String::from_utf8(talk.dialogue.sent_with(
+            &talk.dialogue.requests()[0].request,
+            &Fill { number: 5, user: 7, random: 4, ..Fill::default() },
+        ));
+    let shown = shown.expect("text");
+    assert!(shown.starts_with("POST /i/5?u=7 HTTP/2\r\n"), "{shown}");
+    assert!(shown.as_bytes().ends_with(&said[0].1), "an example shows what was sent: {shown}");
+}
+
+/// What the peer does not take yet waits, and comes whole.
+#[test]
+fn a_filled_body_waits_for_the_window() {
+    let body = format!("data={}{{counter}}", "x".repeat(50));
+    let mut talk = Talk::of(dialogue_of(&["http://h/"], &[&body]));
+    talk.out.clear();
+    let mut settings = Vec::new();
+    frames::put_settings(&[(setting::INITIAL_WINDOW_SIZE, 20)], &mut settings);
+    talk.hear(&settings);
+    talk.out.clear();
+    submit(&mut talk, 0, 41);
+    submit(&mut talk, 1, 42);
+    let mut window = Vec::new();
+    frames::put_number(frames::WINDOW_UPDATE, 1, 100, &mut window);
+    talk.hear(&window);
+    let said = talk.out.bytes().to_vec();
+    let mut first = Vec::new();
+    let mut rest = &said[..];
+    while let Some(head) = rest.first_chunk::<HEAD>().map(|head| FrameHead::read(head)) {
+        if (head.kind, head.stream) == (frames::DATA, 1) {
+            first.extend_from_slice(&rest[HEAD..HEAD + head.length]);
+        }
+        rest = &rest[HEAD + head.length..];
+    }
+    assert_eq!(String::from_utf8(first).expect("text"), format!("{}41", "x".repeat(50)));
+}
+
+#[test]
+fn a_redirect_repeats_what_was_filled() {
+    let mut talk = Talk::of(dialogue_of(&["http://h/a/{counter}"], &["redirects=2", "data={counter}"]));
+    talk.hear(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    submit(&mut talk, 0, 41);
+    let mut block = vec![0x48, 3, b'3', b'0', b'7'];
+    block.extend_from_slice(&[0x0f, 31, 2, b'/', b'b']);
+    let mut answer = Vec::new();
+    frames::put(frames::HEADERS, frames::END_HEADERS | frames::END_STREAM, 1, &block, &mut answer);
+    talk.hear(&answer);
+    let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("an end: {:?}", talk.broken) };
+    let hop = talk.dialogue.sent(&ended.follow.expect("a hop").request);
+    let hop = String::from_utf8(hop).expect("text");
+    assert!(hop.starts_with("POST /b HTTP/2\r\n") && hop.ends_with("\r\n\r\n41"), "{hop}");
+}

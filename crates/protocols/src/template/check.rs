@@ -1,0 +1,54 @@
+//! What the bytes of a slot can be, found out before anything is sent: a value that ended a header line would make the rest of it
+//! another request.
+
+use super::format::Format;
+use super::piece::{Function, Part, Piece};
+use super::value::Value;
+
+/// Parts that hold each other deeper than this may hold anything; what goes round in circles is refused elsewhere.
+const DEEPEST: usize = 64;
+
+/// True where filling these pieces, whose names are not looked up yet, may append a byte of which `bad` is true.
+pub fn may_hold(pieces: &[Piece], parts: &[Part], bad: &dyn Fn(u8) -> bool) -> bool {
+    within(pieces, parts, bad, 0)
+}
+
+fn within(pieces: &[Piece], parts: &[Part], bad: &dyn Fn(u8) -> bool, depth: usize) -> bool {
+    let any = |bytes: &[u8]| bytes.iter().any(|b| bad(*b));
+    let of_part = |part: Option<&Part>| part.is_none_or(|part| within(&part.pieces, parts, bad, depth + 1));
+    depth > DEEPEST
+        || pieces.iter().any(|piece| match piece {
+            Piece::Bytes(bytes) => any(bytes),
+            Piece::Value(value) => of_value(value, bad),
+            Piece::Part(number) => of_part(parts.get(*number)),
+            Piece::Name { name, .. } => of_part(parts.iter().find(|part| part.name == *name)),
+            Piece::Made(made) => match &made.function {
+                Function::Length { format, .. } | Function::Sum { format, .. } => of_format(*format, bad),
+                Function::Hex | Function::Base64 | Function::Url => any(b"09afAFzZ+/=%-._~"),
+                Function::UrlSafe => any(b"%") || within(&made.content, parts, &|b| b > b' ' && bad(b), depth + 1),
+                Function::Json => any(b"\\\"") || within(&made.content, parts, &|b| b >= b' ' && bad(b), depth + 1),
+                Function::Pad { with, .. } => bad(*with) || within(&made.content, parts, bad, depth + 1),
+                Function::Digest { .. } | Function::Xor { .. } => true,
+            },
+            // It is of a part around it, and as long as that is not known may be anything.
+            Piece::Place { .. } => true,
+            Piece::Mark(_) => false,
+        })
+}
+
+fn of_format(format: Format, bad: &dyn Fn(u8) -> bool) -> bool {
+    matches!(format, Format::Bytes { .. }) || b"0123456789abcdef".iter().any(|b| bad(*b))
+}
+
+fn of_value(value: &Value, bad: &dyn Fn(u8) -> bool) -> bool {
+    match value {
+        Value::Counter { format, .. }
+        | Value::Integer { format, .. }
+        | Value::User { format }
+        | Value::Time { format, .. }
+        | Value::Row { format: Some(format), .. } => of_format(*format, bad),
+        Value::Bytes { .. } => true,
+        Value::Row { column, format: None } => column.rows().any(|row| row.iter().any(|b| bad(*b))),
+        Value::Characters { .. } | Value::Iso | Value::Uuid { .. } => b"09AZaz:-.".iter().any(|b| bad(*b)),
+    }
+}

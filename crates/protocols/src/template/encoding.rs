@@ -1,0 +1,56 @@
+//! Encodings of a slot's value (`{csv users.csv.name | url}`): written in place, from the last byte to the first, so that
+//! they need no room of their own.
+
+/// Percent-encodes what stands from `from` on, each byte that `coded` names.
+pub fn percent(from: usize, out: &mut Vec<u8>, coded: fn(u8) -> bool) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    widened(
+        from,
+        out,
+        |b| if coded(b) { 3 } else { 1 },
+        |b, room| {
+            room.copy_from_slice(&[b'%', DIGITS[usize::from(b >> 4)], DIGITS[usize::from(b & 15)]]);
+        },
+    );
+}
+
+/// Writes what stands from `from` on as it stands between the quotes of a JSON text (RFC 8259 7).
+pub fn json(from: usize, out: &mut Vec<u8>) {
+    let width = |b: u8| match b {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
+        0..0x20 => 6,
+        _ => 1,
+    };
+    widened(from, out, width, |b, room| match b {
+        b'\n' => room.copy_from_slice(b"\\n"),
+        b'\r' => room.copy_from_slice(b"\\r"),
+        b'\t' => room.copy_from_slice(b"\\t"),
+        0..0x20 => {
+            const DIGITS: &[u8; 16] = b"0123456789abcdef";
+            room.copy_from_slice(b"\\u0000");
+            room[4] = DIGITS[usize::from(b >> 4)];
+            room[5] = DIGITS[usize::from(b & 15)];
+        }
+        b => room.copy_from_slice(&[b'\\', b]),
+    });
+}
+
+/// Writes bytes anew, those that take more than one by `put`.
+fn widened(from: usize, out: &mut Vec<u8>, width: impl Fn(u8) -> usize, put: impl Fn(u8, &mut [u8])) {
+    let mut read = out.len();
+    let more: usize = out[from..].iter().map(|b| width(*b) - 1).sum();
+    let mut write = read + more;
+    out.resize(write, 0);
+    // In front of the first that is wider all stays.
+    while write > read {
+        read -= 1;
+        let byte = out[read];
+        let wide = width(byte);
+        write -= wide;
+        if wide == 1 {
+            out[write] = byte;
+        } else {
+            put(byte, &mut out[write..write + wide]);
+        }
+    }
+}

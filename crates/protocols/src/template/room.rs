@@ -1,0 +1,43 @@
+//! Room for a number that is known once what follows it is written: a length in front of what it is of.
+
+use wire::Fill;
+
+/// What slots are tried with before the run, to see how long what they are in is likely to be.
+pub const TRIAL: Fill =
+    Fill { number: 1_000_000, user: 10, random: 1 << 63, unix_ns: 1_800_000_000_000_000_000, run: 0 };
+
+/// Digits of a number.
+#[inline]
+pub fn digits_of(number: usize) -> usize {
+    match number {
+        0..10 => 1,
+        10..100 => 2,
+        100..1000 => 3,
+        _ => number.ilog10() as usize + 1,
+    }
+}
+
+/// Writes a number at `at`, where room for so many digits was left; what follows moves in the rare case that it has others.
+#[inline]
+pub fn settle(number: usize, at: usize, room: usize, out: &mut Vec<u8>) {
+    let digits = digits_of(number);
+    if digits != room {
+        move_by(digits, room, at + room, out);
+    }
+    let mut rest = number;
+    for digit in out[at..at + digits].iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+}
+
+/// Makes room for `digits` where `had` were foreseen.
+#[cold]
+fn move_by(digits: usize, had: usize, from: usize, out: &mut Vec<u8>) {
+    let end = out.len();
+    if digits > had {
+        out.resize(end + digits - had, 0);
+    }
+    out.copy_within(from..end, from + digits - had);
+    out.truncate(end + digits - had);
+}
