@@ -3,6 +3,7 @@
 //! A missing scheme means http. Whether the rest of a URL makes sense is judged by the protocol that is to speak it.
 
 use plan::{WeightedUrl, mask};
+use protocols::template::slot_at;
 use wire::Complaint;
 
 /// Commands of later versions: not host names that somebody means.
@@ -96,7 +97,7 @@ pub fn from_file(path: &str, text: &str, schemes: &[&str]) -> Result<Vec<Weighte
     let mut urls = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let place = format!("{path} line {}", number + 1);
-        let mut words = line.split_whitespace().take_while(|word| !word.starts_with('#'));
+        let mut words = words(line).into_iter().take_while(|word| !word.starts_with('#'));
         let Some(first) = words.next() else { continue };
         let weight = words.next().map_or(Ok(1.0), |word| weight(&place, word))?;
         if let Some(extra) = words.next() {
@@ -109,6 +110,23 @@ pub fn from_file(path: &str, text: &str, schemes: &[&str]) -> Result<Vec<Weighte
         return Err(Complaint::new("--urls", format!("{path} holds no URL; write one on each line")));
     }
     Ok(urls)
+}
+
+/// The words of a line; blanks within a slot (`{random 1..9}`) part none.
+fn words(line: &str) -> Vec<&str> {
+    let (mut words, mut from, mut inside) = (Vec::new(), 0, 0);
+    for (at, c) in line.char_indices() {
+        if c == '{' && at >= inside {
+            inside = at + slot_at(&line[at..]).unwrap_or_default();
+        }
+        if c.is_whitespace() && at >= inside {
+            words.push(&line[from..at]);
+            from = at + c.len_utf8();
+        }
+    }
+    words.push(&line[from..]);
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 fn weight(place: &str, word: &str) -> Result<f64, Complaint> {
@@ -182,6 +200,8 @@ mod tests {
     fn files() {
         let text = "# all pages\nlocalhost/a 3\n\n  https://b/x#part   # the rest\nlocalhost/c 0.5 # half\n";
         let urls = from_file("u.txt", text, &SCHEMES).unwrap();
+        let slots = from_file("u.txt", "a/{random 1..9}?u={csv u.csv.a | url} 3 # x\n", &SCHEMES).unwrap();
+        assert_eq!((&*slots[0].url, slots[0].weight), ("http://a/{random 1..9}?u={csv u.csv.a | url}", 3.0));
         let shown: Vec<String> = urls.iter().map(|u| format!("{} {}", u.url, u.weight)).collect();
         assert_eq!(shown, ["http://localhost/a 3", "https://b/x#part 1", "http://localhost/c 0.5"]);
         let wrong = [

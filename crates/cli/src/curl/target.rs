@@ -3,6 +3,7 @@
 //! curl sends a path nearly as it is written (only `.` and `..` are resolved and what is not ASCII is encoded), where
 //! the URL standard of browsers, which brunt follows, encodes more. Where the two differ the request names its target.
 
+use protocols::template::slot_at;
 use url::Url;
 use wire::Complaint;
 
@@ -31,7 +32,7 @@ impl Target {
     /// What about it curl would refuse, or brunt.
     pub fn parse(text: &str, as_is: bool, place: &str) -> Result<Target, Complaint> {
         let wrong = |trouble: &str| Complaint::new(place, format!("the URL `{}` {trouble}", plan::mask::url(text)));
-        if text.bytes().any(|b| b <= b' ' || b == 0x7f) {
+        if outside_slots(text).any(|c| c <= ' ' || c == '\x7f') {
             return Err(wrong("holds a space or another character that ends it; write %20"));
         }
         let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
@@ -103,6 +104,17 @@ impl Target {
     }
 }
 
+/// The characters of a text that are none of a slot's (`{random 1..9}`).
+fn outside_slots(text: &str) -> impl Iterator<Item = char> {
+    let mut inside = 0;
+    text.char_indices().filter_map(move |(at, c)| {
+        if c == '{' && at >= inside {
+            inside = at + slot_at(&text[at..]).unwrap_or_default();
+        }
+        (at >= inside).then_some(c)
+    })
+}
+
 /// RFC 3986 5.2.4: `/a/../b/./c` is `/b/c`.
 fn without_dots(path: &str) -> String {
     let mut out: Vec<&str> = Vec::new();
@@ -129,7 +141,7 @@ fn ascii(path: &str) -> String {
     path.chars().map(|c| if c.is_ascii() { c.to_string() } else { encoded(c) }).collect()
 }
 
-/// What `{a,b}` and `[1-3]` in a URL stand for (curl's globbing); brackets of an IPv6 address are none.
+/// What `{a,b}` and `[1-3]` in a URL stand for (curl's globbing); brackets of an IPv6 address are none, nor are slots.
 ///
 /// # Errors
 /// A glob that is none, or one that stands for too many.
@@ -139,6 +151,12 @@ pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, Complaint> {
     let mut all = vec![text[..start].to_owned()];
     let mut rest = &text[start..];
     while let Some(at) = rest.find(['{', '[']) {
+        if let Some(length) = slot_at(&rest[at..]) {
+            let (slot, behind) = rest.split_at(at + length);
+            all.iter_mut().for_each(|start| start.push_str(slot));
+            rest = behind;
+            continue;
+        }
         let (before, glob) = rest.split_at(at);
         let close = if glob.starts_with('{') { '}' } else { ']' };
         let wrong = || {

@@ -65,11 +65,17 @@ impl Secrets {
 
     /// Also those of a URL whose scheme may be missing.
     pub fn learn_url(&mut self, url: &str) {
+        if let Some(url) = with_variables(url, |name| std::env::var(name).ok()) {
+            self.learn_url(&url);
+        }
         self.learn(&Spans::of_url(url));
     }
 
     /// Also those of an option, by its long name.
     pub fn learn_option(&mut self, name: &str, value: &str) {
+        if let Some(value) = with_variables(value, |name| std::env::var(name).ok()) {
+            self.learn_option(name, &value);
+        }
         match name {
             // The paths of files.
             "key" => {}
@@ -192,6 +198,20 @@ fn stands_alone(before: &str, value: &str, behind: &str) -> bool {
     }
 }
 
+/// The text with what the slots of variables (`{env TOKEN}`) stand for; None: it has none.
+fn with_variables(text: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let (mut filled, mut rest, mut any) = (String::new(), text, false);
+    while let Some((before, behind)) = rest.split_once("{env ") {
+        let (words, after) = behind.split_once('}')?;
+        let name = words.split('|').next().unwrap_or_default().trim();
+        let value = value(name).filter(|value| !value.contains("{env "));
+        any |= value.is_some();
+        filled = filled + before + &value.unwrap_or_default();
+        rest = after;
+    }
+    any.then(|| filled + rest)
+}
+
 fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let (mut plain, mut at) = (Vec::with_capacity(bytes.len()), 0);
@@ -248,6 +268,18 @@ mod tests {
         let mut received = "HTTP/1.1 403 No\r\n\r\nno such thing as k-918273".to_owned();
         Secrets::default().hide_all([&mut sent, &mut received]);
         assert!(!sent.contains("918273") && received.ends_with("no such thing as ***"), "{sent} {received}");
+    }
+
+    #[test]
+    fn what_a_variable_holds_is_a_secret_where_its_slot_stands_in_a_secret_place() {
+        let known = |name: &str| (name == "TOKEN").then(|| "sesame-4711".to_owned());
+        let filled = |text: &str| with_variables(text, known);
+        assert_eq!(filled("X-Api-Key: {env TOKEN | url}!").as_deref(), Some("X-Api-Key: sesame-4711!"));
+        assert_eq!((filled("{env NONE}"), filled("{uuid}"), filled("{env TOKEN")), (None, None, None));
+        let path = std::env::var("PATH").expect("every process has one");
+        let secrets = of(&["-H", "Authorization: Bearer {env PATH}", "-H", "X-Note: {env HOME}"]);
+        assert_eq!(secrets.hide(&format!("said {path} to it")), "said *** to it");
+        assert_eq!(secrets.hide("said {env PATH} to it"), "said {env PATH} to it");
     }
 
     #[test]

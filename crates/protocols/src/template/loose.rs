@@ -34,6 +34,11 @@ pub fn names(text: &str, names: &mut Vec<String>) {
     }
 }
 
+/// How long the slot is that begins at the beginning of a text; None: none begins there.
+pub fn slot_at(text: &str) -> Option<usize> {
+    slot(text, &[]).map(str::len)
+}
+
 /// The pieces of a text in which parts have these names.
 ///
 /// # Errors

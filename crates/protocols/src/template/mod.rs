@@ -31,7 +31,7 @@ use std::ops::Range;
 use wire::{Complaint, Fill};
 
 pub use csv::Files;
-pub use loose::{Found, names, pieces, strict};
+pub use loose::{Found, names, pieces, slot_at, strict};
 pub use notation::Notation;
 pub use piece::MOST_MARKS;
 

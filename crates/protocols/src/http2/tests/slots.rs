@@ -8,10 +8,13 @@ use super::{Talk, dialogue_of};
 
 const OPTIONS: [&str; 3] = ["header=X-Id: {counter}", "header=X-Fixed: {a}", "data={\"n\":{counter},\"u\":\"{uuid}\"}"];
 
-/// The head and the body of each stream of what was sent.
-fn read(decoder: &mut Decoder, mut bytes: &[u8]) -> Vec<(Vec<(String, String)>, Vec<u8>)> {
-    let mut all: Vec<(Vec<(String, String)>, Vec<u8>)> = Vec::new();
-    while let Some(head) = bytes.first_chunk::<HEAD>().map(|head| FrameHead::read(head)) {
+/// A head and a body.
+type Said = (Vec<(String, String)>, Vec<u8>);
+
+/// What each stream said.
+fn read(decoder: &mut Decoder, mut bytes: &[u8]) -> Vec<Said> {
+    let mut all: Vec<Said> = Vec::new();
+    while let Some(head) = bytes.first_chunk::<HEAD>().map(FrameHead::read) {
         let payload = &bytes[HEAD..HEAD + head.length];
         bytes = &bytes[HEAD + head.length..];
         match head.kind {
@@ -91,7 +94,7 @@ fn a_filled_body_waits_for_the_window() {
     let said = talk.out.bytes().to_vec();
     let mut first = Vec::new();
     let mut rest = &said[..];
-    while let Some(head) = rest.first_chunk::<HEAD>().map(|head| FrameHead::read(head)) {
+    while let Some(head) = rest.first_chunk::<HEAD>().map(FrameHead::read) {
         if (head.kind, head.stream) == (frames::DATA, 1) {
             first.extend_from_slice(&rest[HEAD..HEAD + head.length]);
         }

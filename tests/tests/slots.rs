@@ -1,0 +1,87 @@
+//! Slots in requests, counted by whoever was asked.
+
+use std::collections::HashSet;
+
+use e2e::report::report;
+use e2e::{Peer, brunt, prepare};
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// The bodies of requests, whose length is the one their heads say.
+fn bodies(heard: &[Vec<u8>]) -> Vec<String> {
+    let body = |request: &Vec<u8>| {
+        let text = String::from_utf8(request.clone()).expect("text");
+        let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+        let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).expect("a length");
+        assert_eq!(length.parse(), Ok(body.len()), "{text}");
+        body.to_owned()
+    };
+    heard.iter().map(body).collect()
+}
+
+/// The probe and every request of two workers, in one process or two.
+#[test]
+fn no_two_requests_of_a_run_have_the_same_number() {
+    for processes in [&[][..], &["--processes", "2"]] {
+        let peer = Peer::answering(OK);
+        let url = format!("{}a/{{counter}}", peer.url());
+        let asked = ["-n", "300", "-c", "4", "-w", "2", "--data", "{\"id\":{counter},\"u\":\"{uuid}\"}", &url];
+        let report = report(&[&asked[..], processes].concat()).with_code(0);
+        assert_eq!(report.requests(), [300, 300, 0, 0], "{report}");
+        let heard = peer.heard();
+        let bodies = bodies(&heard);
+        let different: HashSet<&String> = bodies.iter().collect();
+        assert_eq!((bodies.len(), different.len()), (301, 301), "{processes:?}");
+        let lines: HashSet<&[u8]> =
+            heard.iter().map(|request| request.split(|b| *b == b'\r').next().unwrap()).collect();
+        assert_eq!(lines.len(), 301, "the path has the number too");
+    }
+}
+
+/// The example of a failure is the request that failed, and its secrets are masked.
+#[test]
+fn an_example_shows_what_was_sent_and_no_secret() {
+    let peer = Peer::answering("HTTP/1.1 500 No\r\nContent-Length: 19\r\n\r\nno such sesame-4711");
+    let directory = tempfile::tempdir().expect("a folder");
+    let document = directory.path().join("report.json").display().to_string();
+    let token = ["-o", &document, "-H", "Authorization: Bearer {env BRUNT_TEST_TOKEN}"];
+    let asked = ["-n", "3", "-c", "1", "--data", "number {counter}", &peer.url()].map(str::to_owned);
+    let run = prepare(token.map(str::to_owned).into_iter().chain(asked)).env("BRUNT_TEST_TOKEN", "sesame-4711").run();
+    let said = run.out + &run.err + &std::fs::read_to_string(&document).expect("a report");
+    assert!(said.contains("number 1") && !said.contains("sesame"), "{said}");
+    assert!(peer.heard().iter().all(|request| String::from_utf8_lossy(request).contains("Bearer sesame-4711")));
+}
+
+#[test]
+fn what_is_wrong_with_a_slot_is_said_before_anything_is_sent() {
+    let peer = Peer::answering(OK);
+    for (asked, wanted) in [
+        (["--data", "{countr}"], "--data: {countr} is no slot; write {counter}"),
+        (["-H", "X: {env BRUNT_NO_SUCH_VARIABLE}"], "--header: {env BRUNT_NO_SUCH_VARIABLE} is not set"),
+    ] {
+        let run = brunt([&asked[..], &["-n", "1", &peer.url()]].concat());
+        assert!(run.err.contains(wanted), "{}", run.err);
+        assert_eq!(run.code, Some(64), "{}", run.err);
+    }
+    assert!(peer.heard().is_empty());
+}
+
+#[test]
+fn curl_commands_and_lists_of_urls_have_slots() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let peer = Peer::answering(OK);
+    let commands = directory.path().join("commands.sh");
+    let url = format!("{}i/{{counter}}?r={{random 3..3}}", peer.url());
+    let text = format!("curl '{url}' -H 'X-User: u{{user}}' --json '{{\"a\":{{\"n\":{{counter}}}}}}'\n");
+    std::fs::write(&commands, text).expect("written");
+    report(&["-n", "2", "-c", "1", "--curl-file", commands.to_str().expect("a path")]).with_code(0);
+    let heard: Vec<String> = peer.heard().iter().map(|request| String::from_utf8_lossy(request).into_owned()).collect();
+    let last = heard.last().expect("a request");
+    assert!(last.starts_with("POST /i/2?r=3 HTTP/1.1\r\n") && last.contains("\r\nX-User: u0\r\n"), "{last}");
+    assert!(last.ends_with("\r\n\r\n{\"a\":{\"n\":2}}"), "{last}");
+    let list = directory.path().join("urls.txt");
+    std::fs::write(&list, format!("{url} 3\n")).expect("written");
+    report(&["-n", "2", "-c", "1", "--urls", list.to_str().expect("a path")]).with_code(0);
+    let last = String::from_utf8_lossy(&peer.heard().pop().expect("a request")).into_owned();
+    assert!(last.starts_with("GET /i/2?r=3 HTTP/1.1\r\n"), "{last}");
+}
