@@ -24,6 +24,7 @@ mod record;
 mod redis;
 mod secrets;
 mod signals;
+mod slots;
 mod tables;
 mod target;
 mod terminal;
