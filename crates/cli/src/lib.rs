@@ -8,6 +8,7 @@ mod debug;
 mod demo;
 mod document;
 mod ending;
+mod foreign;
 mod guard;
 mod host;
 mod inquiry;
@@ -54,7 +55,8 @@ pub fn main_with(protocols: Vec<Box<dyn Runner>>) -> ExitCode {
     };
     ExitCode::from(outcome.unwrap_or_else(|complaint| {
         let said = complaint.to_string();
-        let hint = if said.contains("--help") { "" } else { " (brunt --help)" };
+        // A command on a line of its own is to be copied.
+        let hint = if said.contains("--help") || said.contains('\n') { "" } else { " (brunt --help)" };
         screen::complain(&format!("brunt: {said}{hint}"));
         USAGE
     }))

@@ -1,5 +1,6 @@
 //! `brunt report`: a past run again, in any format.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use record::RecordFile;
@@ -39,8 +40,22 @@ fn last(lang: Lang) -> Result<PathBuf, Complaint> {
     keep::directory().and_then(|directory| keep::last(&directory).ok()).ok_or_else(none)
 }
 
+/// True for a JSON report: people keep one and expect that it can be read back.
+fn is_report(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));
+    read.is_ok() && String::from_utf8_lossy(&start).contains("\"brunt-report/")
+}
+
 fn unreadable(path: &Path, fault: &record::ReadFault) -> Complaint {
     let shown = path.display().to_string();
+    if is_report(path) {
+        let trouble = format!(
+            "{shown} is a report, and only a record can be shown again; name the file that --record wrote, or leave it \
+             out for the last run"
+        );
+        return Complaint::new("FILE", trouble);
+    }
     let said = fault.to_string();
     // Some faults name the file themselves; once is enough.
     let why = said.strip_prefix(&format!("{shown}: ")).unwrap_or(&said);

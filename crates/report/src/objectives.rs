@@ -120,7 +120,9 @@ impl Objective {
             }
             _ => {
                 let (share, whole) = name.strip_prefix('p').and_then(percentile).ok_or_else(|| {
-                    wrong(&format!("`{name}` is not measured; write p50, p99, p99.9, mean, max, failed or rate"))
+                    wrong(&elsewhere(name, &rest[..rest.len() - limit.len()], limit).unwrap_or_else(|| {
+                        format!("`{name}` is not measured; write p50, p99, p99.9, mean, max, failed or rate")
+                    }))
                 })?;
                 wants(true, &format!("{name}<50ms"))?;
                 Metric::Quantile { name: name.into(), share, whole, limit: time()? }
@@ -180,6 +182,45 @@ impl Objective {
     fn judged(&self, met: bool, measured: String, counted: Option<(u64, u64)>) -> Judged {
         Judged { objective: self.text.clone(), met, measured, counted, few: false }
     }
+}
+
+/// What another tool calls a figure, in our words, with its limit.
+fn elsewhere(name: &str, sign: &str, limit: &str) -> Option<String> {
+    let sign = sign.trim();
+    let number = limit.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let bare = limit == number;
+    let ours = match name.to_ascii_lowercase().as_str() {
+        // A rate of k6 is a fraction.
+        "errors"
+        | "error"
+        | "error_rate"
+        | "err"
+        | "fail"
+        | "failures"
+        | "http_req_failed"
+        | "rate(http_req_failed)" => {
+            let share = limit.parse::<f64>().ok().filter(|share| *share < 1.0);
+            let limit = share.map_or_else(|| format!("{number}%"), |share| format!("{}%", share * 100.0));
+            format!("failed{sign}{limit}")
+        }
+        "rps" | "qps" | "tps" | "throughput" | "req/s" => {
+            format!("rate{sign}{}", if bare { format!("{limit}/s") } else { limit.to_owned() })
+        }
+        "min" => return Some("`min` is not judged; write p50, p99, mean or max".into()),
+        "med" | "median" => format!("p50{sign}{}", time(limit, bare)),
+        "average" => format!("mean{sign}{}", time(limit, bare)),
+        other => {
+            let inside = other.strip_prefix("p(").or_else(|| other.strip_prefix("p ("))?.strip_suffix(')')?;
+            percentile(inside)?;
+            format!("p{inside}{sign}{}", time(limit, bare))
+        }
+    };
+    Some(format!("`{name}` is called differently here; write {ours}"))
+}
+
+/// A limit of k6 is in milliseconds.
+fn time(limit: &str, bare: bool) -> String {
+    if bare { format!("{limit}ms") } else { limit.to_owned() }
 }
 
 /// `99.9` as 999 of 1000; exact, so that 999 of 1000 requests do meet it.
@@ -290,6 +331,14 @@ mod tests {
             ("p99=50ms", "objective `p99=50ms`: a figure is never exactly equal; compare with <, <=, > or >="),
             ("p99>50ms", "objective `p99>50ms`: that way round it asks for a worse figure; write p99<50ms"),
             ("rate<9/s", "objective `rate<9/s`: that way round it asks for a worse figure; write rate>=1000/s"),
+            ("errors<1%", "objective `errors<1%`: `errors` is called differently here; write failed<1%"),
+            (
+                "http_req_failed<0.01",
+                "objective `http_req_failed<0.01`: `http_req_failed` is called differently here; write failed<1%",
+            ),
+            ("rps>100", "objective `rps>100`: `rps` is called differently here; write rate>100/s"),
+            ("p(95)<200", "objective `p(95)<200`: `p(95)` is called differently here; write p95<200ms"),
+            ("p(99.9) <= 2s", "objective `p(99.9) <= 2s`: `p(99.9)` is called differently here; write p99.9<=2s"),
             ("p99<50", "objective `p99<50`: the limit `50` is missing its unit; write 50s, 50ms or 50m"),
             (
                 "p100<1s",

@@ -372,3 +372,33 @@ fn a_wrong_body_says_what_was_expected_and_what_was_found() {
     let run = report(&[&line[..], &[&target.url("echo")]].concat()).with_code(20);
     assert!(run.to_string().contains("expected JSON, found"), "the echo has a head before it: {run}");
 }
+
+#[test]
+fn json_bearer_cookies_and_files_are_spelled_out_as_curl_sends_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        format!("@{}", path.display())
+    };
+    let json = sent(&["--json", "{\"a\":1}"]);
+    assert!(json.starts_with("POST / ") && json.ends_with("\r\n\r\n{\"a\":1}"), "{json}");
+    assert!(
+        json.contains("\r\nContent-Type: application/json\r\n") && json.contains("Accept: application/json"),
+        "{json}"
+    );
+    let token = file("token", "t0p-s3cr3t\n");
+    let signed = sent(&["--bearer", &token, "--cookie", "a=1", "--cookie", "b=2"]);
+    assert!(signed.contains("\r\nAuthorization: Bearer t0p-s3cr3t\r\n"), "{signed}");
+    assert!(signed.contains("\r\nCookie: a=1; b=2\r\n"), "{signed}");
+    let form = sent(&["--data", &file("form", "a=1\n&b=2\n")]);
+    assert!(form.contains("application/x-www-form-urlencoded") && form.ends_with("\r\n\r\na=1&b=2"), "{form}");
+}
+
+#[test]
+fn redirects_are_followed_for_a_habit_of_curl() {
+    let target = Target::healthy();
+    let url = format!("{}redirect/3", target.address);
+    let report = report(&["-L", "-n", "5", "-c", "1", &url]).with_code(0);
+    assert_eq!(report.json["status"]["200"], 5, "{report}");
+}

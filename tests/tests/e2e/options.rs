@@ -42,15 +42,15 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "--conections 5 http://a/",
-        "--conections: is not an option of brunt, nor is --connections; write -c N (users, a connection each), or with -r \
-         --max-connections N",
+        "--conections: unknown option, and so is --connections; write -c 5 (users, a connection each), or with -r \
+         --max-connections 5",
     ),
     (
         "-n 5 ws://127.0.0.1:9/",
         "-n: asks for requests where nothing is said; write --data TEXT, or leave it out and keep connections with --hold",
     ),
-    ("--https 127.0.0.1:9", "--https: is not an option of brunt; write https:// before the host"),
-    ("--zzz http://a/", "--zzz: is not an option of brunt; see `brunt --help` for those there are"),
+    ("--https 127.0.0.1:9", "--https: unknown option; write https:// before the host"),
+    ("--zzz http://a/", "--zzz: unknown option; `brunt --help` lists all of them"),
     ("-o /no/such/place/x http://a/", "-o: "),
     ("--record /no/such/place/x http://a/", "--record: "),
     ("--data-file /no/such/file http://a/", "--data-file: "),

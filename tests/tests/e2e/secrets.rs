@@ -321,3 +321,11 @@ fn records_and_kept_runs_are_their_owners_alone() {
     let kept = directory.path().join("state/brunt/runs");
     assert_eq!((mode(&file), mode(&kept), mode(&files(&kept)[0])), (0o600, 0o700, 0o600));
 }
+
+#[test]
+fn tokens_and_cookies_of_the_command_line_are_shown_nowhere() {
+    let peer = repeating();
+    let cookie = format!("session={SECRET}");
+    let line = ["--bearer", LONG, "--cookie", &cookie, &peer.url()];
+    Outputs::of(&line).hide(&[LONG, SECRET], &["***"]);
+}

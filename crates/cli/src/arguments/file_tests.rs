@@ -114,7 +114,7 @@ fn mistakes_have_a_line_and_a_column() {
         ("urls: [h]\nuser: 5", "p.yaml line 2 column 7 (user): the password is missing; write NAME:PASSWORD"),
         ("urls: [h]\nusrs: 5", "p.yaml line 2 column 1 (usrs): unknown key; write `users` if you meant that"),
         ("urls: [h]\nfrobnicate: 5", "p.yaml line 2 column 1 (frobnicate): unknown key; `brunt plan --schema` lists all keys"),
-        ("urls: [h]\ntimeout: 8", "p.yaml line 2 column 10 (timeout): 8 is missing its unit; write `-w 8` for workers or `-t 8s`"),
+        ("urls: [h]\ntimeout: 8", "p.yaml line 2 column 10 (timeout): `8` is missing its unit; write 8s, 8ms or 8m"),
         ("urls: [h]\nduration: 10", "p.yaml line 2 column 11 (duration): `10` is missing its unit; write 10s, 10ms or 10m"),
         ("urls: [h]\ntogether: ja", "p.yaml line 2 column 11 (together): `ja` is not a switch; write true or false"),
         ("urls: [h]\nstages:\n  - 30s:5\n  - 10s:x", "p.yaml line 4 column 5 (stage): `x` is not a number of users; write one such as 100"),

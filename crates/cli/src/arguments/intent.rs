@@ -16,7 +16,7 @@ use crate::veil::Veil;
 
 use super::given::Given;
 use super::matched::Matched;
-use super::{file, load, sealed, spoken, urls, ways};
+use super::{file, load, sealed, shorthand, spoken, urls, ways};
 
 /// Most worker threads a run may ask for.
 const MOST_WORKERS: u64 = 1024;
@@ -170,8 +170,10 @@ fn over(
     let protocol = ways::protocol_of(&urls, protocols)?;
     ways::refuse_own_options(&urls, &*protocols[protocol])?;
     spoken::refuse_others(&flags, protocols, protocol)?;
-    let options = sealed::opened(options_of(&flags, protocols[protocol].options()))?;
-    let urls = urls.into_iter().map(sealed::opened_url).collect::<Result<Vec<_>, _>>()?;
+    let specs = protocols[protocol].options();
+    let options = shorthand::spelled_out(sealed::opened(options_of(&flags, specs))?, specs)?;
+    let own = |url| shorthand::spelled_out_url(sealed::opened_url(url)?, specs);
+    let urls = urls.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
     let plan = plan(&flags, urls, &*protocols[protocol], options, defaults)?;
     let keep_secrets = flags.switch("keep-secrets");
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(line.iter().cloned()).collect();
@@ -209,7 +211,8 @@ fn plan(
 ) -> Result<Plan, Complaint> {
     let load::Asked { load, requests, duration, connections: connections_asked } =
         load::read(flags, protocol.fixed_connections())?;
-    let timeout = flags.parsed("timeout", "-t", timeout)?.unwrap_or(Nanos::from_secs(10));
+    let timeout = flags.parsed("timeout", "-t", |text| timeout(text, flags.on_line("timeout")))?;
+    let timeout = timeout.unwrap_or(Nanos::from_secs(10));
     let bound = defaults.descriptors.saturating_mul(3) / 4;
     let connections = |text: &str| quantity::bounded_count(text, "connections", 10_000_000);
     let limit = flags.parsed("max-connections", "--max-connections", connections)?.or(connections_asked);
@@ -264,8 +267,9 @@ fn processes(flags: &Matched<'_>) -> Result<Option<u32>, Complaint> {
     flags.parsed("processes", "--processes", |text| quantity::bounded_count(text, "processes", MOST_WORKERS))
 }
 
-fn timeout(text: &str) -> Result<Nanos, String> {
-    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) && text != "0" {
+/// `-t 8` is a habit of those who come from wrk; who wrote a plan means a time.
+fn timeout(text: &str, on_line: bool) -> Result<Nanos, String> {
+    if on_line && !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) && text != "0" {
         return Err(format!("{text} is missing its unit; write `-w {text}` for workers or `-t {text}s`"));
     }
     quantity::positive_duration(text)
@@ -304,7 +308,8 @@ fn secrets(flags: &Matched<'_>, plan: &Plan) -> Vec<(String, String)> {
         .options
         .iter()
         .flat_map(|(name, values)| values.iter().map(|value| (value.clone(), mask::option(name, value))));
-    let commands = flags.texts("curl").into_iter().map(|text| (text.to_string(), mask::MASK.to_string()));
+    let whole = ["curl", "bearer", "cookie"].into_iter().flat_map(|name| flags.texts(name));
+    let commands = whole.map(|text| (text.to_string(), mask::MASK.to_string()));
     let key = plan.tls.key.iter().map(|key| (key.clone(), mask::MASK.to_string()));
     urls.chain(options).chain(commands).chain(key).filter(|(raw, shown)| raw != shown).collect()
 }
@@ -329,19 +334,27 @@ fn format_of_file(path: &str) -> Option<&'static str> {
     }
 }
 
+/// A language, or a locale of it: `zh`, `zh-CN`, `zh_CN.UTF-8`.
+fn language(text: &str) -> Result<Lang, String> {
+    match text.to_ascii_lowercase().split(['-', '_', '.']).next() {
+        Some("en") => Ok(Lang::En),
+        Some("zh") => Ok(Lang::Zh),
+        _ => Err(format!("`{text}` is not known; write one of en, zh")),
+    }
+}
+
 /// How to show it.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
 pub fn presentation(flags: &Matched<'_>) -> Result<Presentation, Complaint> {
     let format = flags.parsed("format", "--format", format_of_name)?;
-    let languages = [("en", Lang::En), ("zh", Lang::Zh)];
     let ending = flags.text("output").and_then(format_of_file);
     Ok(Presentation {
         format: format.or(ending).unwrap_or(FORMATS[0].name()),
         format_given: format.is_some(),
         output: flags.text("output").map(String::from),
-        language: flags.word("lang", &languages)?,
+        language: flags.parsed("lang", "--lang", language)?,
         quiet: flags.switch("quiet"),
         no_color: flags.switch("no-color"),
     })

@@ -3,6 +3,7 @@
 mod file;
 mod flags;
 mod given;
+mod habits;
 mod help;
 mod intent;
 mod keys;
@@ -10,6 +11,7 @@ mod load;
 mod matched;
 mod sealed;
 mod serving;
+mod shorthand;
 mod showing;
 mod spoken;
 mod urls;
@@ -19,6 +21,8 @@ mod ways;
 use clap::error::ErrorKind;
 use engine::Runner;
 use wire::Complaint;
+
+use crate::foreign;
 
 pub use given::{Given, Said};
 pub use intent::{Defaults, Intent, Presentation};
@@ -62,6 +66,12 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
         Some((first, rest)) if COMMANDS.contains(&first.as_str()) => (first.as_str(), rest),
         _ => ("run", line),
     };
+    if command == "run" {
+        match foreign::pasted(rest) {
+            Some(found) => return Err(Complaint::new(found.tool, format!("with brunt this is{}", found.answer()))),
+            None => usage::one_dash(rest).map_or(Ok(()), Err)?,
+        }
+    }
     negative_rate(rest)?;
     let mut described = match command {
         "demo" => showing::demo_command(),
@@ -75,14 +85,17 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
         Ok(matches) => matches,
         Err(error) if error.kind() == ErrorKind::DisplayHelp => return Ok(Command::Text(help_of(described, rest))),
         Err(error) if !error.use_stderr() => return Ok(Command::Text(error.render().to_string())),
-        Err(error) => return Err(usage::complaint(&error, &described)),
+        Err(error) => return Err(usage::complaint(&error, &described, rest)),
     };
     match command {
         "demo" => showing::demo(&matches).map(Command::Demo),
         "report" => showing::report(&matches).map(|(file, shown)| Command::Report(file, shown)),
         "plan" => planned(&matches, line, protocols, defaults),
         "target" => serving::read(&matches).map(|serving| Command::Target(Box::new(serving))),
-        _ => intent::read(&matches, line, protocols, defaults).map(|intent| Command::Run(Box::new(intent))),
+        _ => match intent::read(&matches, line, protocols, defaults) {
+            Ok(intent) => Ok(Command::Run(Box::new(intent))),
+            Err(complaint) => Err(usage::of_another_tool(complaint, rest)),
+        },
     }
 }
 

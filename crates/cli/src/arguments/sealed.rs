@@ -42,7 +42,11 @@ pub fn opened_url(url: WeightedUrl) -> Result<WeightedUrl, Complaint> {
     Ok(WeightedUrl { options: opened(url.options)?, ..url })
 }
 
-fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
+/// The lines of a file that a flag names, none of them shown.
+///
+/// # Errors
+/// It cannot be read, or a line is none of what the flag takes.
+pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
     let wrong = |trouble: String| Complaint::new(flag, trouble);
     let bytes = match path {
         "-" => {
@@ -65,6 +69,7 @@ fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
     match (lines.len(), flag) {
         (0, _) => Err(wrong(format!("{path} is empty; write one value a line into it"))),
         (2.., "--user") => Err(wrong(format!("{path} has several lines; write NAME:PASSWORD on one"))),
+        (2.., "--bearer") => Err(wrong(format!("{path} has several lines; write the token on one"))),
         _ => Ok(lines),
     }
 }
@@ -74,6 +79,12 @@ fn fault(flag: &str, line: &str) -> Option<&'static str> {
     if flag == "--user" {
         return (!line.contains(':')).then_some("has no colon; write NAME:PASSWORD");
     }
+    let breaks = |c: char| c.is_ascii_control() && c != '\t';
+    match flag {
+        "--bearer" => return line.contains(breaks).then_some("holds a control character; write the token alone"),
+        "--cookie" => return (!line.contains('=')).then_some("has no `=`; write NAME=VALUE"),
+        _ => {}
+    }
     // As curl has it, a semicolon stands for a header without a value.
     let Some(name) = line.split_once(':').map(|(name, _)| name).or_else(|| line.strip_suffix(';')) else {
         return Some("has no colon; write NAME: VALUE");
@@ -81,7 +92,6 @@ fn fault(flag: &str, line: &str) -> Option<&'static str> {
     if name.is_empty() || name.contains(|c: char| !c.is_ascii_graphic()) {
         return Some("has no valid name before the colon; write NAME: VALUE");
     }
-    let breaks = |c: char| c.is_ascii_control() && c != '\t';
     line.contains(breaks).then_some("holds a control character; write NAME: VALUE")
 }
 

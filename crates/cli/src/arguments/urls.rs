@@ -31,6 +31,9 @@ pub fn with_scheme(place: &str, text: &str, schemes: &[&str]) -> Result<String, 
             let trouble = format!("`{shown}` is a path; write a URL such as http://localhost:8080{shown}");
             return Err(Complaint::new(place, trouble));
         }
+        if let Some(trouble) = no_url(text, schemes) {
+            return Err(Complaint::new(place, trouble));
+        }
         let host = if text.starts_with(':') { "localhost" } else { "" };
         return Ok(format!("http://{host}{text}"));
     };
@@ -46,6 +49,31 @@ pub fn with_scheme(place: &str, text: &str, schemes: &[&str]) -> Result<String, 
         return Err(Complaint::new(place, trouble));
     }
     Ok(format!("{scheme}://{rest}"))
+}
+
+/// Endings of files that are no domains; those of scripts are names of scripts of other tools.
+const FILES: [&str; 12] =
+    [".js", ".lua", ".jmx", ".har", ".json", ".jsonl", ".toml", ".txt", ".csv", ".html", ".xml", ".zst"];
+
+/// What a word without `://` is, where it can hardly be a host.
+fn no_url(text: &str, schemes: &[&str]) -> Option<String> {
+    let shown = mask::url(text);
+    if let Some((scheme, rest)) =
+        text.split_once("//").filter(|(word, _)| schemes.contains(&&*word.to_ascii_lowercase()))
+    {
+        return Some(format!("`{shown}` has no colon; write {scheme}://{}", mask::url(rest)));
+    }
+    if ["./", "../", "~/"].iter().any(|start| text.starts_with(start)) || text == "." {
+        return Some(format!(
+            "`{shown}` is a file or folder; write a plan file (its name ends in .yaml, .yml or .json) or a URL such as http://localhost:8080/"
+        ));
+    }
+    let is_file = |ending: &&&str| text.to_ascii_lowercase().ends_with(**ending) && !text.contains(['/', ':']);
+    let ending = FILES.iter().find(is_file)?;
+    let scripts = if matches!(*ending, ".js" | ".lua" | ".jmx") { "brunt runs no scripts; " } else { "" };
+    Some(format!(
+        "`{shown}` looks like a file; {scripts}write a plan file (.yaml), --urls FILE or --curl-file FILE; for a host of that name write http://{shown}"
+    ))
 }
 
 /// Refuses a single word that is more likely a command than a host.
@@ -159,6 +187,15 @@ mod tests {
         let wrong = [
             ("", "URL: is empty; write a URL such as http://localhost:8080/"),
             ("/x", "URL: `/x` is a path; write a URL such as http://localhost:8080/x"),
+            ("http//host", "URL: `http//host` has no colon; write http://host"),
+            (
+                "./myplan",
+                "URL: `./myplan` is a file or folder; write a plan file (its name ends in .yaml, .yml or .json) or a URL such as http://localhost:8080/",
+            ),
+            (
+                "script.js",
+                "URL: `script.js` looks like a file; brunt runs no scripts; write a plan file (.yaml), --urls FILE or --curl-file FILE; for a host of that name write http://script.js",
+            ),
             ("http:/a/b", "URL: `http:/a/b` has one slash too few; write http://a/b"),
             ("ftp://a", "URL: `ftp://` is not spoken by brunt; write one of http://, https://"),
             ("http:///x", "URL: `http:///x` names no host; write a URL such as http://localhost:8080/"),

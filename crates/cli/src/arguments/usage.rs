@@ -4,36 +4,17 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use wire::Complaint;
 
+use super::habits;
 use super::keys::distance;
+use crate::foreign;
 
-/// What people who come from another tool type, and what it is called here.
-const HABITS: [(&str, &str); 17] = [
-    ("--https", "https:// before the host"),
-    ("--ssl", "https:// before the host"),
-    ("--tls", "https:// before the host"),
-    ("-R", "-r 1000/s"),
-    ("--rps", "-r 1000/s"),
-    ("-q", "--quiet to keep the screen empty, or -r 1000/s for a rate"),
-    ("--body", "--data TEXT"),
-    ("--qps", "-r 1000/s"),
-    ("-z", "-d 10s"),
-    ("-C", "-c N (users, a connection each), or with -r --max-connections N"),
-    ("--connections", "-c N (users, a connection each), or with -r --max-connections N"),
-    ("--concurrency", "-c 10"),
-    ("--threads", "-w 2"),
-    ("-m", "-X POST"),
-    ("--method", "-X POST"),
-    ("-v", "--debug"),
-    ("--json", "--format json"),
-];
-
-/// One sentence for what clap found wrong in the line of `command`.
-pub fn complaint(error: &clap::Error, command: &Command) -> Complaint {
+/// One sentence for what clap found wrong in the words behind `command`.
+pub fn complaint(error: &clap::Error, command: &Command, line: &[String]) -> Complaint {
     let option = context(error, ContextKind::InvalidArg).unwrap_or_default();
     let (name, value) = option.split_once([' ', '=']).unwrap_or((option.as_str(), ""));
     let name = as_typed(name, command);
     match error.kind() {
-        ErrorKind::UnknownArgument => unknown(error, &name, command),
+        ErrorKind::UnknownArgument => unknown(&name, command, line),
         ErrorKind::InvalidValue if context(error, ContextKind::InvalidValue).is_none_or(|v| v.is_empty()) => {
             let trouble = format!("a value is missing; write {name} {}", value.trim_matches(['<', '>']));
             Complaint::new(name, trouble)
@@ -44,6 +25,50 @@ pub fn complaint(error: &clap::Error, command: &Command) -> Complaint {
     }
 }
 
+/// A long option with one dash, as Go's tools have them; None where there is none.
+pub fn one_dash(line: &[String]) -> Option<Complaint> {
+    let name = habits::one_dash(line)?;
+    let ours = habits::of(name, value_of(line, name))?;
+    Some(with_the_line(Complaint::new(name, format!("unknown option; {ours}")), name, line))
+}
+
+/// Bare numbers of threads and seconds are what other tools take. Who wrote `--timeout 5` meant no threads.
+pub fn of_another_tool(complaint: Complaint, line: &[String]) -> Complaint {
+    if let Some(value) = value_of(line, "--timeout").filter(|_| complaint.place == "-t")
+        && let Err(trouble) = plan::quantity::positive_duration(value)
+    {
+        return Complaint::new("--timeout", trouble);
+    }
+    match complaint.place.clone() {
+        place if matches!(&*place, "-t" | "-d") && complaint.trouble.contains("missing its unit") => {
+            with_the_line(complaint, &place, line)
+        }
+        _ => complaint,
+    }
+}
+
+/// Where the whole line is another tool's: the brunt command that does the same, behind the complaint.
+pub fn with_the_line(complaint: Complaint, option: &str, line: &[String]) -> Complaint {
+    match foreign::guessed(line, option) {
+        None => complaint,
+        Some(found) => {
+            let trouble = format!("{}. If this is {}:{}", complaint.trouble, found.tool, found.answer());
+            Complaint { trouble, ..complaint }
+        }
+    }
+}
+
+/// What was given to an option that brunt does not know: behind `=`, behind a letter, or the next word.
+fn value_of<'a>(line: &'a [String], name: &str) -> Option<&'a str> {
+    let at = line.iter().position(|word| word.starts_with(name))?;
+    let rest = &line[at][name.len()..];
+    match rest.strip_prefix('=') {
+        Some(value) => Some(value),
+        None if !rest.is_empty() => Some(rest),
+        None => line.get(at + 1).map(String::as_str).filter(|value| !value.starts_with('-')),
+    }
+}
+
 /// A flag by its short name, where it has one: the name that people type and that all other complaints use.
 fn as_typed(name: &str, command: &Command) -> String {
     let long = name.strip_prefix("--");
@@ -51,35 +76,38 @@ fn as_typed(name: &str, command: &Command) -> String {
     flag.and_then(clap::Arg::get_short).map_or_else(|| name.to_string(), |short| format!("-{short}"))
 }
 
-fn unknown(error: &clap::Error, name: &str, command: &Command) -> Complaint {
-    if name == "--latency" {
-        return Complaint::new(name, "is not an option of brunt; leave it out: the distribution is always shown");
-    }
-    if let Some((_, ours)) = HABITS.iter().find(|(theirs, _)| *theirs == name) {
-        return Complaint::new(name, format!("is not an option of brunt; write {ours}"));
-    }
+fn unknown(name: &str, command: &Command, line: &[String]) -> Complaint {
     if !name.starts_with('-') {
         return Complaint::new(name, "is one word too many; leave it out");
     }
-    if let Some((theirs, ours)) = nearly_a_habit(name, command) {
-        return Complaint::new(name, format!("is not an option of brunt, nor is {theirs}; write {ours}"));
+    let flags: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+    // Other tools' words are about runs.
+    let runs = flags.contains(&"users");
+    let value = value_of(line, name);
+    if let Some(ours) = habits::of(name, value).filter(|_| runs) {
+        return with_the_line(Complaint::new(name, format!("unknown option; {ours}")), name, line);
     }
-    match context(error, ContextKind::SuggestedArg) {
-        Some(near) => Complaint::new(name, format!("is not an option of brunt; write {near} if you meant that")),
-        None => Complaint::new(name, "is not an option of brunt; see `brunt --help` for those there are"),
-    }
+    let said = match nearest(name, &flags, runs) {
+        Some((near, true)) => format!("unknown option; write --{near} if you meant that"),
+        Some((near, false)) => {
+            let near = format!("--{near}");
+            format!("unknown option, and so is {near}; {}", habits::of(&near, value).unwrap_or_default())
+        }
+        None => "unknown option; `brunt --help` lists all of them".into(),
+    };
+    with_the_line(Complaint::new(name, said), name, line)
 }
 
-/// A slip in a long name of [`HABITS`], where no flag of the command is as near. They are about runs.
-fn nearly_a_habit(name: &str, command: &Command) -> Option<(&'static str, &'static str)> {
-    let flags: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
-    let wrong = name.strip_prefix("--").filter(|_| flags.contains(&"users"))?;
-    let far = |known: &str| distance(wrong, known.trim_start_matches('-'));
-    let long = HABITS.iter().filter(|(theirs, _)| theirs.starts_with("--"));
-    let (theirs, ours) = *long.min_by_key(|(theirs, _)| far(theirs))?;
-    let nearest_flag = flags.iter().map(|flag| far(flag)).min();
-    let near = far(theirs) <= 1 + wrong.len() / 8 && nearest_flag.is_none_or(|flag| far(theirs) < flag);
-    near.then_some((theirs, ours))
+/// The long name that this one is a slip of, and whether it is ours: one letter in six may be wrong, and one more.
+fn nearest<'a>(name: &str, flags: &[&'a str], runs: bool) -> Option<(&'a str, bool)> {
+    let wrong = name.strip_prefix("--").filter(|wrong| wrong.len() > 2)?;
+    let theirs = habits::long_names().filter(|_| runs).map(|known| (known.trim_start_matches('-'), false));
+    let all = flags.iter().map(|flag| (*flag, true)).chain(theirs);
+    // Where both are as near, ours.
+    let (letters, near) =
+        all.map(|known| (distance(wrong, known.0), known)).min_by_key(|(letters, known)| (*letters, !known.1))?;
+    let most = (1 + wrong.len() / 6).min(wrong.len() / 3);
+    (letters <= most).then_some(near)
 }
 
 fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
@@ -93,4 +121,83 @@ fn context(error: &clap::Error, kind: ContextKind) -> Option<String> {
 fn first_line(error: &clap::Error) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::flags::run_command;
+    use super::*;
+
+    fn said(line: &str) -> String {
+        let line: Vec<String> = line.split_whitespace().map(String::from).collect();
+        if let Some(complaint) = one_dash(&line) {
+            return complaint.to_string();
+        }
+        let spoken = [("http", wire::Protocol::options(&protocols::http::Http))];
+        let command = run_command(&spoken);
+        let error = command.clone().try_get_matches_from(std::iter::once(&String::new()).chain(&line)).unwrap_err();
+        complaint(&error, &command, &line).to_string()
+    }
+
+    #[test]
+    fn options_of_other_tools_are_translated_with_their_values() {
+        for (line, wanted) in [
+            ("--qps 5 h", "--qps: unknown option; write -r 5/s"),
+            ("--rps=50 h", "--rps: unknown option; write -r 50/s"),
+            ("--vus 20 h", "--vus: unknown option; write -c 20"),
+            ("--host a.example h", "--host: unknown option; write -H 'Host: a.example'"),
+            ("--threshold p99<1s h", "--threshold: unknown option; write --objective 'p99<1s'"),
+            ("--iterations 7 h", "--iterations: unknown option; write -n 7"),
+            ("--run-time 90 h", "--run-time: unknown option; write -d 90s"),
+            ("--spawn-rate 10 h", "--spawn-rate: unknown option; write --connect-rate 10/s"),
+            ("--auth a:b h", "--auth: unknown option; write --user a:b"),
+            ("--follow h", "--follow: unknown option; write -L, or --redirects N"),
+            ("--disable-keepalive h", "--disable-keepalive: unknown option; write --no-keepalive"),
+            ("-disable-keepalive h", "-disable-keepalive: unknown option; write --no-keepalive"),
+            ("-T text/plain h", "-T: unknown option; write -H 'Content-Type: text/plain'"),
+            ("-p body.json h", "-p: unknown option; write --data-file body.json"),
+            ("-D body.json h", "-D: unknown option; write --data-file body.json"),
+            ("-F a=b h", "-F: unknown option; write --form a=b"),
+            ("-a me:pw h", "-a: unknown option; write --user me:pw"),
+            ("-b a=1 h", "-b: unknown option; write --cookie a=1"),
+            ("-j h", "-j: unknown option; write --format json"),
+        ] {
+            assert_eq!(said(line), wanted, "{line}");
+        }
+        for (line, holds) in [
+            ("-s a.lua h", "slots such as {counter}"),
+            ("-x proxy:1 h", "brunt does not speak to proxies"),
+            ("--html h", "brunt writes no HTML"),
+            ("--percentiles 99 h", "leave it out"),
+        ] {
+            assert!(said(line).contains(holds), "{line}: {}", said(line));
+        }
+    }
+
+    #[test]
+    fn far_names_get_no_suggestion_and_near_ones_do() {
+        for line in ["--frobnicate h", "--qqq h", "--abc h", "--xyzzy h"] {
+            assert!(said(line).ends_with("unknown option; `brunt --help` lists all of them"), "{}", said(line));
+        }
+        for (line, near) in [
+            ("--objectve x h", "--objective"),
+            ("--expct-status 200 h", "--expect-status"),
+            ("--durration 5s h", "--duration"),
+        ] {
+            assert!(said(line).ends_with(&format!("unknown option; write {near} if you meant that")), "{}", said(line));
+        }
+    }
+
+    #[test]
+    fn the_whole_line_of_another_tool_is_answered_whole() {
+        assert_eq!(
+            said("-z 30s -c 20 -q 5 http://h/"),
+            "-z: unknown option; write -d 30s. If this is hey:\n  brunt -r 100/s --max-connections 20 -d 30s http://h/"
+        );
+        assert!(!said("-z 30s --warmup 2s http://h/").contains('\n'));
+        let typed = Complaint::new("-t", "4 is missing its unit; write `-w 4` for workers or `-t 4s`");
+        let line: Vec<String> = ["-t4", "-c100", "-d30s", "http://h/"].map(String::from).into();
+        let whole = of_another_tool(typed, &line).to_string();
+        assert!(whole.ends_with("If this is wrk:\n  brunt -c 100 -w 4 -d 30s http://h/"), "{whole}");
+    }
 }

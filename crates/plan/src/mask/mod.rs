@@ -21,7 +21,7 @@ use places::Spans;
 pub const MASK: &str = "***";
 
 /// Options whose whole value is a secret.
-const SECRET_OPTIONS: [&str; 6] = ["user", "key", "password", "token", "auth", "bearer"];
+const SECRET_OPTIONS: [&str; 7] = ["user", "key", "password", "token", "auth", "bearer", "cookie"];
 
 /// A URL (its scheme may be missing) without its user info, its fragment and the values of secret query parameters.
 pub fn url(text: &str) -> String {

@@ -79,6 +79,7 @@ impl Secrets {
         match name {
             // The paths of files.
             "key" => {}
+            "cookie" => self.learn(&option_spans("header", &format!("Cookie: {value}"))),
             "user" if value.starts_with('@') && !value.contains(':') => {}
             "user" if value.contains(':') => self.pair(value),
             _ => self.learn(&option_spans(name, value)),

@@ -43,6 +43,12 @@ pub const OPTIONS: &[OptionSpec] = &[
         )
     },
     option(
+        "bearer",
+        Takes::One("TOKEN"),
+        "Send Authorization: Bearer TOKEN; @FILE reads it from a file",
+        "发送 Authorization: Bearer 令牌；@FILE 从文件读取",
+    ),
+    option(
         "deadline",
         Takes::One("TIME"),
         "Tell the server how long a call may take (grpc-timeout): 500ms, 2s",
@@ -64,7 +70,7 @@ pub const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// The options that one URL of a run may have for itself: those that make its calls.
-pub const OF_ONE_URL: &[&str] = &["header", "data", "data-file", "deadline", "lockstep"];
+pub const OF_ONE_URL: &[&str] = &["header", "bearer", "data", "data-file", "deadline", "lockstep"];
 
 /// What was wished, checked.
 #[derive(Debug)]

@@ -41,8 +41,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         "data",
         None,
         Takes::Many("TEXT"),
-        "Send TEXT as a form body and use POST; several are joined by &",
-        "以表单类型发送文本并使用 POST；多个以 & 连接",
+        "Send TEXT as a form body with POST; several are joined by &; @FILE reads a file, without its line breaks",
+        "以表单类型发送文本并使用 POST；多个以 & 连接；@文件 读取文件并去掉换行",
     ),
     option(
         "data-raw",
@@ -57,6 +57,13 @@ pub const OPTIONS: &[OptionSpec] = &[
         Takes::One("FILE"),
         "Send the bytes of FILE as they are and use POST",
         "原样发送文件内容并使用 POST",
+    ),
+    option(
+        "json",
+        None,
+        Takes::Many("JSON"),
+        "Send JSON (or @FILE) with POST, as application/json",
+        "以 application/json 发送 JSON（或 @文件），使用 POST",
     ),
     option(
         "form",
@@ -93,6 +100,20 @@ pub const OPTIONS: &[OptionSpec] = &[
         "Send braces as they are: {uuid} and its like are no slots",
         "花括号原样发送：{uuid} 等不作为占位符",
     ),
+    option(
+        "bearer",
+        None,
+        Takes::One("TOKEN"),
+        "Send Authorization: Bearer TOKEN; @FILE reads it from a file",
+        "发送 Authorization: Bearer 令牌；@FILE 从文件读取",
+    ),
+    option(
+        "cookie",
+        None,
+        Takes::Many("NAME=VALUE"),
+        "Send a cookie, repeatable; @FILE reads them from a file",
+        "发送 Cookie，可重复；@FILE 从文件读取",
+    ),
     option("no-keepalive", None, Takes::Nothing, "Open a connection for every request", "每个请求使用新连接"),
     option(
         "redirects",
@@ -101,6 +122,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         "Follow up to N redirects, each counted as a request (default 0)",
         "最多跟随 N 次重定向，每次计为一个请求（默认 0）",
     ),
+    option("location", Some('L'), Takes::Nothing, "Follow up to 10 redirects: --redirects 10", "跟随最多 10 次重定向"),
     option(
         "expect-status",
         None,
@@ -120,8 +142,20 @@ pub const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// The options that one URL of a run may have for itself: those that make its request.
-pub const OF_ONE_URL: &[&str] =
-    &["header", "method", "data", "data-raw", "data-file", "form", "form-string", "request-target", "user"];
+pub const OF_ONE_URL: &[&str] = &[
+    "header",
+    "method",
+    "data",
+    "data-raw",
+    "data-file",
+    "json",
+    "form",
+    "form-string",
+    "request-target",
+    "user",
+    "bearer",
+    "cookie",
+];
 
 const fn option(
     name: &'static str,

@@ -19,6 +19,20 @@ pub const OPTIONS: &[OptionSpec] = &[
         "升级请求附带的请求头；@FILE 从文件读取",
     ),
     option(
+        "bearer",
+        None,
+        Takes::One("TOKEN"),
+        "Send Authorization: Bearer TOKEN; @FILE reads it from a file",
+        "发送 Authorization: Bearer 令牌；@FILE 从文件读取",
+    ),
+    option(
+        "cookie",
+        None,
+        Takes::Many("NAME=VALUE"),
+        "Send a cookie, repeatable; @FILE reads them from a file",
+        "发送 Cookie，可重复；@FILE 从文件读取",
+    ),
+    option(
         "user",
         None,
         Takes::One("NAME:PASSWORD"),
