@@ -4,15 +4,25 @@
 //! at most 0.4 % wide and a value read back from its middle is off by at most 0.2 %. Recording is a shift, a mask and an
 //! add. Merging adds counters and loses nothing. (The layout is that of H2 histograms and of HdrHistogram at base 2.)
 
+mod packed;
+
 use base64::Engine as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
+pub use packed::{Packed, Rows};
+
 use crate::Nanos;
 
+/// Buckets of a power of two, as a power of two: G of the functions below.
 const GROUPING: u32 = 8;
 /// Values at and above this (73 minutes) share the last bucket; their exact maximum and sum are kept all the same.
 const TOP: u64 = (1 << 42) - 1;
-const BUCKETS: usize = (((41 - GROUPING) as usize) << GROUPING) + (2 << GROUPING);
+const BUCKETS: usize = buckets::<GROUPING>();
+
+/// How many buckets there are.
+const fn buckets<const G: u32>() -> usize {
+    (((41 - G) as usize) << G) + (2 << G)
+}
 
 /// Counts of values in nanoseconds, with exact count, sum, minimum and maximum.
 #[derive(Clone, PartialEq, Eq)]
@@ -38,22 +48,35 @@ impl std::fmt::Debug for Histogram {
 
 #[inline(always)]
 fn index_of(value: u64) -> usize {
+    index_in::<GROUPING>(value)
+}
+
+#[inline(always)]
+fn index_in<const G: u32>(value: u64) -> usize {
     let value = value.min(TOP);
-    // Below 2^(GROUPING+1) the shift is 0 and the index is the value.
-    let shift = (63 - (value | (1 << GROUPING)).leading_zeros()) - GROUPING;
-    ((shift as usize) << GROUPING) + (value >> shift) as usize
+    // Below 2^(G+1) the shift is 0 and the index is the value.
+    let shift = (63 - (value | (1 << G)).leading_zeros()) - G;
+    ((shift as usize) << G) + (value >> shift) as usize
 }
 
 /// Lowest value of a bucket and its width.
 fn bucket(index: usize) -> (u64, u64) {
-    let shift = (index >> GROUPING).saturating_sub(1) as u32;
-    let base = (index - ((shift as usize) << GROUPING)) as u64;
+    bucket_in::<GROUPING>(index)
+}
+
+fn bucket_in<const G: u32>(index: usize) -> (u64, u64) {
+    let shift = (index >> G).saturating_sub(1) as u32;
+    let base = (index - ((shift as usize) << G)) as u64;
     (base << shift, 1 << shift)
 }
 
 /// The value that stands for a bucket.
 fn middle_of(index: usize) -> u64 {
-    let (low, width) = bucket(index);
+    middle_in::<GROUPING>(index)
+}
+
+fn middle_in<const G: u32>(index: usize) -> u64 {
+    let (low, width) = bucket_in::<G>(index);
     low + width / 2
 }
 

@@ -21,7 +21,7 @@ pub use calendar::Calendar;
 pub use clock::Clock;
 pub use correction::corrected;
 pub use format::{format_bytes, format_duration, format_rate};
-pub use histogram::Histogram;
+pub use histogram::{Histogram, Packed, Rows};
 pub use quantile::{Quantile, QuantileValue, quantile};
 pub use random::Rng;
 pub use units::{Nanos, Rate};

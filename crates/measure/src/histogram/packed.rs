@@ -1,0 +1,347 @@
+//! Histograms as they are kept by the thousand: counted in rows of plain numbers, passed on as a few hundred bytes.
+//!
+//! Figures by name are a histogram a second for each name. Their buckets are twice as wide as those of [`Histogram`]: a
+//! power of two is cut into 128, so a value read back is off by at most 0.4 %. Count, sum, minimum and maximum are exact.
+
+use base64::Engine as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{BUCKETS, Histogram, get_varint, index_in, index_of, middle_in, put_varint};
+use crate::Nanos;
+
+const GROUPING: u32 = 7;
+const WIDTH: usize = super::buckets::<GROUPING>();
+
+/// Histograms of many things at once, all of one size and in one piece of memory: counting allocates nothing, and pages
+/// that no value falls into are never touched.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    counts: Vec<u32>,
+    heads: Vec<Head>,
+}
+
+/// What is exact of a row.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+const EMPTY: Head = Head { sum: 0, min: u64::MAX, max: 0 };
+
+impl Rows {
+    /// So many empty histograms.
+    pub fn new(rows: usize) -> Rows {
+        Rows { counts: vec![0; rows * WIDTH], heads: vec![EMPTY; rows] }
+    }
+
+    /// Counts a value in a row.
+    #[inline]
+    pub fn record(&mut self, row: usize, value: Nanos) {
+        self.record_n(row, value, 1);
+    }
+
+    /// Counts a value so many times in a row.
+    #[inline]
+    pub fn record_n(&mut self, row: usize, value: Nanos, n: u32) {
+        if n == 0 {
+            return;
+        }
+        let (head, v) = (&mut self.heads[row], value.0);
+        self.counts[row * WIDTH + index_in::<GROUPING>(v)] += n;
+        head.sum += u128::from(v) * u128::from(n);
+        head.min = head.min.min(v);
+        head.max = head.max.max(v);
+    }
+
+    /// Appends a row in its packed form; nothing where it is empty.
+    pub fn pack(&self, row: usize, into: &mut Vec<u8>) {
+        let head = self.heads[row];
+        if head.min > head.max {
+            return;
+        }
+        let filled = self.filled(row);
+        let from = filled.start - row * WIDTH;
+        let counts = self.counts[filled].iter().enumerate();
+        let pairs = counts.filter(|(_, n)| **n > 0).map(|(at, n)| (from + at, u64::from(*n)));
+        put(into, head, pairs);
+    }
+
+    /// Forgets what a row holds and keeps its memory; touches only what was filled.
+    pub fn clear(&mut self, row: usize) {
+        if self.heads[row].min <= self.heads[row].max {
+            let filled = self.filled(row);
+            self.counts[filled].fill(0);
+        }
+        self.heads[row] = EMPTY;
+    }
+
+    /// Where the filled buckets of a row that is not empty are.
+    fn filled(&self, row: usize) -> std::ops::Range<usize> {
+        let Head { min, max, .. } = self.heads[row];
+        let at = |value| row * WIDTH + index_in::<GROUPING>(value);
+        at(min)..at(max) + 1
+    }
+}
+
+/// A histogram in few bytes, known to be whole: adding it to another makes none in between.
+///
+/// `grouping, min, max, sum`, then for each filled bucket in ascending order its count times two, as LEB128 varints; plus
+/// one where buckets were left out before it, and then how many follows. No bytes at all: nothing was counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Packed(Box<[u8]>);
+
+impl Packed {
+    /// Takes bytes that were packed; None where they are no such thing.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Packed> {
+        if bytes.is_empty() {
+            return Some(Packed::default());
+        }
+        let mut rest = bytes;
+        let head = head(&mut rest)?;
+        let (mut count, mut last) = (0u64, 0);
+        for pair in Pairs::new(rest, head.min) {
+            let (index, n) = pair?;
+            count = count.checked_add(n)?;
+            last = index;
+        }
+        let bounds = head.min <= head.max && count > 0 && last == index_in::<GROUPING>(head.max);
+        let at_least = u128::from(head.min).checked_mul(count.into())?;
+        let at_most = u128::from(head.max).checked_mul(count.into())?;
+        (bounds && at_least <= head.sum && head.sum <= at_most).then(|| Packed(bytes.into()))
+    }
+
+    /// One value, so many times.
+    pub fn of(value: Nanos, n: u64) -> Packed {
+        if n == 0 {
+            return Packed::default();
+        }
+        let (mut bytes, v) = (Vec::new(), value.0);
+        let head = Head { sum: u128::from(v) * u128::from(n), min: v, max: v };
+        put(&mut bytes, head, [(index_in::<GROUPING>(v), n)].into_iter());
+        Packed(bytes.into())
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// True where nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many values were counted.
+    pub fn count(&self) -> u64 {
+        self.pairs().map(|(_, n)| n).sum()
+    }
+
+    /// Adds its counts to a histogram, each at the middle of its bucket. What is too much for any histogram is left out.
+    pub fn add_to(&self, to: &mut Histogram) {
+        let Some(head) = head(&mut &*self.0) else { return };
+        let total = self.pairs().try_fold(to.total, |sum, (_, n)| sum.checked_add(n));
+        let (Some(total), Some(sum)) = (total, to.sum.checked_add(head.sum)) else { return };
+        for (index, n) in self.pairs() {
+            to.counts[index_of(middle_in::<GROUPING>(index).clamp(head.min, head.max)).min(BUCKETS - 1)] += n;
+        }
+        // The ends are exact, and there must be a bucket to find them by.
+        (to.total, to.sum) = (total, sum);
+        (to.min, to.max) = (to.min.min(head.min), to.max.max(head.max));
+    }
+
+    /// Adds another's counts.
+    pub fn merge(&mut self, other: &Packed) {
+        let (Some(a), Some(b)) = (head(&mut &*self.0), head(&mut &*other.0)) else {
+            if self.is_empty() {
+                self.clone_from(other);
+            }
+            return;
+        };
+        let head = Head { sum: a.sum.saturating_add(b.sum), min: a.min.min(b.min), max: a.max.max(b.max) };
+        let (mut mine, mut theirs) = (self.pairs().peekable(), other.pairs().peekable());
+        let both = std::iter::from_fn(|| match (mine.peek().copied(), theirs.peek().copied()) {
+            (Some((i, n)), Some((k, m))) if i == k => {
+                (mine.next(), theirs.next());
+                Some((i, n.saturating_add(m)))
+            }
+            (Some((i, _)), Some((k, _))) if i < k => mine.next(),
+            (Some(_), None) => mine.next(),
+            _ => theirs.next(),
+        });
+        let mut bytes = Vec::with_capacity(self.0.len() + other.0.len());
+        put(&mut bytes, head, both);
+        drop(mine);
+        self.0 = bytes.into();
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let mut rest = &*self.0;
+        let min = head(&mut rest).map_or(0, |head| head.min);
+        Pairs::new(rest, min).map_while(|pair| pair)
+    }
+}
+
+fn put(into: &mut Vec<u8>, head: Head, pairs: impl Iterator<Item = (usize, u64)>) {
+    into.push(GROUPING as u8);
+    [u128::from(head.min), u128::from(head.max), head.sum].into_iter().for_each(|v| put_varint(into, v));
+    let mut expected = index_in::<GROUPING>(head.min);
+    for (index, n) in pairs {
+        let left_out = index - expected;
+        put_varint(into, u128::from(n) << 1 | u128::from(left_out > 0));
+        if left_out > 0 {
+            put_varint(into, left_out as u128);
+        }
+        expected = index + 1;
+    }
+}
+
+fn head(bytes: &mut &[u8]) -> Option<Head> {
+    let (&grouping, rest) = bytes.split_first()?;
+    *bytes = rest;
+    let (min, max, sum) = (get_varint(bytes)?, get_varint(bytes)?, get_varint(bytes)?);
+    let head = Head { min: u64::try_from(min).ok()?, max: u64::try_from(max).ok()?, sum };
+    (u32::from(grouping) == GROUPING).then_some(head)
+}
+
+/// The buckets behind the head: index and count, or None where the bytes make no sense.
+struct Pairs<'a> {
+    bytes: &'a [u8],
+    expected: usize,
+}
+
+impl<'a> Pairs<'a> {
+    fn new(bytes: &'a [u8], min: u64) -> Pairs<'a> {
+        Pairs { bytes, expected: index_in::<GROUPING>(min) }
+    }
+
+    fn read(&mut self) -> Option<(usize, u64)> {
+        let token = get_varint(&mut self.bytes)?;
+        let left_out = if token & 1 == 1 { usize::try_from(get_varint(&mut self.bytes)?).ok()? } else { 0 };
+        let index = self.expected.checked_add(left_out).filter(|index| *index < WIDTH)?;
+        self.expected = index + 1;
+        let n = u64::try_from(token >> 1).ok().filter(|n| *n > 0)?;
+        (token & 1 == 0 || left_out > 0).then_some((index, n))
+    }
+}
+
+impl Iterator for Pairs<'_> {
+    type Item = Option<(usize, u64)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        (!self.bytes.is_empty()).then(|| self.read())
+    }
+}
+
+/// As text: base64 of the bytes.
+impl Serialize for Packed {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&base64::engine::general_purpose::STANDARD_NO_PAD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Packed {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
+        let text = std::borrow::Cow::<'de, str>::deserialize(from)?;
+        let bytes = base64::engine::general_purpose::STANDARD_NO_PAD.decode(text.as_bytes());
+        let packed = bytes.ok().and_then(|bytes| Packed::from_bytes(&bytes));
+        packed.ok_or_else(|| D::Error::custom("a packed histogram is cut short or damaged"))
+    }
+}
+
+impl schemars::JsonSchema for Packed {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Packed".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "base64 (no padding) of a byte 7 and varints: min, max, sum (ns), then per filled bucket, from that of min on, its count times two; plus one where empty buckets come before it, whose number follows; buckets: index = value below 256 ns, else 128 equal ones per power of two. Empty: nothing was counted"
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn packed(values: &[u64]) -> Packed {
+        let mut rows = Rows::new(3);
+        rows.record(0, Nanos(1));
+        values.iter().for_each(|v| rows.record(1, Nanos(*v)));
+        let mut bytes = Vec::new();
+        rows.pack(1, &mut bytes);
+        let packed = Packed::from_bytes(&bytes).expect("what was packed is whole");
+        rows.clear(1);
+        let mut nothing = Vec::new();
+        rows.pack(1, &mut nothing);
+        assert!(nothing.is_empty(), "a cleared row holds nothing");
+        rows.pack(0, &mut nothing);
+        assert!(!nothing.is_empty(), "and another row is not touched");
+        packed
+    }
+
+    fn times() -> impl Strategy<Value = Vec<u64>> {
+        let time = prop_oneof![0..300u64, 1_000..100_000u64, 1_000_000..5_000_000_000u64, Just(u64::MAX >> 8)];
+        proptest::collection::vec(time, 0..200)
+    }
+
+    proptest! {
+        #[test]
+        fn ranks_are_off_by_half_a_bucket_at_most_and_sums_are_exact(values in times()) {
+            let (packed, mut read) = (packed(&values), Histogram::new());
+            packed.add_to(&mut read);
+            let mut whole = Histogram::new();
+            values.iter().for_each(|v| whole.record(Nanos(*v)));
+            prop_assert_eq!((read.count(), read.sum(), read.min(), read.max()), (whole.count(), whole.sum(), whole.min(), whole.max()));
+            prop_assert_eq!(packed.count(), whole.count());
+            for rank in 1..=whole.count() {
+                let (a, b) = (read.at_rank(rank).unwrap().0, whole.at_rank(rank).unwrap().0);
+                // Half a bucket of 1/128, and half of the other's of 1/256; values beyond the last bucket share it.
+                prop_assert!(a.abs_diff(b) as f64 <= b as f64 * 0.0079 + 1.0 || b > super::super::TOP / 2, "{} {}", a, b);
+            }
+            let mut cleared = read.clone();
+            cleared.clear();
+            prop_assert_eq!(cleared, Histogram::new(), "every count lies between minimum and maximum");
+        }
+
+        #[test]
+        fn merged_is_as_counted_together(a in times(), b in times()) {
+            let mut merged = packed(&a);
+            merged.merge(&packed(&b));
+            prop_assert_eq!(&merged, &packed(&[a, b].concat()));
+            prop_assert_eq!(Packed::from_bytes(merged.bytes()), Some(merged.clone()));
+            let text = serde_json::to_string(&merged).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Packed>(&text).unwrap(), merged);
+        }
+
+        #[test]
+        fn damaged_bytes_are_refused_or_mean_something_and_never_a_panic(values in times(), at in 0..500usize, bits in 1..256u32) {
+            let mut bytes = packed(&values).bytes().to_vec();
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte ^= bits as u8;
+            }
+            if let Some(packed) = Packed::from_bytes(&bytes) {
+                let mut to = Histogram::new();
+                packed.add_to(&mut to);
+                prop_assert_eq!(to.count(), packed.count());
+                to.clear();
+                prop_assert_eq!(to, Histogram::new());
+            }
+        }
+    }
+
+    #[test]
+    fn many_of_one_value_are_one_bucket() {
+        let packed = Packed::of(Nanos::from_millis(3), 7);
+        let mut read = Histogram::new();
+        packed.add_to(&mut read);
+        assert_eq!((read.count(), read.min(), read.max()), (7, 3_000_000, 3_000_000));
+        assert!(Packed::of(Nanos::from_millis(3), 0).is_empty());
+        assert_eq!(Packed::from_bytes(&[8, 0, 0, 0, 2]), None, "another layout");
+    }
+}
