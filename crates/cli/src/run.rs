@@ -106,7 +106,9 @@ pub fn run(intent: &mut Intent, protocol: &dyn Runner, host: &Host, interrupts: 
 /// copied then.
 fn asked(plan: &Plan, urls: Urls) -> Asked {
     let own = urls.iter().any(|url| !url.options.is_empty());
+    let named = urls.iter().any(|url| url.name.is_some());
     Asked {
+        names: if named { urls.iter().map(|url| url.name.clone()).collect() } else { Vec::new() },
         own: if own { urls.iter().map(|url| url.options.clone()).collect() } else { Vec::new() },
         urls: urls.into_vec().into_iter().map(|url| AskedUrl { url: url.url, weight: url.weight }).collect(),
         options: plan.options.clone(),

@@ -62,12 +62,13 @@ pub fn yaml(plan: &Plan) -> String {
 fn urls(page: &mut Page, plan: &Plan) {
     page.head("urls");
     for url in &plan.urls {
-        if url.weight == 1.0 && url.options.is_empty() {
+        if url.weight == 1.0 && url.options.is_empty() && url.name.is_none() {
             page.line(&format!("  - {}", quoted(&url.url)));
             continue;
         }
         page.line(&format!("  - url: {}", quoted(&url.url)));
         page.indent = 4;
+        page.maybe("name", url.name.as_deref().map(quoted));
         if url.weight != 1.0 {
             page.one("weight", &url.weight.to_string());
         }

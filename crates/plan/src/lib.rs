@@ -32,6 +32,9 @@ pub struct WeightedUrl {
     /// What the protocol is told for this URL alone, in the place of the plan's options of the same name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: Options,
+    /// What its requests are called in the figures; None: by what they ask (method and path, a command).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 fn one() -> f64 {
@@ -41,7 +44,7 @@ fn one() -> f64 {
 impl WeightedUrl {
     /// A URL with nothing special about it.
     pub fn plain(url: impl Into<String>) -> WeightedUrl {
-        WeightedUrl { url: url.into(), weight: 1.0, options: Options::new() }
+        WeightedUrl { url: url.into(), weight: 1.0, options: Options::new(), name: None }
     }
 }
 

@@ -6,6 +6,7 @@
 //! epoll, on io_uring and on the simulated network.
 
 mod fault;
+mod names;
 mod network;
 mod options;
 mod out;
@@ -14,6 +15,7 @@ mod secure;
 mod server;
 
 pub use fault::{Errno, FaultKind, Phase};
+pub use names::{NAMES, Names, OTHER};
 pub use network::{Arrival, ConnId, Dial, ListenerId, Network, Place, Rest, Running};
 pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, option};
 pub use out::Out;

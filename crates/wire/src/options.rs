@@ -52,6 +52,15 @@ pub struct AskedUrl {
     pub weight: f64,
 }
 
+impl AskedUrl {
+    /// The path as written, without a query: what requests to it are called where nothing else tells them apart.
+    pub fn path(&self) -> &str {
+        let behind = self.url.split_once("://").map_or(&*self.url, |(_, behind)| behind);
+        let path = behind.find('/').map_or("/", |at| &behind[at..]);
+        path.split(['?', '#']).next().unwrap_or_default()
+    }
+}
+
 /// What a run asks of a protocol.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
@@ -59,6 +68,9 @@ pub struct Asked {
     pub urls: Vec<AskedUrl>,
     /// The protocol's options.
     pub options: Options,
+    /// What requests of single URLs are to be called in figures, by the URL's index; shorter than `urls` where the rest go by
+    /// what they ask.
+    pub names: Vec<Option<String>>,
     /// What single URLs were asked otherwise, by their index; shorter than `urls` where the rest were not.
     pub own: Vec<Options>,
     /// Send to this Unix socket.
@@ -82,6 +94,10 @@ impl Asked {
     pub fn switch(&self, name: &str) -> bool {
         self.options.contains_key(name)
     }
+    /// What requests of the URL of this index are to be called in figures, where that was said.
+    pub fn name(&self, index: usize) -> Option<&str> {
+        self.names.get(index)?.as_deref()
+    }
     /// What is asked of the URL of this index alone: its own options in the place of the run's of the same name. `None`
     /// where it has none of its own.
     pub fn alone(&self, index: usize) -> Option<Asked> {
@@ -89,8 +105,9 @@ impl Asked {
         let mut options = self.options.clone();
         options.extend(own.iter().map(|(name, values)| (name.clone(), values.clone())));
         let urls = self.urls.get(index).cloned().into_iter().collect();
+        let names = self.names.get(index).cloned().into_iter().collect();
         let (unix_socket, learnt) = (self.unix_socket.clone(), self.learnt.clone());
-        Some(Asked { urls, options, own: Vec::new(), unix_socket, seed: self.seed, learnt })
+        Some(Asked { urls, options, names, own: Vec::new(), unix_socket, seed: self.seed, learnt })
     }
 }
 

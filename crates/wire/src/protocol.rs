@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use measure::Nanos;
 
-use crate::{Asked, Complaint, FaultKind, OptionSpec, Out};
+use crate::{Asked, Complaint, FaultKind, Names, OptionSpec, Out};
 
 /// Where connections of a request go: what the pool keys on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -96,6 +96,10 @@ pub trait Dialogue: Send + Sync + 'static {
     fn requests(&self) -> &[Weighted<Self::Request>];
     /// Where they go; at least one.
     fn origins(&self) -> &[Origin];
+    /// What the requests are called in figures, in their order. None named: they share one row, which is the whole.
+    fn names(&self) -> &Names {
+        &crate::names::NONE
+    }
     /// Requests sent once before the run (`--before`), outside of all figures: on one connection to each origin, one after
     /// the other, in this order. One that fails ends the run before it began.
     fn before(&self) -> &[Self::Request] {

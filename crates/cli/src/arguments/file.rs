@@ -14,7 +14,7 @@ use wire::{Complaint, OptionSpec, Takes};
 
 use super::given::{Given, Said};
 use super::keys::{Key, Keys};
-use super::urls;
+use super::{urls, ways};
 
 /// The plan in this text.
 ///
@@ -235,6 +235,7 @@ impl Reader<'_> {
             match &name[..] {
                 "url" => url.url = self.scalar("URL", node)?,
                 "weight" => url.weight = self.weight(node)?,
+                "name" => url.name = Some(self.name(node)?),
                 "options" => {
                     let Value::Map(inner) = &node.value else {
                         return self.wrong(node.at, "options", "is no map; write keys and values");
@@ -251,6 +252,12 @@ impl Reader<'_> {
         }
         url.options = options;
         Ok(url)
+    }
+
+    fn name(&mut self, node: &Node) -> Result<String, Complaint> {
+        let name = self.scalar("name", node)?;
+        let checked = ways::request_name(&name);
+        checked.or_else(|trouble| self.wrong(node.at, "name", trouble))
     }
 
     fn own(&mut self, name: &str, at: At, node: &Node, options: &mut Options) -> Result<(), Complaint> {

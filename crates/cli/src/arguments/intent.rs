@@ -173,7 +173,7 @@ fn over(
     let specs = protocols[protocol].options();
     let options = shorthand::spelled_out(sealed::opened(options_of(&flags, specs))?, specs)?;
     let own = |url| shorthand::spelled_out_url(sealed::opened_url(url)?, specs);
-    let urls = urls.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
+    let urls = ways::named(&flags, urls)?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
     let plan = plan(&flags, urls, &*protocols[protocol], options, defaults)?;
     let keep_secrets = flags.switch("keep-secrets");
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(line.iter().cloned()).collect();

@@ -164,6 +164,7 @@ impl Keys {
             "weight".into(),
             json!({"type": ["number", "string"], "description": "How often, relative to the others"}),
         );
+        own.insert("name".into(), json!({"type": "string", "description": "What its requests are called in the figures"}));
         own.insert("options".into(), json!({"type": "object", "description": "Options of this URL alone"}));
         let url = json!({"anyOf": [
             {"type": "string"},

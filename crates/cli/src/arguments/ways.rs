@@ -86,6 +86,39 @@ pub fn tls(flags: &Matched<'_>) -> Result<Tls, Complaint> {
     })
 }
 
+/// What requests are to be called in the figures.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn request_name(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("is empty; write what the request is called, such as checkout".into()),
+        wire::OTHER => Err(format!("`{}` is what brunt calls those beyond the first {}; write another", wire::OTHER, wire::NAMES)),
+        name => Ok(name.to_owned()),
+    }
+}
+
+/// `--name`, for the one URL there is.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn named(flags: &Matched<'_>, mut urls: Vec<WeightedUrl>) -> Result<Vec<WeightedUrl>, Complaint> {
+    let Some(name) = flags.text("name") else { return Ok(urls) };
+    let wrong = |trouble: String| Complaint::new("--name", trouble);
+    let name = request_name(name).map_err(wrong)?;
+    match &mut urls[..] {
+        [url] => url.name = Some(name),
+        all => {
+            let trouble = format!(
+                "is for one URL, and there are {}; write `name:` at each in a plan, or `# name: {name}` above each curl command",
+                all.len()
+            );
+            return Err(wrong(trouble));
+        }
+    }
+    Ok(urls)
+}
+
 /// A file that an option names cannot be read.
 pub fn unreadable(place: &str, path: &str, error: &std::io::Error) -> Complaint {
     Complaint::new(place, format!("{path} cannot be read ({error}); write the path of a readable file"))

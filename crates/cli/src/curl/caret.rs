@@ -83,5 +83,5 @@ fn split(text: &str, line: usize) -> Result<Option<Command>, Wrong> {
     if quoted {
         return Err((line, "a double quote is opened and not closed; close it".into()));
     }
-    Ok((!words.is_empty()).then_some(Command { line, words, left_out: Vec::new() }))
+    Ok((!words.is_empty()).then_some(Command { line, words, ..Command::default() }))
 }

@@ -87,7 +87,8 @@ fn one(
                 given.say("connect-to", rule, place);
             }
         }
-        for url in requests.urls {
+        for mut url in requests.urls {
+            url.name.clone_from(&command.name);
             let values = url.options.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value)));
             given.inside.extend(values.map(|(name, text)| Said {
                 name: name.clone(),

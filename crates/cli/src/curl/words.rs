@@ -18,6 +18,8 @@ pub struct Command {
     pub line: usize,
     /// Its words.
     pub words: Vec<String>,
+    /// What a comment calls it: `# name: checkout`, above it or behind it.
+    pub name: Option<String>,
     /// What a shell would do with its output: `| jq .`, `> file`.
     pub left_out: Vec<String>,
 }
@@ -97,7 +99,7 @@ impl Reader<'_> {
         let mut command = Command { line: self.line, ..Command::default() };
         while let Some(c) = self.peek(0) {
             match c {
-                '#' => while self.peek(0).is_some_and(|c| c != '\n') && self.next().is_some() {},
+                '#' => command.name = self.comment().or(command.name),
                 '\n' | ';' | '&' => {
                     self.next();
                     if !command.words.is_empty() {
@@ -123,6 +125,15 @@ impl Reader<'_> {
             }
         }
         Ok((!command.words.is_empty()).then_some(command))
+    }
+
+    /// A comment, up to the end of its line: the name it gives.
+    fn comment(&mut self) -> Option<String> {
+        let from = self.at;
+        while self.peek(0).is_some_and(|c| c != '\n') && self.next().is_some() {}
+        let text: String = self.text[from..self.at].iter().collect();
+        let name = text.trim_start_matches('#').trim_start().strip_prefix("name:")?.trim();
+        (!name.is_empty()).then(|| name.to_owned())
     }
 
     fn redirection(&mut self, command: &mut Command, number: String) -> Result<(), Wrong> {

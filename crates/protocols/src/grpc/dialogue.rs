@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use prost_reflect::MethodDescriptor;
-use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Weighted};
 
 use super::options::{self, Wishes};
 use super::reflection::{self, Next};
@@ -72,6 +72,7 @@ impl Protocol for Grpc {
         let places = places(asked)?;
         let schema = schema(asked, &wishes, &places)?;
         let (mut maker, mut origins, mut requests) = (Maker::default(), Vec::new(), Vec::new());
+        let mut names = Names::default();
         for (index, (place, url)) in places.iter().zip(&asked.urls).enumerate() {
             let method = method(&schema, place)?;
             let own = alone::wished(asked, index, options::OF_ONE_URL, Wishes::read)?;
@@ -81,6 +82,8 @@ impl Protocol for Grpc {
             });
             let calls = calls(&mut maker, place, own.as_ref().unwrap_or(&wishes), &method)?;
             let weight = url.weight / calls.len() as f64;
+            let called = format!("{}/{}", method.parent_service().full_name(), method.name());
+            calls.iter().for_each(|_| names.add(asked.name(index).unwrap_or(&called)));
             requests.extend(calls.into_iter().map(|request| Weighted { request, origin, weight }));
         }
         if requests.is_empty() {
@@ -88,7 +91,7 @@ impl Protocol for Grpc {
             return Err(Complaint::new("URL", format!("none was given; {right}")));
         }
         let (lexicon, success, streams) = (Arc::new(maker.lexicon), wishes.success, wishes.streams);
-        Ok(GrpcDialogue { requests, origins, lexicon, success, streams, capture: None })
+        Ok(GrpcDialogue { requests, names, origins, lexicon, success, streams, capture: None })
     }
 }
 
@@ -186,6 +189,7 @@ fn calls(
 #[derive(Debug)]
 pub struct GrpcDialogue {
     requests: Vec<Weighted<Request>>,
+    names: Names,
     origins: Vec<Origin>,
     lexicon: Arc<Lexicon>,
     success: Statuses,
@@ -204,6 +208,7 @@ impl GrpcDialogue {
         request.capture = Some(Arc::clone(&capture));
         GrpcDialogue {
             requests: vec![Weighted { request, origin: 0, weight: 1.0 }],
+            names: Names::default(),
             origins: vec![place.origin],
             lexicon: Arc::new(maker.lexicon),
             success: Statuses::USUAL,
@@ -222,6 +227,9 @@ impl Dialogue for GrpcDialogue {
     }
     fn origins(&self) -> &[Origin] {
         &self.origins
+    }
+    fn names(&self) -> &Names {
+        &self.names
     }
     fn alpn(&self) -> &[&'static [u8]] {
         ALPN

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted};
 
 use super::options::{self, Version};
 use super::session::HttpSession;
@@ -108,6 +108,9 @@ impl Dialogue for HttpDialogue {
     }
     fn origins(&self) -> &[Origin] {
         self.one.origins()
+    }
+    fn names(&self) -> &Names {
+        self.one.names()
     }
     fn alpn(&self) -> &[&'static [u8]] {
         match self.version {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use url::Url;
-use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, SHOWN, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, SHOWN, Weighted};
 
 use super::filled::compiled;
 use super::options::{self, OF_ONE_URL, Wishes};
@@ -51,7 +51,7 @@ impl Http1 {
     /// As [`Protocol::prepare`], with slots taken out of all texts.
     pub(crate) fn prepare_with(self, asked: &Asked, marks: &mut Marks) -> Result<Http1Dialogue, Complaint> {
         let wishes = Wishes::read(asked, marks)?;
-        let (mut origins, mut recipes) = (Vec::new(), Vec::new());
+        let (mut origins, mut recipes, mut names) = (Vec::new(), Vec::new(), Names::default());
         let mut requests = Vec::with_capacity(asked.urls.len());
         let mut encoder = (asked.urls.len() > 1).then(Encoder::default);
         for (index, url) in asked.urls.iter().enumerate() {
@@ -68,6 +68,10 @@ impl Http1 {
             };
             let request = compiled(request, &mut recipe, wishes.follows(), marks)?;
             requests.push(Weighted { request, origin, weight: url.weight });
+            match asked.name(index) {
+                Some(name) => names.add(name),
+                None => names.add(&format!("{} {}", recipe.method, url.path())),
+            }
             if wishes.follows() {
                 recipes.push(recipe);
             }
@@ -77,7 +81,7 @@ impl Http1 {
         }
         let rules = Arc::new(wishes.rules(recipes));
         let slots = requests.iter().any(|weighted| weighted.request.slots.is_some());
-        Ok(Http1Dialogue { requests, origins, rules, slots })
+        Ok(Http1Dialogue { requests, names, origins, rules, slots })
     }
 }
 
@@ -85,6 +89,7 @@ impl Http1 {
 #[derive(Debug)]
 pub struct Http1Dialogue {
     pub(crate) requests: Vec<Weighted<Request>>,
+    names: Names,
     pub(crate) origins: Vec<Origin>,
     pub(crate) rules: Arc<Rules>,
     /// Requests have slots.
@@ -100,6 +105,9 @@ impl Dialogue for Http1Dialogue {
     }
     fn origins(&self) -> &[Origin] {
         &self.origins
+    }
+    fn names(&self) -> &Names {
+        &self.names
     }
     fn alpn(&self) -> &[&'static [u8]] {
         ALPN

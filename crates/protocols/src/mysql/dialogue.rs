@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Weighted};
 
 use super::dialect::statements;
 use super::plan::{Plan, Script};
@@ -38,7 +38,7 @@ impl Protocol for Mysql {
         const DOOR: Door = Door { schemes: ["mysql", "mariadb"], port: 3306, password_ends: false };
         let (origins, logins) = DOOR.places(&asked.urls)?;
         let (mut compiler, mut scripts) = (Compiler::default(), Vec::new());
-        let Said { requests, before, after } =
+        let Said { requests, names, before, after } =
             sql::said(asked, &mut scripts, |text, way, around, place| script(&mut compiler, text, way, around, place))?;
         let plan = Plan {
             logins,
@@ -48,7 +48,7 @@ impl Protocol for Mysql {
             scripts,
             rows: sql::rows(asked)?,
         };
-        Ok(MysqlDialogue { requests, origins, before, after, plan: Arc::new(plan) })
+        Ok(MysqlDialogue { requests, names, origins, before, after, plan: Arc::new(plan) })
     }
 }
 
@@ -81,6 +81,7 @@ fn controls(pieces: &[Piece]) -> bool {
 #[derive(Debug)]
 pub struct MysqlDialogue {
     requests: Vec<Weighted<Request>>,
+    names: Names,
     origins: Vec<Origin>,
     before: Vec<Request>,
     after: Vec<Request>,
@@ -96,6 +97,9 @@ impl Dialogue for MysqlDialogue {
     }
     fn origins(&self) -> &[Origin] {
         &self.origins
+    }
+    fn names(&self) -> &Names {
+        &self.names
     }
     fn before(&self) -> &[Request] {
         &self.before

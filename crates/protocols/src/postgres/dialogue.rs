@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, Dialogue, Established, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Weighted};
 
 use super::scram::Keys;
 use super::session::PostgresSession;
@@ -38,11 +38,11 @@ impl Protocol for Postgres {
         const DOOR: Door = Door { schemes: ["postgres", "postgresql"], port: 5432, password_ends: true };
         let (origins, accounts) = DOOR.places(&asked.urls)?;
         let (mut compiler, mut scripts) = (Compiler::default(), Vec::new());
-        let Said { requests, before, after } =
+        let Said { requests, names, before, after } =
             sql::said(asked, &mut scripts, |text, way, around, place| compiler.script(text, way, around, place))?;
         let (ssl, rows, keys) = (asked.switch("ssl"), sql::rows(asked)?, Keys::default());
         let plan = Plan { accounts, ssl, parses: compiler.parses, scripts, rows, keys };
-        Ok(PostgresDialogue { requests, origins, before, after, plan: Arc::new(plan) })
+        Ok(PostgresDialogue { requests, names, origins, before, after, plan: Arc::new(plan) })
     }
 }
 
@@ -67,6 +67,7 @@ pub struct Plan {
 #[derive(Debug)]
 pub struct PostgresDialogue {
     requests: Vec<Weighted<Request>>,
+    names: Names,
     origins: Vec<Origin>,
     before: Vec<Request>,
     after: Vec<Request>,
@@ -82,6 +83,9 @@ impl Dialogue for PostgresDialogue {
     }
     fn origins(&self) -> &[Origin] {
         &self.origins
+    }
+    fn names(&self) -> &Names {
+        &self.names
     }
     fn before(&self) -> &[Request] {
         &self.before

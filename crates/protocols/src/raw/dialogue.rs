@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted};
 
 use super::framing::End;
 use super::options;
@@ -42,14 +42,15 @@ impl Protocol for Raw {
             return Err(Complaint::new("URL", "udp:// and tcp:// answers end differently; load one of them in a run"));
         }
         let rules = options::rules(asked, datagrams)?;
-        let (mut origins, mut requests) = (Vec::<Origin>::new(), Vec::new());
-        for (url, place) in asked.urls.iter().zip(places) {
+        let (mut origins, mut requests, mut names) = (Vec::<Origin>::new(), Vec::new(), Names::default());
+        for (index, (url, place)) in asked.urls.iter().zip(places).enumerate() {
             let origin = origins.iter().position(|other| *other == place).unwrap_or_else(|| {
                 origins.push(place);
                 origins.len() - 1
             });
             for template in options::templates(asked)? {
                 let request = Request { template, unchecked: false };
+                names.add(asked.name(index).unwrap_or(&url.url));
                 requests.push(Weighted { request, origin, weight: url.weight });
             }
         }
@@ -59,7 +60,7 @@ impl Protocol for Raw {
             let request = Request { template, unchecked: true };
             check(&request, &rules).map(|()| request)
         })?;
-        Ok(RawDialogue { requests, origins, before, after, rules: Arc::new(rules) })
+        Ok(RawDialogue { requests, names, origins, before, after, rules: Arc::new(rules) })
     }
 }
 
@@ -103,6 +104,7 @@ fn origin(text: &str) -> Result<Origin, Complaint> {
 #[derive(Debug)]
 pub struct RawDialogue {
     requests: Vec<Weighted<Request>>,
+    names: Names,
     origins: Vec<Origin>,
     before: Vec<Request>,
     after: Vec<Request>,
@@ -119,6 +121,10 @@ impl Dialogue for RawDialogue {
 
     fn origins(&self) -> &[Origin] {
         &self.origins
+    }
+
+    fn names(&self) -> &Names {
+        &self.names
     }
 
     fn before(&self) -> &[Request] {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use memchr::memmem::Finder;
-use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Out, Protocol, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Out, Protocol, Weighted};
 
 use super::options::{self, Door, Wishes};
 use super::request::Request;
@@ -34,8 +34,8 @@ impl Protocol for Redis {
     }
 
     fn prepare(&self, asked: &Asked) -> Result<RedisDialogue, Complaint> {
-        let (mut doors, mut requests) = (Vec::<Door>::new(), Vec::new());
-        for url in &asked.urls {
+        let (mut doors, mut requests, mut names) = (Vec::<Door>::new(), Vec::new(), Names::default());
+        for (index, url) in asked.urls.iter().enumerate() {
             let door = Door::read(&url.url)?;
             let origin = doors.iter().position(|known| *known == door).unwrap_or_else(|| {
                 doors.push(door);
@@ -43,6 +43,7 @@ impl Protocol for Redis {
             });
             // Compiled once for each URL: a request belongs to one place in the list.
             for (weight, request) in Wishes::read(asked)?.commands {
+                names.add(&asked.name(index).map_or_else(|| request.kind(), str::to_owned));
                 requests.push(Weighted { request, origin, weight: weight * url.weight });
             }
         }
@@ -55,7 +56,7 @@ impl Protocol for Redis {
         let openings = doors.iter().map(|door| Opening::of(door, wishes.resp3)).collect();
         let rules = Rules { openings, expect: wishes.expect, pipeline: wishes.pipeline, words: Words::default() };
         let Wishes { before, after, resp3, .. } = wishes;
-        Ok(RedisDialogue { requests, origins, before, after, resp3, rules: Arc::new(rules) })
+        Ok(RedisDialogue { requests, names, origins, before, after, resp3, rules: Arc::new(rules) })
     }
 }
 
@@ -120,6 +121,7 @@ impl Opening {
 #[derive(Debug)]
 pub struct RedisDialogue {
     requests: Vec<Weighted<Request>>,
+    names: Names,
     origins: Vec<Origin>,
     before: Vec<Request>,
     after: Vec<Request>,
@@ -136,6 +138,9 @@ impl Dialogue for RedisDialogue {
     }
     fn origins(&self) -> &[Origin] {
         &self.origins
+    }
+    fn names(&self) -> &Names {
+        &self.names
     }
     fn before(&self) -> &[Request] {
         &self.before

@@ -125,6 +125,16 @@ impl Request {
     }
 }
 
+impl Request {
+    /// What the commands do, for figures: `SET`; `MULTI + SET + EXEC`. Several in a row of the same kind are one.
+    pub fn kind(&self) -> String {
+        let named = self.named();
+        let mut kinds: Vec<&str> = named.split("`; `").filter_map(|command| command.split(' ').next()).collect();
+        kinds.dedup();
+        kinds.join(" + ")
+    }
+}
+
 /// The type, the number and what follows of a line such as `$3`.
 fn head_of(bytes: &[u8]) -> Option<(u8, usize, &[u8])> {
     let end = bytes.windows(2).position(|pair| pair == b"\r\n")?;

@@ -1,6 +1,6 @@
 //! What a run says to a database: its scripts by number, with their weights and the URLs they go to.
 
-use wire::{Asked, Complaint, Weighted};
+use wire::{Asked, Complaint, Names, Weighted};
 
 use super::options::{Way, way};
 use crate::{aside, weight};
@@ -20,6 +20,8 @@ pub struct Request {
 pub struct Said {
     /// Those to choose from.
     pub requests: Vec<Weighted<Request>>,
+    /// What they are called in figures: their SQL, unless said otherwise.
+    pub names: Names,
     /// Said once before the run.
     pub before: Vec<Request>,
     /// Said once after it.
@@ -41,10 +43,11 @@ pub fn said<S>(
         Ok(Request { script: (scripts.len() - 1) as u32 })
     };
     let (usual, given, way) = ([USUAL.to_owned()], asked.values("sql"), way(asked)?);
-    let mut weights = Vec::new();
+    let (mut weights, mut texts) = (Vec::new(), Vec::new());
     for text in if given.is_empty() { &usual[..] } else { given } {
         let (weight, text) = weight::split(text, "--sql")?;
         weights.push((weight, script(text, way, asked.switch("transaction"), "--sql")?));
+        texts.push(text);
     }
     // What is said once is not worth preparing, and may make what others need.
     let (before, after) = aside::compiled(asked, |text, place| script(text, Way::Text, false, place))?;
@@ -55,5 +58,9 @@ pub fn said<S>(
         weights.iter().map(weighted).collect::<Vec<_>>()
     };
     let requests = asked.urls.iter().enumerate().flat_map(of_url).collect();
-    Ok(Said { requests, before, after })
+    let mut names = Names::default();
+    for index in 0..asked.urls.len() {
+        texts.iter().for_each(|text| names.add(asked.name(index).unwrap_or(text)));
+    }
+    Ok(Said { requests, names, before, after })
 }

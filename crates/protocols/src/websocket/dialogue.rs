@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use url::{Host, Url};
-use wire::{Asked, Complaint, Dialogue, Established, Fill, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted};
 
 use super::close;
 use super::codec::Sender;
@@ -51,6 +51,7 @@ impl Protocol for WebSocket {
             contents.push(Content::placeholder());
         }
         let (mut origins, mut requests, mut upgrades) = (Vec::new(), Vec::new(), Vec::new());
+        let (said, mut names) = (asked, Names::default());
         for (number, asked) in asked.urls.iter().enumerate() {
             let url = parse_url(&asked.url)?;
             // A connection is bound to its URL.
@@ -58,13 +59,14 @@ impl Protocol for WebSocket {
             upgrades.push(Upgrade::new(&url, &wishes));
             for content in &contents {
                 let weight = asked.weight / contents.len() as f64;
+                names.add(said.name(number).unwrap_or(asked.path()));
                 requests.push(Weighted { request: message(content, &wishes)?, origin: number, weight });
             }
         }
         if requests.is_empty() {
             return Err(Complaint::new("URL", "none was given; write one, for instance ws://127.0.0.1:8080/"));
         }
-        Ok(WebSocketDialogue { requests, origins, silent, rules: Arc::new(Rules::new(wishes, upgrades)) })
+        Ok(WebSocketDialogue { requests, names, origins, silent, rules: Arc::new(Rules::new(wishes, upgrades)) })
     }
 }
 
@@ -89,6 +91,7 @@ fn message(content: &Content, wishes: &Wishes) -> Result<Message, Complaint> {
 #[derive(Debug)]
 pub struct WebSocketDialogue {
     requests: Vec<Weighted<Message>>,
+    names: Names,
     origins: Vec<Origin>,
     silent: bool,
     rules: Arc<Rules>,
@@ -103,6 +106,9 @@ impl Dialogue for WebSocketDialogue {
     }
     fn origins(&self) -> &[Origin] {
         &self.origins
+    }
+    fn names(&self) -> &Names {
+        &self.names
     }
     fn alpn(&self) -> &[&'static [u8]] {
         ALPN

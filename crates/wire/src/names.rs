@@ -1,0 +1,105 @@
+//! What the requests of a run are called in its figures.
+
+use std::collections::HashMap;
+
+/// So many names are told apart; the requests of all further ones share the row [`OTHER`].
+pub const NAMES: usize = 1000;
+/// The name of those beyond the first [`NAMES`].
+pub const OTHER: &str = "(other)";
+/// The longest name, in characters: it heads a row of a table.
+const LONGEST: usize = 80;
+
+/// The names of a run's requests: equal names share a row of figures.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    list: Vec<String>,
+    known: HashMap<String, u16>,
+    /// By request; as long as all have the first name, none is kept.
+    of: Vec<u16>,
+    requests: usize,
+}
+
+/// The names of a dialogue that has none.
+pub(crate) static NONE: std::sync::LazyLock<Names> = std::sync::LazyLock::new(Names::default);
+
+impl Names {
+    /// Names the next request.
+    pub fn add(&mut self, name: &str) {
+        let name = shortened(name);
+        let index = match self.known.get(&*name) {
+            Some(index) => *index,
+            None if self.list.len() < NAMES => self.list_name(&name),
+            None => self.known.get(OTHER).copied().unwrap_or_else(|| self.list_name(OTHER)),
+        };
+        if index > 0 && self.of.is_empty() {
+            self.of = vec![0; self.requests];
+        }
+        if index > 0 || !self.of.is_empty() {
+            self.of.push(index);
+        }
+        self.requests += 1;
+    }
+
+    fn list_name(&mut self, name: &str) -> u16 {
+        let index = self.list.len() as u16;
+        self.list.push(name.to_owned());
+        self.known.insert(name.to_owned(), index);
+        index
+    }
+
+    /// All names, in the order of their first requests.
+    pub fn list(&self) -> &[String] {
+        &self.list
+    }
+
+    /// The name of a request, by the indices of both; 0 where all have one.
+    #[inline]
+    pub fn of(&self, request: usize) -> u16 {
+        self.of.get(request).copied().unwrap_or(0)
+    }
+}
+
+/// On one line, and not too long for one.
+fn shortened(name: &str) -> String {
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(LONGEST) {
+        None => line,
+        Some(_) => line.chars().take(LONGEST - 1).chain(['…']).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_names_share_a_row_and_one_name_costs_nothing() {
+        let mut names = Names::default();
+        (0..5).for_each(|_| names.add("GET /"));
+        assert_eq!((names.list(), names.of.capacity()), (&["GET /".to_owned()][..], 0));
+        for name in ["POST  /\n x", "GET /", "POST /  x"] {
+            names.add(name);
+        }
+        assert_eq!(names.list(), ["GET /", "POST / x"]);
+        assert_eq!((0..9).map(|request| names.of(request)).collect::<Vec<_>>(), [0, 0, 0, 0, 0, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn beyond_a_thousand_names_the_rest_share_one() {
+        let mut names = Names::default();
+        (0..NAMES + 50).for_each(|n| names.add(&format!("GET /{n}")));
+        names.add("GET /7");
+        assert_eq!((names.list().len(), names.list().last().map(String::as_str)), (NAMES + 1, Some(OTHER)));
+        assert_eq!((names.of(NAMES - 1), names.of(NAMES), names.of(NAMES + 49)), (999, 1000, 1000));
+        assert_eq!(names.of(NAMES + 50), 7, "a name that has a row keeps it");
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        let mut names = Names::default();
+        names.add(&"é".repeat(100));
+        assert_eq!(names.list()[0].chars().count(), LONGEST);
+        assert!(names.list()[0].ends_with('…'));
+    }
+}
