@@ -114,7 +114,7 @@ impl<'a> Journal<'a> {
                 self.seen.warned |= notice.code == "only_errors";
                 self.put(event);
             }
-            RunEvent::Probe(_) | RunEvent::Example(_) => self.put(event),
+            RunEvent::Probe(_) | RunEvent::Example(_) | RunEvent::Unknown => self.put(event),
         }
     }
 

@@ -15,6 +15,7 @@ mod inquiry;
 mod journal;
 mod keep;
 mod messages;
+mod named;
 mod replay;
 mod resolver;
 mod run;

@@ -22,7 +22,7 @@ use crate::timer::Timer;
 use crate::view::View;
 use crate::waiting::Waiting;
 use crate::worker::Again;
-use crate::{before, debug, document, host, inquiry, keep, messages, screen};
+use crate::{before, debug, document, host, inquiry, keep, messages, named, screen};
 
 /// What a command ends with: a number for the operating system, or the user's mistake.
 pub type Outcome = Result<u8, Complaint>;
@@ -132,7 +132,11 @@ pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<(), Complaint
     heartbeats(&intent.plan, protocol, &asked)?;
     match protocol.inquire(&asked)? {
         Some(_) => Ok(()),
-        None => something_to_say(&intent.plan, &*protocol.prepare(&asked)?),
+        None => {
+            let prepared = protocol.prepare(&asked)?;
+            something_to_say(&intent.plan, &*prepared)?;
+            named::check_objectives(&intent.plan, &*prepared)
+        }
     }
 }
 
@@ -178,6 +182,9 @@ pub fn prepare_plan(plan: &mut Plan, protocol: &dyn Runner, host: &Host, lang: L
     };
     let (prepared, refused) = inquiry::prepare(protocol, &mut asked, &setup)?;
     something_to_say(plan, &*prepared)?;
+    if refused.is_none() {
+        named::check_objectives(plan, &*prepared)?;
+    }
     descriptors(plan, &*prepared)?;
     Ok(Ready { prepared, setup, lang, guard, refused })
 }
@@ -378,6 +385,7 @@ fn without_load(ready: &Ready, intent: &Intent, probe: Probe, (why, exit): (&str
         net: String::new(),
         workers: 0,
         silent: None,
+        names: Vec::new(),
     };
     view.hush();
     let mut journal = journal(intent, view, Some(probe));

@@ -61,7 +61,9 @@ impl Veil {
                 losses.for_each(|loss| self.texts([&mut loss.detail]));
             }
             RunEvent::Notice(notice) => notice.facts.values_mut().for_each(|fact| self.texts([fact])),
-            RunEvent::Started(_) | RunEvent::Ended(_) => {}
+            // Some names are what is sent: a path, a statement.
+            RunEvent::Started(started) => started.names.iter_mut().for_each(|name| self.texts([name])),
+            RunEvent::Ended(_) | RunEvent::Unknown => {}
         }
     }
 

@@ -93,7 +93,7 @@ impl View {
             }
             RunEvent::Notice(notice) => self.screen.line(&table.live.notice(notice)),
             RunEvent::Ended(_) => self.screen.end_progress(),
-            RunEvent::Started(_) | RunEvent::Probe(_) | RunEvent::Example(_) => {}
+            RunEvent::Started(_) | RunEvent::Probe(_) | RunEvent::Example(_) | RunEvent::Unknown => {}
         }
     }
 

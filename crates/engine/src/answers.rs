@@ -86,9 +86,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             // What a status says is not what became of a request that had been given up.
             match late {
                 true => self.tally.counts.late += 1,
-                false => self.tally.code(ended.code),
+                false => self.tally.code(x.name, ended.code),
             }
             self.tally.counts.payload += ended.payload;
+            if let Some(named) = &mut self.tally.named {
+                named.counts(x.name).payload += ended.payload;
+            }
         }
         match ended.fault {
             None => self.succeeded(&x),
@@ -110,14 +113,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                     FaultKind::Timeout => "the answer came later than the timeout",
                     _ => self.dialogue.code_meaning(ended.code),
                 };
-                self.failed(&x, ended.id, sort, detail, ended.excerpt.as_deref());
+                self.failed(&x, ended.id, sort, ended.code, detail, ended.excerpt.as_deref());
             }
         }
         if x.request == NONE {
             self.follows.remove(&ended.id.0);
         }
         if x.user != NONE || ended.follow.is_some() {
-            self.next.push(Next { user: x.user, hops: x.hops, follow: ended.follow, back_off: false });
+            self.next.push(Next { user: x.user, name: x.name, hops: x.hops, follow: ended.follow, back_off: false });
         }
     }
 
@@ -133,10 +136,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             counts.busy_for = (now - self.in_flight.busy_since).0 + 1;
         }
         if x.warmup {
-            self.tally.counts.finished_of_warmup += 1;
+            self.tally.finished_of_warmup(x.name);
             return;
         }
         counts.finished += 1;
+        if let Some(named) = &mut self.tally.named {
+            named.finished(x.name, now - if self.terms.open { x.intended } else { x.started });
+        }
         let latency = &mut self.tally.latency;
         latency.service.record(now - x.started);
         if self.terms.open {

@@ -74,6 +74,10 @@ pub trait PreparedRun: Send + Sync {
     /// Sends what the plan asks for once after the run; the first failure, in a sentence. All of it takes no longer than
     /// `within`, and ends with a stop that is asked for meanwhile: one that ended the run does not end this.
     fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<String>;
+    /// What its requests are called in figures.
+    fn names(&self) -> &[String] {
+        &[]
+    }
     /// Runs the plan to its end; events are handed to `sink` on the calling thread as they happen, at least one a second.
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent));
     /// Runs the workers of a share, for a run that another process holds together.

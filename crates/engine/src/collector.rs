@@ -1,12 +1,13 @@
 //! Merges what the workers tell into the events of the run. Runs on the thread that asked for the run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::mpsc::Receiver;
 
 use measure::Nanos;
 use record::{Ended, Example, Failure, RunEvent, Second};
 
 use crate::alarm::Alarm;
+use crate::failing::EXAMPLES_BY_NAME;
 use crate::losses::{Losses, Open};
 use crate::message::{Message, RawExample};
 use crate::tally::{Loss, OTHER, Snapshot, Sort, decode};
@@ -24,7 +25,9 @@ pub(crate) struct Collector<'a> {
     open: Vec<Open>,
     losses: Losses,
     seconds: BTreeMap<i64, Second>,
+    /// Failures whose example was handed on, and those by name and status.
     sorts: Vec<Sort>,
+    named: HashSet<(u16, u32, Sort)>,
     /// The names of status codes that are told apart in this run.
     codes: BTreeMap<String, u64>,
     /// What came back in the first moments, and how many workers told.
@@ -53,6 +56,7 @@ impl<'a> Collector<'a> {
             losses: Losses::default(),
             seconds: BTreeMap::new(),
             sorts: Vec::new(),
+            named: HashSet::new(),
             codes: BTreeMap::new(),
             early: (Alarm::set(Nanos::ZERO), 0),
             ended: Ended::default(),
@@ -140,7 +144,7 @@ impl<'a> Collector<'a> {
     fn give_up(&mut self, worker: usize) -> Option<(i64, u64)> {
         let until = self.reached.get_mut(worker)?.take()?;
         self.partial = true;
-        let open = self.open[worker];
+        let open = std::mem::take(&mut self.open[worker]);
         self.ended.window = self.ended.window.max(Nanos(open.window_ns.max(0) as u64));
         if open.requests + open.beats > 0 {
             let second = self.seconds.entry(until).or_insert_with(|| Second {
@@ -224,6 +228,16 @@ impl<'a> Collector<'a> {
         add_losses(&mut second.losses, s.losses);
         add_losses(&mut second.unopened, s.unopened);
         second.latency.merge(&s.latency);
+        for told in s.named {
+            let named = record::Named::of(&mut second.named, told.name);
+            named.counts.add(&told.counts);
+            named.latency.merge(&told.latency);
+            named.at_least.merge(&told.at_least);
+            for (code, n) in told.codes {
+                let name = if code == OTHER { record::OTHER_CODES.to_owned() } else { (self.code_name)(code) };
+                record::add_code(&mut named.status, record::counted_as(&self.codes, &name), n);
+            }
+        }
     }
 
     /// Once every worker has told, a run that only fails is said to.
@@ -239,10 +253,15 @@ impl<'a> Collector<'a> {
     }
 
     fn example(&mut self, raw: RawExample) {
-        if self.sorts.contains(&raw.sort) {
+        let first = !self.sorts.contains(&raw.sort);
+        if first {
+            self.sorts.push(raw.sort);
+        }
+        let name = raw.name.filter(|_| self.named.len() < EXAMPLES_BY_NAME);
+        if !name.is_some_and(|name| self.named.insert((name, raw.code, raw.sort))) && !first {
             return;
         }
-        self.sorts.push(raw.sort);
+        let status = if raw.code == 0 { String::new() } else { (self.code_name)(raw.code) };
         (self.sink)(RunEvent::Example(Example {
             kind: raw.sort.kind.name().into(),
             phase: raw.sort.phase.name().into(),
@@ -251,6 +270,9 @@ impl<'a> Collector<'a> {
             sent: readable(&raw.sent),
             received: readable(&raw.received),
             reused: raw.reused,
+            name: raw.name,
+            status,
+            at_ns: Some(raw.at_ns),
         }));
     }
 }

@@ -345,9 +345,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let x = self.take_out(id);
             let came = Some(&came[..]).filter(|came| !came.is_empty());
             if !x.warmup {
-                self.tally.code(self.refused_with);
+                self.tally.code(x.name, self.refused_with);
             }
-            self.failed(&x, id, Sort { phase, ..sort }, detail, came);
+            self.failed(&x, id, Sort { phase, ..sort }, self.refused_with, detail, came);
             self.user_after(&x, id, in_vain);
         }
     }

@@ -28,6 +28,8 @@ pub(crate) struct Exchange {
     pub request: u32,
     /// What its fill is known by ([`crate::serial::Serial::again`]).
     pub serial: u32,
+    /// What it is called in figures, as an index into the names of the run.
+    pub name: u16,
     /// Where it stands.
     pub state: Standing,
     /// Intended within the warm-up: in no figure.
@@ -36,10 +38,8 @@ pub(crate) struct Exchange {
     pub watched: bool,
     /// Redirects before it.
     pub hops: u8,
-    /// Sent on a connection that had carried a request before.
-    pub reused: bool,
-    /// Over once its bytes are written.
-    pub one_way: bool,
+    /// How it was sent: [`REUSED`], [`ONE_WAY`].
+    pub marks: u8,
     /// How often it was sent to a peer that did not touch it.
     pub resent: u8,
 }
@@ -71,6 +71,13 @@ pub(crate) enum Standing {
     /// Sent.
     InFlight,
 }
+
+/// Sent on a connection that had carried a request before.
+pub(crate) const REUSED: u8 = 1;
+/// Over once its bytes are written.
+pub(crate) const ONE_WAY: u8 = 2;
+
+const _: () = assert!(size_of::<Exchange>() == 64, "one cache line");
 
 /// The slab.
 #[derive(Debug, Default)]

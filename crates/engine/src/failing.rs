@@ -1,11 +1,52 @@
 //! Failures as data: counted by sort, their first example kept, their users going on.
 
+use std::collections::HashSet;
+
 use wire::{Dialogue, Errno, ExchangeId, FaultKind, Network, Phase, Session};
 
-use crate::exchange::{Exchange, NONE, Standing};
+use crate::exchange::{Exchange, NONE, REUSED, Standing};
 use crate::message::{Message, RawExample};
 use crate::tally::Sort;
 use crate::worker::{Next, Worker};
+
+/// So many examples are kept beyond the first of each sort, one of each name, sort and status.
+pub(crate) const EXAMPLES_BY_NAME: usize = 256;
+/// Failures of a kind that a session is asked to attach what came back to, where the run has several names.
+const EXCERPTS: u32 = 1000;
+
+/// Which failures an example was kept of.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// The run has several names.
+    by_name: bool,
+    sorts: Vec<Sort>,
+    named: HashSet<(u16, u32, Sort)>,
+    excerpts: [u32; FaultKind::ALL.len()],
+}
+
+impl Kept {
+    /// Of a run with so many names.
+    pub fn of(names: usize) -> Kept {
+        Kept { by_name: names > 1, ..Kept::default() }
+    }
+
+    /// True where an example of such a failure is wanted, which is kept then; `of`: name and status code of the request.
+    fn is_new(&mut self, sort: Sort, of: Option<(u16, u32)>) -> bool {
+        let first = !self.sorts.contains(&sort);
+        if first {
+            self.sorts.push(sort);
+        }
+        let named = of.filter(|_| self.by_name && self.named.len() < EXAMPLES_BY_NAME);
+        named.is_some_and(|(name, code)| self.named.insert((name, code, sort))) || first
+    }
+
+    /// Takes another failure of a kind that came with what came back; true where no more of them are of use.
+    fn seen_enough(&mut self, kind: FaultKind) -> bool {
+        let seen = &mut self.excerpts[kind as usize];
+        *seen = seen.saturating_add(1);
+        !self.by_name || *seen >= EXCERPTS
+    }
+}
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// An exchange fails here and now.
@@ -22,10 +63,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         // With one refusal all those fail who had nobody else to wait for.
         let code = self.refused_with;
         if !x.warmup {
-            self.tally.code(code);
+            self.tally.code(x.name, code);
         }
         let sort = Sort { kind, phase, errno: errno.map(|e| e.0) };
-        self.failed(&x, id, sort, detail, None);
+        self.failed(&x, id, sort, code, detail, None);
         self.user_after(&x, id, back_off);
     }
 
@@ -56,12 +97,20 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub fn user_after(&mut self, x: &Exchange, id: ExchangeId, back_off: bool) {
         self.follows.remove(&id.0);
         if x.user != NONE {
-            self.next.push(Next { user: x.user, hops: 0, follow: None, back_off });
+            self.next.push(Next { user: x.user, name: x.name, hops: 0, follow: None, back_off });
         }
     }
 
     /// Counts a failure and keeps the first example of its sort.
-    pub fn failed(&mut self, x: &Exchange, id: ExchangeId, sort: Sort, detail: &str, excerpt: Option<&[u8]>) {
+    pub fn failed(
+        &mut self,
+        x: &Exchange,
+        id: ExchangeId,
+        sort: Sort,
+        code: u32,
+        detail: &str,
+        excerpt: Option<&[u8]>,
+    ) {
         if let Some(alarm) = &mut self.alarm {
             alarm.failed(sort);
         }
@@ -72,7 +121,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             return;
         }
         let now = self.stamp;
-        self.tally.failure(sort);
+        self.tally.failure(x.name, sort);
         let sent = x.state != Standing::Waiting;
         let since = if self.terms.open || !sent { x.intended } else { x.started };
         let latency = &mut self.tally.latency;
@@ -86,8 +135,19 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             } else {
                 latency.wait_conn_at_least.record(now - x.intended);
             }
+            self.bound_by_name(x);
         }
-        self.keep_example(sort, Some((x, id)), detail, excerpt);
+        self.keep_example(sort, Some((x, id, code)), detail, excerpt);
+    }
+
+    /// One that did not finish ranks last among those of its name, too.
+    pub fn bound_by_name(&mut self, x: &Exchange) {
+        let Some(named) = &mut self.tally.named else { return };
+        if self.terms.open {
+            named.at_least(x.name, self.stamp - x.intended);
+        } else if x.state != Standing::Waiting {
+            named.at_least(x.name, self.stamp - x.started);
+        }
     }
 
     /// A connection that no request waits for did not come to stand: no request fails, but it does not go unseen.
@@ -113,24 +173,27 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub fn keep_example(
         &mut self,
         sort: Sort,
-        of: Option<(&Exchange, ExchangeId)>,
+        of: Option<(&Exchange, ExchangeId, u32)>,
         detail: &str,
         excerpt: Option<&[u8]>,
     ) {
-        if self.sorts.contains(&sort) {
-            return;
-        }
-        self.sorts.push(sort);
-        if excerpt.is_some() {
+        if excerpt.is_some() && self.kept.seen_enough(sort.kind) {
             self.done.example_kept(sort.kind);
         }
+        if !self.kept.is_new(sort, of.map(|(x, _, code)| (x.name, code))) {
+            return;
+        }
         let sent = match of {
-            Some((x, id)) if x.state == Standing::InFlight => self.sent_of(x, id),
+            Some((x, id, _)) if x.state == Standing::InFlight => self.sent_of(x, id),
             _ => Vec::new(),
         };
-        let reused = of.is_some_and(|(x, _)| x.reused);
+        let reused = of.is_some_and(|(x, ..)| x.marks & REUSED != 0);
+        let name = of.filter(|_| self.tally.named.is_some()).map(|(x, ..)| x.name);
+        let code = of.map_or(0, |(.., code)| code);
+        let at_ns = self.stamp.0 as i64 - self.terms.window.0 as i64;
         let received = excerpt.unwrap_or_default().to_vec();
-        (self.tell)(Message::Example(RawExample { sort, detail: detail.to_owned(), sent, received, reused }));
+        let detail = detail.to_owned();
+        (self.tell)(Message::Example(RawExample { sort, name, code, at_ns, detail, sent, received, reused }));
     }
 
     /// What was sent: the same bytes, made again from what they were made of.

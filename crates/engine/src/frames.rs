@@ -27,6 +27,8 @@ const EXAMPLE: u8 = 2;
 const OVER: u8 = 3;
 const BROKEN: u8 = 4;
 const READY: u8 = 5;
+/// In the place of a name's index.
+const NO_NAME: u32 = u32::MAX;
 
 /// Writes that the process is ready for a meeting.
 pub(crate) fn write_ready(to: &mut dyn Write, meeting: u32) -> io::Result<()> {
@@ -50,6 +52,9 @@ pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::R
         Message::Example(example) => {
             let mut body = sort_bytes(example.sort).to_vec();
             body.push(u8::from(example.reused));
+            body.extend(example.name.map_or(NO_NAME, u32::from).to_le_bytes());
+            body.extend(example.code.to_le_bytes());
+            body.extend(example.at_ns.to_le_bytes());
             for part in [example.detail.as_bytes(), &example.sent, &example.received] {
                 body.extend((part.len() as u32).to_le_bytes());
                 body.extend(part);
@@ -107,8 +112,13 @@ fn parse(mut frame: &[u8]) -> Option<Frame> {
         }
         EXAMPLE => {
             let (sort, reused) = (sort(bytes)?, byte(bytes)? != 0);
-            let (detail, sent, received) = (part(bytes)?, part(bytes)?, part(bytes)?);
-            Message::Example(RawExample { sort, detail: String::from_utf8(detail).ok()?, sent, received, reused })
+            let name = match number(bytes)? {
+                NO_NAME => None,
+                name => Some(u16::try_from(name).ok()?),
+            };
+            let (code, at_ns) = (number(bytes)?, long(bytes)? as i64);
+            let (detail, sent, received) = (String::from_utf8(part(bytes)?).ok()?, part(bytes)?, part(bytes)?);
+            Message::Example(RawExample { sort, name, code, at_ns, detail, sent, received, reused })
         }
         OVER => Message::Over { window: Nanos(long(bytes)?), interrupted: byte(bytes)? != 0 },
         BROKEN => Message::Broken(String::from_utf8_lossy(bytes).into_owned()),
@@ -166,11 +176,15 @@ mod tests {
         let mut alarm = Alarm::set(Nanos::ZERO);
         (alarm.finished, alarm.failed, alarm.sorts) = (3, 4, vec![(sort, 3), (Sort { errno: None, ..sort }, 1)]);
         let (detail, sent, received) = ("why".to_owned(), vec![1, 2], vec![]);
+        let of = Sort { errno: None, ..sort };
+        let named =
+            RawExample { sort: of, name: Some(1000), code: 503, at_ns: -1, detail, sent, received, reused: true };
         vec![
             Message::Snapshot(vec![7; 300]),
             Message::Early(alarm),
             Message::Early(Alarm::set(Nanos::ZERO)),
-            Message::Example(RawExample { sort: Sort { errno: None, ..sort }, detail, sent, received, reused: true }),
+            Message::Example(RawExample { sort, name: None, code: 0, at_ns: 7, ..named.clone() }),
+            Message::Example(named),
             Message::Over { window: Nanos(12), interrupted: true },
             Message::Broken("gone".into()),
         ]

@@ -236,7 +236,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             return self.user_ends(user);
         }
         self.started += u64::from(self.stamp >= self.terms.window);
-        let id = self.new_exchange(self.stamp, 0, user, 0);
+        let id = self.new_exchange(self.stamp, 0, self.dialogue.names().of(0), user, 0);
         self.fail_now(id, kind, phase, errno, detail, true);
         self.refused_with = 0;
         self.go_on_without();
@@ -246,7 +246,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(holding) = &mut self.holding {
             holding.settle(user);
         }
-        self.next.push(Next { user, hops: 0, follow: None, back_off });
+        self.next.push(Next { user, name: 0, hops: 0, follow: None, back_off });
     }
 
     /// With `--hold`: once every worker's users hold (or failed to), the end of the run is known.

@@ -24,6 +24,7 @@ mod last_look;
 mod lookup;
 mod losses;
 mod message;
+mod named;
 mod one_way;
 mod pace;
 mod patience;

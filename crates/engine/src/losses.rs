@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use measure::Nanos;
+use measure::{Nanos, Packed};
 use record::{Notice, Part, Second};
 
 use crate::tally::Snapshot;
 
 /// What one worker has under way, as far as it has told.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Open {
     /// Requests that were due and are in no other count.
     pub requests: u64,
@@ -23,6 +23,8 @@ pub(crate) struct Open {
     pub part: Part,
     /// The end of the last second of the window it told of.
     pub window_ns: i64,
+    /// The requests by name, where the run has several.
+    named: BTreeMap<u16, u64>,
 }
 
 impl Open {
@@ -31,6 +33,10 @@ impl Open {
         let c = &s.counts;
         self.requests = (self.requests + c.due).saturating_sub(c.finished + c.failed + c.censored);
         self.waiting = c.waiting;
+        for told in &s.named {
+            let (c, open) = (&told.counts, self.named.entry(told.name).or_default());
+            *open = (*open + c.due).saturating_sub(c.finished + c.failed + c.censored);
+        }
         self.beats = (self.beats + c.beats_sent).saturating_sub(c.beats_answered + c.beats_missed + c.beats_open);
         self.part = s.part;
         if s.part == Part::Window {
@@ -50,6 +56,11 @@ impl Open {
         latency.wait_conn_at_least.record_n(Nanos::ZERO, unsent);
         latency.service_at_least.record_n(Nanos::ZERO, self.requests - unsent);
         latency.heartbeat_at_least.record_n(Nanos::ZERO, self.beats);
+        for (name, requests) in self.named.iter().filter(|(_, requests)| **requests > 0) {
+            let named = record::Named::of(&mut second.named, *name);
+            named.counts.censored += requests;
+            named.at_least.merge(&Packed::of(Nanos::ZERO, *requests));
+        }
     }
 }
 

@@ -28,6 +28,12 @@ pub(crate) enum Message {
 #[derive(Clone, Debug)]
 pub(crate) struct RawExample {
     pub sort: Sort,
+    /// What its request is called, where the run has several names.
+    pub name: Option<u16>,
+    /// The status code of its answer; 0: none.
+    pub code: u32,
+    /// When, since the start of the window.
+    pub at_ns: i64,
     pub detail: String,
     pub sent: Vec<u8>,
     pub received: Vec<u8>,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use wire::{ConnId, Dialogue, Errno, ExchangeId, FaultKind, Network, Phase};
 
-use crate::exchange::{Exchange, NONE, Standing};
+use crate::exchange::{Exchange, NONE, ONE_WAY, Standing};
 use crate::pool::Stage;
 use crate::tally::Sort;
 use crate::worker::{Next, Worker};
@@ -108,14 +108,17 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.over_with(&x, false);
         if self.too_late(&x) {
             let sort = Sort { kind: FaultKind::Timeout, phase: Phase::FirstByte, errno: None };
-            self.failed(&x, id, sort, "", None);
+            self.failed(&x, id, sort, 0, "", None);
         } else {
             if let Some(alarm) = &mut self.alarm {
                 alarm.finished += 1;
             }
             if x.warmup {
-                self.tally.counts.finished_of_warmup += 1;
+                self.tally.finished_of_warmup(x.name);
             } else {
+                if let Some(named) = &mut self.tally.named {
+                    named.counts(x.name).finished += 1;
+                }
                 self.tally.counts.finished += 1;
                 self.tally.counts.one_way += 1;
             }
@@ -128,12 +131,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             // In the next turn, so that what arrives is read in between.
             self.pauses.add(self.stamp, x.user);
         } else {
-            self.next.push(Next { user: x.user, hops: 0, follow: None, back_off: false });
+            self.next.push(Next { user: x.user, name: x.name, hops: 0, follow: None, back_off: false });
             self.go_on_without();
         }
     }
 }
 
 fn is_under_way(x: &Exchange) -> bool {
-    x.state == Standing::InFlight && x.one_way && x.conn != NONE
+    x.state == Standing::InFlight && x.marks & ONE_WAY != 0 && x.conn != NONE
 }

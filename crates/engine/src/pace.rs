@@ -345,6 +345,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             if self.next_due >= self.terms.window {
                 self.tally.counts.due += 1;
                 self.tally.counts.censored += 1;
+                if let Some(named) = &mut self.tally.named {
+                    let name = self.dialogue.names().of(self.mix.next());
+                    named.counts(name).due += 1;
+                    named.counts(name).censored += 1;
+                    named.at_least(name, late);
+                }
                 let latency = &mut self.tally.latency;
                 latency.response_at_least.record(late);
                 latency.service_at_least.record(Nanos::ZERO);
@@ -368,6 +374,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 continue;
             }
             self.tally.counts.censored += 1;
+            if let Some(named) = &mut self.tally.named {
+                named.counts(x.name).censored += 1;
+            }
+            self.bound_by_name(&x);
             let latency = &mut self.tally.latency;
             if self.terms.open {
                 latency.response_at_least.record(now - x.intended);

@@ -75,6 +75,10 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         Tables::too_small_for(connections).map(|most| (connections, most))
     }
 
+    fn names(&self) -> &[String] {
+        self.dialogue.names().list()
+    }
+
     fn by_order(&self) -> Option<&'static str> {
         self.dialogue.by_order()
     }
@@ -102,6 +106,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         let (carrier, missed) = self.carrier(plan);
         let mut started = started(setup, carrier.name(), tables.workers);
         started.silent = Some(self.dialogue.silent());
+        started.names = self.dialogue.names().list().to_vec();
         sink(RunEvent::Started(Box::new(started)));
         if let Some(code) = missed {
             sink(RunEvent::Notice(record::Notice { code: code.into(), facts: Default::default() }));
@@ -196,5 +201,6 @@ fn started(setup: &Setup, net: &str, workers: u32) -> Started {
         net: net.into(),
         workers,
         silent: None,
+        names: Vec::new(),
     }
 }

@@ -13,6 +13,7 @@ use wire::{Dialogue, Done, Network, Origin, Out, Place};
 use crate::alarm::Alarm;
 use crate::company::Company;
 use crate::exchange::{Exchanges, NONE};
+use crate::failing::Kept;
 use crate::gather::{Gathering, Meeting};
 use crate::health::Health;
 use crate::heartbeat::Beat;
@@ -143,6 +144,7 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
         let serial = Serial::new(self.share, terms.per_user, (seed, self.setup.plan.seed), fills);
         let (schedule, crowd) = self.load(&terms);
         let users = crowd.as_ref().map_or(0, Crowd::peak);
+        let names = self.dialogue.names().list().len();
         Worker {
             net,
             security: Arc::clone(&self.setup.security),
@@ -183,14 +185,14 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             cipher: Out::default(),
             plain: Vec::new(),
             done: Done::default(),
-            tally: Tally::new(),
+            tally: Tally::new(names),
             in_flight: InFlight::begin(stamp),
             second_from: terms.start,
             second_to: Nanos::MAX,
             bytes_sent: 0,
             refused: 0,
             cpu: Nanos::ZERO,
-            sorts: Vec::new(),
+            kept: Kept::of(names),
             refused_with: 0,
             alarm: Some(Alarm::set(terms.start)),
             company: Company::NONE,

@@ -7,8 +7,10 @@ use measure::{Histogram, Nanos};
 use record::{CODES, Latency, Part};
 use wire::{FaultKind, Phase};
 
+use crate::named::{self, ByName, Named};
+
 /// Failures of one sort.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Sort {
     pub kind: FaultKind,
     pub phase: Phase,
@@ -79,6 +81,8 @@ pub(crate) struct Tally {
     pub losses: Vec<Loss>,
     /// Connections that did not come to stand and failed no request, by why.
     pub unopened: Vec<Loss>,
+    /// The same by name, where the run has several.
+    pub named: Option<Box<ByName>>,
 }
 
 /// Connections lost in one way.
@@ -101,8 +105,10 @@ const WAYS: usize = 16;
 const WORDS: usize = 160;
 
 impl Tally {
-    pub fn new() -> Tally {
+    /// Of a run with so many names.
+    pub fn new(names: usize) -> Tally {
         Tally {
+            named: ByName::of(names),
             counts: Counts::default(),
             latency: Latency::default(),
             codes: Vec::with_capacity(16),
@@ -112,21 +118,29 @@ impl Tally {
         }
     }
 
+    /// An answer to a request of this name carried a status code; 0: none.
     #[inline]
-    pub fn code(&mut self, code: u32) {
-        if code == 0 {
-            return;
-        }
-        match self.codes.iter().position(|(c, _)| *c == code) {
-            Some(at) => self.codes[at].1 += 1,
-            None if self.codes.len() < CODES || code == OTHER => self.codes.push((code, 1)),
-            None => self.code(OTHER),
+    pub fn code(&mut self, name: u16, code: u32) {
+        count_code(&mut self.codes, code);
+        if let Some(named) = &mut self.named {
+            named.code(name, code);
         }
     }
 
-    /// True where this sort of failure is new in this second.
-    pub fn failure(&mut self, sort: Sort) {
+    /// A success of a request of the warm-up.
+    pub fn finished_of_warmup(&mut self, name: u16) {
+        self.counts.finished_of_warmup += 1;
+        if let Some(named) = &mut self.named {
+            named.counts(name).finished_of_warmup += 1;
+        }
+    }
+
+    /// A failure.
+    pub fn failure(&mut self, name: u16, sort: Sort) {
         self.counts.failed += 1;
+        if let Some(named) = &mut self.named {
+            named.counts(name).failed += 1;
+        }
         match self.failures.iter_mut().find(|(s, _)| *s == sort) {
             Some((_, n)) => *n += 1,
             None => self.failures.push((sort, 1)),
@@ -153,6 +167,9 @@ impl Tally {
         self.failures.clear();
         self.losses.clear();
         self.unopened.clear();
+        if let Some(named) = &mut self.named {
+            named.clear();
+        }
     }
 
     /// True where nothing at all was counted (gauges aside).
@@ -162,6 +179,19 @@ impl Tally {
         let connections = c.opened + c.connect_failed + c.lost + c.refused + c.bytes_received;
         let beats = c.beats_sent + c.beats_answered + c.beats_missed + c.beats_open;
         requests + connections + beats == 0
+    }
+}
+
+/// Counts a status code, of which [`CODES`] are told apart.
+#[inline]
+pub(crate) fn count_code(codes: &mut Vec<(u32, u64)>, code: u32) {
+    if code == 0 {
+        return;
+    }
+    match codes.iter().position(|(c, _)| *c == code) {
+        Some(at) => codes[at].1 += 1,
+        None if codes.len() < CODES || code == OTHER => codes.push((code, 1)),
+        None => count_code(codes, OTHER),
     }
 }
 
@@ -192,6 +222,7 @@ pub(crate) struct Snapshot {
     pub losses: Vec<Loss>,
     pub unopened: Vec<Loss>,
     pub latency: Latency,
+    pub named: Vec<Named>,
 }
 
 /// Encodes a second: little-endian words, then the histograms in their compact form.
@@ -219,6 +250,9 @@ pub(crate) fn encode(tally: &Tally, from_ns: i64, to_ns: i64, part: Part) -> Vec
     }
     for (_, histogram) in tally.latency.all() {
         histogram.encode(&mut bytes);
+    }
+    if let Some(named) = &tally.named {
+        named.encode(&mut bytes);
     }
     bytes
 }
@@ -248,7 +282,7 @@ pub(crate) const PHASES: [Phase; 8] = [
     Phase::Hold,
 ];
 
-fn word(bytes: &mut &[u8]) -> Option<u64> {
+pub(crate) fn word(bytes: &mut &[u8]) -> Option<u64> {
     let (first, rest) = bytes.split_first_chunk::<8>()?;
     *bytes = rest;
     Some(u64::from_le_bytes(*first))
@@ -297,7 +331,8 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
     for histogram in latency.all_mut() {
         histogram.decode_into(bytes)?;
     }
-    Some(Snapshot { from_ns, to_ns, part, counts, codes, failures, losses, unopened, latency })
+    let named = named::decode(bytes)?;
+    Some(Snapshot { from_ns, to_ns, part, counts, codes, failures, losses, unopened, latency, named })
 }
 
 /// Requests in flight, integrated over time (for Little's law).
@@ -355,9 +390,9 @@ mod tests {
 
     #[test]
     fn codes_are_told_apart_up_to_a_bound_and_add_up() {
-        let mut tally = Tally::new();
-        (1..=10_000).for_each(|code| tally.code(code));
-        tally.code(1);
+        let mut tally = Tally::new(1);
+        (1..=10_000).for_each(|code| tally.code(0, code));
+        tally.code(0, 1);
         assert!(tally.codes.len() <= CODES + 1, "{}", tally.codes.len());
         assert_eq!(tally.codes.iter().map(|(_, n)| n).sum::<u64>(), 10_001);
         assert_eq!((tally.codes[0], tally.codes[CODES].0), ((1, 2), OTHER));
@@ -365,7 +400,7 @@ mod tests {
 
     #[test]
     fn losses_are_told_apart_by_their_words_up_to_a_bound_and_survive_their_encoding() {
-        let mut tally = Tally::new();
+        let mut tally = Tally::new(1);
         for _ in 0..2 {
             tally.lost(FaultKind::Closed, None, "the server closed with 1001 (going away)");
         }

@@ -17,7 +17,8 @@ use wire::{
 use crate::Stop;
 use crate::alarm::Alarm;
 use crate::company::Company;
-use crate::exchange::{Exchange, Exchanges, NONE, Standing};
+use crate::exchange::{Exchange, Exchanges, NONE, ONE_WAY, REUSED, Standing};
+use crate::failing::Kept;
 use crate::gather::Gathering;
 use crate::health::Health;
 use crate::heartbeat::Beat;
@@ -27,7 +28,7 @@ use crate::message::Message;
 use crate::one_way::OneWay;
 use crate::pool::{Conn, Pool, Stage};
 use crate::serial::Serial;
-use crate::tally::{InFlight, Sort, Tally};
+use crate::tally::{InFlight, Tally};
 use crate::timers::{Pauses, Wheel};
 use crate::turn::Turn;
 
@@ -75,6 +76,8 @@ pub(crate) struct Terms {
 /// What comes after an exchange.
 pub(crate) struct Next<R> {
     pub user: u32,
+    /// What the request was called; so are the hops that follow it.
+    pub name: u16,
     pub hops: u8,
     pub follow: Option<Box<Follow<R>>>,
     /// Nothing could be reached: wait before the next attempt.
@@ -144,7 +147,7 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     /// Refusals of datagrams that the network has found in sends, as told so far.
     pub refused: u64,
     pub cpu: Nanos,
-    pub sorts: Vec<Sort>,
+    pub kept: Kept,
     /// The status with which the peer refuses the connection at hand, until the request that fails with it is counted.
     pub refused_with: u32,
     pub alarm: Option<Alarm>,
@@ -224,21 +227,25 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// 2. A request that is due looks for a connection.
     pub fn arrive(&mut self, intended: Nanos, request: u32, user: u32) {
         let origin = self.dialogue.requests()[request as usize].origin as u32;
-        let exchange = self.new_exchange(intended, request, user, 0);
+        let name = self.dialogue.names().of(request as usize);
+        let exchange = self.new_exchange(intended, request, name, user, 0);
         self.place(exchange, origin);
     }
 
     /// A hop of a redirect: a request of its own, due now.
     fn arrive_by(&mut self, next: Next<D::Request>, follow: Follow<D::Request>) {
         let origin = self.pool_of(&follow.origin);
-        let exchange = self.new_exchange(self.stamp, NONE, next.user, next.hops.saturating_add(1));
+        let exchange = self.new_exchange(self.stamp, NONE, next.name, next.user, next.hops.saturating_add(1));
         self.follows.insert(exchange.0, follow.request);
         self.place(exchange, origin);
     }
 
-    pub fn new_exchange(&mut self, intended: Nanos, request: u32, user: u32, hops: u8) -> ExchangeId {
+    pub fn new_exchange(&mut self, intended: Nanos, request: u32, name: u16, user: u32, hops: u8) -> ExchangeId {
         let warmup = intended < self.terms.window;
         self.tally.counts.due += u64::from(!warmup);
+        if let Some(named) = self.tally.named.as_mut().filter(|_| !warmup) {
+            named.counts(name).due += 1;
+        }
         self.alive += 1;
         self.exchanges.add(Exchange {
             intended,
@@ -249,13 +256,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             conn: NONE,
             user,
             request,
+            name,
             serial: 0,
             state: Standing::Waiting,
             warmup,
             watched: false,
             hops,
-            reused: false,
-            one_way: false,
+            marks: 0,
             resent: 0,
         })
     }
@@ -304,12 +311,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         let Ok(sent) = session.submit(id, request, &fill, &mut self.out) else { return self.not_taken(id, conn) };
         if sent == Sent::OneWay {
-            x.one_way = true;
+            x.marks |= ONE_WAY;
             self.one_way.sent(id);
         }
         let room = session.room();
         self.tally.counts.reused += u64::from(c.served && !x.warmup);
-        x.reused = c.served;
+        x.marks = x.marks & !REUSED | REUSED * u8::from(c.served);
         c.in_flight += 1;
         (c.last, c.served) = (id.0, true);
         if x.warmup {

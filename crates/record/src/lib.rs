@@ -3,8 +3,10 @@
 //! A run is a stream of [`RunEvent`]s. Terminal, documents, diagnosis and (later) browser and agents all read this one
 //! stream, live or from the file of a run made last year; nothing else passes between a run and its readers.
 
+mod counts;
 mod file;
 mod latency;
+mod named;
 mod read;
 mod spool;
 #[cfg(test)]
@@ -13,6 +15,7 @@ mod wide;
 
 pub use file::Writer;
 pub use latency::Latency;
+pub use named::{Named, NamedCounts};
 pub use read::{ReadFault, Reader, RecordFile};
 pub use spool::{Past, Spool};
 
@@ -43,6 +46,10 @@ pub enum RunEvent {
     Notice(Notice),
     /// How the run ended.
     Ended(Ended),
+    /// Something that a later brunt tells: readers go past it.
+    #[serde(other)]
+    #[schemars(skip)]
+    Unknown,
 }
 
 /// The head of a record.
@@ -67,6 +74,9 @@ pub struct Started {
     /// True where nothing was to be said: connections are opened and held. None: an older record does not tell.
     #[serde(default)]
     pub silent: Option<bool>,
+    /// What requests are called in figures by name. Where there is but one, the whole run has its figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
 }
 
 /// The machine of the generator.
@@ -207,6 +217,9 @@ pub struct Second {
     /// (nanoseconds).
     #[serde(default)]
     pub kept_out_ns: u64,
+    /// The same by name, in the order of names, where the run has several: those with anything to tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named: Vec<Named>,
 }
 
 /// How the generator itself ran in a second: of each figure, that of the worker that was worst off.
@@ -356,6 +369,15 @@ pub struct Example {
     /// It was sent on a connection that had carried a request before.
     #[serde(default)]
     pub reused: bool,
+    /// Index of what its request is called, where the run has several names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<u16>,
+    /// The status code of its answer, where it had one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub status: String,
+    /// When it failed, since the start of the window (nanoseconds); None: an older record does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_ns: Option<i64>,
 }
 
 /// Bytes on the wire (below TLS).

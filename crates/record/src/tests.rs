@@ -66,6 +66,7 @@ pub(crate) fn a_run(seconds: i64) -> Vec<RunEvent> {
         net: "sim".into(),
         workers: 1,
         silent: Some(false),
+        names: Vec::new(),
     };
     let mut events = vec![RunEvent::Started(Box::new(started)), RunEvent::Probe(Probe::default())];
     events.extend((0..seconds).map(second));

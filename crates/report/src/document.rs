@@ -6,6 +6,7 @@
 
 mod distribution;
 mod latency;
+mod named;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use serde::{Serialize, Serializer};
 
 use self::distribution::Distribution;
 use self::latency::{LatencyReport, Phases};
+use self::named::NameReport;
 use crate::judgement;
 use crate::summary::Summary;
 use crate::text::Lang;
@@ -55,6 +57,8 @@ pub struct Report<'a> {
     failures: Vec<FailureReport<'a>>,
     /// Latency of requests.
     latency: LatencyReport,
+    /// The same figures of the requests of each name, where the run has several; they add up to the run's.
+    by_name: Vec<NameReport<'a>>,
     /// Parts of requests and of connections.
     phases: Phases,
     /// Connections.
@@ -366,6 +370,7 @@ impl<'a> Report<'a> {
             status: &totals.status,
             failures: failures(summary),
             latency: LatencyReport::of_run(totals, summary.open),
+            by_name: named::reports(summary),
             phases: Phases::of(&totals.latency),
             connections: ConnectionReport::from(&totals.connections),
             losses: &totals.losses,

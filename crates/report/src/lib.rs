@@ -12,6 +12,7 @@ pub mod formats;
 pub mod generator;
 pub mod judgement;
 pub mod limit;
+pub mod named;
 pub mod objectives;
 pub mod outages;
 mod pairing;

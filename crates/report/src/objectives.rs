@@ -1,8 +1,11 @@
-//! What must hold: `p99<50ms`, `mean<10ms`, `max<2s`, `failed<0.1%`, `rate>=1000/s`.
+//! What must hold: `p99<50ms`, `mean<10ms`, `max<2s`, `failed<0.1%`, `rate>=1000/s`; of the requests of one name
+//! `p99{checkout}<50ms`.
 //!
 //! A quantile is judged by counting, over all requests that were due: `p99<50ms` holds if at least 99 % of them came back
 //! in less than 50 ms. A failed or unfinished request did not. So no failure can sweeten a figure, and a quantile that
 //! cannot be shown (too few requests, or only a lower bound) can still be judged.
+
+use std::borrow::Cow;
 
 use measure::Nanos;
 use plan::quantity;
@@ -15,6 +18,8 @@ use crate::show;
 pub struct Objective {
     /// As written.
     pub text: String,
+    /// The name of the requests it is about; None: all.
+    of: Option<String>,
     metric: Metric,
     strict: bool,
 }
@@ -63,12 +68,15 @@ pub struct Judged {
     pub counted: Option<(u64, u64)>,
     /// True where the quantile itself had too few requests to be shown and the count alone decided.
     pub few: bool,
+    /// True where it is about the failures of all requests.
+    pub of_failures: bool,
 }
 
 impl Judged {
     /// For an objective of a record that this version cannot read: never met.
     pub fn unreadable(text: &str) -> Judged {
-        Judged { objective: text.into(), met: false, measured: show::WITHHELD.into(), counted: None, few: false }
+        let measured = show::WITHHELD.into();
+        Judged { objective: text.into(), met: false, measured, counted: None, few: false, of_failures: false }
     }
 }
 
@@ -79,10 +87,11 @@ impl Objective {
     /// One sentence saying what is wrong and what would be right.
     pub fn parse(text: &str) -> Result<Objective, String> {
         let wrong = |why: &str| format!("objective `{text}`: {why}");
-        let at = text
+        let (whole, of) = split_name(text).map_err(|why| wrong(why))?;
+        let at = whole
             .find(['<', '>', '='])
             .ok_or_else(|| wrong("there is no comparison; write for example p99<50ms, failed<0.1% or rate>=1000/s"))?;
-        let (name, rest) = (text[..at].trim(), &text[at..]);
+        let (name, rest) = (whole[..at].trim(), &whole[at..]);
         let (less, strict, limit) = match rest.as_bytes() {
             [b'<', b'=', ..] => (true, false, &rest[2..]),
             [b'>', b'=', ..] => (false, false, &rest[2..]),
@@ -128,7 +137,12 @@ impl Objective {
                 Metric::Quantile { name: name.into(), share, whole, limit: time()? }
             }
         };
-        Ok(Objective { text: text.into(), metric, strict })
+        Ok(Objective { text: text.into(), of: of.map(str::to_owned), metric, strict })
+    }
+
+    /// The name of the requests it is about; None: all of them.
+    pub fn name(&self) -> Option<&str> {
+        self.of.as_deref()
     }
 
     /// Judges it.
@@ -180,7 +194,25 @@ impl Objective {
     }
 
     fn judged(&self, met: bool, measured: String, counted: Option<(u64, u64)>) -> Judged {
-        Judged { objective: self.text.clone(), met, measured, counted, few: false }
+        let of_failures = self.of.is_none() && matches!(self.metric, Metric::Failed(_));
+        Judged { objective: self.text.clone(), met, measured, counted, few: false, of_failures }
+    }
+}
+
+/// `p99{GET /items/{id}}<50ms` as `p99<50ms` and the name in its braces, which may hold others.
+fn split_name(text: &str) -> Result<(Cow<'_, str>, Option<&str>), &'static str> {
+    let Some(open) = text.find(['{', '<', '>', '=']).filter(|at| text[*at..].starts_with('{')) else {
+        return Ok((text.into(), None));
+    };
+    let mut depth = 0;
+    let close = text[open..].char_indices().find(|(_, c)| {
+        depth += i32::from(*c == '{') - i32::from(*c == '}');
+        depth == 0
+    });
+    let (close, _) = close.ok_or("a brace of the name is not closed; write for example p99{checkout}<50ms")?;
+    match text[open + 1..open + close].trim() {
+        "" => Err("there is no name in the braces; write for example p99{checkout}<50ms"),
+        name => Ok((format!("{}{}", &text[..open], &text[open + close + 1..]).into(), Some(name))),
     }
 }
 
@@ -325,6 +357,19 @@ mod tests {
     }
 
     #[test]
+    fn names_stand_in_braces_and_may_hold_braces_and_comparisons() {
+        for (text, name) in [
+            ("p99<50ms", None),
+            ("p99{checkout}<50ms", Some("checkout")),
+            ("failed{GET /items/{id}}<1%", Some("GET /items/{id}")),
+            ("p99.9{ SELECT 1 WHERE a >= 2 } <= 5s", Some("SELECT 1 WHERE a >= 2")),
+            ("rate{a}>=1/s", Some("a")),
+        ] {
+            assert_eq!(Objective::parse(text).as_ref().map(Objective::name), Ok(name), "{text}");
+        }
+    }
+
+    #[test]
     fn mistakes_get_one_sentence() {
         for (text, wanted) in [
             ("p99", "objective `p99`: there is no comparison; write for example p99<50ms, failed<0.1% or rate>=1000/s"),
@@ -348,6 +393,18 @@ mod tests {
             (
                 "latency<1s",
                 "objective `latency<1s`: `latency` is not measured; write p50, p99, p99.9, mean, max, failed or rate",
+            ),
+            (
+                "p99{GET /a{b}<50ms",
+                "objective `p99{GET /a{b}<50ms`: a brace of the name is not closed; write for example p99{checkout}<50ms",
+            ),
+            (
+                "p99{ }<5s",
+                "objective `p99{ }<5s`: there is no name in the braces; write for example p99{checkout}<50ms",
+            ),
+            (
+                "p99{a}b<5s",
+                "objective `p99{a}b<5s`: `p99b` is not measured; write p50, p99, p99.9, mean, max, failed or rate",
             ),
             ("failed<5", "objective `failed<5`: `5` is not a share; write a percentage from 0% to 100%, such as 0.1%"),
         ] {

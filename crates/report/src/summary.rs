@@ -8,6 +8,7 @@ use record::{Example, Latency, Notice, Past, Probe, ReadFault, RunEvent, Second,
 
 use crate::exit::Exit;
 use crate::limit::Limited;
+use crate::named::EXAMPLES;
 use crate::objectives::{Facts, Judged, Objective};
 use crate::ranked::Ranked;
 use crate::totals::Totals;
@@ -63,6 +64,8 @@ pub struct Summary {
     pub totals: Totals,
     /// Kept examples of failures, at most one of each sort.
     pub examples: Vec<Example>,
+    /// Further ones of single names, at most one of each name, sort and status.
+    pub(crate) examples_by_name: Vec<Example>,
     /// What the reader should know; each code once, the last of it.
     pub notices: Vec<Notice>,
     /// How it ended.
@@ -89,9 +92,11 @@ fn clip(text: &str) -> String {
 }
 
 fn clipped(example: &Example) -> Example {
-    let Example { kind, phase, errno, detail, sent, received, reused } = example;
-    let [kind, phase, detail, sent, received] = [kind, phase, detail, sent, received].map(|text| clip(text));
-    Example { kind, phase, errno: errno.as_deref().map(clip), detail, sent, received, reused: *reused }
+    let Example { kind, phase, errno, detail, sent, received, reused, name, status, at_ns } = example;
+    let [kind, phase, detail, sent, received, status] =
+        [kind, phase, detail, sent, received, status].map(|text| clip(text));
+    let errno = errno.as_deref().map(clip);
+    Example { kind, phase, errno, detail, sent, received, reused: *reused, name: *name, status, at_ns: *at_ns }
 }
 
 /// Collects the events of a run; [`Summing::finish`] judges them. Usable live, beside the record.
@@ -101,6 +106,7 @@ pub struct Summing {
     probe: Option<Probe>,
     totals: Totals,
     examples: Vec<Example>,
+    examples_by_name: Vec<Example>,
     notices: Vec<Notice>,
     ended: Option<record::Ended>,
 }
@@ -117,6 +123,8 @@ impl Summing {
                     |e: &Example| e.kind == example.kind && e.phase == example.phase && e.errno == example.errno;
                 if self.examples.len() < KEPT && !self.examples.iter().any(known) {
                     self.examples.push(clipped(example));
+                } else if example.name.is_some() && self.examples_by_name.len() < EXAMPLES {
+                    self.examples_by_name.push(clipped(example));
                 }
             }
             RunEvent::Notice(notice) => {
@@ -127,6 +135,7 @@ impl Summing {
                 }
             }
             RunEvent::Ended(ended) => self.ended = Some(ended.clone()),
+            RunEvent::Unknown => {}
         }
     }
 
@@ -138,6 +147,7 @@ impl Summing {
             let open = self.totals.due.saturating_sub(self.totals.finished + self.totals.failed + self.totals.censored);
             self.totals.censored += open;
             self.totals.untold = open;
+            self.totals.named.cut_off();
         }
         let latency = &self.totals.latency;
         let open = self.started.as_ref().map_or(!latency.response.is_empty(), |s| s.plan.load.is_open());
@@ -152,6 +162,7 @@ impl Summing {
             probe: self.probe,
             totals: self.totals,
             examples: self.examples,
+            examples_by_name: self.examples_by_name,
             notices: self.notices,
             trust: Trust::default(),
             objectives: Vec::new(),
@@ -221,9 +232,9 @@ impl Summary {
         totals.failed.saturating_sub(timed_out)
     }
 
-    /// True where an objective asks how many failed.
+    /// True where an objective asks how many failed of all requests.
     pub fn failures_are_judged(&self) -> bool {
-        self.objectives.iter().any(|o| o.objective.trim_start().starts_with("failed"))
+        self.objectives.iter().any(|o| o.of_failures)
     }
 
     /// The kept example of a sort of failure.
@@ -240,19 +251,25 @@ impl Summary {
         self.examples.iter().find(|e| e.kind == kind && e.phase == phase && e.errno == *errno)
     }
 
-    fn judge_objectives(&self) -> Vec<Judged> {
-        let headline = self.headline();
-        let facts = Facts {
+    /// What objectives of the whole run are judged on.
+    pub(crate) fn facts(&self) -> Facts<'_> {
+        Facts {
             due: self.totals.due,
             failed: self.totals.failed,
             censored: self.totals.censored,
             throughput_per_s: self.throughput_per_s(),
-            latency: headline,
+            latency: self.headline(),
+        }
+    }
+
+    fn judge_objectives(&self) -> Vec<Judged> {
+        let judged = |text: &String| {
+            let objective = Objective::parse(text).ok()?;
+            let facts = objective.name().map_or_else(|| Some(self.facts()), |name| self.facts_of(name))?;
+            Some(objective.judge(&facts))
         };
         let asked = self.started.iter().flat_map(|s| &s.plan.objectives);
-        asked
-            .map(|text| Objective::parse(text).map_or_else(|_| Judged::unreadable(text), |o| o.judge(&facts)))
-            .collect()
+        asked.map(|text| judged(text).unwrap_or_else(|| Judged::unreadable(text))).collect()
     }
 }
 

@@ -9,6 +9,7 @@ use measure::{Blocks, Nanos};
 use record::{Bytes, Connections, Failure, Heartbeats, Latency, Loss, Part, Second};
 
 use crate::generator::Generator;
+use crate::named::ByName;
 use crate::outages::Outages;
 use crate::ranked::Ranked;
 use crate::summary::headline;
@@ -92,6 +93,8 @@ pub struct Totals {
     pub cpu: Nanos,
     /// Little's law, second by second.
     pub little: Little,
+    /// The same by name, where the run has several.
+    pub named: ByName,
     /// Stretches without a success, after successes.
     pub outages: Outages,
     /// How the generator itself ran.
@@ -144,6 +147,7 @@ impl Totals {
         s.unopened.iter().for_each(|loss| Loss::add(&mut self.unopened, loss));
         add_bytes(&mut self.bytes, &s.bytes);
         self.add_connections(&s.connections);
+        self.named.add(s.part, &s.named);
         if s.part == Part::Window {
             self.finished_in_window += s.successes();
             self.window += length;

@@ -115,12 +115,10 @@ impl Keys {
 
     /// What to say about a key that is none.
     pub fn unknown(&self, name: &str) -> String {
-        let near = self.names().into_iter().map(|known| (distance(name, &known), known)).min();
-        match near {
-            Some((distance, known)) if distance <= 1 + name.len() / 4 => {
-                format!("unknown key; write `{known}` if you meant that")
-            }
-            _ => "unknown key; `brunt plan --schema` lists all keys".into(),
+        let names = self.names();
+        match nearest(name, names.iter().map(String::as_str)) {
+            Some(known) => format!("unknown key; write `{known}` if you meant that"),
+            None => "unknown key; `brunt plan --schema` lists all keys".into(),
         }
     }
 
@@ -164,7 +162,10 @@ impl Keys {
             "weight".into(),
             json!({"type": ["number", "string"], "description": "How often, relative to the others"}),
         );
-        own.insert("name".into(), json!({"type": "string", "description": "What its requests are called in the figures"}));
+        own.insert(
+            "name".into(),
+            json!({"type": "string", "description": "What its requests are called in the figures"}),
+        );
         own.insert("options".into(), json!({"type": "object", "description": "Options of this URL alone"}));
         let url = json!({"anyOf": [
             {"type": "string"},
@@ -190,6 +191,12 @@ impl Keys {
             "additionalProperties": false,
         })
     }
+}
+
+/// The word that somebody who wrote another one may have meant: a quarter of its letters may differ.
+pub fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (letters, near) = known.map(|known| (distance(wrong, known), known)).min()?;
+    (letters <= 1 + wrong.len() / 4).then_some(near)
 }
 
 /// Letters to change, add or leave out between two words (Levenshtein 1966).

@@ -26,6 +26,7 @@ use crate::foreign;
 
 pub use given::{Given, Said};
 pub use intent::{Defaults, Intent, Presentation};
+pub use keys::nearest;
 pub use serving::Serving;
 
 /// The commands there are.

@@ -93,7 +93,9 @@ pub fn tls(flags: &Matched<'_>) -> Result<Tls, Complaint> {
 pub fn request_name(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("is empty; write what the request is called, such as checkout".into()),
-        wire::OTHER => Err(format!("`{}` is what brunt calls those beyond the first {}; write another", wire::OTHER, wire::NAMES)),
+        wire::OTHER => {
+            Err(format!("`{}` is what brunt calls those beyond the first {}; write another", wire::OTHER, wire::NAMES))
+        }
         name => Ok(name.to_owned()),
     }
 }

@@ -96,7 +96,7 @@ fn cost(scene: &Scene, close: bool) -> Cost {
         sources: vec![],
         processes: None,
     };
-    let urls = vec![AskedUrl { url: "http://test/".into(), weight: 1.0 }];
+    let urls = plan.urls.iter().map(|url| AskedUrl { url: url.url.clone(), weight: url.weight }).collect();
     let asked = Asked { urls, options: plan.options.clone(), ..Asked::default() };
     let sim = Sim::new(plan.seed, scene.sim.clone(), Box::new(Answers { close }));
     let mut cost = Cost { finished: 0, failed: 0, seconds: 0, calls: CALLS.get(), peak: 0 };
@@ -167,6 +167,26 @@ fn a_request_allocates_nothing() {
         // What there is, is snapshots: the same number of seconds, with some more buckets to write.
         assert!(spent < 100, "{name}: {spent} allocations for {more} requests more: {once:?} {twice:?}");
     }
+}
+
+/// With so many names.
+fn named(scene: Scene, names: usize) -> Scene {
+    let urls: Vec<String> = (0..names).map(|n| format!("http://test/{n}")).collect();
+    scene.urls(&urls.iter().map(|url| (url.as_str(), 1.0)).collect::<Vec<_>>())
+}
+
+#[test]
+fn with_fifty_names_a_request_allocates_nothing_and_memory_does_not_grow_with_time() {
+    let scene = |rate| named(Scene::open(rate, Arrivals::Constant, secs(10)), 50);
+    let (once, twice) = (cost(&scene(10_000.0), false), cost(&scene(20_000.0), false));
+    assert_eq!(once.failed + twice.failed, 0);
+    // Each second of a name is a few allocations, however many requests it had; those with more buckets are grown more often.
+    let spent = twice.calls.abs_diff(once.calls);
+    assert!(twice.finished - once.finished > 90_000 && spent < 3_000, "{spent}: {once:?} {twice:?}");
+    let lasts = |seconds| cost(&named(Scene::open(100.0, Arrivals::Poisson, secs(seconds)), 50), false);
+    let (short, long) = (lasts(60), lasts(1200));
+    assert!(long.finished > 19 * short.finished && long.peak - short.peak < 60_000, "{short:?} {long:?}");
+    assert!(long.peak < 8 << 20, "{long:?}");
 }
 
 #[test]

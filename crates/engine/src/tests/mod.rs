@@ -12,6 +12,7 @@ mod harness;
 mod held;
 mod lost;
 mod memory;
+mod named;
 mod patience;
 mod played;
 mod rate;

@@ -140,6 +140,9 @@ impl Played {
         assert_eq!(s.bytes_sent, self.wire_sent, "bytes sent");
         assert_eq!(s.bytes_received, self.wire_received, "bytes received");
         self.check_latency();
+        if self.seconds.iter().any(|second| !second.named.is_empty()) {
+            self.seconds.iter().for_each(super::named::check);
+        }
         let handshakes = s.handshakes;
         assert!(handshakes == 0 || handshakes == s.opened, "{handshakes} handshakes, {} opened", s.opened);
         assert!(s.reused <= s.sent, "reused and sent");

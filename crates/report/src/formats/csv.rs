@@ -5,7 +5,8 @@
 
 use std::io::{self, Write};
 
-use record::{Part, Second};
+use measure::Histogram;
+use record::{Named, Part, Second};
 
 use super::{Format, Style};
 use crate::ranked::Figure;
@@ -15,7 +16,7 @@ use crate::summary::{Summary, headline};
 pub(super) struct Csv;
 
 /// The header, column by column, and what each holds.
-pub const COLUMNS: [(&str, &str); 30] = [
+pub const COLUMNS: [(&str, &str); 31] = [
     ("from_s", "beginning of the second since the start of the window; negative within the warm-up"),
     ("to_s", "its end"),
     ("part", "warmup, window or drain"),
@@ -49,6 +50,11 @@ pub const COLUMNS: [(&str, &str); 30] = [
     ("cpu_ms", "CPU time of the generator's threads"),
     ("status", "status codes and counts: 200:512 503:3"),
     ("failures", "failures and counts: refused/connect/ECONNREFUSED:7"),
+    (
+        "name",
+        "empty: all requests; else the requests of this name in the second above, in a run of several names: what they have \
+         no figure of is empty",
+    ),
 ];
 
 impl Format for Csv {
@@ -66,6 +72,9 @@ impl Format for Csv {
         writeln!(out, "{}", COLUMNS.map(|(name, _)| name).join(","))?;
         for second in seconds {
             writeln!(out, "{}", row(&second, summary.open).join(","))?;
+            for named in &second.named {
+                writeln!(out, "{}", row_of_name(&second, named, summary).join(","))?;
+            }
         }
         Ok(())
     }
@@ -111,7 +120,45 @@ fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
         (s.cpu_ns as f64 / 1e6).to_string(),
         quoted(&status.join(" ")),
         quoted(&failures.join(" ")),
+        String::new(),
     ]
+}
+
+/// What a second held of the requests of one name.
+fn row_of_name(s: &Second, named: &Named, summary: &Summary) -> [String; COLUMNS.len()] {
+    let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
+    let (mut finished, mut at_least) = (Histogram::new(), Histogram::new());
+    named.latency.add_to(&mut finished);
+    named.at_least.add_to(&mut at_least);
+    let ranked = crate::ranked::Ranked::with(&finished, &at_least);
+    let counts = &named.counts;
+    let ended = counts.finished + counts.finished_of_warmup;
+    let status: Vec<String> = named.status.iter().map(|(code, n)| format!("{code}:{n}")).collect();
+    let name = summary.names().get(usize::from(named.name)).map_or_else(|| named.name.to_string(), Clone::clone);
+    let quantile = |q| cell(ranked.quantile(q).figure);
+    let figures = [
+        ("from_s", (s.from_ns as f64 / 1e9).to_string()),
+        ("to_s", (s.to_ns as f64 / 1e9).to_string()),
+        ("part", part(s.part).into()),
+        ("due", counts.due.to_string()),
+        ("finished", counts.finished.to_string()),
+        ("failed", counts.failed.to_string()),
+        ("censored", counts.censored.to_string()),
+        ("finished_of_warmup", counts.finished_of_warmup.to_string()),
+        ("throughput_per_s", if length_s > 0.0 { ended as f64 / length_s } else { 0.0 }.to_string()),
+        ("mean_us", cell(ranked.mean())),
+        ("p50_us", quantile(0.5)),
+        ("p90_us", quantile(0.9)),
+        ("p95_us", quantile(0.95)),
+        ("p99_us", quantile(0.99)),
+        ("p99_9_us", quantile(0.999)),
+        ("max_us", cell(ranked.max())),
+        ("status", quoted(&status.join(" "))),
+        ("name", quoted(&name)),
+    ];
+    COLUMNS.map(|(column, _)| {
+        figures.iter().find(|(known, _)| *known == column).map_or_else(String::new, |(_, figure)| figure.clone())
+    })
 }
 
 fn cell(figure: Figure) -> String {

@@ -43,7 +43,10 @@ impl Format for Junit {
         let counts = [("tests", &*tests), ("failures", &*failed), ("errors", "0"), ("time", &*time)];
         to.create_element("testsuites").with_attributes(counts).write_inner_content(|to| {
             let suite = to.create_element("testsuite").with_attribute(("name", &*name)).with_attributes(counts);
-            suite.write_inner_content(|to| cases.iter().try_for_each(|case| write_case(to, &name, case)))?;
+            suite.write_inner_content(|to| {
+                cases.iter().try_for_each(|case| write_case(to, &name, case))?;
+                by_name(to, summary, style.lang)
+            })?;
             Ok(())
         })?;
         to.get_mut().write_all(b"\n")
@@ -67,6 +70,16 @@ fn write_case(to: &mut Writer<&mut dyn Write>, suite: &str, case: &Case) -> io::
         to.create_element("system-out").write_text_content(BytesText::new(&case.said))?;
         Ok(())
     })?;
+    Ok(())
+}
+
+/// What each name comes to, where there are several.
+fn by_name(to: &mut Writer<&mut dyn Write>, summary: &Summary, lang: Lang) -> io::Result<()> {
+    if summary.by_name().next().is_none() {
+        return Ok(());
+    }
+    let rows = crate::columns::table(&super::named::rows(summary, lang));
+    to.create_element("system-out").write_text_content(BytesText::new(&visible(&rows.join("\n"))))?;
     Ok(())
 }
 

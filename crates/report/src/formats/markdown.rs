@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use record::{Second, Started};
 
 use super::text::{accounts, figures, head};
-use super::{Format, Style};
+use super::{Format, Style, named};
 use crate::judgement;
 use crate::ranked::QUANTILES;
 use crate::sentences as say;
@@ -35,6 +35,7 @@ impl Format for Markdown {
         verdict(&mut page, summary);
         objectives(&mut page, summary);
         latency(&mut page, summary);
+        by_name(&mut page, summary);
         requests(&mut page, summary);
         failures(&mut page, summary);
         where_time_went(&mut page, summary);
@@ -173,6 +174,22 @@ fn latency(page: &mut Page, summary: &Summary) {
     }
     if ranked.unfinished() > 0 {
         page.block(&escaped(lang.of(say::LOWER_BOUND_NOTE)));
+    }
+}
+
+/// What each name comes to, where there are several.
+fn by_name(page: &mut Page, summary: &Summary) {
+    let rows = named::rows(summary, page.lang);
+    if rows.len() < 2 {
+        return;
+    }
+    page.section(page.lang.of(named::BY_NAME));
+    let figures = "r".repeat(rows[0].len() - 2);
+    page.table(&format!("l{figures}l"), &rows);
+    let failures = named::failures(summary);
+    if !failures.is_empty() {
+        let heading = vec![page.say(named::FAILURES_BY_NAME), String::new(), String::new()];
+        page.table("lll", &std::iter::once(heading).chain(failures).collect::<Vec<_>>());
     }
 }
 

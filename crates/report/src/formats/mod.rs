@@ -4,6 +4,7 @@ mod csv;
 mod json;
 mod junit;
 mod markdown;
+mod named;
 pub(crate) mod text;
 
 use std::io::{self, Write};

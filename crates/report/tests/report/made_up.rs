@@ -21,6 +21,7 @@ pub struct Run {
     pub window: Nanos,
     pub elapsed: Nanos,
     pub silent: Option<bool>,
+    pub names: Vec<String>,
 }
 
 /// A closed run of so many users and seconds.
@@ -81,6 +82,7 @@ fn run(load: Load, seconds: u64) -> Run {
         window: Nanos::from_secs(seconds),
         elapsed: Nanos::from_secs(seconds),
         silent: None,
+        names: Vec::new(),
     }
 }
 
@@ -100,6 +102,7 @@ impl Run {
             sent: sides.0.into(),
             received: sides.1.into(),
             reused: false,
+            ..Example::default()
         }));
         self
     }
@@ -137,6 +140,7 @@ impl Run {
             net: "epoll".into(),
             workers: self.plan.workers,
             silent: self.silent,
+            names: self.names.clone(),
         }))];
         events.extend(self.probe.clone().map(RunEvent::Probe));
         events.extend(self.events.iter().cloned());

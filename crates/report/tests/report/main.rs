@@ -6,3 +6,4 @@ mod golden;
 mod lies;
 mod live;
 mod made_up;
+mod named;

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use record::Second;
 
-use super::{Format, Style};
+use super::{Format, Style, named};
 use crate::columns::{Paint, wrapped};
 use crate::summary::Summary;
 use crate::text::{Lang, Text as Message};
@@ -37,6 +37,7 @@ impl Format for Text {
         figures::throughput(&mut page, summary);
         figures::distribution(&mut page, summary);
         figures::where_time_went(&mut page, summary);
+        by_name(&mut page, summary);
         accounts::requests(&mut page, summary);
         accounts::failures(&mut page, summary);
         accounts::connections(&mut page, summary);
@@ -45,6 +46,16 @@ impl Format for Text {
         verdict::trust(&mut page, summary);
         out.write_all(page.text.as_bytes())
     }
+}
+
+/// What each name comes to, where there are several. Tables are not broken as sentences are.
+fn by_name(page: &mut Page, summary: &Summary) {
+    if summary.by_name().next().is_none() {
+        return;
+    }
+    page.section(page.say(named::BY_NAME));
+    let room = page.cells.map(|cells| cells.saturating_sub(2));
+    named::lines(summary, page.lang, room).iter().for_each(|line| page.inner(line));
 }
 
 /// Lines collected before they are written.

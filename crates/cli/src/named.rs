@@ -1,0 +1,37 @@
+//! Objectives of single names: the run has such a name.
+
+use engine::PreparedRun;
+use plan::Plan;
+use report::Objective;
+use wire::Complaint;
+
+use crate::arguments::nearest;
+
+/// So many names are listed where none is near.
+const LISTED: usize = 5;
+
+/// Refuses objectives of names that no request of the run has.
+///
+/// # Errors
+/// The first such objective, and the name that may have been meant.
+pub fn check_objectives(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
+    let names = prepared.names();
+    let parsed = plan.objectives.iter().filter_map(|text| Objective::parse(text).ok());
+    let Some((text, name)) = parsed.into_iter().find_map(|objective| {
+        let name = objective.name()?.to_owned();
+        (!names.contains(&name)).then_some((objective.text, name))
+    }) else {
+        return Ok(());
+    };
+    let known = names.iter().map(String::as_str);
+    let right = match nearest(&name, known.clone()) {
+        Some(near) => format!("write {{{near}}} if you meant that"),
+        None if names.is_empty() => "leave the name out".to_owned(),
+        None => {
+            let listed = known.take(LISTED).collect::<Vec<_>>().join(", ");
+            let more = if names.len() > LISTED { ", …" } else { "" };
+            format!("write one of: {listed}{more}")
+        }
+    };
+    Err(Complaint::new("--objective", format!("`{text}`: no request of this run is called `{name}`; {right}")))
+}

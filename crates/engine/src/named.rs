@@ -1,0 +1,177 @@
+//! Figures by name, of one worker and one second. A run of one name has none: its figures are those of the run.
+//!
+//! Nothing is held for a request: it carries the index of its name, and what it comes to is counted in that name's row.
+
+use measure::{Nanos, Packed, Rows};
+use record::NamedCounts;
+
+use crate::tally::{count_code, word};
+
+/// The rows of all names.
+#[derive(Debug)]
+pub(crate) struct ByName {
+    rows: Vec<Row>,
+    /// Two for each name: latency, and lower bounds of it.
+    times: Rows,
+    /// Names with anything to tell.
+    used: Vec<u16>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Row {
+    counts: NamedCounts,
+    codes: Vec<(u32, u64)>,
+    used: bool,
+}
+
+/// Status codes of a name that have room without an allocation.
+const USUAL_CODES: usize = 4;
+
+impl ByName {
+    /// For so many names; None where one is all there is.
+    pub fn of(names: usize) -> Option<Box<ByName>> {
+        let row = || Row { codes: Vec::with_capacity(USUAL_CODES), ..Row::default() };
+        (names > 1).then(|| {
+            let rows = (0..names).map(|_| row()).collect();
+            Box::new(ByName { rows, times: Rows::new(2 * names), used: Vec::with_capacity(names) })
+        })
+    }
+
+    /// The counts of a name.
+    #[inline]
+    pub fn counts(&mut self, name: u16) -> &mut NamedCounts {
+        let row = &mut self.rows[usize::from(name)];
+        if !row.used {
+            row.used = true;
+            self.used.push(name);
+        }
+        &mut row.counts
+    }
+
+    /// A success.
+    #[inline]
+    pub fn finished(&mut self, name: u16, latency: Nanos) {
+        self.counts(name).finished += 1;
+        self.times.record(2 * usize::from(name), latency);
+    }
+
+    /// A lower bound of the latency of one that did not finish.
+    pub fn at_least(&mut self, name: u16, latency: Nanos) {
+        self.counts(name);
+        self.times.record(2 * usize::from(name) + 1, latency);
+    }
+
+    /// An answer carried a status code; 0: none.
+    #[inline]
+    pub fn code(&mut self, name: u16, code: u32) {
+        self.counts(name);
+        count_code(&mut self.rows[usize::from(name)].codes, code);
+    }
+
+    /// Appends the names with anything to tell.
+    pub fn encode(&self, bytes: &mut Vec<u8>) {
+        let word = |bytes: &mut Vec<u8>, w: u64| bytes.extend_from_slice(&w.to_le_bytes());
+        word(bytes, self.used.len() as u64);
+        for name in &self.used {
+            let row = &self.rows[usize::from(*name)];
+            word(bytes, u64::from(*name));
+            let mut counts = row.counts;
+            counts.each_mut().for_each(|n| word(bytes, *n));
+            word(bytes, row.codes.len() as u64);
+            for (code, n) in &row.codes {
+                word(bytes, u64::from(*code));
+                word(bytes, *n);
+            }
+            for times in [2 * usize::from(*name), 2 * usize::from(*name) + 1] {
+                let at = bytes.len();
+                word(bytes, 0);
+                self.times.pack(times, bytes);
+                let length = (bytes.len() - at - size_of::<u64>()) as u64;
+                bytes[at..at + size_of::<u64>()].copy_from_slice(&length.to_le_bytes());
+            }
+        }
+    }
+
+    /// Forgets the second.
+    pub fn clear(&mut self) {
+        for name in self.used.drain(..) {
+            let row = &mut self.rows[usize::from(name)];
+            row.codes.clear();
+            (row.counts, row.used) = (NamedCounts::default(), false);
+            self.times.clear(2 * usize::from(name));
+            self.times.clear(2 * usize::from(name) + 1);
+        }
+    }
+}
+
+/// What a second told of one name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Named {
+    pub name: u16,
+    pub counts: NamedCounts,
+    pub codes: Vec<(u32, u64)>,
+    pub latency: Packed,
+    pub at_least: Packed,
+}
+
+/// Decodes what [`ByName::encode`] wrote; None where the bytes are no such thing.
+pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<Named>> {
+    let mut all = Vec::new();
+    if bytes.is_empty() {
+        return Some(all);
+    }
+    for _ in 0..word(bytes)? {
+        let (name, mut counts) = (u16::try_from(word(bytes)?).ok()?, NamedCounts::default());
+        for n in counts.each_mut() {
+            *n = word(bytes)?;
+        }
+        let mut codes = Vec::new();
+        for _ in 0..word(bytes)? {
+            codes.push((word(bytes)? as u32, word(bytes)?));
+        }
+        let mut times = || {
+            let length = usize::try_from(word(bytes)?).ok()?;
+            let (packed, rest) = bytes.split_at_checked(length)?;
+            *bytes = rest;
+            Packed::from_bytes(packed)
+        };
+        all.push(Named { name, counts, codes, latency: times()?, at_least: times()? });
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Histogram;
+
+    use super::*;
+
+    #[test]
+    fn one_name_has_no_rows_of_its_own() {
+        assert!(ByName::of(0).is_none() && ByName::of(1).is_none());
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded_and_only_names_with_anything_to_tell_are() {
+        let mut rows = ByName::of(5).expect("several names");
+        rows.counts(3).due += 2;
+        rows.finished(3, Nanos::from_millis(5));
+        rows.code(3, 200);
+        rows.code(3, 0);
+        rows.counts(1).failed += 1;
+        rows.at_least(1, Nanos::from_secs(10));
+        let mut bytes = Vec::new();
+        rows.encode(&mut bytes);
+        let told = decode(&mut &*bytes).expect("whole");
+        assert_eq!(told.iter().map(|named| named.name).collect::<Vec<_>>(), [3, 1]);
+        assert_eq!((told[0].counts.due, told[0].counts.finished, &told[0].codes[..]), (2, 1, &[(200, 1)][..]));
+        let mut at_least = Histogram::new();
+        told[1].at_least.add_to(&mut at_least);
+        assert_eq!((told[1].counts.failed, at_least.max(), told[1].latency.is_empty()), (1, 10_000_000_000, true));
+        (1..bytes.len()).for_each(|cut| assert_eq!(decode(&mut &bytes[..cut]), None, "cut at {cut}"));
+        rows.clear();
+        let mut nothing = Vec::new();
+        rows.encode(&mut nothing);
+        assert_eq!(decode(&mut &*nothing), Some(Vec::new()));
+    }
+}

@@ -1,0 +1,92 @@
+//! Figures by name as JSON has them.
+
+use std::collections::BTreeMap;
+
+use record::Example;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::distribution::Distribution;
+use crate::summary::Summary;
+
+/// The requests of one name.
+#[derive(Serialize, JsonSchema)]
+pub struct NameReport<'a> {
+    /// What they are called.
+    name: &'a str,
+    /// Due (closed: started), warm-up left out.
+    due: u64,
+    /// Succeeded.
+    finished: u64,
+    /// Failed.
+    failed: u64,
+    /// Unfinished when the run ended.
+    censored: u64,
+    /// Successes that ended within the window ÷ its length; those of requests of the warm-up are among them.
+    throughput_per_s: f64,
+    /// Bytes of payload of the answers.
+    payload: u64,
+    /// Status code → count.
+    status: &'a BTreeMap<String, u64>,
+    /// Latency: response in open load, service in closed.
+    latency: Distribution,
+    /// One failure of each sort and status.
+    examples: Vec<NameExample<'a>>,
+}
+
+/// The kept example of a failure.
+#[derive(Serialize, JsonSchema)]
+struct NameExample<'a> {
+    /// `refused`, `timeout`, `wrong_status` …
+    kind: &'a str,
+    /// `connect`, `first_byte` …
+    phase: &'a str,
+    /// `ECONNREFUSED` …
+    errno: Option<&'a str>,
+    /// The status code of the answer; empty where it had none.
+    status: &'a str,
+    /// When, in seconds since the start of the window.
+    at_s: Option<f64>,
+    /// What is known beyond the kind.
+    detail: &'a str,
+    /// What was sent.
+    sent: &'a str,
+    /// What came back.
+    received: &'a str,
+}
+
+impl<'a> From<&'a Example> for NameExample<'a> {
+    fn from(e: &'a Example) -> NameExample<'a> {
+        NameExample {
+            kind: &e.kind,
+            phase: &e.phase,
+            errno: e.errno.as_deref(),
+            status: &e.status,
+            at_s: e.at_ns.map(|ns| ns as f64 / 1e9),
+            detail: &e.detail,
+            sent: &e.sent,
+            received: &e.received,
+        }
+    }
+}
+
+/// What each name comes to.
+pub fn reports(summary: &Summary) -> Vec<NameReport<'_>> {
+    let rows = summary.by_name();
+    rows.map(|row| {
+        let (totals, counts) = (row.totals, &row.totals.counts);
+        NameReport {
+            name: row.name,
+            due: counts.due,
+            finished: counts.finished,
+            failed: counts.failed,
+            censored: counts.censored,
+            throughput_per_s: summary.per_s(totals.finished_in_window),
+            payload: counts.payload,
+            status: &totals.status,
+            latency: Distribution::of(totals.ranked()),
+            examples: summary.examples_of(row.index).map(NameExample::from).collect(),
+        }
+    })
+    .collect()
+}

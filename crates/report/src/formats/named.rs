@@ -1,0 +1,138 @@
+//! Figures by name as people read them: a row of cells for each name, and what failed.
+
+use record::Example;
+
+use super::text::accounts;
+use crate::columns::{cut, table, width};
+use crate::named::Row;
+use crate::ranked::QUANTILES;
+use crate::sentences as say;
+use crate::show;
+use crate::summary::Summary;
+use crate::text::{Lang, Text, text};
+
+/// The heading above the rows.
+pub(super) const BY_NAME: Text = text("By name", "按名称");
+/// The heading above what failed.
+pub(super) const FAILURES_BY_NAME: Text = text("Failures by name", "按名称列出的失败");
+const NAME: Text = text("name", "名称");
+const DUE: Text = text("due", "应发");
+const UNFINISHED: Text = text("unfinished", "未结束");
+const BYTES: Text = text("bytes", "字节");
+const MORE: Text = text(
+    "and {n} more {n|name|names}: --format markdown and --format json have all of them",
+    "另有 {n} 个名称：--format markdown 和 --format json 列出全部",
+);
+
+/// So many rows stand in text for a terminal; more are in the documents.
+const ROWS: usize = 20;
+/// So many failures likewise.
+const FAILURES: usize = 10;
+/// The most cells of a name in text.
+const NAME_CELLS: usize = 40;
+
+/// A column: its heading, and how soon it goes where a terminal is narrow (0: never).
+struct Column(String, u8);
+
+/// The headings, in the order of [`cells`].
+fn columns(lang: Lang) -> Vec<Column> {
+    let column = |heading: Text, spare| Column(lang.of(heading).into(), spare);
+    let mut columns = vec![
+        column(NAME, 0),
+        column(DUE, 5),
+        column(say::OK, 0),
+        column(say::FAILED, 0),
+        column(UNFINISHED, 8),
+        column(say::RATE, 0),
+        column(say::MEAN, 4),
+    ];
+    let spare = |name| match name {
+        "p50" => 2,
+        "p99" => 0,
+        _ => 6,
+    };
+    columns.extend(shown_quantiles().map(|(name, _)| Column(name.into(), spare(name))));
+    columns.extend([column(say::MAX, 3), column(BYTES, 7), column(say::STATUS, 1)]);
+    columns
+}
+
+fn shown_quantiles() -> impl Iterator<Item = (&'static str, f64)> {
+    QUANTILES.iter().filter(|named| named.name != "p99.9").map(|named| (named.name, named.q))
+}
+
+fn cells(row: &Row<'_>, summary: &Summary) -> Vec<String> {
+    let (totals, ranked) = (row.totals, row.totals.ranked());
+    let counts = &totals.counts;
+    let mut cells = vec![row.name.to_owned()];
+    cells.extend([counts.due, counts.finished, counts.failed, counts.censored].map(show::count));
+    cells.push(show::rate(summary.per_s(totals.finished_in_window)));
+    cells.push(ranked.mean().show());
+    cells.extend(shown_quantiles().map(|(_, q)| ranked.quantile(q).figure.show()));
+    let status = totals.status.iter().map(|(code, n)| format!("{code}:{}", show::count(*n)));
+    cells.extend([ranked.max().show(), show::bytes(counts.payload), status.collect::<Vec<_>>().join(" ")]);
+    cells
+}
+
+/// All rows with their heading, for documents.
+pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
+    let heading = columns(lang).into_iter().map(|Column(heading, _)| heading).collect();
+    std::iter::once(heading).chain(summary.by_name().map(|row| cells(&row, summary))).collect()
+}
+
+/// What failed: name, what happened, and what is known of an example.
+pub(super) fn failures(summary: &Summary) -> Vec<Vec<String>> {
+    let of = |row: Row<'_>| summary.examples_of(row.index).map(|e| failure(row.name, e)).collect::<Vec<_>>();
+    summary.by_name().filter(|row| row.totals.counts.failed > 0).flat_map(of).collect()
+}
+
+fn failure(name: &str, example: &Example) -> Vec<String> {
+    let Example { kind, phase, errno, .. } = example;
+    let failure = record::Failure { kind: kind.clone(), phase: phase.clone(), errno: errno.clone(), count: 0 };
+    let what = [accounts::sort_of(&failure), example.status.clone()];
+    let what = what.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    vec![name.to_owned(), what, example.detail.clone()]
+}
+
+/// The rows as lines of at most so many cells, where that can be: those with most requests, then what failed.
+pub(super) fn lines(summary: &Summary, lang: Lang, room: Option<usize>) -> Vec<String> {
+    let mut all: Vec<Row<'_>> = summary.by_name().collect();
+    let more = all.len().saturating_sub(ROWS);
+    if more > 0 {
+        all.sort_by_key(|row| std::cmp::Reverse(row.totals.counts.due));
+        all.truncate(ROWS);
+    }
+    let short = |mut cells: Vec<String>| {
+        cells[0] = cut(&cells[0], NAME_CELLS);
+        cells
+    };
+    let (headings, mut spares): (Vec<String>, Vec<u8>) =
+        columns(lang).into_iter().map(|Column(h, spare)| (h, spare)).unzip();
+    let mut rows = vec![headings];
+    rows.extend(all.iter().map(|row| short(cells(row, summary))));
+    // A column in which nothing stands says nothing.
+    let unfinished = spares.iter().position(|spare| *spare == 8);
+    if let Some(at) = unfinished.filter(|at| rows.iter().skip(1).all(|row| row[*at] == "0")) {
+        drop_column(&mut rows, &mut spares, at);
+    }
+    let mut lines = table(&rows);
+    while room.is_some_and(|room| lines.iter().any(|line| width(line) > room)) {
+        let Some(most) = spares.iter().copied().max().filter(|spare| *spare > 0) else { break };
+        while let Some(at) = spares.iter().position(|spare| *spare == most) {
+            drop_column(&mut rows, &mut spares, at);
+        }
+        lines = table(&rows);
+    }
+    if more > 0 {
+        lines.push(lang.fill(MORE, &[("n", &show::count(more as u64))]));
+    }
+    for cells in failures(summary).into_iter().take(FAILURES) {
+        let said: Vec<String> = cells.into_iter().filter(|cell| !cell.is_empty()).collect();
+        lines.push(said.join(" · "));
+    }
+    lines
+}
+
+fn drop_column(rows: &mut [Vec<String>], spares: &mut Vec<u8>, at: usize) {
+    spares.remove(at);
+    rows.iter_mut().for_each(|row| drop(row.remove(at)));
+}
