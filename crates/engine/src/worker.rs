@@ -316,7 +316,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         let room = session.room();
         self.tally.counts.reused += u64::from(c.served && !x.warmup);
-        x.marks = x.marks & !REUSED | REUSED * u8::from(c.served);
+        x.marks = (x.marks & !REUSED) | (REUSED * u8::from(c.served));
         c.in_flight += 1;
         (c.last, c.served) = (id.0, true);
         if x.warmup {

@@ -76,3 +76,66 @@ impl Named {
         &mut list[at]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use measure::{Nanos, Rng, Rows};
+
+    use super::*;
+    use crate::{Latency, Part, RunEvent, Second, Writer};
+
+    /// Service times of a server: lognormal around 3 ms (p99 about 10 ms), and one in a hundred fifty times as long.
+    fn service(rng: &mut Rng) -> Nanos {
+        let normal = (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
+        let tail = if rng.f64() < 0.01 { 50.0 } else { 1.0 };
+        Nanos((3e6 * (0.5 * normal).exp() * tail) as u64)
+    }
+
+    /// A second of fifty names, so many requests of each, with all histograms of the run filled as open load fills them.
+    fn second(n: i64, each: u64, rng: &mut Rng) -> Second {
+        let mut rows = Rows::new(1);
+        let mut second = Second { from_ns: n * 1_000_000_000, to_ns: (n + 1) * 1_000_000_000, ..Second::default() };
+        second.part = Part::Window;
+        for name in 0..50 {
+            for _ in 0..each {
+                let (took, late) = (service(rng), Nanos(20_000 + (rng.f64() * 60_000.0) as u64));
+                rows.record(0, took + late);
+                let Latency { response, service, wait_conn, gen_late, first_byte, transfer, .. } = &mut second.latency;
+                response.record(took + late);
+                service.record(took);
+                wait_conn.record(Nanos::ZERO);
+                gen_late.record(late);
+                first_byte.record(Nanos(took.0 / 10 * 9));
+                transfer.record(Nanos(took.0 / 10));
+            }
+            let named = Named::of(&mut second.named, name);
+            let counts = NamedCounts { due: each, finished: each, payload: 612 * each, ..NamedCounts::default() };
+            (named.counts, named.status) = (counts, BTreeMap::from([("200".into(), each)]));
+            let mut bytes = Vec::new();
+            rows.pack(0, &mut bytes);
+            named.latency = Packed::from_bytes(&bytes).unwrap();
+            rows.clear(0);
+        }
+        second
+    }
+
+    #[test]
+    fn fifty_names_of_2000_requests_a_second_fit_an_hour_into_120_megabytes() {
+        let (mut rng, seconds) = (Rng::new(7), 5);
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(&directory.path().join("run.zst")).unwrap();
+        let mut whole = 0;
+        for n in 0..seconds {
+            let second = second(n, 2000, &mut rng);
+            let without = Second { named: Vec::new(), ..second.clone() };
+            let before = writer.bytes();
+            writer.write(&RunEvent::Second(Box::new(without))).unwrap();
+            whole += writer.bytes() - before;
+            writer.write(&RunEvent::Second(Box::new(second))).unwrap();
+        }
+        let with = writer.bytes() - whole;
+        let an_hour = |bytes: u64| bytes / seconds as u64 * 3600;
+        eprintln!("{} MB an hour, {} MB of it without names", an_hour(with) / 1_000_000, an_hour(whole) / 1_000_000);
+        assert!(an_hour(with) <= 120_000_000, "{} bytes an hour, {} without names", an_hour(with), an_hour(whole));
+    }
+}

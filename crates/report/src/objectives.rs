@@ -87,7 +87,7 @@ impl Objective {
     /// One sentence saying what is wrong and what would be right.
     pub fn parse(text: &str) -> Result<Objective, String> {
         let wrong = |why: &str| format!("objective `{text}`: {why}");
-        let (whole, of) = split_name(text).map_err(|why| wrong(why))?;
+        let (whole, of) = split_name(text).map_err(&wrong)?;
         let at = whole
             .find(['<', '>', '='])
             .ok_or_else(|| wrong("there is no comparison; write for example p99<50ms, failed<0.1% or rate>=1000/s"))?;

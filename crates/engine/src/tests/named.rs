@@ -54,7 +54,7 @@ fn latency(named: &Named) -> Histogram {
 
 /// A server that is fast, slow or broken by path.
 fn by_path(now: Nanos, ask: &Ask<'_>) -> (Nanos, ReplyOwned) {
-    match ask.path {
+    match ask.path.split('?').next().unwrap_or_default() {
         "/fast" => (now + MS, ReplyOwned::new(200, b"ok")),
         "/slow" => (now + Nanos::from_millis(50), ReplyOwned::new(200, b"slowly")),
         _ => (now + MS, ReplyOwned::new(503, b"")),
@@ -87,7 +87,7 @@ fn each_name_has_its_own_latency_statuses_and_failures() {
 #[test]
 fn an_example_of_each_status_of_each_name_is_kept() {
     let brain = |now: Nanos, ask: &Ask<'_>| {
-        let status = if now.0 % 2 == 0 { 500 } else { 404 };
+        let status = if now.0.is_multiple_of(2) { 500 } else { 404 };
         let status = if ask.path == "/b" && status == 404 { 200 } else { status };
         (now + Nanos(1001), ReplyOwned::new(status, ask.path.as_bytes()))
     };

@@ -163,7 +163,8 @@ impl Packed {
         let (mut mine, mut theirs) = (self.pairs().peekable(), other.pairs().peekable());
         let both = std::iter::from_fn(|| match (mine.peek().copied(), theirs.peek().copied()) {
             (Some((i, n)), Some((k, m))) if i == k => {
-                (mine.next(), theirs.next());
+                mine.next();
+                theirs.next();
                 Some((i, n.saturating_add(m)))
             }
             (Some((i, _)), Some((k, _))) if i < k => mine.next(),

@@ -89,7 +89,7 @@ fn failure(name: &str, example: &Example) -> Vec<String> {
     let Example { kind, phase, errno, .. } = example;
     let failure = record::Failure { kind: kind.clone(), phase: phase.clone(), errno: errno.clone(), count: 0 };
     let what = [accounts::sort_of(&failure), example.status.clone()];
-    let what = what.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    let what = what.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
     vec![name.to_owned(), what, example.detail.clone()]
 }
 
