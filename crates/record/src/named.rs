@@ -14,19 +14,19 @@ counts! {
     #[serde(default)]
     pub struct NamedCounts {
         /// Requests whose intended time lies in it, warm-up left out.
-        #[serde(skip_serializing_if = "is_zero")]
+        #[serde(rename = "scheduled", skip_serializing_if = "is_zero")]
         due,
         /// Successes that ended in it.
-        #[serde(skip_serializing_if = "is_zero")]
+        #[serde(rename = "succeeded", skip_serializing_if = "is_zero")]
         finished,
         /// Failures that ended in it.
         #[serde(skip_serializing_if = "is_zero")]
         failed,
         /// Given up unfinished at the end of the run.
-        #[serde(skip_serializing_if = "is_zero")]
+        #[serde(rename = "unfinished", skip_serializing_if = "is_zero")]
         censored,
         /// Successes of requests of the warm-up that ended in it: in throughput, in no other figure.
-        #[serde(skip_serializing_if = "is_zero")]
+        #[serde(rename = "succeeded_of_warmup", skip_serializing_if = "is_zero")]
         finished_of_warmup,
         /// Bytes of payload of the answers.
         #[serde(skip_serializing_if = "is_zero")]

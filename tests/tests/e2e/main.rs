@@ -14,6 +14,7 @@ mod lies;
 mod load;
 mod memory;
 mod mysql;
+mod names;
 mod nginx;
 mod options;
 mod own_protocol;

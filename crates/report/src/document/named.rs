@@ -14,14 +14,14 @@ use crate::summary::Summary;
 pub struct NameReport<'a> {
     /// What they are called.
     name: &'a str,
-    /// Due (closed: started), warm-up left out.
-    due: u64,
+    /// Scheduled (closed: started), warm-up left out.
+    scheduled: u64,
     /// Succeeded.
-    finished: u64,
+    succeeded: u64,
     /// Failed.
     failed: u64,
-    /// Unfinished when the run ended.
-    censored: u64,
+    /// Still without an end when the run ended.
+    unfinished: u64,
     /// Successes that ended within the window ÷ its length; those of requests of the warm-up are among them.
     throughput_per_s: f64,
     /// Bytes of payload of the answers.
@@ -77,10 +77,10 @@ pub fn reports(summary: &Summary) -> Vec<NameReport<'_>> {
         let (totals, counts) = (row.totals, &row.totals.counts);
         NameReport {
             name: row.name,
-            due: counts.due,
-            finished: counts.finished,
+            scheduled: counts.due,
+            succeeded: counts.finished,
             failed: counts.failed,
-            censored: counts.censored,
+            unfinished: counts.censored,
             throughput_per_s: summary.per_s(totals.finished_in_window),
             payload: counts.payload,
             status: &totals.status,

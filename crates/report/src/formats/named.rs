@@ -16,7 +16,7 @@ pub(super) const BY_NAME: Text = text("By name", "按名称");
 /// The heading above what failed.
 pub(super) const FAILURES_BY_NAME: Text = text("Failures by name", "按名称列出的失败");
 const NAME: Text = text("name", "名称");
-const DUE: Text = text("due", "应发");
+const DUE: Text = text("scheduled", "计划");
 const UNFINISHED: Text = text("unfinished", "未结束");
 const BYTES: Text = text("bytes", "字节");
 const MORE: Text = text(

@@ -85,7 +85,7 @@ fn csv_has_a_row_for_each_name_below_each_second() {
     assert_eq!(lines.len(), 1 + 2 * 3);
     assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{csv}");
     let slow = &lines[3];
-    assert_eq!((slow[at("name")], slow[at("due")], slow[at("p50_us")]), ("GET /slow/{id}", "100", "80000"));
+    assert_eq!((slow[at("name")], slow[at("scheduled")], slow[at("p50_us")]), ("GET /slow/{id}", "100", "80000"));
     assert_eq!((slow[at("sent")], slow[at("status")]), ("", "200:85 503:15"));
     assert_eq!(lines[1][at("name")], "");
 }
@@ -94,7 +94,7 @@ fn csv_has_a_row_for_each_name_below_each_second() {
 fn json_has_everything_of_each_name_and_names_add_up_to_the_run() {
     let json = several().json();
     let rows = json["by_name"].as_array().unwrap();
-    for key in ["due", "finished", "failed", "censored"] {
+    for key in ["scheduled", "succeeded", "failed", "unfinished"] {
         let sum: u64 = rows.iter().map(|row| row[key].as_u64().unwrap()).sum();
         assert_eq!(Some(sum), json["requests"][key].as_u64(), "{key}");
     }

@@ -10,7 +10,7 @@ fn rows(report: &Report) -> Vec<(String, [u64; 4])> {
     rows.iter()
         .map(|row| {
             let name = row["name"].as_str().expect("a name").to_owned();
-            (name, ["due", "finished", "failed", "censored"].map(|key| count(row, key)))
+            (name, ["scheduled", "succeeded", "failed", "unfinished"].map(|key| count(row, key)))
         })
         .collect()
 }
@@ -28,7 +28,7 @@ fn file(directory: &std::path::Path, name: &str, text: &str) -> String {
 #[test]
 fn names_add_up_to_the_run_in_threads_and_in_processes() {
     let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
-    let [fast, slow, bad] = ["/", "/delay/3ms", "/status/503"].map(|path| target.url(path));
+    let [fast, slow, bad] = ["", "delay/3ms", "status/503"].map(|path| target.url(path));
     let urls =
         format!("urls:\n  - url: {fast}\n    name: home\n    weight: 2\n  - {slow}\n  - {bad}\n  - {slow}?again\n");
     let plan = file(directory.path(), "plan.yaml", &urls);
@@ -49,7 +49,7 @@ fn names_add_up_to_the_run_in_threads_and_in_processes() {
 #[test]
 fn requests_are_called_what_was_said_or_what_they_ask() {
     let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
-    let [home, echo] = ["/", "/echo"].map(|path| target.url(path));
+    let [home, echo] = ["", "echo"].map(|path| target.url(path));
     let commands = format!(
         "# name: front page\ncurl {home}\n# what a visitor does\ncurl {echo} -d a=1\ncurl '{echo}?again' -d a=2 # name: again\n"
     );
@@ -73,17 +73,17 @@ fn commands_of_other_protocols_have_names_too() {
 fn a_run_of_one_name_has_no_rows_and_its_objectives_may_name_it() {
     let target = Target::healthy();
     let rule = "failed{checkout}<1%";
-    let report = report(&["-n", "50", "--name", "checkout", "--objective", rule, &target.url("/")]);
+    let report = report(&["-n", "50", "--name", "checkout", "--objective", rule, &target.url("")]);
     assert!(names(&report).is_empty(), "{report}");
     assert_eq!(report.at("objectives.0.met"), true, "{report}");
-    let text = brunt(["-n", "50", &target.url("/?a=1"), &target.url("/?a=2")]);
+    let text = brunt(["-n", "50", &target.url("?a=1"), &target.url("?a=2")]);
     assert!(!text.out.contains("By name"), "{}", text.out);
 }
 
 #[test]
 fn objectives_of_names_decide_the_exit_code_and_unknown_names_are_refused() {
     let target = Target::healthy();
-    let urls = [target.url("/status/503"), target.url("/")];
+    let urls = [target.url("status/503"), target.url("")];
     let judged = |rule: &str| brunt(["-n", "200", "--objective", rule, &urls[0], &urls[1]]);
     judged("failed{GET /}<1%").with_code(0).said("GET /status/503 · wrong_status");
     judged("failed{GET /status/503}<1%").with_code(10).said("By name");
