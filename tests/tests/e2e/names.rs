@@ -59,6 +59,13 @@ fn requests_are_called_what_was_said_or_what_they_ask() {
 }
 
 #[test]
+fn slots_stay_unfilled_in_a_name() {
+    let target = Target::healthy();
+    let report = report(&["-n", "40", "-c", "2", &target.url("bytes/{counter}?page={random 1..9}"), &target.url("")]);
+    assert_eq!(names(&report), ["GET /bytes/{counter}", "GET /"], "{report}");
+}
+
+#[test]
 fn commands_of_other_protocols_have_names_too() {
     let target = Target::healthy();
     let url = format!("redis://{}", target.host());
