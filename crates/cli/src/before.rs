@@ -174,7 +174,7 @@ mod tests {
         fn before(&self, _: &Setup, _: &Stop) -> Result<(), engine::AsideFailure> {
             unreachable!("nothing is sent before the question")
         }
-        fn after(&self, _: &Setup, _: &Stop, _: Option<measure::Nanos>) -> Option<String> {
+        fn after(&self, _: &Setup, _: &Stop, _: Option<measure::Nanos>) -> Option<engine::AfterFailure> {
             None
         }
         fn take_share(self: Arc<Self>, _: &Setup, _: &engine::Task, _: engine::Lines, _: engine::Answers) {}

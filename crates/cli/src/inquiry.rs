@@ -26,7 +26,11 @@ pub fn prepare(protocol: &dyn Runner, asked: &mut Asked, setup: &Setup) -> Resul
         let Some(inquiry) = protocol.inquire(asked)? else { break };
         let failure = match inquiry.probe(setup, &Stop::default()) {
             Ok(_) => None,
-            Err(failure) if failure.unreachable => return Ok((inquiry, Some(failure))),
+            // Nobody there, or nobody who answers: that is no mistake of the command line.
+            Err(mut failure) if failure.unreachable || failure.fault.is_none() => {
+                failure.unreachable = true;
+                return Ok((inquiry, Some(failure)));
+            }
             Err(failure) => Some(failure),
         };
         match (inquiry.learnt(), failure) {

@@ -4,7 +4,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use record::RecordFile;
-use report::{Lang, Summary};
+use report::totals::Totals;
+use report::{Exit, Lang, Summary};
 use wire::Complaint;
 
 use crate::arguments::Presentation;
@@ -28,6 +29,10 @@ pub fn replay(file: Option<&str>, shown: &Presentation) -> Outcome {
     }
     let past = RecordFile(path);
     let summary = Summary::from_past(&past).map_err(|fault| unreadable(&past.0, &fault))?;
+    if summary.exit == Exit::Bug {
+        // A run of ours with such counts has said so itself: of a record from elsewhere nobody knows who changed it.
+        return Err(contradiction(&past.0, &summary.totals));
+    }
     let mut view = View::new(shown, lang);
     if view.document_on_stdout() {
         view.hush();
@@ -45,6 +50,17 @@ fn is_report(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));
     read.is_ok() && String::from_utf8_lossy(&start).contains("\"brunt-report/")
+}
+
+fn contradiction(path: &Path, totals: &Totals) -> Complaint {
+    let [due, finished, failed, censored] =
+        [totals.due, totals.finished, totals.failed, totals.censored].map(report::show::count);
+    let trouble = format!(
+        "{} contradicts itself: {due} scheduled, and {finished} succeeded, {failed} failed, {censored} unfinished; it was \
+         changed or damaged, write the path of another record",
+        path.display()
+    );
+    Complaint::new("FILE", trouble)
 }
 
 fn unreadable(path: &Path, fault: &record::ReadFault) -> Complaint {

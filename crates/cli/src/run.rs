@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::{Answers, Lines, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop, Task};
+use engine::{AfterFailure, Answers, Lines, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop, Task};
 use net::tls::{RustlsSecurity, TlsSettings};
 use plan::{Load, Plan, Urls, address};
 use record::{Ended, Host, Notice, Probe, RunEvent, Started, Writer};
@@ -314,7 +314,10 @@ fn load(
             }
             refused_hosts(ready).into_iter().for_each(|said| journal.say_at_end(said));
             if let Some(why) = ready.prepared.after(&ready.setup, stop, within) {
-                journal.say_at_end(notice("after_failed", [("why", why)]));
+                journal.say_at_end(match why {
+                    AfterFailure::Interrupted => notice("after_interrupted", []),
+                    AfterFailure::Failed(why) => notice("after_failed", [("why", why)]),
+                });
             }
         }
         journal.take(event);

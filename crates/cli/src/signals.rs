@@ -10,7 +10,7 @@ use engine::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-/// What an interrupted shell command answers: 128 and the number of SIGINT.
+/// What an interrupted shell command answers, where nothing is said in order: 128 and the number of SIGINT.
 const INTERRUPTED: i32 = 130;
 
 /// The signals that ask for an end.
@@ -48,8 +48,11 @@ impl Interrupts {
         let heard = interrupts.clone();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             for _ in signals.forever() {
-                if heard.stop.requested() || !heard.orderly.load(Ordering::Relaxed) {
+                if heard.stop.requested() {
                     std::process::exit(INTERRUPTED);
+                }
+                if !heard.orderly.load(Ordering::Relaxed) {
+                    std::process::exit(i32::from(report::Exit::Interrupted.code()));
                 }
                 heard.stop.request();
             }

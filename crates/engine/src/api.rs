@@ -73,7 +73,7 @@ pub trait PreparedRun: Send + Sync {
     fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), AsideFailure>;
     /// Sends what the plan asks for once after the run; the first failure, in a sentence. All of it takes no longer than
     /// `within`, and ends with a stop that is asked for meanwhile: one that ended the run does not end this.
-    fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<String>;
+    fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure>;
     /// What its requests are called in figures.
     fn names(&self) -> &[String] {
         &[]
@@ -82,6 +82,15 @@ pub trait PreparedRun: Send + Sync {
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent));
     /// Runs the workers of a share, for a run that another process holds together.
     fn take_share(self: Arc<Self>, setup: &Setup, task: &Task, lines: Lines, answers: Answers);
+}
+
+/// Why not all of what a plan asks for after the run was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AfterFailure {
+    /// A stop was asked for meanwhile.
+    Interrupted,
+    /// The first that failed, in a sentence.
+    Failed(String),
 }
 
 /// What a run needs besides the prepared requests.

@@ -5,7 +5,7 @@ use record::Probe;
 use wire::{Dialogue, Ended, FaultKind, Origin, SHOWN};
 
 use crate::errand::{Errand, Script, Trouble, no_answer};
-use crate::{AsideFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
+use crate::{AfterFailure, AsideFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
 
 /// How long each answer before a run may take: it may fill a table.
 const BEFORE: Nanos = Nanos::from_secs(600);
@@ -118,11 +118,12 @@ pub(crate) fn before<D: Dialogue>(d: &D, setup: &Setup, stop: &Stop) -> Result<(
 
 /// Sends the requests that a plan asks for once after the run, also where it was interrupted; the first that failed, in a
 /// sentence.
-pub(crate) fn after<D: Dialogue>(d: &D, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<String> {
+pub(crate) fn after<D: Dialogue>(d: &D, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
     // The stop that ended the run is no reason to leave what it made behind.
     let stop = if stop.requested() { &Stop::default() } else { stop };
     let until = within.map_or(Nanos::MAX, |within| Clock.now() + within);
-    Errands { setup, stop, patience: AFTER, until, until_failure: false }.run(d, d.after()).map(|failure| failure.why)
+    let failed = Errands { setup, stop, patience: AFTER, until, until_failure: false }.run(d, d.after());
+    failed.map(|failure| if stop.requested() { AfterFailure::Interrupted } else { AfterFailure::Failed(failure.why) })
 }
 
 /// Requests that are asked of every origin once.

@@ -15,7 +15,9 @@ use crate::collector::Collector;
 use crate::crew::{self, Crew};
 use crate::gather::Meeting;
 use crate::tables::Tables;
-use crate::{AsideFailure, PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, probe, processes};
+use crate::{
+    AfterFailure, AsideFailure, PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, probe, processes,
+};
 
 /// From the decision to start to the start: workers have made their networks by then.
 const LEAD: Nanos = Nanos::from_millis(20);
@@ -95,7 +97,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         probe::before(&*self.dialogue, setup, stop)
     }
 
-    fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<String> {
+    fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
         probe::after(&*self.dialogue, setup, stop, within)
     }
 

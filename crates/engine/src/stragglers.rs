@@ -105,12 +105,39 @@ impl Stragglers {
             let heard = member.heard.load(Ordering::Relaxed);
             let silent = heard == silence.heard && (self.stopping || some_over);
             *silence = Silence { heard, looks: if silent { silence.looks + 1 } else { 0 } };
-            // In seconds: one that stands still, and one that runs.
-            let (still, running) = if self.stopping { (1, 30) } else { (10, 60) };
+            // In seconds: one that stands still, and one that runs. After a stop nobody waits for the first.
+            let (still, running) = if self.stopping { (0, 30) } else { (10, 60) };
             let waits_long = silence.looks > still * SECOND && silence.looks.is_multiple_of(SECOND / 5);
             if waits_long && !member.was_killed() && (silence.looks > running * SECOND || member.stands_still()) {
                 member.kill();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn one_that_stands_still_is_not_waited_for_once_the_run_is_stopped() {
+        let mut all = Stragglers::default();
+        let [still, runs] =
+            [(); 2].map(|()| all.watch(Command::new("sleep").arg("60").spawn().expect("a process to watch")));
+        let pid = rustix::process::Pid::from_child(&still.child());
+        rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+        while !still.stands_still() {
+            std::thread::sleep(LOOK);
+        }
+        // While the run goes on, nobody is in the way.
+        (0..SECOND).for_each(|_| all.look());
+        assert!(!still.was_killed());
+        all.stopping();
+        (0..SECOND / 4).for_each(|_| all.look());
+        assert!(still.was_killed() && !runs.was_killed());
+        runs.kill();
+        assert!(still.end().is_ok() && runs.end().is_ok());
     }
 }

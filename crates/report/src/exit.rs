@@ -1,7 +1,7 @@
 //! The exit code of a run.
 //!
 //! Precedence, from the gravest: 70 (our own counting is wrong, so nothing else means anything), 30 (there was nobody to
-//! measure), 21 (the run was interrupted or its record is cut off: whatever is missing, is missing because of that),
+//! measure), 21 (the run or its `--after` was interrupted, or its record is cut off: what is missing, is missing because of that),
 //! 20 (the figures are not to be trusted, so neither is what objectives say of them), 10. An untrusted run never exits 0. 11 (regression) and 64 (usage) are given by the program.
 
 use crate::summary::{End, Summary};
@@ -49,7 +49,8 @@ impl Exit {
         if summary.end == End::Aborted && summary.totals.due == 0 && probe_failed {
             return Exit::Unreachable;
         }
-        if summary.end != End::Completed {
+        let rest_undone = summary.notices.iter().any(|notice| notice.code == "after_interrupted");
+        if summary.end != End::Completed || rest_undone {
             return Exit::Interrupted;
         }
         if doubts.failed(|_| true) {

@@ -419,6 +419,13 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
             "本次压测未保存，`brunt report` 无法再显示（{error}）。",
         ),
     ),
+    (
+        "after_interrupted",
+        text(
+            "--after was interrupted: not all of it was sent and answered.",
+            "--after 被中断：未能全部发出并收到响应。",
+        ),
+    ),
     ("after_failed", text("--after failed: {why}.", "--after 执行失败：{why}。")),
     (
         "run_timeout",

@@ -138,3 +138,14 @@ fn over_tls() {
     assert_eq!(report.requests(), [100, 100, 0, 0], "{report}");
     assert_eq!(count(&server.counts(), "unary"), 101);
 }
+
+#[test]
+fn a_target_that_does_not_say_what_it_offers_because_it_is_gone_is_unreachable() {
+    let closing = e2e::Peer::new(|mut connection| drop(connection.bytes()));
+    let silent = e2e::Peer::new(|mut connection| connection.wait_for_close());
+    for (peer, why) in [(closing, "closed"), (silent, "did not answer within")] {
+        let url = format!("grpc://{}/some.Service/Do", peer.host());
+        let ended = brunt(["-t", "500ms", "-n", "1", "-c", "1", &url]).with_code(30);
+        assert!(ended.err.contains(why) && !ended.err.contains("--help"), "{ended:?}");
+    }
+}

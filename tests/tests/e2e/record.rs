@@ -186,3 +186,18 @@ fn secrets_are_in_no_output_unless_asked() {
     let kept = run(&["--keep-secrets"]);
     assert!(kept[2].contains("hush-query") && kept[2].contains("hush-cookie"), "{}", kept[2]);
 }
+
+#[test]
+fn a_record_whose_counts_were_changed_contradicts_itself_and_is_no_bug_of_ours() {
+    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let file = e2e::target::text(directory.path(), "run.zst");
+    report(&["-n", "100", "-c", "2", "--record", &file, &target.address]).with_code(0);
+    let Some(mut lines) = lines(&file) else { return e2e::skip("zstd is not installed") };
+    let second = lines.iter_mut().find(|line| line["event"] == "second").expect("a second");
+    second["failed"] = 7.into();
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(&file, text).unwrap();
+    let ended = brunt(["report", &file]).with_code(64);
+    assert!(ended.err.contains("contradicts itself: 100 scheduled, and 100 succeeded, 7 failed"), "{ended:?}");
+    assert_eq!(ended.err.lines().count(), 1, "{ended:?}");
+}

@@ -130,3 +130,35 @@ fn a_reader_that_goes_away_is_no_reason_to_panic() {
     let err = std::fs::read_to_string(directory.path().join("err")).unwrap();
     assert!(!err.contains("panicked"), "{err}");
 }
+
+#[test]
+fn a_debug_that_is_interrupted_ends_as_a_run_does() {
+    let target = Target::healthy();
+    let mut running = start(["--debug", "-t", "60s", &target.url("hang")]);
+    until("the answer is waited for", || target.heard() >= 1);
+    running.signal(Signal::INT);
+    until("it ends", || !running.runs());
+    running.end().with_code(21);
+}
+
+#[test]
+fn what_comes_after_a_run_and_is_interrupted_is_said_and_is_no_success() {
+    // Everything is answered but the last command.
+    let peer = e2e::Peer::new(|mut connection| {
+        while let Some(asked) = connection.bytes() {
+            if asked.windows(4).any(|four| four == b"LAST") {
+                return connection.wait_for_close();
+            }
+            connection.send(b"+PONG\r\n");
+        }
+    });
+    let url = format!("redis://{}", peer.host());
+    let line = ["-n", "3", "-c", "1", "--command", "PING", "--after", "GET LAST", &url];
+    let running = start(line);
+    // The first answer, the user, and what comes after: a connection each.
+    until("the last command is waited for", || peer.connections() >= 3);
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    running.signal(Signal::INT);
+    let ended = running.end().with_code(21);
+    assert!(ended.out.contains("--after was interrupted"), "{ended:?}");
+}
