@@ -41,6 +41,8 @@ pub const BEFORE_FAILED: Text = text(
     "brunt: --before 在 {url} 上执行失败，没有发出负载。\n  {failure}",
 );
 /// The first answer is late.
+pub const WAITING_BEFORE: Text = text("waiting for --before on {address} …", "正在等待 {address} 完成 --before …");
+/// As above.
 pub const WAITING: Text = text(
     "waiting for the first response from {address} (timeout {timeout}) …",
     "正在等待 {address} 的首次响应（超时 {timeout}）…",

@@ -245,7 +245,9 @@ fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
 
 /// The first answer, shown; `Err`: no load can be sent, and the words that say so.
 fn probe(ready: &Ready, intent: &Intent, stop: &Stop, view: &mut View) -> Result<Probe, Box<(Probe, Text)>> {
-    let waiting = (!intent.presentation.quiet).then(|| Waiting::begin(waiting_for(ready)));
+    let wait = |said| (!intent.presentation.quiet).then(|| Waiting::begin(said));
+    let before = ready.setup.plan.options.contains_key("before");
+    let waiting = before.then(|| wait(waiting_for(ready, messages::WAITING_BEFORE))).flatten();
     let url = || ready.setup.plan.urls.first().map(|url| url.url.clone()).unwrap_or_default();
     if ready.refused.is_none()
         && let Err(why) = ready.prepared.before(&ready.setup, stop)
@@ -255,6 +257,8 @@ fn probe(ready: &Ready, intent: &Intent, stop: &Stop, view: &mut View) -> Result
         intent.veil.probe(&mut found);
         return Err(Box::new((found, text)));
     }
+    drop(waiting);
+    let waiting = wait(waiting_for(ready, messages::WAITING));
     let outcome = match &ready.refused {
         Some(failure) => Err(failure.clone()),
         None => ready.prepared.probe(&ready.setup, stop),
@@ -282,12 +286,12 @@ fn probe(ready: &Ready, intent: &Intent, stop: &Stop, view: &mut View) -> Result
     Ok(found)
 }
 
-/// What a probe says that takes long.
-fn waiting_for(ready: &Ready) -> String {
+/// What is said where it takes long.
+fn waiting_for(ready: &Ready, said: Text) -> String {
     let origin = ready.prepared.origins().first();
     let address = origin.map(|o| format!("{}:{}", o.host, o.port)).unwrap_or_default();
     let timeout = before::span(ready.setup.plan.timeout);
-    ready.lang.fill(messages::WAITING, &[("address", &address), ("timeout", &timeout)])
+    ready.lang.fill(said, &[("address", &address), ("timeout", &timeout)])
 }
 
 /// The run itself, and what follows it.

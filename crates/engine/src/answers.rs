@@ -124,10 +124,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
     }
 
-    fn succeeded(&mut self, x: &Exchange) {
-        if let Some(alarm) = &mut self.alarm {
-            alarm.finished += 1;
-        }
+    /// Somebody was served now: what outages are told by.
+    #[inline]
+    pub fn mark_success(&mut self) {
         let now = self.stamp;
         let counts = &mut self.tally.counts;
         counts.last_success = (now - self.second_from).0 + 1;
@@ -135,11 +134,19 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             counts.first_success = counts.last_success;
             counts.busy_for = (now - self.in_flight.busy_since).0 + 1;
         }
+    }
+
+    fn succeeded(&mut self, x: &Exchange) {
+        if let Some(alarm) = &mut self.alarm {
+            alarm.finished += 1;
+        }
+        self.mark_success();
+        let now = self.stamp;
         if x.warmup {
             self.tally.finished_of_warmup(x.name);
             return;
         }
-        counts.finished += 1;
+        self.tally.counts.finished += 1;
         if let Some(named) = &mut self.tally.named {
             named.finished(x.name, now - if self.terms.open { x.intended } else { x.started });
         }

@@ -275,14 +275,29 @@ impl<D: Dialogue> Talk<'_, '_, D> {
         match read {
             // A greeting that is broken is over as well, and with nothing to say nobody else would tell.
             Err(broken) if self.requests.is_empty() || !self.is_over() => {
-                return Err(no_answer(format!("the answer is broken: {}", broken.0)).into());
+                return Err(self.broken(broken).into());
             }
             Err(broken) => self.explain(broken),
             Ok(()) if self.is_over() => {}
             Ok(()) if self.untouched > UNTOUCHED_AT_MOST => return Err(no_answer(TURNED_AWAY).into()),
+            Ok(()) if self.takes_no_more() => return self.closed(true, false),
             Ok(()) => self.go_on(),
         }
         Ok(())
+    }
+
+    /// The peer said that it takes nothing more before everything was asked: nobody waits for it to hang up as well.
+    fn takes_no_more(&self) -> bool {
+        let over = self.session.as_ref().is_some_and(|s| !s.opening() && s.room() == 0 && !s.goodbye().is_empty());
+        over && self.asked == self.ended.len()
+    }
+
+    /// Why a conversation ended in which the peer does not do as the protocol says, or refuses, as it may.
+    fn broken(&self, broken: Broken) -> Trouble {
+        match self.session.as_ref().map_or(FaultKind::BrokenProtocol, Session::refusal) {
+            FaultKind::BrokenProtocol => no_answer(format!("the answer is broken: {}", broken.0)),
+            kind => Trouble { fault: Some(kind), ..no_answer(broken.0) },
+        }
     }
 
     /// What is wrong with the conversation is why the request failed, where nothing else was said of it.

@@ -113,6 +113,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             if let Some(alarm) = &mut self.alarm {
                 alarm.finished += 1;
             }
+            self.mark_success();
             if x.warmup {
                 self.tally.finished_of_warmup(x.name);
             } else {

@@ -43,10 +43,21 @@ pub fn shared(place: &str, path: &str) -> Result<Arc<[u8]>, Complaint> {
 /// # Errors
 /// It cannot be read, is too large, or is no UTF-8.
 pub fn text(place: &str, path: &str) -> Result<String, Complaint> {
-    let text = bounded(path, TEXT_BOUND).and_then(|bytes| {
+    let text = bounded(path, TEXT_BOUND).and_then(|mut bytes| {
+        if bytes.starts_with(MARK.as_bytes()) {
+            bytes.drain(..MARK.len());
+        }
         String::from_utf8(bytes).map_err(|_| format!("{path} is no text (UTF-8); write the path of one that is"))
     });
     text.map_err(|trouble| Complaint::new(place, trouble))
+}
+
+/// What some editors begin a text with: it says that what follows is UTF-8, and is no part of it.
+const MARK: &str = "\u{feff}";
+
+/// A text without a byte-order mark.
+pub fn unmarked(text: &str) -> &str {
+    text.strip_prefix(MARK).unwrap_or(text)
 }
 
 /// The bytes of a file of up to so many.
@@ -109,6 +120,9 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), [0xff, 0xfe]).expect("written");
         let path = file.path().display().to_string();
+        let marked = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(marked.path(), "\u{feff}url: h").expect("written");
+        assert_eq!(text("PLAN", &marked.path().display().to_string()).as_deref(), Ok("url: h"));
         let said = text("--urls", &path).expect_err("no text").to_string();
         assert_eq!(said, format!("--urls: {path} is no text (UTF-8); write the path of one that is"));
     }

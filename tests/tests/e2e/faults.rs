@@ -1,5 +1,7 @@
 //! Servers that misbehave: nothing panics, nothing is lost, and no failure looks like a good figure.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -403,4 +405,50 @@ fn a_server_that_ends_while_connections_stand_ends_in_failures_and_not_in_a_hang
     let report = e2e::Report::of(running.end());
     assert!(report.count("requests.failed") > 0 && report.count("requests.succeeded") > 0, "{report}");
     assert_ne!(report.code, 70, "{report}");
+}
+
+#[test]
+fn a_web_socket_that_is_closed_at_once_is_not_waited_for() {
+    let target = Target::healthy();
+    let host = target.host().to_owned();
+    let peer = Peer::new(move |mut connection| {
+        let (Some(request), Ok(mut other)) = (connection.request(), TcpStream::connect(&host)) else { return };
+        let mut head = vec![0; 4096];
+        let read = other.write_all(&request).and_then(|()| other.read(&mut head));
+        // The consent and 1013, try again later; the connection stays.
+        connection.send(&[&head[..read.unwrap_or(0)], &[0x88, 2, 0x03, 0xf5]].concat());
+        connection.wait_for_close();
+    });
+    let url = peer.url().replace("http://", "ws://");
+    let began = std::time::Instant::now();
+    let ended = brunt(["--debug", "-t", "90s", "--connect-timeout", "90s", "--data", "x", &url]);
+    assert!(began.elapsed().as_secs() < 45, "{ended:?}");
+    assert!(ended.err.contains("1013"), "{ended:?}");
+}
+
+#[test]
+fn a_refused_login_is_no_broken_answer() {
+    let peer = Peer::new(|mut connection| {
+        while connection.bytes().is_some() {
+            connection.send(b"-WRONGPASS invalid username-password pair\r\n");
+        }
+    });
+    let url = format!("redis://ann:pw@{}", peer.host());
+    for options in [&["--debug"][..], &["-n", "1", "-c", "1"], &["-n", "1", "-c", "1", "--before", "PING"]] {
+        let ended = brunt(options.iter().chain(&["-t", "2s", "--command", "PING", &url]));
+        assert!(!ended.out.contains("answer is broken") && !ended.err.contains("answer is broken"), "{ended:?}");
+        assert!(ended.out.contains("refused") || ended.err.contains("refused"), "{ended:?}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_refused_with_what_is() {
+    let url = "http://127.0.0.1:9/";
+    for (options, said) in [
+        (["-o", "a.html"], "-o: a.html would be HTML, which is not written; write a name that ends in .json"),
+        (["--before", "PING"], "--before: is an option of redis, mysql, postgres and raw, and the URL asks for http"),
+    ] {
+        let ended = brunt(options.iter().chain(&[url])).with_code(64);
+        assert!(ended.err.contains(said), "{ended:?}");
+    }
 }

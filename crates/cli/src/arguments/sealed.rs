@@ -58,7 +58,7 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
     };
     let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{path} is no text (UTF-8)")))?;
     let mut lines = Vec::new();
-    for (at, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line.trim_end())) {
+    for (at, line) in protocols::file::unmarked(&text).lines().enumerate().map(|(at, line)| (at + 1, line.trim_end())) {
         match fault(flag, line) {
             _ if line.is_empty() => {}
             None => lines.push(line.to_owned()),
@@ -67,7 +67,8 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
         }
     }
     match (lines.len(), flag) {
-        (0, _) => Err(wrong(format!("{path} is empty; write one value a line into it"))),
+        (0, "--user") => Err(wrong(format!("{path} is empty; write NAME:PASSWORD into it"))),
+        (0, _) => Err(wrong(format!("{path} is empty; write NAME: VALUE into it, one a line"))),
         (2.., "--user") => Err(wrong(format!("{path} has several lines; write NAME:PASSWORD on one"))),
         (2.., "--bearer") => Err(wrong(format!("{path} has several lines; write the token on one"))),
         _ => Ok(lines),
@@ -114,6 +115,8 @@ mod tests {
         let headers = path("headers", "X-Api-Key: k1\r\n\nAccept: */*\n");
         let read = opened(options("header", &["A: b", &headers])).unwrap();
         assert_eq!(read["header"], ["A: b", "X-Api-Key: k1", "Accept: */*"]);
+        let marked = path("marked", "\u{feff}X-Api-Key: k1\r\n");
+        assert_eq!(opened(options("header", &[&marked])).unwrap()["header"], ["X-Api-Key: k1"]);
         let user = path("user", "ann:p w\n");
         assert_eq!(opened(options("user", &[&user])).unwrap()["user"], ["ann:p w"]);
         // A name that begins so, and an option that means it otherwise.
@@ -129,7 +132,8 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             opened(options(name, &[&format!("@{}", path.display())])).unwrap_err().to_string()
         };
-        assert!(said("header", "\n").ends_with("is empty; write one value a line into it"));
+        assert!(said("header", "\n").ends_with("is empty; write NAME: VALUE into it, one a line"));
+        assert!(said("user", "").ends_with("is empty; write NAME:PASSWORD into it"));
         assert!(said("user", "a:b\nc:d").ends_with("has several lines; write NAME:PASSWORD on one"));
         for (name, text, fault) in [
             ("header", "A: b\n\nBearer s3cr3t", "line 3 has no colon; write NAME: VALUE"),

@@ -92,9 +92,11 @@ pub fn refuse_others(flags: &Matched<'_>, protocols: &[Box<dyn Runner>], chosen:
         };
         let foreign = |spec: &&OptionSpec| !own.iter().any(|o| o.name == spec.name);
         if let Some(spec) = other.options().iter().filter(foreign).find(given) {
+            let has = |other: &dyn Runner| other.options().iter().any(|o| o.name == spec.name);
+            let names: Vec<&str> = protocols.iter().filter(|other| has(&***other)).map(|other| other.name()).collect();
             let trouble = format!(
                 "is an option of {}, and the URL asks for {}; leave it out",
-                other.name(),
+                listed(&names),
                 protocols[chosen].name()
             );
             return Err(Complaint::new(format!("--{}", spec.name), trouble));
@@ -103,9 +105,23 @@ pub fn refuse_others(flags: &Matched<'_>, protocols: &[Box<dyn Runner>], chosen:
     Ok(())
 }
 
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_who_have_an_option_are_named() {
+        assert_eq!(listed(&["redis", "mysql", "postgres"]), "redis, mysql and postgres");
+        assert_eq!((listed(&["a", "b"]), listed(&["a"])), ("a and b".to_owned(), "a".to_owned()));
+    }
 
     #[test]
     fn a_shared_option_tells_who_else_has_it_and_what_it_is_there() {

@@ -130,6 +130,10 @@ fn one_way_messages_end_when_they_are_written_and_have_no_latency() {
     let s = &played.sum;
     let one_way: u64 = played.seconds.iter().map(|s| s.one_way).sum();
     assert_eq!((s.due, s.finished, one_way, s.failed, s.censored), (60, 60, 60, 0, 0));
+    let served = played.seconds.iter().filter(|s| s.one_way > 0);
+    for second in served {
+        assert!(second.first_success_ns.is_some() && second.last_success_ns >= second.first_success_ns, "{second:?}");
+    }
     assert_eq!(s.latency.service.count(), 0);
     // The simulated server ends with the run: the last of each user are still on their way then.
     assert!((57..=60).contains(&played.heard), "{}", played.heard);
