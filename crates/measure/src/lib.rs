@@ -6,7 +6,6 @@
 pub mod blocks;
 mod calendar;
 mod clock;
-pub mod correction;
 pub mod format;
 pub mod histogram;
 pub mod plain;
@@ -19,7 +18,6 @@ pub mod units;
 pub use blocks::Blocks;
 pub use calendar::Calendar;
 pub use clock::Clock;
-pub use correction::corrected;
 pub use format::{format_bytes, format_duration, format_rate};
 pub use histogram::{Histogram, Packed, Rows};
 pub use quantile::{Quantile, QuantileValue, quantile};

@@ -62,7 +62,10 @@ fn build(_: &mut Progress) -> Verdict {
 }
 
 fn unit(progress: &mut Progress) -> Verdict {
-    tests(progress, &["--lib", "--bins"])
+    match progress.quick {
+        true => tests(progress, &["--lib", "--bins", "--", "--skip", "random_"]),
+        false => tests(progress, &["--lib", "--bins"]),
+    }
 }
 
 /// Tests whose name contains the name of a program need that program.
@@ -84,6 +87,9 @@ fn end_to_end(progress: &mut Progress) -> Verdict {
 fn tests(progress: &mut Progress, which: &[&str]) -> Verdict {
     let mut command = shell::cargo(&["test", "--workspace", "--no-fail-fast"]);
     command.args(which).env("BRUNT", places::brunt("debug"));
+    if progress.quick {
+        command.env("PROPTEST_CASES", "16");
+    }
     let mut fallen = Vec::new();
     let outcome = shell::watch(&mut command, |line| {
         if let Some(name) = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
