@@ -78,7 +78,10 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
 fn choose(names: &[String]) -> Result<Vec<&'static Step>, String> {
     if let Some(unknown) = names.iter().find(|name| steps::STEPS.iter().all(|step| step.name != *name)) {
         let known: Vec<_> = steps::STEPS.iter().map(|step| step.name).collect();
-        return Err(format!("no step is called `{unknown}`; there are {}, and `quick` for some of them", known.join(", ")));
+        return Err(format!(
+            "no step is called `{unknown}`; there are {}, and `quick` for some of them",
+            known.join(", ")
+        ));
     }
     Ok(steps::STEPS.iter().filter(|step| names.is_empty() || names.iter().any(|name| name == step.name)).collect())
 }
