@@ -389,6 +389,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
         }
         self.look_a_last_time(stop);
+        self.roll_seconds();
+        if self.holding.is_some() && now > self.second_from {
+            // The last second tells what stood in it: whom we say goodbye to now did stand.
+            self.roll(now);
+        }
         for conn in 0..self.conns.len() as u32 {
             // Connections that are part of the plan end in order; sockets of datagrams were kept for the last look.
             let c = &self.conns[conn as usize];
@@ -400,7 +405,6 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         for conn in 0..self.conns.len() as u32 {
             self.tally.counts.beats_open += self.beat_unanswered(conn);
         }
-        self.roll_seconds();
         let untold = self.net.bytes_sent() != self.bytes_sent || self.net.refused() != self.refused;
         if now > self.second_from || untold || !self.tally.is_idle() {
             self.roll(now.max(self.second_from));

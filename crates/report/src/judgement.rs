@@ -34,7 +34,8 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             lang.fill(say::TRUST_LOWER_BOUND, &[("quantiles", &names), ("unfinished", &show::count(*unfinished))])
         }
         Reason::NothingFinished if totals.due == 0 && summary.end != End::Completed => {
-            lang.of(say::TRUST_NOTHING_BEGUN).into()
+            let warming = totals.warmup > 0;
+            lang.of(if warming { say::TRUST_NOTHING_BUT_WARMUP } else { say::TRUST_NOTHING_BEGUN }).into()
         }
         Reason::NothingFinished if totals.due == 0 => lang.of(say::TRUST_NOTHING_DUE).into(),
         Reason::NothingFinished => lang.of(say::TRUST_NOTHING).into(),
@@ -43,6 +44,7 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             if *judged { said } else { said + lang.of(say::TRUST_FAILURES_ADVICE) }
         }
         Reason::Outage { from, to, further, .. } => outage(*from, *to, *further, lang),
+        Reason::HeartbeatsUnanswered { sent } => lang.fill(say::TRUST_HEARTBEATS, &[("sent", &show::count(*sent))]),
         Reason::UsersKeptOut { share } => lang.fill(say::TRUST_KEPT_OUT, &[("share", &percent(*share))]),
         Reason::UsersStuck { share } => lang.fill(say::TRUST_STUCK, &[("share", &percent(*share))]),
         Reason::LocalLimit { failed } => lang.fill(say::TRUST_LOCAL, &[("failed", &show::count(*failed))]),

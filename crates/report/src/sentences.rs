@@ -78,6 +78,10 @@ pub(crate) const NO_LATENCY: Text =
     text("No request succeeded, so no latency can be reported.", "没有请求成功，没有可用的延迟数据。");
 pub(crate) const NOTHING_BEGUN: Text =
     text("The run ended before its first request was scheduled.", "第一个请求的计划时刻到来之前，压测已结束。");
+pub(crate) const NOTHING_BUT_WARMUP: Text = text(
+    "The run ended during its warm-up, before anything was measured.",
+    "压测在预热期间就已结束，没有任何测量数据。",
+);
 pub(crate) const NOTHING_DUE: Text = text(
     "No request was scheduled: run longer (-d), or at a higher rate.",
     "计划中没有请求：请延长压测时间（-d）或提高速率。",
@@ -256,6 +260,8 @@ pub(crate) const TRUST_NOTHING: Text =
     text("no request succeeded, so no latency can be reported", "没有请求成功，没有可用的延迟数据");
 pub(crate) const TRUST_NOTHING_BEGUN: Text =
     text("the run ended before its first request was scheduled", "第一个请求的计划时刻到来之前，压测已结束");
+pub(crate) const TRUST_NOTHING_BUT_WARMUP: Text =
+    text("the run ended during its warm-up, before anything was measured", "压测在预热期间就已结束，没有任何测量数据");
 pub(crate) const TRUST_NOTHING_DUE: Text = text(
     "no request was scheduled; run longer (-d), or at a higher rate",
     "计划中没有请求；请延长压测时间（-d）或提高速率",
@@ -273,6 +279,10 @@ pub(crate) const TRUST_OUTAGE_MORE: Text = text(", and {n} more times", "，另�
 pub(crate) const TRUST_STUCK: Text = text(
     "users were stuck: {share} of the time spent waiting went to requests that never completed, and those users sent nothing else meanwhile",
     "有用户被卡住：{share} 的等待时间花在始终没有完成的请求上，这些用户在此期间没有发送其他请求",
+);
+pub(crate) const TRUST_HEARTBEATS: Text = text(
+    "none of {sent} {sent|heartbeat|heartbeats} was answered: nothing shows that the connections were alive",
+    "发送了 {sent} 次心跳，均无应答：无法确认连接是否存活",
 );
 pub(crate) const TRUST_KEPT_OUT: Text = text(
     "users were kept out: they spent {share} of their time without a usable connection (refused, or dropped before a response), so the load was lower than asked for",

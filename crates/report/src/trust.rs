@@ -6,7 +6,7 @@
 
 use measure::Nanos;
 use plan::Plan;
-use record::{Failure, Second};
+use record::{Failure, Heartbeats, Second};
 
 use crate::generator::{self, Trouble};
 use crate::limit::Limited;
@@ -98,6 +98,11 @@ pub enum Reason {
         /// The share of the time spent waiting for answers.
         share: f64,
     },
+    /// Heartbeats were sent, and not one was answered.
+    HeartbeatsUnanswered {
+        /// How many were sent.
+        sent: u64,
+    },
     /// In closed load: users got no connection of any use, and paused before they tried again.
     UsersKeptOut {
         /// The share of the users' time.
@@ -182,6 +187,7 @@ impl Reason {
             Reason::SplitLimit(_) => "split_limit",
             Reason::UsersStuck { .. } => "users_stuck",
             Reason::UsersKeptOut { .. } => "users_kept_out",
+            Reason::HeartbeatsUnanswered { .. } => "heartbeats_unanswered",
             Reason::Generator(trouble) => trouble.code(),
             Reason::Interrupted => "interrupted",
             Reason::Partial => "partial",
@@ -206,7 +212,9 @@ impl Reason {
             Reason::Outage { grade, .. } => *grade,
             Reason::Generator(trouble) => trouble.grade(),
             Reason::UsersStuck { share } | Reason::UsersKeptOut { share } if *share <= STUCK_FAIL => Grade::Warn,
-            Reason::UsersStuck { .. } | Reason::UsersKeptOut { .. } => Grade::Fail,
+            Reason::UsersStuck { .. } | Reason::UsersKeptOut { .. } | Reason::HeartbeatsUnanswered { .. } => {
+                Grade::Fail
+            }
             Reason::Interrupted | Reason::Partial | Reason::Aborted | Reason::CutOff => Grade::Warn,
         }
     }
@@ -255,6 +263,7 @@ impl Trust {
         let totals = &summary.totals;
         let mut reasons = vec![Reason::Accounting { holds: totals.add_up() }, totals.little.reason()];
         reasons.extend(held(summary));
+        reasons.extend(heartbeats_unanswered(totals.heartbeats, summary.end));
         if summary.only_holds() {
             // There is no latency to judge.
         } else if totals.finished == 0 {
@@ -322,6 +331,12 @@ fn held(summary: &Summary) -> Vec<Reason> {
     fewer.into_iter().chain((lost > 0).then_some(Reason::ConnectionsLost { lost })).collect()
 }
 
+/// A connection whose heartbeats are answered late is lost; where the run ends before that, this is all that tells.
+fn heartbeats_unanswered(beats: Heartbeats, end: End) -> Option<Reason> {
+    let cut_early = beats.missed == 0 && end == End::Interrupted;
+    (beats.sent > 0 && beats.answered == 0 && !cut_early).then_some(Reason::HeartbeatsUnanswered { sent: beats.sent })
+}
+
 fn failures(summary: &Summary) -> Option<Reason> {
     let (failed, due) = (summary.totals.failed, summary.totals.due);
     let material = failed > 0 && failed.saturating_mul(FAILED_ONE_IN) >= due;
@@ -379,6 +394,17 @@ mod tests {
         assert_eq!(local_limit(&all), Some(Reason::LocalLimit { failed: 3 }));
         assert_eq!(local_limit(&all).map(|reason| reason.grade()), Some(Grade::Fail));
         assert_eq!(local_limit(&all[..1]), None);
+    }
+
+    #[test]
+    fn connections_that_answer_no_heartbeat_are_not_held() {
+        let beats = |sent, answered, missed| Heartbeats { sent, answered, missed, open: sent - answered - missed };
+        let judged = |beats, end| heartbeats_unanswered(beats, end).map(|reason| reason.grade());
+        assert_eq!(judged(beats(10, 0, 0), End::Completed), Some(Grade::Fail));
+        assert_eq!(judged(beats(10, 0, 2), End::Interrupted), Some(Grade::Fail));
+        assert_eq!(judged(beats(10, 0, 0), End::Interrupted), None, "nobody waited for the answers");
+        assert_eq!(judged(beats(10, 1, 0), End::Completed), None);
+        assert_eq!(judged(beats(0, 0, 0), End::Completed), None);
     }
 
     #[test]

@@ -50,6 +50,19 @@ fn silent_connections_are_opened_once_and_held_so_long_after_the_last_stands() {
 }
 
 #[test]
+fn what_stood_when_a_run_was_stopped_is_told() {
+    for stopped in [Nanos::from_millis(400), Nanos::from_millis(1700)] {
+        let mut scene = held(20, Nanos::from_secs(3));
+        scene.stop_at = Some(scene.sim.starts_at + stopped);
+        let played = play(&scene, MS, 0);
+        assert_eq!(played.ended.reason, "interrupted");
+        let open: Vec<u32> = played.seconds.iter().map(|s| s.connections.open).collect();
+        let began = stopped.0.div_ceil(1_000_000_000) as usize;
+        assert!(open.len() >= began && open[..began].iter().all(|open| *open == 20), "{stopped}: {open:?}");
+    }
+}
+
+#[test]
 fn each_connection_says_everything_once_before_it_is_held() {
     let scene = held(7, SECOND).with(|p| {
         p.options.insert("data".into(), vec!["one".into(), "two".into(), "three".into()]);

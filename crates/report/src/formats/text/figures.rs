@@ -94,6 +94,7 @@ pub(crate) fn ranked_of(summary: &Summary, lang: Lang) -> String {
 /// Why there is no latency to show.
 pub(crate) fn no_latency(summary: &Summary) -> Text {
     match (summary.totals.due, summary.totals.one_way) {
+        (0, _) if summary.end != End::Completed && summary.totals.warmup > 0 => say::NOTHING_BUT_WARMUP,
         (0, _) if summary.end != End::Completed => say::NOTHING_BEGUN,
         (0, _) => say::NOTHING_DUE,
         (_, 0) => say::NO_LATENCY,
