@@ -134,6 +134,7 @@ pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<(), Complaint
         Some(_) => Ok(()),
         None => {
             let prepared = protocol.prepare(&asked)?;
+            ends_with_its_data(&intent.plan, &*prepared)?;
             something_to_say(&intent.plan, &*prepared)?;
             named::check_objectives(&intent.plan, &*prepared)
         }
@@ -150,6 +151,8 @@ pub fn prepare(intent: &mut Intent, protocol: &dyn Runner, host: &Host) -> Resul
     // Other processes need all of it.
     let again = intent.processes.map(|number| (number, intent.plan.clone()));
     let mut ready = prepare_plan(&mut intent.plan, protocol, host, lang)?;
+    intent.plan.requests = ready.setup.plan.requests;
+    intent.shown.requests = intent.plan.requests;
     ready.setup.shown = intent.shown.clone();
     ready.setup.command = intent.command.clone();
     ready.setup.processes = again.map(|(number, plan)| {
@@ -170,7 +173,7 @@ pub fn prepare_plan(plan: &mut Plan, protocol: &dyn Runner, host: &Host, lang: L
     heartbeats(plan, protocol, &asked)?;
     let resolver = crate::resolver::SystemResolver::new(plan).map_err(|t| Complaint::new("--connect-to", t))?;
     let guard = Arc::new(Guard::over(Arc::new(resolver)));
-    let setup = Setup {
+    let mut setup = Setup {
         plan: Arc::new(plan.clone()),
         shown: plan.clone(),
         command: Vec::new(),
@@ -185,8 +188,22 @@ pub fn prepare_plan(plan: &mut Plan, protocol: &dyn Runner, host: &Host, lang: L
     if refused.is_none() {
         named::check_objectives(plan, &*prepared)?;
     }
+    let requests = ends_with_its_data(plan, &*prepared)?;
+    Arc::make_mut(&mut setup.plan).requests = requests;
+    setup.shown.requests = requests;
     descriptors(plan, &*prepared)?;
     Ok(Ready { prepared, setup, lang, guard, refused })
+}
+
+/// The number of requests after which the run ends: at the latest where its data does.
+fn ends_with_its_data(plan: &Plan, prepared: &dyn PreparedRun) -> Result<Option<u64>, Complaint> {
+    let Some(rows) = prepared.requests_at_most() else { return Ok(plan.requests) };
+    if plan.warmup > measure::Nanos::ZERO {
+        let trouble =
+            "takes rows of a data file of which each is to be taken once; leave it out, or let the file recycle";
+        return Err(Complaint::new("--warmup", trouble));
+    }
+    Ok(Some(plan.requests.map_or(rows, |requests| requests.min(rows))))
 }
 
 /// Where nothing is said no number of requests is ever reached, and none is due.
@@ -343,7 +360,9 @@ fn refused_hosts(ready: &Ready) -> Option<Notice> {
 fn switched_off(plan: &Plan, prepared: &dyn PreparedRun) -> Vec<Notice> {
     let tls = prepared.origins().iter().any(|origin| origin.tls);
     let off = [("insecure", plan.tls.insecure && tls), ("no_keepalive", plan.options.contains_key("no-keepalive"))];
-    off.into_iter().filter(|(_, off)| *off).map(|(code, _)| notice(code, [])).collect()
+    let ends = prepared.requests_at_most().filter(|rows| plan.requests == Some(*rows));
+    let ends = ends.map(|rows| notice("data_end", [("requests", rows.to_string())]));
+    off.into_iter().filter(|(_, off)| *off).map(|(code, _)| notice(code, [])).chain(ends).collect()
 }
 
 /// The journal of a run, with its files.

@@ -62,6 +62,10 @@ pub trait PreparedRun: Send + Sync {
     fn too_many(&self, _plan: &Plan) -> Option<(u64, u64)> {
         None
     }
+    /// As [`wire::Dialogue::requests_at_most`].
+    fn requests_at_most(&self) -> Option<u64> {
+        None
+    }
     /// As [`wire::Dialogue::by_order`].
     fn by_order(&self) -> Option<&'static str> {
         None

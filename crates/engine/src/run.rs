@@ -85,6 +85,10 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         self.dialogue.by_order()
     }
 
+    fn requests_at_most(&self) -> Option<u64> {
+        self.dialogue.requests_at_most()
+    }
+
     fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
         probe::probe(&*self.dialogue, setup, stop)
     }

@@ -141,7 +141,9 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
         let stamp = net.now();
         let seed = Rng::new(self.setup.plan.seed).fork(u64::from(self.share.index)).next_u64();
         let fills = self.dialogue.has_slots();
-        let serial = Serial::new(self.share, terms.per_user, (seed, self.setup.plan.seed), fills);
+        let plan = &self.setup.plan;
+        let dealt = load::dealt_before(plan, self.share);
+        let serial = Serial::new(self.share, terms.per_user, (seed, plan.seed), dealt, fills);
         let (schedule, crowd) = self.load(&terms);
         let users = crowd.as_ref().map_or(0, Crowd::peak);
         let names = self.dialogue.names().list().len();

@@ -48,6 +48,17 @@ impl Counted {
     }
 }
 
+/// How many of a number of requests fall to the shares before this one.
+pub(crate) fn before(requests: u64, share: Share, seed: u64) -> u64 {
+    let mut common = Rng::new(seed).fork(COMMON);
+    let _ = common.gamma(requests as f64 + 1.0);
+    let mut left = requests;
+    for index in 0..share.index {
+        left -= common.binomial(left, 1.0 / f64::from(share.of - index));
+    }
+    requests - left
+}
+
 /// How many of `requests` things that are dealt out at random fall to a share; all shares together have them all.
 fn dealt(requests: u64, share: Share, common: &mut Rng) -> u64 {
     let mut left = requests;
@@ -77,6 +88,20 @@ impl Schedule for Counted {
 mod tests {
     use super::*;
     use crate::arrivals;
+
+    #[test]
+    fn who_comes_before_a_share_is_known_to_it() {
+        for seed in 0..20 {
+            let mut so_far = 0;
+            for index in 0..5 {
+                let share = Share { index, of: 5 };
+                assert_eq!(before(1000, share, seed), so_far);
+                let stages = [Stage { lasts: Nanos::from_secs(3600), from: 100.0, to: 100.0 }];
+                so_far += Counted::new(&stages, Nanos::ZERO, 1000, Nanos::MAX, share, seed).left;
+            }
+            assert_eq!(so_far, 1000);
+        }
+    }
     use measure::spacing::{coefficient_of_variation, distance_from_exponential, gaps};
     use plan::{Arrivals, Load};
 

@@ -13,7 +13,7 @@ pub use arrivals::{Schedule, arrivals};
 pub use users::Users;
 
 use measure::Nanos;
-use plan::{Arrivals, Load, Plan, Stage};
+use plan::{Arrivals, Load, Plan, Share, Stage};
 
 /// When a plan ends by time, since the start of the run: warm-up and duration, or warm-up and stages where no duration
 /// was given. None where only the number of requests ends it: a single stage then goes on at its level.
@@ -33,6 +33,13 @@ fn ends(stages: &[Stage], warmup: Nanos, requests: Option<u64>, duration: Option
 /// How long all stages take together.
 fn stages_last(stages: &[Stage]) -> Nanos {
     stages.iter().fold(Nanos::ZERO, |sum, stage| sum.saturating_add(stage.lasts))
+}
+
+/// Of a number of arrivals that workers share by chance: how many fall to those before this one. None: they take them in turn, or
+/// nobody knows how many there are.
+pub fn dealt_before(plan: &Plan, share: Share) -> Option<u64> {
+    let by_chance = matches!(plan.load, Load::Open { arrivals: Arrivals::Poisson, .. }) && plan.warmup == Nanos::ZERO;
+    plan.requests.filter(|_| by_chance).map(|requests| counted::before(requests, share, plan.seed))
 }
 
 /// When the next request would be due after the last of a plan that asks for a number of them at an even, constant rate:

@@ -177,6 +177,11 @@ impl Marks {
         building.builder.finish().map_err(|trouble| Complaint::new(place, trouble))
     }
 
+    /// After how many requests the data of the slots is at its end.
+    pub fn end(&self) -> Option<u64> {
+        self.files.end()
+    }
+
     /// A text as it was written, slots in the places of their marks.
     pub fn restored(&self, text: &str) -> String {
         if !self.are_in(text.as_bytes()) {

@@ -481,4 +481,11 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
         "no_keepalive",
         text("Keep-alive is off: every request opened a new connection.", "未使用长连接：每个请求都新建连接。"),
     ),
+    (
+        "data_end",
+        text(
+            "Each row of the data file is taken once: the run ends after {requests} {requests|request|requests}.",
+            "数据文件每行只用一次：本次压测在 {requests} 个请求后结束。",
+        ),
+    ),
 ];

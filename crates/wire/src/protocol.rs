@@ -145,6 +145,10 @@ pub trait Dialogue: Send + Sync + 'static {
     fn has_slots(&self) -> bool {
         true
     }
+    /// After how many requests of a run what is said is at its end (a data file that is read once); None: never.
+    fn requests_at_most(&self) -> Option<u64> {
+        None
+    }
     /// A request as people write it, in sentences that name it: by protocols whose bytes are not what was written.
     fn named(&self, request: &Self::Request) -> String {
         String::from_utf8_lossy(&self.sent(request)).trim().to_owned()

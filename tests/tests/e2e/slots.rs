@@ -85,3 +85,29 @@ fn curl_commands_and_lists_of_urls_have_slots() {
     let last = String::from_utf8_lossy(&peer.heard().pop().expect("a request")).into_owned();
     assert!(last.starts_with("GET /i/2?r=3 HTTP/1.1\r\n"), "{last}");
 }
+
+/// Each row once, whatever the number of workers and processes, in closed and in open load; then the run ends, and every request
+/// is in the account.
+#[test]
+fn each_row_of_a_data_file_is_taken_once() {
+    let directory = tempfile::tempdir().expect("a folder");
+    let file = directory.path().join("users.csv");
+    std::fs::write(&file, (0..400).fold("name\n".to_owned(), |all, n| all + &format!("u{n}\n"))).expect("written");
+    let body = |words: &str| format!("{{csv {}.name {words}}}", file.display());
+    for (words, load) in [
+        ("unique", &["-c", "8", "-d", "60s", "-w", "2"][..]),
+        ("shuffle stop", &["-c", "8", "-d", "60s", "-w", "4", "--processes", "2"]),
+        ("unique", &["-r", "1000/s", "-d", "60s", "-w", "3"]),
+        ("unique", &["-r", "1000/s", "--arrivals", "constant", "-d", "60s", "-w", "2"]),
+    ] {
+        let peer = Peer::answering(OK);
+        let report = report(&[load, &["--data", &body(words), &peer.url()]].concat()).with_code(0);
+        assert_eq!(report.requests(), [400, 400, 0, 0], "{load:?}: {report}");
+        // The first request is none of the run.
+        let rows = bodies(&peer.heard()[1..]);
+        let different: HashSet<&String> = rows.iter().collect();
+        assert_eq!((rows.len(), different.len()), (400, 400), "{load:?}");
+    }
+    let run = brunt(["--warmup", "1s", "--data", &body("stop"), "127.0.0.1:9"]);
+    assert!(run.err.contains("--warmup: takes rows of a data file"), "{}", run.err);
+}

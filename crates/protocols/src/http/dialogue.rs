@@ -135,6 +135,9 @@ impl Dialogue for HttpDialogue {
     fn has_slots(&self) -> bool {
         self.one.has_slots()
     }
+    fn requests_at_most(&self) -> Option<u64> {
+        self.one.requests_at_most()
+    }
     fn readable(&self, established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
         let show = |bytes| http2::transcript::readable(bytes, &mut http2::transcript::Plain::default());
         if self.speaks_two(established) {

@@ -81,7 +81,7 @@ impl Http1 {
         }
         let rules = Arc::new(wishes.rules(recipes));
         let slots = requests.iter().any(|weighted| weighted.request.slots.is_some());
-        Ok(Http1Dialogue { requests, names, origins, rules, slots })
+        Ok(Http1Dialogue { requests, names, origins, rules, slots, end: marks.end() })
     }
 }
 
@@ -94,6 +94,8 @@ pub struct Http1Dialogue {
     pub(crate) rules: Arc<Rules>,
     /// Requests have slots.
     pub(crate) slots: bool,
+    /// After how many requests their data is at its end.
+    pub(crate) end: Option<u64>,
 }
 
 impl Dialogue for Http1Dialogue {
@@ -133,6 +135,9 @@ impl Dialogue for Http1Dialogue {
     }
     fn has_slots(&self) -> bool {
         self.slots
+    }
+    fn requests_at_most(&self) -> Option<u64> {
+        self.end
     }
     fn session(&self, _origin: &Origin, _established: &Established) -> Http1Session {
         Http1Session::new(Arc::clone(&self.rules))

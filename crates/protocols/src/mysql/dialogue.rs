@@ -40,6 +40,7 @@ impl Protocol for Mysql {
         let (mut compiler, mut scripts) = (Compiler::default(), Vec::new());
         let Said { requests, names, before, after } =
             sql::said(asked, &mut scripts, |text, way, around, place| script(&mut compiler, text, way, around, place))?;
+        let end = compiler.slots.end;
         let plan = Plan {
             logins,
             ssl: asked.switch("ssl"),
@@ -48,7 +49,7 @@ impl Protocol for Mysql {
             scripts,
             rows: sql::rows(asked)?,
         };
-        Ok(MysqlDialogue { requests, names, origins, before, after, plan: Arc::new(plan) })
+        Ok(MysqlDialogue { requests, names, end, origins, before, after, plan: Arc::new(plan) })
     }
 }
 
@@ -81,6 +82,8 @@ fn controls(pieces: &[Piece]) -> bool {
 #[derive(Debug)]
 pub struct MysqlDialogue {
     requests: Vec<Weighted<Request>>,
+    /// After how many of them their data is at its end.
+    end: Option<u64>,
     names: Names,
     origins: Vec<Origin>,
     before: Vec<Request>,
@@ -100,6 +103,9 @@ impl Dialogue for MysqlDialogue {
     }
     fn names(&self) -> &Names {
         &self.names
+    }
+    fn requests_at_most(&self) -> Option<u64> {
+        self.end
     }
     fn before(&self) -> &[Request] {
         &self.before

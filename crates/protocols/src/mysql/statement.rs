@@ -64,7 +64,8 @@ pub struct Compiler {
     /// `COM_STMT_PREPARE` of each statement to prepare, as packets.
     pub prepares: Vec<Box<[u8]>>,
     texts: Vec<String>,
-    slots: Slots,
+    /// Makes the slots.
+    pub slots: Slots,
 }
 
 impl Compiler {

@@ -40,9 +40,10 @@ impl Protocol for Postgres {
         let (mut compiler, mut scripts) = (Compiler::default(), Vec::new());
         let Said { requests, names, before, after } =
             sql::said(asked, &mut scripts, |text, way, around, place| compiler.script(text, way, around, place))?;
+        let end = compiler.slots.end;
         let (ssl, rows, keys) = (asked.switch("ssl"), sql::rows(asked)?, Keys::default());
         let plan = Plan { accounts, ssl, parses: compiler.parses, scripts, rows, keys };
-        Ok(PostgresDialogue { requests, names, origins, before, after, plan: Arc::new(plan) })
+        Ok(PostgresDialogue { requests, names, end, origins, before, after, plan: Arc::new(plan) })
     }
 }
 
@@ -67,6 +68,8 @@ pub struct Plan {
 #[derive(Debug)]
 pub struct PostgresDialogue {
     requests: Vec<Weighted<Request>>,
+    /// After how many of them their data is at its end.
+    end: Option<u64>,
     names: Names,
     origins: Vec<Origin>,
     before: Vec<Request>,
@@ -86,6 +89,9 @@ impl Dialogue for PostgresDialogue {
     }
     fn names(&self) -> &Names {
         &self.names
+    }
+    fn requests_at_most(&self) -> Option<u64> {
+        self.end
     }
     fn before(&self) -> &[Request] {
         &self.before

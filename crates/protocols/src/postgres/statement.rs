@@ -51,7 +51,8 @@ pub struct Compiler {
     /// Parse of each statement to prepare, as messages.
     pub parses: Vec<Box<[u8]>>,
     texts: Vec<String>,
-    slots: Slots,
+    /// Makes the slots.
+    pub slots: Slots,
 }
 
 impl Compiler {

@@ -155,6 +155,9 @@ impl Dialogue for RawDialogue {
     fn sent(&self, request: &Request) -> Vec<u8> {
         self.sent_with(request, &Fill::default())
     }
+    fn requests_at_most(&self) -> Option<u64> {
+        self.requests.iter().filter_map(|weighted| weighted.request.template.end()).min()
+    }
 
     fn sent_with(&self, request: &Request, fill: &Fill) -> Vec<u8> {
         request.bytes(fill)

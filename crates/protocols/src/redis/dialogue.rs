@@ -142,6 +142,9 @@ impl Dialogue for RedisDialogue {
     fn names(&self) -> &Names {
         &self.names
     }
+    fn requests_at_most(&self) -> Option<u64> {
+        self.requests.iter().filter_map(|weighted| weighted.request.end()).min()
+    }
     fn before(&self) -> &[Request] {
         &self.before
     }

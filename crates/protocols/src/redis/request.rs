@@ -80,6 +80,11 @@ impl Request {
         bytes
     }
 
+    /// After how many requests of a run its data is at its end.
+    pub fn end(&self) -> Option<u64> {
+        self.filled.iter().flat_map(|word| &word.pieces).filter_map(Template::end).min()
+    }
+
     /// Appends the bytes with the slots filled.
     #[inline]
     pub fn append(&self, fill: &Fill, out: &mut Out) {

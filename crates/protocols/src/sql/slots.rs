@@ -25,6 +25,8 @@ impl Slot {
 #[derive(Debug, Default)]
 pub struct Slots {
     count: u64,
+    /// After how many requests of a run their data is at its end.
+    pub end: Option<u64>,
 }
 
 impl Slots {
@@ -36,7 +38,9 @@ impl Slots {
         self.count += 1;
         // The odd number of splitmix64's increment: no two slots share their random bits.
         let salt = self.count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Ok(Slot { template: Template::parse(template, place)?, salt })
+        let template = Template::parse(template, place)?;
+        self.end = self.end.into_iter().chain(template.end()).min();
+        Ok(Slot { template, salt })
     }
 }
 

@@ -48,7 +48,7 @@ fn of_value(value: &Value, bad: &dyn Fn(u8) -> bool) -> bool {
         | Value::Time { format, .. }
         | Value::Row { format: Some(format), .. } => of_format(*format, bad),
         Value::Bytes { .. } => true,
-        Value::Row { column, format: None } => column.rows().any(|row| row.iter().any(|b| bad(*b))),
+        Value::Row { column, format: None, .. } => column.rows().any(|row| row.iter().any(|b| bad(*b))),
         Value::Characters { .. } | Value::Iso | Value::Uuid { .. } => b"09AZaz:-.".iter().any(|b| bad(*b)),
     }
 }

@@ -1,14 +1,17 @@
-//! Columns of CSV files (RFC 4180): the first row names them, a slot takes the row its request's number chooses.
+//! Columns of data files: CSV (RFC 4180), whose first row names them, and JSON lines, whose keys do. A slot takes the row that its
+//! request's number chooses.
 //!
 //! Only the columns that slots name are kept. A file is read once before the run, up to a bound.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::jsonl;
+use super::rows::{Choice, mixed};
 use crate::file::{TEXT_BOUND, bounded};
 
 /// The values of one column, in order; at least one.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Column {
     bytes: Vec<u8>,
     /// Where each value ends.
@@ -16,17 +19,28 @@ pub struct Column {
 }
 
 impl Column {
-    /// The value for request number `number`.
+    /// How many values there are.
+    pub fn count(&self) -> u64 {
+        self.ends.len() as u64
+    }
+
+    /// The value of a row.
     #[inline]
-    pub fn row(&self, number: u64) -> &[u8] {
-        let row = (number % self.ends.len() as u64) as usize;
+    pub fn row(&self, row: u64) -> &[u8] {
+        let row = row as usize;
         let from = if row == 0 { 0 } else { self.ends[row - 1] as usize };
         &self.bytes[from..self.ends[row] as usize]
     }
 
+    /// Appends a value.
+    pub fn push(&mut self, value: &[u8]) {
+        self.bytes.extend_from_slice(value);
+        self.ends.push(self.bytes.len() as u32);
+    }
+
     /// All values.
     pub fn rows(&self) -> impl Iterator<Item = &[u8]> {
-        (0..self.ends.len() as u64).map(|number| self.row(number))
+        (0..self.count()).map(|row| self.row(row))
     }
 }
 
@@ -35,6 +49,9 @@ impl Column {
 pub struct Files {
     texts: BTreeMap<String, Arc<Vec<u8>>>,
     columns: BTreeMap<(String, String), Arc<Column>>,
+    choices: BTreeMap<String, Choice>,
+    /// Rows of the shortest file whose last row ends the run.
+    end: Option<u64>,
 }
 
 impl Files {
@@ -42,7 +59,7 @@ impl Files {
     ///
     /// # Errors
     /// What is wrong with the file or the name.
-    pub fn column(&mut self, named: &str) -> Result<Arc<Column>, String> {
+    pub fn column(&mut self, named: &str, lines: bool) -> Result<Arc<Column>, String> {
         let (file, name) =
             named.rsplit_once('.').filter(|(file, name)| !file.is_empty() && !name.is_empty()).ok_or_else(|| {
                 format!("\"{named}\" is no column; write {{csv FILE.COLUMN}}, as in {{csv users.csv.name}}")
@@ -59,10 +76,40 @@ impl Files {
                 text
             }
         };
-        let column = Arc::new(column(file, name, &text)?);
+        let lines = lines || file.ends_with(".jsonl") || file.ends_with(".ndjson");
+        let column = Arc::new(if lines { jsonl::column(file, name, &text)? } else { column(file, name, &text)? });
         self.columns.insert(key, Arc::clone(&column));
         Ok(column)
     }
+
+    /// Notes how rows of a file are chosen; all its slots must say the same, so that a request has one row of it.
+    ///
+    /// # Errors
+    /// They do not.
+    pub fn chosen(&mut self, named: &str, choice: Choice, rows: u64) -> Result<(), String> {
+        let file = named.rsplit_once('.').map_or(named, |(file, _)| file);
+        if *self.choices.entry(file.to_owned()).or_insert(choice) != choice {
+            return Err(format!(
+                "rows of {file} are chosen in two ways; write the same words (random, shuffle, unique …) at each of its slots, so \
+                 that a request takes one row of it"
+            ));
+        }
+        if choice.stops {
+            self.end = Some(self.end.map_or(rows, |end| end.min(rows)));
+        }
+        Ok(())
+    }
+
+    /// Rows of the shortest file whose last row ends the run.
+    pub fn end(&self) -> Option<u64> {
+        self.end
+    }
+}
+
+/// What makes the orders of two files differ.
+pub fn salt(named: &str) -> u64 {
+    let file = named.rsplit_once('.').map_or(named, |(file, _)| file);
+    file.bytes().fold(0, |salt, byte| mixed(salt ^ u64::from(byte)))
 }
 
 fn read(file: &str) -> Result<Vec<u8>, String> {
@@ -81,7 +128,7 @@ fn column(file: &str, name: &str, text: &[u8]) -> Result<Column, String> {
         let names: Vec<_> = fields.iter().take(20).map(|field| String::from_utf8_lossy(field)).collect();
         format!("{file} has no column \"{name}\"; its first row names {}", names.join(", "))
     })?;
-    let mut column = Column { bytes: Vec::new(), ends: Vec::new() };
+    let mut column = Column::default();
     loop {
         let line = reader.line;
         if !reader.row(&mut fields) {
@@ -93,8 +140,7 @@ fn column(file: &str, name: &str, text: &[u8]) -> Result<Column, String> {
                 fields.len()
             )
         })?;
-        column.bytes.extend_from_slice(field);
-        column.ends.push(column.bytes.len() as u32);
+        column.push(field);
     }
     if column.ends.is_empty() { Err(format!("{file} has no row below the names of its columns")) } else { Ok(column) }
 }

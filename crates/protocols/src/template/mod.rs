@@ -12,6 +12,7 @@ mod digest;
 mod emit;
 mod encoding;
 mod format;
+mod jsonl;
 mod loose;
 #[cfg(test)]
 mod loose_tests;
@@ -20,6 +21,7 @@ mod parse;
 mod piece;
 mod resolve;
 pub mod room;
+mod rows;
 mod sizes;
 mod slots;
 #[cfg(test)]
@@ -41,6 +43,7 @@ use piece::{Function, Made, Part, Piece, Program};
 #[derive(Debug)]
 pub struct Template {
     program: Program,
+    end: Option<u64>,
 }
 
 impl Template {
@@ -57,9 +60,9 @@ impl Template {
     /// # Errors
     /// What is wrong with a slot or with the notation, and what would be right.
     pub fn parse_as(text: &str, place: &str, notation: Notation) -> Result<Template, Complaint> {
-        let program =
-            parse::program(text, notation, &mut Files::default()).map_err(|trouble| Complaint::new(place, trouble))?;
-        Ok(Template { program })
+        let mut files = Files::default();
+        let program = parse::program(text, notation, &mut files).map_err(|trouble| Complaint::new(place, trouble))?;
+        Ok(Template { program, end: files.end() })
     }
 
     /// As [`Template::parse`], of a text that has braces of its own: what begins no slot stays as it is.
@@ -75,7 +78,7 @@ impl Template {
 
     /// Bytes without slots.
     pub fn fixed(bytes: impl Into<Vec<u8>>) -> Template {
-        Template { program: Program::of_bytes(bytes.into()) }
+        Template { program: Program::of_bytes(bytes.into()), end: None }
     }
 
     /// Appends the text with its slots filled. The same `fill` gives the same bytes.
@@ -91,6 +94,11 @@ impl Template {
     #[inline]
     pub fn fill_marked(&self, fill: &Fill, out: &mut Vec<u8>, marks: &mut [usize]) {
         emit::marked(&self.program, fill, out, marks);
+    }
+
+    /// After how many requests of a run its data is at an end (`{csv users.csv.name stop}`); None: never.
+    pub fn end(&self) -> Option<u64> {
+        self.end
     }
 
     /// True where every request has the same: slots were filled before the run, or there are none.
@@ -178,7 +186,7 @@ impl<'f> Builder<'f> {
             }
         }
         let program = resolve::program(Program { pieces: self.pieces, parts: self.parts })?;
-        Ok(Template { program })
+        Ok(Template { program, end: self.files.end() })
     }
 }
 

@@ -114,7 +114,7 @@ fn of_value(value: &Value) -> u64 {
         Value::Time { unit, format } => format.most_bytes(u64::MAX / unit),
         Value::Iso => "2026-11-21T09:26:35.123Z".len() as u64,
         Value::Uuid { .. } => 36,
-        Value::Row { column, format: None } => column.rows().map(<[u8]>::len).max().unwrap_or(0) as u64,
+        Value::Row { column, format: None, .. } => column.rows().map(<[u8]>::len).max().unwrap_or(0) as u64,
         Value::Row { format: Some(format), .. } => format.most_bytes(u64::MAX),
     }
 }

@@ -1,7 +1,8 @@
 //! The words within a slot that is filled from the fill alone: `{counter from 100 step 2 width 8}`.
 
-use super::csv::Files;
+use super::csv::{self, Files};
 use super::format::Format;
+use super::rows::Choice;
 use super::value::{ALPHANUMERIC, Value};
 
 /// Most random characters or bytes of a slot.
@@ -21,7 +22,7 @@ pub fn is_value(name: &str) -> bool {
 /// What is wrong with the words.
 pub fn value(name: &str, words: &str, salt: u64, files: &mut Files) -> Result<Value, String> {
     if matches!(name, "csv" | "jsonl") {
-        return csv(words, files);
+        return row(words, name == "jsonl", files);
     }
     let mut words = Words { name, list: words.split_whitespace().collect() };
     let value = match name {
@@ -59,12 +60,14 @@ pub fn env(name: &str) -> Result<String, String> {
     })
 }
 
-fn csv(words: &str, files: &mut Files) -> Result<Value, String> {
+fn row(words: &str, lines: bool, files: &mut Files) -> Result<Value, String> {
+    let (choice, words) = Choice::read(words)?;
     let (named, format) = match words.rsplit_once(' ').and_then(|(named, word)| Some((named, Format::word(word)?))) {
         Some((named, format)) => (named.trim(), Some(format)),
         None => (words, None),
     };
-    let column = files.column(named)?;
+    let column = files.column(named, lines)?;
+    files.chosen(named, choice, column.count())?;
     if format.is_some()
         && let Some(row) =
             column.rows().find(|row| std::str::from_utf8(row).ok().and_then(|t| t.parse::<u64>().ok()).is_none())
@@ -74,7 +77,7 @@ fn csv(words: &str, files: &mut Files) -> Result<Value, String> {
             "{named} holds \"{row}\", which is no whole number; leave the format out to have it as it is"
         ));
     }
-    Ok(Value::Row { column, format })
+    Ok(Value::Row { column, format, choice, salt: csv::salt(named) })
 }
 
 fn random(words: &mut Words<'_>, salt: u64) -> Result<Value, String> {

@@ -222,7 +222,7 @@ fn columns_of_files() {
     let wanted: [&[u8]; 4] =
         [b"1=Ada, \"the\" first;\0\x01", b"2=Bob;\0\x02", b"30=;\0\x1e", b"1=Ada, \"the\" first;\0\x01"];
     for (number, wanted) in wanted.into_iter().enumerate() {
-        let fill = Fill { number: number as u64, ..FILL };
+        let fill = Fill { number: number as u64 + 1, ..FILL };
         assert_eq!(filled(&text, Notation::Plain, &fill), wanted);
     }
     let complaint = |text: String| Template::parse(&text, "--send").unwrap_err().to_string();
@@ -234,6 +234,57 @@ fn columns_of_files() {
     let ragged = directory.path().join("ragged.csv");
     let said = complaint(format!("{{csv {}.b}}", ragged.display()));
     assert!(said.contains("ragged.csv line 3 has 1 columns"), "{said}");
+}
+
+#[test]
+fn columns_of_json_lines() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("users.jsonl");
+    let lines =
+        "{\"id\":1,\"name\":\"Ada \\\"A\\\"\",\"tags\":[1,2]}\n\n{\"name\":null,\"id\":2.5,\"tags\":{\"a\":true}}\r\n";
+    std::fs::write(&file, lines).unwrap();
+    let file = file.display();
+    for slot in ["csv", "jsonl"] {
+        let text = format!("{{{slot} {file}.id}}={{{slot} {file}.name | json}};{{{slot} {file}.tags}}");
+        let of = |number| filled(&text, Notation::Plain, &Fill { number, ..FILL });
+        assert_eq!(of(1), b"1=Ada \\\"A\\\";[1,2]");
+        assert_eq!(of(2), b"2.5=;{\"a\":true}");
+        assert_eq!((of(3), of(1)), (of(1), of(0)), "the first answer has the first row, and so has the first request");
+    }
+    let complaint = |text: String| Template::parse(&text, "--send").unwrap_err().to_string();
+    let said = complaint(format!("{{csv {file}.age}}"));
+    assert!(said.ends_with("line 1 has no \"age\", but id, name, tags; give every line the same keys"), "{said}");
+    std::fs::write(directory.path().join("odd"), "{}\n[]\n").unwrap();
+    let said = complaint(format!("{{jsonl {}.a}}", directory.path().join("odd").display()));
+    assert!(said.contains("odd line 1 has no \"a\""), "{said}");
+}
+
+#[test]
+fn all_columns_of_a_file_are_of_one_row() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("users.csv");
+    std::fs::write(&file, (0..50).fold("id,name\n".to_owned(), |all, n| all + &format!("{n},n{n}\n"))).unwrap();
+    let file = file.display();
+    for words in ["", " random", " shuffle", " unique", " shuffle stop"] {
+        let template = Template::parse(&format!("{{csv {file}.id{words}}} {{csv {file}.name{words}}}"), "").unwrap();
+        let mut rows: Vec<String> = (1..=50)
+            .map(|number| {
+                let mut out = Vec::new();
+                template.fill(&Fill { number, ..FILL }, &mut out);
+                let text = String::from_utf8(out).unwrap();
+                let (id, name) = text.split_once(' ').unwrap();
+                assert_eq!(name, format!("n{id}"), "{words}");
+                text
+            })
+            .collect();
+        rows.sort();
+        rows.dedup();
+        assert_eq!(rows.len() == 50, words != " random", "{words}");
+        assert_eq!(template.end(), (words.contains("stop") || words.contains("unique")).then_some(50), "{words}");
+    }
+    let said =
+        Template::parse(&format!("{{csv {file}.id random}}{{csv {file}.name}}"), "--send").unwrap_err().to_string();
+    assert!(said.contains("are chosen in two ways"), "{said}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use wire::Fill;
 
 use super::csv::Column;
 use super::format::Format;
+use super::rows::Choice;
 
 /// What a slot stands for.
 #[derive(Debug)]
@@ -29,8 +30,8 @@ pub enum Value {
     Iso,
     /// A version 4 UUID (RFC 9562 5.4).
     Uuid { salt: u64 },
-    /// The row of a column that the number chooses; after the last the first again.
-    Row { column: Arc<Column>, format: Option<Format> },
+    /// The row of a column that the number chooses.
+    Row { column: Arc<Column>, format: Option<Format>, choice: Choice, salt: u64 },
 }
 
 /// Letters and digits.
@@ -85,8 +86,8 @@ impl Value {
             Value::Time { unit, format } => format.put(fill.unix_ns / unit, out),
             Value::Iso => iso(fill.unix_ns, out),
             Value::Uuid { salt } => uuid(Stream::of(fill, *salt), out),
-            Value::Row { column, format } => {
-                let row = column.row(fill.number);
+            Value::Row { column, format, choice, salt } => {
+                let row = column.row(choice.row(fill, column.count(), *salt));
                 match format {
                     None => out.extend_from_slice(row),
                     // Checked when the file was read.

@@ -1,7 +1,6 @@
 //! The messages a run sends: from `--data`, `--data-file`, `--data-hex` and `--data-base64`.
 //!
-//! Text may have slots (`{counter}`, `{random 16}`). A brace that begins none is itself, so that JSON is written as it is:
-//! in JSON no word follows a brace without its quotation mark.
+//! Text may have slots (`{counter}`, `{random 16}`). A brace that begins none is itself, so that JSON is written as it is.
 
 use base64::Engine as _;
 use wire::{Asked, Complaint};
@@ -34,7 +33,7 @@ impl Content {
     /// What is wrong with a slot.
     pub fn template(&self) -> Result<Template, Complaint> {
         match std::str::from_utf8(&self.bytes) {
-            Ok(text) if self.slots && slot(text).is_some() => Template::parse(&doubled(text), &self.place),
+            Ok(text) if self.slots => Template::of_text(text, &self.place),
             _ => Ok(Template::fixed(self.bytes.clone())),
         }
     }
@@ -99,31 +98,4 @@ fn from_hex(text: &str) -> Result<Vec<u8>, Complaint> {
         }
     });
     pairs.collect::<Option<Vec<u8>>>().ok_or_else(wrong)
-}
-
-/// Where the first slot of a text is: a brace with a word behind it.
-fn slot(text: &str) -> Option<usize> {
-    text.match_indices('{').map(|(at, _)| at).find(|at| {
-        let rest = &text[at + 1..];
-        let word = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '-').len();
-        rest.starts_with(|c: char| c.is_ascii_lowercase()) && rest[word..].starts_with([' ', '}', '='])
-    })
-}
-
-/// A text whose braces are doubled unless they are a slot's, as templates want them.
-fn doubled(mut text: &str) -> String {
-    let double = |plain: &str| plain.replace('{', "{{").replace('}', "}}");
-    let mut whole = String::new();
-    while let Some(at) = slot(text) {
-        whole.push_str(&double(&text[..at]));
-        let mut depth = 0;
-        let end = text[at..].char_indices().find_map(|(i, c)| {
-            depth += i32::from(c == '{') - i32::from(c == '}');
-            (depth == 0).then_some(at + i + 1)
-        });
-        let (slot, rest) = text.split_at(end.unwrap_or(text.len()));
-        whole.push_str(&slot[at..]);
-        text = rest;
-    }
-    whole + &double(text)
 }

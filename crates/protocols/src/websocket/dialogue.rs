@@ -63,10 +63,13 @@ impl Protocol for WebSocket {
                 requests.push(Weighted { request: message(content, &wishes)?, origin: number, weight });
             }
         }
+        let end = requests.iter().filter_map(|weighted: &Weighted<Message>| weighted.request.end()).min();
         if requests.is_empty() {
             return Err(Complaint::new("URL", "none was given; write one, for instance ws://127.0.0.1:8080/"));
         }
-        Ok(WebSocketDialogue { requests, names, origins, silent, rules: Arc::new(Rules::new(wishes, upgrades)) })
+        let slots = requests.iter().any(|weighted| weighted.request.has_slots());
+        let rules = Arc::new(Rules::new(wishes, upgrades));
+        Ok(WebSocketDialogue { requests, names, origins, silent, rules, slots, end })
     }
 }
 
@@ -95,6 +98,9 @@ pub struct WebSocketDialogue {
     origins: Vec<Origin>,
     silent: bool,
     rules: Arc<Rules>,
+    slots: bool,
+    /// After how many messages their data is at its end.
+    end: Option<u64>,
 }
 
 impl Dialogue for WebSocketDialogue {
@@ -115,6 +121,12 @@ impl Dialogue for WebSocketDialogue {
     }
     fn silent(&self) -> bool {
         self.silent
+    }
+    fn has_slots(&self) -> bool {
+        self.slots
+    }
+    fn requests_at_most(&self) -> Option<u64> {
+        self.end
     }
     fn by_order(&self) -> Option<&'static str> {
         (!self.silent && self.rules.pairs_by_order()).then_some("messages_by_order")

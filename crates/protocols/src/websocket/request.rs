@@ -63,6 +63,14 @@ impl Message {
         matches!(self.body, Body::Slots(_))
     }
 
+    /// After how many messages its data is at its end.
+    pub(super) fn end(&self) -> Option<u64> {
+        match &self.body {
+            Body::Slots(template) => template.end(),
+            Body::Fixed { .. } => None,
+        }
+    }
+
     /// Appends what it says.
     pub(super) fn put_payload(&self, fill: &Fill, out: &mut Vec<u8>) {
         match &self.body {

@@ -105,13 +105,15 @@ fn slots_among_braces_that_are_none() {
         (r#"{"no":{"slot":1}}"#, r#"{"no":{"slot":1}}"#),
         ("{", "{"),
         ("}}{", "}}{"),
+        ("{odd} {{counter}} {{odd}}", "{odd} {counter} {{odd}}"),
+        ("{id={user}}{id}", "77"),
     ];
     for (text, expected) in table {
         let dialogue = dialogue(&[&format!("data={text}")]);
         let said = dialogue.requests()[0].request.payload(&fill);
         assert_eq!(String::from_utf8_lossy(&said), expected, "{text}");
     }
-    let complaint = WebSocket.prepare(&asked(&["ws://h/"], &["data={odd}"])).expect_err("a mistake").to_string();
+    let complaint = WebSocket.prepare(&asked(&["ws://h/"], &["data={countr}"])).expect_err("a mistake").to_string();
     assert!(complaint.starts_with("--data: "), "{complaint}");
 }
 

@@ -1,0 +1,36 @@
+//! Columns of JSON lines: one object a line, whose keys are the columns. A text is taken without its quotes, anything else as it is
+//! written in JSON, and null as nothing.
+
+use serde_json::{Map, Value};
+
+use super::csv::Column;
+
+/// The column of a file.
+///
+/// # Errors
+/// A line that is no object, or has no such key.
+pub fn column(file: &str, name: &str, text: &[u8]) -> Result<Column, String> {
+    let mut column = Column::default();
+    for (number, line) in text.split(|b| *b == b'\n').enumerate() {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let place = || format!("{file} line {}", number + 1);
+        let object: Map<String, Value> = serde_json::from_slice(line)
+            .map_err(|wrong| format!("{} is no JSON object ({wrong}); write one on each line", place()))?;
+        match object.get(name) {
+            None => {
+                let keys: Vec<&str> = object.keys().take(20).map(String::as_str).collect();
+                return Err(format!(
+                    "{} has no \"{name}\", but {}; give every line the same keys",
+                    place(),
+                    keys.join(", ")
+                ));
+            }
+            Some(Value::String(text)) => column.push(text.as_bytes()),
+            Some(Value::Null) => column.push(b""),
+            Some(other) => column.push(other.to_string().as_bytes()),
+        }
+    }
+    if column.count() == 0 { Err(format!("{file} has no line; write a JSON object on each")) } else { Ok(column) }
+}

@@ -1,0 +1,164 @@
+//! Which row of a data file a request takes, from its number alone: no two requests of a run have the same number, so no two take the
+//! same row where each is taken once, whatever the number of workers and processes.
+
+use wire::Fill;
+
+/// In which order rows are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// As they stand in the file, and then again from the first.
+    #[default]
+    Sequential,
+    /// Each once in an order of the run, and then each once in another one.
+    Shuffle,
+    /// Any, each time.
+    Random,
+}
+
+/// How rows are chosen, as the words of a slot say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// The order.
+    pub order: Order,
+    /// After the last row the run ends.
+    pub stops: bool,
+}
+
+impl Choice {
+    /// Reads the words at the end of a slot, and answers with the rest.
+    ///
+    /// # Errors
+    /// Words that contradict each other.
+    pub fn read(words: &str) -> Result<(Choice, &str), String> {
+        let (mut order, mut end, mut unique, mut rest) = (None, None, false, words.trim_end());
+        while let Some((before, word)) = rest.rsplit_once(' ') {
+            let twice = match word {
+                "sequential" => order.replace((Order::Sequential, word)).is_some(),
+                "shuffle" => order.replace((Order::Shuffle, word)).is_some(),
+                "random" => order.replace((Order::Random, word)).is_some(),
+                "recycle" => end.replace(false).is_some(),
+                "stop" => end.replace(true).is_some(),
+                "unique" => std::mem::replace(&mut unique, true),
+                _ => break,
+            };
+            if twice {
+                return Err(format!(
+                    "{{csv {words}}} says twice how its rows are chosen; write one of sequential, shuffle and random, and one of \
+                     recycle, stop and unique"
+                ));
+            }
+            rest = before.trim_end();
+        }
+        let stops = unique || end == Some(true);
+        let order = order.map_or(Order::Sequential, |(order, _)| order);
+        if unique && end == Some(false) {
+            return Err(format!(
+                "{{csv {words}}}: unique rows are taken once, and recycle takes them again; leave one out"
+            ));
+        }
+        if stops && order == Order::Random {
+            return Err(format!("{{csv {words}}}: random rows have no end; write shuffle for each once in any order"));
+        }
+        Ok((Choice { order, stops }, rest))
+    }
+
+    /// The row of a request, of so many. Files of which the `salt` differs are taken in orders of their own.
+    #[inline]
+    pub fn row(self, fill: &Fill, rows: u64, salt: u64) -> u64 {
+        // 0 is the number of the first answer, before the run.
+        let number = fill.number.saturating_sub(1);
+        match self.order {
+            Order::Sequential => number % rows,
+            Order::Random => {
+                let bits = mixed(fill.run ^ salt ^ mixed(number));
+                ((u128::from(bits) * u128::from(rows)) >> 64) as u64
+            }
+            Order::Shuffle => {
+                let pass = number / rows;
+                permuted(number % rows, rows, mixed(fill.run ^ salt).wrapping_add(mixed(pass)))
+            }
+        }
+    }
+}
+
+/// A number below `count` in the place of another: each of them once. A Feistel network of four rounds over the next power of
+/// four, walked until it comes back below `count` (Black and Rogaway, 2002), so that no order is kept in memory.
+fn permuted(number: u64, count: u64, key: u64) -> u64 {
+    let bits = (u64::BITS - (count - 1).leading_zeros()).div_ceil(2).max(1);
+    let mask = (1 << bits) - 1;
+    let mut at = number;
+    loop {
+        let (mut left, mut right) = (at >> bits, at & mask);
+        for round in 0..4 {
+            let next = left ^ (mixed(right ^ key.rotate_left(16 * round)) & mask);
+            (left, right) = (right, next);
+        }
+        at = left << bits | right;
+        if at < count {
+            return at;
+        }
+    }
+}
+
+/// Bits that look random and follow from `bits` (the finish of splitmix64).
+#[inline]
+pub fn mixed(bits: u64) -> u64 {
+    let mut z = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(words: &str, numbers: std::ops::Range<u64>, count: u64, run: u64) -> Vec<u64> {
+        let (choice, _) = Choice::read(&format!("u.csv.a {words}")).expect(words);
+        numbers.map(|number| choice.row(&Fill { number: number + 1, run, ..Fill::default() }, count, 5)).collect()
+    }
+
+    #[test]
+    fn a_shuffle_takes_each_row_once_and_then_each_once_again_in_another_order() {
+        for count in [1, 2, 3, 7, 64, 1000] {
+            let passes: Vec<Vec<u64>> =
+                (0..3).map(|pass| rows("shuffle", pass * count..(pass + 1) * count, count, 9)).collect();
+            for pass in &passes {
+                let mut sorted = pass.clone();
+                sorted.sort_unstable();
+                assert_eq!(sorted, (0..count).collect::<Vec<_>>(), "{count}");
+            }
+            let other = rows("shuffle", 0..count, count, 10);
+            let differ = passes[0] != passes[1] && passes[0] != other && passes[0] != (0..count).collect::<Vec<_>>();
+            assert!(differ || count < 64, "{count}");
+        }
+    }
+
+    /// 64 rows taken 6,400 times: 100 each, and by chance hardly ever outside of 50 to 150 (5 standard deviations).
+    #[test]
+    fn random_rows_come_about_equally_often_and_repeat_with_the_run() {
+        let taken = rows("random", 0..6400, 64, 3);
+        for row in 0..64 {
+            assert!((50..150).contains(&taken.iter().filter(|taken| **taken == row).count()), "{row}");
+        }
+        assert_eq!(taken, rows("random", 0..6400, 64, 3));
+        assert_ne!(taken, rows("random", 0..6400, 64, 4));
+    }
+
+    #[test]
+    fn words_are_read_from_the_end_and_must_agree() {
+        let read = |words| Choice::read(words).map(|(choice, rest)| (choice.order, choice.stops, rest));
+        assert_eq!(read("u.csv.a"), Ok((Order::Sequential, false, "u.csv.a")));
+        assert_eq!(read("my users.csv.a shuffle stop"), Ok((Order::Shuffle, true, "my users.csv.a")));
+        assert_eq!(read("u.csv.a unique"), Ok((Order::Sequential, true, "u.csv.a")));
+        assert_eq!(read("u.csv.a recycle sequential"), Ok((Order::Sequential, false, "u.csv.a")));
+        for (words, wanted) in [
+            ("u.csv.a random shuffle", "says twice how its rows are chosen"),
+            ("u.csv.a stop recycle", "says twice"),
+            ("u.csv.a unique recycle", "leave one out"),
+            ("u.csv.a random stop", "random rows have no end"),
+        ] {
+            assert!(read(words).expect_err(words).contains(wanted), "{words}");
+        }
+    }
+}
