@@ -30,6 +30,14 @@ pub const WORKERS: Text = text("; {n} {n|worker|workers}", "；{n} 个工作线�
 /// The answer is not a success.
 pub const PROBE_STATUS: Text =
     text("The first response is {status}; expect the same under load.", "首次响应是 {status}，压测中很可能也是如此。");
+/// The answer has the right status and fails another check.
+pub const PROBE_CHECK: Text =
+    text("The first response failed; expect the same under load.", "首次响应未通过检查，压测中很可能也是如此。");
+/// What servers answer who expect TLS and hear plain HTTP.
+pub const PROBE_TLS: Text = text(
+    "If this port speaks TLS, write https:// instead of http://.",
+    "如果该端口使用 TLS，请把 http:// 改为 https://。",
+);
 /// Exit 30.
 pub const UNREACHABLE: Text = text(
     "brunt: {url} cannot be reached: {failure}; nothing was sent.",

@@ -298,7 +298,12 @@ fn probe(ready: &Ready, intent: &Intent, stop: &Stop, view: &mut View) -> Result
     }
     view.probe(&found);
     if warns {
-        view.say(&ready.lang.fill(messages::PROBE_STATUS, &[("status", &found.status)]));
+        // A check that failed was just told with what it found.
+        let text = if found.failure.is_some() { messages::PROBE_CHECK } else { messages::PROBE_STATUS };
+        view.say(&ready.lang.fill(text, &[("status", &found.status)]));
+    }
+    if found.status == "400" && found.url.starts_with("http://") {
+        view.say(ready.lang.of(messages::PROBE_TLS));
     }
     Ok(found)
 }

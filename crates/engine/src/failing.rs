@@ -126,6 +126,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let since = if self.terms.open || !sent { x.intended } else { x.started };
         let latency = &mut self.tally.latency;
         latency.failed.record(now - since);
+        if sort.kind.is_answer() && sort.phase != Phase::Greeting {
+            latency.failed_responses.record(now - since);
+        }
         if sort.kind == FaultKind::Timeout {
             if self.terms.open {
                 latency.response_at_least.record(now - x.intended);

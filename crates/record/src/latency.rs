@@ -29,6 +29,9 @@ pub struct Latency {
     pub transfer: Histogram,
     /// Failures, from the intended start (open) or the actual one (closed) to the failure.
     pub failed: Histogram,
+    /// Of these, those that the server answered, however wrongly, to the end of the response.
+    #[serde(default)]
+    pub failed_responses: Histogram,
     /// Lower bounds of `response` of requests that did not finish.
     pub response_at_least: Histogram,
     /// Lower bounds of `service` of requests that did not finish.
@@ -55,7 +58,7 @@ pub struct Latency {
 
 impl Latency {
     /// All histograms with their names, in the order of the fields.
-    pub fn all(&self) -> [(&'static str, &Histogram); 18] {
+    pub fn all(&self) -> [(&'static str, &Histogram); 19] {
         [
             ("response", &self.response),
             ("service", &self.service),
@@ -75,11 +78,12 @@ impl Latency {
             ("heartbeat_at_least", &self.heartbeat_at_least),
             ("loop_gap", &self.loop_gap),
             ("wake_delay", &self.wake_delay),
+            ("failed_responses", &self.failed_responses),
         ]
     }
 
     /// The same, to be changed.
-    pub fn all_mut(&mut self) -> [&mut Histogram; 18] {
+    pub fn all_mut(&mut self) -> [&mut Histogram; 19] {
         [
             &mut self.response,
             &mut self.service,
@@ -99,6 +103,7 @@ impl Latency {
             &mut self.heartbeat_at_least,
             &mut self.loop_gap,
             &mut self.wake_delay,
+            &mut self.failed_responses,
         ]
     }
 

@@ -19,6 +19,7 @@ use self::distribution::Distribution;
 use self::latency::{LatencyReport, Phases};
 use self::named::NameReport;
 use crate::judgement;
+use crate::overload::Overload;
 use crate::summary::Summary;
 use crate::text::Lang;
 use crate::totals::Totals;
@@ -78,6 +79,8 @@ pub struct Report<'a> {
     heartbeats: Heartbeats,
     /// CPU time of the generator's threads in seconds.
     cpu_s: f64,
+    /// In open load: what a server that could not keep up sustained; null where it kept up.
+    overload: Option<OverloadReport>,
     /// Whether to trust the figures.
     trust: TrustReport,
     /// What had to hold.
@@ -187,6 +190,16 @@ struct ConnectionReport {
     lost: u64,
     /// Refusals of datagrams that nobody waited for an answer to.
     refused: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct OverloadReport {
+    /// Requests a second that succeeded.
+    sustained_per_s: f64,
+    /// Requests a second that were scheduled.
+    scheduled_per_s: f64,
+    /// How much the queue grew each second; null where time-outs kept it from growing.
+    queue_growth_per_s: Option<f64>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -380,6 +393,11 @@ impl<'a> Report<'a> {
             messages: totals.messages,
             heartbeats: totals.heartbeats,
             cpu_s: totals.cpu.as_secs_f64(),
+            overload: Overload::of(summary).map(|o| OverloadReport {
+                sustained_per_s: o.sustained_per_s,
+                scheduled_per_s: o.scheduled_per_s,
+                queue_growth_per_s: o.growth_per_s,
+            }),
             trust: trust(summary),
             objectives: objectives(summary),
             notices: &summary.notices,

@@ -5,6 +5,7 @@ use measure::{Nanos, plain};
 use crate::exit::Exit;
 use crate::generator::Trouble;
 use crate::objectives::Judged;
+use crate::overload::Overload;
 use crate::sentences as say;
 use crate::show;
 use crate::summary::{End, Summary};
@@ -38,7 +39,10 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             lang.of(if warming { say::TRUST_NOTHING_BUT_WARMUP } else { say::TRUST_NOTHING_BEGUN }).into()
         }
         Reason::NothingFinished if totals.due == 0 => lang.of(say::TRUST_NOTHING_DUE).into(),
-        Reason::NothingFinished => lang.of(say::TRUST_NOTHING).into(),
+        Reason::NothingFinished => match only_answers(summary) {
+            Some(codes) => lang.fill(say::TRUST_ONLY_ANSWERS, &[("codes", &codes)]),
+            None => lang.of(say::TRUST_NOTHING).into(),
+        },
         Reason::Failures { failed, due, judged } => {
             let said = lang.fill(say::TRUST_FAILURES, &[("share", &show::percent(*failed, *due))]);
             if *judged { said } else { said + lang.of(say::TRUST_FAILURES_ADVICE) }
@@ -75,6 +79,25 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
         Reason::Aborted => lang.of(say::TRUST_ABORTED).into(),
         Reason::CutOff => lang.of(say::TRUST_CUT_OFF).into(),
     }
+}
+
+/// The codes of a run whose every request failed by its status, where `--expect-status` could make them successes.
+pub fn only_answers(summary: &Summary) -> Option<String> {
+    let totals = &summary.totals;
+    let by_status = |f: &record::Failure| f.kind == "wrong_status" && f.phase != "greeting";
+    let expects = summary.started.as_ref().is_some_and(|s| matches!(&*s.plan.protocol, "http" | "grpc"));
+    let all =
+        totals.finished == 0 && totals.failed > 0 && totals.censored == 0 && totals.failures.iter().all(by_status);
+    let codes: Vec<&str> = totals.status.keys().map(String::as_str).collect();
+    (expects && all && !codes.is_empty() && codes.len() <= 5).then(|| codes.join(","))
+}
+
+/// What a server that could not keep up sustained, as a sentence.
+pub fn overload(summary: &Summary, lang: Lang) -> Option<String> {
+    let o = Overload::of(summary)?;
+    let rates = [o.sustained_per_s, o.scheduled_per_s, o.growth_per_s.unwrap_or(0.0)].map(show::rate);
+    let facts = [("sustained", &*rates[0]), ("scheduled", &*rates[1]), ("growth", &*rates[2])];
+    Some(lang.fill(if o.growth_per_s.is_some() { say::OVERLOAD } else { say::OVERLOAD_TIMED_OUT }, &facts))
 }
 
 /// A share as people read it: `97.3 %`.

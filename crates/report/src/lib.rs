@@ -15,6 +15,7 @@ pub mod limit;
 pub mod named;
 pub mod objectives;
 pub mod outages;
+pub mod overload;
 mod pairing;
 mod plainly;
 pub mod ranked;

@@ -258,6 +258,31 @@ pub(crate) const TRUST_LOWER_BOUND: Text = text(
 );
 pub(crate) const TRUST_NOTHING: Text =
     text("no request succeeded, so no latency can be reported", "没有请求成功，没有可用的延迟数据");
+pub(crate) const TRUST_ONLY_ANSWERS: Text = text(
+    "no request succeeded: every response was {codes}; if that is what you expect, use --expect-status {codes}",
+    "没有请求成功：所有响应都是 {codes}；如果这符合预期，请用 --expect-status {codes}",
+);
+pub(crate) const OVERLOAD: Text = text(
+    "Overload: sustained about {sustained}/s of the {scheduled}/s scheduled; the queue grew by {growth}/s. Latency is that of a growing queue: a lower rate shows the server's own.",
+    "过载：计划 {scheduled}/s，实际只能维持约 {sustained}/s；队列每秒增长 {growth}。测得的延迟主要是排队时间：降低速率才能看到服务本身的延迟。",
+);
+pub(crate) const OVERLOAD_TIMED_OUT: Text = text(
+    "Overload: sustained about {sustained}/s of the {scheduled}/s scheduled; the rest queued until it timed out.",
+    "过载：计划 {scheduled}/s，实际只能维持约 {sustained}/s；其余请求排队直至超时。",
+);
+pub(crate) const FAILED_RESPONSES: Text = text("failed responses", "失败的响应");
+pub(crate) const ONLY_FAILED_RESPONSES: Text =
+    text("No request succeeded; latency of the {n} failed responses:", "没有请求成功；{n} 个失败响应的延迟：");
+pub(crate) const POISSON_EXPECTED: Text =
+    text("; Poisson arrivals: {n} ± {off} expected", "；泊松到达：预期 {n} ± {off}");
+pub(crate) const HOPS: Text = text(
+    "{n} of the succeeded {n|is|are} followed redirects: each hop counts as a request, on top of -n",
+    "成功的请求中有 {n} 个是跟随的重定向：每一跳都计为一个请求，不占 -n",
+);
+pub(crate) const ALL_RESUMED: Text = text(
+    ": cheaper than the full handshake of a new visitor (--no-resume makes them full)",
+    "：比新访客的完整握手开销小（--no-resume 可强制完整握手）",
+);
 pub(crate) const TRUST_NOTHING_BEGUN: Text =
     text("the run ended before its first request was scheduled", "第一个请求的计划时刻到来之前，压测已结束");
 pub(crate) const TRUST_NOTHING_BUT_WARMUP: Text =

@@ -11,6 +11,7 @@ use record::{Bytes, Connections, Failure, Heartbeats, Latency, Loss, Part, Secon
 use crate::generator::Generator;
 use crate::named::ByName;
 use crate::outages::Outages;
+use crate::overload::Backlog;
 use crate::ranked::Ranked;
 use crate::summary::headline;
 use crate::trust::Little;
@@ -95,6 +96,8 @@ pub struct Totals {
     pub little: Little,
     /// The same by name, where the run has several.
     pub named: ByName,
+    /// How many requests were waiting, at both ends of the window.
+    pub backlog: Backlog,
     /// Stretches without a success, after successes.
     pub outages: Outages,
     /// How the generator itself ran.
@@ -154,6 +157,7 @@ impl Totals {
             self.in_flight_ns += s.in_flight_ns;
             add_bytes(&mut self.bytes_in_window, &s.bytes);
             self.little.see(s, length);
+            self.backlog.see(s);
             self.generator.see(s, length);
         }
     }

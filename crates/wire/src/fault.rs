@@ -41,6 +41,14 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// True where the server answered, and what it answered is the failure.
+    pub fn is_answer(self) -> bool {
+        matches!(
+            self,
+            FaultKind::WrongStatus | FaultKind::WrongBody | FaultKind::WrongHeader | FaultKind::TooManyRedirects
+        )
+    }
+
     /// Every kind, in the order of the enum.
     pub const ALL: [FaultKind; 15] = [
         FaultKind::Resolve,

@@ -452,3 +452,13 @@ fn what_is_not_there_is_refused_with_what_is() {
         assert!(ended.err.contains(said), "{ended:?}");
     }
 }
+
+#[test]
+fn a_first_response_that_fails_a_check_is_not_called_by_its_good_status() {
+    let target = Target::healthy();
+    let ended = brunt(["-n", "10", "-c", "1", "--expect-body", "nope", &target.url("")]).with_code(20);
+    assert!(!ended.out.contains("The first response is 200"), "{}", ended.out);
+    ended.said("The first response failed; expect the same under load.");
+    let plain = brunt(["-n", "10", "-c", "1", &target.url("status/400")]).with_code(20);
+    plain.said("If this port speaks TLS, write https://").said("use --expect-status 400").said("failed responses:");
+}

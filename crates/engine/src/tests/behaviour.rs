@@ -40,6 +40,7 @@ fn a_timeout_fires_once_closes_the_connection_and_the_user_goes_on() {
     assert!((27..=30).contains(&s.failed), "{}", s.failed);
     assert_eq!((s.opened, s.reused), (s.failed, 0), "a connection for each");
     assert_eq!(s.latency.failed.count(), s.failed);
+    assert_eq!(s.latency.failed_responses.count(), 0, "nobody answered");
     assert!(s.latency.failed.min() >= 100_000_000, "{}", s.latency.failed.min());
     assert!(s.latency.failed.max() <= 102_000_000, "{}", s.latency.failed.max());
 }
@@ -396,6 +397,8 @@ fn a_failed_answer_is_kept_as_an_example() {
     let played = Scene::open(10.0, Arrivals::Constant, SECOND).play(|| brain);
     played.check();
     assert_eq!(played.sum.failures("wrong_status/"), 10);
+    let answered = &played.sum.latency.failed_responses;
+    assert!(answered.count() == 10 && answered.min() >= MS.0, "whatever the server answered is an answer");
     assert_eq!(played.examples.len(), 1);
     let example = &played.examples[0];
     assert!(example.sent.starts_with("GET / HTTP/1.1\r\n"), "{}", example.sent);

@@ -22,6 +22,8 @@ pub struct LatencyReport {
     gen_late: Distribution,
     /// Failures, to the failure.
     failed: Distribution,
+    /// Of these, those that the server answered (a wrong status, a failed check), to the end of the response.
+    failed_responses: Distribution,
 }
 
 /// Parts of requests and of connections.
@@ -60,6 +62,7 @@ impl LatencyReport {
             wait_conn: Distribution::of(Ranked::with(&l.wait_conn, &l.wait_conn_at_least)),
             gen_late: Distribution::plain(&l.gen_late),
             failed: Distribution::plain(&l.failed),
+            failed_responses: Distribution::plain(&l.failed_responses),
         }
     }
 }

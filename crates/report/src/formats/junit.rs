@@ -8,6 +8,7 @@ use record::Second;
 
 use super::{Format, Style};
 use crate::judgement;
+use crate::sentences as say;
 use crate::summary::Summary;
 use crate::text::Lang;
 use crate::trust::Grade;
@@ -92,10 +93,17 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
             Case { name: visible(&o.objective), failure: (!o.met).then(|| said.clone()), said }
         })
         .collect();
-    let reasons: Vec<String> =
+    let mut reasons: Vec<String> =
         summary.trust.reasons.iter().map(|r| visible(&judgement::sentence(r, summary, lang))).collect();
     let against = summary.trust.reasons.iter().zip(&reasons).filter(|(r, _)| r.grade() == Grade::Fail);
-    let against: Vec<&str> = against.map(|(_, sentence)| sentence.as_str()).collect();
+    let mut against: Vec<String> = against.map(|(_, sentence)| sentence.clone()).collect();
+    if let Some(failure) = summary.probe.as_ref().and_then(|probe| probe.failure.as_ref())
+        && summary.totals.due == 0
+    {
+        let said = visible(&lang.fill(say::PROBE_FAILED, &[("failure", failure)]));
+        against.push(said.clone());
+        reasons.push(said);
+    }
     let interrupted = summary.end != crate::summary::End::Completed;
     let failure = match (against.is_empty(), interrupted) {
         (false, _) => Some(against.join("; ")),

@@ -134,8 +134,9 @@ fn verdict(page: &mut Page, summary: &Summary) {
         };
         format!("{mark} {}", judgement::sentence(reason, summary, lang))
     });
+    let overload = judgement::overload(summary, lang).map(|said| format!("! {said}"));
     let notices = summary.notices.iter().map(|notice| format!("! {}", judgement::notice(notice, lang)));
-    page.list(&reasons.chain(notices).collect::<Vec<_>>());
+    page.list(&reasons.chain(overload).chain(notices).collect::<Vec<_>>());
 }
 
 fn objectives(page: &mut Page, summary: &Summary) {
@@ -156,9 +157,15 @@ fn latency(page: &mut Page, summary: &Summary) {
         return page.section(&figures::heading(summary, lang));
     }
     page.section(&(figures::heading(summary, lang) + &figures::ranked_of(summary, lang)));
-    if ranked.count() == 0 {
-        return page.block(&escaped(lang.of(figures::no_latency(summary))));
-    }
+    let answered = figures::failed_responses(summary);
+    let ranked = match (ranked.count(), answered.count()) {
+        (0, 0) => return page.block(&escaped(lang.of(figures::no_latency(summary)))),
+        (0, n) => {
+            page.block(&escaped(&lang.fill(say::ONLY_FAILED_RESPONSES, &[("n", &show::count(n))])));
+            answered
+        }
+        _ => ranked,
+    };
     let heading = if figures::lacks_intervals(&ranked) { String::new() } else { page.say(say::INTERVAL) };
     let mut rows = vec![vec![String::new(), String::new(), heading]];
     rows.extend(ranked.min().map(|min| vec![page.say(say::MIN), show::duration(min), String::new()]));

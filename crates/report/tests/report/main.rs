@@ -1,5 +1,6 @@
 //! The report seen from outside: made-up records in, documents out.
 
+mod answers;
 mod documents;
 mod exits;
 mod golden;

@@ -45,9 +45,20 @@ pub(crate) fn apart(summary: &Summary, lang: Lang) -> (Option<String>, Vec<Strin
         (say::UNSOLICITED, totals.unsolicited),
         (say::ONE_WAY, totals.one_way),
         (say::RESENT, totals.resent),
+        (say::HOPS, hops(summary)),
     ];
     let lines = special.into_iter().filter(|(_, n)| *n > 0);
     (uncounted, lines.map(|(text, n)| lang.fill(text, &[("n", &show::count(n))])).collect())
+}
+
+/// Redirects that were followed: each is a request, and a success.
+fn hops(summary: &Summary) -> u64 {
+    let follows = summary.started.as_ref().is_some_and(|s| s.plan.options.contains_key("redirects"));
+    let codes = ["301", "302", "303", "307", "308"];
+    let redirects = codes.iter().filter_map(|code| summary.totals.status.get(*code)).sum();
+    // The last hop of a chain that was too long failed.
+    let failed = summary.totals.failures.iter().filter(|f| f.kind == "too_many_redirects").map(|f| f.count).sum();
+    if follows { u64::saturating_sub(redirects, failed) } else { 0 }
 }
 
 pub(super) fn failures(page: &mut Page, summary: &Summary) {
@@ -152,7 +163,8 @@ pub(crate) fn connection_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     }
     if c.handshakes > 0 {
         let facts = [("n", &*show::count(c.handshakes)), ("resumed", &*show::count(c.resumed))];
-        lines.push(lang.fill(say::HANDSHAKES, &facts));
+        let cheap = if c.resumed > 0 { lang.of(say::ALL_RESUMED) } else { "" };
+        lines.push(lang.fill(say::HANDSHAKES, &facts) + cheap);
     }
     let rate = show::bytes(summary.per_s(summary.totals.bytes_in_window.received).round() as u64);
     let sizes = [b.sent, b.received, b.payload].map(show::bytes);

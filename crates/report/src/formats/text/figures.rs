@@ -1,7 +1,7 @@
 //! The headline and what supports it: quantiles, throughput, distribution, phases.
 
 use measure::quantile::minimum_count;
-use plan::Load;
+use plan::{Arrivals, Load};
 
 use super::{Page, head};
 use crate::bars;
@@ -19,6 +19,12 @@ pub(super) fn headline(page: &mut Page, summary: &Summary) {
     }
     let ranked = summary.headline();
     page.section(&(heading(summary, page.lang) + &ranked_of(summary, page.lang)));
+    let answered = failed_responses(summary);
+    if ranked.count() == 0 && answered.count() > 0 {
+        let heading = page.lang.fill(say::ONLY_FAILED_RESPONSES, &[("n", &show::count(answered.count()))]);
+        page.inner(&heading);
+        return quantiles(page, &answered);
+    }
     if ranked.count() == 0 {
         return page.inner(page.say(no_latency(summary)));
     }
@@ -26,6 +32,11 @@ pub(super) fn headline(page: &mut Page, summary: &Summary) {
     if !summary.open {
         hidden(page, summary);
     }
+}
+
+/// The latency of what the server answered and is a failure.
+pub(crate) fn failed_responses(summary: &Summary) -> Ranked<'_> {
+    Ranked::plain(&summary.totals.latency.failed_responses)
 }
 
 /// The quantiles that there is something to say about, and the extremes.
@@ -154,9 +165,21 @@ pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     if summary.open {
         let due = show::rate(summary.per_s(totals.due));
         let facts = [("due", &*due), ("sent", &*show::count(totals.sent)), ("n", &*show::count(totals.due))];
-        lines.push(lang.fill(say::ASKED_RATE, &facts));
+        let expected = poisson_expected(summary).map_or(String::new(), |n| {
+            let facts = [("n", &*show::count(n.round() as u64)), ("off", &*show::count(n.sqrt().round() as u64))];
+            lang.fill(say::POISSON_EXPECTED, &facts)
+        });
+        lines.push(lang.fill(say::ASKED_RATE, &facts) + &expected);
     }
     lines
+}
+
+/// How many Poisson arrivals the stages of a whole run come to on average; their number spreads by its square root.
+fn poisson_expected(summary: &Summary) -> Option<f64> {
+    let plan = &summary.started.as_ref()?.plan;
+    let Load::Open { stages, arrivals: Arrivals::Poisson } = &plan.load else { return None };
+    let n: f64 = stages.iter().map(|s| s.lasts.as_secs_f64() * (s.from + s.to) / 2.0).sum();
+    (plan.requests.is_none() && summary.end == End::Completed && n >= 1.0).then_some(n)
 }
 
 pub(super) fn distribution(page: &mut Page, summary: &Summary) {
@@ -210,7 +233,9 @@ pub(crate) fn parts(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
         (say::TRANSFER, Ranked::plain(&l.transfer), true),
         (say::MESSAGE_GAP, Ranked::plain(&l.message_gap), true),
         (say::HEARTBEAT, heartbeats(l), true),
-        (say::FAILURES_TIME, Ranked::plain(&l.failed), true),
+        (say::FAILED_RESPONSES, Ranked::plain(&l.failed_responses), true),
+        // Without those that were answered this would say the same again.
+        (say::FAILURES_TIME, Ranked::plain(&l.failed), l.failed.count() > l.failed_responses.count()),
     ];
     let heading = [lang.of(say::TIMES), lang.of(say::MEAN), "p50", "p99", lang.of(say::MAX)];
     let mut rows = vec![std::iter::once("").chain(heading).map(String::from).collect::<Vec<_>>()];

@@ -52,6 +52,15 @@ pub(super) fn warning(page: &mut Page, summary: &Summary) {
     page.line(&line);
 }
 
+/// The conclusion of a run that was too much for its server.
+pub(super) fn overload(page: &mut Page, summary: &Summary) {
+    if let Some(said) = judgement::overload(summary, page.lang) {
+        page.text.push('\n');
+        let line = page.paint.yellow(&said);
+        page.line(&line);
+    }
+}
+
 pub(super) fn trust(page: &mut Page, summary: &Summary) {
     let grade = summary.trust.verdict();
     let word = page.say(judgement::verdict(grade));

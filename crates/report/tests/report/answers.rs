@@ -1,0 +1,126 @@
+//! What a reader wants to know first: whether the server kept up, and what it answered where it answered wrongly.
+
+use measure::Nanos;
+use record::Second;
+use report::Lang;
+
+use crate::made_up::{Filled, Run, closed, ms, open, second};
+
+/// A second of 100 requests to a server that answers 20: the others wait.
+fn overloaded(n: i64) -> Second {
+    let mut s = second(n).answered(20, ms(40));
+    (s.due, s.sent, s.waiting) = (100, 20, 80 * (n as u32 + 1));
+    s
+}
+
+fn overload() -> Run {
+    let mut run = open(100.0, 10);
+    for n in 0..10 {
+        run = run.second(overloaded(n));
+    }
+    let mut last = second(10).within(record::Part::Drain);
+    last.censored = 800;
+    last.latency.response_at_least.record_n(ms(5_000), 800);
+    run.second(last)
+}
+
+#[test]
+fn a_server_that_cannot_keep_up_gets_a_conclusion_in_every_format() {
+    let run = overload();
+    let text = run.written("text", Lang::En);
+    let said = "Overload: sustained about 20.0/s of the 100/s scheduled; the queue grew by 80.0/s.";
+    assert!(text.contains(said), "{text}");
+    assert!(run.written("markdown", Lang::En).contains(said), "{}", run.written("markdown", Lang::En));
+    assert!(run.written("text", Lang::Zh).contains("过载：计划 100/s，实际只能维持约 20.0/s；队列每秒增长 80.0"));
+    let told = &run.json()["overload"];
+    let numbers = ["sustained_per_s", "scheduled_per_s", "queue_growth_per_s"].map(|name| told[name].as_f64().unwrap());
+    assert_eq!(numbers.map(f64::round), [20.0, 100.0, 80.0]);
+}
+
+#[test]
+fn a_queue_that_time_outs_keep_short_is_an_overload_and_fast_failures_are_none() {
+    let mut timing_out = open(100.0, 10);
+    let mut failing = open(100.0, 10);
+    let mut healthy = open(100.0, 10);
+    for n in 0..10 {
+        let mut s = second(n).answered(20, ms(40)).timed_out(80, ms(1000));
+        s.in_flight = 80;
+        timing_out = timing_out.second(s);
+        failing = failing.second(second(n).answered(20, ms(40)).failing(80, "wrong_status", "first_byte", None));
+        healthy = healthy.second(second(n).answered(100, ms(4)));
+    }
+    let text = timing_out.written("text", Lang::En);
+    assert!(
+        text.contains("sustained about 20.0/s of the 100/s scheduled; the rest queued until it timed out"),
+        "{text}"
+    );
+    assert!(timing_out.json()["overload"]["queue_growth_per_s"].is_null());
+    assert!(failing.json()["overload"].is_null() && healthy.json()["overload"].is_null());
+    assert!(overload().ended(Some("interrupted")).json()["overload"].is_null(), "a part of a run shows no capacity");
+}
+
+fn refusing() -> Run {
+    let mut s = second(0).failing(400, "wrong_status", "first_byte", None);
+    s.latency.failed_responses.record_n(Nanos::from_micros(50), 400);
+    s.status = [("404".to_string(), 400)].into();
+    closed(2, 1).second(s)
+}
+
+#[test]
+fn a_run_of_404s_shows_its_latency_and_names_the_option_that_expects_them() {
+    let text = refusing().written("text", Lang::En);
+    for said in [
+        "No request succeeded; latency of the 400 failed responses:",
+        "p99    50.0 µs",
+        "no request succeeded: every response was 404; if that is what you expect, use --expect-status 404",
+    ] {
+        assert!(text.contains(said), "{said} is missing in\n{text}");
+    }
+    assert!(refusing().written("markdown", Lang::En).contains("latency of the 400 failed responses"));
+    assert!(refusing().written("text", Lang::Zh).contains("400 个失败响应的延迟"));
+    let json = refusing().json();
+    assert_eq!(json["latency"]["failed_responses"]["count"], 400);
+    assert_eq!(refusing().summary().exit.code(), 20, "a run in which nothing succeeded is no success");
+}
+
+#[test]
+fn latency_is_split_by_outcome_where_both_exist() {
+    let mut s = second(0).answered(300, ms(2)).failing(100, "wrong_status", "first_byte", None);
+    s.latency.failed_responses.record_n(Nanos::from_micros(50), 100);
+    s = s.failing(3, "reset", "first_byte", None);
+    let text = closed(2, 1).second(s).written("text", Lang::En);
+    let row = |name: &str| text.lines().find(|line| line.trim_start().starts_with(name)).map(str::to_owned);
+    assert!(row("failed responses").is_some_and(|row| row.contains("100")), "{text}");
+    assert!(row("failures  ").is_some_and(|row| row.contains("103")), "{text}");
+    assert!(!text.contains("latency of the"), "{text}");
+}
+
+#[test]
+fn poisson_arrivals_say_how_many_were_to_be_expected() {
+    let run = open(200.0, 1).second(second(0).answered(189, ms(2)));
+    let text = run.written("text", Lang::En);
+    assert!(text.contains("sent 189 of 189; Poisson arrivals: 200 ± 14 expected"), "{text}");
+    let cut = open(200.0, 1).second(second(0).answered(18, ms(2))).ended(Some("interrupted"));
+    assert!(!cut.written("text", Lang::En).contains("expected"));
+}
+
+#[test]
+fn followed_redirects_and_resumed_handshakes_are_told() {
+    let mut s = second(0).answered(40, ms(2));
+    s.status = [("200".to_string(), 20), ("302".to_string(), 20)].into();
+    (s.connections.handshakes, s.connections.resumed) = (5, 5);
+    let mut run = closed(2, 1).second(s);
+    run.plan.options.insert("redirects".into(), vec!["3".into()]);
+    let text = run.written("text", Lang::En);
+    assert!(text.contains("20 of the succeeded are followed redirects: each hop counts as a request"), "{text}");
+    assert!(text.contains("TLS handshakes 5, 5 resumed: cheaper than the full handshake of a new visitor"), "{text}");
+}
+
+#[test]
+fn junit_says_why_a_server_could_not_be_reached() {
+    let mut run = closed(2, 1).ended(Some("aborted"));
+    run.probe.as_mut().unwrap().failure = Some("Connection refused".into());
+    let text = run.written("junit", Lang::En);
+    let failure = text.lines().find(|line| line.contains("<failure")).unwrap_or_default();
+    assert!(failure.contains("First request: Connection refused"), "{text}");
+}
