@@ -23,7 +23,6 @@ pub fn run_command(spoken: &[Spoken]) -> Command {
         )
         .about("Load-test a server, and learn whether the results can be trusted.")
         .before_help(help::COMMANDS)
-        .after_help(help::SHORT_EXAMPLES)
         .after_long_help(help::EXAMPLES)
         .arg(Arg::new("target").value_name("URL").num_args(0..).help(
             "Where to send requests (http:// if no scheme is given), several URLs share the load; or a plan file",
@@ -56,7 +55,13 @@ pub fn bare(name: &'static str) -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .disable_help_subcommand(true)
         .disable_help_flag(true)
-        .arg(Arg::new("help").short('h').long("help").action(ArgAction::Help).help("Show help (--help: with examples)"))
+        .arg(
+            Arg::new("help")
+                .short('h')
+                .long("help")
+                .action(ArgAction::Help)
+                .help("Show help (--help: all of it; brunt help TOPIC)"),
+        )
         .max_term_width(110)
 }
 
@@ -87,7 +92,8 @@ fn under(heading: &'static str, args: Vec<Arg>) -> Vec<Arg> {
     args.into_iter().map(|arg| arg.help_heading(heading)).collect()
 }
 
-fn load() -> Vec<Arg> {
+/// How much, how long, in which stages.
+pub fn load() -> Vec<Arg> {
     under(
         LOAD,
         vec![
@@ -130,7 +136,8 @@ fn load() -> Vec<Arg> {
     )
 }
 
-fn connection() -> Vec<Arg> {
+/// Where to, and over what.
+pub fn connection() -> Vec<Arg> {
     under(
         CONNECTION,
         vec![
@@ -170,7 +177,8 @@ fn connection() -> Vec<Arg> {
     )
 }
 
-fn tls() -> Vec<Arg> {
+/// How TLS is spoken.
+pub fn tls() -> Vec<Arg> {
     under(
         TLS,
         vec![
@@ -183,7 +191,8 @@ fn tls() -> Vec<Arg> {
     )
 }
 
-fn output() -> Vec<Arg> {
+/// What comes out.
+pub fn output() -> Vec<Arg> {
     let mut args = vec![
         many("objective", None, "RULE", "A requirement: 'p99<50ms', 'failed<0.1%', 'rate>=1000/s'; exit 10 if missed"),
         one("name", None, "NAME", "What the request is called in the report; in a plan, `name:` beside its URL"),
@@ -217,7 +226,8 @@ pub fn document() -> Vec<Arg> {
     )
 }
 
-fn generator() -> Vec<Arg> {
+/// The generator itself.
+pub fn generator() -> Vec<Arg> {
     under(
         GENERATOR,
         vec![

@@ -6,15 +6,44 @@ Commands:
   run      load-test a URL (the word may be left out)
   demo     load-test the built-in target: needs nothing else
   plan     show or check a plan file
+  help     help by topic: brunt help, brunt help http
   report   show a past run again
   target   the built-in server, with faults on request";
 
-/// Under `-h`.
-pub const SHORT_EXAMPLES: &str = "\
-Example: brunt -c 50 -d 30s http://localhost:8080/
-More: brunt --help, brunt demo -h, brunt report -h, brunt target -h";
+/// `-h`: what most runs need, on one screen.
+pub const SCREEN: &str = "\
+Load-test a server, and learn whether the results can be trusted.
 
-/// Under `--help`.
+Usage: brunt [OPTIONS] URL... | PLAN.yaml
+       brunt demo | report | plan | target | help | completions | man
+
+Load
+  -c, --users N           concurrent users, each sending back to back [10]
+  -r, --rate RATE         this rate, whatever the server does: 500/s, 300/min
+  -d, --duration TIME     how long [10s]
+  -n, --requests N        how many requests
+      --stage TIME:LEVEL  30s:100/s..2000/s, 1m:50 (users); repeatable
+      --warmup TIME       warm up for TIME, excluded from results
+Request (http)
+  -X METHOD   -H 'NAME: VALUE'   --user NAME:PASSWORD   --bearer TOKEN
+  --json JSON   --data TEXT   --data-file FILE   --form NAME=VALUE
+  --cookie NAME=VALUE   -L (follow redirects)   --http 2   --no-keepalive
+  --expect-status LIST   --expect-body TEXT   --expect-json RULE
+  -t, --timeout TIME      fail a request after TIME [10s]
+  -k, --insecure          accept any certificate
+      --curl COMMAND      send what this curl command would send
+Output
+      --objective RULE    'p99<50ms', 'failed<0.1%'; exit 10 if missed
+  -o, --output FILE       write a report: .json, .csv, .md, .xml (JUnit)
+      --record FILE       keep the run, for brunt report FILE
+      --debug             send one request, show it and the response, exit
+      --lang zh           中文
+
+Example: brunt -c 50 -d 30s http://localhost:8080/
+More: brunt help load | http | websocket | grpc | redis | mysql | postgres
+      brunt help raw | connection | tls | output | generator | all";
+
+/// Under `--help`, and `brunt help all`.
 pub const EXAMPLES: &str = "\
 Examples:
   brunt http://localhost:8080/

@@ -14,6 +14,7 @@ mod serving;
 mod shorthand;
 mod showing;
 mod spoken;
+mod topics;
 mod urls;
 mod usage;
 mod ways;
@@ -63,6 +64,18 @@ pub struct Demo {
 /// # Errors
 /// The user's mistake, naming the option.
 pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults) -> Result<Command, Complaint> {
+    if let Some((first, rest)) = line.split_first() {
+        let spoken = spoken::of(protocols);
+        let text = match first.as_str() {
+            "help" => Some(topics::help(rest, &spoken)?),
+            "completions" => Some(topics::completions(rest, &spoken)?),
+            "man" => Some(topics::manual(rest, &spoken)?),
+            _ => None,
+        };
+        if let Some(text) = text {
+            return Ok(Command::Text(format!("{}\n", text.trim_end())));
+        }
+    }
     let (command, rest) = match line.split_first() {
         Some((first, rest)) if COMMANDS.contains(&first.as_str()) => (first.as_str(), rest),
         _ => ("run", line),
@@ -84,7 +97,10 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
     described.build();
     let matches = match described.clone().try_get_matches_from(std::iter::once(&String::new()).chain(rest)) {
         Ok(matches) => matches,
-        Err(error) if error.kind() == ErrorKind::DisplayHelp => return Ok(Command::Text(help_of(described, rest))),
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            let short = command == "run" && !rest.iter().any(|word| word == "--help");
+            return Ok(Command::Text(if short { format!("{}\n", topics::short()) } else { full(described) }));
+        }
         Err(error) if !error.use_stderr() => return Ok(Command::Text(error.render().to_string())),
         Err(error) => return Err(usage::complaint(&error, &described, rest)),
     };
@@ -130,13 +146,13 @@ fn negative_rate(line: &[String]) -> Result<(), Complaint> {
     })
 }
 
-/// The help, one line for each flag; `--help` adds the long examples. clap's own long form spreads every flag over three
-/// lines, and nobody finds anything in it.
-fn help_of(command: clap::Command, line: &[String]) -> String {
+/// The whole help, one line for each flag. clap's own long form spreads every flag over three lines, and nobody finds anything
+/// in it.
+fn full(command: clap::Command) -> String {
     let examples = command.get_after_long_help().cloned();
     let mut command = match examples {
-        Some(examples) if line.iter().any(|word| word == "--help") => command.after_help(examples),
-        _ => command,
+        Some(examples) => command.after_help(examples),
+        None => command,
     };
     command.render_help().to_string()
 }

@@ -169,7 +169,7 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ),
         ("--concurency=5 a.b", "--concurency: unknown option, and so is --concurrency; write -c 5"),
         ("--max-conections 5 a.b", "--max-conections: unknown option; write --max-connections if you meant that"),
-        ("help", "help: is not a command; write `brunt --help`"),
+        ("--quiet help", "help: is a command and stands first; write `brunt help`"),
         ("-r 5/day a.b", "-r: `5/day` is not a rate; write one such as 5000/s, 300/min or 0.5/s"),
         (
             "-r 5/s -c 3 a.b",
@@ -317,6 +317,8 @@ fn help_is_text_and_names_every_heading() {
     }
     let Ok(Command::Text(long)) = command("--help") else { panic!() };
     assert_eq!(long.lines().filter(|line| line.starts_with("  brunt ")).count(), 5);
+    let Ok(Command::Text(topic)) = command("help load") else { panic!() };
+    assert!(topic.contains("--stage") && !topic.contains("--cacert"), "{topic}");
 }
 
 #[test]

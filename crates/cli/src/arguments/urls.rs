@@ -86,7 +86,7 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), Complai
         return Ok(());
     }
     let trouble = if word == "help" {
-        "is not a command; write `brunt --help`".into()
+        "is a command and stands first; write `brunt help`".into()
     } else if commands.contains(&word) {
         format!("is a command and stands first; write `brunt {word} ...`")
     } else if LATER.contains(&word) {
