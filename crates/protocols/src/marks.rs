@@ -131,6 +131,60 @@ impl Marks {
         self.written(LENGTH)
     }
 
+    /// JSON with marks in the places of its slots: a slot that stands for a number becomes a text of its own.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn take_json<'a>(&mut self, text: &'a str, place: &str) -> Result<Cow<'a, str>, Complaint> {
+        if self.off || memchr::memchr(b'{', text.as_bytes()).is_none() {
+            return Ok(Cow::Borrowed(text));
+        }
+        let found = template::pieces(text, &self.names).map_err(|trouble| Complaint::new(place, trouble))?;
+        let (mut marked, mut quoted, mut escaped) = (String::with_capacity(text.len()), false, false);
+        for piece in found {
+            match piece {
+                Found::Text(text) => {
+                    for byte in text.bytes() {
+                        quoted ^= byte == b'"' && !escaped;
+                        escaped = byte == b'\\' && !escaped;
+                    }
+                    marked += text;
+                }
+                Found::Slot(slot) => {
+                    let mark = self.mark(slot, place, Guard::None)?;
+                    marked += &if quoted { mark } else { format!("\"{mark}\"") };
+                }
+            }
+        }
+        Ok(Cow::Owned(marked))
+    }
+
+    /// A text that is one slot with this encoding at its end, as the slot without it; None: it is none.
+    pub fn without_encoding(&mut self, text: &str, name: &str) -> Option<String> {
+        let [Piece::Slot(number)] = self.split(text.as_bytes())[..] else { return None };
+        let Taken { slot, place, .. } = &self.taken[number];
+        let (slot, place) = (slot.strip_suffix('}')?.trim_end().strip_suffix(name)?.trim_end(), place.clone());
+        let slot = format!("{}}}", slot.strip_suffix('|')?.trim_end());
+        self.mark(&slot, &place, Guard::None).ok()
+    }
+
+    /// The text with variables of the environment in the places of their marks.
+    ///
+    /// # Errors
+    /// What is wrong with a slot.
+    pub fn settled(&mut self, text: &str) -> Result<String, Complaint> {
+        let mut whole = Vec::new();
+        for piece in self.split(text.as_bytes()) {
+            match piece {
+                Piece::Slot(number) if !self.taken[number].slot.starts_with("{env ") => {
+                    whole.extend_from_slice(self.written(number).as_bytes());
+                }
+                _ => self.template(|building| building.piece(&piece))?.fill(&Fill::default(), &mut whole),
+            }
+        }
+        Ok(String::from_utf8_lossy(&whole).into_owned())
+    }
+
     /// True where a mark stands in this.
     pub fn are_in(&self, bytes: &[u8]) -> bool {
         !self.taken.is_empty() && memmem::find(bytes, self.key.as_bytes()).is_some()

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use e2e::nginx::Nginx;
 use e2e::report::report;
-use e2e::{Peer, brunt, prepare};
+use e2e::{Peer, Target, brunt, prepare};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -110,4 +111,54 @@ fn each_row_of_a_data_file_is_taken_once() {
     }
     let run = brunt(["--warmup", "1s", "--data", &body("stop"), "127.0.0.1:9"]);
     assert!(run.err.contains("--warmup: takes rows of a data file"), "{}", run.err);
+}
+
+/// gRPC, HTTP/2 and WebSocket against the built-in target, which counts what it understood.
+#[test]
+fn every_protocol_fills_its_slots() {
+    let target = Target::healthy();
+    let at = |scheme: &str, path: &str| format!("{scheme}://{}/{path}", target.host());
+    let table: [(&[&str], String); 3] = [
+        (
+            &[
+                "--http2",
+                "--streams",
+                "4",
+                "--data",
+                "{\"id\":{counter},\"u\":\"{uuid}\"}",
+                "--expect-body",
+                "\"u\":\"",
+                "-H",
+                "X-Id: {counter}",
+            ],
+            at("http", "echo?n={random 1..9}"),
+        ),
+        (
+            &["--data", "{\"text\":\"u{user} {counter}\",\"count\":{counter below 3}}", "-H", "x-id: {uuid}"],
+            at("grpc", "brunt.Target/Unary"),
+        ),
+        (&["--data", "{\"seq\":{counter},\"a\":{\"b\":{}}}", "--match-field", "seq"], at("ws", "")),
+    ];
+    for (options, url) in table {
+        let report = report(&[options, &["-n", "300", "-c", "4", "-w", "2", &url]].concat()).with_code(0);
+        assert_eq!(report.requests(), [300, 300, 0, 0], "{url}: {report}");
+    }
+}
+
+/// A server of its own reads every body whole, and its log tells each path once.
+#[test]
+fn nginx_sees_each_number_once() {
+    let Some(nginx) =
+        Nginx::start("log_format paths \"$uri\";", "", "access_log access.log paths; location / { return 200 ok; }")
+    else {
+        return;
+    };
+    let url = format!("{}i/{{counter}}", nginx.url());
+    let report = report(&["-n", "500", "-c", "4", "-w", "2", "--data", "{\"a\":\"{uuid}{random 1..99999}\"}", &url])
+        .with_code(0);
+    assert_eq!(report.requests(), [500, 500, 0, 0], "{report}");
+    let log = nginx.stop_and_read_log();
+    let paths: HashSet<&str> =
+        log.iter().filter_map(|line| line.split_whitespace().find(|word| word.starts_with("/i/"))).collect();
+    assert_eq!((log.len(), paths.len()), (501, 501));
 }

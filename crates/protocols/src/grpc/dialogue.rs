@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use prost_reflect::MethodDescriptor;
-use wire::{Asked, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted};
 
+use super::json::Message;
 use super::options::{self, Wishes};
 use super::reflection::{self, Next};
 use super::request::{Capture, Captured, Maker, Place, Request};
@@ -14,6 +15,7 @@ use super::status::{self, Statuses};
 use super::{framing, json, transcript};
 use crate::alone;
 use crate::http2::hpack::Lexicon;
+use crate::marks::Marks;
 
 const ALPN: &[&[u8]] = &[b"h2"];
 /// Services whose description comes with the program: health checks, reflection, the built-in target.
@@ -43,7 +45,8 @@ impl Protocol for Grpc {
     }
 
     fn inquire(&self, asked: &Asked) -> Result<Option<GrpcDialogue>, Complaint> {
-        let wishes = Wishes::read(asked)?;
+        let mut marks = Marks::new(asked, false);
+        let wishes = Wishes::read(asked, &mut marks)?;
         let places = places(asked)?;
         if !wishes.protos.is_empty() || places.iter().all(is_built) {
             return Ok(None);
@@ -59,7 +62,9 @@ impl Protocol for Grpc {
         }
         match reflection::next(&wanted(&places), &answers(asked))? {
             Next::Known(_) => Ok(None),
-            Next::Ask(service, messages) => Ok(Some(GrpcDialogue::inquiry(first, &wishes, service, &messages))),
+            Next::Ask(service, messages) => {
+                GrpcDialogue::inquiry(first, &wishes, service, messages, &mut marks).map(Some)
+            }
         }
     }
 
@@ -68,31 +73,38 @@ impl Protocol for Grpc {
     }
 
     fn prepare(&self, asked: &Asked) -> Result<GrpcDialogue, Complaint> {
-        let wishes = Wishes::read(asked)?;
-        let places = places(asked)?;
-        let schema = schema(asked, &wishes, &places)?;
-        let (mut maker, mut origins, mut requests) = (Maker::default(), Vec::new(), Vec::new());
-        let mut names = Names::default();
-        for (index, (place, url)) in places.iter().zip(&asked.urls).enumerate() {
-            let method = method(&schema, place)?;
-            let own = alone::wished(asked, index, options::OF_ONE_URL, Wishes::read)?;
-            let origin = origins.iter().position(|o| *o == place.origin).unwrap_or_else(|| {
-                origins.push(place.origin.clone());
-                origins.len() - 1
-            });
-            let calls = calls(&mut maker, place, own.as_ref().unwrap_or(&wishes), &method)?;
-            let weight = url.weight / calls.len() as f64;
-            let called = format!("{}/{}", method.parent_service().full_name(), method.name());
-            calls.iter().for_each(|_| names.add(asked.name(index).unwrap_or(&called)));
-            requests.extend(calls.into_iter().map(|request| Weighted { request, origin, weight }));
-        }
-        if requests.is_empty() {
-            let right = "write one, for instance grpc://127.0.0.1:50051/grpc.health.v1.Health/Check";
-            return Err(Complaint::new("URL", format!("none was given; {right}")));
-        }
-        let (lexicon, success, streams) = (Arc::new(maker.lexicon), wishes.success, wishes.streams);
-        Ok(GrpcDialogue { requests, names, origins, lexicon, success, streams, capture: None })
+        let mut marks = Marks::new(asked, false);
+        prepared(asked, &mut marks).map_err(|complaint| marks.complaint(complaint))
     }
+}
+
+/// Everything a run will say, with slots taken out of all texts.
+fn prepared(asked: &Asked, marks: &mut Marks) -> Result<GrpcDialogue, Complaint> {
+    let wishes = Wishes::read(asked, marks)?;
+    let places = places(asked)?;
+    let schema = schema(asked, &wishes, &places)?;
+    let (mut maker, mut origins, mut requests) = (Maker::default(), Vec::new(), Vec::new());
+    let mut names = Names::default();
+    for (index, (place, url)) in places.iter().zip(&asked.urls).enumerate() {
+        let method = method(&schema, place)?;
+        let own = alone::wished(asked, index, options::OF_ONE_URL, |asked| Wishes::read(asked, marks))?;
+        let origin = origins.iter().position(|o| *o == place.origin).unwrap_or_else(|| {
+            origins.push(place.origin.clone());
+            origins.len() - 1
+        });
+        let calls = calls(&mut maker, place, own.as_ref().unwrap_or(&wishes), &method, marks)?;
+        let weight = url.weight / calls.len() as f64;
+        let called = format!("{}/{}", method.parent_service().full_name(), method.name());
+        calls.iter().for_each(|_| names.add(asked.name(index).unwrap_or(&called)));
+        requests.extend(calls.into_iter().map(|request| Weighted { request, origin, weight }));
+    }
+    if requests.is_empty() {
+        let right = "write one, for instance grpc://127.0.0.1:50051/grpc.health.v1.Health/Check";
+        return Err(Complaint::new("URL", format!("none was given; {right}")));
+    }
+    let (lexicon, success, streams) = (Arc::new(maker.lexicon), wishes.success, wishes.streams);
+    let slots = requests.iter().any(|weighted: &Weighted<Request>| weighted.request.slots.is_some());
+    Ok(GrpcDialogue { requests, names, origins, lexicon, success, streams, capture: None, slots, end: marks.end() })
 }
 
 fn places(asked: &Asked) -> Result<Vec<Place>, Complaint> {
@@ -159,17 +171,18 @@ fn calls(
     place: &Place,
     wishes: &Wishes,
     method: &MethodDescriptor,
+    marks: &mut Marks,
 ) -> Result<Vec<Request>, Complaint> {
     let mut messages = Vec::new();
     for (at, text) in &wishes.texts {
-        let read = json::messages(&method.input(), text, at)?;
+        let read = json::messages(&method.input(), text, at, marks)?;
         if read.is_empty() {
             return Err(Complaint::new(at, "holds no message; write a JSON object, such as {}"));
         }
         messages.extend(read);
     }
     if messages.is_empty() {
-        messages.push(Vec::new());
+        messages.push(Message::Fixed(Vec::new()));
     }
     let (takes_stream, gives_stream) = (method.is_client_streaming(), method.is_server_streaming());
     if wishes.lockstep && !(takes_stream && gives_stream) {
@@ -178,8 +191,11 @@ fn calls(
         return Err(Complaint::new("--lockstep", trouble));
     }
     let mut calls = match takes_stream {
-        true => vec![maker.call(place, wishes, &messages, wishes.lockstep, gives_stream)],
-        false => messages.chunks(1).map(|one| maker.call(place, wishes, one, false, gives_stream)).collect(),
+        true => vec![maker.call(place, wishes, messages, (wishes.lockstep, gives_stream), marks)?],
+        false => {
+            let one = |message| maker.call(place, wishes, vec![message], (false, gives_stream), marks);
+            messages.into_iter().map(one).collect::<Result<_, _>>()?
+        }
     };
     calls.iter_mut().for_each(|call| call.method = Some(method.clone()));
     Ok(calls)
@@ -196,17 +212,29 @@ pub struct GrpcDialogue {
     streams: u32,
     /// Of an inquiry: where the answer is kept.
     capture: Option<Capture>,
+    /// Calls have slots.
+    slots: bool,
+    /// After how many calls their data is at its end.
+    end: Option<u64>,
 }
 
 impl GrpcDialogue {
     /// A call of reflection whose answer is kept.
-    fn inquiry(place: &Place, wishes: &Wishes, service: &str, messages: &[Vec<u8>]) -> GrpcDialogue {
+    fn inquiry(
+        place: &Place,
+        wishes: &Wishes,
+        service: &str,
+        messages: Vec<Vec<u8>>,
+        marks: &mut Marks,
+    ) -> Result<GrpcDialogue, Complaint> {
         let method = Some((service.to_owned(), reflection::METHOD.to_owned()));
         let place = Place { method, ..place.clone() };
         let (mut maker, capture) = (Maker::default(), Arc::new(Mutex::new(None)));
-        let mut request = maker.call(&place, wishes, messages, false, true);
+        let messages = messages.into_iter().map(Message::Fixed).collect();
+        let mut request = maker.call(&place, wishes, messages, (false, true), marks)?;
+        let slots = request.slots.is_some();
         request.capture = Some(Arc::clone(&capture));
-        GrpcDialogue {
+        Ok(GrpcDialogue {
             requests: vec![Weighted { request, origin: 0, weight: 1.0 }],
             names: Names::default(),
             origins: vec![place.origin],
@@ -214,7 +242,9 @@ impl GrpcDialogue {
             success: Statuses::USUAL,
             streams: 1,
             capture: Some(capture),
-        }
+            slots,
+            end: None,
+        })
     }
 }
 
@@ -243,8 +273,22 @@ impl Dialogue for GrpcDialogue {
     }
     /// The path and the messages; on the wire there are frames around them.
     fn sent(&self, request: &Request) -> Vec<u8> {
+        self.sent_with(request, &Fill::default())
+    }
+    fn has_slots(&self) -> bool {
+        self.slots
+    }
+    fn requests_at_most(&self) -> Option<u64> {
+        self.end
+    }
+    fn sent_with(&self, request: &Request, fill: &Fill) -> Vec<u8> {
         let mut text = format!("POST {}\n", request.path).into_bytes();
-        for message in framing::messages(&request.body) {
+        let mut filled = Vec::new();
+        if let Some(slots) = &request.slots {
+            slots.put(fill, &mut Vec::new(), &mut filled);
+        }
+        let body = if filled.is_empty() { &*request.body } else { &filled };
+        for message in framing::messages(body) {
             text.extend_from_slice(message);
             text.push(b'\n');
         }

@@ -2,20 +2,38 @@
 //!
 //! A mistake is told with the line it stands in, the field and what would be right there.
 
-use prost_reflect::prost::Message;
+use prost_reflect::prost::Message as _;
 use prost_reflect::{DeserializeOptions, DynamicMessage, Kind, MessageDescriptor};
 use serde_json::Deserializer;
 use serde_path_to_error::{Path, Segment};
 use wire::Complaint;
 
+use super::filled::Filled;
 use super::nearest::nearest;
+use super::slots;
+use crate::marks::Marks;
+
+/// A message as it is sent.
+#[derive(Debug)]
+pub enum Message {
+    /// The same each time.
+    Fixed(Vec<u8>),
+    /// It has slots.
+    Filled(Filled),
+}
 
 /// The messages of a text: JSON objects behind each other, usually one a line.
 ///
 /// # Errors
 /// The place (`place`, and the line where there are several) and what is wrong there.
-pub fn messages(kind: &MessageDescriptor, text: &str, place: &str) -> Result<Vec<Vec<u8>>, Complaint> {
+pub fn messages(
+    kind: &MessageDescriptor,
+    text: &str,
+    place: &str,
+    marks: &mut Marks,
+) -> Result<Vec<Message>, Complaint> {
     let mut all = Vec::new();
+    let text = &*marks.take_json(text, place)?;
     let mut values = Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
     let several = text.trim_end().contains('\n');
     loop {
@@ -36,14 +54,19 @@ pub fn messages(kind: &MessageDescriptor, text: &str, place: &str) -> Result<Vec
             }
             Some(Ok(_)) => {
                 let value = &text[from..values.byte_offset()];
-                all.push(encode(kind, value).map_err(|(line, trouble)| Complaint::new(at(line), trouble))?);
+                if marks.are_in(value.as_bytes()) {
+                    all.push(Message::Filled(slots::compiled(kind, value, &at(1), marks)?));
+                    continue;
+                }
+                let encoded = encode(kind, value).map_err(|(line, trouble)| Complaint::new(at(line), trouble))?;
+                all.push(Message::Fixed(encoded));
             }
         }
     }
 }
 
 /// One message; the error is a line within it and a sentence.
-fn encode(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, String)> {
+pub fn encode(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, String)> {
     let mut text = Deserializer::from_str(json);
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(&mut text, &mut track);

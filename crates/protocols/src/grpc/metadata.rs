@@ -6,6 +6,9 @@ use base64::engine::general_purpose::NO_PAD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use wire::Complaint;
 
+use crate::marks::Marks;
+use crate::template::Guard;
+
 /// Base64 with or without padding, as both must be taken.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
@@ -23,7 +26,8 @@ const OF_CONNECTIONS: [&str; 5] = ["connection", "keep-alive", "proxy-connection
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn read(text: &str) -> Result<(String, String), Complaint> {
+pub fn read(text: &str, marks: &mut Marks) -> Result<(String, String), Complaint> {
+    let text = &*marks.take(text, "--header", Guard::Line)?;
     let wrong = |trouble: String| Complaint::new("--header", format!("\"{text}\" {trouble}"));
     let (name, value) = text
         .split_once(':')
@@ -36,6 +40,12 @@ pub fn read(text: &str) -> Result<(String, String), Complaint> {
     if OWN.contains(&name.as_str()) || OF_CONNECTIONS.contains(&name.as_str()) {
         let instead = if name == "grpc-timeout" { "; write --deadline 500ms" } else { "; leave it out" };
         return Err(wrong(format!("sets {name}, which belongs to every call{instead}")));
+    }
+    if marks.are_in(name.as_bytes()) {
+        return Err(wrong("has a slot in its name; write NAME: VALUE with slots in the value only".into()));
+    }
+    if marks.are_in(value.as_bytes()) {
+        return Ok((name, marks.settled(value)?));
     }
     if name.ends_with("-bin") {
         let bytes = LENIENT.decode(value).map_err(|_| {

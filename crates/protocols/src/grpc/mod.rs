@@ -10,6 +10,7 @@ mod answer;
 mod compressed;
 mod dialogue;
 mod editions;
+mod filled;
 mod framing;
 mod json;
 mod metadata;
@@ -22,6 +23,7 @@ mod request;
 mod schema;
 pub mod server;
 mod session;
+mod slots;
 mod sources;
 mod status;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use wire::{Asked, Complaint, OptionSpec, Takes, option};
 use super::metadata;
 use super::status::Statuses;
 use crate::file;
+use crate::marks::Marks;
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -98,7 +99,7 @@ impl Wishes {
     ///
     /// # Errors
     /// The first mistake found.
-    pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
+    pub fn read(asked: &Asked, marks: &mut Marks) -> Result<Wishes, Complaint> {
         let protos = asked.values("proto").to_vec();
         if protos.is_empty() && !asked.values("import-path").is_empty() {
             return Err(Complaint::new("--import-path", "is about files of --proto, and none was given; add one"));
@@ -107,7 +108,11 @@ impl Wishes {
             protos,
             imports: asked.values("import-path").to_vec(),
             texts: texts(asked)?,
-            metadata: asked.values("header").iter().map(|text| metadata::read(text)).collect::<Result<_, _>>()?,
+            metadata: asked
+                .values("header")
+                .iter()
+                .map(|text| metadata::read(text, marks))
+                .collect::<Result<_, _>>()?,
             deadline: asked.value("deadline").map(deadline).transpose()?,
             lockstep: asked.switch("lockstep"),
             streams: asked.value("streams").map_or(Ok(1), streams)?,

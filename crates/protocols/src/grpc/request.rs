@@ -4,11 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use prost_reflect::MethodDescriptor;
 use url::Url;
-use wire::{Complaint, Origin};
+use wire::{Complaint, Fill, Origin};
 
 use super::framing;
+use super::json::Message;
 use super::options::Wishes;
+use crate::http2;
 use crate::http2::hpack::{Lexicon, List};
+use crate::marks::Marks;
 
 /// The answer is a stream of messages.
 pub const STREAMS: u8 = 1;
@@ -76,6 +79,29 @@ pub struct Request {
     pub(super) path: Box<str>,
     /// What its messages mean, where that is known; likewise.
     pub(super) method: Option<MethodDescriptor>,
+    /// What its slots are filled from, where it has any.
+    pub(super) slots: Option<Box<Slots>>,
+}
+
+/// What a call with slots is made from.
+#[derive(Debug)]
+pub struct Slots {
+    /// Its head, where metadata has slots; the list then holds the pseudo-fields.
+    pub(super) head: Option<http2::Filled>,
+    /// Its messages; none where no slot stands in them.
+    pub(super) messages: Vec<Message>,
+}
+
+impl Slots {
+    /// Appends the messages with their prefixes.
+    pub(super) fn put(&self, fill: &Fill, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
+        for message in &self.messages {
+            match message {
+                Message::Fixed(bytes) => framing::put(bytes, out),
+                Message::Filled(filled) => filled.put(fill, scratch, out),
+            }
+        }
+    }
 }
 
 /// The parts of a URL of gRPC.
@@ -149,10 +175,10 @@ impl Maker {
         &mut self,
         place: &Place,
         wishes: &Wishes,
-        messages: &[Vec<u8>],
-        lockstep: bool,
-        streams: bool,
-    ) -> Request {
+        mut messages: Vec<Message>,
+        (lockstep, streams): (bool, bool),
+        marks: &mut Marks,
+    ) -> Result<Request, Complaint> {
         let (service, method) = place.method.as_ref().map_or(("", ""), |(s, m)| (s, m));
         let path = format!("/{service}/{method}");
         let host = wishes.metadata.iter().find(|(name, _)| name == "host").map(|(_, value)| value);
@@ -177,25 +203,43 @@ impl Maker {
         }
         let own = wishes.metadata.iter().filter(|(name, _)| name != "host");
         fields.extend(own.map(|(name, value)| (name.as_str(), value.as_str())));
-        let list = self.lexicon.list(fields);
+        let varies = fields.iter().any(|(_, value)| marks.are_in(value.as_bytes()));
+        let (list, head) = if varies {
+            let fields: Vec<(String, &str)> = fields.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+            let (list, head) = http2::Filled::new(&fields, b"", &mut self.lexicon, marks)?;
+            (list, Some(head))
+        } else {
+            (self.lexicon.list(fields), None)
+        };
+        let filled = messages.iter().any(|message| matches!(message, Message::Filled(_)));
+        if filled && lockstep {
+            let trouble = "sends messages one by one, and none of them can have slots; leave it out, or the slots";
+            return Err(Complaint::new("--lockstep", trouble));
+        }
+        let kept = if filled { std::mem::take(&mut messages) } else { Vec::new() };
+        let slots = (filled || varies).then(|| Box::new(Slots { head, messages: kept }));
         let offers = wishes.metadata.iter().filter(|(name, _)| name == "grpc-accept-encoding");
         let mut offers = offers.flat_map(|(_, value)| value.split(',')).map(str::trim).peekable();
         let compressed = offers.peek().is_none() || offers.clone().any(|offer| offer != "identity");
         let anyhow = offers.any(|offer| !matches!(offer, "identity" | "gzip" | "deflate"));
-        let mut framed = messages.iter().map(|message| {
-            let mut bytes = Vec::with_capacity(message.len() + framing::PREFIX);
-            framing::put(message, &mut bytes);
+        let count = messages.len();
+        let mut framed = messages.into_iter().map(|message| {
+            let mut bytes = Vec::new();
+            if let Message::Fixed(message) = message {
+                framing::put(&message, &mut bytes);
+            }
             bytes
         });
-        let (body, further) = if lockstep && messages.len() > 1 {
+        let (body, further) = if lockstep && count > 1 {
             let first = framed.next().unwrap_or_default();
             (first, Some(framed.map(Arc::from).collect::<Arc<[Arc<[u8]>]>>()))
         } else {
             (framed.collect::<Vec<_>>().concat(), None)
         };
         let deadline = wishes.deadline.is_some();
-        let marks = [(streams, STREAMS), (compressed, COMPRESSED), (deadline, DEADLINE), (anyhow, ANYHOW)];
-        let marks = marks.into_iter().filter(|(holds, _)| *holds).fold(0, |all, (_, mark)| all | mark);
-        Request { list, body: Arc::from(body), further, marks, capture: None, path: path.into(), method: None }
+        let said = [(streams, STREAMS), (compressed, COMPRESSED), (deadline, DEADLINE), (anyhow, ANYHOW)];
+        let said = said.into_iter().filter(|(holds, _)| *holds).fold(0, |all, (_, mark)| all | mark);
+        let body = Arc::from(body);
+        Ok(Request { list, body, further, marks: said, capture: None, path: path.into(), method: None, slots })
     }
 }

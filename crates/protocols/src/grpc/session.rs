@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Out, Sent, Session};
 
 use super::answer::{Call, Ear};
-use super::request::Request;
+use super::request::{Request, Slots};
 use super::status::Statuses;
 use crate::http2::Connection;
 use crate::http2::frames::code;
@@ -27,12 +27,37 @@ pub struct GrpcSession {
     begun: Vec<ExchangeId>,
     /// Streams whose turn it is to send their next message.
     turns: Vec<u32>,
+    /// Where slots are filled, and where messages of them are put together.
+    scratch: [Vec<u8>; 2],
 }
 
 impl GrpcSession {
     pub(super) fn new(lexicon: Arc<Lexicon>, success: Statuses, streams: u32, tls: bool) -> GrpcSession {
         let connection = Connection::over(tls);
-        GrpcSession { connection, lexicon, success, streams, begun: Vec::new(), turns: Vec::new() }
+        let (begun, turns, scratch) = (Vec::new(), Vec::new(), Default::default());
+        GrpcSession { connection, lexicon, success, streams, begun, turns, scratch }
+    }
+
+    /// A call with slots in its metadata or its messages.
+    fn submit_filled(&mut self, id: ExchangeId, request: &Request, slots: &Slots, fill: &Fill, out: &mut Out) {
+        let [scratch, body] = &mut self.scratch;
+        let (lexicon, list) = (&self.lexicon, &request.list);
+        let said = slots.head.as_ref().map(|head| (head, head.fill(fill, scratch)));
+        let stream = self.connection.begin_with(Call::new(id, request), false, out, |encoder, out| match &said {
+            Some((head, said)) => head.head(said, list, lexicon, encoder, out),
+            None => encoder.write(lexicon, list, out),
+        });
+        if request.further.is_some()
+            && let Some(rare) = self.connection.own(stream).and_then(|call| call.rare.as_deref_mut())
+        {
+            rare.stream = stream;
+        }
+        if slots.messages.is_empty() {
+            return self.connection.send(stream, &request.body, request.further.is_none(), out);
+        }
+        body.clear();
+        slots.put(fill, scratch, body);
+        self.connection.send_bytes(stream, body, true, out);
     }
 
     /// Sends the next message of each stream whose turn it is.
@@ -52,15 +77,20 @@ impl GrpcSession {
 
 impl Session for GrpcSession {
     type Request = Request;
+    const SLOTS: bool = true;
 
     fn open(&mut self, out: &mut Out) {
         self.connection.open(out);
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &Request, _fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
         if self.room() == 0 {
             return Err(Full);
+        }
+        if let Some(slots) = &request.slots {
+            self.submit_filled(id, request, slots, fill, out);
+            return Ok(Sent::Asked);
         }
         let stream = self.connection.begin(Call::new(id, request), false, &self.lexicon, &request.list, out);
         if request.further.is_some()

@@ -149,11 +149,12 @@ impl Dialogue for Http1Dialogue {
 
 /// Reads a URL; what must be encoded in it is, and the fragment is dropped.
 fn parse_url(written: &str, marks: &mut Marks) -> Result<Url, Complaint> {
-    let text = &*marks.take(written, "URL", Guard::Url)?;
+    let text = marks.take(written, "URL", Guard::Url)?;
+    let text = &*if marks.are_in(text.as_bytes()) { marks.settled(&text)?.into() } else { text };
     let authority = text.find("://").map_or(text, |at| &text[at + 3..]);
     let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
     if marks.are_in(authority.as_bytes()) {
-        return Err(no_url(written, "a slot stands in its path or query, and nowhere else in it"));
+        return Err(no_url(written, "in front of its path only {env NAME} can stand"));
     }
     let mut url = Url::parse(text).map_err(|trouble| no_url(text, &trouble.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {

@@ -2,7 +2,6 @@
 //!
 //! The length of a body is known once it is written; room for its digits is left in the head.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use url::Url;
@@ -22,8 +21,6 @@ pub struct Filled {
     digits: usize,
     /// A large body that is always the same.
     tail: Option<Arc<[u8]>>,
-    /// Method and path as they were written.
-    pub(crate) name: Box<str>,
     /// As it was encoded, marks in the places of slots: what HTTP/2 is prepared from.
     pub(crate) marked: Box<[u8]>,
     /// For redirects, which are made from a recipe.
@@ -114,15 +111,7 @@ pub fn compiled(request: Request, recipe: &mut Recipe, follows: bool, marks: &mu
     let digits = if sized { digits_of(out.len() - at[1]) } else { 0 };
     let template = build(marks, digits)?;
     let values = follows.then(|| marks.values(&text)).transpose()?;
-    let shown = marks.restored(&String::from_utf8_lossy(&text[..head]));
-    let filled = Filled {
-        template,
-        digits,
-        tail: request.body().cloned(),
-        name: named(&shown).into(),
-        marked: text.to_vec().into(),
-        values,
-    };
+    let filled = Filled { template, digits, tail: request.body().cloned(), marked: text.to_vec().into(), values };
     if filled.template.is_constant() {
         *recipe = filled.recipe(recipe, &Fill::default());
         return Ok(settled(request, &filled));
@@ -137,27 +126,4 @@ fn settled(request: Request, filled: &Filled) -> Request {
     filled.put_bytes(&Fill::default(), &mut bytes);
     let common = filled.tail.clone().map(|body| Arc::new(Common { text: Box::default(), body: Some(body) }));
     Request { bytes: bytes.into(), common, ..request }
-}
-
-/// Method and path of a head, without the query.
-pub(crate) fn named(head: &str) -> String {
-    let line = head.split("\r\n").next().unwrap_or_default();
-    // A slot may hold spaces and question marks.
-    let (mut depth, mut spaces) = (0, 0);
-    let ends = |c: char| {
-        depth += i32::from(c == '{') - i32::from(c == '}');
-        spaces += usize::from(c == ' ' && depth <= 0);
-        depth <= 0 && (c == '?' || spaces == 2)
-    };
-    line.split(ends).next().unwrap_or_default().to_owned()
-}
-
-impl Request {
-    /// Method and path, slots as they were written: what the request is called in reports.
-    pub fn name(&self) -> Cow<'_, str> {
-        match &self.slots {
-            Some(filled) => Cow::Borrowed(&filled.name),
-            None => Cow::Owned(named(&String::from_utf8_lossy(&self.bytes))),
-        }
-    }
 }

@@ -97,8 +97,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         "no-slots",
         None,
         Takes::Nothing,
-        "Send braces as they are: {uuid} and its like are no slots",
-        "花括号原样发送：{uuid} 等不作为占位符",
+        "Send braces as they are. Without it {counter}, {uuid}, {random 1..9}, {time}, {user}, {csv FILE.COLUMN} and {env NAME} are filled for each request",
+        "花括号原样发送；否则 {counter}、{uuid}、{random 1..9}、{time}、{user}、{csv 文件.列}、{env 变量} 会按请求填充",
     ),
     option(
         "bearer",

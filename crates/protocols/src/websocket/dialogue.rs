@@ -13,6 +13,8 @@ use super::request::Message;
 use super::session::{Rules, WebSocketSession};
 use super::transcript;
 use super::upgrade::Upgrade;
+use crate::marks::Marks;
+use crate::template::Guard;
 
 const ALPN: &[&[u8]] = &[b"http/1.1"];
 
@@ -52,8 +54,9 @@ impl Protocol for WebSocket {
         }
         let (mut origins, mut requests, mut upgrades) = (Vec::new(), Vec::new(), Vec::new());
         let (said, mut names) = (asked, Names::default());
+        let mut marks = Marks::new(asked, false);
         for (number, asked) in asked.urls.iter().enumerate() {
-            let url = parse_url(&asked.url)?;
+            let url = parse_url(&asked.url, &mut marks)?;
             // A connection is bound to its URL.
             origins.push(origin(&url, number as u32).ok_or_else(|| no_url(&asked.url, "it names no host"))?);
             upgrades.push(Upgrade::new(&url, &wishes));
@@ -157,7 +160,8 @@ impl Dialogue for WebSocketDialogue {
 }
 
 /// Reads a URL; what must be encoded in it is, and the fragment is dropped.
-fn parse_url(text: &str) -> Result<Url, Complaint> {
+fn parse_url(written: &str, marks: &mut Marks) -> Result<Url, Complaint> {
+    let text = &*options::said_once(&marks.take(written, "URL", Guard::Url)?, "URL", marks)?;
     let mut url = Url::parse(text).map_err(|trouble| no_url(text, &trouble.to_string()))?;
     if !matches!(url.scheme(), "ws" | "wss") {
         return Err(no_url(text, "its scheme is neither ws nor wss"));

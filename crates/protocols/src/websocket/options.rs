@@ -5,7 +5,7 @@ use wire::{Asked, Complaint, OptionSpec, Takes, Text};
 
 use super::field::Field;
 use crate::http1::codec::is_token;
-use crate::http1::options::{credentials, header};
+use crate::http1::options::{credentials, header_with};
 use crate::http1::request::HeaderWish;
 use crate::marks::Marks;
 
@@ -149,7 +149,11 @@ impl Wishes {
     /// # Errors
     /// The first mistake found.
     pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
-        let headers = asked.values("header").iter().map(|text| checked(header(text)?)).collect::<Result<_, _>>()?;
+        let mut marks = Marks::new(asked, false);
+        let mut headers = Vec::new();
+        for text in asked.values("header") {
+            headers.push(checked(once(header_with(text, &mut marks)?, &mut marks)?)?);
+        }
         let one_way = asked.switch("one-way");
         for name in ["match-field", "expect-body"] {
             if one_way && asked.options.contains_key(name) {
@@ -159,7 +163,10 @@ impl Wishes {
         }
         Ok(Wishes {
             headers,
-            user: asked.value("user").map(|text| credentials(text, &mut Marks::off())).transpose()?,
+            user: asked
+                .value("user")
+                .map(|text| said_once(&credentials(text, &mut marks)?, "--user", &mut marks))
+                .transpose()?,
             subprotocols: subprotocols(asked.values("subprotocol"))?,
             field: asked.value("match-field").map(field).transpose()?,
             one_way,
@@ -171,6 +178,34 @@ impl Wishes {
             compress: asked.switch("compress"),
         })
     }
+}
+
+/// A header line without marks.
+fn once(wish: HeaderWish, marks: &mut Marks) -> Result<HeaderWish, Complaint> {
+    Ok(match wish {
+        HeaderWish::Set(name, value) => HeaderWish::Set(name, said_once(&value, "--header", marks)?),
+        wish => wish,
+    })
+}
+
+/// A text of the handshake, which a connection says once and before any message: what stands in it must be known before the run.
+///
+/// # Errors
+/// A slot that is another each time.
+pub fn said_once(marked: &str, place: &str, marks: &mut Marks) -> Result<String, Complaint> {
+    if !marks.are_in(marked.as_bytes()) {
+        return Ok(marked.to_owned());
+    }
+    let text = marks.settled(marked)?;
+    if marks.are_in(text.as_bytes()) {
+        let trouble = format!(
+            "\"{}\" has a slot that is another for each message, and the handshake comes before them; only {{env NAME}} can \
+             stand here",
+            marks.restored(marked.trim())
+        );
+        return Err(Complaint::new(place, trouble));
+    }
+    Ok(text)
 }
 
 /// The lines that make the upgrade are not the user's.

@@ -7,6 +7,7 @@ mod preparing;
 mod properties;
 mod reflecting;
 mod serving;
+mod slots;
 mod statuses;
 
 use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};

@@ -113,6 +113,12 @@ fn slots_among_braces_that_are_none() {
         let said = dialogue.requests()[0].request.payload(&fill);
         assert_eq!(String::from_utf8_lossy(&said), expected, "{text}");
     }
+    let (url, options) = ("ws://h/{env PATH | hex}", &["header=X-Path: {env PATH}", "header=X-Q: {q}"]);
+    assert!(WebSocket.prepare(&asked(&[url], options)).is_ok(), "known before the run");
+    for (url, option) in [("ws://h/{user}", "data=x"), ("ws://h/", "header=X: {user}"), ("ws://h/", "user=a:{user}")] {
+        let said = WebSocket.prepare(&asked(&[url], &[option])).expect_err("a mistake").to_string();
+        assert!(said.contains("{user}") && said.ends_with("only {env NAME} can stand here"), "{said}");
+    }
     let complaint = WebSocket.prepare(&asked(&["ws://h/"], &["data={countr}"])).expect_err("a mistake").to_string();
     assert!(complaint.starts_with("--data: "), "{complaint}");
 }

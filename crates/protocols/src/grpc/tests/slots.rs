@@ -1,0 +1,162 @@
+//! Calls with slots: what is sent is what the JSON with its slots filled would have been encoded to.
+
+use prost_reflect::prost::Message as _;
+use prost_reflect::{DynamicMessage, MessageDescriptor};
+use wire::{Dialogue, Established, ExchangeId, Fill, Out, Protocol, Session};
+
+use super::super::json::{self, Message};
+use super::super::schema::Schema;
+use super::{BIDI, CLIENT, Grpc, UNARY, asked, dialogue};
+use crate::http2::frames::{self, FrameHead, HEAD};
+use crate::http2::hpack::Decoder;
+use crate::marks::Marks;
+
+const PROTO: &str = r#"
+syntax = "proto3";
+package t;
+import "google/protobuf/wrappers.proto";
+import "google/protobuf/timestamp.proto";
+enum Colour { RED = 0; GREEN = 1; BLUE = 7; }
+message Inner { string name = 1; repeated sint64 deltas = 2; Inner next = 3; bytes raw = 4; }
+message All {
+  int32 a = 1; uint64 b = 2; sint32 c = 3; fixed32 d = 4; sfixed64 e = 5; float f = 6; double g = 7; bool h = 8;
+  Colour colour = 9; Inner inner = 10; repeated Inner list = 11; map<string, int64> counts = 12; map<int32, Inner> by = 13;
+  google.protobuf.StringValue boxed = 14; google.protobuf.Timestamp at = 15; repeated uint32 many = 2047;
+}
+service S { rpc Call(All) returns (All); }
+"#;
+
+fn all() -> MessageDescriptor {
+    let directory = tempfile::tempdir().expect("a folder");
+    let file = directory.path().join("t.proto");
+    std::fs::write(&file, PROTO).expect("written");
+    let schema = Schema::of_files(&[file.display().to_string()], &[directory.path().display().to_string()]);
+    schema.expect("a schema").method("t.S", "Call").expect("a method").input()
+}
+
+fn fill(number: u64) -> Fill {
+    Fill { number, user: 7, random: number, unix_ns: 5_000_000_000, run: 1 }
+}
+
+/// The message of JSON with slots, encoded.
+fn sent(kind: &MessageDescriptor, text: &str, fill: &Fill) -> Vec<u8> {
+    let mut marks = Marks::new(&asked(UNARY, &[("data", text)]), false);
+    let mut out = Vec::new();
+    match json::messages(kind, text, "--data", &mut marks).expect(text).remove(0) {
+        Message::Fixed(_) => panic!("{text} has slots"),
+        Message::Filled(filled) => filled.put(fill, &mut Vec::new(), &mut out),
+    }
+    assert_eq!(out[..5], [&[0][..], &(out.len() as u32 - 5).to_be_bytes()].concat(), "the prefix");
+    out.split_off(5)
+}
+
+#[test]
+fn every_kind_of_field_has_slots() {
+    let kind = all();
+    let long = "x".repeat(200);
+    let table = [
+        (r#"{"a":{counter},"b":{counter},"c":{counter},"d":{counter},"e":{counter}}"#.to_owned(),
+         r#"{"a":41,"b":41,"c":41,"d":41,"e":41}"#.to_owned()),
+        (r#"{"f":{counter},"g":"{counter}.5","h":"{random 1..1}","many":[1,{user},3]}"#.into(),
+         r#"{"f":41,"g":41.5,"h":true,"many":[1,7,3]}"#.into()),
+        (r#"{"inner":{"name":"n{counter} \"q\" {x}","next":{"next":{"name":"{user}"}},"deltas":[-1,{user}]},"b":5}"#.into(),
+         r#"{"inner":{"name":"n41 \"q\" {x}","next":{"next":{"name":"7"}},"deltas":[-1,7]},"b":5}"#.into()),
+        (r#"{"list":[{"name":"a"},{"name":"{user}"},{}],"counts":{"k{user}":{counter},"z":1},"by":{"3":{"name":"{user}"}}}"#.into(),
+         r#"{"list":[{"name":"a"},{"name":"7"},{}],"counts":{"k7":41,"z":1},"by":{"3":{"name":"7"}}}"#.into()),
+        (r#"{"boxed":"b{user}","colour":"{random 7..7}","at":"1970-01-01T00:00:05Z"}"#.into(),
+         r#"{"boxed":"b7","colour":"BLUE","at":"1970-01-01T00:00:05Z"}"#.into()),
+        (format!(r#"{{"inner":{{"next":{{"name":"{long}{{counter}}"}},"name":"{long}"}}}}"#),
+         format!(r#"{{"inner":{{"next":{{"name":"{long}41"}},"name":"{long}"}}}}"#)),
+        (r#"{"inner":{"raw":"{text {counter} | base64}"}}"#.into(), r#"{"inner":{"raw":"NDE="}}"#.into()),
+    ];
+    for (text, same) in table {
+        let sent = DynamicMessage::decode(kind.clone(), &*sent(&kind, &text, &fill(41))).expect("a message");
+        let wanted = json::encode(&kind, &same).expect("good JSON");
+        assert_eq!(sent, DynamicMessage::decode(kind.clone(), &*wanted).expect("a message"), "{text}");
+        assert_eq!(sent.encode_to_vec().len(), wanted.len(), "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_filled_is_a_complaint() {
+    let kind = all();
+    for (text, wanted) in [
+        (r#"{"a":"{uuid}"}"#, "a is int32, and its slot gives \""),
+        (r#"{"c":{time ms}}"#, "c is sint32, and its slot gives \""),
+        (r#"{"nmae":"{uuid}"}"#, "has no field \"nmae\""),
+        (r#"{"{user}":1}"#, "\"{user}\" is the name of a field"),
+        (r#"{"at":"{time iso}"}"#, "at is google.protobuf.Timestamp, and a slot stands in none of its texts"),
+        (r#"{"inner":"{user}"}"#, "inner is t.Inner, and a slot stands in none"),
+        (r#"{"inner":{"raw":"{user}"}}"#, "raw is bytes, which JSON has in Base64; write one slot and its encoding"),
+        (r#"{"many":{user}}"#, "many is a list or a map"),
+        (r#"{"a":{countr}}"#, "{countr} is no slot; write {counter}"),
+        (r#"{"a":{counter}"#, "this is not JSON"),
+    ] {
+        let mut marks = Marks::new(&asked(UNARY, &[("data", text)]), false);
+        let said = json::messages(&kind, text, "--data", &mut marks).expect_err(text);
+        let said = marks.complaint(said).to_string();
+        assert!(said.starts_with("--data: ") && said.contains(wanted), "{text}: {said}");
+    }
+}
+
+/// Metadata and messages of calls as a server reads them.
+#[test]
+fn a_call_says_what_was_filled() {
+    let path = std::env::var("PATH").expect("every process has one");
+    let options = [
+        ("header", "x-id: a{counter}"),
+        ("header", "x-path: {env PATH}"),
+        ("data", r#"{"text":"{uuid}","count":{user}}"#),
+        ("streams", "2"),
+    ];
+    let dialogue = dialogue(UNARY, &options);
+    assert!(dialogue.has_slots());
+    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
+    let (mut out, mut decoder) = (Out::default(), Decoder::default());
+    session.open(&mut out);
+    out.clear();
+    let request = &dialogue.requests()[0].request;
+    let mut texts = Vec::new();
+    for number in [5, 1_000_000] {
+        session.submit(ExchangeId(0), request, &fill(number), &mut out).expect("room");
+        let shown = dialogue.sent_with(request, &fill(number));
+        let (mut rest, mut fields) = (out.bytes(), Vec::new());
+        while let Some(head) = rest.first_chunk::<HEAD>().map(FrameHead::read) {
+            let payload = &rest[HEAD..HEAD + head.length];
+            if head.kind == frames::HEADERS {
+                let mut read = decoder.read(payload);
+                while let Some((name, value)) = read.next().expect("well-formed") {
+                    fields.push((
+                        String::from_utf8_lossy(name).into_owned(),
+                        String::from_utf8_lossy(value).into_owned(),
+                    ));
+                }
+            } else {
+                assert!(shown.windows(payload.len() - 5).any(|part| part == &payload[5..]), "an example shows it");
+                texts.push(payload.to_vec());
+            }
+            rest = &rest[HEAD + head.length..];
+        }
+        let has = |name: &str, value: &str| fields.iter().any(|(n, v)| n == name && v == value);
+        assert!(
+            has("x-id", &format!("a{number}")) && has("x-path", &path) && has(":path", "/brunt.Target/Unary"),
+            "{fields:?}"
+        );
+        out.clear();
+    }
+    assert_eq!((texts.len(), texts[0] != texts[1]), (2, true));
+    assert!(
+        !super::dialogue(UNARY, &[("header", "x: {env PATH}"), ("data", "{}")]).has_slots(),
+        "known before the run"
+    );
+}
+
+#[test]
+fn streams_have_slots_and_lockstep_has_none() {
+    let data = [("data", r#"{"text":"a{counter}"}"#), ("data", r#"{"text":"b"}"#)];
+    let dialogue = dialogue(CLIENT, &data);
+    let shown = dialogue.sent_with(&dialogue.requests()[0].request, &fill(3));
+    assert_eq!(shown, b"POST /brunt.Target/ClientStream\n\n\x02a3\n\n\x01b\n");
+    let said = Grpc.prepare(&asked(BIDI, &[data[0], data[1], ("lockstep", "")])).expect_err("one by one").to_string();
+    assert!(said.starts_with("--lockstep: sends messages one by one"), "{said}");
+}
