@@ -88,7 +88,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 true => self.tally.counts.late += 1,
                 false => self.tally.code(x.name, ended.code),
             }
-            self.tally.counts.payload += ended.payload;
+            self.tally.counts.bytes.payload += ended.payload;
             if let Some(named) = &mut self.tally.named {
                 named.counts(x.name).payload += ended.payload;
             }
@@ -129,10 +129,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub fn mark_success(&mut self) {
         let now = self.stamp;
         let counts = &mut self.tally.counts;
-        counts.last_success = (now - self.second_from).0 + 1;
-        if counts.first_success == 0 {
-            counts.first_success = counts.last_success;
-            counts.busy_for = (now - self.in_flight.busy_since).0 + 1;
+        counts.apart.last_success = (now - self.second_from).0 + 1;
+        if counts.apart.first_success == 0 {
+            counts.apart.first_success = counts.apart.last_success;
+            counts.apart.busy_for = (now - self.in_flight.busy_since).0 + 1;
         }
     }
 
@@ -174,7 +174,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.alive -= 1;
         if x.state != Standing::Waiting {
             self.in_flight.end(x.started, self.stamp);
-            self.tally.counts.service_ns += if in_histogram { 0 } else { (self.stamp - x.started).0 };
+            self.tally.counts.apart.service_ns += if in_histogram { 0 } else { (self.stamp - x.started).0 };
         }
     }
 

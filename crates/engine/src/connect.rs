@@ -99,7 +99,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 self.exchanges.get(id).conn = conn;
             }
             Err(errno) => {
-                self.tally.counts.connect_failed += 1;
+                self.tally.counts.connections.failed += 1;
                 self.fail_now(id, kind_of(Some(errno)), Phase::Connect, Some(errno), "", true);
             }
         }
@@ -150,7 +150,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             match self.dial(origin) {
                 Ok(_) => self.pool_tries(origin),
                 Err(errno) => {
-                    self.tally.counts.connect_failed += 1;
+                    self.tally.counts.connections.failed += 1;
                     self.growth_failed(origin, kind_of(Some(errno)), Phase::Connect, Some(errno), "");
                 }
             }
@@ -176,7 +176,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         match opened {
             Ok(_) => self.pool_tries(origin),
             Err(errno) => {
-                self.tally.counts.connect_failed += 1;
+                self.tally.counts.connections.failed += 1;
                 self.pool_set_back(origin);
                 let (kind, phase) = self.not_dialled(origin, errno);
                 self.connection_failed(Sort { kind, phase, errno: Some(errno.0) }, "");
@@ -279,7 +279,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             Stage::Greeting => Phase::Greeting,
             Stage::Open => Phase::FirstByte,
         };
-        self.tally.counts.beats_missed += self.beat_unanswered(conn);
+        self.tally.counts.heartbeats.missed += self.beat_unanswered(conn);
         let sort = Sort { kind, phase, errno: errno.map(|e| e.0) };
         if matches!(stage, Stage::Greeting | Stage::Open) {
             let session = self.conns[conn as usize].session.as_ref();
@@ -292,7 +292,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 self.nobody_answers(origin, Sort { phase: Phase::Wait, ..sort }, detail);
             }
         } else {
-            self.tally.counts.connect_failed += 1;
+            self.tally.counts.connections.failed += 1;
             if stage == Stage::Greeting {
                 self.keep_greeting(conn, sort, detail);
             }
@@ -430,7 +430,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.out.clear();
             self.out_for = NONE;
         }
-        self.tally.counts.beats_open += self.beat_unanswered(conn);
+        self.tally.counts.heartbeats.open += self.beat_unanswered(conn);
         let c = &self.conns[conn as usize];
         let (origin, stage, owner) = (c.origin as usize, c.stage, c.last);
         if let Some(had) = self.crowd.as_mut().and_then(|crowd| crowd.conns.get_mut(c.user as usize)) {

@@ -111,7 +111,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         self.next_due = gathering.first_due.saturating_add(by);
         // They are told of with the first second, and were not opened in it.
-        (self.tally.counts.ahead, self.tally.counts.ahead_ns) = (self.tally.counts.opened, gathering.took.0);
+        (self.tally.counts.connections.ahead, self.tally.counts.apart.ahead_ns) =
+            (self.tally.counts.connections.opened, gathering.took.0);
         self.begin_second(go);
     }
 }

@@ -72,8 +72,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let c = &mut self.conns[conn as usize];
         self.tally.latency.tls.record(self.stamp - c.since);
         let settled = c.secure.as_ref().and_then(|s| s.handshake()).unwrap_or_default();
-        self.tally.counts.handshakes += 1;
-        self.tally.counts.resumed += u64::from(settled.resumed);
+        self.tally.counts.connections.handshakes += 1;
+        self.tally.counts.connections.resumed += u64::from(settled.resumed);
         match &mut c.session {
             // TLS began inside the conversation, which goes on.
             Some(session) => {
@@ -132,7 +132,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let c = &mut self.conns[conn as usize];
         (c.stage, c.free_since) = (Stage::Open, self.stamp);
         let (owner, origin, user) = (c.last, c.origin as usize, c.user);
-        self.tally.counts.opened += 1;
+        self.tally.counts.connections.opened += 1;
         self.pools[origin].alive += 1;
         self.heart_begins(conn);
         if owner == NONE {

@@ -83,12 +83,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let now = self.net.running();
         let since = std::mem::replace(&mut self.health.since, now);
         let counts = &mut self.tally.counts;
-        counts.busiest_cpu_ns = (now.cpu - since.cpu).0;
-        counts.ready_ns = (now.ready - since.ready).0;
-        counts.periods = now.periods.saturating_sub(since.periods);
-        counts.throttled = now.throttled.saturating_sub(since.throttled);
-        if counts.first_success == 0 && self.in_flight.now > 0 {
-            counts.busy_for = (to - self.in_flight.busy_since).0 + 1;
+        counts.apart.busiest_cpu_ns = (now.cpu - since.cpu).0;
+        counts.apart.ready_ns = (now.ready - since.ready).0;
+        counts.apart.periods = now.periods.saturating_sub(since.periods);
+        counts.apart.throttled = now.throttled.saturating_sub(since.throttled);
+        if counts.apart.first_success == 0 && self.in_flight.now > 0 {
+            counts.apart.busy_for = (to - self.in_flight.busy_since).0 + 1;
         }
     }
 }

@@ -98,7 +98,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let c = &mut self.conns[conn as usize];
         if c.session.as_mut().is_some_and(|session| session.heartbeat(&mut self.out)) {
             (c.beating, c.since) = (true, self.stamp);
-            self.tally.counts.beats_sent += u64::from(self.beats_count());
+            self.tally.counts.heartbeats.sent += u64::from(self.beats_count());
             self.flush();
             self.mark();
         }
@@ -110,7 +110,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.proved(conn);
         }
         if self.take_beat(conn) {
-            self.tally.counts.beats_answered += 1;
+            self.tally.counts.heartbeats.answered += 1;
             self.tally.latency.heartbeat.record(self.stamp - self.conns[conn as usize].since);
         }
     }

@@ -140,7 +140,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 self.own(user, conn);
             }
             Err(errno) => {
-                self.tally.counts.connect_failed += 1;
+                self.tally.counts.connections.failed += 1;
                 let (kind, phase) = self.not_dialled(origin, errno);
                 self.look_up_after_failure(origin);
                 if self.users_speak() {
@@ -170,7 +170,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         if lost {
             self.count_loss(conn, FaultKind::Closed, None, "");
-            self.tally.counts.beats_missed += self.beat_unanswered(conn);
+            self.tally.counts.heartbeats.missed += self.beat_unanswered(conn);
             let sort = Sort { kind: FaultKind::Closed, phase: Phase::Hold, errno: None };
             let session = self.conns[conn as usize].session.as_ref();
             let words = session.map_or("", |session| session.goodbye());

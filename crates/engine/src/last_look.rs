@@ -44,7 +44,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             if stop.requested() {
                 until = until.min(grace);
             }
-            if self.tally.counts.refused + self.tally.counts.unsolicited + self.net.refused() > 0 {
+            if self.tally.counts.connections.refused + self.tally.counts.unsolicited + self.net.refused() > 0 {
                 until = self.stamp;
             }
             if !heard && self.net.now() >= until {
@@ -77,7 +77,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Nothing was in flight: each whole answer is one too many, and so is what no session reads.
     fn strays(&mut self, conn: u32, count: usize, heard: Heard) {
-        self.tally.counts.bytes_received += count as u64;
+        self.tally.counts.bytes.received += count as u64;
         let read = match heard {
             Heard::Plain(read) => read,
             Heard::Secure(fed) => match self.fed(conn, fed) {

@@ -32,12 +32,13 @@ impl Open {
     pub fn see(&mut self, s: &Snapshot) {
         let c = &s.counts;
         self.requests = (self.requests + c.due).saturating_sub(c.finished + c.failed + c.censored);
-        self.waiting = c.waiting;
+        self.waiting = c.apart.waiting;
         for told in &s.named {
             let (c, open) = (&told.counts, self.named.entry(told.name).or_default());
             *open = (*open + c.due).saturating_sub(c.finished + c.failed + c.censored);
         }
-        self.beats = (self.beats + c.beats_sent).saturating_sub(c.beats_answered + c.beats_missed + c.beats_open);
+        self.beats = (self.beats + c.heartbeats.sent)
+            .saturating_sub(c.heartbeats.answered + c.heartbeats.missed + c.heartbeats.open);
         self.part = s.part;
         if s.part == Part::Window {
             self.window_ns = s.to_ns;

@@ -96,7 +96,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let refused = why == Some(REFUSED);
         let idle = refused && c.stage == Stage::Open && c.in_flight == 0;
         if idle && self.pools[c.origin as usize].origin.datagrams {
-            self.tally.counts.refused += 1;
+            self.tally.counts.connections.refused += 1;
         }
     }
 

@@ -274,13 +274,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let bytes_sent = self.net.bytes_sent();
         let waiting = self.pools.iter().map(|p| p.waiting.len() as u64).sum();
         let counts = &mut self.tally.counts;
-        (counts.area_ns, counts.before_ns, counts.after_ns) = (area, before, after);
-        counts.service_ns += self.tally.latency.service.sum() as u64;
-        counts.users = self.crowd.as_ref().map_or(0, |c| u64::from(c.alive / self.terms.per_user));
-        (counts.in_flight, counts.waiting, counts.open) = (self.in_flight.now, waiting, u64::from(self.connections));
-        counts.bytes_sent = bytes_sent.saturating_sub(self.bytes_sent);
+        (counts.apart.area_ns, counts.apart.before_ns, counts.apart.after_ns) = (area, before, after);
+        counts.apart.service_ns += self.tally.latency.service.sum() as u64;
+        counts.apart.users = self.crowd.as_ref().map_or(0, |c| u64::from(c.alive / self.terms.per_user));
+        (counts.apart.in_flight, counts.apart.waiting, counts.apart.open) =
+            (self.in_flight.now, waiting, u64::from(self.connections));
+        counts.bytes.sent = bytes_sent.saturating_sub(self.bytes_sent);
         self.bytes_sent = self.bytes_sent.max(bytes_sent);
-        counts.refused += self.net.refused().saturating_sub(self.refused);
+        counts.connections.refused += self.net.refused().saturating_sub(self.refused);
         self.refused = self.refused.max(self.net.refused());
         counts.cpu_ns = (cpu - std::mem::replace(&mut self.cpu, cpu)).0;
         self.count_running(to);
@@ -403,7 +404,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
         }
         for conn in 0..self.conns.len() as u32 {
-            self.tally.counts.beats_open += self.beat_unanswered(conn);
+            self.tally.counts.heartbeats.open += self.beat_unanswered(conn);
         }
         let untold = self.net.bytes_sent() != self.bytes_sent || self.net.refused() != self.refused;
         if now > self.second_from || untold || !self.tally.is_idle() {

@@ -3,8 +3,10 @@
 //! Counting allocates nothing: histograms and lists are kept and cleared. The encoding is the only thing that leaves a
 //! worker, so that a worker may as well be another process or machine.
 
+use std::ops::{Deref, DerefMut};
+
 use measure::{Histogram, Nanos};
-use record::{CODES, Latency, Part};
+use record::{Bytes, CODES, Connections, Heartbeats, Latency, Part};
 use wire::{FaultKind, Phase};
 
 use crate::named::{self, ByName, Named};
@@ -17,48 +19,59 @@ pub(crate) struct Sort {
     pub errno: Option<i32>,
 }
 
-macro_rules! counts {
-    ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
-        /// The plain counts, in the order they are encoded in; meanings as in [`record::Second`].
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub(crate) struct Counts { $($(#[$doc])* pub $name: u64),+ }
-
-        impl Counts {
-            fn each(&mut self) -> Vec<&mut u64> {
-                vec![$(&mut self.$name),+]
-            }
-        }
-    };
+/// What a worker counted in a second: what adds up, each written down where the record keeps it, and what does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub sums: record::Counts,
+    pub bytes: Bytes,
+    pub connections: Connections,
+    pub heartbeats: Heartbeats,
+    pub apart: Apart,
 }
 
-counts! {
-    due, sent, finished, failed, censored, warmup, late,
-    /// Successes of requests of the warm-up: throughput counts them where they end within the window.
-    finished_of_warmup,
-    /// Found every connection taken that there may be.
-    limited,
-    users, in_flight, waiting,
-    bytes_sent, bytes_received, payload,
-    opened, ahead, ahead_ns, connect_failed, reused, handshakes, resumed, open,
-    unsolicited, strays, resent, messages, one_way, lost, refused, cpu_ns,
-    /// How the thread ran: time on a core, ready without one, periods of its CPU quota, and those in which it was used up.
-    busiest_cpu_ns, ready_ns, periods, throttled,
-    /// The first and the last success, since the second's beginning and plus one; zero: there was none.
-    first_success, last_success,
-    /// How long requests had been in flight without a break at the first success, else at the second's end, plus one; zero:
-    /// none was.
-    busy_for,
-    /// Time of the window spent waiting in requests that timed out or were cut, those of the warm-up included.
-    unanswered_ns,
-    /// Time of the window that users spend in pauses because their last connection was of no use.
-    kept_out_ns,
-    beats_sent, beats_answered, beats_missed, beats_open,
-    /// Time integral of the requests in flight.
-    area_ns,
-    /// Summed service of those that ended.
-    service_ns,
-    /// Boundary terms: time already spent by those in flight at the beginning, and at the end.
-    before_ns, after_ns,
+record::counts! {
+    /// What of several workers is put together otherwise than by adding.
+    pub(crate) struct Apart {
+        /// At the end of the second, as in [`record::Second`].
+        users, in_flight, waiting, open,
+        /// How long connections took that were opened before a common start.
+        ahead_ns,
+        /// How the thread ran: time on a core, ready without one, periods of its CPU quota, and those in which it was used up.
+        busiest_cpu_ns, ready_ns, periods, throttled,
+        /// The first and the last success, since the second's beginning and plus one; zero: there was none.
+        first_success, last_success,
+        /// How long requests had been in flight without a break at the first success, else at the second's end, plus one; zero:
+        /// none was.
+        busy_for,
+        /// Time integral of the requests in flight.
+        area_ns,
+        /// Summed service of those that ended.
+        service_ns,
+        /// Boundary terms: time already spent by those in flight at the beginning, and at the end.
+        before_ns, after_ns,
+    }
+}
+
+impl Deref for Counts {
+    type Target = record::Counts;
+    fn deref(&self) -> &record::Counts {
+        &self.sums
+    }
+}
+
+impl DerefMut for Counts {
+    fn deref_mut(&mut self) -> &mut record::Counts {
+        &mut self.sums
+    }
+}
+
+impl Counts {
+    /// All numbers, in the order they are encoded in.
+    fn each(&mut self) -> impl Iterator<Item = &mut u64> {
+        let sums = self.sums.each_mut().chain(self.bytes.each_mut());
+        let more = self.connections.each_mut().chain(self.heartbeats.each_mut());
+        sums.chain(more).chain(self.apart.each_mut())
+    }
 }
 
 impl Counts {
@@ -150,7 +163,7 @@ impl Tally {
     /// A connection that is part of the plan is lost.
     #[cold]
     pub fn lost(&mut self, kind: FaultKind, errno: Option<i32>, detail: &str) {
-        self.counts.lost += 1;
+        self.counts.connections.lost += 1;
         add_loss(&mut self.losses, Sort { kind, phase: Phase::Hold, errno }, detail);
     }
 
@@ -176,8 +189,9 @@ impl Tally {
     pub fn is_idle(&self) -> bool {
         let c = &self.counts;
         let requests = c.due + c.sent + c.finished + c.failed + c.censored + c.warmup + c.finished_of_warmup;
-        let connections = c.opened + c.connect_failed + c.lost + c.refused + c.bytes_received;
-        let beats = c.beats_sent + c.beats_answered + c.beats_missed + c.beats_open;
+        let Connections { opened, failed, lost, refused, .. } = c.connections;
+        let connections = opened + failed + lost + refused + c.bytes.received;
+        let beats = c.heartbeats.sent + c.heartbeats.answered + c.heartbeats.missed + c.heartbeats.open;
         requests + connections + beats == 0
     }
 }
@@ -233,7 +247,7 @@ pub(crate) fn encode(tally: &Tally, from_ns: i64, to_ns: i64, part: Part) -> Vec
     word(to_ns as u64);
     word(part as u64);
     let mut counts = tally.counts;
-    counts.each().into_iter().for_each(|n| word(*n));
+    counts.each().for_each(|n| word(*n));
     word(tally.codes.len() as u64);
     for (code, n) in &tally.codes {
         word(u64::from(*code));
@@ -415,7 +429,7 @@ mod tests {
         assert_eq!((&snapshot.losses, &snapshot.unopened), (&tally.losses, &tally.unopened));
         assert_eq!(tally.unopened.iter().map(|loss| loss.count).collect::<Vec<_>>(), [3, 1]);
         assert_eq!((snapshot.losses[0].count, snapshot.losses[1].errno), (2, Some(libc::ECONNRESET)));
-        assert_eq!(snapshot.losses.iter().map(|loss| loss.count).sum::<u64>(), snapshot.counts.lost);
+        assert_eq!(snapshot.losses.iter().map(|loss| loss.count).sum::<u64>(), snapshot.counts.connections.lost);
         assert!(snapshot.losses.len() <= WAYS + 1, "{}", snapshot.losses.len());
         tally.lost(FaultKind::Closed, None, &"é".repeat(WORDS));
         tally.clear();

@@ -315,7 +315,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.one_way.sent(id);
         }
         let room = session.room();
-        self.tally.counts.reused += u64::from(c.served && !x.warmup);
+        self.tally.counts.connections.reused += u64::from(c.served && !x.warmup);
         x.marks = (x.marks & !REUSED) | (REUSED * u8::from(c.served));
         c.in_flight += 1;
         (c.last, c.served) = (id.0, true);
@@ -364,7 +364,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     fn received(&mut self, conn: u32, count: usize, heard: Heard) {
         self.mark();
-        self.tally.counts.bytes_received += count as u64;
+        self.tally.counts.bytes.received += count as u64;
         self.company.reads += 1;
         let read = match heard {
             Heard::Plain(read) => read,

@@ -1,29 +1,67 @@
 //! Counts that are written down once: what each is called and means. Adding up and walking over them, as an encoding does,
 //! follow from that.
 
-/// Declares a struct of counts.
+/// Declares a struct of counts, which add up; what does not, stands behind `and`.
 #[macro_export]
 macro_rules! counts {
-    ($(#[$meta:meta])* $vis:vis struct $Name:ident { $($(#[$doc:meta])* $field:ident),+ $(,)? }) => {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $Name:ident { $($(#[$doc:meta])* $count:ident),+ $(,)? }
+        $(and { $($(#[$other_doc:meta])* $other:ident: $Type:ty),+ $(,)? })?
+    ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         $vis struct $Name {
-            $($(#[$doc])* pub $field: u64),+
+            $($(#[$doc])* pub $count: u64,)+
+            $($($(#[$other_doc])* pub $other: $Type,)+)?
         }
 
         impl $Name {
-            /// All of them, in the order they are declared in.
+            /// All counts, in the order they are declared in.
             $vis fn each_mut(&mut self) -> impl Iterator<Item = &mut u64> {
-                [$(&mut self.$field),+].into_iter()
+                [$(&mut self.$count),+].into_iter()
             }
 
-            /// Adds another's.
+            /// Adds another's counts.
             $vis fn add(&mut self, other: &$Name) {
-                let mut other = *other;
-                for (mine, theirs) in self.each_mut().zip(other.each_mut()) {
-                    *mine = mine.saturating_add(*theirs);
-                }
+                $(self.$count = self.$count.saturating_add(other.$count);)+
             }
         }
     };
 }
+
+/// Declares [`crate::Second`], and its plain sums as [`crate::Counts`].
+macro_rules! second {
+    (
+        $(#[$meta:meta])*
+        counts { $($(#[$doc:meta])* $count:ident),+ $(,)? }
+        rest { $($(#[$other_doc:meta])* $other:ident: $Type:ty),+ $(,)? }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        pub struct Second {
+            $($(#[$other_doc])* pub $other: $Type,)+
+            $($(#[$doc])* pub $count: u64,)+
+        }
+
+        counts! {
+            /// What of a second adds up: over the workers to the second, and over the seconds to the run.
+            #[derive(Serialize, Deserialize, JsonSchema)]
+            pub struct Counts { $($(#[$doc])* $count),+ }
+        }
+
+        impl Second {
+            /// Adds counts.
+            pub fn count(&mut self, more: &Counts) {
+                $(self.$count = self.$count.saturating_add(more.$count);)+
+            }
+
+            /// Its counts.
+            pub fn counts(&self) -> Counts {
+                Counts { $($count: self.$count),+ }
+            }
+        }
+    };
+}
+
+pub(crate) use {counts, second};

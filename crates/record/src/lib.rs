@@ -8,6 +8,7 @@ mod file;
 mod latency;
 mod named;
 mod read;
+mod second;
 mod spool;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ pub use file::Writer;
 pub use latency::Latency;
 pub use named::{Named, NamedCounts};
 pub use read::{ReadFault, Reader, RecordFile};
+pub use second::{Bytes, Connections, Counts, Generator, Heartbeats, Second};
 pub use spool::{Past, Spool};
 
 use std::collections::BTreeMap;
@@ -115,135 +117,6 @@ pub struct Probe {
     pub failure: Option<String>,
 }
 
-/// What one second (or the shorter rest at either end) held.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Second {
-    /// Its beginning since the start of the window (nanoseconds; negative within the warm-up).
-    pub from_ns: i64,
-    /// Its end, likewise.
-    pub to_ns: i64,
-    /// Which part of the run it belongs to.
-    pub part: Part,
-    /// Requests whose intended time lies in it (closed: requests started), warm-up left out.
-    #[serde(rename = "scheduled", alias = "due")]
-    pub due: u64,
-    /// Requests whose first write lies in it, warm-up left out.
-    pub sent: u64,
-    /// Successes that ended in it.
-    #[serde(rename = "succeeded", alias = "finished")]
-    pub finished: u64,
-    /// Failures that ended in it.
-    pub failed: u64,
-    /// Requests given up unfinished at the end of the run (only in the last second).
-    #[serde(rename = "unfinished", alias = "censored")]
-    pub censored: u64,
-    /// Requests intended within the warm-up that were sent in it; in no other count.
-    pub warmup: u64,
-    /// Successes of such requests that ended in it: in throughput, in no other figure.
-    #[serde(default, rename = "succeeded_of_warmup", alias = "finished_of_warmup")]
-    pub finished_of_warmup: u64,
-    /// Of the requests scheduled in it, those that found every connection taken that the run may have (open load).
-    #[serde(default)]
-    pub limited: u64,
-    /// Of the failures, those whose answer came after their timeout; it is in no count of status codes.
-    #[serde(default)]
-    pub late: u64,
-    /// Users (closed) alive at its end.
-    pub users: u32,
-    /// Requests in flight at its end (sent, not ended).
-    pub in_flight: u32,
-    /// Arrivals waiting for a connection at its end.
-    pub waiting: u32,
-    /// Time integral of the requests in flight, in request-nanoseconds, all requests.
-    #[serde(deserialize_with = "wide::read")]
-    pub in_flight_ns: u128,
-    /// The same from independent counters: summed service of those that ended in it, plus the boundary terms.
-    #[serde(deserialize_with = "wide::read")]
-    pub service_ns: i128,
-    /// Status code → count, of successes and failures that carried one.
-    pub status: BTreeMap<String, u64>,
-    /// Failures by kind, phase and errno.
-    pub failures: Vec<Failure>,
-    /// Bytes.
-    pub bytes: Bytes,
-    /// Connections.
-    pub connections: Connections,
-    /// Connections that are part of the plan and were lost, by what ended them; they add up to `connections.lost`.
-    #[serde(default)]
-    pub losses: Vec<Loss>,
-    /// Connections that did not come to stand and by which no request failed (a pool that was to grow, connections to be
-    /// held), by what prevented them; the others are in `failures`.
-    #[serde(default)]
-    pub unopened: Vec<Loss>,
-    /// Messages nobody asked for.
-    pub unsolicited: u64,
-    /// Of these, answers beyond those asked for where answers belong to requests by order alone.
-    #[serde(default)]
-    pub strays: u64,
-    /// Requests that the peer did not touch and that were sent once more; each is one request in all other counts.
-    #[serde(default)]
-    pub resent: u64,
-    /// Messages inside exchanges whose answers are streams.
-    #[serde(default)]
-    pub messages: u64,
-    /// Requests that nobody answers, over when written: in `succeeded`, in no histogram.
-    #[serde(default)]
-    pub one_way: u64,
-    /// Signs of life.
-    #[serde(default)]
-    pub heartbeats: Heartbeats,
-    /// The histograms.
-    pub latency: Latency,
-    /// CPU time the worker threads used in it (nanoseconds).
-    pub cpu_ns: u64,
-    /// How the generator itself ran.
-    #[serde(default)]
-    pub generator: Generator,
-    /// When the first success in it ended, since the start of the window (nanoseconds); None where there was none.
-    #[serde(default)]
-    pub first_success_ns: Option<i64>,
-    /// When the last one did.
-    #[serde(default)]
-    pub last_success_ns: Option<i64>,
-    /// Since when requests had been in flight without a break, at the first success in it or else at its end; None where
-    /// none was.
-    #[serde(default)]
-    pub busy_since_ns: Option<i64>,
-    /// Time of the window spent waiting in requests that timed out, or were cut at the end, in it (nanoseconds), those of the
-    /// warm-up included.
-    #[serde(default)]
-    pub unanswered_ns: u64,
-    /// Time of the window that users of closed load spent in pauses because their connections were refused or of no use
-    /// (nanoseconds).
-    #[serde(default)]
-    pub kept_out_ns: u64,
-    /// The same by name, in the order of names, where the run has several: those with anything to tell.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub named: Vec<Named>,
-}
-
-/// How the generator itself ran in a second: of each figure, that of the worker that was worst off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Generator {
-    /// CPU time of the busiest worker (nanoseconds).
-    pub busiest_cpu_ns: u64,
-    /// The longest that a worker was ready to run without a core to run on, added up over the second (nanoseconds).
-    pub ready_ns: u64,
-    /// Enforcement periods of the CPU quota that the generator ran under (cgroup `nr_periods`).
-    pub periods: u64,
-    /// Of these, those in which it was throttled (`nr_throttled`).
-    pub throttled: u64,
-}
-
-impl Generator {
-    /// Takes in how a worker ran.
-    pub fn see(&mut self, cpu_ns: u64, ready_ns: u64, (throttled, periods): (u64, u64)) {
-        self.busiest_cpu_ns = self.busiest_cpu_ns.max(cpu_ns);
-        self.ready_ns = self.ready_ns.max(ready_ns);
-        (self.throttled, self.periods) = (self.throttled, self.periods).max((throttled, periods));
-    }
-}
-
 /// Where status codes are counted once a run has shown [`CODES`] different ones: peers choose them.
 pub const OTHER_CODES: &str = "other";
 /// So many status codes are told apart.
@@ -261,13 +134,6 @@ pub fn counted_as<'a>(all: &BTreeMap<String, u64>, code: &'a str) -> &'a str {
 pub fn add_code(all: &mut BTreeMap<String, u64>, code: &str, count: u64) {
     let counted = all.entry(counted_as(all, code).to_owned()).or_default();
     *counted = counted.saturating_add(count);
-}
-
-impl Second {
-    /// Every success that ended in it, whenever its request began: what throughput counts.
-    pub fn successes(&self) -> u64 {
-        self.finished.saturating_add(self.finished_of_warmup)
-    }
 }
 
 /// Which part of a run a second belongs to.
@@ -378,59 +244,6 @@ pub struct Example {
     /// When it failed, since the start of the window (nanoseconds); None: an older record does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<i64>,
-}
-
-/// Bytes on the wire (below TLS).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Bytes {
-    /// Taken by the sockets.
-    pub sent: u64,
-    /// Given by the sockets.
-    pub received: u64,
-    /// Payload of the answers (bodies).
-    pub payload: u64,
-}
-
-/// Connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Connections {
-    /// That stood (TLS included).
-    pub opened: u64,
-    /// Of these, opened before a common start (`--together`, a rate over a fixed number): told with the first second after it.
-    #[serde(default)]
-    pub ahead: u64,
-    /// How long that took (nanoseconds).
-    #[serde(default)]
-    pub ahead_ns: u64,
-    /// That did not.
-    pub failed: u64,
-    /// Requests sent on a connection that had served one before.
-    pub reused: u64,
-    /// TLS handshakes completed.
-    pub handshakes: u64,
-    /// Of these, resumed.
-    pub resumed: u64,
-    /// Open at the end of the second.
-    pub open: u32,
-    /// Of connections that are part of the plan: stood and were lost, because the peer closed or they broke.
-    #[serde(default)]
-    pub lost: u64,
-    /// Of sockets of datagrams: refusals (ICMP) that came when nothing was in flight that they could fail.
-    #[serde(default)]
-    pub refused: u64,
-}
-
-/// Signs of life on standing connections, apart from the requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Heartbeats {
-    /// Sent.
-    pub sent: u64,
-    /// Answered before the next one was due.
-    pub answered: u64,
-    /// Not answered by then, or their connection was lost before.
-    pub missed: u64,
-    /// Still without an answer at the end of the run.
-    pub open: u64,
 }
 
 /// Something the reader should know.

@@ -6,7 +6,7 @@ use measure::Packed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::counts;
+use crate::counts::counts;
 
 counts! {
     /// Counts of the requests of one name; those of all names add up to the counts of the same name of a second.

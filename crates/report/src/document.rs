@@ -257,24 +257,9 @@ pub struct SecondReport {
     to_s: f64,
     /// `warmup`, `window` or `drain`.
     part: Part,
-    /// Requests scheduled in it.
-    #[serde(rename = "scheduled")]
-    due: u64,
-    /// Requests sent in it.
-    sent: u64,
-    /// Successes that ended in it.
-    #[serde(rename = "succeeded")]
-    finished: u64,
-    /// Failures that ended in it.
-    failed: u64,
-    /// Unfinished at the end (last second only).
-    #[serde(rename = "unfinished")]
-    censored: u64,
-    /// Of the warm-up.
-    warmup: u64,
-    /// Successes of requests of the warm-up that ended in it: in its throughput, in no other figure.
-    #[serde(rename = "succeeded_of_warmup")]
-    finished_of_warmup: u64,
+    /// What is counted in it.
+    #[serde(flatten)]
+    counts: record::Counts,
     /// Users at its end.
     users: u32,
     /// In flight at its end.
@@ -319,13 +304,7 @@ impl SecondReport {
             from_s: s.from_ns as f64 / 1e9,
             to_s: s.to_ns as f64 / 1e9,
             part: s.part,
-            due: s.due,
-            sent: s.sent,
-            finished: s.finished,
-            failed: s.failed,
-            censored: s.censored,
-            warmup: s.warmup,
-            finished_of_warmup: s.finished_of_warmup,
+            counts: s.counts(),
             users: s.users,
             in_flight: s.in_flight,
             waiting: s.waiting,
@@ -392,7 +371,7 @@ impl<'a> Report<'a> {
             strays: totals.strays,
             messages: totals.messages,
             heartbeats: totals.heartbeats,
-            cpu_s: totals.cpu.as_secs_f64(),
+            cpu_s: totals.cpu_ns as f64 / 1e9,
             overload: Overload::of(summary).map(|o| OverloadReport {
                 sustained_per_s: o.sustained_per_s,
                 scheduled_per_s: o.scheduled_per_s,

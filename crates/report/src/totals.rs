@@ -4,9 +4,10 @@
 //! succeeded within the window; seconds of the drain count for the accounting and the latency, never for throughput.
 
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 
 use measure::{Blocks, Nanos};
-use record::{Bytes, Connections, Failure, Heartbeats, Latency, Loss, Part, Second};
+use record::{Bytes, Connections, Counts, Failure, Heartbeats, Latency, Loss, Part, Second};
 
 use crate::generator::Generator;
 use crate::named::ByName;
@@ -22,24 +23,10 @@ const SORTS: usize = 256;
 /// Sums over the seconds of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// Requests that were due (closed: started), warm-up left out.
-    pub due: u64,
-    /// Requests sent, warm-up left out.
-    pub sent: u64,
-    /// Successes.
-    pub finished: u64,
-    /// Failures.
-    pub failed: u64,
-    /// Given up unfinished at the end.
-    pub censored: u64,
-    /// Of these, open where the record stops: nobody wrote down how long, so they are in no histogram.
+    /// What adds up, the warm-up left out but for its requests.
+    pub counts: Counts,
+    /// Of the unfinished, those open where the record stops: nobody wrote down how long, so they are in no histogram.
     pub untold: u64,
-    /// Of the failures, those whose answer came after their timeout.
-    pub late: u64,
-    /// Requests of the warm-up.
-    pub warmup: u64,
-    /// Requests that found every connection taken that the run may have.
-    pub limited: u64,
     /// Successes that ended within the window, those of requests of the warm-up included: what throughput counts.
     pub finished_in_window: u64,
     /// Bytes moved within the window.
@@ -48,10 +35,6 @@ pub struct Totals {
     pub window: Nanos,
     /// Length of all seconds, added up.
     pub elapsed: Nanos,
-    /// Time of the window spent waiting in requests that never ended well.
-    pub unanswered: Nanos,
-    /// Time of the window that users spent without a connection of any use.
-    pub kept_out: Nanos,
     /// Time integral of the requests in flight over the window.
     pub in_flight_ns: u128,
     /// Status code → count.
@@ -72,16 +55,6 @@ pub struct Totals {
     pub opening: Nanos,
     /// Connections that stood and are not known to be lost.
     stand: u64,
-    /// Messages nobody asked for.
-    pub unsolicited: u64,
-    /// Of these, answers too many where pairs are made by order.
-    pub strays: u64,
-    /// Messages inside exchanges whose answers are streams.
-    pub messages: u64,
-    /// Successes that nobody answers: in no histogram.
-    pub one_way: u64,
-    /// Requests that the peer did not touch and that were sent once more.
-    pub resent: u64,
     /// Signs of life.
     pub heartbeats: Heartbeats,
     /// Most users at the end of any second.
@@ -90,8 +63,6 @@ pub struct Totals {
     pub latency: Latency,
     /// Response and service by blocks of seconds: how much requests resemble their neighbours.
     blocks: [Blocks; 2],
-    /// CPU time of the worker threads.
-    pub cpu: Nanos,
     /// Little's law, second by second.
     pub little: Little,
     /// The same by name, where the run has several.
@@ -104,12 +75,24 @@ pub struct Totals {
     pub generator: Generator,
 }
 
+impl Deref for Totals {
+    type Target = Counts;
+    fn deref(&self) -> &Counts {
+        &self.counts
+    }
+}
+
+impl DerefMut for Totals {
+    fn deref_mut(&mut self) -> &mut Counts {
+        &mut self.counts
+    }
+}
+
 impl Totals {
     /// Adds a second.
     pub fn add(&mut self, s: &Second) {
         let length = Nanos(u64::try_from(s.to_ns.saturating_sub(s.from_ns)).unwrap_or(0));
         self.elapsed += length;
-        self.warmup += s.warmup;
         self.users = self.users.max(s.users);
         self.connections.open = s.connections.open;
         self.stand = (self.stand + s.connections.opened).saturating_sub(s.connections.lost);
@@ -118,28 +101,15 @@ impl Totals {
             self.outages.see(s);
         }
         if s.part == Part::Warmup {
+            self.counts.warmup += s.warmup;
             return;
         }
-        self.unanswered += Nanos(s.unanswered_ns);
-        self.kept_out += Nanos(s.kept_out_ns);
-        self.due += s.due;
-        self.sent += s.sent;
-        self.finished += s.finished;
-        self.failed += s.failed;
-        self.censored += s.censored;
-        self.limited += s.limited;
-        self.late += s.late;
+        self.counts.add(&s.counts());
         if s.connections.opened > s.connections.ahead {
             self.opening += length;
         }
         self.opening += Nanos(s.connections.ahead_ns);
-        self.unsolicited += s.unsolicited;
-        self.strays += s.strays;
-        self.messages += s.messages;
-        self.one_way += s.one_way;
-        self.resent += s.resent;
-        self.add_heartbeats(&s.heartbeats);
-        self.cpu += Nanos(s.cpu_ns);
+        self.heartbeats.add(&s.heartbeats);
         self.latency.merge(&s.latency);
         self.add_blocks(s, length);
         for (code, n) in &s.status {
@@ -148,14 +118,14 @@ impl Totals {
         s.failures.iter().for_each(|f| self.add_failure(f));
         s.losses.iter().for_each(|loss| Loss::add(&mut self.losses, loss));
         s.unopened.iter().for_each(|loss| Loss::add(&mut self.unopened, loss));
-        add_bytes(&mut self.bytes, &s.bytes);
-        self.add_connections(&s.connections);
+        self.bytes.add(&s.bytes);
+        self.connections.add(&s.connections);
         self.named.add(s.part, &s.named);
         if s.part == Part::Window {
             self.finished_in_window += s.successes();
             self.window += length;
             self.in_flight_ns += s.in_flight_ns;
-            add_bytes(&mut self.bytes_in_window, &s.bytes);
+            self.bytes_in_window.add(&s.bytes);
             self.little.see(s, length);
             self.backlog.see(s);
             self.generator.see(s, length);
@@ -188,23 +158,6 @@ impl Totals {
         }
     }
 
-    fn add_connections(&mut self, c: &Connections) {
-        self.connections.opened += c.opened;
-        self.connections.failed += c.failed;
-        self.connections.reused += c.reused;
-        self.connections.handshakes += c.handshakes;
-        self.connections.resumed += c.resumed;
-        self.connections.lost += c.lost;
-        self.connections.refused += c.refused;
-    }
-
-    fn add_heartbeats(&mut self, beats: &Heartbeats) {
-        self.heartbeats.sent += beats.sent;
-        self.heartbeats.answered += beats.answered;
-        self.heartbeats.missed += beats.missed;
-        self.heartbeats.open += beats.open;
-    }
-
     /// True where every request that was due is counted exactly once.
     pub fn add_up(&self) -> bool {
         self.due == self.finished + self.failed + self.censored
@@ -214,10 +167,4 @@ impl Totals {
 /// Failures of sorts that are not told apart.
 fn other(count: u64) -> Failure {
     Failure { kind: "other".into(), count, ..Failure::default() }
-}
-
-fn add_bytes(to: &mut Bytes, b: &Bytes) {
-    to.sent += b.sent;
-    to.received += b.received;
-    to.payload += b.payload;
 }

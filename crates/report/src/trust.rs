@@ -350,13 +350,13 @@ fn users_stuck(summary: &Summary) -> Option<Reason> {
     if summary.open || totals.in_flight_ns == 0 || summary.end == End::Interrupted {
         return None;
     }
-    let share = totals.unanswered.0 as f64 / totals.in_flight_ns as f64;
+    let share = totals.unanswered_ns as f64 / totals.in_flight_ns as f64;
     (share > STUCK_OK).then_some(Reason::UsersStuck { share: share.min(1.0) })
 }
 
 /// Users who are refused make few attempts, with pauses between them: they are hardly seen among the requests of the others.
 fn users_kept_out(totals: &Totals) -> Option<Reason> {
-    let out = totals.kept_out.0 as f64;
+    let out = totals.kept_out_ns as f64;
     let share = out / (out + totals.in_flight_ns as f64);
     (share > STUCK_OK).then_some(Reason::UsersKeptOut { share })
 }

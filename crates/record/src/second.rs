@@ -1,0 +1,208 @@
+//! What a second of a run held.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::counts::{counts, second};
+use crate::{Failure, Latency, Loss, Named, Part, wide};
+
+second! {
+    /// What one second (or the shorter rest at either end) held.
+    counts {
+        /// Requests whose intended time lies in it (closed: requests started), warm-up left out.
+        #[serde(rename = "scheduled", alias = "due")]
+        due,
+        /// Requests whose first write lies in it, warm-up left out.
+        sent,
+        /// Successes that ended in it.
+        #[serde(rename = "succeeded", alias = "finished")]
+        finished,
+        /// Failures that ended in it.
+        failed,
+        /// Requests given up unfinished at the end of the run (only in the last second).
+        #[serde(rename = "unfinished", alias = "censored")]
+        censored,
+        /// Requests intended within the warm-up that were sent in it; in no other count.
+        warmup,
+        /// Successes of such requests that ended in it: in throughput, in no other figure.
+        #[serde(default, rename = "succeeded_of_warmup", alias = "finished_of_warmup")]
+        finished_of_warmup,
+        /// Of the requests scheduled in it, those that found every connection taken that the run may have (open load).
+        #[serde(default)]
+        limited,
+        /// Of the failures, those whose answer came after their timeout; it is in no count of status codes.
+        #[serde(default)]
+        late,
+        /// Messages nobody asked for.
+        unsolicited,
+        /// Of these, answers beyond those asked for where answers belong to requests by order alone.
+        #[serde(default)]
+        strays,
+        /// Requests that the peer did not touch and that were sent once more; each is one request in all other counts.
+        #[serde(default)]
+        resent,
+        /// Messages inside exchanges whose answers are streams.
+        #[serde(default)]
+        messages,
+        /// Requests that nobody answers, over when written: in `succeeded`, in no histogram.
+        #[serde(default)]
+        one_way,
+        /// CPU time the worker threads used in it (nanoseconds).
+        cpu_ns,
+        /// Time of the window spent waiting in requests that timed out, or were cut at the end, in it (nanoseconds), those of the
+        /// warm-up included.
+        #[serde(default)]
+        unanswered_ns,
+        /// Time of the window that users of closed load spent in pauses because their connections were refused or of no use
+        /// (nanoseconds).
+        #[serde(default)]
+        kept_out_ns,
+    }
+    rest {
+        /// Its beginning since the start of the window (nanoseconds; negative within the warm-up).
+        from_ns: i64,
+        /// Its end, likewise.
+        to_ns: i64,
+        /// Which part of the run it belongs to.
+        part: Part,
+        /// Users (closed) alive at its end.
+        users: u32,
+        /// Requests in flight at its end (sent, not ended).
+        in_flight: u32,
+        /// Arrivals waiting for a connection at its end.
+        waiting: u32,
+        /// Time integral of the requests in flight, in request-nanoseconds, all requests.
+        #[serde(deserialize_with = "wide::read")]
+        in_flight_ns: u128,
+        /// The same from independent counters: summed service of those that ended in it, plus the boundary terms.
+        #[serde(deserialize_with = "wide::read")]
+        service_ns: i128,
+        /// Status code → count, of successes and failures that carried one.
+        status: BTreeMap<String, u64>,
+        /// Failures by kind, phase and errno.
+        failures: Vec<Failure>,
+        /// Bytes.
+        bytes: Bytes,
+        /// Connections.
+        connections: Connections,
+        /// Connections that are part of the plan and were lost, by what ended them; they add up to `connections.lost`.
+        #[serde(default)]
+        losses: Vec<Loss>,
+        /// Connections that did not come to stand and by which no request failed (a pool that was to grow, connections to be
+        /// held), by what prevented them; the others are in `failures`.
+        #[serde(default)]
+        unopened: Vec<Loss>,
+        /// Signs of life.
+        #[serde(default)]
+        heartbeats: Heartbeats,
+        /// The histograms.
+        latency: Latency,
+        /// How the generator itself ran.
+        #[serde(default)]
+        generator: Generator,
+        /// When the first success in it ended, since the start of the window (nanoseconds); None where there was none.
+        #[serde(default)]
+        first_success_ns: Option<i64>,
+        /// When the last one did.
+        #[serde(default)]
+        last_success_ns: Option<i64>,
+        /// Since when requests had been in flight without a break, at the first success in it or else at its end; None where
+        /// none was.
+        #[serde(default)]
+        busy_since_ns: Option<i64>,
+        /// The same by name, in the order of names, where the run has several: those with anything to tell.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        named: Vec<Named>,
+    }
+}
+
+impl Second {
+    /// Every success that ended in it, whenever its request began: what throughput counts.
+    pub fn successes(&self) -> u64 {
+        self.finished.saturating_add(self.finished_of_warmup)
+    }
+}
+
+/// How the generator itself ran in a second: of each figure, that of the worker that was worst off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Generator {
+    /// CPU time of the busiest worker (nanoseconds).
+    pub busiest_cpu_ns: u64,
+    /// The longest that a worker was ready to run without a core to run on, added up over the second (nanoseconds).
+    pub ready_ns: u64,
+    /// Enforcement periods of the CPU quota that the generator ran under (cgroup `nr_periods`).
+    pub periods: u64,
+    /// Of these, those in which it was throttled (`nr_throttled`).
+    pub throttled: u64,
+}
+
+impl Generator {
+    /// Takes in how a worker ran.
+    pub fn see(&mut self, cpu_ns: u64, ready_ns: u64, (throttled, periods): (u64, u64)) {
+        self.busiest_cpu_ns = self.busiest_cpu_ns.max(cpu_ns);
+        self.ready_ns = self.ready_ns.max(ready_ns);
+        (self.throttled, self.periods) = (self.throttled, self.periods).max((throttled, periods));
+    }
+}
+
+counts! {
+    /// Bytes on the wire (below TLS).
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    pub struct Bytes {
+        /// Taken by the sockets.
+        sent,
+        /// Given by the sockets.
+        received,
+        /// Payload of the answers (bodies).
+        payload,
+    }
+}
+
+counts! {
+    /// Connections.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    pub struct Connections {
+        /// That stood (TLS included).
+        opened,
+        /// Of these, opened before a common start (`--together`, a rate over a fixed number): told with the first second after it.
+        #[serde(default)]
+        ahead,
+        /// That did not.
+        failed,
+        /// Requests sent on a connection that had served one before.
+        reused,
+        /// TLS handshakes completed.
+        handshakes,
+        /// Of these, resumed.
+        resumed,
+        /// Of connections that are part of the plan: stood and were lost, because the peer closed or they broke.
+        #[serde(default)]
+        lost,
+        /// Of sockets of datagrams: refusals (ICMP) that came when nothing was in flight that they could fail.
+        #[serde(default)]
+        refused,
+    } and {
+        /// How long that took (nanoseconds).
+        #[serde(default)]
+        ahead_ns: u64,
+        /// Open at the end of the second.
+        open: u32,
+    }
+}
+
+counts! {
+    /// Signs of life on standing connections, apart from the requests.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    pub struct Heartbeats {
+        /// Sent.
+        sent,
+        /// Answered before the next one was due.
+        answered,
+        /// Not answered by then, or their connection was lost before.
+        missed,
+        /// Still without an answer at the end of the run.
+        open,
+    }
+}
