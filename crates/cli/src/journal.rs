@@ -39,6 +39,8 @@ pub struct Journal<'a> {
     seen: Seen,
     /// What to add before the end: said by others while the run went on.
     last_words: Vec<Notice>,
+    /// The end of the last second.
+    until: Option<i64>,
 }
 
 /// What the seconds have shown so far.
@@ -58,7 +60,8 @@ impl<'a> Journal<'a> {
     /// A journal that writes to nothing yet.
     pub fn new(view: &'a mut View, veil: Veil, probe: Option<Probe>) -> Journal<'a> {
         let (logs, spool, last_words) = (Vec::new(), None, Vec::new());
-        Journal { view, veil, probe, logs, spool, summing: Summing::default(), seen: Seen::default(), last_words }
+        let (summing, seen) = (Summing::default(), Seen::default());
+        Journal { view, veil, probe, logs, spool, summing, seen, last_words, until: None }
     }
 
     /// Also writes to this file; `trouble` is the code of the notice where that ends.
@@ -93,6 +96,7 @@ impl<'a> Journal<'a> {
                 }
             }
             RunEvent::Second(second) => {
+                self.until = Some(second.to_ns);
                 self.seen.count_strays(&second);
                 let notice = self.seen.only_errors(&second);
                 self.put(RunEvent::Second(second));
@@ -114,7 +118,7 @@ impl<'a> Journal<'a> {
                 self.seen.warned |= notice.code == "only_errors";
                 self.put(event);
             }
-            RunEvent::Probe(_) | RunEvent::Example(_) | RunEvent::Unknown => self.put(event),
+            RunEvent::Probe(_) | RunEvent::Began(_) | RunEvent::Example(_) | RunEvent::Unknown => self.put(event),
         }
     }
 
@@ -126,7 +130,10 @@ impl<'a> Journal<'a> {
     }
 
     /// Keeps an event that holds no secret any more.
-    fn keep(&mut self, event: RunEvent) {
+    fn keep(&mut self, mut event: RunEvent) {
+        if let RunEvent::Notice(notice) = &mut event {
+            notice.at_ns = notice.at_ns.or(self.until);
+        }
         let mut troubles = Vec::new();
         for log in &mut self.logs {
             if let Err(error) = log.writer.write(&event) {
@@ -162,7 +169,8 @@ impl<'a> Journal<'a> {
 
 /// A notice with its facts.
 pub fn notice<const N: usize>(code: &str, facts: [(&str, String); N]) -> Notice {
-    Notice { code: code.into(), facts: facts.into_iter().map(|(name, fact)| (name.to_string(), fact)).collect() }
+    let facts = facts.into_iter().map(|(name, fact)| (name.to_string(), fact)).collect();
+    Notice { code: code.into(), facts, at_ns: None }
 }
 
 impl Seen {

@@ -93,7 +93,11 @@ impl View {
             }
             RunEvent::Notice(notice) => self.screen.line(&table.live.notice(notice)),
             RunEvent::Ended(_) => self.screen.end_progress(),
-            RunEvent::Started(_) | RunEvent::Probe(_) | RunEvent::Example(_) | RunEvent::Unknown => {}
+            RunEvent::Started(_)
+            | RunEvent::Probe(_)
+            | RunEvent::Began(_)
+            | RunEvent::Example(_)
+            | RunEvent::Unknown => {}
         }
     }
 

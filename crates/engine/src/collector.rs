@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::mpsc::Receiver;
 
-use measure::Nanos;
-use record::{Ended, Example, Failure, RunEvent, Second};
+use measure::{Clock, Nanos};
+use record::{Began, Ended, Example, Failure, RunEvent, Second};
 
 use crate::alarm::Alarm;
 use crate::failing::EXAMPLES_BY_NAME;
@@ -35,6 +35,8 @@ pub(crate) struct Collector<'a> {
     ended: Ended,
     last_ns: i64,
     interrupted: bool,
+    /// It was said when the window begins.
+    has_begun: bool,
     /// Workers were lost.
     partial: bool,
 }
@@ -62,6 +64,7 @@ impl<'a> Collector<'a> {
             ended: Ended::default(),
             last_ns: i64::MIN,
             interrupted: false,
+            has_begun: false,
             partial: false,
         }
     }
@@ -81,6 +84,7 @@ impl<'a> Collector<'a> {
             Message::Snapshot(bytes) => {
                 if let Some(snapshot) = decode(&bytes) {
                     self.reached[worker] = Some(snapshot.to_ns);
+                    self.began(snapshot.window);
                     self.open[worker].see(&snapshot);
                     self.merge(snapshot);
                 }
@@ -95,7 +99,7 @@ impl<'a> Collector<'a> {
             Message::Broken(why) => {
                 self.give_up(worker);
                 let facts = BTreeMap::from([("why".to_owned(), why)]);
-                (self.sink)(RunEvent::Notice(record::Notice { code: "worker_lost".into(), facts }));
+                (self.sink)(RunEvent::Notice(record::Notice { code: "worker_lost".into(), facts, at_ns: None }));
             }
             Message::Lost { workers, how } => {
                 let (mut requests, mut until) = (0, None);
@@ -108,6 +112,16 @@ impl<'a> Collector<'a> {
             }
         }
         self.release();
+    }
+
+    /// The first second says where the window stands on the clock.
+    fn began(&mut self, window: Nanos) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            let since = i128::from(Clock.now().0) - i128::from(window.0);
+            let unix_ns = u64::try_from(unix.as_nanos() as i128 - since).unwrap_or(0);
+            (self.sink)(RunEvent::Began(Began { clock_ns: window.0, unix_ns }));
+        }
     }
 
     /// Nothing more comes.
@@ -222,7 +236,7 @@ impl<'a> Collector<'a> {
             return;
         }
         let facts = BTreeMap::from([("count".to_owned(), sum.failed.to_string()), ("kind".to_owned(), sum.kinds())]);
-        (self.sink)(RunEvent::Notice(record::Notice { code: "only_errors".into(), facts }));
+        (self.sink)(RunEvent::Notice(record::Notice { code: "only_errors".into(), facts, at_ns: None }));
     }
 
     fn example(&mut self, raw: RawExample) {

@@ -92,6 +92,6 @@ impl Losses {
             ("until".to_owned(), if until == Nanos::ZERO { "0 s".to_owned() } else { measure::format_duration(until) }),
             ("requests".to_owned(), self.requests.to_string()),
         ]);
-        Notice { code: "process_lost".into(), facts }
+        Notice { code: "process_lost".into(), facts, at_ns: None }
     }
 }

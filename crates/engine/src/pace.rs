@@ -285,8 +285,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.refused = self.refused.max(self.net.refused());
         counts.cpu_ns = (cpu - std::mem::replace(&mut self.cpu, cpu)).0;
         self.count_running(to);
-        let window = self.terms.window.0 as i64;
-        let encoded = encode(&self.tally, from.0 as i64 - window, to.0 as i64 - window, part);
+        let encoded = encode(&self.tally, (from, to), part, self.terms.window);
         (self.tell)(Message::Snapshot(encoded));
         self.tally.clear();
         self.second_from = to;

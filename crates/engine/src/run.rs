@@ -115,7 +115,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         started.names = self.dialogue.names().list().to_vec();
         sink(RunEvent::Started(Box::new(started)));
         if let Some(code) = missed {
-            sink(RunEvent::Notice(record::Notice { code: code.into(), facts: Default::default() }));
+            sink(RunEvent::Notice(record::Notice { code: code.into(), facts: Default::default(), at_ns: None }));
         }
         let (tell, told) = channel();
         std::thread::scope(|scope| {

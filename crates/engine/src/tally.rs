@@ -230,6 +230,8 @@ pub(crate) struct Snapshot {
     pub from_ns: i64,
     pub to_ns: i64,
     pub part: Part,
+    /// The start of the window, on the worker's clock.
+    pub window: Nanos,
     pub counts: Counts,
     pub codes: Vec<(u32, u64)>,
     pub failures: Vec<(Sort, u64)>,
@@ -239,13 +241,14 @@ pub(crate) struct Snapshot {
     pub named: Vec<Named>,
 }
 
-/// Encodes a second: little-endian words, then the histograms in their compact form.
-pub(crate) fn encode(tally: &Tally, from_ns: i64, to_ns: i64, part: Part) -> Vec<u8> {
+/// Encodes a second, whose moments count from `window`: little-endian words, then the histograms in their compact form.
+pub(crate) fn encode(tally: &Tally, (from, to): (Nanos, Nanos), part: Part, window: Nanos) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(4096);
     let mut word = |w: u64| bytes.extend_from_slice(&w.to_le_bytes());
-    word(from_ns as u64);
-    word(to_ns as u64);
+    word(from.0.wrapping_sub(window.0));
+    word(to.0.wrapping_sub(window.0));
     word(part as u64);
+    word(window.0);
     let mut counts = tally.counts;
     counts.each().for_each(|n| word(*n));
     word(tally.codes.len() as u64);
@@ -325,6 +328,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
     let bytes = &mut bytes;
     let (from_ns, to_ns) = (word(bytes)? as i64, word(bytes)? as i64);
     let part = [Part::Warmup, Part::Window, Part::Drain].into_iter().nth(word(bytes)? as usize)?;
+    let window = Nanos(word(bytes)?);
     let mut counts = Counts::default();
     for n in counts.each() {
         *n = word(bytes)?;
@@ -346,7 +350,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         histogram.decode_into(bytes)?;
     }
     let named = named::decode(bytes)?;
-    Some(Snapshot { from_ns, to_ns, part, counts, codes, failures, losses, unopened, latency, named })
+    Some(Snapshot { from_ns, to_ns, part, window, counts, codes, failures, losses, unopened, latency, named })
 }
 
 /// Requests in flight, integrated over time (for Little's law).
@@ -425,7 +429,7 @@ mod tests {
         let refused = Sort { kind: FaultKind::WrongStatus, phase: Phase::Greeting, errno: None };
         (0..3).for_each(|_| tally.not_opened(refused, "1040 too many connections"));
         tally.not_opened(Sort { phase: Phase::Tls, ..refused }, "1040 too many connections");
-        let snapshot = decode(&encode(&tally, 0, 1, Part::Window)).expect("a second");
+        let snapshot = decode(&encode(&tally, (Nanos(0), Nanos(1)), Part::Window, Nanos(0))).expect("a second");
         assert_eq!((&snapshot.losses, &snapshot.unopened), (&tally.losses, &tally.unopened));
         assert_eq!(tally.unopened.iter().map(|loss| loss.count).collect::<Vec<_>>(), [3, 1]);
         assert_eq!((snapshot.losses[0].count, snapshot.losses[1].errno), (2, Some(libc::ECONNRESET)));

@@ -29,7 +29,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of the record's format; a reader refuses a higher one.
-pub const SCHEMA: &str = "brunt-record/1";
+pub const SCHEMA: &str = "brunt-record/2";
 
 /// One thing that happened in a run. A record begins with `Started`, ends with `Ended` (unless it was cut off) and holds
 /// one `Second` for every second in between.
@@ -40,6 +40,8 @@ pub enum RunEvent {
     Started(Box<Started>),
     /// The first answer, counted apart from the figures.
     Probe(Probe),
+    /// When the window begins, from which all moments count.
+    Began(Began),
     /// What one second held, all workers merged.
     Second(Box<Second>),
     /// The kept example of one kind of failure.
@@ -79,6 +81,15 @@ pub struct Started {
     /// What requests are called in figures by name. Where there is but one, the whole run has its figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
+}
+
+/// The start of the window on two clocks, so that what others measured can be laid beside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Began {
+    /// The monotonic clock of the generator (`CLOCK_MONOTONIC`, nanoseconds).
+    pub clock_ns: u64,
+    /// Wall clock, nanoseconds since 1970.
+    pub unix_ns: u64,
 }
 
 /// The machine of the generator.
@@ -253,6 +264,10 @@ pub struct Notice {
     pub code: String,
     /// What the sentence is about, by name.
     pub facts: BTreeMap<String, String>,
+    /// Until when the run was known when it was said, since the start of the window (nanoseconds); None: before its first
+    /// second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_ns: Option<i64>,
 }
 
 /// The end of a run.

@@ -237,8 +237,8 @@ mod tests {
     fn faults_are_one_sentence_with_the_line() {
         let events = a_run(2);
         let good = lines(&events);
-        let later = good.replacen("brunt-record/1", "brunt-record/2", 1);
-        let other = good.replacen("brunt-record/1", "k6/1", 1);
+        let later = good.replacen("brunt-record/2", "brunt-record/3", 1);
+        let other = good.replacen("brunt-record/2", "k6/1", 1);
         let twice = format!("{good}{good}");
         let broken = good.replacen("\"second\"", "\"second\",\"due\":\"many\"", 1);
         for (text, wanted) in [
@@ -250,9 +250,9 @@ mod tests {
             ),
             (
                 &*later,
-                "line 1: the record has format brunt-record/2 and this brunt reads up to brunt-record/1: use a newer brunt to read it",
+                "line 1: the record has format brunt-record/3 and this brunt reads up to brunt-record/2: use a newer brunt to read it",
             ),
-            (&*other, "line 1: unknown record format \"k6/1\": this brunt reads brunt-record/1"),
+            (&*other, "line 1: unknown record format \"k6/1\": this brunt reads brunt-record/2"),
             (&*twice, "line 6: another run begins here: a record holds one run, so split the file before this line"),
         ] {
             assert_eq!(read(text).1.as_deref(), Some(wanted));
@@ -268,6 +268,20 @@ mod tests {
         all.insert(2, "{\"event\":\"weather\",\"rain\":{\"mm\":[1,2]}}\n".into());
         all.insert(4, "{\"event\":\"second_of_hosts\"}\n".into());
         assert_eq!(read(&all.concat()), (events, None, false));
+    }
+
+    #[test]
+    fn a_record_of_version_1_is_read() {
+        let (events, said, cut_off) = read(include_str!("version-1.jsonl"));
+        assert_eq!((events.len(), said, cut_off), (5, None, false));
+        let RunEvent::Started(started) = &events[0] else { panic!("{:?}", events[0]) };
+        assert_eq!((&*started.schema, started.names.len(), started.plan.urls.len()), ("brunt-record/1", 0, 2));
+        let RunEvent::Example(example) = &events[2] else { panic!("{:?}", events[2]) };
+        assert_eq!((&*example.kind, example.name, example.at_ns), ("wrong_status", None, None));
+        let RunEvent::Second(second) = &events[3] else { panic!("{:?}", events[3]) };
+        let counts = second.counts();
+        assert_eq!((counts.due, counts.finished, counts.failed, counts.censored), (20, 12, 8, 0));
+        assert_eq!((second.connections.opened, second.bytes.payload, second.latency.service.count()), (2, 196, 12));
     }
 
     #[test]

@@ -68,6 +68,6 @@ impl Limited {
             ("response", show::duration(self.response)),
         ];
         let facts: BTreeMap<String, String> = facts.map(|(name, fact)| (name.to_owned(), fact)).into();
-        Notice { code: "connection_limit".into(), facts }
+        Notice { code: "connection_limit".into(), facts, at_ns: None }
     }
 }

@@ -131,11 +131,11 @@ impl Summing {
                 self.notices.retain(|n| n.code != notice.code);
                 if self.notices.len() < KEPT {
                     let facts = notice.facts.iter().take(KEPT).map(|(name, fact)| (name.clone(), clip(fact))).collect();
-                    self.notices.push(record::Notice { code: notice.code.clone(), facts });
+                    self.notices.push(record::Notice { code: notice.code.clone(), facts, at_ns: notice.at_ns });
                 }
             }
             RunEvent::Ended(ended) => self.ended = Some(ended.clone()),
-            RunEvent::Unknown => {}
+            RunEvent::Began(_) | RunEvent::Unknown => {}
         }
     }
 

@@ -94,7 +94,7 @@ fn a_record_that_is_a_bomb_is_one_sentence() {
     };
     let first = output.stdout.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
     let head =
-        [&br#"{"event":"started","schema":"brunt-record/1","command":["#[..], &br#""","#.repeat(40 << 20)].concat();
+        [&br#"{"event":"started","schema":"brunt-record/2","command":["#[..], &br#""","#.repeat(40 << 20)].concat();
     let endless = [first, &b"[".repeat(256 << 20)].concat();
     for (name, bytes) in [("head", head), ("endless", endless)] {
         std::fs::write(file(name), bytes).unwrap();

@@ -411,3 +411,19 @@ fn books_of_the_harness_count() {
     let played = Scene::closed(1, SECOND).play_with(Arc::clone(&books), |_| Box::new(Door(Welcome::Accept)));
     assert_eq!((played.sum.opened, played.sum.censored), (1, 1));
 }
+
+#[test]
+fn the_window_is_tied_to_the_clock_after_the_warm_up_and_before_the_first_second() {
+    for together in [false, true] {
+        let mut scene = Scene::closed(4, SECOND).with(|plan| (plan.warmup, plan.workers) = (SECOND, 2));
+        if let plan::Load::Closed { together: asked, .. } = &mut scene.plan.load {
+            *asked = together;
+        }
+        let played = scene.play(|| after(MS));
+        let meant = scene.sim.starts_at + MS + SECOND;
+        let began = played.began.expect("it began").clock_ns;
+        // A common start is as late as the last connection stands.
+        let late = if together { 0..SECOND.0 } else { 0..1 };
+        assert!(late.contains(&(began - meant.0)), "{began} {meant:?}");
+    }
+}

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use measure::Nanos;
-use record::{Ended, Example, Latency, Notice, Part, RunEvent, Second};
+use record::{Began, Ended, Example, Latency, Notice, Part, RunEvent, Second};
 
 use super::harness::Books;
 
@@ -14,6 +14,7 @@ pub struct Played {
     pub examples: Vec<Example>,
     pub notices: Vec<Notice>,
     pub ended: Ended,
+    pub began: Option<Began>,
     pub sum: Sum,
     pub heard: u64,
     pub asks: Vec<(Nanos, String)>,
@@ -83,6 +84,7 @@ impl Played {
             examples: vec![],
             notices: vec![],
             ended: Ended::default(),
+            began: None,
             sum: Sum::default(),
             heard: books.heard.load(Ordering::Relaxed),
             asks: std::mem::take(&mut books.asks.lock().unwrap()),
@@ -98,6 +100,10 @@ impl Played {
                 }
                 RunEvent::Example(example) => played.examples.push(example),
                 RunEvent::Ended(ended) => played.ended = ended,
+                RunEvent::Began(began) => {
+                    assert!(played.began.is_none() && played.seconds.is_empty(), "said once, before the first second");
+                    played.began = Some(began);
+                }
                 RunEvent::Notice(notice) if notice.code == "only_errors" => {}
                 RunEvent::Notice(notice) if notice.code == "process_lost" => played.notices.push(notice),
                 other => panic!("{other:?}"),

@@ -109,7 +109,7 @@ impl Run {
     /// Adds a notice.
     pub fn notice(mut self, code: &str, facts: &[(&str, &str)]) -> Run {
         let facts = facts.iter().map(|(n, f)| (n.to_string(), f.to_string())).collect();
-        self.events.push(RunEvent::Notice(Notice { code: code.into(), facts }));
+        self.events.push(RunEvent::Notice(Notice { code: code.into(), facts, at_ns: None }));
         self
     }
     /// Sets what must hold.
