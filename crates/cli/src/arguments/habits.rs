@@ -86,9 +86,9 @@ const HABITS: &[Habit] = &[
     ),
     habit(
         &["-x", "--proxy"],
-        "the server's own address (--connect-to sends elsewhere): brunt does not speak to proxies",
-        "",
-        Fits::Nothing,
+        "--curl 'curl -x {} http://...' for an HTTP proxy; brunt has no option for proxies, and no tunnels",
+        "PROXY:3128",
+        Fits::Text,
     ),
     habit(&["--silent", "--no-tui", "--headless"], "--quiet", "", Fits::Nothing),
     habit(&["--max-time"], "-t {}", "10s", Fits::Time),

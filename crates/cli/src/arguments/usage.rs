@@ -166,7 +166,7 @@ mod tests {
         }
         for (line, holds) in [
             ("-s a.lua h", "slots such as {counter}"),
-            ("-x proxy:1 h", "brunt does not speak to proxies"),
+            ("-x proxy:1 h", "write --curl 'curl -x proxy:1 http://...' for an HTTP proxy"),
             ("--html h", "brunt writes no HTML"),
             ("--percentiles 99 h", "leave it out"),
         ] {

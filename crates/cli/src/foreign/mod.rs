@@ -198,7 +198,9 @@ impl Reading {
         if !self.keepalive {
             words.push("--no-keepalive".into());
         }
-        words.push(self.url.unwrap_or_else(|| "URL".into()));
+        // Curl commands name their own.
+        let named = words.iter().any(|word| word == "--curl-file");
+        words.extend(self.url.or_else(|| (!named).then(|| "URL".into())));
         Translation { tool: self.tool.name, words, notes: self.notes }
     }
 }
@@ -260,6 +262,8 @@ mod tests {
                 "./go-stress-testing-linux -c 2 -n 3 -H A:~b -data {} -u http://h/",
                 "brunt -c 2 -n 6 -H 'A: b' --data-raw '{}' --no-keepalive http://h/",
             ),
+            ("go-stress-testing -c 2 -n 1 -k -p curl.txt", "brunt -c 2 -n 2 --curl-file curl.txt"),
+            ("hey -c 5", "brunt -c 5 -n 200 URL"),
             ("-- wrk -c1 http://h/", "brunt -c 1 -d 10s http://h/"),
         ] {
             is(theirs, ours, &[]);

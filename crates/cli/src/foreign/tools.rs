@@ -91,7 +91,8 @@ impl Tool {
     }
 }
 
-const NO_PROXY: Becomes = Becomes::NoteOf("brunt does not speak to proxies; give the address of the server");
+const NO_PROXY: Becomes =
+    Becomes::NoteOf("of proxies brunt speaks to those of curl commands only: --curl 'curl -x PROXY http://...'");
 const SHOWN: &str = "brunt writes one report: -o report.json, .csv, .md or .xml";
 
 /// All of them; where a line could be of several, the first.
