@@ -38,6 +38,9 @@ pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
             let warming = totals.warmup > 0;
             lang.of(if warming { say::TRUST_NOTHING_BUT_WARMUP } else { say::TRUST_NOTHING_BEGUN }).into()
         }
+        Reason::FewRequests { objectives } => {
+            lang.fill(say::TRUST_FEW, &[("objectives", &objectives.join(lang.of(say::COMMA)))])
+        }
         Reason::NothingFinished if totals.due == 0 => lang.of(say::TRUST_NOTHING_DUE).into(),
         Reason::NothingFinished => match only_answers(summary) {
             Some(codes) => lang.fill(say::TRUST_ONLY_ANSWERS, &[("codes", &codes)]),
@@ -98,6 +101,12 @@ pub fn overload(summary: &Summary, lang: Lang) -> Option<String> {
     let rates = [o.sustained_per_s, o.scheduled_per_s, o.growth_per_s.unwrap_or(0.0)].map(show::rate);
     let facts = [("sustained", &*rates[0]), ("scheduled", &*rates[1]), ("growth", &*rates[2])];
     Some(lang.fill(if o.growth_per_s.is_some() { say::OVERLOAD } else { say::OVERLOAD_TIMED_OUT }, &facts))
+}
+
+/// A kind or phase of failure: in English the word of the documents.
+pub fn word(code: &str, lang: Lang) -> &str {
+    let known = say::WORDS.iter().find(|(known, _)| *known == code && lang == Lang::Zh);
+    known.map_or(code, |(_, zh)| zh)
 }
 
 /// A share as people read it: `97.3 %`.

@@ -283,6 +283,34 @@ pub(crate) const ALL_RESUMED: Text = text(
     ": cheaper than the full handshake of a new visitor (--no-resume makes them full)",
     "：比新访客的完整握手开销小（--no-resume 可强制完整握手）",
 );
+pub(crate) const TRUST_FEW: Text = text(
+    "too few requests to support {objectives}: met so far; run longer or send more",
+    "请求太少，不足以支持 {objectives}：目前达到；请延长压测时间或增加请求数",
+);
+/// Kinds and phases of failure in Chinese; in English they are the words of the documents.
+pub(crate) const WORDS: &[(&str, &str)] = &[
+    ("resolve", "域名解析"),
+    ("refused", "连接被拒绝"),
+    ("unreachable", "无法到达"),
+    ("no_ports", "本机端口耗尽"),
+    ("no_descriptors", "文件描述符耗尽"),
+    ("reset", "连接被重置"),
+    ("closed", "连接被关闭"),
+    ("timeout", "超时"),
+    ("tls", "TLS"),
+    ("broken_protocol", "协议错误"),
+    ("wrong_status", "状态码不符"),
+    ("wrong_body", "正文不符"),
+    ("wrong_header", "响应头不符"),
+    ("too_many_redirects", "重定向过多"),
+    ("io", "系统错误"),
+    ("wait", "等待连接"),
+    ("connect", "建立连接"),
+    ("greeting", "协议握手"),
+    ("first_byte", "首字节"),
+    ("transfer", "传输"),
+    ("hold", "保持"),
+];
 pub(crate) const TRUST_NOTHING_BEGUN: Text =
     text("the run ended before its first request was scheduled", "第一个请求的计划时刻到来之前，压测已结束");
 pub(crate) const TRUST_NOTHING_BUT_WARMUP: Text =

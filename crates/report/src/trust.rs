@@ -69,6 +69,11 @@ pub enum Reason {
         /// Requests that did not finish.
         unfinished: u64,
     },
+    /// Objectives that were met by all of too few requests to say anything about such a quantile.
+    FewRequests {
+        /// As written.
+        objectives: Vec<String>,
+    },
     /// Not one request finished.
     NothingFinished,
     /// A material share of the requests failed, and the latency is that of the others.
@@ -177,6 +182,7 @@ impl Reason {
             Reason::Little { .. } => "little",
             Reason::LowerBound { .. } => "lower_bound",
             Reason::NothingFinished => "nothing_succeeded",
+            Reason::FewRequests { .. } => "few_requests",
             Reason::Failures { .. } => "failures",
             Reason::Outage { .. } => "outage",
             Reason::LocalLimit { .. } => "local_limit",
@@ -207,7 +213,7 @@ impl Reason {
             Reason::HeldFewer { .. } | Reason::Unheard { .. } => Grade::Fail,
             Reason::Pairing { shifted: true, .. } => Grade::Fail,
             Reason::ConnectionsLost { .. } | Reason::Pairing { .. } => Grade::Warn,
-            Reason::SplitLimit(_) => Grade::Warn,
+            Reason::SplitLimit(_) | Reason::FewRequests { .. } => Grade::Warn,
             Reason::Failures { .. } => Grade::Warn,
             Reason::Outage { grade, .. } => *grade,
             Reason::Generator(trouble) => trouble.grade(),
@@ -273,6 +279,7 @@ impl Trust {
             reasons.extend(users_kept_out(totals));
             reasons.extend(failures(summary));
         }
+        reasons.extend(few_requests(summary));
         reasons.extend(totals.outages.reason(totals, summary.open));
         reasons.extend(users_stuck(summary));
         reasons.extend(local_limit(&totals.failures));
@@ -335,6 +342,13 @@ fn held(summary: &Summary) -> Vec<Reason> {
 fn heartbeats_unanswered(beats: Heartbeats, end: End) -> Option<Reason> {
     let cut_early = beats.missed == 0 && end == End::Interrupted;
     (beats.sent > 0 && beats.answered == 0 && !cut_early).then_some(Reason::HeartbeatsUnanswered { sent: beats.sent })
+}
+
+/// One request in a thousand cannot be judged by ten: an objective that is met so far may be missed by the next.
+fn few_requests(summary: &Summary) -> Option<Reason> {
+    let few = summary.objectives.iter().filter(|judged| judged.met && judged.few);
+    let objectives: Vec<String> = few.map(|judged| judged.objective.clone()).collect();
+    (!objectives.is_empty()).then_some(Reason::FewRequests { objectives })
 }
 
 fn failures(summary: &Summary) -> Option<Reason> {

@@ -264,7 +264,7 @@ impl Reader<'_> {
         if !self.keys.is_of_one_url(name) {
             let trouble = match self.keys.find(name) {
                 Some(_) => "holds for the whole run; write it beside `urls`, not in one of them".to_owned(),
-                None => self.keys.unknown(name),
+                None => self.keys.unknown_of_one_url(name),
             };
             return self.wrong(at, name, trouble);
         }

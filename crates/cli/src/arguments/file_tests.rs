@@ -124,6 +124,7 @@ fn mistakes_have_a_line_and_a_column() {
         ("urls:\n  - url: h\n    weight: x", "p.yaml line 3 column 13 (weight): `x` is not a weight; write a number above zero, such as 3"),
         ("urls:\n  - url: h\n    users: 2", "p.yaml line 3 column 5 (users): holds for the whole run; write it beside `urls`, not in one of them"),
         ("urls:\n  - url: h\n    redirects: 2", "p.yaml line 3 column 5 (redirects): holds for the whole run; write it beside `urls`, not in one of them"),
+        ("urls:\n  - url: h\n    wieght: 3", "p.yaml line 3 column 5 (wieght): unknown key; write `weight` if you meant that"),
         ("urls:\n  - url: h\n    methd: GET", "p.yaml line 3 column 5 (methd): unknown key; write `method` if you meant that"),
         ("urls: [h]\nusers:3\nduration: 1s", "p.yaml line 2 column 1: `users:3` lacks a space after its colon; write `users: 3`"),
         ("users:3", "p.yaml line 1 column 1 (plan): `users:3` lacks a space after its colon; write `users: 3`"),

@@ -122,6 +122,15 @@ impl Keys {
         }
     }
 
+    /// The same of a key at one URL: its options, and how often and under which name it is asked.
+    pub fn unknown_of_one_url(&self, name: &str) -> String {
+        let options = self.0.iter().filter(|flag| flag.of_one_url).map(|flag| flag.name.as_str());
+        match nearest(name, options.chain(["url", "weight", "name", "options"])) {
+            Some(known) => format!("unknown key; write `{known}` if you meant that"),
+            None => self.unknown(name),
+        }
+    }
+
     fn names(&self) -> Vec<String> {
         let special = ["urls", "protocol", "options", "tls", "load"].map(String::from);
         let flags = self.0.iter().map(|flag| flag.name.clone()).filter(|name| self.find(name).is_some());

@@ -193,7 +193,7 @@ fn by_name(page: &mut Page, summary: &Summary) {
     page.section(page.lang.of(named::BY_NAME));
     let figures = "r".repeat(rows[0].len() - 2);
     page.table(&format!("l{figures}l"), &rows);
-    let failures = named::failures(summary);
+    let failures = named::failures(summary, page.lang);
     if !failures.is_empty() {
         let heading = vec![page.say(named::FAILURES_BY_NAME), String::new(), String::new()];
         page.table("lll", &std::iter::once(heading).chain(failures).collect::<Vec<_>>());
@@ -230,7 +230,7 @@ fn failures(page: &mut Page, summary: &Summary) {
     rows.extend(accounts::most_first(summary).into_iter().map(|f| {
         let advice = accounts::advice(f, page.lang);
         let known = advice.or_else(|| summary.example(f).map(|e| e.detail.as_str())).unwrap_or_default();
-        vec![accounts::sort_of(f), show::count(f.count), known.into()]
+        vec![accounts::sort_of(f, page.lang), show::count(f.count), known.into()]
     }));
     page.table("lrl", &rows);
 }

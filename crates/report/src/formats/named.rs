@@ -80,15 +80,15 @@ pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
 }
 
 /// What failed: name, what happened, and what is known of an example.
-pub(super) fn failures(summary: &Summary) -> Vec<Vec<String>> {
-    let of = |row: Row<'_>| summary.examples_of(row.index).map(|e| failure(row.name, e)).collect::<Vec<_>>();
+pub(super) fn failures(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
+    let of = |row: Row<'_>| summary.examples_of(row.index).map(|e| failure(row.name, e, lang)).collect::<Vec<_>>();
     summary.by_name().filter(|row| row.totals.counts.failed > 0).flat_map(of).collect()
 }
 
-fn failure(name: &str, example: &Example) -> Vec<String> {
+fn failure(name: &str, example: &Example, lang: Lang) -> Vec<String> {
     let Example { kind, phase, errno, .. } = example;
     let failure = record::Failure { kind: kind.clone(), phase: phase.clone(), errno: errno.clone(), count: 0 };
-    let what = [accounts::sort_of(&failure), example.status.clone()];
+    let what = [accounts::sort_of(&failure, lang), example.status.clone()];
     let what = what.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
     vec![name.to_owned(), what, example.detail.clone()]
 }
@@ -125,7 +125,7 @@ pub(super) fn lines(summary: &Summary, lang: Lang, room: Option<usize>) -> Vec<S
     if more > 0 {
         lines.push(lang.fill(MORE, &[("n", &show::count(more as u64))]));
     }
-    for cells in failures(summary).into_iter().take(FAILURES) {
+    for cells in failures(summary, lang).into_iter().take(FAILURES) {
         let said: Vec<String> = cells.into_iter().filter(|cell| !cell.is_empty()).collect();
         lines.push(said.join(" · "));
     }

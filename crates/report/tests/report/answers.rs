@@ -124,3 +124,21 @@ fn junit_says_why_a_server_could_not_be_reached() {
     let failure = text.lines().find(|line| line.contains("<failure")).unwrap_or_default();
     assert!(failure.contains("First request: Connection refused"), "{text}");
 }
+
+#[test]
+fn an_objective_met_by_too_few_requests_is_a_caution() {
+    let few = closed(1, 1).objectives(&["p99.9<1s", "p50<1s"]).second(second(0).answered(10, ms(2)));
+    let text = few.written("text", Lang::En);
+    assert!(text.contains("! too few requests to support p99.9<1s: met so far"), "{text}");
+    assert!(few.summary().objectives.iter().all(|judged| judged.met) && few.summary().exit.code() == 0);
+    let enough = closed(1, 1).objectives(&["p99.9<1s"]).second(second(0).answered(4000, ms(2)));
+    assert!(!enough.written("text", Lang::En).contains("too few"), "{}", enough.written("text", Lang::En));
+}
+
+#[test]
+fn failures_have_chinese_names_in_a_chinese_report_and_their_codes_in_an_english_one() {
+    let run = closed(1, 1).second(second(0).answered(10, ms(2)).failing(2, "wrong_status", "first_byte", None));
+    assert!(run.written("text", Lang::Zh).contains("状态码不符 · 首字节"), "{}", run.written("text", Lang::Zh));
+    assert!(run.written("markdown", Lang::Zh).contains("状态码不符 · 首字节"));
+    assert!(run.written("text", Lang::En).contains("wrong_status · first_byte"));
+}

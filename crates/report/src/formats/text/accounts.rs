@@ -4,6 +4,7 @@ use record::{Example, Failure, Loss};
 
 use super::Page;
 use crate::columns::{cut, right, width};
+use crate::judgement;
 use crate::sentences as say;
 use crate::show;
 use crate::summary::Summary;
@@ -70,7 +71,7 @@ pub(super) fn failures(page: &mut Page, summary: &Summary) {
     let sorted = most_first(summary);
     let width = sorted.iter().map(|f| show::count(f.count).len()).max().unwrap_or(0);
     for failure in sorted {
-        let line = format!("{}  {}", right(&show::count(failure.count), width), sort_of(failure));
+        let line = format!("{}  {}", right(&show::count(failure.count), width), sort_of(failure, page.lang));
         page.inner(&page.paint.red(&line));
         if let Some(advice) = advice(failure, page.lang) {
             page.inner(&format!("{}{advice}", " ".repeat(width + 2)));
@@ -93,9 +94,9 @@ pub(crate) fn advice(failure: &Failure, lang: Lang) -> Option<&'static str> {
     say::ADVICE.iter().find(|(kind, _)| *kind == failure.kind).map(|(_, advice)| lang.of(*advice))
 }
 
-/// `refused · connect · ECONNREFUSED`.
-pub(crate) fn sort_of(f: &Failure) -> String {
-    let parts = [Some(f.kind.as_str()), Some(f.phase.as_str()), f.errno.as_deref()];
+/// `refused · connect · ECONNREFUSED`; the words of documents, or what they mean in another language.
+pub(crate) fn sort_of(f: &Failure, lang: Lang) -> String {
+    let parts = [Some(judgement::word(&f.kind, lang)), Some(judgement::word(&f.phase, lang)), f.errno.as_deref()];
     parts.into_iter().flatten().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
