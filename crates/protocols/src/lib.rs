@@ -11,6 +11,8 @@ pub mod http2;
 pub mod kept;
 mod marks;
 pub mod mysql;
+#[cfg(test)]
+mod names;
 mod percent;
 pub mod postgres;
 pub mod raw;
