@@ -72,7 +72,8 @@ fn unit(progress: &mut Progress) -> Verdict {
 fn end_to_end(progress: &mut Progress) -> Verdict {
     // Asked again here, because this step can be run alone.
     let missing: Vec<_> = install::FOR_TESTS.iter().map(|t| t.program).filter(|p| places::find(p).is_none()).collect();
-    let mut arguments = vec!["--test", "*", "--"];
+    // They mostly wait for what they started: two for each core of a small machine.
+    let mut arguments = vec!["--test", "*", "--", "--test-threads=4"];
     for program in &missing {
         eprintln!("SKIPPING every test whose name contains `{program}`: it is not installed");
         arguments.extend(["--skip", *program]);
