@@ -366,7 +366,7 @@ fn switched_off(plan: &Plan, prepared: &dyn PreparedRun) -> Vec<Notice> {
     let tls = prepared.origins().iter().any(|origin| origin.tls);
     let off = [("insecure", plan.tls.insecure && tls), ("no_keepalive", plan.options.contains_key("no-keepalive"))];
     let ends = prepared.requests_at_most().filter(|rows| plan.requests == Some(*rows));
-    let ends = ends.map(|rows| notice("data_end", [("requests", rows.to_string())]));
+    let ends = ends.map(|rows| notice("data_end", [("requests", report::show::count(rows))]));
     off.into_iter().filter(|(_, off)| *off).map(|(code, _)| notice(code, [])).chain(ends).collect()
 }
 

@@ -113,6 +113,38 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_is_sent_once_more_is_filled_as_it_was_and_a_hop_takes_no_number() {
+        let waiting = |request, resent| Exchange {
+            intended: Nanos::ZERO,
+            started: Nanos::ZERO,
+            written: Nanos::ZERO,
+            first_byte: Nanos::ZERO,
+            conn: NONE,
+            last_message: Nanos::ZERO,
+            user: 3,
+            request,
+            serial: 0,
+            state: crate::exchange::Standing::Waiting,
+            warmup: false,
+            watched: false,
+            hops: 0,
+            name: 0,
+            marks: 0,
+            resent,
+        };
+        let mut serial = Serial::new(Share { index: 0, of: 2 }, 1, (1, 1), None, true);
+        let mut x = waiting(0, 0);
+        let first = serial.fill_for(&mut x, Nanos::ZERO);
+        let other = serial.fill_for(&mut waiting(0, 0), Nanos::ZERO);
+        assert_eq!(serial.fill_for(&mut waiting(NONE, 0), Nanos::ZERO).random, 0);
+        x.resent = 1;
+        let again = serial.fill_for(&mut x, Nanos::ZERO);
+        assert_eq!(format!("{again:?}"), format!("{first:?}"));
+        let next = serial.fill_for(&mut waiting(0, 0), Nanos::ZERO);
+        assert_eq!([first.number, other.number, next.number], [1, 3, 5]);
+    }
+
+    #[test]
     fn workers_that_are_dealt_their_requests_number_them_without_a_gap() {
         let number = |dealt| {
             let mut serial = Serial::new(Share { index: 1, of: 3 }, 1, (1, 1), dealt, true);

@@ -11,9 +11,9 @@ use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Out, Sent, Session};
 use super::answer::{Call, Ear};
 use super::request::{Request, Slots};
 use super::status::Statuses;
-use crate::http2::Connection;
 use crate::http2::frames::code;
 use crate::http2::hpack::Lexicon;
+use crate::http2::{Connection, Said};
 
 /// A conversation in gRPC, client side.
 #[derive(Debug)]
@@ -29,22 +29,27 @@ pub struct GrpcSession {
     turns: Vec<u32>,
     /// Where slots are filled, and where messages of them are put together.
     scratch: [Vec<u8>; 2],
+    /// Metadata with slots.
+    said: Said,
 }
 
 impl GrpcSession {
     pub(super) fn new(lexicon: Arc<Lexicon>, success: Statuses, streams: u32, tls: bool) -> GrpcSession {
         let connection = Connection::over(tls);
-        let (begun, turns, scratch) = (Vec::new(), Vec::new(), Default::default());
-        GrpcSession { connection, lexicon, success, streams, begun, turns, scratch }
+        let (begun, turns, scratch, said) = (Vec::new(), Vec::new(), Default::default(), Said::default());
+        GrpcSession { connection, lexicon, success, streams, begun, turns, scratch, said }
     }
 
     /// A call with slots in its metadata or its messages.
     fn submit_filled(&mut self, id: ExchangeId, request: &Request, slots: &Slots, fill: &Fill, out: &mut Out) {
         let [scratch, body] = &mut self.scratch;
         let (lexicon, list) = (&self.lexicon, &request.list);
-        let said = slots.head.as_ref().map(|head| (head, head.fill(fill, scratch)));
-        let stream = self.connection.begin_with(Call::new(id, request), false, out, |encoder, out| match &said {
-            Some((head, said)) => head.head(said, list, lexicon, encoder, out),
+        let (head, said) = (slots.head.as_ref(), &mut self.said);
+        if let Some(head) = head {
+            head.fill(fill, said);
+        }
+        let stream = self.connection.begin_with(Call::new(id, request), false, out, |encoder, out| match head {
+            Some(head) => head.head(said, list, lexicon, encoder, out),
             None => encoder.write(lexicon, list, out),
         });
         if request.further.is_some()

@@ -27,10 +27,12 @@ pub struct Filled {
     pub body: bool,
 }
 
-/// What was filled for one request.
-pub struct Said<'a> {
-    bytes: &'a [u8],
-    ends: [usize; MOST_MARKS],
+/// What was filled for one request; its memory serves the next.
+#[derive(Debug, Default)]
+pub struct Said {
+    bytes: Vec<u8>,
+    /// Where the value of each field ends.
+    ends: Vec<usize>,
 }
 
 impl Filled {
@@ -75,15 +77,15 @@ impl Filled {
     }
 
     /// Fills the slots of one request.
-    pub fn fill<'a>(&self, fill: &Fill, scratch: &'a mut Vec<u8>) -> Said<'a> {
-        scratch.clear();
-        let mut ends = [0; MOST_MARKS];
-        self.template.fill_marked(fill, scratch, &mut ends);
-        Said { bytes: scratch, ends }
+    #[inline]
+    pub fn fill(&self, fill: &Fill, said: &mut Said) {
+        said.bytes.clear();
+        said.ends.resize(self.names.len(), 0);
+        self.template.fill_marked(fill, &mut said.bytes, &mut said.ends);
     }
 
     /// Appends the head; `list` are the pseudo-fields without slots.
-    pub fn head(&self, said: &Said<'_>, list: &List, lexicon: &Lexicon, encoder: &mut Encoder, out: &mut Vec<u8>) {
+    pub fn head(&self, said: &Said, list: &List, lexicon: &Lexicon, encoder: &mut Encoder, out: &mut Vec<u8>) {
         encoder.write(lexicon, list, out);
         self.fields(said, 0..self.pseudo, out);
         encoder.write(lexicon, &self.rest, out);
@@ -101,7 +103,7 @@ impl Filled {
         }
     }
 
-    fn fields(&self, said: &Said<'_>, which: std::ops::Range<usize>, out: &mut Vec<u8>) {
+    fn fields(&self, said: &Said, which: std::ops::Range<usize>, out: &mut Vec<u8>) {
         for at in which {
             let from = if at == 0 { 0 } else { said.ends[at - 1] };
             out.extend_from_slice(&self.names[at]);
@@ -110,7 +112,7 @@ impl Filled {
     }
 
     /// The body.
-    pub fn said_body<'a>(&self, said: &Said<'a>) -> &'a [u8] {
+    pub fn said_body<'a>(&self, said: &'a Said) -> &'a [u8] {
         let from = if self.names.is_empty() { 0 } else { said.ends[self.names.len() - 1] };
         &said.bytes[from..]
     }

@@ -24,7 +24,7 @@ mod tests;
 pub mod transcript;
 
 pub use connection::{Connection, Listener, Next};
-pub(crate) use filled::Filled;
+pub(crate) use filled::{Filled, Said};
 pub use request::Prepared;
 pub(crate) use request::{prepare_filled, readable};
 pub use server::Http2Server;

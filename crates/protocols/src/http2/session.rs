@@ -12,7 +12,7 @@ use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Out, Sent, Session};
 
 use super::answer::{Came, Ear, Exchange};
 use super::connection::Connection;
-use super::filled::Filled;
+use super::filled::{Filled, Said};
 use super::frames::code;
 use super::hpack::Lexicon;
 use super::receiving::SPEAKS_HTTP1;
@@ -36,14 +36,14 @@ pub struct Http2Session {
     /// No further exchange.
     last: bool,
     /// Where the slots of a request are filled.
-    scratch: Vec<u8>,
+    said: Said,
 }
 
 impl Http2Session {
     pub(crate) fn new(rules: Arc<Rules>, lexicon: Arc<Lexicon>, streams: u32, tls: bool) -> Http2Session {
         let connection = Connection::over(tls);
-        let (begun, scratch) = (Vec::new(), Vec::new());
-        Http2Session { connection, rules, lexicon, begun, came: Came::default(), streams, tls, last: false, scratch }
+        let (begun, said) = (Vec::new(), Said::default());
+        Http2Session { connection, rules, lexicon, begun, came: Came::default(), streams, tls, last: false, said }
     }
 
     /// A request with slots; what it is filled with is kept where redirects are made from it.
@@ -57,14 +57,15 @@ impl Http2Session {
     ) {
         let kept = request.slots.as_ref().filter(|_| self.rules.redirects > 0).map(|slots| (Arc::clone(slots), *fill));
         let own = Exchange::filled(id, request, kept);
-        let said = slots.fill(fill, &mut self.scratch);
+        let said = &mut self.said;
+        slots.fill(fill, said);
         let end = prepared.body.is_none() && !slots.body;
         let lexicon = &self.lexicon;
         let stream = self.connection.begin_with(own, end, out, |encoder, out| {
-            slots.head(&said, &prepared.list, lexicon, encoder, out);
+            slots.head(said, &prepared.list, lexicon, encoder, out);
         });
         if slots.body {
-            self.connection.send_bytes(stream, slots.said_body(&said), true, out);
+            self.connection.send_bytes(stream, slots.said_body(said), true, out);
         } else if let Some(body) = &prepared.body {
             self.connection.send(stream, body, true, out);
         }
