@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use measure::Nanos;
 use net::Epoll;
 use wire::{
-    Arrival, Broken, ConnId, Dial, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fed, Fill,
+    Arrival, Broken, ConnId, Dial, Dialogue, Done, Ended, Errno, Established, Event, ExchangeId, FaultKind, Fed, Fill,
     Network, Origin, Out, Place, SHOWN, SecureChannel, Sent, Session,
 };
 
@@ -221,11 +221,13 @@ impl<D: Dialogue> Talk<'_, '_, D> {
                 if fed == Fed::Ended {
                     // The peer will say no more, whether it closes the connection beneath or not.
                     self.hear()?;
-                    return self.closed(true, false);
+                    return self.closed(None, false);
                 }
             }
             Some(Arrival::Closed(_, Some(errno))) if self.session.is_none() => return Err(Gone::Before(errno.0)),
-            Some(Arrival::Closed(_, why)) => return self.closed(why.is_none(), self.secure.is_some()),
+            Some(Arrival::Closed(_, why)) => {
+                return self.closed(why, self.secure.is_some());
+            }
         }
         self.hear()
     }
@@ -280,7 +282,7 @@ impl<D: Dialogue> Talk<'_, '_, D> {
             Err(broken) => self.explain(broken),
             Ok(()) if self.is_over() => {}
             Ok(()) if self.untouched > UNTOUCHED_AT_MOST => return Err(no_answer(TURNED_AWAY).into()),
-            Ok(()) if self.takes_no_more() => return self.closed(true, false),
+            Ok(()) if self.takes_no_more() => return self.closed(None, false),
             Ok(()) => self.go_on(),
         }
         Ok(())
@@ -343,8 +345,9 @@ impl<D: Dialogue> Talk<'_, '_, D> {
         self.send();
     }
 
-    /// The peer closed; `cut`: without TLS's own word for the end.
-    fn closed(&mut self, in_order: bool, cut: bool) -> Result<(), Gone> {
+    /// The connection ended, in order or by an error; `cut`: without TLS's own word for the end.
+    fn closed(&mut self, why: Option<Errno>, cut: bool) -> Result<(), Gone> {
+        let in_order = why.is_none();
         let Some(session) = self.session.as_mut() else {
             return Err(unreachable(CLOSED_IN_HANDSHAKE).into());
         };
@@ -358,10 +361,13 @@ impl<D: Dialogue> Talk<'_, '_, D> {
         }
         let goodbye = session.goodbye();
         self.collect();
+        // The words of the load, so that one failure is not told in two ways.
+        let lost =
+            why.map(|errno| format!("the connection was lost before the response was complete: {}", describe(errno.0)));
         Err(no_answer(match goodbye {
             _ if greeted && self.is_over() => return Ok(()),
             "" if self.script.received.all == 0 && in_order && !self.errand.origin.tls => CLOSED_WITHOUT_A_WORD,
-            "" => "the connection was closed before the answer was complete",
+            "" => lost.as_deref().unwrap_or("the connection was closed before the response was complete"),
             words => words,
         })
         .into())

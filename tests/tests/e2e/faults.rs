@@ -462,3 +462,10 @@ fn a_first_response_that_fails_a_check_is_not_called_by_its_good_status() {
     let plain = brunt(["-n", "10", "-c", "1", &target.url("status/400")]).with_code(20);
     plain.said("If this port speaks TLS, write https://").said("use --expect-status 400").said("failed responses:");
 }
+
+#[test]
+fn a_reset_is_told_as_a_reset_before_the_run_as_in_it() {
+    let target = Target::healthy();
+    let ended = brunt(["-n", "3", "-c", "1", &target.url("reset")]);
+    ended.said("First request: the connection was lost before the response was complete").said("ECONNRESET");
+}

@@ -43,7 +43,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option(
         "expect-body",
         Takes::One("TEXT"),
-        "Count an answer as failed unless its body holds TEXT",
+        "Fail a response unless its body holds TEXT",
         "响应体不含该文本则计为失败",
     ),
 ];

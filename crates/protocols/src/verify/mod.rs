@@ -31,7 +31,7 @@ pub const OPTIONS: [OptionSpec; 2] = [
         short: None,
         takes: Takes::Many("NAME: VALUE"),
         help: Text {
-            en: "Count an answer as failed unless it has this header; * in VALUE is any text, NAME alone any value",
+            en: "Fail a response unless it has this header; * in VALUE is any text, NAME alone any value",
             zh: "响应缺少该头则计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
         },
     },
@@ -40,7 +40,7 @@ pub const OPTIONS: [OptionSpec; 2] = [
         short: None,
         takes: Takes::Many("RULE"),
         help: Text {
-            en: "Count an answer as failed unless its JSON body keeps the rule: '$.code == 200', '$.items[0].id'",
+            en: "Fail a response unless its JSON body keeps the rule: '$.code == 200', '$.items[0].id'",
             zh: "JSON 响应体不符合规则则计为失败：'$.code == 200'、'$.items[0].id'",
         },
     },

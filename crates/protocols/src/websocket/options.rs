@@ -79,14 +79,14 @@ pub const OPTIONS: &[OptionSpec] = &[
         "match-field",
         None,
         Takes::One("FIELD"),
-        "An answer belongs to the message whose JSON field is equal: seq, data.id (default: by order)",
+        "Match a response to the message whose JSON field is equal: seq, data.id (default: by order)",
         "按 JSON 字段匹配应答与消息：seq、data.id（默认按顺序）",
     ),
     option(
         "one-way",
         None,
         Takes::Nothing,
-        "Nobody answers: a message is finished when it is written",
+        "No responses: a message is complete when it is written",
         "单向发送：写出即完成",
     ),
     option(
@@ -96,13 +96,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         "The server also sends messages nobody asked for: count them apart",
         "服务器会主动推送消息：单独计数",
     ),
-    option(
-        "expect-body",
-        None,
-        Takes::One("TEXT"),
-        "Count an answer as failed unless it holds TEXT",
-        "应答不含该文本则计为失败",
-    ),
+    option("expect-body", None, Takes::One("TEXT"), "Fail a response unless it holds TEXT", "应答不含该文本则计为失败"),
     option(
         "compress",
         None,
