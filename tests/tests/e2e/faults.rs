@@ -278,10 +278,10 @@ fn only_errors_never_exit_0_and_are_told_within_the_first_second() {
     let target = Target::healthy();
     let ended = brunt(["-c", "2", "-d", "1500ms", &target.url("status/500")]);
     assert_ne!(ended.code, Some(0), "{ended:?}");
-    let told = ended.out.find("every request failed").expect(&ended.out);
+    let told = ended.out.find("Every request failed").expect(&ended.out);
     let second_row = ended.out.find("\n   2s").or_else(|| ended.out.find("1.5s")).unwrap_or(ended.out.len());
     assert!(told < second_row, "told only after the second second:\n{}", ended.out);
-    assert_eq!(ended.out.matches("every request failed").count(), 1, "said once: {}", ended.out);
+    assert_eq!(ended.out.matches("Every request failed").count(), 1, "said once: {}", ended.out);
     assert!(ended.out.contains(" × wrong_status."), "{}", ended.out);
 }
 
@@ -290,7 +290,7 @@ fn a_server_without_answers_is_told_within_the_first_second_too() {
     let peer = Peer::answering_once("");
     let ended = brunt(["-c", "2", "-d", "1500ms", &peer.url()]);
     assert_ne!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.out.contains("every request failed"), "{}", ended.out);
+    assert!(ended.out.contains("Every request failed"), "{}", ended.out);
 }
 
 #[test]

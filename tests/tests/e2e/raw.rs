@@ -198,7 +198,7 @@ fn one_way_datagrams_to_a_port_nobody_listens_at_are_not_trusted() {
         let report = report(&line).with_code(20);
         assert!(report.count("connections.refused") > 0, "{report}");
         assert!(report.to_string().contains("unheard"), "{report}");
-        brunt(line).with_code(20).said("nobody listens");
+        brunt(line).with_code(20).said("ICMP port unreachable");
     }
 }
 

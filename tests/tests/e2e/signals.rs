@@ -48,7 +48,7 @@ fn a_file_that_may_not_grow_costs_the_document_and_no_figures() {
         let ended = e2e::program::prepare_under(&["prlimit", "--fsize=2000", "--"], line).run().with_code(21);
         assert!(ended.err.contains("was not written"), "{ended:?}");
         // The screen names the code that the process has.
-        assert!(ended.out.contains("Exit code 21: a report that was asked for was not written"), "{}", ended.out);
+        assert!(ended.out.contains("Exit code 21: an output file could not be written"), "{}", ended.out);
         assert_eq!(std::fs::read_to_string(&file).ok().as_deref(), old);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), usize::from(old.is_some()));
     }
