@@ -5,17 +5,17 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Builds the example beside the other programs of this test run.
+/// Builds the example where brunt itself was built, so that what both use is not built again.
 fn built() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository");
     let test = std::env::current_exe().expect("a test has a path");
-    let target = test.ancestors().nth(3).expect("a test lies in target/debug/deps").join("own-protocol");
+    let target = test.ancestors().nth(3).expect("a test lies in target/debug/deps");
     let example = root.join("examples/own-protocol");
-    // With the versions that brunt itself was built with, most of which are built already.
+    // With the versions that brunt itself was built with.
     std::fs::copy(root.join("Cargo.lock"), example.join("Cargo.lock")).expect("copied");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["build", "--quiet", "--manifest-path"]).arg(example.join("Cargo.toml"));
-    let status = cargo.arg("--target-dir").arg(&target).status().expect("cargo starts");
+    let status = cargo.arg("--target-dir").arg(target).status().expect("cargo starts");
     assert!(status.success(), "the example does not build");
     target.join("debug/own-protocol")
 }

@@ -1,6 +1,6 @@
 //! Interrupted runs: what was measured is said and saved, and a second signal ends at once.
 
-use e2e::program::until;
+use e2e::program::{prepare_under, until};
 use e2e::{Report, Target, prepare, start};
 use rustix::process::Signal;
 
@@ -11,7 +11,8 @@ fn an_interrupted_run_writes_its_document_and_counts_every_request() {
             let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
             let file = directory.path().join("run.json");
             let line = ["-d", "60s", "--format", "json", "-o", file.to_str().unwrap(), &target.address];
-            let running = start(load.iter().chain(&line));
+            // Whoever runs the tests may ignore hang-ups, which is inherited.
+            let running = prepare_under(&["env", "--default-signal=HUP"], load.iter().chain(&line)).start();
             until("the run has begun", || target.heard() > 100);
             running.signal(signal);
             let ended = running.end().with_code(21);
@@ -29,7 +30,7 @@ fn an_interrupted_run_writes_its_document_and_counts_every_request() {
 #[test]
 fn a_hang_up_that_was_to_be_ignored_is() {
     let target = Target::healthy();
-    let running = e2e::program::prepare_under(&["nohup"], ["-c", "2", "-d", "60s", &target.address]).start();
+    let running = prepare_under(&["nohup"], ["-c", "2", "-d", "60s", &target.address]).start();
     until("the run has begun", || target.heard() > 100);
     running.signal(Signal::HUP);
     let heard = target.heard();
