@@ -42,6 +42,8 @@ impl Mariadb {
         let user = std::env::var("USER").unwrap_or_else(|_| "root".into());
         let user = if crate::is_root() { "root".to_owned() } else { user };
         let made = Command::new(install)
+            // Two that are set up at once would take each other's temporary tables.
+            .env("TMPDIR", directory.path())
             .arg("--no-defaults")
             .arg(format!("--datadir={}", data.display()))
             .args([&format!("--user={user}"), "--auth-root-authentication-method=normal", "--skip-test-db"])
