@@ -171,7 +171,7 @@ mod tests {
         fn probe(&self, _: &Setup, _: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
             unreachable!("nothing is sent before the question")
         }
-        fn before(&self, _: &Setup, _: &Stop) -> Result<(), engine::AsideFailure> {
+        fn before(&self, _: &Setup, _: &Stop) -> Result<(), engine::OneShotFailure> {
             unreachable!("nothing is sent before the question")
         }
         fn after(&self, _: &Setup, _: &Stop, _: Option<measure::Nanos>) -> Option<engine::AfterFailure> {

@@ -2,15 +2,15 @@
 
 use engine::{PreparedRun, ProbeFailure, Setup, Transcript};
 use measure::plain;
-use record::Probe;
+use record::FirstAnswer;
 use report::{Exit, Lang};
 use wire::FaultKind;
 
-use crate::veil::Veil;
+use crate::redact::Redaction;
 use crate::{messages, screen};
 
 /// Sends one request and shows it with its answer; the exit code.
-pub fn show(prepared: &dyn PreparedRun, setup: &Setup, veil: &Veil, lang: Lang) -> u8 {
+pub fn show(prepared: &dyn PreparedRun, setup: &Setup, redaction: &Redaction, lang: Lang) -> u8 {
     let (mut probe, transcript, fault) = match prepared.probe(setup, &engine::Stop::default()) {
         Ok(answer) => (answer.probe, answer.transcript, None),
         Err(failure) => {
@@ -18,8 +18,8 @@ pub fn show(prepared: &dyn PreparedRun, setup: &Setup, veil: &Veil, lang: Lang) 
             (probe, transcript, fault)
         }
     };
-    veil.probe(&mut probe);
-    let mut text = exchange(&probe, &transcript, veil, lang);
+    redaction.probe(&mut probe);
+    let mut text = exchange(&probe, &transcript, redaction, lang);
     match (&probe.failure, fault.filter(|kind| is_answer(&probe, *kind))) {
         (None, _) => {
             text += &format!("{}\n", lang.of(messages::DEBUG_SUCCESS));
@@ -41,10 +41,10 @@ pub fn show(prepared: &dyn PreparedRun, setup: &Setup, veil: &Veil, lang: Lang) 
 }
 
 /// What was sent and what was received.
-fn exchange(probe: &Probe, transcript: &Transcript, veil: &Veil, lang: Lang) -> String {
+fn exchange(probe: &FirstAnswer, transcript: &Transcript, redaction: &Redaction, lang: Lang) -> String {
     let Transcript { sent, received, bytes, left_out } = transcript;
     let [mut sent, mut received] = [sent, received].map(|bytes| plain::bytes(bytes));
-    veil.texts([&mut sent, &mut received]);
+    redaction.texts([&mut sent, &mut received]);
     let mut text = String::new();
     let head =
         if probe.spoken.is_empty() { probe.address.clone() } else { format!("{} · {}", probe.address, probe.spoken) };
@@ -67,13 +67,13 @@ fn exchange(probe: &Probe, transcript: &Transcript, veil: &Veil, lang: Lang) -> 
 }
 
 /// True where the peer answered, and only what it said is not what was expected.
-fn is_answer(probe: &Probe, kind: FaultKind) -> bool {
+fn is_answer(probe: &FirstAnswer, kind: FaultKind) -> bool {
     use FaultKind::{TooManyRedirects, WrongBody, WrongHeader, WrongStatus};
     !probe.status.is_empty() || matches!(kind, WrongStatus | WrongHeader | WrongBody | TooManyRedirects)
 }
 
 /// `wrong_status (404)`, `wrong_body: expected …`.
-fn verdict(probe: &Probe, kind: FaultKind, failure: &str) -> String {
+fn verdict(probe: &FirstAnswer, kind: FaultKind, failure: &str) -> String {
     let status = match kind {
         FaultKind::WrongStatus if !probe.status.is_empty() => format!(" ({})", probe.status),
         _ => String::new(),
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_verdict_names_kind_status_and_reason() {
-        let probe = |status: &str| Probe { status: status.into(), ..Probe::default() };
+        let probe = |status: &str| FirstAnswer { status: status.into(), ..FirstAnswer::default() };
         for (status, kind, failure, said) in [
             ("404", FaultKind::WrongStatus, "wrong_status", "wrong_status (404)"),
             (

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use record::{Notice, Part, Past, Probe, ReadFault, Reader, RecordFile, RunEvent, Second, Spool, Writer};
+use record::{FirstAnswer, Notice, Part, Past, ReadFault, Reader, RecordFile, RunEvent, Second, Spool, Writer};
 use report::{Summary, Summing};
 
-use crate::veil::Veil;
+use crate::redact::Redaction;
 use crate::view::View;
 
 /// A file that events are written to.
@@ -31,8 +31,8 @@ impl Past for Log {
 /// The events of one run.
 pub struct Journal<'a> {
     view: &'a mut View,
-    veil: Veil,
-    probe: Option<Probe>,
+    redaction: Redaction,
+    probe: Option<FirstAnswer>,
     logs: Vec<Log>,
     spool: Option<Spool>,
     summing: Summing,
@@ -58,10 +58,10 @@ struct Seen {
 
 impl<'a> Journal<'a> {
     /// A journal that writes to nothing yet.
-    pub fn new(view: &'a mut View, veil: Veil, probe: Option<Probe>) -> Journal<'a> {
+    pub fn new(view: &'a mut View, redaction: Redaction, probe: Option<FirstAnswer>) -> Journal<'a> {
         let (logs, spool, last_words) = (Vec::new(), None, Vec::new());
         let (summing, seen) = (Summing::default(), Seen::default());
-        Journal { view, veil, probe, logs, spool, summing, seen, last_words, until: None }
+        Journal { view, redaction, probe, logs, spool, summing, seen, last_words, until: None }
     }
 
     /// Also writes to this file; `trouble` is the code of the notice where that ends.
@@ -92,7 +92,7 @@ impl<'a> Journal<'a> {
             RunEvent::Started(_) => {
                 self.put(event);
                 if let Some(probe) = self.probe.take() {
-                    self.put(RunEvent::Probe(probe));
+                    self.put(RunEvent::FirstAnswer(probe));
                 }
             }
             RunEvent::Second(second) => {
@@ -109,7 +109,7 @@ impl<'a> Journal<'a> {
                 // The summary follows at once and shows them: the table need not.
                 for notice in notices {
                     let mut said = RunEvent::Notice(notice);
-                    self.veil.event(&mut said);
+                    self.redaction.event(&mut said);
                     self.keep(said);
                 }
                 self.put(event);
@@ -118,13 +118,13 @@ impl<'a> Journal<'a> {
                 self.seen.warned |= notice.code == "only_errors";
                 self.put(event);
             }
-            RunEvent::Probe(_) | RunEvent::Began(_) | RunEvent::Example(_) | RunEvent::Unknown => self.put(event),
+            RunEvent::FirstAnswer(_) | RunEvent::Began(_) | RunEvent::Example(_) | RunEvent::Unknown => self.put(event),
         }
     }
 
     /// Keeps and shows an event.
     fn put(&mut self, mut event: RunEvent) {
-        self.veil.event(&mut event);
+        self.redaction.event(&mut event);
         self.view.show(&event);
         self.keep(event);
     }

@@ -16,6 +16,7 @@ mod journal;
 mod keep;
 mod messages;
 mod named;
+mod redact;
 mod replay;
 mod resolver;
 mod run;
@@ -23,7 +24,6 @@ mod screen;
 mod serve;
 mod signals;
 mod timer;
-mod veil;
 mod view;
 mod waiting;
 mod worker;
@@ -35,8 +35,8 @@ use engine::Runner;
 use wire::Complaint;
 
 use arguments::{Command, Defaults};
+use redact::Redaction;
 use signals::Interrupts;
-use veil::Veil;
 
 /// What a wrong command line ends with (sysexits' EX_USAGE).
 const USAGE: u8 = 64;
@@ -49,7 +49,7 @@ pub fn main_with(protocols: Vec<Box<dyn Runner>>) -> ExitCode {
     let line: Result<Vec<String>, _> = std::env::args_os().skip(1).map(std::ffi::OsString::into_string).collect();
     let outcome = match line {
         Ok(line) => {
-            Veil::over_line(&line).over_complaints();
+            Redaction::over_line(&line).over_complaints();
             obey(&line, &protocols)
         }
         Err(_) => Err(Complaint::new("arguments", "are not all UTF-8; write them in UTF-8")),
@@ -101,14 +101,14 @@ fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
     let interrupts = || Interrupts::listen().map_err(|error| Complaint::new("signals", error.to_string()));
     match arguments::read(line, protocols, &defaults)? {
         Command::Run(mut intent) => {
-            intent.veil.over_complaints();
+            intent.redaction.over_complaints();
             let protocol = &*protocols[intent.protocol];
             let outcome = run::run(&mut intent, protocol, &host, &interrupts()?);
             outcome.map_err(|complaint| intent.located(complaint))
         }
         Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),
         Command::Plan(mut intent, check) => {
-            intent.veil.over_complaints();
+            intent.redaction.over_complaints();
             let protocol = &*protocols[intent.protocol];
             planned(&mut intent, check, protocol)
         }

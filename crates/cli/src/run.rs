@@ -64,7 +64,7 @@ pub fn run(intent: &mut Intent, protocol: &dyn Runner, host: &Host, interrupts: 
     let timer = intent.run_timeout.map(|after| Timer::start(after, interrupts, late(after)));
     let ready = prepare(intent, protocol, host)?;
     if intent.debug {
-        return Ok(debug::show(&*ready.prepared, &ready.setup, &intent.veil, ready.lang));
+        return Ok(debug::show(&*ready.prepared, &ready.setup, &intent.redaction, ready.lang));
     }
     if let (Some(report), Some(record)) = (&intent.presentation.output, &intent.record) {
         document::check_apart(report, record)?;
@@ -80,7 +80,7 @@ pub fn run(intent: &mut Intent, protocol: &dyn Runner, host: &Host, interrupts: 
         .notes
         .iter()
         .chain(&intent.remarks)
-        .for_each(|note| view.say(&intent.veil.sentence(&format!("curl {note}"))));
+        .for_each(|note| view.say(&intent.redaction.sentence(&format!("curl {note}"))));
     view.say(&before::intro(&ready.setup.shown, ready.lang));
     // From here on a signal ends in good order, so that a document that was asked for is written.
     interrupts.end_orderly();
@@ -271,7 +271,7 @@ fn probe(ready: &Ready, intent: &Intent, stop: &Stop, view: &mut View) -> Result
     {
         let text = if why.unreachable { messages::UNREACHABLE } else { messages::BEFORE_FAILED };
         let mut found = Probe { url: url(), failure: Some(why.why), ..Probe::default() };
-        intent.veil.probe(&mut found);
+        intent.redaction.probe(&mut found);
         return Err(Box::new((found, text)));
     }
     drop(waiting);
@@ -286,7 +286,7 @@ fn probe(ready: &Ready, intent: &Intent, stop: &Stop, view: &mut View) -> Result
     if found.url.is_empty() {
         found.url = url();
     }
-    intent.veil.probe(&mut found);
+    intent.redaction.probe(&mut found);
     if unreachable {
         return Err(Box::new((found, messages::UNREACHABLE)));
     }
@@ -372,7 +372,7 @@ fn switched_off(plan: &Plan, prepared: &dyn PreparedRun) -> Vec<Notice> {
 
 /// The journal of a run, with its files.
 fn journal<'a>(intent: &Intent, view: &'a mut View, probe: Option<Probe>) -> Journal<'a> {
-    let mut journal = Journal::new(view, intent.veil.clone(), probe);
+    let mut journal = Journal::new(view, intent.redaction.clone(), probe);
     let kept = keep::directory().ok_or_else(|| "there is no home directory".to_string());
     match kept
         .and_then(|directory| keep::begin(&directory).map_err(|error| format!("{}: {error}", directory.display())))

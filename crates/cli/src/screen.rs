@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal, Write};
 
 use measure::plain;
 
-use crate::veil;
+use crate::redact;
 
 /// Where lines go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ fn write_all(to: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
 
 /// One line on standard error, without secrets; a closed standard error is nobody's loss.
 pub fn complain(text: &str) {
-    let said = veil::complaint(text);
+    let said = redact::complaint(text);
     let _ = write_all(&mut io::stderr().lock(), format!("{}\n", plain::text(&said)).as_bytes());
 }
 

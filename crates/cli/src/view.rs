@@ -5,7 +5,7 @@
 
 use measure::Nanos;
 use plan::Plan;
-use record::{Past, Probe, RunEvent, Second};
+use record::{FirstAnswer, Past, RunEvent, Second};
 use report::formats::Style;
 use report::{Lang, Live, Mode, Summary};
 
@@ -63,7 +63,7 @@ impl View {
     }
 
     /// The first answer.
-    pub fn probe(&mut self, probe: &Probe) {
+    pub fn probe(&mut self, probe: &FirstAnswer) {
         let live = self.live(Mode::Closed);
         self.screen.line(&live.probe(probe));
     }
@@ -94,7 +94,7 @@ impl View {
             RunEvent::Notice(notice) => self.screen.line(&table.live.notice(notice)),
             RunEvent::Ended(_) => self.screen.end_progress(),
             RunEvent::Started(_)
-            | RunEvent::Probe(_)
+            | RunEvent::FirstAnswer(_)
             | RunEvent::Began(_)
             | RunEvent::Example(_)
             | RunEvent::Unknown => {}

@@ -74,7 +74,7 @@ pub trait PreparedRun: Send + Sync {
     ///
     /// # Errors
     /// Which request failed and why; the run must not begin.
-    fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), AsideFailure>;
+    fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure>;
     /// Sends what the plan asks for once after the run; the first failure, in a sentence. All of it takes no longer than
     /// `within`, and ends with a stop that is asked for meanwhile: one that ended the run does not end this.
     fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure>;
@@ -168,7 +168,7 @@ pub trait Resolver: Send + Sync {
 #[derive(Clone, Debug)]
 pub struct ProbeResult {
     /// As recorded.
-    pub probe: record::Probe,
+    pub probe: record::FirstAnswer,
     /// What went over the wire.
     pub transcript: Transcript,
 }
@@ -190,7 +190,7 @@ pub struct Transcript {
 #[derive(Clone, Debug)]
 pub struct ProbeFailure {
     /// As recorded (`failure` is set).
-    pub probe: record::Probe,
+    pub probe: record::FirstAnswer,
     /// What went over the wire.
     pub transcript: Transcript,
     /// True where nobody can be talked to at all (name, connect, TLS): the run would be in vain.
@@ -201,7 +201,7 @@ pub struct ProbeFailure {
 
 /// Why a request before or after a run failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AsideFailure {
+pub struct OneShotFailure {
     /// In a sentence.
     pub why: String,
     /// True where nobody can be talked to at all.

@@ -48,8 +48,8 @@ mod users;
 mod worker;
 
 pub use api::{
-    AfterFailure, Answers, AsideFailure, Launcher, Lines, PreparedRun, ProbeFailure, ProbeResult, Processes, Resolver,
-    Runner, Setup, Stop, Task, Transcript,
+    AfterFailure, Answers, Launcher, Lines, OneShotFailure, PreparedRun, ProbeFailure, ProbeResult, Processes,
+    Resolver, Runner, Setup, Stop, Task, Transcript,
 };
 pub use collector::readable;
 pub use processes::piped;

@@ -1,11 +1,11 @@
 //! Before and after the load: one counted answer, told to the user; and the requests a plan asks for once.
 
 use measure::{Clock, Nanos};
-use record::Probe;
+use record::FirstAnswer;
 use wire::{Dialogue, Ended, FaultKind, Origin, SHOWN};
 
 use crate::errand::{Errand, Script, Trouble, no_answer};
-use crate::{AfterFailure, AsideFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
+use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
 
 /// How long each answer before a run may take: it may fill a table.
 const BEFORE: Nanos = Nanos::from_secs(600);
@@ -16,7 +16,7 @@ const AFTER: Nanos = Nanos::from_secs(60);
 /// nothing to say opens a connection.
 pub(crate) fn probe<D: Dialogue>(dialogue: &D, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
     let began = Clock.now();
-    let mut probe = Probe::default();
+    let mut probe = FirstAnswer::default();
     let mut transcript = Transcript::default();
     let outcome = follow(dialogue, &Way { setup, stop }, &mut probe, &mut transcript);
     probe.took = Clock.now() - began;
@@ -34,7 +34,7 @@ struct Way<'a> {
     stop: &'a Stop,
 }
 
-fn follow<D: Dialogue>(d: &D, way: &Way<'_>, probe: &mut Probe, told: &mut Transcript) -> Result<(), Trouble> {
+fn follow<D: Dialogue>(d: &D, way: &Way<'_>, probe: &mut FirstAnswer, told: &mut Transcript) -> Result<(), Trouble> {
     if d.silent() {
         return exchange(d, way, &d.origins()[0], None, probe, told).map(drop);
     }
@@ -60,7 +60,7 @@ fn exchange<D: Dialogue>(
     way: &Way<'_>,
     origin: &Origin,
     request: Option<&D::Request>,
-    probe: &mut Probe,
+    probe: &mut FirstAnswer,
     told: &mut Transcript,
 ) -> Result<Option<Ended<D::Request>>, Trouble> {
     let requests: Vec<&D::Request> = request.into_iter().collect();
@@ -81,7 +81,7 @@ fn exchange<D: Dialogue>(
 }
 
 /// What went over one connection, behind what went over those before.
-fn write_down<D: Dialogue>(d: &D, script: Script, probe: &mut Probe, told: &mut Transcript) {
+fn write_down<D: Dialogue>(d: &D, script: Script, probe: &mut FirstAnswer, told: &mut Transcript) {
     let Script { address, spoken, established, sent, received } = script;
     (probe.address, probe.spoken) = (address, spoken);
     let readable = established.and_then(|established| d.readable(&established, &sent.head, &received.head));
@@ -111,7 +111,7 @@ fn append(told: &mut Vec<u8>, more: Vec<u8>) {
 ///
 /// # Errors
 /// Which one failed and why.
-pub(crate) fn before<D: Dialogue>(d: &D, setup: &Setup, stop: &Stop) -> Result<(), AsideFailure> {
+pub(crate) fn before<D: Dialogue>(d: &D, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
     let errands = Errands { setup, stop, patience: BEFORE, until: Nanos::MAX, until_failure: true };
     errands.run(d, d.before()).map_or(Ok(()), Err)
 }
@@ -136,7 +136,7 @@ struct Errands<'a> {
 }
 
 impl Errands<'_> {
-    fn run<D: Dialogue>(&self, d: &D, requests: &[D::Request]) -> Option<AsideFailure> {
+    fn run<D: Dialogue>(&self, d: &D, requests: &[D::Request]) -> Option<OneShotFailure> {
         if requests.is_empty() {
             return None;
         }
@@ -145,12 +145,12 @@ impl Errands<'_> {
         for origin in d.origins() {
             let errand = Errand { dialogue: d, setup, stop, origin, patience, until, until_failure };
             match errand.run(&list, &mut Script::default()) {
-                Err(Trouble { why, unreachable, .. }) => return Some(AsideFailure { why, unreachable }),
+                Err(Trouble { why, unreachable, .. }) => return Some(OneShotFailure { why, unreachable }),
                 Ok(ended) => {
                     let failed = ended.iter().zip(requests).find(|(ended, _)| ended.fault.is_some());
                     if let Some((ended, request)) = failed {
                         let why = format!("`{}` failed: {}", d.named(request), told(d, ended));
-                        return Some(AsideFailure { why, unreachable: false });
+                        return Some(OneShotFailure { why, unreachable: false });
                     }
                 }
             }

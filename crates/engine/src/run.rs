@@ -16,7 +16,7 @@ use crate::crew::{self, Crew};
 use crate::gather::Meeting;
 use crate::tables::Tables;
 use crate::{
-    AfterFailure, AsideFailure, PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, probe, processes,
+    AfterFailure, OneShotFailure, PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, probe, processes,
 };
 
 /// From the decision to start to the start: workers have made their networks by then.
@@ -97,7 +97,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         self.dialogue.learnt()
     }
 
-    fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), AsideFailure> {
+    fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
         probe::before(&*self.dialogue, setup, stop)
     }
 

@@ -1,9 +1,8 @@
 //! How things are said: protocols as conversations without I/O. The program keeps the one ordered list of them.
 
-mod alone;
-mod aside;
+mod before_after;
+mod detect;
 pub mod file;
-mod foreign;
 pub mod grpc;
 pub mod http;
 pub mod http1;
@@ -19,6 +18,7 @@ pub mod raw;
 pub mod redis;
 mod sql;
 pub mod template;
+mod url_overrides;
 pub mod verify;
 pub mod websocket;
 pub mod weight;

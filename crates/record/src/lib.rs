@@ -39,7 +39,8 @@ pub enum RunEvent {
     /// What was asked, where and by whom.
     Started(Box<Started>),
     /// The first answer, counted apart from the figures.
-    Probe(Probe),
+    #[serde(rename = "probe")]
+    FirstAnswer(FirstAnswer),
     /// When the window begins, from which all moments count.
     Began(Began),
     /// What one second held, all workers merged.
@@ -109,7 +110,7 @@ pub struct Host {
 
 /// The one counted request before the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Probe {
+pub struct FirstAnswer {
     /// The URL asked.
     pub url: String,
     /// The address connected to.

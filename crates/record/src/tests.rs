@@ -68,7 +68,7 @@ pub(crate) fn a_run(seconds: i64) -> Vec<RunEvent> {
         silent: Some(false),
         names: Vec::new(),
     };
-    let mut events = vec![RunEvent::Started(Box::new(started)), RunEvent::Probe(Probe::default())];
+    let mut events = vec![RunEvent::Started(Box::new(started)), RunEvent::FirstAnswer(FirstAnswer::default())];
     events.extend((0..seconds).map(second));
     events.push(RunEvent::Ended(Ended { reason: "completed".into(), ..Ended::default() }));
     events

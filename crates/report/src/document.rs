@@ -88,7 +88,7 @@ pub struct Report<'a> {
     /// What the reader should know.
     notices: &'a [record::Notice],
     /// The first answer, counted apart.
-    probe: Option<&'a record::Probe>,
+    probe: Option<&'a record::FirstAnswer>,
     /// The generator's machine.
     host: Option<&'a record::Host>,
     /// Network and worker threads.

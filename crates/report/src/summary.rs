@@ -4,7 +4,7 @@
 //! from the record or the spool.
 
 use measure::{Histogram, Nanos};
-use record::{Example, Latency, Notice, Past, Probe, ReadFault, RunEvent, Second, Started};
+use record::{Example, FirstAnswer, Latency, Notice, Past, ReadFault, RunEvent, Second, Started};
 
 use crate::exit::Exit;
 use crate::limit::Limited;
@@ -59,7 +59,7 @@ pub struct Summary {
     /// True where arrivals did not wait for answers.
     pub open: bool,
     /// The first answer.
-    pub probe: Option<Probe>,
+    pub probe: Option<FirstAnswer>,
     /// Sums.
     pub totals: Totals,
     /// Kept examples of failures, at most one of each sort.
@@ -103,7 +103,7 @@ fn clipped(example: &Example) -> Example {
 #[derive(Clone, Debug, Default)]
 pub struct Summing {
     started: Option<Box<Started>>,
-    probe: Option<Probe>,
+    probe: Option<FirstAnswer>,
     totals: Totals,
     examples: Vec<Example>,
     examples_by_name: Vec<Example>,
@@ -116,7 +116,7 @@ impl Summing {
     pub fn see(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Started(started) => self.started = Some(started.clone()),
-            RunEvent::Probe(probe) => self.probe = Some(probe.clone()),
+            RunEvent::FirstAnswer(probe) => self.probe = Some(probe.clone()),
             RunEvent::Second(second) => self.totals.add(second),
             RunEvent::Example(example) => {
                 let known =

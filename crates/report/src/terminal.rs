@@ -4,7 +4,7 @@
 //! cut. A second's quantiles obey the same sample floor as a run's.
 
 use measure::{Nanos, plain};
-use record::{Notice, Part, Probe, Second};
+use record::{FirstAnswer, Notice, Part, Second};
 
 use crate::columns::{Paint, cut, left, right, width, wrapped};
 use crate::formats::text::head;
@@ -93,7 +93,7 @@ impl Live {
     }
 
     /// The first answer, before the table.
-    pub fn probe(&self, probe: &Probe) -> String {
+    pub fn probe(&self, probe: &FirstAnswer) -> String {
         self.wrapped(&head::first_answer(probe, self.lang))
     }
 

@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 
 use measure::Nanos;
 
-use crate::order::Order;
+use crate::path_spec::PathSpec;
 
 /// Entries in a chunk.
 const CHUNK: usize = 32 * 1024;
@@ -31,7 +31,7 @@ pub(crate) struct Entry {
     pub(crate) arrived: Nanos,
     pub(crate) answered: Nanos,
     pub(crate) status: u16,
-    pub(crate) order: Arc<Order>,
+    pub(crate) spec: Arc<PathSpec>,
 }
 
 /// Writes the chunks of all workers to a file.
@@ -78,7 +78,7 @@ fn write_all(file: File, chunks: &Receiver<Vec<Entry>>) -> io::Result<()> {
 
 fn write_chunk(file: &mut BufWriter<File>, chunk: &[Entry]) -> io::Result<()> {
     for entry in chunk {
-        writeln!(file, "{} {} {} {}", entry.arrived.0, entry.answered.0, entry.status, entry.order.path)?;
+        writeln!(file, "{} {} {} {}", entry.arrived.0, entry.answered.0, entry.status, entry.spec.path)?;
     }
     file.flush()
 }

@@ -1,27 +1,27 @@
-//! The desk and gRPC calls: which parts of an answer are due when, in order within a call, and one account for each call.
+//! The accounting and gRPC calls: which parts of an answer are due when, in order within a call, and one account for each call.
 
 use measure::Nanos;
 use protocols::grpc::server;
 use wire::Extent;
 
-use crate::brain::{Heard, Plan};
+use crate::accounting::Accounting;
 use crate::calls::{Call, Say, Saying};
 use crate::conversation::Conversation;
-use crate::desk::Desk;
 use crate::line::Line;
-use crate::order::Withheld;
+use crate::path_spec::Withheld;
+use crate::responder::{Heard, Plan};
 
 const TOO_LATE: &str = "the deadline passed";
 
-impl Desk {
-    /// A part of a call arrived; `room` is as in [`Desk::take`].
+impl Accounting {
+    /// A part of a call arrived; `room` is as in [`Accounting::take`].
     pub fn hear_call<S: Conversation>(&mut self, line: &mut Line<S>, heard: Heard, now: Nanos, room: usize) {
         let id = heard.id;
         match heard.extent {
             Extent::Whole | Extent::Begun => {
                 self.count(&heard);
                 self.tally.calls.add(1);
-                let call = Call::new(&heard, now, self.brain.chance());
+                let call = Call::new(&heard, now, self.responder.chance());
                 line.calls.insert(id, call);
             }
             Extent::Lost => {
@@ -31,7 +31,7 @@ impl Desk {
             }
             Extent::More | Extent::Last => {
                 let Some(call) = line.calls.get_mut(id) else { return };
-                let prompt = self.brain.is_prompt(&call.order);
+                let prompt = self.responder.is_prompt(&call.spec);
                 let piece = heard.echo.as_deref().unwrap_or_default();
                 let (messages, says) = call.hear(piece, heard.extent == Extent::Last, prompt);
                 self.tally.call_messages_heard.add(messages);
@@ -45,12 +45,12 @@ impl Desk {
     /// Sees to it that a part of an answer is said when it is due, and behind the parts before it.
     fn plan_part<S: Conversation>(&mut self, line: &mut Line<S>, id: u32, saying: Saying, now: Nanos, room: usize) {
         let Some(call) = line.calls.get_mut(id).filter(|call| !call.over) else { return };
-        let hangs = call.instead.is_none() && call.order.withheld == Some(Withheld::Hang);
+        let hangs = call.instead.is_none() && call.spec.withheld == Some(Withheld::Hang);
         let at = match saying.0 {
             _ if hangs => Nanos::MAX,
             // The status comes with the last message.
             Say::End(..) if call.at > Nanos::ZERO => call.at,
-            _ => self.brain.due(now, &call.order).max(call.at),
+            _ => self.responder.due(now, &call.spec).max(call.at),
         };
         let waits = call.waiting > 0;
         let Some(plan) = call.part(at, saying) else { return };
@@ -64,7 +64,7 @@ impl Desk {
             return;
         }
         let Some(call) = line.calls.get_mut(plan.heard.id) else { return };
-        let at = self.brain.due(plan.at, &call.order);
+        let at = self.responder.due(plan.at, &call.spec);
         let message = plan.heard.echo.unwrap_or_default();
         if let Some(next) = call.part(at, (Say::Series(left), message)) {
             line.keep(next);

@@ -13,10 +13,10 @@ use protocols::grpc::server::{self, Messages, Refusal, ending};
 use protocols::http2::{Http2Server, frames::code};
 use wire::{Extent, Out, ServerSession};
 
-use crate::brain::{Heard, Next, Plan};
 use crate::flood::FILLER;
 use crate::framed::{GARBAGE, LARGEST, reply};
-use crate::order::{Kind, Order};
+use crate::path_spec::{Kind, PathSpec};
+use crate::responder::{Heard, Next, Plan};
 
 /// The most answers to one call.
 const MOST_ANSWERS: u64 = 65_536;
@@ -75,8 +75,8 @@ pub struct Call {
     id: u32,
     method: Method,
     arrived: Nanos,
-    pub(crate) order: Arc<Order>,
-    pub(crate) instead: Option<Arc<Order>>,
+    pub(crate) spec: Arc<PathSpec>,
+    pub(crate) instead: Option<Arc<PathSpec>>,
     messages: Messages,
     heard: u64,
     bytes: u64,
@@ -128,12 +128,12 @@ fn unknown() -> Saying {
 
 impl Call {
     /// A call that begins.
-    pub fn new(heard: &Heard, now: Nanos, instead: Option<Arc<Order>>) -> Call {
+    pub fn new(heard: &Heard, now: Nanos, instead: Option<Arc<PathSpec>>) -> Call {
         Call {
             id: heard.id,
             method: Method::of(heard.echo.as_deref().unwrap_or_default()),
             arrived: now,
-            order: Arc::clone(&heard.order),
+            spec: Arc::clone(&heard.spec),
             instead,
             messages: Messages::default(),
             heard: 0,
@@ -214,19 +214,19 @@ impl Call {
 
     /// A part of the answer, due at `at`.
     pub(crate) fn plan(&self, at: Nanos, (say, message): Saying) -> Plan {
-        let (order, instead) = (Arc::clone(&self.order), self.instead.clone());
+        let (spec, instead) = (Arc::clone(&self.spec), self.instead.clone());
         let echo = Some(message);
-        let heard = Heard { id: self.id, head_only: false, order, echo, extent: Extent::Last, allowed: Nanos::MAX };
+        let heard = Heard { id: self.id, head_only: false, spec, echo, extent: Extent::Last, allowed: Nanos::MAX };
         Plan { arrived: self.arrived, at, heard, instead, say }
     }
 }
 
 /// As [`Plan::answer`], for a part of a call.
 pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut Out) -> Next {
-    let (id, order) = (plan.heard.id, plan.order());
+    let (id, spec) = (plan.heard.id, plan.spec());
     if plan.instead.is_some() {
         say_end(http2, plan, server::UNAVAILABLE, "an error, as asked by the error rate", out);
-        return Next::Concluded(order.status, 0);
+        return Next::Concluded(spec.status, 0);
     }
     if let Say::End(status, sentence) = &plan.say
         && *status != server::OK
@@ -234,14 +234,14 @@ pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut Out) -> Nex
         say_end(http2, plan, *status, sentence, out);
         return Next::Concluded(200, 0);
     }
-    if let Some(Refusal(status, sentence)) = &order.refusal {
+    if let Some(Refusal(status, sentence)) = &spec.refusal {
         say_end(http2, plan, *status, sentence, out);
         return Next::Concluded(200, 0);
     }
-    if order.status != 200 {
+    if spec.status != 200 {
         // As what stands between a client and its server answers: in HTTP, without a status of gRPC.
-        http2.answer(id, &reply(order, order.known_body()), out);
-        return Next::Concluded(order.status, 0);
+        http2.answer(id, &reply(spec, spec.known_body()), out);
+        return Next::Concluded(spec.status, 0);
     }
     let times = match &plan.say {
         Say::End(status, sentence) => {
@@ -261,7 +261,7 @@ pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut Out) -> Nex
         return Next::Refused;
     }
     begin(http2, plan, out);
-    if order.spoiled {
+    if spec.spoiled {
         return spoil(http2, plan, message, out);
     }
     http2.data(id, &message.repeat(times as usize), false, out);
@@ -296,7 +296,7 @@ fn say_end(http2: &mut Http2Server, plan: &Plan, status: u32, sentence: &str, ou
 
 /// The message of a part with its prefix: what was heard, or a Payload whose text has the size that was asked for.
 fn message(plan: &Plan) -> Vec<u8> {
-    let Some(size) = plan.order().size else { return framed(plan.heard.echo.as_deref().unwrap_or_default()) };
+    let Some(size) = plan.spec().size else { return framed(plan.heard.echo.as_deref().unwrap_or_default()) };
     let mut payload = vec![0x0a];
     put_varint(size.min(LARGEST), &mut payload);
     payload.extend(FILLER.iter().cycle().take(size.min(LARGEST) as usize));
@@ -305,15 +305,15 @@ fn message(plan: &Plan) -> Vec<u8> {
 
 /// A message that is not what its prefix says, or is cut.
 fn spoil(http2: &mut Http2Server, plan: &Plan, message: Vec<u8>, out: &mut Out) -> Next {
-    let (id, order) = (plan.heard.id, plan.order());
-    if let Some(keep) = order.cut {
+    let (id, spec) = (plan.heard.id, plan.spec());
+    if let Some(keep) = spec.cut {
         let keep = usize::try_from(keep).unwrap_or(usize::MAX).min(message.len());
         http2.data(id, &message[..keep], false, out);
         http2.reset(id, code::INTERNAL_ERROR, out);
         return Next::Spoiled;
     }
     let half = message.len() / 2;
-    let wrong = match order.kind {
+    let wrong = match spec.kind {
         Kind::Short => message[..half].to_vec(),
         Kind::Long => [&message[..], &FILLER[..half.min(FILLER.len())]].concat(),
         _ => {
@@ -382,11 +382,11 @@ mod tests {
 
     /// What is said to a call whose body comes in these pieces; messages as themselves, the end by its status.
     fn said(path: &str, pieces: &[&[u8]]) -> Vec<(Say, Vec<u8>)> {
-        let order = Arc::new(Order::of_call(path, "", &Shop::new(&Config::default())));
+        let spec = Arc::new(PathSpec::of_call(path, "", &Shop::new(&Config::default())));
         let heard = Heard {
             id: 1,
             head_only: false,
-            order,
+            spec,
             echo: Some(path.as_bytes().into()),
             extent: Extent::Begun,
             allowed: Nanos::MAX,

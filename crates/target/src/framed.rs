@@ -6,11 +6,11 @@
 
 use wire::{Out, Reply, Shape};
 
-use crate::brain::{Next, Plan};
 use crate::calls::{self, Say};
 use crate::conversation::{Conversation, Spoil, Spoken};
 use crate::flood::{self, BLOCK, FILLER};
-use crate::order::{Body, Kind, Order, Withheld};
+use crate::path_spec::{Body, Kind, PathSpec, Withheld};
+use crate::responder::{Next, Plan};
 
 /// The largest body; it is made as a whole.
 pub(crate) const LARGEST: u64 = 16 << 20;
@@ -19,12 +19,12 @@ pub(crate) const GARBAGE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x16\x03
 
 /// As [`Plan::answer`].
 pub(crate) fn answer(plan: &Plan, session: &mut dyn Conversation, stats: &dyn Fn() -> String, out: &mut Out) -> Next {
-    let order = plan.order();
-    match order.withheld {
+    let spec = plan.spec();
+    match spec.withheld {
         Some(Withheld::Hang) if plan.say == Say::Whole => return Next::Nothing,
         Some(Withheld::Close) => return Next::Close,
         Some(Withheld::Reset) => {
-            let spared = session.spoil(plan.heard.id, &reply(order, &[]), Spoil::Reset, out);
+            let spared = session.spoil(plan.heard.id, &reply(spec, &[]), Spoil::Reset, out);
             return if spared { Next::Refused } else { Next::Reset };
         }
         // A call that hangs is answered at its deadline.
@@ -35,29 +35,29 @@ pub(crate) fn answer(plan: &Plan, session: &mut dyn Conversation, stats: &dyn Fn
     {
         return calls::answer(plan, http2, out);
     }
-    if order.size.is_some_and(|size| size > LARGEST) {
-        let status = Order::sentence("", Kind::Unknown, 501, "larger than 16 MiB, which needs HTTP/1.1");
+    if spec.size.is_some_and(|size| size > LARGEST) {
+        let status = PathSpec::sentence("", Kind::Unknown, 501, "larger than 16 MiB, which needs HTTP/1.1");
         session.answer(plan.heard.id, &reply(&status, status.known_body()), out);
         return Next::Answered(status.status);
     }
-    if order.spoiled {
+    if spec.spoiled {
         return spoil(plan, session, out);
     }
-    if let Body::Raw(_) = order.body
+    if let Body::Raw(_) = spec.body
         && let Some(next) = large(plan, session, out)
     {
         return next;
     }
     let text;
     let filler;
-    let body = match &order.body {
+    let body = match &spec.body {
         Body::Stats => {
             text = stats();
             text.as_bytes()
         }
         Body::Echo => plan.heard.echo.as_deref().unwrap_or_default(),
         Body::Filler(_) | Body::Raw(_) => {
-            filler = filler_of(order.size.unwrap_or(0));
+            filler = filler_of(spec.size.unwrap_or(0));
             &filler
         }
         Body::Text(text) => match &plan.heard.echo {
@@ -67,24 +67,24 @@ pub(crate) fn answer(plan: &Plan, session: &mut dyn Conversation, stats: &dyn Fn
     };
     // A path that HTTP does not know is as good as any for messages.
     let unknown = session.spoken() == Spoken::WebSocket && plan.instead.is_none();
-    let status = if unknown { 200 } else { order.status };
-    session.answer(plan.heard.id, &Reply { status, ..reply(order, body) }, out);
+    let status = if unknown { 200 } else { spec.status };
+    session.answer(plan.heard.id, &Reply { status, ..reply(spec, body) }, out);
     Next::Answered(status)
 }
 
 /// A large body that leaves as the client takes it; None where it must be made as a whole.
 fn large(plan: &Plan, session: &mut dyn Conversation, out: &mut Out) -> Option<Next> {
-    let (order, size) = (plan.order(), usize::try_from(plan.order().size?).ok()?);
+    let (spec, size) = (plan.spec(), usize::try_from(plan.spec().size?).ok()?);
     if let Some(http2) = session.http2() {
-        http2.flood(plan.heard.id, &reply(order, &[]), size, flood::filler_block(), out);
-        return Some(Next::Answered(order.status));
+        http2.flood(plan.heard.id, &reply(spec, &[]), size, flood::filler_block(), out);
+        return Some(Next::Answered(spec.status));
     }
-    let server = session.websocket().filter(|_| !order.close && order.status < 400)?;
+    let server = session.websocket().filter(|_| !spec.close && spec.status < 400)?;
     if !server.announce(plan.heard.id, size, out) {
         return None;
     }
     Some(match put_filler(size, flood::blocks(size), out) {
-        0 => Next::Answered(order.status),
+        0 => Next::Answered(spec.status),
         left => Next::Blocks(left),
     })
 }
@@ -98,14 +98,14 @@ pub(crate) fn put_filler(size: usize, left: u64, out: &mut Out) -> u64 {
     left - 1
 }
 
-pub(crate) fn reply<'a>(order: &'a Order, body: &'a [u8]) -> Reply<'a> {
-    Reply { status: order.status, headers: &order.headers, body, shape: Shape::Length, close: order.close }
+pub(crate) fn reply<'a>(spec: &'a PathSpec, body: &'a [u8]) -> Reply<'a> {
+    Reply { status: spec.status, headers: &spec.headers, body, shape: Shape::Length, close: spec.close }
 }
 
 fn spoil(plan: &Plan, session: &mut dyn Conversation, out: &mut Out) -> Next {
-    let order = plan.order();
-    let body = filler_of(order.size.unwrap_or(0));
-    let how = match (order.cut, order.kind) {
+    let spec = plan.spec();
+    let body = filler_of(spec.size.unwrap_or(0));
+    let how = match (spec.cut, spec.kind) {
         (Some(keep), _) => Spoil::Cut(usize::try_from(keep).unwrap_or(usize::MAX).min(body.len())),
         (None, Kind::Short) => Spoil::Wrong(body.len() / 2),
         (None, Kind::Long) => Spoil::Wrong(body.len() + (body.len() / 2).max(1)),
@@ -114,7 +114,7 @@ fn spoil(plan: &Plan, session: &mut dyn Conversation, out: &mut Out) -> Next {
             return Next::Ruined;
         }
     };
-    if session.spoil(plan.heard.id, &reply(order, &body), how, out) { Next::Spoiled } else { Next::Ruined }
+    if session.spoil(plan.heard.id, &reply(spec, &body), how, out) { Next::Spoiled } else { Next::Ruined }
 }
 
 /// So many bytes of filler.

@@ -20,7 +20,7 @@ use wire::Network;
 
 use crate::arrivals::{Log, Logs};
 use crate::conversation::Conversation;
-use crate::{Brain, Config, Shop, Tallies, Worker};
+use crate::{Config, Responder, Shop, Tallies, Worker};
 
 /// A worker looks so often whether it is to stop …
 const STOP_LOOKS: Nanos = Nanos(20_000_000);
@@ -189,8 +189,9 @@ impl Post {
         // Nobody waits for the answer where the start was given up.
         let _ = ready.send(Manned { owns_table, takes: Ok(takes) });
         let succeeded = owns_table && self.left != Some(takes);
-        let brain = Brain::new(&works.config, &works.shop, self.number as u32);
-        let worker = Worker::new(net, listener, works.session, brain, &works.tallies, self.number).logging(self.log);
+        let responder = Responder::new(&works.config, &works.shop, self.number as u32);
+        let worker =
+            Worker::new(net, listener, works.session, responder, &works.tallies, self.number).logging(self.log);
         let most = u32::try_from(takes).unwrap_or(u32::MAX);
         let mut worker = if succeeded { worker.relieved(most) } else { worker.bounded(most) };
         let first = self.number < self.lanes;

@@ -28,7 +28,7 @@
 //! come first served over the whole process (one queue for each pair of N and DIST). Percent signs are undone. Unknown
 //! paths are answered 404, wrong values 400, each with a sentence; unknown parameters are ignored.
 //!
-//! One port speaks HTTP/1.1, HTTP/2 (by its preface; with TLS also by ALPN) and, after an upgrade, WebSocket ([`Tongue`]). A
+//! One port speaks HTTP/1.1, HTTP/2 (by its preface; with TLS also by ALPN) and, after an upgrade, WebSocket ([`Detecting`]). A
 //! WebSocket hears its messages back, each after the delay of its path; a path that asks for a size gets so many bytes; other
 //! paths do no harm. `/status/403` refuses the upgrade. Faults in the shape of each protocol:
 //!
@@ -48,41 +48,41 @@
 //!
 //! Bodies above 16 MiB need HTTP/1.1. `--error-rate` closes a WebSocket with 1011.
 //!
-//! Made of a [`Brain`] without I/O (what to answer, and when), a [`Worker`] that serves it over any [`wire::Network`], and a
+//! Made of a [`Responder`] without I/O (what to answer, and when), a [`Worker`] that serves it over any [`wire::Network`], and a
 //! [`Target`] that runs workers in threads, as many as the descriptor limit asks for. TLS is a network around the network
 //! ([`net::tls::Secured`]).
 
+mod accounting;
 pub mod arrivals;
-mod brain;
 mod calling;
 mod calls;
 mod config;
 mod conversation;
 mod delay;
-mod desk;
+mod detect;
 mod flood;
 mod framed;
 mod lanes;
 mod line;
-mod order;
 mod path;
+mod path_spec;
+mod responder;
 mod serve;
 mod stall;
 mod station;
 mod stats;
-mod tongue;
 mod worker;
 
-pub use brain::{Brain, Heard, Next, Plan, Shop};
 pub use calls::Say;
 pub use config::{ALPN, Config, place, share};
 pub use conversation::{Conversation, Spoil, Spoken};
 pub use delay::{Delay, normal_quantile};
+pub use detect::Detecting;
 pub use flood::Flood;
-pub use order::{Body, Kind, Order, Withheld};
+pub use path_spec::{Body, Kind, PathSpec, Withheld};
+pub use responder::{Heard, Next, Plan, Responder, Shop};
 pub use serve::{Target, run_until};
 pub use stall::{Stall, Stalls};
 pub use station::Station;
 pub use stats::{SpokenStats, Stats, Tallies};
-pub use tongue::Tongue;
 pub use worker::Worker;

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use measure::Nanos;
 
-use crate::brain::Plan;
 use crate::calls::{Calls, Say};
 use crate::conversation::{Conversation, Spoken};
+use crate::responder::Plan;
 
 /// A connection.
 pub(crate) struct Line<S> {
@@ -71,7 +71,7 @@ impl<S> Line<S> {
 /// Bytes that a request holds while it waits for its answer.
 fn size(plan: &Plan) -> usize {
     let echo = plan.heard.echo.as_ref().map_or(0, |echo| echo.len());
-    size_of::<Plan>() + plan.heard.order.size() + echo
+    size_of::<Plan>() + plan.heard.spec.size() + echo
 }
 
 impl<S: Conversation> Line<S> {

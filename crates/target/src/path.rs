@@ -6,7 +6,7 @@
 use wire::Shape;
 
 use crate::Delay;
-use crate::order::{Kind, Withheld};
+use crate::path_spec::{Kind, Withheld};
 use crate::station::Station;
 
 /// The largest body: 1 GiB.

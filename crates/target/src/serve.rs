@@ -15,8 +15,8 @@ use wire::{Network, Place};
 
 use crate::arrivals::Writer;
 use crate::conversation::Conversation;
+use crate::detect::Detecting;
 use crate::lanes::{Foreman, News, Works};
-use crate::tongue::Tongue;
 use crate::{Config, Shop, Stats, Tallies};
 
 /// A running target; dropping it stops it.
@@ -38,10 +38,10 @@ impl Target {
     /// What the operating system refused, with the option it concerns.
     pub fn start(config: Config) -> io::Result<Target> {
         match config.tls.clone() {
-            None => Target::start_with(config, net::Epoll::new, Tongue::new),
+            None => Target::start_with(config, net::Epoll::new, Detecting::new),
             Some(serving) => {
                 let network = move || Ok(Secured::new(net::Epoll::new()?, serving.clone()));
-                Target::start_with(config, network, Tongue::new)
+                Target::start_with(config, network, Detecting::new)
             }
         }
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::conversation::Spoken;
-use crate::order::Kind;
+use crate::path_spec::Kind;
 
 const KINDS: usize = Kind::ALL.len();
 const STATUSES: usize = 1000;

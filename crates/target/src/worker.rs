@@ -1,4 +1,4 @@
-//! One worker: a network, its connections, and a brain that says what each hears back and when.
+//! One worker: a network, its connections, and a responder that says what each hears back and when.
 //!
 //! Everything received in one read is answered in one send. Answers of one connection leave in the order of their requests,
 //! so one timer per connection is enough: for the oldest request that waits. Timers are looked at after every read, not
@@ -15,13 +15,13 @@ use std::sync::atomic::Ordering;
 use measure::Nanos;
 use wire::{Arrival, ConnId, Extent, ListenerId, Network, Out};
 
+use crate::accounting::Accounting;
 use crate::arrivals::Log;
-use crate::brain::{Brain, Heard};
 use crate::calls::Say;
 use crate::conversation::{Conversation, Spoken};
-use crate::desk::Desk;
 use crate::framed::put_filler;
 use crate::line::{End, Line};
+use crate::responder::{Heard, Responder};
 use crate::stats::Tallies;
 
 /// Answers are held back while so many bytes wait for a client to read them.
@@ -51,7 +51,7 @@ pub struct Worker<N, S, F> {
     net: N,
     listener: ListenerId,
     session: F,
-    desk: Desk,
+    accounting: Accounting,
     lines: Vec<Option<Line<S>>>,
     timers: BinaryHeap<Reverse<(Nanos, u32, u32)>>,
     watched: Vec<(u32, u32)>,
@@ -84,9 +84,16 @@ enum Step {
 
 impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
     /// A worker that takes connections of `listener`, makes a session for each, and counts as number `number` in `tallies`.
-    pub fn new(net: N, listener: ListenerId, session: F, brain: Brain, tallies: &Arc<Tallies>, number: usize) -> Self {
-        let desk = Desk {
-            brain,
+    pub fn new(
+        net: N,
+        listener: ListenerId,
+        session: F,
+        responder: Responder,
+        tallies: &Arc<Tallies>,
+        number: usize,
+    ) -> Self {
+        let accounting = Accounting {
+            responder,
             tallies: Arc::clone(tallies),
             tally: tallies.of_worker(number),
             log: None,
@@ -97,7 +104,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
             net,
             listener,
             session,
-            desk,
+            accounting,
             lines: Vec::new(),
             timers: BinaryHeap::new(),
             watched: Vec::new(),
@@ -136,7 +143,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
 
     /// Writes an arrivals log.
     pub(crate) fn logging(mut self, log: Option<Log>) -> Self {
-        self.desk.log = log;
+        self.accounting.log = log;
         self
     }
 
@@ -175,12 +182,12 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         if !self.watched.is_empty() {
             self.look_again(now);
         }
-        self.desk.tally.sent.set(self.net.bytes_sent());
+        self.accounting.tally.sent.set(self.net.bytes_sent());
         // An answer cut to nothing has no send of its own to be stamped at.
-        self.desk.stamp(now);
-        if let Some(log) = &mut self.desk.log {
+        self.accounting.stamp(now);
+        if let Some(log) = &mut self.accounting.log {
             log.pass_on(now);
-            self.desk.unstamped = log.entries.len();
+            self.accounting.unstamped = log.entries.len();
         }
     }
 
@@ -191,7 +198,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         for slot in 0..self.lines.len() {
             self.forget(ConnId(slot as u32));
         }
-        self.desk.tally.sent.set(self.net.bytes_sent());
+        self.accounting.tally.sent.set(self.net.bytes_sent());
     }
 
     fn next_look(&self, now: Nanos) -> Nanos {
@@ -215,15 +222,15 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
             Arrival::Sent(conn) => Step::Sent(conn),
             Arrival::Connected(_) => Step::Nothing,
             Arrival::Received(conn, bytes) => {
-                self.desk.tally.received.add(bytes.len() as u64);
+                self.accounting.tally.received.add(bytes.len() as u64);
                 match self.lines.get_mut(conn.0 as usize) {
                     Some(Some(line)) if line.end == End::Open => {
-                        let (brain, heard) = (&mut self.desk.brain, &mut self.heard);
+                        let (responder, heard) = (&mut self.accounting.responder, &mut self.heard);
                         let mut held = 0;
                         let read = line.session.receive(bytes, &mut |ask| {
                             // A few bytes of HTTP/2 may stand for a long head that is to be echoed.
                             if held <= MOST_HELD {
-                                heard.push(brain.understand(&ask));
+                                heard.push(responder.understand(&ask));
                                 held += heard.last().and_then(|heard| heard.echo.as_ref()).map_or(0, |echo| echo.len());
                             }
                         });
@@ -242,7 +249,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         }
         self.births = self.births.wrapping_add(1);
         self.lines[slot] = Some(Line::new((self.session)(), self.births));
-        self.desk.tally.accepted.add(1);
+        self.accounting.tally.accepted.add(1);
         self.open += 1;
         if self.open == self.most_open {
             self.full = true;
@@ -254,32 +261,32 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
     fn received(&mut self, conn: ConnId, sound: bool) {
         let now = self.net.now();
         let Some(line) = &mut self.lines[conn.0 as usize] else { return };
-        let (desk, room) = (&mut self.desk, MOST_UNSENT.saturating_sub(self.net.unsent(conn)));
+        let (accounting, room) = (&mut self.accounting, MOST_UNSENT.saturating_sub(self.net.unsent(conn)));
         line.session.make_room(room);
         let begun = self.heard.iter().filter(|heard| matches!(heard.extent, Extent::Whole | Extent::Begun)).count();
-        desk.take_note(line, begun as u64);
+        accounting.take_note(line, begun as u64);
         let in_frames = line.session.spoken() != Spoken::Http1;
         if in_frames && line.pouring.is_none() {
             // What a server must say first (SETTINGS) is said before the first answer.
-            line.session.owed(&mut desk.out);
+            line.session.owed(&mut accounting.out);
         }
         for heard in self.heard.drain(..) {
             if heard.extent != Extent::Whole {
-                desk.hear_call(line, heard, now, room);
+                accounting.hear_call(line, heard, now, room);
                 continue;
             }
-            desk.count(&heard);
-            let plan = desk.brain.plan(now, heard);
-            desk.take(line, plan, now, room);
+            accounting.count(&heard);
+            let plan = accounting.responder.plan(now, heard);
+            accounting.take(line, plan, now, room);
         }
         if line.is_free() && (in_frames || line.waiting.is_empty()) {
-            line.session.owed(&mut desk.out);
+            line.session.owed(&mut accounting.out);
             if line.session.over() {
                 line.end = End::Close;
             }
         }
         if !sound {
-            desk.refuse(line);
+            accounting.refuse(line);
         } else if line.waiting.len() > MOST_WAITING {
             line.end = End::Reset;
         }
@@ -292,12 +299,12 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
     /// Lets go of what was put for a connection and sees to what comes next on it.
     #[inline]
     fn dispatch(&mut self, conn: ConnId, now: Nanos) {
-        if !self.desk.out.is_empty() {
-            self.net.send(conn, &mut self.desk.out);
-            self.desk.out.shrink_to(MOST_SPARE);
-            if self.desk.log.is_some() {
+        if !self.accounting.out.is_empty() {
+            self.net.send(conn, &mut self.accounting.out);
+            self.accounting.out.shrink_to(MOST_SPARE);
+            if self.accounting.log.is_some() {
                 let sent = self.net.now();
-                self.desk.stamp(sent);
+                self.accounting.stamp(sent);
             }
         }
         self.weigh(conn);
@@ -339,7 +346,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         self.held = self.held - line.weight + weight;
         line.weight = weight;
         let few = weight <= LEAST_PART.max(MOST_IN_ALL / self.open as usize);
-        if weight > MOST_HELD || !few && self.desk.tallies.held.load(Ordering::Relaxed) > MOST_IN_ALL {
+        if weight > MOST_HELD || !few && self.accounting.tallies.held.load(Ordering::Relaxed) > MOST_IN_ALL {
             line.end = End::Reset;
         }
         self.tell_weight();
@@ -352,7 +359,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
             return;
         }
         // What is less is added as its complement.
-        self.desk.tallies.held.fetch_add(self.held.wrapping_sub(self.told), Ordering::Relaxed);
+        self.accounting.tallies.held.fetch_add(self.held.wrapping_sub(self.told), Ordering::Relaxed);
         self.told = self.held;
         self.peak = self.peak.max(self.held);
         if self.peak - self.held > MUCH && self.held < self.peak / 4 {
@@ -391,14 +398,14 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
         line.session.make_room(room);
         let before = line.waiting.len();
         if line.session.waits_for_room() {
-            line.session.go_on_in_room(&mut self.desk.out);
+            line.session.go_on_in_room(&mut self.accounting.out);
         }
-        let resumed = !self.desk.out.is_empty();
+        let resumed = !self.accounting.out.is_empty();
         while line.is_free()
-            && self.desk.has_room(line, room)
+            && self.accounting.has_room(line, room)
             && let Some(plan) = line.take_due(now)
         {
-            self.desk.perform(line, plan);
+            self.accounting.perform(line, plan);
         }
         if resumed && line.session.over() {
             line.end = End::Close;
@@ -447,22 +454,22 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
             let Some(pouring) = &mut line.pouring else { return true };
             let (plan, left) = &mut **pouring;
             match line.session.spoken() {
-                Spoken::Http1 => plan.put_block(*left, &mut self.desk.out),
-                _ => drop(put_filler(plan.order().size.unwrap_or(0) as usize, *left, &mut self.desk.out)),
+                Spoken::Http1 => plan.put_block(*left, &mut self.accounting.out),
+                _ => drop(put_filler(plan.spec().size.unwrap_or(0) as usize, *left, &mut self.accounting.out)),
             }
             *left -= 1;
             if *left == 0
                 && let Some(done) = line.pouring.take()
             {
-                self.desk.complete(line, done.0);
+                self.accounting.complete(line, done.0);
                 if line.session.spoken() != Spoken::Http1 {
                     // What is owed must not stand within a message.
-                    line.session.owed(&mut self.desk.out);
+                    line.session.owed(&mut self.accounting.out);
                 }
                 self.serve(conn, now);
                 return true;
             }
-            self.net.send(conn, &mut self.desk.out);
+            self.net.send(conn, &mut self.accounting.out);
         }
         true
     }
@@ -470,16 +477,16 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
     /// A connection is gone: what waited on it is abandoned.
     fn forget(&mut self, conn: ConnId) {
         let Some(line) = self.lines.get_mut(conn.0 as usize).and_then(Option::take) else { return };
-        self.desk.part(&line);
+        self.accounting.part(&line);
         self.held -= line.weight;
         self.tell_weight();
         let pouring = line.pouring.map(|pouring| pouring.0);
         // Of a call it is the call that is abandoned, not each part of its answer.
         for plan in pouring.into_iter().chain(line.waiting).filter(|plan| plan.say == Say::Whole) {
-            self.desk.abandon(plan);
+            self.accounting.abandon(plan);
         }
-        line.calls.into_all().for_each(|call| self.desk.abandon_call(call));
-        self.desk.tally.closed.add(1);
+        line.calls.into_all().for_each(|call| self.accounting.abandon_call(call));
+        self.accounting.tally.closed.add(1);
         self.open -= 1;
         if self.full && self.open <= self.resume_at {
             self.full = false;

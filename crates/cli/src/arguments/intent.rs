@@ -12,7 +12,7 @@ use report::{Lang, Objective};
 use wire::{Complaint, OptionSpec, Takes};
 
 use crate::curl;
-use crate::veil::Veil;
+use crate::redact::Redaction;
 
 use super::given::Given;
 use super::matched::Matched;
@@ -71,7 +71,7 @@ pub struct Intent {
     /// Do not ask about public addresses.
     pub yes: bool,
     /// Over the secrets of the plan; over nothing with `--keep-secrets`.
-    pub veil: Veil,
+    pub redaction: Redaction,
     /// Processes that the workers run in; None: threads of this one.
     pub processes: Option<u32>,
     /// In what the run differs from its curl commands.
@@ -86,7 +86,7 @@ impl Intent {
     /// A complaint with the place in the plan file or the curl command that it is about, without the secrets it quotes.
     pub fn located(&self, complaint: Complaint) -> Complaint {
         let located = self.located.given.located(complaint, &Matched::line(&self.located.line));
-        Complaint { trouble: self.veil.sentence(&located.trouble), ..located }
+        Complaint { trouble: self.redaction.sentence(&located.trouble), ..located }
     }
 }
 
@@ -118,8 +118,8 @@ pub fn read(
             let Complaint { place, trouble } = given.located(complaint, &line_alone);
             // Before there is a plan: what the file or the curl command says may be quoted.
             let keep = matches!(matches.try_get_one::<bool>("keep-secrets"), Ok(Some(true)));
-            let veil = if keep { Veil::default() } else { Veil::over(given.secrets()) };
-            return Err(Complaint { trouble: veil.sentence(&trouble), place });
+            let redaction = if keep { Redaction::default() } else { Redaction::over(given.secrets()) };
+            return Err(Complaint { trouble: redaction.sentence(&trouble), place });
         }
     };
     intent.notes.clone_from(&given.notes);
@@ -177,12 +177,12 @@ fn over(
     let plan = plan(&flags, urls, &*protocols[protocol], options, defaults)?;
     let keep_secrets = flags.switch("keep-secrets");
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(line.iter().cloned()).collect();
-    let (shown, command, veil) = if keep_secrets {
-        (plan.clone(), command, Veil::default())
+    let (shown, command, redaction) = if keep_secrets {
+        (plan.clone(), command, Redaction::default())
     } else {
-        let veil = Veil::over(Secrets::of_plan(&plan));
+        let redaction = Redaction::over(Secrets::of_plan(&plan));
         let command = mask::command(&command, &secrets(&flags, &plan));
-        (mask::plan(&plan), command.iter().map(|word| veil.sentence(word)).collect(), veil)
+        (mask::plan(&plan), command.iter().map(|word| redaction.sentence(word)).collect(), redaction)
     };
     Ok(Intent {
         shown,
@@ -193,7 +193,7 @@ fn over(
         run_timeout: flags.time("run-timeout", "--run-timeout")?,
         debug: flags.switch("debug"),
         yes: flags.switch("yes"),
-        veil,
+        redaction,
         processes: processes(&flags)?,
         notes: Vec::new(),
         remarks: Vec::new(),

@@ -13,9 +13,9 @@ use super::schema::{Schema, shape};
 use super::session::GrpcSession;
 use super::status::{self, Statuses};
 use super::{framing, json, transcript};
-use crate::alone;
 use crate::http2::hpack::Lexicon;
 use crate::marks::Marks;
+use crate::url_overrides;
 
 const ALPN: &[&[u8]] = &[b"h2"];
 /// Services whose description comes with the program: health checks, reflection, the built-in target.
@@ -87,7 +87,7 @@ fn prepared(asked: &Asked, marks: &mut Marks) -> Result<GrpcDialogue, Complaint>
     let mut names = Names::default();
     for (index, (place, url)) in places.iter().zip(&asked.urls).enumerate() {
         let method = method(&schema, place)?;
-        let own = alone::wished(asked, index, options::OF_ONE_URL, |asked| Wishes::read(asked, marks))?;
+        let own = url_overrides::wished(asked, index, options::OF_ONE_URL, |asked| Wishes::read(asked, marks))?;
         let origin = origins.iter().position(|o| *o == place.origin).unwrap_or_else(|| {
             origins.push(place.origin.clone());
             origins.len() - 1

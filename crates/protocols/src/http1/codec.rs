@@ -8,7 +8,7 @@
 use wire::Broken;
 
 use super::wide;
-use crate::foreign::{Foreign, foreign, undecided};
+use crate::detect::{Detected, detect, undecided};
 
 /// The most bytes a head may have, interim answers and all.
 pub const HEAD_BOUND: usize = 256 * 1024;
@@ -193,9 +193,9 @@ fn garbage_so_far(bytes: &[u8]) -> Result<bool, Broken> {
 
 /// What begins like no answer, and what helps where it is known.
 fn not_http(bytes: &[u8]) -> Broken {
-    match foreign(bytes) {
-        Some(Foreign::Tls) => Broken("the server speaks TLS on this port; write https:// for it"),
-        Some(Foreign::Http2) => Broken("the server speaks HTTP/2 on this port; write --http2 for it"),
+    match detect(bytes) {
+        Some(Detected::Tls) => Broken("the server speaks TLS on this port; write https:// for it"),
+        Some(Detected::Http2) => Broken("the server speaks HTTP/2 on this port; write --http2 for it"),
         _ => NOT_HTTP,
     }
 }

@@ -9,9 +9,9 @@ use super::filled::compiled;
 use super::options::{self, OF_ONE_URL, Wishes};
 use super::request::{Encoder, Request, Rules, encode_listed, origin};
 use super::session::{Http1Session, LAST};
-use crate::alone;
 use crate::marks::Marks;
 use crate::template::Guard;
+use crate::url_overrides;
 
 /// The option by which braces are braces.
 pub(crate) const NO_SLOTS: &str = "no-slots";
@@ -55,7 +55,7 @@ impl Http1 {
         let mut requests = Vec::with_capacity(asked.urls.len());
         let mut encoder = (asked.urls.len() > 1).then(Encoder::default);
         for (index, url) in asked.urls.iter().enumerate() {
-            let own = alone::wished(asked, index, OF_ONE_URL, |asked| Wishes::read(asked, marks))?;
+            let own = url_overrides::wished(asked, index, OF_ONE_URL, |asked| Wishes::read(asked, marks))?;
             let mut recipe = own.as_ref().unwrap_or(&wishes).recipe(parse_url(&url.url, marks)?);
             let place = origin(&recipe.url).ok_or_else(|| no_url(&url.url, "it names no host"))?;
             let origin = origins.iter().position(|o| *o == place).unwrap_or_else(|| {

@@ -6,7 +6,7 @@
 use super::connection::{Connection, Data, Fault, Listener, Next, STREAM_WINDOW, WINDOW};
 use super::frames::{self, FrameHead, HEAD, PAYLOAD_BOUND, code};
 use super::hpack::LIST_BOUND;
-use crate::foreign::{Foreign, foreign};
+use crate::detect::{Detected, detect};
 
 /// Frames in a row that lead to nothing.
 const FLOOD_BOUND: u32 = 65_536;
@@ -265,10 +265,10 @@ impl<T> Connection<T> {
 /// Refuses what is known to be something else than HTTP/2.
 #[cold]
 fn known(first: &[u8]) -> Result<(), Fault> {
-    match foreign(first) {
-        Some(Foreign::Tls) => Err(Fault(code::PROTOCOL_ERROR, SPEAKS_TLS)),
-        Some(Foreign::Http1) => Err(Fault(code::PROTOCOL_ERROR, SPEAKS_HTTP1)),
-        Some(Foreign::Http2) | None => Ok(()),
+    match detect(first) {
+        Some(Detected::Tls) => Err(Fault(code::PROTOCOL_ERROR, SPEAKS_TLS)),
+        Some(Detected::Http1) => Err(Fault(code::PROTOCOL_ERROR, SPEAKS_HTTP1)),
+        Some(Detected::Http2) | None => Ok(()),
     }
 }
 

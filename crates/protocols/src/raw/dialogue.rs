@@ -55,7 +55,7 @@ impl Protocol for Raw {
             }
         }
         requests.iter().try_for_each(|weighted| check(&weighted.request, &rules))?;
-        let (before, after) = aside::compiled(asked, |text, place| {
+        let (before, after) = before_after::compiled(asked, |text, place| {
             let template = Template::parse_as(text, place, Notation::Escaped)?;
             let request = Request { template, unchecked: true };
             check(&request, &rules).map(|()| request)

@@ -5,7 +5,7 @@ use url::Url;
 use wire::{Asked, Complaint, OptionSpec, Origin, Takes, option};
 
 use super::request::Request;
-use crate::{aside, percent, weight};
+use crate::{before_after, percent, weight};
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -82,7 +82,7 @@ impl Wishes {
         if commands.is_empty() {
             commands.push((1.0, Request::compile("PING", "--command")?));
         }
-        let (before, after) = aside::compiled(asked, Request::compile)?;
+        let (before, after) = before_after::compiled(asked, Request::compile)?;
         Ok(Wishes {
             commands,
             pipeline: asked.value("pipeline").map_or(Ok(1), pipeline)?,

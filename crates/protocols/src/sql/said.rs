@@ -3,7 +3,7 @@
 use wire::{Asked, Complaint, Names, Weighted};
 
 use super::options::{Way, way};
-use crate::{aside, weight};
+use crate::{before_after, weight};
 
 /// What is asked where nothing is said.
 const USUAL: &str = "SELECT 1";
@@ -50,7 +50,7 @@ pub fn said<S>(
         texts.push(text);
     }
     // What is said once is not worth preparing, and may make what others need.
-    let (before, after) = aside::compiled(asked, |text, place| script(text, Way::Text, false, place))?;
+    let (before, after) = before_after::compiled(asked, |text, place| script(text, Way::Text, false, place))?;
     let of_url = |(origin, url): (usize, &wire::AskedUrl)| {
         let url_weight = url.weight;
         let weighted =

@@ -19,7 +19,7 @@ use super::mask::Masks;
 use super::options::Wishes;
 use super::request::{Message, put_frame};
 use super::upgrade::{Upgrade, agreed, refusal};
-use crate::foreign::{Foreign, foreign};
+use crate::detect::{Detected, detect};
 use crate::http1::codec::{Head, response_head};
 use crate::kept::Budget;
 use crate::verify;
@@ -129,7 +129,7 @@ impl WebSocketSession {
         let before = rare.consent.len();
         rare.consent.extend_from_slice(&bytes[..bytes.len().min(CONSENT_BOUND + 1 - before)]);
         let read = response_head(&rare.consent, &mut rare.head);
-        if !read.map_err(|broken| foreign(&rare.consent).and_then(elsewhere).unwrap_or(broken))? {
+        if !read.map_err(|broken| detect(&rare.consent).and_then(elsewhere).unwrap_or(broken))? {
             let endless = rare.consent.len() > CONSENT_BOUND;
             return if endless { Err(ENDLESS) } else { Ok(bytes.len()) };
         }
@@ -320,11 +320,13 @@ impl WebSocketSession {
 }
 
 /// What helps where the server speaks something else on this port.
-fn elsewhere(spoken: Foreign) -> Option<Broken> {
+fn elsewhere(spoken: Detected) -> Option<Broken> {
     match spoken {
-        Foreign::Tls => Some(Broken("the server speaks TLS on this port; write wss:// for it")),
-        Foreign::Http2 => Some(Broken("the server speaks HTTP/2 on this port; WebSocket is spoken over HTTP/1.1 here")),
-        Foreign::Http1 => None,
+        Detected::Tls => Some(Broken("the server speaks TLS on this port; write wss:// for it")),
+        Detected::Http2 => {
+            Some(Broken("the server speaks HTTP/2 on this port; WebSocket is spoken over HTTP/1.1 here"))
+        }
+        Detected::Http1 => None,
     }
 }
 

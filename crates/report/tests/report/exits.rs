@@ -1,6 +1,6 @@
 //! Exit codes and their precedence.
 
-use record::Probe;
+use record::FirstAnswer;
 use report::{Grade, Lang};
 
 use crate::made_up::{Filled, Run, closed, ms, open, second};
@@ -23,7 +23,7 @@ fn wrongly_counted() -> Run {
 
 fn nobody_there() -> Run {
     let mut run = open(1.0, 1).ended(Some("aborted"));
-    run.probe = Some(Probe { failure: Some("connection refused".into()), ..Probe::default() });
+    run.probe = Some(FirstAnswer { failure: Some("connection refused".into()), ..FirstAnswer::default() });
     run
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use measure::Nanos;
 use plan::{Arrivals, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
 use record::{
-    Bytes, Connections, Ended, Example, Failure, Host, Notice, Part, Probe, RunEvent, SCHEMA, Second, Started,
+    Bytes, Connections, Ended, Example, Failure, FirstAnswer, Host, Notice, Part, RunEvent, SCHEMA, Second, Started,
 };
 use report::{Lang, Style, Summary};
 
@@ -15,7 +15,7 @@ const S: i64 = 1_000_000_000;
 #[derive(Clone)]
 pub struct Run {
     pub plan: Plan,
-    pub probe: Option<Probe>,
+    pub probe: Option<FirstAnswer>,
     pub events: Vec<RunEvent>,
     pub reason: Option<&'static str>,
     pub window: Nanos,
@@ -64,7 +64,7 @@ fn run(load: Load, seconds: u64) -> Run {
         objectives: Vec::new(),
         seed: 1,
     };
-    let probe = Probe {
+    let probe = FirstAnswer {
         url: "http://127.0.0.1:8080/".into(),
         address: "127.0.0.1:8080".into(),
         spoken: "HTTP/1.1".into(),
@@ -142,7 +142,7 @@ impl Run {
             silent: self.silent,
             names: self.names.clone(),
         }))];
-        events.extend(self.probe.clone().map(RunEvent::Probe));
+        events.extend(self.probe.clone().map(RunEvent::FirstAnswer));
         events.extend(self.events.iter().cloned());
         if let Some(reason) = self.reason {
             let ended = Ended { reason: reason.into(), window: self.window, elapsed: self.elapsed };

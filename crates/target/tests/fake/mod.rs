@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use measure::Nanos;
 use protocols::http1::Http1Server;
-use target::{Brain, Config, Conversation, Stats, Tallies, Worker};
+use target::{Config, Conversation, Responder, Stats, Tallies, Worker};
 use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place};
 
 /// How a connection ended from the server's side.
@@ -124,8 +124,8 @@ impl<S: Conversation> Scene<S> {
     pub fn speaking(config: &Config, session: fn() -> S) -> Scene<S> {
         let world = Rc::new(RefCell::new(World { now: Nanos::from_secs(1), accepting: true, ..World::default() }));
         let tallies = Tallies::new(1);
-        let brain = Brain::alone(config);
-        let mut worker = Worker::new(Fake(Rc::clone(&world)), ListenerId(0), session, brain, &tallies, 0);
+        let responder = Responder::alone(config);
+        let mut worker = Worker::new(Fake(Rc::clone(&world)), ListenerId(0), session, responder, &tallies, 0);
         if let Some(most) = config.max_connections {
             worker = worker.bounded(most);
         }

@@ -35,7 +35,7 @@ fn one(stream: u32, path: &str, fields: &[(&str, &str)], message: &[u8]) -> Vec<
 }
 
 /// The texts of all DATA, and the status at the end where it came; static and literal fields only, as the target says them.
-fn heard(scene: &mut Scene<Tongue>) -> (Vec<u8>, Option<String>) {
+fn heard(scene: &mut Scene<Detecting>) -> (Vec<u8>, Option<String>) {
     let bytes = scene.heard(0);
     let (mut data, mut status, mut rest) = (Vec::new(), None, &bytes[..]);
     while rest.len() >= 9 {
@@ -64,7 +64,7 @@ fn grpc_status(block: &[u8]) -> String {
     "none".into()
 }
 
-fn opened() -> Scene<Tongue> {
+fn opened() -> Scene<Detecting> {
     let mut scene = scene();
     scene.say(0, &preface());
     scene.heard(0);

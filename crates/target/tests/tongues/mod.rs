@@ -3,7 +3,7 @@
 mod calls;
 
 use measure::Nanos;
-use target::{Config, Tongue};
+use target::{Config, Detecting};
 
 use crate::fake::{Gone, Scene};
 
@@ -14,8 +14,8 @@ const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
 const END_STREAM: u8 = 1;
 
-fn scene() -> Scene<Tongue> {
-    let mut scene = Scene::speaking(&Config::default(), Tongue::new);
+fn scene() -> Scene<Detecting> {
+    let mut scene = Scene::speaking(&Config::default(), Detecting::new);
     scene.connect(0);
     scene
 }
@@ -166,7 +166,7 @@ fn message(text: &str) -> Vec<u8> {
     [&[0x81, 0x80 | text.len() as u8, 0, 0, 0, 0], text.as_bytes()].concat()
 }
 
-fn upgraded(path: &str) -> Scene<Tongue> {
+fn upgraded(path: &str) -> Scene<Detecting> {
     let mut scene = scene();
     scene.say(0, &upgrade(path));
     let head = scene.heard_text(0);

@@ -2,7 +2,7 @@
 
 use measure::format_rate;
 use plan::{Arrivals, Load, Plan, Stage};
-use record::{Probe, Started};
+use record::{FirstAnswer, Started};
 
 use super::Page;
 use crate::sentences as say;
@@ -39,7 +39,7 @@ pub(crate) fn machinery(started: &Started, lang: Lang) -> String {
 }
 
 /// The answer before the run as a sentence.
-pub(crate) fn first_answer(probe: &Probe, lang: Lang) -> String {
+pub(crate) fn first_answer(probe: &FirstAnswer, lang: Lang) -> String {
     match &probe.failure {
         Some(failure) => lang.fill(say::PROBE_FAILED, &[("failure", failure)]),
         None => lang.fill(

@@ -3,7 +3,7 @@
 
 /// Something else than what was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Foreign {
+pub enum Detected {
     /// TLS.
     Tls,
     /// HTTP/1.
@@ -17,17 +17,17 @@ const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 /// What these first bytes belong to; None: nothing that is known here, or not yet.
 #[cold]
-pub fn foreign(first: &[u8]) -> Option<Foreign> {
+pub fn detect(first: &[u8]) -> Option<Detected> {
     match first {
         // An alert (RFC 8446 5.1, 6): a server of TLS that hears something else says so and closes.
-        [0x15, 3, ..] => Some(Foreign::Tls),
-        _ if first.starts_with(b"HTTP/1.") => Some(Foreign::Http1),
-        _ if first.len() >= SETTINGS.len() && may_be_settings(first) => Some(Foreign::Http2),
+        [0x15, 3, ..] => Some(Detected::Tls),
+        _ if first.starts_with(b"HTTP/1.") => Some(Detected::Http1),
+        _ if first.len() >= SETTINGS.len() && may_be_settings(first) => Some(Detected::Http2),
         _ => None,
     }
 }
 
-/// True where more bytes may make it something that [`foreign`] knows.
+/// True where more bytes may make it something that [`detect`] knows.
 #[cold]
 pub fn undecided(first: &[u8]) -> bool {
     first == [0x15] || first.len() < SETTINGS.len() && may_be_settings(first)
@@ -47,10 +47,10 @@ mod tests {
     fn first_bytes_tell_what_is_spoken() {
         let settings = [0, 0, 12, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100];
         for (bytes, spoken, decided) in [
-            (&[0x15, 3, 3, 0, 2, 2, 10][..], Some(Foreign::Tls), 2),
-            (b"HTTP/1.0 400 Bad Request\r\n", Some(Foreign::Http1), 7),
-            (&settings, Some(Foreign::Http2), 9),
-            (&[0, 0, 0, 4, 0, 0, 0, 0, 0], Some(Foreign::Http2), 9),
+            (&[0x15, 3, 3, 0, 2, 2, 10][..], Some(Detected::Tls), 2),
+            (b"HTTP/1.0 400 Bad Request\r\n", Some(Detected::Http1), 7),
+            (&settings, Some(Detected::Http2), 9),
+            (&[0, 0, 0, 4, 0, 0, 0, 0, 0], Some(Detected::Http2), 9),
             (&[0, 0, 11, 4, 0, 0, 0, 0, 0], None, 0),
             (&[0, 0, 6, 7, 0, 0, 0, 0, 0], None, 0),
             (&[0x15, 4], None, 0),
@@ -58,7 +58,7 @@ mod tests {
             (b"", None, 0),
         ] {
             for end in 0..=bytes.len() {
-                let told = foreign(&bytes[..end]);
+                let told = detect(&bytes[..end]);
                 assert_eq!(told, spoken.filter(|_| end >= decided), "{:?}", &bytes[..end]);
                 assert!(told.is_none() || !undecided(&bytes[..end]), "{:?}", &bytes[..end]);
             }

@@ -16,7 +16,7 @@ const PREFACE: &[u8] = b"PRI ";
 
 /// A session in whatever protocol its client begins to speak.
 #[derive(Debug)]
-pub struct Tongue(Inner);
+pub struct Detecting(Inner);
 
 #[derive(Debug)]
 enum Inner {
@@ -29,10 +29,10 @@ enum Inner {
     WebSocket(WebSocketServer),
 }
 
-impl Tongue {
+impl Detecting {
     /// A connection that has not spoken yet.
-    pub fn new() -> Tongue {
-        Tongue(Inner::Fresh(0))
+    pub fn new() -> Detecting {
+        Detecting(Inner::Fresh(0))
     }
 
     /// Finds out what is spoken.
@@ -67,13 +67,13 @@ fn is_granted(head: &[u8], path: &str) -> bool {
     !refused && WebSocketServer::is_upgrade(head)
 }
 
-impl Default for Tongue {
-    fn default() -> Tongue {
-        Tongue::new()
+impl Default for Detecting {
+    fn default() -> Detecting {
+        Detecting::new()
     }
 }
 
-impl ServerSession for Tongue {
+impl ServerSession for Detecting {
     #[inline]
     fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
         match &mut self.0 {
@@ -135,7 +135,7 @@ impl ServerSession for Tongue {
     }
 }
 
-impl Conversation for Tongue {
+impl Conversation for Detecting {
     #[inline]
     fn spoken(&self) -> Spoken {
         match &self.0 {

@@ -1,12 +1,12 @@
-//! The brain alone: what each path is answered with, and when.
+//! The responder alone: what each path is answered with, and when.
 
 use measure::Nanos;
 use proptest::prelude::*;
-use target::{Body, Brain, Config, Kind, Plan, Withheld};
+use target::{Body, Config, Kind, Plan, Responder, Withheld};
 use wire::{Ask, Shape};
 
-fn hear(brain: &mut Brain, now: Nanos, path: &str) -> Plan {
-    brain.hear(now, &Ask { method: "GET", path, head: b"GET", ..Ask::default() })
+fn hear(responder: &mut Responder, now: Nanos, path: &str) -> Plan {
+    responder.hear(now, &Ask { method: "GET", path, head: b"GET", ..Ask::default() })
 }
 
 fn ms(n: u64) -> Nanos {
@@ -51,14 +51,14 @@ fn every_path_is_understood() {
         ("/header/a%0db/c", Kind::Header, 400, text, Ok("header: "), length, false),
         ("/echo?cut=3", Kind::Echo, 400, text, Ok("cut: only answers of a known size"), length, false),
     ];
-    let mut brain = Brain::alone(&Config::default());
+    let mut responder = Responder::alone(&Config::default());
     for (path, kind, status, headers, body, shape, close) in cases {
-        let plan = hear(&mut brain, ms(1), path);
-        let order = plan.order();
-        assert_eq!((order.kind, order.status, order.shape, order.close), (*kind, *status, *shape, *close), "{path}");
-        assert_eq!(String::from_utf8_lossy(&order.headers), *headers, "{path}");
+        let plan = hear(&mut responder, ms(1), path);
+        let spec = plan.spec();
+        assert_eq!((spec.kind, spec.status, spec.shape, spec.close), (*kind, *status, *shape, *close), "{path}");
+        assert_eq!(String::from_utf8_lossy(&spec.headers), *headers, "{path}");
         assert_eq!(plan.at, ms(1), "{path}");
-        match (&order.body, body) {
+        match (&spec.body, body) {
             (Body::Filler(size), Err(wanted)) => assert_eq!(size, wanted, "{path}"),
             (Body::Text(text), Ok(start)) => {
                 assert!(text.starts_with(start.as_bytes()), "{path}: {}", String::from_utf8_lossy(text));
@@ -71,7 +71,7 @@ fn every_path_is_understood() {
 #[test]
 fn delays_are_drawn_from_the_path_before_the_configuration() {
     let config = Config { delay: Some("5ms".parse().unwrap()), ..Config::default() };
-    let mut brain = Brain::alone(&config);
+    let mut responder = Responder::alone(&config);
     for (path, at) in [
         ("/", 15),
         ("/delay/7ms", 17),
@@ -81,18 +81,18 @@ fn delays_are_drawn_from_the_path_before_the_configuration() {
         ("/delay/0s", 10),
         ("/-/stats", 10),
     ] {
-        assert_eq!(hear(&mut brain, ms(10), path).at, ms(at), "{path}");
+        assert_eq!(hear(&mut responder, ms(10), path).at, ms(at), "{path}");
     }
-    assert_eq!(hear(&mut brain, ms(10), "/hang").at, Nanos::MAX);
-    assert_eq!(hear(&mut brain, ms(10), "/reset").at, ms(15));
+    assert_eq!(hear(&mut responder, ms(10), "/hang").at, Nanos::MAX);
+    assert_eq!(hear(&mut responder, ms(10), "/reset").at, ms(15));
 }
 
 #[test]
 fn a_seed_determines_every_delay_and_its_worker_number_too() {
     let draws = |seed, worker| {
         let config = Config { delay: Some("lognormal:10ms,0.5".parse().unwrap()), seed, ..Config::default() };
-        let mut brain = Brain::new(&config, &target::Shop::new(&config), worker);
-        (0..50).map(|_| hear(&mut brain, ms(0), "/").at).collect::<Vec<_>>()
+        let mut responder = Responder::new(&config, &target::Shop::new(&config), worker);
+        (0..50).map(|_| hear(&mut responder, ms(0), "/").at).collect::<Vec<_>>()
     };
     assert_eq!(draws(1, 0), draws(1, 0));
     assert_ne!(draws(1, 0), draws(2, 0));
@@ -102,15 +102,15 @@ fn a_seed_determines_every_delay_and_its_worker_number_too() {
 #[test]
 fn rates_are_kept_within_five_deviations() {
     let config = Config { error_rate: 0.05, close_rate: 0.1, seed: 3, ..Config::default() };
-    let mut brain = Brain::alone(&config);
+    let mut responder = Responder::alone(&config);
     let (mut errors, mut closes) = (0u32, 0u32);
     let n = 100_000;
     for _ in 0..n {
-        let plan = hear(&mut brain, ms(0), "/");
-        match plan.order().withheld {
+        let plan = hear(&mut responder, ms(0), "/");
+        match plan.spec().withheld {
             Some(Withheld::Close) => closes += 1,
-            None if plan.order().status == 500 => errors += 1,
-            _ => assert_eq!(plan.order().status, 200),
+            None if plan.spec().status == 500 => errors += 1,
+            _ => assert_eq!(plan.spec().status, 200),
         }
     }
     for (counted, share) in [(closes, 0.1), (errors, 0.9 * 0.05)] {
@@ -118,14 +118,14 @@ fn rates_are_kept_within_five_deviations() {
         assert!((f64::from(counted) - f64::from(n) * share).abs() < bound, "{counted} for {share}");
     }
     // Watching is never disturbed.
-    assert!((0..1000).all(|_| hear(&mut brain, ms(0), "/-/stats").instead.is_none()));
+    assert!((0..1000).all(|_| hear(&mut responder, ms(0), "/-/stats").instead.is_none()));
 }
 
 #[test]
 fn a_station_serves_all_workers_first_come_first_served() {
     let config = Config { seed: 4, ..Config::default() };
     let shop = target::Shop::new(&config);
-    let mut brains = [0, 1].map(|worker| Brain::new(&config, &shop, worker));
+    let mut brains = [0, 1].map(|worker| Responder::new(&config, &shop, worker));
     let paths = ["/?station=1&service=3ms", "/bytes/5?service=constant:3ms&station=1"];
     let done: Vec<Nanos> = (0..4).map(|i| hear(&mut brains[i % 2], ms(i as u64), paths[i % 2]).at).collect();
     assert_eq!(done, [3, 6, 9, 12].map(ms));
@@ -140,7 +140,7 @@ fn a_station_serves_all_workers_first_come_first_served() {
 fn a_stall_counts_from_the_first_request_and_holds_all_workers() {
     let config = Config { stalls: vec!["5s+1s".parse().unwrap()], ..Config::default() };
     let shop = target::Shop::new(&config);
-    let mut brains = [0, 1].map(|worker| Brain::new(&config, &shop, worker));
+    let mut brains = [0, 1].map(|worker| Responder::new(&config, &shop, worker));
     // Watching starts nothing.
     assert_eq!(hear(&mut brains[0], ms(50_000), "/-/stats").at, ms(50_000));
     for (worker, now, path, at) in [
@@ -158,19 +158,19 @@ fn a_stall_counts_from_the_first_request_and_holds_all_workers() {
 }
 
 proptest! {
-    /// No path makes the brain fail, or answer with a status outside 200 to 999.
+    /// No path makes the responder fail, or answer with a status outside 200 to 999.
     #[test]
     fn any_path_gets_an_answer(path in "/[a-z0-9/?=&:%.,-]{0,60}") {
-        let mut brain = Brain::alone(&Config::default());
-        let plan = hear(&mut brain, ms(1), &path);
-        prop_assert!((200..1000).contains(&plan.order().status));
+        let mut responder = Responder::alone(&Config::default());
+        let plan = hear(&mut responder, ms(1), &path);
+        prop_assert!((200..1000).contains(&plan.spec().status));
         prop_assert!(plan.at >= ms(1));
     }
 
     #[test]
     fn any_parameter_gets_an_answer(name in "status|size|delay|cut|header|station|service|close", value in "[a-z0-9:%.,~-]{0,20}") {
-        let mut brain = Brain::alone(&Config::default());
+        let mut responder = Responder::alone(&Config::default());
         let path = format!("/?{name}={value}");
-        prop_assert!(hear(&mut brain, ms(1), &path).at >= ms(1));
+        prop_assert!(hear(&mut responder, ms(1), &path).at >= ms(1));
     }
 }

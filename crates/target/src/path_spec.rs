@@ -99,7 +99,7 @@ pub enum Withheld {
 
 /// A path, read.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct PathSpec {
     /// The path and query as asked.
     pub path: Box<str>,
     /// Its branch of the language.
@@ -130,42 +130,42 @@ pub struct Order {
     pub refusal: Option<Refusal>,
 }
 
-impl Order {
+impl PathSpec {
     /// Bytes that it takes, as far as others do not share them.
     pub(crate) fn size(&self) -> usize {
-        size_of::<Order>() + self.path.len() + self.headers.len()
+        size_of::<PathSpec>() + self.path.len() + self.headers.len()
     }
 
     /// Reads a path and query.
-    pub fn read(path: &str, shop: &Shop) -> Order {
+    pub fn read(path: &str, shop: &Shop) -> PathSpec {
         let mut wish = Wish::default();
         let (kind, read) = path::read(path, &mut wish);
-        match read.and_then(|()| Order::grant(path, kind, wish, shop)) {
-            Ok(order) => order,
-            Err((status, sentence)) => Order::sentence(path, kind, status, &sentence),
+        match read.and_then(|()| PathSpec::grant(path, kind, wish, shop)) {
+            Ok(spec) => spec,
+            Err((status, sentence)) => PathSpec::sentence(path, kind, status, &sentence),
         }
     }
 
     /// Reads what is wished of a call to this path, as a path and query of HTTP would say it; empty: nothing.
-    pub fn of_call(path: &str, wished: &str, shop: &Shop) -> Order {
+    pub fn of_call(path: &str, wished: &str, shop: &Shop) -> PathSpec {
         let mut wish = Wish::default();
         let (kind, read) = if wished.is_empty() { (Kind::Call, Ok(())) } else { path::read(wished, &mut wish) };
         // What watches the server does so by HTTP.
         let kind = if kind.is_watching() { Kind::Call } else { kind };
         let path = format!("{path}{wished}");
         let status = wish.grpc_status;
-        match read.and_then(|()| Order::grant(&path, kind, wish, shop)) {
-            Ok(order) => Order { refusal: status.map(|status| Refusal(status, "as asked".to_owned())), ..order },
+        match read.and_then(|()| PathSpec::grant(&path, kind, wish, shop)) {
+            Ok(spec) => PathSpec { refusal: status.map(|status| Refusal(status, "as asked".to_owned())), ..spec },
             Err((_, sentence)) => {
                 let refusal = Some(Refusal(INVALID_ARGUMENT, sentence));
-                Order { refusal, ..Order::sentence(&path, Kind::Call, 200, "") }
+                PathSpec { refusal, ..PathSpec::sentence(&path, Kind::Call, 200, "") }
             }
         }
     }
 
     /// An answer that consists of a status and a sentence.
-    pub fn sentence(path: &str, kind: Kind, status: u16, sentence: &str) -> Order {
-        Order {
+    pub fn sentence(path: &str, kind: Kind, status: u16, sentence: &str) -> PathSpec {
+        PathSpec {
             path: path.into(),
             kind,
             status,
@@ -183,42 +183,42 @@ impl Order {
         }
     }
 
-    fn grant(path: &str, kind: Kind, wish: Wish, shop: &Shop) -> Result<Order, (u16, String)> {
+    fn grant(path: &str, kind: Kind, wish: Wish, shop: &Shop) -> Result<PathSpec, (u16, String)> {
         let status = wish.status.unwrap_or(200);
-        let mut order = Order::sentence(path, kind, status, if status < 300 { "ok" } else { reason(status) });
+        let mut order = PathSpec::sentence(path, kind, status, if status < 300 { "ok" } else { reason(status) });
         let size = if matches!(status, 204 | 304) { Some(0) } else { wish.size };
-        (order.size, order.cut) = (size, wish.cut);
-        order.headers = wish.headers.clone().into();
-        order.shape = wish.shape;
-        order.close = wish.close || wish.shape == Shape::UntilClose;
-        order.withheld = wish.withheld;
-        order.delay = wish.delay;
+        (spec.size, spec.cut) = (size, wish.cut);
+        spec.headers = wish.headers.clone().into();
+        spec.shape = wish.shape;
+        spec.close = wish.close || wish.shape == Shape::UntilClose;
+        spec.withheld = wish.withheld;
+        spec.delay = wish.delay;
         if let Some(servers) = wish.station {
             let service = wish.service.ok_or((
                 400,
                 "station: write the service time too, as in ?station=1&service=exponential:2ms".to_owned(),
             ))?;
             let full = || (503, "station: there are too many already; start another target for more".to_owned());
-            order.station = Some(shop.station(servers, service).ok_or_else(full)?);
+            spec.station = Some(shop.station(servers, service).ok_or_else(full)?);
         }
         match kind {
-            Kind::Echo => order.body = Body::Echo,
+            Kind::Echo => spec.body = Body::Echo,
             Kind::Stats => {
-                order.headers = (*b"content-type: application/json\r\n").into();
-                order.body = Body::Stats;
+                spec.headers = (*b"content-type: application/json\r\n").into();
+                spec.body = Body::Stats;
             }
-            _ => order.fill(kind, size),
+            _ => spec.fill(kind, size),
         }
         if let Some(keep) = wish.cut {
-            order.cut(keep)?;
+            spec.cut(keep)?;
         }
-        Ok(order)
+        Ok(spec)
     }
 
     /// Chooses the body of an ordinary or spoiled answer of `size` bytes.
     fn fill(&mut self, kind: Kind, size: Option<u64>) {
         let announced = size.unwrap_or(0);
-        let head = |order: &Order| raw_head(order.status, &order.headers, Shape::Length, announced);
+        let head = |spec: &PathSpec| raw_head(spec.status, &spec.headers, Shape::Length, announced);
         let (raw, close) = match kind {
             Kind::Garbage => (Flood::bytes(b"\x16\x03garbage \xff\xfe\x00 this is not HTTP\r\n\r\n".to_vec()), true),
             Kind::EndlessHeaders => {

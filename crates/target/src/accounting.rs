@@ -7,19 +7,19 @@ use measure::Nanos;
 use wire::Out;
 
 use crate::arrivals::{Entry, Log};
-use crate::brain::{Brain, Heard, Next, Plan};
 use crate::calls::Say;
 use crate::conversation::{Conversation, Spoken};
 use crate::line::{End, Line};
-use crate::order::{Kind, Withheld};
+use crate::path_spec::{Kind, Withheld};
+use crate::responder::{Heard, Next, Plan, Responder};
 use crate::stats::{Tallies, Tally};
 
 /// Answers are held back while so many bytes wait for the client's windows.
 const MOST_UNTAKEN: usize = 4 << 20;
 
 /// See the top of this file.
-pub(crate) struct Desk {
-    pub brain: Brain,
+pub(crate) struct Accounting {
+    pub responder: Responder,
     pub tallies: Arc<Tallies>,
     pub tally: Arc<Tally>,
     pub log: Option<Log>,
@@ -28,10 +28,10 @@ pub(crate) struct Desk {
     pub out: Out,
 }
 
-impl Desk {
+impl Accounting {
     #[inline]
     pub fn count(&self, heard: &Heard) {
-        let kind = heard.order.kind;
+        let kind = heard.spec.kind;
         if !kind.is_watching() {
             self.tally.heard.add(1);
             self.tally.kinds[kind as usize].add(1);
@@ -115,11 +115,11 @@ impl Desk {
     /// The whole answer was put.
     #[inline]
     pub fn complete<S: Conversation>(&mut self, line: &mut Line<S>, plan: Plan) {
-        let order = plan.order();
-        if order.close || line.session.over() {
+        let spec = plan.spec();
+        if spec.close || line.session.over() {
             line.end = End::Close;
         }
-        let status = (!order.spoiled).then_some(order.status);
+        let status = (!spec.spoiled).then_some(spec.status);
         self.settle(plan, status);
     }
 
@@ -134,9 +134,9 @@ impl Desk {
     /// Counts an answer; `status` where it is not spoiled.
     #[inline]
     fn settle(&mut self, plan: Plan, status: Option<u16>) {
-        if plan.heard.order.kind.is_watching() {
+        if plan.heard.spec.kind.is_watching() {
             self.tally.watching.add(1);
-            if plan.heard.order.kind == Kind::ResetStats {
+            if plan.heard.spec.kind == Kind::ResetStats {
                 self.tallies.reset();
             }
             return;
@@ -148,7 +148,7 @@ impl Desk {
                 self.tally.answered.add(1);
             }
         }
-        let status = status.unwrap_or(plan.order().status);
+        let status = status.unwrap_or(plan.spec().status);
         self.note(plan, Nanos::MAX, status);
     }
 
@@ -159,11 +159,11 @@ impl Desk {
     }
 
     pub fn abandon(&mut self, plan: Plan) {
-        if plan.heard.order.kind.is_watching() {
+        if plan.heard.spec.kind.is_watching() {
             return;
         }
         // A request that was never to be answered has not lost its answer.
-        match plan.order().withheld {
+        match plan.spec().withheld {
             Some(Withheld::Hang) => self.tally.withheld.add(1),
             _ => self.tally.abandoned.add(1),
         }
@@ -185,7 +185,7 @@ impl Desk {
     #[inline]
     fn note(&mut self, plan: Plan, answered: Nanos, status: u16) {
         if let Some(log) = &mut self.log {
-            log.entries.push(Entry { arrived: plan.arrived, answered, status, order: plan.heard.order });
+            log.entries.push(Entry { arrived: plan.arrived, answered, status, spec: plan.heard.spec });
         }
     }
 

@@ -1,7 +1,7 @@
-//! The target's brain: for each request heard, what to answer and when. No I/O and no clock, so that the simulation and
+//! The target's responder: for each request heard, what to answer and when. No I/O and no clock, so that the simulation and
 //! the real server think alike.
 //!
-//! One brain per worker. What workers share is the [`Shop`]: the stations' queues and the moment of the first request; it
+//! One responder per worker. What workers share is the [`Shop`]: the stations' queues and the moment of the first request; it
 //! is touched only by requests that need it. Draws come from a stream of the seed and the worker's number, in the order of
 //! the requests heard.
 
@@ -16,7 +16,7 @@ use wire::{Ask, Extent, Out, Reply, Shape};
 use crate::calls::Say;
 use crate::conversation::{Conversation, Spoken};
 use crate::framed;
-use crate::order::{Body, Kind, Order, Withheld};
+use crate::path_spec::{Body, Kind, PathSpec, Withheld};
 use crate::stall::Stalls;
 use crate::station::Station;
 use crate::{Config, Delay};
@@ -88,7 +88,7 @@ pub struct Heard {
     /// HEAD: no body may follow.
     pub head_only: bool,
     /// What its path asks for.
-    pub order: Arc<Order>,
+    pub spec: Arc<PathSpec>,
     /// The request itself, where it is to be echoed. Of a call its path, a piece of its body, or a message.
     pub echo: Option<Box<[u8]>>,
     /// Other than `Whole`: a part of a gRPC call. Only that which begins it has an order of its own.
@@ -107,7 +107,7 @@ pub struct Plan {
     /// The request.
     pub heard: Heard,
     /// What is done instead of what was ordered: an error or a close by chance.
-    pub instead: Option<Arc<Order>>,
+    pub instead: Option<Arc<PathSpec>>,
     /// Of a gRPC call: what is said of it now.
     pub say: Say,
 }
@@ -141,41 +141,41 @@ pub enum Next {
 
 /// Decides what is answered and when.
 #[derive(Debug)]
-pub struct Brain {
+pub struct Responder {
     shop: Arc<Shop>,
     rng: Rng,
     delay: Option<Delay>,
     error_rate: f64,
     close_rate: f64,
-    failing: Arc<Order>,
-    closing: Arc<Order>,
-    latest: Arc<Order>,
+    failing: Arc<PathSpec>,
+    closing: Arc<PathSpec>,
+    latest: Arc<PathSpec>,
     /// The last call: its path, what was wished of it, and what came of that.
-    latest_call: (Box<str>, Box<str>, Arc<Order>),
-    remembered: HashMap<Box<str>, Arc<Order>>,
+    latest_call: (Box<str>, Box<str>, Arc<PathSpec>),
+    remembered: HashMap<Box<str>, Arc<PathSpec>>,
 }
 
-impl Brain {
-    /// The brain of worker number `worker`.
-    pub fn new(config: &Config, shop: &Arc<Shop>, worker: u32) -> Brain {
-        let closing = Order { withheld: Some(Withheld::Close), ..Order::sentence("", Kind::Unknown, 500, "") };
-        Brain {
+impl Responder {
+    /// The responder of worker number `worker`.
+    pub fn new(config: &Config, shop: &Arc<Shop>, worker: u32) -> Responder {
+        let closing = PathSpec { withheld: Some(Withheld::Close), ..PathSpec::sentence("", Kind::Unknown, 500, "") };
+        Responder {
             shop: Arc::clone(shop),
             rng: Rng::new(config.seed).fork(u64::from(worker)),
             delay: config.delay,
             error_rate: config.error_rate,
             close_rate: config.close_rate,
-            failing: Arc::new(Order::sentence("", Kind::Unknown, 500, "an error, as asked by the error rate")),
+            failing: Arc::new(PathSpec::sentence("", Kind::Unknown, 500, "an error, as asked by the error rate")),
             closing: Arc::new(closing),
-            latest: Arc::new(Order::read("/", shop)),
-            latest_call: (Box::default(), Box::default(), Arc::new(Order::of_call("", "", shop))),
+            latest: Arc::new(PathSpec::read("/", shop)),
+            latest_call: (Box::default(), Box::default(), Arc::new(PathSpec::of_call("", "", shop))),
             remembered: HashMap::new(),
         }
     }
 
-    /// A brain that shares nothing, for simulations with one server.
-    pub fn alone(config: &Config) -> Brain {
-        Brain::new(config, &Shop::new(config), 0)
+    /// A responder that shares nothing, for simulations with one server.
+    pub fn alone(config: &Config) -> Responder {
+        Responder::new(config, &Shop::new(config), 0)
     }
 
     /// A request arrived now: what will become of it?
@@ -184,7 +184,7 @@ impl Brain {
         self.plan(now, heard)
     }
 
-    /// The first half of [`Brain::hear`], for callers that may not read the clock while they hold the request.
+    /// The first half of [`Responder::hear`], for callers that may not read the clock while they hold the request.
     #[inline]
     pub fn understand(&mut self, ask: &Ask<'_>) -> Heard {
         if ask.extent != Extent::Whole {
@@ -193,13 +193,13 @@ impl Brain {
         if *self.latest.path != *ask.path {
             self.latest = self.recall(ask.path);
         }
-        let order = Arc::clone(&self.latest);
+        let spec = Arc::clone(&self.latest);
         let echo = if ask.method == MESSAGE {
             Some(ask.body.into())
         } else {
-            matches!(order.body, Body::Echo).then(|| [ask.head, ask.body].concat().into())
+            matches!(spec.body, Body::Echo).then(|| [ask.head, ask.body].concat().into())
         };
-        Heard { id: ask.id, head_only: ask.method == "HEAD", order, echo, extent: Extent::Whole, allowed: Nanos::MAX }
+        Heard { id: ask.id, head_only: ask.method == "HEAD", spec, echo, extent: Extent::Whole, allowed: Nanos::MAX }
     }
 
     /// A part of a call. What is wished of it beside its path is metadata.
@@ -209,47 +209,47 @@ impl Brain {
             let wished = field(ask.head, WISH).unwrap_or_default();
             let (path, wish, _) = &self.latest_call;
             if (&**path, &**wish) != (ask.path, wished) {
-                let order = Order::of_call(ask.path, wished, &self.shop);
-                self.latest_call = (ask.path.into(), wished.into(), Arc::new(order));
+                let spec = PathSpec::of_call(ask.path, wished, &self.shop);
+                self.latest_call = (ask.path.into(), wished.into(), Arc::new(spec));
             }
             allowed = timeout_ns(ask.head).map_or(Nanos::MAX, Nanos);
         }
-        let order = Arc::clone(&self.latest_call.2);
+        let spec = Arc::clone(&self.latest_call.2);
         let echo = Some(if ask.extent == Extent::Begun { ask.path.as_bytes() } else { ask.body }.into());
-        Heard { id: ask.id, head_only: false, order, echo, extent: ask.extent, allowed }
+        Heard { id: ask.id, head_only: false, spec, echo, extent: ask.extent, allowed }
     }
 
-    fn recall(&mut self, path: &str) -> Arc<Order> {
-        if let Some(order) = self.remembered.get(path) {
-            return Arc::clone(order);
+    fn recall(&mut self, path: &str) -> Arc<PathSpec> {
+        if let Some(spec) = self.remembered.get(path) {
+            return Arc::clone(spec);
         }
         if self.remembered.len() == REMEMBERED {
             self.remembered.clear();
         }
-        let order = Arc::new(Order::read(path, &self.shop));
+        let spec = Arc::new(PathSpec::read(path, &self.shop));
         if path.len() > LONG {
-            return order;
+            return spec;
         }
-        self.remembered.insert(path.into(), Arc::clone(&order));
-        order
+        self.remembered.insert(path.into(), Arc::clone(&spec));
+        spec
     }
 
-    /// The second half of [`Brain::hear`].
+    /// The second half of [`Responder::hear`].
     #[inline]
     pub fn plan(&mut self, now: Nanos, heard: Heard) -> Plan {
-        let order = &heard.order;
-        if order.kind.is_watching() {
+        let spec = &heard.spec;
+        if spec.kind.is_watching() {
             return Plan { arrived: now, at: now, heard, instead: None, say: Say::Whole };
         }
         let instead = self.chance();
-        let hangs = instead.is_none() && order.withheld == Some(Withheld::Hang);
-        let at = self.due(now, order);
+        let hangs = instead.is_none() && spec.withheld == Some(Withheld::Hang);
+        let at = self.due(now, spec);
         Plan { arrived: now, at: if hangs { Nanos::MAX } else { at }, heard, instead, say: Say::Whole }
     }
 
     /// What is done instead of what was ordered, by chance.
     #[inline]
-    pub(crate) fn chance(&mut self) -> Option<Arc<Order>> {
+    pub(crate) fn chance(&mut self) -> Option<Arc<PathSpec>> {
         if self.rng_happens(self.close_rate) {
             Some(Arc::clone(&self.closing))
         } else if self.rng_happens(self.error_rate) {
@@ -260,8 +260,8 @@ impl Brain {
     }
 
     /// True where answers need not wait for anything.
-    pub(crate) fn is_prompt(&self, order: &Order) -> bool {
-        order.delay.or(self.delay).is_none() && order.station.is_none() && self.shop.stalls.is_empty()
+    pub(crate) fn is_prompt(&self, spec: &PathSpec) -> bool {
+        spec.delay.or(self.delay).is_none() && spec.station.is_none() && self.shop.stalls.is_empty()
     }
 
     fn rng_happens(&mut self, share: f64) -> bool {
@@ -269,15 +269,15 @@ impl Brain {
     }
 
     /// Through stall, station, delay and stall again.
-    pub(crate) fn due(&mut self, now: Nanos, order: &Order) -> Nanos {
+    pub(crate) fn due(&mut self, now: Nanos, spec: &PathSpec) -> Nanos {
         let shop = &*self.shop;
         let stalled = !shop.stalls.is_empty();
         let first = if stalled { shop.first(now) } else { now };
         let mut at = if stalled { shop.stalls.resume(first, now) } else { now };
-        if let Some(station) = &order.station {
+        if let Some(station) = &spec.station {
             at = station.lock().unwrap_or_else(PoisonError::into_inner).take(at, first, &shop.stalls);
         }
-        if let Some(delay) = order.delay.or(self.delay) {
+        if let Some(delay) = spec.delay.or(self.delay) {
             at = at.saturating_add(delay.draw(&mut self.rng));
         }
         if stalled { shop.stalls.resume(first, at) } else { at }
@@ -287,8 +287,8 @@ impl Brain {
 impl Plan {
     /// What is really done.
     #[inline]
-    pub fn order(&self) -> &Order {
-        self.instead.as_ref().unwrap_or(&self.heard.order)
+    pub fn spec(&self) -> &PathSpec {
+        self.instead.as_ref().unwrap_or(&self.heard.spec)
     }
 
     /// Puts the answer, or its beginning, and says what follows. Answers of one connection must be put in the order of
@@ -297,15 +297,15 @@ impl Plan {
         if session.spoken() != Spoken::Http1 {
             return framed::answer(self, session, stats, out);
         }
-        let order = self.order();
-        match order.withheld {
+        let spec = self.spec();
+        match spec.withheld {
             Some(Withheld::Hang) => return Next::Nothing,
             Some(Withheld::Reset) => return Next::Reset,
             Some(Withheld::Close) => return Next::Close,
             None => {}
         }
         let text;
-        let body = match &order.body {
+        let body = match &spec.body {
             Body::Raw(raw) => {
                 self.settle(session);
                 return match raw.begin(self.heard.head_only, out) {
@@ -318,23 +318,23 @@ impl Plan {
                 text = stats();
                 text.as_bytes()
             }
-            Body::Text(_) | Body::Filler(_) => order.known_body(),
+            Body::Text(_) | Body::Filler(_) => spec.known_body(),
         };
-        let (headers, shape, close) = (&*order.headers, order.shape, order.close);
-        session.answer(self.heard.id, &Reply { status: order.status, headers, body, shape, close }, out);
+        let (headers, shape, close) = (&*spec.headers, spec.shape, spec.close);
+        session.answer(self.heard.id, &Reply { status: spec.status, headers, body, shape, close }, out);
         Next::Complete
     }
 
     /// Tells the session that this request is answered, by bytes that are not its own.
     fn settle(&self, session: &mut dyn Conversation) {
-        let close = self.order().close;
+        let close = self.spec().close;
         let reply = Reply { status: 204, headers: b"", body: b"", shape: Shape::Length, close };
         session.answer(self.heard.id, &reply, &mut Out::default());
     }
 
     /// Puts one of the blocks that [`Next::Blocks`] spoke of; `left` counts them down to 1.
     pub fn put_block(&self, left: u64, out: &mut Out) {
-        if let Body::Raw(raw) = &self.order().body {
+        if let Body::Raw(raw) = &self.spec().body {
             raw.put_block(left, out);
         }
     }

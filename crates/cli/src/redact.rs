@@ -3,30 +3,30 @@
 use std::sync::RwLock;
 
 use plan::mask::{self, Secrets};
-use record::{Probe, RunEvent};
+use record::{FirstAnswer, RunEvent};
 
 /// Hides secrets by where they stand, and by what they are; with `--keep-secrets` it hides nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Veil(Option<Secrets>);
+pub struct Redaction(Option<Secrets>);
 
 /// What no complaint may say, whoever makes it.
-static UNSAID: RwLock<Veil> = RwLock::new(Veil(None));
+static UNSAID: RwLock<Redaction> = RwLock::new(Redaction(None));
 
-/// A sentence of ours without what [`Veil::over_complaints`] hides.
+/// A sentence of ours without what [`Redaction::over_complaints`] hides.
 pub fn complaint(text: &str) -> String {
-    UNSAID.read().map_or_else(|_| text.to_owned(), |veil| veil.sentence(text))
+    UNSAID.read().map_or_else(|_| text.to_owned(), |redaction| redaction.sentence(text))
 }
 
-impl Veil {
+impl Redaction {
     /// Over these secrets.
-    pub fn over(secrets: Secrets) -> Veil {
-        Veil(Some(secrets))
+    pub fn over(secrets: Secrets) -> Redaction {
+        Redaction(Some(secrets))
     }
 
     /// Over what looks like a secret on a command line, before that is understood.
-    pub fn over_line(line: &[String]) -> Veil {
+    pub fn over_line(line: &[String]) -> Redaction {
         let shown = line.iter().any(|word| word == "--keep-secrets");
-        if shown { Veil::default() } else { Veil::over(Secrets::of_words(line)) }
+        if shown { Redaction::default() } else { Redaction::over(Secrets::of_words(line)) }
     }
 
     /// From now on complaints do not say what this hides, either.
@@ -54,7 +54,7 @@ impl Veil {
             RunEvent::Example(example) => {
                 self.texts([&mut example.sent, &mut example.received, &mut example.detail]);
             }
-            RunEvent::Probe(found) => self.probe(found),
+            RunEvent::FirstAnswer(found) => self.probe(found),
             // A server's reasons are its own words.
             RunEvent::Second(second) => {
                 let losses = second.losses.iter_mut().chain(&mut second.unopened);
@@ -68,7 +68,7 @@ impl Veil {
     }
 
     /// A probe.
-    pub fn probe(&self, probe: &mut Probe) {
+    pub fn probe(&self, probe: &mut FirstAnswer) {
         if self.0.is_some() {
             probe.url = mask::url(&probe.url);
         }
@@ -82,8 +82,8 @@ mod tests {
     use super::*;
     use record::Example;
 
-    fn veil() -> Veil {
-        Veil::over_line(&["--user".into(), "ann:hunter-22".into()])
+    fn redaction() -> Redaction {
+        Redaction::over_line(&["--user".into(), "ann:hunter-22".into()])
     }
 
     #[test]
@@ -93,20 +93,20 @@ mod tests {
             received: "HTTP/1.1 500 Oh\r\nSet-Cookie: c\r\n\r\nann, hunter-22 is wrong".into(),
             ..Example::default()
         });
-        veil().event(&mut example);
+        redaction().event(&mut example);
         let RunEvent::Example(example) = example else { unreachable!() };
         assert_eq!(example.sent, "GET /?token=*** HTTP/1.1\r\nCookie: ***\r\n");
         assert_eq!(example.received, "HTTP/1.1 500 Oh\r\nSet-Cookie: ***\r\n\r\nann, *** is wrong");
-        let mut found = RunEvent::Probe(Probe { url: "http://u:p@h/".into(), ..Probe::default() });
-        veil().event(&mut found);
-        assert_eq!(found, RunEvent::Probe(Probe { url: "http://***@h/".into(), ..Probe::default() }));
+        let mut found = RunEvent::FirstAnswer(FirstAnswer { url: "http://u:p@h/".into(), ..FirstAnswer::default() });
+        redaction().event(&mut found);
+        assert_eq!(found, RunEvent::FirstAnswer(FirstAnswer { url: "http://***@h/".into(), ..FirstAnswer::default() }));
     }
 
     #[test]
     fn our_own_sentences_keep_their_words() {
         let said = "`hunter-22` is refused; write redis://:password@host";
-        assert_eq!(veil().sentence(said), "`***` is refused; write redis://:password@host");
-        assert_eq!(Veil::default().sentence(said), said);
-        assert_eq!(Veil::over_line(&["--keep-secrets".into(), "http://u:p@h".into()]), Veil::default());
+        assert_eq!(redaction().sentence(said), "`***` is refused; write redis://:password@host");
+        assert_eq!(Redaction::default().sentence(said), said);
+        assert_eq!(Redaction::over_line(&["--keep-secrets".into(), "http://u:p@h".into()]), Redaction::default());
     }
 }
