@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use engine::{AfterFailure, Answers, Lines, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop, Task};
 use net::tls::{RustlsSecurity, TlsSettings};
 use plan::{Load, Plan, Urls, address};
-use record::{Ended, Host, Notice, Probe, RunEvent, Started, Writer};
+use record::{Ended, FirstAnswer, Host, Notice, RunEvent, Started, Writer};
 use report::text::Text;
 use report::{Exit, Lang, show};
 use wire::{Asked, AskedUrl, Complaint, FaultKind};
@@ -261,7 +261,12 @@ fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
 }
 
 /// The first answer, shown; `Err`: no load can be sent, and the words that say so.
-fn probe(ready: &Ready, intent: &Intent, stop: &Stop, view: &mut View) -> Result<Probe, Box<(Probe, Text)>> {
+fn probe(
+    ready: &Ready,
+    intent: &Intent,
+    stop: &Stop,
+    view: &mut View,
+) -> Result<FirstAnswer, Box<(FirstAnswer, Text)>> {
     let wait = |said| (!intent.presentation.quiet).then(|| Waiting::begin(said));
     let before = ready.setup.plan.options.contains_key("before");
     let waiting = before.then(|| wait(waiting_for(ready, messages::WAITING_BEFORE))).flatten();
@@ -270,7 +275,7 @@ fn probe(ready: &Ready, intent: &Intent, stop: &Stop, view: &mut View) -> Result
         && let Err(why) = ready.prepared.before(&ready.setup, stop)
     {
         let text = if why.unreachable { messages::UNREACHABLE } else { messages::BEFORE_FAILED };
-        let mut found = Probe { url: url(), failure: Some(why.why), ..Probe::default() };
+        let mut found = FirstAnswer { url: url(), failure: Some(why.why), ..FirstAnswer::default() };
         intent.redaction.probe(&mut found);
         return Err(Box::new((found, text)));
     }
@@ -320,7 +325,7 @@ fn waiting_for(ready: &Ready, said: Text) -> String {
 fn load(
     ready: &Ready,
     intent: &Intent,
-    probe: Probe,
+    probe: FirstAnswer,
     (stop, mut timer): (&Stop, Option<Timer>),
     view: &mut View,
 ) -> Outcome {
@@ -371,7 +376,7 @@ fn switched_off(plan: &Plan, prepared: &dyn PreparedRun) -> Vec<Notice> {
 }
 
 /// The journal of a run, with its files.
-fn journal<'a>(intent: &Intent, view: &'a mut View, probe: Option<Probe>) -> Journal<'a> {
+fn journal<'a>(intent: &Intent, view: &'a mut View, probe: Option<FirstAnswer>) -> Journal<'a> {
     let mut journal = Journal::new(view, intent.redaction.clone(), probe);
     let kept = keep::directory().ok_or_else(|| "there is no home directory".to_string());
     match kept
@@ -393,14 +398,14 @@ fn journal<'a>(intent: &Intent, view: &'a mut View, probe: Option<Probe>) -> Jou
 }
 
 /// Says why no load can be sent, and keeps that as a run that could not begin.
-fn unreachable(ready: &Ready, intent: &Intent, (probe, text): (Probe, Text), view: &mut View) -> u8 {
+fn unreachable(ready: &Ready, intent: &Intent, (probe, text): (FirstAnswer, Text), view: &mut View) -> u8 {
     let failure = probe.failure.clone().unwrap_or_default();
     screen::complain(&ready.lang.fill(text, &[("url", &probe.url), ("failure", failure.trim_end_matches('.'))]));
     without_load(ready, intent, probe, ("aborted", Exit::Unreachable), view)
 }
 
 /// A run that ended before its load began, in the files that were asked for; the exit code.
-fn without_load(ready: &Ready, intent: &Intent, probe: Probe, (why, exit): (&str, Exit), view: &mut View) -> u8 {
+fn without_load(ready: &Ready, intent: &Intent, probe: FirstAnswer, (why, exit): (&str, Exit), view: &mut View) -> u8 {
     if intent.record.is_none() && intent.presentation.output.is_none() {
         return exit.code();
     }

@@ -102,7 +102,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                     // What is wrong with a whole answer does not depend on the pieces it came in.
                     FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::TooManyRedirects => Phase::FirstByte,
                     FaultKind::WrongBody => Phase::Transfer,
-                    FaultKind::Timeout if x.first_byte > x.started + self.terms.timeout => Phase::FirstByte,
+                    FaultKind::Timeout if x.first_byte > x.started + self.limits.timeout => Phase::FirstByte,
                     _ if x.first_byte == Nanos::ZERO => Phase::FirstByte,
                     _ => Phase::Transfer,
                 };
@@ -137,8 +137,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     fn succeeded(&mut self, x: &Exchange) {
-        if let Some(alarm) = &mut self.alarm {
-            alarm.finished += 1;
+        if let Some(early) = &mut self.early {
+            early.finished += 1;
         }
         self.mark_success();
         let now = self.stamp;
@@ -148,11 +148,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         self.tally.counts.finished += 1;
         if let Some(named) = &mut self.tally.named {
-            named.finished(x.name, now - if self.terms.open { x.intended } else { x.started });
+            named.finished(x.name, now - if self.limits.open { x.intended } else { x.started });
         }
         let latency = &mut self.tally.latency;
         latency.service.record(now - x.started);
-        if self.terms.open {
+        if self.limits.open {
             latency.response.record(now - x.intended);
         }
         let first = if x.first_byte == Nanos::ZERO { now } else { x.first_byte };
@@ -163,8 +163,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Nobody knows how long it would have taken: what of the window its user spent on it is counted.
     pub fn unanswered(&mut self, x: &Exchange) {
         if x.state != Standing::Waiting {
-            let until = self.terms.end.map_or(self.stamp, |end| end.min(self.stamp));
-            self.tally.counts.unanswered_ns += (until - x.started.max(self.terms.window)).0;
+            let until = self.limits.end.map_or(self.stamp, |end| end.min(self.stamp));
+            self.tally.counts.unanswered_ns += (until - x.started.max(self.limits.window)).0;
         }
     }
 

@@ -1,4 +1,4 @@
-//! Merges what the workers tell into the events of the run. Runs on the thread that asked for the run.
+//! Merges what the workers report into the events of the run. Runs on the thread that asked for the run.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::mpsc::Receiver;
@@ -6,7 +6,7 @@ use std::sync::mpsc::Receiver;
 use measure::{Clock, Nanos};
 use record::{Began, Ended, Example, Failure, RunEvent, Second};
 
-use crate::alarm::Alarm;
+use crate::early::EarlyFailures;
 use crate::failing::EXAMPLES_BY_NAME;
 use crate::losses::{Losses, Open};
 use crate::message::{Message, RawExample};
@@ -31,7 +31,7 @@ pub(crate) struct Collector<'a> {
     /// The names of status codes that are told apart in this run.
     codes: BTreeMap<String, u64>,
     /// What came back in the first moments, and how many workers told.
-    early: (Alarm, usize),
+    early: (EarlyFailures, usize),
     ended: Ended,
     last_ns: i64,
     interrupted: bool,
@@ -60,7 +60,7 @@ impl<'a> Collector<'a> {
             sorts: Vec::new(),
             named: HashSet::new(),
             codes: BTreeMap::new(),
-            early: (Alarm::set(Nanos::ZERO), 0),
+            early: (EarlyFailures::set(Nanos::ZERO), 0),
             ended: Ended::default(),
             last_ns: i64::MIN,
             interrupted: false,
@@ -73,13 +73,13 @@ impl<'a> Collector<'a> {
     pub fn listen(mut self, told: &Receiver<(usize, Message)>, warmup: Nanos) {
         while self.reached.iter().any(Option::is_some) {
             let Ok((worker, message)) = told.recv() else { break };
-            self.hear(worker, message);
+            self.receive(worker, message);
         }
         self.end(warmup);
     }
 
     /// One message of one worker.
-    pub fn hear(&mut self, worker: usize, message: Message) {
+    pub fn receive(&mut self, worker: usize, message: Message) {
         match message {
             Message::Snapshot(bytes) => {
                 if let Some(snapshot) = decode(&bytes) {
@@ -89,7 +89,7 @@ impl<'a> Collector<'a> {
                     self.merge(snapshot);
                 }
             }
-            Message::Early(alarm) => self.early(&alarm),
+            Message::Early(early) => self.early(&early),
             Message::Example(example) => self.example(example),
             Message::Over { window, interrupted } => {
                 self.reached[worker] = None;
@@ -142,7 +142,7 @@ impl<'a> Collector<'a> {
     fn release(&mut self) {
         let complete = self.reached.iter().flatten().min().copied().unwrap_or(i64::MAX);
         while let Some(entry) = self.seconds.first_entry() {
-            // What lost workers left open stands in a second without length, until others tell of that second.
+            // What lost workers left open stands in a second without length, until others report of that second.
             let ends = entry.get().to_ns.max(entry.get().from_ns.saturating_add(1));
             if ends > complete {
                 return;
@@ -228,9 +228,9 @@ impl<'a> Collector<'a> {
     }
 
     /// Once every worker has told, a run that only fails is said to.
-    fn early(&mut self, alarm: &Alarm) {
+    fn early(&mut self, early: &EarlyFailures) {
         let (sum, told) = &mut self.early;
-        sum.add(alarm);
+        sum.add(early);
         *told += 1;
         if *told < self.reached.len() || sum.finished > 0 || sum.failed == 0 {
             return;

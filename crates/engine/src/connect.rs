@@ -46,14 +46,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(known) = self.pools.iter().position(|p| p.origin == *origin) {
             return known as u32;
         }
-        self.pools.push(Pool::new(origin.clone(), Vec::new(), self.terms.index as usize));
+        self.pools.push(Pool::new(origin.clone(), Vec::new(), self.limits.index as usize));
         (self.pools.len() - 1) as u32
     }
 
     /// No idle connection: open one for this exchange (closed load, one exchange a connection), or wait for the first to
     /// become free while the pool grows (open load).
     pub fn open_for(&mut self, id: ExchangeId, origin: u32) {
-        let at_limit = self.terms.open && self.connections >= self.terms.max_connections;
+        let at_limit = self.limits.open && self.connections >= self.limits.max_connections;
         if self.pools[origin as usize].places.is_empty() || at_limit || self.is_pooled() {
             self.tally.counts.limited += u64::from(at_limit && !self.exchanges.get(id).warmup);
             self.watch_waiting(id);
@@ -68,7 +68,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let x = self.exchanges.get(id);
         if !x.watched {
             x.watched = true;
-            self.timeouts.watch(id.0, x.intended + self.terms.timeout);
+            self.timeouts.watch(id.0, x.intended + self.limits.timeout);
         }
     }
 
@@ -84,14 +84,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             x.started = now;
             self.in_flight.start(now);
         }
-        if self.terms.open && !x.warmup && x.resent == 0 {
+        if self.limits.open && !x.warmup && x.resent == 0 {
             let (wait, late) = x.blame(ready);
             self.tally.latency.wait_conn.record(wait);
             self.tally.latency.gen_late.record(late);
         }
         if !x.watched {
             x.watched = true;
-            self.timeouts.watch(id.0, now + self.terms.timeout);
+            self.timeouts.watch(id.0, now + self.limits.timeout);
         }
         match self.dial(origin) {
             Ok(conn) => {
@@ -108,10 +108,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Begins to connect. The caller has just read the clock: the call itself may take longer than what is left after it.
     pub fn dial(&mut self, origin: u32) -> Result<u32, Errno> {
         let since = self.stamp;
-        let source = self.terms.sources.get(self.next_source % self.terms.sources.len().max(1)).copied();
+        let source = self.limits.sources.get(self.next_source % self.limits.sources.len().max(1)).copied();
         self.next_source = self.next_source.wrapping_add(1);
         let to = self.pools[origin as usize].place().ok_or(Errno(libc::EADDRNOTAVAIL))?;
-        let ConnId(conn) = self.net.connect(&Dial { to, source, once: self.terms.one_shot })?;
+        let ConnId(conn) = self.net.connect(&Dial { to, source, once: self.limits.one_shot })?;
         while self.conns.len() <= conn as usize {
             self.conns.push(Conn::vacant());
             self.watched.push(false);
@@ -119,7 +119,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.conns[conn as usize] = Conn { origin, stage: Stage::Connecting, since, ..Conn::vacant() };
         self.connections += 1;
         if !std::mem::replace(&mut self.watched[conn as usize], true) {
-            self.connect_timeouts.watch(conn, since + self.terms.connect_timeout);
+            self.connect_timeouts.watch(conn, since + self.limits.connect_timeout);
         }
         Ok(conn)
     }
@@ -130,16 +130,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if self.pools[p].places.is_empty() {
             return self.look_up(origin);
         }
-        if self.terms.one_shot || (!self.terms.open && self.terms.shared == 1) {
-            while self.connections < self.terms.max_connections || !self.terms.open {
+        if self.limits.one_shot || (!self.limits.open && self.limits.shared == 1) {
+            while self.connections < self.limits.max_connections || !self.limits.open {
                 let Some(id) = self.pools[p].waiting.pop_front() else { return };
                 let ready = self.stamp.max(self.exchanges.get(id).intended);
                 self.dial_for(id, origin, ready);
             }
             return;
         }
-        while (self.pools[p].opening as usize * self.terms.shared as usize) < self.pools[p].waiting.len() {
-            if self.connections >= self.terms.max_connections && !self.spare_one(origin) {
+        while (self.pools[p].opening as usize * self.limits.shared as usize) < self.pools[p].waiting.len() {
+            if self.connections >= self.limits.max_connections && !self.spare_one(origin) {
                 return;
             }
             let pool = &self.pools[p];
@@ -356,7 +356,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// fails. With the last attempt that was under way all of them do: nobody is left whom they could wait for.
     fn growth_failed(&mut self, origin: u32, kind: FaultKind, phase: Phase, errno: Option<Errno>, detail: &str) {
         self.pool_set_back(origin);
-        self.gathered();
+        self.opened_ahead_or_failed();
         let sort = Sort { kind, phase, errno: errno.map(|e| e.0) };
         let pool = &mut self.pools[origin as usize];
         let oldest = if pool.alive == 0 { pool.waiting.pop_front() } else { None };
@@ -393,7 +393,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub fn let_go(&mut self, conn: u32) {
         let origin = self.conns[conn as usize].origin;
         self.say_goodbye(conn);
-        if self.terms.open && !self.pools[origin as usize].waiting.is_empty() {
+        if self.limits.open && !self.pools[origin as usize].waiting.is_empty() {
             self.grow(origin);
         }
         self.grow_others(origin);
@@ -415,7 +415,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Near the bound of connections, what one origin has no use for serves those who wait for another.
     pub fn grow_others(&mut self, origin: u32) {
-        if self.pools.len() < 2 || !self.terms.open || self.connections + 1 < self.terms.max_connections {
+        if self.pools.len() < 2 || !self.limits.open || self.connections + 1 < self.limits.max_connections {
             return;
         }
         for other in 0..self.pools.len() {

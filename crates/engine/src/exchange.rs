@@ -26,7 +26,7 @@ pub(crate) struct Exchange {
     pub user: u32,
     /// Index of the prepared request; [`NONE`] where the request is a hop kept in `follows`.
     pub request: u32,
-    /// What its fill is known by ([`crate::serial::Serial::again`]).
+    /// What its fill is known by ([`crate::filling::FillSource::again`]).
     pub serial: u32,
     /// What it is called in figures, as an index into the names of the run.
     pub name: u16,

@@ -111,8 +111,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         detail: &str,
         excerpt: Option<&[u8]>,
     ) {
-        if let Some(alarm) = &mut self.alarm {
-            alarm.failed(sort);
+        if let Some(early) = &mut self.early {
+            early.failed(sort);
         }
         if sort.kind == FaultKind::Timeout {
             self.unanswered(x);
@@ -123,14 +123,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let now = self.stamp;
         self.tally.failure(x.name, sort);
         let sent = x.state != Standing::Waiting;
-        let since = if self.terms.open || !sent { x.intended } else { x.started };
+        let since = if self.limits.open || !sent { x.intended } else { x.started };
         let latency = &mut self.tally.latency;
         latency.failed.record(now - since);
         if sort.kind.is_answer() && sort.phase != Phase::Greeting {
             latency.failed_responses.record(now - since);
         }
         if sort.kind == FaultKind::Timeout {
-            if self.terms.open {
+            if self.limits.open {
                 latency.response_at_least.record(now - x.intended);
             }
             if sent {
@@ -146,7 +146,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// One that did not finish ranks last among those of its name, too.
     pub fn bound_by_name(&mut self, x: &Exchange) {
         let Some(named) = &mut self.tally.named else { return };
-        if self.terms.open {
+        if self.limits.open {
             named.at_least(x.name, self.stamp - x.intended);
         } else if x.state != Standing::Waiting {
             named.at_least(x.name, self.stamp - x.started);
@@ -155,8 +155,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// A connection that no request waits for did not come to stand: no request fails, but it does not go unseen.
     pub fn connection_failed(&mut self, sort: Sort, detail: &str) {
-        if let Some(alarm) = &mut self.alarm {
-            alarm.failed(sort);
+        if let Some(early) = &mut self.early {
+            early.failed(sort);
         }
         let code = Some(self.refused_with).filter(|code| *code > 0).map(|code| self.dialogue.code_name(code));
         match code.filter(|code| !detail.contains(code)) {
@@ -193,10 +193,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let reused = of.is_some_and(|(x, ..)| x.marks & REUSED != 0);
         let name = of.filter(|_| self.tally.named.is_some()).map(|(x, ..)| x.name);
         let code = of.map_or(0, |(.., code)| code);
-        let at_ns = self.stamp.0 as i64 - self.terms.window.0 as i64;
+        let at_ns = self.stamp.0 as i64 - self.limits.window.0 as i64;
         let received = excerpt.unwrap_or_default().to_vec();
         let detail = detail.to_owned();
-        (self.tell)(Message::Example(RawExample { sort, name, code, at_ns, detail, sent, received, reused }));
+        (self.report)(Message::Example(RawExample { sort, name, code, at_ns, detail, sent, received, reused }));
     }
 
     /// What was sent: the same bytes, made again from what they were made of.

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use measure::Nanos;
 use wire::{FaultKind, Phase};
 
-use crate::alarm::Alarm;
+use crate::early::EarlyFailures;
 use crate::message::{Message, RawExample};
 use crate::tally::{PHASES, Sort};
 
@@ -15,7 +15,7 @@ const LONGEST: u32 = 16 << 20;
 
 /// One frame.
 pub(crate) enum Frame {
-    /// The process is ready for a meeting.
+    /// The process is ready for a barrier.
     Ready(u32),
     /// A worker tells something.
     Told(u32, Message),
@@ -30,20 +30,20 @@ const READY: u8 = 5;
 /// In the place of a name's index.
 const NO_NAME: u32 = u32::MAX;
 
-/// Writes that the process is ready for a meeting.
-pub(crate) fn write_ready(to: &mut dyn Write, meeting: u32) -> io::Result<()> {
-    put(to, meeting, READY, &[])
+/// Writes that the process is ready for a barrier.
+pub(crate) fn write_ready(to: &mut dyn Write, barrier: u32) -> io::Result<()> {
+    put(to, barrier, READY, &[])
 }
 
 /// Writes what a worker tells.
 pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::Result<()> {
     match message {
         Message::Snapshot(bytes) => put(to, worker, SNAPSHOT, bytes),
-        Message::Early(alarm) => {
+        Message::Early(early) => {
             let mut body = Vec::new();
-            body.extend(alarm.finished.to_le_bytes());
-            body.extend(alarm.failed.to_le_bytes());
-            for (sort, count) in &alarm.sorts {
+            body.extend(early.finished.to_le_bytes());
+            body.extend(early.failed.to_le_bytes());
+            for (sort, count) in &early.sorts {
                 body.extend(sort_bytes(*sort));
                 body.extend(count.to_le_bytes());
             }
@@ -103,12 +103,12 @@ fn parse(mut frame: &[u8]) -> Option<Frame> {
         READY => return Some(Frame::Ready(worker)),
         SNAPSHOT => Message::Snapshot(bytes.to_vec()),
         EARLY => {
-            let mut alarm = Alarm::set(Nanos::ZERO);
-            (alarm.finished, alarm.failed) = (long(bytes)?, long(bytes)?);
+            let mut early = EarlyFailures::set(Nanos::ZERO);
+            (early.finished, early.failed) = (long(bytes)?, long(bytes)?);
             while !bytes.is_empty() {
-                alarm.sorts.push((sort(bytes)?, long(bytes)?));
+                early.sorts.push((sort(bytes)?, long(bytes)?));
             }
-            Message::Early(alarm)
+            Message::Early(early)
         }
         EXAMPLE => {
             let (sort, reused) = (sort(bytes)?, byte(bytes)? != 0);
@@ -173,16 +173,16 @@ mod tests {
 
     fn messages() -> Vec<Message> {
         let sort = Sort { kind: FaultKind::Refused, phase: Phase::Connect, errno: Some(libc::ECONNREFUSED) };
-        let mut alarm = Alarm::set(Nanos::ZERO);
-        (alarm.finished, alarm.failed, alarm.sorts) = (3, 4, vec![(sort, 3), (Sort { errno: None, ..sort }, 1)]);
+        let mut early = EarlyFailures::set(Nanos::ZERO);
+        (early.finished, early.failed, early.sorts) = (3, 4, vec![(sort, 3), (Sort { errno: None, ..sort }, 1)]);
         let (detail, sent, received) = ("why".to_owned(), vec![1, 2], vec![]);
         let of = Sort { errno: None, ..sort };
         let named =
             RawExample { sort: of, name: Some(1000), code: 503, at_ns: -1, detail, sent, received, reused: true };
         vec![
             Message::Snapshot(vec![7; 300]),
-            Message::Early(alarm),
-            Message::Early(Alarm::set(Nanos::ZERO)),
+            Message::Early(early),
+            Message::Early(EarlyFailures::set(Nanos::ZERO)),
             Message::Example(RawExample { sort, name: None, code: 0, at_ns: 7, ..named.clone() }),
             Message::Example(named),
             Message::Over { window: Nanos(12), interrupted: true },

@@ -137,7 +137,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.heart_begins(conn);
         if owner == NONE {
             self.pools[origin].opening -= 1;
-            self.gathered();
+            self.opened_ahead_or_failed();
             if user == NONE {
                 self.offer(conn);
                 self.grow(origin as u32);

@@ -117,7 +117,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// The warm-up's heartbeats are in no figure, and neither are those before a common start.
     fn beats_count(&self) -> bool {
-        self.stamp >= self.terms.window && self.gathering.is_none()
+        self.stamp >= self.limits.window && self.common_start.is_none()
     }
 
     /// Nobody answers a connection's heartbeat any more: how many it was (one, or none that counts). All that is known of
@@ -134,6 +134,6 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// A connection's heartbeat is over, however it ended: true where there was one and it counts.
     fn take_beat(&mut self, conn: u32) -> bool {
         let c = &mut self.conns[conn as usize];
-        std::mem::take(&mut c.beating) && c.since >= self.terms.window && self.gathering.is_none()
+        std::mem::take(&mut c.beating) && c.since >= self.limits.window && self.common_start.is_none()
     }
 }

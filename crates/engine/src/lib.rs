@@ -3,24 +3,25 @@
 //! The engine knows the contracts of [`wire`] and the events of [`record`]; it names no protocol, no report and no screen.
 //! Nothing on the path of a request locks, allocates, or is shared between workers.
 
-mod alarm;
 mod answers;
 mod api;
-mod carrier;
+mod backend;
+mod barrier;
+mod batching;
+mod builder;
 mod collector;
-mod company;
 mod connect;
-mod crew;
-mod errand;
+mod conversation;
+mod early;
 mod exchange;
 mod failing;
+mod filling;
+mod final_read;
 mod frames;
-mod gather;
 mod greeting;
 mod health;
 mod heartbeat;
-mod holding;
-mod last_look;
+mod held;
 mod lookup;
 mod losses;
 mod message;
@@ -32,8 +33,6 @@ mod pool;
 mod probe;
 mod processes;
 mod run;
-mod seed;
-mod serial;
 #[cfg(any(test, feature = "simulation"))]
 #[doc(hidden)]
 pub mod simulation;
@@ -42,6 +41,7 @@ mod tables;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod timers;
 mod turn;
 mod users;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use measure::Nanos;
 
-use crate::alarm::Alarm;
+use crate::early::EarlyFailures;
 use crate::tally::Sort;
 
 /// One thing a worker tells the collector.
@@ -13,7 +13,7 @@ pub(crate) enum Message {
     /// A second, encoded by [`crate::tally::encode`].
     Snapshot(Vec<u8>),
     /// What came back in the first moments.
-    Early(Alarm),
+    Early(EarlyFailures),
     /// The first failure of a sort.
     Example(RawExample),
     /// The worker is done; its window had this length.

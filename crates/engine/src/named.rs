@@ -13,7 +13,7 @@ pub(crate) struct ByName {
     rows: Vec<Row>,
     /// Two for each name: latency, and lower bounds of it.
     times: Rows,
-    /// Names with anything to tell.
+    /// Names with anything to report.
     used: Vec<u16>,
 }
 
@@ -68,7 +68,7 @@ impl ByName {
         count_code(&mut self.rows[usize::from(name)].codes, code);
     }
 
-    /// Appends the names with anything to tell.
+    /// Appends the names with anything to report.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         let word = |bytes: &mut Vec<u8>, w: u64| bytes.extend_from_slice(&w.to_le_bytes());
         word(bytes, self.used.len() as u64);

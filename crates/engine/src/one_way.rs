@@ -110,8 +110,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let sort = Sort { kind: FaultKind::Timeout, phase: Phase::FirstByte, errno: None };
             self.failed(&x, id, sort, 0, "", None);
         } else {
-            if let Some(alarm) = &mut self.alarm {
-                alarm.finished += 1;
+            if let Some(early) = &mut self.early {
+                early.finished += 1;
             }
             self.mark_success();
             if x.warmup {
@@ -128,7 +128,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if x.user == NONE {
             return;
         }
-        if self.terms.think.is_none() {
+        if self.limits.think.is_none() {
             // In the next turn, so that what arrives is read in between.
             self.pauses.add(self.stamp, x.user);
         } else {

@@ -24,14 +24,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub fn begin(&mut self) {
         self.stamp = self.net.now();
         self.cpu = thread_cpu();
-        self.begin_second(self.terms.start);
+        self.begin_second(self.limits.start);
         self.draw_next_due();
-        let mut users_start = self.terms.start;
-        if let Some(gathering) = &mut self.gathering {
+        let mut users_start = self.limits.start;
+        if let Some(common_start) = &mut self.common_start {
             // Nothing of the run has begun before the common start: no second ends, no user starts, nothing is due.
             (self.second_to, users_start) = (Nanos::MAX, Nanos::MAX);
-            gathering.since = self.stamp;
-            gathering.first_due = std::mem::replace(&mut self.next_due, Nanos::MAX);
+            common_start.since = self.stamp;
+            common_start.first_due = std::mem::replace(&mut self.next_due, Nanos::MAX);
         }
         if let Some(crowd) = self.crowd.as_mut() {
             crowd.next_change = users_start;
@@ -42,7 +42,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     pub fn draw_next_due(&mut self) {
         self.next_due = match self.schedule.as_mut().and_then(|s| s.next_due()) {
-            Some(since_start) => self.terms.start + since_start,
+            Some(since_start) => self.limits.start + since_start,
             None => Nanos::MAX,
         };
     }
@@ -59,13 +59,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// The end of the second that holds `at`: seconds are counted from the window's start, and cut where it begins and ends.
     fn second_after(&self, at: Nanos) -> Nanos {
         const SECOND: u64 = 1_000_000_000;
-        let window = self.terms.window.0;
+        let window = self.limits.window.0;
         let next = if at.0 < window {
             window - (window - at.0 - 1) / SECOND * SECOND
         } else {
             window + ((at.0 - window) / SECOND + 1) * SECOND
         };
-        match self.terms.end {
+        match self.limits.end {
             Some(end) if at < end => Nanos(next.min(end.0)),
             _ => Nanos(next),
         }
@@ -76,8 +76,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let crowd = self.crowd.as_ref();
         let to_start = crowd.is_some_and(|c| !c.starting.is_empty());
         let mut next_start = Nanos::MAX;
-        if (to_start || self.gathering.as_ref().is_some_and(|g| g.to_open > 0)) && self.may_come() {
-            match self.terms.connect_rate {
+        if (to_start || self.common_start.as_ref().is_some_and(|g| g.to_open > 0)) && self.may_come() {
+            match self.limits.connect_rate {
                 Some(_) => next_start = self.next_start,
                 None => return Nanos::ZERO,
             }
@@ -85,14 +85,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if self.one_way.is_due() {
             next_start = self.stamp;
         }
-        let at_most = match self.gathering.is_some() || self.lookups.pending() {
+        let at_most = match self.common_start.is_some() || self.lookups.pending() {
             true => IMPATIENCE,
             false if self.alive > 0 => WATCHFUL,
             false => ATTENTION,
         };
         (self.stamp + at_most)
             .min(next_start)
-            .min(self.next_due.saturating_add(self.terms.slack))
+            .min(self.next_due.saturating_add(self.limits.slack))
             .min(self.second_to)
             .min(self.timeouts.next())
             .min(self.connect_timeouts.next())
@@ -111,9 +111,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// What ends next: the window, then its drain; never where the quota ends the run, or before a common start.
     fn next_end(&self) -> Nanos {
-        match self.terms.end {
-            Some(end) if self.closing => end.saturating_add(self.terms.drain),
-            Some(end) if self.gathering.is_none() => end,
+        match self.limits.end {
+            Some(end) if self.closing => end.saturating_add(self.limits.drain),
+            Some(end) if self.common_start.is_none() => end,
             _ => Nanos::MAX,
         }
     }
@@ -121,8 +121,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Everything that time alone brings about.
     #[inline]
     pub fn keep_time(&mut self, stop: &Stop) {
-        if self.gathering.is_some() {
-            self.gather();
+        if self.common_start.is_some() {
+            self.await_common_start();
         } else if self.crowd.is_some() {
             self.change_users();
             self.wake_users();
@@ -130,20 +130,20 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if self.one_way.is_due() {
             self.end_one_way();
         }
-        if self.holding.is_some() {
+        if self.held.is_some() {
             self.await_hold();
             self.replace_lost();
         }
         if self.heartbeat.is_some() {
             self.beat();
         }
-        if self.alarm.is_some() {
-            self.tell_early(false);
+        if self.early.is_some() {
+            self.report_early(false);
         }
         if self.stamp >= self.retry_at {
             self.retry();
         }
-        self.seek_company();
+        self.batch_arrivals();
         self.time_out();
         if self.lookups.pending() {
             self.looked_up();
@@ -155,7 +155,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// held against it.
     #[inline]
     pub fn too_late(&self, x: &Exchange) -> bool {
-        self.turn.news_since > x.started + self.terms.timeout
+        self.turn.news_since > x.started + self.limits.timeout
     }
 
     /// Those time out whose time was over when we had last caught up: an answer that lies in its socket because we were late
@@ -185,7 +185,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// An exchange's timer came up: it is over, or has time left, or times out.
     fn look_at(&mut self, id: ExchangeId) {
-        let timeout = self.terms.timeout;
+        let timeout = self.limits.timeout;
         let x = *self.exchanges.get(id);
         let since = if x.state == Standing::Waiting { x.intended } else { x.started };
         if x.state == Standing::Vacant {
@@ -209,7 +209,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn give_up_waiting(&mut self) {
         for pool in 0..self.pools.len() {
             while let Some(&id) = self.pools[pool].waiting.front() {
-                if self.exchanges.get(id).intended + self.terms.timeout > self.turn.caught_up {
+                if self.exchanges.get(id).intended + self.limits.timeout > self.turn.caught_up {
                     break;
                 }
                 self.pools[pool].waiting.pop_front();
@@ -246,7 +246,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if !matches!(c.stage, Stage::Connecting | Stage::Handshaking | Stage::Greeting) {
             return;
         }
-        let deadline = c.since + self.terms.connect_timeout;
+        let deadline = c.since + self.limits.connect_timeout;
         if deadline > self.turn.caught_up {
             self.watched[conn as usize] = true;
             return self.connect_timeouts.watch(conn, deadline);
@@ -264,8 +264,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     fn roll(&mut self, to: Nanos) {
         let from = self.second_from;
-        let part = match self.terms.end {
-            _ if from < self.terms.window => Part::Warmup,
+        let part = match self.limits.end {
+            _ if from < self.limits.window => Part::Warmup,
             Some(end) if from >= end => Part::Drain,
             _ => Part::Window,
         };
@@ -276,7 +276,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let counts = &mut self.tally.counts;
         (counts.apart.area_ns, counts.apart.before_ns, counts.apart.after_ns) = (area, before, after);
         counts.apart.service_ns += self.tally.latency.service.sum() as u64;
-        counts.apart.users = self.crowd.as_ref().map_or(0, |c| u64::from(c.alive / self.terms.per_user));
+        counts.apart.users = self.crowd.as_ref().map_or(0, |c| u64::from(c.alive / self.limits.per_user));
         (counts.apart.in_flight, counts.apart.waiting, counts.apart.open) =
             (self.in_flight.now, waiting, u64::from(self.connections));
         counts.bytes.sent = bytes_sent.saturating_sub(self.bytes_sent);
@@ -285,8 +285,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.refused = self.refused.max(self.net.refused());
         counts.cpu_ns = (cpu - std::mem::replace(&mut self.cpu, cpu)).0;
         self.count_running(to);
-        let encoded = encode(&self.tally, (from, to), part, self.terms.window);
-        (self.tell)(Message::Snapshot(encoded));
+        let encoded = encode(&self.tally, (from, to), part, self.limits.window);
+        (self.report)(Message::Snapshot(encoded));
         self.tally.clear();
         self.second_from = to;
         self.second_to = self.second_after(to);
@@ -327,10 +327,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         match &self.crowd {
             Some(crowd) => {
                 let no_more = crowd.next_change == Nanos::MAX || self.quota_spent();
-                self.gathering.is_none() && crowd.alive == 0 && no_more
+                self.common_start.is_none() && crowd.alive == 0 && no_more
             }
             // Without a number of requests the run lasts as long as was asked, though the last arrival came before.
-            None => self.next_due == Nanos::MAX && (self.terms.until_quota || self.terms.end.is_none()),
+            None => self.next_due == Nanos::MAX && (self.limits.until_quota || self.limits.end.is_none()),
         }
     }
 
@@ -342,7 +342,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 return;
             }
             let late = self.stamp - self.next_due;
-            if self.next_due >= self.terms.window {
+            if self.next_due >= self.limits.window {
                 self.tally.counts.due += 1;
                 self.tally.counts.censored += 1;
                 if let Some(named) = &mut self.tally.named {
@@ -364,7 +364,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// The end: what is unfinished is censored, and everything counted is handed over.
     fn finish(&mut self, stop: &Stop, interrupted: bool) {
         let now = self.stamp;
-        self.tell_early(true);
+        self.report_early(true);
         self.censor_unsent();
         for id in self.exchanges.alive().collect::<Vec<_>>() {
             let x = self.exchanges.remove(id);
@@ -379,7 +379,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
             self.bound_by_name(&x);
             let latency = &mut self.tally.latency;
-            if self.terms.open {
+            if self.limits.open {
                 latency.response_at_least.record(now - x.intended);
             }
             if x.state == Standing::Waiting {
@@ -388,16 +388,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 latency.service_at_least.record(now - x.started);
             }
         }
-        self.look_a_last_time(stop);
+        self.read_finally(stop);
         self.roll_seconds();
-        if self.holding.is_some() && now > self.second_from {
+        if self.held.is_some() && now > self.second_from {
             // The last second tells what stood in it: whom we say goodbye to now did stand.
             self.roll(now);
         }
         for conn in 0..self.conns.len() as u32 {
             // Connections that are part of the plan end in order; sockets of datagrams were kept for the last look.
             let c = &self.conns[conn as usize];
-            let in_order = self.holding.is_some() || self.pools[c.origin as usize].origin.datagrams;
+            let in_order = self.held.is_some() || self.pools[c.origin as usize].origin.datagrams;
             if c.stage == Stage::Open && in_order {
                 self.say_goodbye(conn);
             }
@@ -409,8 +409,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if now > self.second_from || untold || !self.tally.is_idle() {
             self.roll(now.max(self.second_from));
         }
-        let end = self.terms.end.map_or(now, |end| end.min(now));
-        (self.tell)(Message::Over { window: end - self.terms.window, interrupted });
+        let end = self.limits.end.map_or(now, |end| end.min(now));
+        (self.report)(Message::Over { window: end - self.limits.window, interrupted });
         self.over = true;
         for conn in 0..self.conns.len() as u32 {
             if self.conns[conn as usize].stage != Stage::Vacant {
@@ -420,7 +420,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 }
 
-/// CPU time of this thread; zero where the system does not tell.
+/// CPU time of this thread; zero where the system does not report.
 fn thread_cpu() -> Nanos {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)

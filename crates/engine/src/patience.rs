@@ -73,7 +73,7 @@ impl Troubled {
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// True where connections are opened for whoever comes first, and not by a user or for one request.
     pub fn is_pooled(&self) -> bool {
-        self.terms.shared > 1 || (self.terms.open && !self.terms.one_shot)
+        self.limits.shared > 1 || (self.limits.open && !self.limits.one_shot)
     }
 
     /// True of a connection that ends, by the peer's doing, before it was of any use.
@@ -86,13 +86,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub fn user_set_back(&mut self, user: u32) -> Nanos {
         let Some(crowd) = &mut self.crowd else { return self.stamp };
         let until = crowd.troubled.0.entry(user).or_default().add(self.stamp, LONGEST, &mut self.rng);
-        let last = self.terms.end.map_or(until, |end| until.min(end));
-        self.tally.counts.kept_out_ns += (last - self.stamp.max(self.terms.window)).0;
+        let last = self.limits.end.map_or(until, |end| until.min(end));
+        self.tally.counts.kept_out_ns += (last - self.stamp.max(self.limits.window)).0;
         until
     }
 
     fn longest_of_pools(&self) -> Nanos {
-        if self.terms.open { LONGEST_OF_ARRIVALS } else { LONGEST }
+        if self.limits.open { LONGEST_OF_ARRIVALS } else { LONGEST }
     }
 
     /// A pool's attempt came to nothing: it makes one at a time from now on, and not before a pause.

@@ -4,7 +4,7 @@ use measure::{Clock, Nanos};
 use record::FirstAnswer;
 use wire::{Dialogue, Ended, FaultKind, Origin, SHOWN};
 
-use crate::errand::{Errand, Script, Trouble, no_answer};
+use crate::conversation::{OneShot, Transcribed, Trouble, no_answer};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
 
 /// How long each answer before a run may take: it may fill a table.
@@ -65,7 +65,7 @@ fn exchange<D: Dialogue>(
 ) -> Result<Option<Ended<D::Request>>, Trouble> {
     let requests: Vec<&D::Request> = request.into_iter().collect();
     probe.requests += requests.len() as u64;
-    let errand = Errand {
+    let one_shot = OneShot {
         dialogue: d,
         setup: way.setup,
         stop: way.stop,
@@ -74,15 +74,15 @@ fn exchange<D: Dialogue>(
         until: Nanos::MAX,
         until_failure: true,
     };
-    let mut script = Script::default();
-    let outcome = errand.run(&requests, &mut script);
-    write_down(d, script, probe, told);
+    let mut transcribed = Transcribed::default();
+    let outcome = one_shot.run(&requests, &mut transcribed);
+    write_down(d, transcribed, probe, told);
     Ok(outcome?.pop())
 }
 
 /// What went over one connection, behind what went over those before.
-fn write_down<D: Dialogue>(d: &D, script: Script, probe: &mut FirstAnswer, told: &mut Transcript) {
-    let Script { address, spoken, established, sent, received } = script;
+fn write_down<D: Dialogue>(d: &D, transcribed: Transcribed, probe: &mut FirstAnswer, told: &mut Transcript) {
+    let Transcribed { address, spoken, established, sent, received } = transcribed;
     (probe.address, probe.spoken) = (address, spoken);
     let readable = established.and_then(|established| d.readable(&established, &sent.head, &received.head));
     told.bytes[0] += sent.all;
@@ -112,8 +112,8 @@ fn append(told: &mut Vec<u8>, more: Vec<u8>) {
 /// # Errors
 /// Which one failed and why.
 pub(crate) fn before<D: Dialogue>(d: &D, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
-    let errands = Errands { setup, stop, patience: BEFORE, until: Nanos::MAX, until_failure: true };
-    errands.run(d, d.before()).map_or(Ok(()), Err)
+    let one_shots = OneShots { setup, stop, patience: BEFORE, until: Nanos::MAX, until_failure: true };
+    one_shots.run(d, d.before()).map_or(Ok(()), Err)
 }
 
 /// Sends the requests that a plan asks for once after the run, also where it was interrupted; the first that failed, in a
@@ -122,12 +122,12 @@ pub(crate) fn after<D: Dialogue>(d: &D, setup: &Setup, stop: &Stop, within: Opti
     // The stop that ended the run is no reason to leave what it made behind.
     let stop = if stop.requested() { &Stop::default() } else { stop };
     let until = within.map_or(Nanos::MAX, |within| Clock.now() + within);
-    let failed = Errands { setup, stop, patience: AFTER, until, until_failure: false }.run(d, d.after());
+    let failed = OneShots { setup, stop, patience: AFTER, until, until_failure: false }.run(d, d.after());
     failed.map(|failure| if stop.requested() { AfterFailure::Interrupted } else { AfterFailure::Failed(failure.why) })
 }
 
 /// Requests that are asked of every origin once.
-struct Errands<'a> {
+struct OneShots<'a> {
     setup: &'a Setup,
     stop: &'a Stop,
     patience: Nanos,
@@ -135,16 +135,16 @@ struct Errands<'a> {
     until_failure: bool,
 }
 
-impl Errands<'_> {
+impl OneShots<'_> {
     fn run<D: Dialogue>(&self, d: &D, requests: &[D::Request]) -> Option<OneShotFailure> {
         if requests.is_empty() {
             return None;
         }
         let list: Vec<&D::Request> = requests.iter().collect();
-        let &Errands { setup, stop, patience, until, until_failure } = self;
+        let &OneShots { setup, stop, patience, until, until_failure } = self;
         for origin in d.origins() {
-            let errand = Errand { dialogue: d, setup, stop, origin, patience, until, until_failure };
-            match errand.run(&list, &mut Script::default()) {
+            let one_shot = OneShot { dialogue: d, setup, stop, origin, patience, until, until_failure };
+            match one_shot.run(&list, &mut Transcribed::default()) {
                 Err(Trouble { why, unreachable, .. }) => return Some(OneShotFailure { why, unreachable }),
                 Ok(ended) => {
                     let failed = ended.iter().zip(requests).find(|(ended, _)| ended.fault.is_some());

@@ -14,7 +14,7 @@ use std::time::Duration;
 use measure::{Clock, Nanos};
 
 use crate::api::{Answers, Launcher, Lines, Task};
-use crate::gather::{Meeting, NOTICE};
+use crate::barrier::{Barrier, NOTICE};
 use crate::message::Message;
 use crate::stragglers::{Member, Stragglers};
 use crate::{Stop, frames};
@@ -23,17 +23,17 @@ use crate::{Stop, frames};
 const LEAD: Nanos = Nanos::from_millis(400);
 /// A stop is passed on so soon.
 const STOP_LOOKS: Duration = Duration::from_millis(20);
-/// The number of meetings a run may have: before a common start, before connections are held.
-const MEETINGS: usize = 2;
+/// The number of barriers a run may have: before a common start, before connections are held.
+const BARRIERS: usize = 2;
 
 /// The ends of the children that lines go to, and who is still missing where.
-struct Muster {
+struct ProcessLinks {
     inputs: Mutex<Vec<ChildStdin>>,
-    missing: Mutex<[u32; MEETINGS]>,
+    missing: Mutex<[u32; BARRIERS]>,
     stragglers: Mutex<Stragglers>,
 }
 
-impl Muster {
+impl ProcessLinks {
     fn say(&self, line: &str) {
         let mut inputs = self.inputs.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         for input in inputs.iter_mut() {
@@ -46,82 +46,82 @@ impl Muster {
         self.stragglers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// A process is ready for a meeting; the last one sets the time.
-    fn ready(&self, meeting: usize) {
+    /// A process is ready for a barrier; the last one sets the time.
+    fn ready(&self, barrier: usize) {
         let last = {
             let mut missing = self.missing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let Some(missing) = missing.get_mut(meeting) else { return };
+            let Some(missing) = missing.get_mut(barrier) else { return };
             *missing = missing.saturating_sub(1);
             *missing == 0
         };
         if last {
-            self.say(&format!("go {meeting} {}\n", (Clock.now() + NOTICE).0));
+            self.say(&format!("go {barrier} {}\n", (Clock.now() + NOTICE).0));
         }
     }
 }
 
-/// Starts `number` processes that share `workers` workers; what they tell goes to `tell`.
+/// Starts `number` processes that share `workers` workers; what they report goes to `report`.
 pub(crate) fn start<'s>(
     scope: &'s Scope<'s, '_>,
     number: u32,
     launcher: &dyn Launcher,
     workers: u32,
-    tell: &Sender<(usize, Message)>,
+    report: &Sender<(usize, Message)>,
     stop: &Stop,
 ) {
     let start_ns = (Clock.now() + LEAD).0;
-    let missing = Mutex::new([number; MEETINGS]);
-    let muster = Arc::new(Muster { inputs: Mutex::default(), missing, stragglers: Mutex::default() });
+    let missing = Mutex::new([number; BARRIERS]);
+    let links = Arc::new(ProcessLinks { inputs: Mutex::default(), missing, stragglers: Mutex::default() });
     for index in 0..number {
         let share = plan::Share { index, of: number };
         let from = (0..index)
             .map(|before| plan::Share { index: before, of: number }.of_total(u64::from(workers)) as u32)
             .sum();
         let task = Task { from, to: from + share.of_total(u64::from(workers)) as u32, of: workers, start_ns };
-        match launcher.launch(&task).and_then(|child| taken(child, &muster)) {
+        match launcher.launch(&task).and_then(|child| taken(child, &links)) {
             Ok((child, output)) => {
-                let (tell, muster) = (tell.clone(), Arc::clone(&muster));
-                let child = muster.stragglers().watch(child);
-                scope.spawn(move || hear(&child, output, &task, &tell, &muster));
+                let (report, links) = (report.clone(), Arc::clone(&links));
+                let child = links.stragglers().watch(child);
+                scope.spawn(move || receive(&child, output, &task, &report, &links));
             }
             Err(why) => {
-                (0..MEETINGS).for_each(|meeting| muster.ready(meeting));
-                lose(&task, tell, format!("not started: {why}"));
+                (0..BARRIERS).for_each(|barrier| links.ready(barrier));
+                lose(&task, report, format!("not started: {why}"));
             }
         }
     }
-    let (muster, stop) = (Arc::downgrade(&muster), stop.clone());
+    let (links, stop) = (Arc::downgrade(&links), stop.clone());
     scope.spawn(move || {
         let mut stopping = false;
-        while let Some(muster) = muster.upgrade() {
+        while let Some(links) = links.upgrade() {
             if stop.requested() && !std::mem::replace(&mut stopping, true) {
-                muster.say("stop\n");
-                muster.stragglers().stopping();
+                links.say("stop\n");
+                links.stragglers().stopping();
             }
-            muster.stragglers().look();
-            drop(muster);
+            links.stragglers().look();
+            drop(links);
             std::thread::sleep(STOP_LOOKS);
         }
     });
 }
 
-fn taken(mut child: Child, muster: &Muster) -> std::io::Result<(Child, impl Read + Send + use<>)> {
+fn taken(mut child: Child, links: &ProcessLinks) -> std::io::Result<(Child, impl Read + Send + use<>)> {
     let (input, output) = (child.stdin.take(), child.stdout.take());
     let (Some(input), Some(output)) = (input, output) else {
         return Err(std::io::Error::other("its standard input and output are not ours"));
     };
-    muster.inputs.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(input);
+    links.inputs.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(input);
     Ok((child, output))
 }
 
 /// Reads one process to its end.
-fn hear(member: &Member, output: impl Read, task: &Task, tell: &Sender<(usize, Message)>, muster: &Muster) {
+fn receive(member: &Member, output: impl Read, task: &Task, report: &Sender<(usize, Message)>, links: &ProcessLinks) {
     let mut output = BufReader::new(output);
-    let mut waited_for = [true; MEETINGS];
-    let mut ready = |meeting: usize| {
-        // Each process counts once at each meeting.
-        if waited_for.get_mut(meeting).is_some_and(std::mem::take) {
-            muster.ready(meeting);
+    let mut waited_for = [true; BARRIERS];
+    let mut ready = |barrier: usize| {
+        // Each process counts once at each barrier.
+        if waited_for.get_mut(barrier).is_some_and(std::mem::take) {
+            links.ready(barrier);
         }
     };
     let mut open: Vec<bool> = (task.from..task.to).map(|_| true).collect();
@@ -129,12 +129,12 @@ fn hear(member: &Member, output: impl Read, task: &Task, tell: &Sender<(usize, M
         let frame = frames::read(&mut output);
         member.heard();
         match frame {
-            Ok(Some(frames::Frame::Ready(meeting))) => ready(meeting as usize),
+            Ok(Some(frames::Frame::Ready(barrier))) => ready(barrier as usize),
             Ok(Some(frames::Frame::Told(worker, message))) => {
                 let over = matches!(message, Message::Over { .. } | Message::Broken(_));
                 if let Some(open) = worker.checked_sub(task.from).and_then(|at| open.get_mut(at as usize)) {
                     *open &= !over;
-                    let _ = tell.send((worker as usize, message));
+                    let _ = report.send((worker as usize, message));
                 }
                 if over && !open.contains(&true) {
                     member.over();
@@ -149,13 +149,13 @@ fn hear(member: &Member, output: impl Read, task: &Task, tell: &Sender<(usize, M
         Err(error) => error.to_string(),
     };
     if open.contains(&true) {
-        (0..MEETINGS).for_each(&mut ready);
-        lose(task, tell, how);
+        (0..BARRIERS).for_each(&mut ready);
+        lose(task, report, how);
     }
 }
 
-fn lose(task: &Task, tell: &Sender<(usize, Message)>, how: String) {
-    let _ = tell.send((task.from as usize, Message::Lost { workers: task.from..task.to, how }));
+fn lose(task: &Task, report: &Sender<(usize, Message)>, how: String) {
+    let _ = report.send((task.from as usize, Message::Lost { workers: task.from..task.to, how }));
 }
 
 /// How a process ended, in words: `killed by SIGKILL`.
@@ -177,32 +177,32 @@ fn ending(status: ExitStatus) -> String {
     }
 }
 
-/// In a process that takes a share: runs `crew` (which joins its workers) and writes what they tell; its `lines` say
-/// when a meeting is over and when to stop. Its end means that whoever set the task is gone.
+/// In a process that takes a share: runs `threads` (which joins its workers) and writes what they report; its `lines` say
+/// when a barrier is over and when to stop. Its end means that whoever set the task is gone.
 pub(crate) fn serve(
     lines: Lines,
     answers: Answers,
     workers: u32,
-    crew: impl FnOnce(Sender<(usize, Message)>, &Stop, [Arc<Meeting>; MEETINGS]) + Send,
+    threads: impl FnOnce(Sender<(usize, Message)>, &Stop, [Arc<Barrier>; BARRIERS]) + Send,
 ) {
     let stop = Stop::default();
     let answers = Arc::new(Mutex::new(answers));
-    let meetings: [Arc<Meeting>; MEETINGS] = std::array::from_fn(|number| {
+    let barriers: [Arc<Barrier>; BARRIERS] = std::array::from_fn(|number| {
         let answers = Arc::clone(&answers);
         let report = move || {
             let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             // Whoever set the task is gone: the end of its lines says so too.
             let _ = frames::write_ready(&mut *answers, number as u32);
         };
-        Meeting::reporting(workers, Box::new(report))
+        Barrier::reporting(workers, Box::new(report))
     });
-    let (heard, told_stop) = (meetings.clone(), stop.clone());
+    let (heard, told_stop) = (barriers.clone(), stop.clone());
     // Not joined: it reads until whoever set the task closes the line, which may be after our end.
     std::thread::spawn(move || obey(lines, &heard, &told_stop));
-    let (tell, told) = channel();
+    let (report, told) = channel();
     std::thread::scope(|scope| {
         let stop = &stop;
-        scope.spawn(move || crew(tell, stop, meetings));
+        scope.spawn(move || threads(report, stop, barriers));
         for (worker, message) in told {
             let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             if frames::write(&mut *answers, worker as u32, &message).is_err() {
@@ -213,14 +213,14 @@ pub(crate) fn serve(
 }
 
 /// Lines from whoever set the task.
-fn obey(lines: Lines, meetings: &[Arc<Meeting>; MEETINGS], stop: &Stop) {
+fn obey(lines: Lines, barriers: &[Arc<Barrier>; BARRIERS], stop: &Stop) {
     for line in lines.lines().map_while(Result::ok) {
         let mut words = line.split_whitespace();
         match (words.next(), words.next(), words.next()) {
-            (Some("go"), Some(meeting), Some(at)) => {
-                let meeting = meeting.parse().ok().and_then(|number: usize| meetings.get(number));
-                if let (Some(meeting), Ok(at)) = (meeting, at.parse()) {
-                    meeting.go_at(Nanos(at));
+            (Some("go"), Some(barrier), Some(at)) => {
+                let barrier = barrier.parse().ok().and_then(|number: usize| barriers.get(number));
+                if let (Some(barrier), Ok(at)) = (barrier, at.parse()) {
+                    barrier.go_at(Nanos(at));
                 }
             }
             (Some("stop"), ..) => stop.request(),

@@ -10,11 +10,11 @@ use record::{RunEvent, Started};
 use wire::{Asked, Complaint, Dialogue, OptionSpec, Origin, Protocol};
 
 use crate::api::{Answers, Lines, Task};
-use crate::carrier::{self, Carrier};
+use crate::backend::{self, Backend};
+use crate::barrier::Barrier;
 use crate::collector::Collector;
-use crate::crew::{self, Crew};
-use crate::gather::Meeting;
 use crate::tables::Tables;
+use crate::threads::{self, Threads};
 use crate::{
     AfterFailure, OneShotFailure, PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, probe, processes,
 };
@@ -109,24 +109,26 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         let plan = &setup.plan;
         let tables = self.tables(plan);
         let processes = setup.processes.as_ref().map(|p| (p.number.clamp(1, tables.workers), Arc::clone(&p.launcher)));
-        let (carrier, missed) = self.carrier(plan);
-        let mut started = started(setup, carrier.name(), tables.workers);
+        let (backend, missed) = self.backend(plan);
+        let mut started = started(setup, backend.name(), tables.workers);
         started.silent = Some(self.dialogue.silent());
         started.names = self.dialogue.names().list().to_vec();
         sink(RunEvent::Started(Box::new(started)));
         if let Some(code) = missed {
             sink(RunEvent::Notice(record::Notice { code: code.into(), facts: Default::default(), at_ns: None }));
         }
-        let (tell, told) = channel();
+        let (report, told) = channel();
         std::thread::scope(|scope| {
             match &processes {
                 None => {
-                    let crew = self.crew(setup, stop, tables, 0..tables.workers);
-                    crew.start(scope, &tell, stop);
+                    let threads = self.threads(setup, stop, tables, 0..tables.workers);
+                    threads.start(scope, &report, stop);
                 }
-                Some((number, launcher)) => processes::start(scope, *number, &**launcher, tables.workers, &tell, stop),
+                Some((number, launcher)) => {
+                    processes::start(scope, *number, &**launcher, tables.workers, &report, stop)
+                }
             }
-            drop(tell);
+            drop(report);
             let code_name = |code| self.dialogue.code_name(code);
             Collector::new(tables.workers as usize, plan.load.is_open(), &code_name, sink).listen(&told, plan.warmup);
         });
@@ -134,11 +136,11 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
 
     fn take_share(self: Arc<Self>, setup: &Setup, task: &Task, lines: Lines, answers: Answers) {
         let tables = Tables { workers: task.of, ..self.tables(&setup.plan) };
-        let mut crew = self.crew(setup, &Stop::default(), tables, task.from..task.to);
-        crew.start = Nanos(task.start_ns);
-        processes::serve(lines, answers, task.to - task.from, |tell, stop, meetings| {
-            crew.meetings = meetings;
-            std::thread::scope(|scope| crew.start(scope, &tell, stop));
+        let mut threads = self.threads(setup, &Stop::default(), tables, task.from..task.to);
+        threads.start = Nanos(task.start_ns);
+        processes::serve(lines, answers, task.to - task.from, |report, stop, barriers| {
+            threads.barriers = barriers;
+            std::thread::scope(|scope| threads.start(scope, &report, stop));
         });
     }
 }
@@ -149,26 +151,26 @@ impl<D: Dialogue> Prepared<D> {
     }
 
     /// What carries the bytes, and what to say where that is not what was asked for.
-    fn carrier(&self, plan: &Plan) -> (Carrier, Option<&'static str>) {
+    fn backend(&self, plan: &Plan) -> (Backend, Option<&'static str>) {
         let datagrams = self.dialogue.origins().iter().any(|origin| origin.datagrams);
-        let carrier = carrier::choose(plan.net, datagrams);
-        let missed = plan.net == plan::NetKind::Uring && carrier != Carrier::Uring;
-        (carrier, missed.then_some(if datagrams { "uring_streams_only" } else { "uring_unavailable" }))
+        let backend = backend::choose(plan.net, datagrams);
+        let missed = plan.net == plan::NetKind::Uring && backend != Backend::Uring;
+        (backend, missed.then_some(if datagrams { "uring_streams_only" } else { "uring_unavailable" }))
     }
 
-    fn crew<'a>(&self, setup: &'a Setup, stop: &Stop, tables: Tables, workers: Range<u32>) -> Crew<'a, D> {
-        let pools = crew::pools(self.dialogue.origins(), setup, stop);
-        let sources = crew::sources(setup, &pools, connections(&setup.plan, &*self.dialogue));
-        let meetings = [Meeting::of(workers.len() as u32), Meeting::of(workers.len() as u32)];
-        Crew {
+    fn threads<'a>(&self, setup: &'a Setup, stop: &Stop, tables: Tables, workers: Range<u32>) -> Threads<'a, D> {
+        let pools = threads::pools(self.dialogue.origins(), setup, stop);
+        let sources = threads::sources(setup, &pools, connections(&setup.plan, &*self.dialogue));
+        let barriers = [Barrier::of(workers.len() as u32), Barrier::of(workers.len() as u32)];
+        Threads {
             dialogue: Arc::clone(&self.dialogue),
             setup,
             fixed: self.fixed || setup.plan.hold.is_some(),
-            carrier: self.carrier(&setup.plan).0,
+            backend: self.backend(&setup.plan).0,
             tables,
             workers,
             start: Clock.now() + LEAD,
-            meetings,
+            barriers,
             pools: Arc::new(pools),
             sources,
         }

@@ -11,11 +11,11 @@ use plan::Share;
 use record::RunEvent;
 use wire::{Arrival, Asked, Complaint, ConnId, Dial, Dialogue, Errno, ListenerId, Network, Out, Place, Protocol, Rest};
 
+use crate::barrier::Barrier;
+use crate::builder::{WorkerBuilder, mix};
 use crate::collector::Collector;
-use crate::gather::Meeting;
 use crate::lookup::Lookups;
 use crate::message::Message;
-use crate::seed::{WorkerSeed, mix};
 use crate::{Setup, Stop};
 
 /// Runs the plan of `setup` with one worker on `net`, beginning at `start` on its clock.
@@ -36,24 +36,24 @@ pub fn run<P: Protocol, N: Network>(
     let named = Arc::clone(&dialogue);
     let code_name = move |code| named.code_name(code);
     let mut collector = Collector::new(1, setup.plan.load.is_open(), &code_name, sink);
-    let (tell, told) = channel();
+    let (report, told) = channel();
     let mix = mix(&*dialogue);
-    let seed = WorkerSeed {
+    let seed = WorkerBuilder {
         dialogue,
         setup,
         share: Share::WHOLE,
         start,
         sources: vec![],
         fixed: false,
-        meetings: [Meeting::of(1), Meeting::of(1)],
+        barriers: [Barrier::of(1), Barrier::of(1)],
         pools: &pools,
         mix: &mix,
-        tell: Box::new(move |message| drop(tell.send(message))),
+        report: Box::new(move |message| drop(report.send(message))),
         stop: Stop::default(),
     };
     let mut heard = Heard { net, told, collector: &mut collector };
     seed.run(&mut heard, Lookups::at_once(Arc::clone(&setup.resolver)));
-    heard.hear();
+    heard.receive();
     collector.end(setup.plan.warmup);
     Ok(())
 }
@@ -66,9 +66,9 @@ struct Heard<'a, 'b, N> {
 }
 
 impl<N> Heard<'_, '_, N> {
-    fn hear(&mut self) {
+    fn receive(&mut self) {
         while let Ok(message) = self.told.try_recv() {
-            self.collector.hear(0, message);
+            self.collector.receive(0, message);
         }
     }
 }
@@ -99,7 +99,7 @@ impl<N: Network> Network for &mut Heard<'_, '_, N> {
         self.net.set_accepting(listener, accepting);
     }
     fn wait(&mut self, until: Nanos) {
-        self.hear();
+        self.receive();
         self.net.wait(until);
     }
     fn next(&mut self) -> Option<Arrival<'_>> {

@@ -47,7 +47,7 @@ record::counts! {
         area_ns,
         /// Summed service of those that ended.
         service_ns,
-        /// Boundary terms: time already spent by those in flight at the beginning, and at the end.
+        /// Boundary limits: time already spent by those in flight at the beginning, and at the end.
         before_ns, after_ns,
     }
 }

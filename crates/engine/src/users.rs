@@ -15,7 +15,7 @@ const STARTS: usize = 32;
 
 /// The users of one worker.
 #[derive(Debug)]
-pub(crate) struct Crowd {
+pub(crate) struct VirtualUsers {
     profile: Users,
     pub running: Vec<bool>,
     /// The connection each user has; users do not share.
@@ -32,13 +32,13 @@ pub(crate) struct Crowd {
     pub troubled: Troubled,
 }
 
-impl Crowd {
-    pub fn new(profile: Users) -> Crowd {
+impl VirtualUsers {
+    pub fn new(profile: Users) -> VirtualUsers {
         let running = vec![false; profile.peak() as usize];
         let conns = vec![NONE; running.len()];
         let starting = Vec::new();
         let troubled = Troubled::default();
-        Crowd {
+        VirtualUsers {
             profile,
             running,
             conns,
@@ -73,7 +73,7 @@ impl Crowd {
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Starts and retires users as the profile says.
     pub fn change_users(&mut self) {
-        let (stamp, start) = (self.stamp, self.terms.start);
+        let (stamp, start) = (self.stamp, self.limits.start);
         let Some(crowd) = self.crowd.as_mut() else { return };
         if stamp >= crowd.next_change && !self.closing {
             crowd.change(stamp - start, start);
@@ -84,7 +84,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
             let Some(user) = self.crowd.as_mut().and_then(|c| c.starting.pop()) else { break };
             // Who has a connection of its own spends it when that is begun.
-            let _ = self.holding.is_some() || self.pace_allows();
+            let _ = self.held.is_some() || self.pace_allows();
             self.user_sends(user);
             self.go_on_without();
             self.mark();
@@ -92,12 +92,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     fn pace_is_due(&self) -> bool {
-        self.terms.connect_rate.is_none() || self.next_start <= self.stamp
+        self.limits.connect_rate.is_none() || self.next_start <= self.stamp
     }
 
     /// True where a connection may be begun now, as far as `--connect-rate` goes; it is then spent.
     pub fn pace_allows(&mut self) -> bool {
-        let Some(rate) = self.terms.connect_rate else { return true };
+        let Some(rate) = self.limits.connect_rate else { return true };
         if !self.pace_is_due() {
             return false;
         }
@@ -110,7 +110,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// A user's request is over: the next one, after a pause where one is due.
     #[inline]
     pub fn user_goes_on(&mut self, user: u32, back_off: bool) {
-        let until = match self.terms.think {
+        let until = match self.limits.think {
             _ if back_off => self.user_set_back(user),
             Some((from, to)) => self.stamp + self.rng.between(from, to),
             None => return self.user_sends(user),
@@ -137,10 +137,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if waits > self.stamp && crowd.conns[user as usize] == NONE {
             return self.pauses.add(waits, user);
         }
-        if self.holding.is_some() {
+        if self.held.is_some() {
             return self.user_sends_on_its_own(user);
         }
-        self.started += u64::from(self.stamp >= self.terms.window);
+        self.started += u64::from(self.stamp >= self.limits.window);
         let request = self.mix.next() as u32;
         self.arrive(self.stamp, request, user);
     }
@@ -148,7 +148,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// True where all requests asked for were started; the warm-up's are not counted.
     #[inline]
     pub fn quota_spent(&self) -> bool {
-        self.terms.quota.is_some_and(|quota| self.started >= quota) && self.stamp >= self.terms.window
+        self.limits.quota.is_some_and(|quota| self.started >= quota) && self.stamp >= self.limits.window
     }
 
     /// The user has no further request: its connection is closed.
@@ -160,7 +160,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         crowd.alive -= 1;
         let conn = crowd.conns[user as usize];
-        if conn != NONE && self.conns[conn as usize].in_flight == 0 && !self.is_kept_for_a_look(conn) {
+        if conn != NONE && self.conns[conn as usize].in_flight == 0 && !self.is_kept_for_final_read(conn) {
             self.let_go(conn);
         }
     }
@@ -176,7 +176,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Gives a connection to a user; the one it had goes to whoever comes.
     pub fn give_connection(&mut self, user: u32, conn: u32) {
-        if self.terms.shared > 1 {
+        if self.limits.shared > 1 {
             return;
         }
         let Some(had) = self.crowd.as_mut().and_then(|c| c.conns.get_mut(user as usize)) else { return };

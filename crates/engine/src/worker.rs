@@ -15,19 +15,19 @@ use wire::{
 };
 
 use crate::Stop;
-use crate::alarm::Alarm;
-use crate::company::Company;
+use crate::barrier::CommonStart;
+use crate::batching::Batching;
+use crate::early::EarlyFailures;
 use crate::exchange::{Exchange, Exchanges, NONE, ONE_WAY, REUSED, Standing};
 use crate::failing::Kept;
-use crate::gather::Gathering;
+use crate::filling::FillSource;
 use crate::health::Health;
 use crate::heartbeat::Beat;
-use crate::holding::Holding;
+use crate::held::HeldConnections;
 use crate::lookup::Lookups;
 use crate::message::Message;
 use crate::one_way::OneWay;
 use crate::pool::{Conn, Pool, Stage};
-use crate::serial::Serial;
 use crate::tally::{InFlight, Tally};
 use crate::timers::{Pauses, Wheel};
 use crate::turn::Turn;
@@ -35,14 +35,14 @@ use crate::turn::Turn;
 /// Answers to pings from which on it is looked whether they leave, and the bytes unsent up to which they do.
 const REPLIES_LOOKED_AT: u32 = 1024;
 const REPLIES_UNSENT: usize = 64 << 10;
-use crate::users::Crowd;
+use crate::users::VirtualUsers;
 
 /// Arrivals sent before the next answer is read: about 20 µs of system calls, the most that a read may be late for them.
 const SENDS_BETWEEN_READS: usize = 4;
 
 /// What a worker holds to. Moments are readings of the network's clock.
 #[derive(Clone, Debug)]
-pub(crate) struct Terms {
+pub(crate) struct Limits {
     pub index: u32,
     pub open: bool,
     /// When the run began.
@@ -89,8 +89,8 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     pub dialogue: Arc<D>,
     pub security: Arc<dyn Security>,
     pub lookups: Lookups,
-    pub terms: Terms,
-    pub tell: Box<dyn FnMut(Message) + Send>,
+    pub limits: Limits,
+    pub report: Box<dyn FnMut(Message) + Send>,
 
     /// The latest reading of the clock: at most one read, and what follows from it, old.
     pub stamp: Nanos,
@@ -98,9 +98,9 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     pub turn: Turn,
     pub schedule: Option<Box<dyn Schedule>>,
     pub next_due: Nanos,
-    pub crowd: Option<Crowd>,
-    pub gathering: Option<Gathering>,
-    pub holding: Option<Holding>,
+    pub crowd: Option<VirtualUsers>,
+    pub common_start: Option<CommonStart>,
+    pub held: Option<HeldConnections>,
     pub heartbeat: Option<Beat>,
     /// When the next connection may be begun, where they are begun at a rate.
     pub next_start: Nanos,
@@ -108,7 +108,7 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     pub one_way: OneWay,
     pub mix: Mix,
     pub rng: Rng,
-    pub serial: Serial,
+    pub serial: FillSource,
     /// Of connections.
     pub seeds: Rng,
     pub started: u64,
@@ -150,8 +150,8 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     pub kept: Kept,
     /// The status with which the peer refuses the connection at hand, until the request that fails with it is counted.
     pub refused_with: u32,
-    pub alarm: Option<Alarm>,
-    pub company: Company,
+    pub early: Option<EarlyFailures>,
+    pub batching: Batching,
     pub health: Health,
 }
 
@@ -184,7 +184,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                     let conn = conn.0;
                     let c = &mut self.conns[conn as usize];
                     let count = bytes.len();
-                    let heard = hear(c, bytes, &mut self.out, &mut self.cipher, &mut self.plain, &mut self.done);
+                    let heard = receive(c, bytes, &mut self.out, &mut self.cipher, &mut self.plain, &mut self.done);
                     self.received(conn, count, heard);
                 }
                 Arrival::Connected(conn) => self.connected(conn.0),
@@ -241,7 +241,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     pub fn new_exchange(&mut self, intended: Nanos, request: u32, name: u16, user: u32, hops: u8) -> ExchangeId {
-        let warmup = intended < self.terms.window;
+        let warmup = intended < self.limits.window;
         self.tally.counts.due += u64::from(!warmup);
         if let Some(named) = self.tally.named.as_mut().filter(|_| !warmup) {
             named.counts(name).due += 1;
@@ -274,7 +274,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(conn) = self.own_connection(user, origin) {
             return self.submit(id, conn, self.stamp);
         }
-        match self.pools[origin as usize].choose(self.holding.is_some()) {
+        match self.pools[origin as usize].choose(self.held.is_some()) {
             Some(conn) => {
                 self.give_connection(user, conn);
                 let ready = self.exchanges.get(id).intended.max(self.pools[origin as usize].idle_since);
@@ -292,7 +292,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if x.state == Standing::Waiting {
             x.started = self.stamp;
             self.in_flight.start(self.stamp);
-            if self.terms.open && !x.warmup {
+            if self.limits.open && !x.warmup {
                 let (wait, late) = x.blame(ready);
                 self.tally.latency.wait_conn.record(wait);
                 self.tally.latency.gen_late.record(late);
@@ -326,7 +326,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         if !x.watched {
             x.watched = true;
-            self.timeouts.watch(id.0, x.started + self.terms.timeout);
+            self.timeouts.watch(id.0, x.started + self.limits.timeout);
         }
         if room == 0 {
             let origin = c.origin as usize;
@@ -365,7 +365,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn received(&mut self, conn: u32, count: usize, heard: Heard) {
         self.mark();
         self.tally.counts.bytes.received += count as u64;
-        self.company.reads += 1;
+        self.batching.reads += 1;
         let read = match heard {
             Heard::Plain(read) => read,
             Heard::Secure(fed) => match self.fed(conn, fed) {
@@ -442,7 +442,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         if self.conns[conn as usize].idle_at == NONE {
             self.pools[origin].make_idle(&mut self.conns, conn);
-        } else if self.terms.shared > 1 {
+        } else if self.limits.shared > 1 {
             self.pools[origin].prefer(&mut self.conns, conn);
         }
         while self.conns[conn as usize].idle_at != NONE {
@@ -460,7 +460,7 @@ pub(crate) enum Heard {
 }
 
 #[inline]
-pub(crate) fn hear<S: Session>(
+pub(crate) fn receive<S: Session>(
     c: &mut Conn<S>,
     bytes: &[u8],
     out: &mut Out,

@@ -278,7 +278,7 @@ pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut Out) -> Nex
 /// The head of an answer, where it was not said yet.
 fn begin(http2: &mut Http2Server, plan: &Plan, out: &mut Out) {
     if !http2.is_begun(plan.heard.id) {
-        let lines = [&b"content-type: application/grpc\r\n"[..], &plan.order().headers].concat();
+        let lines = [&b"content-type: application/grpc\r\n"[..], &plan.spec().headers].concat();
         http2.head(plan.heard.id, 200, &lines, None, false, out);
     }
 }

@@ -185,7 +185,7 @@ impl PathSpec {
 
     fn grant(path: &str, kind: Kind, wish: Wish, shop: &Shop) -> Result<PathSpec, (u16, String)> {
         let status = wish.status.unwrap_or(200);
-        let mut order = PathSpec::sentence(path, kind, status, if status < 300 { "ok" } else { reason(status) });
+        let mut spec = PathSpec::sentence(path, kind, status, if status < 300 { "ok" } else { reason(status) });
         let size = if matches!(status, 204 | 304) { Some(0) } else { wish.size };
         (spec.size, spec.cut) = (size, wish.cut);
         spec.headers = wish.headers.clone().into();

@@ -119,7 +119,7 @@ pub trait Network {
     fn set_accepting(&mut self, listener: ListenerId, accepting: bool);
     /// From now on [`Self::wait`] may return only once so many arrivals came together (1: with the first), if the network
     /// can wait for them without a wake-up for each. Where fewer come within a few milliseconds, none are waited for any more.
-    fn gather(&mut self, _arrivals: u32) {}
+    fn wait_for_at_least(&mut self, _arrivals: u32) {}
     /// Sends what is queued and waits until something happened or `until` passed; at once when something is pending. It may
     /// return with nothing to tell. A turn that was left before its end goes on.
     fn wait(&mut self, until: Nanos);

@@ -31,7 +31,7 @@ fn failures(played: &Played) -> Vec<(String, String, u64)> {
     all.map(|f| (f.kind.clone(), f.phase.clone(), f.count)).collect()
 }
 
-/// Whoever cuts a connection says no close_notify, and neither do some servers: nobody can tell them apart.
+/// Whoever cuts a connection says no close_notify, and neither do some servers: nobody can report them apart.
 #[test]
 fn an_answer_that_ends_with_a_tls_connection_needs_its_close_notify() {
     const HTTP: &[&[u8]] = &[b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf"];

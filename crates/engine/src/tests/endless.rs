@@ -109,9 +109,9 @@ struct Plain {
 }
 
 impl ServerSession for Plain {
-    fn receive(&mut self, _bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+    fn receive(&mut self, _bytes: &[u8], receive: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
         if self.greeted || self.welcome.is_empty() {
-            hear(Ask::default());
+            receive(Ask::default());
         }
         Ok(())
     }
@@ -140,7 +140,7 @@ struct Calls {
 }
 
 impl ServerSession for Calls {
-    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], receive: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
         self.bytes.extend_from_slice(bytes);
         const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
         if self.bytes.starts_with(PREFACE) {
@@ -154,7 +154,7 @@ impl ServerSession for Calls {
             }
             let id = rest.first_chunk().map_or(0, |id| u32::from_be_bytes(*id));
             if kind < 2 && flags & 1 != 0 {
-                hear(Ask { id, ..Ask::default() });
+                receive(Ask { id, ..Ask::default() });
             }
             self.bytes.drain(..size);
         }
@@ -245,8 +245,8 @@ fn every_protocol(each: impl Fn(&str, &dyn Fn(Option<Nanos>) -> Played)) {
 fn plain_socket() -> Box<dyn ServerSession> {
     struct Same(WebSocketServer);
     impl ServerSession for Same {
-        fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
-            self.0.receive(bytes, hear)
+        fn receive(&mut self, bytes: &[u8], receive: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+            self.0.receive(bytes, receive)
         }
         fn owed(&mut self, out: &mut Out) {
             self.0.owed(out);

@@ -1,6 +1,6 @@
 //! A whole run on the simulation: a plan, a network and a server in, events and sums out.
 //!
-//! Each worker has a simulation of its own; what they tell goes to the real collector. Where workers wait for each other they
+//! Each worker has a simulation of its own; what they report goes to the real collector. Where workers wait for each other they
 //! run on threads kept in step, else one after the other on the calling thread. A watchman around the network asks for a
 //! stop when it is time, and ends a worker that spins.
 
@@ -16,12 +16,12 @@ use wire::{Ask, Asked, AskedUrl, Origin, Place, Protocol};
 
 pub use super::played::Played;
 use super::watched::{InStep, Watched};
+use crate::barrier::Barrier;
+use crate::builder::{WorkerBuilder, mix};
 use crate::collector::Collector;
-use crate::gather::Meeting;
 use crate::lookup::Lookups;
 use crate::message::Message;
 use crate::run::worker_count;
-use crate::seed::{WorkerSeed, mix};
 use crate::{Resolver, Setup, Stop};
 
 pub const SECOND: Nanos = Nanos::from_secs(1);
@@ -134,7 +134,7 @@ impl Scene {
             let mut brain = brain();
             let books = Arc::clone(&counted);
             let counting = move |now: Nanos, ask: &Ask<'_>| {
-                books.hear(now, ask);
+                books.receive(now, ask);
                 brain(now, ask)
             };
             let server = ServerPeer::new(Http1Server::new, counting);
@@ -175,28 +175,28 @@ impl Scene {
         let origins = wire::Dialogue::origins(&*dialogue).iter();
         let pools: Vec<_> = origins.map(|o| (o.clone(), self.resolver.resolve(o).unwrap_or_default())).collect();
         let (workers, mix) = (worker_count(plan), mix(&*dialogue));
-        let meetings = [Meeting::of(workers), Meeting::of(workers)];
+        let barriers = [Barrier::of(workers), Barrier::of(workers)];
         let fixed = protocol.fixed_connections() || plan.hold.is_some();
         let meets = workers > 1 && (fixed || matches!(plan.load, Load::Closed { together: true, .. }));
         let step = meets.then(|| Arc::new(InStep::new(workers)));
-        let (tell, told) = channel();
+        let (report, told) = channel();
         let mut all = Vec::new();
         for index in 0..workers {
             let stop = Stop::default();
             let sim = Sim::new(plan.seed.wrapping_add(u64::from(index)), self.sim.clone(), peer(index));
             let step = step.clone().map(|step| (step, index));
             let net = Watched::new(sim, self.stop_at, stop.clone(), Arc::clone(&books), step);
-            let seed = WorkerSeed {
+            let seed = WorkerBuilder {
                 dialogue: Arc::clone(&dialogue),
                 setup: &setup,
                 share: Share { index, of: workers },
                 start: self.sim.starts_at + MS,
                 sources: vec![],
                 fixed,
-                meetings: meetings.clone(),
+                barriers: barriers.clone(),
                 pools: &pools,
                 mix: &mix,
-                tell: self.teller(index, tell.clone()),
+                report: self.teller(index, report.clone()),
                 stop,
             };
             all.push(move || seed.run(net, Lookups::at_once(Arc::clone(&self.resolver))));
@@ -216,7 +216,7 @@ impl Scene {
 
 impl Scene {
     /// What a worker tells with: until its process is lost, if it is.
-    fn teller(&self, index: u32, tell: Sender<(usize, Message)>) -> Box<dyn FnMut(Message) + Send> {
+    fn teller(&self, index: u32, report: Sender<(usize, Message)>) -> Box<dyn FnMut(Message) + Send> {
         let mut left = self.lost.filter(|(lost, _)| *lost == index).map(|(_, seconds)| seconds);
         let mut dead = false;
         Box::new(move |message| {
@@ -231,7 +231,7 @@ impl Scene {
             };
             left = left.map(|left| left - u32::from(second && left > 0));
             // Nobody listens any more only where a test has failed.
-            let _ = tell.send((index as usize, message));
+            let _ = report.send((index as usize, message));
         })
     }
 }
@@ -251,7 +251,7 @@ pub struct Books {
 }
 
 impl Books {
-    pub fn hear(&self, now: Nanos, ask: &Ask<'_>) {
+    pub fn receive(&self, now: Nanos, ask: &Ask<'_>) {
         self.heard.fetch_add(1, Ordering::Relaxed);
         let mut asks = self.asks.lock().unwrap();
         if asks.len() < 20_000 {

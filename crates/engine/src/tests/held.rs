@@ -18,7 +18,7 @@ fn play(scene: &Scene, delay: Nanos, cut: u64) -> Played {
         let books = Arc::clone(&counted);
         let mut heard = 0;
         Box::new(ServerPeer::new(WebSocketServer::new, move |now: Nanos, ask: &Ask<'_>| {
-            books.hear(now, ask);
+            books.receive(now, ask);
             heard += 1;
             let reply = ReplyOwned::new(200, ask.body);
             (now + delay, if cut > 0 && heard % cut == 0 { reply.with(Mishap::Reset) } else { reply })
@@ -274,7 +274,7 @@ fn users_start_together_on_connections_that_say_nothing_and_are_then_held() {
     };
     let played = play(&held(40, SECOND).with(together), MS, 0);
     assert_eq!((played.sum.opened, played.sum.due), (40, 0));
-    // The time of holding begins when everything is said, not before the start.
+    // The time of held begins when everything is said, not before the start.
     let slow = speaking(held(4, SECOND)).with(together).on(|s| s.connect_delay = Delay::fixed(Nanos::from_millis(300)));
     let played = play(&slow, Nanos::from_millis(800), 0);
     assert_eq!((played.sum.opened, played.sum.finished), (4, 4));

@@ -16,7 +16,7 @@ fn play(scene: &Scene, delay: Nanos) -> Played {
     scene.speak(&Http, books, |_| {
         let books = Arc::clone(&counted);
         Box::new(ServerPeer::new(Http2Server::new, move |now: Nanos, ask: &Ask<'_>| {
-            books.hear(now, ask);
+            books.receive(now, ask);
             (now + delay, ReplyOwned::new(200, b"x"))
         }))
     })

@@ -34,8 +34,8 @@ mod slot;
 
 const SUBMISSIONS: u32 = 512;
 const COMPLETIONS: u32 = 8192;
-/// Company that does not come is waited for so long: beyond the system's own tick, because an earlier timer, set in every
-/// turn, costs more than company saves.
+/// Arrivals that do not come is waited for so long: beyond the system's own tick, because an earlier timer, set in every
+/// turn, costs more than waking once for several saves.
 const ALONE: Nanos = Nanos::from_millis(5);
 /// An `enter` that brought fewer completions brought all there were: the kernel works off at least so many.
 const ALL: usize = 16;
@@ -357,7 +357,7 @@ impl Network for Uring {
 
     fn set_accepting(&mut self, _listener: ListenerId, _accepting: bool) {}
 
-    fn gather(&mut self, arrivals: u32) {
+    fn wait_for_at_least(&mut self, arrivals: u32) {
         self.together = arrivals as usize;
     }
 
@@ -388,7 +388,7 @@ impl Network for Uring {
             let _ = self.ring.submitter().submit_with_args(self.together, &SubmitArgs::new().timespec(&span));
             let fewer = self.together > 1 && self.ring.completion().len() < self.together;
             if fewer && self.clock.now() >= now + ALONE {
-                // Company stayed away once, and is not waited for again until somebody asks anew.
+                // They stayed away once, and is not waited for again until somebody asks anew.
                 self.together = 1;
             }
         }

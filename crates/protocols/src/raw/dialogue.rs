@@ -9,7 +9,7 @@ use super::options;
 use super::request::{DATAGRAM_BOUND, Request};
 use super::rules::{Rules, value_of};
 use super::session::RawSession;
-use crate::aside;
+use crate::before_after;
 use crate::template::{Notation, Template};
 
 /// Bytes over TCP, TLS and UDP with the framing declared by options.

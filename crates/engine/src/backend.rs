@@ -5,41 +5,41 @@ use std::sync::Arc;
 use plan::NetKind;
 use wire::Dialogue;
 
+use crate::builder::WorkerBuilder;
 use crate::lookup::Lookups;
-use crate::seed::WorkerSeed;
 
 /// A network implementation, chosen once for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Carrier {
+pub(crate) enum Backend {
     Epoll,
     Uring,
 }
 
 /// What was asked for, or the one that never makes an answer wait; datagrams travel on epoll only.
-pub(crate) fn choose(asked: NetKind, datagrams: bool) -> Carrier {
+pub(crate) fn choose(asked: NetKind, datagrams: bool) -> Backend {
     match asked {
-        NetKind::Uring if !datagrams && net::Uring::is_available() => Carrier::Uring,
-        NetKind::Auto | NetKind::Epoll | NetKind::Uring => Carrier::Epoll,
+        NetKind::Uring if !datagrams && net::Uring::is_available() => Backend::Uring,
+        NetKind::Auto | NetKind::Epoll | NetKind::Uring => Backend::Epoll,
     }
 }
 
-impl Carrier {
+impl Backend {
     pub fn name(self) -> &'static str {
         match self {
-            Carrier::Epoll => "epoll",
-            Carrier::Uring => "uring",
+            Backend::Epoll => "epoll",
+            Backend::Uring => "uring",
         }
     }
 
     /// Makes the network on the calling thread and runs the worker on it.
-    pub fn with<D: Dialogue>(self, seed: WorkerSeed<'_, D>) -> Result<(), String> {
+    pub fn with<D: Dialogue>(self, seed: WorkerBuilder<'_, D>) -> Result<(), String> {
         let lookups = Lookups::thread(Arc::clone(&seed.setup.resolver));
         match self {
-            Carrier::Epoll => {
+            Backend::Epoll => {
                 let net = net::Epoll::new().map_err(|e| format!("epoll: {e}"))?;
                 seed.run(net, lookups);
             }
-            Carrier::Uring => {
+            Backend::Uring => {
                 let net = net::Uring::new().map_err(|e| format!("io_uring: {e}"))?;
                 seed.run(net, lookups);
             }

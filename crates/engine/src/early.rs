@@ -16,7 +16,7 @@ const SORTS: usize = 16;
 
 /// What came back since the start, warm-up included.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Alarm {
+pub(crate) struct EarlyFailures {
     at: Nanos,
     pub finished: u64,
     pub failed: u64,
@@ -24,13 +24,13 @@ pub(crate) struct Alarm {
     pub sorts: Vec<(Sort, u64)>,
 }
 
-impl Alarm {
-    pub fn set(start: Nanos) -> Alarm {
-        Alarm { at: start + PATIENCE, finished: 0, failed: 0, sorts: Vec::new() }
+impl EarlyFailures {
+    pub fn set(start: Nanos) -> EarlyFailures {
+        EarlyFailures { at: start + PATIENCE, finished: 0, failed: 0, sorts: Vec::new() }
     }
 
     /// Adds what another worker saw.
-    pub fn add(&mut self, other: &Alarm) {
+    pub fn add(&mut self, other: &EarlyFailures) {
         self.finished += other.finished;
         self.failed += other.failed;
         other.sorts.iter().for_each(|(sort, count)| self.count(*sort, *count));
@@ -65,9 +65,9 @@ impl Alarm {
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Tells what came back so far, once: when its time has come or the run ends before.
-    pub fn tell_early(&mut self, now_or_never: bool) {
-        if let Some(alarm) = self.alarm.take_if(|alarm| now_or_never || self.stamp >= alarm.at) {
-            (self.tell)(Message::Early(alarm));
+    pub fn report_early(&mut self, now_or_never: bool) {
+        if let Some(early) = self.early.take_if(|early| now_or_never || self.stamp >= early.at) {
+            (self.report)(Message::Early(early));
         }
     }
 }
@@ -80,18 +80,18 @@ mod tests {
 
     #[test]
     fn the_most_frequent_kinds_are_named_whatever_came_first() {
-        let mut alarm = Alarm::set(Nanos::ZERO);
+        let mut early = EarlyFailures::set(Nanos::ZERO);
         let sort = |kind, phase, errno| Sort { kind, phase, errno };
-        alarm.failed(sort(FaultKind::Reset, Phase::FirstByte, None));
-        let mut other = Alarm::set(Nanos::ZERO);
+        early.failed(sort(FaultKind::Reset, Phase::FirstByte, None));
+        let mut other = EarlyFailures::set(Nanos::ZERO);
         for _ in 0..3 {
             other.failed(sort(FaultKind::Refused, Phase::Connect, Some(libc::ECONNREFUSED)));
             other.failed(sort(FaultKind::Timeout, Phase::FirstByte, None));
             other.failed(sort(FaultKind::Timeout, Phase::Transfer, None));
         }
-        alarm.add(&other);
-        assert_eq!((alarm.failed, &*alarm.kinds()), (10, "6 × timeout, 3 × refused (ECONNREFUSED), 1 × reset"));
-        alarm.failed(sort(FaultKind::Tls, Phase::Tls, None));
-        assert_eq!(alarm.kinds(), "6 × timeout, 3 × refused (ECONNREFUSED), 1 × reset, …");
+        early.add(&other);
+        assert_eq!((early.failed, &*early.kinds()), (10, "6 × timeout, 3 × refused (ECONNREFUSED), 1 × reset"));
+        early.failed(sort(FaultKind::Tls, Phase::Tls, None));
+        assert_eq!(early.kinds(), "6 × timeout, 3 × refused (ECONNREFUSED), 1 × reset, …");
     }
 }

@@ -12,7 +12,7 @@ use crate::worker::Worker;
 
 /// So long each second begins without waiting.
 const LISTENING: Nanos = Nanos::from_millis(20);
-/// Fewer answers than this tell nothing of the shortest.
+/// Fewer answers than this report nothing of the shortest.
 const ENOUGH: u64 = 200;
 /// The first of those read together waits for this part of a short service time, 4 %; on average they wait half of it.
 const PART: u64 = 25;
@@ -25,7 +25,7 @@ const CONNECTIONS: u32 = 2;
 
 /// What was heard since the second began, and what came of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Company {
+pub(crate) struct Batching {
     from: Nanos,
     /// When what was heard is judged; never, once it was.
     until: Nanos,
@@ -35,47 +35,47 @@ pub(crate) struct Company {
     in_flight: u64,
 }
 
-impl Company {
-    pub const NONE: Company = Company { from: Nanos::ZERO, until: Nanos::MAX, reads: 0, in_flight: 0 };
+impl Batching {
+    pub const NONE: Batching = Batching { from: Nanos::ZERO, until: Nanos::MAX, reads: 0, in_flight: 0 };
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// A second begins: nothing is waited for until its arrivals were heard.
     pub fn listen_again(&mut self) {
-        self.net.gather(1);
-        self.company = Company { from: self.stamp, until: self.stamp + LISTENING, ..Company::NONE };
+        self.net.wait_for_at_least(1);
+        self.batching = Batching { from: self.stamp, until: self.stamp + LISTENING, ..Batching::NONE };
     }
 
     /// Once enough was heard, as many arrivals as come close enough are waited for together, while as many are in flight.
     #[inline]
-    pub fn seek_company(&mut self) {
-        if self.stamp >= self.company.until {
-            self.judge_company();
-        } else if self.in_flight.now < self.company.in_flight {
-            self.company.in_flight = 0;
-            self.net.gather(1);
+    pub fn batch_arrivals(&mut self) {
+        if self.stamp >= self.batching.until {
+            self.judge_batching();
+        } else if self.in_flight.now < self.batching.in_flight {
+            self.batching.in_flight = 0;
+            self.net.wait_for_at_least(1);
         }
     }
 
     #[cold]
-    fn judge_company(&mut self) {
+    fn judge_batching(&mut self) {
         let service = &self.tally.latency.service;
         let answers = service.count();
         let Some(short) = service.at_rank(answers.div_ceil(SHORT)).filter(|_| answers >= ENOUGH) else {
             return self.listen_again();
         };
-        let Company { from, reads, .. } = std::mem::replace(&mut self.company, Company::NONE);
-        let arrivals = company(reads, self.stamp - from, short, self.connections);
+        let Batching { from, reads, .. } = std::mem::replace(&mut self.batching, Batching::NONE);
+        let arrivals = arrivals_together(reads, self.stamp - from, short, self.connections);
         if arrivals > 1 {
             // An eighth has been answered and is not asked again yet.
-            self.company.in_flight = self.in_flight.now - self.in_flight.now / 8;
-            self.net.gather(arrivals);
+            self.batching.in_flight = self.in_flight.now - self.in_flight.now / 8;
+            self.net.wait_for_at_least(arrivals);
         }
     }
 }
 
 /// Arrivals to wait for together, where `reads` came within `span`.
-fn company(reads: u64, span: Nanos, short: Nanos, connections: u32) -> u32 {
+fn arrivals_together(reads: u64, span: Nanos, short: Nanos, connections: u32) -> u32 {
     // Those that come in the allowed part of a short service time, beside the one that is waited for anyway.
     let part = u128::from(span.0.max(1)) * u128::from(PART);
     let more = (u128::from(reads) * u128::from(short.0) + part / 2) / part;
@@ -104,7 +104,7 @@ mod tests {
             (0, 0, Nanos(0), 0, 1),
         ];
         for (reads, span, short, connections, expected) in table {
-            assert_eq!(company(reads, ms(span), short, connections), expected, "{reads} reads");
+            assert_eq!(arrivals_together(reads, ms(span), short, connections), expected, "{reads} reads");
         }
     }
 }

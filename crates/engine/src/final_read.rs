@@ -9,7 +9,7 @@ use wire::{Arrival, Dialogue, Event, Network};
 use crate::Stop;
 use crate::pace::ATTENTION;
 use crate::pool::Stage;
-use crate::worker::{Heard, Worker, hear};
+use crate::worker::{Heard, Worker, receive};
 
 /// A socket may hold many datagrams, each of which takes a turn; a peer that never stops is not listened to for ever.
 const ROUNDS: u32 = 64;
@@ -18,7 +18,7 @@ const GRACE: Nanos = Nanos::from_millis(50);
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// True where the run ends and this connection is to be looked at once more before it is closed.
-    pub fn is_kept_for_a_look(&self, conn: u32) -> bool {
+    pub fn is_kept_for_final_read(&self, conn: u32) -> bool {
         let ending = self.closing || self.quota_spent();
         let origin = self.conns[conn as usize].origin as usize;
         ending && (self.pools[origin].origin.datagrams || self.dialogue.by_order().is_some())
@@ -27,13 +27,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Reads what is there; requests are over, and nothing goes on. A refusal, or an answer too many, is given a moment to come,
     /// unless there was one already: one that was doubled shifts all that come after it, so that the rest is on its way still.
     /// Whoever interrupts a run is not kept waiting for slow answers.
-    pub fn look_a_last_time(&mut self, stop: &Stop) {
+    pub fn read_finally(&mut self, stop: &Stop) {
         let refusals = self.one_way.were_any() && self.pools.iter().any(|pool| pool.origin.datagrams);
         if !refusals && self.dialogue.by_order().is_none() {
             return;
         }
         let slowest = if stop.requested() { Nanos::ZERO } else { Nanos(self.tally.latency.service.max()) };
-        let mut until = self.stamp + GRACE.max(slowest).min(self.terms.drain);
+        let mut until = self.stamp + GRACE.max(slowest).min(self.limits.drain);
         let grace = self.stamp + GRACE;
         let mut rounds = 0;
         while rounds < ROUNDS {
@@ -65,7 +65,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                     // What came for requests that are unfinished may be their answer.
                     if c.stage == Stage::Open && c.in_flight == 0 {
                         let count = bytes.len();
-                        let read = hear(c, bytes, &mut self.out, &mut self.cipher, &mut self.plain, &mut self.done);
+                        let read = receive(c, bytes, &mut self.out, &mut self.cipher, &mut self.plain, &mut self.done);
                         self.strays(conn.0, count, read);
                     }
                 }

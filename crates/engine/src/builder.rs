@@ -10,28 +10,28 @@ use plan::{Load, Plan, Share};
 use scenario::Mix;
 use wire::{Dialogue, Done, Network, Origin, Out, Place};
 
-use crate::alarm::Alarm;
-use crate::company::Company;
+use crate::barrier::{Barrier, CommonStart};
+use crate::batching::Batching;
+use crate::early::EarlyFailures;
 use crate::exchange::{Exchanges, NONE};
 use crate::failing::Kept;
-use crate::gather::{Gathering, Meeting};
+use crate::filling::FillSource;
 use crate::health::Health;
 use crate::heartbeat::Beat;
-use crate::holding::Holding;
+use crate::held::HeldConnections;
 use crate::lookup::Lookups;
 use crate::message::Message;
 use crate::one_way::OneWay;
 use crate::pool::Pool;
-use crate::serial::Serial;
 use crate::tally::{InFlight, Tally};
 use crate::timers::{Pauses, Wheel};
 use crate::turn::Turn;
-use crate::users::Crowd;
-use crate::worker::{Terms, Worker};
+use crate::users::VirtualUsers;
+use crate::worker::{Limits, Worker};
 use crate::{Setup, Stop};
 
 /// Everything a worker is made of but its network.
-pub(crate) struct WorkerSeed<'a, D: Dialogue> {
+pub(crate) struct WorkerBuilder<'a, D: Dialogue> {
     pub dialogue: Arc<D>,
     pub setup: &'a Setup,
     /// Source addresses used in turn; empty: the system's choice.
@@ -41,11 +41,11 @@ pub(crate) struct WorkerSeed<'a, D: Dialogue> {
     pub share: Share,
     pub start: Nanos,
     /// Where workers wait for each other: before a common start, and before connections are held.
-    pub meetings: [Arc<Meeting>; 2],
+    pub barriers: [Arc<Barrier>; 2],
     pub pools: &'a [(Origin, Vec<Place>)],
     /// The choice among all requests, for each worker to seed.
     pub mix: &'a Mix,
-    pub tell: Box<dyn FnMut(Message) + Send>,
+    pub report: Box<dyn FnMut(Message) + Send>,
     pub stop: Stop,
 }
 
@@ -55,19 +55,19 @@ pub(crate) fn mix<D: Dialogue>(dialogue: &D) -> Mix {
     Mix::new(&weights, 0)
 }
 
-impl<D: Dialogue> WorkerSeed<'_, D> {
+impl<D: Dialogue> WorkerBuilder<'_, D> {
     /// Runs the worker on `net` to its end.
     pub fn run<N: Network>(self, net: N, lookups: Lookups) {
         let stop = self.stop.clone();
         self.grow(net, lookups).run(&stop);
     }
 
-    fn terms(&self) -> Terms {
+    fn limits(&self) -> Limits {
         let plan = &self.setup.plan;
         let window = self.start + plan.warmup;
         let nominal = load::nominal_end(plan);
         let ends = [load::run_ends(plan), nominal].into_iter().flatten().min();
-        Terms {
+        Limits {
             index: self.share.index,
             open: plan.load.is_open(),
             start: self.start,
@@ -99,11 +99,11 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
     }
 
     /// Connections that are opened before the run begins: for a common start, or because arrivals go over all of them.
-    fn gathering(&self, terms: &Terms, users: u32) -> Option<Gathering> {
+    fn common_start(&self, limits: &Limits, users: u32) -> Option<CommonStart> {
         let together = matches!(self.setup.plan.load, Load::Closed { together: true, .. });
-        (together || (terms.open && self.fixed)).then(|| Gathering {
-            meeting: Arc::clone(&self.meetings[0]),
-            to_open: if terms.open { terms.max_connections } else { users },
+        (together || (limits.open && self.fixed)).then(|| CommonStart {
+            barrier: Arc::clone(&self.barriers[0]),
+            to_open: if limits.open { limits.max_connections } else { users },
             pending: 0,
             told: false,
             since: Nanos::MAX,
@@ -113,11 +113,11 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
     }
 
     /// When requests are due: by a schedule in open load, by users in closed.
-    fn load(&self, terms: &Terms) -> (Option<Box<dyn Schedule>>, Option<Crowd>) {
+    fn load(&self, limits: &Limits) -> (Option<Box<dyn Schedule>>, Option<VirtualUsers>) {
         let Plan { load, warmup, requests, duration, seed, .. } = &*self.setup.plan;
-        match terms.open {
+        match limits.open {
             true => (Some(load::arrivals(load, *warmup, *requests, *duration, self.share, *seed)), None),
-            false => (None, Some(Crowd::new(Users::new(load, *warmup, self.share).each(terms.per_user)))),
+            false => (None, Some(VirtualUsers::new(Users::new(load, *warmup, self.share).each(limits.per_user)))),
         }
     }
 
@@ -130,22 +130,22 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
     }
 
     /// Where the number of connections is part of the plan: what they are held by.
-    fn holding(&self, users: u32, seed: u64) -> Option<Holding> {
-        let all_hold = || Arc::clone(&self.meetings[1]);
+    fn held(&self, users: u32, seed: u64) -> Option<HeldConnections> {
+        let all_hold = || Arc::clone(&self.barriers[1]);
         let hold = self.setup.plan.hold;
-        self.fixed.then(|| Holding::new(&*self.dialogue, hold, users, self.share.of, seed, all_hold()))
+        self.fixed.then(|| HeldConnections::new(&*self.dialogue, hold, users, self.share.of, seed, all_hold()))
     }
 
     fn grow<N: Network>(self, mut net: N, lookups: Lookups) -> Worker<N, D> {
-        let terms = self.terms();
+        let limits = self.limits();
         let stamp = net.now();
         let seed = Rng::new(self.setup.plan.seed).fork(u64::from(self.share.index)).next_u64();
         let fills = self.dialogue.has_slots();
         let plan = &self.setup.plan;
         let dealt = load::dealt_before(plan, self.share);
-        let serial = Serial::new(self.share, terms.per_user, (seed, plan.seed), dealt, fills);
-        let (schedule, crowd) = self.load(&terms);
-        let users = crowd.as_ref().map_or(0, Crowd::peak);
+        let serial = FillSource::new(self.share, limits.per_user, (seed, plan.seed), dealt, fills);
+        let (schedule, crowd) = self.load(&limits);
+        let users = crowd.as_ref().map_or(0, VirtualUsers::peak);
         let names = self.dialogue.names().list().len();
         Worker {
             net,
@@ -156,9 +156,9 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             schedule,
             next_due: Nanos::MAX,
             crowd,
-            gathering: self.gathering(&terms, users),
-            holding: self.holding(users, seed.wrapping_add(2)),
-            heartbeat: self.setup.plan.heartbeat.map(|interval| Beat::new(interval, terms.start)),
+            common_start: self.common_start(&limits, users),
+            held: self.held(users, seed.wrapping_add(2)),
+            heartbeat: self.setup.plan.heartbeat.map(|interval| Beat::new(interval, limits.start)),
             next_start: Nanos::ZERO,
             one_way: OneWay::default(),
             mix: self.mix.seeded(seed),
@@ -177,8 +177,8 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             retry_at: Nanos::MAX,
             next: Vec::new(),
             next_source: self.share.index as usize,
-            timeouts: Wheel::new(terms.timeout, stamp),
-            connect_timeouts: Wheel::new(terms.connect_timeout, stamp),
+            timeouts: Wheel::new(limits.timeout, stamp),
+            connect_timeouts: Wheel::new(limits.connect_timeout, stamp),
             watched: Vec::new(),
             pauses: Pauses::default(),
             came_up: Vec::new(),
@@ -189,19 +189,19 @@ impl<D: Dialogue> WorkerSeed<'_, D> {
             done: Done::default(),
             tally: Tally::new(names),
             in_flight: InFlight::begin(stamp),
-            second_from: terms.start,
+            second_from: limits.start,
             second_to: Nanos::MAX,
             bytes_sent: 0,
             refused: 0,
             cpu: Nanos::ZERO,
             kept: Kept::of(names),
             refused_with: 0,
-            alarm: Some(Alarm::set(terms.start)),
-            company: Company::NONE,
+            early: Some(EarlyFailures::set(limits.start)),
+            batching: Batching::NONE,
             health: Health::default(),
             dialogue: self.dialogue,
-            tell: self.tell,
-            terms,
+            report: self.report,
+            limits,
         }
     }
 }

@@ -28,7 +28,7 @@ const ATTENTION: Nanos = Nanos::from_millis(50);
 
 /// What went over the wire, before TLS, and where to.
 #[derive(Debug, Default)]
-pub(crate) struct Script {
+pub(crate) struct Transcribed {
     /// The address connected to.
     pub address: String,
     /// What was spoken.
@@ -39,7 +39,7 @@ pub(crate) struct Script {
     pub received: Heard,
 }
 
-/// What one end said: its beginning, which is there to be shown, and how much it was. A peer may talk for ever.
+/// What one end said: its beginning, which is there to be shown, and how much it was. A peer may talking for ever.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
     pub head: Vec<u8>,
@@ -71,8 +71,8 @@ pub(crate) fn no_answer(why: impl Into<String>) -> Trouble {
     Trouble { why: why.into(), unreachable: false, fault: None }
 }
 
-/// What an errand works with.
-pub(crate) struct Errand<'a, D: Dialogue> {
+/// What a one-shot conversation works with.
+pub(crate) struct OneShot<'a, D: Dialogue> {
     pub dialogue: &'a D,
     pub setup: &'a Setup,
     pub stop: &'a Stop,
@@ -85,15 +85,19 @@ pub(crate) struct Errand<'a, D: Dialogue> {
     pub until_failure: bool,
 }
 
-impl<D: Dialogue> Errand<'_, D> {
+impl<D: Dialogue> OneShot<'_, D> {
     /// Sends the requests one after the other on a connection to the first address that takes one; with none, the
     /// connection is opened and greeted. How each ended, in order.
-    pub fn run(&self, requests: &[&D::Request], script: &mut Script) -> Result<Vec<Ended<D::Request>>, Trouble> {
+    pub fn run(
+        &self,
+        requests: &[&D::Request],
+        transcribed: &mut Transcribed,
+    ) -> Result<Vec<Ended<D::Request>>, Trouble> {
         let found = lookup::find(&self.setup.resolver, self.origin, self.stop);
         let places = found.ok_or_else(|| no_answer(STOPPED))?.map_err(unreachable)?;
         let mut last = unreachable(format!("{} has no address", self.origin.host));
         for to in places {
-            match self.talk(&to, requests, script) {
+            match self.talking(&to, requests, transcribed) {
                 Err(trouble) if trouble.unreachable => last = trouble,
                 settled => return settled,
             }
@@ -101,11 +105,11 @@ impl<D: Dialogue> Errand<'_, D> {
         Err(last)
     }
 
-    fn talk(
+    fn talking(
         &self,
         to: &Place,
         requests: &[&D::Request],
-        script: &mut Script,
+        transcribed: &mut Transcribed,
     ) -> Result<Vec<Ended<D::Request>>, Trouble> {
         let name = place_name(to);
         let refused = |errno: i32| unreachable(format!("{name} does not answer: {}", describe(errno)));
@@ -113,9 +117,9 @@ impl<D: Dialogue> Errand<'_, D> {
         let dial = Dial { to: to.clone(), source: self.setup.sources.first().copied(), once: false };
         let conn = net.connect(&dial).map_err(|e| refused(e.0))?;
         let deadline = net.now() + self.setup.plan.connect_timeout;
-        (script.address, script.spoken) = (name.clone(), String::new());
-        let mut talk = Talk {
-            errand: self,
+        (transcribed.address, transcribed.spoken) = (name.clone(), String::new());
+        let mut talking = Conversation {
+            one_shot: self,
             net,
             conn,
             deadline,
@@ -125,33 +129,33 @@ impl<D: Dialogue> Errand<'_, D> {
             begun: 0,
             untouched: 0,
             requests,
-            script,
+            transcribed,
             out: Out::default(),
             plain: Vec::new(),
             done: Done::default(),
             ended: Vec::new(),
         };
-        while !talk.is_over() {
-            let now = talk.net.now();
-            let deadline = talk.deadline.min(self.until);
-            talk.net.wait(deadline.min(now + ATTENTION));
+        while !talking.is_over() {
+            let now = talking.net.now();
+            let deadline = talking.deadline.min(self.until);
+            talking.net.wait(deadline.min(now + ATTENTION));
             if self.stop.requested() {
                 return Err(no_answer(STOPPED));
             }
-            if talk.net.now() >= deadline {
-                return Err(talk.too_late(&name));
+            if talking.net.now() >= deadline {
+                return Err(talking.too_late(&name));
             }
-            match talk.step() {
+            match talking.step() {
                 Ok(()) => {}
                 Err(Gone::Before(errno)) => return Err(refused(errno)),
                 Err(Gone::Trouble(trouble)) => return Err(trouble),
             }
         }
-        if let Some(session) = &mut talk.session {
-            session.finish(&mut talk.out);
-            talk.send();
+        if let Some(session) = &mut talking.session {
+            session.finish(&mut talking.out);
+            talking.send();
         }
-        Ok(talk.ended)
+        Ok(talking.ended)
     }
 }
 
@@ -169,8 +173,8 @@ impl From<Trouble> for Gone {
 }
 
 /// A conversation under way.
-struct Talk<'a, 'b, D: Dialogue> {
-    errand: &'a Errand<'b, D>,
+struct Conversation<'a, 'b, D: Dialogue> {
+    one_shot: &'a OneShot<'b, D>,
     net: Epoll,
     conn: ConnId,
     deadline: Nanos,
@@ -183,17 +187,17 @@ struct Talk<'a, 'b, D: Dialogue> {
     begun: usize,
     /// How often the peer did not touch one.
     untouched: u32,
-    script: &'a mut Script,
+    transcribed: &'a mut Transcribed,
     out: Out,
     plain: Vec<u8>,
     done: Done<D::Request>,
     ended: Vec<Ended<D::Request>>,
 }
 
-impl<D: Dialogue> Talk<'_, '_, D> {
+impl<D: Dialogue> Conversation<'_, '_, D> {
     fn is_over(&self) -> bool {
         let greeted = self.session.as_ref().is_some_and(|s| !s.opening());
-        let failed = self.errand.until_failure && self.ended.last().is_some_and(|ended| ended.fault.is_some());
+        let failed = self.one_shot.until_failure && self.ended.last().is_some_and(|ended| ended.fault.is_some());
         greeted && (failed || self.ended.len() >= self.requests.len())
     }
 
@@ -201,8 +205,8 @@ impl<D: Dialogue> Talk<'_, '_, D> {
     fn step(&mut self) -> Result<(), Gone> {
         match self.net.next() {
             None | Some(Arrival::Accepted(..) | Arrival::Sent(_)) => return Ok(()),
-            Some(Arrival::Connected(_)) if self.errand.origin.tls => {
-                let alpn = self.errand.dialogue.alpn();
+            Some(Arrival::Connected(_)) if self.one_shot.origin.tls => {
+                let alpn = self.one_shot.dialogue.alpn();
                 self.begin_tls(alpn)?;
             }
             Some(Arrival::Connected(_)) => self.begin(Established::default()),
@@ -220,7 +224,7 @@ impl<D: Dialogue> Talk<'_, '_, D> {
                 }
                 if fed == Fed::Ended {
                     // The peer will say no more, whether it closes the connection beneath or not.
-                    self.hear()?;
+                    self.receive()?;
                     return self.closed(None, false);
                 }
             }
@@ -229,11 +233,11 @@ impl<D: Dialogue> Talk<'_, '_, D> {
                 return self.closed(why, self.secure.is_some());
             }
         }
-        self.hear()
+        self.receive()
     }
 
     fn begin_tls(&mut self, alpn: &[&'static [u8]]) -> Result<(), Trouble> {
-        let mut channel = self.errand.setup.security.client(self.errand.origin, alpn).map_err(unreachable)?;
+        let mut channel = self.one_shot.setup.security.client(self.one_shot.origin, alpn).map_err(unreachable)?;
         channel.start(&mut self.out);
         self.net.send(self.conn, &mut self.out);
         self.secure = Some(channel);
@@ -250,22 +254,22 @@ impl<D: Dialogue> Talk<'_, '_, D> {
             }
             None => self.begin(Established { alpn: settled.alpn, tls: true, ..Established::default() }),
         }
-        self.script.spoken = [self.script.spoken.as_str(), suite.as_str()].join(" ").trim().to_owned();
+        self.transcribed.spoken = [self.transcribed.spoken.as_str(), suite.as_str()].join(" ").trim().to_owned();
     }
 
     fn begin(&mut self, established: Established) {
-        self.script.spoken = self.errand.dialogue.spoken(&established);
-        let mut session = self.errand.dialogue.session(self.errand.origin, &established);
+        self.transcribed.spoken = self.one_shot.dialogue.spoken(&established);
+        let mut session = self.one_shot.dialogue.session(self.one_shot.origin, &established);
         session.open(&mut self.out);
         self.session = Some(session);
-        self.script.established = Some(established);
+        self.transcribed.established = Some(established);
         self.go_on();
     }
 
     /// What arrived is read.
-    fn hear(&mut self) -> Result<(), Gone> {
+    fn receive(&mut self) -> Result<(), Gone> {
         let Some(session) = self.session.as_mut().filter(|_| !self.plain.is_empty()) else { return Ok(()) };
-        self.script.received.take(&self.plain);
+        self.transcribed.received.take(&self.plain);
         let read = session.receive(&self.plain, &mut self.out, &mut self.done);
         self.plain.clear();
         if session.secures_now() && self.secure.is_none() {
@@ -275,7 +279,7 @@ impl<D: Dialogue> Talk<'_, '_, D> {
         }
         self.collect();
         match read {
-            // A greeting that is broken is over as well, and with nothing to say nobody else would tell.
+            // A greeting that is broken is over as well, and with nothing to say nobody else would report.
             Err(broken) if self.requests.is_empty() || !self.is_over() => {
                 return Err(self.broken(broken).into());
             }
@@ -327,7 +331,7 @@ impl<D: Dialogue> Talk<'_, '_, D> {
         if let Some(session) = self.session.as_mut().filter(|s| !s.opening()) {
             while self.asked == self.ended.len() && self.asked < self.requests.len() {
                 let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                let (unix_ns, run) = (since_1970.as_nanos() as u64, self.errand.setup.plan.seed);
+                let (unix_ns, run) = (since_1970.as_nanos() as u64, self.one_shot.setup.plan.seed);
                 let fill = Fill { random: self.asked as u64, unix_ns, run, ..Fill::default() };
                 let id = ExchangeId(self.asked as u32);
                 let Ok(sent) = session.submit(id, self.requests[self.asked], &fill, &mut self.out) else { break };
@@ -338,7 +342,7 @@ impl<D: Dialogue> Talk<'_, '_, D> {
                 }
                 if self.asked > self.begun {
                     (self.begun, self.untouched) = (self.asked, 0);
-                    self.deadline = self.net.now() + self.errand.patience;
+                    self.deadline = self.net.now() + self.one_shot.patience;
                 }
             }
         }
@@ -366,7 +370,7 @@ impl<D: Dialogue> Talk<'_, '_, D> {
             why.map(|errno| format!("the connection was lost before the response was complete: {}", describe(errno.0)));
         Err(no_answer(match goodbye {
             _ if greeted && self.is_over() => return Ok(()),
-            "" if self.script.received.all == 0 && in_order && !self.errand.origin.tls => CLOSED_WITHOUT_A_WORD,
+            "" if self.transcribed.received.all == 0 && in_order && !self.one_shot.origin.tls => CLOSED_WITHOUT_A_WORD,
             "" => lost.as_deref().unwrap_or("the connection was closed before the response was complete"),
             words => words,
         })
@@ -374,8 +378,8 @@ impl<D: Dialogue> Talk<'_, '_, D> {
     }
 
     fn send(&mut self) {
-        self.script.sent.take(self.out.bytes());
-        self.script.sent.take(self.out.tail().map_or(&[], |t| t));
+        self.transcribed.sent.take(self.out.bytes());
+        self.transcribed.sent.take(self.out.tail().map_or(&[], |t| t));
         let mut cipher = Out::default();
         match &mut self.secure {
             Some(channel) if !self.out.is_empty() => {
@@ -388,9 +392,9 @@ impl<D: Dialogue> Talk<'_, '_, D> {
     }
 
     fn too_late(&self, name: &str) -> Trouble {
-        let plan = &self.errand.setup.plan;
-        let span = if self.begun > 0 { self.errand.patience } else { plan.connect_timeout };
-        let why = match self.errand.until < self.deadline {
+        let plan = &self.one_shot.setup.plan;
+        let span = if self.begun > 0 { self.one_shot.patience } else { plan.connect_timeout };
+        let why = match self.one_shot.until < self.deadline {
             true => format!("{name} did not answer in the time that --run-timeout left"),
             false => format!("{name} did not answer within {}", measure::format_duration(span)),
         };

@@ -8,31 +8,31 @@ use wire::{Dialogue, Network};
 
 use crate::worker::Worker;
 
-/// The meeting point of the workers; touched only before the start.
+/// The barrier point of the workers; touched only before the start.
 #[derive(Default)]
-pub(crate) struct Meeting {
+pub(crate) struct Barrier {
     missing: AtomicU32,
     go: AtomicU64,
     /// Where other processes take part: tells that all of this one are ready; the moment comes from outside.
     report: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
-impl std::fmt::Debug for Meeting {
+impl std::fmt::Debug for Barrier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Meeting({} missing)", self.missing.load(Ordering::Relaxed))
+        write!(f, "Barrier({} missing)", self.missing.load(Ordering::Relaxed))
     }
 }
 
 /// From the moment the last one is ready to the start, so that everybody sees it.
 pub(crate) const NOTICE: Nanos = Nanos::from_millis(20);
 
-impl Meeting {
-    pub fn of(workers: u32) -> Arc<Meeting> {
-        Arc::new(Meeting { missing: AtomicU32::new(workers), ..Meeting::default() })
+impl Barrier {
+    pub fn of(workers: u32) -> Arc<Barrier> {
+        Arc::new(Barrier { missing: AtomicU32::new(workers), ..Barrier::default() })
     }
-    /// A meeting of the workers of one process among several.
-    pub fn reporting(workers: u32, report: Box<dyn Fn() + Send + Sync>) -> Arc<Meeting> {
-        Arc::new(Meeting { missing: AtomicU32::new(workers), report: Some(report), ..Meeting::default() })
+    /// A barrier of the workers of one process among several.
+    pub fn reporting(workers: u32, report: Box<dyn Fn() + Send + Sync>) -> Arc<Barrier> {
+        Arc::new(Barrier { missing: AtomicU32::new(workers), report: Some(report), ..Barrier::default() })
     }
     /// One worker fewer is missing.
     pub fn ready(&self, now: Nanos) {
@@ -54,8 +54,8 @@ impl Meeting {
 
 /// One worker on its way to the start.
 #[derive(Debug)]
-pub(crate) struct Gathering {
-    pub meeting: Arc<Meeting>,
+pub(crate) struct CommonStart {
+    pub barrier: Arc<Barrier>,
     /// Connections not yet begun.
     pub to_open: u32,
     /// Connections begun and neither standing nor failed.
@@ -70,49 +70,49 @@ pub(crate) struct Gathering {
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// A connection opened ahead stands or has failed.
-    pub fn gathered(&mut self) {
-        if let Some(gathering) = &mut self.gathering {
-            gathering.pending = gathering.pending.saturating_sub(1);
+    pub fn opened_ahead_or_failed(&mut self) {
+        if let Some(common_start) = &mut self.common_start {
+            common_start.pending = common_start.pending.saturating_sub(1);
         }
     }
 
     /// Opens the connections, then waits for the start; the whole run is shifted to it.
-    pub fn gather(&mut self) {
-        let Some(mut gathering) = self.gathering.take() else { return };
-        for _ in 0..gathering.to_open.min(32) {
+    pub fn await_common_start(&mut self) {
+        let Some(mut common_start) = self.common_start.take() else { return };
+        for _ in 0..common_start.to_open.min(32) {
             if !self.may_come() || !self.pace_allows() {
                 break;
             }
-            gathering.to_open -= 1;
-            let origin = self.origin_of_next(gathering.to_open);
-            gathering.pending += u32::from(self.open_ahead(origin));
+            common_start.to_open -= 1;
+            let origin = self.origin_of_next(common_start.to_open);
+            common_start.pending += u32::from(self.open_ahead(origin));
         }
-        if gathering.to_open == 0 && gathering.pending == 0 && !gathering.told {
-            gathering.told = true;
-            gathering.took = self.stamp - gathering.since;
-            gathering.meeting.ready(self.stamp);
+        if common_start.to_open == 0 && common_start.pending == 0 && !common_start.told {
+            common_start.told = true;
+            common_start.took = self.stamp - common_start.since;
+            common_start.barrier.ready(self.stamp);
         }
         // Never before the run was meant to begin: everything until then would be sent as a warm-up nobody asked for.
-        match gathering.meeting.starts_at().map(|go| go.max(self.terms.start)) {
-            Some(go) if go <= self.stamp => self.shift_start(go, &gathering),
-            _ => self.gathering = Some(gathering),
+        match common_start.barrier.starts_at().map(|go| go.max(self.limits.start)) {
+            Some(go) if go <= self.stamp => self.shift_start(go, &common_start),
+            _ => self.common_start = Some(common_start),
         }
     }
 
-    fn shift_start(&mut self, go: Nanos, gathering: &Gathering) {
-        let by = go - self.terms.start;
-        self.terms.start += by;
-        self.terms.window += by;
-        if let Some(end) = &mut self.terms.end {
+    fn shift_start(&mut self, go: Nanos, common_start: &CommonStart) {
+        let by = go - self.limits.start;
+        self.limits.start += by;
+        self.limits.window += by;
+        if let Some(end) = &mut self.limits.end {
             *end += by;
         }
         if let Some(crowd) = &mut self.crowd {
             crowd.next_change = go;
         }
-        self.next_due = gathering.first_due.saturating_add(by);
+        self.next_due = common_start.first_due.saturating_add(by);
         // They are told of with the first second, and were not opened in it.
         (self.tally.counts.connections.ahead, self.tally.counts.apart.ahead_ns) =
-            (self.tally.counts.connections.opened, gathering.took.0);
+            (self.tally.counts.connections.opened, common_start.took.0);
         self.begin_second(go);
     }
 }

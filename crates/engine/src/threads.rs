@@ -11,67 +11,68 @@ use plan::Share;
 use scenario::Mix;
 use wire::{Dialogue, Origin, Place};
 
-use crate::carrier::Carrier;
-use crate::gather::Meeting;
+use crate::backend::Backend;
+use crate::barrier::Barrier;
+use crate::builder::{WorkerBuilder, mix};
 use crate::message::Message;
-use crate::seed::{WorkerSeed, mix};
 use crate::tables::Tables;
 use crate::{Setup, Stop, lookup};
 
 /// What they work with.
-pub(crate) struct Crew<'a, D> {
+pub(crate) struct Threads<'a, D> {
     pub dialogue: Arc<D>,
     pub setup: &'a Setup,
     /// The number of connections is part of the plan.
     pub fixed: bool,
-    pub carrier: Carrier,
+    pub backend: Backend,
     pub tables: Tables,
     /// Which of the run's workers are in this process.
     pub workers: Range<u32>,
     /// When the run begins.
     pub start: Nanos,
     /// Where workers wait for each other: before a common start, and before connections are held.
-    pub meetings: [Arc<Meeting>; 2],
+    pub barriers: [Arc<Barrier>; 2],
     pub pools: Arc<Vec<(Origin, Vec<Place>)>>,
     pub sources: Vec<IpAddr>,
 }
 
-impl<'a, D: Dialogue> Crew<'a, D> {
+impl<'a, D: Dialogue> Threads<'a, D> {
     /// Starts them; each tells what it counts, by its number in the run.
-    pub fn start<'s>(&self, scope: &'s Scope<'s, '_>, tell: &Sender<(usize, Message)>, stop: &Stop)
+    pub fn start<'s>(&self, scope: &'s Scope<'s, '_>, report: &Sender<(usize, Message)>, stop: &Stop)
     where
         'a: 's,
     {
         let mix = mix(&*self.dialogue);
         for index in self.workers.clone() {
-            let broken = tell.clone();
-            let body = self.body(index, mix.clone(), tell.clone(), stop.clone());
+            let broken = report.clone();
+            let body = self.body(index, mix.clone(), report.clone(), stop.clone());
             if std::thread::Builder::new().name(format!("worker-{index}")).spawn_scoped(scope, body).is_err() {
-                absent(&self.meetings);
+                absent(&self.barriers);
                 let _ = broken.send((index as usize, Message::Broken("no thread could be started".into())));
             }
         }
     }
 
-    fn body<'s>(&self, index: u32, mix: Mix, tell: Sender<(usize, Message)>, stop: Stop) -> impl FnOnce() + Send + 's
+    fn body<'s>(&self, index: u32, mix: Mix, report: Sender<(usize, Message)>, stop: Stop) -> impl FnOnce() + Send + 's
     where
         'a: 's,
     {
-        let (setup, carrier, tables, fixed, start) = (self.setup, self.carrier, self.tables, self.fixed, self.start);
-        let (dialogue, meetings, sources) = (Arc::clone(&self.dialogue), self.meetings.clone(), self.sources.clone());
+        let (setup, backend, tables, fixed, start) = (self.setup, self.backend, self.tables, self.fixed, self.start);
+        let (dialogue, barriers, sources) = (Arc::clone(&self.dialogue), self.barriers.clone(), self.sources.clone());
         let pools = Arc::clone(&self.pools);
         let share = Share { index, of: tables.workers };
         move || {
-            let failed = tell.clone();
-            let waited_for = meetings.clone();
+            let failed = report.clone();
+            let waited_for = barriers.clone();
             tables.take();
             if setup.plan.pin {
                 pin(index);
             }
-            let tell = Box::new(move |message| drop(tell.send((index as usize, message))));
+            let report = Box::new(move |message| drop(report.send((index as usize, message))));
             let (pools, mix) = (&pools, &mix);
-            let seed = WorkerSeed { dialogue, setup, sources, fixed, share, start, meetings, pools, mix, tell, stop };
-            let begun = carrier.with(seed);
+            let seed =
+                WorkerBuilder { dialogue, setup, sources, fixed, share, start, barriers, pools, mix, report, stop };
+            let begun = backend.with(seed);
             if let Err(why) = begun {
                 absent(&waited_for);
                 let _ = failed.send((index as usize, Message::Broken(why)));
@@ -81,8 +82,8 @@ impl<'a, D: Dialogue> Crew<'a, D> {
 }
 
 /// A worker that does not come is not waited for.
-fn absent(meetings: &[Arc<Meeting>; 2]) {
-    meetings.iter().for_each(|meeting| meeting.ready(Clock.now()));
+fn absent(barriers: &[Arc<Barrier>; 2]) {
+    barriers.iter().for_each(|barrier| barrier.ready(Clock.now()));
 }
 
 /// The source addresses asked for, or as many of the loopback's as the connections need.

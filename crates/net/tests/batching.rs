@@ -1,4 +1,4 @@
-//! Arrivals that are waited for together come together; company that stays away is not waited for long.
+//! Arrivals that are waited for together come together; arrivals that stay away is not waited for long.
 
 use std::io::Write as _;
 use std::os::unix::net::UnixListener;
@@ -29,18 +29,18 @@ fn arrivals_by_wait(mut network: impl Network, together: u32, speakers: usize) -
             connected += 1;
         }
     }
-    network.gather(together);
+    network.wait_for_at_least(together);
     let speaking = std::thread::spawn(move || {
         for server in servers.iter_mut().take(speakers) {
             server.write_all(b"x").unwrap();
-            // Shorter than company is waited for, long enough for a wait that waits for none to end.
+            // Shorter than arrivals are waited for, long enough for a wait that waits for none to end.
             std::thread::sleep(Duration::from_micros(500));
         }
         servers
     });
     let mut waits = Vec::new();
     while waits.iter().sum::<usize>() < speakers {
-        // Nothing but an arrival, or the bound on waiting for company, ends this within the test.
+        // Nothing but an arrival, or the bound on waiting for several, ends this within the test.
         let until = network.now() + Nanos::from_millis(600_000);
         network.wait(until);
         let mut arrivals = 0;

@@ -7,8 +7,8 @@ use measure::Nanos;
 use scenario::Mix;
 use wire::{Dialogue, Errno, FaultKind, Network, Phase, Session};
 
+use crate::barrier::Barrier;
 use crate::exchange::NONE;
-use crate::gather::Meeting;
 use crate::tally::Sort;
 use crate::worker::{Next, Worker};
 
@@ -21,7 +21,7 @@ const COMING_AT_LEAST: u32 = 8;
 
 /// What one worker holds, and what it says on it.
 #[derive(Debug)]
-pub(crate) struct Holding {
+pub(crate) struct HeldConnections {
     /// For each origin: its requests, and the choice among them.
     said_to: Vec<(Vec<u32>, Mix)>,
     /// How long connections are kept after all stand; None: until the run ends otherwise.
@@ -30,45 +30,45 @@ pub(crate) struct Holding {
     most_coming: u32,
     /// With `hold`: what each user has said so far.
     said: Vec<u32>,
-    users: Vec<Stand>,
+    users: Vec<UserState>,
     /// Users that have come to hold, or could not.
     settled: u32,
-    meeting: Arc<Meeting>,
+    barrier: Arc<Barrier>,
     told: bool,
 }
 
 /// Where a user stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Stand {
+struct UserState {
     /// Has said everything and keeps its connection.
     holds: bool,
     /// Has held, or failed to connect: nobody waits for it any more.
     settled: bool,
 }
 
-impl Holding {
+impl HeldConnections {
     pub fn new<D: Dialogue>(
         dialogue: &D,
         hold: Option<Nanos>,
         users: u32,
         of: u32,
         seed: u64,
-        meeting: Arc<Meeting>,
-    ) -> Holding {
+        barrier: Arc<Barrier>,
+    ) -> HeldConnections {
         let said_to = (0..dialogue.origins().len()).map(|origin| {
             let its = dialogue.requests().iter().enumerate().filter(|(_, r)| r.origin == origin);
             let (list, weights): (Vec<u32>, Vec<f64>) = its.map(|(i, r)| (i as u32, r.weight)).unzip();
             let mix = Mix::new(&weights, seed.wrapping_add(origin as u64));
             (list, mix)
         });
-        Holding {
+        HeldConnections {
             said_to: said_to.collect(),
             hold,
             most_coming: (COMING / of).max(COMING_AT_LEAST),
             said: vec![0; if hold.is_some() { users as usize } else { 0 }],
-            users: vec![Stand::default(); users as usize],
+            users: vec![UserState::default(); users as usize],
             settled: 0,
-            meeting,
+            barrier,
             told: false,
         }
     }
@@ -95,7 +95,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// True where another connection may be begun now.
     pub fn may_come(&self) -> bool {
         let coming: u32 = self.pools.iter().map(|p| p.opening).sum();
-        self.holding.as_ref().is_none_or(|h| coming < h.most_coming)
+        self.held.as_ref().is_none_or(|h| coming < h.most_coming)
     }
 
     /// A user whose connection is its own: opened first, then used.
@@ -106,16 +106,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         let origin = self.conns[conn as usize].origin;
         let silent = self.dialogue.silent();
-        let Some(holding) = &mut self.holding else { return };
-        let request = if silent { None } else { holding.next(user, origin) };
+        let Some(held) = &mut self.held else { return };
+        let request = if silent { None } else { held.next(user, origin) };
         match request {
             Some(request) => {
-                self.started += u64::from(self.stamp >= self.terms.window);
+                self.started += u64::from(self.stamp >= self.limits.window);
                 self.arrive(self.stamp, request, user);
             }
             None => {
-                holding.users[user as usize].holds = true;
-                holding.settle(user);
+                held.users[user as usize].holds = true;
+                held.settle(user);
             }
         }
     }
@@ -187,7 +187,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub fn is_wanted(&self, conn: u32) -> bool {
         let user = self.conns[conn as usize].user;
         let done = self.crowd.as_ref().is_some_and(|crowd| crowd.running.get(user as usize) == Some(&false));
-        self.holding.is_some() && !done
+        self.held.is_some() && !done
     }
 
     /// A connection that is part of the plan is lost: counted by what ended it. The peer's own words say more than ours.
@@ -217,9 +217,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if in_vain {
             self.user_set_back(user);
         }
-        let Some(holding) = &mut self.holding else { return };
+        let Some(held) = &mut self.held else { return };
         // Who pauses finds out when it wakes.
-        if stood && !std::mem::take(&mut holding.users[user as usize].holds) {
+        if stood && !std::mem::take(&mut held.users[user as usize].holds) {
             return;
         }
         self.user_stays_without(user, in_vain);
@@ -227,7 +227,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// True where a user opens its connection to say something, again and again: then what it could not say is a request.
     pub fn users_speak(&self) -> bool {
-        self.holding.as_ref().is_some_and(|h| h.hold.is_none()) && !self.terms.open && !self.dialogue.silent()
+        self.held.as_ref().is_some_and(|h| h.hold.is_none()) && !self.limits.open && !self.dialogue.silent()
     }
 
     /// The connection that a user was about to speak on did not come to stand: what it would have said has failed.
@@ -235,7 +235,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if self.window_over() || self.quota_spent() {
             return self.user_ends(user);
         }
-        self.started += u64::from(self.stamp >= self.terms.window);
+        self.started += u64::from(self.stamp >= self.limits.window);
         let id = self.new_exchange(self.stamp, 0, self.dialogue.names().of(0), user, 0);
         self.fail_now(id, kind, phase, errno, detail, true);
         self.refused_with = 0;
@@ -243,33 +243,33 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     fn user_stays_without(&mut self, user: u32, back_off: bool) {
-        if let Some(holding) = &mut self.holding {
-            holding.settle(user);
+        if let Some(held) = &mut self.held {
+            held.settle(user);
         }
         self.next.push(Next { user, name: 0, hops: 0, follow: None, back_off });
     }
 
     /// With `--hold`: once every worker's users hold (or failed to), the end of the run is known.
     pub fn await_hold(&mut self) {
-        let (Some(holding), Some(crowd)) = (&mut self.holding, &self.crowd) else { return };
-        let Some(hold) = holding.hold.filter(|_| self.terms.end.is_none() && crowd.begun) else { return };
-        if !holding.told && crowd.starting.is_empty() && holding.settled == crowd.alive {
-            holding.told = true;
-            holding.meeting.ready(self.stamp);
+        let (Some(held), Some(crowd)) = (&mut self.held, &self.crowd) else { return };
+        let Some(hold) = held.hold.filter(|_| self.limits.end.is_none() && crowd.begun) else { return };
+        if !held.told && crowd.starting.is_empty() && held.settled == crowd.alive {
+            held.told = true;
+            held.barrier.ready(self.stamp);
         }
-        if let Some(go) = holding.meeting.starts_at() {
+        if let Some(go) = held.barrier.starts_at() {
             // Processes connect before the start of the run, which is a little ahead: held is held from then.
-            let end = go.max(self.terms.window) + hold;
-            self.terms.end = Some(end);
+            let end = go.max(self.limits.window) + hold;
+            self.limits.end = Some(end);
             self.second_to = self.second_to.min(end);
         }
     }
 
     /// Users who only hold have nothing to wait for at the end.
     pub fn let_holders_go(&mut self) {
-        let Some(holding) = &mut self.holding else { return };
+        let Some(held) = &mut self.held else { return };
         let holders: Vec<u32> =
-            (0..holding.users.len() as u32).filter(|u| std::mem::take(&mut holding.users[*u as usize].holds)).collect();
+            (0..held.users.len() as u32).filter(|u| std::mem::take(&mut held.users[*u as usize].holds)).collect();
         for user in holders {
             self.user_ends(user);
         }
@@ -277,8 +277,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// With a rate over a fixed number of connections: one that was lost is opened again.
     pub fn replace_lost(&mut self) {
-        let all = self.closing || self.gathering.is_some() || self.connections >= self.terms.max_connections;
-        if self.holding.is_none() || !self.terms.open || all {
+        let all = self.closing || self.common_start.is_some() || self.connections >= self.limits.max_connections;
+        if self.held.is_none() || !self.limits.open || all {
             return;
         }
         let origin = self.origin_of_next(0);

@@ -11,7 +11,7 @@ use crate::exchange::{Exchange, NONE};
 
 /// The slots of one worker: of T workers, worker k counts k, k + T, k + 2T …
 #[derive(Debug)]
-pub(crate) struct Serial {
+pub(crate) struct FillSource {
     next: u64,
     /// From one number of this worker to its next.
     step: u64,
@@ -27,9 +27,9 @@ pub(crate) struct Serial {
     unix: i128,
 }
 
-impl Serial {
+impl FillSource {
     /// Those of the worker that takes this share. `dealt`: so many requests fall to the workers before this one, and their numbers are theirs alone.
-    pub fn new(share: Share, per_user: u32, (seed, run): (u64, u64), dealt: Option<u64>, fills: bool) -> Serial {
+    pub fn new(share: Share, per_user: u32, (seed, run): (u64, u64), dealt: Option<u64>, fills: bool) -> FillSource {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i128;
         let unix = since_1970 - i128::from(Clock.now().0);
         // 0 is the probe's.
@@ -38,7 +38,7 @@ impl Serial {
             Some(before) => (before + 1, 1),
             None => (u64::from(share.index) + 1, u64::from(share.of)),
         };
-        Serial { next, step, share, per_user, random, run, fills, unix }
+        FillSource { next, step, share, per_user, random, run, fills, unix }
     }
 
     /// What a request is filled with that is submitted now. One that is sent once more is filled as it was, and one that an answer
@@ -56,7 +56,7 @@ impl Serial {
         fill
     }
 
-    /// What the next request is filled with, and what it is known by to [`Serial::again`].
+    /// What the next request is filled with, and what it is known by to [`FillSource::again`].
     #[inline]
     pub fn fill(&mut self, user: u32, now: Nanos) -> (Fill, u32) {
         let number = self.next;
@@ -102,7 +102,7 @@ mod tests {
             let mut numbers = Vec::new();
             // Five users: three of the first worker, two of the second.
             for (index, users) in [(0, 3), (1, 2)] {
-                let mut serial = Serial::new(Share { index, of: 2 }, per_user, (1, 1), None, true);
+                let mut serial = FillSource::new(Share { index, of: 2 }, per_user, (1, 1), None, true);
                 numbers.extend((0..users * per_user).map(|user| serial.fill(user, Nanos::ZERO).0.user));
                 assert_eq!(serial.fill(NONE, Nanos::ZERO).0.user, 0, "nobody's");
             }
@@ -132,7 +132,7 @@ mod tests {
             marks: 0,
             resent,
         };
-        let mut serial = Serial::new(Share { index: 0, of: 2 }, 1, (1, 1), None, true);
+        let mut serial = FillSource::new(Share { index: 0, of: 2 }, 1, (1, 1), None, true);
         let mut x = waiting(0, 0);
         let first = serial.fill_for(&mut x, Nanos::ZERO);
         let other = serial.fill_for(&mut waiting(0, 0), Nanos::ZERO);
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn workers_that_are_dealt_their_requests_number_them_without_a_gap() {
         let number = |dealt| {
-            let mut serial = Serial::new(Share { index: 1, of: 3 }, 1, (1, 1), dealt, true);
+            let mut serial = FillSource::new(Share { index: 1, of: 3 }, 1, (1, 1), dealt, true);
             [0; 3].map(|_| serial.fill(NONE, Nanos::ZERO).0.number)
         };
         assert_eq!((number(None), number(Some(40))), ([2, 5, 8], [41, 42, 43]));
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_a_request_was_filled_with_is_known_while_it_is_under_way() {
-        let mut serial = Serial::new(Share { index: 1, of: 3 }, 2, (7, 7), None, true);
+        let mut serial = FillSource::new(Share { index: 1, of: 3 }, 2, (7, 7), None, true);
         for beyond in [0, u64::from(u32::MAX) - 10] {
             serial.next += beyond * 3;
             let told: Vec<_> = (0..20).map(|user| serial.fill(user, Nanos(u64::from(user)))).collect();
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn random_bits_of_requests_and_of_workers_differ() {
         let bits = |index, seed| -> Vec<u64> {
-            let mut serial = Serial::new(Share { index, of: 2 }, 1, (seed, seed), None, true);
+            let mut serial = FillSource::new(Share { index, of: 2 }, 1, (seed, seed), None, true);
             (0..500).map(|_| serial.fill(NONE, Nanos::ZERO).0.random).collect()
         };
         let mut all = [bits(0, 1), bits(1, 1), bits(0, 2)].concat();
