@@ -8,19 +8,20 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 use engine::Runner;
-use measure::Nanos;
-use record::{Host, Part, RunEvent};
+use plan::{Arrivals, Trial};
+use record::Host;
 use report::{Lang, show};
 use wire::Complaint;
 
 use crate::arguments::{self, Defaults, Demo, Intent, Presentation};
+use crate::bench::Bench;
 use crate::run::{self, Outcome};
 use crate::signals::Interrupts;
 use crate::view::View;
 use crate::{before, messages, serve};
 
 /// Enough for any answer of the target, and few enough that a hiccup of a busy machine opens no thousand of them.
-const CONNECTIONS: &str = "100";
+const CONNECTIONS: u32 = 100;
 
 /// Runs the demo.
 ///
@@ -39,24 +40,24 @@ pub fn demo(
     let mut view = View::new(shown, lang);
     let pid = second.child.id().to_string();
     view.say(&lang.fill(messages::DEMO_BEGIN, &[("pid", &pid), ("url", &second.url)]));
-    let mut full_speed = intent(&["-c", "32", "-d", "1s", &second.url], shown, protocols, defaults)?;
-    let reached = reached(&mut full_speed, protocols, host, interrupts)?;
+    let mut intent = intent(&["-c", "32", "-d", "1s", &second.url], shown, protocols, defaults)?;
+    intent.plan.max_connections = CONNECTIONS;
+    intent.shown.max_connections = CONNECTIONS;
+    let protocol = &*protocols[intent.protocol];
+    let mut bench = Bench::prepare(&mut intent, protocol, host)?;
+    let full_speed = bench.measure(&Trial::of(&intent.plan), interrupts.stop(), &mut |_| {})?;
+    let reached = full_speed.throughput_per_s();
     // Two digits: a rate that can be read, and never above half.
     let half = two_digits(reached / 2.0).max(1.0);
     let length = before::span(demo.duration);
     view.say(&lang.fill(messages::DEMO_REACHED, &[("rate", &show::rate(reached)), ("length", &length)]));
-    let duration = format!("{}ns", demo.duration.0);
-    let rate = format!("{half}/s");
     // As many workers as reached it.
-    let workers = full_speed.plan.workers.to_string();
-    let mut open = intent(
-        &["-r", &rate, "-d", &duration, "--max-connections", CONNECTIONS, "-w", &workers, &second.url],
-        shown,
-        protocols,
-        defaults,
-    )?;
-    let protocol = &*protocols[open.protocol];
-    let code = run::run(&mut open, protocol, host, interrupts)?;
+    let (rate, workers) = (format!("{half}/s"), intent.plan.workers.to_string());
+    let (duration, connections) = (length.replace(' ', ""), CONNECTIONS.to_string());
+    let words = ["-r", &rate, "-d", &duration, "--max-connections", &connections, "-w", &workers, &second.url];
+    intent.try_next(&Trial::rate(half, Arrivals::Poisson, demo.duration), &words);
+    bench.show_as(&intent);
+    let code = run::show(&mut bench, &intent, (interrupts, None))?;
     view.say("");
     view.say(lang.of(messages::DEMO_NEXT));
     Ok(code)
@@ -77,23 +78,6 @@ fn intent(
         }
         _ => Err(Complaint::new("demo", "is not a run; this is a bug in brunt")),
     }
-}
-
-/// Requests per second of a run that is shown to nobody.
-fn reached(
-    intent: &mut Intent,
-    protocols: &[Box<dyn Runner>],
-    host: &Host,
-    interrupts: &Interrupts,
-) -> Result<f64, Complaint> {
-    let ready = run::prepare(intent, &*protocols[intent.protocol], host)?;
-    let (mut finished, mut window) = (0, Nanos::ZERO);
-    ready.start(interrupts.stop(), &mut |event| match event {
-        RunEvent::Second(second) if second.part == Part::Window => finished += second.successes(),
-        RunEvent::Ended(ended) => window = ended.window,
-        _ => {}
-    });
-    Ok(finished as f64 / window.as_secs_f64().max(1e-3))
 }
 
 fn two_digits(rate: f64) -> f64 {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use record::{FirstAnswer, Notice, Part, Past, ReadFault, Reader, RecordFile, RunEvent, Second, Spool, Writer};
+use record::{Notice, Part, Past, ReadFault, Reader, RecordFile, RunEvent, Second, Spool, Writer};
 use report::{Summary, Summing};
 
 use crate::redact::Redaction;
@@ -32,7 +32,6 @@ impl Past for Log {
 pub struct Journal<'a> {
     view: &'a mut View,
     redaction: Redaction,
-    probe: Option<FirstAnswer>,
     logs: Vec<Log>,
     spool: Option<Spool>,
     summing: Summing,
@@ -58,10 +57,10 @@ struct Seen {
 
 impl<'a> Journal<'a> {
     /// A journal that writes to nothing yet.
-    pub fn new(view: &'a mut View, redaction: Redaction, probe: Option<FirstAnswer>) -> Journal<'a> {
+    pub fn new(view: &'a mut View, redaction: Redaction) -> Journal<'a> {
         let (logs, spool, last_words) = (Vec::new(), None, Vec::new());
         let (summing, seen) = (Summing::default(), Seen::default());
-        Journal { view, redaction, probe, logs, spool, summing, seen, last_words, until: None }
+        Journal { view, redaction, logs, spool, summing, seen, last_words, until: None }
     }
 
     /// Also writes to this file; `trouble` is the code of the notice where that ends.
@@ -89,12 +88,6 @@ impl<'a> Journal<'a> {
     /// Takes the next event of the engine.
     pub fn take(&mut self, event: RunEvent) {
         match event {
-            RunEvent::Started(_) => {
-                self.put(event);
-                if let Some(probe) = self.probe.take() {
-                    self.put(RunEvent::FirstAnswer(probe));
-                }
-            }
             RunEvent::Second(second) => {
                 self.until = Some(second.to_ns);
                 self.seen.count_strays(&second);
@@ -118,7 +111,11 @@ impl<'a> Journal<'a> {
                 self.seen.warned |= notice.code == "only_errors";
                 self.put(event);
             }
-            RunEvent::FirstAnswer(_) | RunEvent::Began(_) | RunEvent::Example(_) | RunEvent::Unknown => self.put(event),
+            RunEvent::Started(_)
+            | RunEvent::FirstAnswer(_)
+            | RunEvent::Began(_)
+            | RunEvent::Example(_)
+            | RunEvent::Unknown => self.put(event),
         }
     }
 

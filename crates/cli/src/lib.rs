@@ -2,6 +2,8 @@
 
 mod arguments;
 mod before;
+mod bench;
+mod checks;
 mod cores;
 mod curl;
 mod debug;
@@ -78,8 +80,8 @@ fn answer_bugs_with_their_code() {
 /// Shows a plan, or says that it can be run.
 fn planned(intent: &mut arguments::Intent, check: bool, protocol: &dyn Runner) -> run::Outcome {
     let said = if check {
-        run::check(intent, protocol).map_err(|complaint| intent.located(complaint))?;
-        let lang = intent.presentation.language.unwrap_or_else(report::Lang::from_env);
+        checks::check(intent, protocol).map_err(|complaint| intent.located(complaint))?;
+        let lang = intent.lang();
         format!("can be run: {}\n", before::intro(&intent.shown, lang))
     } else {
         plan::document::yaml(&intent.shown)

@@ -11,12 +11,12 @@ use std::sync::atomic::AtomicBool;
 use engine::{Launcher, Runner, Task};
 use plan::Plan;
 use record::Host;
-use report::Lang;
 use serde::{Deserialize, Serialize};
 use wire::Complaint;
 
+use crate::bench::Bench;
 use crate::guard::Guard;
-use crate::run::{self, Outcome};
+use crate::run::Outcome;
 
 /// The word that makes brunt such a process.
 pub const WORD: &str = "take-share";
@@ -66,9 +66,9 @@ pub fn take(protocols: &[Box<dyn Runner>], host: &Host) -> Outcome {
     let Line { task, mut plan, allowed } = serde_json::from_str(&line).map_err(|error| broken(error.to_string()))?;
     let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);
     let protocol = protocol.ok_or_else(|| broken(format!("no protocol is called {}", plan.protocol)))?;
-    let ready = run::prepare_plan(&mut plan, &**protocol, host, Lang::En)?;
-    ready.hold_to(allowed);
-    ready.take_share(&task, Box::new(lines), Box::new(std::io::stdout()));
+    let bench = Bench::of_plan(&mut plan, &**protocol, host)?;
+    allowed.into_iter().for_each(|hosts| bench.guard().hold_to(hosts));
+    bench.take_share(&task, Box::new(lines), Box::new(std::io::stdout()));
     Ok(0)
 }
 

@@ -8,7 +8,10 @@ pub mod document;
 pub mod mask;
 pub mod quantity;
 pub mod stages;
+mod trial;
 pub mod yaml;
+
+pub use trial::Trial;
 
 use std::collections::BTreeMap;
 use std::ops::Deref;

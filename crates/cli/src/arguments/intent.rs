@@ -6,7 +6,7 @@ use clap::ArgMatches;
 use engine::Runner;
 use measure::Nanos;
 use plan::mask::{self, Secrets};
-use plan::{Load, NetKind, Options, Plan, WeightedUrl, quantity};
+use plan::{Load, NetKind, Options, Plan, Trial, WeightedUrl, quantity};
 use report::formats::{FORMATS, Format};
 use report::{Lang, Objective};
 use wire::{Complaint, OptionSpec, Takes};
@@ -83,6 +83,17 @@ pub struct Intent {
 }
 
 impl Intent {
+    /// The language it is shown in.
+    pub fn lang(&self) -> Lang {
+        self.presentation.language.unwrap_or_else(Lang::from_env)
+    }
+
+    /// From now on this is the load that is asked for, in these words.
+    pub fn try_next(&mut self, trial: &Trial, words: &[&str]) {
+        (self.plan, self.shown) = (trial.over(&self.plan), trial.over(&self.shown));
+        self.command = std::iter::once("brunt").chain(words.iter().copied()).map(String::from).collect();
+    }
+
     /// A complaint with the place in the plan file or the curl command that it is about, without the secrets it quotes.
     pub fn located(&self, complaint: Complaint) -> Complaint {
         let located = self.located.given.located(complaint, &Matched::line(&self.located.line));

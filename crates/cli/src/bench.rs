@@ -1,0 +1,257 @@
+//! A run as a value: prepared once, measured as often as wanted, each time with another load and without a screen.
+//!
+//! `brunt run` measures it once and shows it; `brunt demo` measures what it reaches and then half of that. Whoever looks for the
+//! highest rate a server keeps, or compares two settings, measures it in a loop.
+
+use std::sync::Arc;
+
+use engine::{AfterFailure, Answers, Lines, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop, Task};
+use measure::Nanos;
+use plan::{Plan, Trial};
+use record::{FirstAnswer, Host, Notice, RunEvent};
+use report::{Summary, Summing};
+use wire::{Complaint, FaultKind};
+
+use crate::arguments::Intent;
+use crate::checks::{self, ends_with_its_data};
+use crate::guard::Guard;
+use crate::journal::notice;
+use crate::redact::Redaction;
+use crate::worker::Again;
+use crate::{inquiry, named};
+
+/// A plan whose requests are encoded.
+pub struct Bench {
+    prepared: Arc<dyn PreparedRun>,
+    /// Of the plan as it was asked for; a trial has its own load.
+    setup: Setup,
+    /// Processes that the workers run in, and the plan with all its URLs, which they need.
+    processes: Option<(u32, Plan)>,
+    guard: Arc<Guard>,
+    redaction: Redaction,
+    /// Nobody could be talked to already before the requests were prepared.
+    refused: Option<Box<ProbeFailure>>,
+    first: Option<FirstAnswer>,
+}
+
+/// The first answer of a target.
+pub struct First {
+    /// As recorded, secrets masked.
+    pub answer: FirstAnswer,
+    /// A run would count it as a failure.
+    pub fails: bool,
+}
+
+/// Why there can be no load.
+pub struct NoLoad {
+    /// What there is in the place of a first answer: it says why, secrets masked.
+    pub found: FirstAnswer,
+    /// Nobody can be talked to at all.
+    pub unreachable: bool,
+}
+
+impl Bench {
+    /// Checks and encodes everything that can be before anything is sent. Of very many URLs the intent keeps the first.
+    ///
+    /// # Errors
+    /// The user's mistake, naming the option.
+    pub fn prepare(intent: &mut Intent, protocol: &dyn Runner, host: &Host) -> Result<Bench, Complaint> {
+        intent.shown = intent.shown.clone().listed();
+        // Other processes need all of it.
+        let processes = intent.processes.map(|number| (number, intent.plan.clone()));
+        let mut bench = Bench::of_plan(&mut intent.plan, protocol, host)?;
+        intent.plan.requests = bench.setup.plan.requests;
+        intent.shown.requests = intent.plan.requests;
+        bench.setup.shown = intent.shown.clone();
+        bench.setup.command = intent.command.clone();
+        bench.redaction = intent.redaction.clone();
+        bench.processes = processes;
+        Ok(bench)
+    }
+
+    /// As [`Bench::prepare`], of a plan that nobody is shown.
+    ///
+    /// # Errors
+    /// As [`Bench::prepare`].
+    pub fn of_plan(plan: &mut Plan, protocol: &dyn Runner, host: &Host) -> Result<Bench, Complaint> {
+        let urls = plan.take_urls();
+        let plan = &*plan;
+        let mut asked = checks::asked(plan, urls);
+        checks::heartbeats(plan, protocol, &asked)?;
+        let resolver = crate::resolver::SystemResolver::new(plan).map_err(|t| Complaint::new("--connect-to", t))?;
+        let guard = Arc::new(Guard::over(Arc::new(resolver)));
+        let mut setup = Setup {
+            plan: Arc::new(plan.clone()),
+            shown: plan.clone(),
+            command: Vec::new(),
+            host: host.clone(),
+            resolver: Arc::clone(&guard) as Arc<dyn engine::Resolver>,
+            security: Arc::new(checks::security(plan)?),
+            sources: checks::sources(plan)?,
+            processes: None,
+        };
+        let (prepared, refused) = inquiry::prepare(protocol, &mut asked, &setup)?;
+        if refused.is_none() {
+            named::check_objectives(plan, &*prepared)?;
+        }
+        let requests = can_be_measured(plan, &*prepared)?;
+        Arc::make_mut(&mut setup.plan).requests = requests;
+        setup.shown.requests = requests;
+        let redaction = Redaction::default();
+        Ok(Bench { prepared, setup, processes: None, guard, redaction, refused, first: None })
+    }
+
+    /// What is run, its secrets masked.
+    pub fn shown(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// The prepared requests.
+    pub fn prepared(&self) -> &dyn PreparedRun {
+        &*self.prepared
+    }
+
+    /// What says which addresses may be loaded.
+    pub fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    /// From now on this is the plan that is shown and recorded: of another load, asked for in these words.
+    pub fn show_as(&mut self, intent: &Intent) {
+        self.setup.plan = Arc::new(intent.plan.clone());
+        self.setup.shown = intent.shown.clone();
+        self.setup.command = intent.command.clone();
+    }
+
+    /// Runs a share of it, for another process.
+    pub fn take_share(&self, task: &Task, lines: Lines, answers: Answers) {
+        Arc::clone(&self.prepared).take_share(&self.setup, task, lines, answers);
+    }
+
+    /// Sends what the plan asks for once before any load.
+    ///
+    /// # Errors
+    /// There must be no load.
+    pub fn before(&self, stop: &Stop) -> Result<(), Box<NoLoad>> {
+        if self.refused.is_some() {
+            return Ok(());
+        }
+        self.prepared.before(&self.setup, stop).map_err(|why| {
+            let mut found = FirstAnswer { url: self.first_url(), failure: Some(why.why), ..FirstAnswer::default() };
+            self.redaction.probe(&mut found);
+            Box::new(NoLoad { found, unreachable: why.unreachable })
+        })
+    }
+
+    /// Sends the first request once; its answer is the first answer of all measurements that follow.
+    ///
+    /// # Errors
+    /// Nobody can be talked to; there must be no load.
+    pub fn first_answer(&mut self, stop: &Stop) -> Result<First, Box<NoLoad>> {
+        let outcome = match &self.refused {
+            Some(failure) => Err(failure.clone()),
+            None => self.prepared.probe(&self.setup, stop),
+        };
+        let unreachable = outcome.as_ref().is_err_and(|failure| failure.unreachable);
+        let mut answer = outcome.map_or_else(|failure| failure.probe, |found| found.probe);
+        if answer.url.is_empty() {
+            answer.url = self.first_url();
+        }
+        self.redaction.probe(&mut answer);
+        if unreachable {
+            return Err(Box::new(NoLoad { found: answer, unreachable }));
+        }
+        // An answer that will not count as a success is an answer: a run may be about exactly that.
+        let fails = !answer.status.is_empty() && answer.failure.is_some();
+        answer.failure.take_if(|failure| failure == FaultKind::WrongStatus.name());
+        self.first = Some(answer.clone());
+        Ok(First { answer, fails })
+    }
+
+    /// The URL that is asked first, as written.
+    fn first_url(&self) -> String {
+        self.setup.plan.urls.first().map(|url| url.url.clone()).unwrap_or_default()
+    }
+
+    /// Measures it with this load; `listener` sees the events as they happen, secrets masked.
+    ///
+    /// # Errors
+    /// The load is none that these requests can be sent with.
+    pub fn measure(
+        &self,
+        trial: &Trial,
+        stop: &Stop,
+        listener: &mut dyn FnMut(&RunEvent),
+    ) -> Result<Summary, Complaint> {
+        let mut summing = Summing::default();
+        self.run(trial, stop, &mut |mut event| {
+            self.redaction.event(&mut event);
+            summing.see(&event);
+            listener(&event);
+        })?;
+        Ok(summing.finish())
+    }
+
+    /// As [`Bench::measure`]: the events as the engine tells them, for somebody who masks and sums up.
+    ///
+    /// # Errors
+    /// As [`Bench::measure`].
+    pub fn run(&self, trial: &Trial, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) -> Result<(), Complaint> {
+        let setup = self.setup_of(trial)?;
+        let mut first = self.first.clone();
+        Arc::clone(&self.prepared).run(&setup, stop, &mut |event| {
+            let started = matches!(event, RunEvent::Started(_));
+            sink(event);
+            if let Some(first) = first.take_if(|_| started) {
+                sink(RunEvent::FirstAnswer(first));
+            }
+        });
+        Ok(())
+    }
+
+    fn setup_of(&self, trial: &Trial) -> Result<Setup, Complaint> {
+        let mut plan = trial.over(&self.setup.plan);
+        plan.requests = can_be_measured(&plan, &*self.prepared)?;
+        let shown = Plan { requests: plan.requests, ..trial.over(&self.setup.shown) };
+        let processes = self.processes.as_ref().map(|(number, whole)| {
+            let launcher = Arc::new(Again { plan: trial.over(whole), guard: Arc::clone(&self.guard) });
+            Processes { number: *number, launcher }
+        });
+        Ok(Setup { plan: Arc::new(plan), shown, processes, ..self.setup.clone() })
+    }
+
+    /// Sends what the plan asks for once after all load; all of it takes no longer than `within`. What there is to say of it.
+    pub fn after(&self, stop: &Stop, within: Option<Nanos>) -> Option<Notice> {
+        Some(match self.prepared.after(&self.setup, stop, within)? {
+            AfterFailure::Interrupted => notice("after_interrupted", []),
+            AfterFailure::Failed(why) => notice("after_failed", [("why", why)]),
+        })
+    }
+
+    /// What the user switched off and a report must say, where the data ends the run, and what else is known before it.
+    pub fn remarks(&self) -> Vec<Notice> {
+        let (plan, prepared) = (&self.setup.plan, &self.prepared);
+        let tls = prepared.origins().iter().any(|origin| origin.tls);
+        let off = [("insecure", plan.tls.insecure && tls), ("no_keepalive", plan.options.contains_key("no-keepalive"))];
+        let ends = prepared.requests_at_most().filter(|rows| plan.requests == Some(*rows));
+        let ends = ends.map(|rows| notice("data_end", [("requests", report::show::count(rows))]));
+        off.into_iter().filter(|(_, off)| *off).map(|(code, _)| notice(code, [])).chain(ends).collect()
+    }
+
+    /// The public addresses that redirects led to and that nobody was asked about.
+    pub fn refused_hosts(&self) -> Option<Notice> {
+        let hosts: Vec<String> = self.guard.take_refused().into_keys().collect();
+        (!hosts.is_empty()).then(|| notice("public_refused", [("hosts", hosts.join(", "))]))
+    }
+}
+
+/// Whether these requests can be sent as the plan says; the number of them after which it ends.
+fn can_be_measured(plan: &Plan, prepared: &dyn PreparedRun) -> Result<Option<u64>, Complaint> {
+    checks::something_to_say(plan, prepared)?;
+    let requests = ends_with_its_data(plan, prepared)?;
+    checks::descriptors(plan, prepared)?;
+    Ok(requests)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! A bench is measured again and again; what is asked once is asked once, and the server's count is the judge.
+
+use plan::{Arrivals, Load};
+use report::End;
+use target::{Config, Target};
+use wire::Place;
+
+use super::*;
+use crate::arguments::{Command, Defaults, read};
+
+const HALF: Nanos = Nanos::from_millis(500);
+
+/// A target of its own, and the address it listens at.
+fn target() -> (Target, String) {
+    let place = Place::Tcp(([127, 0, 0, 1], 0).into());
+    let target = Target::start(Config { listen: place, workers: 1, ..Config::default() }).expect("a target");
+    let Place::Tcp(address) = target.place().clone() else { panic!("no TCP") };
+    (target, format!("http://{address}/"))
+}
+
+fn bench(words: &[&str]) -> (Bench, Plan) {
+    let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+    let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
+    let protocols = [engine::runner(protocols::http::Http)];
+    let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{words:?}") };
+    let bench = Bench::prepare(&mut intent, &*protocols[0], &Host::default());
+    let bench = bench.map_err(|complaint| complaint.to_string()).expect("a good plan");
+    (bench, intent.plan)
+}
+
+#[test]
+fn one_bench_is_measured_with_many_loads_and_asks_its_first_answer_once() {
+    let (target, url) = target();
+    let (mut bench, plan) = bench(&["-c", "2", "-n", "40", "-H", "Authorization: Bearer hunter-22", &url]);
+    let stop = Stop::default();
+    let first = bench.first_answer(&stop).ok().expect("it answers").answer;
+    assert_eq!((first.status.as_str(), target.stats().heard), ("200", 1));
+
+    let as_asked = bench.measure(&Trial::of(&plan), &stop, &mut |_| {}).unwrap();
+    assert_eq!((as_asked.totals.due, as_asked.totals.finished, as_asked.end), (40, 40, End::Completed));
+    let rate = bench.measure(&Trial::rate(200.0, Arrivals::Constant, HALF), &stop, &mut |_| {}).unwrap();
+    assert_eq!((rate.open, rate.totals.due, rate.totals.finished), (true, 100, 100));
+    let users = Trial { requests: Some(30), duration: None, ..Trial::users(3, HALF) };
+    let mut events = Vec::new();
+    let users = bench.measure(&users, &stop, &mut |event| events.push(event.clone())).unwrap();
+    assert_eq!((users.open, users.totals.due, users.totals.finished), (false, 30, 30));
+
+    assert_eq!(target.stats().heard, 1 + 40 + 100 + 30, "nothing is asked that is in no figure");
+    let [RunEvent::Started(started), RunEvent::FirstAnswer(again), ..] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((again, users.probe.as_ref()), (&first, Some(&first)));
+    assert!(matches!(&started.plan.load, Load::Closed { stages, .. } if stages[0].from == 3.0), "{:?}", started.plan);
+    assert_eq!(started.plan.requests, Some(30));
+    assert!(!format!("{events:?}").contains("hunter-22"), "secrets are masked");
+}
+
+#[test]
+fn a_trial_that_cannot_be_is_a_complaint_and_leaves_the_bench_as_it_was() {
+    let (target, url) = target();
+    let (bench, plan) = bench(&["-c", "2", "-n", "10", &url]);
+    let most = Trial { load: Trial::users(u32::MAX, HALF).load, ..Trial::of(&plan) };
+    let said = bench.measure(&most, &Stop::default(), &mut |_| {}).expect_err("more connections than descriptors");
+    assert!(said.to_string().starts_with("-c: asks for"), "{said}");
+    assert_eq!(target.stats().heard, 0);
+    let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut |_| {}).unwrap();
+    assert_eq!(summary.totals.finished, 10);
+}

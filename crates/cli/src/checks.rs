@@ -1,0 +1,116 @@
+//! What of a plan can be checked before anything is sent, and what its protocol is asked for.
+
+use std::net::IpAddr;
+
+use engine::{PreparedRun, Runner};
+use net::tls::{RustlsSecurity, TlsSettings};
+use plan::{Load, Plan, Urls, address};
+use report::show;
+use wire::{Asked, AskedUrl, Complaint};
+
+use crate::arguments::Intent;
+use crate::{host, named};
+
+/// What a plan asks of its protocol, with its URLs: all of them, of which nobody else should have a share, for they are not
+/// copied then.
+pub fn asked(plan: &Plan, urls: Urls) -> Asked {
+    let own = urls.iter().any(|url| !url.options.is_empty());
+    let named = urls.iter().any(|url| url.name.is_some());
+    Asked {
+        names: if named { urls.iter().map(|url| url.name.clone()).collect() } else { Vec::new() },
+        own: if own { urls.iter().map(|url| url.options.clone()).collect() } else { Vec::new() },
+        urls: urls.into_vec().into_iter().map(|url| AskedUrl { url: url.url, weight: url.weight }).collect(),
+        options: plan.options.clone(),
+        unix_socket: plan.unix_socket.clone(),
+        seed: plan.seed,
+        learnt: Vec::new(),
+    }
+}
+
+/// Checks everything that can be without the target, and lets go of it. Of very many URLs the intent keeps the first.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<(), Complaint> {
+    intent.shown = intent.shown.clone().listed();
+    let urls = intent.plan.take_urls();
+    let asked = asked(&intent.plan, urls);
+    crate::resolver::SystemResolver::new(&intent.plan).map_err(|t| Complaint::new("--connect-to", t))?;
+    security(&intent.plan)?;
+    sources(&intent.plan)?;
+    heartbeats(&intent.plan, protocol, &asked)?;
+    match protocol.inquire(&asked)? {
+        Some(_) => Ok(()),
+        None => {
+            let prepared = protocol.prepare(&asked)?;
+            ends_with_its_data(&intent.plan, &*prepared)?;
+            something_to_say(&intent.plan, &*prepared)?;
+            named::check_objectives(&intent.plan, &*prepared)
+        }
+    }
+}
+
+/// The number of requests after which the run ends: at the latest where its data does.
+pub fn ends_with_its_data(plan: &Plan, prepared: &dyn PreparedRun) -> Result<Option<u64>, Complaint> {
+    let Some(rows) = prepared.requests_at_most() else { return Ok(plan.requests) };
+    if plan.warmup > measure::Nanos::ZERO {
+        let trouble =
+            "takes rows of a data file of which each is to be taken once; leave it out, or let the file recycle";
+        return Err(Complaint::new("--warmup", trouble));
+    }
+    Ok(Some(plan.requests.map_or(rows, |requests| requests.min(rows))))
+}
+
+/// Where nothing is said no number of requests is ever reached, and none is due.
+pub fn something_to_say(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
+    let open = matches!(plan.load, Load::Open { .. }).then_some("-r");
+    let trouble =
+        "asks for requests where nothing is said; write --data TEXT, or leave it out and keep connections with --hold";
+    match plan.requests.map(|_| "-n").or(open) {
+        Some(option) if prepared.silent() => Err(Complaint::new(option, trouble)),
+        _ => Ok(()),
+    }
+}
+
+/// More connections than descriptors allow are refused before any is opened.
+pub fn descriptors(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
+    let Some((connections, most)) = prepared.too_many(plan) else { return Ok(()) };
+    let option = if plan.load.is_open() { "--max-connections" } else { "-c" };
+    let (limit, connections, most) = (host::descriptors(), show::count(connections), show::count(most));
+    let trouble = format!(
+        "asks for {connections} connections, and with {limit} descriptors (ulimit -n) there may be {most}; raise that limit, \
+         or ask for fewer"
+    );
+    Err(Complaint::new(option, trouble))
+}
+
+/// Heartbeats are refused where there are none, never left out in silence.
+pub fn heartbeats(plan: &Plan, protocol: &dyn Runner, asked: &Asked) -> Result<(), Complaint> {
+    plan.heartbeat.map_or(Ok(()), |_| protocol.heartbeats(asked).map_err(|trouble| Complaint::new("--ping", trouble)))
+}
+
+pub fn sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
+    let mut all = Vec::new();
+    for text in &plan.sources {
+        all.extend(address::sources(text).map_err(|trouble| Complaint::new("--source", trouble))?);
+    }
+    Ok(all)
+}
+
+pub fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
+    let content = |name: &str, path: &Option<String>| match path {
+        None => Ok(None),
+        Some(path) => protocols::file::body(name, path).map(Some),
+    };
+    let settings = TlsSettings {
+        insecure: plan.tls.insecure,
+        cacert: content("--cacert", &plan.tls.cacert)?,
+        cert: content("--cert", &plan.tls.cert)?,
+        key: content("--key", &plan.tls.key)?,
+        resume: plan.tls.resume,
+    };
+    RustlsSecurity::new(&settings).map_err(|trouble| match trouble.split_once(": ") {
+        Some((place, rest)) if place.starts_with("--") => Complaint::new(place, rest),
+        _ => Complaint::new("TLS", trouble),
+    })
+}
