@@ -14,6 +14,7 @@ pub mod nginx;
 pub mod peer;
 pub mod postgres;
 pub mod program;
+pub mod proxy;
 pub mod redis;
 pub mod report;
 pub mod target;
@@ -21,6 +22,7 @@ pub mod websocket;
 
 pub use peer::Peer;
 pub use program::{Ended, Running, brunt, prepare, start};
+pub use proxy::Proxy;
 pub use report::Report;
 pub use target::Target;
 

@@ -64,6 +64,9 @@ impl Prepared {
     fn of<S: AsRef<OsStr>>(mut command: Command, args: impl IntoIterator<Item = S>) -> Prepared {
         let home = tempfile::tempdir().expect("a directory for the kept runs");
         command.args(args).env("XDG_STATE_HOME", home.path()).env("LC_ALL", "C");
+        for name in ["http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY", "ALL_PROXY", "no_proxy", "NO_PROXY"] {
+            command.env_remove(name);
+        }
         command.env_remove("NO_COLOR").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Prepared { command, home }
     }

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use engine::PreparedRun;
 use plan::{Arrivals, Load, Plan};
 use report::{Lang, show};
-use wire::{Complaint, Origin};
+use wire::{Complaint, Origin, Proxy};
 
 use crate::guard::Guard;
 use crate::messages;
@@ -46,7 +46,23 @@ pub fn intro(plan: &Plan, lang: Lang) -> String {
     if plan.warmup.0 > 0 {
         line += &lang.fill(messages::WARMUP, &[("time", &span(plan.warmup))]);
     }
+    if !plan.proxies.is_none() {
+        line += &lang.fill(messages::THROUGH, &[("proxy", &shown_proxies(plan))]);
+    }
     line + &lang.fill(messages::WORKERS, &[("n", &workers(plan).to_string())])
+}
+
+/// The proxies of a plan, without names and passwords.
+pub fn shown_proxies(plan: &Plan) -> String {
+    let shown = |proxy: &str| Proxy::parse(proxy).map_or_else(|_| proxy.to_owned(), |proxy| proxy.to_string());
+    plan.proxies.all().into_iter().map(shown).collect::<Vec<_>>().join(", ")
+}
+
+/// What is between brunt and the target, where the environment says so and nobody typed it.
+pub fn proxies(plan: &Plan, lang: Lang) -> Option<String> {
+    let variables = plan.proxies.variables.join(", ");
+    let facts = [("variables", variables.as_str()), ("proxy", &shown_proxies(plan))];
+    (!variables.is_empty()).then(|| lang.fill(messages::PROXY_OF_ENVIRONMENT, &facts))
 }
 
 /// A worker without a user or a connection would have nothing to do.

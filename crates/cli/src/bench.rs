@@ -17,8 +17,9 @@ use crate::checks::{self, ends_with_its_data};
 use crate::guard::Guard;
 use crate::journal::notice;
 use crate::redact::Redaction;
+use crate::through::{self, Through};
 use crate::worker::Again;
-use crate::{inquiry, named};
+use crate::{before, inquiry, named};
 
 /// A plan whose requests are encoded.
 pub struct Bench {
@@ -76,17 +77,19 @@ impl Bench {
     pub fn of_plan(plan: &mut Plan, protocol: &dyn Runner, host: &Host) -> Result<Bench, Complaint> {
         let urls = plan.take_urls();
         let plan = &*plan;
-        let mut asked = checks::asked(plan, urls);
+        let mut asked = checks::asked(plan, urls)?;
         checks::heartbeats(plan, protocol, &asked)?;
         let resolver = crate::resolver::SystemResolver::new(plan).map_err(|t| Complaint::new("--connect-to", t))?;
         let guard = Arc::new(Guard::over(Arc::new(resolver)));
+        let (proxies, tls) = (Arc::clone(&asked.proxies), checks::security(plan)?);
+        let through = Arc::new(Through::over(plan, proxies, Arc::clone(&guard), tls)?);
         let mut setup = Setup {
             plan: Arc::new(plan.clone()),
             shown: plan.clone(),
             command: Vec::new(),
             host: host.clone(),
-            resolver: Arc::clone(&guard) as Arc<dyn engine::Resolver>,
-            security: Arc::new(checks::security(plan)?),
+            resolver: Arc::clone(&through) as Arc<dyn engine::Resolver>,
+            security: through,
             sources: checks::sources(plan)?,
             processes: None,
         };
@@ -94,6 +97,7 @@ impl Bench {
         if refused.is_none() {
             named::check_objectives(plan, &*prepared)?;
         }
+        through::check(plan, prepared.origins())?;
         let requests = can_be_measured(plan, &*prepared)?;
         Arc::make_mut(&mut setup.plan).requests = requests;
         setup.shown.requests = requests;
@@ -235,7 +239,8 @@ impl Bench {
         let off = [("insecure", plan.tls.insecure && tls), ("no_keepalive", plan.options.contains_key("no-keepalive"))];
         let ends = prepared.requests_at_most().filter(|rows| plan.requests == Some(*rows));
         let ends = ends.map(|rows| notice("data_end", [("requests", report::show::count(rows))]));
-        off.into_iter().filter(|(_, off)| *off).map(|(code, _)| notice(code, [])).chain(ends).collect()
+        let through = (!plan.proxies.is_none()).then(|| notice("proxy", [("proxy", before::shown_proxies(plan))]));
+        off.into_iter().filter(|(_, off)| *off).map(|(code, _)| notice(code, [])).chain(ends).chain(through).collect()
     }
 
     /// The public addresses that redirects led to and that nobody was asked about.

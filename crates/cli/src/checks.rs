@@ -1,6 +1,7 @@
 //! What of a plan can be checked before anything is sent, and what its protocol is asked for.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use engine::{PreparedRun, Runner};
 use net::tls::{RustlsSecurity, TlsSettings};
@@ -9,22 +10,26 @@ use report::show;
 use wire::{Asked, AskedUrl, Complaint};
 
 use crate::arguments::Intent;
-use crate::{host, named};
+use crate::{host, named, through};
 
 /// What a plan asks of its protocol, with its URLs: all of them, of which nobody else should have a share, for they are not
 /// copied then.
-pub fn asked(plan: &Plan, urls: Urls) -> Asked {
+///
+/// # Errors
+/// A proxy of the plan is none.
+pub fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
     let own = urls.iter().any(|url| !url.options.is_empty());
     let named = urls.iter().any(|url| url.name.is_some());
-    Asked {
+    Ok(Asked {
         names: if named { urls.iter().map(|url| url.name.clone()).collect() } else { Vec::new() },
         own: if own { urls.iter().map(|url| url.options.clone()).collect() } else { Vec::new() },
         urls: urls.into_vec().into_iter().map(|url| AskedUrl { url: url.url, weight: url.weight }).collect(),
         options: plan.options.clone(),
         unix_socket: plan.unix_socket.clone(),
+        proxies: Arc::new(through::proxies(plan)?),
         seed: plan.seed,
         learnt: Vec::new(),
-    }
+    })
 }
 
 /// Checks everything that can be without the target, and lets go of it. Of very many URLs the intent keeps the first.
@@ -34,7 +39,7 @@ pub fn asked(plan: &Plan, urls: Urls) -> Asked {
 pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<(), Complaint> {
     intent.shown = intent.shown.clone().listed();
     let urls = intent.plan.take_urls();
-    let asked = asked(&intent.plan, urls);
+    let asked = asked(&intent.plan, urls)?;
     crate::resolver::SystemResolver::new(&intent.plan).map_err(|t| Complaint::new("--connect-to", t))?;
     security(&intent.plan)?;
     sources(&intent.plan)?;
@@ -45,6 +50,7 @@ pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<(), Complaint
             let prepared = protocol.prepare(&asked)?;
             ends_with_its_data(&intent.plan, &*prepared)?;
             something_to_say(&intent.plan, &*prepared)?;
+            through::check(&intent.plan, prepared.origins())?;
             named::check_objectives(&intent.plan, &*prepared)
         }
     }

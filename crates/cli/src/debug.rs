@@ -46,8 +46,9 @@ fn exchange(probe: &FirstAnswer, transcript: &Transcript, redaction: &Redaction,
     let [mut sent, mut received] = [sent, received].map(|bytes| plain::bytes(bytes));
     redaction.texts([&mut sent, &mut received]);
     let mut text = String::new();
-    let head =
-        if probe.spoken.is_empty() { probe.address.clone() } else { format!("{} · {}", probe.address, probe.spoken) };
+    let through = probe.through.as_ref().map(|proxy| lang.fill(messages::DEBUG_THROUGH, &[("proxy", proxy)]));
+    let parts = [Some(probe.address.clone()), through, Some(probe.spoken.clone())];
+    let head = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
     if !head.is_empty() {
         text += &format!("--- {head}\n");
     }

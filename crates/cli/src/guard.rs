@@ -52,6 +52,18 @@ impl Guard {
         self.refused.lock().map(|mut refused| std::mem::take(&mut *refused)).unwrap_or_default()
     }
 
+    /// As [`Resolver::resolve`], where something else finds the way: whether anything may be sent there. A name that is not
+    /// found here is the proxy's to know.
+    ///
+    /// # Errors
+    /// It is on a public address that nobody was asked about.
+    pub fn may_be_reached(&self, origin: &Origin) -> Result<(), String> {
+        match self.allowed().map(|_| self.within.resolve(origin)) {
+            Some(Ok(_)) => self.resolve(origin).map(drop),
+            Some(Err(_)) | None => Ok(()),
+        }
+    }
+
     /// The public address behind an origin, whoever was asked.
     pub fn public(&self, origin: &Origin) -> Option<IpAddr> {
         public_of(&self.within.resolve(origin).ok()?)

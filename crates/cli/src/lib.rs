@@ -25,6 +25,7 @@ mod run;
 mod screen;
 mod serve;
 mod signals;
+mod through;
 mod timer;
 mod view;
 mod waiting;

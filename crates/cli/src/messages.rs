@@ -25,6 +25,13 @@ pub const LENGTH_BOTH: Text = text("{time} or {n} {n|request|requests}", "{time}
 pub const AND_MORE: Text = text("{url} and {n} more", "{url} 及另外 {n} 个");
 /// The warm-up, where there is one.
 pub const WARMUP: Text = text(", after {time} of warm-up", "，预热 {time}");
+/// What is between.
+pub const THROUGH: Text = text(", through {proxy}", "，经由 {proxy}");
+/// Nobody typed it.
+pub const PROXY_OF_ENVIRONMENT: Text = text(
+    "The environment sets {variables}: requests go through {proxy}, whose limits count, too (--noproxy '*' goes without).",
+    "环境变量 {variables} 指定了代理：请求经由 {proxy}，代理本身也可能成为瓶颈（--noproxy '*' 可直连）。",
+);
 /// Which workers run.
 pub const WORKERS: Text = text("; {n} {n|worker|workers}", "；{n} 个工作线程");
 /// The answer is not a success.
@@ -67,6 +74,8 @@ pub const OUT_OF_TIME: Text = text(
 );
 /// Exit 30 under --debug.
 pub const NO_ANSWER: Text = text("brunt: no response: {failure}.", "brunt: 没有响应。\n  {failure}");
+/// In the first line of --debug: whose address it is.
+pub const DEBUG_THROUGH: Text = text("the proxy {proxy}", "代理 {proxy}");
 /// Heads of --debug.
 pub const DEBUG_SENT: Text = text("--- sent, {n} {n|byte|bytes}", "--- 已发送 {n} 字节");
 /// Heads of --debug.

@@ -176,6 +176,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         net: NetKind::Auto,
         sources: vec![],
         connect_to: vec![],
+        proxies: plan::Proxies::default(),
         unix_socket: None,
         tls: Tls::default(),
         objectives: vec![],

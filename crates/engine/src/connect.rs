@@ -4,7 +4,7 @@ use measure::Nanos;
 use wire::{ConnId, Dial, Dialogue, Ended, Errno, Event, ExchangeId, FaultKind, Network, Origin, Phase, Session};
 
 use crate::exchange::{NONE, Standing};
-use crate::greeting::CLOSED_IN_HANDSHAKE;
+use crate::greeting::{CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL};
 use crate::pool::{Conn, Pool, Stage};
 use crate::tally::Sort;
 use crate::worker::Worker;
@@ -255,6 +255,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.settle(conn, "");
         }
         let c = &self.conns[conn as usize];
+        if c.stage == Stage::Connecting && c.secure.is_some() {
+            return self.break_off(conn, FaultKind::Proxy, why, CLOSED_IN_TUNNEL);
+        }
         let goodbye = match &c.session {
             Some(session) => session.farewell(),
             None if c.stage == Stage::Handshaking && why.is_none() => CLOSED_IN_HANDSHAKE.into(),

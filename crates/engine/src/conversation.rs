@@ -7,12 +7,12 @@ use measure::Nanos;
 use net::Epoll;
 use wire::{
     Arrival, Broken, ConnId, Dial, Dialogue, Done, Ended, Errno, Established, Event, ExchangeId, FaultKind, Fed, Fill,
-    Network, Origin, Out, Place, SHOWN, SecureChannel, Sent, Session,
+    Network, Origin, Out, Place, SHOWN, SecureChannel, Sent, Session, bracketed,
 };
 
 use crate::collector::errno_name;
 use crate::connect::fail_cut;
-use crate::greeting::CLOSED_IN_HANDSHAKE;
+use crate::greeting::{CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL};
 use crate::{Setup, Stop, lookup};
 
 /// A server of TLS may close on whoever does not speak it without telling why.
@@ -31,6 +31,8 @@ const ATTENTION: Nanos = Nanos::from_millis(50);
 pub(crate) struct Transcribed {
     /// The address connected to.
     pub address: String,
+    /// The proxy that it is the address of.
+    pub through: Option<String>,
     /// What was spoken.
     pub spoken: String,
     /// What was known of the last connection that stood.
@@ -111,19 +113,22 @@ impl<D: Dialogue> OneShot<'_, D> {
         requests: &[&D::Request],
         transcribed: &mut Transcribed,
     ) -> Result<Vec<Ended<D::Request>>, Trouble> {
-        let name = place_name(to);
+        let proxy = self.setup.security.proxy(self.origin);
+        let address = place_name(to);
+        let name = proxy.as_ref().map_or_else(|| address.clone(), |proxy| format!("the proxy {proxy} ({address})"));
         let refused = |errno: i32| unreachable(format!("{name} does not answer: {}", describe(errno)));
         let mut net = Epoll::new().map_err(|e| unreachable(format!("epoll: {e}")))?;
         let dial = Dial { to: to.clone(), source: self.setup.sources.first().copied(), once: false };
         let conn = net.connect(&dial).map_err(|e| refused(e.0))?;
         let deadline = net.now() + self.setup.plan.connect_timeout;
-        (transcribed.address, transcribed.spoken) = (name.clone(), String::new());
+        (transcribed.address, transcribed.through, transcribed.spoken) = (address, proxy, String::new());
         let mut talking = Conversation {
             one_shot: self,
             net,
             conn,
             deadline,
             secure: None,
+            in_tunnel: false,
             session: None,
             asked: 0,
             begun: 0,
@@ -179,6 +184,8 @@ struct Conversation<'a, 'b, D: Dialogue> {
     conn: ConnId,
     deadline: Nanos,
     secure: Option<Box<dyn SecureChannel>>,
+    /// It is no TLS, but what is said to a proxy.
+    in_tunnel: bool,
     session: Option<D::Session>,
     requests: &'a [&'a D::Request],
     /// Requests submitted, those that the peer did not touch taken away again.
@@ -205,11 +212,7 @@ impl<D: Dialogue> Conversation<'_, '_, D> {
     fn step(&mut self) -> Result<(), Gone> {
         match self.net.next() {
             None | Some(Arrival::Accepted(..) | Arrival::Sent(_)) => return Ok(()),
-            Some(Arrival::Connected(_)) if self.one_shot.origin.tls => {
-                let alpn = self.one_shot.dialogue.alpn();
-                self.begin_tls(alpn)?;
-            }
-            Some(Arrival::Connected(_)) => self.begin(Established::default()),
+            Some(Arrival::Connected(_)) => self.connected()?,
             Some(Arrival::Received(_, bytes)) => {
                 let mut fed = Fed::More;
                 match &mut self.secure {
@@ -220,7 +223,7 @@ impl<D: Dialogue> Conversation<'_, '_, D> {
                     }
                 }
                 if fed == Fed::Established {
-                    self.established();
+                    self.established()?;
                 }
                 if fed == Fed::Ended {
                     // The peer will say no more, whether it closes the connection beneath or not.
@@ -228,7 +231,9 @@ impl<D: Dialogue> Conversation<'_, '_, D> {
                     return self.closed(None, false);
                 }
             }
-            Some(Arrival::Closed(_, Some(errno))) if self.session.is_none() => return Err(Gone::Before(errno.0)),
+            Some(Arrival::Closed(_, Some(errno))) if self.session.is_none() && !self.in_tunnel => {
+                return Err(Gone::Before(errno.0));
+            }
             Some(Arrival::Closed(_, why)) => {
                 return self.closed(why, self.secure.is_some());
             }
@@ -244,7 +249,33 @@ impl<D: Dialogue> Conversation<'_, '_, D> {
         Ok(())
     }
 
-    fn established(&mut self) {
+    /// The connection stands: to the target, or to a proxy that is told where to connect.
+    fn connected(&mut self) -> Result<(), Trouble> {
+        match self.one_shot.setup.security.tunnel(self.one_shot.origin).map_err(unreachable)? {
+            None => self.reached(),
+            Some(mut tunnel) => {
+                tunnel.start(&mut self.out);
+                self.net.send(self.conn, &mut self.out);
+                (self.secure, self.in_tunnel) = (Some(tunnel), true);
+                Ok(())
+            }
+        }
+    }
+
+    /// The connection leads to the target.
+    fn reached(&mut self) -> Result<(), Trouble> {
+        if self.one_shot.origin.tls {
+            return self.begin_tls(self.one_shot.dialogue.alpn());
+        }
+        self.begin(Established::default());
+        Ok(())
+    }
+
+    fn established(&mut self) -> Result<(), Trouble> {
+        if std::mem::take(&mut self.in_tunnel) {
+            self.secure = None;
+            return self.reached();
+        }
         let settled = self.secure.as_ref().and_then(|s| s.handshake()).unwrap_or_default();
         let suite = format!("{} {}", settled.version, settled.suite);
         match &mut self.session {
@@ -255,6 +286,7 @@ impl<D: Dialogue> Conversation<'_, '_, D> {
             None => self.begin(Established { alpn: settled.alpn, tls: true, ..Established::default() }),
         }
         self.transcribed.spoken = [self.transcribed.spoken.as_str(), suite.as_str()].join(" ").trim().to_owned();
+        Ok(())
     }
 
     fn begin(&mut self, established: Established) {
@@ -353,7 +385,7 @@ impl<D: Dialogue> Conversation<'_, '_, D> {
     fn closed(&mut self, why: Option<Errno>, cut: bool) -> Result<(), Gone> {
         let in_order = why.is_none();
         let Some(session) = self.session.as_mut() else {
-            return Err(unreachable(CLOSED_IN_HANDSHAKE).into());
+            return Err(unreachable(if self.in_tunnel { CLOSED_IN_TUNNEL } else { CLOSED_IN_HANDSHAKE }).into());
         };
         // A greeting that is cut off is over as well, but not done.
         let greeted = !session.opening();
@@ -394,6 +426,10 @@ impl<D: Dialogue> Conversation<'_, '_, D> {
     fn too_late(&self, name: &str) -> Trouble {
         let plan = &self.one_shot.setup.plan;
         let span = if self.begun > 0 { self.one_shot.patience } else { plan.connect_timeout };
+        let origin = self.one_shot.origin;
+        let beyond = self.transcribed.through.as_ref().filter(|_| self.session.is_some());
+        let beyond = beyond.map(|proxy| format!("{}:{} behind {proxy}", bracketed(&origin.host), origin.port));
+        let name = beyond.as_deref().unwrap_or(name);
         let why = match self.one_shot.until < self.deadline {
             true => format!("{name} did not answer in the time that --run-timeout left"),
             false => format!("{name} did not answer within {}", measure::format_duration(span)),

@@ -9,14 +9,32 @@ use crate::exchange::NONE;
 use crate::pool::Stage;
 use crate::worker::Worker;
 
+/// The proxy closed before it said whether it leads to the target.
+pub(crate) const CLOSED_IN_TUNNEL: &str = "the proxy closed the connection before it led to the target";
+
 /// The peer closed on our TLS without telling why.
 pub(crate) const CLOSED_IN_HANDSHAKE: &str = "the connection was closed during the TLS handshake; if TLS is not spoken on \
     this port, write the scheme without it";
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
-    /// The connection stands.
+    /// The connection stands: to the target, or to a proxy, which is then told where to connect. Connecting lasts until the
+    /// way to the target is free.
     pub fn connected(&mut self, conn: u32) {
         self.mark();
+        let origin = &self.pools[self.conns[conn as usize].origin as usize].origin;
+        match self.security.tunnel(origin) {
+            Ok(None) => self.reached(conn),
+            Ok(Some(mut tunnel)) => {
+                tunnel.start(&mut self.cipher);
+                self.net.send(ConnId(conn), &mut self.cipher);
+                self.conns[conn as usize].secure = Some(tunnel);
+            }
+            Err(why) => self.break_off(conn, FaultKind::Proxy, None, &why),
+        }
+    }
+
+    /// The connection leads to the target.
+    fn reached(&mut self, conn: u32) {
         let c = &mut self.conns[conn as usize];
         self.tally.latency.connect.record(self.stamp - c.since);
         c.since = self.stamp;
@@ -47,8 +65,15 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.net.send(ConnId(conn), &mut self.cipher);
         match fed {
             Err(why) => {
-                self.break_off(conn, FaultKind::Tls, None, &why);
+                let in_tunnel = self.conns[conn as usize].stage == Stage::Connecting;
+                self.break_off(conn, if in_tunnel { FaultKind::Proxy } else { FaultKind::Tls }, None, &why);
                 return None;
+            }
+            Ok(Fed::Established) if self.conns[conn as usize].stage == Stage::Connecting => {
+                self.conns[conn as usize].secure = None;
+                let plain = std::mem::take(&mut self.plain);
+                self.reached(conn);
+                self.plain = plain;
             }
             Ok(Fed::Established) => self.shaken_hands(conn),
             Ok(Fed::More | Fed::Ended) => {}

@@ -4,6 +4,7 @@
 //! - [`Uring`]: io_uring, one system call a batch, where the kernel and the container allow it.
 //! - `sim`: a seeded simulation of clock and network.
 //! - `tls`: rustls as a layer without I/O.
+//! - `tunnel`: what is said to a proxy before a connection leads to the target.
 //! - `heap`: memory that goes back to the system.
 //! - `tables` and `sources`: what lets one process hold more connections than one descriptor table and one port range do.
 
@@ -16,6 +17,7 @@ mod socket;
 pub mod sources;
 pub mod tables;
 pub mod tls;
+pub mod tunnel;
 mod unsent;
 mod uring;
 

@@ -52,6 +52,11 @@ pub fn yaml(plan: &Plan) -> String {
     page.list("source", &plan.sources);
     page.list("connect-to", &plan.connect_to);
     page.maybe("unix-socket", plan.unix_socket.as_deref().map(quoted));
+    // What the environment says is no part of a plan: where it is run there is another.
+    if plan.proxies.variables.is_empty() {
+        page.maybe("proxy", plan.proxies.clear.as_deref().map(quoted));
+        page.maybe("noproxy", Some(&plan.proxies.except).filter(|list| !list.is_empty()).map(|list| quoted(list)));
+    }
     tls(&mut page, plan);
     page.list("objectives", &plan.objectives);
     page.one("seed", &plan.seed.to_string());

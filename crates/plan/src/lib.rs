@@ -244,6 +244,9 @@ pub struct Plan {
     pub connect_to: Vec<String>,
     /// Send over this Unix socket instead of TCP.
     pub unix_socket: Option<String>,
+    /// What connections go through.
+    #[serde(default, skip_serializing_if = "Proxies::is_none")]
+    pub proxies: Proxies,
     /// TLS as asked.
     pub tls: Tls,
     /// What must hold, as written: `p99<50ms`.
@@ -285,6 +288,33 @@ impl Plan {
             self.urls = self.urls[..fit].to_vec().into();
         }
         self
+    }
+}
+
+/// Proxies between brunt and the target, as URLs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Proxies {
+    /// For connections without TLS.
+    pub clear: Option<String>,
+    /// For connections with TLS.
+    pub tls: Option<String>,
+    /// Hosts that are reached without one, as `no_proxy` has them.
+    pub except: String,
+    /// The variables of the environment that say so; empty: the user does.
+    pub variables: Vec<String>,
+}
+
+impl Proxies {
+    /// True where all connections are direct.
+    pub fn is_none(&self) -> bool {
+        self.clear.is_none() && self.tls.is_none()
+    }
+
+    /// The proxies there are, each once.
+    pub fn all(&self) -> Vec<&str> {
+        let mut all: Vec<&str> = [&self.clear, &self.tls].into_iter().flatten().map(String::as_str).collect();
+        all.dedup();
+        all
     }
 }
 

@@ -115,6 +115,9 @@ pub struct FirstAnswer {
     pub url: String,
     /// The address connected to.
     pub address: String,
+    /// The proxy that it is the address of, where there is one between: `http://proxy:3128`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<String>,
     /// `HTTP/1.1`, with TLS version and suite where spoken.
     pub spoken: String,
     /// Status as the protocol names it.

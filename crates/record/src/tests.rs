@@ -29,6 +29,7 @@ fn plan() -> Plan {
         net: NetKind::Auto,
         sources: Vec::new(),
         connect_to: Vec::new(),
+        proxies: plan::Proxies::default(),
         unix_socket: None,
         tls: plan::Tls::default(),
         objectives: vec!["p99<50ms".into()],

@@ -53,6 +53,7 @@ pub(crate) const PROBE_WITHOUT_STATUS: Text = text(
     "First response: {bytes} in {took} from {address} ({spoken})",
     "首次响应：{bytes}，用时 {took}，来自 {address}（{spoken}）",
 );
+pub(crate) const OF_PROXY: Text = text(", the proxy {proxy}", "，即代理 {proxy}");
 pub(crate) const PROBE_FAILED: Text = text("First request: {failure}", "首个请求：{failure}");
 
 // The same as a table, in Markdown.
@@ -246,6 +247,7 @@ pub(crate) const WORDS: &[(&str, &str)] = &[
     ("wrong_header", "响应头不符"),
     ("too_many_redirects", "重定向过多"),
     ("io", "系统错误"),
+    ("proxy", "代理"),
     ("wait", "等待连接"),
     ("connect", "建立连接"),
     ("greeting", "协议握手"),
@@ -371,6 +373,13 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
         text(
             "A worker thread was lost ({why}): its requests are missing. This is a bug in brunt.",
             "有工作线程丢失（{why}）：缺少它的请求。这是 brunt 的缺陷。",
+        ),
+    ),
+    (
+        "proxy",
+        text(
+            "Connections went through {proxy}: its limits and its time are part of these results.",
+            "连接经由 {proxy}：代理的瓶颈与耗时已计入结果。",
         ),
     ),
     ("insecure", text("Certificates were not verified.", "未校验证书。")),

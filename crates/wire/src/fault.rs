@@ -38,6 +38,8 @@ pub enum FaultKind {
     Io,
     /// The answer lacks a header line that was expected.
     WrongHeader,
+    /// The proxy on the way refused, or broke off, before the target was reached.
+    Proxy,
 }
 
 impl FaultKind {
@@ -50,7 +52,7 @@ impl FaultKind {
     }
 
     /// Every kind, in the order of the enum.
-    pub const ALL: [FaultKind; 15] = [
+    pub const ALL: [FaultKind; 16] = [
         FaultKind::Resolve,
         FaultKind::Refused,
         FaultKind::Unreachable,
@@ -66,6 +68,7 @@ impl FaultKind {
         FaultKind::TooManyRedirects,
         FaultKind::Io,
         FaultKind::WrongHeader,
+        FaultKind::Proxy,
     ];
 
     /// The word used in records and reports.
@@ -86,6 +89,7 @@ impl FaultKind {
             FaultKind::TooManyRedirects => "too_many_redirects",
             FaultKind::Io => "io",
             FaultKind::WrongHeader => "wrong_header",
+            FaultKind::Proxy => "proxy",
         }
     }
 }

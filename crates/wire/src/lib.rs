@@ -11,6 +11,7 @@ mod network;
 mod options;
 mod out;
 mod protocol;
+mod proxy;
 mod secure;
 mod server;
 
@@ -23,5 +24,6 @@ pub use protocol::{
     Broken, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Follow, Full, Origin, Protocol, SHOWN, Sent,
     Session, Weighted,
 };
+pub use proxy::{Exception, Proxies, Proxy, ProxyKind, bracketed};
 pub use secure::{Fed, Handshake, SecureChannel, Security};
 pub use server::{Ask, Extent, Reply, ServerSession, Shape};

@@ -1,6 +1,9 @@
 //! One description of a protocol's option: from it come the flag, the key in a plan, the schema and the help.
 
 use std::fmt;
+use std::sync::Arc;
+
+use crate::Proxies;
 
 /// Protocol options by long name, in the order given; a switch has one empty value.
 pub type Options = std::collections::BTreeMap<String, Vec<String>>;
@@ -75,6 +78,8 @@ pub struct Asked {
     pub own: Vec<Options>,
     /// Send to this Unix socket.
     pub unix_socket: Option<String>,
+    /// What connections go through.
+    pub proxies: Arc<Proxies>,
     /// Seed for whatever is random in the encoding (multipart boundaries).
     pub seed: u64,
     /// What the target answered to [`Protocol::inquire`](crate::Protocol::inquire), in order.
@@ -106,8 +111,16 @@ impl Asked {
         options.extend(own.iter().map(|(name, values)| (name.clone(), values.clone())));
         let urls = self.urls.get(index).cloned().into_iter().collect();
         let names = self.names.get(index).cloned().into_iter().collect();
-        let (unix_socket, learnt) = (self.unix_socket.clone(), self.learnt.clone());
-        Some(Asked { urls, options, names, own: Vec::new(), unix_socket, seed: self.seed, learnt })
+        Some(Asked {
+            urls,
+            options,
+            names,
+            own: Vec::new(),
+            unix_socket: self.unix_socket.clone(),
+            proxies: Arc::clone(&self.proxies),
+            seed: self.seed,
+            learnt: self.learnt.clone(),
+        })
     }
 }
 

@@ -20,6 +20,9 @@ pub struct Origin {
     /// What a connection is bound to beside the address (a WebSocket's path, a database): an index into what the dialogue
     /// knows. 0 where connections serve every request to the address.
     pub bound: u32,
+    /// A proxy reads what is said, so that no tunnel is asked for: requests to it name their target in full
+    /// ([`crate::Proxies::forwarding`]).
+    pub forwarded: bool,
 }
 
 impl Origin {

@@ -9,6 +9,18 @@ pub trait Security: Send + Sync {
     /// # Errors
     /// A sentence where the host is no valid server name.
     fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, String>;
+    /// What a new connection for `origin` has to say to a proxy before it leads there: a channel that is taken away again
+    /// once it says [`Fed::Established`]. None: it leads there by itself.
+    ///
+    /// # Errors
+    /// A sentence where the proxy cannot be told of the host.
+    fn tunnel(&self, _origin: &Origin) -> Result<Option<Box<dyn SecureChannel>>, String> {
+        Ok(None)
+    }
+    /// The proxy that connections for `origin` go through, as people write it; its name and password are not shown.
+    fn proxy(&self, _origin: &Origin) -> Option<String> {
+        None
+    }
 }
 
 /// What a handshake settled.

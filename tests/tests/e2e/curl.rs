@@ -397,7 +397,7 @@ fn what_brunt_cannot_do_of_curl_is_named() {
     for (command, code, said) in [
         ("curl --digest -u a:b http://127.0.0.1:1/", 64, "--digest needs an answer to compute its credentials"),
         ("curl --http3 http://127.0.0.1:1/", 64, "--http3 speaks a version of HTTP that brunt does not speak"),
-        ("curl -x socks5://127.0.0.1:1 http://127.0.0.1:1/", 64, "is a proxy that brunt does not speak to"),
+        ("curl -x socks4://127.0.0.1:1 http://127.0.0.1:1/", 64, "socks4:// is an old version of SOCKS"),
         (
             "curl -F a=b -H 'Content-Type: multipart/related' http://127.0.0.1:1/",
             64,

@@ -20,6 +20,7 @@ mod options;
 mod own_protocol;
 mod postgres;
 mod processes;
+mod proxies;
 mod raw;
 mod record;
 mod redis;

@@ -172,6 +172,24 @@ pub fn connection() -> Vec<Arg> {
                 "HOST:PORT:HOST:PORT",
                 "Connect to another host and port, as in curl; the second host or port may be a range a-b",
             ),
+            one(
+                "proxy",
+                Some('x'),
+                "URL",
+                "Go through this proxy: http://, socks5:// or socks5h://[NAME:PASSWORD@]HOST:PORT [default: http_proxy, https_proxy, all_proxy, not for this machine]",
+            ),
+            one(
+                "proxy-user",
+                Some('U'),
+                "NAME:PASSWORD",
+                "Who the proxy is told to be asked by; @FILE reads it from a file",
+            ),
+            one(
+                "noproxy",
+                None,
+                "LIST",
+                "Hosts reached without a proxy: example.com,10.0.0.0/8, or * [default: no_proxy]",
+            ),
             many("source", None, "IP", "Connect from these addresses in turn: a list and ranges a-b"),
         ],
     )

@@ -16,7 +16,7 @@ use crate::redact::Redaction;
 
 use super::given::Given;
 use super::matched::Matched;
-use super::{file, load, sealed, shorthand, spoken, urls, ways};
+use super::{file, load, proxies, sealed, shorthand, spoken, urls, ways};
 
 /// Most worker threads a run may ask for.
 const MOST_WORKERS: u64 = 1024;
@@ -227,6 +227,7 @@ fn plan(
     let bound = defaults.descriptors.saturating_mul(3) / 4;
     let connections = |text: &str| quantity::bounded_count(text, "connections", 10_000_000);
     let limit = flags.parsed("max-connections", "--max-connections", connections)?.or(connections_asked);
+    let proxies = proxies::read(flags, protocol.name(), &urls, |name| std::env::var(name).ok())?;
     let nets = [("epoll", NetKind::Epoll), ("uring", NetKind::Uring)];
     Ok(Plan {
         protocol: protocol.name().to_string(),
@@ -251,6 +252,7 @@ fn plan(
         sources: ways::sources(flags)?,
         connect_to: ways::connect_to(flags)?,
         unix_socket: ways::unix_socket(flags)?,
+        proxies,
         tls: ways::tls(flags)?,
         objectives: objectives(flags)?,
         seed: flags.parsed("seed", "--seed", seed)?.unwrap_or(defaults.seed),
@@ -314,12 +316,17 @@ fn options_of(flags: &Matched<'_>, specs: &[OptionSpec]) -> Options {
 
 /// What of a command line is secret: as written, and as it may be shown.
 fn secrets(flags: &Matched<'_>, plan: &Plan) -> Vec<(String, String)> {
-    let urls = flags.texts("target").into_iter().chain(flags.texts("url")).map(|url| (url.to_string(), mask::url(url)));
+    let urls = flags
+        .texts("target")
+        .into_iter()
+        .chain(flags.texts("url"))
+        .chain(flags.texts("proxy"))
+        .map(|url| (url.to_string(), mask::url(url)));
     let options = plan
         .options
         .iter()
         .flat_map(|(name, values)| values.iter().map(|value| (value.clone(), mask::option(name, value))));
-    let whole = ["curl", "bearer", "cookie"].into_iter().flat_map(|name| flags.texts(name));
+    let whole = ["curl", "bearer", "cookie", "proxy-user"].into_iter().flat_map(|name| flags.texts(name));
     let commands = whole.map(|text| (text.to_string(), mask::MASK.to_string()));
     let key = plan.tls.key.iter().map(|key| (key.clone(), mask::MASK.to_string()));
     urls.chain(options).chain(commands).chain(key).filter(|(raw, shown)| raw != shown).collect()

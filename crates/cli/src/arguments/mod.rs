@@ -9,6 +9,7 @@ mod intent;
 mod keys;
 mod load;
 mod matched;
+mod proxies;
 mod sealed;
 mod serving;
 mod shorthand;

@@ -67,9 +67,9 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
         }
     }
     match (lines.len(), flag) {
-        (0, "--user") => Err(wrong(format!("{path} is empty; write NAME:PASSWORD into it"))),
+        (0, "--user" | "--proxy-user") => Err(wrong(format!("{path} is empty; write NAME:PASSWORD into it"))),
         (0, _) => Err(wrong(format!("{path} is empty; write NAME: VALUE into it, one a line"))),
-        (2.., "--user") => Err(wrong(format!("{path} has several lines; write NAME:PASSWORD on one"))),
+        (2.., "--user" | "--proxy-user") => Err(wrong(format!("{path} has several lines; write NAME:PASSWORD on one"))),
         (2.., "--bearer") => Err(wrong(format!("{path} has several lines; write the token on one"))),
         _ => Ok(lines),
     }
@@ -77,7 +77,7 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
 
 /// Why a line cannot be the value, without a word of it.
 fn fault(flag: &str, line: &str) -> Option<&'static str> {
-    if flag == "--user" {
+    if matches!(flag, "--user" | "--proxy-user") {
         return (!line.contains(':')).then_some("has no colon; write NAME:PASSWORD");
     }
     let breaks = |c: char| c.is_ascii_control() && c != '\t';

@@ -166,7 +166,7 @@ mod tests {
         }
         for (line, holds) in [
             ("-s a.lua h", "slots such as {counter}"),
-            ("-x proxy:1 h", "write --curl 'curl -x proxy:1 http://...' for an HTTP proxy"),
+            ("--socks5 proxy:1 h", "write -x socks5://proxy:1"),
             ("--html h", "brunt writes no HTML"),
             ("--percentiles 99 h", "leave it out"),
         ] {

@@ -1,6 +1,5 @@
 //! The header lines of a curl command, in curl's order: its own, then the user's (`Curl_http` in lib/http.c).
 
-use base64::Engine as _;
 use protocols::file;
 use wire::Complaint;
 
@@ -83,14 +82,6 @@ impl Lines {
         }
     }
 
-    /// A line of curl's own right behind the host, unless the user says something about it.
-    pub fn behind_host(&mut self, name: &str, value: &str) {
-        if !self.said(name) {
-            let hosts = self.own.iter().take_while(|line| name_of(line).eq_ignore_ascii_case("host")).count();
-            self.own.insert(hosts, format!("{name}: {value}"));
-        }
-    }
-
     /// Keeps brunt from sending a line of its own that curl does not send.
     pub fn without(&mut self, name: &str) {
         if !self.said(name) {
@@ -117,11 +108,6 @@ pub fn agent(lines: &mut Lines, asked: &Asked) {
         Some("") => lines.without("User-Agent"),
         agent => lines.own("User-Agent", agent.unwrap_or(AGENT)),
     }
-}
-
-/// The value of `Authorization` and `Proxy-Authorization` for `user:password`.
-pub fn basic(user: &str) -> String {
-    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(user))
 }
 
 fn name_of(line: &str) -> &str {

@@ -81,8 +81,7 @@ fn one(
             None => *first = Some((place.to_owned(), settings)),
             Some((other, known)) => known.agree(&settings, place, other)?,
         }
-        let rules = settings::redirections(&asked, place)?.into_iter().chain(requests.connect_to);
-        for rule in rules {
+        for rule in settings::redirections(&asked, place)? {
             if !given.said.iter().any(|said| said.name == "connect-to" && said.text == rule) {
                 given.say("connect-to", rule, place);
             }

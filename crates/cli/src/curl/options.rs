@@ -33,10 +33,10 @@ struct Group(Fate, &'static str, &'static str);
 const GROUPS: &[Group] = &[
     Group(
         Fate::Meant,
-        "G,get I,head compressed k,insecure L,location path-as-is g,globoff basic http1.1 http2 http2-prior-knowledge \
+        "G,get I,head compressed k,insecure L,location path-as-is g,globoff basic proxy-basic socks5-basic http1.1 http2 http2-prior-knowledge \
          no-sessionid :,next tcp-nodelay",
         "X,request H,header d,data data-ascii data-raw data-binary data-urlencode json F,form form-string b,cookie \
-         A,user-agent e,referer u,user oauth2-bearer x,proxy U,proxy-user resolve connect-to max-redirs m,max-time \
+         A,user-agent e,referer u,user oauth2-bearer x,proxy U,proxy-user noproxy socks5 socks5-hostname resolve connect-to max-redirs m,max-time \
          connect-timeout cacert E,cert key url url-query r,range T,upload-file request-target unix-socket interface",
     ),
     Group(
@@ -93,7 +93,7 @@ const GROUPS: &[Group] = &[
         "1,tlsv1 tlsv1.0 tlsv1.1 tlsv1.2 tlsv1.3 no-alpn no-npn false-start cert-status ca-native ech-none",
         "tls-max ciphers tls13-ciphers curves crlfile pinnedpubkey capath cert-type key-type tls-earlydata ech sigalgs",
     ),
-    Group(Fate::Differs("hosts are reached as the URL says"), "", "alt-svc hsts noproxy"),
+    Group(Fate::Differs("hosts are reached as the URL says"), "", "alt-svc hsts"),
     Group(Fate::Differs("the length that the server tells is believed"), "ignore-content-length http0.9", ""),
     Group(Fate::Differs("quotes in the names of form fields are written %22"), "form-escape", ""),
     Group(
@@ -120,11 +120,11 @@ const GROUPS: &[Group] = &[
     ),
     Group(
         Fate::Refused(
-            "goes through a proxy that brunt does not speak to; load the server itself, or use an HTTP proxy with -x for an http:// URL",
+            "is about proxies in a way that brunt does not know; -x http://, socks5:// and socks5h:// are known",
         ),
-        "p,proxytunnel socks5-basic socks5-gssapi socks5-gssapi-nec haproxy-protocol proxy-insecure proxy-basic \
+        "p,proxytunnel socks5-gssapi socks5-gssapi-nec haproxy-protocol proxy-insecure \
          proxy-http2 proxy-tlsv1 proxy-ssl-allow-beast proxy-ssl-auto-client-cert proxy-ca-native",
-        "preproxy proxy1.0 socks4 socks4a socks5 socks5-hostname socks5-gssapi-service haproxy-clientip proxy-header \
+        "preproxy proxy1.0 socks4 socks4a socks5-gssapi-service haproxy-clientip proxy-header \
          proxy-cacert proxy-capath proxy-cert proxy-cert-type proxy-ciphers proxy-crlfile proxy-key proxy-key-type \
          proxy-pass proxy-pinnedpubkey proxy-tls13-ciphers proxy-tlsauthtype proxy-tlspassword proxy-tlsuser",
     ),

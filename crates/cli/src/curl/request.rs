@@ -15,19 +15,11 @@ use super::target::{Target, globbed};
 /// Above this curl asks first whether its body is welcome (`EXPECT_100_THRESHOLD`).
 const EXPECTS_FROM: u64 = 1024 * 1024;
 
-/// A proxy for plain HTTP: where it is, and its credentials.
-struct Proxy {
-    place: String,
-    user: Option<String>,
-}
-
 /// What the requests of one part of a command come to.
 #[derive(Debug, Default)]
 pub struct Requests {
     /// The URLs, each with its options.
     pub urls: Vec<WeightedUrl>,
-    /// Redirections of connections that a proxy needs.
-    pub connect_to: Vec<String>,
     /// What differs from curl.
     pub notes: Vec<String>,
 }
@@ -51,7 +43,6 @@ pub fn requests(asked: &Asked, place: &str) -> Result<Requests, Complaint> {
             "asks for more than one of -d, -F, -T and -I, and a request has one method and one body; give one of them",
         );
     }
-    let proxy = proxy(asked, place)?;
     let mut all = Requests::default();
     for (index, written) in asked.urls.iter().enumerate() {
         let urls = if asked.has("globoff") { vec![written.clone()] } else { globbed(written, place)? };
@@ -68,10 +59,7 @@ pub fn requests(asked: &Asked, place: &str) -> Result<Requests, Complaint> {
             if !has_body && ["POST", "PUT", "PATCH"].contains(&method.as_str()) {
                 lines.without("Content-Length");
             }
-            let mut line = asked.value("request-target").map(str::to_owned).or_else(|| target.differing_line());
-            if let Some(proxy) = &proxy {
-                all.connect_to.push(through(proxy, &target, &mut lines, &mut line, place)?);
-            }
+            let line = asked.value("request-target").map(str::to_owned).or_else(|| target.differing_line());
             lines_of_the_end(asked, &mut lines, &options, upload.is_some());
             if let Some(user) = user(asked, &target, &lines, place)? {
                 options.insert("user".into(), vec![user]);
@@ -289,54 +277,4 @@ fn decoded(text: &str) -> String {
             .map(|(name, value)| (name.into(), value))
             .collect();
     pairs.first().map(|(name, _)| name.to_string()).unwrap_or_default()
-}
-
-fn proxy(asked: &Asked, place: &str) -> Result<Option<Proxy>, Complaint> {
-    let Some(text) = asked.value("proxy").filter(|text| !text.is_empty()) else { return Ok(None) };
-    let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
-    if !scheme.eq_ignore_ascii_case("http") {
-        let trouble = format!(
-            "-x {scheme}://… is a proxy that brunt does not speak to; use an http:// one, or load the server itself"
-        );
-        return Err(Complaint::new(place, trouble));
-    }
-    let rest = rest.split('/').next().unwrap_or_default();
-    let (user, host) = match rest.rsplit_once('@') {
-        Some((user, host)) => (Some(user.to_owned()), host),
-        None => (None, rest),
-    };
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
-    // curl's default port of a proxy.
-    let place = if has_port { host.to_owned() } else { format!("{host}:1080") };
-    let user = asked.value("proxy-user").map(str::to_owned).or_else(|| {
-        user.map(|user| {
-            let (name, password) = user.split_once(':').unwrap_or((&user, ""));
-            format!("{}:{}", decoded(name), decoded(password))
-        })
-    });
-    Ok(Some(Proxy { place, user }))
-}
-
-/// Sends a request through a proxy: its target is the whole URL, and its connection goes there.
-fn through(
-    proxy: &Proxy,
-    target: &Target,
-    lines: &mut Lines,
-    line: &mut Option<String>,
-    place: &str,
-) -> Result<String, Complaint> {
-    if target.scheme == "https" {
-        let trouble = "-x with an https:// URL tunnels through the proxy (CONNECT), which brunt does not; load the server itself, or an http:// URL";
-        return Err(Complaint::new(place, trouble));
-    }
-    *line = Some(line.take().filter(|line| line.contains("://")).unwrap_or_else(|| target.url()));
-    if let Some(user) = &proxy.user {
-        lines.behind_host("Proxy-Authorization", &headers::basic(user));
-    }
-    lines.own("Proxy-Connection", "Keep-Alive");
-    let port =
-        target.authority.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.contains(']')).unwrap_or("80");
-    let host = target.host();
-    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
-    Ok(format!("{host}:{port}:{}", proxy.place))
 }

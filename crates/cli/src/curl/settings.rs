@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 use std::path::Path;
 
-use wire::Complaint;
+use wire::{Complaint, Proxy};
 
 use super::command::Asked;
 
@@ -98,6 +98,17 @@ pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
         all.push(("http", "1.1".to_owned()));
     } else if asked.has("http2-prior-knowledge") {
         all.push(("http2", String::new()));
+    }
+    for (option, scheme) in [("proxy", ""), ("socks5", "socks5://"), ("socks5-hostname", "socks5h://")] {
+        if let Some(text) = asked.value(option) {
+            let proxy = Some(format!("{scheme}{text}")).filter(|proxy| !proxy.is_empty());
+            let wrong = |trouble: String| Complaint::new(place, format!("--{option} {trouble}"));
+            proxy.map(|proxy| Proxy::parse(&proxy).map_err(wrong)).transpose()?;
+            all.push(("proxy", format!("{scheme}{text}")));
+        }
+    }
+    for flag in ["proxy-user", "noproxy"] {
+        all.extend(asked.value(flag).map(|text| (flag, text.to_owned())));
     }
     if let Some(path) = asked.value("unix-socket") {
         all.push(("unix-socket", path.to_owned()));

@@ -116,16 +116,14 @@ fn settings_become_flags() {
     let expected = [
         ("connect-to", "h:80::81"),
         ("connect-to", "h:80:127.0.0.1:"),
-        ("connect-to", "h:80:p:3128"),
         ("insecure", ""),
         ("timeout", "2.5s"),
         ("connect-timeout", "1s"),
         ("redirects", "3"),
+        ("proxy", "p:3128"),
         ("source", "127.0.0.2"),
     ];
     assert_eq!(said, expected);
-    assert_eq!(given.urls[0].options["request-target"], ["http://h/"]);
-    assert_eq!(given.urls[0].options["header"].last().map(String::as_str), Some("Proxy-Connection: Keep-Alive"));
 }
 
 #[test]
@@ -174,8 +172,7 @@ fn mistakes_get_a_sentence() {
         ("curl http://h -d @-", "--curl: --data would read standard input, which is read once only; write the name of a file"),
         ("curl http://h -u me", "--curl: -u me has no password, and curl would ask for it; write -u 'me:PASSWORD', or -u 'me:'"),
         ("curl http://h -d x -F a=b", "--curl: asks for more than one of -d, -F, -T and -I, and a request has one method and one body; give one of them"),
-        ("curl -x socks5://p http://h", "--curl: -x socks5://… is a proxy that brunt does not speak to; use an http:// one, or load the server itself"),
-        ("curl -x http://p https://h", "--curl: -x with an https:// URL tunnels through the proxy (CONNECT), which brunt does not; load the server itself, or an http:// URL"),
+        ("curl -x https://p http://h", "--curl: --proxy https:// to a proxy itself is not spoken; write http:// where it listens without TLS"),
         ("curl -m soon http://h", "--curl: --max-time soon is not a number of seconds; write one such as 5 or 2.5"),
         ("curl 'http://h/{a'", "--curl: the URL `http://h/{a` has a { that opens no list; write -g to send it as it is"),
         ("curl http://h\ncurl -k https://h", "--curl line 2: differs from the first command (--curl line 1) in what becomes --insecure, which holds for a whole run; write it alike in all commands, or load them in two runs"),

@@ -75,6 +75,7 @@ impl Scene {
             net: NetKind::Auto,
             sources: vec![],
             connect_to: vec![],
+            proxies: plan::Proxies::default(),
             unix_socket: None,
             tls: Tls::default(),
             objectives: vec![],

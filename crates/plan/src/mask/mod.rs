@@ -21,7 +21,7 @@ use places::Spans;
 pub const MASK: &str = "***";
 
 /// Options whose whole value is a secret.
-const SECRET_OPTIONS: [&str; 7] = ["user", "key", "password", "token", "auth", "bearer", "cookie"];
+const SECRET_OPTIONS: [&str; 8] = ["user", "proxy-user", "key", "password", "token", "auth", "bearer", "cookie"];
 
 /// A URL (its scheme may be missing) without its user info, its fragment and the values of secret query parameters.
 pub fn url(text: &str) -> String {
@@ -44,7 +44,7 @@ fn option_spans<'a>(name: &str, value: &'a str) -> Spans<'a> {
         spans.hide(value);
         return spans;
     }
-    if name == "request-target" {
+    if matches!(name, "request-target" | "proxy") {
         return Spans::of_url(value);
     }
     if name == "header" && !is_header_line(value) {
@@ -82,6 +82,9 @@ pub fn plan(plan: &Plan) -> Plan {
         }
     }
     options(&mut shown.options, &secrets);
+    for proxy in [&mut shown.proxies.clear, &mut shown.proxies.tls].into_iter().flatten() {
+        *proxy = url(proxy);
+    }
     if let Some(key) = &mut shown.tls.key {
         *key = MASK.to_string();
     }

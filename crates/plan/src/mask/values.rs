@@ -37,6 +37,7 @@ impl Secrets {
             secrets.options(&target.options);
         }
         secrets.options(&plan.options);
+        plan.proxies.all().into_iter().for_each(|proxy| secrets.learn_url(proxy));
         secrets
     }
 
@@ -80,8 +81,8 @@ impl Secrets {
             // The paths of files.
             "key" => {}
             "cookie" => self.learn(&option_spans("header", &format!("Cookie: {value}"))),
-            "user" if value.starts_with('@') && !value.contains(':') => {}
-            "user" if value.contains(':') => self.pair(value),
+            "user" | "proxy-user" if value.starts_with('@') && !value.contains(':') => {}
+            "user" | "proxy-user" if value.contains(':') => self.pair(value),
             _ => self.learn(&option_spans(name, value)),
         }
     }

@@ -59,7 +59,9 @@ impl Http {
         (version, streams): (Version, u32),
         marks: &mut Marks,
     ) -> Result<HttpDialogue, Complaint> {
-        let mut one = Http1.prepare_with(asked, marks)?;
+        // No proxy sends HTTP/2 in clear on.
+        let proxies = if version == Version::Two { Arc::default() } else { Arc::clone(&asked.proxies) };
+        let mut one = Http1.prepare_with(asked, proxies, marks)?;
         if streams > 1 && one.one_exchange_per_connection() {
             let trouble = "with --no-keepalive no two requests share a connection; leave one of them out";
             return Err(Complaint::new("--streams", trouble));

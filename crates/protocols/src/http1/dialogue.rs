@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use url::Url;
-use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, SHOWN, Weighted};
+use wire::{
+    Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Proxies, SHOWN, Weighted,
+};
 
 use super::filled::compiled;
 use super::options::{self, OF_ONE_URL, Wishes};
-use super::request::{Encoder, Request, Rules, encode_listed, origin};
+use super::request::{Encoder, Request, Rules, encode_listed};
 use super::session::{Http1Session, LAST};
 use crate::marks::Marks;
 use crate::template::Guard;
@@ -43,13 +45,19 @@ impl Protocol for Http1 {
 
     fn prepare(&self, asked: &Asked) -> Result<Http1Dialogue, Complaint> {
         let mut marks = Marks::new(asked, asked.switch(NO_SLOTS));
-        self.prepare_with(asked, &mut marks).map_err(|complaint| marks.complaint(complaint))
+        self.prepare_with(asked, Arc::clone(&asked.proxies), &mut marks).map_err(|complaint| marks.complaint(complaint))
     }
 }
 
 impl Http1 {
-    /// As [`Protocol::prepare`], with slots taken out of all texts.
-    pub(crate) fn prepare_with(self, asked: &Asked, marks: &mut Marks) -> Result<Http1Dialogue, Complaint> {
+    /// As [`Protocol::prepare`], with slots taken out of all texts. `proxies`: those that requests may be sent to, where they
+    /// are not all tunnels.
+    pub(crate) fn prepare_with(
+        self,
+        asked: &Asked,
+        proxies: Arc<Proxies>,
+        marks: &mut Marks,
+    ) -> Result<Http1Dialogue, Complaint> {
         let wishes = Wishes::read(asked, marks)?;
         let (mut origins, mut recipes, mut names) = (Vec::new(), Vec::new(), Names::default());
         let mut requests = Vec::with_capacity(asked.urls.len());
@@ -57,7 +65,7 @@ impl Http1 {
         for (index, url) in asked.urls.iter().enumerate() {
             let own = url_overrides::wished(asked, index, OF_ONE_URL, |asked| Wishes::read(asked, marks))?;
             let mut recipe = own.as_ref().unwrap_or(&wishes).recipe(parse_url(&url.url, marks)?);
-            let place = origin(&recipe.url).ok_or_else(|| no_url(&url.url, "it names no host"))?;
+            let place = recipe.goes_by(&proxies).ok_or_else(|| no_url(&url.url, "it names no host"))?;
             let origin = origins.iter().position(|o| *o == place).unwrap_or_else(|| {
                 origins.push(place);
                 origins.len() - 1
@@ -79,7 +87,7 @@ impl Http1 {
         if requests.is_empty() {
             return Err(Complaint::new("URL", "none was given; write one, for instance http://127.0.0.1:8080/"));
         }
-        let rules = Arc::new(wishes.rules(recipes));
+        let rules = Arc::new(wishes.rules(recipes, proxies));
         let slots = requests.iter().any(|weighted| weighted.request.slots.is_some());
         Ok(Http1Dialogue { requests, names, origins, rules, slots, end: marks.end() })
     }

@@ -13,6 +13,8 @@ use crate::verify::{self, Seen};
 /// The most bytes of an answer kept as an example.
 pub const EXCERPT_BOUND: usize = 4096;
 
+const PROXY_REFUSED: &str = "the proxy wants a name and a password that it accepts: -x http://NAME:PASSWORD@HOST:PORT";
+
 /// What was seen of an answer so far, where more than its status decides.
 #[derive(Debug, Default)]
 pub struct Judge {
@@ -34,7 +36,7 @@ impl Judge {
             && redirect::is_redirect(status)
             && let Some(recipe) = recipe
         {
-            self.hop = redirect::next(recipe, status, text, rules.redirects)?;
+            self.hop = redirect::next(recipe, status, text, rules)?;
         }
         self.seen = Seen::head(rules.expected.as_ref(), rules.expect_body.is_some(), text);
         // A body that is kept is searched once it is whole.
@@ -62,7 +64,9 @@ impl Judge {
             Hop::None => {}
         }
         if !rules.success.has(status) {
-            return Some(FaultKind::WrongStatus);
+            // Only a proxy asks for this.
+            let of_proxy = status == 407 && !rules.proxies.is_empty();
+            return Some(if of_proxy { FaultKind::Proxy } else { FaultKind::WrongStatus });
         }
         if let Some(seen) = &self.seen {
             let wrong = seen.verdict(rules.expected.as_ref(), rules.expect_body.as_ref(), &rules.kept);
@@ -79,6 +83,7 @@ impl Judge {
     pub fn why(&self, rules: &Rules, kind: FaultKind, size: u64) -> Cow<'static, str> {
         let (expected, text) = (rules.expected.as_ref(), rules.expect_body.as_ref());
         match (&self.seen, &self.watch, text) {
+            _ if kind == FaultKind::Proxy => Cow::Borrowed(PROXY_REFUSED),
             _ if kind != FaultKind::WrongBody => Cow::Borrowed(""),
             (Some(seen), ..) if seen.keeps_body() => seen.why(expected, text, &rules.kept).into(),
             (_, Some(watch), Some(text)) => verify::lacks("body", text.needle(), watch.beginning(), size).into(),

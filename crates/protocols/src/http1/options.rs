@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{Asked, Complaint, OptionSpec, Takes, Text};
+use wire::{Asked, Complaint, OptionSpec, Proxies, Takes, Text};
 
 use super::codec::is_token;
 use super::multipart;
@@ -223,6 +223,7 @@ impl Wishes {
             user: self.user.clone(),
             keepalive: self.keepalive,
             hops: 0,
+            forwarded: None,
         }
     }
 
@@ -232,7 +233,7 @@ impl Wishes {
     }
 
     /// What holds for every exchange.
-    pub fn rules(self, recipes: Vec<Recipe>) -> Rules {
+    pub fn rules(self, recipes: Vec<Recipe>, proxies: Arc<Proxies>) -> Rules {
         Rules {
             plain: self.redirects == 0 && self.expect_body.is_none() && self.expected.is_none(),
             success: self.success,
@@ -241,6 +242,7 @@ impl Wishes {
             expected: self.expected,
             kept: Budget::default(),
             recipes,
+            proxies,
         }
     }
 }

@@ -9,7 +9,7 @@ use url::Url;
 use wire::{Broken, Follow};
 
 use super::codec;
-use super::request::{self, Recipe, Request};
+use super::request::{self, Recipe, Request, Rules};
 
 /// What an answer asks for.
 #[derive(Debug, Default)]
@@ -32,14 +32,13 @@ pub fn is_redirect(status: u16) -> bool {
 ///
 /// # Errors
 /// A `Location` that is no HTTP URL.
-pub fn next(recipe: &Recipe, status: u16, head: &[u8], most: u32) -> Result<Hop, Broken> {
+pub fn next(recipe: &Recipe, status: u16, head: &[u8], rules: &Rules) -> Result<Hop, Broken> {
     let Some(location) = codec::field(head, "location") else { return Ok(Hop::None) };
-    if recipe.hops >= most {
+    if recipe.hops >= rules.redirects {
         return Ok(Hop::TooMany);
     }
     let location = String::from_utf8_lossy(location);
     let url = recipe.url.join(&location).map_err(|_| NO_URL)?;
-    let origin = request::origin(&url).ok_or(NO_URL)?;
     let mut next = recipe.clone();
     next.hops += 1;
     next.target = None;
@@ -50,6 +49,7 @@ pub fn next(recipe: &Recipe, status: u16, head: &[u8], most: u32) -> Result<Hop,
         next.become_get();
     }
     next.url = strip_fragment(url);
+    let origin = next.goes_by(&rules.proxies).ok_or(NO_URL)?;
     let request = request::encode(&Arc::new(next));
     Ok(Hop::To(Box::new(Follow { origin, request })))
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{Fill, Origin};
+use wire::{Fill, Origin, Proxies};
 
 use super::filled::Filled;
 use super::redirect::is_redirect;
@@ -23,6 +23,12 @@ use crate::verify::Expectations;
 
 /// Bodies from here on are shared instead of copied.
 pub const SHARED_FROM: usize = 16 * 1024;
+
+/// What old proxies want to hear before they keep a connection.
+const TO_PROXY: &str = "Proxy-Connection: Keep-Alive\r\n";
+/// The lines of curl's own in front of it.
+const OF_CURL: [&str; 8] =
+    ["Host", "Authorization", "Range", "Content-Range", "User-Agent", "Accept", "Accept-Encoding", "Referer"];
 
 /// A request ready to send.
 #[derive(Debug)]
@@ -78,6 +84,8 @@ pub struct Rules {
     pub(crate) expected: Option<Expectations>,
     pub(crate) kept: Budget,
     pub(crate) recipes: Vec<Recipe>,
+    /// For where redirects lead.
+    pub(crate) proxies: Arc<Proxies>,
 }
 
 impl Rules {
@@ -148,9 +156,29 @@ pub struct Recipe {
     pub keepalive: bool,
     /// How many redirects led here.
     pub hops: u32,
+    /// It goes to a proxy, which sends it on.
+    pub forwarded: Option<Forwarded>,
+}
+
+/// What a proxy that sends a request on is told besides.
+#[derive(Clone, Debug)]
+pub struct Forwarded {
+    /// Who asks, in the proxy's eyes.
+    pub authorization: Option<String>,
 }
 
 impl Recipe {
+    /// Goes the way that these proxies make: where it is to, with what a proxy must be told.
+    ///
+    /// None: its URL is of no kind that is spoken here.
+    pub fn goes_by(&mut self, proxies: &Proxies) -> Option<Origin> {
+        let mut origin = origin(&self.url)?;
+        let proxy = proxies.forwarding(&origin);
+        origin.forwarded = proxy.is_some();
+        self.forwarded = proxy.map(|proxy| Forwarded { authorization: proxy.authorization() });
+        Some(origin)
+    }
+
     /// Forgets what belongs to the origin of the first request only.
     pub fn leave_origin(&mut self) {
         self.user = None;
@@ -184,9 +212,15 @@ impl Recipe {
 
     /// The method and the target: what requests of many URLs do not have in common.
     fn start(&self) -> String {
+        // A proxy is told the whole URL (RFC 9112 3.2.2).
+        let place = match (&self.forwarded, &self.target) {
+            (Some(_), None) => format!("http://{}", host_field(&self.url)),
+            (Some(_), Some(target)) if target.starts_with('/') => format!("http://{}", host_field(&self.url)),
+            _ => String::new(),
+        };
         let mut start = match &self.target {
-            Some(target) => format!("{} {target}", self.method),
-            None => format!("{} {}", self.method, self.url.path()),
+            Some(target) => format!("{} {place}{target}", self.method),
+            None => format!("{} {place}{}", self.method, self.url.path()),
         };
         if let (None, Some(query)) = (&self.target, self.url.query()) {
             let _ = write!(start, "?{query}");
@@ -204,6 +238,9 @@ impl Recipe {
             }
         };
         line("Host", &host_field(&self.url));
+        if let Some(value) = self.forwarded.as_ref().and_then(|proxy| proxy.authorization.as_deref()) {
+            line("Proxy-Authorization", value);
+        }
         if let Some(value) = self.authorization() {
             line("Authorization", &value);
         }
@@ -212,10 +249,20 @@ impl Recipe {
         if !self.keepalive {
             line("Connection", "close");
         }
+        // Where curl has it: behind what it says of itself, in front of the rest.
+        let of_curl = |wish: &HeaderWish| OF_CURL.iter().any(|name| wish.name().eq_ignore_ascii_case(name));
+        let mut to_proxy = self.forwarded.is_some() && !self.wishes("Proxy-Connection");
         for wish in &self.headers {
+            if to_proxy && !of_curl(wish) {
+                head.push_str(TO_PROXY);
+                to_proxy = false;
+            }
             if let HeaderWish::Set(name, value) = wish {
                 let _ = write!(head, "{name}:{value}\r\n");
             }
+        }
+        if to_proxy {
+            head.push_str(TO_PROXY);
         }
         let mut line = |name: &str, value: &str| {
             if !self.wishes(name) {

@@ -55,6 +55,7 @@ impl Upgrade {
             user: wishes.user.clone(),
             keepalive: true,
             hops: 0,
+            forwarded: None,
         };
         let bytes = encode_listed(&recipe, 0).bytes;
         let line = memchr::memmem::find(&bytes, b"\r\nSec-WebSocket-Key: ").unwrap_or_default();

@@ -59,6 +59,7 @@ fn run(load: Load, seconds: u64) -> Run {
         net: NetKind::Auto,
         sources: Vec::new(),
         connect_to: Vec::new(),
+        proxies: plan::Proxies::default(),
         unix_socket: None,
         tls: Tls::default(),
         objectives: Vec::new(),
@@ -66,6 +67,7 @@ fn run(load: Load, seconds: u64) -> Run {
     };
     let probe = FirstAnswer {
         url: "http://127.0.0.1:8080/".into(),
+        through: None,
         address: "127.0.0.1:8080".into(),
         spoken: "HTTP/1.1".into(),
         status: "200".into(),

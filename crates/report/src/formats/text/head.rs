@@ -40,6 +40,8 @@ pub(crate) fn machinery(started: &Started, lang: Lang) -> String {
 
 /// The answer before the run as a sentence.
 pub(crate) fn first_answer(probe: &FirstAnswer, lang: Lang) -> String {
+    let through = probe.through.as_ref().map(|proxy| lang.fill(say::OF_PROXY, &[("proxy", proxy)]));
+    let address = format!("{}{}", probe.address, through.unwrap_or_default());
     match &probe.failure {
         Some(failure) => lang.fill(say::PROBE_FAILED, &[("failure", failure)]),
         None => lang.fill(
@@ -48,7 +50,7 @@ pub(crate) fn first_answer(probe: &FirstAnswer, lang: Lang) -> String {
                 ("status", &probe.status),
                 ("bytes", &show::bytes(probe.payload)),
                 ("took", &show::duration(probe.took)),
-                ("address", &probe.address),
+                ("address", &address),
                 ("spoken", &probe.spoken),
             ],
         ),

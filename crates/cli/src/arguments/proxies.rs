@@ -1,0 +1,213 @@
+//! `-x`, `--proxy-user`, `--noproxy`, and what the environment says where they say nothing.
+//!
+//! As curl reads them, but for two things that matter to whoever measures: a proxy of the environment is never used for
+//! this machine itself, and `-x` means what it says whatever `no_proxy` holds.
+
+use plan::{Proxies, WeightedUrl};
+use wire::{Complaint, Exception, Origin, Proxy};
+
+use super::matched::Matched;
+use super::sealed;
+
+/// This machine itself.
+const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
+/// The protocols whose clients look at the environment.
+const OF_THE_WEB: [&str; 3] = ["http", "websocket", "grpc"];
+
+/// The proxies of a plan in `protocol` to these URLs; `variable` reads the environment.
+///
+/// # Errors
+/// The user's mistake, naming the option or the variable.
+pub fn read(
+    flags: &Matched<'_>,
+    protocol: &str,
+    urls: &[WeightedUrl],
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Proxies, Complaint> {
+    let (given, except, user) = (flags.text("proxy"), flags.text("noproxy"), flags.text("proxy-user"));
+    if let (Some(_), Some(_)) = (given.filter(|given| !given.is_empty()), flags.text("unix-socket")) {
+        let trouble = "does not go with --unix-socket, which needs no proxy; leave one of them out";
+        return Err(Complaint::new("-x", trouble));
+    }
+    match given {
+        Some("") => Ok(Proxies::default()),
+        Some(text) => {
+            let proxy = with_user(text, user).map_err(|trouble| Complaint::new("-x", trouble))?;
+            let except = except.unwrap_or_default().to_owned();
+            if Exception::list(&except).contains(&Exception::Every) {
+                return Ok(Proxies::default());
+            }
+            Ok(Proxies { clear: Some(proxy.clone()), tls: Some(proxy), except, variables: Vec::new() })
+        }
+        None if user.is_some() => {
+            Err(Complaint::new("--proxy-user", "is of no use without a proxy; write -x http://HOST:PORT beside it"))
+        }
+        None if !OF_THE_WEB.contains(&protocol) || flags.given("unix-socket") => Ok(Proxies::default()),
+        None => of_environment(except, urls, variable),
+    }
+}
+
+/// The URL of a proxy with all that is said of it.
+fn with_user(text: &str, user: Option<&str>) -> Result<String, String> {
+    let mut proxy = Proxy::parse(text)?;
+    let sealed = user.and_then(|user| user.strip_prefix('@').filter(|_| !user.contains(':')));
+    let read = sealed.map(|path| sealed::lines("--proxy-user", path).map(|lines| lines.concat()));
+    let user = read.transpose().map_err(|complaint| complaint.to_string())?.or(user.map(str::to_owned));
+    if let Some(user) = user {
+        let (name, password) = user.split_once(':').unwrap_or((&user, ""));
+        proxy.user = Some((name.to_owned(), password.to_owned()));
+    }
+    Ok(written(&proxy))
+}
+
+/// A proxy as a URL, with name and password.
+fn written(proxy: &Proxy) -> String {
+    let url = proxy.to_string();
+    let Some((name, password)) = &proxy.user else { return url };
+    let encoded = |text: &str| -> String {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        text.bytes()
+            .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+            .collect()
+    };
+    let (scheme, place) = url.split_once("://").unwrap_or_default();
+    format!("{scheme}://{}:{}@{place}", encoded(name), encoded(password))
+}
+
+/// What the variables say: `http_proxy` (small letters only: a CGI program's `HTTP_PROXY` is a header of whoever asks),
+/// `https_proxy`, `all_proxy`, `no_proxy`.
+fn of_environment(
+    except: Option<&str>,
+    urls: &[WeightedUrl],
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Proxies, Complaint> {
+    let first = |names: &[&'static str]| {
+        names.iter().find_map(|name| Some((*name, variable(name).filter(|value| !value.is_empty())?)))
+    };
+    let clear = first(&["http_proxy", "all_proxy", "ALL_PROXY"]);
+    let tls = first(&["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]);
+    if clear.is_none() && tls.is_none() {
+        return Ok(Proxies::default());
+    }
+    let except = except.map(str::to_owned).or_else(|| first(&["no_proxy", "NO_PROXY"]).map(|(_, list)| list));
+    let except = [except.unwrap_or_default().as_str(), LOOPBACK].join(",").trim_start_matches(',').to_owned();
+    let (mut clear_used, mut tls_used) = (clear.is_some(), tls.is_some());
+    let all = Exception::list(&except);
+    let reached = |url: &&WeightedUrl| !all.iter().any(|except| except.holds(&origin_of(&url.url).host));
+    let mut schemes = urls.iter().filter(reached).map(|url| origin_of(&url.url).tls);
+    // What no URL needs is not there at all, and nobody is told of it.
+    match schemes.next() {
+        None => (clear_used, tls_used) = (false, false),
+        Some(first) if schemes.all(|tls| tls == first) => {
+            // Redirects lead from one to the other.
+            let used = if first { tls_used } else { clear_used };
+            (clear_used, tls_used) = (clear_used && used, tls_used && used);
+        }
+        Some(_) => {}
+    }
+    let mut proxies = Proxies { except, ..Proxies::default() };
+    for (said, used, to) in [(clear, clear_used, &mut proxies.clear), (tls, tls_used, &mut proxies.tls)] {
+        let Some((name, text)) = said.filter(|_| used) else { continue };
+        let proxy = Proxy::parse(&text).map_err(|trouble| {
+            Complaint::new(name, format!("(in the environment) {trouble}; --noproxy '*' goes without"))
+        })?;
+        *to = Some(written(&proxy));
+        if !proxies.variables.iter().any(|known| known == name) {
+            proxies.variables.push(name.to_owned());
+        }
+    }
+    Ok(if proxies.is_none() { Proxies::default() } else { proxies })
+}
+
+/// Host and TLS of a URL of the web, as far as proxies care.
+fn origin_of(url: &str) -> Origin {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+    let host = match place.strip_prefix('[').and_then(|inside| inside.split_once(']')) {
+        Some((host, _)) => host,
+        None => place.split(':').next().unwrap_or_default(),
+    };
+    Origin::tcp(host, 0, matches!(scheme, "https" | "wss" | "grpcs"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::flags;
+    use super::*;
+
+    fn said(line: &str, protocol: &str, url: &str, environment: &[(&str, &str)]) -> Result<Proxies, String> {
+        let words = line.split_whitespace().map(|word| if word == "''" { "" } else { word });
+        let matches = flags::run_command(&[]).try_get_matches_from(std::iter::once("").chain(words)).unwrap();
+        let variable =
+            |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let urls: Vec<WeightedUrl> = url.split(' ').map(WeightedUrl::plain).collect();
+        read(&Matched::line(&matches), protocol, &urls, variable).map_err(|complaint| complaint.to_string())
+    }
+
+    fn both(url: &str, except: &str) -> Proxies {
+        Proxies { clear: Some(url.into()), tls: Some(url.into()), except: except.into(), variables: Vec::new() }
+    }
+
+    #[test]
+    fn what_is_asked_for_is_used_whatever_the_environment_says() {
+        let environment = [("http_proxy", "http://other"), ("no_proxy", "*")];
+        for (line, wanted) in [
+            ("-x proxy:3128", both("http://proxy:3128", "")),
+            ("-x socks5://proxy", both("socks5://proxy:1080", "")),
+            ("-x proxy -U ann:p@w", both("http://ann:p%40w@proxy:1080", "")),
+            ("-x http://a:b@proxy", both("http://a:b@proxy:1080", "")),
+            ("-x proxy --noproxy inside,10.0.0.0/8", both("http://proxy:1080", "inside,10.0.0.0/8")),
+            ("-x proxy --noproxy *", Proxies::default()),
+            ("-x ''", Proxies::default()),
+        ] {
+            assert_eq!(said(line, "redis", "redis://127.0.0.1", &environment), Ok(wanted), "{line}");
+        }
+        for (line, wanted) in [
+            ("-x socks4://p", "-x: socks4:// is an old version of SOCKS; write socks5:// or socks5h://"),
+            ("-U a:b", "--proxy-user: is of no use without a proxy; write -x http://HOST:PORT beside it"),
+            ("-x p --unix-socket s", "-x: does not go with --unix-socket, which needs no proxy; leave one of them out"),
+        ] {
+            assert_eq!(said(line, "http", "http://h", &environment), Err(wanted.to_owned()), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_environment_is_asked_as_curl_asks_it() {
+        let of = |url: &str, environment: &[(&str, &str)]| said("", "http", url, environment).unwrap();
+        let http = [("http_proxy", "p:1")];
+        let proxies = of("http://h/", &http);
+        assert_eq!((proxies.clear.as_deref(), proxies.tls.as_deref()), (Some("http://p:1"), None));
+        assert_eq!((&proxies.except[..], &proxies.variables[..]), (LOOPBACK, &["http_proxy".to_owned()][..]));
+        assert_eq!(of("http://h/", &[("HTTP_PROXY", "p:1")]), Proxies::default(), "that is a header of CGI");
+        assert_eq!(of("https://h/", &http), Proxies::default());
+        assert_eq!(of("https://h/", &[("HTTPS_PROXY", "p:1")]).tls.as_deref(), Some("http://p:1"));
+        let all = of("https://h/", &[("all_proxy", "socks5h://p"), ("http_proxy", "q")]);
+        assert_eq!((all.clear.as_deref(), all.tls.as_deref()), (Some("http://q:1080"), Some("socks5h://p:1080")));
+        let excepted = [("http_proxy", "p"), ("no_proxy", "h")];
+        assert_eq!(of("http://h/", &excepted), Proxies::default());
+        assert_eq!(said("--noproxy x", "http", "http://h/", &excepted).unwrap().except, format!("x,{LOOPBACK}"));
+        assert_eq!(said("--noproxy *", "http", "http://g/", &excepted), Ok(Proxies::default()));
+    }
+
+    #[test]
+    fn the_environment_is_for_other_machines_and_protocols_of_the_web() {
+        let http = [("http_proxy", "p:1"), ("https_proxy", "p:1")];
+        for url in [
+            "http://localhost:8080/",
+            "http://127.0.0.1/",
+            "http://127.9.9.9",
+            "ws://u:p@[::1]:80/x",
+            "http://a.localhost/",
+        ] {
+            assert_eq!(said("", "http", url, &http), Ok(Proxies::default()), "{url}");
+        }
+        assert!(!said("", "http", "http://localhost/ http://other/", &http).unwrap().is_none());
+        assert!(!said("", "websocket", "wss://h/", &http).unwrap().is_none());
+        for (protocol, url) in [("redis", "redis://h"), ("raw", "tcp://h:1"), ("mysql", "mysql://h")] {
+            assert_eq!(said("", protocol, url, &[("all_proxy", "p")]), Ok(Proxies::default()), "{url}");
+        }
+        let wrong = said("", "http", "http://h/", &[("http_proxy", "https://p")]).unwrap_err();
+        assert!(wrong.starts_with("http_proxy: (in the environment) https:// to a proxy itself"), "{wrong}");
+    }
+}

@@ -1,0 +1,142 @@
+//! Connections that go through a proxy: where they lead first, and what is said there.
+//!
+//! The engine asks for addresses and for channels by origin; whether a proxy stands between is decided here alone.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, RwLock};
+
+use engine::Resolver;
+use net::tls::RustlsSecurity;
+use net::tunnel::tunnel;
+use plan::Plan;
+use plan::address::ConnectTo;
+use wire::{Complaint, Exception, Origin, Place, Proxies, Proxy, ProxyKind, SecureChannel, Security};
+
+use crate::guard::Guard;
+use crate::resolver::SystemResolver;
+
+/// The proxies of a plan.
+///
+/// # Errors
+/// One of them is none.
+pub fn proxies(plan: &Plan) -> Result<Proxies, Complaint> {
+    let proxy = |text: &Option<String>| text.as_deref().map(Proxy::parse).transpose();
+    let wrong = |trouble: String| Complaint::new("-x", trouble);
+    Ok(Proxies {
+        clear: proxy(&plan.proxies.clear).map_err(wrong)?.map(Arc::new),
+        tls: proxy(&plan.proxies.tls).map_err(wrong)?.map(Arc::new),
+        except: Exception::list(&plan.proxies.except),
+    })
+}
+
+/// Datagrams go through no proxy, and who asked for one must hear of it.
+///
+/// # Errors
+/// An origin of datagrams beside a proxy.
+pub fn check(plan: &Plan, origins: &[Origin]) -> Result<(), Complaint> {
+    let asked = !plan.proxies.is_none() && plan.proxies.variables.is_empty();
+    match origins.iter().find(|origin| asked && origin.datagrams) {
+        Some(_) => Err(Complaint::new("-x", "is for connections, and udp:// has none; leave it out")),
+        None => Ok(()),
+    }
+}
+
+/// Addresses and channels of a run that may go through proxies.
+pub struct Through {
+    proxies: Arc<Proxies>,
+    guard: Arc<Guard>,
+    /// Finds the proxies themselves: `--connect-to` is about targets.
+    direct: SystemResolver,
+    tls: RustlsSecurity,
+    rules: Vec<ConnectTo>,
+    turn: AtomicUsize,
+    /// What names stand for, where a proxy is told addresses.
+    found: RwLock<HashMap<(String, u16), IpAddr>>,
+}
+
+impl Through {
+    /// Over the direct way.
+    ///
+    /// # Errors
+    /// What is wrong with a rule of `--connect-to`.
+    pub fn over(
+        plan: &Plan,
+        proxies: Arc<Proxies>,
+        guard: Arc<Guard>,
+        tls: RustlsSecurity,
+    ) -> Result<Through, Complaint> {
+        let wrong = |trouble: String| Complaint::new("--connect-to", trouble);
+        let direct = Plan { connect_to: Vec::new(), unix_socket: None, ..plan.clone() };
+        Ok(Through {
+            proxies,
+            guard,
+            direct: SystemResolver::new(&direct).map_err(wrong)?,
+            tls,
+            rules: plan
+                .connect_to
+                .iter()
+                .map(|rule| ConnectTo::parse(rule).map_err(wrong))
+                .collect::<Result<_, _>>()?,
+            turn: AtomicUsize::new(0),
+            found: RwLock::default(),
+        })
+    }
+
+    /// Where a proxy is asked to connect to: the origin, or where `--connect-to` sends it, all of them in turn.
+    fn destination(&self, origin: &Origin) -> (String, u16) {
+        let rule = self.rules.iter().find(|rule| rule.applies(&origin.host, origin.port));
+        let places = rule.map(|rule| rule.places(&origin.host, origin.port)).unwrap_or_default();
+        let turn = self.turn.fetch_add(usize::from(places.len() > 1), Ordering::Relaxed);
+        places.get(turn % places.len().max(1)).cloned().unwrap_or_else(|| (origin.host.clone(), origin.port))
+    }
+
+    /// Looks up what a proxy is to be told the address of.
+    fn look_up(&self, origin: &Origin) -> Result<(), String> {
+        let places = self.guard.resolve(origin)?;
+        let address = places.iter().find_map(|place| match place {
+            Place::Tcp(to) => Some(to.ip()),
+            Place::Udp(_) | Place::Unix(_) => None,
+        });
+        if let (Some(address), Ok(mut found)) = (address, self.found.write()) {
+            found.insert(self.destination(origin), address);
+        }
+        Ok(())
+    }
+}
+
+impl Resolver for Through {
+    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, String> {
+        let Some(proxy) = self.proxies.of(origin) else { return self.guard.resolve(origin) };
+        self.guard.may_be_reached(origin)?;
+        if proxy.kind == ProxyKind::Socks5 {
+            self.look_up(origin)?;
+        }
+        self.direct
+            .resolve(&Origin::tcp(proxy.host.clone(), proxy.port, false))
+            .map_err(|why| format!("the proxy {proxy} cannot be found: {why}"))
+    }
+}
+
+impl Security for Through {
+    fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, String> {
+        self.tls.client(origin, alpn)
+    }
+
+    fn tunnel(&self, origin: &Origin) -> Result<Option<Box<dyn SecureChannel>>, String> {
+        let Some(proxy) = self.proxies.of(origin).filter(|_| !origin.forwarded) else { return Ok(None) };
+        let (mut host, port) = self.destination(origin);
+        if proxy.kind == ProxyKind::Socks5 && host.parse::<IpAddr>().is_err() {
+            let known = self.found.read().ok().and_then(|found| found.get(&(host.clone(), port)).copied());
+            host = known
+                .ok_or_else(|| format!("the name {host} was not found; socks5h:// lets the proxy look it up"))?
+                .to_string();
+        }
+        tunnel(proxy, &host, port).map(Some)
+    }
+
+    fn proxy(&self, origin: &Origin) -> Option<String> {
+        self.proxies.of(origin).map(ToString::to_string)
+    }
+}

@@ -1,0 +1,341 @@
+//! What is said to a proxy before a connection leads to the target: CONNECT (RFC 9110 9.3.6), SOCKS5 (RFC 1928, 1929).
+//!
+//! A tunnel is a channel that is put between network and session until it stands; whoever put it there takes it away then,
+//! so that it costs nothing afterwards. Itself without I/O. What a proxy refuses is told in its words, and never taken for
+//! an answer of the target.
+
+use std::net::IpAddr;
+
+use wire::{Fed, Handshake, Out, Proxy, ProxyKind, SecureChannel, bracketed};
+
+/// The longest head of an answer to CONNECT.
+const HEAD_BOUND: usize = 64 << 10;
+
+/// What is to be said to `proxy` so that it connects to `host` and `port`; a [`ProxyKind::Socks5`] is told an address.
+///
+/// # Errors
+/// The proxy cannot be told of this host.
+pub fn tunnel(proxy: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureChannel>, String> {
+    let heard = Vec::new();
+    let target = format!("{}:{port}", bracketed(host));
+    match proxy.kind {
+        ProxyKind::Http => {
+            let mut request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
+            if let Some(value) = proxy.authorization() {
+                request += &format!("Proxy-Authorization: {value}\r\n");
+            }
+            request += concat!("User-Agent: brunt/", env!("CARGO_PKG_VERSION"), "\r\n");
+            request += "Proxy-Connection: Keep-Alive\r\n\r\n";
+            let known = proxy.user.is_some();
+            Ok(Box::new(Connect { request, heard, known, proxy: proxy.to_string(), target }))
+        }
+        ProxyKind::Socks5 | ProxyKind::Socks5h => {
+            let mut request = vec![5, 1, 0];
+            match host.split('%').next().unwrap_or(host).parse() {
+                Ok(IpAddr::V4(ip)) => request.extend([&[1], &ip.octets()[..]].concat()),
+                Ok(IpAddr::V6(ip)) => request.extend([&[4], &ip.octets()[..]].concat()),
+                Err(_) if host.len() > 255 => {
+                    return Err(format!("a SOCKS proxy cannot be told of a name of {} bytes", host.len()));
+                }
+                Err(_) => request.extend([&[3, host.len() as u8], host.as_bytes()].concat()),
+            }
+            request.extend(port.to_be_bytes());
+            let user = proxy.user.as_ref().map(|(name, password)| {
+                let part = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
+                [vec![1], part(name), part(password)].concat()
+            });
+            Ok(Box::new(Socks { request, user, heard, step: Step::Method, proxy: proxy.to_string(), target }))
+        }
+    }
+}
+
+/// A tunnel through an HTTP proxy.
+struct Connect {
+    request: String,
+    heard: Vec<u8>,
+    /// Name and password were sent.
+    known: bool,
+    proxy: String,
+    target: String,
+}
+
+impl Connect {
+    fn refused(&self, status: &str) -> String {
+        let hint = match (status.get(..3), self.known) {
+            (Some("407"), false) => "; write its name and password: -x http://NAME:PASSWORD@HOST:PORT",
+            (Some("407"), true) => "; it does not accept this name and password",
+            _ => "",
+        };
+        format!("the proxy {} refused the tunnel to {}: {status}{hint}", self.proxy, self.target)
+    }
+}
+
+impl SecureChannel for Connect {
+    fn start(&mut self, cipher: &mut Out) {
+        cipher.put(self.request.as_bytes());
+    }
+
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, _cipher: &mut Out) -> Result<Fed, String> {
+        self.heard.extend_from_slice(bytes);
+        loop {
+            let Some(end) = end_of_head(&self.heard) else {
+                let begins = b"HTTP/1.".iter().zip(&self.heard).all(|(wanted, byte)| wanted == byte);
+                return match begins && self.heard.len() <= HEAD_BOUND {
+                    true => Ok(Fed::More),
+                    false => Err(format!("{} does not answer like an HTTP proxy; is it one?", self.proxy)),
+                };
+            };
+            let line = String::from_utf8_lossy(&self.heard[..end]).lines().next().unwrap_or_default().to_owned();
+            let status =
+                line.strip_prefix("HTTP/1.").and_then(|rest| rest.split_once(' ')).map_or("", |(_, rest)| rest);
+            match status.as_bytes() {
+                [b'2', ..] => {
+                    plain.extend_from_slice(&self.heard[end..]);
+                    self.heard = Vec::new();
+                    return Ok(Fed::Established);
+                }
+                // An interim answer.
+                [b'1', ..] => drop(self.heard.drain(..end)),
+                [b'3'..=b'5', ..] => return Err(self.refused(status.trim())),
+                _ => return Err(format!("{} does not answer like an HTTP proxy; is it one?", self.proxy)),
+            }
+        }
+    }
+
+    fn seal(&mut self, _plain: &Out, _cipher: &mut Out) {}
+    fn finish(&mut self, _cipher: &mut Out) {}
+    fn handshake(&self) -> Option<Handshake> {
+        None
+    }
+}
+
+/// Where the head of an answer ends.
+fn end_of_head(heard: &[u8]) -> Option<usize> {
+    let ends = [&b"\r\n\r\n"[..], b"\n\n"].map(|end| {
+        let at = heard.windows(end.len()).position(|window| window == end)?;
+        Some(at + end.len())
+    });
+    ends.into_iter().flatten().min()
+}
+
+/// What a SOCKS proxy answers next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Method,
+    Password,
+    Reply,
+}
+
+/// A tunnel through a SOCKS5 proxy.
+struct Socks {
+    request: Vec<u8>,
+    user: Option<Vec<u8>>,
+    heard: Vec<u8>,
+    step: Step,
+    proxy: String,
+    target: String,
+}
+
+impl Socks {
+    /// Takes the next answer, where it is whole; how many bytes it had.
+    fn answer(&mut self, cipher: &mut Out) -> Result<Option<usize>, String> {
+        let proxy = &self.proxy;
+        match (self.step, &self.heard[..]) {
+            (Step::Method | Step::Reply, [version, ..]) if *version != 5 => {
+                Err(format!("{proxy} does not answer like a SOCKS5 proxy; is it one?"))
+            }
+            (Step::Method, [_, 0, ..]) => {
+                cipher.put(&self.request);
+                self.step = Step::Reply;
+                Ok(Some(2))
+            }
+            (Step::Method, [_, 2, ..]) if self.user.is_some() => {
+                cipher.put(self.user.as_deref().unwrap_or_default());
+                self.step = Step::Password;
+                Ok(Some(2))
+            }
+            (Step::Method, [_, _, ..]) => {
+                let hint = match self.user {
+                    None => "wants a name and a password; write -x socks5h://NAME:PASSWORD@HOST:PORT",
+                    Some(_) => "takes neither a name with a password nor anybody without",
+                };
+                Err(format!("the proxy {proxy} {hint}"))
+            }
+            (Step::Password, [_, 0, ..]) => {
+                cipher.put(&self.request);
+                self.step = Step::Reply;
+                Ok(Some(2))
+            }
+            (Step::Password, [_, _, ..]) => Err(format!("the proxy {proxy} does not accept this name and password")),
+            (Step::Reply, [_, code, ..]) if *code > 0 => {
+                Err(format!("the proxy {proxy} refused the tunnel to {}: {}", self.target, reason(*code)))
+            }
+            (Step::Reply, [_, _, _, kind, first, ..]) => {
+                let address = match kind {
+                    1 => 4,
+                    3 => 1 + usize::from(*first),
+                    4 => 16,
+                    _ => return Err(format!("{proxy} does not answer like a SOCKS5 proxy; is it one?")),
+                };
+                Ok(Some(4 + address + 2).filter(|whole| self.heard.len() >= *whole))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+impl SecureChannel for Socks {
+    fn start(&mut self, cipher: &mut Out) {
+        cipher.put(if self.user.is_some() { &[5, 2, 0, 2] } else { &[5, 1, 0] });
+    }
+
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, String> {
+        self.heard.extend_from_slice(bytes);
+        loop {
+            let last = self.step == Step::Reply;
+            let Some(size) = self.answer(cipher)? else { return Ok(Fed::More) };
+            self.heard.drain(..size);
+            if last {
+                plain.append(&mut self.heard);
+                return Ok(Fed::Established);
+            }
+        }
+    }
+
+    fn seal(&mut self, _plain: &Out, _cipher: &mut Out) {}
+    fn finish(&mut self, _cipher: &mut Out) {}
+    fn handshake(&self) -> Option<Handshake> {
+        None
+    }
+}
+
+/// A SOCKS5 reply in words (RFC 1928, 6).
+fn reason(code: u8) -> String {
+    let words = match code {
+        1 => "it failed in general",
+        2 => "its rules forbid it",
+        3 => "the network cannot be reached from there",
+        4 => "the host cannot be reached from there",
+        5 => "the target refused the connection",
+        6 => "it took too long",
+        7 => "it does not connect for others",
+        8 => "it does not know this kind of address",
+        _ => "it does not say why",
+    };
+    format!("{words} (reply {code})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn through(proxy: &str, host: &str) -> Box<dyn SecureChannel> {
+        tunnel(&Proxy::parse(proxy).unwrap(), host, 443).unwrap()
+    }
+
+    /// Feeds a script in pieces of each size: what was said after the start, what came behind it, how it ended.
+    fn played(proxy: &str, host: &str, script: &[u8]) -> (Vec<u8>, Vec<u8>, Result<Fed, String>) {
+        let mut outcomes = (1..=script.len()).map(|piece| {
+            let (mut channel, mut said, mut plain) = (through(proxy, host), Out::default(), Vec::new());
+            channel.start(&mut said);
+            let mut fed = Ok(Fed::More);
+            for part in script.chunks(piece) {
+                if fed == Ok(Fed::Established) {
+                    plain.extend_from_slice(part);
+                } else {
+                    fed = channel.feed(part, &mut plain, &mut said);
+                }
+                if fed.is_err() {
+                    break;
+                }
+            }
+            (said.bytes().to_vec(), plain, fed)
+        });
+        let first = outcomes.next().unwrap();
+        assert!(outcomes.all(|other| other == first), "however the bytes are cut");
+        first
+    }
+
+    #[test]
+    fn connect_says_where_and_hands_on_what_comes_behind() {
+        let (said, behind, fed) =
+            played("http://ann:pw@p:3128", "db.example", b"HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\nhello");
+        assert_eq!(fed, Ok(Fed::Established));
+        assert_eq!(behind, b"hello");
+        let said = String::from_utf8(said).unwrap();
+        assert!(said.starts_with("CONNECT db.example:443 HTTP/1.1\r\nHost: db.example:443\r\nProxy-Authorization: Basic YW5uOnB3\r\nUser-Agent: brunt/"), "{said}");
+        assert!(said.ends_with("\r\nProxy-Connection: Keep-Alive\r\n\r\n"));
+        let (said, ..) = played("http://p", "::1", b"HTTP/1.0 200 OK\n\n");
+        assert!(said.starts_with(b"CONNECT [::1]:443 HTTP/1.1\r\nHost: [::1]:443\r\nUser-Agent"));
+        let (.., fed) = played("http://p", "h", b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 Fine\r\n\r\n");
+        assert_eq!(fed, Ok(Fed::Established));
+    }
+
+    #[test]
+    fn a_refused_tunnel_is_told_in_the_words_of_the_proxy() {
+        for (proxy, answer, said) in [
+            (
+                "http://p:1",
+                "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 3\r\n\r\nno!",
+                "the proxy http://p:1 refused the tunnel to h:443: 407 Proxy Authentication Required; write its name and \
+                 password: -x http://NAME:PASSWORD@HOST:PORT",
+            ),
+            (
+                "http://a:secret@p:1",
+                "HTTP/1.1 407 No\r\n\r\n",
+                "the proxy http://p:1 refused the tunnel to h:443: 407 No; it does not accept this name and password",
+            ),
+            ("http://p:1", "HTTP/1.1 503 \r\n\r\n", "the proxy http://p:1 refused the tunnel to h:443: 503"),
+            ("http://p:1", "SSH-2.0-x\r\n", "http://p:1 does not answer like an HTTP proxy; is it one?"),
+            ("http://p:1", "HTTP/1.1 xyz\r\n\r\n", "http://p:1 does not answer like an HTTP proxy; is it one?"),
+        ] {
+            assert_eq!(played(proxy, "h", answer.as_bytes()).2, Err(said.to_owned()), "{answer}");
+        }
+        let mut endless = through("http://p", "h");
+        let (mut plain, mut out) = (Vec::new(), Out::default());
+        let long = [b"HTTP/1.1 200 OK\r\nX: ", &vec![b'a'; HEAD_BOUND][..]].concat();
+        assert!(endless.feed(&long, &mut plain, &mut out).is_err());
+    }
+
+    #[test]
+    fn socks_tells_addresses_and_names() {
+        let bound = [5, 0, 0, 1, 127, 0, 0, 1, 0, 80];
+        let ok = [&[5, 0][..], &bound, b"hello"].concat();
+        for (host, told) in [
+            ("10.0.0.1", [&[1, 10, 0, 0, 1][..], &[1, 187]].concat()),
+            ("db.example", [&[3, 10][..], b"db.example", &[1, 187]].concat()),
+            ("::1", [&[4][..], &[0; 15], &[1, 1, 187]].concat()),
+        ] {
+            let (said, behind, fed) = played("socks5h://p", host, &ok);
+            assert_eq!((behind, fed), (b"hello".to_vec(), Ok(Fed::Established)));
+            assert_eq!(said, [&[5, 1, 0, 5, 1, 0][..], &told].concat(), "{host}");
+        }
+        let named = [&[5, 0, 5, 0, 0, 3, 2][..], b"me", &[0, 80]].concat();
+        assert_eq!(played("socks5://p", "10.0.0.1", &named).2, Ok(Fed::Established));
+        assert!(tunnel(&Proxy::parse("socks5h://p").unwrap(), &"a".repeat(256), 1).is_err());
+    }
+
+    #[test]
+    fn socks_asks_for_a_password_where_there_is_one() {
+        let bound = [5, 0, 0, 1, 127, 0, 0, 1, 0, 80];
+        let (said, _, fed) = played("socks5h://ann:pw@p", "10.0.0.1", &[&[5, 2, 1, 0][..], &bound].concat());
+        assert_eq!(fed, Ok(Fed::Established));
+        assert!(said.starts_with(&[5, 2, 0, 2, 1, 3, b'a', b'n', b'n', 2, b'p', b'w', 5, 1, 0, 1]), "{said:?}");
+        for (proxy, answer, said) in [
+            ("socks5h://p:1", &[5, 255][..], "the proxy socks5h://p:1 wants a name and a password"),
+            ("socks5h://a:b@p:1", &[5, 255], "takes neither a name"),
+            ("socks5h://a:b@p:1", &[5, 2, 1, 1], "the proxy socks5h://p:1 does not accept this name and password"),
+            (
+                "socks5h://p:1",
+                &[5, 0, 5, 5, 0, 1],
+                "refused the tunnel to h:443: the target refused the connection (reply 5)",
+            ),
+            ("socks5h://p:1", &[5, 0, 5, 99], "it does not say why (reply 99)"),
+            ("socks5h://p:1", b"HTTP/1.1 400 Bad", "does not answer like a SOCKS5 proxy"),
+            ("socks5h://p:1", &[5, 0, 5, 0, 0, 9, 0], "does not answer like a SOCKS5 proxy"),
+        ] {
+            let why = played(proxy, "h", answer).2.unwrap_err();
+            assert!(why.contains(said), "{answer:?}: {why}");
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! What stands between brunt and the target because the user says so: a proxy.
+//!
+//! Which of them a connection goes through depends on its origin alone, so that a pool of an origin's connections is one of
+//! a proxy's, too.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::Origin;
+
+/// Where a proxy listens if nobody says: curl's default.
+const PORT: u16 = 1080;
+
+/// How a proxy is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProxyKind {
+    /// HTTP: it reads requests in clear itself; everything else goes through a tunnel (CONNECT).
+    Http,
+    /// SOCKS5 (RFC 1928), told addresses: names are looked up here.
+    Socks5,
+    /// SOCKS5, told names, which it looks up itself.
+    Socks5h,
+}
+
+/// One proxy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proxy {
+    /// How it is spoken to.
+    pub kind: ProxyKind,
+    /// Its name or address, without brackets.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Name and password, as they are.
+    pub user: Option<(String, String)>,
+}
+
+impl Proxy {
+    /// Reads `http://user:password@host:port`; what is missing is as in curl: the scheme is http, the port 1080.
+    ///
+    /// # Errors
+    /// What is wrong with it and what would be right.
+    pub fn parse(text: &str) -> Result<Proxy, String> {
+        const RIGHT: &str = "write one such as http://proxy:3128 or socks5h://user:password@proxy:1080";
+        let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+        let kind = match scheme.to_ascii_lowercase().as_str() {
+            "http" => ProxyKind::Http,
+            "socks5" => ProxyKind::Socks5,
+            "socks5h" => ProxyKind::Socks5h,
+            "https" => {
+                return Err(
+                    "https:// to a proxy itself is not spoken; write http:// where it listens without TLS".into()
+                );
+            }
+            "socks4" | "socks4a" | "socks" => {
+                return Err(format!("{scheme}:// is an old version of SOCKS; write socks5:// or socks5h://"));
+            }
+            _ => return Err(format!("{scheme}:// is no proxy that brunt speaks to; {RIGHT}")),
+        };
+        let rest = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let (user, place) = match rest.rsplit_once('@') {
+            Some((user, place)) => (Some(user), place),
+            None => (None, rest),
+        };
+        let (host, port) = match place.strip_prefix('[').and_then(|inside| inside.split_once(']')) {
+            Some((host, rest)) => (host, rest.strip_prefix(':')),
+            None => place.rsplit_once(':').map_or((place, None), |(host, port)| (host, Some(port))),
+        };
+        let port = match port {
+            None | Some("") => PORT,
+            Some(port) => port
+                .parse()
+                .ok()
+                .filter(|port| *port > 0)
+                .ok_or_else(|| format!("the port of a proxy is a number from 1 to 65535, not `{port}`; {RIGHT}"))?,
+        };
+        if host.is_empty()
+            || host.contains(|c: char| c.is_whitespace() || c.is_control() || c == ':' && !place.starts_with('['))
+        {
+            return Err(format!("names no host; {RIGHT}"));
+        }
+        let user = user.filter(|user| !user.is_empty()).map(|user| {
+            let (name, password) = user.split_once(':').unwrap_or((user, ""));
+            (decoded(name), decoded(password))
+        });
+        if let (Some((name, password)), true) = (&user, kind != ProxyKind::Http)
+            && (name.is_empty() || name.len() > 255 || password.len() > 255)
+        {
+            return Err("a name and a password of SOCKS have 1 to 255 bytes each; write shorter ones".into());
+        }
+        Ok(Proxy { kind, host: host.to_owned(), port, user })
+    }
+
+    /// What an HTTP proxy is told of who asks: the value of `Proxy-Authorization`.
+    pub fn authorization(&self) -> Option<String> {
+        let (name, password) = self.user.as_ref()?;
+        Some(format!("Basic {}", STANDARD.encode(format!("{name}:{password}"))))
+    }
+}
+
+impl fmt::Display for Proxy {
+    /// As people write it, without name and password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = match self.kind {
+            ProxyKind::Http => "http",
+            ProxyKind::Socks5 => "socks5",
+            ProxyKind::Socks5h => "socks5h",
+        };
+        write!(f, "{scheme}://{}:{}", bracketed(&self.host), self.port)
+    }
+}
+
+/// The host of a URL or of a `Host` line: IPv6 stands in brackets.
+pub fn bracketed(host: &str) -> String {
+    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
+}
+
+/// Undoes percent-encoding.
+fn decoded(text: &str) -> String {
+    let (mut bytes, mut at) = (Vec::with_capacity(text.len()), 0);
+    while let Some(&byte) = text.as_bytes().get(at) {
+        let hex = text.as_bytes().get(at + 1..at + 3).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.filter(|_| byte == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                at += 3;
+            }
+            None => {
+                bytes.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The proxies of a run, and which hosts are reached without.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proxies {
+    /// For connections without TLS.
+    pub clear: Option<Arc<Proxy>>,
+    /// For connections with TLS.
+    pub tls: Option<Arc<Proxy>>,
+    /// The hosts that are reached without one.
+    pub except: Vec<Exception>,
+}
+
+impl Proxies {
+    /// The proxy that connections to `origin` go through.
+    pub fn of(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
+        let proxy = if origin.tls { self.tls.as_ref() } else { self.clear.as_ref() };
+        proxy.filter(|_| !origin.datagrams && !self.except.iter().any(|except| except.holds(&origin.host)))
+    }
+
+    /// The same where it reads what is said to the origin, as an HTTP proxy does with HTTP in clear: for protocols that
+    /// speak to proxies ([`Origin::forwarded`]).
+    pub fn forwarding(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
+        self.of(origin).filter(|proxy| proxy.kind == ProxyKind::Http && !origin.tls)
+    }
+
+    /// True where all connections are direct.
+    pub fn is_empty(&self) -> bool {
+        self.clear.is_none() && self.tls.is_none()
+    }
+}
+
+/// One entry of `no_proxy`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Exception {
+    /// `*`: every host.
+    Every,
+    /// A domain, and what is below it.
+    Domain(String),
+    /// An address with the bits of it that count.
+    Net(IpAddr, u8),
+}
+
+impl Exception {
+    /// Reads a list as curl has it: hosts, domains, addresses and networks (`10.0.0.0/8`), with commas or blanks between.
+    pub fn list(text: &str) -> Vec<Exception> {
+        let parts = text.split([',', ' ', '\t']).map(str::trim).filter(|part| !part.is_empty());
+        parts.map(Exception::parse).collect()
+    }
+
+    fn parse(part: &str) -> Exception {
+        if part == "*" {
+            return Exception::Every;
+        }
+        let bare = part.trim_start_matches('[').trim_end_matches(']');
+        let (address, bits) = bare.split_once('/').map_or((bare, None), |(address, bits)| (address, bits.parse().ok()));
+        match address.parse::<IpAddr>() {
+            Ok(ip) => {
+                let all = if ip.is_ipv4() { 32 } else { 128 };
+                Exception::Net(ip, bits.filter(|bits| *bits <= all).unwrap_or(all))
+            }
+            Err(_) => Exception::Domain(part.trim_matches('.').to_ascii_lowercase()),
+        }
+    }
+
+    /// True where this host is meant.
+    pub fn holds(&self, host: &str) -> bool {
+        match self {
+            Exception::Every => true,
+            Exception::Domain(domain) => {
+                let host = host.trim_end_matches('.').to_ascii_lowercase();
+                host == *domain || host.strip_suffix(domain.as_str()).is_some_and(|below| below.ends_with('.'))
+            }
+            Exception::Net(net, bits) => {
+                let widened = |ip: IpAddr| match ip {
+                    IpAddr::V4(ip) => (u128::from(u32::from(ip)) << 96, true),
+                    IpAddr::V6(ip) => (u128::from(ip), false),
+                };
+                let Ok(ip) = host.split('%').next().unwrap_or(host).parse::<IpAddr>() else { return false };
+                let ((a, a4), (b, b4)) = (widened(*net), widened(ip));
+                a4 == b4 && (a ^ b).checked_shr(128 - u32::from(*bits)).unwrap_or(0) == 0
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proxies_as_people_write_them() {
+        for (text, shown) in [
+            ("proxy", "http://proxy:1080"),
+            ("proxy:3128", "http://proxy:3128"),
+            ("http://proxy:3128/", "http://proxy:3128"),
+            ("HTTP://proxy", "http://proxy:1080"),
+            ("socks5://10.0.0.1", "socks5://10.0.0.1:1080"),
+            ("socks5h://[fd00::1]:9050", "socks5h://[fd00::1]:9050"),
+            ("http://ann:pw@proxy:3128", "http://proxy:3128"),
+        ] {
+            assert_eq!(Proxy::parse(text).map(|proxy| proxy.to_string()), Ok(shown.to_owned()), "{text}");
+        }
+        let proxy = Proxy::parse("http://an%40n:p%3Aw%zz@proxy").unwrap();
+        assert_eq!(proxy.user, Some(("an@n".into(), "p:w%zz".into())));
+        assert_eq!(
+            Proxy::parse("http://Aladdin:open%20sesame@p").unwrap().authorization().unwrap(),
+            "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
+        );
+        for (text, said) in [
+            ("", "names no host"),
+            ("http://:3128", "names no host"),
+            ("https://proxy", "https:// to a proxy itself"),
+            ("socks4a://proxy", "write socks5:// or socks5h://"),
+            ("ftp://proxy", "ftp:// is no proxy"),
+            ("proxy:port", "not `port`"),
+            ("proxy:0", "not `0`"),
+            ("a b:1", "names no host"),
+            ("fd00::1", "names no host"),
+            ("socks5://:pw@proxy", "1 to 255 bytes"),
+        ] {
+            let trouble = Proxy::parse(text).unwrap_err();
+            assert!(trouble.contains(said), "{text}: {trouble}");
+        }
+    }
+
+    #[test]
+    fn hosts_without_a_proxy() {
+        let except = Exception::list("local.com, .corp.example 10.0.0.0/8,[::1],192.168.1.7, fd00::/16");
+        let holds = |host: &str| except.iter().any(|except| except.holds(host));
+        for host in [
+            "local.com",
+            "www.LOCAL.com",
+            "local.com.",
+            "a.corp.example",
+            "corp.example",
+            "10.9.8.7",
+            "::1",
+            "192.168.1.7",
+            "fd00::5",
+        ] {
+            assert!(holds(host), "{host}");
+        }
+        for host in
+            ["nolocal.com", "local.com.org", "11.0.0.1", "192.168.1.8", "::2", "fd01::1", "10.example", "::a00:1"]
+        {
+            assert!(!holds(host), "{host}");
+        }
+        assert!(Exception::list("*")[0].holds("anything") && Exception::list(" , ").is_empty());
+        assert!(Exception::list("0.0.0.0/0")[0].holds("8.8.8.8") && !Exception::list("0.0.0.0/0")[0].holds("::1"));
+    }
+
+    #[test]
+    fn a_proxy_is_chosen_by_origin() {
+        let proxy = |text: &str| Some(Arc::new(Proxy::parse(text).unwrap()));
+        let proxies = Proxies { clear: proxy("http://a"), tls: proxy("socks5://b"), except: Exception::list("inside") };
+        let of = |origin: &Origin| proxies.of(origin).map(|proxy| proxy.host.clone());
+        let (clear, tls) = (Origin::tcp("h", 80, false), Origin::tcp("h", 443, true));
+        assert_eq!((of(&clear).as_deref(), of(&tls).as_deref()), (Some("a"), Some("b")));
+        assert_eq!(of(&Origin::tcp("x.inside", 80, false)), None);
+        assert_eq!(of(&Origin { datagrams: true, ..clear.clone() }), None);
+        assert!(proxies.forwarding(&clear).is_some() && proxies.forwarding(&tls).is_none());
+        assert!(!proxies.is_empty() && Proxies::default().is_empty());
+    }
+}
