@@ -1,8 +1,7 @@
 //! What becomes of the events of a run: masked, kept, summed up and shown, in this order, once each.
 //!
 //! Nothing here may stop a run: a full disk costs the record and is told, a screen nobody reads is left alone. The
-//! journal also says what the events show and no single one of them says: that nothing but errors comes back, and that
-//! all there was were redirects.
+//! journal also says what the events show and no single one of them says: that all there was were redirects.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -45,9 +44,6 @@ pub struct Journal<'a> {
 /// What the seconds have shown so far.
 #[derive(Default)]
 struct Seen {
-    /// The engine said within the first second that only failures came back.
-    warned: bool,
-    seconds: u64,
     status: BTreeMap<String, u64>,
     failed: u64,
     /// The notice where answers belong to requests by order alone, and what makes that doubtful.
@@ -90,10 +86,8 @@ impl<'a> Journal<'a> {
         match event {
             RunEvent::Second(second) => {
                 self.until = Some(second.to_ns);
-                self.seen.count_strays(&second);
-                let notice = self.seen.only_errors(&second);
+                self.seen.second(&second);
                 self.put(RunEvent::Second(second));
-                notice.into_iter().for_each(|notice| self.put(RunEvent::Notice(notice)));
             }
             RunEvent::Ended(_) => {
                 let words = std::mem::take(&mut self.last_words);
@@ -107,15 +101,7 @@ impl<'a> Journal<'a> {
                 }
                 self.put(event);
             }
-            RunEvent::Notice(ref notice) => {
-                self.seen.warned |= notice.code == "only_errors";
-                self.put(event);
-            }
-            RunEvent::Started(_)
-            | RunEvent::FirstAnswer(_)
-            | RunEvent::Began(_)
-            | RunEvent::Example(_)
-            | RunEvent::Unknown => self.put(event),
+            _ => self.put(event),
         }
     }
 
@@ -171,23 +157,12 @@ pub fn notice<const N: usize>(code: &str, facts: [(&str, String); N]) -> Notice 
 }
 
 impl Seen {
-    /// Takes a second; a notice where it is the first in which anything ended and only failures did.
-    fn only_errors(&mut self, second: &Second) -> Option<Notice> {
+    /// Takes a second.
+    fn second(&mut self, second: &Second) {
         for (status, count) in &second.status {
-            *self.status.entry(status.clone()).or_default() += count;
+            record::add_code(&mut self.status, status, *count);
         }
-        let first = self.seconds == 0 && second.finished + second.failed > 0;
-        self.seconds += u64::from(first);
         self.failed += second.failed;
-        if !first || second.finished > 0 || self.warned {
-            return None;
-        }
-        let kind = record::most_frequent(&second.failures);
-        Some(notice("only_errors", [("count", second.failed.to_string()), ("kind", kind)]))
-    }
-
-    /// Takes what a second tells of answers that may be another request's.
-    fn count_strays(&mut self, second: &Second) {
         if second.part != Part::Warmup {
             self.strays += second.strays;
         }
@@ -228,25 +203,6 @@ mod tests {
     }
 
     #[test]
-    fn only_errors_is_said_once_and_only_at_the_beginning() {
-        let table: [(&[Second], usize); 5] = [
-            (&[second(0, 5, &[]), second(0, 5, &[])], 1),
-            (&[second(1, 5, &[])], 0),
-            (&[second(0, 0, &[]), second(0, 1, &[])], 1),
-            (&[second(3, 0, &[]), second(0, 9, &[])], 0),
-            (&[second(0, 0, &[])], 0),
-        ];
-        for (seconds, said) in table {
-            let mut seen = Seen::default();
-            let notices: Vec<Notice> = seconds.iter().filter_map(|s| seen.only_errors(s)).collect();
-            assert_eq!(notices.len(), said, "{seconds:?}");
-            for notice in notices {
-                assert_eq!(notice.facts["kind"], format!("{} × refused (ECONNREFUSED)", notice.facts["count"]));
-            }
-        }
-    }
-
-    #[test]
     fn pairing_by_order_is_doubted_where_something_was_seen_that_speaks_against_it() {
         let stray = Second { unsolicited: 3, strays: 2, ..second(5, 0, &[]) };
         // A timeout gives its connection up: nothing can be paired wrongly by it.
@@ -262,7 +218,7 @@ mod tests {
         ] {
             for code in [None, Some("datagrams_by_order")] {
                 let mut seen = Seen { by_order: code, ..Seen::default() };
-                seconds.iter().for_each(|second| seen.count_strays(second));
+                seconds.iter().for_each(|second| seen.second(second));
                 let told = seen.doubts();
                 let told = told.as_ref().map(|told| &*told.facts["strays"]);
                 assert_eq!(told, code.and(facts), "{seconds:?}");
@@ -283,7 +239,7 @@ mod tests {
         ];
         for (second, said) in table {
             let mut seen = Seen::default();
-            seen.only_errors(&second);
+            seen.second(&second);
             assert_eq!(seen.only_redirects().is_some(), said, "{second:?}");
         }
     }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::mpsc::Receiver;
 
 use measure::{Clock, Nanos};
-use record::{Began, Ended, Example, Failure, RunEvent, Second};
+use record::{Began, Ended, Example, Failure, Notice, RunEvent, Second};
 
-use crate::early::EarlyFailures;
+use crate::early::DeadEnd;
 use crate::failing::EXAMPLES_BY_NAME;
 use crate::losses::{Losses, Open};
 use crate::message::{Message, RawExample};
@@ -30,8 +30,7 @@ pub(crate) struct Collector<'a> {
     named: HashSet<(u16, u32, Sort)>,
     /// The names of status codes that are told apart in this run.
     codes: BTreeMap<String, u64>,
-    /// What came back in the first moments, and how many workers told.
-    early: (EarlyFailures, usize),
+    dead_end: DeadEnd,
     ended: Ended,
     last_ns: i64,
     interrupted: bool,
@@ -60,7 +59,7 @@ impl<'a> Collector<'a> {
             sorts: Vec::new(),
             named: HashSet::new(),
             codes: BTreeMap::new(),
-            early: (EarlyFailures::set(Nanos::ZERO), 0),
+            dead_end: DeadEnd::new(),
             ended: Ended::default(),
             last_ns: i64::MIN,
             interrupted: false,
@@ -89,7 +88,9 @@ impl<'a> Collector<'a> {
                     self.merge(snapshot);
                 }
             }
-            Message::Early(early) => self.early(&early),
+            Message::Early(early) => {
+                self.dead_end.early(&early, self.reached.len()).into_iter().for_each(|said| self.say(said));
+            }
             Message::Example(example) => self.example(example),
             Message::Over { window, interrupted } => {
                 self.reached[worker] = None;
@@ -99,7 +100,7 @@ impl<'a> Collector<'a> {
             Message::Broken(why) => {
                 self.give_up(worker);
                 let facts = BTreeMap::from([("why".to_owned(), why)]);
-                (self.sink)(RunEvent::Notice(record::Notice { code: "worker_lost".into(), facts, at_ns: None }));
+                self.say(Notice { code: "worker_lost".into(), facts, at_ns: None });
             }
             Message::Lost { workers, how } => {
                 let (mut requests, mut until) = (0, None);
@@ -108,7 +109,7 @@ impl<'a> Collector<'a> {
                     until = until.max(Some(told_until));
                 }
                 let notice = self.losses.add(&how, requests, until);
-                (self.sink)(RunEvent::Notice(notice));
+                self.say(notice);
             }
         }
         self.release();
@@ -149,7 +150,9 @@ impl<'a> Collector<'a> {
             }
             let second = entry.remove();
             self.last_ns = self.last_ns.max(second.to_ns);
+            let said = self.dead_end.second(&second);
             (self.sink)(RunEvent::Second(Box::new(second)));
+            said.into_iter().for_each(|said| self.say(said));
         }
     }
 
@@ -227,16 +230,8 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Once every worker has told, a run that only fails is said to.
-    fn early(&mut self, early: &EarlyFailures) {
-        let (sum, told) = &mut self.early;
-        sum.add(early);
-        *told += 1;
-        if *told < self.reached.len() || sum.finished > 0 || sum.failed == 0 {
-            return;
-        }
-        let facts = BTreeMap::from([("count".to_owned(), sum.failed.to_string()), ("kind".to_owned(), sum.kinds())]);
-        (self.sink)(RunEvent::Notice(record::Notice { code: "only_errors".into(), facts, at_ns: None }));
+    fn say(&mut self, notice: Notice) {
+        (self.sink)(RunEvent::Notice(notice));
     }
 
     fn example(&mut self, raw: RawExample) {

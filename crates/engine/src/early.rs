@@ -1,7 +1,9 @@
 //! A dead end is never silent: a run in which nothing but failures came back says so within its first second.
 
+use std::collections::BTreeMap;
+
 use measure::Nanos;
-use record::Failure;
+use record::{Failure, Notice, Second};
 use wire::{Dialogue, Network};
 
 use crate::collector::errno_name;
@@ -63,6 +65,47 @@ impl EarlyFailures {
     }
 }
 
+/// Says once, and only at the beginning, that nothing but failures came back: as soon as every worker has told of its first
+/// moments, or with the first second in which anything ended, where that comes later.
+#[derive(Debug)]
+pub(crate) struct DeadEnd {
+    sum: EarlyFailures,
+    told: usize,
+    /// It was said, or something succeeded: there is no more to say.
+    settled: bool,
+}
+
+impl DeadEnd {
+    pub fn new() -> DeadEnd {
+        DeadEnd { sum: EarlyFailures::set(Nanos::ZERO), told: 0, settled: false }
+    }
+
+    /// What one of so many workers saw.
+    pub fn early(&mut self, early: &EarlyFailures, workers: usize) -> Option<Notice> {
+        self.sum.add(early);
+        self.told += 1;
+        if self.told < workers {
+            return None;
+        }
+        let kinds = self.sum.kinds();
+        self.judge(self.sum.finished, self.sum.failed, kinds)
+    }
+
+    /// A second of the run.
+    pub fn second(&mut self, second: &Second) -> Option<Notice> {
+        self.judge(second.successes(), second.failed, record::most_frequent(&second.failures))
+    }
+
+    fn judge(&mut self, finished: u64, failed: u64, kinds: String) -> Option<Notice> {
+        if self.settled || finished + failed == 0 {
+            return None;
+        }
+        self.settled = true;
+        let facts = BTreeMap::from([("count".to_owned(), failed.to_string()), ("kind".to_owned(), kinds)]);
+        (finished == 0).then(|| Notice { code: "only_errors".into(), facts, at_ns: None })
+    }
+}
+
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Tells what came back so far, once: when its time has come or the run ends before.
     pub fn report_early(&mut self, now_or_never: bool) {
@@ -93,5 +136,54 @@ mod tests {
         assert_eq!((early.failed, &*early.kinds()), (10, "6 × timeout, 3 × refused (ECONNREFUSED), 1 × reset"));
         early.failed(sort(FaultKind::Tls, Phase::Tls, None));
         assert_eq!(early.kinds(), "6 × timeout, 3 × refused (ECONNREFUSED), 1 × reset, …");
+    }
+
+    fn second(finished: u64, failed: u64) -> Second {
+        let failure =
+            |count| Failure { kind: "refused".into(), errno: Some("ECONNREFUSED".into()), count, ..Failure::default() };
+        let failures = (failed > 0).then(|| failure(failed)).into_iter().collect();
+        Second { finished, failed, failures, ..Second::default() }
+    }
+
+    #[test]
+    fn a_dead_end_is_said_once_and_only_at_the_beginning() {
+        let table: [(&[Second], usize); 6] = [
+            (&[second(0, 5), second(0, 5)], 1),
+            (&[second(1, 5)], 0),
+            (&[second(0, 0), second(0, 1)], 1),
+            (&[second(3, 0), second(0, 9)], 0),
+            (&[Second { finished_of_warmup: 3, ..second(0, 0) }, second(0, 9)], 0),
+            (&[second(0, 0)], 0),
+        ];
+        for (seconds, said) in table {
+            let mut dead_end = DeadEnd::new();
+            let notices: Vec<Notice> = seconds.iter().filter_map(|second| dead_end.second(second)).collect();
+            assert_eq!(notices.len(), said, "{seconds:?}");
+            for notice in notices {
+                assert_eq!(notice.facts["kind"], format!("{} × refused (ECONNREFUSED)", notice.facts["count"]));
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_moments_of_all_workers_settle_it_and_their_seconds_say_nothing_again() {
+        let told = |finished, failures: u64| {
+            let mut early = EarlyFailures { finished, ..EarlyFailures::set(Nanos::ZERO) };
+            (0..failures).for_each(|_| {
+                early.failed(Sort { kind: FaultKind::Refused, phase: Phase::Connect, errno: None });
+            });
+            early
+        };
+        for (workers, early, later) in [
+            (vec![told(0, 2), told(0, 3)], Some("5"), None),
+            (vec![told(0, 2), told(1, 0)], None, None),
+            (vec![told(0, 0), told(0, 0)], None, Some("9")),
+        ] {
+            let mut dead_end = DeadEnd::new();
+            assert_eq!(dead_end.early(&workers[0], 2), None, "the other may still succeed");
+            let count = |notice: Option<Notice>| notice.map(|notice| notice.facts["count"].clone());
+            assert_eq!(count(dead_end.early(&workers[1], 2)).as_deref(), early);
+            assert_eq!(count(dead_end.second(&second(0, 9))).as_deref(), later);
+        }
     }
 }
