@@ -8,14 +8,14 @@ use std::sync::Arc;
 use engine::{AfterFailure, Answers, Lines, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop, Task};
 use measure::Nanos;
 use plan::{Plan, Trial};
-use record::{FirstAnswer, Host, Notice, RunEvent};
+use record::{FirstAnswer, Host, Listener, Notice, RunEvent};
 use report::{Summary, Summing};
 use wire::{Complaint, FaultKind};
 
 use crate::arguments::Intent;
 use crate::checks::{self, ends_with_its_data};
 use crate::guard::Guard;
-use crate::journal::notice;
+use crate::journal::Journal;
 use crate::redact::Redaction;
 use crate::through::{self, Through};
 use crate::worker::Again;
@@ -177,7 +177,7 @@ impl Bench {
         self.setup.plan.urls.first().map(|url| url.url.clone()).unwrap_or_default()
     }
 
-    /// Measures it with this load; `listener` sees the events as they happen, secrets masked.
+    /// Measures it with this load; the listeners see the events as they happen, secrets masked.
     ///
     /// # Errors
     /// The load is none that these requests can be sent with.
@@ -185,14 +185,13 @@ impl Bench {
         &self,
         trial: &Trial,
         stop: &Stop,
-        listener: &mut dyn FnMut(&RunEvent),
+        listeners: &mut [&mut dyn Listener],
     ) -> Result<Summary, Complaint> {
         let mut summing = Summing::default();
-        self.run(trial, stop, &mut |mut event| {
-            self.redaction.event(&mut event);
-            summing.see(&event);
-            listener(&event);
-        })?;
+        let mut journal = Journal::new(self.redaction.clone());
+        journal.add(&mut summing);
+        listeners.iter_mut().for_each(|listener| journal.add(&mut **listener));
+        self.run(trial, stop, &mut |event| journal.take(event))?;
         Ok(summing.finish())
     }
 
@@ -227,8 +226,8 @@ impl Bench {
     /// Sends what the plan asks for once after all load; all of it takes no longer than `within`. What there is to say of it.
     pub fn after(&self, stop: &Stop, within: Option<Nanos>) -> Option<Notice> {
         Some(match self.prepared.after(&self.setup, stop, within)? {
-            AfterFailure::Interrupted => notice("after_interrupted", []),
-            AfterFailure::Failed(why) => notice("after_failed", [("why", why)]),
+            AfterFailure::Interrupted => Notice::new("after_interrupted", []),
+            AfterFailure::Failed(why) => Notice::new("after_failed", [("why", why)]),
         })
     }
 
@@ -238,15 +237,20 @@ impl Bench {
         let tls = prepared.origins().iter().any(|origin| origin.tls);
         let off = [("insecure", plan.tls.insecure && tls), ("no_keepalive", plan.options.contains_key("no-keepalive"))];
         let ends = prepared.requests_at_most().filter(|rows| plan.requests == Some(*rows));
-        let ends = ends.map(|rows| notice("data_end", [("requests", report::show::count(rows))]));
-        let through = (!plan.proxies.is_none()).then(|| notice("proxy", [("proxy", before::shown_proxies(plan))]));
-        off.into_iter().filter(|(_, off)| *off).map(|(code, _)| notice(code, [])).chain(ends).chain(through).collect()
+        let ends = ends.map(|rows| Notice::new("data_end", [("requests", report::show::count(rows))]));
+        let through = (!plan.proxies.is_none()).then(|| Notice::new("proxy", [("proxy", before::shown_proxies(plan))]));
+        off.into_iter()
+            .filter(|(_, off)| *off)
+            .map(|(code, _)| Notice::new(code, []))
+            .chain(ends)
+            .chain(through)
+            .collect()
     }
 
     /// The public addresses that redirects led to and that nobody was asked about.
     pub fn refused_hosts(&self) -> Option<Notice> {
         let hosts: Vec<String> = self.guard.take_refused().into_keys().collect();
-        (!hosts.is_empty()).then(|| notice("public_refused", [("hosts", hosts.join(", "))]))
+        (!hosts.is_empty()).then(|| Notice::new("public_refused", [("hosts", hosts.join(", "))]))
     }
 }
 

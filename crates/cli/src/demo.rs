@@ -45,7 +45,7 @@ pub fn demo(
     intent.shown.max_connections = CONNECTIONS;
     let protocol = &*protocols[intent.protocol];
     let mut bench = Bench::prepare(&mut intent, protocol, host)?;
-    let full_speed = bench.measure(&Trial::of(&intent.plan), interrupts.stop(), &mut |_| {})?;
+    let full_speed = bench.measure(&Trial::of(&intent.plan), interrupts.stop(), &mut [])?;
     let reached = full_speed.throughput_per_s();
     // Two digits: a rate that can be read, and never above half.
     let half = two_digits(reached / 2.0).max(1.0);

@@ -13,13 +13,13 @@ use wire::Complaint;
 ///
 /// # Errors
 /// What rendering said.
-pub fn render(summary: &Summary, past: &dyn Past, format: &str, style: Style) -> io::Result<Vec<u8>> {
+pub fn render(summary: &Summary, past: Option<&dyn Past>, format: &str, style: Style) -> io::Result<Vec<u8>> {
     let format = formats::format(format).ok_or(io::ErrorKind::Unsupported)?;
     let mut document = Vec::new();
-    match seconds(past) {
-        Ok(mut seconds) => format.write(summary, &mut seconds, style, &mut document)?,
+    match past.map(seconds) {
+        Some(Ok(mut seconds)) => format.write(summary, &mut seconds, style, &mut document)?,
         // Without the seconds a report still has its sums.
-        Err(_) => format.write(summary, &mut std::iter::empty(), style, &mut document)?,
+        Some(Err(_)) | None => format.write(summary, &mut std::iter::empty(), style, &mut document)?,
     }
     Ok(document)
 }

@@ -12,7 +12,7 @@ use crate::view::View;
 use crate::{document, messages, screen};
 
 /// Writes and shows the report of a run; the exit code.
-pub fn conclude(summary: &Summary, past: &dyn Past, shown: &Presentation, lang: Lang, view: &mut View) -> u8 {
+pub fn conclude(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation, lang: Lang, view: &mut View) -> u8 {
     let mut summary = summary.clone();
     let mut written = write_output(&summary, past, shown, lang);
     if view.document_on_stdout() {
@@ -30,7 +30,7 @@ pub fn conclude(summary: &Summary, past: &dyn Past, shown: &Presentation, lang: 
 }
 
 /// Writes `-o`; false where that failed.
-pub fn write_output(summary: &Summary, past: &dyn Past, shown: &Presentation, lang: Lang) -> bool {
+pub fn write_output(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation, lang: Lang) -> bool {
     let Some(path) = &shown.output else { return true };
     let style = Style { lang, ..Style::default() };
     let outcome = document::render(summary, past, shown.format, style).and_then(|bytes| document::write(path, &bytes));

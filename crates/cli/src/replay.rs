@@ -37,7 +37,7 @@ pub fn replay(file: Option<&str>, shown: &Presentation) -> Outcome {
     if view.document_on_stdout() {
         view.hush();
     }
-    Ok(conclude(&summary, &past, shown, lang, &mut view))
+    Ok(conclude(&summary, Some(&past), shown, lang, &mut view))
 }
 
 fn last(lang: Lang) -> Result<PathBuf, Complaint> {

@@ -1,24 +1,25 @@
 //! `brunt run`: from a checked command line to an exit code.
 
-use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::{Runner, Stop};
 use plan::Trial;
-use record::{Ended, FirstAnswer, Host, RunEvent, Started, Writer};
+use record::{Ended, FirstAnswer, Host, Notice, RunEvent, Started};
 use report::text::Text;
-use report::{Exit, Lang};
+use report::{Exit, Lang, Summing};
 use wire::Complaint;
 
 use crate::arguments::Intent;
 use crate::bench::{Bench, First};
 use crate::ending::{conclude, write_output};
-use crate::journal::{Journal, notice};
+use crate::journal::Journal;
+use crate::log::Logs;
+use crate::remarks::Remarks;
 use crate::signals::Interrupts;
 use crate::timer::Timer;
 use crate::view::View;
 use crate::waiting::Waiting;
-use crate::{before, debug, document, keep, messages, screen};
+use crate::{before, debug, document, messages, screen};
 
 /// What a command ends with: a number for the operating system, or the user's mistake.
 pub type Outcome = Result<u8, Complaint>;
@@ -131,49 +132,33 @@ fn waiting_for(bench: &Bench, said: Text, lang: Lang) -> String {
 fn load(bench: &Bench, intent: &Intent, (stop, mut timer): (&Stop, Option<Timer>), view: &mut View) -> Outcome {
     let lang = intent.lang();
     view.begin_table(&intent.plan);
-    let must_go_on = intent.record.is_some() || intent.presentation.output.is_some();
-    let mut journal = journal(intent, view);
-    journal.pairs_by_order(bench.prepared().by_order());
-    let differing = intent.notes.iter().map(|note| notice("curl", [("difference", note.clone())]));
+    let must_go_on = intent.presentation.output.is_some();
+    let mut logs = Logs::begin(intent.record.as_deref());
+    let (mut summing, mut remarks) = (Summing::default(), Remarks::of(bench.prepared().by_order()));
+    let mut journal = Journal::new(intent.redaction.clone());
+    logs.take_troubles().into_iter().for_each(|trouble| journal.say_at_end(trouble));
+    // Everybody who watches a run.
+    journal.add(view);
+    logs.listeners().for_each(|log| journal.add(log));
+    journal.add(&mut remarks);
+    journal.add(&mut summing);
+    let differing = intent.notes.iter().map(|note| Notice::new("curl", [("difference", note.clone())]));
     bench.remarks().into_iter().chain(differing).for_each(|said| journal.say_at_end(said));
     bench.run(&Trial::of(&intent.plan), stop, &mut |event| {
         if matches!(event, RunEvent::Ended(_)) {
             let within = timer.as_mut().map(Timer::rest);
             if let (Some(after), true) = (intent.run_timeout, timer.as_ref().is_some_and(Timer::passed)) {
-                journal.say_at_end(notice("run_timeout", [("time", before::span(after))]));
+                journal.say_at_end(Notice::new("run_timeout", [("time", before::span(after))]));
             }
             bench.refused_hosts().into_iter().for_each(|said| journal.say_at_end(said));
             bench.after(stop, within).into_iter().for_each(|said| journal.say_at_end(said));
         }
         journal.take(event);
-        if journal.nobody_reads() && !must_go_on {
+        if !must_go_on && !journal.is_wanted() {
             stop.request();
         }
     })?;
-    let (summary, past) = journal.finish();
-    Ok(conclude(&summary, &*past, &intent.presentation, lang, view))
-}
-
-/// The journal of a run, with its files.
-fn journal<'a>(intent: &Intent, view: &'a mut View) -> Journal<'a> {
-    let mut journal = Journal::new(view, intent.redaction.clone());
-    let kept = keep::directory().ok_or_else(|| "there is no home directory".to_string());
-    match kept
-        .and_then(|directory| keep::begin(&directory).map_err(|error| format!("{}: {error}", directory.display())))
-    {
-        Ok((writer, path)) => journal.write_to(writer, path, "not_kept"),
-        Err(error) => journal.say_at_end(notice("not_kept", [("error", error)])),
-    }
-    if let Some(path) = &intent.record {
-        match Writer::create(Path::new(path)) {
-            Ok(writer) => journal.write_to(writer, PathBuf::from(path), "disk_full"),
-            Err(error) => {
-                journal.say_at_end(notice("disk_full", [("file", path.clone()), ("error", error.to_string())]));
-            }
-        }
-    }
-    journal.spool_if_needed();
-    journal
+    Ok(conclude(&summing.finish(), logs.past().as_deref(), &intent.presentation, lang, view))
 }
 
 /// Says why no load can be sent, and keeps that as a run that could not begin.
@@ -204,15 +189,18 @@ fn without_load(bench: &Bench, intent: &Intent, probe: FirstAnswer, (why, exit):
         names: Vec::new(),
     };
     view.hush();
-    let mut journal = journal(intent, view);
+    let (mut logs, mut summing) = (Logs::begin(intent.record.as_deref()), Summing::default());
+    let mut journal = Journal::new(intent.redaction.clone());
+    logs.take_troubles().into_iter().for_each(|trouble| journal.say_at_end(trouble));
+    logs.listeners().for_each(|log| journal.add(log));
+    journal.add(&mut summing);
     journal.take(RunEvent::Started(Box::new(started)));
     journal.take(RunEvent::FirstAnswer(probe));
     journal.take(RunEvent::Ended(Ended { reason: why.into(), ..Ended::default() }));
-    let (mut summary, past) = journal.finish();
+    let mut summary = summing.finish();
     // One code, in the document and of the process.
     summary.exit = exit;
-    let lang = intent.lang();
-    write_output(&summary, &*past, &intent.presentation, lang);
+    write_output(&summary, logs.past().as_deref(), &intent.presentation, intent.lang());
     summary.exit.code()
 }
 

@@ -5,7 +5,7 @@
 
 use measure::Nanos;
 use plan::Plan;
-use record::{FirstAnswer, Past, RunEvent, Second};
+use record::{FirstAnswer, Listener, Notice, Past, RunEvent, Second};
 use report::formats::Style;
 use report::{Lang, Live, Mode, Summary};
 
@@ -28,6 +28,8 @@ struct Table {
     duration: Option<Nanos>,
     requests: Option<u64>,
     done: u64,
+    /// The run has its last words.
+    ending: bool,
 }
 
 impl View {
@@ -76,33 +78,15 @@ impl View {
             (false, Some(_)) => Mode::Held,
         };
         let (duration, requests) = (plan.duration, plan.requests);
-        self.table = Some(Table { live: self.live(mode), duration, requests, done: 0 });
+        self.table = Some(Table { live: self.live(mode), duration, requests, done: 0, ending: false });
     }
 
     fn live(&self, mode: Mode) -> Live {
         Live::new(self.lang, self.color, self.screen.width(), self.screen.is_terminal(), mode)
     }
 
-    /// What is to be seen of an event.
-    pub fn show(&mut self, event: &RunEvent) {
-        let Some(table) = &mut self.table else { return };
-        match event {
-            RunEvent::Second(second) => {
-                self.screen.line(&table.live.row(second));
-                self.screen.progress(&table.progress(second));
-            }
-            RunEvent::Notice(notice) => self.screen.line(&table.live.notice(notice)),
-            RunEvent::Ended(_) => self.screen.end_progress(),
-            RunEvent::Started(_)
-            | RunEvent::FirstAnswer(_)
-            | RunEvent::Began(_)
-            | RunEvent::Example(_)
-            | RunEvent::Unknown => {}
-        }
-    }
-
     /// The summary.
-    pub fn summary(&mut self, summary: &Summary, past: &dyn Past) {
+    pub fn summary(&mut self, summary: &Summary, past: Option<&dyn Past>) {
         self.screen.end_progress();
         let mut summary = summary.clone();
         if self.table.take().is_some() {
@@ -122,10 +106,32 @@ impl View {
     pub fn document_on_stdout(&self) -> bool {
         self.document_on_stdout
     }
+}
 
-    /// True once the reader of the screen has gone.
-    pub fn nobody_reads(&self) -> bool {
-        self.screen.closed()
+/// The table of a run that goes on, until its last words: the summary follows at once and has them.
+impl Listener for View {
+    fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+        let Some(table) = &mut self.table else { return Ok(()) };
+        match event {
+            RunEvent::Second(second) => {
+                self.screen.line(&table.live.row(second));
+                self.screen.progress(&table.progress(second));
+            }
+            RunEvent::Notice(notice) if !table.ending => self.screen.line(&table.live.notice(notice)),
+            RunEvent::Ended(_) => self.screen.end_progress(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn ending(&mut self) -> Vec<Notice> {
+        self.table.iter_mut().for_each(|table| table.ending = true);
+        Vec::new()
+    }
+
+    /// Until its reader has gone.
+    fn wants_more(&self) -> bool {
+        !self.screen.closed()
     }
 }
 

@@ -6,6 +6,7 @@
 mod counts;
 mod file;
 mod latency;
+mod listener;
 mod named;
 mod read;
 mod second;
@@ -16,6 +17,7 @@ mod wide;
 
 pub use file::Writer;
 pub use latency::Latency;
+pub use listener::Listener;
 pub use named::{Named, NamedCounts};
 pub use read::{ReadFault, Reader, RecordFile};
 pub use second::{Bytes, Connections, Counts, Generator, Heartbeats, Second};
@@ -272,6 +274,14 @@ pub struct Notice {
     /// second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<i64>,
+}
+
+impl Notice {
+    /// With its facts, said without a moment.
+    pub fn new<const N: usize>(code: &str, facts: [(&str, String); N]) -> Notice {
+        let facts = facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect();
+        Notice { code: code.into(), facts, at_ns: None }
+    }
 }
 
 /// The end of a run.

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use crate::{ReadFault, Reader, RunEvent, Writer};
+use crate::{Listener, Notice, ReadFault, Reader, RunEvent, Writer};
 
 /// Events that can be read again: a spool or a record on disk. Totals and documents are computed by reading it through.
 pub trait Past {
@@ -57,6 +57,13 @@ impl Spool {
 impl Past for Spool {
     fn replay(&self) -> Result<Reader<'_>, ReadFault> {
         self.rewind()
+    }
+}
+
+/// A spool that cannot be written costs the seconds of a document, not the run.
+impl Listener for Spool {
+    fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+        self.push(event).map_err(|error| Notice::new("seconds_lost", [("error", error.to_string())]))
     }
 }
 

@@ -329,6 +329,13 @@ pub(crate) const NOTICES: &[(&str, Text)] = &[
         ),
     ),
     (
+        "seconds_lost",
+        text(
+            "The seconds of this run could not be kept ({error}): documents have its sums, and the seconds up to then.",
+            "本次压测的逐秒数据未能保存（{error}）：报告只有总计和此前的各秒。",
+        ),
+    ),
+    (
         "after_interrupted",
         text(
             "--after was interrupted: not all of it was sent and answered.",

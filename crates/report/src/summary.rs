@@ -4,7 +4,7 @@
 //! from the record or the spool.
 
 use measure::{Histogram, Nanos};
-use record::{Example, FirstAnswer, Latency, Notice, Past, ReadFault, RunEvent, Second, Started};
+use record::{Example, FirstAnswer, Latency, Listener, Notice, Past, ReadFault, RunEvent, Second, Started};
 
 use crate::exit::Exit;
 use crate::limit::Limited;
@@ -111,9 +111,16 @@ pub struct Summing {
     ended: Option<record::Ended>,
 }
 
+impl Listener for Summing {
+    fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+        self.add(event);
+        Ok(())
+    }
+}
+
 impl Summing {
     /// Takes the next event.
-    pub fn see(&mut self, event: &RunEvent) {
+    pub fn add(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Started(started) => self.started = Some(started.clone()),
             RunEvent::FirstAnswer(probe) => self.probe = Some(probe.clone()),
@@ -180,7 +187,7 @@ impl Summary {
     /// Sums up the events of a run.
     pub fn from_events(events: impl IntoIterator<Item = RunEvent>) -> Summary {
         let mut summing = Summing::default();
-        events.into_iter().for_each(|event| summing.see(&event));
+        events.into_iter().for_each(|event| summing.add(&event));
         summing.finish()
     }
 
@@ -191,7 +198,7 @@ impl Summary {
     pub fn from_past(past: &dyn Past) -> Result<Summary, ReadFault> {
         let mut summing = Summing::default();
         for event in past.replay()? {
-            summing.see(&event?);
+            summing.add(&event?);
         }
         Ok(summing.finish())
     }

@@ -36,13 +36,13 @@ fn one_bench_is_measured_with_many_loads_and_asks_its_first_answer_once() {
     let first = bench.first_answer(&stop).ok().expect("it answers").answer;
     assert_eq!((first.status.as_str(), target.stats().heard), ("200", 1));
 
-    let as_asked = bench.measure(&Trial::of(&plan), &stop, &mut |_| {}).unwrap();
+    let as_asked = bench.measure(&Trial::of(&plan), &stop, &mut []).unwrap();
     assert_eq!((as_asked.totals.due, as_asked.totals.finished, as_asked.end), (40, 40, End::Completed));
-    let rate = bench.measure(&Trial::rate(200.0, Arrivals::Constant, HALF), &stop, &mut |_| {}).unwrap();
+    let rate = bench.measure(&Trial::rate(200.0, Arrivals::Constant, HALF), &stop, &mut []).unwrap();
     assert_eq!((rate.open, rate.totals.due, rate.totals.finished), (true, 100, 100));
     let users = Trial { requests: Some(30), duration: None, ..Trial::users(3, HALF) };
     let mut events = Vec::new();
-    let users = bench.measure(&users, &stop, &mut |event| events.push(event.clone())).unwrap();
+    let users = bench.measure(&users, &stop, &mut [&mut events]).unwrap();
     assert_eq!((users.open, users.totals.due, users.totals.finished), (false, 30, 30));
 
     assert_eq!(target.stats().heard, 1 + 40 + 100 + 30, "nothing is asked that is in no figure");
@@ -58,9 +58,9 @@ fn a_trial_that_cannot_be_is_a_complaint_and_leaves_the_bench_as_it_was() {
     let (target, url) = target();
     let (bench, plan) = bench(&["-c", "2", "-n", "10", &url]);
     let most = Trial { load: Trial::users(u32::MAX, HALF).load, ..Trial::of(&plan) };
-    let said = bench.measure(&most, &Stop::default(), &mut |_| {}).expect_err("more connections than descriptors");
+    let said = bench.measure(&most, &Stop::default(), &mut []).expect_err("more connections than descriptors");
     assert!(said.to_string().starts_with("-c: asks for"), "{said}");
     assert_eq!(target.stats().heard, 0);
-    let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut |_| {}).unwrap();
+    let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut []).unwrap();
     assert_eq!(summary.totals.finished, 10);
 }

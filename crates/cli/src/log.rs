@@ -1,0 +1,96 @@
+//! The files that the events of a run are written to: the one asked for, the one kept for `brunt report`, or else a spool; and
+//! which of them they are read from again for its documents.
+
+use std::path::{Path, PathBuf};
+
+use record::{Listener, Notice, Past, ReadFault, Reader, RunEvent, Spool, Writer};
+
+use crate::keep;
+
+/// A file that events are written to.
+struct Log {
+    writer: Writer,
+    path: PathBuf,
+    /// The notice where it cannot be written any more.
+    trouble: &'static str,
+    /// The run goes on for it though nobody looks.
+    asked_for: bool,
+}
+
+impl Listener for Log {
+    fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+        self.writer.write(event).map_err(|error| not_written(self.trouble, &self.path, &error.to_string()))
+    }
+
+    fn wants_more(&self) -> bool {
+        self.asked_for
+    }
+}
+
+/// While it is read its writer is there, too: nobody else deletes it.
+impl Past for Log {
+    fn replay(&self) -> Result<Reader<'_>, ReadFault> {
+        Reader::open(&self.path)
+    }
+}
+
+fn not_written(trouble: &str, path: &Path, error: &str) -> Notice {
+    Notice::new(trouble, [("file", path.display().to_string()), ("error", error.to_owned())])
+}
+
+/// All files of one run.
+#[derive(Default)]
+pub struct Logs {
+    files: Vec<Log>,
+    /// So that the events can be read again where no file holds them.
+    spool: Option<Spool>,
+    /// What could not be begun.
+    troubles: Vec<Notice>,
+}
+
+impl Logs {
+    /// Begins the file to be kept, and the one asked for.
+    pub fn begin(record: Option<&str>) -> Logs {
+        let mut logs = Logs::default();
+        let directory = keep::directory().ok_or_else(|| "there is no home directory".to_owned());
+        let kept = directory
+            .and_then(|directory| keep::begin(&directory).map_err(|error| format!("{}: {error}", directory.display())));
+        match kept {
+            Ok((writer, path)) => logs.add(writer, path, "not_kept", false),
+            Err(error) => logs.troubles.push(Notice::new("not_kept", [("error", error)])),
+        }
+        if let Some(path) = record.map(Path::new) {
+            match Writer::create(path) {
+                Ok(writer) => logs.add(writer, path.to_owned(), "disk_full", true),
+                Err(error) => logs.troubles.push(not_written("disk_full", path, &error.to_string())),
+            }
+        }
+        if logs.files.is_empty() {
+            let spool = Spool::new().map_err(|error| Notice::new("seconds_lost", [("error", error.to_string())]));
+            logs.spool = spool.map_err(|trouble| logs.troubles.push(trouble)).ok();
+        }
+        logs
+    }
+
+    fn add(&mut self, writer: Writer, path: PathBuf, trouble: &'static str, asked_for: bool) {
+        self.files.push(Log { writer, path, trouble, asked_for });
+    }
+
+    /// What could not be begun, to be said once.
+    pub fn take_troubles(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.troubles)
+    }
+
+    /// Each of them, to be told of the run.
+    pub fn listeners(&mut self) -> impl Iterator<Item = &mut dyn Listener> {
+        let files = self.files.iter_mut().map(|log| log as &mut dyn Listener);
+        files.chain(self.spool.iter_mut().map(|spool| spool as &mut dyn Listener))
+    }
+
+    /// The events again, from the file that has most of them; None where nothing was written.
+    pub fn past(self) -> Option<Box<dyn Past>> {
+        let best = self.files.into_iter().max_by_key(|log| (!log.writer.is_broken(), log.writer.bytes()));
+        let best = best.map(|log| Box::new(log) as Box<dyn Past>);
+        best.or_else(|| self.spool.map(|spool| Box::new(spool) as Box<dyn Past>))
+    }
+}

@@ -1,0 +1,122 @@
+//! What the events of a run show and no single one of them says: that all there was were redirects, and that answers may have
+//! been taken for those of other requests.
+
+use std::collections::BTreeMap;
+
+use record::{Listener, Notice, Part, RunEvent, Second};
+
+/// What the seconds have shown so far.
+#[derive(Default)]
+pub struct Remarks {
+    status: BTreeMap<String, u64>,
+    failed: u64,
+    /// The notice where answers belong to requests by order alone, and what makes that doubtful.
+    by_order: Option<&'static str>,
+    strays: u64,
+}
+
+impl Listener for Remarks {
+    fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+        if let RunEvent::Second(second) = event {
+            self.second(second);
+        }
+        Ok(())
+    }
+
+    fn ending(&mut self) -> Vec<Notice> {
+        self.only_redirects().into_iter().chain(self.doubts()).collect()
+    }
+}
+
+impl Remarks {
+    /// Of a run whose answers belong to requests by order alone where there is a notice that doubts it.
+    pub fn of(by_order: Option<&'static str>) -> Remarks {
+        Remarks { by_order, ..Remarks::default() }
+    }
+
+    fn second(&mut self, second: &Second) {
+        for (status, count) in &second.status {
+            record::add_code(&mut self.status, status, *count);
+        }
+        self.failed += second.failed;
+        if second.part != Part::Warmup {
+            self.strays += second.strays;
+        }
+    }
+
+    /// Answers belong to requests by order alone, and some came that nobody waited for.
+    fn doubts(&self) -> Option<Notice> {
+        let code = self.by_order?;
+        (self.strays > 0).then(|| Notice::new(code, [("strays", self.strays.to_string())]))
+    }
+
+    /// Answers came, and each of them was a redirect.
+    fn only_redirects(&self) -> Option<Notice> {
+        // 300, 304, 305 and 306 lead nowhere by themselves (RFC 9110 15.4).
+        let is_redirect = |status: &String| matches!(status.as_str(), "301" | "302" | "303" | "307" | "308");
+        let all = !self.status.is_empty() && self.status.keys().all(is_redirect) && self.failed == 0;
+        let most = self.status.iter().max_by_key(|(_, count)| **count)?;
+        all.then(|| Notice::new("only_redirects", [("status", most.0.clone())]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Failure;
+
+    use super::*;
+
+    fn second(finished: u64, failed: u64, status: &[(&str, u64)]) -> Second {
+        let failure =
+            |count| Failure { kind: "refused".into(), errno: Some("ECONNREFUSED".into()), count, ..Failure::default() };
+        Second {
+            finished,
+            failed,
+            failures: (failed > 0).then(|| failure(failed)).into_iter().collect(),
+            status: status.iter().map(|(code, count)| (code.to_string(), *count)).collect(),
+            ..Second::default()
+        }
+    }
+
+    #[test]
+    fn pairing_by_order_is_doubted_where_something_was_seen_that_speaks_against_it() {
+        let stray = Second { unsolicited: 3, strays: 2, ..second(5, 0, &[]) };
+        // A timeout gives its connection up: nothing can be paired wrongly by it.
+        let timeout = Failure { kind: "timeout".into(), count: 3, ..Failure::default() };
+        let late = Second { failures: vec![timeout], ..second(5, 3, &[]) };
+        let warm = Second { part: Part::Warmup, ..stray.clone() };
+        for (seconds, facts) in [
+            (vec![second(5, 1, &[])], None),
+            (vec![warm], None),
+            (vec![late.clone()], None),
+            (vec![stray.clone(), stray.clone()], Some("4")),
+            (vec![late, stray], Some("2")),
+        ] {
+            for code in [None, Some("datagrams_by_order")] {
+                let mut remarks = Remarks { by_order: code, ..Remarks::default() };
+                seconds.iter().for_each(|second| remarks.second(second));
+                let told = remarks.doubts();
+                let told = told.as_ref().map(|told| &*told.facts["strays"]);
+                assert_eq!(told, code.and(facts), "{seconds:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_redirects_is_said_where_nothing_else_came() {
+        let table: [(Second, bool); 7] = [
+            (second(5, 0, &[("301", 2), ("302", 3)]), true),
+            (second(5, 0, &[("304", 5)]), false),
+            (second(5, 0, &[("308", 4), ("300", 1)]), false),
+            (second(5, 0, &[("301", 2), ("200", 3)]), false),
+            (second(5, 1, &[("301", 5)]), false),
+            (second(0, 0, &[]), false),
+            (second(5, 0, &[("OK", 5)]), false),
+        ];
+        for (second, said) in table {
+            let mut remarks = Remarks::default();
+            remarks.second(&second);
+            assert_eq!(remarks.only_redirects().is_some(), said, "{second:?}");
+        }
+    }
+}
