@@ -7,10 +7,10 @@ use measure::{Clock, Nanos};
 use record::{Began, Ended, Example, Failure, Notice, RunEvent, Second};
 
 use crate::early::DeadEnd;
-use crate::failing::EXAMPLES_BY_NAME;
 use crate::losses::{Losses, Open};
 use crate::message::{Message, RawExample};
 use crate::tally::{Loss, OTHER, Snapshot, Sort, decode};
+use crate::worker::EXAMPLES_BY_NAME;
 
 /// Cut of what is shown of a request or an answer.
 const EXCERPT: usize = 4096;

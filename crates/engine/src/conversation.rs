@@ -1,18 +1,20 @@
 //! One connection, outside the load: a few requests one after the other, with the beginning of what went over it kept. The
-//! probe is one, and so are the requests before and after a run.
+//! probe is one, and so are the requests before and after a run. Its connection lives as those of a run do ([`Links`]).
 
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use measure::Nanos;
+use measure::random::Rng;
 use net::Epoll;
 use wire::{
-    Arrival, Broken, ConnId, Dial, Dialogue, Done, Ended, Errno, Established, Event, ExchangeId, FaultKind, Fed, Fill,
-    Network, Origin, Out, Place, SHOWN, SecureChannel, Sent, Session, bracketed,
+    Broken, Dialogue, Ended, Errno, Established, Event, ExchangeId, FaultKind, Fed, Fill, Network, Origin, Place,
+    SHOWN, Sent, Session, bracketed,
 };
 
 use crate::collector::errno_name;
-use crate::connect::fail_cut;
-use crate::greeting::{CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL};
+use crate::links::{Arrived, CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, Cut, Links, Step, Tap};
+use crate::worker::fail_cut;
 use crate::{Setup, Stop, lookup};
 
 /// A server of TLS may close on whoever does not speak it without telling why.
@@ -41,7 +43,7 @@ pub(crate) struct Transcribed {
     pub received: Heard,
 }
 
-/// What one end said: its beginning, which is there to be shown, and how much it was. A peer may talking for ever.
+/// What one end said: its beginning, which is there to be shown, and how much it was. A peer may talk for ever.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
     pub head: Vec<u8>,
@@ -53,6 +55,25 @@ impl Heard {
         let room = SHOWN - self.head.len();
         self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.all += bytes.len() as u64;
+    }
+}
+
+/// Both ends of one conversation, as they are heard.
+#[derive(Clone, Debug, Default)]
+struct Ears(Arc<Mutex<[Heard; 2]>>);
+
+impl Ears {
+    fn both(&self) -> MutexGuard<'_, [Heard; 2]> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Tap for Ears {
+    fn sent(&mut self, bytes: &[u8]) {
+        self.both()[0].take(bytes);
+    }
+    fn received(&mut self, bytes: &[u8]) {
+        self.both()[1].take(bytes);
     }
 }
 
@@ -75,7 +96,7 @@ pub(crate) fn no_answer(why: impl Into<String>) -> Trouble {
 
 /// What a one-shot conversation works with.
 pub(crate) struct OneShot<'a, D: Dialogue> {
-    pub dialogue: &'a D,
+    pub dialogue: &'a Arc<D>,
     pub setup: &'a Setup,
     pub stop: &'a Stop,
     pub origin: &'a Origin,
@@ -99,7 +120,7 @@ impl<D: Dialogue> OneShot<'_, D> {
         let places = found.ok_or_else(|| no_answer(STOPPED))?.map_err(unreachable)?;
         let mut last = unreachable(format!("{} has no address", self.origin.host));
         for to in places {
-            match self.talking(&to, requests, transcribed) {
+            match self.talk(to, requests, transcribed) {
                 Err(trouble) if trouble.unreachable => last = trouble,
                 settled => return settled,
             }
@@ -107,60 +128,24 @@ impl<D: Dialogue> OneShot<'_, D> {
         Err(last)
     }
 
-    fn talking(
+    fn talk(
         &self,
-        to: &Place,
+        to: Place,
         requests: &[&D::Request],
         transcribed: &mut Transcribed,
     ) -> Result<Vec<Ended<D::Request>>, Trouble> {
-        let proxy = self.setup.security.proxy(self.origin);
-        let address = place_name(to);
+        let net = Epoll::new().map_err(|e| unreachable(format!("epoll: {e}")))?;
+        let ears = Ears::default();
+        let (address, proxy) = (place_name(&to), self.setup.security.proxy(self.origin));
         let name = proxy.as_ref().map_or_else(|| address.clone(), |proxy| format!("the proxy {proxy} ({address})"));
-        let refused = |errno: i32| unreachable(format!("{name} does not answer: {}", describe(errno)));
-        let mut net = Epoll::new().map_err(|e| unreachable(format!("epoll: {e}")))?;
-        let dial = Dial { to: to.clone(), source: self.setup.sources.first().copied(), once: false };
-        let conn = net.connect(&dial).map_err(|e| refused(e.0))?;
-        let deadline = net.now() + self.setup.plan.connect_timeout;
-        (transcribed.address, transcribed.through, transcribed.spoken) = (address, proxy, String::new());
-        let mut talking = Conversation {
-            one_shot: self,
-            net,
-            conn,
-            deadline,
-            secure: None,
-            in_tunnel: false,
-            session: None,
-            asked: 0,
-            begun: 0,
-            untouched: 0,
-            requests,
-            transcribed,
-            out: Out::default(),
-            plain: Vec::new(),
-            done: Done::default(),
-            ended: Vec::new(),
-        };
-        while !talking.is_over() {
-            let now = talking.net.now();
-            let deadline = talking.deadline.min(self.until);
-            talking.net.wait(deadline.min(now + ATTENTION));
-            if self.stop.requested() {
-                return Err(no_answer(STOPPED));
-            }
-            if talking.net.now() >= deadline {
-                return Err(talking.too_late(&name));
-            }
-            match talking.step() {
-                Ok(()) => {}
-                Err(Gone::Before(errno)) => return Err(refused(errno)),
-                Err(Gone::Trouble(trouble)) => return Err(trouble),
-            }
-        }
-        if let Some(session) = &mut talking.session {
-            session.finish(&mut talking.out);
-            talking.send();
-        }
-        Ok(talking.ended)
+        let mut talk = Conversation::new(self, net, requests, name, &ears);
+        let outcome = talk.run(to);
+        (transcribed.address, transcribed.through) = (address, proxy);
+        transcribed.spoken = talk.spoken;
+        transcribed.established = talk.established.or(transcribed.established.take());
+        let [sent, received] = std::mem::take(&mut *ears.both());
+        (transcribed.sent, transcribed.received) = (sent, received);
+        outcome
     }
 }
 
@@ -177,16 +162,28 @@ impl From<Trouble> for Gone {
     }
 }
 
-/// A conversation under way.
+impl From<Cut> for Gone {
+    fn from(cut: Cut) -> Gone {
+        Gone::Trouble(match cut.kind {
+            FaultKind::Tls | FaultKind::Proxy => unreachable(cut.why),
+            _ => no_answer(cut.why),
+        })
+    }
+}
+
+/// A conversation under way, on the only connection there is.
 struct Conversation<'a, 'b, D: Dialogue> {
     one_shot: &'a OneShot<'b, D>,
-    net: Epoll,
-    conn: ConnId,
+    links: Links<Epoll, D>,
+    conn: u32,
+    /// Where it leads, in words.
+    name: String,
+    /// When what is under way must be over.
     deadline: Nanos,
-    secure: Option<Box<dyn SecureChannel>>,
-    /// It is no TLS, but what is said to a proxy.
-    in_tunnel: bool,
-    session: Option<D::Session>,
+    spoken: String,
+    established: Option<Established>,
+    /// The connection takes requests.
+    stands: bool,
     requests: &'a [&'a D::Request],
     /// Requests submitted, those that the peer did not touch taken away again.
     asked: usize,
@@ -194,145 +191,176 @@ struct Conversation<'a, 'b, D: Dialogue> {
     begun: usize,
     /// How often the peer did not touch one.
     untouched: u32,
-    transcribed: &'a mut Transcribed,
-    out: Out,
-    plain: Vec<u8>,
-    done: Done<D::Request>,
+    ears: Ears,
     ended: Vec<Ended<D::Request>>,
 }
 
-impl<D: Dialogue> Conversation<'_, '_, D> {
+impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
+    fn new(
+        one_shot: &'a OneShot<'b, D>,
+        mut net: Epoll,
+        requests: &'a [&'a D::Request],
+        name: String,
+        ears: &Ears,
+    ) -> Self {
+        let OneShot { dialogue, setup, .. } = one_shot;
+        let timeout = setup.plan.connect_timeout;
+        let deadline = net.now() + timeout;
+        let sources = setup.sources.first().copied().into_iter().collect();
+        let links = Links::new(net, Arc::clone(dialogue), Arc::clone(&setup.security), timeout, Rng::new(0));
+        let links = links.leaving_from(sources, 0).tapped(Box::new(ears.clone()));
+        Conversation {
+            one_shot,
+            links,
+            conn: 0,
+            name,
+            deadline,
+            spoken: String::new(),
+            established: None,
+            stands: false,
+            requests,
+            asked: 0,
+            begun: 0,
+            untouched: 0,
+            ears: ears.clone(),
+            ended: Vec::new(),
+        }
+    }
+
+    fn run(&mut self, to: Place) -> Result<Vec<Ended<D::Request>>, Trouble> {
+        let refused = |name: &str, errno: i32| unreachable(format!("{name} does not answer: {}", describe(errno)));
+        let now = self.links.net().now();
+        self.conn = self.links.dial(0, to, now).map_err(|e| refused(&self.name, e.0))?;
+        while !self.is_over() {
+            let now = self.links.net().now();
+            let deadline = self.deadline.min(self.one_shot.until);
+            self.links.net().wait(deadline.min(now + ATTENTION));
+            if self.one_shot.stop.requested() {
+                return Err(no_answer(STOPPED));
+            }
+            if self.links.net().now() >= deadline {
+                return Err(self.too_late());
+            }
+            match self.links.next().map_or(Ok(()), |arrived| self.take_in(arrived)) {
+                Ok(()) => {}
+                Err(Gone::Before(errno)) => return Err(refused(&self.name, errno)),
+                Err(Gone::Trouble(trouble)) => return Err(trouble),
+            }
+        }
+        self.links.say_goodbye(self.conn);
+        Ok(std::mem::take(&mut self.ended))
+    }
+
     fn is_over(&self) -> bool {
-        let greeted = self.session.as_ref().is_some_and(|s| !s.opening());
         let failed = self.one_shot.until_failure && self.ended.last().is_some_and(|ended| ended.fault.is_some());
-        greeted && (failed || self.ended.len() >= self.requests.len())
+        self.stands && (failed || self.ended.len() >= self.requests.len())
     }
 
     /// One thing that happened.
-    fn step(&mut self) -> Result<(), Gone> {
-        match self.net.next() {
-            None | Some(Arrival::Accepted(..) | Arrival::Sent(_)) => return Ok(()),
-            Some(Arrival::Connected(_)) => self.connected()?,
-            Some(Arrival::Received(_, bytes)) => {
-                let mut fed = Fed::More;
-                match &mut self.secure {
-                    None => self.plain.extend_from_slice(bytes),
-                    Some(channel) => {
-                        fed = channel.feed(bytes, &mut self.plain, &mut self.out).map_err(unreachable)?;
-                        self.net.send(self.conn, &mut self.out);
+    fn take_in(&mut self, arrived: Arrived) -> Result<(), Gone> {
+        match arrived {
+            Arrived::Sent(_) => Ok(()),
+            Arrived::Connected(conn) => {
+                let now = self.links.net().now();
+                let step = self.links.connected(conn, self.one_shot.origin, now)?;
+                self.has_reached(step);
+                Ok(())
+            }
+            Arrived::Read(_, _, read) => self.hear(read),
+            Arrived::Secure(conn, _, fed) => {
+                let fed = fed.map_err(unreachable)?;
+                match fed {
+                    Fed::Established if self.links.in_tunnel(conn) => {
+                        let now = self.links.net().now();
+                        let step = self.links.reached(conn, self.one_shot.origin, now)?;
+                        self.has_reached(step);
                     }
+                    Fed::Established => self.shaken_hands(conn),
+                    Fed::More | Fed::Ended => {}
                 }
-                if fed == Fed::Established {
-                    self.established()?;
-                }
-                if fed == Fed::Ended {
-                    // The peer will say no more, whether it closes the connection beneath or not.
-                    self.receive()?;
-                    return self.closed(None, false);
-                }
+                let read = self.links.read_plain(conn);
+                read.map_or(Ok(()), |read| self.hear(read))?;
+                // The peer will say no more, whether it closes the connection beneath or not.
+                if fed == Fed::Ended { self.closed(None, false) } else { Ok(()) }
             }
-            Some(Arrival::Closed(_, Some(errno))) if self.session.is_none() && !self.in_tunnel => {
-                return Err(Gone::Before(errno.0));
+            Arrived::Closed(conn, Some(errno)) if self.links.session(conn).is_none() && !self.links.in_tunnel(conn) => {
+                Err(Gone::Before(errno.0))
             }
-            Some(Arrival::Closed(_, why)) => {
-                return self.closed(why, self.secure.is_some());
+            Arrived::Closed(conn, why) => {
+                let cut = self.links.conn(conn).secure.is_some();
+                self.closed(why, cut)
             }
         }
-        self.receive()
     }
 
-    fn begin_tls(&mut self, alpn: &[&'static [u8]]) -> Result<(), Trouble> {
-        let mut channel = self.one_shot.setup.security.client(self.one_shot.origin, alpn).map_err(unreachable)?;
-        channel.start(&mut self.out);
-        self.net.send(self.conn, &mut self.out);
-        self.secure = Some(channel);
-        Ok(())
+    /// The connection leads to the target, unless a proxy is still asked for the way.
+    fn has_reached(&mut self, step: Step) {
+        if step != Step::Tunnelling && !self.one_shot.origin.tls {
+            self.converses(Established::default());
+        }
+        self.step(step);
     }
 
-    /// The connection stands: to the target, or to a proxy that is told where to connect.
-    fn connected(&mut self) -> Result<(), Trouble> {
-        match self.one_shot.setup.security.tunnel(self.one_shot.origin).map_err(unreachable)? {
-            None => self.reached(),
-            Some(mut tunnel) => {
-                tunnel.start(&mut self.out);
-                self.net.send(self.conn, &mut self.out);
-                (self.secure, self.in_tunnel) = (Some(tunnel), true);
+    /// The conversation begins on what is known of its connection.
+    fn converses(&mut self, established: Established) {
+        self.spoken = self.one_shot.dialogue.spoken(&established);
+        self.established = Some(established);
+    }
+
+    fn shaken_hands(&mut self, conn: u32) {
+        let settled = self.links.handshake(conn);
+        let suite = format!("{} {}", settled.version, settled.suite);
+        if self.links.session(conn).is_none() {
+            self.converses(Established { alpn: settled.alpn, tls: true, ..Established::default() });
+        }
+        let now = self.links.net().now();
+        let step = self.links.shaken_hands(conn, self.one_shot.origin, now);
+        self.step(step);
+        self.spoken = [self.spoken.as_str(), suite.as_str()].join(" ").trim().to_owned();
+    }
+
+    fn step(&mut self, step: Step) {
+        self.stands |= step == Step::Stands;
+        self.go_on();
+    }
+
+    /// What arrived has been read.
+    fn hear(&mut self, read: Result<(), Broken>) -> Result<(), Gone> {
+        let greets = !self.stands;
+        self.links.flush();
+        self.collect();
+        if greets && read.is_ok() {
+            let now = self.links.net().now();
+            let step = self.links.greeted(self.conn, self.one_shot.origin, now)?;
+            self.stands |= step == Step::Stands;
+        }
+        match read {
+            // A greeting that is broken is over as well, and with nothing to say nobody else would tell.
+            Err(broken) if self.requests.is_empty() || !self.is_over() => Err(self.broken(broken).into()),
+            Err(broken) => {
+                self.explain(broken);
+                Ok(())
+            }
+            Ok(()) if self.is_over() => Ok(()),
+            Ok(()) if self.untouched > UNTOUCHED_AT_MOST => Err(no_answer(TURNED_AWAY).into()),
+            Ok(()) if self.takes_no_more() => self.closed(None, false),
+            Ok(()) => {
+                self.go_on();
                 Ok(())
             }
         }
     }
 
-    /// The connection leads to the target.
-    fn reached(&mut self) -> Result<(), Trouble> {
-        if self.one_shot.origin.tls {
-            return self.begin_tls(self.one_shot.dialogue.alpn());
-        }
-        self.begin(Established::default());
-        Ok(())
-    }
-
-    fn established(&mut self) -> Result<(), Trouble> {
-        if std::mem::take(&mut self.in_tunnel) {
-            self.secure = None;
-            return self.reached();
-        }
-        let settled = self.secure.as_ref().and_then(|s| s.handshake()).unwrap_or_default();
-        let suite = format!("{} {}", settled.version, settled.suite);
-        match &mut self.session {
-            Some(session) => {
-                session.secured(&mut self.out);
-                self.send();
-            }
-            None => self.begin(Established { alpn: settled.alpn, tls: true, ..Established::default() }),
-        }
-        self.transcribed.spoken = [self.transcribed.spoken.as_str(), suite.as_str()].join(" ").trim().to_owned();
-        Ok(())
-    }
-
-    fn begin(&mut self, established: Established) {
-        self.transcribed.spoken = self.one_shot.dialogue.spoken(&established);
-        let mut session = self.one_shot.dialogue.session(self.one_shot.origin, &established);
-        session.open(&mut self.out);
-        self.session = Some(session);
-        self.transcribed.established = Some(established);
-        self.go_on();
-    }
-
-    /// What arrived is read.
-    fn receive(&mut self) -> Result<(), Gone> {
-        let Some(session) = self.session.as_mut().filter(|_| !self.plain.is_empty()) else { return Ok(()) };
-        self.transcribed.received.take(&self.plain);
-        let read = session.receive(&self.plain, &mut self.out, &mut self.done);
-        self.plain.clear();
-        if session.secures_now() && self.secure.is_none() {
-            self.send();
-            self.begin_tls(&[])?;
-            return Ok(());
-        }
-        self.collect();
-        match read {
-            // A greeting that is broken is over as well, and with nothing to say nobody else would report.
-            Err(broken) if self.requests.is_empty() || !self.is_over() => {
-                return Err(self.broken(broken).into());
-            }
-            Err(broken) => self.explain(broken),
-            Ok(()) if self.is_over() => {}
-            Ok(()) if self.untouched > UNTOUCHED_AT_MOST => return Err(no_answer(TURNED_AWAY).into()),
-            Ok(()) if self.takes_no_more() => return self.closed(None, false),
-            Ok(()) => self.go_on(),
-        }
-        Ok(())
-    }
-
     /// The peer said that it takes nothing more before everything was asked: nobody waits for it to hang up as well.
     fn takes_no_more(&self) -> bool {
-        let over = self.session.as_ref().is_some_and(|s| !s.opening() && s.room() == 0 && !s.goodbye().is_empty());
+        let session = self.links.session(self.conn);
+        let over = session.is_some_and(|s| !s.opening() && s.room() == 0 && !s.goodbye().is_empty());
         over && self.asked == self.ended.len()
     }
 
     /// Why a conversation ended in which the peer does not do as the protocol says, or refuses, as it may.
     fn broken(&self, broken: Broken) -> Trouble {
-        match self.session.as_ref().map_or(FaultKind::BrokenProtocol, Session::refusal) {
+        match self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal) {
             FaultKind::BrokenProtocol => no_answer(format!("the answer is broken: {}", broken.0)),
             kind => Trouble { fault: Some(kind), ..no_answer(broken.0) },
         }
@@ -348,7 +376,7 @@ impl<D: Dialogue> Conversation<'_, '_, D> {
     }
 
     fn collect(&mut self) {
-        for event in self.done.events.drain(..) {
+        for event in self.links.done().events.drain(..) {
             match event {
                 Event::Ended(ended) => self.ended.push(ended),
                 // Nobody took the request: it is asked once more, in the time it has.
@@ -360,81 +388,66 @@ impl<D: Dialogue> Conversation<'_, '_, D> {
 
     /// The next request, once the one before is over and the session takes one.
     fn go_on(&mut self) {
-        if let Some(session) = self.session.as_mut().filter(|s| !s.opening()) {
-            while self.asked == self.ended.len() && self.asked < self.requests.len() {
-                let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                let (unix_ns, run) = (since_1970.as_nanos() as u64, self.one_shot.setup.plan.seed);
-                let fill = Fill { random: self.asked as u64, unix_ns, run, ..Fill::default() };
-                let id = ExchangeId(self.asked as u32);
-                let Ok(sent) = session.submit(id, self.requests[self.asked], &fill, &mut self.out) else { break };
-                self.asked += 1;
-                if sent == Sent::OneWay {
-                    let (fault, excerpt, follow) = (None, None, None);
-                    self.ended.push(Ended { id, fault, code: 0, payload: 0, excerpt, follow, why: "".into() });
-                }
-                if self.asked > self.begun {
-                    (self.begun, self.untouched) = (self.asked, 0);
-                    self.deadline = self.net.now() + self.one_shot.patience;
-                }
+        while self.stands && self.asked == self.ended.len() && self.asked < self.requests.len() {
+            let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let (unix_ns, run) = (since_1970.as_nanos() as u64, self.one_shot.setup.plan.seed);
+            let fill = Fill { random: self.asked as u64, unix_ns, run, ..Fill::default() };
+            let id = ExchangeId(self.asked as u32);
+            let Ok(sent) = self.links.submit(self.conn, id, self.requests[self.asked], &fill) else { break };
+            self.asked += 1;
+            if sent == Sent::OneWay {
+                let (fault, excerpt, follow) = (None, None, None);
+                self.ended.push(Ended { id, fault, code: 0, payload: 0, excerpt, follow, why: "".into() });
+            }
+            if self.asked > self.begun {
+                (self.begun, self.untouched) = (self.asked, 0);
+                self.deadline = self.links.net().now() + self.one_shot.patience;
             }
         }
-        self.send();
+        self.links.flush();
     }
 
     /// The connection ended, in order or by an error; `cut`: without TLS's own word for the end.
     fn closed(&mut self, why: Option<Errno>, cut: bool) -> Result<(), Gone> {
         let in_order = why.is_none();
-        let Some(session) = self.session.as_mut() else {
-            return Err(unreachable(if self.in_tunnel { CLOSED_IN_TUNNEL } else { CLOSED_IN_HANDSHAKE }).into());
+        let Some(session) = self.links.session(self.conn) else {
+            let in_tunnel = self.links.in_tunnel(self.conn);
+            return Err(unreachable(if in_tunnel { CLOSED_IN_TUNNEL } else { CLOSED_IN_HANDSHAKE }).into());
         };
         // A greeting that is cut off is over as well, but not done.
         let greeted = !session.opening();
         if in_order {
-            session.closed(&mut self.done);
+            self.links.closed(self.conn);
         }
         if cut {
-            fail_cut(&mut self.done.events, Box::default());
+            fail_cut(&mut self.links.done().events, Box::default());
         }
-        let goodbye = session.goodbye();
+        let goodbye = self.links.session(self.conn).map_or("", |session| session.goodbye());
         self.collect();
+        let nothing_came = self.ears.both()[1].all == 0;
         // The words of the load, so that one failure is not told in two ways.
         let lost =
             why.map(|errno| format!("the connection was lost before the response was complete: {}", describe(errno.0)));
         Err(no_answer(match goodbye {
             _ if greeted && self.is_over() => return Ok(()),
-            "" if self.transcribed.received.all == 0 && in_order && !self.one_shot.origin.tls => CLOSED_WITHOUT_A_WORD,
+            "" if nothing_came && in_order && !self.one_shot.origin.tls => CLOSED_WITHOUT_A_WORD,
             "" => lost.as_deref().unwrap_or("the connection was closed before the response was complete"),
             words => words,
         })
         .into())
     }
 
-    fn send(&mut self) {
-        self.transcribed.sent.take(self.out.bytes());
-        self.transcribed.sent.take(self.out.tail().map_or(&[], |t| t));
-        let mut cipher = Out::default();
-        match &mut self.secure {
-            Some(channel) if !self.out.is_empty() => {
-                channel.seal(&self.out, &mut cipher);
-                self.out.clear();
-                self.net.send(self.conn, &mut cipher);
-            }
-            _ => self.net.send(self.conn, &mut self.out),
-        }
-    }
-
-    fn too_late(&self, name: &str) -> Trouble {
-        let plan = &self.one_shot.setup.plan;
-        let span = if self.begun > 0 { self.one_shot.patience } else { plan.connect_timeout };
+    fn too_late(&self) -> Trouble {
+        let span = if self.begun > 0 { self.one_shot.patience } else { self.one_shot.setup.plan.connect_timeout };
         let origin = self.one_shot.origin;
-        let beyond = self.transcribed.through.as_ref().filter(|_| self.session.is_some());
+        let beyond = self.one_shot.setup.security.proxy(origin).filter(|_| self.links.session(self.conn).is_some());
         let beyond = beyond.map(|proxy| format!("{}:{} behind {proxy}", bracketed(&origin.host), origin.port));
-        let name = beyond.as_deref().unwrap_or(name);
+        let name = beyond.as_deref().unwrap_or(&self.name);
         let why = match self.one_shot.until < self.deadline {
             true => format!("{name} did not answer in the time that --run-timeout left"),
             false => format!("{name} did not answer within {}", measure::format_duration(span)),
         };
-        Trouble { why, unreachable: self.session.is_none(), fault: None }
+        Trouble { why, unreachable: self.links.session(self.conn).is_none(), fault: None }
     }
 }
 

@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 use record::{Failure, Notice, Second};
-use wire::{Dialogue, Network};
 
 use crate::collector::errno_name;
-use crate::message::Message;
 use crate::tally::Sort;
-use crate::worker::Worker;
 
 /// How long a run may only fail before it says so.
 const PATIENCE: Nanos = Nanos::from_millis(600);
@@ -29,6 +26,11 @@ pub(crate) struct EarlyFailures {
 impl EarlyFailures {
     pub fn set(start: Nanos) -> EarlyFailures {
         EarlyFailures { at: start + PATIENCE, finished: 0, failed: 0, sorts: Vec::new() }
+    }
+
+    /// True where the first moments are over.
+    pub fn is_due(&self, now: Nanos) -> bool {
+        now >= self.at
     }
 
     /// Adds what another worker saw.
@@ -103,15 +105,6 @@ impl DeadEnd {
         self.settled = true;
         let facts = BTreeMap::from([("count".to_owned(), failed.to_string()), ("kind".to_owned(), kinds)]);
         (finished == 0).then(|| Notice { code: "only_errors".into(), facts, at_ns: None })
-    }
-}
-
-impl<N: Network, D: Dialogue> Worker<N, D> {
-    /// Tells what came back so far, once: when its time has come or the run ends before.
-    pub fn report_early(&mut self, now_or_never: bool) {
-        if let Some(early) = self.early.take_if(|early| now_or_never || self.stamp >= early.at) {
-            (self.report)(Message::Early(early));
-        }
     }
 }
 

@@ -45,6 +45,29 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
+    /// One that is due, and was taken up at `now`; it waits for a connection.
+    #[inline]
+    pub fn due(intended: Nanos, now: Nanos, request: u32, name: u16, user: u32) -> Exchange {
+        Exchange {
+            intended,
+            started: Nanos::ZERO,
+            written: now,
+            first_byte: Nanos::ZERO,
+            last_message: Nanos::ZERO,
+            conn: NONE,
+            user,
+            request,
+            name,
+            serial: 0,
+            state: Standing::Waiting,
+            warmup: false,
+            watched: false,
+            hops: 0,
+            marks: 0,
+            resent: 0,
+        }
+    }
+
     /// True where it was sent on this connection and is not over.
     pub fn is_on(&self, conn: u32) -> bool {
         self.state == Standing::InFlight && self.conn == conn

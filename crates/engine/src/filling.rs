@@ -114,24 +114,7 @@ mod tests {
 
     #[test]
     fn a_request_that_is_sent_once_more_is_filled_as_it_was_and_a_hop_takes_no_number() {
-        let waiting = |request, resent| Exchange {
-            intended: Nanos::ZERO,
-            started: Nanos::ZERO,
-            written: Nanos::ZERO,
-            first_byte: Nanos::ZERO,
-            conn: NONE,
-            last_message: Nanos::ZERO,
-            user: 3,
-            request,
-            serial: 0,
-            state: crate::exchange::Standing::Waiting,
-            warmup: false,
-            watched: false,
-            hops: 0,
-            name: 0,
-            marks: 0,
-            resent,
-        };
+        let waiting = |request, resent| Exchange { resent, ..Exchange::due(Nanos::ZERO, Nanos::ZERO, request, 0, 3) };
         let mut serial = FillSource::new(Share { index: 0, of: 2 }, 1, (1, 1), None, true);
         let mut x = waiting(0, 0);
         let first = serial.fill_for(&mut x, Nanos::ZERO);

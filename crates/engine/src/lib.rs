@@ -3,31 +3,25 @@
 //! The engine knows the contracts of [`wire`] and the events of [`record`]; it names no protocol, no report and no screen.
 //! Nothing on the path of a request locks, allocates, or is shared between workers.
 
-mod answers;
 mod api;
 mod backend;
 mod barrier;
-mod batching;
+mod books;
 mod builder;
 mod collector;
-mod connect;
 mod conversation;
 mod early;
 mod exchange;
-mod failing;
 mod filling;
-mod final_read;
+mod flights;
 mod frames;
-mod greeting;
-mod health;
-mod heartbeat;
-mod held;
+mod limits;
+mod links;
 mod lookup;
 mod losses;
 mod message;
 mod named;
-mod one_way;
-mod pace;
+mod openings;
 mod patience;
 mod pool;
 mod probe;
@@ -36,6 +30,7 @@ mod run;
 #[cfg(any(test, feature = "simulation"))]
 #[doc(hidden)]
 pub mod simulation;
+mod source;
 mod stragglers;
 mod tables;
 mod tally;
@@ -44,7 +39,7 @@ mod tests;
 mod threads;
 mod timers;
 mod turn;
-mod users;
+mod virtual_users;
 mod worker;
 
 pub use api::{

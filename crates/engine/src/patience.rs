@@ -5,17 +5,15 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 use measure::random::Rng;
-use wire::{Dialogue, FaultKind, Network};
 
 use crate::exchange::NONE;
-use crate::worker::Worker;
 
 /// The pause after the first attempt that came to nothing. Each one in a row doubles it.
 const SHORTEST: Nanos = Nanos::from_millis(10);
 /// No pause is longer. A connection that stood so long was no attempt in vain, whether it carried anything or not.
-const LONGEST: Nanos = Nanos::from_millis(500);
+pub(crate) const LONGEST: Nanos = Nanos::from_millis(500);
 /// No pause of open load is longer: arrivals come meanwhile, and the wait of each is told as the target's.
-const LONGEST_OF_ARRIVALS: Nanos = Nanos::from_millis(100);
+pub(crate) const LONGEST_OF_ARRIVALS: Nanos = Nanos::from_millis(100);
 
 /// The attempts in vain of whoever opens connections: a user, or the pool of an origin.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,7 +34,7 @@ impl Setbacks {
     }
 
     /// An attempt came to nothing. Several that were under way at the same time are one setback.
-    fn add(&mut self, now: Nanos, longest: Nanos, rng: &mut Rng) -> Nanos {
+    pub fn add(&mut self, now: Nanos, longest: Nanos, rng: &mut Rng) -> Nanos {
         if now >= self.until || self.tried {
             self.in_a_row = self.in_a_row.saturating_add(1);
             (self.last, self.tried) = (now, false);
@@ -47,11 +45,24 @@ impl Setbacks {
 
     /// The pause, drawn between its half and its whole, so that those who failed together do not come back together. The
     /// longest of arrivals is whole: a worker has one for all of them, and with it ten attempts a second.
-    fn pause(&mut self, now: Nanos, longest: Nanos, rng: &mut Rng) {
+    pub fn pause(&mut self, now: Nanos, longest: Nanos, rng: &mut Rng) -> Nanos {
         let doublings = u32::from(self.in_a_row.saturating_sub(1)).min(16);
         let whole = Nanos(SHORTEST.0 << doublings).min(longest);
         let least = if whole == LONGEST_OF_ARRIVALS { whole } else { Nanos(whole.0 / 2) };
         self.until = now + rng.between(least, whole);
+        self.until
+    }
+
+    /// Another attempt is made. True where the one before it is still there, which counts for it.
+    pub fn tries_again(&mut self) -> bool {
+        let lives = std::mem::replace(&mut self.tried, true);
+        self.in_a_row -= u8::from(lives);
+        lives
+    }
+
+    /// True where all of them were before an attempt that was begun at `since`.
+    pub fn are_before(&self, since: Nanos) -> bool {
+        since > self.last
     }
 }
 
@@ -68,92 +79,20 @@ impl Troubled {
         }
         self.0.get(&user).map_or(Nanos::ZERO, |setbacks| setbacks.until)
     }
-}
-
-impl<N: Network, D: Dialogue> Worker<N, D> {
-    /// True where connections are opened for whoever comes first, and not by a user or for one request.
-    pub fn is_pooled(&self) -> bool {
-        self.limits.shared > 1 || (self.limits.open && !self.limits.one_shot)
-    }
-
-    /// True of a connection that ends, by the peer's doing, before it was of any use.
-    pub fn is_in_vain(&self, conn: u32, kind: FaultKind) -> bool {
-        let c = &self.conns[conn as usize];
-        kind != FaultKind::Timeout && !c.proved && self.stamp < c.free_since + LONGEST
-    }
 
     /// A user's attempt came to nothing: until when it has to wait.
-    pub fn user_set_back(&mut self, user: u32) -> Nanos {
-        let Some(crowd) = &mut self.crowd else { return self.stamp };
-        let until = crowd.troubled.0.entry(user).or_default().add(self.stamp, LONGEST, &mut self.rng);
-        let last = self.limits.end.map_or(until, |end| until.min(end));
-        self.tally.counts.kept_out_ns += (last - self.stamp.max(self.limits.window)).0;
-        until
+    pub fn set_back(&mut self, user: u32, now: Nanos, rng: &mut Rng) -> Nanos {
+        self.0.entry(user).or_default().add(now, LONGEST, rng)
     }
 
-    fn longest_of_pools(&self) -> Nanos {
-        if self.limits.open { LONGEST_OF_ARRIVALS } else { LONGEST }
-    }
-
-    /// A pool's attempt came to nothing: it makes one at a time from now on, and not before a pause.
-    pub fn pool_set_back(&mut self, origin: u32) {
-        if self.is_pooled() {
-            let longest = self.longest_of_pools();
-            let pool = &mut self.pools[origin as usize];
-            pool.at_once = 1;
-            self.retry_at = self.retry_at.min(pool.setbacks.add(self.stamp, longest, &mut self.rng));
+    /// A connection of this user ([`NONE`]: of nobody's) was of use: it is not held back any more.
+    #[inline]
+    pub fn proved(&mut self, user: u32) {
+        match user {
+            _ if self.0.is_empty() => {}
+            NONE => self.0.clear(),
+            user => drop(self.0.remove(&user)),
         }
-    }
-
-    /// A pool opens a connection. After a setback the next one has to wait until this one has shown what it is worth; where
-    /// the one before is still there, that halves the pause.
-    pub fn pool_tries(&mut self, origin: u32) {
-        let longest = self.longest_of_pools();
-        let pool = &mut self.pools[origin as usize];
-        pool.opening += 1;
-        if pool.setbacks.any() {
-            if std::mem::replace(&mut pool.setbacks.tried, true) {
-                pool.setbacks.in_a_row -= 1;
-                pool.at_once = pool.at_once.saturating_mul(2);
-            }
-            pool.setbacks.pause(self.stamp, longest, &mut self.rng);
-            self.retry_at = self.retry_at.min(pool.setbacks.until);
-        }
-    }
-
-    /// A connection was of use: who opened it is not held back any more. A pool that was grows again, twice as many at a
-    /// time with each that was begun since.
-    pub fn proved(&mut self, conn: u32) {
-        let c = &mut self.conns[conn as usize];
-        c.proved = true;
-        let (origin, user, since) = (c.origin as usize, c.user, c.since);
-        let pool = &mut self.pools[origin];
-        if pool.at_once < u32::MAX && since > pool.setbacks.last {
-            pool.at_once = pool.at_once.saturating_mul(2);
-            pool.setbacks = Setbacks::default();
-            self.retry_at = self.stamp;
-        }
-        if let Some(crowd) = self.crowd.as_mut().filter(|crowd| !crowd.troubled.0.is_empty()) {
-            match user {
-                NONE => crowd.troubled.0.clear(),
-                user => drop(crowd.troubled.0.remove(&user)),
-            }
-        }
-    }
-
-    /// Pools whose pause is over try again, where somebody waits.
-    #[cold]
-    pub fn retry(&mut self) {
-        self.retry_at = Nanos::MAX;
-        for origin in 0..self.pools.len() {
-            let pool = &self.pools[origin];
-            if pool.setbacks.until > self.stamp {
-                self.retry_at = self.retry_at.min(pool.setbacks.until);
-            } else if !pool.waiting.is_empty() {
-                self.grow(origin as u32);
-            }
-        }
-        self.go_on_without();
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use measure::Nanos;
+use measure::random::Rng;
 use wire::{ExchangeId, Origin, Place, SecureChannel};
 
 use crate::exchange::NONE;
@@ -63,6 +64,123 @@ impl<S> Conn<S> {
             free_since: Nanos::ZERO,
             since: Nanos::ZERO,
             beating: false,
+        }
+    }
+}
+
+/// The pools of a worker, one an origin.
+#[derive(Debug)]
+pub(crate) struct Pools {
+    all: Vec<Pool>,
+    /// When pools that were refused try again.
+    retry_at: Nanos,
+    /// The longest pause after attempts in vain.
+    longest_pause: Nanos,
+    /// Which address a pool uses first.
+    first: usize,
+}
+
+impl Pools {
+    /// To these origins, of the worker with this number.
+    pub fn new(origins: &[(Origin, Vec<Place>)], index: u32, longest_pause: Nanos) -> Pools {
+        let first = index as usize;
+        let all = origins.iter().map(|(origin, places)| Pool::new(origin.clone(), places.clone(), first)).collect();
+        Pools { all, retry_at: Nanos::MAX, longest_pause, first }
+    }
+
+    #[inline]
+    pub fn get(&self, origin: u32) -> &Pool {
+        &self.all[origin as usize]
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, origin: u32) -> &mut Pool {
+        &mut self.all[origin as usize]
+    }
+
+    pub fn all(&self) -> &[Pool] {
+        &self.all
+    }
+
+    pub fn all_mut(&mut self) -> &mut [Pool] {
+        &mut self.all
+    }
+
+    /// The numbers of all of them.
+    pub fn numbers(&self) -> std::ops::Range<u32> {
+        0..self.all.len() as u32
+    }
+
+    /// The pool of an origin, new where a redirect leads somewhere new.
+    pub fn number_of(&mut self, origin: &Origin) -> u32 {
+        if let Some(known) = self.all.iter().position(|pool| pool.origin == *origin) {
+            return known as u32;
+        }
+        self.all.push(Pool::new(origin.clone(), Vec::new(), self.first));
+        (self.all.len() - 1) as u32
+    }
+
+    /// Connections being opened for whoever comes first.
+    pub fn opening(&self) -> u32 {
+        self.all.iter().map(|pool| pool.opening).sum()
+    }
+
+    /// Requests that wait for a connection.
+    pub fn waiting(&self) -> u64 {
+        self.all.iter().map(|pool| pool.waiting.len() as u64).sum()
+    }
+
+    /// When pools that were refused try again.
+    #[inline]
+    pub fn retry_at(&self) -> Nanos {
+        self.retry_at
+    }
+
+    /// They are asked again no later than then.
+    pub fn retry_by(&mut self, at: Nanos) {
+        self.retry_at = self.retry_at.min(at);
+    }
+
+    /// It is time: those whose pause is over and where somebody waits.
+    pub fn ready_again(&mut self, now: Nanos) -> Vec<u32> {
+        let paused = self.all.iter().map(|pool| pool.setbacks.until).filter(|until| *until > now);
+        self.retry_at = paused.min().unwrap_or(Nanos::MAX);
+        let ready = |pool: &Pool| pool.setbacks.until <= now && !pool.waiting.is_empty();
+        self.numbers().filter(|origin| ready(self.get(*origin))).collect()
+    }
+
+    /// An attempt came to nothing: one at a time is made from now on, and none before a pause.
+    pub fn set_back(&mut self, origin: u32, now: Nanos, rng: &mut Rng) {
+        let longest = self.longest_pause;
+        let pool = self.get_mut(origin);
+        pool.at_once = 1;
+        let until = pool.setbacks.add(now, longest, rng);
+        self.retry_by(until);
+    }
+
+    /// A pool opens a connection. After a setback the next one has to wait until this one has shown what it is worth; where
+    /// the one before is still there, that halves the pause.
+    pub fn tries(&mut self, origin: u32, now: Nanos, rng: &mut Rng) {
+        let longest = self.longest_pause;
+        let pool = self.get_mut(origin);
+        pool.opening += 1;
+        if pool.setbacks.any() {
+            if pool.setbacks.tries_again() {
+                pool.at_once = pool.at_once.saturating_mul(2);
+            }
+            let until = pool.setbacks.pause(now, longest, rng);
+            self.retry_by(until);
+        }
+    }
+
+    /// A connection that was begun at `since` was of use: a pool that was held back grows again, twice as many at a time with
+    /// each that was begun since.
+    pub fn proved(&mut self, origin: u32, since: Nanos, now: Nanos) {
+        let pool = self.get_mut(origin);
+        if pool.at_once < u32::MAX && pool.setbacks.are_before(since) {
+            pool.at_once = pool.at_once.saturating_mul(2);
+            pool.setbacks = Setbacks::default();
+            self.retry_at = now;
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Before and after the load: one counted answer, told to the user; and the requests a plan asks for once.
 
+use std::sync::Arc;
+
 use measure::{Clock, Nanos};
 use record::FirstAnswer;
 use wire::{Dialogue, Ended, FaultKind, Origin, SHOWN};
@@ -14,7 +16,11 @@ const AFTER: Nanos = Nanos::from_secs(60);
 
 /// Sends the first request of a run once, alone; redirects that the dialogue follows are followed. A dialogue that has
 /// nothing to say opens a connection.
-pub(crate) fn probe<D: Dialogue>(dialogue: &D, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
+pub(crate) fn probe<D: Dialogue>(
+    dialogue: &Arc<D>,
+    setup: &Setup,
+    stop: &Stop,
+) -> Result<ProbeResult, Box<ProbeFailure>> {
     let began = Clock.now();
     let mut probe = FirstAnswer::default();
     let mut transcript = Transcript::default();
@@ -34,7 +40,12 @@ struct Way<'a> {
     stop: &'a Stop,
 }
 
-fn follow<D: Dialogue>(d: &D, way: &Way<'_>, probe: &mut FirstAnswer, told: &mut Transcript) -> Result<(), Trouble> {
+fn follow<D: Dialogue>(
+    d: &Arc<D>,
+    way: &Way<'_>,
+    probe: &mut FirstAnswer,
+    told: &mut Transcript,
+) -> Result<(), Trouble> {
     if d.silent() {
         return exchange(d, way, &d.origins()[0], None, probe, told).map(drop);
     }
@@ -56,7 +67,7 @@ fn follow<D: Dialogue>(d: &D, way: &Way<'_>, probe: &mut FirstAnswer, told: &mut
 }
 
 fn exchange<D: Dialogue>(
-    d: &D,
+    d: &Arc<D>,
     way: &Way<'_>,
     origin: &Origin,
     request: Option<&D::Request>,
@@ -76,7 +87,7 @@ fn exchange<D: Dialogue>(
     };
     let mut transcribed = Transcribed::default();
     let outcome = one_shot.run(&requests, &mut transcribed);
-    write_down(d, transcribed, probe, told);
+    write_down(&**d, transcribed, probe, told);
     Ok(outcome?.pop())
 }
 
@@ -111,14 +122,19 @@ fn append(told: &mut Vec<u8>, more: Vec<u8>) {
 ///
 /// # Errors
 /// Which one failed and why.
-pub(crate) fn before<D: Dialogue>(d: &D, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
+pub(crate) fn before<D: Dialogue>(d: &Arc<D>, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
     let one_shots = OneShots { setup, stop, patience: BEFORE, until: Nanos::MAX, until_failure: true };
     one_shots.run(d, d.before()).map_or(Ok(()), Err)
 }
 
 /// Sends the requests that a plan asks for once after the run, also where it was interrupted; the first that failed, in a
 /// sentence.
-pub(crate) fn after<D: Dialogue>(d: &D, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
+pub(crate) fn after<D: Dialogue>(
+    d: &Arc<D>,
+    setup: &Setup,
+    stop: &Stop,
+    within: Option<Nanos>,
+) -> Option<AfterFailure> {
     // The stop that ended the run is no reason to leave what it made behind.
     let stop = if stop.requested() { &Stop::default() } else { stop };
     let until = within.map_or(Nanos::MAX, |within| Clock.now() + within);
@@ -136,7 +152,7 @@ struct OneShots<'a> {
 }
 
 impl OneShots<'_> {
-    fn run<D: Dialogue>(&self, d: &D, requests: &[D::Request]) -> Option<OneShotFailure> {
+    fn run<D: Dialogue>(&self, d: &Arc<D>, requests: &[D::Request]) -> Option<OneShotFailure> {
         if requests.is_empty() {
             return None;
         }
@@ -149,7 +165,7 @@ impl OneShots<'_> {
                 Ok(ended) => {
                     let failed = ended.iter().zip(requests).find(|(ended, _)| ended.fault.is_some());
                     if let Some((ended, request)) = failed {
-                        let why = format!("`{}` failed: {}", d.named(request), told(d, ended));
+                        let why = format!("`{}` failed: {}", d.named(request), told(&**d, ended));
                         return Some(OneShotFailure { why, unreachable: false });
                     }
                 }

@@ -90,7 +90,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
     }
 
     fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
-        probe::probe(&*self.dialogue, setup, stop)
+        probe::probe(&self.dialogue, setup, stop)
     }
 
     fn learnt(&self) -> Option<Vec<u8>> {
@@ -98,11 +98,11 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
     }
 
     fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
-        probe::before(&*self.dialogue, setup, stop)
+        probe::before(&self.dialogue, setup, stop)
     }
 
     fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
-        probe::after(&*self.dialogue, setup, stop, within)
+        probe::after(&self.dialogue, setup, stop, within)
     }
 
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) {

@@ -12,7 +12,7 @@ use record::RunEvent;
 use wire::{Arrival, Asked, Complaint, ConnId, Dial, Dialogue, Errno, ListenerId, Network, Out, Place, Protocol, Rest};
 
 use crate::barrier::Barrier;
-use crate::builder::{WorkerBuilder, mix};
+use crate::builder::{WorkerBuilder, requests};
 use crate::collector::Collector;
 use crate::lookup::Lookups;
 use crate::message::Message;
@@ -37,7 +37,7 @@ pub fn run<P: Protocol, N: Network>(
     let code_name = move |code| named.code_name(code);
     let mut collector = Collector::new(1, setup.plan.load.is_open(), &code_name, sink);
     let (report, told) = channel();
-    let mix = mix(&*dialogue);
+    let requests = requests(&*dialogue);
     let seed = WorkerBuilder {
         dialogue,
         setup,
@@ -47,7 +47,7 @@ pub fn run<P: Protocol, N: Network>(
         fixed: false,
         barriers: [Barrier::of(1), Barrier::of(1)],
         pools: &pools,
-        mix: &mix,
+        requests: &requests,
         report: Box::new(move |message| drop(report.send(message))),
         stop: Stop::default(),
     };

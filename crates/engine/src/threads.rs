@@ -8,12 +8,12 @@ use std::thread::Scope;
 
 use measure::{Clock, Nanos};
 use plan::Share;
-use scenario::Mix;
+use scenario::Requests;
 use wire::{Dialogue, Origin, Place};
 
 use crate::backend::Backend;
 use crate::barrier::Barrier;
-use crate::builder::{WorkerBuilder, mix};
+use crate::builder::{WorkerBuilder, requests};
 use crate::message::Message;
 use crate::tables::Tables;
 use crate::{Setup, Stop, lookup};
@@ -42,10 +42,10 @@ impl<'a, D: Dialogue> Threads<'a, D> {
     where
         'a: 's,
     {
-        let mix = mix(&*self.dialogue);
+        let requests = requests(&*self.dialogue);
         for index in self.workers.clone() {
             let broken = report.clone();
-            let body = self.body(index, mix.clone(), report.clone(), stop.clone());
+            let body = self.body(index, requests.clone(), report.clone(), stop.clone());
             if std::thread::Builder::new().name(format!("worker-{index}")).spawn_scoped(scope, body).is_err() {
                 absent(&self.barriers);
                 let _ = broken.send((index as usize, Message::Broken("no thread could be started".into())));
@@ -53,7 +53,13 @@ impl<'a, D: Dialogue> Threads<'a, D> {
         }
     }
 
-    fn body<'s>(&self, index: u32, mix: Mix, report: Sender<(usize, Message)>, stop: Stop) -> impl FnOnce() + Send + 's
+    fn body<'s>(
+        &self,
+        index: u32,
+        requests: Requests,
+        report: Sender<(usize, Message)>,
+        stop: Stop,
+    ) -> impl FnOnce() + Send + 's
     where
         'a: 's,
     {
@@ -69,9 +75,20 @@ impl<'a, D: Dialogue> Threads<'a, D> {
                 pin(index);
             }
             let report = Box::new(move |message| drop(report.send((index as usize, message))));
-            let (pools, mix) = (&pools, &mix);
-            let seed =
-                WorkerBuilder { dialogue, setup, sources, fixed, share, start, barriers, pools, mix, report, stop };
+            let (pools, requests) = (&pools, &requests);
+            let seed = WorkerBuilder {
+                dialogue,
+                setup,
+                sources,
+                fixed,
+                share,
+                start,
+                barriers,
+                pools,
+                requests,
+                report,
+                stop,
+            };
             let begun = backend.with(seed);
             if let Err(why) = begun {
                 absent(&waited_for);

@@ -1,7 +1,81 @@
-//! What a virtual user sends next.
+//! What a virtual user does next.
 //!
-//! For now a weighted choice among prepared requests; flows and scripts will stand beside it.
+//! The engine wakes a user when something happened to it (its visit begins, its pause is over, a response came) and does what
+//! the scenario answers. Whether that is a weighted choice among prepared requests, what is said on a connection of one's
+//! own, a flow or a script makes no difference to it. A scenario belongs to one worker: it shares nothing and never waits.
 
 mod mix;
+mod own;
+mod requests;
+
+use measure::Nanos;
+use wire::FaultKind;
 
 pub use mix::Mix;
+pub use own::OwnConnections;
+pub use requests::Requests;
+
+/// Chooses what the users of one worker do.
+pub trait Scenario: Send {
+    /// What a user does next. `on`: where the connection leads that is its own (an index into the origins of the run), if it
+    /// has one.
+    fn wake(&mut self, user: u32, on: Option<u32>, news: News) -> Act;
+    /// Where a connection leads that is opened before anything is said on it; `nth`: its number.
+    fn leads_to(&mut self, nth: u32) -> u32;
+}
+
+/// Why a user is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Its visit begins: it was started, or an arrival is due.
+    Begin,
+    /// Its pause is over, or the connection it asked for stands.
+    Awake,
+    /// What it sent is over: the status code of the response (0: none), and what was wrong with it.
+    Ended {
+        /// As in [`wire::Ended::code`].
+        code: u32,
+        /// None: it succeeded.
+        fault: Option<FaultKind>,
+    },
+}
+
+/// What a user does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Sends the prepared request of this index.
+    Send(u32),
+    /// Does nothing for so long.
+    Pause(Nanos),
+    /// Has said everything, and keeps its connection.
+    Hold,
+    /// Its visit is over.
+    Done,
+}
+
+/// The scenario of a worker: what every usual run plays is called without a detour.
+pub enum Choice {
+    /// A weighted choice among the prepared requests.
+    Requests(Requests),
+    /// Any other.
+    Other(Box<dyn Scenario>),
+}
+
+impl Choice {
+    /// As [`Scenario::wake`].
+    #[inline]
+    pub fn wake(&mut self, user: u32, on: Option<u32>, news: News) -> Act {
+        match self {
+            Choice::Requests(requests) => requests.wake(user, on, news),
+            Choice::Other(other) => other.wake(user, on, news),
+        }
+    }
+
+    /// As [`Scenario::leads_to`].
+    pub fn leads_to(&mut self, nth: u32) -> u32 {
+        match self {
+            Choice::Requests(requests) => requests.leads_to(nth),
+            Choice::Other(other) => other.leads_to(nth),
+        }
+    }
+}

@@ -17,7 +17,7 @@ use wire::{Ask, Asked, AskedUrl, Origin, Place, Protocol};
 pub use super::played::Played;
 use super::watched::{InStep, Watched};
 use crate::barrier::Barrier;
-use crate::builder::{WorkerBuilder, mix};
+use crate::builder::{WorkerBuilder, requests};
 use crate::collector::Collector;
 use crate::lookup::Lookups;
 use crate::message::Message;
@@ -175,7 +175,7 @@ impl Scene {
         };
         let origins = wire::Dialogue::origins(&*dialogue).iter();
         let pools: Vec<_> = origins.map(|o| (o.clone(), self.resolver.resolve(o).unwrap_or_default())).collect();
-        let (workers, mix) = (worker_count(plan), mix(&*dialogue));
+        let (workers, requests) = (worker_count(plan), requests(&*dialogue));
         let barriers = [Barrier::of(workers), Barrier::of(workers)];
         let fixed = protocol.fixed_connections() || plan.hold.is_some();
         let meets = workers > 1 && (fixed || matches!(plan.load, Load::Closed { together: true, .. }));
@@ -196,7 +196,7 @@ impl Scene {
                 fixed,
                 barriers: barriers.clone(),
                 pools: &pools,
-                mix: &mix,
+                requests: &requests,
                 report: self.teller(index, report.clone()),
                 stop,
             };

@@ -8,7 +8,7 @@
 use measure::Nanos;
 use wire::{Dialogue, Network};
 
-use crate::worker::Worker;
+use super::Worker;
 
 /// So long each second begins without waiting.
 const LISTENING: Nanos = Nanos::from_millis(20);
@@ -25,51 +25,57 @@ const CONNECTIONS: u32 = 2;
 
 /// What was heard since the second began, and what came of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Batching {
+pub(super) struct Batching {
     from: Nanos,
     /// When what was heard is judged; never, once it was.
     until: Nanos,
     /// Reads that brought something.
-    pub reads: u64,
+    reads: u64,
     /// In flight, at the least, for arrivals to be waited for together; none are where it is zero.
     in_flight: u64,
 }
 
 impl Batching {
     pub const NONE: Batching = Batching { from: Nanos::ZERO, until: Nanos::MAX, reads: 0, in_flight: 0 };
+
+    /// A read brought something.
+    #[inline]
+    pub fn heard(&mut self) {
+        self.reads += 1;
+    }
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// A second begins: nothing is waited for until its arrivals were heard.
-    pub fn listen_again(&mut self) {
-        self.net.wait_for_at_least(1);
+    pub(super) fn listen_again(&mut self) {
+        self.links.net().wait_for_at_least(1);
         self.batching = Batching { from: self.stamp, until: self.stamp + LISTENING, ..Batching::NONE };
     }
 
     /// Once enough was heard, as many arrivals as come close enough are waited for together, while as many are in flight.
     #[inline]
-    pub fn batch_arrivals(&mut self) {
+    pub(super) fn batch_arrivals(&mut self) {
         if self.stamp >= self.batching.until {
             self.judge_batching();
-        } else if self.in_flight.now < self.batching.in_flight {
+        } else if self.books.in_flight() < self.batching.in_flight {
             self.batching.in_flight = 0;
-            self.net.wait_for_at_least(1);
+            self.links.net().wait_for_at_least(1);
         }
     }
 
     #[cold]
     fn judge_batching(&mut self) {
-        let service = &self.tally.latency.service;
+        let service = &self.books.times().service;
         let answers = service.count();
         let Some(short) = service.at_rank(answers.div_ceil(SHORT)).filter(|_| answers >= ENOUGH) else {
             return self.listen_again();
         };
         let Batching { from, reads, .. } = std::mem::replace(&mut self.batching, Batching::NONE);
-        let arrivals = arrivals_together(reads, self.stamp - from, short, self.connections);
+        let arrivals = arrivals_together(reads, self.stamp - from, short, self.links.count());
         if arrivals > 1 {
             // An eighth has been answered and is not asked again yet.
-            self.batching.in_flight = self.in_flight.now - self.in_flight.now / 8;
-            self.net.wait_for_at_least(arrivals);
+            self.batching.in_flight = self.books.in_flight() - self.books.in_flight() / 8;
+            self.links.net().wait_for_at_least(arrivals);
         }
     }
 }

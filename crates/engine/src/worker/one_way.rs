@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use wire::{ConnId, Dialogue, Errno, ExchangeId, FaultKind, Network, Phase};
+use scenario::News;
+use wire::{Dialogue, Errno, ExchangeId, FaultKind, Network, Phase};
 
+use super::failing::Cause;
+use super::{Next, Worker};
 use crate::exchange::{Exchange, NONE, ONE_WAY, Standing};
 use crate::pool::Stage;
-use crate::tally::Sort;
-use crate::worker::{Next, Worker};
 
 /// One-way requests that are not over.
 #[derive(Debug, Default)]
@@ -55,15 +56,15 @@ const REFUSED: Errno = Errno(111);
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Ends those of this turn whose bytes the socket has taken.
-    pub fn end_one_way(&mut self) {
+    pub(super) fn end_one_way(&mut self) {
         let mut fresh = std::mem::take(&mut self.one_way.fresh);
         for id in fresh.drain(..) {
-            let x = *self.exchanges.get(id);
+            let x = *self.flights.get(id);
             if !is_under_way(&x) {
                 // Its connection broke before: it failed, or is sent again.
                 continue;
             }
-            if self.net.unsent(ConnId(x.conn)) > 0 {
+            if self.links.unsent(x.conn) > 0 {
                 self.one_way.unwritten.entry(x.conn).or_default().push(id);
             } else {
                 self.written(id, x.conn);
@@ -75,14 +76,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     /// The socket has taken everything: what waited for that is over.
-    pub fn all_sent(&mut self, conn: u32) {
+    pub(super) fn all_sent(&mut self, conn: u32) {
         self.mark();
         let mut all = self.one_way.unwritten.remove(&conn).unwrap_or_default();
         // One that timed out may have a successor of the same name.
         all.sort_unstable();
         all.dedup();
         for id in all {
-            let x = *self.exchanges.get(id);
+            let x = *self.flights.get(id);
             if is_under_way(&x) && x.conn == conn {
                 self.written(id, conn);
             }
@@ -91,50 +92,31 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// A socket of datagrams is lost while nothing is in flight on it: the peer's system refused what was written before
     /// (ICMP). No request fails by it, since all of them are over, but it does not go unseen.
-    pub fn see_refusal(&mut self, conn: u32, why: Option<Errno>) {
-        let c = &self.conns[conn as usize];
+    pub(super) fn see_refusal(&mut self, conn: u32, why: Option<Errno>) {
+        let c = self.links.conn(conn);
         let refused = why == Some(REFUSED);
         let idle = refused && c.stage == Stage::Open && c.in_flight == 0;
-        if idle && self.pools[c.origin as usize].origin.datagrams {
-            self.tally.counts.connections.refused += 1;
+        if idle && self.pools.get(c.origin).origin.datagrams {
+            self.books.counts().connections.refused += 1;
         }
     }
 
     fn written(&mut self, id: ExchangeId, conn: u32) {
-        let x = self.exchanges.remove(id);
-        let c = &mut self.conns[conn as usize];
+        let x = self.flights.take(id);
+        let c = self.links.conn_mut(conn);
         c.in_flight -= 1;
         c.free_since = self.stamp;
-        self.over_with(&x, false);
-        if self.too_late(&x) {
-            let sort = Sort { kind: FaultKind::Timeout, phase: Phase::FirstByte, errno: None };
-            self.failed(&x, id, sort, 0, "", None);
-        } else {
-            if let Some(early) = &mut self.early {
-                early.finished += 1;
-            }
-            self.mark_success();
-            if x.warmup {
-                self.tally.finished_of_warmup(x.name);
-            } else {
-                if let Some(named) = &mut self.tally.named {
-                    named.counts(x.name).finished += 1;
-                }
-                self.tally.counts.finished += 1;
-                self.tally.counts.one_way += 1;
-            }
+        self.books.over(&x, self.stamp, false);
+        let late = self.too_late(&x);
+        match late {
+            true => self.failed(&x, id, &Cause::new(FaultKind::Timeout, Phase::FirstByte), None),
+            false => self.books.written(&x, self.stamp),
         }
         self.offer(conn);
-        if x.user == NONE {
-            return;
-        }
-        if self.limits.think.is_none() {
-            // In the next turn, so that what arrives is read in between.
-            self.pauses.add(self.stamp, x.user);
-        } else {
-            self.next.push(Next { user: x.user, name: x.name, hops: 0, follow: None, back_off: false });
-            self.go_on_without();
-        }
+        // What its user sends next is looked at in the next turn, so that what arrives is read in between.
+        let news = News::Ended { code: 0, fault: late.then_some(FaultKind::Timeout) };
+        self.next.push(Next { user: x.user, name: x.name, hops: 0, follow: None, news, back_off: false });
+        self.go_on_without();
     }
 }
 

@@ -12,7 +12,9 @@
 use measure::Nanos;
 use wire::{Dialogue, Network, Running};
 
-use crate::worker::Worker;
+use crate::tally::Apart;
+
+use super::Worker;
 
 /// Shorter gaps are not kept: a turn of a few requests is that long.
 const NOTABLE: Nanos = Nanos::from_micros(20);
@@ -21,7 +23,7 @@ const SAMPLE_EVERY: Nanos = Nanos::from_millis(5);
 
 /// What a worker knows of itself since the last second was handed on.
 #[derive(Debug, Default)]
-pub(crate) struct Health {
+pub(super) struct Health {
     /// When the sockets were last asked, or began to be waited for.
     looked: Nanos,
     next_sample: Nanos,
@@ -31,19 +33,30 @@ pub(crate) struct Health {
     since: Running,
 }
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl Health {
     /// The run begins: what came before it is in no figure.
-    pub fn begin_health(&mut self) {
-        self.health.since = self.net.running();
-        self.health.looked = self.stamp;
-        self.tally.latency.loop_gap.clear();
-        self.tally.latency.wake_delay.clear();
+    pub fn begin(&mut self, running: Running, now: Nanos) {
+        (self.since, self.looked) = (running, now);
     }
 
+    /// How the thread ran in the second that ends at `to`, in which requests were in flight without a break since `busy`.
+    pub fn count(&mut self, now: Running, busy: Option<Nanos>, to: Nanos, apart: &mut Apart) {
+        let since = std::mem::replace(&mut self.since, now);
+        apart.busiest_cpu_ns = (now.cpu - since.cpu).0;
+        apart.ready_ns = (now.ready - since.ready).0;
+        apart.periods = now.periods.saturating_sub(since.periods);
+        apart.throttled = now.throttled.saturating_sub(since.throttled);
+        if let Some(busy) = busy.filter(|_| apart.first_success == 0) {
+            apart.busy_for = (to - busy).0 + 1;
+        }
+    }
+}
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
     /// A turn is over, and the next wait begins. A turn that is left for a look at the time goes on: the sockets are not
     /// asked again before its end.
     #[inline]
-    pub fn before_wait(&mut self) {
+    pub(super) fn before_wait(&mut self) {
         self.mark();
         if self.turn.is_cut() {
             return;
@@ -52,43 +65,29 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.health.looked = self.stamp;
         if self.stamp >= self.health.next_sample {
             self.health.next_sample = self.stamp + SAMPLE_EVERY;
-            self.health.sampled = self.net.ready_time();
+            self.health.sampled = self.links.net().ready_time();
         }
     }
 
     /// A wait that was to end at `until` is over.
     #[inline]
-    pub fn after_wait(&mut self, until: Nanos) {
+    pub(super) fn after_wait(&mut self, until: Nanos) {
         if self.turn.is_cut() {
             return;
         }
         self.note_gap(self.stamp - until.max(self.health.looked));
         self.health.looked = self.stamp;
         if let Some(before) = self.health.sampled.take()
-            && let Some(now) = self.net.ready_time()
+            && let Some(now) = self.links.net().ready_time()
         {
-            self.tally.latency.wake_delay.record(now - before);
+            self.books.times().wake_delay.record(now - before);
         }
     }
 
     #[inline]
     fn note_gap(&mut self, gap: Nanos) {
         if gap >= NOTABLE {
-            self.tally.latency.loop_gap.record(gap);
-        }
-    }
-
-    /// How the thread ran in the second that ends at `to`.
-    pub fn count_running(&mut self, to: Nanos) {
-        let now = self.net.running();
-        let since = std::mem::replace(&mut self.health.since, now);
-        let counts = &mut self.tally.counts;
-        counts.apart.busiest_cpu_ns = (now.cpu - since.cpu).0;
-        counts.apart.ready_ns = (now.ready - since.ready).0;
-        counts.apart.periods = now.periods.saturating_sub(since.periods);
-        counts.apart.throttled = now.throttled.saturating_sub(since.throttled);
-        if counts.apart.first_success == 0 && self.in_flight.now > 0 {
-            counts.apart.busy_for = (to - self.in_flight.busy_since).0 + 1;
+            self.books.times().loop_gap.record(gap);
         }
     }
 }

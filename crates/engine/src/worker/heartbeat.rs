@@ -5,10 +5,10 @@
 //! visit. One that has not answered by its next heartbeat is dead, and is treated so.
 
 use measure::Nanos;
-use wire::{Dialogue, FaultKind, Network, Session};
+use wire::{Dialogue, FaultKind, Network};
 
+use super::Worker;
 use crate::pool::Stage;
-use crate::worker::Worker;
 
 /// Rounds an interval.
 const ROUNDS: u64 = 8;
@@ -17,7 +17,7 @@ const STEP: Nanos = Nanos::from_millis(1);
 
 /// The walk over the connections.
 #[derive(Debug)]
-pub(crate) struct Beat {
+pub(crate) struct Heartbeats {
     interval: Nanos,
     /// The next connection to visit.
     cursor: usize,
@@ -25,9 +25,9 @@ pub(crate) struct Beat {
     since: Nanos,
 }
 
-impl Beat {
-    pub fn new(interval: Nanos, start: Nanos) -> Beat {
-        Beat { interval, cursor: 0, since: start }
+impl Heartbeats {
+    pub fn new(interval: Nanos, start: Nanos) -> Heartbeats {
+        Heartbeats { interval, cursor: 0, since: start }
     }
 
     fn round(&self) -> Nanos {
@@ -61,9 +61,9 @@ impl Beat {
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Visits the connections whose turn has come.
-    pub fn beat(&mut self) {
-        let Some(mut beat) = self.heartbeat.take() else { return };
-        let reaches = beat.reaches(self.conns.len(), self.stamp);
+    pub(super) fn send_heartbeats(&mut self) {
+        let Some(mut beat) = self.heartbeats.take() else { return };
+        let reaches = beat.reaches(self.links.slots(), self.stamp);
         while beat.cursor < reaches {
             self.visit(beat.cursor as u32, &beat);
             beat.cursor += 1;
@@ -73,18 +73,18 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             beat.since = self.stamp.min(beat.since + beat.round()).max(self.stamp - beat.round());
             beat.cursor = 0;
         }
-        self.heartbeat = Some(beat);
+        self.heartbeats = Some(beat);
     }
 
     /// A connection stands: its first heartbeat is due within an interval.
-    pub fn heart_begins(&mut self, conn: u32) {
-        if let Some(beat) = &self.heartbeat {
-            self.conns[conn as usize].since = self.stamp - beat.ahead(conn);
+    pub(super) fn first_heartbeat(&mut self, conn: u32) {
+        if let Some(beat) = &self.heartbeats {
+            self.links.conn_mut(conn).since = self.stamp - beat.ahead(conn);
         }
     }
 
-    fn visit(&mut self, conn: u32, beat: &Beat) {
-        let c = &self.conns[conn as usize];
+    fn visit(&mut self, conn: u32, beat: &Heartbeats) {
+        let c = self.links.conn(conn);
         if c.stage != Stage::Open || self.stamp < c.since + beat.due_after() {
             return;
         }
@@ -94,46 +94,45 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.break_off(conn, FaultKind::Timeout, None, &detail);
             return;
         }
-        self.aim(conn);
-        let c = &mut self.conns[conn as usize];
-        if c.session.as_mut().is_some_and(|session| session.heartbeat(&mut self.out)) {
+        if self.links.heartbeat(conn) {
+            let c = self.links.conn_mut(conn);
             (c.beating, c.since) = (true, self.stamp);
-            self.tally.counts.heartbeats.sent += u64::from(self.beats_count());
-            self.flush();
+            let counts = self.heartbeats_count();
+            self.books.counts().heartbeats.sent += u64::from(counts);
             self.mark();
         }
     }
 
     /// The peer answered.
-    pub fn heart_heard(&mut self, conn: u32) {
-        if !self.conns[conn as usize].proved {
+    pub(super) fn heartbeat_answered(&mut self, conn: u32) {
+        if !self.links.conn(conn).proved {
             self.proved(conn);
         }
-        if self.take_beat(conn) {
-            self.tally.counts.heartbeats.answered += 1;
-            self.tally.latency.heartbeat.record(self.stamp - self.conns[conn as usize].since);
+        if self.take_heartbeat(conn) {
+            self.books.counts().heartbeats.answered += 1;
+            self.books.times().heartbeat.record(self.stamp - self.links.conn(conn).since);
         }
     }
 
     /// The warm-up's heartbeats are in no figure, and neither are those before a common start.
-    fn beats_count(&self) -> bool {
+    fn heartbeats_count(&self) -> bool {
         self.stamp >= self.limits.window && self.common_start.is_none()
     }
 
     /// Nobody answers a connection's heartbeat any more: how many it was (one, or none that counts). All that is known of
     /// its time is that it took at least so long.
-    pub fn beat_unanswered(&mut self, conn: u32) -> u64 {
-        let counts = self.take_beat(conn);
+    pub(super) fn heartbeat_unanswered(&mut self, conn: u32) -> u64 {
+        let counts = self.take_heartbeat(conn);
         if counts {
-            let waited = self.stamp - self.conns[conn as usize].since;
-            self.tally.latency.heartbeat_at_least.record(waited);
+            let waited = self.stamp - self.links.conn(conn).since;
+            self.books.times().heartbeat_at_least.record(waited);
         }
         u64::from(counts)
     }
 
     /// A connection's heartbeat is over, however it ended: true where there was one and it counts.
-    fn take_beat(&mut self, conn: u32) -> bool {
-        let c = &mut self.conns[conn as usize];
+    fn take_heartbeat(&mut self, conn: u32) -> bool {
+        let c = self.links.conn_mut(conn);
         std::mem::take(&mut c.beating) && c.since >= self.limits.window && self.common_start.is_none()
     }
 }

@@ -1,0 +1,465 @@
+//! The books of a worker: every step of a request and of a connection is counted here, once, in the second it falls in.
+//!
+//! Nothing here decides anything. A request is `due`, `started`, `sent`, and then over in one of four ways: it succeeded,
+//! failed, was written (one-way), or is unfinished at the end. What belongs to the warm-up is in no figure.
+
+use measure::Nanos;
+use record::Latency;
+use wire::{FaultKind, Phase};
+
+use crate::early::EarlyFailures;
+use crate::exchange::{Exchange, Standing};
+use crate::limits::Limits;
+use crate::message::Message;
+use crate::tally::{Counts, InFlight, Sort, Tally, encode};
+
+/// What one worker has counted since the last second was handed on.
+pub(crate) struct Books {
+    /// Latency counts from when a request was due.
+    open: bool,
+    tally: Tally,
+    in_flight: InFlight,
+    second_from: Nanos,
+    second_to: Nanos,
+    /// Of all seconds before this one.
+    bytes_sent: u64,
+    refused: u64,
+    cpu: Nanos,
+    early: Option<EarlyFailures>,
+    report: Box<dyn FnMut(Message) + Send>,
+}
+
+/// What a second is told of beside what was counted in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Gauges {
+    pub users: u64,
+    pub waiting: u64,
+    pub connections: u64,
+    /// What the network has sent, and how many refusals of datagrams it found, since the run began.
+    pub bytes_sent: u64,
+    pub refused: u64,
+}
+
+impl Books {
+    /// Of a run with so many names.
+    pub fn new(limits: &Limits, names: usize, now: Nanos, report: Box<dyn FnMut(Message) + Send>) -> Books {
+        Books {
+            open: limits.open,
+            tally: Tally::new(names),
+            in_flight: InFlight::begin(now),
+            second_from: limits.start,
+            second_to: Nanos::MAX,
+            bytes_sent: 0,
+            refused: 0,
+            cpu: thread_cpu(),
+            early: Some(EarlyFailures::set(limits.start)),
+            report,
+        }
+    }
+
+    /// Counters that stand for themselves: of connections, heartbeats and bytes.
+    #[inline]
+    pub fn counts(&mut self) -> &mut Counts {
+        &mut self.tally.counts
+    }
+
+    /// Times that stand for themselves: of connections, heartbeats and the loop.
+    #[inline]
+    pub fn times(&mut self) -> &mut Latency {
+        &mut self.tally.latency
+    }
+
+    /// Requests in flight.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight.now
+    }
+
+    /// True where figures are told by name.
+    pub fn by_name(&self) -> bool {
+        self.tally.named.is_some()
+    }
+
+    /// A request is due.
+    #[inline]
+    pub fn due(&mut self, name: u16, warmup: bool) {
+        self.tally.counts.due += u64::from(!warmup);
+        if let Some(named) = self.tally.named.as_mut().filter(|_| !warmup) {
+            named.counts(name).due += 1;
+        }
+    }
+
+    /// It starts, on a connection that was permitted at `ready`.
+    #[inline]
+    pub fn started(&mut self, x: &mut Exchange, ready: Nanos, now: Nanos) {
+        x.started = now;
+        self.in_flight.start(now);
+        if self.open && !x.warmup {
+            let (wait, late) = x.blame(ready);
+            self.tally.latency.wait_conn.record(wait);
+            self.tally.latency.gen_late.record(late);
+        }
+    }
+
+    /// Its bytes were handed over; `reused`: on a connection that had carried a request before.
+    #[inline]
+    pub fn sent(&mut self, x: &Exchange, reused: bool) {
+        self.tally.counts.connections.reused += u64::from(reused && !x.warmup);
+        let first = u64::from(x.resent == 0);
+        match x.warmup {
+            true => self.tally.counts.warmup += first,
+            false => self.tally.counts.sent += first,
+        }
+    }
+
+    /// A message of the stream that answers it.
+    pub fn message(&mut self, x: &mut Exchange, now: Nanos) {
+        let before = std::mem::replace(&mut x.last_message, now);
+        if x.warmup {
+            return;
+        }
+        self.tally.counts.messages += 1;
+        if before > Nanos::ZERO {
+            self.tally.latency.message_gap.record(now - before);
+        }
+    }
+
+    /// A whole response came, with this status code and so many bytes of payload; `late`: after it had been given up.
+    #[inline]
+    pub fn responded(&mut self, x: &Exchange, code: u32, payload: u64, late: bool) {
+        if x.warmup {
+            return;
+        }
+        // What a status says is not what became of a request that had been given up.
+        match late {
+            true => self.tally.counts.late += 1,
+            false => self.tally.code(x.name, code),
+        }
+        self.tally.counts.bytes.payload += payload;
+        if let Some(named) = &mut self.tally.named {
+            named.counts(x.name).payload += payload;
+        }
+    }
+
+    /// A status code stands for a request that failed without a response.
+    pub fn code(&mut self, x: &Exchange, code: u32) {
+        if !x.warmup {
+            self.tally.code(x.name, code);
+        }
+    }
+
+    /// It is in flight no more. The time of those that the service histogram holds is taken from there at the end of the second:
+    /// Little's law then checks what is reported.
+    #[inline]
+    pub fn over(&mut self, x: &Exchange, now: Nanos, in_histogram: bool) {
+        if x.state != Standing::Waiting {
+            self.in_flight.end(x.started, now);
+            self.tally.counts.apart.service_ns += if in_histogram { 0 } else { (now - x.started).0 };
+        }
+    }
+
+    /// It succeeded.
+    #[inline]
+    pub fn succeeded(&mut self, x: &Exchange, now: Nanos) {
+        self.somebody_was_served(now);
+        if x.warmup {
+            self.tally.finished_of_warmup(x.name);
+            return;
+        }
+        self.tally.counts.finished += 1;
+        if let Some(named) = &mut self.tally.named {
+            named.finished(x.name, now - if self.open { x.intended } else { x.started });
+        }
+        let latency = &mut self.tally.latency;
+        latency.service.record(now - x.started);
+        if self.open {
+            latency.response.record(now - x.intended);
+        }
+        let first = if x.first_byte == Nanos::ZERO { now } else { x.first_byte };
+        latency.first_byte.record(first - x.written);
+        latency.transfer.record(now - first);
+    }
+
+    /// Its bytes were written, and nobody answers: it succeeded, without a latency.
+    pub fn written(&mut self, x: &Exchange, now: Nanos) {
+        self.somebody_was_served(now);
+        if x.warmup {
+            self.tally.finished_of_warmup(x.name);
+            return;
+        }
+        if let Some(named) = &mut self.tally.named {
+            named.counts(x.name).finished += 1;
+        }
+        self.tally.counts.finished += 1;
+        self.tally.counts.one_way += 1;
+    }
+
+    /// What outages are told by.
+    #[inline]
+    fn somebody_was_served(&mut self, now: Nanos) {
+        if let Some(early) = &mut self.early {
+            early.finished += 1;
+        }
+        let apart = &mut self.tally.counts.apart;
+        apart.last_success = (now - self.second_from).0 + 1;
+        if apart.first_success == 0 {
+            apart.first_success = apart.last_success;
+            apart.busy_for = (now - self.in_flight.busy_since).0 + 1;
+        }
+    }
+
+    /// It failed.
+    pub fn failed(&mut self, x: &Exchange, sort: Sort, limits: &Limits, now: Nanos) {
+        self.saw_failure(sort);
+        let timed_out = sort.kind == FaultKind::Timeout;
+        if timed_out {
+            self.unanswered(x, limits, now);
+        }
+        if x.warmup {
+            return;
+        }
+        self.tally.failure(x.name, sort);
+        let sent = x.state != Standing::Waiting;
+        let since = if self.open || !sent { x.intended } else { x.started };
+        let latency = &mut self.tally.latency;
+        latency.failed.record(now - since);
+        if sort.kind.is_answer() && sort.phase != Phase::Greeting {
+            latency.failed_responses.record(now - since);
+        }
+        if timed_out {
+            self.at_least(x, now);
+        }
+    }
+
+    /// A failure of a request or of a connection, for the warning of the first moments.
+    pub fn saw_failure(&mut self, sort: Sort) {
+        if let Some(early) = &mut self.early {
+            early.failed(sort);
+        }
+    }
+
+    /// The run ends before it does.
+    pub fn unfinished(&mut self, x: &Exchange, limits: &Limits, now: Nanos) {
+        self.over(x, now, false);
+        self.unanswered(x, limits, now);
+        if x.warmup {
+            return;
+        }
+        self.tally.counts.censored += 1;
+        if let Some(named) = &mut self.tally.named {
+            named.counts(x.name).censored += 1;
+        }
+        self.at_least(x, now);
+    }
+
+    /// It was due and never sent: it waited for nobody but us, and how long the server would have taken, nobody knows.
+    pub fn unsent(&mut self, name: u16, late: Nanos) {
+        self.tally.counts.due += 1;
+        self.tally.counts.censored += 1;
+        if let Some(named) = &mut self.tally.named {
+            named.counts(name).due += 1;
+            named.counts(name).censored += 1;
+            named.at_least(name, late);
+        }
+        let latency = &mut self.tally.latency;
+        latency.response_at_least.record(late);
+        latency.service_at_least.record(Nanos::ZERO);
+        latency.wait_conn.record(Nanos::ZERO);
+        latency.gen_late.record(late);
+    }
+
+    /// Nobody knows how long it would have taken: what of the window its user spent on it is counted.
+    fn unanswered(&mut self, x: &Exchange, limits: &Limits, now: Nanos) {
+        if x.state != Standing::Waiting {
+            self.tally.counts.unanswered_ns += limits.in_window(x.started, now).0;
+        }
+    }
+
+    /// All that is known of its time is that it took longer than until now: it ranks behind all that finished.
+    fn at_least(&mut self, x: &Exchange, now: Nanos) {
+        let latency = &mut self.tally.latency;
+        if self.open {
+            latency.response_at_least.record(now - x.intended);
+        }
+        let waiting = x.state == Standing::Waiting;
+        match waiting {
+            true => latency.wait_conn_at_least.record(now - x.intended),
+            false => latency.service_at_least.record(now - x.started),
+        }
+        if let Some(named) = &mut self.tally.named
+            && (self.open || !waiting)
+        {
+            named.at_least(x.name, now - if self.open { x.intended } else { x.started });
+        }
+    }
+
+    /// A connection that is part of the plan is lost.
+    #[cold]
+    pub fn connection_lost(&mut self, kind: FaultKind, errno: Option<i32>, detail: &str) {
+        self.tally.lost(kind, errno, detail);
+    }
+
+    /// A connection did not come to stand, and no request fails by it.
+    #[cold]
+    pub fn connection_not_opened(&mut self, sort: Sort, detail: &str) {
+        self.tally.not_opened(sort, detail);
+    }
+
+    /// Since when the failures of the first moments are told, once: when their time has come or the run ends before.
+    pub fn report_early(&mut self, now: Nanos, now_or_never: bool) {
+        if let Some(early) = self.early.take_if(|early| now_or_never || early.is_due(now)) {
+            (self.report)(Message::Early(early));
+        }
+    }
+
+    /// Hands on something that is told at once.
+    pub fn report(&mut self, message: Message) {
+        (self.report)(message);
+    }
+
+    /// The first second of a run, or of its common start, begins.
+    pub fn begin(&mut self, limits: &Limits, at: Nanos, now: Nanos) {
+        self.in_flight = InFlight::begin(at.max(now));
+        self.second_from = at;
+        self.second_to = limits.second_after(at);
+        self.tally.latency.loop_gap.clear();
+        self.tally.latency.wake_delay.clear();
+    }
+
+    /// Nothing of the run has begun: no second ends.
+    pub fn hold(&mut self) {
+        self.second_to = Nanos::MAX;
+    }
+
+    /// When this second ends.
+    #[inline]
+    pub fn second_ends(&self) -> Nanos {
+        self.second_to
+    }
+
+    /// When it began.
+    pub fn second_began(&self) -> Nanos {
+        self.second_from
+    }
+
+    /// The window's end was not known before.
+    pub fn ends_at(&mut self, end: Nanos) {
+        self.second_to = self.second_to.min(end);
+    }
+
+    /// Since when requests have been in flight without a break; None: none is.
+    pub fn busy_since(&self) -> Option<Nanos> {
+        (self.in_flight.now > 0).then_some(self.in_flight.busy_since)
+    }
+
+    /// True where nothing is to be told of this second.
+    pub fn is_idle(&self, gauges: &Gauges) -> bool {
+        gauges.bytes_sent == self.bytes_sent && gauges.refused == self.refused && self.tally.is_idle()
+    }
+
+    /// Hands the second on, which ends at `to`; the next one begins.
+    pub fn roll(&mut self, to: Nanos, limits: &Limits, gauges: &Gauges) {
+        let from = self.second_from;
+        let (area, before, after) = self.in_flight.roll(to);
+        let cpu = thread_cpu();
+        let counts = &mut self.tally.counts;
+        (counts.apart.area_ns, counts.apart.before_ns, counts.apart.after_ns) = (area, before, after);
+        counts.apart.service_ns += self.tally.latency.service.sum() as u64;
+        counts.apart.users = gauges.users;
+        (counts.apart.in_flight, counts.apart.waiting, counts.apart.open) =
+            (self.in_flight.now, gauges.waiting, gauges.connections);
+        counts.bytes.sent = gauges.bytes_sent.saturating_sub(self.bytes_sent);
+        self.bytes_sent = self.bytes_sent.max(gauges.bytes_sent);
+        counts.connections.refused += gauges.refused.saturating_sub(self.refused);
+        self.refused = self.refused.max(gauges.refused);
+        counts.cpu_ns = (cpu - std::mem::replace(&mut self.cpu, cpu)).0;
+        let encoded = encode(&self.tally, (from, to), limits.part(from), limits.window);
+        (self.report)(Message::Snapshot(encoded));
+        self.tally.clear();
+        self.second_from = to;
+        self.second_to = limits.second_after(to);
+    }
+}
+
+/// CPU time of this thread; zero where the system does not tell.
+fn thread_cpu() -> Nanos {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, channel};
+
+    use super::*;
+    use crate::tally::{Snapshot, decode};
+
+    fn books(limits: &Limits) -> (Books, Receiver<Message>) {
+        let (tell, told) = channel();
+        let mut books = Books::new(limits, 1, Nanos::ZERO, Box::new(move |message| drop(tell.send(message))));
+        books.begin(limits, limits.start, limits.start);
+        (books, told)
+    }
+
+    fn rolled(books: &mut Books, limits: &Limits, to: u64, told: &Receiver<Message>) -> Snapshot {
+        books.roll(Nanos(to), limits, &Gauges::default());
+        match told.try_recv() {
+            Ok(Message::Snapshot(bytes)) => decode(&bytes).expect("a second"),
+            _ => panic!("no second"),
+        }
+    }
+
+    /// A request that was due at `due` and is in flight since.
+    fn in_flight(books: &mut Books, limits: &Limits, due: u64) -> Exchange {
+        let mut x = Exchange::due(Nanos(due), Nanos(due), 0, 0, 0);
+        x.warmup = x.intended < limits.window;
+        books.due(0, x.warmup);
+        books.started(&mut x, Nanos(due), Nanos(due));
+        x.state = Standing::InFlight;
+        books.sent(&x, false);
+        x
+    }
+
+    #[test]
+    fn every_request_that_was_due_ends_in_one_of_four_ways() {
+        let limits = Limits { open: true, window: Nanos(100), end: Some(Nanos(1_000)), ..Limits::default() };
+        let (mut books, told) = books(&limits);
+        let all: Vec<Exchange> = (0..4).map(|n| in_flight(&mut books, &limits, 200 + n)).collect();
+        let warm = in_flight(&mut books, &limits, 50);
+        books.over(&warm, Nanos(300), false);
+        books.succeeded(&warm, Nanos(300));
+        books.over(&all[0], Nanos(300), true);
+        books.succeeded(&all[0], Nanos(300));
+        books.over(&all[1], Nanos(400), false);
+        let sort = Sort { kind: FaultKind::Timeout, phase: Phase::FirstByte, errno: None };
+        books.failed(&all[1], sort, &limits, Nanos(400));
+        books.over(&all[2], Nanos(500), false);
+        books.written(&all[2], Nanos(500));
+        assert_eq!(books.in_flight(), 1);
+        books.unfinished(&all[3], &limits, Nanos(600));
+        let second = rolled(&mut books, &limits, 1_000, &told);
+        let c = &second.counts;
+        assert_eq!((c.due, c.sent, c.warmup, c.finished_of_warmup), (4, 4, 1, 1));
+        assert_eq!((c.finished, c.one_way, c.failed, c.censored), (2, 1, 1, 1));
+        assert_eq!(c.due, c.finished + c.failed + c.censored);
+        assert_eq!(second.latency.response.count(), 1, "of the one that was answered");
+        assert_eq!(second.latency.response_at_least.count(), 2, "of the one that timed out, and of the unfinished");
+        assert_eq!(c.unanswered_ns, (400 - 201) + (600 - 203));
+    }
+
+    #[test]
+    fn a_second_holds_what_was_counted_in_it_and_no_more() {
+        let limits = Limits { end: None, ..Limits::default() };
+        let (mut books, told) = books(&limits);
+        let x = in_flight(&mut books, &limits, 10);
+        let first = rolled(&mut books, &limits, 1_000_000_000, &told);
+        books.over(&x, Nanos(1_500_000_000), true);
+        books.succeeded(&x, Nanos(1_500_000_000));
+        let second = rolled(&mut books, &limits, 2_000_000_000, &told);
+        assert_eq!((first.counts.due, first.counts.finished, second.counts.due, second.counts.finished), (1, 0, 0, 1));
+        // Little's law: what was in flight over time is what the requests took.
+        let area = first.counts.apart.area_ns + second.counts.apart.area_ns;
+        assert_eq!(area, 1_500_000_000 - 10);
+        assert!(books.is_idle(&Gauges::default()));
+    }
+}

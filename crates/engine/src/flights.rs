@@ -1,0 +1,226 @@
+//! The exchanges that are not over: what was due, where each stands, and when its time is over.
+
+use measure::Nanos;
+use wire::{Dialogue, ExchangeId, Fill};
+
+use crate::exchange::{Exchange, Exchanges, NONE, Standing};
+use crate::filling::FillSource;
+use crate::timers::Wheel;
+
+/// The exchanges of one worker.
+pub(crate) struct Flights<D: Dialogue> {
+    slab: Exchanges,
+    alive: u32,
+    /// Requests made during the run (hops of redirects), by the slot of their exchange.
+    own: Vec<Option<D::Request>>,
+    fills: FillSource,
+    timeout: Nanos,
+    timeouts: Wheel,
+    /// Kept for its memory.
+    came_up: Vec<u32>,
+}
+
+impl<D: Dialogue> Flights<D> {
+    /// None yet; `timeout` is what each may take.
+    pub fn new(timeout: Nanos, now: Nanos, fills: FillSource) -> Flights<D> {
+        Flights {
+            slab: Exchanges::default(),
+            alive: 0,
+            own: Vec::new(),
+            fills,
+            timeout,
+            timeouts: Wheel::new(timeout, now),
+            came_up: Vec::new(),
+        }
+    }
+
+    /// Those that are not over.
+    pub fn alive(&self) -> u32 {
+        self.alive
+    }
+
+    #[inline]
+    pub fn add(&mut self, exchange: Exchange) -> ExchangeId {
+        self.alive += 1;
+        self.slab.add(exchange)
+    }
+
+    /// The exchange sends a request of its own.
+    pub fn sends(&mut self, id: ExchangeId, request: D::Request) {
+        let slot = id.0 as usize;
+        if self.own.len() <= slot {
+            self.own.resize_with(slot + 1, || None);
+        }
+        self.own[slot] = Some(request);
+    }
+
+    #[inline]
+    pub fn get(&mut self, id: ExchangeId) -> &mut Exchange {
+        self.slab.get(id)
+    }
+
+    /// Takes an exchange out of those that are not over. Its request is known until it is forgotten ([`Flights::forget`]).
+    #[inline]
+    pub fn take(&mut self, id: ExchangeId) -> Exchange {
+        self.alive -= 1;
+        self.slab.remove(id)
+    }
+
+    /// Nobody asks any more what it sent.
+    #[inline]
+    pub fn forget(&mut self, x: &Exchange, id: ExchangeId) {
+        if x.request == NONE
+            && let Some(own) = self.own.get_mut(id.0 as usize)
+        {
+            *own = None;
+        }
+    }
+
+    /// What it sends: one of the prepared requests, or one of its own.
+    #[inline]
+    pub fn request<'a>(&'a self, prepared: &'a D, x: &Exchange, id: ExchangeId) -> Option<&'a D::Request> {
+        match prepared.requests().get(x.request as usize) {
+            Some(prepared) => Some(&prepared.request),
+            None => self.own.get(id.0 as usize)?.as_ref(),
+        }
+    }
+
+    /// True where requests have slots that are filled.
+    #[inline]
+    pub fn fills(&self) -> bool {
+        self.fills.fills
+    }
+
+    /// What the exchange is filled with, submitted now.
+    #[inline]
+    pub fn fill(&mut self, id: ExchangeId, now: Nanos) -> Fill {
+        self.fills.fill_for(self.slab.get(id), now)
+    }
+
+    /// What an exchange was filled with that is not over yet, or was a moment ago.
+    pub fn filled(&self, x: &Exchange) -> Fill {
+        self.fills.again(x.serial, x.user, x.written)
+    }
+
+    /// Its time is watched from now on, unless it is already.
+    #[inline]
+    pub fn watch(&mut self, id: ExchangeId, since: Nanos) {
+        let x = self.slab.get(id);
+        if !x.watched {
+            x.watched = true;
+            self.timeouts.watch(id.0, since + self.timeout);
+        }
+    }
+
+    /// When a time may be over next.
+    pub fn next_timeout(&self) -> Nanos {
+        self.timeouts.next()
+    }
+
+    /// Slots whose timers came up at `now`, each to be asked about by [`Flights::times_out`]; the vector is given back.
+    pub fn came_up(&mut self, now: Nanos) -> Vec<u32> {
+        let mut came_up = std::mem::take(&mut self.came_up);
+        self.timeouts.due(now, &mut came_up);
+        came_up
+    }
+
+    /// The memory of [`Flights::came_up`] again.
+    pub fn give_back(&mut self, mut came_up: Vec<u32>) {
+        came_up.clear();
+        self.came_up = came_up;
+    }
+
+    /// A timer came up: the exchange in its slot where its time is over at `now`. One that has time left is watched on.
+    pub fn times_out(&mut self, slot: u32, now: Nanos) -> Option<Exchange> {
+        let x = self.slab.get(ExchangeId(slot));
+        let since = if x.state == Standing::Waiting { x.intended } else { x.started };
+        x.watched = x.state != Standing::Vacant && since + self.timeout > now;
+        if x.watched {
+            self.timeouts.watch(slot, since + self.timeout);
+            return None;
+        }
+        Some(*x).filter(|x| x.state != Standing::Vacant)
+    }
+
+    /// True where an exchange that ends at `now` had no time left.
+    #[inline]
+    pub fn is_late(&self, x: &Exchange, now: Nanos) -> bool {
+        now > x.started + self.timeout
+    }
+
+    /// Of one that timed out with its response begun: true where that began after its time.
+    pub fn began_late(&self, x: &Exchange) -> bool {
+        x.first_byte > x.started + self.timeout
+    }
+
+    /// True where one that waits has waited for too long at `now`.
+    pub fn waited_too_long(&mut self, id: ExchangeId, now: Nanos) -> bool {
+        self.slab.get(id).intended + self.timeout <= now
+    }
+
+    /// All that are not over.
+    pub fn all(&self) -> Vec<ExchangeId> {
+        self.slab.alive().collect()
+    }
+
+    /// Those on one connection.
+    pub fn on(&self, conn: u32) -> Vec<ExchangeId> {
+        self.slab.on(conn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::Share;
+    use protocols::http1::Http1;
+    use wire::Protocol;
+
+    use super::*;
+
+    type Http = <Http1 as Protocol>::Dialogue;
+
+    const TIMEOUT: Nanos = Nanos::from_secs(1);
+
+    fn flights() -> Flights<Http> {
+        Flights::new(TIMEOUT, Nanos::ZERO, FillSource::new(Share::WHOLE, 1, (1, 1), None, false))
+    }
+
+    fn due(flights: &mut Flights<Http>, at: u64, request: u32) -> ExchangeId {
+        flights.add(Exchange::due(Nanos::from_millis(at), Nanos::from_millis(at), request, 0, 0))
+    }
+
+    /// The slots whose time is over at a moment.
+    fn over(flights: &mut Flights<Http>, at: u64) -> Vec<u32> {
+        let at = Nanos::from_millis(at);
+        let came_up = flights.came_up(at);
+        let over = came_up.iter().copied().filter(|slot| flights.times_out(*slot, at).is_some()).collect();
+        flights.give_back(came_up);
+        over
+    }
+
+    #[test]
+    fn who_waits_times_out_by_its_due_moment_and_who_started_by_its_start() {
+        let mut flights = flights();
+        let (waits, started) = (due(&mut flights, 0, 0), due(&mut flights, 0, 0));
+        flights.watch(waits, Nanos::ZERO);
+        flights.watch(started, Nanos::ZERO);
+        let x = flights.get(started);
+        (x.state, x.started) = (Standing::InFlight, Nanos::from_millis(500));
+        assert_eq!(over(&mut flights, 900), [0; 0]);
+        assert_eq!(over(&mut flights, 1100), [waits.0]);
+        assert_eq!(over(&mut flights, 1400), [0; 0], "it was watched on");
+        assert_eq!(over(&mut flights, 1700), [started.0]);
+    }
+
+    #[test]
+    fn a_slot_that_serves_another_does_not_time_out_for_the_one_before() {
+        let mut flights = flights();
+        let first = due(&mut flights, 0, 0);
+        flights.watch(first, Nanos::ZERO);
+        flights.take(first);
+        let second = due(&mut flights, 800, 0);
+        assert_eq!((second, flights.alive()), (first, 1));
+        assert_eq!(over(&mut flights, 1100), [0; 0]);
+        assert_eq!(over(&mut flights, 2000), [second.0]);
+    }
+}

@@ -1,0 +1,110 @@
+//! What a worker holds to: the share of the plan that falls to it, as moments and numbers.
+
+use measure::Nanos;
+use record::Part;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// Moments are readings of the network's clock.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Limits {
+    pub open: bool,
+    /// When the run began.
+    pub start: Nanos,
+    /// When the window begins: the end of the warm-up.
+    pub window: Nanos,
+    /// When it ends; None: when the quota is done.
+    pub end: Option<Nanos>,
+    /// Over once the quota is done, though `end` may be later.
+    pub until_quota: bool,
+    /// Requests to start (warm-up not counted); None: until the end.
+    pub quota: Option<u64>,
+    /// Arrivals may be so late to leave together.
+    pub slack: Nanos,
+    pub drain: Nanos,
+    pub timeout: Nanos,
+    pub connect_timeout: Nanos,
+    pub max_connections: u32,
+    /// One exchange a connection.
+    pub one_shot: bool,
+    /// Exchanges that share a connection.
+    pub shared: u32,
+    /// Exchanges that one user keeps in flight.
+    pub per_user: u32,
+    /// Users or connections started per second.
+    pub connect_rate: Option<f64>,
+}
+
+impl Limits {
+    /// The whole run takes place so much later.
+    pub fn shift(&mut self, by: Nanos) {
+        self.start += by;
+        self.window += by;
+        if let Some(end) = &mut self.end {
+            *end += by;
+        }
+    }
+
+    /// The end of the second that holds `at`: seconds are counted from the window's start, and cut where it begins and ends.
+    pub fn second_after(&self, at: Nanos) -> Nanos {
+        let window = self.window.0;
+        let next = if at.0 < window {
+            window - (window - at.0 - 1) / SECOND * SECOND
+        } else {
+            window + ((at.0 - window) / SECOND + 1) * SECOND
+        };
+        match self.end {
+            Some(end) if at < end => Nanos(next.min(end.0)),
+            _ => Nanos(next),
+        }
+    }
+
+    /// The part of the run that a second belongs to which begins at `from`.
+    pub fn part(&self, from: Nanos) -> Part {
+        match self.end {
+            _ if from < self.window => Part::Warmup,
+            Some(end) if from >= end => Part::Drain,
+            _ => Part::Window,
+        }
+    }
+
+    /// True where connections are opened for whoever comes first, and not by a user or for one request.
+    pub fn is_pooled(&self) -> bool {
+        self.shared > 1 || (self.open && !self.one_shot)
+    }
+
+    /// How much of the time from `from` on lies in the window, until `to`.
+    pub fn in_window(&self, from: Nanos, to: Nanos) -> Nanos {
+        self.end.map_or(to, |end| end.min(to)) - from.max(self.window)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(end: Option<u64>) -> Limits {
+        Limits { open: true, window: Nanos(1_500_000_000), end: end.map(Nanos), ..Limits::default() }
+    }
+
+    #[test]
+    fn seconds_count_from_the_window_and_are_cut_at_both_of_its_ends() {
+        let mut limits = limits(Some(3_700_000_000));
+        let ends: Vec<u64> = [0, 500_000_000, 1_500_000_000, 2_500_000_000, 3_500_000_000, 3_700_000_000]
+            .map(|at| limits.second_after(Nanos(at)).0 / 1_000_000)
+            .into();
+        assert_eq!(ends, [500, 1_500, 2_500, 3_500, 3_700, 4_500]);
+        let parts = [0, 1_500_000_000, 3_699_999_999, 3_700_000_000].map(|at| limits.part(Nanos(at)));
+        assert_eq!(parts, [Part::Warmup, Part::Window, Part::Window, Part::Drain]);
+        limits.shift(Nanos(300_000_000));
+        assert_eq!(limits.second_after(Nanos(300_000_000)).0, 800_000_000);
+    }
+
+    #[test]
+    fn only_what_lies_in_the_window_counts() {
+        let limits = limits(Some(3_000_000_000));
+        assert_eq!(limits.in_window(Nanos(0), Nanos(9_000_000_000)).0, 1_500_000_000);
+        assert_eq!(limits.in_window(Nanos(2_000_000_000), Nanos(2_500_000_000)).0, 500_000_000);
+        assert_eq!(limits.in_window(Nanos(0), Nanos(1_000_000_000)).0, 0, "nothing of it");
+    }
+}

@@ -1,0 +1,496 @@
+//! The connections of a worker (or of a one-shot conversation): the life of each from the call to `connect` to its end, and
+//! the bytes that go over it.
+//!
+//! A connection is being connected, shakes hands (TLS), greets (the protocol's own handshake), and stands. What moves it on is
+//! told by [`Links::next`]; the caller calls the step for it, and does what follows from the [`Step`] that comes back: count,
+//! give the connection to a request, or end it. Nothing here knows of requests, users or figures.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use measure::Nanos;
+use measure::random::Rng;
+use wire::{
+    Arrival, Broken, ConnId, Dial, Dialogue, Done, Errno, Established, ExchangeId, FaultKind, Fed, Fill, Full,
+    Handshake, Network, Origin, Out, Place, Rest, Security, Sent, Session,
+};
+
+use crate::exchange::NONE;
+use crate::openings::Openings;
+use crate::pool::{Conn, Stage};
+
+/// The proxy closed before it said whether it leads to the target.
+pub(crate) const CLOSED_IN_TUNNEL: &str = "the proxy closed the connection before it led to the target";
+
+/// The peer closed on our TLS without telling why.
+pub(crate) const CLOSED_IN_HANDSHAKE: &str = "the connection was closed during the TLS handshake; if TLS is not spoken on \
+    this port, write the scheme without it";
+
+/// Responses to pings from which on it is looked whether they leave, and the bytes unsent up to which they do.
+const REPLIES_LOOKED_AT: u32 = 1024;
+const REPLIES_UNSENT: usize = 64 << 10;
+
+/// What happened on a connection; bytes were read already.
+pub(crate) enum Arrived {
+    /// It is connected: [`Links::connected`].
+    Connected(u32),
+    /// So many bytes came, and the session has read them: what it found is in [`Links::done`].
+    Read(u32, usize, Result<(), Broken>),
+    /// So many bytes came for TLS: [`Links::shaken_hands`] and [`Links::read_plain`].
+    Secure(u32, usize, Result<Fed, String>),
+    /// It is gone, or never stood.
+    Closed(u32, Option<Errno>),
+    /// Everything that waited for the socket has left.
+    Sent(u32),
+}
+
+/// Where a connection has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A proxy was told where to connect: the target is not reached yet.
+    Tunnelling,
+    /// Its opening goes on; what is to be said leaves with the next flush.
+    Opening,
+    /// It takes exchanges.
+    Stands,
+}
+
+/// Why a connection cannot be opened.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    pub kind: FaultKind,
+    pub why: String,
+}
+
+/// Hears what goes over connections in clear: what was sent, and what came.
+pub(crate) trait Tap: Send {
+    fn sent(&mut self, bytes: &[u8]);
+    fn received(&mut self, bytes: &[u8]);
+}
+
+/// The connections, by the slot the network gave each.
+pub(crate) struct Links<N: Network, D: Dialogue> {
+    net: N,
+    dialogue: Arc<D>,
+    security: Arc<dyn Security>,
+    conns: Vec<Conn<D::Session>>,
+    /// Opened or being opened.
+    count: u32,
+    openings: Openings,
+    /// From these addresses in turn.
+    sources: Vec<IpAddr>,
+    next_source: usize,
+    /// One exchange a connection.
+    once: bool,
+    /// Of connections.
+    seeds: Rng,
+    /// Bytes for one connection at a time.
+    out: Out,
+    out_for: u32,
+    cipher: Out,
+    plain: Vec<u8>,
+    done: Done<D::Request>,
+    tap: Option<Box<dyn Tap>>,
+}
+
+impl<N: Network, D: Dialogue> Links<N, D> {
+    /// No connections yet; each step of an opening may take `timeout`.
+    pub fn new(mut net: N, dialogue: Arc<D>, security: Arc<dyn Security>, timeout: Nanos, seeds: Rng) -> Links<N, D> {
+        let once = dialogue.one_exchange_per_connection();
+        let openings = Openings::new(timeout, net.now());
+        Links {
+            net,
+            dialogue,
+            security,
+            conns: Vec::new(),
+            count: 0,
+            openings,
+            sources: Vec::new(),
+            next_source: 0,
+            once,
+            seeds,
+            out: Out::default(),
+            out_for: NONE,
+            cipher: Out::default(),
+            plain: Vec::new(),
+            done: Done::default(),
+            tap: None,
+        }
+    }
+
+    /// Connections leave from these addresses in turn, beginning with the `first`.
+    pub fn leaving_from(self, sources: Vec<IpAddr>, first: usize) -> Links<N, D> {
+        Links { sources, next_source: first, ..self }
+    }
+
+    /// What goes over connections is heard by `tap`.
+    pub fn tapped(self, tap: Box<dyn Tap>) -> Links<N, D> {
+        Links { tap: Some(tap), ..self }
+    }
+
+    /// The network, for what is no connection's.
+    #[inline]
+    pub fn net(&mut self) -> &mut N {
+        &mut self.net
+    }
+
+    /// Bytes that the sockets have taken, and refusals of datagrams found in sends, since the beginning.
+    pub fn sent_and_refused(&self) -> (u64, u64) {
+        (self.net.bytes_sent(), self.net.refused())
+    }
+
+    /// Connections that are open or being opened.
+    #[inline]
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Slots that connections have had so far.
+    pub fn slots(&self) -> usize {
+        self.conns.len()
+    }
+
+    #[inline]
+    pub fn conn(&self, conn: u32) -> &Conn<D::Session> {
+        &self.conns[conn as usize]
+    }
+
+    #[inline]
+    pub fn conn_mut(&mut self, conn: u32) -> &mut Conn<D::Session> {
+        &mut self.conns[conn as usize]
+    }
+
+    /// All of them, for the pools that sort them.
+    #[inline]
+    pub fn conns_mut(&mut self) -> &mut [Conn<D::Session>] {
+        &mut self.conns
+    }
+
+    /// The session on it; None before the connection stands.
+    #[inline]
+    pub fn session(&self, conn: u32) -> Option<&D::Session> {
+        self.conns.get(conn as usize)?.session.as_ref()
+    }
+
+    /// What sessions found.
+    #[inline]
+    pub fn done(&mut self) -> &mut Done<D::Request> {
+        &mut self.done
+    }
+
+    /// Begins to connect to `to`, an address of `origin`.
+    ///
+    /// # Errors
+    /// What the operating system refused at once.
+    pub fn dial(&mut self, origin: u32, to: Place, now: Nanos) -> Result<u32, Errno> {
+        let source = self.sources.get(self.next_source % self.sources.len().max(1)).copied();
+        self.next_source = self.next_source.wrapping_add(1);
+        let ConnId(conn) = self.net.connect(&Dial { to, source, once: self.once })?;
+        while self.conns.len() <= conn as usize {
+            self.conns.push(Conn::vacant());
+        }
+        self.conns[conn as usize] = Conn { origin, stage: Stage::Connecting, since: now, ..Conn::vacant() };
+        self.count += 1;
+        self.openings.watch(conn, now);
+        Ok(conn)
+    }
+
+    /// The timers of openings.
+    #[inline]
+    pub fn openings(&mut self) -> &mut Openings {
+        &mut self.openings
+    }
+
+    /// A timer came up: true where the time of the opening in its slot is over at `now`. One that has time left is watched on.
+    pub fn times_out(&mut self, conn: u32, now: Nanos) -> bool {
+        let c = &self.conns[conn as usize];
+        let opening = matches!(c.stage, Stage::Connecting | Stage::Handshaking | Stage::Greeting);
+        self.openings.times_out(conn, opening.then_some(c.since), now)
+    }
+
+    /// The next thing that happened in this turn; what came has been read.
+    #[inline]
+    pub fn next(&mut self) -> Option<Arrived> {
+        loop {
+            let (conn, count, fed) = match self.net.next()? {
+                Arrival::Connected(conn) => return Some(Arrived::Connected(conn.0)),
+                Arrival::Closed(conn, why) => return Some(Arrived::Closed(conn.0, why)),
+                Arrival::Sent(conn) => return Some(Arrived::Sent(conn.0)),
+                Arrival::Accepted(_, conn) => {
+                    self.net.close(conn);
+                    continue;
+                }
+                Arrival::Received(ConnId(conn), bytes) => {
+                    let c = &mut self.conns[conn as usize];
+                    match (&mut c.secure, &mut c.session) {
+                        (None, Some(session)) => {
+                            if let Some(tap) = &mut self.tap {
+                                tap.received(bytes);
+                            }
+                            let read = session.receive(bytes, &mut self.out, &mut self.done);
+                            self.out_for = conn;
+                            return Some(Arrived::Read(conn, bytes.len(), read));
+                        }
+                        (None, None) => return Some(Arrived::Read(conn, bytes.len(), Ok(()))),
+                        (Some(channel), _) => {
+                            self.plain.clear();
+                            (conn, bytes.len(), channel.feed(bytes, &mut self.plain, &mut self.cipher))
+                        }
+                    }
+                }
+            };
+            self.net.send(ConnId(conn), &mut self.cipher);
+            return Some(Arrived::Secure(conn, count, fed));
+        }
+    }
+
+    /// What is left of the turn.
+    #[inline]
+    pub fn rest(&mut self) -> Rest {
+        self.net.rest()
+    }
+
+    /// It is connected: to the target, or to a proxy, which is then told where to connect. Connecting lasts until the way to the
+    /// target is free.
+    ///
+    /// # Errors
+    /// The proxy cannot be told, or TLS cannot begin.
+    pub fn connected(&mut self, conn: u32, origin: &Origin, now: Nanos) -> Result<Step, Cut> {
+        let tunnel = self.security.tunnel(origin).map_err(|why| Cut { kind: FaultKind::Proxy, why })?;
+        let Some(mut tunnel) = tunnel else { return self.reached(conn, origin, now) };
+        tunnel.start(&mut self.cipher);
+        self.net.send(ConnId(conn), &mut self.cipher);
+        self.conns[conn as usize].secure = Some(tunnel);
+        Ok(Step::Tunnelling)
+    }
+
+    /// True where a proxy has not led to the target yet.
+    pub fn in_tunnel(&self, conn: u32) -> bool {
+        let c = &self.conns[conn as usize];
+        c.stage == Stage::Connecting && c.secure.is_some()
+    }
+
+    /// The way to the target is free: TLS begins, or the conversation does.
+    ///
+    /// # Errors
+    /// TLS cannot begin.
+    pub fn reached(&mut self, conn: u32, origin: &Origin, now: Nanos) -> Result<Step, Cut> {
+        let c = &mut self.conns[conn as usize];
+        (c.since, c.secure) = (now, None);
+        match origin.tls {
+            true => self.secure(conn, origin, true, now),
+            false => Ok(self.converse(conn, origin, Established::default(), now)),
+        }
+    }
+
+    /// Puts TLS between network and session; `outer`: before anything was said.
+    fn secure(&mut self, conn: u32, origin: &Origin, outer: bool, now: Nanos) -> Result<Step, Cut> {
+        let c = &mut self.conns[conn as usize];
+        (c.stage, c.since) = (Stage::Handshaking, now);
+        let alpn = if outer { self.dialogue.alpn() } else { &[] };
+        let channel = self.security.client(origin, alpn);
+        let mut channel = channel.map_err(|why| Cut { kind: FaultKind::Tls, why })?;
+        channel.start(&mut self.cipher);
+        self.net.send(ConnId(conn), &mut self.cipher);
+        c.secure = Some(channel);
+        Ok(Step::Opening)
+    }
+
+    /// What was settled in the handshake that is complete.
+    pub fn handshake(&self, conn: u32) -> Handshake {
+        self.conns[conn as usize].secure.as_ref().and_then(|s| s.handshake()).unwrap_or_default()
+    }
+
+    /// TLS is complete: the conversation begins, or goes on where TLS began inside it.
+    pub fn shaken_hands(&mut self, conn: u32, origin: &Origin, now: Nanos) -> Step {
+        let alpn = self.handshake(conn).alpn;
+        let c = &mut self.conns[conn as usize];
+        let Some(session) = &mut c.session else {
+            return self.converse(conn, origin, Established { alpn, tls: true, ..Established::default() }, now);
+        };
+        (c.stage, c.since) = (Stage::Greeting, now);
+        self.out_for = conn;
+        session.secured(&mut self.out);
+        Step::Opening
+    }
+
+    /// The session says what it says first.
+    fn converse(&mut self, conn: u32, origin: &Origin, mut established: Established, now: Nanos) -> Step {
+        established.seed = self.seeds.next_u64();
+        self.aim(conn);
+        let mut session = self.dialogue.session(origin, &established);
+        session.open(&mut self.out);
+        let opening = session.opening();
+        let c = &mut self.conns[conn as usize];
+        c.session = Some(session);
+        if !opening {
+            return self.stands(conn, now);
+        }
+        (c.stage, c.since) = (Stage::Greeting, now);
+        Step::Opening
+    }
+
+    /// The session has read more of the protocol's own handshake, which takes until it is complete. What it has to say must have
+    /// left.
+    ///
+    /// # Errors
+    /// The peer said in the same breath that it is over, or TLS cannot begin.
+    pub fn greeted(&mut self, conn: u32, origin: &Origin, now: Nanos) -> Result<Step, Cut> {
+        let c = &self.conns[conn as usize];
+        let Some(session) = &c.session else { return Ok(Step::Opening) };
+        if session.secures_now() && c.secure.is_none() {
+            return self.secure(conn, origin, false, now);
+        }
+        if session.opening() {
+            return Ok(Step::Opening);
+        }
+        // Such a connection never stood: taken for one, it would be held for nothing, or begun again without a pause.
+        if session.room() == 0 {
+            return Err(Cut { kind: FaultKind::Closed, why: session.goodbye().to_owned() });
+        }
+        Ok(self.stands(conn, now))
+    }
+
+    fn stands(&mut self, conn: u32, now: Nanos) -> Step {
+        let c = &mut self.conns[conn as usize];
+        (c.stage, c.free_since) = (Stage::Open, now);
+        Step::Stands
+    }
+
+    /// The session reads what came through TLS last; None where nothing did.
+    pub fn read_plain(&mut self, conn: u32) -> Option<Result<(), Broken>> {
+        let session = self.conns[conn as usize].session.as_mut()?;
+        if self.plain.is_empty() {
+            return None;
+        }
+        if let Some(tap) = &mut self.tap {
+            tap.received(&self.plain);
+        }
+        self.out_for = conn;
+        Some(session.receive(&self.plain, &mut self.out, &mut self.done))
+    }
+
+    /// Submits an exchange; its bytes leave with [`Links::flush`].
+    ///
+    /// # Errors
+    /// The session has no room.
+    #[inline]
+    pub fn submit(&mut self, conn: u32, id: ExchangeId, request: &D::Request, fill: &Fill) -> Result<Sent, Full> {
+        self.aim(conn);
+        let session = self.conns[conn as usize].session.as_mut().ok_or(Full)?;
+        session.submit(id, request, fill, &mut self.out)
+    }
+
+    /// The time of an exchange passed. True: its connection lives on.
+    pub fn cancel(&mut self, conn: u32, id: ExchangeId) -> bool {
+        self.aim(conn);
+        let session = self.conns[conn as usize].session.as_mut();
+        let lives = session.is_some_and(|session| session.cancel(id, &mut self.out));
+        if lives {
+            self.flush();
+        }
+        lives
+    }
+
+    /// Sends a heartbeat, where the protocol has one now.
+    pub fn heartbeat(&mut self, conn: u32) -> bool {
+        self.aim(conn);
+        let session = self.conns[conn as usize].session.as_mut();
+        let beats = session.is_some_and(|session| session.heartbeat(&mut self.out));
+        if beats {
+            self.flush();
+        }
+        beats
+    }
+
+    /// The peer closed in order: what ends with the connection is done.
+    pub fn closed(&mut self, conn: u32) {
+        if let Some(session) = &mut self.conns[conn as usize].session {
+            session.closed(&mut self.done);
+        }
+    }
+
+    /// Many responses were given to pings: where the peer reads, they have left, and are no flood.
+    #[inline]
+    pub fn look_at_replies(&mut self, conn: u32) {
+        let Some(session) = &mut self.conns[conn as usize].session else { return };
+        if session.replies() >= REPLIES_LOOKED_AT && self.net.unsent(ConnId(conn)) < REPLIES_UNSENT {
+            session.replies_left();
+        }
+    }
+
+    /// Bytes that its socket has not taken yet.
+    pub fn unsent(&self, conn: u32) -> usize {
+        self.net.unsent(ConnId(conn))
+    }
+
+    /// Bytes in `out` are for one connection at a time.
+    #[inline]
+    fn aim(&mut self, conn: u32) {
+        if self.out_for != conn {
+            self.flush();
+            self.out_for = conn;
+        }
+    }
+
+    /// One write for everything appended.
+    #[inline]
+    pub fn flush(&mut self) {
+        if self.out.is_empty() {
+            return;
+        }
+        let conn = self.out_for;
+        if let Some(tap) = &mut self.tap {
+            tap.sent(self.out.bytes());
+            tap.sent(self.out.tail().map_or(&[], |tail| tail));
+        }
+        match &mut self.conns[conn as usize].secure {
+            None => self.net.send(ConnId(conn), &mut self.out),
+            Some(channel) => {
+                channel.seal(&self.out, &mut self.cipher);
+                self.out.clear();
+                self.net.send(ConnId(conn), &mut self.cipher);
+            }
+        }
+    }
+
+    /// Says goodbye: the session's last words, then those of TLS. The connection is then to be discarded.
+    pub fn say_goodbye(&mut self, conn: u32) {
+        self.aim(conn);
+        if let Some(session) = &mut self.conns[conn as usize].session {
+            session.finish(&mut self.out);
+        }
+        self.flush();
+        if let Some(channel) = &mut self.conns[conn as usize].secure {
+            channel.finish(&mut self.cipher);
+            self.net.send(ConnId(conn), &mut self.cipher);
+        }
+    }
+
+    /// Lets go of it; `abort`: the peer sees a reset. What had not been sent is dropped.
+    pub fn discard(&mut self, conn: u32, abort: bool) {
+        if self.out_for == conn {
+            self.out.clear();
+            self.out_for = NONE;
+        }
+        self.conns[conn as usize] = Conn::vacant();
+        self.count -= 1;
+        if abort { self.net.abort(ConnId(conn)) } else { self.net.close(ConnId(conn)) }
+    }
+
+    /// What the peer said of the connection's end, or what we can say of it.
+    pub fn farewell(&self, conn: u32, why: Option<Errno>) -> String {
+        let c = &self.conns[conn as usize];
+        match &c.session {
+            Some(session) => session.farewell().into_owned(),
+            None if self.in_tunnel(conn) => CLOSED_IN_TUNNEL.to_owned(),
+            None if c.stage == Stage::Handshaking && why.is_none() => CLOSED_IN_HANDSHAKE.to_owned(),
+            None => String::new(),
+        }
+    }
+
+    /// What came of a response that is not whole.
+    pub fn begun(&self, conn: u32) -> Vec<u8> {
+        self.session(conn).map_or(Vec::new(), |session| session.begun().to_vec())
+    }
+}

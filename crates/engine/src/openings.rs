@@ -1,0 +1,75 @@
+//! The time that each step of a connection's opening may take.
+
+use measure::Nanos;
+
+use crate::timers::Wheel;
+
+/// A timer for each slot that has ever been opened: it outlives the connection, and watches the next one there.
+#[derive(Debug)]
+pub(crate) struct Openings {
+    timeout: Nanos,
+    timers: Wheel,
+    watched: Vec<bool>,
+}
+
+impl Openings {
+    /// Of steps that may take `timeout`.
+    pub fn new(timeout: Nanos, now: Nanos) -> Openings {
+        Openings { timeout, timers: Wheel::new(timeout, now), watched: Vec::new() }
+    }
+
+    /// A step began at `since` in this slot.
+    pub fn watch(&mut self, conn: u32, since: Nanos) {
+        if self.watched.len() <= conn as usize {
+            self.watched.resize(conn as usize + 1, false);
+        }
+        if !std::mem::replace(&mut self.watched[conn as usize], true) {
+            self.timers.watch(conn, since + self.timeout);
+        }
+    }
+
+    /// When the time of one may be over next.
+    #[inline]
+    pub fn next(&self) -> Nanos {
+        self.timers.next()
+    }
+
+    /// Slots whose timers came up at `now`, each to be asked about by [`crate::links::Links::times_out`].
+    pub fn came_up(&mut self, now: Nanos) -> Vec<u32> {
+        let mut came_up = Vec::new();
+        self.timers.due(now, &mut came_up);
+        came_up
+    }
+
+    /// True where the time of the step in this slot is over that began at `since` (None: nothing is opened there).
+    pub fn times_out(&mut self, conn: u32, since: Option<Nanos>, now: Nanos) -> bool {
+        self.watched[conn as usize] = false;
+        let Some(since) = since else { return false };
+        let over = since + self.timeout <= now;
+        if !over {
+            self.watch(conn, since);
+        }
+        over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_step_has_its_own_time_and_a_slot_one_timer() {
+        let ms = Nanos::from_millis;
+        let mut openings = Openings::new(ms(1000), ms(0));
+        openings.watch(3, ms(0));
+        openings.watch(3, ms(5));
+        assert_eq!(openings.came_up(ms(1010)), [3], "one timer, however often it is watched");
+        assert!(!openings.times_out(3, Some(ms(600)), ms(1010)), "its TLS began later");
+        assert_eq!(openings.came_up(ms(1500)), [0; 0]);
+        assert_eq!(openings.came_up(ms(1620)), [3]);
+        assert!(openings.times_out(3, Some(ms(600)), ms(1620)));
+        openings.watch(3, ms(1700));
+        assert_eq!(openings.came_up(ms(2710)), [3]);
+        assert!(!openings.times_out(3, None, ms(2710)), "it stands by now");
+    }
+}

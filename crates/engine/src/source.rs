@@ -1,0 +1,229 @@
+//! Where requests come from: when arrivals are due, who runs, who pauses, what each does next, and how many there are.
+
+use load::Schedule;
+use measure::Nanos;
+use measure::random::Rng;
+use scenario::{Act, Choice, News};
+
+use crate::limits::Limits;
+use crate::timers::Pauses;
+use crate::virtual_users::VirtualUsers;
+
+/// With a rate of connecting, so much of a delay is made up for at once.
+const CATCH_UP: Nanos = Nanos::from_millis(100);
+
+/// The load of one worker.
+pub(crate) struct Source {
+    schedule: Option<Box<dyn Schedule>>,
+    next_due: Nanos,
+    scenario: Choice,
+    users: VirtualUsers,
+    pauses: Pauses,
+    /// Requests started since the window began, of so many in all.
+    started: u64,
+    quota: Option<u64>,
+    /// When the next connection may be begun, where they are begun at a rate.
+    next_start: Nanos,
+    /// Of pauses after attempts in vain.
+    rng: Rng,
+}
+
+impl Source {
+    /// Arrivals as a schedule says, or users as a profile does; what they do is the scenario's.
+    pub fn new(
+        schedule: Option<Box<dyn Schedule>>,
+        users: VirtualUsers,
+        scenario: Choice,
+        quota: Option<u64>,
+        rng: Rng,
+    ) -> Source {
+        Source {
+            schedule,
+            next_due: Nanos::MAX,
+            scenario,
+            users,
+            pauses: Pauses::default(),
+            started: 0,
+            quota,
+            next_start: Nanos::ZERO,
+            rng,
+        }
+    }
+
+    /// When the next arrival is due; never where there is none.
+    #[inline]
+    pub fn next_due(&self) -> Nanos {
+        self.next_due
+    }
+
+    /// Takes the arrival that is due next.
+    #[inline]
+    pub fn take_arrival(&mut self, limits: &Limits) -> Nanos {
+        let next = match self.schedule.as_mut().and_then(|schedule| schedule.next_due()) {
+            Some(since_start) => limits.start + since_start,
+            None => Nanos::MAX,
+        };
+        std::mem::replace(&mut self.next_due, next)
+    }
+
+    /// Nothing is due before it is set again ([`Source::resume`]): when the next arrival would have been.
+    pub fn suspend(&mut self) -> Nanos {
+        std::mem::replace(&mut self.next_due, Nanos::MAX)
+    }
+
+    /// The next arrival is due then.
+    pub fn resume(&mut self, next_due: Nanos) {
+        self.next_due = next_due;
+    }
+
+    /// What a user does next; `on`: where the connection leads that is its own.
+    #[inline]
+    pub fn wake(&mut self, user: u32, on: Option<u32>, news: News) -> Act {
+        self.scenario.wake(user, on, news)
+    }
+
+    /// Where a connection leads that is opened ahead.
+    pub fn leads_to(&mut self, nth: u32) -> u32 {
+        self.scenario.leads_to(nth)
+    }
+
+    #[inline]
+    pub fn users(&mut self) -> &mut VirtualUsers {
+        &mut self.users
+    }
+
+    /// A user does nothing until then.
+    pub fn pause(&mut self, user: u32, until: Nanos) {
+        self.pauses.add(until, user);
+    }
+
+    /// When the next pause is over.
+    #[inline]
+    pub fn next_awake(&self) -> Nanos {
+        self.pauses.next()
+    }
+
+    /// The next user whose pause is over.
+    #[inline]
+    pub fn awake(&mut self, now: Nanos) -> Option<u32> {
+        self.pauses.due(now).map(|(_, user)| user)
+    }
+
+    /// A user of a closed load starts a request; the warm-up's are not counted.
+    #[inline]
+    pub fn start_request(&mut self, limits: &Limits, now: Nanos) {
+        self.started += u64::from(now >= limits.window);
+    }
+
+    /// True where all requests asked for were started.
+    #[inline]
+    pub fn quota_spent(&self, limits: &Limits, now: Nanos) -> bool {
+        self.quota.is_some_and(|quota| self.started >= quota) && now >= limits.window
+    }
+
+    /// True where no further request comes.
+    pub fn is_over(&self, limits: &Limits, now: Nanos) -> bool {
+        if self.users.arrive() {
+            // Without a number of requests the run lasts as long as was asked, though the last arrival came before.
+            return self.next_due == Nanos::MAX && (limits.until_quota || limits.end.is_none());
+        }
+        self.users.alive() == 0 && (self.users.next_change() == Nanos::MAX || self.quota_spent(limits, now))
+    }
+
+    /// When the next connection may be begun, as far as `--connect-rate` goes.
+    pub fn next_start(&self) -> Nanos {
+        self.next_start
+    }
+
+    /// True where it may be now.
+    pub fn pace_is_due(&self, limits: &Limits, now: Nanos) -> bool {
+        limits.connect_rate.is_none() || self.next_start <= now
+    }
+
+    /// As [`Source::pace_is_due`]; it is then spent.
+    pub fn pace_allows(&mut self, limits: &Limits, now: Nanos) -> bool {
+        let Some(rate) = limits.connect_rate else { return true };
+        if !self.pace_is_due(limits, now) {
+            return false;
+        }
+        // What was missed while the loop was busy is made up for, but no more than a little of it.
+        let from = self.next_start.max(Nanos(now.0.saturating_sub(CATCH_UP.0)));
+        self.next_start = from + Nanos::from_secs_f64(1.0 / rate);
+        true
+    }
+
+    /// A user's attempt to connect came to nothing: until when it has to wait.
+    pub fn set_back(&mut self, user: u32, now: Nanos) -> Nanos {
+        self.users.troubled().set_back(user, now, &mut self.rng)
+    }
+
+    /// Draws what is random of pauses after attempts in vain.
+    pub fn rng(&mut self) -> &mut Rng {
+        &mut self.rng
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::Requests;
+
+    use super::*;
+
+    struct Every(u64);
+
+    impl Schedule for Every {
+        fn next_due(&mut self) -> Option<Nanos> {
+            self.0 += 10;
+            (self.0 <= 30).then_some(Nanos(self.0))
+        }
+    }
+
+    fn source(schedule: Option<Box<dyn Schedule>>, quota: Option<u64>) -> Source {
+        let scenario = Choice::Requests(Requests::new([(1.0, 0)].into_iter()));
+        Source::new(schedule, VirtualUsers::new(None), scenario, quota, Rng::new(1))
+    }
+
+    fn limits() -> Limits {
+        Limits { window: Nanos(100), start: Nanos(1000), ..Limits::default() }
+    }
+
+    #[test]
+    fn arrivals_are_due_on_the_clock_of_the_run_and_each_is_taken_once() {
+        let (mut source, limits) = (source(Some(Box::new(Every(0))), None), limits());
+        assert_eq!(source.take_arrival(&limits), Nanos::MAX, "before the first is drawn");
+        let taken: Vec<u64> = (0..3).map(|_| source.take_arrival(&limits).0).collect();
+        assert_eq!((taken, source.next_due()), (vec![1010, 1020, 1030], Nanos::MAX));
+        assert!(source.is_over(&limits, Nanos(5000)));
+    }
+
+    #[test]
+    fn what_was_suspended_is_due_when_it_is_told() {
+        let (mut source, limits) = (source(Some(Box::new(Every(0))), None), limits());
+        source.take_arrival(&limits);
+        assert_eq!((source.suspend(), source.next_due()), (Nanos(1010), Nanos::MAX));
+        source.resume(Nanos(7010));
+        assert_eq!(source.take_arrival(&limits), Nanos(7010));
+    }
+
+    #[test]
+    fn requests_of_the_warm_up_are_not_of_the_quota() {
+        let (mut source, limits) = (source(None, Some(2)), limits());
+        (0..5).for_each(|_| source.start_request(&limits, Nanos(99)));
+        source.start_request(&limits, Nanos(100));
+        assert!(!source.quota_spent(&limits, Nanos(100)));
+        source.start_request(&limits, Nanos(101));
+        assert!(source.quota_spent(&limits, Nanos(101)) && !source.quota_spent(&limits, Nanos(99)));
+    }
+
+    #[test]
+    fn connections_are_begun_at_a_rate_and_little_of_a_delay_is_made_up_for() {
+        let limits = Limits { connect_rate: Some(100.0), ..limits() };
+        let mut source = source(None, None);
+        let begun = |source: &mut Source, at: u64| {
+            (0..1000).filter(|_| source.pace_allows(&limits, Nanos::from_millis(at))).count()
+        };
+        begun(&mut source, 5000);
+        assert_eq!([begun(&mut source, 5005), begun(&mut source, 5010)], [0, 1]);
+        assert_eq!(begun(&mut source, 9000), 11, "a tenth of a second, not four");
+    }
+}

@@ -1,0 +1,228 @@
+//! The virtual users of one worker, in both loads: a closed load starts and retires them as its profile says; in an open load
+//! each arrival is the visit of one, who leaves when it is over.
+
+use load::Users;
+use measure::Nanos;
+
+use crate::exchange::NONE;
+use crate::patience::Troubled;
+
+/// One user.
+#[derive(Clone, Copy, Debug)]
+struct User {
+    running: bool,
+    /// The connection that is its own.
+    conn: u32,
+}
+
+const AWAY: User = User { running: false, conn: NONE };
+
+/// The users by their numbers.
+#[derive(Debug)]
+pub(crate) struct VirtualUsers {
+    /// How many there are over time; None: arrivals bring them.
+    profile: Option<Users>,
+    all: Vec<User>,
+    /// Of an open load: numbers that are free.
+    free: Vec<u32>,
+    alive: u32,
+    /// So many may run.
+    target: u32,
+    next_change: Nanos,
+    /// To be started, the next one last.
+    starting: Vec<u32>,
+    /// The first of them have been told to start.
+    begun: bool,
+    /// Those whose last connection was of no use.
+    troubled: Troubled,
+}
+
+impl VirtualUsers {
+    /// Users as many as a profile says; without one, whom arrivals bring.
+    pub fn new(profile: Option<Users>) -> VirtualUsers {
+        let peak = profile.as_ref().map_or(0, Users::peak) as usize;
+        VirtualUsers {
+            profile,
+            all: vec![AWAY; peak],
+            free: Vec::new(),
+            alive: 0,
+            target: 0,
+            next_change: Nanos::MAX,
+            starting: Vec::new(),
+            begun: false,
+            troubled: Troubled::default(),
+        }
+    }
+
+    /// True where arrivals bring them.
+    #[inline]
+    pub fn arrive(&self) -> bool {
+        self.profile.is_none()
+    }
+
+    /// The most that a closed load has at a time.
+    pub fn peak(&self) -> u32 {
+        self.profile.as_ref().map_or(0, Users::peak)
+    }
+
+    /// Running ones.
+    pub fn alive(&self) -> u32 {
+        self.alive
+    }
+
+    /// An arrival brings one.
+    #[inline]
+    pub fn come(&mut self) -> u32 {
+        self.alive += 1;
+        let user = match self.free.pop() {
+            Some(user) => user,
+            None => {
+                self.all.push(AWAY);
+                (self.all.len() - 1) as u32
+            }
+        };
+        self.all[user as usize].running = true;
+        user
+    }
+
+    /// When their number changes next.
+    pub fn next_change(&self) -> Nanos {
+        self.next_change
+    }
+
+    /// It changes then for the first time; never for those whom arrivals bring.
+    pub fn begin_at(&mut self, at: Nanos) {
+        if !self.arrive() {
+            self.next_change = at;
+        }
+    }
+
+    /// It changes no more: whoever was about to start does not.
+    pub fn begin_no_more(&mut self) -> Vec<u32> {
+        self.next_change = Nanos::MAX;
+        std::mem::take(&mut self.starting)
+    }
+
+    /// Sets their number for a time since the start of the run.
+    pub fn change(&mut self, since_start: Nanos, start: Nanos) {
+        let Some(profile) = &self.profile else { return };
+        self.begun = true;
+        self.target = profile.at(since_start);
+        self.next_change = profile.next_change(since_start).map_or(Nanos::MAX, |t| start + t);
+        if self.all.len() < self.target as usize {
+            self.all.resize(self.target as usize, AWAY);
+        }
+        let before = self.starting.len();
+        for user in (0..self.target).rev() {
+            if !std::mem::replace(&mut self.all[user as usize].running, true) {
+                self.starting.push(user);
+            }
+        }
+        self.alive += (self.starting.len() - before) as u32;
+    }
+
+    /// True where some are to be started.
+    pub fn any_to_start(&self) -> bool {
+        !self.starting.is_empty()
+    }
+
+    /// The next one to start.
+    pub fn start(&mut self) -> Option<u32> {
+        self.starting.pop()
+    }
+
+    /// The first have been told to start, and none is left to.
+    pub fn have_all_begun(&self) -> bool {
+        self.begun && self.starting.is_empty()
+    }
+
+    /// True of a user who may do more: not of one who was retired.
+    #[inline]
+    pub fn may_go_on(&self, user: u32) -> bool {
+        self.arrive() || user < self.target
+    }
+
+    /// Its visit is over: the connection that was its own ([`NONE`]: it had none); None where it was over before.
+    #[inline]
+    pub fn end(&mut self, user: u32) -> Option<u32> {
+        let ended = self.all.get_mut(user as usize)?;
+        if !std::mem::take(&mut ended.running) {
+            return None;
+        }
+        self.alive -= 1;
+        if self.profile.is_none() {
+            self.free.push(user);
+        }
+        Some(self.all[user as usize].conn)
+    }
+
+    /// True of a user who was there and is done.
+    pub fn is_done(&self, user: u32) -> bool {
+        self.all.get(user as usize).is_some_and(|user| !user.running)
+    }
+
+    /// The connection that is its own; [`NONE`]: it has none.
+    #[inline]
+    pub fn conn(&self, user: u32) -> u32 {
+        self.all.get(user as usize).map_or(NONE, |user| user.conn)
+    }
+
+    /// Gives it a connection: the one it had. None: users have none of their own.
+    #[inline]
+    pub fn own(&mut self, user: u32, conn: u32) -> Option<u32> {
+        let user = self.all.get_mut(user as usize)?;
+        Some(std::mem::replace(&mut user.conn, conn))
+    }
+
+    /// Those whose last connection was of no use.
+    #[inline]
+    pub fn troubled(&mut self) -> &mut Troubled {
+        &mut self.troubled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::{Load, Share, Stage};
+
+    use super::*;
+
+    fn closed(from: f64, to: f64) -> VirtualUsers {
+        let stages = vec![Stage { lasts: Nanos::from_secs(10), from, to }, Stage { lasts: Nanos(1), from: to, to }];
+        let load = Load::Closed { stages, think: None, together: false };
+        VirtualUsers::new(Some(Users::new(&load, Nanos::ZERO, Share::WHOLE)))
+    }
+
+    #[test]
+    fn arrivals_bring_users_and_take_the_numbers_of_those_who_left() {
+        let mut users = VirtualUsers::new(None);
+        assert_eq!([users.come(), users.come(), users.come()], [0, 1, 2]);
+        assert_eq!((users.end(1), users.end(1), users.alive()), (Some(NONE), None, 2));
+        assert_eq!([users.come(), users.come()], [1, 3]);
+        assert!(users.may_go_on(3) && users.next_change() == Nanos::MAX);
+        users.begin_at(Nanos(5));
+        assert_eq!(users.next_change(), Nanos::MAX, "no profile ever changes their number");
+    }
+
+    #[test]
+    fn a_profile_starts_users_in_order_and_retires_the_last_ones() {
+        let mut users = closed(3.0, 1.0);
+        users.change(Nanos::ZERO, Nanos::ZERO);
+        assert_eq!([users.start(), users.start(), users.start(), users.start()], [Some(0), Some(1), Some(2), None]);
+        assert!(users.have_all_begun() && users.alive() == 3);
+        users.change(Nanos::from_secs(10), Nanos::ZERO);
+        assert!(users.may_go_on(0) && !users.may_go_on(1));
+        assert_eq!((users.end(2), users.alive(), users.any_to_start()), (Some(NONE), 2, false));
+        assert!(users.is_done(2) && !users.is_done(1) && !users.is_done(77));
+    }
+
+    #[test]
+    fn what_was_to_start_does_not_once_the_end_has_come() {
+        let mut users = closed(4.0, 4.0);
+        users.begin_at(Nanos(7));
+        assert_eq!(users.next_change(), Nanos(7));
+        users.change(Nanos::ZERO, Nanos::ZERO);
+        assert_eq!(users.start(), Some(0));
+        assert_eq!((users.begin_no_more(), users.next_change()), (vec![3, 2, 1], Nanos::MAX));
+    }
+}

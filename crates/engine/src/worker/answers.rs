@@ -1,0 +1,122 @@
+//! What sessions say came of exchanges: first bytes, messages, ends, requests turned away. Each is counted once.
+
+use measure::Nanos;
+use scenario::News;
+use wire::{Dialogue, Ended, Event, ExchangeId, FaultKind, Network, Phase, Session};
+
+use crate::exchange::{Exchange, NONE};
+use crate::tally::Sort;
+
+use super::failing::Cause;
+use super::{Next, Worker};
+
+/// A request that the peer turns away is sent again so often.
+const RESENT_AT_MOST: u8 = 8;
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// What the session said is done; `broken` is what it found wrong with the conversation, if anything.
+    #[inline]
+    pub(super) fn settle(&mut self, conn: u32, broken: &str) {
+        let mut events = std::mem::take(&mut self.links.done().events);
+        for event in events.drain(..) {
+            match event {
+                Event::Ended(ended) => self.ended(conn, ended, broken),
+                Event::FirstByte(id) => self.first_byte(conn, id),
+                Event::Message(id, _) => self.books.message(self.flights.get(id), self.stamp),
+                Event::Heartbeat => self.heartbeat_answered(conn),
+                Event::Refused(id) => self.untouched(conn, id),
+                Event::Unsolicited(_) => self.books.counts().unsolicited += 1,
+                Event::Stray(_) => self.books.counts().stray(),
+            }
+        }
+        self.links.done().events = events;
+    }
+
+    /// A response has begun: whatever becomes of it, its connection was of use.
+    fn first_byte(&mut self, conn: u32, id: ExchangeId) {
+        self.flights.get(id).first_byte = self.stamp;
+        if !self.links.conn(conn).proved {
+            self.proved(conn);
+        }
+    }
+
+    /// The peer did not touch it: it waits for a connection again, and its time goes on.
+    fn untouched(&mut self, conn: u32, id: ExchangeId) {
+        let c = self.links.conn_mut(conn);
+        c.in_flight -= 1;
+        let origin = c.origin;
+        let x = self.flights.get(id);
+        if x.resent == RESENT_AT_MOST {
+            let words = self.links.session(conn).map(|session| session.farewell().into_owned());
+            let words = words.filter(|words| !words.is_empty());
+            let why = words.as_deref().unwrap_or("the target turned it away again and again");
+            return self.fail_now(id, &Cause::new(FaultKind::Closed, Phase::FirstByte).saying(why), true);
+        }
+        (x.conn, x.resent) = (NONE, x.resent + 1);
+        self.books.counts().resent += 1;
+        self.pools.get_mut(origin).waiting.push_front(id);
+    }
+
+    /// An exchange is over: counted, and its user goes on after this arrival.
+    #[inline]
+    fn ended(&mut self, conn: u32, mut ended: Ended<D::Request>, broken: &str) {
+        let x = self.flights.take(ended.id);
+        let late = ended.fault.is_none() && self.too_late(&x);
+        if late {
+            (ended.fault, ended.follow) = (Some(FaultKind::Timeout), None);
+        }
+        let c = self.links.conn_mut(conn);
+        c.in_flight -= 1;
+        c.free_since = self.stamp;
+        // Only what was closed may have had no response at all; a wrong one is a response.
+        if !c.proved && ended.fault != Some(FaultKind::Closed) {
+            self.proved(conn);
+        }
+        self.books.over(&x, self.stamp, ended.fault.is_none() && !x.warmup);
+        self.books.responded(&x, ended.code, ended.payload, late);
+        match ended.fault {
+            None => self.books.succeeded(&x, self.stamp),
+            Some(kind) => self.ended_badly(&x, &ended, kind, broken),
+        }
+        self.flights.forget(&x, ended.id);
+        let news = News::Ended { code: ended.code, fault: ended.fault };
+        self.next.push(Next { user: x.user, name: x.name, hops: x.hops, follow: ended.follow, news, back_off: false });
+    }
+
+    fn ended_badly(&mut self, x: &Exchange, ended: &Ended<D::Request>, kind: FaultKind, broken: &str) {
+        let phase = match kind {
+            // A stream whose messages came has begun to be answered, whatever its last word.
+            FaultKind::WrongStatus if x.last_message > Nanos::ZERO => Phase::Transfer,
+            // What is wrong with a whole response does not depend on the pieces it came in.
+            FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::TooManyRedirects => Phase::FirstByte,
+            FaultKind::WrongBody => Phase::Transfer,
+            FaultKind::Timeout if self.flights.began_late(x) => Phase::FirstByte,
+            _ if x.first_byte == Nanos::ZERO => Phase::FirstByte,
+            _ => Phase::Transfer,
+        };
+        let detail = match kind {
+            _ if !ended.why.is_empty() => &*ended.why,
+            FaultKind::BrokenProtocol => broken,
+            FaultKind::Timeout => "the answer came later than the timeout",
+            _ => self.dialogue.code_meaning(ended.code),
+        };
+        let cause = Cause { sort: Sort { kind, phase, errno: None }, code: ended.code, detail };
+        self.failed(x, ended.id, &cause, ended.excerpt.as_deref());
+    }
+
+    /// What the peer did not touch of a user's own connection that still has room.
+    pub(super) fn submit_again(&mut self, conn: u32, user: u32, origin: u32) {
+        let waiting = &mut self.pools.get_mut(origin).waiting;
+        let Some(at) = waiting.iter().position(|id| self.flights.get(*id).user == user) else { return };
+        if let Some(id) = waiting.remove(at) {
+            self.submit(id, conn, self.stamp);
+        }
+    }
+
+    /// A connection takes no more: those who were turned away on it need another.
+    pub(super) fn grow_for_untouched(&mut self, origin: u32) {
+        if !self.pools.get(origin).waiting.is_empty() {
+            self.grow(origin);
+        }
+    }
+}

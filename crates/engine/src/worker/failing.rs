@@ -1,0 +1,175 @@
+//! Failures as data: counted by sort, their first example kept, their users going on.
+
+use std::collections::HashSet;
+
+use scenario::News;
+use wire::{Dialogue, Errno, ExchangeId, FaultKind, Network, Phase, Session};
+
+use crate::exchange::{Exchange, NONE, REUSED, Standing};
+use crate::message::{Message, RawExample};
+use crate::tally::Sort;
+
+use super::{Next, Worker};
+
+/// So many examples are kept beyond the first of each sort, one of each name, sort and status.
+pub(crate) const EXAMPLES_BY_NAME: usize = 256;
+/// Failures of a kind that a session is asked to attach what came back to, where the run has several names.
+const EXCERPTS: u32 = 1000;
+
+/// Why something failed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cause<'a> {
+    pub sort: Sort,
+    /// The status code with which the peer refused; 0: none.
+    pub code: u32,
+    /// What is known beyond the sort: the peer's last words, or ours.
+    pub detail: &'a str,
+}
+
+impl<'a> Cause<'a> {
+    pub fn new(kind: FaultKind, phase: Phase) -> Cause<'a> {
+        Cause { sort: Sort { kind, phase, errno: None }, code: 0, detail: "" }
+    }
+
+    /// Because of what the operating system said.
+    pub fn of_system(self, errno: Option<Errno>) -> Cause<'a> {
+        Cause { sort: Sort { errno: errno.map(|e| e.0), ..self.sort }, ..self }
+    }
+
+    pub fn saying(self, detail: &'a str) -> Cause<'a> {
+        Cause { detail, ..self }
+    }
+
+    pub fn with_code(self, code: u32) -> Cause<'a> {
+        Cause { code, ..self }
+    }
+
+    pub fn in_phase(self, phase: Phase) -> Cause<'a> {
+        Cause { sort: Sort { phase, ..self.sort }, ..self }
+    }
+}
+
+/// Which failures an example was kept of.
+#[derive(Debug, Default)]
+pub(super) struct Examples {
+    /// The run has several names.
+    by_name: bool,
+    sorts: Vec<Sort>,
+    named: HashSet<(u16, u32, Sort)>,
+    excerpts: [u32; FaultKind::ALL.len()],
+}
+
+impl Examples {
+    /// Of a run with so many names.
+    pub fn of(names: usize) -> Examples {
+        Examples { by_name: names > 1, ..Examples::default() }
+    }
+
+    /// True where an example of such a failure is wanted, which is kept then; `of`: name and status code of the request.
+    fn is_new(&mut self, sort: Sort, of: Option<(u16, u32)>) -> bool {
+        let first = !self.sorts.contains(&sort);
+        if first {
+            self.sorts.push(sort);
+        }
+        let named = of.filter(|_| self.by_name && self.named.len() < EXAMPLES_BY_NAME);
+        named.is_some_and(|(name, code)| self.named.insert((name, code, sort))) || first
+    }
+
+    /// Takes another failure of a kind that came with what came back; true where no more of them are of use.
+    fn seen_enough(&mut self, kind: FaultKind) -> bool {
+        let seen = &mut self.excerpts[kind as usize];
+        *seen = seen.saturating_add(1);
+        !self.by_name || *seen >= EXCERPTS
+    }
+}
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// An exchange fails here and now.
+    pub(super) fn fail_now(&mut self, id: ExchangeId, cause: &Cause<'_>, back_off: bool) {
+        self.fail_with(id, cause, None, back_off);
+    }
+
+    /// The same; `came` is what came of its response.
+    pub(super) fn fail_with(&mut self, id: ExchangeId, cause: &Cause<'_>, came: Option<&[u8]>, back_off: bool) {
+        let x = self.flights.take(id);
+        self.books.over(&x, self.stamp, false);
+        self.books.code(&x, cause.code);
+        self.failed(&x, id, cause, came);
+        self.flights.forget(&x, id);
+        let news = News::Ended { code: cause.code, fault: Some(cause.sort.kind) };
+        self.next.push(Next { user: x.user, name: x.name, hops: 0, follow: None, news, back_off });
+    }
+
+    /// Counts a failure and keeps the first example of its sort.
+    pub(super) fn failed(&mut self, x: &Exchange, id: ExchangeId, cause: &Cause<'_>, excerpt: Option<&[u8]>) {
+        self.books.failed(x, cause.sort, &self.limits, self.stamp);
+        if !x.warmup {
+            self.keep_example(cause, Some((x, id)), excerpt);
+        }
+    }
+
+    /// A session refuses what it was thought to have room for: nothing leaves, and nothing counts as sent. Without room and
+    /// without anything in flight its connection is over.
+    #[cold]
+    pub(super) fn not_taken(&mut self, id: ExchangeId, conn: u32) {
+        self.flights.get(id).state = Standing::Connecting;
+        let c = self.links.conn(conn);
+        let (origin, idle) = (c.origin, c.in_flight == 0);
+        let words = c.session.as_ref().map_or("", |session| session.goodbye());
+        self.pools.get_mut(origin).unmake_idle(self.links.conns_mut(), conn);
+        if idle {
+            self.retire(conn);
+        }
+        let cause = Cause::new(FaultKind::Closed, Phase::FirstByte).saying(words);
+        self.fail_now(id, &cause, true);
+        self.nobody_answers(origin, &cause.in_phase(Phase::Wait));
+        self.go_on_without();
+    }
+
+    /// A connection that no request waits for did not come to stand: no request fails, but it does not go unseen.
+    pub(super) fn connection_failed(&mut self, cause: &Cause<'_>) {
+        self.books.saw_failure(cause.sort);
+        let code = Some(cause.code).filter(|code| *code > 0).map(|code| self.dialogue.code_name(code));
+        match code.filter(|code| !cause.detail.contains(code)) {
+            Some(code) => self.books.connection_not_opened(cause.sort, &format!("{code} · {}", cause.detail)),
+            None => self.books.connection_not_opened(cause.sort, cause.detail),
+        }
+        self.keep_example(cause, None, None);
+    }
+
+    /// Keeps an example of a failure, where one of its kind is wanted; `of`: the request that failed.
+    pub(super) fn keep_example(
+        &mut self,
+        cause: &Cause<'_>,
+        of: Option<(&Exchange, ExchangeId)>,
+        excerpt: Option<&[u8]>,
+    ) {
+        let Cause { sort, code, detail } = *cause;
+        if excerpt.is_some() && self.examples.seen_enough(sort.kind) {
+            self.links.done().example_kept(sort.kind);
+        }
+        if !self.examples.is_new(sort, of.map(|(x, _)| (x.name, code))) {
+            return;
+        }
+        let sent = match of {
+            Some((x, id)) if x.state == Standing::InFlight => self.sent_of(x, id),
+            _ => Vec::new(),
+        };
+        let reused = of.is_some_and(|(x, _)| x.marks & REUSED != 0);
+        let name = of.filter(|_| self.books.by_name()).map(|(x, _)| x.name);
+        let code = if of.is_some() { code } else { 0 };
+        let at_ns = self.stamp.0 as i64 - self.limits.window.0 as i64;
+        let received = excerpt.unwrap_or_default().to_vec();
+        let detail = detail.to_owned();
+        self.books.report(Message::Example(RawExample { sort, name, code, at_ns, detail, sent, received, reused }));
+    }
+
+    /// What was sent: the same bytes, made again from what they were made of.
+    fn sent_of(&self, x: &Exchange, id: ExchangeId) -> Vec<u8> {
+        let Some(request) = self.flights.request(&self.dialogue, x, id) else { return Vec::new() };
+        if !D::Session::SLOTS || !self.flights.fills() || x.request == NONE {
+            return self.dialogue.sent(request);
+        }
+        self.dialogue.sent_with(request, &self.flights.filled(x))
+    }
+}

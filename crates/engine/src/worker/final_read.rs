@@ -1,0 +1,108 @@
+//! What lies in the sockets when a run ends: a run that stops reading with its last answer would never see it.
+//!
+//! Refusals of datagrams that nobody answers, and answers beyond those that were asked for: where answers belong to requests
+//! by order alone, such a rest says that some were taken for another's.
+
+use measure::Nanos;
+use wire::{Broken, Dialogue, Event, Network};
+
+use crate::Stop;
+use crate::links::Arrived;
+use crate::pool::Stage;
+
+use super::Worker;
+use super::pace::ATTENTION;
+
+/// A socket may hold many datagrams, each of which takes a turn; a peer that never stops is not listened to for ever.
+const ROUNDS: u32 = 64;
+/// What a refusal from afar may take; an answer too many may take as long as the longest answer of the last second, too.
+const GRACE: Nanos = Nanos::from_millis(50);
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// True where the run ends and this connection is to be looked at once more before it is closed.
+    pub(super) fn is_kept_for_final_read(&self, conn: u32) -> bool {
+        let ending = self.closing || self.source.quota_spent(&self.limits, self.stamp);
+        let origin = self.links.conn(conn).origin;
+        ending && (self.pools.get(origin).origin.datagrams || self.dialogue.by_order().is_some())
+    }
+
+    /// Reads what is there; requests are over, and nothing goes on. A refusal, or a response too many, is given a moment to come,
+    /// unless there was one already: one that was doubled shifts all that come after it, so that the rest is on its way still.
+    /// Whoever interrupts a run is not kept waiting for slow responses.
+    pub(super) fn read_finally(&mut self, stop: &Stop) {
+        let refusals = self.one_way.were_any() && self.pools.all().iter().any(|pool| pool.origin.datagrams);
+        if !refusals && self.dialogue.by_order().is_none() {
+            return;
+        }
+        let slowest = if stop.requested() { Nanos::ZERO } else { Nanos(self.books.times().service.max()) };
+        let mut until = self.stamp + GRACE.max(slowest).min(self.limits.drain);
+        let grace = self.stamp + GRACE;
+        let mut rounds = 0;
+        while rounds < ROUNDS {
+            let now = self.links.net().now();
+            self.links.net().wait(until.min(now + ATTENTION));
+            let heard = self.read_the_rest();
+            rounds += u32::from(heard);
+            if stop.requested() {
+                until = until.min(grace);
+            }
+            let (_, refused) = self.links.sent_and_refused();
+            let counts = self.books.counts();
+            if counts.connections.refused + counts.unsolicited + refused > 0 {
+                until = self.stamp;
+            }
+            if !heard && self.links.net().now() >= until {
+                return;
+            }
+        }
+    }
+
+    /// What has arrived; false where nothing has.
+    fn read_the_rest(&mut self) -> bool {
+        let mut heard = false;
+        while let Some(arrived) = self.links.next() {
+            heard = true;
+            match arrived {
+                Arrived::Closed(conn, why) => self.see_refusal(conn, why),
+                Arrived::Read(conn, count, read) => {
+                    if self.expects_nothing(conn) {
+                        self.strays(count, read);
+                    }
+                }
+                Arrived::Secure(conn, count, fed) => {
+                    let expects_nothing = self.expects_nothing(conn);
+                    let read = self.unsealed(conn, fed);
+                    if let Some(read) = read.filter(|_| expects_nothing) {
+                        self.strays(count, read);
+                    }
+                }
+                Arrived::Connected(_) | Arrived::Sent(_) => {}
+            }
+            // What came for requests that are unfinished may be their response.
+            self.links.done().events.clear();
+            self.links.flush();
+        }
+        heard
+    }
+
+    /// True of a connection on which nothing is in flight.
+    fn expects_nothing(&self, conn: u32) -> bool {
+        let c = self.links.conn(conn);
+        c.stage == Stage::Open && c.in_flight == 0
+    }
+
+    /// Nothing was in flight: each whole response is one too many, and so is what no session reads.
+    fn strays(&mut self, count: usize, read: Result<(), Broken>) {
+        let counts = self.books.counts();
+        counts.bytes.received += count as u64;
+        let before = counts.unsolicited;
+        for event in self.links.done().events.drain(..) {
+            match event {
+                Event::Stray(_) => counts.stray(),
+                Event::Unsolicited(_) => counts.unsolicited += 1,
+                _ => {}
+            }
+        }
+        counts.unsolicited += u64::from(read.is_err() && counts.unsolicited == before);
+    }
+}

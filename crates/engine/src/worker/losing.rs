@@ -1,0 +1,259 @@
+//! Losing connections and letting them go: what is on them fails, and whoever needs another gets one.
+
+use wire::{Dialogue, Ended, Errno, Event, ExchangeId, FaultKind, Network, Phase, Session};
+
+use crate::exchange::{NONE, Standing};
+use crate::pool::Stage;
+
+use super::Worker;
+use super::failing::Cause;
+use super::opening::kind_of;
+
+/// What is wrong with an answer that ends with a TLS connection which was closed without close_notify.
+pub(super) const CUT: &str =
+    "the answer ends with its TLS connection, which was closed without close_notify: nobody knows whether it is whole";
+
+/// Answers that would end well with their connection do not where it was cut off (RFC 8446 6.1, RFC 9112 9.8).
+pub(crate) fn fail_cut<R>(events: &mut [Event<R>], came: Box<[u8]>) {
+    for event in events {
+        if let Event::Ended(ended @ Ended { fault: None, .. }) = event {
+            (ended.fault, ended.follow, ended.why) = (Some(FaultKind::Closed), None, CUT.into());
+            ended.excerpt = Some(came.clone()).filter(|came| !came.is_empty());
+        }
+    }
+}
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// The peer closed, or the connection never stood.
+    pub(super) fn lost(&mut self, conn: u32, why: Option<Errno>) {
+        // Where TLS is spoken its own word for the end comes first: without it anybody on the way may have cut the rest.
+        let cut = self.links.conn(conn).secure.is_some();
+        self.ended_by_peer(conn, why, cut);
+    }
+
+    /// As [`Worker::lost`]; `cut`: what ends with the connection may not be whole.
+    pub(super) fn ended_by_peer(&mut self, conn: u32, why: Option<Errno>, cut: bool) {
+        self.mark();
+        self.see_refusal(conn, why);
+        if self.links.conn(conn).stage == Stage::Open && why.is_none() {
+            let wanted = cut && self.links.done().wants_example(FaultKind::Closed);
+            let came = if wanted { self.links.begun(conn) } else { Vec::new() };
+            self.links.closed(conn);
+            if cut {
+                fail_cut(&mut self.links.done().events, came.into());
+            }
+            self.settle(conn, "");
+        }
+        let goodbye = self.links.farewell(conn, why);
+        let kind = if self.links.in_tunnel(conn) { FaultKind::Proxy } else { kind_of(why) };
+        self.break_off(conn, kind, why, &goodbye);
+    }
+
+    /// The connection is of no more use: what is on it fails.
+    pub(super) fn break_off(&mut self, conn: u32, kind: FaultKind, errno: Option<Errno>, detail: &str) {
+        let c = self.links.conn(conn);
+        let (stage, origin, user) = (c.stage, c.origin, c.user);
+        let idle_user = user != NONE && c.in_flight == 0;
+        let in_vain = stage != Stage::Open || self.is_in_vain(conn, kind);
+        if !in_vain && kind != FaultKind::Timeout {
+            self.proved(conn);
+        }
+        let phase = match stage {
+            Stage::Vacant => return,
+            Stage::Connecting => Phase::Connect,
+            Stage::Handshaking => Phase::Tls,
+            Stage::Greeting => Phase::Greeting,
+            Stage::Open => Phase::FirstByte,
+        };
+        self.books.counts().heartbeats.missed += self.heartbeat_unanswered(conn);
+        let code = match stage {
+            Stage::Greeting | Stage::Open => self.links.session(conn).map_or(0, |session| session.refusal_code()),
+            _ => 0,
+        };
+        let cause = Cause::new(kind, phase).of_system(errno).with_code(code).saying(detail);
+        if stage == Stage::Open {
+            self.fail_what_is_on(conn, &cause, in_vain);
+            if in_vain {
+                self.pool_set_back(origin);
+                self.nobody_answers(origin, &cause.in_phase(Phase::Wait));
+            }
+        } else if self.not_opened(conn, &cause) {
+            return;
+        }
+        if idle_user {
+            self.user_lost_connection(user, stage == Stage::Open, in_vain);
+        }
+        self.grow(origin);
+        self.grow_others(origin);
+        self.go_on_without();
+    }
+
+    /// A connection did not come to stand. True where that has been the end of what its user wanted to say.
+    fn not_opened(&mut self, conn: u32, cause: &Cause<'_>) -> bool {
+        let c = self.links.conn(conn);
+        let (owner, origin, user, greeting) = (c.last, c.origin, c.user, c.stage == Stage::Greeting);
+        self.books.counts().connections.failed += 1;
+        if greeting {
+            // What a peer said that turned us away.
+            let came = Some(self.links.begun(conn)).filter(|came| !came.is_empty());
+            self.keep_example(&cause.with_code(0), None, came.as_deref());
+        }
+        self.discard(conn, true);
+        self.consider_lookup(origin);
+        if owner == NONE && user != NONE && self.users_speak() {
+            self.could_not_be_said(user, cause);
+            return true;
+        }
+        match owner {
+            NONE => self.growth_failed(origin, cause),
+            owner => self.fail_now(ExchangeId(owner), cause, true),
+        }
+        false
+    }
+
+    /// Lets go of a connection that stood: what is on it fails.
+    fn fail_what_is_on(&mut self, conn: u32, cause: &Cause<'_>, in_vain: bool) {
+        let c = self.links.conn(conn);
+        let on_it = match (c.in_flight, ExchangeId(c.last)) {
+            (0, _) => Vec::new(),
+            // Of several that shared the connection, the last one submitted need not be the one left.
+            (1, last) if self.flights.get(last).is_on(conn) => vec![last],
+            _ => self.flights.on(conn),
+        };
+        let kind = cause.sort.kind;
+        let came = if self.links.done().wants_example(kind) { self.links.begun(conn) } else { Vec::new() };
+        // Elsewhere connections come and go: a keep-alive that the peer ends is no loss.
+        let wanted = self.is_wanted(conn);
+        if wanted {
+            self.count_loss(conn, cause);
+        }
+        if on_it.is_empty() && wanted {
+            self.keep_example(&cause.in_phase(Phase::Hold), None, Some(&came));
+        }
+        // What the peer closed in order is closed in order; the rest of a broken conversation is cut off.
+        self.discard(conn, kind != FaultKind::Closed);
+        let came = Some(&came[..]).filter(|came| !came.is_empty());
+        for id in on_it {
+            let begun = self.flights.get(id).first_byte != measure::Nanos::ZERO;
+            let phase = if begun { Phase::Transfer } else { cause.sort.phase };
+            self.fail_with(id, &cause.in_phase(phase), came, in_vain);
+        }
+    }
+
+    /// A connection nobody owned did not come to stand: those who wait go on waiting where others live; else the oldest
+    /// fails. With the last attempt that was under way all of them do: nobody is left whom they could wait for.
+    pub(super) fn growth_failed(&mut self, origin: u32, cause: &Cause<'_>) {
+        self.pool_set_back(origin);
+        self.opened_ahead_or_failed();
+        let pool = self.pools.get_mut(origin);
+        let oldest = if pool.alive == 0 { pool.waiting.pop_front() } else { None };
+        match oldest {
+            Some(id) => self.fail_now(id, cause, true),
+            None => self.connection_failed(cause),
+        }
+        self.nobody_answers(origin, cause);
+    }
+
+    /// Where no connection lives and none is on its way, those who wait for one fail as the last one did.
+    pub(super) fn nobody_answers(&mut self, origin: u32, cause: &Cause<'_>) {
+        let pool = self.pools.get_mut(origin);
+        if self.limits.is_pooled() && pool.alive + pool.opening == 0 {
+            for id in std::mem::take(&mut pool.waiting) {
+                self.fail_now(id, cause, true);
+            }
+        }
+    }
+
+    /// The peer takes nothing more on a connection that is idle now. One that is part of the plan is lost with it.
+    pub(super) fn retire(&mut self, conn: u32) {
+        let c = self.links.conn(conn);
+        let (user, origin) = (c.user, c.origin);
+        let lost = self.is_wanted(conn) && !self.closing;
+        let in_vain = self.is_in_vain(conn, FaultKind::Closed);
+        if in_vain {
+            self.pool_set_back(origin);
+        }
+        if lost {
+            let cause = Cause::new(FaultKind::Closed, Phase::Hold);
+            self.count_loss(conn, &cause);
+            self.books.counts().heartbeats.missed += self.heartbeat_unanswered(conn);
+            let words = self.links.session(conn).map_or("", |session| session.goodbye());
+            let came = Some(self.links.begun(conn)).filter(|came| !came.is_empty());
+            self.keep_example(&cause.saying(words), None, came.as_deref());
+        }
+        self.let_go(conn);
+        if lost && user != NONE {
+            self.user_lost_connection(user, true, in_vain);
+        }
+    }
+
+    /// Closes in order: the session says goodbye first.
+    pub(super) fn let_go(&mut self, conn: u32) {
+        let origin = self.links.conn(conn).origin;
+        self.say_goodbye(conn);
+        if self.limits.open && !self.pools.get(origin).waiting.is_empty() {
+            self.grow(origin);
+        }
+        self.grow_others(origin);
+    }
+
+    pub(super) fn say_goodbye(&mut self, conn: u32) {
+        self.links.say_goodbye(conn);
+        self.discard(conn, false);
+    }
+
+    /// The connection is no more: not its user's, not its pool's.
+    fn discard(&mut self, conn: u32, abort: bool) {
+        self.books.counts().heartbeats.open += self.heartbeat_unanswered(conn);
+        let c = self.links.conn(conn);
+        let (origin, stage, owner, user) = (c.origin, c.stage, c.last, c.user);
+        self.source.users().own(user, NONE);
+        let pool = self.pools.get_mut(origin);
+        pool.unmake_idle(self.links.conns_mut(), conn);
+        match stage {
+            Stage::Open => pool.alive -= 1,
+            _ if owner == NONE => pool.opening -= 1,
+            _ => {}
+        }
+        self.one_way.forget(conn);
+        self.links.discard(conn, abort);
+    }
+
+    /// The peer did not touch it, and no other connection came; or its time passed while it waited for one.
+    pub(super) fn give_up_waiting(&mut self) {
+        for origin in self.pools.numbers() {
+            // Those who wait stand in the order they were due in: the ones whose time passed are in front.
+            while let Some(&id) = self.pools.get(origin).waiting.front() {
+                if !self.flights.waited_too_long(id, self.turn.caught_up) {
+                    break;
+                }
+                self.pools.get_mut(origin).waiting.pop_front();
+                self.fail_now(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
+            }
+        }
+        self.go_on_without();
+    }
+
+    /// The time of an exchange passed.
+    pub(super) fn give_up(&mut self, id: ExchangeId) {
+        let x = *self.flights.get(id);
+        match x.state {
+            Standing::Vacant => {}
+            Standing::Waiting => self.give_up_waiting(),
+            Standing::Connecting => self.break_off(x.conn, FaultKind::Timeout, None, ""),
+            Standing::InFlight if x.conn == NONE => {
+                self.pools.all_mut().iter_mut().for_each(|pool| pool.waiting.retain(|waiting| *waiting != id));
+                self.fail_now(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
+                self.go_on_without();
+            }
+            Standing::InFlight if self.links.cancel(x.conn, id) => {
+                self.links.conn_mut(x.conn).in_flight -= 1;
+                let begun = x.first_byte != measure::Nanos::ZERO;
+                let phase = if begun { Phase::Transfer } else { Phase::FirstByte };
+                self.fail_now(id, &Cause::new(FaultKind::Timeout, phase), false);
+                self.go_on(x.conn);
+            }
+            Standing::InFlight => self.break_off(x.conn, FaultKind::Timeout, None, ""),
+        }
+    }
+}

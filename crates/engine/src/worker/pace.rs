@@ -1,0 +1,271 @@
+//! Time in a worker: its beginning, what is due when, timeouts, seconds, and the end.
+
+use measure::Nanos;
+use scenario::{Act, News};
+use wire::{ConnId, Dialogue, ExchangeId, FaultKind, Network};
+
+use crate::Stop;
+use crate::books::Gauges;
+use crate::exchange::Exchange;
+use crate::message::Message;
+use crate::pool::Stage;
+
+use super::Worker;
+
+/// A stop asked for from outside is seen at least so often.
+pub(super) const ATTENTION: Nanos = Nanos::from_millis(50);
+/// While responses are awaited a wait is no longer than this: one that ends later tells that the process was stopped.
+const WATCHFUL: Nanos = Nanos::from_millis(10);
+/// So many arrivals that were never sent are counted at the end, which takes a second: a rate may be asked for that no machine sends.
+const UNSENT: u32 = 1 << 26;
+/// While a look-up or a common start is awaited, so often.
+const IMPATIENCE: Nanos = Nanos::from_millis(2);
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    pub(super) fn begin(&mut self) {
+        self.stamp = self.links.net().now();
+        self.begin_second(self.limits.start);
+        self.source.take_arrival(&self.limits);
+        let mut users_start = self.limits.start;
+        if let Some(start) = &mut self.common_start {
+            // Nothing of the run has begun before the common start: no second ends, no user starts, nothing is due.
+            self.books.hold();
+            users_start = Nanos::MAX;
+            start.begin(self.stamp, self.source.suspend());
+        }
+        self.source.users().begin_at(users_start);
+    }
+
+    /// The first second of a run (or of its common start) begins.
+    pub(super) fn begin_second(&mut self, at: Nanos) {
+        self.books.begin(&self.limits, at, self.stamp);
+        self.health.begin(self.links.net().running(), self.stamp);
+        self.listen_again();
+    }
+
+    /// Until when the network may sleep.
+    pub(super) fn next_moment(&mut self) -> Nanos {
+        let opens = self.common_start.as_ref().is_some_and(|start| start.opens());
+        let mut next_start = Nanos::MAX;
+        if (self.source.users().any_to_start() || opens) && self.may_come() {
+            match self.limits.connect_rate {
+                Some(_) => next_start = self.source.next_start(),
+                None => return Nanos::ZERO,
+            }
+        }
+        if self.one_way.is_due() {
+            next_start = self.stamp;
+        }
+        let at_most = match self.common_start.is_some() || self.lookups.pending() {
+            true => IMPATIENCE,
+            false if self.flights.alive() > 0 => WATCHFUL,
+            false => ATTENTION,
+        };
+        let slots = self.links.slots();
+        (self.stamp + at_most)
+            .min(next_start)
+            .min(self.source.next_due().saturating_add(self.limits.slack))
+            .min(self.books.second_ends())
+            .min(self.flights.next_timeout())
+            .min(self.links.openings().next())
+            .min(self.source.next_awake())
+            .min(self.pools.retry_at())
+            .min(self.source.users().next_change())
+            .min(self.heartbeats.as_ref().map_or(Nanos::MAX, |beats| beats.next(slots, self.stamp)))
+            .min(self.next_end())
+    }
+
+    /// True where nothing new is started any more.
+    #[inline]
+    pub(super) fn window_over(&self) -> bool {
+        self.closing || self.stamp >= self.next_end()
+    }
+
+    /// What ends next: the window, then its drain; never where the quota ends the run, or before a common start.
+    fn next_end(&self) -> Nanos {
+        match self.limits.end {
+            Some(end) if self.closing => end.saturating_add(self.limits.drain),
+            Some(end) if self.common_start.is_none() => end,
+            _ => Nanos::MAX,
+        }
+    }
+
+    /// Everything that time alone brings about.
+    #[inline]
+    pub(super) fn keep_time(&mut self, stop: &Stop) {
+        if self.common_start.is_some() {
+            self.await_common_start();
+        } else {
+            self.change_users();
+            self.wake_users();
+        }
+        if self.one_way.is_due() {
+            self.end_one_way();
+        }
+        if self.held.is_some() {
+            self.await_hold();
+            self.replace_lost();
+        }
+        if self.heartbeats.is_some() {
+            self.send_heartbeats();
+        }
+        self.books.report_early(self.stamp, false);
+        if self.stamp >= self.pools.retry_at() {
+            self.retry();
+        }
+        self.batch_arrivals();
+        self.time_out();
+        if self.lookups.pending() {
+            self.looked_up();
+        }
+        self.consider_end(stop);
+    }
+
+    /// True where an exchange that is over now had no time left when its end came. How late we were to read that end is not
+    /// held against it.
+    #[inline]
+    pub(super) fn too_late(&self, x: &Exchange) -> bool {
+        self.flights.is_late(x, self.turn.news_since)
+    }
+
+    /// Those time out whose time was over when we had last caught up: a response that lies in its socket because we were late
+    /// did not time out.
+    fn time_out(&mut self) {
+        let caught_up = self.turn.caught_up;
+        if self.flights.next_timeout() <= caught_up {
+            let came_up = self.flights.came_up(caught_up);
+            for slot in &came_up {
+                if self.flights.times_out(*slot, caught_up).is_some() {
+                    self.give_up(ExchangeId(*slot));
+                }
+            }
+            self.flights.give_back(came_up);
+        }
+        if self.links.openings().next() <= caught_up {
+            for conn in self.links.openings().came_up(caught_up) {
+                if self.links.times_out(conn, caught_up) {
+                    self.break_off(conn, FaultKind::Timeout, None, "");
+                }
+            }
+        }
+    }
+
+    /// Hands the finished seconds on.
+    pub(super) fn roll_seconds(&mut self) {
+        while self.stamp >= self.books.second_ends() {
+            let to = self.books.second_ends();
+            self.roll(to);
+        }
+    }
+
+    fn gauges(&mut self) -> Gauges {
+        let users = self.source.users();
+        // Those whom arrivals bring are the requests in flight.
+        let users = if users.arrive() { 0 } else { u64::from(users.alive() / self.limits.per_user) };
+        let (bytes_sent, refused) = self.links.sent_and_refused();
+        let (waiting, connections) = (self.pools.waiting(), u64::from(self.links.count()));
+        Gauges { users, waiting, connections, bytes_sent, refused }
+    }
+
+    fn roll(&mut self, to: Nanos) {
+        let running = self.links.net().running();
+        let busy_since = self.books.busy_since();
+        self.health.count(running, busy_since, to, &mut self.books.counts().apart);
+        let gauges = self.gauges();
+        self.books.roll(to, &self.limits, &gauges);
+        self.listen_again();
+    }
+
+    fn consider_end(&mut self, stop: &Stop) {
+        if !self.closing && self.stamp >= self.next_end() {
+            // Arrivals that were due in the window and that we are late to send are sent in the drain: nothing is skipped.
+            self.closing = true;
+            self.stop_users();
+        }
+        if stop.requested() {
+            return self.finish(stop, true);
+        }
+        let nothing_more = (self.closing && self.source.next_due() == Nanos::MAX)
+            || (self.common_start.is_none() && self.source.is_over(&self.limits, self.stamp));
+        let overdue = self.closing && self.stamp >= self.next_end();
+        if (nothing_more && self.flights.alive() == 0) || overdue {
+            self.finish(stop, false);
+        }
+    }
+
+    /// Users that wait for their next request have none.
+    fn stop_users(&mut self) {
+        while let Some(user) = self.source.awake(Nanos(u64::MAX - 1)) {
+            self.user_ends(user);
+        }
+        self.let_holders_go();
+        for user in self.source.users().begin_no_more() {
+            self.user_ends(user);
+        }
+    }
+
+    /// Arrivals that were due and that we never came to send are due all the same, and unfinished.
+    fn censor_unsent(&mut self) {
+        for _ in 0..UNSENT {
+            if self.source.next_due() > self.stamp {
+                return;
+            }
+            let due = self.source.take_arrival(&self.limits);
+            if due < self.limits.window {
+                continue;
+            }
+            let user = self.source.users().come();
+            // A visit begins with a request.
+            let request = match self.source.wake(user, None, News::Begin) {
+                Act::Send(request) => request as usize,
+                Act::Pause(_) | Act::Hold | Act::Done => 0,
+            };
+            self.books.unsent(self.dialogue.names().of(request), self.stamp - due);
+            self.source.users().end(user);
+        }
+    }
+
+    /// The end: what is unfinished is censored, and everything counted is handed over.
+    fn finish(&mut self, stop: &Stop, interrupted: bool) {
+        let now = self.stamp;
+        self.books.report_early(now, true);
+        self.censor_unsent();
+        for id in self.flights.all() {
+            let x = self.flights.take(id);
+            self.books.unfinished(&x, &self.limits, now);
+        }
+        self.read_finally(stop);
+        self.roll_seconds();
+        if self.held.is_some() && now > self.books.second_began() {
+            // The last second tells what stood in it: whom we say goodbye to now did stand.
+            self.roll(now);
+        }
+        self.say_goodbye_to_all();
+        let gauges = self.gauges();
+        if now > self.books.second_began() || !self.books.is_idle(&gauges) {
+            self.roll(now.max(self.books.second_began()));
+        }
+        let end = self.limits.end.map_or(now, |end| end.min(now));
+        self.books.report(Message::Over { window: end - self.limits.window, interrupted });
+        self.over = true;
+        for conn in 0..self.links.slots() as u32 {
+            if self.links.conn(conn).stage != Stage::Vacant {
+                self.links.net().close(ConnId(conn));
+            }
+        }
+    }
+
+    /// Connections that are part of the plan end in order; sockets of datagrams were kept for the final read.
+    fn say_goodbye_to_all(&mut self) {
+        for conn in 0..self.links.slots() as u32 {
+            let c = self.links.conn(conn);
+            let in_order = self.held.is_some() || self.pools.get(c.origin).origin.datagrams;
+            if c.stage == Stage::Open && in_order {
+                self.say_goodbye(conn);
+            }
+        }
+        for conn in 0..self.links.slots() as u32 {
+            self.books.counts().heartbeats.open += self.heartbeat_unanswered(conn);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Users: started and retired (closed load), woken when something happened to them, and asked what they do next.
+
+use measure::Nanos;
+use scenario::{Act, News};
+use wire::{Dialogue, Network, Session};
+
+use crate::exchange::NONE;
+
+use super::Worker;
+
+/// Users started in one turn of the loop, so that responses are read while many still connect.
+const STARTS: usize = 32;
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// 2. What a user does next; a request it sends is due at `due`. The place where the choice of the scenario meets the limits of
+    ///    the run.
+    #[inline]
+    pub(super) fn ask(&mut self, user: u32, due: Nanos, news: News) {
+        let users = self.source.users();
+        let (arrives, conn, may) = (users.arrive(), users.conn(user), users.may_go_on(user));
+        if !arrives {
+            if !may || self.window_over() || self.source.quota_spent(&self.limits, self.stamp) {
+                return self.user_ends(user);
+            }
+            let waits = self.source.users().troubled().waits(user);
+            if waits > self.stamp && conn == NONE {
+                return self.source.pause(user, waits);
+            }
+            if self.held.is_some() && conn == NONE {
+                return self.user_connects(user);
+            }
+        }
+        let on = if conn == NONE { None } else { Some(self.links.conn(conn).origin) };
+        match self.source.wake(user, on, news) {
+            Act::Send(request) => {
+                if !arrives {
+                    self.source.start_request(&self.limits, self.stamp);
+                }
+                self.arrive(due, request, user);
+            }
+            Act::Pause(pause) => self.source.pause(user, self.stamp + pause),
+            Act::Hold => self.user_holds(user),
+            Act::Done => self.user_ends(user),
+        }
+    }
+
+    /// A user could reach nobody: it is woken after a while. One whom an arrival brought leaves.
+    pub(super) fn user_backs_off(&mut self, user: u32) {
+        if self.source.users().arrive() {
+            return self.user_ends(user);
+        }
+        let until = self.user_set_back(user);
+        self.source.pause(user, until);
+    }
+
+    /// Starts and retires users as the profile says.
+    pub(super) fn change_users(&mut self) {
+        let (stamp, start) = (self.stamp, self.limits.start);
+        let closing = self.closing;
+        let users = self.source.users();
+        if stamp >= users.next_change() && !closing {
+            users.change(stamp - start, start);
+        }
+        for _ in 0..STARTS {
+            if !self.may_come() || !self.source.pace_is_due(&self.limits, self.stamp) {
+                break;
+            }
+            let Some(user) = self.source.users().start() else { break };
+            // Who has a connection of its own spends it when that is begun.
+            let _ = self.held.is_some() || self.source.pace_allows(&self.limits, self.stamp);
+            self.ask(user, self.stamp, News::Begin);
+            self.go_on_without();
+            self.mark();
+        }
+    }
+
+    /// Users whose pause is over.
+    pub(super) fn wake_users(&mut self) {
+        while let Some(user) = self.source.awake(self.stamp) {
+            self.ask(user, self.stamp, News::Awake);
+            self.go_on_without();
+            self.mark();
+        }
+    }
+
+    /// The user has no further request: its connection is closed.
+    #[inline]
+    pub(super) fn user_ends(&mut self, user: u32) {
+        let Some(conn) = self.source.users().end(user) else { return };
+        if conn != NONE && self.links.conn(conn).in_flight == 0 && !self.is_kept_for_final_read(conn) {
+            self.let_go(conn);
+        }
+    }
+
+    /// The user's own connection, where it leads to this origin and has room.
+    #[inline]
+    pub(super) fn own_connection(&mut self, user: u32, origin: u32) -> Option<u32> {
+        let conn = self.source.users().conn(user);
+        if conn == NONE {
+            return None;
+        }
+        let c = self.links.conn(conn);
+        let room = c.session.as_ref().map_or(0, |session| session.room());
+        (c.origin == origin && room > 0).then_some(conn)
+    }
+
+    /// Gives a connection to a user; the one it had goes to whoever comes.
+    pub(super) fn give_connection(&mut self, user: u32, conn: u32) {
+        if self.limits.shared > 1 || self.limits.open {
+            return;
+        }
+        let Some(had) = self.source.users().own(user, conn) else { return };
+        self.links.conn_mut(conn).user = user;
+        if had != NONE && had != conn {
+            self.links.conn_mut(had).user = NONE;
+            self.offer(had);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What users say on connections of their own: the requests that lead where the connection does.
+
+use measure::{Nanos, Rng};
+
+use crate::{Act, Mix, News, Scenario};
+
+/// A connection to one origin.
+#[derive(Debug)]
+struct Said {
+    requests: Vec<u32>,
+    mix: Mix,
+}
+
+/// Users who open a connection first, and then say what leads to its origin.
+#[derive(Debug)]
+pub struct OwnConnections {
+    /// By origin.
+    said: Vec<Said>,
+    /// The choice among all requests: where the next connection leads. None: nothing is said, and origins take turns.
+    all: Option<(Mix, Vec<u32>)>,
+    /// Each says everything once and then holds its connection: how far each user is. None: again and again.
+    once: Option<Vec<u32>>,
+    think: Option<(Nanos, Nanos)>,
+    rng: Rng,
+}
+
+impl OwnConnections {
+    /// Of a run with so many origins and requests with these weights and origins; with `silent` nothing is said.
+    pub fn new(origins: usize, requests: &[(f64, u32)], silent: bool, seed: u64) -> OwnConnections {
+        let said = (0..origins).map(|origin| {
+            let its = requests.iter().enumerate().filter(|(_, (_, to))| !silent && *to as usize == origin);
+            let (requests, weights): (Vec<u32>, Vec<f64>) = its.map(|(i, (weight, _))| (i as u32, *weight)).unzip();
+            Said { requests, mix: Mix::new(&weights, seed.wrapping_add(2 + origin as u64)) }
+        });
+        let (weights, leads): (Vec<f64>, Vec<u32>) = requests.iter().copied().unzip();
+        let all = (!silent).then(|| (Mix::new(&weights, seed), leads));
+        OwnConnections { said: said.collect(), all, once: None, think: None, rng: Rng::new(seed).fork(1) }
+    }
+
+    /// Each user says everything once, and then holds its connection.
+    pub fn once(self) -> OwnConnections {
+        OwnConnections { once: Some(Vec::new()), ..self }
+    }
+
+    /// With a pause of this range between two messages.
+    pub fn thinking(self, think: Option<(Nanos, Nanos)>) -> OwnConnections {
+        OwnConnections { think, ..self }
+    }
+
+    /// What the user says next on a connection that leads there.
+    fn next(&mut self, user: u32, origin: u32) -> Option<u32> {
+        let Said { requests, mix } = self.said.get_mut(origin as usize)?;
+        let Some(once) = &mut self.once else { return requests.get(mix.next()).copied() };
+        if once.len() <= user as usize {
+            once.resize(user as usize + 1, 0);
+        }
+        let said = &mut once[user as usize];
+        let next = requests.get(*said as usize).copied();
+        *said += u32::from(next.is_some());
+        next
+    }
+}
+
+impl Scenario for OwnConnections {
+    fn wake(&mut self, user: u32, on: Option<u32>, news: News) -> Act {
+        match (news, self.think) {
+            (News::Ended { .. }, Some((from, to))) => Act::Pause(self.rng.between(from, to)),
+            _ => on.and_then(|origin| self.next(user, origin)).map_or(Act::Hold, Act::Send),
+        }
+    }
+
+    fn leads_to(&mut self, nth: u32) -> u32 {
+        match &mut self.all {
+            None => nth % self.said.len().max(1) as u32,
+            Some((mix, leads)) => leads.get(mix.next()).copied().unwrap_or(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REQUESTS: [(f64, u32); 3] = [(1.0, 0), (1.0, 1), (1.0, 1)];
+
+    #[test]
+    fn everything_that_leads_to_the_connection_is_said_once_by_each_user() {
+        let mut own = OwnConnections::new(2, &REQUESTS, false, 1).once();
+        let mut says = |user, on| -> Vec<Act> { (0..4).map(|_| own.wake(user, Some(on), News::Awake)).collect() };
+        assert_eq!(says(5, 1), [Act::Send(1), Act::Send(2), Act::Hold, Act::Hold]);
+        assert_eq!(says(0, 0), [Act::Send(0), Act::Hold, Act::Hold, Act::Hold]);
+        assert_eq!(says(1, 1)[..2], [Act::Send(1), Act::Send(2)], "each user for itself");
+    }
+
+    #[test]
+    fn without_an_end_only_what_leads_there_is_said() {
+        let mut own = OwnConnections::new(2, &REQUESTS, false, 1);
+        let mut seen = [0; 3];
+        for _ in 0..300 {
+            let Act::Send(request) = own.wake(0, Some(1), News::Begin) else { panic!("silent") };
+            seen[request as usize] += 1;
+        }
+        assert!(seen[0] == 0 && seen[1] > 100 && seen[2] > 100, "{seen:?}");
+    }
+
+    #[test]
+    fn who_has_nothing_to_say_holds_and_origins_take_turns() {
+        let mut own = OwnConnections::new(2, &REQUESTS, true, 1);
+        assert_eq!(own.wake(0, Some(1), News::Begin), Act::Hold);
+        assert_eq!((0..4).map(|n| own.leads_to(n)).collect::<Vec<_>>(), [0, 1, 0, 1]);
+    }
+}

@@ -1,0 +1,90 @@
+//! A weighted choice among the requests of a run, again and again.
+
+use std::sync::Arc;
+
+use measure::{Nanos, Rng};
+
+use crate::{Act, Mix, News, Scenario};
+
+/// What every user sends where nothing else is asked for.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    mix: Mix,
+    /// Where each leads.
+    origins: Arc<[u32]>,
+    /// One after the other; else one a visit.
+    again: bool,
+    /// The pause between two.
+    think: Option<(Nanos, Nanos)>,
+    rng: Rng,
+}
+
+impl Requests {
+    /// Of requests with these weights and origins; one a visit.
+    pub fn new(requests: impl Iterator<Item = (f64, u32)>) -> Requests {
+        let (weights, origins): (Vec<f64>, Vec<u32>) = requests.unzip();
+        let mix = Mix::new(&weights, 0);
+        Requests { mix, origins: origins.into(), again: false, think: None, rng: Rng::new(0) }
+    }
+
+    /// The same choice with a seed of its own.
+    pub fn seeded(&self, seed: u64) -> Requests {
+        let rng = Rng::new(seed).fork(1);
+        Requests { mix: self.mix.seeded(seed), origins: Arc::clone(&self.origins), rng, ..*self }
+    }
+
+    /// The same again and again, with a pause of this range between two.
+    pub fn again(self, think: Option<(Nanos, Nanos)>) -> Requests {
+        Requests { again: true, think, ..self }
+    }
+}
+
+impl Scenario for Requests {
+    #[inline]
+    fn wake(&mut self, _user: u32, _on: Option<u32>, news: News) -> Act {
+        match (news, self.think) {
+            (News::Ended { .. }, _) if !self.again => Act::Done,
+            (News::Ended { .. }, Some((from, to))) => Act::Pause(self.rng.between(from, to)),
+            _ => Act::Send(self.mix.next() as u32),
+        }
+    }
+
+    fn leads_to(&mut self, _nth: u32) -> u32 {
+        self.origins.get(self.mix.next()).copied().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENDED: News = News::Ended { code: 200, fault: None };
+
+    #[test]
+    fn a_visit_is_one_request_and_a_user_sends_one_after_the_other() {
+        let requests = Requests::new([(1.0, 0)].into_iter());
+        let mut visit = requests.seeded(1);
+        assert_eq!([visit.wake(0, None, News::Begin), visit.wake(0, None, ENDED)], [Act::Send(0), Act::Done]);
+        let mut user = requests.seeded(1).again(None);
+        assert_eq!([user.wake(0, None, News::Begin), user.wake(0, None, ENDED)], [Act::Send(0); 2]);
+    }
+
+    #[test]
+    fn users_think_between_two_requests_and_not_before_the_first() {
+        let range = (Nanos::from_millis(5), Nanos::from_millis(9));
+        let mut user = Requests::new([(1.0, 0)].into_iter()).seeded(1).again(Some(range));
+        assert_eq!(user.wake(0, None, News::Begin), Act::Send(0));
+        for _ in 0..100 {
+            let Act::Pause(pause) = user.wake(0, None, ENDED) else { panic!("no pause") };
+            assert!((range.0..=range.1).contains(&pause), "{pause}");
+            assert_eq!(user.wake(0, None, News::Awake), Act::Send(0));
+        }
+    }
+
+    #[test]
+    fn connections_lead_where_requests_go_in_their_proportions() {
+        let mut requests = Requests::new([(1.0, 4), (3.0, 7)].into_iter()).seeded(3);
+        let sevens = (0..4000).filter(|n| requests.leads_to(*n) == 7).count();
+        assert!((2800..3200).contains(&sevens), "{sevens}");
+    }
+}
