@@ -10,10 +10,10 @@ use wire::{Complaint, Fill};
 use super::filled::{Filled, Node, Scalar, Values, varint};
 use super::json;
 use crate::marks::Marks;
-use crate::template::MOST_MARKS;
 use crate::template::room::TRIAL;
+use crate::template::{MOST_MARKS, Template};
 
-/// So many requests are tried before the run where numbers are due.
+/// So many requests are tried before the run where numbers are due, or as many as take each row of the data once.
 const TRIALS: u64 = 10_000;
 
 /// Compiles a message in which marks stand for slots.
@@ -33,29 +33,31 @@ pub fn compiled(kind: &MessageDescriptor, json: &str, place: &str, marks: &mut M
         return Err(wrong(format!("slots stand in more than {MOST_MARKS} fields; write fewer")));
     }
     let pieces: Vec<_> = texts.iter().map(|text| marks.split(text.as_bytes())).collect();
-    let template = marks.template(|building| {
-        pieces.iter().try_for_each(|pieces| {
-            pieces.iter().try_for_each(|piece| building.piece(piece))?;
-            building.mark();
-            Ok(())
+    let mut template = || {
+        marks.template(|building| {
+            pieces.iter().try_for_each(|pieces| {
+                pieces.iter().try_for_each(|piece| building.piece(piece))?;
+                building.mark();
+                Ok(())
+            })
         })
-    })?;
-    let filled = Filled { template, nodes };
+    };
     if !numbers.is_empty() {
-        try_numbers(&filled, &numbers).map_err(wrong)?;
+        try_numbers(template()?, &numbers).map_err(wrong)?;
     }
-    Ok(filled)
+    Ok(Filled { template: template()?, nodes })
 }
 
 /// # Errors
 /// A value that is no number where one is due.
-fn try_numbers(filled: &Filled, numbers: &[Number]) -> Result<(), String> {
+fn try_numbers(template: Template, numbers: &[Number]) -> Result<(), String> {
+    let (template, all_rows) = template.rehearsed();
     let (mut bytes, mut ends, mut out) = (Vec::new(), [0; MOST_MARKS], Vec::new());
     let trials =
-        (0..=TRIALS).map(|number| Fill { number, random: number.wrapping_mul(0x9e37_79b9_7f4a_7c15), ..TRIAL });
+        (0..=TRIALS.max(all_rows)).map(|number| Fill { number, random: number.wrapping_mul(0x9e37_79b9_7f4a_7c15), ..TRIAL });
     for fill in trials.chain([TRIAL]) {
         bytes.clear();
-        filled.template.fill_marked(&fill, &mut bytes, &mut ends);
+        template.fill_marked(&fill, &mut bytes, &mut ends);
         let values = Values { bytes: &bytes, ends: &ends };
         for Number { at, scalar, field, kind } in numbers {
             out.clear();

@@ -2,7 +2,8 @@
 //! another request.
 
 use super::format::Format;
-use super::piece::{Function, Part, Piece};
+use super::piece::{Function, Part, Piece, Program};
+use super::rows::Order;
 use super::value::Value;
 
 /// Parts that hold each other deeper than this may hold anything; what goes round in circles is refused elsewhere.
@@ -34,6 +35,29 @@ fn within(pieces: &[Piece], parts: &[Part], bad: &dyn Fn(u8) -> bool, depth: usi
             Piece::Place { .. } => true,
             Piece::Mark(_) => false,
         })
+}
+
+/// Lets the rows of data files be taken as they stand, whatever their slots say, and answers with how many requests take all of them.
+pub fn take_rows_in_turn(program: &mut Program) -> u64 {
+    let of_parts = program.parts.iter_mut().flat_map(|part| &mut part.pieces);
+    program.pieces.iter_mut().chain(of_parts).map(rows_in_turn).max().unwrap_or(0)
+}
+
+fn rows_in_turn(piece: &mut Piece) -> u64 {
+    match piece {
+        Piece::Value(Value::Row { column, choice, .. }) => {
+            choice.order = Order::Sequential;
+            column.count()
+        }
+        Piece::Made(made) => {
+            let beside = match &mut made.function {
+                Function::Xor { other } | Function::Digest { key: Some(other), .. } => other.as_mut_slice(),
+                _ => &mut [],
+            };
+            made.content.iter_mut().chain(beside).map(rows_in_turn).max().unwrap_or(0)
+        }
+        _ => 0,
+    }
 }
 
 fn of_format(format: Format, bad: &dyn Fn(u8) -> bool) -> bool {

@@ -96,6 +96,12 @@ impl Template {
         emit::marked(&self.program, fill, out, marks);
     }
 
+    /// The same for trials before the run: each row of its data is taken by one of so many requests.
+    pub fn rehearsed(mut self) -> (Template, u64) {
+        let requests = check::take_rows_in_turn(&mut self.program);
+        (self, requests)
+    }
+
     /// After how many requests of a run its data is at an end (`{csv users.csv.name stop}`); None: never.
     pub fn end(&self) -> Option<u64> {
         self.end

@@ -99,6 +99,32 @@ fn what_cannot_be_filled_is_a_complaint() {
     }
 }
 
+/// However its rows are taken and wherever in the file it stands.
+#[test]
+fn a_row_that_is_no_number_is_found_before_the_run() {
+    let kind = all();
+    let directory = tempfile::tempdir().expect("a folder");
+    let file = directory.path().join("ids.csv");
+    let rows = |last: &str| {
+        let rows = (0..12_000).map(|row| format!("{row},n{row}\n")).collect::<String>();
+        std::fs::write(&file, format!("id,name\n{rows}{last},x\n")).expect("written");
+    };
+    for words in ["", " random", " shuffle", " unique"] {
+        for json in [r#"{"a":{csv FILE.id WORDS}}"#, r#"{"a":"1{csv FILE.id WORDS}"}"#] {
+            let text = json.replace("FILE", &file.display().to_string()).replace(" WORDS", words);
+            let read = |text: &str| {
+                let mut marks = Marks::new(&asked(UNARY, &[("data", text)]), false);
+                json::messages(&kind, text, "--data", &mut marks).map(|_| ()).map_err(|said| said.to_string())
+            };
+            rows("12000");
+            assert_eq!(read(&text), Ok(()), "{text}");
+            rows("12O00");
+            let said = read(&text).expect_err(&text);
+            assert!(said.starts_with("--data: a is int32, and its slot gives \"") && said.contains("12O00\""), "{said}");
+        }
+    }
+}
+
 /// Metadata and messages of calls as a server reads them.
 #[test]
 fn a_call_says_what_was_filled() {
