@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::Target;
 use crate::program::{Ended, is_of_busy_machine, prepare};
 
 /// The JSON document of a run, with what the program said beside it.
@@ -32,6 +33,17 @@ pub fn report(args: &[&str]) -> Report {
 pub fn report_if_possible(args: &[&str]) -> Option<Report> {
     let ended = prepare(args.iter().chain(&["--quiet", "--format", "json"])).run();
     (ended.code != Some(64)).then(|| Report::of(ended))
+}
+
+/// Nothing was cut: the server heard exactly the load, the warm-up and the first answer before the run.
+///
+/// # Panics
+/// Where it heard more or less.
+#[track_caller]
+pub fn heard_exactly(target: &Target, report: &Report) {
+    let counted = ["succeeded", "failed", "warmup", "probe"].map(|name| report.count(&format!("requests.{name}")));
+    assert_eq!(report.count("requests.unfinished"), 0, "{report}");
+    assert_eq!(target.heard(), counted.iter().sum::<u64>(), "the target's count, against {report}");
 }
 
 impl Report {

@@ -19,10 +19,29 @@ const HTTP1: &[u8] = b"HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Sat, 21 
 
 fn main() {
     println!("{:<44}{:>10}{:>10}", "", "best ns", "median ns");
-    http2("HTTP/2: the head of every answer the same", 1);
-    http2("HTTP/2: two heads in turn", 2);
-    http2("HTTP/2: the head of every answer another", 16);
-    http1("HTTP/1.1 through the door");
+    http2("HTTP/2: the head of every answer the same", 1, &[]);
+    http2("HTTP/2: two heads in turn", 2, &[]);
+    http2("HTTP/2: the head of every answer another", 16, &[]);
+    http2("HTTP/2: a POST", 1, &[("data", PLAIN)]);
+    http2("HTTP/2: a POST of four slots", 1, &[("data", SLOTS)]);
+    http1("HTTP/1.1 through the door", &[]);
+    http1("HTTP/1.1: a POST", &[("data", PLAIN)]);
+    http1("HTTP/1.1: a POST of four slots", &[("data", SLOTS)]);
+}
+
+const PLAIN: &str =
+    r#"{"id":1234567,"name":"abcdefghijklmnop","u":"01234567-89ab-4cde-8f01-23456789abcd","t":1795253195123}"#;
+const SLOTS: &str = r#"{"id":{counter},"name":"{random 16}","u":"{uuid}","t":{time ms}}"#;
+
+/// As an engine fills the request of this number.
+fn fill(number: u64) -> Fill {
+    Fill {
+        number,
+        user: 0,
+        random: number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        unix_ns: 1_795_253_195_123_456_789,
+        run: 1,
+    }
 }
 
 fn prepare(options: &[(&str, &str)]) -> (HttpDialogue, HttpSession) {
@@ -52,8 +71,8 @@ fn block(number: u32) -> Vec<u8> {
 }
 
 /// So many heads come in turn.
-fn http2(name: &str, heads: u32) {
-    let (dialogue, mut session) = prepare(&[("http", "2"), ("streams", "10")]);
+fn http2(name: &str, heads: u32, options: &[(&str, &str)]) {
+    let (dialogue, mut session) = prepare(&[&[("http", "2"), ("streams", "10")], options].concat());
     let request = &dialogue.requests()[0].request;
     let (mut out, mut done) = (Out::default(), Done::default());
     session.open(&mut out);
@@ -75,7 +94,7 @@ fn http2(name: &str, heads: u32) {
         }
         let start = Instant::now();
         for id in 0..TOGETHER {
-            session.submit(ExchangeId(id), black_box(request), &Fill::default(), &mut out).expect("room");
+            session.submit(ExchangeId(id), black_box(request), &fill(u64::from(number + id)), &mut out).expect("room");
         }
         black_box(out.bytes());
         out.clear();
@@ -87,13 +106,15 @@ fn http2(name: &str, heads: u32) {
     });
 }
 
-fn http1(name: &str) {
-    let (dialogue, mut session) = prepare(&[]);
+fn http1(name: &str, options: &[(&str, &str)]) {
+    let (dialogue, mut session) = prepare(options);
     let request = &dialogue.requests()[0].request;
     let (mut out, mut done) = (Out::default(), Done::default());
+    let mut number = 0;
     measure(name, 1, || {
+        number += 1;
         let start = Instant::now();
-        session.submit(ExchangeId(1), black_box(request), &Fill::default(), &mut out).expect("room");
+        session.submit(ExchangeId(1), black_box(request), &fill(number), &mut out).expect("room");
         black_box(out.bytes());
         out.clear();
         session.receive(black_box(HTTP1), &mut out, &mut done).expect("an answer");

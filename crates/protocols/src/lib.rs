@@ -7,6 +7,7 @@ pub mod grpc;
 pub mod http;
 pub mod http1;
 pub mod http2;
+mod identity;
 pub mod kept;
 mod marks;
 pub mod mysql;

@@ -6,9 +6,17 @@
 use std::borrow::Cow;
 
 use memchr::memmem;
-use wire::{Asked, Complaint, Fill};
+use wire::{Asked, Complaint, Fill, OptionSpec, Takes, option};
 
 use crate::template::{self, Builder, Files, Found, Guard, Template};
+
+/// The option by which braces are braces, for every protocol whose texts have slots.
+pub const NO_SLOTS: OptionSpec = option(
+    "no-slots",
+    Takes::Nothing,
+    "Send braces as they are. Without it {counter}, {uuid}, {random 1..9}, {time}, {user}, {csv FILE.COLUMN} and {env NAME} are filled for each request",
+    "花括号原样发送；否则 {counter}、{uuid}、{random 1..9}、{time}、{user}、{csv 文件.列}、{env 变量} 会按请求填充",
+);
 
 /// Digits of a mark's number.
 const DIGITS: usize = 7;
@@ -51,8 +59,9 @@ pub enum Piece<'a> {
 }
 
 impl Marks {
-    /// None yet. `off`: braces are braces.
-    pub fn new(asked: &Asked, off: bool) -> Marks {
+    /// None yet.
+    pub fn new(asked: &Asked) -> Marks {
+        let off = asked.switch(NO_SLOTS.name);
         let options = [&asked.options].into_iter().chain(&asked.own);
         let texts = options.flat_map(|options| options.values().flatten()).map(String::as_str);
         let texts: Vec<&str> = texts.chain(asked.urls.iter().map(|url| url.url.as_str())).collect();

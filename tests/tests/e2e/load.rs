@@ -1,15 +1,7 @@
 //! Closed and open load: what was asked is what the server saw, and every request has an end.
 
-use e2e::report::report;
-use e2e::{Peer, Report, Target};
-
-/// Nothing was cut: the server heard exactly the load, the warm-up and the first answer before the run.
-#[track_caller]
-fn heard_exactly(target: &Target, report: &Report) {
-    let counted = ["succeeded", "failed", "warmup", "probe"].map(|name| report.count(&format!("requests.{name}")));
-    assert_eq!(report.count("requests.unfinished"), 0, "{report}");
-    assert_eq!(target.heard(), counted.iter().sum::<u64>(), "the target's count, against {report}");
-}
+use e2e::report::{heard_exactly, report};
+use e2e::{Peer, Target};
 
 #[test]
 fn a_number_of_requests_is_kept_exactly_by_users_and_workers_of_any_number() {

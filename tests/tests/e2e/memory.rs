@@ -118,6 +118,9 @@ fn a_million_urls_are_kept_once() {
     // With many workers, too: none has a list of its own.
     let ended = brunt(["-n", "10", "-w", "8", "--urls", &file, "--record", &record]).with_code(0);
     assert!(ended.peak > 0 && ended.peak <= 300 << 20, "{} MB", ended.peak >> 20);
+    // In HTTP/2 as well: heads that differ in nothing but the path are prepared once.
+    let two = brunt(["-n", "10", "-w", "8", "--http2", "--urls", &file]).with_code(0);
+    assert!(two.peak > 0 && two.peak <= 250 << 20, "{} MB", two.peak >> 20);
     let again = bounded(brunt(["report", &record]).with_code(0));
     assert!(again.out.contains("999,999 more"), "{again:?}");
 }

@@ -1,15 +1,8 @@
 //! A run in several processes is the run in threads: the same requests, merged as one, judged by the server's count.
 
 use e2e::program::until;
-use e2e::report::report;
+use e2e::report::{heard_exactly, report};
 use e2e::{Report, Target, brunt, start};
-
-#[track_caller]
-fn heard_exactly(target: &Target, report: &Report) {
-    let counted = ["succeeded", "failed", "warmup", "probe"].map(|name| report.count(&format!("requests.{name}")));
-    assert_eq!(report.count("requests.unfinished"), 0, "{report}");
-    assert_eq!(target.heard(), counted.iter().sum::<u64>(), "the target's count, against {report}");
-}
 
 #[test]
 fn a_rate_and_a_number_are_kept_over_processes() {

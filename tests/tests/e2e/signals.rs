@@ -1,7 +1,9 @@
 //! Interrupted runs: what was measured is said and saved, and a second signal ends at once.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use e2e::program::{prepare_under, until};
-use e2e::{Report, Target, prepare, start};
+use e2e::{Peer, Report, Target, prepare, start};
 use rustix::process::Signal;
 
 #[test]
@@ -71,19 +73,22 @@ fn a_signal_before_the_first_answer_ends_with_a_sentence() {
     );
 }
 
-#[test]
-fn two_signals_end_a_run_whose_answers_hang() {
-    use std::sync::atomic::{AtomicBool, Ordering};
-    // The first answer is one; all others hang.
+/// The first answer is one; all others hang.
+fn hanging() -> Peer {
     let answered = AtomicBool::new(false);
-    let peer = e2e::Peer::new(move |mut connection| {
+    Peer::new(move |mut connection| {
         while connection.request().is_some() {
             if answered.swap(true, Ordering::SeqCst) {
                 return connection.wait_for_close();
             }
             connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
         }
-    });
+    })
+}
+
+#[test]
+fn two_signals_end_a_run_whose_answers_hang() {
+    let peer = hanging();
     let mut running = start(["-c", "2", "-d", "60s", "-t", "60s", "--drain", "60s", &peer.url()]);
     until("both users wait", || peer.requests() == 3);
     running.signal(Signal::INT);
@@ -97,16 +102,7 @@ fn two_signals_end_a_run_whose_answers_hang() {
 
 #[test]
 fn one_signal_ends_a_run_whose_answers_hang_and_counts_them_as_open() {
-    use std::sync::atomic::{AtomicBool, Ordering};
-    let answered = AtomicBool::new(false);
-    let peer = e2e::Peer::new(move |mut connection| {
-        while connection.request().is_some() {
-            if answered.swap(true, Ordering::SeqCst) {
-                return connection.wait_for_close();
-            }
-            connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-        }
-    });
+    let peer = hanging();
     let line = ["-c", "3", "-d", "60s", "--drain", "200ms", "--quiet", "--format", "json", &peer.url()];
     let running = prepare(line).start();
     until("all users wait", || peer.requests() == 4);
@@ -145,7 +141,7 @@ fn a_debug_that_is_interrupted_ends_as_a_run_does() {
 #[test]
 fn what_comes_after_a_run_and_is_interrupted_is_said_and_is_no_success() {
     // Everything is answered but the last command.
-    let peer = e2e::Peer::new(|mut connection| {
+    let peer = Peer::new(|mut connection| {
         while let Some(asked) = connection.bytes() {
             if asked.windows(4).any(|four| four == b"LAST") {
                 return connection.wait_for_close();

@@ -3,43 +3,26 @@
 use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
-use net::sim::{Peer, ReplyOwned, Say, ServerPeer};
+use net::sim::{ReplyOwned, ServerPeer};
 use protocols::websocket::{WebSocket, WebSocketServer};
 use wire::Ask;
 
+use super::fronted::Fronted;
 use super::harness::{SECOND, Scene};
 use super::held::held;
-
-/// Notes when each connection was opened and pinged.
-struct Listener<P>(P, Arc<Mutex<Vec<(u32, Nanos)>>>);
-
-impl<P: Peer> Peer for Listener<P> {
-    fn opened(&mut self, now: Nanos, conn: u32) {
-        self.0.opened(now, conn);
-    }
-    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
-        if bytes[0] == 0x89 || bytes.starts_with(b"GET ") {
-            self.1.lock().unwrap().push((conn, now));
-        }
-        self.0.received(now, conn, bytes, say);
-    }
-    fn closed(&mut self, now: Nanos, conn: u32) {
-        self.0.closed(now, conn);
-    }
-    fn next_timer(&self) -> Option<Nanos> {
-        self.0.next_timer()
-    }
-    fn timer(&mut self, now: Nanos, say: &mut Say) {
-        self.0.timer(now, say);
-    }
-}
 
 /// The times of each connection's upgrade and heartbeats.
 fn listened(scene: &Scene) -> Vec<Vec<Nanos>> {
     let notes = Arc::new(Mutex::new(Vec::new()));
     scene.speak(&WebSocket, Arc::default(), |_| {
         let answer = |now: Nanos, ask: &Ask<'_>| (now, ReplyOwned::new(200, ask.body));
-        Box::new(Listener(ServerPeer::new(WebSocketServer::new, answer), Arc::clone(&notes)))
+        let notes = Arc::clone(&notes);
+        Box::new(Fronted::new(ServerPeer::new(WebSocketServer::new, answer)).hearing(move |now, conn, bytes, _| {
+            if bytes[0] == 0x89 || bytes.starts_with(b"GET ") {
+                notes.lock().unwrap().push((conn, now));
+            }
+            false
+        }))
     });
     let mut each: Vec<Vec<Nanos>> = Vec::new();
     for (conn, at) in notes.lock().unwrap().drain(..) {

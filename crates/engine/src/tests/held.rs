@@ -8,6 +8,7 @@ use protocols::http1::Http1Server;
 use protocols::websocket::{WebSocket, WebSocketServer};
 use wire::Ask;
 
+use super::fronted::Fronted;
 use super::harness::{Books, MS, Played, SECOND, Scene};
 
 /// Plays it against a server that answers each message after `delay`, and cuts the connection of every `cut`-th.
@@ -292,29 +293,16 @@ fn no_more_fails_than_was_asked_for() {
 }
 
 /// A server that ends so many conversations in order when it is asked for a sign of life.
-struct Leaving<P>(P, u32);
-
-impl<P: Peer> Peer for Leaving<P> {
-    fn opened(&mut self, now: Nanos, conn: u32) {
-        self.0.opened(now, conn);
-    }
-    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
-        if bytes[0] == 0x89 && self.1 > 0 {
-            self.1 -= 1;
+fn leaving<P: Peer>(server: P, mut left: u32) -> Fronted<P> {
+    Fronted::new(server).hearing(move |_, conn, bytes, say| {
+        let leaves = bytes[0] == 0x89 && left > 0;
+        if leaves {
+            left -= 1;
             // A close frame: going away.
-            return say.send(conn, &[0x88, 2, 0x03, 0xe9]);
+            say.send(conn, &[0x88, 2, 0x03, 0xe9]);
         }
-        self.0.received(now, conn, bytes, say);
-    }
-    fn closed(&mut self, now: Nanos, conn: u32) {
-        self.0.closed(now, conn);
-    }
-    fn next_timer(&self) -> Option<Nanos> {
-        self.0.next_timer()
-    }
-    fn timer(&mut self, now: Nanos, say: &mut Say) {
-        self.0.timer(now, say);
-    }
+        leaves
+    })
 }
 
 #[test]
@@ -322,7 +310,7 @@ fn a_held_connection_that_the_server_ends_in_order_is_lost_and_opened_again() {
     let scene = held(5, Nanos::from_secs(4)).with(|p| p.heartbeat = Some(SECOND));
     let played = scene.speak(&WebSocket, Arc::default(), |_| {
         let answer = |now: Nanos, ask: &Ask<'_>| (now, ReplyOwned::new(200, ask.body));
-        Box::new(Leaving(ServerPeer::new(WebSocketServer::new, answer), 3))
+        Box::new(leaving(ServerPeer::new(WebSocketServer::new, answer), 3))
     });
     let lost: u64 = played.seconds.iter().map(|s| s.connections.lost).sum();
     assert_eq!((lost, played.sum.opened), (3, 8));

@@ -7,6 +7,7 @@ mod blame;
 mod cut;
 mod ending;
 mod endless;
+mod fronted;
 mod full;
 mod harness;
 mod held;

@@ -1,48 +1,26 @@
 //! A server that refuses or drops connections is not stormed, and what it did to those nobody had asked for is told.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use measure::Nanos;
-use net::sim::{Mishap, Peer, ReplyOwned, Say, SecurePeer, ServerPeer, Welcome};
+use net::sim::{Mishap, Peer, ReplyOwned, Say, SecurePeer, ServerPeer};
 use plan::Arrivals;
 use protocols::http::Http;
 use protocols::http1::Http1Server;
 use protocols::redis::Redis;
-use wire::{Ask, Place};
+use wire::Ask;
 
+use super::fronted::Fronted;
 use super::harness::{MS, Played, SECOND, Scene};
 
-/// A server that lets so many in at a time, answers each of those after `answers` (never: drops it at its first word).
-struct Narrow<P> {
-    server: P,
-    room: usize,
-    inside: usize,
-}
-
-impl<P: Peer> Peer for Narrow<P> {
-    fn asked(&mut self, _now: Nanos, _to: &Place) -> Welcome {
-        if self.inside == self.room {
-            return Welcome::Refuse;
-        }
-        self.inside += 1;
-        Welcome::Accept
-    }
-    fn opened(&mut self, now: Nanos, conn: u32) {
-        self.server.opened(now, conn);
-    }
-    fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
-        self.server.received(now, conn, bytes, say);
-    }
-    fn closed(&mut self, now: Nanos, conn: u32) {
-        self.inside -= 1;
-        self.server.closed(now, conn);
-    }
-    fn next_timer(&self) -> Option<Nanos> {
-        self.server.next_timer()
-    }
-    fn timer(&mut self, now: Nanos, say: &mut Say) {
-        self.server.timer(now, say);
-    }
+/// A server that lets so many in at a time.
+fn narrow<P: Peer>(server: P, room: usize) -> Fronted<P> {
+    let inside = Arc::new(AtomicUsize::new(0));
+    let left = Arc::clone(&inside);
+    let comes = move |_| inside.fetch_update(Relaxed, Relaxed, |inside| (inside < room).then_some(inside + 1)).is_ok();
+    Fronted::new(server).open_when(comes).leaving(move || _ = left.fetch_sub(1, Relaxed))
 }
 
 /// A server that lets everybody in and hangs up at the first word.
@@ -67,7 +45,7 @@ fn a_server_that_takes_no_more_connections_is_asked_a_few_times_a_second_and_sai
     let played = scene.play_with(Arc::default(), |_| {
         // Three connections carry 150 requests a second, half of what comes.
         let answer = |now: Nanos, _: &Ask<'_>| (now + Nanos::from_millis(20), ReplyOwned::new(200, b"x"));
-        Box::new(Narrow { server: ServerPeer::new(Http1Server::new, answer), room: 3, inside: 0 })
+        Box::new(narrow(ServerPeer::new(Http1Server::new, answer), 3))
     });
     let s = &played.sum;
     assert_eq!(s.due, s.finished + s.failed + s.censored, "{s:?}");
@@ -120,33 +98,11 @@ fn a_connection_that_has_served_is_reopened_at_once() {
 
 #[test]
 fn a_pool_grows_to_what_is_needed_once_the_server_takes_connections_again() {
-    /// Refuses until a moment.
-    struct Later<P>(P, Nanos);
-    impl<P: Peer> Peer for Later<P> {
-        fn asked(&mut self, now: Nanos, _to: &Place) -> Welcome {
-            if now < self.1 { Welcome::Refuse } else { Welcome::Accept }
-        }
-        fn opened(&mut self, now: Nanos, conn: u32) {
-            self.0.opened(now, conn);
-        }
-        fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
-            self.0.received(now, conn, bytes, say);
-        }
-        fn closed(&mut self, now: Nanos, conn: u32) {
-            self.0.closed(now, conn);
-        }
-        fn next_timer(&self) -> Option<Nanos> {
-            self.0.next_timer()
-        }
-        fn timer(&mut self, now: Nanos, say: &mut Say) {
-            self.0.timer(now, say);
-        }
-    }
     let scene = Scene::open(1000.0, Arrivals::Constant, Nanos::from_secs(6));
-    let starts_at = scene.sim.starts_at;
+    let back = scene.sim.starts_at + Nanos::from_secs(2);
     let played = scene.play_with(Arc::default(), |_| {
         let answer = |now: Nanos, _: &Ask<'_>| (now + Nanos::from_millis(100), ReplyOwned::new(200, b"x"));
-        Box::new(Later(ServerPeer::new(Http1Server::new, answer), starts_at + Nanos::from_secs(2)))
+        Box::new(Fronted::new(ServerPeer::new(Http1Server::new, answer)).open_when(move |now| now >= back))
     });
     let s = &played.sum;
     assert_eq!((s.due, s.censored), (s.finished + s.failed, 0));
@@ -235,28 +191,6 @@ fn a_server_that_answers_only_that_it_is_full_is_not_stormed_and_its_word_is_cou
 
 #[test]
 fn arrivals_wait_a_tenth_of_a_second_at_most_for_a_server_that_is_back() {
-    /// Away from one moment to another.
-    struct Away<P>(P, Nanos, Nanos);
-    impl<P: Peer> Peer for Away<P> {
-        fn asked(&mut self, now: Nanos, _to: &Place) -> Welcome {
-            if (self.1..self.2).contains(&now) { Welcome::Refuse } else { Welcome::Accept }
-        }
-        fn opened(&mut self, now: Nanos, conn: u32) {
-            self.0.opened(now, conn);
-        }
-        fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
-            self.0.received(now, conn, bytes, say);
-        }
-        fn closed(&mut self, now: Nanos, conn: u32) {
-            self.0.closed(now, conn);
-        }
-        fn next_timer(&self) -> Option<Nanos> {
-            self.0.next_timer()
-        }
-        fn timer(&mut self, now: Nanos, say: &mut Say) {
-            self.0.timer(now, say);
-        }
-    }
     let scene = Scene::open(100.0, Arrivals::Constant, Nanos::from_secs(6));
     let (from, to) = (scene.sim.starts_at + SECOND, scene.sim.starts_at + Nanos::from_secs(4));
     let played = scene.play_with(Arc::default(), |_| {
@@ -265,7 +199,8 @@ fn arrivals_wait_a_tenth_of_a_second_at_most_for_a_server_that_is_back() {
             let reply = ReplyOwned::new(200, b"x");
             (now + MS, if (from..to).contains(&now) { reply.with(Mishap::Reset) } else { reply })
         };
-        Box::new(Away(ServerPeer::new(Http1Server::new, answer), from, to))
+        let server = ServerPeer::new(Http1Server::new, answer);
+        Box::new(Fronted::new(server).open_when(move |now| !(from..to).contains(&now)))
     });
     let s = &played.sum;
     assert_eq!((s.due, s.censored), (s.finished + s.failed, 0));

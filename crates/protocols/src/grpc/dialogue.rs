@@ -45,7 +45,7 @@ impl Protocol for Grpc {
     }
 
     fn inquire(&self, asked: &Asked) -> Result<Option<GrpcDialogue>, Complaint> {
-        let mut marks = Marks::new(asked, false);
+        let mut marks = Marks::new(asked);
         let wishes = Wishes::read(asked, &mut marks)?;
         let places = places(asked)?;
         if !wishes.protos.is_empty() || places.iter().all(is_built) {
@@ -73,7 +73,7 @@ impl Protocol for Grpc {
     }
 
     fn prepare(&self, asked: &Asked) -> Result<GrpcDialogue, Complaint> {
-        let mut marks = Marks::new(asked, false);
+        let mut marks = Marks::new(asked);
         prepared(asked, &mut marks).map_err(|complaint| marks.complaint(complaint))
     }
 }

@@ -6,6 +6,7 @@ use prost_reflect::EnumDescriptor;
 use wire::Fill;
 
 use super::framing::PREFIX;
+use super::times;
 use crate::template::{MOST_MARKS, Template};
 
 /// A message with slots.
@@ -29,7 +30,7 @@ pub enum Node {
     Message(Box<[u8]>, Vec<Node>),
 }
 
-/// How a number is written.
+/// How a number is written, or a message that JSON has as a text.
 #[derive(Clone, Debug)]
 pub enum Scalar {
     Signed { bits: u32 },
@@ -41,6 +42,8 @@ pub enum Scalar {
     Double,
     Bool,
     Enum(EnumDescriptor),
+    Timestamp,
+    Duration,
 }
 
 impl Filled {
@@ -83,9 +86,9 @@ fn put(nodes: &[Node], values: &Values<'_>, out: &mut Vec<u8>) {
             }
             Node::Number(tag, at, scalar) => {
                 out.extend_from_slice(tag);
-                // That all values are numbers was tried before the run.
+                // That all values are such was tried before the run.
                 if !scalar.put(values.get(*at), out) {
-                    scalar.put(b"0", out);
+                    scalar.put_nothing(out);
                 }
             }
             Node::Message(tag, nodes) => {
@@ -125,6 +128,7 @@ impl Scalar {
         match self {
             Scalar::FixedSigned { bits: 64 } | Scalar::FixedUnsigned { bits: 64 } | Scalar::Double => 1,
             Scalar::FixedSigned { .. } | Scalar::FixedUnsigned { .. } | Scalar::Float => 5,
+            Scalar::Timestamp | Scalar::Duration => 2,
             _ => 0,
         }
     }
@@ -150,9 +154,34 @@ impl Scalar {
                 let named = names.get_value_by_name(text).map(|value| value.number());
                 named.or_else(|| text.parse().ok()).map(|n: i32| varint(i64::from(n) as u64, out))
             }
+            Scalar::Timestamp => times::timestamp(text).map(|time| seconds_and_nanos(time, out)),
+            Scalar::Duration => times::duration(text).map(|time| seconds_and_nanos(time, out)),
         }
         .is_some()
     }
+
+    /// Appends what stands for a value that is none.
+    #[cold]
+    fn put_nothing(&self, out: &mut Vec<u8>) {
+        match self {
+            Scalar::Timestamp | Scalar::Duration => out.push(0),
+            number => _ = number.put(b"0", out),
+        }
+    }
+}
+
+/// Appends a `Timestamp` or a `Duration`: its length and its two fields, of which none is sent where it is 0.
+fn seconds_and_nanos((seconds, nanos): (i64, i32), out: &mut Vec<u8>) {
+    let from = out.len();
+    out.push(0);
+    for (tag, number) in [(0x08, seconds), (0x10, i64::from(nanos))] {
+        if number != 0 {
+            out.push(tag);
+            varint(number as u64, out);
+        }
+    }
+    // Twice a byte and ten at the most.
+    out[from] = (out.len() - from - 1) as u8;
 }
 
 fn fixed(number: u64, bits: u32, out: &mut Vec<u8>) {

@@ -28,6 +28,7 @@ mod sources;
 mod status;
 #[cfg(test)]
 mod tests;
+mod times;
 mod transcript;
 
 pub use dialogue::{Grpc, GrpcDialogue};

@@ -6,7 +6,8 @@ use wire::{Asked, Complaint, OptionSpec, Takes, option};
 use super::metadata;
 use super::status::Statuses;
 use crate::file;
-use crate::marks::Marks;
+use crate::identity;
+use crate::marks::{Marks, NO_SLOTS};
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -43,12 +44,8 @@ pub const OPTIONS: &[OptionSpec] = &[
             "发送元数据；名称以 -bin 结尾时其值为 Base64；@FILE 从文件读取",
         )
     },
-    option(
-        "bearer",
-        Takes::One("TOKEN"),
-        "Send Authorization: Bearer TOKEN; @FILE reads it from a file",
-        "发送 Authorization: Bearer 令牌；@FILE 从文件读取",
-    ),
+    identity::BEARER,
+    NO_SLOTS,
     option(
         "deadline",
         Takes::One("TIME"),

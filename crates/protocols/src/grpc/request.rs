@@ -175,25 +175,48 @@ impl Maker {
         &mut self,
         place: &Place,
         wishes: &Wishes,
-        mut messages: Vec<Message>,
+        messages: Vec<Message>,
         (lockstep, streams): (bool, bool),
         marks: &mut Marks,
     ) -> Result<Request, Complaint> {
         let (service, method) = place.method.as_ref().map_or(("", ""), |(s, m)| (s, m));
         let path = format!("/{service}/{method}");
+        let (list, head) = self.head(place, &path, wishes, marks)?;
+        let filled = messages.iter().any(|message| matches!(message, Message::Filled(_)));
+        if filled && lockstep {
+            let trouble = "sends messages one by one, and none of them can have slots; leave it out, or the slots";
+            return Err(Complaint::new("--lockstep", trouble));
+        }
+        let (fixed, messages) = if filled { (Vec::new(), messages) } else { (messages, Vec::new()) };
+        let slots = (filled || head.is_some()).then(|| Box::new(Slots { head, messages }));
+        let (body, further) = framed(fixed, lockstep);
+        let (compressed, anyhow) = compressions(wishes);
+        let deadline = wishes.deadline.is_some();
+        let said = [(streams, STREAMS), (compressed, COMPRESSED), (deadline, DEADLINE), (anyhow, ANYHOW)];
+        let marks = said.into_iter().filter(|(holds, _)| *holds).fold(0, |all, (_, mark)| all | mark);
+        Ok(Request { list, body, further, marks, capture: None, path: path.into(), method: None, slots })
+    }
+
+    /// The head of a call; of one whose metadata has slots also what fills them.
+    fn head(
+        &mut self,
+        place: &Place,
+        path: &str,
+        wishes: &Wishes,
+        marks: &mut Marks,
+    ) -> Result<(List, Option<http2::Filled>), Complaint> {
         let host = wishes.metadata.iter().find(|(name, _)| name == "host").map(|(_, value)| value);
-        let agent = concat!("grpc-brunt/", env!("CARGO_PKG_VERSION"));
         let given = |name: &str| wishes.metadata.iter().any(|(n, _)| n == name);
         let mut fields = vec![
             (":method", "POST"),
             (":scheme", if place.origin.tls { "https" } else { "http" }),
-            (":path", path.as_str()),
+            (":path", path),
             (":authority", host.unwrap_or(&place.authority)),
             ("te", "trailers"),
             ("content-type", "application/grpc"),
         ];
         if !given("user-agent") {
-            fields.push(("user-agent", agent));
+            fields.push(("user-agent", concat!("grpc-brunt/", env!("CARGO_PKG_VERSION"))));
         }
         if !given("grpc-accept-encoding") {
             fields.push(("grpc-accept-encoding", ACCEPTED));
@@ -203,43 +226,36 @@ impl Maker {
         }
         let own = wishes.metadata.iter().filter(|(name, _)| name != "host");
         fields.extend(own.map(|(name, value)| (name.as_str(), value.as_str())));
-        let varies = fields.iter().any(|(_, value)| marks.are_in(value.as_bytes()));
-        let (list, head) = if varies {
-            let fields: Vec<(String, &str)> = fields.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-            let (list, head) = http2::Filled::new(&fields, b"", &mut self.lexicon, marks)?;
-            (list, Some(head))
-        } else {
-            (self.lexicon.list(fields), None)
-        };
-        let filled = messages.iter().any(|message| matches!(message, Message::Filled(_)));
-        if filled && lockstep {
-            let trouble = "sends messages one by one, and none of them can have slots; leave it out, or the slots";
-            return Err(Complaint::new("--lockstep", trouble));
+        if !fields.iter().any(|(_, value)| marks.are_in(value.as_bytes())) {
+            return Ok((self.lexicon.list(fields), None));
         }
-        let kept = if filled { std::mem::take(&mut messages) } else { Vec::new() };
-        let slots = (filled || varies).then(|| Box::new(Slots { head, messages: kept }));
-        let offers = wishes.metadata.iter().filter(|(name, _)| name == "grpc-accept-encoding");
-        let mut offers = offers.flat_map(|(_, value)| value.split(',')).map(str::trim).peekable();
-        let compressed = offers.peek().is_none() || offers.clone().any(|offer| offer != "identity");
-        let anyhow = offers.any(|offer| !matches!(offer, "identity" | "gzip" | "deflate"));
-        let count = messages.len();
-        let mut framed = messages.into_iter().map(|message| {
-            let mut bytes = Vec::new();
-            if let Message::Fixed(message) = message {
-                framing::put(&message, &mut bytes);
-            }
-            bytes
-        });
-        let (body, further) = if lockstep && count > 1 {
-            let first = framed.next().unwrap_or_default();
-            (first, Some(framed.map(Arc::from).collect::<Arc<[Arc<[u8]>]>>()))
-        } else {
-            (framed.collect::<Vec<_>>().concat(), None)
-        };
-        let deadline = wishes.deadline.is_some();
-        let said = [(streams, STREAMS), (compressed, COMPRESSED), (deadline, DEADLINE), (anyhow, ANYHOW)];
-        let said = said.into_iter().filter(|(holds, _)| *holds).fold(0, |all, (_, mark)| all | mark);
-        let body = Arc::from(body);
-        Ok(Request { list, body, further, marks: said, capture: None, path: path.into(), method: None, slots })
+        let fields: Vec<(String, &str)> = fields.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        let (list, head) = http2::Filled::new(&fields, b"", &mut self.lexicon, marks)?;
+        Ok((list, Some(head)))
     }
+}
+
+/// The messages of a call with their prefixes, all of them as one; in lockstep the first, and those that follow it.
+fn framed(messages: Vec<Message>, lockstep: bool) -> (Arc<[u8]>, Option<Arc<[Arc<[u8]>]>>) {
+    let apart = lockstep && messages.len() > 1;
+    let mut framed = messages.into_iter().map(|message| {
+        let mut bytes = Vec::new();
+        if let Message::Fixed(message) = message {
+            framing::put(&message, &mut bytes);
+        }
+        bytes
+    });
+    if !apart {
+        return (Arc::from(framed.collect::<Vec<_>>().concat()), None);
+    }
+    let first = framed.next().unwrap_or_default();
+    (Arc::from(first), Some(framed.map(Arc::from).collect()))
+}
+
+/// Whether compressed answers were asked for, and whether in ways that are not known here.
+fn compressions(wishes: &Wishes) -> (bool, bool) {
+    let offers = wishes.metadata.iter().filter(|(name, _)| name == "grpc-accept-encoding");
+    let mut offers = offers.flat_map(|(_, value)| value.split(',')).map(str::trim).peekable();
+    let compressed = offers.peek().is_none() || offers.clone().any(|offer| offer != "identity");
+    (compressed, offers.any(|offer| !matches!(offer, "identity" | "gzip" | "deflate")))
 }

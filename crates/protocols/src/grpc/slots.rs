@@ -1,6 +1,6 @@
 //! From a message of JSON with slots to what it is filled from.
 //!
-//! A slot stands in a text, or alone where a number, a bool or an enum is due (`{"id": {counter}}`). Fields without slots are
+//! A slot stands in a text, or alone where a number, a bool or an enum is due (`{"id": {counter}}`), or a time (`{"at": "{time iso}"}`). Fields without slots are
 //! encoded as those of any other message.
 
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
@@ -53,8 +53,11 @@ pub fn compiled(kind: &MessageDescriptor, json: &str, place: &str, marks: &mut M
 fn try_numbers(template: Template, numbers: &[Number]) -> Result<(), String> {
     let (template, all_rows) = template.rehearsed();
     let (mut bytes, mut ends, mut out) = (Vec::new(), [0; MOST_MARKS], Vec::new());
-    let trials =
-        (0..=TRIALS.max(all_rows)).map(|number| Fill { number, random: number.wrapping_mul(0x9e37_79b9_7f4a_7c15), ..TRIAL });
+    let trials = (0..=TRIALS.max(all_rows)).map(|number| Fill {
+        number,
+        random: number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        ..TRIAL
+    });
     for fill in trials.chain([TRIAL]) {
         bytes.clear();
         template.fill_marked(&fill, &mut bytes, &mut ends);
@@ -163,6 +166,13 @@ impl Compiler<'_> {
             (Kind::Message(inner), Value::Object(object)) if !inner.full_name().starts_with("google.protobuf.") => {
                 Node::Message(tag(field, 2), self.message(&inner, object)?)
             }
+            (Kind::Message(inner), Value::String(text)) if inner.full_name() == "google.protobuf.Timestamp" => {
+                let kind = format!("{} (such as {{time iso}} is)", inner.full_name());
+                self.number(field, Scalar::Timestamp, kind, text)
+            }
+            (Kind::Message(inner), Value::String(text)) if inner.full_name() == "google.protobuf.Duration" => {
+                self.number(field, Scalar::Duration, format!("{} (such as 1.5s is)", inner.full_name()), text)
+            }
             (Kind::Message(inner), _) => {
                 let all = inner.full_name();
                 return Err(format!("{name} is {all}, and a slot stands in none of its texts; write its value itself"));
@@ -174,15 +184,19 @@ impl Compiler<'_> {
             }
             (kind, Value::String(text)) => {
                 let Some(scalar) = scalar(&kind) else { return Err(format!("{name} takes no slot")) };
-                let (tag, at) = (tag(field, scalar.wire_type()), self.text(text));
-                let (field, kind) = (name.to_owned(), said(&kind));
-                self.numbers.push(Number { at, scalar: scalar.clone(), field, kind });
-                Node::Number(tag, at, scalar)
+                self.number(field, scalar, said(&kind), text)
             }
             (kind, _) => return Err(format!("{name} is {}; write a value and no list or object", said(&kind))),
         };
         nodes.push(node);
         Ok(())
+    }
+
+    /// A value that must be one of a kind.
+    fn number(&mut self, field: &FieldDescriptor, scalar: Scalar, kind: String, text: String) -> Node {
+        let (tag, at) = (tag(field, scalar.wire_type()), self.text(text));
+        self.numbers.push(Number { at, scalar: scalar.clone(), field: field.json_name().to_owned(), kind });
+        Node::Number(tag, at, scalar)
     }
 
     fn text(&mut self, text: String) -> usize {

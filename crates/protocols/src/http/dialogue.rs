@@ -6,8 +6,8 @@ use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Ori
 
 use super::options::{self, Version};
 use super::session::HttpSession;
-use crate::http1::{self, Http1, Http1Dialogue, NO_SLOTS, Request};
-use crate::http2::{self, Http2Session, hpack::Lexicon};
+use crate::http1::{self, Http1, Http1Dialogue, Request};
+use crate::http2::{self, Http2Session, Preparer, hpack::Lexicon};
 use crate::marks::Marks;
 
 /// HTTP/1.1 and HTTP/2 over TCP and TLS.
@@ -46,7 +46,7 @@ impl Protocol for Http {
     fn prepare(&self, asked: &Asked) -> Result<HttpDialogue, Complaint> {
         let version = options::version(asked)?;
         let streams = options::streams(asked, version)?;
-        let mut marks = Marks::new(asked, asked.switch(NO_SLOTS));
+        let mut marks = Marks::new(asked);
         let prepared = self.prepare_with(asked, (version, streams), &mut marks);
         prepared.map_err(|complaint| marks.complaint(complaint))
     }
@@ -66,18 +66,18 @@ impl Http {
             let trouble = "with --no-keepalive no two requests share a connection; leave one of them out";
             return Err(Complaint::new("--streams", trouble));
         }
-        let mut lexicon = Lexicon::default();
+        let mut preparer = Preparer::default();
         if version != Version::One {
             // The fields of the requests said most are remembered first.
             let mut order: Vec<usize> = (0..one.requests.len()).collect();
-            order.sort_by(|a, b| one.requests[*b].weight.total_cmp(&one.requests[*a].weight));
+            order.sort_unstable_by(|a, b| one.requests[*b].weight.total_cmp(&one.requests[*a].weight).then(a.cmp(b)));
             for at in order {
                 let tls = one.origins[one.requests[at].origin].tls;
                 let request = &mut one.requests[at].request;
-                request.two = Some(Box::new(http2::prepare_filled(request, tls, &mut lexicon, marks)?));
+                request.two = Some(preparer.prepare(request, tls, marks)?);
             }
         }
-        Ok(HttpDialogue { one, version, streams, lexicon: Arc::new(lexicon) })
+        Ok(HttpDialogue { one, version, streams, lexicon: Arc::new(preparer.lexicon) })
     }
 }
 

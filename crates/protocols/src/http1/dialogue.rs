@@ -15,9 +15,6 @@ use crate::marks::Marks;
 use crate::template::Guard;
 use crate::url_overrides;
 
-/// The option by which braces are braces.
-pub(crate) const NO_SLOTS: &str = "no-slots";
-
 const ALPN: &[&[u8]] = &[b"http/1.1"];
 
 /// HTTP/1.1 over TCP and TLS.
@@ -44,7 +41,7 @@ impl Protocol for Http1 {
     }
 
     fn prepare(&self, asked: &Asked) -> Result<Http1Dialogue, Complaint> {
-        let mut marks = Marks::new(asked, asked.switch(NO_SLOTS));
+        let mut marks = Marks::new(asked);
         self.prepare_with(asked, Arc::clone(&asked.proxies), &mut marks).map_err(|complaint| marks.complaint(complaint))
     }
 }

@@ -25,7 +25,6 @@ pub(crate) mod transcript;
 pub(crate) mod watch;
 mod wide;
 
-pub(crate) use dialogue::NO_SLOTS;
 pub use dialogue::{Http1, Http1Dialogue};
 pub use request::Request;
 pub use server::{Http1Server, Upgrade};

@@ -12,8 +12,9 @@ use super::multipart;
 use super::request::{Content, HeaderWish, Recipe, Rules};
 use super::status::Statuses;
 use crate::file;
+use crate::identity;
 use crate::kept::Budget;
-use crate::marks::Marks;
+use crate::marks::{Marks, NO_SLOTS};
 use crate::template::Guard;
 use crate::verify::{self, Expectations};
 
@@ -86,34 +87,10 @@ pub const OPTIONS: &[OptionSpec] = &[
         "Request TARGET as it is, instead of the URL's path and query",
         "原样请求该目标，代替 URL 的路径与查询",
     ),
-    option(
-        "user",
-        None,
-        Takes::One("NAME:PASSWORD"),
-        "Basic authentication; @FILE reads it from a file",
-        "基本认证（用户名:密码）；@FILE 从文件读取",
-    ),
-    option(
-        "no-slots",
-        None,
-        Takes::Nothing,
-        "Send braces as they are. Without it {counter}, {uuid}, {random 1..9}, {time}, {user}, {csv FILE.COLUMN} and {env NAME} are filled for each request",
-        "花括号原样发送；否则 {counter}、{uuid}、{random 1..9}、{time}、{user}、{csv 文件.列}、{env 变量} 会按请求填充",
-    ),
-    option(
-        "bearer",
-        None,
-        Takes::One("TOKEN"),
-        "Send Authorization: Bearer TOKEN; @FILE reads it from a file",
-        "发送 Authorization: Bearer 令牌；@FILE 从文件读取",
-    ),
-    option(
-        "cookie",
-        None,
-        Takes::Many("NAME=VALUE"),
-        "Send a cookie, repeatable; @FILE reads them from a file",
-        "发送 Cookie，可重复；@FILE 从文件读取",
-    ),
+    identity::USER,
+    NO_SLOTS,
+    identity::BEARER,
+    identity::COOKIE,
     option("no-keepalive", None, Takes::Nothing, "Open a new connection for every request", "每个请求使用新连接"),
     option(
         "redirects",

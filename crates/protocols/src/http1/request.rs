@@ -44,7 +44,7 @@ pub struct Request {
     /// Its recipe where it is in no list.
     pub(crate) own: Option<Arc<Recipe>>,
     /// As HTTP/2 says it, where that was prepared.
-    pub(crate) two: Option<Box<crate::http2::Prepared>>,
+    pub(crate) two: Option<Arc<crate::http2::Prepared>>,
     /// Where it has slots: what it is filled from, in the place of its bytes.
     pub(crate) slots: Option<Arc<super::filled::Filled>>,
 }
@@ -56,6 +56,20 @@ impl Request {
             None => Cow::Borrowed(&self.bytes),
             Some(common) => Cow::Owned([&*self.bytes, &common.text].concat()),
         }
+    }
+
+    /// Method and target of a request whose bytes are these and no more.
+    pub(crate) fn start(&self) -> Option<(&[u8], &[u8])> {
+        let at = memchr::memchr(b' ', &self.bytes)?;
+        let (method, target) = (&self.bytes[..at], &self.bytes[at + 1..]);
+        let whole = self.common.as_ref().is_some_and(|common| common.text.starts_with(b" HTTP/"));
+        (whole && memchr::memchr(b' ', target).is_none()).then_some((method, target))
+    }
+
+    /// The target of a request that has a [`Self::start`].
+    #[inline]
+    pub(crate) fn path(&self) -> &[u8] {
+        memchr::memchr(b' ', &self.bytes).map_or(&[], |at| &self.bytes[at + 1..])
     }
 
     /// A large body.

@@ -5,10 +5,7 @@ use wire::{Complaint, Fill};
 
 use super::hpack::{Encoder, Lexicon, List, named, value};
 use crate::marks::{Marks, Piece};
-use crate::template::{MOST_MARKS, Template};
-
-/// Digits of the largest length.
-const DIGITS: usize = 20;
+use crate::template::{MOST_MARKS, Template, decimal};
 
 /// What such a request is made from.
 #[derive(Debug)]
@@ -91,15 +88,12 @@ impl Filled {
         encoder.write(lexicon, &self.rest, out);
         self.fields(said, self.pseudo..self.names.len(), out);
         if let Some(name) = &self.length {
-            let mut digits = [0; DIGITS];
-            let (mut at, mut rest) = (DIGITS, self.said_body(said).len());
-            while at == DIGITS || rest > 0 {
-                at -= 1;
-                digits[at] = b'0' + (rest % 10) as u8;
-                rest /= 10;
-            }
             out.extend_from_slice(name);
-            value(&digits[at..], out);
+            // Of digits there are so few that their length is one byte.
+            let at = out.len();
+            out.push(0);
+            decimal(self.said_body(said).len() as u64, out);
+            out[at] = (out.len() - at - 1) as u8;
         }
     }
 

@@ -26,6 +26,6 @@ pub mod transcript;
 pub use connection::{Connection, Listener, Next};
 pub(crate) use filled::{Filled, Said};
 pub use request::Prepared;
-pub(crate) use request::{prepare_filled, readable};
+pub(crate) use request::{Preparer, readable};
 pub use server::Http2Server;
 pub use session::Http2Session;

@@ -4,6 +4,7 @@
 //! it does in both versions. Fields that are about an HTTP/1.1 connection (8.2.2) are left out, `Host` becomes
 //! `:authority`, names become small.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use wire::Complaint;
@@ -21,45 +22,74 @@ pub struct Prepared {
     /// Its body; None: the head is all.
     pub body: Option<Arc<[u8]>>,
     /// What its slots are filled from; the list then holds the pseudo-fields without any.
-    pub slots: Option<Filled>,
+    pub slots: Option<Box<Filled>>,
+}
+
+/// Prepares the requests of a run. Of a million URLs nearly all differ in nothing but the path, which their requests have at hand: what is
+/// prepared for one of them serves them all.
+#[derive(Debug, Default)]
+pub struct Preparer {
+    /// The fields of all heads.
+    pub lexicon: Lexicon,
+    /// By the end that requests share, whether TLS is spoken, and the method; of paths that peers remember also the path.
+    shared: HashMap<(usize, bool, Box<[u8]>), Arc<Prepared>>,
+}
+
+impl Preparer {
+    /// Prepares a request that may have slots.
+    ///
+    /// # Errors
+    /// What is wrong with a slot.
+    pub fn prepare(&mut self, request: &Request, tls: bool, marks: &mut Marks) -> Result<Arc<Prepared>, Complaint> {
+        let Some(filled) = &request.slots else { return Ok(self.shared(request, tls)) };
+        let end = memchr::memmem::find(&filled.marked, b"\r\n\r\n").map_or(filled.marked.len(), |at| at + 4);
+        let (head, small) = filled.marked.split_at(end);
+        let head = String::from_utf8_lossy(head);
+        let (list, slots) = Filled::new(&fields(&head, tls), small, &mut self.lexicon, marks)?;
+        let fixed = (!slots.body && !small.is_empty()).then(|| Arc::from(small));
+        let body = filled.tail().cloned().or(fixed);
+        Ok(Arc::new(Prepared { list, body, slots: Some(Box::new(slots)) }))
+    }
+
+    fn shared(&mut self, request: &Request, tls: bool) -> Arc<Prepared> {
+        let list = |lexicon: &mut Lexicon, fields: &mut Pairs<'_>| lexicon.list(fields);
+        let Some((common, (method, path))) = request.common.as_ref().zip(request.start()) else {
+            return Arc::new(prepared(request, tls, |fields| list(&mut self.lexicon, fields)));
+        };
+        let remembered = self.lexicon.has_room_for(":path", &String::from_utf8_lossy(path));
+        let start = if remembered { &request.bytes } else { method };
+        let key = (Arc::as_ptr(common) as usize, tls, Box::from(start));
+        if let Some(known) = self.shared.get(&key) {
+            return Arc::clone(known);
+        }
+        let made = Arc::new(prepared(request, tls, |fields| match remembered {
+            true => list(&mut self.lexicon, fields),
+            false => self.lexicon.list_for_any_path(fields),
+        }));
+        self.shared.insert(key, Arc::clone(&made));
+        made
+    }
 }
 
 /// Fields that mean nothing beyond HTTP/1.1 (8.2.2).
 const OF_CONNECTIONS: [&str; 5] = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
 
-/// Prepares a request; its fields are listed in the lexicon, or written out where there is none.
-pub fn prepare(request: &Request, tls: bool, lexicon: Option<&mut Lexicon>) -> Prepared {
+/// Prepares a request outside the lexicon of the run: its fields are written out.
+pub fn prepare(request: &Request, tls: bool) -> Prepared {
+    prepared(request, tls, |fields| List::of_texts(fields))
+}
+
+type Pairs<'a> = dyn Iterator<Item = (&'a str, &'a str)> + 'a;
+
+fn prepared(request: &Request, tls: bool, list: impl FnOnce(&mut Pairs<'_>) -> List) -> Prepared {
     let text = request.text();
     let end = memchr::memmem::find(&text, b"\r\n\r\n").map_or(text.len(), |at| at + 4);
     let (head, small) = text.split_at(end);
     let head = String::from_utf8_lossy(head);
     let fields = fields(&head, tls);
-    let pairs = fields.iter().map(|(name, value)| (name.as_str(), *value));
+    let mut pairs = fields.iter().map(|(name, value)| (name.as_str(), *value));
     let body = request.body().cloned().or_else(|| (!small.is_empty()).then(|| Arc::from(small)));
-    let list = match lexicon {
-        Some(lexicon) => lexicon.list(pairs),
-        None => List::of_texts(pairs),
-    };
-    Prepared { list, body, slots: None }
-}
-
-/// Prepares a request that may have slots.
-///
-/// # Errors
-/// What is wrong with a slot.
-pub fn prepare_filled(
-    request: &Request,
-    tls: bool,
-    lexicon: &mut Lexicon,
-    marks: &mut Marks,
-) -> Result<Prepared, Complaint> {
-    let Some(filled) = &request.slots else { return Ok(prepare(request, tls, Some(lexicon))) };
-    let end = memchr::memmem::find(&filled.marked, b"\r\n\r\n").map_or(filled.marked.len(), |at| at + 4);
-    let (head, small) = filled.marked.split_at(end);
-    let head = String::from_utf8_lossy(head);
-    let (list, slots) = Filled::new(&fields(&head, tls), small, lexicon, marks)?;
-    let fixed = (!slots.body && !small.is_empty()).then(|| Arc::from(small));
-    Ok(Prepared { list, body: filled.tail().cloned().or(fixed), slots: Some(slots) })
+    Prepared { list: list(&mut pairs), body, slots: None }
 }
 
 /// The header list of a head, pseudo-fields first.

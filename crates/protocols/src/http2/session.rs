@@ -94,7 +94,7 @@ impl Session for Http2Session {
             Some(prepared) => prepared,
             // The next hop of a redirect.
             None => {
-                made = request::prepare(request, self.tls, None);
+                made = request::prepare(request, self.tls);
                 &made
             }
         };
@@ -103,7 +103,11 @@ impl Session for Http2Session {
             return Ok(Sent::Asked);
         }
         let end = prepared.body.is_none();
-        let stream = self.connection.begin(Exchange::new(id, request), end, &self.lexicon, &prepared.list, out);
+        let (lexicon, list, own) = (&self.lexicon, &prepared.list, Exchange::new(id, request));
+        let stream = self.connection.begin_with(own, end, out, |encoder, out| match list.leaves_path_out() {
+            true => encoder.write_with(lexicon, list, request.path(), out),
+            false => encoder.write(lexicon, list, out),
+        });
         if let Some(body) = &prepared.body {
             self.connection.send(stream, body, true, out);
         }

@@ -94,8 +94,48 @@ impl Format {
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
+/// 00, 01 … 99.
+const PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
+
+/// Appends a number in as many decimal digits as it takes.
+#[inline]
+pub fn decimal(number: u64, out: &mut Vec<u8>) {
+    const MOST: usize = 20;
+    let (mut buffer, mut at, mut rest) = ([0; MOST], MOST, number);
+    while rest >= 100 {
+        at -= 2;
+        buffer[at..at + 2].copy_from_slice(&PAIRS[(rest % 100) as usize]);
+        rest /= 100;
+    }
+    let last = PAIRS[rest as usize];
+    if rest >= 10 {
+        at -= 1;
+        buffer[at] = last[1];
+    }
+    at -= 1;
+    buffer[at] = if rest >= 10 { last[0] } else { last[1] };
+    out.extend_from_slice(&buffer[at..]);
+}
+
+/// The digits of a byte.
+#[inline]
+pub fn hex(byte: u8) -> [u8; 2] {
+    [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
+}
+
 #[inline]
 fn digits(number: u64, base: u8, width: u8, out: &mut Vec<u8>) {
+    if (base, width) == (10, 0) {
+        return decimal(number, out);
+    }
     let mut buffer = [b'0'; WIDEST as usize];
     let (mut at, mut rest) = (buffer.len(), number);
     // Both divisors are known here, so that nothing is divided.

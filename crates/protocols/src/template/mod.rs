@@ -33,6 +33,7 @@ use std::ops::Range;
 use wire::{Complaint, Fill};
 
 pub use csv::Files;
+pub use format::decimal;
 pub use loose::{Found, names, pieces, slot_at, strict};
 pub use notation::Notation;
 pub use piece::MOST_MARKS;

@@ -8,7 +8,7 @@ use measure::Calendar;
 use wire::Fill;
 
 use super::csv::Column;
-use super::format::Format;
+use super::format::{Format, hex};
 use super::rows::Choice;
 
 /// What a slot stands for.
@@ -104,11 +104,13 @@ impl Value {
 fn characters(mut stream: Stream, count: usize, of: &[u8], out: &mut Vec<u8>) {
     let mut left = count;
     while left > 0 {
-        let mut bits = stream.next();
+        let bits = stream.next();
+        // Four at a time, so that there is one look for room.
+        let four = [0, 16, 32, 48].map(|shift| of[((bits >> shift & 0xffff) as usize * of.len()) >> 16]);
         let take = left.min(4);
-        for _ in 0..take {
-            out.push(of[((bits & 0xffff) as usize * of.len()) >> 16]);
-            bits >>= 16;
+        match take {
+            4 => out.extend_from_slice(&four),
+            _ => out.extend_from_slice(&four[..take]),
         }
         left -= take;
     }
@@ -124,18 +126,16 @@ fn bytes(mut stream: Stream, count: usize, out: &mut Vec<u8>) {
 }
 
 fn uuid(mut stream: Stream, out: &mut Vec<u8>) {
+    /// Where the digits of each byte stand among the dashes.
+    const AT: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
     let version = stream.next() & !0xf000 | 0x4000;
     let variant = stream.next() & !(0b11 << 62) | 0b10 << 62;
-    let hex = |number, width, out: &mut Vec<u8>| Format::Digits { base: 16, width }.put(number, out);
-    hex(version >> 32, 8, out);
-    out.push(b'-');
-    hex(version >> 16 & 0xffff, 4, out);
-    out.push(b'-');
-    hex(version & 0xffff, 4, out);
-    out.push(b'-');
-    hex(variant >> 48, 4, out);
-    out.push(b'-');
-    hex(variant & 0xffff_ffff_ffff, 12, out);
+    let bytes = (u128::from(version) << 64 | u128::from(variant)).to_be_bytes();
+    let mut text = [b'-'; 36];
+    for (at, byte) in AT.into_iter().zip(bytes) {
+        text[at..at + 2].copy_from_slice(&hex(byte));
+    }
+    out.extend_from_slice(&text);
 }
 
 /// RFC 3339, with milliseconds. Written number by number: text made for each request allocates nothing.

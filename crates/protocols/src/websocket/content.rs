@@ -1,11 +1,13 @@
 //! The messages a run sends: from `--data`, `--data-file`, `--data-hex` and `--data-base64`.
 //!
-//! Text may have slots (`{counter}`, `{random 16}`). A brace that begins none is itself, so that JSON is written as it is.
+//! Text may have slots (`{counter}`, `{random 16}`), unless `--no-slots` is given. A brace that begins none is itself, so that JSON is
+//! written as it is.
 
 use base64::Engine as _;
 use wire::{Asked, Complaint};
 
 use crate::file;
+use crate::marks::NO_SLOTS;
 use crate::template::Template;
 
 /// One message as asked for, and the option or line it came from.
@@ -44,8 +46,8 @@ impl Content {
 /// # Errors
 /// The user's mistake, naming option or line.
 pub fn contents(asked: &Asked) -> Result<Vec<Content>, Complaint> {
-    let binary = asked.switch("binary");
-    let text = |text: &str, place: String| Content { bytes: text.as_bytes().to_vec(), place, binary, slots: true };
+    let (binary, slots) = (asked.switch("binary"), !asked.switch(NO_SLOTS.name));
+    let text = |text: &str, place: String| Content { bytes: text.as_bytes().to_vec(), place, binary, slots };
     let mut all: Vec<Content> = asked.values("data").iter().map(|data| text(data, "--data".into())).collect();
     for hex in asked.values("data-hex") {
         all.push(Content { bytes: from_hex(hex)?, place: "--data-hex".into(), binary: true, slots: false });
@@ -57,13 +59,13 @@ pub fn contents(asked: &Asked) -> Result<Vec<Content>, Complaint> {
         all.push(Content { bytes, place: "--data-base64".into(), binary: true, slots: false });
     }
     if let Some(path) = asked.value("data-file") {
-        all.extend(from_file(path, binary)?);
+        all.extend(from_file(path, binary, slots)?);
     }
     Ok(all)
 }
 
 /// One message a line; empty lines are left out.
-fn from_file(path: &str, binary: bool) -> Result<Vec<Content>, Complaint> {
+fn from_file(path: &str, binary: bool, slots: bool) -> Result<Vec<Content>, Complaint> {
     let bytes = file::body("--data-file", path)?;
     let mut all = Vec::new();
     for (number, line) in bytes.split(|&b| b == b'\n').enumerate() {
@@ -73,7 +75,7 @@ fn from_file(path: &str, binary: bool) -> Result<Vec<Content>, Complaint> {
             return Err(Complaint::new(place, "is not UTF-8, as a text message must be; add --binary"));
         }
         if !line.is_empty() {
-            all.push(Content { bytes: line.to_vec(), place, binary, slots: true });
+            all.push(Content { bytes: line.to_vec(), place, binary, slots });
         }
     }
     if all.is_empty() {

@@ -54,7 +54,7 @@ impl Protocol for WebSocket {
         }
         let (mut origins, mut requests, mut upgrades) = (Vec::new(), Vec::new(), Vec::new());
         let (said, mut names) = (asked, Names::default());
-        let mut marks = Marks::new(asked, false);
+        let mut marks = Marks::new(asked);
         for (number, asked) in asked.urls.iter().enumerate() {
             let url = parse_url(&asked.url, &mut marks)?;
             // A connection is bound to its URL.

@@ -7,7 +7,8 @@ use super::field::Field;
 use crate::http1::codec::is_token;
 use crate::http1::options::{credentials, header_with};
 use crate::http1::request::HeaderWish;
-use crate::marks::Marks;
+use crate::identity;
+use crate::marks::{Marks, NO_SLOTS};
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -18,27 +19,9 @@ pub const OPTIONS: &[OptionSpec] = &[
         "Send a header line with the upgrade; @FILE: those of FILE",
         "升级请求附带的请求头；@FILE 从文件读取",
     ),
-    option(
-        "bearer",
-        None,
-        Takes::One("TOKEN"),
-        "Send Authorization: Bearer TOKEN; @FILE reads it from a file",
-        "发送 Authorization: Bearer 令牌；@FILE 从文件读取",
-    ),
-    option(
-        "cookie",
-        None,
-        Takes::Many("NAME=VALUE"),
-        "Send a cookie, repeatable; @FILE reads them from a file",
-        "发送 Cookie，可重复；@FILE 从文件读取",
-    ),
-    option(
-        "user",
-        None,
-        Takes::One("NAME:PASSWORD"),
-        "Basic authentication; @FILE: out of FILE",
-        "基本认证（用户名:密码）；@FILE 从文件读取",
-    ),
+    identity::BEARER,
+    identity::COOKIE,
+    identity::USER,
     option(
         "subprotocol",
         None,
@@ -46,6 +29,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         "Offer a sub-protocol; the server must choose one of those offered",
         "提供子协议；服务器必须选择其一",
     ),
+    NO_SLOTS,
     option(
         "data",
         None,
@@ -143,7 +127,7 @@ impl Wishes {
     /// # Errors
     /// The first mistake found.
     pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
-        let mut marks = Marks::new(asked, false);
+        let mut marks = Marks::new(asked);
         let mut headers = Vec::new();
         for text in asked.values("header") {
             headers.push(checked(once(header_with(text, &mut marks)?, &mut marks)?)?);

@@ -16,12 +16,15 @@ syntax = "proto3";
 package t;
 import "google/protobuf/wrappers.proto";
 import "google/protobuf/timestamp.proto";
+import "google/protobuf/duration.proto";
+import "google/protobuf/field_mask.proto";
 enum Colour { RED = 0; GREEN = 1; BLUE = 7; }
 message Inner { string name = 1; repeated sint64 deltas = 2; Inner next = 3; bytes raw = 4; }
 message All {
   int32 a = 1; uint64 b = 2; sint32 c = 3; fixed32 d = 4; sfixed64 e = 5; float f = 6; double g = 7; bool h = 8;
   Colour colour = 9; Inner inner = 10; repeated Inner list = 11; map<string, int64> counts = 12; map<int32, Inner> by = 13;
   google.protobuf.StringValue boxed = 14; google.protobuf.Timestamp at = 15; repeated uint32 many = 2047;
+  google.protobuf.Duration lasts = 16; repeated google.protobuf.Timestamp times = 17; google.protobuf.FieldMask mask = 18;
 }
 service S { rpc Call(All) returns (All); }
 "#;
@@ -40,7 +43,7 @@ fn fill(number: u64) -> Fill {
 
 /// The message of JSON with slots, encoded.
 fn sent(kind: &MessageDescriptor, text: &str, fill: &Fill) -> Vec<u8> {
-    let mut marks = Marks::new(&asked(UNARY, &[("data", text)]), false);
+    let mut marks = Marks::new(&asked(UNARY, &[("data", text)]));
     let mut out = Vec::new();
     match json::messages(kind, text, "--data", &mut marks).expect(text).remove(0) {
         Message::Fixed(_) => panic!("{text} has slots"),
@@ -67,6 +70,9 @@ fn every_kind_of_field_has_slots() {
          r#"{"boxed":"b7","colour":"BLUE","at":"1970-01-01T00:00:05Z"}"#.into()),
         (format!(r#"{{"inner":{{"next":{{"name":"{long}{{counter}}"}},"name":"{long}"}}}}"#),
          format!(r#"{{"inner":{{"next":{{"name":"{long}41"}},"name":"{long}"}}}}"#)),
+        (r#"{"at":"{time iso}","lasts":"{user}.5s","times":["1969-12-31T23:59:5{random 7..7}Z",{time iso}]}"#.into(),
+         r#"{"at":"1970-01-01T00:00:05.000Z","lasts":"7.5s","times":["1969-12-31T23:59:57Z","1970-01-01T00:00:05Z"]}"#.into()),
+        (r#"{"lasts":"-0.00{user}s"}"#.into(), r#"{"lasts":"-0.007s"}"#.into()),
         (r#"{"inner":{"raw":"{text {counter} | base64}"}}"#.into(), r#"{"inner":{"raw":"NDE="}}"#.into()),
     ];
     for (text, same) in table {
@@ -85,14 +91,16 @@ fn what_cannot_be_filled_is_a_complaint() {
         (r#"{"c":{time ms}}"#, "c is sint32, and its slot gives \""),
         (r#"{"nmae":"{uuid}"}"#, "has no field \"nmae\""),
         (r#"{"{user}":1}"#, "\"{user}\" is the name of a field"),
-        (r#"{"at":"{time iso}"}"#, "at is google.protobuf.Timestamp, and a slot stands in none of its texts"),
+        (r#"{"mask":"{user}"}"#, "mask is google.protobuf.FieldMask, and a slot stands in none of its texts"),
+        (r#"{"at":{time}}"#, "at is google.protobuf.Timestamp (such as {time iso} is), and its slot gives \"18"),
+        (r#"{"lasts":"{user}"}"#, "lasts is google.protobuf.Duration (such as 1.5s is), and its slot gives \""),
         (r#"{"inner":"{user}"}"#, "inner is t.Inner, and a slot stands in none"),
         (r#"{"inner":{"raw":"{user}"}}"#, "raw is bytes, which JSON has in Base64; write one slot and its encoding"),
         (r#"{"many":{user}}"#, "many is a list or a map"),
         (r#"{"a":{countr}}"#, "{countr} is no slot; write {counter}"),
         (r#"{"a":{counter}"#, "this is not JSON"),
     ] {
-        let mut marks = Marks::new(&asked(UNARY, &[("data", text)]), false);
+        let mut marks = Marks::new(&asked(UNARY, &[("data", text)]));
         let said = json::messages(&kind, text, "--data", &mut marks).expect_err(text);
         let said = marks.complaint(said).to_string();
         assert!(said.starts_with("--data: ") && said.contains(wanted), "{text}: {said}");
@@ -113,14 +121,17 @@ fn a_row_that_is_no_number_is_found_before_the_run() {
         for json in [r#"{"a":{csv FILE.id WORDS}}"#, r#"{"a":"1{csv FILE.id WORDS}"}"#] {
             let text = json.replace("FILE", &file.display().to_string()).replace(" WORDS", words);
             let read = |text: &str| {
-                let mut marks = Marks::new(&asked(UNARY, &[("data", text)]), false);
+                let mut marks = Marks::new(&asked(UNARY, &[("data", text)]));
                 json::messages(&kind, text, "--data", &mut marks).map(|_| ()).map_err(|said| said.to_string())
             };
             rows("12000");
             assert_eq!(read(&text), Ok(()), "{text}");
             rows("12O00");
             let said = read(&text).expect_err(&text);
-            assert!(said.starts_with("--data: a is int32, and its slot gives \"") && said.contains("12O00\""), "{said}");
+            assert!(
+                said.starts_with("--data: a is int32, and its slot gives \"") && said.contains("12O00\""),
+                "{said}"
+            );
         }
     }
 }
@@ -185,4 +196,11 @@ fn streams_have_slots_and_lockstep_has_none() {
     assert_eq!(shown, b"POST /brunt.Target/ClientStream\n\n\x02a3\n\n\x01b\n");
     let said = Grpc.prepare(&asked(BIDI, &[data[0], data[1], ("lockstep", "")])).expect_err("one by one").to_string();
     assert!(said.starts_with("--lockstep: sends messages one by one"), "{said}");
+}
+
+#[test]
+fn braces_are_braces_where_slots_are_off() {
+    let off = dialogue(UNARY, &[("data", r#"{"text":"{uuid}"}"#), ("header", "x: {counter}"), ("no-slots", "")]);
+    assert!(!off.has_slots());
+    assert!(off.sent(&off.requests()[0].request).ends_with(b"\n\x06{uuid}\n"));
 }

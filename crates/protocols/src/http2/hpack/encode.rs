@@ -11,6 +11,8 @@ use super::{fixed, huffman};
 
 /// The largest table used, whatever the peer offers: the default of RFC 9113 6.5.2.
 const TABLE_BOUND: u32 = 4096;
+/// In a list: here stands the path of the request, which is kept with the request.
+const OWN_PATH: u32 = u32::MAX;
 /// The static table's entries: dynamic indices begin behind them.
 const FIXED: u32 = fixed::ENTRIES.len() as u32;
 
@@ -42,6 +44,7 @@ pub struct List {
     numbers: Vec<u32>,
     /// What follows them, encoded.
     tail: Vec<u8>,
+    any_path: bool,
 }
 
 impl Lexicon {
@@ -70,10 +73,23 @@ impl Lexicon {
         number
     }
 
+    /// Whether a field costs the lexicon nothing: it is in it, or in the static table, or peers have room for it.
+    pub fn has_room_for(&self, name: &str, value: &str) -> bool {
+        fixed::find(name, value).0.is_some()
+            || self.size + (name.len() + value.len()) as u32 + 32 <= TABLE_BOUND
+            || self.known.contains_key(&(name.to_owned(), value.to_owned()))
+    }
+
+    /// The list of these fields but for the value of `:path`, which is said with each request.
+    pub fn list_for_any_path<'a>(&mut self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> List {
+        let number = |(name, value)| if name == ":path" { OWN_PATH } else { self.number(name, value) };
+        List { numbers: fields.into_iter().map(number).collect(), tail: Vec::new(), any_path: true }
+    }
+
     /// The list of these fields.
     pub fn list<'a>(&mut self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> List {
         let numbers = fields.into_iter().map(|(name, value)| self.number(name, value)).collect();
-        List { numbers, tail: Vec::new() }
+        List { numbers, tail: Vec::new(), any_path: false }
     }
 }
 
@@ -85,6 +101,12 @@ impl List {
             list.put(name, value);
         }
         list
+    }
+
+    /// True where the path is said with each request ([`Lexicon::list_for_any_path`]).
+    #[inline]
+    pub fn leaves_path_out(&self) -> bool {
+        self.any_path
     }
 
     /// Appends a field that the peer shall not remember, because it is another each time.
@@ -167,11 +189,21 @@ impl Encoder {
     /// Appends the block of a list, whose numbers are of this lexicon.
     #[inline]
     pub fn write(&mut self, lexicon: &Lexicon, list: &List, out: &mut Vec<u8>) {
+        self.write_with(lexicon, list, b"", out);
+    }
+
+    /// The same of a list that may leave out the path, which is then this.
+    #[inline]
+    pub fn write_with(&mut self, lexicon: &Lexicon, list: &List, path: &[u8], out: &mut Vec<u8>) {
         if self.told.is_some() {
             self.tell(out);
         }
         for number in &list.numbers {
-            let Some(field) = lexicon.fields.get(*number as usize) else { continue };
+            let Some(field) = lexicon.fields.get(*number as usize) else {
+                integer(usize::from(fixed::PATH), 4, 0, out);
+                value(path, out);
+                continue;
+            };
             match &field.first {
                 None => out.extend_from_slice(&field.plain),
                 Some((first, size)) => match self.at.get(field.slot as usize) {

@@ -1,5 +1,8 @@
 //! The static table of RFC 7541 appendix A, and finding fields in it.
 
+/// The index of `:path`.
+pub const PATH: u8 = 4;
+
 /// The entries; the first has index 1.
 pub const ENTRIES: [(&str, &str); 61] = [
     (":authority", ""),

@@ -1,5 +1,7 @@
 //! What we say: the preface, and requests as header lists; each read back by the decoder.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::http2::hpack::Decoder;
 
@@ -131,4 +133,46 @@ fn for_people_it_is_written_as_text() {
     let text = String::from_utf8(dialogue.sent(&dialogue.requests()[0].request)).unwrap();
     assert!(text.starts_with("POST / HTTP/2\r\nhost: h\r\n"), "{text}");
     assert!(text.contains("\r\nx-own: Yes\r\n") && text.ends_with("\r\n\r\nx"), "{text}");
+}
+
+/// Of many URLs a peer remembers what there is room for; the rest say their path each time, and share all else.
+#[test]
+fn paths_of_many_urls_are_said_whatever_peers_remember_of_them() {
+    let urls: Vec<String> = (0..300).map(|n| format!("http://h/some/longer/path/{n}?q=%C3%A4")).collect();
+    let mut all: Vec<&str> = urls.iter().map(String::as_str).collect();
+    all.extend(["https://h/some/longer/path/299?q=%C3%A4", "http://h/", all[0], all[299]]);
+    let dialogue = dialogue_of(&all, &["header=X-Own: yes"]);
+    let mut talk = Talk::of(dialogue_of(&all, &["header=X-Own: yes"]));
+    talk.out.clear();
+    // Twice each, as the second time much of it is remembered.
+    let mut decoder = Decoder::default();
+    for round in 0..2 {
+        let mut heads = Vec::new();
+        for at in 0..all.len() {
+            let request = &talk.dialogue.requests()[at].request;
+            if talk.session.room() == 0 {
+                talk.session = dialogue.session(&Origin::default(), &Established::default());
+                talk.session.open(&mut talk.out);
+                talk.out.clear();
+            }
+            talk.session.submit(ExchangeId(at as u32), request, &Fill::default(), &mut talk.out).expect("room");
+            let alone = said(all[at], &["header=X-Own: yes"]).0;
+            heads.push((talk.said(), alone));
+        }
+        for (at, (said, alone)) in heads.iter().enumerate() {
+            if said[0].2 == 1 {
+                decoder = Decoder::default();
+            }
+            let mut fields = decoder.read(&said[0].3);
+            let mut lines = String::new();
+            while let Some((name, value)) = fields.next().unwrap() {
+                lines += &format!("{}: {}\n", String::from_utf8_lossy(name), String::from_utf8_lossy(value));
+            }
+            assert_eq!((&lines, round), (alone, round), "{}", all[at]);
+        }
+    }
+    let two = |at: usize| dialogue.requests()[at].request.two.as_ref().expect("prepared").clone();
+    assert!(Arc::ptr_eq(&two(299), &two(298)) && Arc::ptr_eq(&two(299), &two(303)), "what is the same is there once");
+    assert!(!Arc::ptr_eq(&two(0), &two(299)) && Arc::ptr_eq(&two(0), &two(302)), "a path that is remembered");
+    assert!(!Arc::ptr_eq(&two(300), &two(299)), "another scheme");
 }

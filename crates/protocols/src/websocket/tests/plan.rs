@@ -119,6 +119,10 @@ fn slots_among_braces_that_are_none() {
         let said = WebSocket.prepare(&asked(&[url], &[option])).expect_err("a mistake").to_string();
         assert!(said.contains("{user}") && said.ends_with("only {env NAME} can stand here"), "{said}");
     }
+    let off = WebSocket
+        .prepare(&asked(&["ws://h/{user}"], &["data={counter}", "header=X: {user}", "no-slots"]))
+        .expect("braces");
+    assert_eq!((off.requests()[0].request.payload(&fill), off.has_slots()), (b"{counter}".to_vec(), false));
     let complaint = WebSocket.prepare(&asked(&["ws://h/"], &["data={countr}"])).expect_err("a mistake").to_string();
     assert!(complaint.starts_with("--data: "), "{complaint}");
 }

@@ -1,0 +1,27 @@
+//! The options that say who is asking, for all protocols that begin with a head of HTTP.
+
+use wire::{OptionSpec, Takes, option};
+
+/// `--user`.
+pub const USER: OptionSpec = option(
+    "user",
+    Takes::One("NAME:PASSWORD"),
+    "Basic authentication; @FILE reads it from a file",
+    "基本认证（用户名:密码）；@FILE 从文件读取",
+);
+
+/// `--bearer`.
+pub const BEARER: OptionSpec = option(
+    "bearer",
+    Takes::One("TOKEN"),
+    "Send Authorization: Bearer TOKEN; @FILE reads it from a file",
+    "发送 Authorization: Bearer 令牌；@FILE 从文件读取",
+);
+
+/// `--cookie`.
+pub const COOKIE: OptionSpec = option(
+    "cookie",
+    Takes::Many("NAME=VALUE"),
+    "Send a cookie, repeatable; @FILE reads them from a file",
+    "发送 Cookie，可重复；@FILE 从文件读取",
+);
