@@ -43,9 +43,7 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
             arrivals.remove(0);
         }
         let late = lateness(&arrivals, 1e9 / f64::from(rate));
-        let at = |q: f64| {
-            late.get(((late.len() as f64 * q) as usize).min(late.len().saturating_sub(1))).map_or(0.0, |ns| ns / 1e3)
-        };
+        let at = |q: f64| at_quantile(&late, q) / 1e3;
         let kept = arrivals.len() as f64 / (f64::from(rate) * f64::from(settings.seconds));
         println!(
             "{:<12} {:>10.1} {:>10.1} {:>10.1} {:>10.1}  {kept:.4}",
@@ -61,8 +59,13 @@ pub(super) fn run(settings: &Settings) -> Result<(), String> {
     if settings.keep_history { history::keep("lateness", results.into(), settings, 1.0) } else { Ok(()) }
 }
 
+/// The value at a quantile of values that are sorted; 0 where there are none.
+pub(super) fn at_quantile(sorted: &[f64], q: f64) -> f64 {
+    sorted.get(((sorted.len() as f64 * q) as usize).min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
+}
+
 /// How late each arrival was in nanoseconds, smallest first.
-fn lateness(arrivals: &[Arrival], gap: f64) -> Vec<f64> {
+pub(super) fn lateness(arrivals: &[Arrival], gap: f64) -> Vec<f64> {
     let Some(first) = arrivals.first() else { return Vec::new() };
     let offset = |(i, arrival): (usize, &Arrival)| (arrival.arrived - first.arrived) as f64 - i as f64 * gap;
     let mut offsets: Vec<f64> = arrivals.iter().enumerate().map(offset).collect();

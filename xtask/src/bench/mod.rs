@@ -3,9 +3,10 @@
 //! One server for all (nginx, one worker, on the first core), each generator alone on the second, rounds interleaved so
 //! that a slow minute of the machine hits everybody. nginx's own count of requests is the judge: no generator is asked
 //! how much it did. The figure is processor time per million requests; medians of the rounds, and of the ratios within
-//! a round.
+//! a round. What an open load is worth is another figure, `highest`: what rate a core sends exactly (docs/decisions/0015).
 
 mod duel;
+mod highest;
 mod history;
 mod idle;
 mod lateness;
@@ -45,7 +46,12 @@ struct Special {
     run: fn(&Settings) -> Result<(), String>,
 }
 
-const SPECIAL: [Special; 3] = [
+const SPECIAL: [Special; 4] = [
+    Special {
+        name: "highest",
+        what: "the highest constant rate one core keeps, by the target's log",
+        run: highest::run,
+    },
     Special { name: "idle", what: "user memory of an idle connection, over 15,000", run: idle::run },
     Special {
         name: "lateness",

@@ -11,6 +11,8 @@ use crate::places;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peer {
     Wrk,
+    /// wrk with a rate, built from its sources: it is found on the path under this name, or left out.
+    Wrk2,
     H2load,
     Oha,
     Hey,
@@ -26,6 +28,7 @@ impl Peer {
     pub(super) fn name(self) -> &'static str {
         match self {
             Peer::Wrk => "wrk",
+            Peer::Wrk2 => "wrk2",
             Peer::H2load => "h2load",
             Peer::Oha => "oha",
             Peer::Hey => "hey",
@@ -53,6 +56,7 @@ impl Peer {
         let program = if self.is_brunt() { brunt?.to_owned() } else { places::find(self.name())? };
         let line = match self {
             Peer::Wrk => wrk(scenario, seconds),
+            Peer::Wrk2 => format!("{} -R{}", wrk(scenario, seconds), scenario.rate?),
             Peer::H2load => h2load(scenario, seconds),
             Peer::Oha => oha(scenario, seconds),
             Peer::Hey => hey(scenario, seconds),

@@ -1,0 +1,197 @@
+//! The highest constant rate that one core keeps, of each generator, found by halving: a rate is kept where at least 999 of 1,000
+//! scheduled requests were sent and 99 of 100 came no more than a millisecond late. The built-in target's log of arrivals is the
+//! judge of both, the same way for all.
+//!
+//! What is laid under the arrivals is one schedule of equal gaps ([`lateness`]), as early as they allow. A generator whose connections
+//! each have a schedule of their own (wrk2, h2load) sends in bunches where these coincide, and that counts: it was asked for a
+//! constant rate, and a server sees the bunches. The first half second is left out, in which connections are opened.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::lateness::{at_quantile, lateness};
+use super::peer::Peer;
+use super::scenario::Scenario;
+use super::{Settings, history, scenario};
+use crate::measure::{self, GENERATOR_CORE};
+use crate::pair::{Arrival, Target};
+use crate::places;
+
+/// What must be sent of what was scheduled.
+const SENT: f64 = 0.999;
+/// The most that 99 of 100 arrivals may be late, in nanoseconds.
+const LATE: f64 = 1e6;
+/// Arrivals before this are not looked at, in nanoseconds.
+const SETTLING: u64 = 500_000_000;
+/// Rates are multiples of this, so that each of a hundred connections has a whole number of its own.
+const STEP: u32 = 100;
+const LOWEST: u32 = 1_000;
+const MOST: u32 = 1_000_000;
+/// It ends where a rate that is kept and one that is not are so near each other.
+const NEAR: f64 = 1.03;
+/// A rate that is not kept is tried again: the machine may have been disturbed.
+const TRIES: u32 = 2;
+/// brunt keeps so many times what the best of the others does.
+const LIMIT: f64 = 1.3;
+
+const PEERS: [Peer; 6] = [Peer::BruntEpoll, Peer::BruntUring, Peer::Wrk2, Peer::H2load, Peer::Oha, Peer::Vegeta];
+
+/// What the target saw of a rate.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// Sent, of what was scheduled.
+    sent: f64,
+    /// The 99th percentile of the lateness in nanoseconds.
+    late: f64,
+}
+
+impl Seen {
+    fn of(arrivals: &[Arrival], rate: u32, seconds: u32) -> Seen {
+        let window = |from: u64| from + SETTLING..from + SETTLING + u64::from(seconds) * 1_000_000_000;
+        let window = arrivals.first().map_or(0..0, |first| window(first.arrived));
+        let within: Vec<_> = arrivals.iter().copied().filter(|arrival| window.contains(&arrival.arrived)).collect();
+        let late = lateness(&within, 1e9 / f64::from(rate));
+        let late = if late.is_empty() { f64::INFINITY } else { at_quantile(&late, 0.99) };
+        Seen { sent: within.len() as f64 / (f64::from(rate) * f64::from(seconds)), late }
+    }
+
+    fn is_kept(self) -> bool {
+        self.sent >= SENT && self.late <= LATE
+    }
+}
+
+pub(super) fn run(settings: &Settings) -> Result<(), String> {
+    let Some(brunt) = &settings.brunt else {
+        println!("left out: the target is part of brunt, which is not here");
+        return Ok(());
+    };
+    let open = scenario::ALL.iter().find(|s| s.rate.is_some()).ok_or("no scenario is open")?;
+    let (mut best, mut results) = ([0_u32; 2], serde_json::Map::new());
+    println!("kept: sent ≥ {SENT} of what was scheduled, p99 of lateness ≤ {:.0} ms", LATE / 1e6);
+    for peer in PEERS {
+        if !settings.wants(peer.name()) {
+            continue;
+        }
+        let Some((rate, seen)) = highest(|rate| tried(peer, open, rate, brunt, settings))? else {
+            println!("{:<12} is left out: it is not here", peer.name());
+            continue;
+        };
+        match seen {
+            Some(Seen { sent, late }) => {
+                println!(
+                    "{:<12} keeps {rate:>8}/s   sent {sent:.4}, p99 of lateness {:.0} µs",
+                    peer.name(),
+                    late / 1e3
+                );
+            }
+            None => println!("{:<12} keeps no rate: not even {LOWEST}/s", peer.name()),
+        }
+        let of = &mut best[usize::from(!peer.is_brunt())];
+        *of = rate.max(*of);
+        results.insert(peer.name().replace(' ', "_"), json!({ "kept_per_second": rate }));
+    }
+    let [mine, theirs] = best;
+    if mine > 0 && theirs > 0 {
+        let ratio = f64::from(mine) / f64::from(theirs);
+        println!(
+            "brunt / the best of the others: {ratio:.2}; limit {LIMIT}: {}",
+            if ratio >= LIMIT { "kept" } else { "MISSED" }
+        );
+    }
+    if settings.keep_history { history::keep("highest", results.into(), settings, 1.0) } else { Ok(()) }
+}
+
+/// The highest rate that `trial` finds kept, and what was seen of it; 0 where it is not even the lowest. None: it is not here.
+fn highest(mut trial: impl FnMut(u32) -> Result<Option<Seen>, String>) -> Result<Option<(u32, Option<Seen>)>, String> {
+    let mut kept: (u32, Option<Seen>) = (0, None);
+    let (mut rate, mut broken) = (LOWEST, None);
+    while rate <= MOST {
+        let Some(seen) = trial(rate)? else { return Ok(None) };
+        if seen.is_kept() {
+            kept = (rate, Some(seen));
+        } else {
+            broken = Some(rate);
+        }
+        let next = match broken {
+            None => rate * 2,
+            // Not even the lowest rate is kept.
+            Some(_) if kept.0 == 0 => break,
+            Some(broken) => (kept.0 + broken) / 2 / STEP * STEP,
+        };
+        if broken.is_some_and(|broken| f64::from(broken) <= f64::from(kept.0) * NEAR) || next <= kept.0 {
+            break;
+        }
+        rate = next;
+    }
+    Ok(Some(kept))
+}
+
+/// The better of some tries of a rate.
+fn tried(peer: Peer, open: &Scenario, rate: u32, brunt: &Path, settings: &Settings) -> Result<Option<Seen>, String> {
+    let mut last = None;
+    for _ in 0..TRIES {
+        last = one_try(peer, &Scenario { rate: Some(rate), ..*open }, rate, brunt, settings.seconds)?;
+        if last.is_none_or(Seen::is_kept) {
+            break;
+        }
+    }
+    Ok(last)
+}
+
+fn one_try(peer: Peer, open: &Scenario, rate: u32, brunt: &Path, seconds: u32) -> Result<Option<Seen>, String> {
+    let name = format!("highest-{}", peer.name().replace(' ', "-"));
+    let folder = places::scratch("bench")?;
+    let target = Target::start(brunt, &name, "")?;
+    // A second more than is looked at: half of it before, half behind.
+    let document = folder.join(format!("{name}.json"));
+    let Some(what) = peer.invocation(open, &target.url("/"), seconds + 1, Some(brunt), &document) else {
+        return Ok(None);
+    };
+    let longest = Duration::from_secs(u64::from(seconds) + 30);
+    measure::run(&what, GENERATOR_CORE, &folder.join(format!("{name}.out")), longest, |_| {})?;
+    let mut arrivals = target.finish()?;
+    if peer.is_brunt() && !arrivals.is_empty() {
+        // Its first request, before the load.
+        arrivals.remove(0);
+    }
+    Ok(Some(Seen::of(&arrivals, rate, seconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_rate_is_found_by_halving() {
+        for (most, wanted) in
+            [(900, 0..1), (1_000, 1_000..1_001), (37_000, 35_900..37_001), (5_000_000, 512_000..1_000_001)]
+        {
+            let mut trials = 0;
+            let found = highest(|rate| {
+                trials += 1;
+                Ok(Some(Seen { sent: if rate <= most { 1.0 } else { 0.9 }, late: 0.0 }))
+            });
+            let (rate, _) = found.expect("no trouble").expect("it is here");
+            assert!(wanted.contains(&rate) && rate % STEP == 0 && trials < 20, "{most}: {rate} by {trials}");
+        }
+        assert!(highest(|_| Ok(None)).expect("no trouble").is_none());
+    }
+
+    #[test]
+    fn a_rate_is_kept_where_hardly_anything_is_missing_or_late() {
+        // In each thousand (or ten thousand) arrivals a gap of ten to the millisecond; then one of a hundred is never sent.
+        for (each, gap_ms, missing, kept) in
+            [(10_000, 6, 0, true), (1_000, 6, 0, false), (1_000, 1, 0, true), (1_000, 0, 100, false)]
+        {
+            let due = (0..40_000_u64).filter(|n| missing == 0 || n % missing != 7);
+            // Whoever is due in the gap comes at its end.
+            let arrived = due.map(|n| if n % each < gap_ms * 10 { n / each * each + gap_ms * 10 } else { n } * 100_000);
+            let arrivals: Vec<Arrival> = arrived.map(|arrived| Arrival { arrived, answered: 0 }).collect();
+            let seen = Seen::of(&arrivals, 10_000, 3);
+            assert_eq!(seen.is_kept(), kept, "{each} {gap_ms} {missing}: {seen:?}");
+        }
+        assert!(!Seen::of(&[], 10_000, 3).is_kept());
+    }
+}
