@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use engine::{PreparedRun, Runner};
-use net::tls::{RustlsSecurity, TlsSettings};
+use net::tls::{RustlsSecurity, TlsSettings, Versions};
 use plan::{Load, Plan, Urls, address};
 use report::show;
 use wire::{Asked, AskedUrl, Complaint};
@@ -114,6 +114,11 @@ pub fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
         cert: content("--cert", &plan.tls.cert)?,
         key: content("--key", &plan.tls.key)?,
         resume: plan.tls.resume,
+        versions: match plan.tls.version.as_deref() {
+            Some("1.2") => Versions::Only12,
+            Some("1.3") => Versions::Only13,
+            _ => Versions::Both,
+        },
     };
     RustlsSecurity::new(&settings).map_err(|trouble| match trouble.split_once(": ") {
         Some((place, rest)) if place.starts_with("--") => Complaint::new(place, rest),

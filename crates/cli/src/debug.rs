@@ -27,13 +27,17 @@ pub fn show(prepared: &dyn PreparedRun, setup: &Setup, redaction: &Redaction, la
             Exit::Ok.code()
         }
         (Some(failure), Some(kind)) => {
-            text += &format!("{}\n", lang.fill(messages::DEBUG_FAILURE, &[("why", &verdict(&probe, kind, failure))]));
+            text += &format!(
+                "{}\n",
+                lang.fill(messages::DEBUG_FAILURE, &[("why", &verdict(&probe, kind, &report::reason(failure, lang)))])
+            );
             let _ = screen::print_text(&text);
             // As of a run in which nothing finished.
             Exit::NotTrusted.code()
         }
         (Some(failure), None) => {
             let _ = screen::print_text(&text);
+            let failure = report::reason(failure, lang);
             screen::complain(&lang.fill(messages::NO_ANSWER, &[("failure", failure.trim_end_matches('.'))]));
             Exit::Unreachable.code()
         }

@@ -45,7 +45,7 @@ pub fn prepare(protocol: &dyn Runner, asked: &mut Asked, setup: &Setup) -> Resul
             }
             (None, failure) => {
                 let why = failure.and_then(|f| f.probe.failure).unwrap_or_else(|| "it said nothing".into());
-                let trouble = format!("the target was asked what it offers, and there is no answer: {why}");
+                let trouble = format!("the target was asked what it offers, and there is no response: {why}");
                 return Err(Complaint::new("URL", trouble));
             }
         }

@@ -165,6 +165,7 @@ fn load(bench: &Bench, intent: &Intent, (stop, mut timer): (&Stop, Option<Timer>
 fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstAnswer, Text), view: &mut View) -> u8 {
     let failure = probe.failure.clone().unwrap_or_default();
     let lang = intent.lang();
+    let failure = report::reason(&failure, lang);
     screen::complain(&lang.fill(text, &[("url", &probe.url), ("failure", failure.trim_end_matches('.'))]));
     without_load(bench, intent, probe, ("aborted", Exit::Unreachable), view)
 }

@@ -361,7 +361,7 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
     /// Why a conversation ended in which the peer does not do as the protocol says, or refuses, as it may.
     fn broken(&self, broken: Broken) -> Trouble {
         match self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal) {
-            FaultKind::BrokenProtocol => no_answer(format!("the answer is broken: {}", broken.0)),
+            FaultKind::BrokenProtocol => no_answer(format!("the response is broken: {}", broken.0)),
             kind => Trouble { fault: Some(kind), ..no_answer(broken.0) },
         }
     }

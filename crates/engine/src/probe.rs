@@ -60,7 +60,7 @@ fn follow<D: Dialogue>(
     let Some((kind, why)) = hop.and_then(|ended| Some((ended.fault?, ended.why))) else { return Ok(()) };
     let trouble = match kind {
         _ if why.is_empty() => no_answer(kind.name()),
-        FaultKind::BrokenProtocol => no_answer(format!("the answer is broken: {why}")),
+        FaultKind::BrokenProtocol => no_answer(format!("the response is broken: {why}")),
         _ => no_answer(why),
     };
     Err(Trouble { fault: Some(kind), ..trouble })

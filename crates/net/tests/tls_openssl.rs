@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use net::tls::{RustlsSecurity, TlsSettings};
+use net::tls::{RustlsSecurity, TlsSettings, Versions};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use wire::{Fed, Handshake, Origin, Out, Security};
 
@@ -126,5 +126,78 @@ fn a_server_of_old_versions_only_is_named() {
     let files = files("old");
     let Some(server) = serve(&files, &["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"]) else { return };
     let said = get(&RustlsSecurity::new(&trusting(&files)).unwrap(), server.port).unwrap_err();
-    assert!(said.contains("speaks neither TLS 1.2 nor TLS 1.3"), "{said}");
+    assert!(said.contains("speaks no version of TLS that is offered: 1.2 and 1.3"), "{said}");
+}
+
+/// Makes a self-signed certificate as people do; its path and its key's.
+fn self_signed(test: &str, options: &[&str]) -> Option<Files> {
+    let at = |name: &str| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{name}.pem"));
+    let files = Files { cert: at("own"), key: at("own-key"), authority: at("own") };
+    let mut command = Command::new("openssl");
+    command.args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=localhost"]);
+    command.arg("-keyout").arg(&files.key).arg("-out").arg(&files.cert).args(options);
+    let made = command.stdin(Stdio::null()).stderr(Stdio::null()).status().ok()?;
+    assert!(made.success(), "{options:?}");
+    Some(files)
+}
+
+#[test]
+fn a_self_signed_certificate_is_trusted_where_it_is_named() {
+    const NAMED: [&str; 2] = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+    let of_servers = [&NAMED[..], &["-addext", "basicConstraints=critical,CA:FALSE"]].concat();
+    // openssl's own default is CA:TRUE.
+    for (test, options) in [("ca-true", &NAMED[..]), ("ca-false", &of_servers)] {
+        for version in ["-tls1_3", "-tls1_2"] {
+            let Some(files) = self_signed(test, options) else { return };
+            let Some(server) = serve(&files, &[version]) else { return };
+            get(&RustlsSecurity::new(&trusting(&files)).unwrap(), server.port).unwrap();
+            let Some(other) = self_signed("other", &NAMED) else { return };
+            for settings in [TlsSettings::default(), trusting(&other)] {
+                let said = get(&RustlsSecurity::new(&settings).unwrap(), server.port).unwrap_err();
+                assert!(said.contains("--cacert FILE, or skip the check with --insecure"), "{test}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_trusted_certificate_must_still_name_the_host_and_be_in_its_time() {
+    let past =
+        ["-addext", "subjectAltName=DNS:localhost", "-not_before", "20200101000000Z", "-not_after", "20200102000000Z"];
+    for (test, options, wanted) in [
+        ("cn-only", &[][..], "it has no subjectAltName, and a CN is not looked at any more; make it with -addext"),
+        ("another", &["-addext", "subjectAltName=DNS:elsewhere"], "is for another name: elsewhere"),
+        ("past", &past, "expired on 2020-01-02"),
+    ] {
+        // Only a new openssl makes certificates of the past.
+        if test == "past" && !can_make_past_certificates() {
+            continue;
+        }
+        let Some(files) = self_signed(test, options) else { return };
+        let Some(server) = serve(&files, &[]) else { return };
+        let said = get(&RustlsSecurity::new(&trusting(&files)).unwrap(), server.port).unwrap_err();
+        assert!(said.contains(wanted), "{test}: {said}");
+    }
+}
+
+fn can_make_past_certificates() -> bool {
+    let help = Command::new("openssl").args(["req", "-help"]).output();
+    help.is_ok_and(|help| String::from_utf8_lossy(&help.stderr).contains("-not_before"))
+}
+
+#[test]
+fn the_versions_that_are_offered_can_be_chosen() {
+    let files = files("versions");
+    for (versions, wanted) in
+        [(Versions::Only12, "TLSv1.2"), (Versions::Only13, "TLSv1.3"), (Versions::Both, "TLSv1.3")]
+    {
+        let Some(server) = serve(&files, &[]) else { return };
+        let settings = TlsSettings { versions, ..trusting(&files) };
+        let (settled, _) = get(&RustlsSecurity::new(&settings).unwrap(), server.port).unwrap();
+        assert_eq!(settled.version, wanted);
+    }
+    let Some(server) = serve(&files, &["-tls1_2"]) else { return };
+    let settings = TlsSettings { versions: Versions::Only13, ..trusting(&files) };
+    let said = get(&RustlsSecurity::new(&settings).unwrap(), server.port).unwrap_err();
+    assert!(said.contains("speaks no version of TLS that is offered"), "{said}");
 }

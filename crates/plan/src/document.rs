@@ -117,7 +117,7 @@ fn load(page: &mut Page, plan: &Plan) {
 fn tls(page: &mut Page, plan: &Plan) {
     let tls = &plan.tls;
     let files = [("cacert", &tls.cacert), ("cert", &tls.cert), ("key", &tls.key)];
-    if !tls.insecure && tls.resume && files.iter().all(|(_, file)| file.is_none()) {
+    if !tls.insecure && tls.resume && tls.version.is_none() && files.iter().all(|(_, file)| file.is_none()) {
         return;
     }
     page.head("tls");
@@ -131,6 +131,7 @@ fn tls(page: &mut Page, plan: &Plan) {
     if !tls.resume {
         page.one("resume", "false");
     }
+    page.maybe("version", tls.version.as_deref().map(quoted));
     page.indent = 0;
 }
 

@@ -331,6 +331,9 @@ pub struct Tls {
     pub key: Option<String>,
     /// Resume sessions on new connections.
     pub resume: bool,
+    /// The only version spoken, `1.2` or `1.3`; None: either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
 }
 
 /// The share of a run that one worker takes: `index` of `of`.

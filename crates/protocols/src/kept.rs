@@ -17,7 +17,7 @@ const OF_A_CORE: usize = 8 << 20;
 const FREE: usize = 16 << 10;
 /// Why something could not be kept.
 pub const NO_ROOM: &str =
-    "too much is kept at a time, of all connections together; load fewer, or expect less of large answers";
+    "too much is kept at a time, of all connections together; load fewer, or expect less of large responses";
 
 /// The bound on what is kept; its copies are one and the same.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::generator::Trouble;
 use crate::objectives::Judged;
 use crate::overload::Overload;
+use crate::reasons::reason;
 use crate::sentences as say;
 use crate::show;
 use crate::summary::{End, Summary};
@@ -207,10 +208,26 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
     out
 }
 
+/// A fact of a notice in the reader's language: kinds of failure by their words, reasons as such.
+fn told(name: &str, fact: &str, lang: Lang) -> String {
+    if name != "kind" {
+        return reason(fact, lang).into_owned();
+    }
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut out = String::new();
+    for piece in fact.split_inclusive(|c: char| !is_part(c)) {
+        let bare = piece.trim_end_matches(|c: char| !is_part(c));
+        out.push_str(word(bare, lang));
+        out.push_str(&piece[bare.len()..]);
+    }
+    out
+}
+
 /// A notice as a sentence; an unknown code is shown as it is, and facts the sentence does not use are put behind it.
 pub fn notice(notice: &record::Notice, lang: Lang) -> String {
     let known = say::NOTICES.iter().find(|(code, _)| *code == notice.code).map(|(_, text)| *text);
-    let facts: Vec<(&str, &str)> = notice.facts.iter().map(|(name, fact)| (name.as_str(), fact.as_str())).collect();
+    let told: Vec<(&str, String)> = notice.facts.iter().map(|(name, fact)| (&**name, told(name, fact, lang))).collect();
+    let facts: Vec<(&str, &str)> = told.iter().map(|(name, fact)| (*name, &**fact)).collect();
     let mut out = known.map_or_else(|| plain::line(&notice.code).into_owned(), |text| lang.fill(text, &facts));
     let used = |name: &str| known.is_some_and(|text| lang.of(text).contains(&format!("{{{name}}}")));
     let rest: Vec<String> =

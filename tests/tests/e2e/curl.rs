@@ -395,7 +395,7 @@ fn a_proxy_hears_the_whole_url_from_both_curl_and_brunt() {
 #[test]
 fn what_brunt_cannot_do_of_curl_is_named() {
     for (command, code, said) in [
-        ("curl --digest -u a:b http://127.0.0.1:1/", 64, "--digest needs an answer to compute its credentials"),
+        ("curl --digest -u a:b http://127.0.0.1:1/", 64, "--digest needs a response to compute its credentials"),
         ("curl --http3 http://127.0.0.1:1/", 64, "--http3 speaks a version of HTTP that brunt does not speak"),
         ("curl -x socks4://127.0.0.1:1 http://127.0.0.1:1/", 64, "socks4:// is an old version of SOCKS"),
         (
@@ -411,7 +411,7 @@ fn what_brunt_cannot_do_of_curl_is_named() {
     let command = format!("curl -sS -c jar --retry 2 {} | jq .", peer.url());
     brunt(["-n", "4", "-c", "2", "--curl", &command])
         .with_code(0)
-        .said("-c: cookies that answers set are not kept")
+        .said("-c: cookies that responses set are not kept")
         .said("--retry: nothing is tried again")
         .said("`| jq .` works on curl's output");
 }

@@ -164,7 +164,7 @@ fn a_wrong_scheme_is_answered_with_the_right_one() {
     // Nothing is said on these connections: the greeting alone tells.
     let peer = saying(ALERT);
     brunt(["-c", "1", "--hold", "200ms", "--run-timeout", "1s", &format!("ws://{}/", peer.host())])
-        .said("First request: the answer is broken: the server speaks TLS on this port; write wss://");
+        .said("First request: the response is broken: the server speaks TLS on this port; write wss://");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn tls_where_none_is_spoken_is_told_as_that_and_so_is_a_port_that_closes_without
         }
     }
     let silent = saying(b"");
-    let hint = "closed without an answer; if TLS is spoken on this port, write the scheme that says so";
+    let hint = "closed without a response; if TLS is spoken on this port, write the scheme that says so";
     brunt(["-n", "3", "-c", "1", &silent.url()]).with_code(20).said(hint);
 }
 

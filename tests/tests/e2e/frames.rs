@@ -40,9 +40,9 @@ fn failures(report: &Report) -> String {
 fn a_malformed_answer_in_http2_says_what_was_wrong() {
     let long = [frame(1, 4, 1, &[0x88, 0x5c, 1, b'9']), frame(0, 1, 1, b"short")].concat();
     let cases: [(Vec<u8>, &str); 7] = [
-        (frame(1, 5, 1, &[0x0f, 13, 1, b'4']), "the answer's head does not begin with a :status"),
-        (long, "the answer's body is shorter than its content-length"),
-        (frame(0, 1, 1, b"x"), "the answer's body comes before its head"),
+        (frame(1, 5, 1, &[0x0f, 13, 1, b'4']), "the response's head does not begin with a :status"),
+        (long, "the response's body is shorter than its content-length"),
+        (frame(0, 1, 1, b"x"), "the response's body comes before its head"),
         (frame(3, 0, 1, &2u32.to_be_bytes()), "the server reset the stream: INTERNAL_ERROR"),
         (frame(3, 0, 1, &13u32.to_be_bytes()), "the server reset the stream: HTTP_1_1_REQUIRED"),
         (frame(7, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 12]), "the server ended the connection by GOAWAY: INADEQUATE_SECURITY"),

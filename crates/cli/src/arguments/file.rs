@@ -123,8 +123,17 @@ impl Reader<'_> {
                 self.given.say("no-resume", "", place);
                 Ok(())
             }
+            ("version", version @ ("1.2" | "1.3")) => {
+                let place = self.place(at, name);
+                match version {
+                    "1.2" => self.given.say("tls-max", version, place),
+                    _ => self.given.say("tlsv1.3", "", place),
+                }
+                Ok(())
+            }
             ("insecure" | "cacert" | "cert" | "key" | "no-resume", _) => self.flag(name, at, node),
-            _ => self.wrong(at, name, "is not known; write one of insecure, cacert, cert, key, resume"),
+            ("version", _) => self.wrong(at, name, "is not known; write \"1.2\" or \"1.3\""),
+            _ => self.wrong(at, name, "is not known; write one of insecure, cacert, cert, key, resume, version"),
         }
     }
 

@@ -204,6 +204,9 @@ pub fn tls() -> Vec<Arg> {
             one("cacert", None, "FILE", "Trust the CA certificates in FILE (PEM) instead of the system's"),
             one("cert", None, "FILE", "Client certificate chain (PEM); needs --key"),
             one("key", None, "FILE", "Private key of --cert (PEM)"),
+            switch("tlsv1.2", None, "Offer TLS 1.2 and above, as always"),
+            switch("tlsv1.3", None, "Offer nothing below TLS 1.3"),
+            one("tls-max", None, "VERSION", "Offer nothing above this version: 1.2 or 1.3"),
             switch("no-resume", None, "No TLS session resumption: a full handshake for every connection"),
         ],
     )

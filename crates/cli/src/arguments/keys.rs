@@ -189,7 +189,8 @@ impl Keys {
         all.insert("load".into(), json!({"type": "object", "description": "The load as in a JSON report"}));
         all.insert("options".into(), json!({"type": "object", "properties": options, "additionalProperties": false}));
         let file = json!({"type": ["string", "null"]});
-        let tls = json!({"insecure": {"type": "boolean"}, "resume": {"type": "boolean"}, "cacert": file, "cert": file, "key": file});
+        let tls = json!({"insecure": {"type": "boolean"}, "resume": {"type": "boolean"}, "cacert": file, "cert": file, "key": file,
+            "version": {"enum": ["1.2", "1.3", null]}});
         all.insert("tls".into(), json!({"type": "object", "properties": tls, "additionalProperties": false}));
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -83,7 +83,20 @@ pub fn tls(flags: &Matched<'_>) -> Result<Tls, Complaint> {
         cert: text("cert"),
         key: text("key"),
         resume: !flags.switch("no-resume"),
+        version: version(flags)?,
     })
+}
+
+/// `--tlsv1.3` and `--tls-max`: the one version that is left, where they leave one.
+fn version(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
+    let wrong = |trouble: String| Err(Complaint::new("--tls-max", trouble));
+    match (flags.switch("tlsv1.3"), flags.text("tls-max")) {
+        (true, Some("1.2")) => wrong("1.2 and --tlsv1.3 leave no version; leave one of them out".into()),
+        (true, Some("1.3") | None) => Ok(Some("1.3".into())),
+        (false, Some("1.2")) => Ok(Some("1.2".into())),
+        (false, Some("1.3" | "default") | None) => Ok(None),
+        (_, Some(other)) => wrong(format!("`{other}` is not spoken; write 1.2 or 1.3")),
+    }
 }
 
 /// What requests are to be called in the figures.

@@ -34,10 +34,10 @@ const GROUPS: &[Group] = &[
     Group(
         Fate::Meant,
         "G,get I,head compressed k,insecure L,location path-as-is g,globoff basic proxy-basic socks5-basic http1.1 http2 http2-prior-knowledge \
-         no-sessionid :,next tcp-nodelay",
+         no-sessionid :,next tcp-nodelay tlsv1.2 tlsv1.3",
         "X,request H,header d,data data-ascii data-raw data-binary data-urlencode json F,form form-string b,cookie \
          A,user-agent e,referer u,user oauth2-bearer x,proxy U,proxy-user noproxy socks5 socks5-hostname resolve connect-to max-redirs m,max-time \
-         connect-timeout cacert E,cert key url url-query r,range T,upload-file request-target unix-socket interface",
+         connect-timeout cacert E,cert key tls-max url url-query r,range T,upload-file request-target unix-socket interface",
     ),
     Group(
         Fate::Output,
@@ -57,7 +57,7 @@ const GROUPS: &[Group] = &[
          hostpubsha256 krb login-options mail-auth mail-from mail-rcpt pubkey Q,quote random-file sasl-authzid \
          service-name t,telnet-option tftp-blksize proxy-service-name upload-flags",
     ),
-    Group(Fate::Differs("cookies that answers set are not kept: every request carries the same"), "", "c,cookie-jar"),
+    Group(Fate::Differs("cookies that responses set are not kept: every request carries the same"), "", "c,cookie-jar"),
     Group(Fate::Differs("all cookies of the file are sent"), "j,junk-session-cookies", ""),
     Group(
         Fate::Differs("nothing is tried again: a request that fails is counted as failed"),
@@ -90,15 +90,15 @@ const GROUPS: &[Group] = &[
         Fate::Differs(
             "TLS 1.2 and 1.3 are offered with brunt's own ciphers, and certificates are checked against the roots only",
         ),
-        "1,tlsv1 tlsv1.0 tlsv1.1 tlsv1.2 tlsv1.3 no-alpn no-npn false-start cert-status ca-native ech-none",
-        "tls-max ciphers tls13-ciphers curves crlfile pinnedpubkey capath cert-type key-type tls-earlydata ech sigalgs",
+        "1,tlsv1 tlsv1.0 tlsv1.1 no-alpn no-npn false-start cert-status ca-native ech-none",
+        "ciphers tls13-ciphers curves crlfile pinnedpubkey capath cert-type key-type tls-earlydata ech sigalgs",
     ),
     Group(Fate::Differs("hosts are reached as the URL says"), "", "alt-svc hsts"),
     Group(Fate::Differs("the length that the server tells is believed"), "ignore-content-length http0.9", ""),
     Group(Fate::Differs("quotes in the names of form fields are written %22"), "form-escape", ""),
     Group(
         Fate::Refused(
-            "needs an answer to compute its credentials, and brunt sends every request as it is; use -u with basic authentication, or a header",
+            "needs a response to compute its credentials, and brunt sends every request as it is; use -u with basic authentication, or a header",
         ),
         "anyauth digest ntlm ntlm-wb negotiate proxy-anyauth proxy-digest proxy-ntlm proxy-negotiate",
         "",
@@ -134,7 +134,7 @@ const GROUPS: &[Group] = &[
         "",
     ),
     Group(
-        Fate::Refused("makes the request depend on a file or an earlier answer; write the header itself with -H"),
+        Fate::Refused("makes the request depend on a file or an earlier response; write the header itself with -H"),
         "crlf",
         "z,time-cond etag-compare C,continue-at",
     ),

@@ -237,7 +237,7 @@ fn cookie(asked: &Asked, target: &Target, lines: &mut Lines, notes: &mut Vec<Str
             texts.push(value);
         } else if let Ok(text) = file::text("-b", value) {
             jar.extend(cookies::of_file(&text, target.host(), &target.path, target.scheme == "https"));
-            notes.push(format!("-b {value}: cookies that answers set are not kept: every request carries the same"));
+            notes.push(format!("-b {value}: cookies that responses set are not kept: every request carries the same"));
         } else if !value.is_empty() {
             notes.push(format!("-b {value}: there is no such file, so no cookie is sent, as with curl"));
         }

@@ -50,7 +50,7 @@ impl Settings {
 /// What cannot be honoured.
 pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
     let mut all = Vec::new();
-    for (switch, flag) in [("insecure", "insecure"), ("no-sessionid", "no-resume")] {
+    for (switch, flag) in [("insecure", "insecure"), ("no-sessionid", "no-resume"), ("tlsv1.3", "tlsv1.3")] {
         if asked.has(switch) {
             all.push((flag, String::new()));
         }
@@ -107,7 +107,7 @@ pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
             all.push(("proxy", format!("{scheme}{text}")));
         }
     }
-    for flag in ["proxy-user", "noproxy"] {
+    for flag in ["proxy-user", "noproxy", "tls-max"] {
         all.extend(asked.value(flag).map(|text| (flag, text.to_owned())));
     }
     if let Some(path) = asked.value("unix-socket") {

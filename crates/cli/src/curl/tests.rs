@@ -128,13 +128,13 @@ fn settings_become_flags() {
 
 #[test]
 fn what_is_not_honoured_is_named() {
-    let given = given("curl -so /dev/null --retry 3 -c jar --tlsv1.2 -H foo http://h | jq .");
+    let given = given("curl -so /dev/null --retry 3 -c jar --tlsv1.1 -H foo http://h | jq .");
     let notes = [given.notes, given.remarks].concat();
     for said in [
         "-s -o: about curl's own output",
         "--retry: nothing is tried again",
-        "-c: cookies that answers set are not kept",
-        "--tlsv1.2: TLS 1.2 and 1.3 are offered",
+        "-c: cookies that responses set are not kept",
+        "--tlsv1.1: TLS 1.2 and 1.3 are offered",
         "-H 'foo': is no header line",
         "`| jq .` works on curl's output",
     ] {
@@ -165,7 +165,7 @@ fn mistakes_get_a_sentence() {
         ("curl http://h -H \"$NO_SUCH_VARIABLE\"", "--curl line 1: the variable $NO_SUCH_VARIABLE is not set; set it, or write its value"),
         ("curl http://h --frob", "--curl: --frob is no option of curl"),
         ("curl http://h -H", "--curl: -H needs a value behind it; the command ends there"),
-        ("curl http://h --digest -u a:b", "--curl: --digest needs an answer to compute its credentials, and brunt sends every request as it is; use -u with basic authentication, or a header"),
+        ("curl http://h --digest -u a:b", "--curl: --digest needs a response to compute its credentials, and brunt sends every request as it is; use -u with basic authentication, or a header"),
         ("curl ftp://h", "--curl: the URL `ftp://h` is neither http nor https; curl commands are taken for these only"),
         ("curl 'http://h/a b'", "--curl: the URL `http://h/a b` holds a space or another character that ends it; write %20"),
         ("curl http://h -d @/no/such", "--curl: --data: /no/such cannot be read (No such file or directory (os error 2)); write the path of a readable file"),

@@ -143,6 +143,7 @@ impl Reading {
                 let bare = value.bytes().all(|b| b.is_ascii_digit());
                 let time = if bare { format!("{value}s") } else { value.to_owned() };
                 self.say(&[flag, &time]);
+                return value.starts_with(|c: char| c.is_ascii_digit());
             }
             Becomes::Value(flag) => {
                 let number = matches!(flag, "-w");
@@ -297,6 +298,7 @@ mod tests {
         assert_eq!(of("-t4 -c100 -d30s http://h/", "-t"), Some(("wrk", "brunt -c 100 -w 4 -d 30s http://h/".into())));
         assert_eq!(of("-z 30s --warmup 2s http://h/", "-z"), None, "no other tool has that option");
         assert_eq!(of("-z 30s http://h/", "-z"), None, "one option is a slip, not a line");
+        assert_eq!(of("-s x.lua -n 1 http://h/", "-s"), None, "ab's -s is a time");
         assert_eq!(of("-z 30s -c 20", "-z"), None, "where to?");
     }
 }

@@ -167,7 +167,7 @@ fn lost_connections_are_told_apart_by_what_ended_them() {
     let scene = held(5, Nanos::from_secs(4)).with(|p| p.heartbeat = Some(SECOND));
     let played = scene.speak(&WebSocket, Arc::default(), |_| Box::new(Mute));
     let [(kind, detail, count)] = &losses(&played)[..] else { panic!("{:?}", losses(&played)) };
-    assert_eq!((&**kind, &**detail), ("timeout", "no answer to a heartbeat within 1.00 s"));
+    assert_eq!((&**kind, &**detail), ("timeout", "no response to a heartbeat within 1.00 s"));
     assert!(*count >= 5, "{count}");
     let scene = speaking(Scene::closed(4, SECOND)).with(|p| (p.requests, p.duration) = (Some(60), None));
     let played = play(&scene, MS, 7);

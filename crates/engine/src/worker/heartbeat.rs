@@ -90,7 +90,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         let interval = beat.interval;
         if c.beating {
-            let detail = format!("no answer to a heartbeat within {}", measure::format_duration(interval));
+            let detail = format!("no response to a heartbeat within {}", measure::format_duration(interval));
             self.break_off(conn, FaultKind::Timeout, None, &detail);
             return;
         }

@@ -11,7 +11,7 @@ use super::opening::kind_of;
 
 /// What is wrong with an answer that ends with a TLS connection which was closed without close_notify.
 pub(super) const CUT: &str =
-    "the answer ends with its TLS connection, which was closed without close_notify: nobody knows whether it is whole";
+    "the response ends with its TLS connection, which was closed without close_notify: nobody knows whether it is whole";
 
 /// Answers that would end well with their connection do not where it was cut off (RFC 8446 6.1, RFC 9112 9.8).
 pub(crate) fn fail_cut<R>(events: &mut [Event<R>], came: Box<[u8]>) {

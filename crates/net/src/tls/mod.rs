@@ -15,6 +15,7 @@ mod secured;
 mod sentence;
 mod serving;
 mod tickets;
+mod trusted;
 
 #[cfg(test)]
 mod server;
@@ -26,13 +27,15 @@ use std::sync::Arc;
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
 use wire::{Origin, SecureChannel, Security};
 
 use self::channel::RustlsChannel;
 pub use self::secured::Secured;
 pub use self::serving::RustlsServing;
 use self::tickets::Tickets;
+use self::trusted::Trusted;
 
 /// How the client side of TLS behaves; files are given by their content.
 #[derive(Clone, Debug)]
@@ -47,12 +50,26 @@ pub struct TlsSettings {
     pub key: Option<Vec<u8>>,
     /// Resume earlier sessions where the server allows it.
     pub resume: bool,
+    /// The versions that are offered.
+    pub versions: Versions,
+}
+
+/// Versions of TLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Versions {
+    /// 1.2 and 1.3.
+    #[default]
+    Both,
+    /// 1.2 alone.
+    Only12,
+    /// 1.3 alone.
+    Only13,
 }
 
 impl Default for TlsSettings {
     /// Certificates are checked against the public authorities; sessions are resumed.
     fn default() -> Self {
-        TlsSettings { insecure: false, cacert: None, cert: None, key: None, resume: true }
+        TlsSettings { insecure: false, cacert: None, cert: None, key: None, resume: true, versions: Versions::Both }
     }
 }
 
@@ -79,15 +96,23 @@ impl RustlsSecurity {
 }
 
 fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Result<ClientConfig, String> {
+    let versions: &[&SupportedProtocolVersion] = match settings.versions {
+        Versions::Both => &[&TLS13, &TLS12],
+        Versions::Only12 => &[&TLS12],
+        Versions::Only13 => &[&TLS13],
+    };
     let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(versions)
         .map_err(|e| format!("TLS cannot be set up: {e}"))?;
-    let roots = roots(settings)?;
-    let builder = match settings.insecure {
-        true => builder
+    let trusted = settings.cacert.as_deref().map(|bytes| trusted(bytes, provider)).transpose()?;
+    let builder = match (settings.insecure, trusted) {
+        (true, _) => builder
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(insecure::AcceptAnything::new(Arc::clone(provider)))),
-        false => builder.with_root_certificates(roots),
+        (false, Some(trusted)) => builder.dangerous().with_custom_certificate_verifier(Arc::new(trusted)),
+        (false, None) => {
+            builder.with_root_certificates(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() })
+        }
     };
     match (&settings.cert, &settings.key) {
         (None, None) => Ok(builder.with_no_client_auth()),
@@ -99,18 +124,15 @@ fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Resu
     }
 }
 
-/// The public authorities, or those of `--cacert` alone (as curl has it).
-fn roots(settings: &TlsSettings) -> Result<RootCertStore, String> {
-    let Some(bytes) = &settings.cacert else {
-        return Ok(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() });
-    };
-    let mut store = RootCertStore::empty();
-    for (index, certificate) in pem::certificates("--cacert", bytes)?.into_iter().enumerate() {
+/// The authorities of `--cacert` alone (as curl has it), and what else its file vouches for.
+fn trusted(bytes: &[u8], provider: &Arc<CryptoProvider>) -> Result<Trusted, String> {
+    let (mut store, themselves) = (RootCertStore::empty(), pem::certificates("--cacert", bytes)?);
+    for (index, certificate) in themselves.iter().enumerate() {
         store
-            .add(certificate)
+            .add(certificate.clone())
             .map_err(|e| format!("--cacert: certificate {} in the file cannot be used: {e}", index + 1))?;
     }
-    Ok(store)
+    Trusted::new(store, themselves, provider)
 }
 
 impl Security for RustlsSecurity {

@@ -5,6 +5,10 @@ use measure::Calendar;
 use rustls::pki_types::UnixTime;
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 
+use super::trusted::is_of_an_authority;
+
+const NO_VERSION: &str = "no version of TLS that is offered: 1.2 and 1.3, unless --tlsv1.3 or --tls-max says otherwise";
+
 /// A handshake or a record of `host` failed. `heard` holds the first bytes that arrived where nothing made sense so far.
 pub(super) fn failure(host: &str, error: &Error, heard: Option<&[u8]>) -> String {
     match (error, heard) {
@@ -50,22 +54,29 @@ fn certificate(host: &str, error: &CertificateError) -> String {
         C::UnknownIssuer => format!("the certificate of {host} comes from an unknown issuer; {remedy}"),
         C::NotValidForName => format!("the certificate of {host} is for another name"),
         C::NotValidForNameContext { presented, .. } if presented.is_empty() => {
-            format!("the certificate of {host} is for no name at all (it has no subjectAltName)")
+            format!(
+                "the certificate of {host} is for no name at all: it has no subjectAltName, and a CN is not looked at any more; \
+                 make it with -addext 'subjectAltName=DNS:NAME,IP:ADDRESS', or skip the check with --insecure"
+            )
         }
         C::NotValidForNameContext { presented, .. } => {
             format!("the certificate of {host} is for another name: {}", names(presented))
         }
         C::Revoked => format!("the certificate of {host} was revoked"),
-        C::BadSignature => format!("the certificate of {host} is not signed by its issuer"),
+        C::BadSignature => format!("the certificate of {host} is not signed by its issuer; {remedy}"),
         C::BadEncoding => format!("the certificate of {host} is malformed"),
         C::InvalidPurpose | C::InvalidPurposeContext { .. } => {
             format!("the certificate of {host} is not meant for servers")
         }
-        // The only way webpki says that an authority's own certificate was shown as a server's: self-signed.
-        other if other.to_string().contains("CaUsedAsEndEntity") => {
+        other if is_of_an_authority(other) => {
             format!(
-                "the certificate of {host} is self-signed, and one of an authority (CA:TRUE), which is no server's, whoever trusts \
-                 it; let the server show one that it signed, or skip the check with --insecure"
+                "the certificate of {host} is self-signed; trust it with --cacert FILE, or skip the check with --insecure"
+            )
+        }
+        other if other.to_string().contains("UnsupportedCertVersion") => {
+            format!(
+                "the certificate of {host} is of X.509 version 1, which has no names of hosts; make it with -addext \
+                 'subjectAltName=DNS:NAME,IP:ADDRESS', or skip the check with --insecure"
             )
         }
         other => format!("the certificate of {host} was not accepted: {other}"),
@@ -98,7 +109,7 @@ fn refused(host: &str, alert: AlertDescription) -> String {
         | A::AccessDenied => format!("{host} did not accept our certificate ({alert:?}); see --cert and --key"),
         A::UnrecognisedName => format!("{host} has no certificate for this name (alert UnrecognisedName)"),
         A::NoApplicationProtocol => format!("{host} speaks none of the protocols offered by ALPN"),
-        A::ProtocolVersion => format!("{host} speaks neither TLS 1.2 nor TLS 1.3"),
+        A::ProtocolVersion => format!("{host} speaks {NO_VERSION}"),
         A::HandshakeFailure | A::InsufficientSecurity => {
             format!(
                 "{host} refused the handshake ({alert:?}): no common cipher suite, or it wants a client certificate"
@@ -114,7 +125,7 @@ fn incompatible(host: &str, why: &PeerIncompatible) -> String {
         PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig
         | PeerIncompatible::ServerDoesNotSupportTls12Or13
         | PeerIncompatible::Tls12NotOffered
-        | PeerIncompatible::Tls12NotOfferedOrEnabled => format!("{host} speaks neither TLS 1.2 nor TLS 1.3"),
+        | PeerIncompatible::Tls12NotOfferedOrEnabled => format!("{host} speaks {NO_VERSION}"),
         other => format!("{host} and brunt have no common way to speak TLS: {other:?}"),
     }
 }

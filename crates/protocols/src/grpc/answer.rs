@@ -121,12 +121,12 @@ impl Listener<Call> for Ear<'_> {
                 return Ok(Next::Go);
             }
             if said.http < 200 {
-                return Ok(self.broken(call, "the answer's head has no final :status"));
+                return Ok(self.broken(call, "the response's head has no final :status"));
             }
             (call.http, call.encoding) = (said.http, said.encoding);
             self.begin(call);
             if said.http == 200 && !said.grpc && said.status.is_none() {
-                return Ok(self.broken(call, "the answer is not gRPC: its content-type is not application/grpc"));
+                return Ok(self.broken(call, "the response is not gRPC: its content-type is not application/grpc"));
             }
         } else if !end {
             return Ok(self.broken(call, "a second head stands between the messages"));
@@ -137,7 +137,7 @@ impl Listener<Call> for Ear<'_> {
     #[inline]
     fn data(&mut self, call: &mut Call, bytes: &[u8], end: bool) -> Next {
         if call.http == 0 {
-            return self.broken(call, "the answer begins without a head");
+            return self.broken(call, "the response begins without a head");
         }
         if call.http == 200 {
             if let Some(Rare { capture: Some(_), body, .. }) = call.rare.as_deref_mut() {
@@ -247,7 +247,7 @@ impl Ear<'_> {
                 let status = status::of_http(call.http);
                 self.end(call, Some(status), self.verdict(status), &said);
             }
-            None => self.end(call, None, Some(FaultKind::BrokenProtocol), "the answer ended without grpc-status"),
+            None => self.end(call, None, Some(FaultKind::BrokenProtocol), "the response ended without grpc-status"),
             Some(status::OK) if !call.framing.is_between() => {
                 self.end(call, None, Some(FaultKind::BrokenProtocol), "the status is OK, and the last message is cut");
             }

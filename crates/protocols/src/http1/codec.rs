@@ -200,7 +200,7 @@ fn not_http(bytes: &[u8]) -> Broken {
     }
 }
 
-const NOT_HTTP: Broken = Broken("the answer is not HTTP/1.x");
+const NOT_HTTP: Broken = Broken("the response is not HTTP/1.x");
 const NO_FIELD: Broken = Broken("a header line is not NAME: VALUE");
 const CONTROL: Broken = Broken("a header line holds a control character");
 

@@ -235,7 +235,7 @@ fn method(asked: Option<&str>, has_body: bool) -> Result<String, Complaint> {
         return wrong(format!("methods are case-sensitive: write {known} instead of {method}"));
     }
     if method == "CONNECT" {
-        return wrong("CONNECT opens a tunnel and has no answer to measure; write another method".into());
+        return wrong("CONNECT opens a tunnel and has no response to measure; write another method".into());
     }
     Ok(method.to_owned())
 }

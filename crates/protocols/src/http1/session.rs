@@ -338,7 +338,7 @@ impl Http1Session {
     }
 }
 
-const ENDLESS: Broken = Broken("endless headers: the head of the answer is larger than 256 KiB");
+const ENDLESS: Broken = Broken("endless headers: the head of the response is larger than 256 KiB");
 const UNASKED: Broken = Broken("bytes nobody asked for");
 
 impl Session for Http1Session {

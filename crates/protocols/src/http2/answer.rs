@@ -19,8 +19,8 @@ use crate::http1::session::NO_BODY;
 /// Its first byte came in the bytes at hand, or long ago.
 const BEGUN: u8 = 128;
 
-const TOO_SHORT: &str = "the answer's body is shorter than its content-length";
-const TOO_LONG: &str = "the answer's body is longer than its content-length";
+const TOO_SHORT: &str = "the response's body is shorter than its content-length";
+const TOO_LONG: &str = "the response's body is longer than its content-length";
 
 /// One exchange in flight.
 #[derive(Debug)]
@@ -145,13 +145,13 @@ impl Listener<Exchange> for Ear<'_> {
             // Interim answers say nothing that is counted; 101 is not for HTTP/2 (8.6).
             return Ok(match said.status {
                 101 => self.fail(x, "the server switches protocols (101), which HTTP/2 does not know"),
-                _ if end => self.fail(x, "the answer ends with an interim head"),
+                _ if end => self.fail(x, "the response ends with an interim head"),
                 _ => Next::Go,
             });
         }
         (x.status, x.announced) = (said.status, said.announced);
         if !text.is_empty() && !self.look_closer(x, text) {
-            return Ok(self.fail(x, "the answer sends us on to what is no URL of HTTP"));
+            return Ok(self.fail(x, "the response sends us on to what is no URL of HTTP"));
         }
         if end {
             return Ok(self.whole(x));
@@ -164,7 +164,7 @@ impl Listener<Exchange> for Ear<'_> {
     #[inline]
     fn data(&mut self, x: &mut Exchange, bytes: &[u8], end: bool) -> Next {
         if x.status == 0 {
-            return self.fail(x, "the answer's body comes before its head");
+            return self.fail(x, "the response's body comes before its head");
         }
         x.payload += bytes.len() as u64;
         if let Some(rare) = &mut x.rare {
@@ -203,11 +203,11 @@ impl Ear<'_> {
     fn trailer(&mut self, x: &mut Exchange, fields: &mut Fields<'_>, end: bool) -> Result<Next, Malformed> {
         if fields.known(1).is_none() {
             if !head::is_trailer(fields)? {
-                return Ok(self.fail(x, "a trailer of the answer holds what is no field of one"));
+                return Ok(self.fail(x, "a trailer of the response holds what is no field of one"));
             }
             fields.remember(1, 0)?;
         }
-        Ok(if end { self.whole(x) } else { self.fail(x, "a second head stands in the answer's body") })
+        Ok(if end { self.whole(x) } else { self.fail(x, "a second head stands in the response's body") })
     }
 
     /// A status that may send us on or be a failure, or a body that must hold something. False: the answer cannot be used.

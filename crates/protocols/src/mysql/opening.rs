@@ -208,7 +208,7 @@ impl Opening {
                 self.step = Step::Proof;
                 Ok(Came::More)
             }
-            _ => Err(Broken("the server's answer to the password is none of the protocol")),
+            _ => Err(Broken("the server's response to the password is none of the protocol")),
         }
     }
 
@@ -252,7 +252,7 @@ impl Opening {
     /// "COM_STMT_PREPARE_OK".
     fn prepared(&mut self, first: u8, packet: &[u8], plan: &Plan) -> Result<Came, Broken> {
         if first != OK {
-            return Err(Broken("the server's answer to a statement to prepare is none of the protocol"));
+            return Err(Broken("the server's response to a statement to prepare is none of the protocol"));
         }
         let (id, described) = prepared(packet, self.agreed)?;
         self.ready.push(Ready { id, bound: false });

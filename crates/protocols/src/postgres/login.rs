@@ -77,7 +77,7 @@ impl Login {
             }
             [b'N', ..] => Err(Broken("the server does not speak TLS; leave out --ssl")),
             [b'S', ..] => Err(Broken("the server sent bytes in clear behind its consent to TLS")),
-            _ => Err(Broken("the answer to SSLRequest is neither S nor N")),
+            _ => Err(Broken("the response to SSLRequest is neither S nor N")),
         }
     }
 

@@ -39,7 +39,10 @@ impl Protocol for Raw {
         let places = asked.urls.iter().map(|url| origin(&url.url)).collect::<Result<Vec<_>, _>>()?;
         let datagrams = places.iter().any(|place| place.datagrams);
         if places.iter().any(|place| place.datagrams != datagrams) {
-            return Err(Complaint::new("URL", "udp:// and tcp:// answers end differently; load one of them in a run"));
+            return Err(Complaint::new(
+                "URL",
+                "udp:// and tcp:// responses end differently; load one of them in a run",
+            ));
         }
         let rules = options::rules(asked, datagrams)?;
         let (mut origins, mut requests, mut names) = (Vec::<Origin>::new(), Vec::new(), Names::default());

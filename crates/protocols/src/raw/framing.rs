@@ -44,12 +44,12 @@ impl Length {
         if first.len() + second.len() < self.field.end() {
             return Ok(None);
         }
-        let number = self.field.read(first, second).ok_or(Broken("the length of the answer is no number"))?;
+        let number = self.field.read(first, second).ok_or(Broken("the length of the response is no number"))?;
         let total = i128::from(number) + i128::from(self.add);
         if total < self.field.end() as i128 {
-            return Err(Broken("the length of the answer is less than what comes before it"));
+            return Err(Broken("the length of the response is less than what comes before it"));
         }
-        u64::try_from(total).map(Some).map_err(|_| Broken("the length of the answer is beyond all measure"))
+        u64::try_from(total).map(Some).map_err(|_| Broken("the length of the response is beyond all measure"))
     }
 }
 

@@ -128,11 +128,14 @@ pub fn rules(asked: &Asked, datagrams: bool) -> Result<Rules, Complaint> {
     if pipeline > 1 && datagrams && matched.is_none() && !matches!(end, End::Never) {
         return clash(
             "--pipeline",
-            "needs --match on UDP, where answers come in any order; write --match 'at 0, 2 bytes'",
+            "needs --match on UDP, where responses come in any order; write --match 'at 0, 2 bytes'",
         );
     }
     if matched.is_some() && matches!(end, End::Never | End::Close) {
-        return clash("--match", "is about several answers of a connection, and here it has none or one; leave it out");
+        return clash(
+            "--match",
+            "is about several responses of a connection, and here it has none or one; leave it out",
+        );
     }
     if asked.switch("greeting") && (datagrams || matches!(end, End::Never | End::Close)) {
         return clash("--greeting", "needs tcp:// or tls:// and an --until that tells its end; leave it out");
@@ -154,14 +157,14 @@ fn end(asked: &Asked, datagrams: bool) -> Result<End, Complaint> {
     if let [first, second, ..] = given[..] {
         return Err(Complaint::new(
             format!("--{second}"),
-            format!("does not go with --{first}; say one end of an answer"),
+            format!("does not go with --{first}; say one end of a response"),
         ));
     }
     let value = |name| asked.value(name).unwrap_or_default();
     match given.first().copied() {
         Some("no-answer") => Ok(End::Never),
         Some(name) if datagrams => {
-            let trouble = "is about streams, and on UDP a datagram is an answer; leave it out";
+            let trouble = "is about streams, and on UDP a datagram is a response; leave it out";
             Err(Complaint::new(format!("--{name}"), trouble))
         }
         None if datagrams => Ok(End::Datagram),
@@ -212,7 +215,7 @@ fn until_regex(text: &str) -> Result<Regex, Complaint> {
     let regex = Regex::new(text).map_err(|trouble| Complaint::new(place, trouble))?;
     if Regex::looks_ahead(text) {
         let trouble =
-            "looks at what follows the end of an answer ($ or \\b), and nothing does; write the bytes it ends with";
+            "looks at what follows the end of a response ($ or \\b), and nothing does; write the bytes it ends with";
         return Err(Complaint::new(place, trouble));
     }
     if regex.matches_nothing() {
@@ -240,7 +243,8 @@ fn matched(asked: &Asked) -> Result<Option<(Field, Field)>, Complaint> {
         (Some(request), answer) => Ok(Some((request, answer.unwrap_or(request)))),
         (None, None) => Ok(None),
         (None, Some(_)) => {
-            let trouble = "says where answers repeat a field of the request; say with --match where the request has it";
+            let trouble =
+                "says where responses repeat a field of the request; say with --match where the request has it";
             Err(Complaint::new("--match-answer", trouble))
         }
     }

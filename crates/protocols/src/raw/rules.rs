@@ -57,8 +57,8 @@ impl Checks {
     pub fn why(&self, beginning: &[u8], size: u64) -> String {
         match &self.bytes {
             // Where both a text and a pattern are asked for, nobody knows any more which it was.
-            Some(text) if self.regex.is_none() => verify::lacks("answer", text.needle(), beginning, size),
-            _ => verify::unlike("answer", "--expect-regex", beginning, size),
+            Some(text) if self.regex.is_none() => verify::lacks("response", text.needle(), beginning, size),
+            _ => verify::unlike("response", "--expect-regex", beginning, size),
         }
     }
 

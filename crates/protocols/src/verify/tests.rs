@@ -110,8 +110,8 @@ fn a_wrong_body_says_what_was_expected_and_what_was_found() {
     );
     let euros = "\u{20ac}".repeat(20);
     assert_eq!(
-        lacks("answer", b"\xff\0", euros.as_bytes(), 60),
-        format!("expected answer to contain \"\\xff\\x00\", found \"{}…\" (60 B)", "\u{20ac}".repeat(13))
+        lacks("response", b"\xff\0", euros.as_bytes(), 60),
+        format!("expected response to contain \"\\xff\\x00\", found \"{}…\" (60 B)", "\u{20ac}".repeat(13))
     );
 }
 

@@ -85,7 +85,7 @@ fn message(content: &Content, wishes: &Wishes) -> Result<Message, Complaint> {
             let mut sample = Vec::new();
             template.fill(&Fill::default(), &mut sample);
             field.key(&sample).ok_or_else(|| {
-                let trouble = "the message has no such field as --match-field names, so that no answer would fit it";
+                let trouble = "the message has no such field as --match-field names, so that no response would fit it";
                 Complaint::new(&content.place, trouble)
             })?
         }

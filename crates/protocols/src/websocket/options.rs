@@ -135,7 +135,7 @@ impl Wishes {
         let one_way = asked.switch("one-way");
         for name in ["match-field", "expect-body"] {
             if one_way && asked.options.contains_key(name) {
-                let trouble = "is about answers, and with --one-way nobody answers; leave one of them out";
+                let trouble = "is about responses, and with --one-way nobody answers; leave one of them out";
                 return Err(Complaint::new(format!("--{name}"), trouble));
             }
         }

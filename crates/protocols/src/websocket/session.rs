@@ -351,7 +351,7 @@ fn unpack(
 /// Answers to pings that may wait for the server to read them.
 const REPLIES_BOUND: u16 = 32_768;
 const UNREAD: Broken = Broken("a flood of pings whose answers the server does not read");
-const ENDLESS: Broken = Broken("endless headers: the answer to the upgrade is larger than 64 KiB");
+const ENDLESS: Broken = Broken("endless headers: the response to the upgrade is larger than 64 KiB");
 const UNASKED: Broken =
     Broken("a message that nobody asked for; if the server pushes messages, write --push to count them apart");
 

@@ -8,6 +8,7 @@ use super::text::{accounts, figures, head};
 use super::{Format, Style, named};
 use crate::judgement;
 use crate::ranked::QUANTILES;
+use crate::reasons::reason;
 use crate::sentences as say;
 use crate::show;
 use crate::summary::Summary;
@@ -229,8 +230,9 @@ fn failures(page: &mut Page, summary: &Summary) {
     let mut rows = vec![vec![page.say(say::FAILURES), page.say(say::TIMES), String::new()]];
     rows.extend(accounts::most_first(summary).into_iter().map(|f| {
         let advice = accounts::advice(f, page.lang);
-        let known = advice.or_else(|| summary.example(f).map(|e| e.detail.as_str())).unwrap_or_default();
-        vec![accounts::sort_of(f, page.lang), show::count(f.count), known.into()]
+        let detail = || summary.example(f).map(|e| reason(&e.detail, page.lang).into_owned());
+        let known = advice.map(str::to_owned).or_else(detail).unwrap_or_default();
+        vec![accounts::sort_of(f, page.lang), show::count(f.count), known]
     }));
     page.table("lrl", &rows);
 }

@@ -6,6 +6,7 @@ use super::text::accounts;
 use crate::columns::{cut, table, width};
 use crate::named::Row;
 use crate::ranked::QUANTILES;
+use crate::reasons::reason;
 use crate::sentences as say;
 use crate::show;
 use crate::summary::Summary;
@@ -90,7 +91,7 @@ fn failure(name: &str, example: &Example, lang: Lang) -> Vec<String> {
     let failure = record::Failure { kind: kind.clone(), phase: phase.clone(), errno: errno.clone(), count: 0 };
     let what = [accounts::sort_of(&failure, lang), example.status.clone()];
     let what = what.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
-    vec![name.to_owned(), what, example.detail.clone()]
+    vec![name.to_owned(), what, reason(&example.detail, lang).into_owned()]
 }
 
 /// The rows as lines of at most so many cells, where that can be: those with most requests, then what failed.

@@ -192,7 +192,7 @@ fn connections_that_did_not_stay_were_not_refused_and_are_told_apart_by_what_end
         };
         if lost > 0 {
             s.losses = vec![
-                loss("timeout", "no answer to a heartbeat within 300 ms", 1),
+                loss("timeout", "no response to a heartbeat within 300 ms", 1),
                 loss("closed", "the server closed with 1013 (try again later): busy", lost - 1),
             ];
         }
@@ -202,7 +202,7 @@ fn connections_that_did_not_stay_were_not_refused_and_are_told_apart_by_what_end
         assert!(text.contains(said), "{text}");
         let [busy, silent] = [
             format!("{} lost: closed · the server closed with 1013 (try again later): busy", lost.max(1) - 1),
-            "1 lost: timeout · no answer to a heartbeat within 300 ms".into(),
+            "1 lost: timeout · no response to a heartbeat within 300 ms".into(),
         ];
         assert_eq!((text.contains(&busy), text.contains(&silent)), (lost > 0, lost > 0), "{text}");
         assert_eq!(run.json()["losses"].as_array().map_or(0, Vec::len), if lost > 0 { 2 } else { 0 });

@@ -62,19 +62,19 @@ fn cases() -> Vec<Case> {
             "a web page",
             UNARY,
             plain("200"),
-            &["ended 0 broken_protocol - 0 the answer is not gRPC: its content-type is not application/grpc"],
+            &["ended 0 broken_protocol - 0 the response is not gRPC: its content-type is not application/grpc"],
         ),
         (
             "no status",
             UNARY,
             [head(1), data(1, &[b"a"]), headers(1, &[("x", "y")], true)].concat(),
-            &["ended 0 broken_protocol - 1 the answer ended without grpc-status"],
+            &["ended 0 broken_protocol - 1 the response ended without grpc-status"],
         ),
         (
             "no trailers",
             UNARY,
             [head(1), frame(frames::DATA, 1, 1, &[0, 0, 0, 0, 0])].concat(),
-            &["ended 0 broken_protocol - 0 the answer ended without grpc-status"],
+            &["ended 0 broken_protocol - 0 the response ended without grpc-status"],
         ),
         (
             "a cut message",

@@ -30,7 +30,7 @@ const BROKEN: Case = Case { fault: Some(FaultKind::BrokenProtocol), code: 0, ..L
 /// Chunks that are none.
 const BAD_CHUNKS: Case = Case { code: 200, ..BROKEN };
 
-const NOT_HTTP: Option<&str> = Some("the answer is not HTTP/1.x");
+const NOT_HTTP: Option<&str> = Some("the response is not HTTP/1.x");
 const NO_FIELD: Option<&str> = Some("a header line is not NAME: VALUE");
 const CONTROL: Option<&str> = Some("a header line holds a control character");
 const NO_NUMBER: Option<&str> = Some("Content-Length is not a number");
@@ -213,7 +213,7 @@ fn endless_heads_are_refused_whole_and_in_pieces() {
         for size in [text.len(), 65_536, 1000] {
             let pieces: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
             let outcome = play(&dialogue, &pieces, false);
-            assert_eq!(outcome.broken, Some("endless headers: the head of the answer is larger than 256 KiB"));
+            assert_eq!(outcome.broken, Some("endless headers: the head of the response is larger than 256 KiB"));
             assert_eq!(outcome.ended, Some((Some(FaultKind::BrokenProtocol), 0, 0, None)));
         }
     }

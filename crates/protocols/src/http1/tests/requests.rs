@@ -266,7 +266,7 @@ fn mistakes_get_a_sentence() {
         (&["http://h:99999/"], &[], "URL: \"http://h:99999/\" cannot be used (invalid port number); write http://host:port/path"),
         (&[good], &["method=get"], "--method: methods are case-sensitive: write GET instead of get"),
         (&[good], &["method=A B"], "--method: \"A B\" is no method; write one word, for instance PUT"),
-        (&[good], &["method=CONNECT"], "--method: CONNECT opens a tunnel and has no answer to measure; write another method"),
+        (&[good], &["method=CONNECT"], "--method: CONNECT opens a tunnel and has no response to measure; write another method"),
         (&[good], &["header=X"], "--header: \"X\" has no colon; write NAME: VALUE"),
         (&[good], &["header=X Y: a"], "--header: \"X Y: a\" has no valid name before the colon; write NAME: VALUE"),
         (&[good], &["header=X: a\nb"], "--header: \"X: a\nb\" holds a line break or another control character; write NAME: VALUE"),

@@ -155,15 +155,15 @@ fn an_example_of_a_reset_holds_the_beginning_of_its_own_body() {
 #[test]
 fn what_was_wrong_is_said() {
     let cases = [
-        (last_head(1, &[("a", "b")]), "the answer's head does not begin with a :status"),
-        (last_head(1, &[(":status", "2x0")]), "the answer's :status is no number from 100 to 999"),
+        (last_head(1, &[("a", "b")]), "the response's head does not begin with a :status"),
+        (last_head(1, &[(":status", "2x0")]), "the response's :status is no number from 100 to 999"),
         (last_head(1, &[(":status", "200"), ("Server", "x")]), "a header field of the answer is none of HTTP/2"),
         (last_head(1, &[(":status", "200"), ("content-length", "x")]), "content-length is no number"),
-        (last_head(1, &[(":status", "103")]), "the answer ends with an interim head"),
+        (last_head(1, &[(":status", "103")]), "the response ends with an interim head"),
         (head(1, &[(":status", "101")]), "the server switches protocols (101)"),
-        (last_data(1, b"x"), "the answer's body comes before its head"),
-        ([head(1, OK), head(1, &[("a", "b")])].concat(), "a second head stands in the answer's body"),
-        ([head(1, OK), last_head(1, OK)].concat(), "a trailer of the answer holds what is no field of one"),
+        (last_data(1, b"x"), "the response's body comes before its head"),
+        ([head(1, OK), head(1, &[("a", "b")])].concat(), "a second head stands in the response's body"),
+        ([head(1, OK), last_head(1, OK)].concat(), "a trailer of the response holds what is no field of one"),
         (last_head(1, &[(":status", "200"), ("content-length", "1")]), "shorter than its content-length"),
         ([head(1, &[(":status", "200"), ("content-length", "0")]), last_data(1, b"x")].concat(), "longer than its"),
         (reset(1, 2), "the server reset the stream: INTERNAL_ERROR"),

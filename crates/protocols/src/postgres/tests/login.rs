@@ -112,7 +112,7 @@ fn tls_begins_behind_one_byte() {
     for (answer, why) in [
         (&b"N"[..], "the server does not speak TLS; leave out --ssl"),
         (b"SR\0\0", "the server sent bytes in clear behind its consent to TLS"),
-        (b"E", "the answer to SSLRequest is neither S nor N"),
+        (b"E", "the response to SSLRequest is neither S nor N"),
     ] {
         let (mut session, _) = begun(&dialogue);
         assert_eq!(session.receive(answer, &mut out, &mut done), Err(Broken(why)));

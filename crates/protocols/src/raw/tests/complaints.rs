@@ -76,7 +76,7 @@ fn options() {
         (
             "tcp",
             &[("send", "x"), ("until", "x"), ("match-answer", "at 0, 1 byte")],
-            "--match-answer: says where answers repeat",
+            "--match-answer: says where responses repeat",
         ),
         ("tcp", &[("send", "x"), ("until", "x"), ("match", "at 0, 1 byte, +1")], "--match: takes no +"),
         ("tcp", &[("send", "x"), ("until-close", ""), ("match", "at 0, 1 byte")], "--match: is about several answers"),

@@ -74,14 +74,14 @@ const TALKS: &[Talk] = &[
         options: &[("until-length", "at 0, 2 bytes, +0")],
         sent: 1,
         said: b"\0\x01",
-        wanted: &["broken: the length of the answer is less than what comes before it"],
+        wanted: &["broken: the length of the response is less than what comes before it"],
     },
     Talk {
         scheme: "tcp",
         options: &[("until-length", "at 0, 4 digits")],
         sent: 1,
         said: b"00x3abc",
-        wanted: &["broken: the length of the answer is no number"],
+        wanted: &["broken: the length of the response is no number"],
     },
     Talk {
         scheme: "tcp",

@@ -81,7 +81,7 @@ fn answers_that_are_no_consent() {
             "HTTP/1.1 103 Early\r\n\r\n".into(),
             "the server answered the upgrade with an interim status other than 101",
         ),
-        (&[], "SSH-2.0-x\r\n".into(), "the answer is not HTTP/1.x"),
+        (&[], "SSH-2.0-x\r\n".into(), "the response is not HTTP/1.x"),
         (&[], "\u{15}\u{3}\u{3}\0\u{2}\u{2}\n".into(), "the server speaks TLS on this port; write wss:// for it"),
         (
             &[],
@@ -114,7 +114,7 @@ fn answers_that_are_no_consent() {
         (
             &[],
             format!("HTTP/1.1 101 S\r\nX: {}\r\n", "y".repeat(70_000)),
-            "endless headers: the answer to the upgrade is larger than 64 KiB",
+            "endless headers: the response to the upgrade is larger than 64 KiB",
         ),
     ];
     for (options, answer, expected) in table {

@@ -62,7 +62,7 @@ fn mistakes_in_a_sentence() {
         ),
         (
             &["one-way", "expect-body=x"],
-            "--expect-body: is about answers, and with --one-way nobody answers; leave one of them out".into(),
+            "--expect-body: is about responses, and with --one-way nobody answers; leave one of them out".into(),
         ),
         (&["user=me"], "--user: the password is missing; write NAME:PASSWORD".into()),
         (
@@ -73,7 +73,7 @@ fn mistakes_in_a_sentence() {
         (&["match-field=a..b"], "--match-field: \"a..b\" is no field; write a name such as seq, or data.id".into()),
         (
             &["match-field=seq", "data=x"],
-            "--data: the message has no such field as --match-field names, so that no answer would fit it".into(),
+            "--data: the message has no such field as --match-field names, so that no response would fit it".into(),
         ),
         (
             &["data-hex=0"],

@@ -5,6 +5,7 @@ use record::{Example, Failure, Loss};
 use super::Page;
 use crate::columns::{cut, right, width};
 use crate::judgement;
+use crate::reasons::reason;
 use crate::sentences as say;
 use crate::show;
 use crate::summary::Summary;
@@ -103,7 +104,7 @@ pub(crate) fn sort_of(f: &Failure, lang: Lang) -> String {
 fn example(page: &mut Page, example: &Example, indent: usize) {
     let indent = " ".repeat(indent + 2);
     if !example.detail.is_empty() {
-        page.inner(&format!("{indent}{}", one_line(&example.detail, SENTENCE)));
+        page.inner(&format!("{indent}{}", one_line(&reason(&example.detail, page.lang), SENTENCE)));
     }
     if example.reused && matches!(example.kind.as_str(), "closed" | "reset") {
         page.inner(&format!("{indent}{}", page.say(say::ON_REUSED)));
@@ -138,8 +139,9 @@ fn by_why(losses: &[Loss], text: Text, lang: Lang) -> Vec<String> {
     all.sort_by_key(|loss| std::cmp::Reverse(loss.count));
     let line = |loss: &Loss| {
         // Those that were lost had stood: all of them the same phase.
-        let phase = Some(loss.phase.as_str()).filter(|phase| *phase != "hold");
-        let parts = [Some(loss.kind.as_str()), phase, loss.errno.as_deref(), Some(loss.detail.as_str())];
+        let phase = Some(judgement::word(&loss.phase, lang)).filter(|_| loss.phase != "hold");
+        let detail = reason(&loss.detail, lang);
+        let parts = [Some(judgement::word(&loss.kind, lang)), phase, loss.errno.as_deref(), Some(&*detail)];
         let why = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
         lang.fill(text, &[("n", &show::count(loss.count)), ("why", &one_line(&why, SENTENCE))])
     };

@@ -5,6 +5,7 @@ use plan::{Arrivals, Load, Plan, Stage};
 use record::{FirstAnswer, Started};
 
 use super::Page;
+use crate::reasons::reason;
 use crate::sentences as say;
 use crate::show;
 use crate::summary::Summary;
@@ -43,7 +44,7 @@ pub(crate) fn first_answer(probe: &FirstAnswer, lang: Lang) -> String {
     let through = probe.through.as_ref().map(|proxy| lang.fill(say::OF_PROXY, &[("proxy", proxy)]));
     let address = format!("{}{}", probe.address, through.unwrap_or_default());
     match &probe.failure {
-        Some(failure) => lang.fill(say::PROBE_FAILED, &[("failure", failure)]),
+        Some(failure) => lang.fill(say::PROBE_FAILED, &[("failure", &reason(failure, lang))]),
         None => lang.fill(
             if probe.status.is_empty() { say::PROBE_WITHOUT_STATUS } else { say::PROBE },
             &[

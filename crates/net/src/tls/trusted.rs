@@ -1,0 +1,92 @@
+//! `--cacert`: the certificates of a file are trusted as authorities, and each of them as a server's own.
+//!
+//! `openssl req -x509` makes a certificate that is both: self-signed, with CA:TRUE, shown by the server itself. webpki takes
+//! none of an authority for a server's (RFC 5280); who names this very certificate as trusted means it all the same, as curl
+//! has it. Time and name are checked as of any other.
+
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+/// Trusts authorities, and these certificates themselves.
+#[derive(Debug)]
+pub(super) struct Trusted {
+    by_authorities: Arc<WebPkiServerVerifier>,
+    themselves: Vec<CertificateDer<'static>>,
+}
+
+impl Trusted {
+    /// Over the authorities of a file and all of its certificates.
+    ///
+    /// # Errors
+    /// No authority can be made of them.
+    pub(super) fn new(
+        authorities: RootCertStore,
+        themselves: Vec<CertificateDer<'static>>,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Trusted, String> {
+        let builder = WebPkiServerVerifier::builder_with_provider(Arc::new(authorities), Arc::clone(provider));
+        let by_authorities = builder.build().map_err(|e| format!("--cacert: the file cannot be used: {e}"))?;
+        Ok(Trusted { by_authorities, themselves })
+    }
+}
+
+impl ServerCertVerifier for Trusted {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let judged = self.by_authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        match judged {
+            // Its time was looked at before who signed it and what it is for.
+            Err(Error::InvalidCertificate(ref wrong))
+                if is_about_trust(wrong) && self.themselves.contains(end_entity) =>
+            {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            judged => judged,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.by_authorities.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.by_authorities.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.by_authorities.supported_verify_schemes()
+    }
+}
+
+/// True where nothing is wrong with a certificate but who vouches for it.
+fn is_about_trust(wrong: &CertificateError) -> bool {
+    matches!(wrong, CertificateError::UnknownIssuer | CertificateError::BadSignature) || is_of_an_authority(wrong)
+}
+
+/// True where a server showed the certificate of an authority: self-signed, as a rule. webpki says so in no other way.
+pub(super) fn is_of_an_authority(wrong: &CertificateError) -> bool {
+    wrong.to_string().contains("CaUsedAsEndEntity")
+}
