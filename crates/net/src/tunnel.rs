@@ -154,13 +154,12 @@ impl Socks {
                 self.step = Step::Password;
                 Ok(Some(2))
             }
-            (Step::Method, [_, _, ..]) => {
-                let hint = match self.user {
-                    None => "wants a name and a password; write -x socks5h://NAME:PASSWORD@HOST:PORT",
-                    Some(_) => "takes neither a name with a password nor anybody without",
-                };
-                Err(format!("the proxy {proxy} {hint}"))
-            }
+            (Step::Method, [_, _, ..]) => Err(match self.user {
+                None => {
+                    format!("the proxy {proxy} wants a name and a password; write -x socks5h://NAME:PASSWORD@HOST:PORT")
+                }
+                Some(_) => format!("the proxy {proxy} takes neither a name with a password nor anybody without"),
+            }),
             (Step::Password, [_, 0, ..]) => {
                 cipher.put(&self.request);
                 self.step = Step::Reply;
