@@ -62,7 +62,7 @@ struct Connect {
 impl Connect {
     fn refused(&self, status: &str) -> String {
         let hint = match (status.get(..3), self.known) {
-            (Some("407"), false) => "; write its name and password: -x http://NAME:PASSWORD@HOST:PORT",
+            (Some("407"), false) => "; say who asks with -U NAME:PASSWORD",
             (Some("407"), true) => "; it does not accept this name and password",
             _ => "",
         };
@@ -156,7 +156,7 @@ impl Socks {
             }
             (Step::Method, [_, _, ..]) => Err(match self.user {
                 None => {
-                    format!("the proxy {proxy} wants a name and a password; write -x socks5h://NAME:PASSWORD@HOST:PORT")
+                    format!("the proxy {proxy} wants a name and a password; write -U NAME:PASSWORD")
                 }
                 Some(_) => format!("the proxy {proxy} takes neither a name with a password nor anybody without"),
             }),
@@ -276,8 +276,8 @@ mod tests {
             (
                 "http://p:1",
                 "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 3\r\n\r\nno!",
-                "the proxy http://p:1 refused the tunnel to h:443: 407 Proxy Authentication Required; write its name and \
-                 password: -x http://NAME:PASSWORD@HOST:PORT",
+                "the proxy http://p:1 refused the tunnel to h:443: 407 Proxy Authentication Required; say who \
+                 asks with -U NAME:PASSWORD",
             ),
             (
                 "http://a:secret@p:1",

@@ -13,7 +13,7 @@ use crate::verify::{self, Seen};
 /// The most bytes of an answer kept as an example.
 pub const EXCERPT_BOUND: usize = 4096;
 
-const PROXY_REFUSED: &str = "the proxy wants a name and a password that it accepts: -x http://NAME:PASSWORD@HOST:PORT";
+const PROXY_REFUSED: &str = "the proxy wants a name and a password that it accepts: -U NAME:PASSWORD";
 
 /// What was seen of an answer so far, where more than its status decides.
 #[derive(Debug, Default)]
