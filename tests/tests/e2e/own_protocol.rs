@@ -5,6 +5,8 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use e2e::Ended;
+
 /// Builds the example where brunt itself was built, so that what both use is not built again.
 fn built() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository");
@@ -43,18 +45,22 @@ fn server() -> u16 {
 fn the_example_speaks_its_own_protocol_with_its_flags_keys_and_help() {
     let program = built();
     let home = tempfile::tempdir().expect("a folder");
-    let run = |arguments: &[&str]| -> (Option<i32>, String) {
+    let ended = |arguments: &[&str]| -> Ended {
         let Output { status, stdout, stderr } = Command::new(&program)
             .args(arguments)
             .env("XDG_STATE_HOME", home.path())
             .env("LC_ALL", "C")
             .output()
             .expect("the example starts");
-        (status.code(), String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr))
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ended { code: status.code(), out: text(stdout), err: text(stderr), peak: 0 }
+    };
+    let run = |arguments: &[&str]| -> (Option<i32>, String) {
+        let Ended { code, out, err, .. } = ended(arguments);
+        (code, out + &err)
     };
     let url = format!("lines://127.0.0.1:{}", server());
-    let (code, said) = run(&["-n", "1000", "-c", "4", "--line", "abc", "--expect-line", "ABC", &url]);
-    assert_eq!(code, Some(0), "{said}");
+    ended(&["-n", "1000", "-c", "4", "--line", "abc", "--expect-line", "ABC", &url]).with_code(0);
     let (code, said) = run(&["-n", "20", "-c", "2", "--expect-line", "hello", "--format", "json", &url]);
     // Not one answer is the expected one: nothing finished, so nothing is trusted.
     assert_eq!(code, Some(20), "{said}");
@@ -65,8 +71,7 @@ fn the_example_speaks_its_own_protocol_with_its_flags_keys_and_help() {
     let write = |text: String| std::fs::write(&plan, text).expect("written");
     write(format!("urls: ['{url}']\nline: abc\nexpect-line: ABC\nusers: 4\nrequests: 1000\n"));
     let path = plan.display().to_string();
-    let (code, said) = run(&[&path]);
-    assert_eq!(code, Some(0), "{said}");
+    ended(&[&path]).with_code(0);
     write(format!("urls: ['{url}']\nexpect-lien: ABC\n"));
     let (code, said) = run(&["plan", "--check", &path]);
     assert_eq!(code, Some(64), "{said}");
