@@ -1,50 +1,63 @@
-//! Reports as documents: rendered by `report`, written to standard output and to `-o`.
+//! Reports as documents: rendered by `report` straight to where they go, to standard output and to `-o`.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Seek as _, Write};
 use std::path::PathBuf;
 
 use record::Past;
 use report::formats::{self, Style};
-use report::{Summary, seconds};
+use report::{Replayed, Summary};
 use wire::Complaint;
 
-/// A report in the format of this name.
+/// Bytes that leave in one write.
+const PIECE: usize = 1 << 16;
+
+/// Writes a report in the format of this name.
 ///
 /// # Errors
-/// What rendering said.
-pub fn render(summary: &Summary, past: Option<&dyn Past>, format: &str, style: Style) -> io::Result<Vec<u8>> {
+/// What writing said, or reading the seconds.
+pub fn render(
+    summary: &Summary,
+    past: Option<&dyn Past>,
+    format: &str,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let format = formats::format(format).ok_or(io::ErrorKind::Unsupported)?;
-    let mut document = Vec::new();
-    match past.map(seconds) {
-        Some(Ok(mut seconds)) => format.write(summary, &mut seconds, style, &mut document)?,
-        // Without the seconds a report still has its sums.
-        Some(Err(_)) | None => format.write(summary, &mut std::iter::empty(), style, &mut document)?,
-    }
-    Ok(document)
+    format.write(summary, &Replayed(past), style, out)
 }
 
-/// Writes a document to a file: the whole of it, or the file stays as it was.
+/// Writes what `fill` does in large pieces.
 ///
 /// # Errors
-/// What the operating system refused.
-pub fn write(path: &str, document: &[u8]) -> io::Result<()> {
+/// What writing or `fill` said.
+pub fn in_pieces<W: Write>(to: W, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<W> {
+    let mut pieces = BufWriter::with_capacity(PIECE, to);
+    fill(&mut pieces)?;
+    pieces.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
+/// Fills a file: with the whole of it, or it stays as it was.
+///
+/// # Errors
+/// What the operating system refused, or `fill` said.
+pub fn replace(path: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     // Behind a symbolic link is the file that is meant.
     let path = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
     let old = fs::metadata(&path).ok();
     if old.as_ref().is_some_and(|old| !old.is_file()) {
-        return fs::write(&path, document);
+        return in_pieces(File::create(&path)?, fill).map(drop);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let beside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
-    let mut file = match OpenOptions::new().write(true).create_new(true).open(&beside) {
-        Ok(file) => file,
-        // A directory that takes no new file may hold one that can be written.
-        Err(_) => return fs::write(&path, document),
+    let Ok(file) = OpenOptions::new().write(true).create_new(true).open(&beside) else {
+        // A directory that takes no new file may hold one that can be written, once the whole is there.
+        let mut whole = in_pieces(tempfile::tempfile()?, fill)?;
+        whole.rewind()?;
+        return io::copy(&mut whole, &mut File::create(&path)?).map(drop);
     };
-    let written = file
-        .write_all(document)
-        .and_then(|()| old.map_or(Ok(()), |old| file.set_permissions(old.permissions())))
+    let written = in_pieces(file, fill)
+        .and_then(|file| old.map_or(Ok(()), |old| file.set_permissions(old.permissions())))
         .and_then(|()| fs::rename(&beside, &path));
     if written.is_err() {
         let _ = fs::remove_file(&beside);
@@ -111,6 +124,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name).display().to_string();
+        let write = |path: &str, bytes: &'static [u8]| replace(path, |out| out.write_all(bytes));
         write(&path("new.json"), b"one").unwrap();
         fs::set_permissions(path("new.json"), fs::Permissions::from_mode(0o640)).unwrap();
         std::os::unix::fs::symlink(path("new.json"), path("link.json")).unwrap();
@@ -121,6 +135,24 @@ mod tests {
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2, "nothing is left beside it");
         write("/dev/null", b"three").unwrap();
         assert_eq!(write("/dev/full", b"four").unwrap_err().kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn a_document_that_breaks_off_leaves_the_file_before_it_as_it_was() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.json");
+        fs::write(&path, "a good one").unwrap();
+        let half = |out: &mut dyn Write| {
+            out.write_all(&vec![b'x'; 3 * PIECE])?;
+            Err(io::Error::other("the seconds cannot be read"))
+        };
+        let said = replace(&path.to_string_lossy(), half).unwrap_err();
+        assert_eq!(said.to_string(), "the seconds cannot be read");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a good one");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
+        // Also where it is new.
+        let new = directory.path().join("new.json");
+        assert!(replace(&new.to_string_lossy(), half).is_err() && !new.exists());
     }
 
     #[test]

@@ -16,8 +16,7 @@ pub fn conclude(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation
     let mut summary = summary.clone();
     let mut written = write_output(&summary, past, shown, lang);
     if view.document_on_stdout() {
-        written &= document::render(&summary, past, shown.format, Style { lang, ..Style::default() })
-            .and_then(|document| screen::print(&document))
+        written &= screen::document(|out| document::render(&summary, past, shown.format, style(lang), out))
             .map_err(|error| not_written("-", &error, lang))
             .is_ok();
     }
@@ -32,9 +31,13 @@ pub fn conclude(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation
 /// Writes `-o`; false where that failed.
 pub fn write_output(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation, lang: Lang) -> bool {
     let Some(path) = &shown.output else { return true };
-    let style = Style { lang, ..Style::default() };
-    let outcome = document::render(summary, past, shown.format, style).and_then(|bytes| document::write(path, &bytes));
+    let outcome = document::replace(path, |out| document::render(summary, past, shown.format, style(lang), out));
     outcome.map_err(|error| not_written(path, &error, lang)).is_ok()
+}
+
+/// Documents have neither colours nor a width.
+fn style(lang: Lang) -> Style {
+    Style { lang, ..Style::default() }
 }
 
 fn not_written(file: &str, error: &std::io::Error, lang: Lang) {

@@ -17,6 +17,13 @@ struct Log {
     asked_for: bool,
 }
 
+impl Log {
+    /// A pipe or a device gives nothing back.
+    fn can_be_read(&self) -> bool {
+        self.path.metadata().is_ok_and(|data| data.is_file())
+    }
+}
+
 impl Listener for Log {
     fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
         self.writer.write(event).map_err(|error| not_written(self.trouble, &self.path, &error.to_string()))
@@ -65,7 +72,7 @@ impl Logs {
                 Err(error) => logs.troubles.push(not_written("disk_full", path, &error.to_string())),
             }
         }
-        if logs.files.is_empty() {
+        if !logs.files.iter().any(Log::can_be_read) {
             let spool = Spool::new().map_err(|error| Notice::new("seconds_lost", [("error", error.to_string())]));
             logs.spool = spool.map_err(|trouble| logs.troubles.push(trouble)).ok();
         }
@@ -87,9 +94,10 @@ impl Logs {
         files.chain(self.spool.iter_mut().map(|spool| spool as &mut dyn Listener))
     }
 
-    /// The events again, from the file that has most of them; None where nothing was written.
+    /// The events again, from the file that has most of them; None where none has any.
     pub fn past(self) -> Option<Box<dyn Past>> {
-        let best = self.files.into_iter().max_by_key(|log| (!log.writer.is_broken(), log.writer.bytes()));
+        let written = self.files.into_iter().filter(|log| log.writer.bytes() > 0 && log.can_be_read());
+        let best = written.max_by_key(|log| (!log.writer.is_broken(), log.writer.bytes()));
         let best = best.map(|log| Box::new(log) as Box<dyn Past>);
         best.or_else(|| self.spool.map(|spool| Box::new(spool) as Box<dyn Past>))
     }

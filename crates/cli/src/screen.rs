@@ -9,6 +9,7 @@ use std::io::{self, IsTerminal, Write};
 
 use measure::plain;
 
+use crate::document::in_pieces;
 use crate::redact;
 
 /// Where lines go.
@@ -116,12 +117,21 @@ pub fn print_text(text: &str) -> io::Result<()> {
     print(plain::text(text).as_bytes())
 }
 
-/// A document on standard output.
+/// Bytes on standard output.
 ///
 /// # Errors
 /// What went wrong, but for a reader that has gone.
-pub fn print(document: &[u8]) -> io::Result<()> {
-    match write_all(&mut io::stdout().lock(), document) {
+pub fn print(bytes: &[u8]) -> io::Result<()> {
+    document(|out| out.write_all(bytes))
+}
+
+/// A document on standard output, as `fill` writes it.
+///
+/// # Errors
+/// As [`print`].
+pub fn document(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let written = in_pieces(io::stdout().lock(), fill).and_then(|mut out| out.flush());
+    match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome,
     }

@@ -96,8 +96,10 @@ impl View {
         }
         let cells = self.screen.is_terminal().then(|| self.screen.width());
         let style = Style { lang: self.lang, color: self.color, cells };
-        match document::render(&summary, past, "text", style) {
-            Ok(text) => self.screen.line(&String::from_utf8_lossy(&text)),
+        // A page or two, whatever the length of the run.
+        let mut page = Vec::new();
+        match document::render(&summary, past, "text", style, &mut page) {
+            Ok(()) => self.screen.line(&String::from_utf8_lossy(&page)),
             Err(error) => self.screen.line(&error.to_string()),
         }
     }

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use record::{Bytes, Connections, Heartbeats, Part, Second};
 use schemars::JsonSchema;
+use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
 use self::distribution::Distribution;
@@ -20,6 +21,7 @@ use self::latency::{LatencyReport, Phases};
 use self::named::NameReport;
 use crate::judgement;
 use crate::overload::Overload;
+use crate::seconds::Pass;
 use crate::summary::Summary;
 use crate::text::Lang;
 use crate::totals::Totals;
@@ -57,11 +59,11 @@ pub struct Report<'a> {
     /// Failures by kind, phase and errno.
     failures: Vec<FailureReport<'a>>,
     /// Latency of requests.
-    latency: LatencyReport,
+    latency: LatencyReport<'a>,
     /// The same figures of the requests of each name, where the run has several; they add up to the run's.
     by_name: Vec<NameReport<'a>>,
     /// Parts of requests and of connections.
-    phases: Phases,
+    phases: Phases<'a>,
     /// Connections.
     connections: ConnectionReport,
     /// Connections that are part of the plan and were lost, by what ended them.
@@ -98,7 +100,7 @@ pub struct Report<'a> {
     /// What was asked, secrets masked.
     plan: Option<&'a plan::Plan>,
     /// The same figures for every second.
-    #[schemars(with = "Vec<SecondReport>")]
+    #[schemars(with = "Vec<SecondReport<'static>>")]
     seconds: Seconds<'a>,
 }
 
@@ -243,14 +245,14 @@ struct Generator<'a> {
     /// Of how many enforcement periods of its CPU quota it was throttled in how many.
     throttled_periods: [u64; 2],
     /// Stretches of 20 µs and more in which a worker did not look at its sockets.
-    loop_gap: Distribution,
+    loop_gap: Distribution<'a>,
     /// Waits for a core at the end of a wait, for a sample of the waits.
-    wake_delay: Distribution,
+    wake_delay: Distribution<'a>,
 }
 
 /// The figures of one second.
 #[derive(Serialize, JsonSchema)]
-pub struct SecondReport {
+pub struct SecondReport<'a> {
     /// Its beginning since the start of the window, in seconds; negative within the warm-up.
     from_s: f64,
     /// Its end.
@@ -269,17 +271,17 @@ pub struct SecondReport {
     /// Successes that ended in it ÷ its length.
     throughput_per_s: f64,
     /// Status code → count.
-    status: BTreeMap<String, u64>,
+    status: &'a BTreeMap<String, u64>,
     /// Failures by kind, phase and errno.
-    failures: Vec<record::Failure>,
+    failures: &'a [record::Failure],
     /// Bytes on the wire.
     bytes: Bytes,
     /// Connections.
     connections: ConnectionReport,
     /// Latency of requests.
-    latency: LatencyReport,
+    latency: LatencyReport<'a>,
     /// Parts of requests and of connections.
-    phases: Phases,
+    phases: Phases<'a>,
 }
 
 impl From<&Connections> for ConnectionReport {
@@ -297,8 +299,8 @@ impl From<&Connections> for ConnectionReport {
     }
 }
 
-impl SecondReport {
-    fn of(s: Second, open: bool) -> SecondReport {
+impl<'a> SecondReport<'a> {
+    fn of(s: &'a Second, open: bool) -> SecondReport<'a> {
         let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
         SecondReport {
             from_s: s.from_ns as f64 / 1e9,
@@ -313,28 +315,32 @@ impl SecondReport {
             connections: ConnectionReport::from(&s.connections),
             latency: LatencyReport::of(&s.latency, open),
             phases: Phases::of(&s.latency),
-            status: s.status,
-            failures: s.failures,
+            status: &s.status,
+            failures: &s.failures,
         }
     }
 }
 
-/// Seconds that are read again while they are written, one at a time.
+/// Seconds that are read while they are written, one at a time.
 struct Seconds<'a> {
-    from: RefCell<&'a mut dyn Iterator<Item = Second>>,
+    pass: RefCell<Pass<'a>>,
     open: bool,
 }
 
 impl Serialize for Seconds<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut from = self.from.borrow_mut();
-        to.collect_seq(std::iter::from_fn(|| from.next()).map(|s| SecondReport::of(s, self.open)))
+        let mut all = to.serialize_seq(None)?;
+        for second in &mut *self.pass.borrow_mut() {
+            let second = second.map_err(S::Error::custom)?;
+            all.serialize_element(&SecondReport::of(&second, self.open))?;
+        }
+        all.end()
     }
 }
 
 impl<'a> Report<'a> {
-    /// The report of a run; `seconds` are drawn while it is serialized.
-    pub fn of(summary: &'a Summary, seconds: &'a mut dyn Iterator<Item = Second>) -> Report<'a> {
+    /// The report of a run; the seconds are read while it is serialized.
+    pub fn of(summary: &'a Summary, pass: Pass<'a>) -> Report<'a> {
         let (totals, started) = (&summary.totals, summary.started.as_deref());
         Report {
             schema: SCHEMA,
@@ -385,13 +391,13 @@ impl<'a> Report<'a> {
             generator: started.map(|s| Generator::of(s, &summary.totals)),
             command: started.map_or(&[], |s| &s.command),
             plan: started.map(|s| &s.plan),
-            seconds: Seconds { from: RefCell::new(seconds), open: summary.open },
+            seconds: Seconds { pass: RefCell::new(pass), open: summary.open },
         }
     }
 }
 
 impl<'a> Generator<'a> {
-    fn of(started: &'a record::Started, totals: &Totals) -> Generator<'a> {
+    fn of(started: &'a record::Started, totals: &'a Totals) -> Generator<'a> {
         Generator {
             net: &started.net,
             workers: started.workers,

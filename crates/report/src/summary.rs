@@ -4,7 +4,7 @@
 //! from the record or the spool.
 
 use measure::{Histogram, Nanos};
-use record::{Example, FirstAnswer, Latency, Listener, Notice, Past, ReadFault, RunEvent, Second, Started};
+use record::{Example, FirstAnswer, Latency, Listener, Notice, Past, ReadFault, RunEvent, Started};
 
 use crate::exit::Exit;
 use crate::limit::Limited;
@@ -293,15 +293,4 @@ pub fn headline(latency: &Latency, open: bool) -> Ranked<'_> {
 /// The time of heartbeats, those that nobody answered ranked last.
 pub fn heartbeats(latency: &Latency) -> Ranked<'_> {
     Ranked::with(&latency.heartbeat, &latency.heartbeat_at_least)
-}
-
-/// The seconds of a record or a spool, for a format that shows them; ends at the first fault.
-///
-/// # Errors
-/// One sentence where it cannot be read at all.
-pub fn seconds(past: &dyn Past) -> Result<impl Iterator<Item = Second> + '_, ReadFault> {
-    Ok(past.replay()?.map_while(Result::ok).filter_map(|event| match event {
-        RunEvent::Second(second) => Some(*second),
-        _ => None,
-    }))
 }

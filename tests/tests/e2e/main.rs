@@ -12,6 +12,7 @@ mod http;
 mod http2;
 mod lies;
 mod load;
+mod long;
 mod memory;
 mod mysql;
 mod names;

@@ -8,7 +8,7 @@ use crate::ranked::{QUANTILES, Quantile, Ranked};
 
 /// A distribution of times in microseconds.
 #[derive(Serialize, JsonSchema)]
-pub struct Distribution {
+pub struct Distribution<'a> {
     /// How many are ranked, those without an answer included.
     count: u64,
     /// Of these, without an answer; ranked as later than all.
@@ -62,10 +62,10 @@ pub struct Distribution {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_at_least_us: Option<f64>,
     /// All answered ones, encoded.
-    histogram: Histogram,
+    histogram: &'a Histogram,
     /// Lower bounds of those without an answer, encoded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    histogram_at_least: Option<Histogram>,
+    histogram_at_least: Option<&'a Histogram>,
 }
 
 fn us(t: Option<Nanos>) -> Option<f64> {
@@ -76,8 +76,8 @@ fn interval(q: Quantile) -> Option<[Option<f64>; 2]> {
     q.interval.map(|ends| ends.map(us))
 }
 
-impl Distribution {
-    pub(super) fn of(ranked: Ranked<'_>) -> Distribution {
+impl<'a> Distribution<'a> {
+    pub(super) fn of(ranked: Ranked<'a>) -> Distribution<'a> {
         let [p50, p90, p95, p99, p99_9] = QUANTILES.map(|named| ranked.quantile(named.q));
         let (mean, max) = (ranked.mean(), ranked.max());
         let at_least = ranked.at_least.filter(|h| !h.is_empty());
@@ -104,12 +104,12 @@ impl Distribution {
             p99_9_ci_us: interval(p99_9),
             max_us: us(max.exact()),
             max_at_least_us: us(max.at_least()),
-            histogram: ranked.finished.clone(),
-            histogram_at_least: at_least.cloned(),
+            histogram: ranked.finished,
+            histogram_at_least: at_least,
         }
     }
 
-    pub(super) fn plain(h: &Histogram) -> Distribution {
+    pub(super) fn plain(h: &'a Histogram) -> Distribution<'a> {
         Distribution::of(Ranked::plain(h))
     }
 }

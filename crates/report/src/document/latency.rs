@@ -11,43 +11,43 @@ use crate::totals::Totals;
 
 /// Latency of requests, from four points of view.
 #[derive(Serialize, JsonSchema)]
-pub struct LatencyReport {
+pub struct LatencyReport<'a> {
     /// From the intended start; null in closed mode.
-    response: Option<Distribution>,
+    response: Option<Distribution<'a>>,
     /// From the actual start.
-    service: Distribution,
+    service: Distribution<'a>,
     /// Waited for a connection (open mode).
-    wait_conn: Distribution,
+    wait_conn: Distribution<'a>,
     /// The generator was late (open mode).
-    gen_late: Distribution,
+    gen_late: Distribution<'a>,
     /// Failures, to the failure.
-    failed: Distribution,
+    failed: Distribution<'a>,
     /// Of these, those that the server answered (a wrong status, a failed check), to the end of the response.
-    failed_responses: Distribution,
+    failed_responses: Distribution<'a>,
 }
 
 /// Parts of requests and of connections.
 #[derive(Serialize, JsonSchema)]
-pub struct Phases {
+pub struct Phases<'a> {
     /// Opening of connections.
-    connect: Distribution,
+    connect: Distribution<'a>,
     /// TLS handshakes.
-    tls: Distribution,
+    tls: Distribution<'a>,
     /// Handshakes of the protocol itself.
-    greeting: Distribution,
+    greeting: Distribution<'a>,
     /// From the write to the first byte.
-    first_byte: Distribution,
+    first_byte: Distribution<'a>,
     /// From the first byte to the last.
-    transfer: Distribution,
+    transfer: Distribution<'a>,
     /// Between the messages of a stream.
-    message_gap: Distribution,
+    message_gap: Distribution<'a>,
     /// From a heartbeat to its answer; of those without one, a lower bound.
-    heartbeat: Distribution,
+    heartbeat: Distribution<'a>,
 }
 
-impl LatencyReport {
+impl<'a> LatencyReport<'a> {
     /// Of a whole run: with intervals.
-    pub fn of_run(totals: &Totals, open: bool) -> LatencyReport {
+    pub fn of_run(totals: &'a Totals, open: bool) -> LatencyReport<'a> {
         LatencyReport {
             response: open.then(|| Distribution::of(totals.ranked(true))),
             service: Distribution::of(totals.ranked(false)),
@@ -55,7 +55,7 @@ impl LatencyReport {
         }
     }
 
-    pub fn of(l: &Latency, open: bool) -> LatencyReport {
+    pub fn of(l: &'a Latency, open: bool) -> LatencyReport<'a> {
         LatencyReport {
             response: open.then(|| Distribution::of(headline(l, true))),
             service: Distribution::of(headline(l, false)),
@@ -67,8 +67,8 @@ impl LatencyReport {
     }
 }
 
-impl Phases {
-    pub fn of(l: &Latency) -> Phases {
+impl<'a> Phases<'a> {
+    pub fn of(l: &'a Latency) -> Phases<'a> {
         Phases {
             connect: Distribution::plain(&l.connect),
             tls: Distribution::plain(&l.tls),

@@ -29,7 +29,7 @@ pub struct NameReport<'a> {
     /// Status code → count.
     status: &'a BTreeMap<String, u64>,
     /// Latency: response in open load, service in closed.
-    latency: Distribution,
+    latency: Distribution<'a>,
     /// One failure of each sort and status.
     examples: Vec<NameExample<'a>>,
 }

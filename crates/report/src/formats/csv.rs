@@ -10,6 +10,7 @@ use record::{Named, Part, Second};
 
 use super::{Format, Style};
 use crate::ranked::Figure;
+use crate::seconds::Seconds;
 use crate::summary::{Summary, headline};
 
 /// See the module.
@@ -62,15 +63,10 @@ impl Format for Csv {
         "csv"
     }
 
-    fn write(
-        &self,
-        summary: &Summary,
-        seconds: &mut dyn Iterator<Item = Second>,
-        _: Style,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    fn write(&self, summary: &Summary, seconds: &dyn Seconds, _: Style, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", COLUMNS.map(|(name, _)| name).join(","))?;
-        for second in seconds {
+        for second in seconds.pass()? {
+            let second = second?;
             writeln!(out, "{}", row(&second, summary.open).join(","))?;
             for named in &second.named {
                 writeln!(out, "{}", row_of_name(&second, named, summary).join(","))?;

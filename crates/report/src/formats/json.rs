@@ -6,12 +6,12 @@
 use std::io::{self, Write};
 
 use measure::plain::is_unseen;
-use record::Second;
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
 use super::{Format, Style};
 use crate::document::Report;
+use crate::seconds::Seconds;
 use crate::summary::Summary;
 
 /// See the module.
@@ -22,15 +22,9 @@ impl Format for Json {
         "json"
     }
 
-    fn write(
-        &self,
-        summary: &Summary,
-        seconds: &mut dyn Iterator<Item = Second>,
-        _: Style,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    fn write(&self, summary: &Summary, seconds: &dyn Seconds, _: Style, out: &mut dyn Write) -> io::Result<()> {
         let mut to = serde_json::Serializer::with_formatter(&mut *out, Shallow::default());
-        Report::of(summary, seconds).serialize(&mut to).map_err(io::Error::from)?;
+        Report::of(summary, seconds.pass()?).serialize(&mut to).map_err(io::Error::from)?;
         out.write_all(b"\n")
     }
 }

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
-use record::Second;
 
 use super::{Format, Style};
 use crate::judgement;
 use crate::sentences as say;
+use crate::seconds::Seconds;
 use crate::summary::Summary;
 use crate::text::Lang;
 use crate::trust::Grade;
@@ -28,13 +28,7 @@ impl Format for Junit {
         "junit"
     }
 
-    fn write(
-        &self,
-        summary: &Summary,
-        _: &mut dyn Iterator<Item = Second>,
-        style: Style,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    fn write(&self, summary: &Summary, _: &dyn Seconds, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let summary = &summary.plain();
         let (name, cases) = (name(summary), cases(summary, style.lang));
         let failed = cases.iter().filter(|c| c.failure.is_some()).count().to_string();

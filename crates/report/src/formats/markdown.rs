@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use record::{Second, Started};
+use record::Started;
 
 use super::text::{accounts, figures, head};
 use super::{Format, Style, named};
@@ -11,6 +11,7 @@ use crate::ranked::QUANTILES;
 use crate::reasons::reason;
 use crate::sentences as say;
 use crate::show;
+use crate::seconds::Seconds;
 use crate::summary::Summary;
 use crate::text::{Lang, Text};
 use crate::trust::Grade;
@@ -23,13 +24,7 @@ impl Format for Markdown {
         "markdown"
     }
 
-    fn write(
-        &self,
-        summary: &Summary,
-        _: &mut dyn Iterator<Item = Second>,
-        style: Style,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    fn write(&self, summary: &Summary, _: &dyn Seconds, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let summary = &summary.plain();
         let mut page = Page { lang: style.lang, text: String::new() };
         run(&mut page, summary);

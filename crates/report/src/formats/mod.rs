@@ -9,9 +9,8 @@ pub(crate) mod text;
 
 use std::io::{self, Write};
 
-use record::Second;
-
 pub use self::csv::COLUMNS as CSV_COLUMNS;
+use crate::seconds::Seconds;
 use crate::summary::Summary;
 use crate::text::Lang;
 
@@ -30,17 +29,11 @@ pub struct Style {
 pub trait Format: Sync {
     /// What `--format` calls it.
     fn name(&self) -> &'static str;
-    /// Writes the report; `seconds` are the seconds of the run, drawn one at a time where the format shows them.
+    /// Writes the report as it reads the seconds of the run, where the format shows them.
     ///
     /// # Errors
-    /// What writing said.
-    fn write(
-        &self,
-        summary: &Summary,
-        seconds: &mut dyn Iterator<Item = Second>,
-        style: Style,
-        out: &mut dyn Write,
-    ) -> io::Result<()>;
+    /// What writing or reading said.
+    fn write(&self, summary: &Summary, seconds: &dyn Seconds, style: Style, out: &mut dyn Write) -> io::Result<()>;
 }
 
 /// Every format, the default one first.

@@ -56,6 +56,8 @@ fn pages() {
         check(&format!("closed.{suffix}.md"), &closed_run().written("markdown", lang));
     }
     check("open.junit.xml", &open_run().written("junit", Lang::En));
+    check("open.json", &open_run().written("json", Lang::En));
+    check("open.csv", &open_run().written("csv", Lang::En));
 }
 
 #[test]
@@ -65,7 +67,7 @@ fn no_line_is_wider_than_the_terminal() {
     {
         let style = report::Style { lang, color: false, cells: Some(80) };
         let mut out = Vec::new();
-        report::format("text").unwrap().write(&run.summary(), &mut std::iter::empty(), style, &mut out).unwrap();
+        report::format("text").unwrap().write(&run.summary(), &Vec::new(), style, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         for line in text.lines() {
             assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");

@@ -164,9 +164,8 @@ impl Run {
     /// In a format.
     pub fn written(&self, format: &str, lang: Lang) -> String {
         let mut out = Vec::new();
-        let mut seconds = self.seconds().into_iter();
         let style = Style { lang, color: false, cells: None };
-        report::format(format).unwrap().write(&self.summary(), &mut seconds, style, &mut out).unwrap();
+        report::format(format).unwrap().write(&self.summary(), &self.seconds(), style, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
     /// As JSON.

@@ -7,10 +7,9 @@ mod verdict;
 
 use std::io::{self, Write};
 
-use record::Second;
-
 use super::{Format, Style, named};
 use crate::columns::{Paint, wrapped};
+use crate::seconds::Seconds;
 use crate::summary::Summary;
 use crate::text::{Lang, Text as Message};
 
@@ -22,13 +21,7 @@ impl Format for Text {
         "text"
     }
 
-    fn write(
-        &self,
-        summary: &Summary,
-        _: &mut dyn Iterator<Item = Second>,
-        style: Style,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    fn write(&self, summary: &Summary, _: &dyn Seconds, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let summary = &summary.plain();
         let mut page = Page { lang: style.lang, paint: Paint(style.color), cells: style.cells, text: String::new() };
         head::asked(&mut page, summary);
