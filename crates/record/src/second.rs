@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use measure::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -119,6 +120,11 @@ second! {
 }
 
 impl Second {
+    /// How long it was.
+    pub fn length(&self) -> Nanos {
+        Nanos(u64::try_from(self.to_ns.saturating_sub(self.from_ns)).unwrap_or(0))
+    }
+
     /// Every success that ended in it, whenever its request began: what throughput counts.
     pub fn successes(&self) -> u64 {
         self.finished.saturating_add(self.finished_of_warmup)

@@ -19,7 +19,7 @@ use serde::{Serialize, Serializer};
 use self::distribution::Distribution;
 use self::latency::{LatencyReport, Phases};
 use self::named::NameReport;
-use crate::judgement;
+use crate::finding::Finding;
 use crate::overload::Overload;
 use crate::seconds::Pass;
 use crate::summary::Summary;
@@ -402,7 +402,7 @@ impl<'a> Generator<'a> {
             net: &started.net,
             workers: started.workers,
             busiest_share: totals.generator.busiest_share(),
-            throttled_periods: totals.generator.throttled_periods(),
+            throttled_periods: [totals.generator.throttled, totals.generator.periods],
             loop_gap: Distribution::plain(&totals.latency.loop_gap),
             wake_delay: Distribution::plain(&totals.latency.wake_delay),
         }
@@ -443,16 +443,14 @@ fn failures(summary: &Summary) -> Vec<FailureReport<'_>> {
 }
 
 fn trust(summary: &Summary) -> TrustReport {
-    let reasons = summary.trust.reasons.iter();
+    let reason = |found: &Finding| ReasonReport {
+        code: found.code,
+        grade: found.grade.name(),
+        sentence: found.sentence(Lang::En),
+    };
     TrustReport {
         verdict: summary.trust.verdict().verdict(),
-        reasons: reasons
-            .map(|r| ReasonReport {
-                code: r.code(),
-                grade: r.grade().name(),
-                sentence: judgement::sentence(r, summary, Lang::En),
-            })
-            .collect(),
+        reasons: summary.trust.findings.iter().map(reason).collect(),
     }
 }
 

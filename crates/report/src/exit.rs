@@ -4,8 +4,9 @@
 //! measure), 21 (the run or its `--after` was interrupted, or its record is cut off: what is missing, is missing because of that),
 //! 20 (the figures are not to be trusted, so neither is what objectives say of them), 10. An untrusted run never exits 0. 11 (regression) and 64 (usage) are given by the program.
 
-use crate::summary::{End, Summary};
-use crate::trust::Reason;
+use crate::objectives::Judged;
+use crate::sums::{End, Sums};
+use crate::trust::Trust;
 
 /// Exit codes (`docs/measurement.md` 3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,22 +41,21 @@ impl Exit {
     }
 
     /// The code of a run that was judged.
-    pub fn of(summary: &Summary) -> Exit {
-        let doubts = &summary.trust;
-        if doubts.failed(|r| matches!(r, Reason::Accounting { .. })) {
+    pub(crate) fn of(run: &Sums, trust: &Trust, objectives: &[Judged]) -> Exit {
+        if !run.totals.add_up() {
             return Exit::Bug;
         }
-        let probe_failed = summary.probe.as_ref().is_some_and(|p| p.failure.is_some());
-        if summary.end == End::Aborted && summary.totals.due == 0 && probe_failed {
+        let probe_failed = run.probe.as_ref().is_some_and(|p| p.failure.is_some());
+        if run.end == End::Aborted && run.totals.due == 0 && probe_failed {
             return Exit::Unreachable;
         }
-        let rest_undone = summary.notices.iter().any(|notice| notice.code == "after_interrupted");
-        if summary.end != End::Completed || rest_undone {
+        let rest_undone = run.notices.iter().any(|notice| notice.code == "after_interrupted");
+        if run.end != End::Completed || rest_undone {
             return Exit::Interrupted;
         }
-        if doubts.failed(|_| true) {
+        if trust.against().next().is_some() {
             return Exit::NotTrusted;
         }
-        if summary.objectives.iter().all(|o| o.met) { Exit::Ok } else { Exit::Missed }
+        if objectives.iter().all(|o| o.met) { Exit::Ok } else { Exit::Missed }
     }
 }

@@ -1,100 +1,17 @@
-//! Verdicts in words: reasons to trust or not, objectives, exit codes, notices.
+//! Verdicts in words: objectives, exit codes, notices. What rules found has its own sentences.
 
-use measure::{Nanos, plain};
+use measure::plain;
 
 use crate::exit::Exit;
-use crate::generator::Trouble;
+use crate::finding::Grade;
 use crate::objectives::Judged;
 use crate::overload::Overload;
 use crate::reasons::reason;
 use crate::sentences as say;
 use crate::show;
-use crate::summary::{End, Summary};
+use crate::summary::Summary;
+use crate::sums::End;
 use crate::text::{Lang, Text};
-use crate::trust::{Grade, Reason};
-
-/// A reason as a sentence, without a full stop.
-pub fn sentence(reason: &Reason, summary: &Summary, lang: Lang) -> String {
-    let totals = &summary.totals;
-    match reason {
-        Reason::Accounting { holds: true } => lang.of(say::TRUST_ACCOUNTING).into(),
-        Reason::Accounting { holds: false } => {
-            let sum = show::count(totals.finished + totals.failed + totals.censored);
-            lang.fill(say::TRUST_ACCOUNTING_BROKEN, &[("due", &show::count(totals.due)), ("sum", &sum)])
-        }
-        Reason::Little { worst: Some(worst), judged, .. } if *worst < 0.0005 => {
-            lang.fill(say::TRUST_LITTLE_EXACT, &[("judged", &show::count(*judged))])
-        }
-        Reason::Little { worst: None, .. } => lang.of(say::TRUST_LITTLE_NOT_JUDGED).into(),
-        Reason::Little { worst: Some(worst), at, judged } => {
-            let text = if reason.grade() == Grade::Ok { say::TRUST_LITTLE } else { say::TRUST_LITTLE_BROKEN };
-            let (worst, at) = (format!("{:.1} %", worst * 100.0), format!("{:.0} s", at.as_secs_f64()));
-            lang.fill(text, &[("worst", &worst), ("at", &at), ("judged", &show::count(*judged))])
-        }
-        Reason::LowerBound { quantiles, unfinished } => {
-            let names = quantiles.join(", ");
-            lang.fill(say::TRUST_LOWER_BOUND, &[("quantiles", &names), ("unfinished", &show::count(*unfinished))])
-        }
-        Reason::NothingFinished if totals.due == 0 && summary.end != End::Completed => {
-            let warming = totals.warmup > 0;
-            lang.of(if warming { say::TRUST_NOTHING_BUT_WARMUP } else { say::TRUST_NOTHING_BEGUN }).into()
-        }
-        Reason::FewRequests { objectives } => {
-            lang.fill(say::TRUST_FEW, &[("objectives", &objectives.join(lang.of(say::COMMA)))])
-        }
-        Reason::NothingFinished if totals.due == 0 => lang.of(say::TRUST_NOTHING_DUE).into(),
-        Reason::NothingFinished => match only_answers(summary) {
-            Some(codes) => lang.fill(say::TRUST_ONLY_ANSWERS, &[("codes", &codes)]),
-            None => lang.of(say::TRUST_NOTHING).into(),
-        },
-        Reason::Failures { failed, due, judged } => {
-            let said = lang.fill(say::TRUST_FAILURES, &[("share", &show::percent(*failed, *due))]);
-            if *judged { said } else { said + lang.of(say::TRUST_FAILURES_ADVICE) }
-        }
-        Reason::Outage { from, to, further, .. } => outage(*from, *to, *further, lang),
-        Reason::HeartbeatsUnanswered { sent } => lang.fill(say::TRUST_HEARTBEATS, &[("sent", &show::count(*sent))]),
-        Reason::UsersKeptOut { share } => lang.fill(say::TRUST_KEPT_OUT, &[("share", &percent(*share))]),
-        Reason::UsersStuck { share } => lang.fill(say::TRUST_STUCK, &[("share", &percent(*share))]),
-        Reason::LocalLimit { failed } => lang.fill(say::TRUST_LOCAL, &[("failed", &show::count(*failed))]),
-        Reason::HeldFewer { held, asked, failed, lost } => {
-            let text = match (failed, lost) {
-                // They stood for a moment each, within a second.
-                (_, true) if *held == 0 => say::TRUST_HELD_NONE_LASTED,
-                _ if *held == 0 => say::TRUST_HELD_NONE,
-                (true, true) => say::TRUST_HELD_FEWER_BOTH,
-                (false, true) => say::TRUST_HELD_FEWER_LOST,
-                (true, false) => say::TRUST_HELD_FEWER,
-                (false, false) => say::TRUST_HELD_FEWER_LATE,
-            };
-            lang.fill(text, &[("held", &show::count(*held)), ("asked", &show::count(*asked))])
-        }
-        Reason::ConnectionsLost { lost } => lang.fill(say::TRUST_LOST, &[("lost", &show::count(*lost))]),
-        Reason::Pairing { strays, .. } => lang.fill(say::TRUST_PAIRING, &[("strays", &show::count(*strays))]),
-        Reason::Unheard { refused, sent } => {
-            lang.fill(say::TRUST_UNHEARD, &[("refused", &show::count(*refused)), ("sent", &show::count(*sent))])
-        }
-        Reason::SplitLimit(limited) => {
-            let (limit, workers) = (show::count(limited.limit.into()), show::count(limited.workers.into()));
-            lang.fill(say::TRUST_SPLIT_LIMIT, &[("limit", &limit), ("workers", &workers)])
-        }
-        Reason::Generator(trouble) => generator(trouble, summary, lang),
-        Reason::Interrupted => lang.of(say::TRUST_INTERRUPTED).into(),
-        Reason::Partial => lang.of(say::TRUST_PARTIAL).into(),
-        Reason::Aborted => lang.of(say::TRUST_ABORTED).into(),
-        Reason::CutOff => lang.of(say::TRUST_CUT_OFF).into(),
-    }
-}
-
-/// The codes of a run whose every request failed by its status, where `--expect-status` could make them successes.
-pub fn only_answers(summary: &Summary) -> Option<String> {
-    let totals = &summary.totals;
-    let by_status = |f: &record::Failure| f.kind == "wrong_status" && f.phase != "greeting";
-    let expects = summary.started.as_ref().is_some_and(|s| matches!(&*s.plan.protocol, "http" | "grpc"));
-    let all =
-        totals.finished == 0 && totals.failed > 0 && totals.censored == 0 && totals.failures.iter().all(by_status);
-    let codes: Vec<&str> = totals.status.keys().map(String::as_str).collect();
-    (expects && all && !codes.is_empty() && codes.len() <= 5).then(|| codes.join(","))
-}
 
 /// What a server that could not keep up sustained, as a sentence.
 pub fn overload(summary: &Summary, lang: Lang) -> Option<String> {
@@ -108,56 +25,6 @@ pub fn overload(summary: &Summary, lang: Lang) -> Option<String> {
 pub fn word(code: &str, lang: Lang) -> &str {
     let known = say::WORDS.iter().find(|(known, _)| *known == code && lang == Lang::Zh);
     known.map_or(code, |(_, zh)| zh)
-}
-
-/// A share as people read it: `97.3 %`.
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
-}
-
-fn outage(from: Nanos, to: Nanos, further: u64, lang: Lang) -> String {
-    let at = |t: Nanos| format!("{:.1} s", t.as_secs_f64());
-    let said = lang.fill(say::TRUST_OUTAGE, &[("from", &at(from)), ("to", &at(to))]);
-    match further {
-        0 => said,
-        1 => said + lang.of(say::TRUST_OUTAGE_ONE_MORE),
-        n => said + &lang.fill(say::TRUST_OUTAGE_MORE, &[("n", &show::count(n))]),
-    }
-}
-
-/// What is wrong with the generator itself, and what to do about it.
-fn generator(trouble: &Trouble, summary: &Summary, lang: Lang) -> String {
-    match trouble {
-        Trouble::Busy { share, full, .. } => {
-            let facts = [("share", &*percent(*share)), ("full", &*show::duration(*full))];
-            let closed = if summary.open { String::new() } else { lang.of(say::TRUST_BUSY_CLOSED).into() };
-            lang.fill(say::TRUST_BUSY, &facts) + &closed + lang.of(say::TRUST_BUSY_ADVICE)
-        }
-        Trouble::Absent { lost, longest } => {
-            let facts = [("lost", &*percent(*lost)), ("longest", &*show::duration(*longest))];
-            lang.fill(say::TRUST_ABSENT, &facts)
-        }
-        Trouble::ReadLate { quantile, figure, longest } => {
-            let (figure, longest) = (show::duration(*figure), show::duration(*longest));
-            lang.fill(say::TRUST_READ_LATE, &[("quantile", quantile), ("figure", &figure), ("longest", &longest)])
-        }
-        Trouble::Starved { delay, figure } => {
-            let facts = [("delay", &*show::duration(*delay)), ("figure", &*show::duration(*figure))];
-            lang.fill(say::TRUST_STARVED, &facts)
-        }
-        Trouble::Throttled { throttled, periods } => {
-            let facts = [("throttled", &*show::count(*throttled)), ("periods", &*show::count(*periods))];
-            lang.fill(say::TRUST_THROTTLED, &facts)
-        }
-        Trouble::Late { quantile, late, response, .. } => {
-            let (late, response) = (show::duration(*late), show::duration(*response));
-            lang.fill(say::TRUST_LATE, &[("quantile", quantile), ("late", &late), ("response", &response)])
-        }
-        Trouble::LateOnAverage { late, response } => {
-            let facts = [("late", &*show::duration(*late)), ("response", &*show::duration(*response))];
-            lang.fill(say::TRUST_LATE_MEAN, &facts)
-        }
-    }
 }
 
 /// The verdict in a word.

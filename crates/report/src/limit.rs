@@ -7,7 +7,7 @@ use record::Notice;
 
 use crate::ranked::{Figure, Ranked};
 use crate::show;
-use crate::summary::Summary;
+use crate::sums::Sums;
 
 /// One that waited in so many is worth a word.
 const ONE_IN: u64 = 1000;
@@ -33,10 +33,10 @@ pub struct Limited {
 
 impl Limited {
     /// Of a run in which they were many enough to be told.
-    pub fn of(summary: &Summary) -> Option<Limited> {
-        let (totals, started) = (&summary.totals, summary.started.as_ref()?);
+    pub fn of(run: &Sums) -> Option<Limited> {
+        let (totals, started) = (&run.totals, run.started.as_ref()?);
         let (waited, due) = (totals.limited, totals.due);
-        let told = summary.open && waited > 0 && waited.saturating_mul(ONE_IN) >= due;
+        let told = run.open && waited > 0 && waited.saturating_mul(ONE_IN) >= due;
         let mean = |ranked: Ranked<'_>| match ranked.mean() {
             Figure::Is(mean) | Figure::AtLeast(mean) => mean,
             Figure::Withheld => Nanos::ZERO,
@@ -48,7 +48,7 @@ impl Limited {
             limit: started.plan.max_connections,
             workers: started.workers,
             wait: mean(Ranked::with(&l.wait_conn, &l.wait_conn_at_least)),
-            response: mean(summary.headline()),
+            response: mean(run.headline()),
         })
     }
 

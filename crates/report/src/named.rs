@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use measure::Histogram;
-use record::{Example, Named, NamedCounts, Part};
+use record::{Named, NamedCounts, Part};
 
-use crate::objectives::Facts;
 use crate::ranked::Ranked;
-use crate::summary::Summary;
 
 /// So many names are told apart: those a run may have and the one they share beyond. A record from elsewhere may have any.
 const NAMES: usize = 1001;
@@ -78,66 +76,13 @@ impl ByName {
         }
     }
 
+    /// Of each name that was seen, by its index.
+    pub(crate) fn each(&self) -> &[NamedTotals] {
+        &self.0
+    }
+
     /// The record stops before the end of the run.
     pub(crate) fn cut_off(&mut self) {
         Arc::make_mut(&mut self.0).iter_mut().for_each(NamedTotals::cut_off);
     }
-}
-
-/// A row of figures by name.
-#[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
-    /// What its requests are called.
-    pub name: &'a str,
-    /// Its index in the names of the run.
-    pub index: u16,
-    /// What they come to.
-    pub totals: &'a NamedTotals,
-}
-
-impl Summary {
-    /// The names of the run.
-    pub fn names(&self) -> &[String] {
-        self.started.as_ref().map_or(&[], |started| &started.names)
-    }
-
-    /// What each name comes to; nothing where the run has but one, whose figures are the run's.
-    pub fn by_name(&self) -> impl Iterator<Item = Row<'_>> {
-        let names = self.names();
-        let several = if names.len() > 1 { names } else { &[] };
-        let totals = self.totals.named.0.iter().map(Some).chain(std::iter::repeat(None));
-        let nothing = nothing();
-        several.iter().zip(totals).enumerate().map(move |(index, (name, totals))| Row {
-            name,
-            index: index as u16,
-            totals: totals.unwrap_or(nothing),
-        })
-    }
-
-    /// The kept examples of failures of a name, one of each sort and status.
-    pub fn examples_of(&self, name: u16) -> impl Iterator<Item = &Example> {
-        let all = self.examples.iter().chain(&self.examples_by_name);
-        all.filter(move |example| example.name == Some(name))
-    }
-
-    /// What objectives of this name are judged on; None where the run has no such name.
-    pub(crate) fn facts_of(&self, name: &str) -> Option<Facts<'_>> {
-        if let [only] = self.names() {
-            return (only == name).then(|| self.facts());
-        }
-        let NamedTotals { counts, finished_in_window, .. } = self.by_name().find(|row| row.name == name)?.totals;
-        Some(Facts {
-            due: counts.due,
-            failed: counts.failed,
-            censored: counts.censored,
-            throughput_per_s: self.per_s(*finished_in_window),
-            latency: self.by_name().find(|row| row.name == name)?.totals.ranked(),
-        })
-    }
-}
-
-/// Of a name that nothing was asked by.
-fn nothing() -> &'static NamedTotals {
-    static NOTHING: std::sync::LazyLock<NamedTotals> = std::sync::LazyLock::new(NamedTotals::default);
-    &NOTHING
 }

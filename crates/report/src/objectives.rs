@@ -12,6 +12,7 @@ use plan::quantity;
 
 use crate::ranked::{Figure, Ranked};
 use crate::show;
+use crate::sums::Sums;
 
 /// An objective as parsed.
 #[derive(Clone, Debug, PartialEq)]
@@ -196,6 +197,49 @@ impl Objective {
     fn judged(&self, met: bool, measured: String, counted: Option<(u64, u64)>) -> Judged {
         let of_failures = self.of.is_none() && matches!(self.metric, Metric::Failed(_));
         Judged { objective: self.text.clone(), met, measured, counted, few: false, of_failures }
+    }
+}
+
+/// The objectives of a run's plan, judged.
+pub(crate) fn judged(run: &Sums) -> Vec<Judged> {
+    let judged = |text: &String| {
+        let objective = Objective::parse(text).ok()?;
+        let facts = objective.name().map_or_else(|| Some(Facts::of_all(run)), |name| Facts::of_name(run, name))?;
+        Some(objective.judge(&facts))
+    };
+    let asked = run.started.iter().flat_map(|s| &s.plan.objectives);
+    asked.map(|text| judged(text).unwrap_or_else(|| Judged::unreadable(text))).collect()
+}
+
+/// True where one of them asks how many failed of all requests.
+pub(crate) fn ask_for_failures(judged: &[Judged]) -> bool {
+    judged.iter().any(|o| o.of_failures)
+}
+
+impl<'a> Facts<'a> {
+    fn of_all(run: &'a Sums) -> Facts<'a> {
+        Facts {
+            due: run.totals.due,
+            failed: run.totals.failed,
+            censored: run.totals.censored,
+            throughput_per_s: run.throughput_per_s(),
+            latency: run.headline(),
+        }
+    }
+
+    /// None where the run has no such name.
+    fn of_name(run: &'a Sums, name: &str) -> Option<Facts<'a>> {
+        if let [only] = run.names() {
+            return (only == name).then(|| Facts::of_all(run));
+        }
+        let totals = run.by_name().find(|row| row.name == name)?.totals;
+        Some(Facts {
+            due: totals.counts.due,
+            failed: totals.counts.failed,
+            censored: totals.counts.censored,
+            throughput_per_s: run.per_s(totals.finished_in_window),
+            latency: totals.ranked(),
+        })
     }
 }
 

@@ -4,9 +4,7 @@
 //! rest waits, and what waits grows: the rate that was kept is the server's capacity, and every latency of the run is that of
 //! a queue, longer the longer the run.
 
-use record::{Part, Second};
-
-use crate::summary::{End, Summary};
+use crate::sums::{End, Sums};
 
 /// Less of what was scheduled than this was kept.
 const KEPT: f64 = 0.95;
@@ -14,28 +12,6 @@ const KEPT: f64 = 0.95;
 const LEAST_QUEUE: f64 = 10.0;
 /// Seconds of the window below which the queue has not shown whether it grows.
 const LEAST_S: f64 = 2.0;
-
-/// Requests that had been scheduled and not ended, at the ends of the first and the last second of the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Backlog {
-    seen: Option<[(i64, u64); 2]>,
-}
-
-impl Backlog {
-    /// Looks at a second.
-    pub fn see(&mut self, s: &Second) {
-        if s.part == Part::Window {
-            let now = (s.to_ns, u64::from(s.in_flight) + u64::from(s.waiting));
-            self.seen = Some([self.seen.map_or(now, |[first, _]| first), now]);
-        }
-    }
-
-    fn growth(&self) -> Option<(f64, u64)> {
-        let [(from, first), (to, last)] = self.seen?;
-        let span_s = to.saturating_sub(from) as f64 / 1e9;
-        (span_s > 0.0).then(|| ((last as f64 - first as f64) / span_s, last))
-    }
-}
 
 /// A server that did not keep up.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,18 +26,18 @@ pub struct Overload {
 
 impl Overload {
     /// What a run shows of one, where its rate was level and it ran to its end.
-    pub fn of(summary: &Summary) -> Option<Overload> {
-        let totals = &summary.totals;
-        let level = summary.started.as_ref().is_some_and(|s| s.plan.load.is_open() && s.plan.load.is_level());
-        if !level || summary.end != End::Completed || summary.window.as_secs_f64() < LEAST_S {
+    pub fn of(run: &Sums) -> Option<Overload> {
+        let totals = &run.totals;
+        let level = run.started.as_ref().is_some_and(|s| s.plan.load.is_open() && s.plan.load.is_level());
+        if !level || run.end != End::Completed || run.window.as_secs_f64() < LEAST_S {
             return None;
         }
-        let (sustained, scheduled) = (summary.throughput_per_s(), summary.per_s(totals.due));
+        let (sustained, scheduled) = (run.throughput_per_s(), run.per_s(totals.due));
         if totals.finished_in_window == 0 || sustained >= KEPT * scheduled {
             return None;
         }
         let (growth, last) = totals.backlog.growth()?;
-        let missing = (scheduled - sustained) * summary.window.as_secs_f64();
+        let missing = (scheduled - sustained) * run.window.as_secs_f64();
         let timed_out: u64 = totals.failures.iter().filter(|f| f.kind == "timeout").map(|f| f.count).sum();
         let grew = growth > (1.0 - KEPT) * scheduled && last as f64 >= LEAST_QUEUE;
         // What failed at once, or was answered wrongly, was no queue's doing.

@@ -11,13 +11,15 @@ use serde_json::Value;
 use crate::summary::Summary;
 
 impl Summary {
-    /// The same with every text made harmless, whichever field it stands in.
+    /// The same with every text made harmless, whichever field it stands in, but for the status codes by name: their sums are
+    /// shared, being large, and whoever shows them makes them harmless.
     pub(crate) fn plain(&self) -> Summary {
         let mut shown = self.clone();
-        shown.started = shown.started.and_then(|started| harmless(&started));
-        shown.probe = shown.probe.and_then(|probe| harmless(&probe));
-        shown.examples = shown.examples.iter().filter_map(harmless).collect();
-        shown.notices = shown.notices.iter().filter_map(harmless).collect();
+        shown.started = self.started.as_ref().and_then(harmless);
+        shown.probe = self.probe.as_ref().and_then(harmless);
+        shown.examples = self.examples.iter().filter_map(harmless).collect();
+        shown.examples_by_name = self.examples_by_name.iter().filter_map(harmless).collect();
+        shown.notices = self.notices.iter().filter_map(harmless).collect();
         for judged in &mut shown.objectives {
             line(&mut judged.objective);
             line(&mut judged.measured);
@@ -27,8 +29,8 @@ impl Summary {
         for Failure { kind, phase, errno, .. } in &mut totals.failures {
             [Some(kind), Some(phase), errno.as_mut()].into_iter().flatten().for_each(line);
         }
-        for Loss { kind, errno, detail, .. } in &mut totals.losses {
-            [Some(kind), errno.as_mut(), Some(detail)].into_iter().flatten().for_each(line);
+        for Loss { kind, phase, errno, detail, .. } in totals.losses.iter_mut().chain(&mut totals.unopened) {
+            [Some(kind), Some(phase), errno.as_mut(), Some(detail)].into_iter().flatten().for_each(line);
         }
         shown
     }

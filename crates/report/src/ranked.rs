@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use measure::quantile::{self, Interval, QuantileValue};
 use measure::{Blocks, Histogram, Nanos};
+use record::Latency;
 
 /// A latency as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,4 +142,19 @@ impl<'a> Ranked<'a> {
     pub fn min(&self) -> Option<Nanos> {
         (!self.finished.is_empty()).then(|| Nanos(self.finished.min()))
     }
+}
+
+/// The latency a second or a run stands for.
+pub fn headline(latency: &Latency, open: bool) -> Ranked<'_> {
+    let (finished, at_least) = if open {
+        (&latency.response, &latency.response_at_least)
+    } else {
+        (&latency.service, &latency.service_at_least)
+    };
+    Ranked::with(finished, at_least)
+}
+
+/// The time of heartbeats, those that nobody answered ranked last.
+pub fn heartbeats(latency: &Latency) -> Ranked<'_> {
+    Ranked::with(&latency.heartbeat, &latency.heartbeat_at_least)
 }

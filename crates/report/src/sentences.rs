@@ -4,9 +4,9 @@
 
 use crate::text::{Text, text};
 
-mod verdict;
+mod exit;
 
-pub(crate) use verdict::*;
+pub(crate) use exit::*;
 
 // Headings of the live table and of lists.
 pub(crate) const TIME: Text = text("time", "时间");

@@ -44,7 +44,12 @@ pub fn megabytes_per_s(bytes_per_s: f64) -> String {
     }
 }
 
-/// A share as a percentage: `0 %`, `<0.01 %`, `12.3 %`, `99.98 %`, `>99.99 %`, `100 %`.
+/// A share as a figure of a sentence: `97.3 %`.
+pub fn share(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// A count's share as a percentage: `0 %`, `<0.01 %`, `12.3 %`, `99.98 %`, `>99.99 %`, `100 %`.
 pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 || part == 0 {
         return "0 %".into();

@@ -1,79 +1,21 @@
 //! A run, summed up and judged: what every format writes.
-//!
-//! Made by streaming the events once. The seconds themselves are not kept: a format that shows them gets them read again
-//! from the record or the spool.
 
-use measure::{Histogram, Nanos};
-use record::{Example, FirstAnswer, Latency, Listener, Notice, Past, ReadFault, RunEvent, Started};
+use std::ops::{Deref, DerefMut};
+
+use record::{Listener, Notice, Past, ReadFault, RunEvent};
 
 use crate::exit::Exit;
 use crate::limit::Limited;
-use crate::named::EXAMPLES;
-use crate::objectives::{Facts, Judged, Objective};
-use crate::ranked::Ranked;
-use crate::totals::Totals;
+use crate::objectives::{self, Judged};
+use crate::rules::{self, Evidence, Rule};
+use crate::sums::{Adding, Sums};
 use crate::trust::Trust;
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// As planned.
-    Completed,
-    /// By the user or a signal.
-    Interrupted,
-    /// Workers of it were lost; the others went on.
-    Partial,
-    /// It could not go on (or not begin).
-    Aborted,
-    /// Nobody knows: the record stops before its end.
-    CutOff,
-}
-
-impl End {
-    /// The word used in documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            End::Completed => "completed",
-            End::Interrupted => "interrupted",
-            End::Partial => "partial",
-            End::Aborted => "aborted",
-            End::CutOff => "cut_off",
-        }
-    }
-
-    fn from_reason(reason: &str) -> End {
-        match reason {
-            "completed" => End::Completed,
-            "interrupted" => End::Interrupted,
-            "partial" => End::Partial,
-            _ => End::Aborted,
-        }
-    }
-}
 
 /// A run, summed up and judged.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// What was asked, where and by whom; None where the events lack their head.
-    pub started: Option<Box<Started>>,
-    /// True where arrivals did not wait for answers.
-    pub open: bool,
-    /// The first answer.
-    pub probe: Option<FirstAnswer>,
-    /// Sums.
-    pub totals: Totals,
-    /// Kept examples of failures, at most one of each sort.
-    pub examples: Vec<Example>,
-    /// Further ones of single names, at most one of each name, sort and status.
-    pub(crate) examples_by_name: Vec<Example>,
-    /// What the reader should know; each code once, the last of it.
-    pub notices: Vec<Notice>,
-    /// How it ended.
-    pub end: End,
-    /// Length of the window.
-    pub window: Nanos,
-    /// From the first connect to the end of the drain.
-    pub elapsed: Nanos,
+    /// The run itself.
+    pub sums: Sums,
     /// Whether to trust the figures.
     pub trust: Trust,
     /// The objectives of the plan, judged.
@@ -82,33 +24,29 @@ pub struct Summary {
     pub exit: Exit,
 }
 
-/// So many examples and notices are kept, and so many bytes of each of their texts: a run has fewer, a record from elsewhere
-/// may have any.
-const KEPT: usize = 64;
-const TEXT: usize = 64 * 1024;
-
-fn clip(text: &str) -> String {
-    text[..text.floor_char_boundary(TEXT)].to_owned()
+impl Deref for Summary {
+    type Target = Sums;
+    fn deref(&self) -> &Sums {
+        &self.sums
+    }
 }
 
-fn clipped(example: &Example) -> Example {
-    let Example { kind, phase, errno, detail, sent, received, reused, name, status, at_ns } = example;
-    let [kind, phase, detail, sent, received, status] =
-        [kind, phase, detail, sent, received, status].map(|text| clip(text));
-    let errno = errno.as_deref().map(clip);
-    Example { kind, phase, errno, detail, sent, received, reused: *reused, name: *name, status, at_ns: *at_ns }
+impl DerefMut for Summary {
+    fn deref_mut(&mut self) -> &mut Sums {
+        &mut self.sums
+    }
 }
 
 /// Collects the events of a run; [`Summing::finish`] judges them. Usable live, beside the record.
-#[derive(Clone, Debug, Default)]
 pub struct Summing {
-    started: Option<Box<Started>>,
-    probe: Option<FirstAnswer>,
-    totals: Totals,
-    examples: Vec<Example>,
-    examples_by_name: Vec<Example>,
-    notices: Vec<Notice>,
-    ended: Option<record::Ended>,
+    adding: Adding,
+    rules: Vec<Box<dyn Rule>>,
+}
+
+impl Default for Summing {
+    fn default() -> Summing {
+        Summing { adding: Adding::default(), rules: rules::all() }
+    }
 }
 
 impl Listener for Summing {
@@ -121,65 +59,20 @@ impl Listener for Summing {
 impl Summing {
     /// Takes the next event.
     pub fn add(&mut self, event: &RunEvent) {
-        match event {
-            RunEvent::Started(started) => self.started = Some(started.clone()),
-            RunEvent::FirstAnswer(probe) => self.probe = Some(probe.clone()),
-            RunEvent::Second(second) => self.totals.add(second),
-            RunEvent::Example(example) => {
-                let known =
-                    |e: &Example| e.kind == example.kind && e.phase == example.phase && e.errno == example.errno;
-                if self.examples.len() < KEPT && !self.examples.iter().any(known) {
-                    self.examples.push(clipped(example));
-                } else if example.name.is_some() && self.examples_by_name.len() < EXAMPLES {
-                    self.examples_by_name.push(clipped(example));
-                }
-            }
-            RunEvent::Notice(notice) => {
-                self.notices.retain(|n| n.code != notice.code);
-                if self.notices.len() < KEPT {
-                    let facts = notice.facts.iter().take(KEPT).map(|(name, fact)| (name.clone(), clip(fact))).collect();
-                    self.notices.push(record::Notice { code: notice.code.clone(), facts, at_ns: notice.at_ns });
-                }
-            }
-            RunEvent::Ended(ended) => self.ended = Some(ended.clone()),
-            RunEvent::Began(_) | RunEvent::Unknown => {}
-        }
+        self.adding.add(event);
+        self.rules.iter_mut().for_each(|rule| rule.see(event));
     }
 
     /// Sums up and judges.
-    pub fn finish(mut self) -> Summary {
-        let end = self.ended.as_ref().map_or(End::CutOff, |e| End::from_reason(&e.reason));
-        if end == End::CutOff {
-            // What was still open when the record stopped has no end we know of.
-            let open = self.totals.due.saturating_sub(self.totals.finished + self.totals.failed + self.totals.censored);
-            self.totals.censored += open;
-            self.totals.untold = open;
-            self.totals.named.cut_off();
-        }
-        let latency = &self.totals.latency;
-        let open = self.started.as_ref().map_or(!latency.response.is_empty(), |s| s.plan.load.is_open());
-        let (window, elapsed) =
-            self.ended.as_ref().map_or((self.totals.window, self.totals.elapsed), |e| (e.window, e.elapsed));
-        let mut summary = Summary {
-            open,
-            window,
-            elapsed,
-            end,
-            started: self.started,
-            probe: self.probe,
-            totals: self.totals,
-            examples: self.examples,
-            examples_by_name: self.examples_by_name,
-            notices: self.notices,
-            trust: Trust::default(),
-            objectives: Vec::new(),
-            exit: Exit::Ok,
-        };
-        summary.notices.extend(Limited::of(&summary).map(|limited| limited.notice()));
-        summary.objectives = summary.judge_objectives();
-        summary.trust = Trust::judge(&summary);
-        summary.exit = Exit::of(&summary);
-        summary
+    pub fn finish(self) -> Summary {
+        let mut sums = self.adding.finish();
+        let limited = Limited::of(&sums).map(|limited| limited.notice());
+        sums.notices.extend(limited);
+        let objectives = objectives::judged(&sums);
+        let evidence = Evidence { sums: &sums, objectives: &objectives };
+        let trust = Trust { findings: self.rules.iter().flat_map(|rule| rule.findings(&evidence)).collect() };
+        let exit = Exit::of(&sums, &trust, &objectives);
+        Summary { sums, trust, objectives, exit }
     }
 }
 
@@ -203,94 +96,8 @@ impl Summary {
         Ok(summing.finish())
     }
 
-    /// Successes that ended within the window ÷ its length; 0 where there was no window.
-    pub fn throughput_per_s(&self) -> f64 {
-        self.per_s(self.totals.finished_in_window)
-    }
-
-    /// Connections opened ÷ the time in which any was; 0 where none was.
-    pub fn opened_per_s(&self) -> f64 {
-        let span = self.totals.opening.as_secs_f64();
-        if span > 0.0 { self.totals.connections.opened as f64 / span } else { 0.0 }
-    }
-
-    /// Something counted within the window, per second.
-    pub fn per_s(&self, n: u64) -> f64 {
-        if self.window == Nanos::ZERO { 0.0 } else { n as f64 / self.window.as_secs_f64() }
-    }
-
-    /// The latency this run stands for: response in open load, service in closed.
-    pub fn headline(&self) -> Ranked<'_> {
-        self.totals.ranked(self.open)
-    }
-
-    /// True where connections were to be opened and held, and nothing to be said on them: users came, and no request was due.
-    pub fn only_holds(&self) -> bool {
-        let totals = &self.totals;
-        let to_speak = self.started.as_ref().is_some_and(|s| s.plan.hold.is_none() && s.silent == Some(false));
-        !to_speak && !self.open && totals.due == 0 && totals.warmup == 0 && (totals.standing > 0 || totals.users > 0)
-    }
-
-    /// Failures that the headline's figures leave out: all but those given up after the timeout, which rank last.
-    pub fn failed_apart(&self) -> u64 {
-        let totals = &self.totals;
-        let ranked_open = totals.censored - totals.untold;
-        let timed_out = self.headline().unfinished().saturating_sub(ranked_open);
-        totals.failed.saturating_sub(timed_out)
-    }
-
     /// True where an objective asks how many failed of all requests.
     pub fn failures_are_judged(&self) -> bool {
-        self.objectives.iter().any(|o| o.of_failures)
+        objectives::ask_for_failures(&self.objectives)
     }
-
-    /// The kept example of a sort of failure.
-    pub fn example(&self, failure: &record::Failure) -> Option<&Example> {
-        self.example_of(&failure.kind, &failure.phase, &failure.errno)
-    }
-
-    /// The kept example of connections that were lost, or did not come to stand.
-    pub fn example_of_loss(&self, loss: &record::Loss) -> Option<&Example> {
-        self.example_of(&loss.kind, &loss.phase, &loss.errno)
-    }
-
-    fn example_of(&self, kind: &str, phase: &str, errno: &Option<String>) -> Option<&Example> {
-        self.examples.iter().find(|e| e.kind == kind && e.phase == phase && e.errno == *errno)
-    }
-
-    /// What objectives of the whole run are judged on.
-    pub(crate) fn facts(&self) -> Facts<'_> {
-        Facts {
-            due: self.totals.due,
-            failed: self.totals.failed,
-            censored: self.totals.censored,
-            throughput_per_s: self.throughput_per_s(),
-            latency: self.headline(),
-        }
-    }
-
-    fn judge_objectives(&self) -> Vec<Judged> {
-        let judged = |text: &String| {
-            let objective = Objective::parse(text).ok()?;
-            let facts = objective.name().map_or_else(|| Some(self.facts()), |name| self.facts_of(name))?;
-            Some(objective.judge(&facts))
-        };
-        let asked = self.started.iter().flat_map(|s| &s.plan.objectives);
-        asked.map(|text| judged(text).unwrap_or_else(|| Judged::unreadable(text))).collect()
-    }
-}
-
-/// The latency a second or a run stands for.
-pub fn headline(latency: &Latency, open: bool) -> Ranked<'_> {
-    let (finished, at_least): (&Histogram, &Histogram) = if open {
-        (&latency.response, &latency.response_at_least)
-    } else {
-        (&latency.service, &latency.service_at_least)
-    };
-    Ranked::with(finished, at_least)
-}
-
-/// The time of heartbeats, those that nobody answered ranked last.
-pub fn heartbeats(latency: &Latency) -> Ranked<'_> {
-    Ranked::with(&latency.heartbeat, &latency.heartbeat_at_least)
 }

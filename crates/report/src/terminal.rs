@@ -9,9 +9,9 @@ use record::{FirstAnswer, Notice, Part, Second};
 use crate::columns::{Paint, cut, left, right, width, wrapped};
 use crate::formats::text::head;
 use crate::judgement;
+use crate::ranked::{headline, heartbeats};
 use crate::sentences as say;
 use crate::show;
-use crate::summary::{headline, heartbeats};
 use crate::text::{Lang, Text};
 
 /// How arrivals are made: open load has no users to show.

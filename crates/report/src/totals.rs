@@ -9,13 +9,8 @@ use std::ops::{Deref, DerefMut};
 use measure::{Blocks, Nanos};
 use record::{Bytes, Connections, Counts, Failure, Heartbeats, Latency, Loss, Part, Second};
 
-use crate::generator::Generator;
 use crate::named::ByName;
-use crate::outages::Outages;
-use crate::overload::Backlog;
-use crate::ranked::Ranked;
-use crate::summary::headline;
-use crate::trust::Little;
+use crate::ranked::{Ranked, headline};
 
 /// Sorts of failure that are told apart: a run has far fewer, a record from elsewhere may have any.
 const SORTS: usize = 256;
@@ -63,14 +58,10 @@ pub struct Totals {
     pub latency: Latency,
     /// Response and service by blocks of seconds: how much requests resemble their neighbours.
     blocks: [Blocks; 2],
-    /// Little's law, second by second.
-    pub little: Little,
     /// The same by name, where the run has several.
     pub named: ByName,
     /// How many requests were waiting, at both ends of the window.
     pub backlog: Backlog,
-    /// Stretches without a success, after successes.
-    pub outages: Outages,
     /// How the generator itself ran.
     pub generator: Generator,
 }
@@ -91,15 +82,12 @@ impl DerefMut for Totals {
 impl Totals {
     /// Adds a second.
     pub fn add(&mut self, s: &Second) {
-        let length = Nanos(u64::try_from(s.to_ns.saturating_sub(s.from_ns)).unwrap_or(0));
+        let length = s.length();
         self.elapsed += length;
         self.users = self.users.max(s.users);
         self.connections.open = s.connections.open;
         self.stand = (self.stand + s.connections.opened).saturating_sub(s.connections.lost);
         self.standing = self.standing.max(self.stand.min(u64::from(s.connections.open)));
-        if s.part != Part::Drain {
-            self.outages.see(s);
-        }
         if s.part == Part::Warmup {
             self.counts.warmup += s.warmup;
             return;
@@ -126,9 +114,8 @@ impl Totals {
             self.window += length;
             self.in_flight_ns += s.in_flight_ns;
             self.bytes_in_window.add(&s.bytes);
-            self.little.see(s, length);
-            self.backlog.see(s);
-            self.generator.see(s, length);
+            self.backlog.add(s);
+            self.generator.add(s);
         }
     }
 
@@ -158,6 +145,14 @@ impl Totals {
         }
     }
 
+    /// The record stops before the end of the run: what was still open then has no end we know of.
+    pub(crate) fn cut_off(&mut self) {
+        let open = self.due.saturating_sub(self.finished + self.failed + self.censored);
+        self.censored += open;
+        self.untold = open;
+        self.named.cut_off();
+    }
+
     /// True where every request that was due is counted exactly once.
     pub fn add_up(&self) -> bool {
         self.due == self.finished + self.failed + self.censored
@@ -167,4 +162,62 @@ impl Totals {
 /// Failures of sorts that are not told apart.
 fn other(count: u64) -> Failure {
     Failure { kind: "other".into(), count, ..Failure::default() }
+}
+
+/// Requests that had been scheduled and not ended, at the ends of the first and the last second of the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    seen: Option<[(i64, u64); 2]>,
+}
+
+impl Backlog {
+    /// Adds a second of the window.
+    fn add(&mut self, s: &Second) {
+        let now = (s.to_ns, u64::from(s.in_flight) + u64::from(s.waiting));
+        self.seen = Some([self.seen.map_or(now, |[first, _]| first), now]);
+    }
+
+    /// How many more there were each second, and how many at the end.
+    pub fn growth(&self) -> Option<(f64, u64)> {
+        let [(from, first), (to, last)] = self.seen?;
+        let span_s = to.saturating_sub(from) as f64 / 1e9;
+        (span_s > 0.0).then(|| ((last as f64 - first as f64) / span_s, last))
+    }
+}
+
+/// How the generator itself ran within the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Generator {
+    /// Length of the seconds that are long enough for a share of a core.
+    pub rated: Nanos,
+    /// CPU time of the busiest worker of each of these, added up.
+    pub busiest: Nanos,
+    /// Enforcement periods of the CPU quota.
+    pub periods: u64,
+    /// Of these, those in which it was used up.
+    pub throttled: u64,
+}
+
+/// A second shorter than this says nothing about a share of a core.
+pub(crate) const RATED_LEAST: Nanos = Nanos::from_millis(100);
+
+impl Generator {
+    fn add(&mut self, s: &Second) {
+        self.periods += s.generator.periods;
+        self.throttled += s.generator.throttled;
+        if s.length() >= RATED_LEAST {
+            self.rated += s.length();
+            self.busiest += Nanos(s.generator.busiest_cpu_ns);
+        }
+    }
+
+    /// CPU time of each second's busiest worker ÷ their length; None where none was long enough.
+    pub fn busiest_share(&self) -> Option<f64> {
+        self.share(self.busiest)
+    }
+
+    /// A part of the rated seconds.
+    pub(crate) fn share(&self, part: Nanos) -> Option<f64> {
+        (self.rated > Nanos::ZERO).then(|| part.0 as f64 / self.rated.0 as f64)
+    }
 }

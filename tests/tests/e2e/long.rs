@@ -32,7 +32,8 @@ fn lengthened(short: &Path, long: &Path, seconds: usize) {
     let rest = events.iter().filter(|event| matches!(event, RunEvent::Example(_) | RunEvent::Notice(_)));
     rest.for_each(|event| writer.write(event).unwrap());
     let window = measure::Nanos::from_secs(seconds as u64);
-    let reason = events.iter().find_map(|event| if let RunEvent::Ended(e) = event { Some(e.reason.clone()) } else { None });
+    let reason =
+        events.iter().find_map(|event| if let RunEvent::Ended(e) = event { Some(e.reason.clone()) } else { None });
     writer.write(&RunEvent::Ended(Ended { reason: reason.unwrap(), window, elapsed: window })).unwrap();
 }
 

@@ -5,8 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distribution::Distribution;
-use crate::ranked::Ranked;
-use crate::summary::{headline, heartbeats};
+use crate::ranked::{Ranked, headline, heartbeats};
 use crate::totals::Totals;
 
 /// Latency of requests, from four points of view.

@@ -9,9 +9,9 @@ use measure::Histogram;
 use record::{Named, Part, Second};
 
 use super::{Format, Style};
-use crate::ranked::Figure;
+use crate::ranked::{Figure, Ranked, headline};
 use crate::seconds::Seconds;
-use crate::summary::{Summary, headline};
+use crate::summary::Summary;
 
 /// See the module.
 pub(super) struct Csv;
@@ -81,8 +81,7 @@ fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
     let throughput = if length_s > 0.0 { s.successes() as f64 / length_s } else { 0.0 };
     let latency = headline(&s.latency, open);
     let quantile = |q| cell(latency.quantile(q).figure);
-    let p99 =
-        |finished, at_least| cell(crate::ranked::Ranked { finished, at_least, blocks: None }.quantile(0.99).figure);
+    let p99 = |finished, at_least| cell(Ranked { finished, at_least, blocks: None }.quantile(0.99).figure);
     let status: Vec<String> = s.status.iter().map(|(code, n)| format!("{code}:{n}")).collect();
     let failures: Vec<String> = s.failures.iter().map(failure).collect();
     [
@@ -126,7 +125,7 @@ fn row_of_name(s: &Second, named: &Named, summary: &Summary) -> [String; COLUMNS
     let (mut finished, mut at_least) = (Histogram::new(), Histogram::new());
     named.latency.add_to(&mut finished);
     named.at_least.add_to(&mut at_least);
-    let ranked = crate::ranked::Ranked::with(&finished, &at_least);
+    let ranked = Ranked::with(&finished, &at_least);
     let counts = &named.counts;
     let ended = counts.finished + counts.finished_of_warmup;
     let status: Vec<String> = named.status.iter().map(|(code, n)| format!("{code}:{n}")).collect();

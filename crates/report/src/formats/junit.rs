@@ -6,12 +6,12 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::{Format, Style};
+use crate::finding::Finding;
 use crate::judgement;
-use crate::sentences as say;
 use crate::seconds::Seconds;
+use crate::sentences as say;
 use crate::summary::Summary;
 use crate::text::Lang;
-use crate::trust::Grade;
 
 /// See the module.
 pub(super) struct Junit;
@@ -87,10 +87,9 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
             Case { name: visible(&o.objective), failure: (!o.met).then(|| said.clone()), said }
         })
         .collect();
-    let mut reasons: Vec<String> =
-        summary.trust.reasons.iter().map(|r| visible(&judgement::sentence(r, summary, lang))).collect();
-    let against = summary.trust.reasons.iter().zip(&reasons).filter(|(r, _)| r.grade() == Grade::Fail);
-    let mut against: Vec<String> = against.map(|(_, sentence)| sentence.clone()).collect();
+    let said = |found: &Finding| visible(&found.sentence(lang));
+    let mut reasons: Vec<String> = summary.trust.findings.iter().map(said).collect();
+    let mut against: Vec<String> = summary.trust.against().map(said).collect();
     if let Some(failure) = summary.probe.as_ref().and_then(|probe| probe.failure.as_ref())
         && summary.totals.due == 0
     {
@@ -98,7 +97,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
         against.push(said.clone());
         reasons.push(said);
     }
-    let interrupted = summary.end != crate::summary::End::Completed;
+    let interrupted = summary.end != crate::sums::End::Completed;
     let failure = match (against.is_empty(), interrupted) {
         (false, _) => Some(against.join("; ")),
         (true, true) => Some(judgement::exit(summary, lang)),

@@ -6,15 +6,15 @@ use record::Started;
 
 use super::text::{accounts, figures, head};
 use super::{Format, Style, named};
+use crate::finding::Grade;
 use crate::judgement;
 use crate::ranked::QUANTILES;
 use crate::reasons::reason;
+use crate::seconds::Seconds;
 use crate::sentences as say;
 use crate::show;
-use crate::seconds::Seconds;
 use crate::summary::Summary;
 use crate::text::{Lang, Text};
-use crate::trust::Grade;
 
 /// See the module.
 pub(super) struct Markdown;
@@ -122,13 +122,13 @@ fn verdict(page: &mut Page, summary: &Summary) {
     let verdict = lang.of(judgement::verdict(summary.trust.verdict()));
     let exit = escaped(&judgement::exit(summary, lang));
     page.block(&format!("**{}{}{verdict}** · {exit}", lang.of(say::TRUST), lang.of(say::COLON)));
-    let reasons = summary.trust.reasons.iter().map(|reason| {
-        let mark = match reason.grade() {
+    let reasons = summary.trust.findings.iter().map(|found| {
+        let mark = match found.grade {
             Grade::Ok => "✓",
             Grade::Warn => "!",
             Grade::Fail => "✗",
         };
-        format!("{mark} {}", judgement::sentence(reason, summary, lang))
+        format!("{mark} {}", found.sentence(lang))
     });
     let overload = judgement::overload(summary, lang).map(|said| format!("! {said}"));
     let notices = summary.notices.iter().map(|notice| format!("! {}", judgement::notice(notice, lang)));

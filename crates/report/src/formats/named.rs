@@ -3,8 +3,8 @@
 use record::Example;
 
 use super::text::accounts;
+use crate::by_name::Row;
 use crate::columns::{cut, table, width};
-use crate::named::Row;
 use crate::ranked::QUANTILES;
 use crate::reasons::reason;
 use crate::sentences as say;
@@ -69,7 +69,7 @@ fn cells(row: &Row<'_>, summary: &Summary) -> Vec<String> {
     cells.push(show::rate(summary.per_s(totals.finished_in_window)));
     cells.push(ranked.mean().show());
     cells.extend(shown_quantiles().map(|(_, q)| ranked.quantile(q).figure.show()));
-    let status = totals.status.iter().map(|(code, n)| format!("{code}:{}", show::count(*n)));
+    let status = totals.status.iter().map(|(code, n)| format!("{}:{}", measure::plain::line(code), show::count(*n)));
     cells.extend([ranked.max().show(), show::bytes(counts.payload), status.collect::<Vec<_>>().join(" ")]);
     cells
 }

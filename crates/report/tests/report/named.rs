@@ -67,6 +67,26 @@ fn every_format_for_people_shows_a_row_for_each_name() {
 }
 
 #[test]
+fn what_a_server_says_by_name_acts_on_no_screen() {
+    let mut run = several();
+    let bad = "\u{1b}[2J\r";
+    for event in &mut run.events {
+        if let RunEvent::Second(second) = event {
+            second.named.iter_mut().for_each(|named| named.status = [(bad.to_owned(), 1)].into());
+        }
+    }
+    // Beside the first of its sort, which is kept elsewhere.
+    let Some(RunEvent::Example(mut example)) = run.events.last().cloned() else { panic!("an example") };
+    (example.detail, example.status) = (bad.into(), bad.into());
+    run.events.push(RunEvent::Example(example));
+    for format in ["text", "markdown", "junit", "csv"] {
+        let written = run.written(format, Lang::En);
+        assert!(!written.contains(['\u{1b}', '\r']), "{format}: {written}");
+        assert!(format == "junit" || written.contains("x1b"), "{format}: {written}");
+    }
+}
+
+#[test]
 fn a_run_of_one_name_shows_none() {
     let mut run = closed(10, 1).second(second(0).answered(900, ms(5)));
     let without: Vec<String> =

@@ -6,10 +6,11 @@ use plan::{Arrivals, Load};
 use super::{Page, head};
 use crate::bars;
 use crate::columns::table;
-use crate::ranked::{Figure, QUANTILES, Quantile, Ranked};
+use crate::ranked::{Figure, QUANTILES, Quantile, Ranked, heartbeats};
 use crate::sentences as say;
 use crate::show;
-use crate::summary::{End, Summary, heartbeats};
+use crate::summary::Summary;
+use crate::sums::End;
 use crate::text::{Lang, Text};
 
 /// What the run stands for, above everything else; users that wait for their answers have their figures explained.

@@ -2,10 +2,10 @@
 
 use super::Page;
 use crate::columns::{left, width};
+use crate::finding::Grade;
 use crate::judgement;
 use crate::sentences as say;
 use crate::summary::Summary;
-use crate::trust::Grade;
 
 pub(super) fn notices(page: &mut Page, summary: &Summary) {
     if !summary.notices.is_empty() {
@@ -36,13 +36,7 @@ pub(super) fn objectives(page: &mut Page, summary: &Summary) {
 
 /// Before the figures, where they do not stand: nobody should meet them first.
 pub(super) fn warning(page: &mut Page, summary: &Summary) {
-    let against: Vec<String> = summary
-        .trust
-        .reasons
-        .iter()
-        .filter(|r| r.grade() == Grade::Fail)
-        .map(|r| judgement::sentence(r, summary, page.lang))
-        .collect();
+    let against: Vec<String> = summary.trust.against().map(|found| found.sentence(page.lang)).collect();
     if against.is_empty() {
         return;
     }
@@ -72,9 +66,9 @@ pub(super) fn trust(page: &mut Page, summary: &Summary) {
     let heading = page.paint.bold(page.say(say::TRUST));
     page.text.push('\n');
     page.line(&format!("{heading}{}{word}", page.say(say::COLON)));
-    for reason in &summary.trust.reasons {
-        let sentence = judgement::sentence(reason, summary, page.lang);
-        let mark = match reason.grade() {
+    for found in &summary.trust.findings {
+        let sentence = found.sentence(page.lang);
+        let mark = match found.grade {
             Grade::Ok => page.paint.green("+"),
             Grade::Warn => page.paint.yellow("!"),
             Grade::Fail => page.paint.red("x"),

@@ -3,31 +3,38 @@
 use plan::Plan;
 use record::Notice;
 
-use crate::summary::Summary;
+use super::Evidence;
+use crate::finding::{Finding, Grade};
+use crate::show;
+use crate::text::{Text, text};
 use crate::totals::Totals;
-use crate::trust::Reason;
+
+const PAIRING: Text = text(
+    "{strays} unexpected {strays|response|responses} arrived, and responses are matched by order alone: some latencies may belong to other requests",
+    "收到 {strays} 个多余的响应，而响应只按顺序匹配请求：部分延迟可能属于其他请求",
+);
 
 /// More than one answer too many in so many answers, and the figures may be those of other requests.
 const STRAYS_ONE_IN: u64 = 1000;
 
-/// What answers too many come to.
-pub fn judged(summary: &Summary) -> Option<Reason> {
-    pairing(&summary.totals, &summary.notices, pipelined(summary))
+pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
+    pairing(&run.totals, &run.notices, pipelined(run))
 }
 
 /// An answer too many may have been taken for the next one's. Where several are awaited at a time, each shifts all behind it.
-fn pairing(totals: &Totals, notices: &[Notice], pipelined: bool) -> Option<Reason> {
+fn pairing(totals: &Totals, notices: &[Notice], pipelined: bool) -> Option<Finding> {
     // Records from before strays were counted apart say so by a notice.
     let by_order = notices.iter().any(|n| matches!(n.code.as_str(), "datagrams_by_order" | "messages_by_order"));
     let strays = if totals.strays == 0 && by_order { totals.unsolicited } else { totals.strays };
     let shifted = pipelined || strays.saturating_mul(STRAYS_ONE_IN) > totals.finished;
-    (strays > 0).then_some(Reason::Pairing { strays, shifted })
+    let grade = if shifted { Grade::Fail } else { Grade::Warn };
+    (strays > 0).then(|| Finding::new("pairing", grade, PAIRING, [("strays", show::count(strays))]))
 }
 
 /// Whether several requests were awaited at a time on one connection.
-fn pipelined(summary: &Summary) -> bool {
+fn pipelined(run: &Evidence<'_>) -> bool {
     let depth = |plan: &Plan| plan.options.get("pipeline")?.last()?.parse::<u64>().ok();
-    summary.started.as_ref().and_then(|s| depth(&s.plan)).is_some_and(|depth| depth > 1)
+    run.started.as_ref().and_then(|s| depth(&s.plan)).is_some_and(|depth| depth > 1)
 }
 
 #[cfg(test)]
@@ -35,7 +42,6 @@ mod tests {
     use record::Second;
 
     use super::*;
-    use crate::trust::Grade;
 
     #[test]
     fn answers_too_many_are_a_caution_and_too_many_of_them_cost_the_trust() {
@@ -50,7 +56,7 @@ mod tests {
         ] {
             let mut totals = Totals::default();
             totals.add(&Second { strays, unsolicited: strays + pushed, finished, ..Second::default() });
-            let judged = pairing(&totals, &[], pipelined).map(|reason| reason.grade());
+            let judged = pairing(&totals, &[], pipelined).map(|found| found.grade);
             assert_eq!(judged, grade, "{strays} of {finished}, pipelined: {pipelined}");
         }
     }

@@ -1,10 +1,17 @@
 //! Stretches of the window in which nobody was served: requests in flight without a break, or failing, and not one success.
 
 use measure::{Histogram, Nanos, quantile};
-use record::Second;
+use record::{Part, RunEvent, Second};
 
+use super::{Evidence, Rule};
+use crate::finding::{Finding, Grade};
+use crate::show;
+use crate::text::{Text, text};
 use crate::totals::Totals;
-use crate::trust::{Grade, Reason};
+
+const OUTAGE: Text = text("from {from} to {to} no request succeeded", "从 {from} 到 {to} 没有请求成功");
+const OUTAGE_ONE_MORE: Text = text(", and once more at another time", "，另有一次同样的中断");
+const OUTAGE_MORE: Text = text(", and {n} more times", "，另有 {n} 次同样的中断");
 
 /// A stretch is an outage from this length on.
 const LEAST: Nanos = Nanos::from_secs(1);
@@ -20,7 +27,7 @@ const CLOSED_FAIL: f64 = 0.25;
 
 /// Found while a record streams by.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outages {
+pub(super) struct Outages {
     /// When the last success ended, or the run began.
     last_success: Option<i64>,
     succeeded: bool,
@@ -42,7 +49,7 @@ pub struct Outages {
 
 impl Outages {
     /// Takes in a second of the warm-up or of the window.
-    pub fn see(&mut self, s: &Second) {
+    fn second(&mut self, s: &Second) {
         self.seconds += 1;
         self.until = s.to_ns;
         let since = *self.last_success.get_or_insert(s.from_ns);
@@ -96,8 +103,8 @@ impl Outages {
         }
     }
 
-    /// What there is to say once the window is over; `open`: arrivals did not wait for answers.
-    pub(crate) fn reason(&self, totals: &Totals, open: bool) -> Option<Reason> {
+    /// The outages of a run that is over.
+    fn found(&self, totals: &Totals, open: bool) -> Option<Outage> {
         let mut all = self.clone();
         let last = all.last_success.filter(|_| all.succeeded)?;
         let lasted = all.silent > 0 && all.close(last, all.until);
@@ -107,16 +114,51 @@ impl Outages {
         let due_per_ns = if open { totals.due as f64 / totals.window.0.max(1) as f64 } else { f64::INFINITY };
         all.stretches.retain(|(from, to)| to - from >= least && (to - from) as f64 * due_per_ns >= DUE);
         let &(from, to) = all.stretches.first()?;
-        let length = |(from, to): &(i64, i64)| Nanos(u64::try_from(to - from).unwrap_or(0));
-        let total: u64 = all.stretches.iter().map(|stretch| length(stretch).0).sum();
+        let length = |(from, to): &(i64, i64)| u64::try_from(to - from).unwrap_or(0);
+        let total: u64 = all.stretches.iter().map(length).sum();
         let to_the_end = all.stretches.iter().any(|(_, to)| *to == self.until);
-        let grade = match !open && (to_the_end || total as f64 > CLOSED_FAIL * totals.window.0 as f64) {
-            true => Grade::Fail,
-            false => Grade::Warn,
-        };
+        let fails = !open && (to_the_end || total as f64 > CLOSED_FAIL * totals.window.0 as f64);
         let at = |ns: i64| Nanos(u64::try_from(ns).unwrap_or(0));
         let further = all.stretches.len() as u64 - 1;
-        Some(Reason::Outage { from: at(from), to: at(to), total: Nanos(total), further, grade })
+        Some(Outage { from: at(from), to: at(to), further, grade: if fails { Grade::Fail } else { Grade::Warn } })
+    }
+}
+
+/// The longest outage of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Outage {
+    /// When it began, which is when the last success before it ended, since the start of the window.
+    from: Nanos,
+    /// Its end: the next success, or the end of the window.
+    to: Nanos,
+    /// How many others there were.
+    further: u64,
+    /// A caution; in closed load, where requests stop coming with the answers, a failure if all are long or one is the last.
+    grade: Grade,
+}
+
+impl Outage {
+    fn finding(self) -> Finding {
+        let at = |t: Nanos| format!("{:.1} s", t.as_secs_f64());
+        let found = Finding::new("outage", self.grade, OUTAGE, [("from", at(self.from)), ("to", at(self.to))]);
+        match self.further {
+            0 => found,
+            1 => found.and(OUTAGE_ONE_MORE, []),
+            n => found.and(OUTAGE_MORE, [("n", show::count(n))]),
+        }
+    }
+}
+
+impl Rule for Outages {
+    fn see(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Second(second) if second.part != Part::Drain => self.second(second),
+            _ => {}
+        }
+    }
+
+    fn findings(&self, run: &Evidence<'_>) -> Vec<Finding> {
+        self.found(&run.totals, run.open).map(Outage::finding).into_iter().collect()
     }
 }
 
@@ -133,9 +175,17 @@ mod tests {
     /// The longest outage: its beginning and end in ms, how many others, how bad.
     type Found = Option<(u64, u64, u64, Grade)>;
 
-    fn reason(seconds: &[Told], service_ms: u64, open: bool) -> Option<Reason> {
-        let mut totals = Totals::default();
-        for (n, &(successes, failed, busy_since)) in seconds.iter().enumerate() {
+    fn of(seconds: impl IntoIterator<Item = Second>, open: bool) -> Option<Outage> {
+        let (mut totals, mut outages) = (Totals::default(), Outages::default());
+        for second in seconds {
+            totals.add(&second);
+            outages.see(&RunEvent::Second(Box::new(second)));
+        }
+        outages.found(&totals, open)
+    }
+
+    fn outage(seconds: &[Told], service_ms: u64, open: bool) -> Option<Outage> {
+        let second = |(n, &(successes, failed, busy_since)): (usize, &Told)| {
             let from_ns = n as i64 * 1000 * MS;
             let mut second = Second {
                 from_ns,
@@ -149,18 +199,14 @@ mod tests {
                 ..Second::default()
             };
             second.latency.service.record_n(Nanos::from_millis(service_ms), second.finished);
-            totals.add(&second);
-        }
-        totals.outages.reason(&totals, open)
+            second
+        };
+        of(seconds.iter().enumerate().map(second), open)
     }
 
-    fn told(reason: Option<Reason>) -> Found {
-        match reason? {
-            Reason::Outage { from, to, further, grade, .. } => {
-                Some((from.0 / MS as u64, to.0 / MS as u64, further, grade))
-            }
-            other => panic!("{other:?}"),
-        }
+    fn told(outage: Option<Outage>) -> Found {
+        let Outage { from, to, further, grade } = outage?;
+        Some((from.0 / MS as u64, to.0 / MS as u64, further, grade))
     }
 
     #[test]
@@ -187,9 +233,9 @@ mod tests {
             (&[silent, silent], false, None),
         ];
         for (seconds, open, expected) in runs {
-            assert_eq!(told(reason(seconds, 2, open)), expected, "{seconds:?}");
+            assert_eq!(told(outage(seconds, 2, open)), expected, "{seconds:?}");
         }
-        assert_eq!(told(reason(&calm, 2, false)), None);
+        assert_eq!(told(outage(&calm, 2, false)), None);
     }
 
     #[test]
@@ -202,15 +248,15 @@ mod tests {
             (Some((1, 9)), 0, Some(3000)),
         ];
         for open in [true, false] {
-            assert_eq!(told(reason(&seconds, 100, open)), None);
+            assert_eq!(told(outage(&seconds, 100, open)), None);
         }
     }
 
     #[test]
     fn a_slow_service_has_seconds_without_a_success_while_it_is_well() {
         let seconds = [(Some((1, 1)), 0, Some(0)), (None, 0, Some(0)), (None, 0, Some(0)), (Some((2, 2)), 0, Some(0))];
-        assert_eq!(told(reason(&seconds, 2900, false)), None);
-        assert_eq!(told(reason(&seconds, 20, false)), Some((1, 3002, 0, Grade::Fail)));
+        assert_eq!(told(outage(&seconds, 2900, false)), None);
+        assert_eq!(told(outage(&seconds, 20, false)), Some((1, 3002, 0, Grade::Fail)));
     }
 
     #[test]
@@ -219,8 +265,7 @@ mod tests {
         let mut seconds = vec![well; 20];
         (seconds[2], seconds[3], seconds[4], seconds[5]) =
             ((Some((1, 500)), 0, Some(0)), (None, 0, Some(0)), (None, 0, Some(0)), (None, 0, Some(0)));
-        let mut totals = Totals::default();
-        for (n, &(successes, ..)) in seconds.iter().enumerate() {
+        let seconds = seconds.iter().enumerate().map(|(n, &(successes, ..))| {
             let from_ns = n as i64 * 1000 * MS;
             let mut second = Second { from_ns, to_ns: from_ns + 1000 * MS, due: 100, ..Second::default() };
             second.finished = if successes.is_some() { 100 } else { 0 };
@@ -230,18 +275,17 @@ mod tests {
             // In the second of its end all that waited are answered.
             let (took, many) = if n == 6 { (3000, 400) } else { (2, second.finished) };
             second.latency.service.record_n(Nanos::from_millis(took), many);
-            totals.add(&second);
-        }
-        assert_eq!(told(totals.outages.reason(&totals, true)), Some((2500, 6001, 0, Grade::Warn)));
+            second
+        });
+        assert_eq!(told(of(seconds, true)), Some((2500, 6001, 0, Grade::Warn)));
     }
 
     #[test]
     fn what_began_in_the_warm_up_is_told_of_the_window() {
-        let mut totals = Totals::default();
-        for n in -2..4_i64 {
+        let seconds = (-2..4_i64).map(|n| {
             let from_ns = n * 1000 * MS;
             let well = n == -2 || n == 3;
-            totals.add(&Second {
+            Second {
                 from_ns,
                 to_ns: from_ns + 1000 * MS,
                 part: if n < 0 { record::Part::Warmup } else { record::Part::Window },
@@ -249,26 +293,25 @@ mod tests {
                 last_success_ns: well.then_some(from_ns + 900 * MS),
                 busy_since_ns: Some(-2000 * MS),
                 ..Second::default()
-            });
-        }
-        assert_eq!(told(totals.outages.reason(&totals, false)), Some((0, 3005, 0, Grade::Fail)));
+            }
+        });
+        assert_eq!(told(of(seconds, false)), Some((0, 3005, 0, Grade::Fail)));
     }
 
     #[test]
     fn a_short_outage_in_a_long_closed_run_is_a_caution() {
         let mut seconds = vec![(Some((1, 999)), 0, Some(0)); 60];
         (seconds[30], seconds[31]) = ((Some((1, 300)), 0, Some(0)), (Some((500, 999)), 0, Some(0)));
-        assert_eq!(told(reason(&seconds, 2, false)), Some((30_300, 31_500, 0, Grade::Warn)));
+        assert_eq!(told(outage(&seconds, 2, false)), Some((30_300, 31_500, 0, Grade::Warn)));
     }
 
     #[test]
     fn records_that_do_not_tell_when_successes_came_are_judged_by_whole_seconds() {
-        let mut totals = Totals::default();
-        for (n, finished) in [5, 5, 0, 0, 5].into_iter().enumerate() {
+        let seconds = [5, 5, 0, 0, 5].into_iter().enumerate().map(|(n, finished)| {
             let from_ns = n as i64 * 1000 * MS;
             let to_ns = from_ns + 1000 * MS;
-            totals.add(&Second { from_ns, to_ns, due: 10, finished, failed: 1, ..Second::default() });
-        }
-        assert_eq!(told(totals.outages.reason(&totals, true)), Some((2000, 4000, 0, Grade::Warn)));
+            Second { from_ns, to_ns, due: 10, finished, failed: 1, ..Second::default() }
+        });
+        assert_eq!(told(of(seconds, true)), Some((2000, 4000, 0, Grade::Warn)));
     }
 }

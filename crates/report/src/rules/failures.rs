@@ -1,0 +1,25 @@
+//! A material share of the requests failed, and the latency is that of the others.
+
+use super::Evidence;
+use crate::finding::{Finding, Grade};
+use crate::show;
+use crate::text::{Text, text};
+
+const FAILURES: Text =
+    text("{share} of the requests failed: the latency is that of the others", "{share} 的请求失败：延迟只反映其余请求");
+const FAILURES_ADVICE: Text = text(
+    "; set --objective 'failed<0.1%' to make this an exit code",
+    "；用 --objective 'failed<0.1%' 可让退出码反映这一点",
+);
+
+/// One failure in so many requests is worth a word.
+const ONE_IN: u64 = 1000;
+
+pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
+    let (failed, due) = (run.totals.failed, run.totals.due);
+    if !run.has_latency() || failed == 0 || failed.saturating_mul(ONE_IN) < due {
+        return None;
+    }
+    let found = Finding::new("failures", Grade::Warn, FAILURES, [("share", show::percent(failed, due))]);
+    Some(if run.failures_are_judged() { found } else { found.and(FAILURES_ADVICE, []) })
+}

@@ -1,0 +1,17 @@
+//! Objectives met by all of too few requests: one request in a thousand cannot be judged by ten, and what is met so far may be
+//! missed by the next.
+
+use super::Evidence;
+use crate::finding::{Finding, Grade};
+use crate::text::{Text, text};
+
+const FEW: Text = text("too few requests to support {objective}", "请求太少，不足以支持 {objective}");
+const FURTHER: Text = text(", {objective}", "，{objective}");
+const ADVICE: Text = text(": met so far; run longer or send more", "：目前达到；请延长压测时间或增加请求数");
+
+pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
+    let mut few = run.objectives.iter().filter(|judged| judged.met && judged.few);
+    let fact = |judged: &crate::Judged| [("objective", judged.objective.clone())];
+    let first = Finding::new("few_requests", Grade::Warn, FEW, fact(few.next()?));
+    Some(few.fold(first, |found, judged| found.and(FURTHER, fact(judged))).and(ADVICE, []))
+}

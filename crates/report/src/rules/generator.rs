@@ -1,0 +1,368 @@
+//! Whether the generator itself was well: what it spoiled of its own figures.
+//!
+//! Whatever keeps brunt from reading an answer at once (its own work, another process on its core, a CPU quota, a signal that
+//! stops it) looks like a slow server. Each sort leaves a trace of its own in the record; a trace costs trust where it is
+//! large enough beside the figures it would spoil.
+
+use measure::{Histogram, Nanos};
+use record::{Part, RunEvent};
+
+use super::{Evidence, Rule};
+use crate::finding::{Finding, Grade};
+use crate::ranked::{Figure, Ranked};
+use crate::show;
+use crate::text::{Text, text};
+use crate::totals::RATED_LEAST;
+
+const BUSY: Text = text(
+    "brunt itself was at its limit: its busiest worker used {share} of a core, and was full for {full}; responses waited to be read",
+    "发压端自身已到极限：最忙的工作线程占用一个核的 {share}，满载 {full}；响应排队等待读取",
+);
+const BUSY_CLOSED: Text = text(", and throughput is a lower bound", "，吞吐量只是下限");
+const BUSY_ADVICE: Text = text(
+    "; use more workers (-w) or machines, a lower load, or fewer checks of responses (--expect-…)",
+    "；请增加工作线程（-w）或机器、降低负载，或减少对响应的检查（--expect-…）",
+);
+const ABSENT: Text = text(
+    "brunt itself was paused: {lost} of the window was lost in pauses of 10 ms or more, the longest {longest}; responses that came meanwhile were read late",
+    "发压端自身被暂停：窗口的 {lost} 损失在 10 毫秒以上的停顿中，最长 {longest}；期间到达的响应被延迟读取",
+);
+const READ_LATE: Text = text(
+    "brunt itself was held up: it did not read for up to {longest}, so often that {quantile} ({figure}) is partly of its own making; give it cores of its own, or a lower load",
+    "发压端自身有停顿：最长 {longest} 没有读取响应，次数多到影响 {quantile}（{figure}）；请为它预留 CPU 核，或降低负载",
+);
+const STARVED: Text = text(
+    "brunt itself had to wait for a CPU core: p99 {delay} of a p99 of {figure}; give it cores of its own, or a higher priority",
+    "发压端自身在等待 CPU：p99 {delay}，而测得的 p99 为 {figure}；请为它预留 CPU 核或提高其优先级",
+);
+const THROTTLED: Text = text(
+    "brunt itself was throttled: its CPU quota (cgroup) was used up in {throttled} of {periods} periods; raise the quota or lower the load",
+    "发压端自身被限流：{periods} 个周期中有 {throttled} 个用尽 CPU 配额（cgroup）；请提高配额或降低负载",
+);
+const LATE: Text = text(
+    "brunt sent requests late: {quantile} {late} of a response {quantile} of {response}",
+    "发压端发送延迟：{quantile} 为 {late}，而响应 {quantile} 为 {response}",
+);
+const LATE_MEAN: Text = text(
+    "brunt sent requests late: {late} on average, of a mean response time of {response}",
+    "发压端发送延迟：平均 {late}，而平均响应时间为 {response}",
+);
+
+/// A share of a figure that may be brunt's own doing.
+const SHARE: f64 = 0.2;
+/// More than this share of it is always too much.
+const MOST: f64 = 0.5;
+/// Below this nobody cares: an idle virtual core wakes up that late.
+const LEAST: Nanos = Nanos::from_millis(1);
+/// From here on [`SHARE`] is too much.
+const MUCH: Nanos = Nanos::from_millis(10);
+/// The mean response may hold so much of brunt's own lateness, which is not looked at below [`MEAN_LEAST`]: healthy runs
+/// against fast servers come to 240 µs, starved ones to 14 ms.
+const MEAN_SHARE: f64 = 0.05;
+const MEAN_LEAST: Nanos = Nanos::from_micros(250);
+
+/// A worker is full above this share of a core (V4), and well used above the other.
+const FULL: f64 = 0.9;
+const USED: f64 = 0.7;
+/// A share of the window with a full worker that spoils the run.
+const FULL_FAIL: f64 = 0.05;
+
+/// More than this share of the window in gaps of [`MUCH`] and more: the generator was not there (V10).
+const LOST: f64 = 0.02;
+/// Throttled periods of the CPU quota (V8).
+const THROTTLED_SHARE: f64 = 0.01;
+/// So few sampled wake-ups say nothing about their 99th percentile.
+const SAMPLES: u64 = 100;
+
+fn known(figure: Figure) -> Option<Nanos> {
+    figure.exact().or(figure.at_least())
+}
+
+/// The CPU quota of the generator was used up. Of a run that only holds connections nothing else is judged: it has no
+/// latency, and a core may well be full of handshakes.
+pub(super) fn throttled(run: &Evidence<'_>) -> Option<Finding> {
+    let (throttled, periods) = (run.totals.generator.throttled, run.totals.generator.periods);
+    let material = throttled > 0 && throttled as f64 > THROTTLED_SHARE * periods as f64;
+    let facts = [("throttled", show::count(throttled)), ("periods", show::count(periods))];
+    material.then(|| Finding::new("generator_throttled", Grade::Fail, THROTTLED, facts))
+}
+
+/// A worker had no time left: answers waited to be read, and requests to be sent.
+#[derive(Debug, Default)]
+pub(super) struct Busy {
+    /// Length of the seconds in which a worker was full, added up.
+    full: Nanos,
+}
+
+impl Rule for Busy {
+    fn see(&mut self, event: &RunEvent) {
+        if let RunEvent::Second(s) = event
+            && s.part == Part::Window
+            && s.length() >= RATED_LEAST
+            && s.generator.busiest_cpu_ns as f64 > FULL * s.length().0 as f64
+        {
+            self.full += s.length();
+        }
+    }
+
+    fn findings(&self, run: &Evidence<'_>) -> Vec<Finding> {
+        self.found(run).into_iter().collect()
+    }
+}
+
+impl Busy {
+    fn found(&self, run: &Evidence<'_>) -> Option<Finding> {
+        let generator = &run.totals.generator;
+        let (busiest, full) = (generator.busiest_share()?, generator.share(self.full)?);
+        let grade = match () {
+            () if run.only_holds() => return None,
+            () if busiest > FULL || full > FULL_FAIL => Grade::Fail,
+            () if busiest > USED || full > 0.0 => Grade::Warn,
+            () => return None,
+        };
+        let facts = [("share", show::share(busiest)), ("full", show::duration(self.full))];
+        let found = Finding::new("generator_busy", grade, BUSY, facts);
+        let found = if run.open { found } else { found.and(BUSY_CLOSED, []) };
+        Some(found.and(BUSY_ADVICE, []))
+    }
+}
+
+/// Workers did not look at their sockets: they were stopped, or taken off their cores. An answer that came in such a stretch
+/// was read at its end.
+#[derive(Debug, Default)]
+pub(super) struct Absent {
+    /// The stretches of the window.
+    gaps: Histogram,
+}
+
+impl Rule for Absent {
+    fn see(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Second(second) if second.part == Part::Window => self.gaps.merge(&second.latency.loop_gap),
+            _ => {}
+        }
+    }
+
+    fn findings(&self, run: &Evidence<'_>) -> Vec<Finding> {
+        self.found(run).into_iter().collect()
+    }
+}
+
+impl Absent {
+    fn found(&self, run: &Evidence<'_>) -> Option<Finding> {
+        if self.gaps.is_empty() || run.totals.window < RATED_LEAST || run.only_holds() {
+            return None;
+        }
+        let workers = run.started.as_ref().map_or(1, |s| s.workers.max(1));
+        let time = run.totals.window.0 as f64 * f64::from(workers);
+        let long = self.gaps.buckets().filter(|(gap, _)| *gap >= MUCH);
+        let lost = long.fold(0.0, |sum, (gap, n)| sum + gap.0 as f64 * n as f64) / time;
+        let longest = show::duration(Nanos(self.gaps.max()));
+        if lost > LOST {
+            let facts = [("lost", show::share(lost)), ("longest", longest)];
+            return Some(Finding::new("generator_absent", Grade::Fail, ABSENT, facts));
+        }
+        let (quantile, figure) = self.spoiled(run, time)?;
+        let facts = [("quantile", quantile.to_owned()), ("figure", show::duration(figure)), ("longest", longest)];
+        Some(Finding::new("generator_absent", Grade::Fail, READ_LATE, facts))
+    }
+
+    /// The quantile that is so long because answers were read late, and what it came to. An answer in a hundred read so late
+    /// moves p99; a longer gap is one for p99.9, which a single one of a few milliseconds would reach in a short run.
+    fn spoiled(&self, run: &Evidence<'_>, time: f64) -> Option<(&'static str, Nanos)> {
+        let quantiles = [("p50", 0.5, LEAST), ("p99", 0.99, LEAST), ("p99.9", 0.999, MUCH)];
+        quantiles.into_iter().find_map(|(name, q, least)| {
+            let figure = known(run.headline().quantile(q).figure)?;
+            let span = Nanos((figure.0 as f64 * SHARE) as u64).max(least);
+            // Had so many been read so late, the quantile would be as long: in closed load a gap delays no more than the users.
+            let spoiled = figure >= least && self.blind_for(span, time) > 1.0 - q;
+            spoiled.then_some((name, figure))
+        })
+    }
+
+    /// The share of all moments from which on the generator did not look for longer than `span`.
+    fn blind_for(&self, span: Nanos, time: f64) -> f64 {
+        let beyond: f64 = self.gaps.buckets().map(|(gap, n)| (gap - span).0 as f64 * n as f64).sum();
+        beyond / time
+    }
+}
+
+/// Waits for a core of its own, when something had happened that a worker was to be woken for.
+pub(super) fn starved(run: &Evidence<'_>) -> Option<Finding> {
+    let delays = Ranked::plain(&run.totals.latency.wake_delay);
+    if delays.count() < SAMPLES || run.only_holds() {
+        return None;
+    }
+    let delay = delays.finished.at_rank(measure::quantile::rank_of(delays.count(), 0.99))?;
+    let figure = known(run.headline().quantile(0.99).figure)?;
+    let material = delay >= LEAST && delay.0 as f64 > SHARE * figure.0 as f64;
+    let facts = [("delay", show::duration(delay)), ("figure", show::duration(figure))];
+    material.then(|| Finding::new("generator_starved", Grade::Fail, STARVED, facts))
+}
+
+/// Requests that left later than they were due, through no wait for a connection (V1).
+pub(super) fn late(run: &Evidence<'_>) -> Option<Finding> {
+    if !run.open {
+        return None;
+    }
+    let (lateness, headline) = (Ranked::plain(&run.totals.latency.gen_late), run.headline());
+    for (quantile, q) in [("p99", 0.99), ("p50", 0.5)] {
+        let own = lateness.quantile(q).figure.exact();
+        let (Some(late), Some(response)) = (own, known(headline.quantile(q).figure)) else { continue };
+        let share = late.0 as f64 / response.0.max(1) as f64;
+        if late < LEAST || share <= SHARE {
+            continue;
+        }
+        let grade = if share > MOST || late >= MUCH { Grade::Fail } else { Grade::Warn };
+        let facts =
+            [("quantile", quantile.to_owned()), ("late", show::duration(late)), ("response", show::duration(response))];
+        return Some(Finding::new("generator_late", grade, LATE, facts));
+    }
+    late_on_average(known(lateness.mean())?, known(headline.mean())?)
+}
+
+fn late_on_average(late: Nanos, response: Nanos) -> Option<Finding> {
+    let share = late.0 as f64 / response.0 as f64;
+    let grade = if share > MOST { Grade::Fail } else { Grade::Warn };
+    let facts = [("late", show::duration(late)), ("response", show::duration(response))];
+    (late >= MEAN_LEAST && share > MEAN_SHARE).then(|| Finding::new("generator_late_mean", grade, LATE_MEAN, facts))
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Latency, Second};
+
+    use super::*;
+    use crate::rules::tests::{found, of_sums};
+
+    const MS: u64 = 1_000_000;
+
+    /// Ten seconds of a run, of each the same.
+    fn run(open: bool, second: impl Fn(&mut Second)) -> Vec<Finding> {
+        let events = || {
+            (0..10).map(|n| {
+                let (from_ns, to_ns) = (n * 1_000 * MS as i64, (n + 1) * 1_000 * MS as i64);
+                let mut s = Second { from_ns, to_ns, due: 1000, finished: 1000, ..Second::default() };
+                s.latency.service.record_n(Nanos(2 * MS), 1000);
+                if open {
+                    s.latency.response.record_n(Nanos(2 * MS), 1000);
+                }
+                second(&mut s);
+                RunEvent::Second(Box::new(s))
+            })
+        };
+        let mut all = found(Absent::default(), events());
+        all.extend([throttled, starved, late].into_iter().filter_map(|judge| of_sums(judge, events())));
+        all.extend(found(Busy::default(), events()));
+        all
+    }
+
+    fn codes(found: &[Finding]) -> Vec<(&'static str, Grade)> {
+        found.iter().map(|f| (f.code, f.grade)).collect()
+    }
+
+    #[test]
+    fn a_healthy_generator_is_told_nothing() {
+        let well = |l: &mut Latency| {
+            // 60 % of the time in turns of 50 µs, woken 50 to 120 µs late.
+            l.loop_gap.record_n(Nanos::from_micros(50), 12_000);
+            l.wake_delay.record_n(Nanos::from_micros(60), 195);
+            l.wake_delay.record_n(Nanos::from_micros(900), 5);
+            l.gen_late.record_n(Nanos::from_micros(120), 1000);
+        };
+        for open in [true, false] {
+            let found = run(open, |s| {
+                well(&mut s.latency);
+                s.generator =
+                    record::Generator { busiest_cpu_ns: 650 * MS, ready_ns: 200 * MS, periods: 10, throttled: 0 };
+            });
+            assert_eq!(found, [], "open: {open}");
+        }
+    }
+
+    #[test]
+    fn a_full_worker_spoils_a_run_and_a_well_used_one_is_a_caution() {
+        let busy = |used: &[u64]| {
+            let found = run(false, |s| {
+                let n = (s.from_ns / 1_000_000_000) as usize;
+                s.generator.busiest_cpu_ns = used[n % used.len()] * MS;
+            });
+            codes(&found)
+        };
+        assert_eq!(busy(&[950]), [("generator_busy", Grade::Fail)]);
+        assert_eq!(busy(&[800]), [("generator_busy", Grade::Warn)]);
+        assert_eq!(busy(&[950, 300, 300, 300, 300, 300, 300, 300, 300, 300]), [("generator_busy", Grade::Fail)]);
+        assert_eq!(busy(&[690]), []);
+    }
+
+    #[test]
+    fn pauses_are_judged_by_what_they_spoil() {
+        let paused = |of: &[(u64, u64)], in_second: Option<i64>| {
+            let found = run(false, |s| {
+                for &(ms, n) in of {
+                    if in_second.is_none_or(|second| s.from_ns / 1_000_000_000 == second) {
+                        s.latency.loop_gap.record_n(Nanos(ms * MS), n);
+                    }
+                }
+            });
+            codes(&found)
+        };
+        let fails = [("generator_absent", Grade::Fail)];
+        // 20 ms of each 100, and 300 ms of each second.
+        assert_eq!(paused(&[(20, 10)], None), fails);
+        assert_eq!(paused(&[(300, 1)], None), fails);
+        // Half a second once in ten.
+        assert_eq!(paused(&[(500, 1)], Some(3)), fails);
+        // Turns of 3 ms, a tenth of the time: p99 of 2 ms holds them.
+        assert_eq!(paused(&[(3, 34)], None), fails);
+        // One pause of 9 ms in ten seconds moves nothing that is shown, nor does one of 15 ms, where p99.9 is 2 ms.
+        assert_eq!(paused(&[(9, 1)], Some(3)), []);
+        assert_eq!(paused(&[(15, 1)], Some(3)), []);
+    }
+
+    #[test]
+    fn waits_for_a_core_are_judged_by_p99() {
+        let starved = |slow: u64| {
+            let found = run(false, |s| {
+                s.latency.wake_delay.record_n(Nanos::from_micros(30), 200 - slow);
+                s.latency.wake_delay.record_n(Nanos(30 * MS), slow);
+            });
+            codes(&found)
+        };
+        assert_eq!(starved(4), [("generator_starved", Grade::Fail)]);
+        assert_eq!(starved(1), []);
+    }
+
+    #[test]
+    fn a_quota_that_is_used_up_costs_trust() {
+        let throttled =
+            |throttled| codes(&run(true, |s| (s.generator.throttled, s.generator.periods) = (throttled, 10)));
+        assert_eq!(throttled(7), [("generator_throttled", Grade::Fail)]);
+        assert_eq!(throttled(0), []);
+    }
+
+    #[test]
+    fn late_requests_are_judged_by_their_share_of_the_response() {
+        let late = |late: &[(u64, u64)], response: &[(u64, u64)]| {
+            let found = run(true, |s| {
+                s.latency.response.clear();
+                let fill = |h: &mut Histogram, of: &[(u64, u64)]| {
+                    of.iter().for_each(|&(us, n)| h.record_n(Nanos::from_micros(us), n));
+                };
+                fill(&mut s.latency.gen_late, late);
+                fill(&mut s.latency.response, response);
+            });
+            codes(&found)
+        };
+        let fails = [("generator_late", Grade::Fail)];
+        // More than half, and a fifth of a long one.
+        assert_eq!(late(&[(20, 980), (1_500, 20)], &[(200, 980), (2_500, 20)]), fails);
+        assert_eq!(late(&[(20, 980), (15_000, 20)], &[(200, 980), (60_000, 20)]), fails);
+        assert_eq!(late(&[(20, 980), (1_500, 20)], &[(200, 980), (5_000, 20)]), [("generator_late", Grade::Warn)]);
+        // A large tail of the server does not hide that everything left late.
+        assert_eq!(late(&[(1_500, 1000)], &[(2_600, 980), (2_000_000, 20)]), fails);
+        // An idle core wakes up late, and a fast server answers sooner.
+        assert_eq!(late(&[(98, 1000)], &[(217, 1000)]), []);
+        assert_eq!(late(&[(400, 1000)], &[(3_000, 1000)]), [("generator_late_mean", Grade::Warn)]);
+    }
+}

@@ -1,0 +1,41 @@
+//! Connections that answer no heartbeat: one whose heartbeats are answered late is lost; where the run ends before that, this is
+//! all that tells.
+
+use super::Evidence;
+use crate::finding::{Finding, Grade};
+use crate::show;
+use crate::sums::End;
+use crate::text::{Text, text};
+
+const HEARTBEATS: Text = text(
+    "none of {sent} {sent|heartbeat|heartbeats} was answered: nothing shows that the connections were alive",
+    "发送了 {sent} 次心跳，均无应答：无法确认连接是否存活",
+);
+
+pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
+    let beats = run.totals.heartbeats;
+    let cut_early = beats.missed == 0 && run.end == End::Interrupted;
+    (beats.sent > 0 && beats.answered == 0 && !cut_early)
+        .then(|| Finding::new("heartbeats_unanswered", Grade::Fail, HEARTBEATS, [("sent", show::count(beats.sent))]))
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Heartbeats, Second};
+
+    use super::*;
+    use crate::rules::tests::of_second;
+
+    #[test]
+    fn connections_that_answer_no_heartbeat_are_not_held() {
+        let judged = |sent, answered, missed, reason| {
+            let heartbeats = Heartbeats { sent, answered, missed, open: sent - answered - missed };
+            of_second(judge, Second { heartbeats, ..Second::default() }, reason).map(|found| found.grade)
+        };
+        assert_eq!(judged(10, 0, 0, "completed"), Some(Grade::Fail));
+        assert_eq!(judged(10, 0, 2, "interrupted"), Some(Grade::Fail));
+        assert_eq!(judged(10, 0, 0, "interrupted"), None, "nobody waited for the answers");
+        assert_eq!(judged(10, 1, 0, "completed"), None);
+        assert_eq!(judged(0, 0, 0, "completed"), None);
+    }
+}

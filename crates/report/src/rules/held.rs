@@ -1,0 +1,66 @@
+//! Where connections are held, or nothing but opened: whether all of them stood, and whether they stayed.
+
+use plan::Plan;
+
+use super::Evidence;
+use crate::finding::{Finding, Grade};
+use crate::show;
+use crate::sums::End;
+use crate::text::{Text, text};
+
+const HELD_FEWER: Text = text(
+    "{held} of {asked} connections were held: the others could not be opened",
+    "{asked} 个连接中只保持了 {held} 个：其余无法建立",
+);
+const HELD_FEWER_LOST: Text = text(
+    "{held} of {asked} connections were held at the same time: the others were opened and lost again",
+    "{asked} 个连接中只同时保持了 {held} 个：其余建立后断开",
+);
+const HELD_FEWER_BOTH: Text = text(
+    "{held} of {asked} connections were held at the same time: some could not be opened, others were lost again",
+    "{asked} 个连接中只同时保持了 {held} 个：部分无法建立，部分建立后断开",
+);
+const HELD_FEWER_LATE: Text = text(
+    "{held} of {asked} connections were held: the others were not open in time",
+    "{asked} 个连接中只保持了 {held} 个：其余未能及时建立",
+);
+const HELD_NONE_LASTED: Text =
+    text("none of the {asked} connections lasted: they were opened and lost again", "{asked} 个连接全部在建立后断开");
+const HELD_NONE: Text = text("none of the {asked} connections could be opened", "{asked} 个连接全部未能建立");
+const LOST: Text =
+    text("{lost} {lost|connection was|connections were} lost while being held", "保持期间断开了 {lost} 个连接");
+
+/// The plan of a run that is about its connections.
+fn plan<'a>(run: &'a Evidence<'_>) -> Option<&'a Plan> {
+    let plan = run.started.as_ref().map(|s| &s.plan)?;
+    (plan.hold.is_some() || run.only_holds()).then_some(plan)
+}
+
+/// Fewer stood at the same time than were asked for.
+pub(super) fn fewer(run: &Evidence<'_>) -> Option<Finding> {
+    let plan = plan(run)?;
+    let (held, asked) = (run.totals.standing, plan.load.peak().round() as u64);
+    // The peak of a ramp may be its last moment.
+    let all_could = run.end == End::Completed && plan.load.is_level();
+    if held >= asked || !(all_could || held == 0) {
+        return None;
+    }
+    let connections = &run.totals.connections;
+    let text = match (connections.failed > 0, connections.lost > 0) {
+        // They stood for a moment each, within a second.
+        (_, true) if held == 0 => HELD_NONE_LASTED,
+        _ if held == 0 => HELD_NONE,
+        (true, true) => HELD_FEWER_BOTH,
+        (false, true) => HELD_FEWER_LOST,
+        (true, false) => HELD_FEWER,
+        (false, false) => HELD_FEWER_LATE,
+    };
+    let facts = [("held", show::count(held)), ("asked", show::count(asked))];
+    Some(Finding::new("held_fewer", Grade::Fail, text, facts))
+}
+
+/// Some that stood were lost.
+pub(super) fn lost(run: &Evidence<'_>) -> Option<Finding> {
+    let lost = plan(run).map(|_| run.totals.connections.lost).filter(|lost| *lost > 0)?;
+    Some(Finding::new("connections_lost", Grade::Warn, LOST, [("lost", show::count(lost))]))
+}

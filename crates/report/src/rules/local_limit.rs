@@ -1,0 +1,39 @@
+//! Requests that never left this machine, because it had no ports or descriptors left for them (V14, V15): failures of our own
+//! making. Fewer users ran than the report names, and nothing of that is the target's doing.
+
+use super::Evidence;
+use crate::finding::{Finding, Grade};
+use crate::show;
+use crate::text::{Text, text};
+
+const LOCAL: Text = text(
+    "{failed} {failed|request|requests} failed on this machine, which ran out of local ports or file descriptors: the load was lower than asked for",
+    "{failed} 个请求因本机端口或文件描述符耗尽而失败：实际负载低于要求",
+);
+
+pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
+    let own = run.totals.failures.iter().filter(|f| matches!(f.kind.as_str(), "no_ports" | "no_descriptors"));
+    let failed = own.map(|f| f.count).sum();
+    (failed > 0).then(|| Finding::new("local_limit", Grade::Fail, LOCAL, [("failed", show::count(failed))]))
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Failure, Second};
+
+    use super::*;
+    use crate::rules::tests::of_second;
+
+    #[test]
+    fn what_failed_on_this_machine_is_not_the_targets_doing() {
+        let failure = |kind: &str, count| Failure { kind: kind.into(), count, ..Failure::default() };
+        let all = [failure("refused", 5), failure("no_ports", 2), failure("no_descriptors", 1)];
+        let judged = |failures: &[Failure]| {
+            of_second(judge, Second { failures: failures.to_vec(), ..Second::default() }, "completed")
+        };
+        let found = judged(&all).unwrap();
+        assert_eq!((found.code, found.grade), ("local_limit", Grade::Fail));
+        assert!(found.sentence(crate::Lang::En).starts_with("3 requests failed on this machine"));
+        assert_eq!(judged(&all[..1]), None);
+    }
+}

@@ -1,0 +1,25 @@
+//! Whether headline quantiles are more than lower bounds.
+
+use super::Evidence;
+use crate::finding::{Finding, Grade};
+use crate::show;
+use crate::sums::End;
+use crate::text::{Text, text};
+
+const LOWER_BOUND: Text = text(
+    "{quantiles} only a lower bound: {unfinished} {unfinished|request|requests} got no response in time, and their latency is unknown",
+    "{quantiles} 只是下限：{unfinished} 个请求没有按时收到响应，其延迟未知",
+);
+
+pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
+    let headline = run.headline();
+    // Whoever interrupted the run cut these requests; the verdict says that it was interrupted.
+    let cut = run.end == End::Interrupted && headline.unfinished() <= run.totals.censored;
+    if !run.has_latency() || cut {
+        return None;
+    }
+    let bounds = [("p50", 0.5), ("p99", 0.99)].into_iter().filter(|(_, q)| headline.is_lower_bound(*q));
+    let quantiles: Vec<&str> = bounds.map(|(name, _)| name).collect();
+    let facts = [("quantiles", quantiles.join(", ")), ("unfinished", show::count(headline.unfinished()))];
+    (!quantiles.is_empty()).then(|| Finding::new("lower_bound", Grade::Fail, LOWER_BOUND, facts))
+}

@@ -1,0 +1,133 @@
+//! What a run says about itself: one rule a file, and the list of them.
+//!
+//! A rule reads the sums of a run when it is over; one that needs more looks at the events as they pass. It gives findings,
+//! each with a grade and its sentences in every language. Rules know nothing of each other, and nothing knows them but
+//! [`all`]: a new one is a file and a line there.
+
+mod accounting;
+mod answers;
+mod ending;
+mod failures;
+mod few_requests;
+pub(crate) mod generator;
+mod heartbeats;
+mod held;
+mod little;
+mod local_limit;
+mod lower_bound;
+mod outages;
+mod pairing;
+mod split_limit;
+mod unheard;
+mod users;
+
+use std::ops::Deref;
+
+use record::RunEvent;
+
+use crate::finding::Finding;
+use crate::objectives::{self, Judged};
+use crate::sums::Sums;
+
+/// Something to look for in a run.
+pub(crate) trait Rule: Send {
+    /// Looks at the next event, where the sums do not tell enough.
+    fn see(&mut self, _event: &RunEvent) {}
+
+    /// What there is to say of a run that is over.
+    fn findings(&self, run: &Evidence<'_>) -> Vec<Finding>;
+}
+
+/// What rules judge by.
+pub(crate) struct Evidence<'a> {
+    /// The run, summed up.
+    pub sums: &'a Sums,
+    /// Its objectives, judged.
+    pub objectives: &'a [Judged],
+}
+
+impl Evidence<'_> {
+    /// True where an objective asks how many failed of all requests.
+    fn failures_are_judged(&self) -> bool {
+        objectives::ask_for_failures(self.objectives)
+    }
+}
+
+impl Deref for Evidence<'_> {
+    type Target = Sums;
+    fn deref(&self) -> &Sums {
+        self.sums
+    }
+}
+
+/// A rule that needs nothing but the sums.
+struct OfSums(fn(&Evidence<'_>) -> Option<Finding>);
+
+impl Rule for OfSums {
+    fn findings(&self, run: &Evidence<'_>) -> Vec<Finding> {
+        (self.0)(run).into_iter().collect()
+    }
+}
+
+/// Every rule, in the order in which what they find is shown.
+pub(crate) fn all() -> Vec<Box<dyn Rule>> {
+    let of_sums = |judge| Box::new(OfSums(judge)) as Box<dyn Rule>;
+    vec![
+        of_sums(accounting::judge),
+        Box::new(little::Little::default()),
+        of_sums(held::fewer),
+        of_sums(held::lost),
+        of_sums(heartbeats::judge),
+        of_sums(answers::judge),
+        of_sums(lower_bound::judge),
+        of_sums(users::kept_out),
+        of_sums(failures::judge),
+        of_sums(few_requests::judge),
+        Box::new(outages::Outages::default()),
+        of_sums(users::stuck),
+        of_sums(local_limit::judge),
+        of_sums(unheard::judge),
+        of_sums(pairing::judge),
+        of_sums(split_limit::judge),
+        of_sums(generator::throttled),
+        Box::new(generator::Absent::default()),
+        of_sums(generator::starved),
+        Box::new(generator::Busy::default()),
+        of_sums(generator::late),
+        of_sums(ending::judge),
+    ]
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::sums::Adding;
+
+    /// What a rule finds in a run of these events.
+    pub fn found(mut rule: impl Rule, events: impl IntoIterator<Item = RunEvent>) -> Vec<Finding> {
+        let mut adding = Adding::default();
+        for event in events {
+            rule.see(&event);
+            adding.add(&event);
+        }
+        rule.findings(&Evidence { sums: &adding.finish(), objectives: &[] })
+    }
+
+    /// The same of a rule that needs nothing but the sums.
+    pub fn of_sums(
+        judge: fn(&Evidence<'_>) -> Option<Finding>,
+        events: impl IntoIterator<Item = RunEvent>,
+    ) -> Option<Finding> {
+        found(OfSums(judge), events).pop()
+    }
+
+    /// The same of a second that was all there was, in a run that ended so.
+    pub fn of_second(
+        judge: fn(&Evidence<'_>) -> Option<Finding>,
+        second: record::Second,
+        reason: &str,
+    ) -> Option<Finding> {
+        let ended = record::Ended { reason: reason.into(), ..record::Ended::default() };
+        of_sums(judge, [RunEvent::Second(Box::new(second)), RunEvent::Ended(ended)])
+    }
+}

@@ -1,0 +1,18 @@
+//! Arrivals that waited for a share of the limit of connections: with other workers the figures would be others.
+
+use super::Evidence;
+use crate::finding::{Finding, Grade};
+use crate::limit::Limited;
+use crate::show;
+use crate::text::{Text, text};
+
+const SPLIT_LIMIT: Text = text(
+    "arrivals waited for one of {limit} connections, which {workers} workers share out: one waits while another worker's connection is free, and with other workers the wait would be another; -w 1 makes it one queue",
+    "请求在等待 {limit} 个连接之一，而这些连接分给了 {workers} 个工作线程：一个线程的请求在等，另一个线程的连接却空着，换一个线程数等待就会不同；用 -w 1 可成为单一队列",
+);
+
+pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
+    let limited = Limited::of(run).filter(Limited::is_split)?;
+    let facts = [("limit", show::count(limited.limit.into())), ("workers", show::count(limited.workers.into()))];
+    Some(Finding::new("split_limit", Grade::Warn, SPLIT_LIMIT, facts))
+}

@@ -1,0 +1,36 @@
+//! The target's system refused datagrams that nobody waits for an answer to: they were written, and reached nobody. Where
+//! requests are answered, a refusal fails one; where nobody answers, it is all that tells of a closed port.
+
+use super::Evidence;
+use crate::finding::{Finding, Grade};
+use crate::show;
+use crate::text::{Text, text};
+
+const UNHEARD: Text = text(
+    "messages did not arrive: {refused} ICMP port unreachable for {sent} one-way {sent|request|requests}",
+    "消息没有送达：{sent} 个单向请求收到 {refused} 个 ICMP 端口不可达",
+);
+
+pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
+    // One refusal may stand for several requests.
+    let (refused, sent) = (run.totals.connections.refused, run.totals.one_way);
+    let facts = [("refused", show::count(refused)), ("sent", show::count(sent))];
+    (refused > 0 && sent > 0).then(|| Finding::new("unheard", Grade::Fail, UNHEARD, facts))
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Connections, Second};
+
+    use super::*;
+    use crate::rules::tests::of_second;
+
+    #[test]
+    fn a_refusal_makes_a_run_untrusted_where_nobody_answers() {
+        for (refused, one_way, grade) in [(0, 5, None), (1, 5, Some(Grade::Fail)), (1, 0, None)] {
+            let connections = Connections { refused, ..Connections::default() };
+            let found = of_second(judge, Second { one_way, connections, ..Second::default() }, "completed");
+            assert_eq!(found.map(|found| found.grade), grade, "{refused} refused of {one_way}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! In closed load, users who hardly asked for anything: they waited for what never came, or got no connection of any use.
+
+use super::Evidence;
+use crate::finding::{Finding, Grade};
+use crate::show;
+use crate::sums::End;
+use crate::text::{Text, text};
+
+const STUCK: Text = text(
+    "users were stuck: {share} of the time spent waiting went to requests that never completed, and those users sent nothing else meanwhile",
+    "有用户被卡住：{share} 的等待时间花在始终没有完成的请求上，这些用户在此期间没有发送其他请求",
+);
+const KEPT_OUT: Text = text(
+    "users were kept out: they spent {share} of their time without a usable connection (refused, or dropped before a response), so the load was lower than asked for",
+    "有用户被拒之门外：用户有 {share} 的时间没有可用的连接，实际负载低于所要求的负载",
+);
+
+/// A share of the users' time that is nothing to speak of, and one beyond which the figures do not stand.
+const OK: f64 = 0.01;
+const FAIL: f64 = 0.05;
+
+fn found(code: &'static str, text: Text, share: f64) -> Option<Finding> {
+    let grade = if share > FAIL { Grade::Fail } else { Grade::Warn };
+    (share > OK).then(|| Finding::new(code, grade, text, [("share", show::share(share))]))
+}
+
+/// A user that waits for an answer that never comes sends nothing else: its requests are few among those of the others,
+/// however long it waited. What an interruption cut was not stuck.
+pub(super) fn stuck(run: &Evidence<'_>) -> Option<Finding> {
+    let totals = &run.totals;
+    if run.open || totals.in_flight_ns == 0 || run.end == End::Interrupted {
+        return None;
+    }
+    let share = totals.unanswered_ns as f64 / totals.in_flight_ns as f64;
+    found("users_stuck", STUCK, share.min(1.0))
+}
+
+/// Users who are refused make few attempts, with pauses between them: they are hardly seen among the requests of the others.
+pub(super) fn kept_out(run: &Evidence<'_>) -> Option<Finding> {
+    if !run.has_latency() {
+        return None;
+    }
+    let out = run.totals.kept_out_ns as f64;
+    found("users_kept_out", KEPT_OUT, out / (out + run.totals.in_flight_ns as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Second;
+
+    use super::*;
+    use crate::rules::tests::of_second;
+
+    #[test]
+    fn users_who_are_refused_cost_trust_though_they_hardly_ask() {
+        let second = |kept_out_ns| Second {
+            kept_out_ns,
+            in_flight_ns: 11_000_000_000,
+            finished: 1,
+            due: 1,
+            ..Second::default()
+        };
+        let judged = |ns| of_second(kept_out, second(ns), "completed").map(|found| found.grade);
+        let grades = [0, 50_000_000, 300_000_000, 9_000_000_000].map(judged);
+        assert_eq!(grades, [None, None, Some(Grade::Warn), Some(Grade::Fail)]);
+    }
+}

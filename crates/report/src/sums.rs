@@ -1,0 +1,204 @@
+//! A run summed up: its head, what its seconds add up to, what was kept of it and how it ended. Nothing here judges.
+//!
+//! Made by streaming the events once. The seconds themselves are not kept: a format that shows them gets them read again
+//! from the record or the spool.
+
+use measure::Nanos;
+use record::{Ended, Example, FirstAnswer, Notice, RunEvent, Started};
+
+use crate::named::EXAMPLES;
+use crate::ranked::Ranked;
+use crate::totals::Totals;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// As planned.
+    Completed,
+    /// By the user or a signal.
+    Interrupted,
+    /// Workers of it were lost; the others went on.
+    Partial,
+    /// It could not go on (or not begin).
+    Aborted,
+    /// Nobody knows: the record stops before its end.
+    CutOff,
+}
+
+impl End {
+    /// The word used in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            End::Completed => "completed",
+            End::Interrupted => "interrupted",
+            End::Partial => "partial",
+            End::Aborted => "aborted",
+            End::CutOff => "cut_off",
+        }
+    }
+
+    fn from_reason(reason: &str) -> End {
+        match reason {
+            "completed" => End::Completed,
+            "interrupted" => End::Interrupted,
+            "partial" => End::Partial,
+            _ => End::Aborted,
+        }
+    }
+}
+
+/// A run summed up.
+#[derive(Clone, Debug)]
+pub struct Sums {
+    /// What was asked, where and by whom; None where the events lack their head.
+    pub started: Option<Box<Started>>,
+    /// True where arrivals did not wait for answers.
+    pub open: bool,
+    /// The first answer.
+    pub probe: Option<FirstAnswer>,
+    /// Sums.
+    pub totals: Totals,
+    /// Kept examples of failures, at most one of each sort.
+    pub examples: Vec<Example>,
+    /// Further ones of single names, at most one of each name, sort and status.
+    pub(crate) examples_by_name: Vec<Example>,
+    /// What the reader should know; each code once, the last of it.
+    pub notices: Vec<Notice>,
+    /// How it ended.
+    pub end: End,
+    /// Length of the window.
+    pub window: Nanos,
+    /// From the first connect to the end of the drain.
+    pub elapsed: Nanos,
+}
+
+/// So many examples and notices are kept, and so many bytes of each of their texts: a run has fewer, a record from elsewhere
+/// may have any.
+const KEPT: usize = 64;
+const TEXT: usize = 64 * 1024;
+
+fn clip(text: &str) -> String {
+    text[..text.floor_char_boundary(TEXT)].to_owned()
+}
+
+fn clipped(example: &Example) -> Example {
+    let Example { kind, phase, errno, detail, sent, received, reused, name, status, at_ns } = example;
+    let [kind, phase, detail, sent, received, status] =
+        [kind, phase, detail, sent, received, status].map(|text| clip(text));
+    let errno = errno.as_deref().map(clip);
+    Example { kind, phase, errno, detail, sent, received, reused: *reused, name: *name, status, at_ns: *at_ns }
+}
+
+/// Collects the events of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Adding {
+    started: Option<Box<Started>>,
+    probe: Option<FirstAnswer>,
+    totals: Totals,
+    examples: Vec<Example>,
+    examples_by_name: Vec<Example>,
+    notices: Vec<Notice>,
+    ended: Option<Ended>,
+}
+
+impl Adding {
+    /// Takes the next event.
+    pub fn add(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Started(started) => self.started = Some(started.clone()),
+            RunEvent::FirstAnswer(probe) => self.probe = Some(probe.clone()),
+            RunEvent::Second(second) => self.totals.add(second),
+            RunEvent::Example(example) => self.keep(example),
+            RunEvent::Notice(notice) => {
+                self.notices.retain(|n| n.code != notice.code);
+                if self.notices.len() < KEPT {
+                    let facts = notice.facts.iter().take(KEPT).map(|(name, fact)| (name.clone(), clip(fact))).collect();
+                    self.notices.push(Notice { code: notice.code.clone(), facts, at_ns: notice.at_ns });
+                }
+            }
+            RunEvent::Ended(ended) => self.ended = Some(ended.clone()),
+            RunEvent::Began(_) | RunEvent::Unknown => {}
+        }
+    }
+
+    /// The first of its sort, or else of its name.
+    fn keep(&mut self, example: &Example) {
+        let known = |e: &Example| e.kind == example.kind && e.phase == example.phase && e.errno == example.errno;
+        if self.examples.len() < KEPT && !self.examples.iter().any(known) {
+            self.examples.push(clipped(example));
+        } else if example.name.is_some() && self.examples_by_name.len() < EXAMPLES {
+            self.examples_by_name.push(clipped(example));
+        }
+    }
+
+    /// All of it together.
+    pub fn finish(mut self) -> Sums {
+        let end = self.ended.as_ref().map_or(End::CutOff, |e| End::from_reason(&e.reason));
+        if end == End::CutOff {
+            self.totals.cut_off();
+        }
+        let latency = &self.totals.latency;
+        let open = self.started.as_ref().map_or(!latency.response.is_empty(), |s| s.plan.load.is_open());
+        let (window, elapsed) =
+            self.ended.as_ref().map_or((self.totals.window, self.totals.elapsed), |e| (e.window, e.elapsed));
+        let Adding { started, probe, totals, examples, examples_by_name, notices, .. } = self;
+        Sums { started, open, probe, totals, examples, examples_by_name, notices, end, window, elapsed }
+    }
+}
+
+impl Sums {
+    /// Successes that ended within the window ÷ its length; 0 where there was no window.
+    pub fn throughput_per_s(&self) -> f64 {
+        self.per_s(self.totals.finished_in_window)
+    }
+
+    /// Connections opened ÷ the time in which any was; 0 where none was.
+    pub fn opened_per_s(&self) -> f64 {
+        let span = self.totals.opening.as_secs_f64();
+        if span > 0.0 { self.totals.connections.opened as f64 / span } else { 0.0 }
+    }
+
+    /// Something counted within the window, per second.
+    pub fn per_s(&self, n: u64) -> f64 {
+        if self.window == Nanos::ZERO { 0.0 } else { n as f64 / self.window.as_secs_f64() }
+    }
+
+    /// The latency this run stands for: response in open load, service in closed.
+    pub fn headline(&self) -> Ranked<'_> {
+        self.totals.ranked(self.open)
+    }
+
+    /// True where connections were to be opened and held, and nothing to be said on them: users came, and no request was due.
+    pub fn only_holds(&self) -> bool {
+        let totals = &self.totals;
+        let to_speak = self.started.as_ref().is_some_and(|s| s.plan.hold.is_none() && s.silent == Some(false));
+        !to_speak && !self.open && totals.due == 0 && totals.warmup == 0 && (totals.standing > 0 || totals.users > 0)
+    }
+
+    /// True where something succeeded, and so has a latency to judge.
+    pub fn has_latency(&self) -> bool {
+        self.totals.finished > 0 && !self.only_holds()
+    }
+
+    /// Failures that the headline's figures leave out: all but those given up after the timeout, which rank last.
+    pub fn failed_apart(&self) -> u64 {
+        let totals = &self.totals;
+        let ranked_open = totals.censored - totals.untold;
+        let timed_out = self.headline().unfinished().saturating_sub(ranked_open);
+        totals.failed.saturating_sub(timed_out)
+    }
+
+    /// The kept example of a sort of failure.
+    pub fn example(&self, failure: &record::Failure) -> Option<&Example> {
+        self.example_of(&failure.kind, &failure.phase, &failure.errno)
+    }
+
+    /// The kept example of connections that were lost, or did not come to stand.
+    pub fn example_of_loss(&self, loss: &record::Loss) -> Option<&Example> {
+        self.example_of(&loss.kind, &loss.phase, &loss.errno)
+    }
+
+    fn example_of(&self, kind: &str, phase: &str, errno: &Option<String>) -> Option<&Example> {
+        self.examples.iter().find(|e| e.kind == kind && e.phase == phase && e.errno == *errno)
+    }
+}
