@@ -8,7 +8,7 @@ use std::sync::Arc;
 use engine::{AfterFailure, Answers, Lines, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop, Task};
 use measure::Nanos;
 use plan::{Plan, Trial};
-use record::{FirstAnswer, Host, Listener, Notice, RunEvent};
+use record::{FirstAnswer, Host, Listener, Notice, RunEvent, Subject};
 use report::{Summary, Summing};
 use wire::{Complaint, FaultKind};
 
@@ -226,8 +226,8 @@ impl Bench {
     /// Sends what the plan asks for once after all load; all of it takes no longer than `within`. What there is to say of it.
     pub fn after(&self, stop: &Stop, within: Option<Nanos>) -> Option<Notice> {
         Some(match self.prepared.after(&self.setup, stop, within)? {
-            AfterFailure::Interrupted => Notice::new("after_interrupted", []),
-            AfterFailure::Failed(why) => Notice::new("after_failed", [("why", why)]),
+            AfterFailure::Interrupted => Notice::new(Subject::AfterInterrupted, []),
+            AfterFailure::Failed(why) => Notice::new(Subject::AfterFailed, [("why", why)]),
         })
     }
 
@@ -235,13 +235,17 @@ impl Bench {
     pub fn remarks(&self) -> Vec<Notice> {
         let (plan, prepared) = (&self.setup.plan, &self.prepared);
         let tls = prepared.origins().iter().any(|origin| origin.tls);
-        let off = [("insecure", plan.tls.insecure && tls), ("no_keepalive", plan.options.contains_key("no-keepalive"))];
+        let off = [
+            (Subject::Insecure, plan.tls.insecure && tls),
+            (Subject::NoKeepalive, plan.options.contains_key("no-keepalive")),
+        ];
         let ends = prepared.requests_at_most().filter(|rows| plan.requests == Some(*rows));
-        let ends = ends.map(|rows| Notice::new("data_end", [("requests", report::show::count(rows))]));
-        let through = (!plan.proxies.is_none()).then(|| Notice::new("proxy", [("proxy", before::shown_proxies(plan))]));
+        let ends = ends.map(|rows| Notice::new(Subject::DataEnd, [("requests", report::show::count(rows))]));
+        let through =
+            (!plan.proxies.is_none()).then(|| Notice::new(Subject::Proxy, [("proxy", before::shown_proxies(plan))]));
         off.into_iter()
             .filter(|(_, off)| *off)
-            .map(|(code, _)| Notice::new(code, []))
+            .map(|(subject, _)| Notice::new(subject, []))
             .chain(ends)
             .chain(through)
             .collect()
@@ -250,7 +254,7 @@ impl Bench {
     /// The public addresses that redirects led to and that nobody was asked about.
     pub fn refused_hosts(&self) -> Option<Notice> {
         let hosts: Vec<String> = self.guard.take_refused().into_keys().collect();
-        (!hosts.is_empty()).then(|| Notice::new("public_refused", [("hosts", hosts.join(", "))]))
+        (!hosts.is_empty()).then(|| Notice::new(Subject::PublicRefused, [("hosts", hosts.join(", "))]))
     }
 }
 

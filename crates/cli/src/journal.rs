@@ -67,7 +67,7 @@ impl<'a> Journal<'a> {
 
 #[cfg(test)]
 mod tests {
-    use record::{Ended, Second};
+    use record::{Ended, Second, Subject};
 
     use super::*;
 
@@ -84,7 +84,7 @@ mod tests {
         fn words(&self) -> Vec<&str> {
             let word = |event: &RunEvent| match event {
                 RunEvent::Second(_) => "second",
-                RunEvent::Notice(notice) if notice.code == "deaf" => "deaf",
+                RunEvent::Notice(notice) if notice.subject() == Some(Subject::DiskFull) => "deaf",
                 RunEvent::Notice(_) => "notice",
                 RunEvent::Ended(_) => "ended",
                 _ => "other",
@@ -96,13 +96,13 @@ mod tests {
     impl Listener for Deaf {
         fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
             if self.heard.len() == self.hears {
-                return Err(Notice::new("deaf", [("secret", "hunter-22".into())]));
+                return Err(Notice::new(Subject::DiskFull, [("secret", "hunter-22".into())]));
             }
             self.heard.push(event.clone());
             Ok(())
         }
         fn ending(&mut self) -> Vec<Notice> {
-            vec![Notice::new("last", [])]
+            vec![Notice::new(Subject::OnlyRedirects, [])]
         }
         fn wants_more(&self) -> bool {
             true
@@ -122,7 +122,7 @@ mod tests {
         journal.add(&mut failing);
         journal.add(&mut after);
         (1..4).for_each(|n| journal.take(second(n)));
-        journal.say_at_end(Notice::new("said_by_others", []));
+        journal.say_at_end(Notice::new(Subject::RunTimeout, []));
         journal.take(RunEvent::Ended(Ended::default()));
         assert!(journal.is_wanted());
         let all = ["second", "second", "deaf", "second", "notice", "notice", "notice", "ended"];

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use record::{Listener, Notice, Past, ReadFault, Reader, RunEvent, Spool, Writer};
+use record::{Listener, Notice, Past, ReadFault, Reader, RunEvent, Spool, Subject, Writer};
 
 use crate::keep;
 
@@ -12,7 +12,7 @@ struct Log {
     writer: Writer,
     path: PathBuf,
     /// The notice where it cannot be written any more.
-    trouble: &'static str,
+    trouble: Subject,
     /// The run goes on for it though nobody looks.
     asked_for: bool,
 }
@@ -41,7 +41,7 @@ impl Past for Log {
     }
 }
 
-fn not_written(trouble: &str, path: &Path, error: &str) -> Notice {
+fn not_written(trouble: Subject, path: &Path, error: &str) -> Notice {
     Notice::new(trouble, [("file", path.display().to_string()), ("error", error.to_owned())])
 }
 
@@ -63,23 +63,23 @@ impl Logs {
         let kept = directory
             .and_then(|directory| keep::begin(&directory).map_err(|error| format!("{}: {error}", directory.display())));
         match kept {
-            Ok((writer, path)) => logs.add(writer, path, "not_kept", false),
-            Err(error) => logs.troubles.push(Notice::new("not_kept", [("error", error)])),
+            Ok((writer, path)) => logs.add(writer, path, Subject::NotKept, false),
+            Err(error) => logs.troubles.push(Notice::new(Subject::NotKept, [("error", error)])),
         }
         if let Some(path) = record.map(Path::new) {
             match Writer::create(path) {
-                Ok(writer) => logs.add(writer, path.to_owned(), "disk_full", true),
-                Err(error) => logs.troubles.push(not_written("disk_full", path, &error.to_string())),
+                Ok(writer) => logs.add(writer, path.to_owned(), Subject::DiskFull, true),
+                Err(error) => logs.troubles.push(not_written(Subject::DiskFull, path, &error.to_string())),
             }
         }
         if !logs.files.iter().any(Log::can_be_read) {
-            let spool = Spool::new().map_err(|error| Notice::new("seconds_lost", [("error", error.to_string())]));
+            let spool = Spool::new().map_err(|error| Notice::new(Subject::SecondsLost, [("error", error.to_string())]));
             logs.spool = spool.map_err(|trouble| logs.troubles.push(trouble)).ok();
         }
         logs
     }
 
-    fn add(&mut self, writer: Writer, path: PathBuf, trouble: &'static str, asked_for: bool) {
+    fn add(&mut self, writer: Writer, path: PathBuf, trouble: Subject, asked_for: bool) {
         self.files.push(Log { writer, path, trouble, asked_for });
     }
 

@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use record::{Listener, Notice, Part, RunEvent, Second};
+use record::{Listener, Notice, Part, RunEvent, Second, Subject};
+use wire::ByOrder;
 
 /// What the seconds have shown so far.
 #[derive(Default)]
 pub struct Remarks {
     status: BTreeMap<String, u64>,
     failed: u64,
-    /// The notice where answers belong to requests by order alone, and what makes that doubtful.
-    by_order: Option<&'static str>,
+    /// Answers belong to requests by order alone, and what makes that doubtful.
+    by_order: Option<ByOrder>,
     strays: u64,
 }
 
@@ -29,8 +30,8 @@ impl Listener for Remarks {
 }
 
 impl Remarks {
-    /// Of a run whose answers belong to requests by order alone where there is a notice that doubts it.
-    pub fn of(by_order: Option<&'static str>) -> Remarks {
+    /// Of a run whose answers may belong to requests by order alone.
+    pub fn of(by_order: Option<ByOrder>) -> Remarks {
         Remarks { by_order, ..Remarks::default() }
     }
 
@@ -46,8 +47,11 @@ impl Remarks {
 
     /// Answers belong to requests by order alone, and some came that nobody waited for.
     fn doubts(&self) -> Option<Notice> {
-        let code = self.by_order?;
-        (self.strays > 0).then(|| Notice::new(code, [("strays", self.strays.to_string())]))
+        let subject = match self.by_order? {
+            ByOrder::Datagrams => Subject::DatagramsByOrder,
+            ByOrder::Messages => Subject::MessagesByOrder,
+        };
+        (self.strays > 0).then(|| Notice::new(subject, [("strays", self.strays.to_string())]))
     }
 
     /// Answers came, and each of them was a redirect.
@@ -56,7 +60,7 @@ impl Remarks {
         let is_redirect = |status: &String| matches!(status.as_str(), "301" | "302" | "303" | "307" | "308");
         let all = !self.status.is_empty() && self.status.keys().all(is_redirect) && self.failed == 0;
         let most = self.status.iter().max_by_key(|(_, count)| **count)?;
-        all.then(|| Notice::new("only_redirects", [("status", most.0.clone())]))
+        all.then(|| Notice::new(Subject::OnlyRedirects, [("status", most.0.clone())]))
     }
 }
 
@@ -92,7 +96,7 @@ mod tests {
             (vec![stray.clone(), stray.clone()], Some("4")),
             (vec![late, stray], Some("2")),
         ] {
-            for code in [None, Some("datagrams_by_order")] {
+            for code in [None, Some(ByOrder::Datagrams)] {
                 let mut remarks = Remarks { by_order: code, ..Remarks::default() };
                 seconds.iter().for_each(|second| remarks.second(second));
                 let told = remarks.doubts();

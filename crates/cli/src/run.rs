@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::{Runner, Stop};
 use plan::Trial;
-use record::{Ended, FirstAnswer, Host, Notice, RunEvent, Started};
+use record::{End, Ended, FirstAnswer, Host, Notice, RunEvent, Started, Subject};
 use report::text::Text;
 use report::{Exit, Lang, Summing};
 use wire::Complaint;
@@ -77,7 +77,7 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
             None => screen::complain(lang.of(messages::STOPPED)),
         }
         let found = outcome.unwrap_or_else(|failed| failed.0);
-        return Ok(without_load(bench, intent, found, ("interrupted", Exit::Interrupted), &mut view));
+        return Ok(without_load(bench, intent, found, (End::Interrupted, Exit::Interrupted), &mut view));
     }
     match outcome {
         Ok(_) => load(bench, intent, (stop, timer), &mut view),
@@ -142,13 +142,13 @@ fn load(bench: &Bench, intent: &Intent, (stop, mut timer): (&Stop, Option<Timer>
     logs.listeners().for_each(|log| journal.add(log));
     journal.add(&mut remarks);
     journal.add(&mut summing);
-    let differing = intent.notes.iter().map(|note| Notice::new("curl", [("difference", note.clone())]));
+    let differing = intent.notes.iter().map(|note| Notice::new(Subject::Curl, [("difference", note.clone())]));
     bench.remarks().into_iter().chain(differing).for_each(|said| journal.say_at_end(said));
     bench.run(&Trial::of(&intent.plan), stop, &mut |event| {
         if matches!(event, RunEvent::Ended(_)) {
             let within = timer.as_mut().map(Timer::rest);
             if let (Some(after), true) = (intent.run_timeout, timer.as_ref().is_some_and(Timer::passed)) {
-                journal.say_at_end(Notice::new("run_timeout", [("time", before::span(after))]));
+                journal.say_at_end(Notice::new(Subject::RunTimeout, [("time", before::span(after))]));
             }
             bench.refused_hosts().into_iter().for_each(|said| journal.say_at_end(said));
             bench.after(stop, within).into_iter().for_each(|said| journal.say_at_end(said));
@@ -167,11 +167,17 @@ fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstAnswer, Text
     let lang = intent.lang();
     let failure = report::reason(&failure, lang);
     screen::complain(&lang.fill(text, &[("url", &probe.url), ("failure", failure.trim_end_matches('.'))]));
-    without_load(bench, intent, probe, ("aborted", Exit::Unreachable), view)
+    without_load(bench, intent, probe, (End::Aborted, Exit::Unreachable), view)
 }
 
 /// A run that ended before its load began, in the files that were asked for; the exit code.
-fn without_load(bench: &Bench, intent: &Intent, probe: FirstAnswer, (why, exit): (&str, Exit), view: &mut View) -> u8 {
+fn without_load(
+    bench: &Bench,
+    intent: &Intent,
+    probe: FirstAnswer,
+    (reason, exit): (End, Exit),
+    view: &mut View,
+) -> u8 {
     if intent.record.is_none() && intent.presentation.output.is_none() {
         return exit.code();
     }
@@ -197,7 +203,7 @@ fn without_load(bench: &Bench, intent: &Intent, probe: FirstAnswer, (why, exit):
     journal.add(&mut summing);
     journal.take(RunEvent::Started(Box::new(started)));
     journal.take(RunEvent::FirstAnswer(probe));
-    journal.take(RunEvent::Ended(Ended { reason: why.into(), ..Ended::default() }));
+    journal.take(RunEvent::Ended(Ended { reason, ..Ended::default() }));
     let mut summary = summing.finish();
     // One code, in the document and of the process.
     summary.exit = exit;
@@ -247,7 +253,7 @@ mod tests {
             let protocol = &*protocols[intent.protocol];
             let bench = Bench::prepare(&mut intent, protocol, &Host::default()).map_err(|wrong| wrong.to_string());
             let said = bench.map(|bench| bench.remarks()).expect("a good plan");
-            assert_eq!(said.iter().any(|notice| notice.code == "insecure"), told, "{scheme}");
+            assert_eq!(said.iter().any(|notice| notice.subject() == Some(Subject::Insecure)), told, "{scheme}");
             assert_eq!((intent.plan.urls.len(), intent.plan.count_urls()), (1000, 1201));
         }
     }

@@ -5,7 +5,7 @@
 
 use measure::Nanos;
 use plan::Plan;
-use record::{FirstAnswer, Listener, Notice, Past, RunEvent, Second};
+use record::{FirstAnswer, Listener, Notice, Past, RunEvent, Second, Subject};
 use report::formats::Style;
 use report::{Lang, Live, Mode, Summary};
 
@@ -92,7 +92,7 @@ impl View {
         if self.table.take().is_some() {
             self.screen.line("");
             // Said beside the table's first rows; the failures themselves follow.
-            summary.notices.retain(|notice| notice.code != "only_errors");
+            summary.notices.retain(|notice| notice.subject() != Some(Subject::OnlyErrors));
         }
         let cells = self.screen.is_terminal().then(|| self.screen.width());
         let style = Style { lang: self.lang, color: self.color, cells };

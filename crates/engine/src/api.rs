@@ -8,7 +8,7 @@ use measure::Nanos;
 use plan::Plan;
 use record::{Host, RunEvent};
 use serde::{Deserialize, Serialize};
-use wire::{Asked, Complaint, FaultKind, OptionSpec, Origin, Place, Security};
+use wire::{Asked, ByOrder, Complaint, FaultKind, OptionSpec, Origin, Place, Security};
 
 /// A protocol with its types erased: made by [`crate::runner`], listed by the program.
 pub trait Runner: Send + Sync {
@@ -67,7 +67,7 @@ pub trait PreparedRun: Send + Sync {
         None
     }
     /// As [`wire::Dialogue::by_order`].
-    fn by_order(&self) -> Option<&'static str> {
+    fn by_order(&self) -> Option<ByOrder> {
         None
     }
     /// Sends what the plan asks for once before the run.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::mpsc::Receiver;
 
 use measure::{Clock, Nanos};
-use record::{Began, Ended, Example, Failure, Notice, RunEvent, Second};
+use record::{Began, End, Ended, Example, Failure, Notice, RunEvent, Second, Subject};
 
 use crate::early::DeadEnd;
 use crate::losses::{Losses, Open};
@@ -99,8 +99,7 @@ impl<'a> Collector<'a> {
             }
             Message::Broken(why) => {
                 self.give_up(worker);
-                let facts = BTreeMap::from([("why".to_owned(), why)]);
-                self.say(Notice { code: "worker_lost".into(), facts, at_ns: None });
+                self.say(Notice::new(Subject::WorkerLost, [("why", why)]));
             }
             Message::Lost { workers, how } => {
                 let (mut requests, mut until) = (0, None);
@@ -130,11 +129,10 @@ impl<'a> Collector<'a> {
         self.reached.clear();
         self.release();
         self.ended.reason = match (self.interrupted, self.partial) {
-            (true, _) => "interrupted",
-            (false, true) => "partial",
-            (false, false) => "completed",
-        }
-        .into();
+            (true, _) => End::Interrupted,
+            (false, true) => End::Partial,
+            (false, false) => End::Completed,
+        };
         self.ended.elapsed = Nanos(self.last_ns.saturating_add(warmup.0 as i64).max(0) as u64);
         (self.sink)(RunEvent::Ended(self.ended));
     }

@@ -1,9 +1,7 @@
 //! A dead end is never silent: a run in which nothing but failures came back says so within its first second.
 
-use std::collections::BTreeMap;
-
 use measure::Nanos;
-use record::{Failure, Notice, Second};
+use record::{Failure, Notice, Second, Subject};
 
 use crate::collector::errno_name;
 use crate::tally::Sort;
@@ -103,8 +101,7 @@ impl DeadEnd {
             return None;
         }
         self.settled = true;
-        let facts = BTreeMap::from([("count".to_owned(), failed.to_string()), ("kind".to_owned(), kinds)]);
-        (finished == 0).then(|| Notice { code: "only_errors".into(), facts, at_ns: None })
+        (finished == 0).then(|| Notice::new(Subject::OnlyErrors, [("count", failed.to_string()), ("kind", kinds)]))
     }
 }
 

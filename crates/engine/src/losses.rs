@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use measure::{Nanos, Packed};
-use record::{Notice, Part, Second};
+use record::{Notice, Part, Second, Subject};
 
 use crate::tally::Snapshot;
 
@@ -86,12 +86,12 @@ impl Losses {
             self.how.push(how.to_owned());
         }
         let until = Nanos(self.until.map_or(0, |until| u64::try_from(until).unwrap_or(0)));
-        let facts = BTreeMap::from([
-            ("processes".to_owned(), self.processes.to_string()),
-            ("how".to_owned(), self.how.join(", ")),
-            ("until".to_owned(), if until == Nanos::ZERO { "0 s".to_owned() } else { measure::format_duration(until) }),
-            ("requests".to_owned(), self.requests.to_string()),
-        ]);
-        Notice { code: "process_lost".into(), facts, at_ns: None }
+        let facts = [
+            ("processes", self.processes.to_string()),
+            ("how", self.how.join(", ")),
+            ("until", if until == Nanos::ZERO { "0 s".to_owned() } else { measure::format_duration(until) }),
+            ("requests", self.requests.to_string()),
+        ];
+        Notice::new(Subject::ProcessLost, facts)
     }
 }

@@ -6,8 +6,8 @@ use std::sync::mpsc::channel;
 
 use measure::{Clock, Nanos};
 use plan::{Load, Plan};
-use record::{RunEvent, Started};
-use wire::{Asked, Complaint, Dialogue, OptionSpec, Origin, Protocol};
+use record::{Notice, RunEvent, Started, Subject};
+use wire::{Asked, ByOrder, Complaint, Dialogue, OptionSpec, Origin, Protocol};
 
 use crate::api::{Answers, Lines, Task};
 use crate::backend::{self, Backend};
@@ -81,7 +81,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         self.dialogue.names().list()
     }
 
-    fn by_order(&self) -> Option<&'static str> {
+    fn by_order(&self) -> Option<ByOrder> {
         self.dialogue.by_order()
     }
 
@@ -114,8 +114,8 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         started.silent = Some(self.dialogue.silent());
         started.names = self.dialogue.names().list().to_vec();
         sink(RunEvent::Started(Box::new(started)));
-        if let Some(code) = missed {
-            sink(RunEvent::Notice(record::Notice { code: code.into(), facts: Default::default(), at_ns: None }));
+        if let Some(missed) = missed {
+            sink(RunEvent::Notice(Notice::new(missed, [])));
         }
         let (report, told) = channel();
         std::thread::scope(|scope| {
@@ -151,11 +151,11 @@ impl<D: Dialogue> Prepared<D> {
     }
 
     /// What carries the bytes, and what to say where that is not what was asked for.
-    fn backend(&self, plan: &Plan) -> (Backend, Option<&'static str>) {
+    fn backend(&self, plan: &Plan) -> (Backend, Option<Subject>) {
         let datagrams = self.dialogue.origins().iter().any(|origin| origin.datagrams);
         let backend = backend::choose(plan.net, datagrams);
         let missed = plan.net == plan::NetKind::Uring && backend != Backend::Uring;
-        (backend, missed.then_some(if datagrams { "uring_streams_only" } else { "uring_unavailable" }))
+        (backend, missed.then_some(if datagrams { Subject::UringStreamsOnly } else { Subject::UringUnavailable }))
     }
 
     fn threads<'a>(&self, setup: &'a Setup, stop: &Stop, tables: Tables, workers: Range<u32>) -> Threads<'a, D> {

@@ -14,6 +14,7 @@ mod spool;
 #[cfg(test)]
 mod tests;
 mod wide;
+mod words;
 
 pub use file::Writer;
 pub use latency::Latency;
@@ -22,6 +23,7 @@ pub use named::{Named, NamedCounts};
 pub use read::{ReadFault, Reader, RecordFile};
 pub use second::{Bytes, Connections, Counts, Generator, Heartbeats, Second};
 pub use spool::{Past, Spool};
+pub use words::{End, Subject};
 
 use std::collections::BTreeMap;
 
@@ -266,7 +268,7 @@ pub struct Example {
 /// Something the reader should know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Notice {
-    /// A stable word: `only_errors`, `only_redirects`, `disk_full` …
+    /// A stable word, those of [`Subject`] or of another version: `only_errors`, `only_redirects`, `disk_full` …
     pub code: String,
     /// What the sentence is about, by name.
     pub facts: BTreeMap<String, String>,
@@ -278,9 +280,14 @@ pub struct Notice {
 
 impl Notice {
     /// With its facts, said without a moment.
-    pub fn new<const N: usize>(code: &str, facts: [(&str, String); N]) -> Notice {
+    pub fn new<const N: usize>(subject: Subject, facts: [(&str, String); N]) -> Notice {
         let facts = facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect();
-        Notice { code: code.into(), facts, at_ns: None }
+        Notice { code: subject.name().into(), facts, at_ns: None }
+    }
+
+    /// What it is about; None: a record of another version knows.
+    pub fn subject(&self) -> Option<Subject> {
+        Subject::of(&self.code)
     }
 }
 
@@ -288,7 +295,8 @@ impl Notice {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ended {
     /// Why it ended: `completed`, `interrupted`, `partial` (workers were lost on the way), `aborted`.
-    pub reason: String,
+    #[schemars(with = "String")]
+    pub reason: End,
     /// Length of the window (nanoseconds): what throughput is divided by.
     pub window: Nanos,
     /// From the first connect to the end of the drain (nanoseconds), warm-up included.

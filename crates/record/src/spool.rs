@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use crate::{Listener, Notice, ReadFault, Reader, RunEvent, Writer};
+use crate::{Listener, Notice, ReadFault, Reader, RunEvent, Subject, Writer};
 
 /// Events that can be read again: a spool or a record on disk. Totals and documents are computed by reading it through.
 pub trait Past {
@@ -63,7 +63,7 @@ impl Past for Spool {
 /// A spool that cannot be written costs the seconds of a document, not the run.
 impl Listener for Spool {
     fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
-        self.push(event).map_err(|error| Notice::new("seconds_lost", [("error", error.to_string())]))
+        self.push(event).map_err(|error| Notice::new(Subject::SecondsLost, [("error", error.to_string())]))
     }
 }
 

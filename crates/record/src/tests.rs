@@ -71,7 +71,7 @@ pub(crate) fn a_run(seconds: i64) -> Vec<RunEvent> {
     };
     let mut events = vec![RunEvent::Started(Box::new(started)), RunEvent::FirstAnswer(FirstAnswer::default())];
     events.extend((0..seconds).map(second));
-    events.push(RunEvent::Ended(Ended { reason: "completed".into(), ..Ended::default() }));
+    events.push(RunEvent::Ended(Ended { reason: End::Completed, ..Ended::default() }));
     events
 }
 

@@ -4,8 +4,10 @@
 //! measure), 21 (the run or its `--after` was interrupted, or its record is cut off: what is missing, is missing because of that),
 //! 20 (the figures are not to be trusted, so neither is what objectives say of them), 10. An untrusted run never exits 0. 11 (regression) and 64 (usage) are given by the program.
 
+use record::{End, Subject};
+
 use crate::objectives::Judged;
-use crate::sums::{End, Sums};
+use crate::sums::Sums;
 use crate::trust::Trust;
 
 /// Exit codes (`docs/measurement.md` 3.6).
@@ -49,7 +51,7 @@ impl Exit {
         if run.end == End::Aborted && run.totals.due == 0 && probe_failed {
             return Exit::Unreachable;
         }
-        let rest_undone = run.notices.iter().any(|notice| notice.code == "after_interrupted");
+        let rest_undone = run.notices.iter().any(|notice| notice.subject() == Some(Subject::AfterInterrupted));
         if run.end != End::Completed || rest_undone {
             return Exit::Interrupted;
         }

@@ -1,6 +1,9 @@
 //! Verdicts in words: objectives, exit codes, notices. What rules found has its own sentences.
 
 use measure::plain;
+use wire::{FaultKind, Phase};
+
+use record::End;
 
 use crate::exit::Exit;
 use crate::finding::Grade;
@@ -10,7 +13,6 @@ use crate::reasons::reason;
 use crate::sentences as say;
 use crate::show;
 use crate::summary::Summary;
-use crate::sums::End;
 use crate::text::{Lang, Text};
 
 /// What a server that could not keep up sustained, as a sentence.
@@ -23,8 +25,12 @@ pub fn overload(summary: &Summary, lang: Lang) -> Option<String> {
 
 /// A kind or phase of failure: in English the word of the documents.
 pub fn word(code: &str, lang: Lang) -> &str {
-    let known = say::WORDS.iter().find(|(known, _)| *known == code && lang == Lang::Zh);
-    known.map_or(code, |(_, zh)| zh)
+    if lang == Lang::En {
+        return code;
+    }
+    let kind = FaultKind::ALL.into_iter().find(|kind| kind.name() == code).map(say::kind_zh);
+    let phase = || Phase::ALL.into_iter().find(|phase| phase.name() == code).map(say::phase_zh);
+    kind.or_else(phase).unwrap_or(code)
 }
 
 /// The verdict in a word.
@@ -92,7 +98,7 @@ fn told(name: &str, fact: &str, lang: Lang) -> String {
 
 /// A notice as a sentence; an unknown code is shown as it is, and facts the sentence does not use are put behind it.
 pub fn notice(notice: &record::Notice, lang: Lang) -> String {
-    let known = say::NOTICES.iter().find(|(code, _)| *code == notice.code).map(|(_, text)| *text);
+    let known = notice.subject().map(say::notice);
     let told: Vec<(&str, String)> = notice.facts.iter().map(|(name, fact)| (&**name, told(name, fact, lang))).collect();
     let facts: Vec<(&str, &str)> = told.iter().map(|(name, fact)| (*name, &**fact)).collect();
     let mut out = known.map_or_else(|| plain::line(&notice.code).into_owned(), |text| lang.fill(text, &facts));

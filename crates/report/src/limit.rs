@@ -1,9 +1,7 @@
 //! Whether it was the limit of connections that arrivals waited for, and whether that limit was one queue.
 
-use std::collections::BTreeMap;
-
 use measure::Nanos;
-use record::Notice;
+use record::{Notice, Subject};
 
 use crate::ranked::{Figure, Ranked};
 use crate::show;
@@ -67,7 +65,6 @@ impl Limited {
             ("wait", show::duration(self.wait)),
             ("response", show::duration(self.response)),
         ];
-        let facts: BTreeMap<String, String> = facts.map(|(name, fact)| (name.to_owned(), fact)).into();
-        Notice { code: "connection_limit".into(), facts, at_ns: None }
+        Notice::new(Subject::ConnectionLimit, facts)
     }
 }

@@ -2,11 +2,15 @@
 //!
 //! `{name}` is filled in by [`crate::text::Lang::fill`].
 
+use wire::{FaultKind, Phase};
+
 use crate::text::{Text, text};
 
 mod exit;
+mod notices;
 
 pub(crate) use exit::*;
+pub(crate) use notices::notice;
 
 // Headings of the live table and of lists.
 pub(crate) const TIME: Text = text("time", "时间");
@@ -230,175 +234,58 @@ pub(crate) const ALL_RESUMED: Text = text(
     ": cheaper than the full handshake of a new visitor (--no-resume makes them full)",
     "：比新访客的完整握手开销小（--no-resume 可强制完整握手）",
 );
-/// Kinds and phases of failure in Chinese; in English they are the words of the documents.
-pub(crate) const WORDS: &[(&str, &str)] = &[
-    ("resolve", "域名解析"),
-    ("refused", "连接被拒绝"),
-    ("unreachable", "无法到达"),
-    ("no_ports", "本机端口耗尽"),
-    ("no_descriptors", "文件描述符耗尽"),
-    ("reset", "连接被重置"),
-    ("closed", "连接被关闭"),
-    ("timeout", "超时"),
-    ("tls", "TLS"),
-    ("broken_protocol", "协议错误"),
-    ("wrong_status", "状态码不符"),
-    ("wrong_body", "正文不符"),
-    ("wrong_header", "响应头不符"),
-    ("too_many_redirects", "重定向过多"),
-    ("io", "系统错误"),
-    ("proxy", "代理"),
-    ("wait", "等待连接"),
-    ("connect", "建立连接"),
-    ("greeting", "协议握手"),
-    ("first_byte", "首字节"),
-    ("transfer", "传输"),
-    ("hold", "保持"),
-];
+/// A kind of failure in Chinese; in English it is the word of the documents.
+pub(crate) fn kind_zh(of: FaultKind) -> &'static str {
+    match of {
+        FaultKind::Resolve => "域名解析",
+        FaultKind::Refused => "连接被拒绝",
+        FaultKind::Unreachable => "无法到达",
+        FaultKind::NoPorts => "本机端口耗尽",
+        FaultKind::NoDescriptors => "文件描述符耗尽",
+        FaultKind::Reset => "连接被重置",
+        FaultKind::Closed => "连接被关闭",
+        FaultKind::Timeout => "超时",
+        FaultKind::Tls => "TLS",
+        FaultKind::BrokenProtocol => "协议错误",
+        FaultKind::WrongStatus => "状态码不符",
+        FaultKind::WrongBody => "正文不符",
+        FaultKind::TooManyRedirects => "重定向过多",
+        FaultKind::Io => "系统错误",
+        FaultKind::WrongHeader => "响应头不符",
+        FaultKind::Proxy => "代理",
+    }
+}
+
+/// A phase in Chinese, likewise.
+pub(crate) fn phase_zh(of: Phase) -> &'static str {
+    match of {
+        Phase::Resolve => "域名解析",
+        Phase::Wait => "等待连接",
+        Phase::Connect => "建立连接",
+        Phase::Tls => "TLS",
+        Phase::Greeting => "协议握手",
+        Phase::FirstByte => "首字节",
+        Phase::Transfer => "传输",
+        Phase::Hold => "保持",
+    }
+}
+
 pub(crate) const EXIT: Text = text("Exit code {code}: {meaning}", "退出码 {code}：{meaning}");
 
 /// What to do about a kind of failure whose remedy is on this machine.
-pub(crate) const ADVICE: &[(&str, Text)] = &[
+pub(crate) const ADVICE: &[(FaultKind, Text)] = &[
     (
-        "no_ports",
+        FaultKind::NoPorts,
         text(
             "this machine ran out of local ports: keep connections alive, or add source addresses with --source",
             "本机端口耗尽：请保持连接，或用 --source 增加源地址",
         ),
     ),
     (
-        "no_descriptors",
+        FaultKind::NoDescriptors,
         text(
             "this process ran out of file descriptors: raise the limit with ulimit -n",
             "文件描述符耗尽：用 ulimit -n 提高上限",
-        ),
-    ),
-];
-
-/// Notices by their code. A fact that no placeholder takes is put behind, in brackets.
-pub(crate) const NOTICES: &[(&str, Text)] = &[
-    (
-        "public_refused",
-        text(
-            "{hosts}: redirects lead to this public address, and nobody has confirmed it; nothing was sent there. --yes \
-             allows it.",
-            "{hosts}：重定向指向该公网地址，未经确认，没有向其发送任何请求；--yes 可允许。",
-        ),
-    ),
-    ("curl", text("Unlike the curl command: {difference}.", "与 curl 命令的不同之处：{difference}。")),
-    (
-        "only_errors",
-        text(
-            "Every request failed at the start of the run ({count}): {kind}.",
-            "压测开始时所有请求都失败（{count} 个）：{kind}。",
-        ),
-    ),
-    (
-        "only_redirects",
-        text(
-            "Every response was a redirect ({status}) and none was followed: follow them with --redirects N (or -L), or use the URL they lead to.",
-            "所有响应都是重定向（{status}），没有跟随：请用 --redirects N（或 -L）跟随，或直接使用重定向后的地址。",
-        ),
-    ),
-    (
-        "datagrams_by_order",
-        text(
-            "{strays} unexpected {strays|datagram|datagrams} arrived. Without --match, responses are matched by order alone, so a duplicate may have been taken for another response: name a field that request and response share with --match.",
-            "收到 {strays} 个多余的数据报。未用 --match 时，响应只按顺序匹配请求，重复的响应可能被当作其他请求的响应：请用 --match 指定请求与响应共有的字段。",
-        ),
-    ),
-    (
-        "messages_by_order",
-        text(
-            "{strays} unsolicited {strays|message|messages} arrived. Responses were matched by order, so some may be mismatched: --match-field NAME matches them by a JSON field, and --push counts server pushes separately.",
-            "收到 {strays} 条未经请求的消息。响应按顺序匹配，可能有误：用 --match-field NAME 按 JSON 字段匹配，用 --push 单独统计服务器推送。",
-        ),
-    ),
-    (
-        "disk_full",
-        text(
-            "Recording to {file} stopped ({error}); it holds everything up to then.",
-            "记录 {file} 无法继续写入（{error}）；此前的内容都已保存。",
-        ),
-    ),
-    (
-        "not_kept",
-        text(
-            "This run is not kept for `brunt report` ({error}).",
-            "本次压测未保存，`brunt report` 无法再显示（{error}）。",
-        ),
-    ),
-    (
-        "seconds_lost",
-        text(
-            "The seconds of this run could not be kept ({error}): documents have its sums, and the seconds up to then.",
-            "本次压测的逐秒数据未能保存（{error}）：报告只有总计和此前的各秒。",
-        ),
-    ),
-    (
-        "after_interrupted",
-        text(
-            "--after was interrupted: not all of it was sent and answered.",
-            "--after 被中断：未能全部发出并收到响应。",
-        ),
-    ),
-    ("after_failed", text("--after failed: {why}.", "--after 执行失败：{why}。")),
-    (
-        "run_timeout",
-        text(
-            "The run was stopped after {time}, as --run-timeout asked.",
-            "按 --run-timeout 的要求，压测在 {time} 后停止。",
-        ),
-    ),
-    (
-        "uring_streams_only",
-        text("io_uring does not support UDP here; this run uses epoll.", "io_uring 不支持 UDP，本次压测改用 epoll。"),
-    ),
-    (
-        "uring_unavailable",
-        text(
-            "io_uring is not available here (container runtimes often forbid it); this run uses epoll.",
-            "此处无法使用 io_uring（容器运行时常禁用它），本次压测改用 epoll。",
-        ),
-    ),
-    (
-        "connection_limit",
-        text(
-            "{waited} of {scheduled} requests found no connection free and waited at the limit of {limit} (--max-connections): {wait} of a mean response of {response}.",
-            "{scheduled} 个请求中有 {waited} 个没有空闲连接可用，在 {limit} 个连接的上限（--max-connections）处等待：平均响应 {response} 中占 {wait}。",
-        ),
-    ),
-    (
-        "process_lost",
-        text(
-            "{processes} of the run's processes ended early ({how}). {processes|Its|Their} results end at {until}; {requests} {requests|request|requests} then in flight {requests|counts|count} as unfinished; what came later is unknown.",
-            "本次压测有 {processes} 个进程提前结束（{how}）。其数据截至 {until}；当时在途的 {requests} 个请求计为未结束，此后的情况未知。",
-        ),
-    ),
-    (
-        "worker_lost",
-        text(
-            "A worker thread was lost ({why}): its requests are missing. This is a bug in brunt.",
-            "有工作线程丢失（{why}）：缺少它的请求。这是 brunt 的缺陷。",
-        ),
-    ),
-    (
-        "proxy",
-        text(
-            "Connections went through {proxy}: its limits and its time are part of these results.",
-            "连接经由 {proxy}：代理的瓶颈与耗时已计入结果。",
-        ),
-    ),
-    ("insecure", text("Certificates were not verified.", "未校验证书。")),
-    (
-        "no_keepalive",
-        text("Keep-alive is off: every request opened a new connection.", "未使用长连接：每个请求都新建连接。"),
-    ),
-    (
-        "data_end",
-        text(
-            "Each row of the data file is taken once: the run ends after {requests} {requests|request|requests}.",
-            "数据文件每行只用一次：本次压测在 {requests} 个请求后结束。",
         ),
     ),
 ];

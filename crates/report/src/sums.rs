@@ -4,48 +4,11 @@
 //! from the record or the spool.
 
 use measure::Nanos;
-use record::{Ended, Example, FirstAnswer, Notice, RunEvent, Started};
+use record::{End, Ended, Example, FirstAnswer, Notice, RunEvent, Started};
 
 use crate::named::EXAMPLES;
 use crate::ranked::Ranked;
 use crate::totals::Totals;
-
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// As planned.
-    Completed,
-    /// By the user or a signal.
-    Interrupted,
-    /// Workers of it were lost; the others went on.
-    Partial,
-    /// It could not go on (or not begin).
-    Aborted,
-    /// Nobody knows: the record stops before its end.
-    CutOff,
-}
-
-impl End {
-    /// The word used in documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            End::Completed => "completed",
-            End::Interrupted => "interrupted",
-            End::Partial => "partial",
-            End::Aborted => "aborted",
-            End::CutOff => "cut_off",
-        }
-    }
-
-    fn from_reason(reason: &str) -> End {
-        match reason {
-            "completed" => End::Completed,
-            "interrupted" => End::Interrupted,
-            "partial" => End::Partial,
-            _ => End::Aborted,
-        }
-    }
-}
 
 /// A run summed up.
 #[derive(Clone, Debug)]
@@ -133,7 +96,7 @@ impl Adding {
 
     /// All of it together.
     pub fn finish(mut self) -> Sums {
-        let end = self.ended.as_ref().map_or(End::CutOff, |e| End::from_reason(&e.reason));
+        let end = self.ended.as_ref().map_or(End::CutOff, |e| e.reason);
         if end == End::CutOff {
             self.totals.cut_off();
         }

@@ -117,6 +117,18 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Every phase, in the order of the enum.
+    pub const ALL: [Phase; 8] = [
+        Phase::Resolve,
+        Phase::Wait,
+        Phase::Connect,
+        Phase::Tls,
+        Phase::Greeting,
+        Phase::FirstByte,
+        Phase::Transfer,
+        Phase::Hold,
+    ];
+
     /// The word used in records and reports.
     pub fn name(self) -> &'static str {
         match self {

@@ -21,8 +21,8 @@ pub use network::{Arrival, ConnId, Dial, ListenerId, Network, Place, Rest, Runni
 pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, option};
 pub use out::Out;
 pub use protocol::{
-    Broken, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Follow, Full, Origin, Protocol, SHOWN, Sent,
-    Session, Weighted,
+    Broken, ByOrder, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Follow, Full, Origin, Protocol,
+    SHOWN, Sent, Session, Weighted,
 };
 pub use proxy::{Exception, Proxies, Proxy, ProxyKind, bracketed};
 pub use secure::{Fed, Handshake, SecureChannel, Security};

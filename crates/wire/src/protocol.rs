@@ -89,6 +89,15 @@ pub struct Weighted<R> {
 /// The most bytes of each direction of a conversation that are kept to be shown; the rest is counted.
 pub const SHOWN: usize = 1 << 20;
 
+/// What answers are that belong to requests by their order alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByOrder {
+    /// Datagrams, of which the network makes copies.
+    Datagrams,
+    /// Messages, which a server may send of its own accord.
+    Messages,
+}
+
 /// Everything a run will say in a protocol: prepared once, shared read-only by the workers.
 pub trait Dialogue: Send + Sync + 'static {
     /// One prepared request.
@@ -134,8 +143,8 @@ pub trait Dialogue: Send + Sync + 'static {
         false
     }
     /// Where answers belong to requests by their order alone, and the peer may send what nobody asked for or the same twice:
-    /// the code of the notice that says so in a run that saw some. None: an answer can be nobody else's.
-    fn by_order(&self) -> Option<&'static str> {
+    /// what these are, for a run that saw some to say so. None: an answer can be nobody else's.
+    fn by_order(&self) -> Option<ByOrder> {
         None
     }
     /// The bytes of a request as sent, for examples of failures and for `--debug`.

@@ -191,7 +191,7 @@ fn random_plans_on_a_faultless_network_account_for_every_request() {
         played.check();
         let s = &played.sum;
         let cut = s.censored + s.failures("timeout") > 0;
-        if !cut && played.ended.reason == "completed" {
+        if !cut && played.ended.reason == record::End::Completed {
             assert_eq!(played.heard, s.finished + s.failed + s.warmup, "nothing was cut: our count is the server's");
         }
     });

@@ -234,7 +234,7 @@ fn a_quota_is_split_over_workers_and_kept_to_the_request() {
             played.check();
             assert_eq!(played.sum.finished, requests, "{workers} workers, open {open}");
             assert_eq!(played.heard, requests);
-            assert_eq!(played.ended.reason, "completed");
+            assert_eq!(played.ended.reason, record::End::Completed);
         }
     }
 }

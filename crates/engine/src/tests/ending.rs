@@ -23,7 +23,7 @@ fn what_the_drain_does_not_finish_is_censored() {
         assert_eq!((s.due, s.finished, s.censored), (100, finished, 100 - finished), "drain {drain}");
         assert_eq!(played.part(Part::Window).finished, 50, "the drain is no part of the window");
         assert_eq!(played.ended.window, SECOND);
-        assert_eq!(played.ended.reason, "completed");
+        assert_eq!(played.ended.reason, record::End::Completed);
         assert!(played.ended.elapsed <= SECOND + ms(drain), "{}", played.ended.elapsed);
         let bounds = &s.latency.response_at_least;
         assert_eq!(bounds.count(), 100 - finished);
@@ -55,7 +55,7 @@ fn stop_everywhere(scene: &Scene, label: &str) {
         let tried = std::panic::catch_unwind(|| played.check());
         assert!(tried.is_ok(), "{label}, stopped at step {step}: {:?}", played.sum);
         assert!(!played.seconds.is_empty() || played.sum.due == 0, "{label}, step {step}");
-        if played.ended.reason == "interrupted" {
+        if played.ended.reason == record::End::Interrupted {
             let s = &played.sum;
             let seen = s.finished + s.failed + s.censored + s.warmup;
             // The stop is seen within 50 ms: never more than the whole run, never fewer than were heard.
@@ -86,7 +86,7 @@ fn a_stop_is_seen_soon_even_when_nothing_happens() {
     scene.stop_at = Some(scene.sim.starts_at + SECOND);
     let played = scene.play(super::harness::never);
     played.check();
-    assert_eq!(played.ended.reason, "interrupted");
+    assert_eq!(played.ended.reason, record::End::Interrupted);
     assert!(played.ended.elapsed <= SECOND + ms(50), "{}", played.ended.elapsed);
     assert_eq!((played.sum.censored, played.sum.due), (1, 1));
     assert!(played.ended.window > ms(990));

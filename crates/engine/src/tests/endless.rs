@@ -282,7 +282,7 @@ fn whatever_is_spoken_an_endless_answer_times_out_and_others_are_served() {
 fn whatever_is_spoken_an_endless_answer_does_not_hold_up_a_stop() {
     every_protocol(|name, play| {
         let played = play(Some(SECOND + ms(450)));
-        assert_eq!(played.ended.reason, "interrupted", "{name}");
+        assert_eq!(played.ended.reason, record::End::Interrupted, "{name}");
         assert!(played.ended.elapsed < ms(520), "{name}: {}", played.ended.elapsed);
         let s = &played.sum;
         assert_eq!(s.due, s.finished + s.failed + s.censored, "{name}");

@@ -56,7 +56,7 @@ fn what_stood_when_a_run_was_stopped_is_told() {
         let mut scene = held(20, Nanos::from_secs(3));
         scene.stop_at = Some(scene.sim.starts_at + stopped);
         let played = play(&scene, MS, 0);
-        assert_eq!(played.ended.reason, "interrupted");
+        assert_eq!(played.ended.reason, record::End::Interrupted);
         let open: Vec<u32> = played.seconds.iter().map(|s| s.connections.open).collect();
         let began = stopped.0.div_ceil(1_000_000_000) as usize;
         assert!(open.len() >= began && open[..began].iter().all(|open| *open == 20), "{stopped}: {open:?}");

@@ -24,7 +24,7 @@ fn check(played: &Played, open: bool) {
     for pair in played.seconds.windows(2) {
         assert_eq!(pair[0].to_ns, pair[1].from_ns, "no gap and no overlap between seconds");
     }
-    assert_eq!(played.ended.reason, "partial");
+    assert_eq!(played.ended.reason, record::End::Partial);
 }
 
 #[test]

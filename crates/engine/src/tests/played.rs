@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use measure::Nanos;
-use record::{Began, Ended, Example, Latency, Notice, Part, RunEvent, Second};
+use record::{Began, Ended, Example, Latency, Notice, Part, RunEvent, Second, Subject};
 
 use super::harness::Books;
 
@@ -104,8 +104,10 @@ impl Played {
                     assert!(played.began.is_none() && played.seconds.is_empty(), "said once, before the first second");
                     played.began = Some(began);
                 }
-                RunEvent::Notice(notice) if notice.code == "only_errors" => {}
-                RunEvent::Notice(notice) if notice.code == "process_lost" => played.notices.push(notice),
+                RunEvent::Notice(notice) if notice.subject() == Some(Subject::OnlyErrors) => {}
+                RunEvent::Notice(notice) if notice.subject() == Some(Subject::ProcessLost) => {
+                    played.notices.push(notice)
+                }
                 other => panic!("{other:?}"),
             }
         }
@@ -152,7 +154,7 @@ impl Played {
         let handshakes = s.handshakes;
         assert!(handshakes == 0 || handshakes == s.opened, "{handshakes} handshakes, {} opened", s.opened);
         assert!(s.reused <= s.sent, "reused and sent");
-        if self.ended.reason == "completed" {
+        if self.ended.reason == record::End::Completed {
             let of_window: i64 =
                 self.seconds.iter().filter(|s| s.part == Part::Window).map(|s| s.to_ns - s.from_ns).sum();
             assert_eq!(of_window, self.ended.window.0 as i64, "the seconds of the window are the window");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted};
 
 use super::framing::End;
 use super::options;
@@ -150,9 +150,9 @@ impl Dialogue for RawDialogue {
         self.rules.pipeline as u32
     }
 
-    fn by_order(&self) -> Option<&'static str> {
+    fn by_order(&self) -> Option<ByOrder> {
         let answered = !matches!(self.rules.end, End::Never);
-        (self.rules.datagrams && answered && self.rules.matched.is_none()).then_some("datagrams_by_order")
+        (self.rules.datagrams && answered && self.rules.matched.is_none()).then_some(ByOrder::Datagrams)
     }
 
     fn sent(&self, request: &Request) -> Vec<u8> {

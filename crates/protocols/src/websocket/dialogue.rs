@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use url::{Host, Url};
-use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted};
 
 use super::close;
 use super::codec::Sender;
@@ -131,8 +131,8 @@ impl Dialogue for WebSocketDialogue {
     fn requests_at_most(&self) -> Option<u64> {
         self.end
     }
-    fn by_order(&self) -> Option<&'static str> {
-        (!self.silent && self.rules.pairs_by_order()).then_some("messages_by_order")
+    fn by_order(&self) -> Option<ByOrder> {
+        (!self.silent && self.rules.pairs_by_order()).then_some(ByOrder::Messages)
     }
     /// The message alone: frame and mask say nothing to people.
     fn sent(&self, request: &Message) -> Vec<u8> {

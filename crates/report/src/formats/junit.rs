@@ -97,7 +97,7 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
         against.push(said.clone());
         reasons.push(said);
     }
-    let interrupted = summary.end != crate::sums::End::Completed;
+    let interrupted = summary.end != record::End::Completed;
     let failure = match (against.is_empty(), interrupted) {
         (false, _) => Some(against.join("; ")),
         (true, true) => Some(judgement::exit(summary, lang)),

@@ -1,10 +1,11 @@
 //! Not one request succeeded, and why: none was due, or every response was of a status that counts as a failure.
 
-use record::Failure;
+use record::{End, Failure};
+use wire::{FaultKind, Phase};
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
-use crate::sums::End;
+use crate::kinds::Kinds as _;
 use crate::text::{Text, text};
 
 const NOTHING: Text = text("no request succeeded, so no latency can be reported", "没有请求成功，没有可用的延迟数据");
@@ -43,7 +44,7 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
 /// The codes of a run whose every request failed by its status, where `--expect-status` could make them successes.
 fn only_answers(run: &Evidence<'_>) -> Option<String> {
     let totals = &run.totals;
-    let by_status = |f: &Failure| f.kind == "wrong_status" && f.phase != "greeting";
+    let by_status = |f: &Failure| f.is(FaultKind::WrongStatus) && !f.is_in(Phase::Greeting);
     let expects = run.started.as_ref().is_some_and(|s| matches!(&*s.plan.protocol, "http" | "grpc"));
     let all = totals.failed > 0 && totals.censored == 0 && totals.failures.iter().all(by_status);
     let codes: Vec<&str> = totals.status.keys().map(String::as_str).collect();

@@ -1,8 +1,9 @@
 //! A run that did not end as planned: what is missing, is missing because of that.
 
+use record::End;
+
 use super::Evidence;
 use crate::finding::{Finding, Grade};
-use crate::sums::End;
 use crate::text::{Text, text};
 
 const INTERRUPTED: Text =

@@ -1,10 +1,11 @@
 //! Connections that answer no heartbeat: one whose heartbeats are answered late is lost; where the run ends before that, this is
 //! all that tells.
 
+use record::End;
+
 use super::Evidence;
 use crate::finding::{Finding, Grade};
 use crate::show;
-use crate::sums::End;
 use crate::text::{Text, text};
 
 const HEARTBEATS: Text = text(
@@ -32,10 +33,10 @@ mod tests {
             let heartbeats = Heartbeats { sent, answered, missed, open: sent - answered - missed };
             of_second(judge, Second { heartbeats, ..Second::default() }, reason).map(|found| found.grade)
         };
-        assert_eq!(judged(10, 0, 0, "completed"), Some(Grade::Fail));
-        assert_eq!(judged(10, 0, 2, "interrupted"), Some(Grade::Fail));
-        assert_eq!(judged(10, 0, 0, "interrupted"), None, "nobody waited for the answers");
-        assert_eq!(judged(10, 1, 0, "completed"), None);
-        assert_eq!(judged(0, 0, 0, "completed"), None);
+        assert_eq!(judged(10, 0, 0, End::Completed), Some(Grade::Fail));
+        assert_eq!(judged(10, 0, 2, End::Interrupted), Some(Grade::Fail));
+        assert_eq!(judged(10, 0, 0, End::Interrupted), None, "nobody waited for the answers");
+        assert_eq!(judged(10, 1, 0, End::Completed), None);
+        assert_eq!(judged(0, 0, 0, End::Completed), None);
     }
 }

@@ -2,10 +2,11 @@
 
 use plan::Plan;
 
+use record::End;
+
 use super::Evidence;
 use crate::finding::{Finding, Grade};
 use crate::show;
-use crate::sums::End;
 use crate::text::{Text, text};
 
 const HELD_FEWER: Text = text(

@@ -1,8 +1,11 @@
 //! Requests that never left this machine, because it had no ports or descriptors left for them (V14, V15): failures of our own
 //! making. Fewer users ran than the report names, and nothing of that is the target's doing.
 
+use wire::FaultKind;
+
 use super::Evidence;
 use crate::finding::{Finding, Grade};
+use crate::kinds::Kinds as _;
 use crate::show;
 use crate::text::{Text, text};
 
@@ -12,14 +15,14 @@ const LOCAL: Text = text(
 );
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
-    let own = run.totals.failures.iter().filter(|f| matches!(f.kind.as_str(), "no_ports" | "no_descriptors"));
+    let own = run.totals.failures.iter().filter(|f| f.is(FaultKind::NoPorts) || f.is(FaultKind::NoDescriptors));
     let failed = own.map(|f| f.count).sum();
     (failed > 0).then(|| Finding::new("local_limit", Grade::Fail, LOCAL, [("failed", show::count(failed))]))
 }
 
 #[cfg(test)]
 mod tests {
-    use record::{Failure, Second};
+    use record::{End, Failure, Second};
 
     use super::*;
     use crate::rules::tests::of_second;
@@ -29,7 +32,7 @@ mod tests {
         let failure = |kind: &str, count| Failure { kind: kind.into(), count, ..Failure::default() };
         let all = [failure("refused", 5), failure("no_ports", 2), failure("no_descriptors", 1)];
         let judged = |failures: &[Failure]| {
-            of_second(judge, Second { failures: failures.to_vec(), ..Second::default() }, "completed")
+            of_second(judge, Second { failures: failures.to_vec(), ..Second::default() }, End::Completed)
         };
         let found = judged(&all).unwrap();
         assert_eq!((found.code, found.grade), ("local_limit", Grade::Fail));

@@ -1,9 +1,10 @@
 //! Whether headline quantiles are more than lower bounds.
 
+use record::End;
+
 use super::Evidence;
 use crate::finding::{Finding, Grade};
 use crate::show;
-use crate::sums::End;
 use crate::text::{Text, text};
 
 const LOWER_BOUND: Text = text(

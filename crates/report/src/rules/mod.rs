@@ -125,9 +125,9 @@ pub(crate) mod tests {
     pub fn of_second(
         judge: fn(&Evidence<'_>) -> Option<Finding>,
         second: record::Second,
-        reason: &str,
+        reason: record::End,
     ) -> Option<Finding> {
-        let ended = record::Ended { reason: reason.into(), ..record::Ended::default() };
+        let ended = record::Ended { reason, ..record::Ended::default() };
         of_sums(judge, [RunEvent::Second(Box::new(second)), RunEvent::Ended(ended)])
     }
 }

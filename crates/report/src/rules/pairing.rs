@@ -1,7 +1,7 @@
 //! Whether answers belong to the requests they were taken for, where their order alone says so.
 
 use plan::Plan;
-use record::Notice;
+use record::{Notice, Subject};
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -24,7 +24,9 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
 /// An answer too many may have been taken for the next one's. Where several are awaited at a time, each shifts all behind it.
 fn pairing(totals: &Totals, notices: &[Notice], pipelined: bool) -> Option<Finding> {
     // Records from before strays were counted apart say so by a notice.
-    let by_order = notices.iter().any(|n| matches!(n.code.as_str(), "datagrams_by_order" | "messages_by_order"));
+    let about =
+        |notice: &Notice| matches!(notice.subject(), Some(Subject::DatagramsByOrder | Subject::MessagesByOrder));
+    let by_order = notices.iter().any(about);
     let strays = if totals.strays == 0 && by_order { totals.unsolicited } else { totals.strays };
     let shifted = pipelined || strays.saturating_mul(STRAYS_ONE_IN) > totals.finished;
     let grade = if shifted { Grade::Fail } else { Grade::Warn };

@@ -20,7 +20,7 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use record::{Connections, Second};
+    use record::{Connections, End, Second};
 
     use super::*;
     use crate::rules::tests::of_second;
@@ -29,7 +29,7 @@ mod tests {
     fn a_refusal_makes_a_run_untrusted_where_nobody_answers() {
         for (refused, one_way, grade) in [(0, 5, None), (1, 5, Some(Grade::Fail)), (1, 0, None)] {
             let connections = Connections { refused, ..Connections::default() };
-            let found = of_second(judge, Second { one_way, connections, ..Second::default() }, "completed");
+            let found = of_second(judge, Second { one_way, connections, ..Second::default() }, End::Completed);
             assert_eq!(found.map(|found| found.grade), grade, "{refused} refused of {one_way}");
         }
     }

@@ -1,9 +1,10 @@
 //! In closed load, users who hardly asked for anything: they waited for what never came, or got no connection of any use.
 
+use record::End;
+
 use super::Evidence;
 use crate::finding::{Finding, Grade};
 use crate::show;
-use crate::sums::End;
 use crate::text::{Text, text};
 
 const STUCK: Text = text(
@@ -60,7 +61,7 @@ mod tests {
             due: 1,
             ..Second::default()
         };
-        let judged = |ns| of_second(kept_out, second(ns), "completed").map(|found| found.grade);
+        let judged = |ns| of_second(kept_out, second(ns), End::Completed).map(|found| found.grade);
         let grades = [0, 50_000_000, 300_000_000, 9_000_000_000].map(judged);
         assert_eq!(grades, [None, None, Some(Grade::Warn), Some(Grade::Fail)]);
     }

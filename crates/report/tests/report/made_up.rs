@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use measure::Nanos;
 use plan::{Arrivals, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
 use record::{
-    Bytes, Connections, Ended, Example, Failure, FirstAnswer, Host, Notice, Part, RunEvent, SCHEMA, Second, Started,
+    Bytes, Connections, End, Ended, Example, Failure, FirstAnswer, Host, Notice, Part, RunEvent, SCHEMA, Second,
+    Started,
 };
 use report::{Lang, Style, Summary};
 
@@ -147,7 +148,11 @@ impl Run {
         events.extend(self.probe.clone().map(RunEvent::FirstAnswer));
         events.extend(self.events.iter().cloned());
         if let Some(reason) = self.reason {
-            let ended = Ended { reason: reason.into(), window: self.window, elapsed: self.elapsed };
+            let ended = Ended {
+                reason: End::of(reason).expect("a word of an end"),
+                window: self.window,
+                elapsed: self.elapsed,
+            };
             events.push(RunEvent::Ended(ended));
         }
         events

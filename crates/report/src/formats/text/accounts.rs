@@ -1,10 +1,12 @@
 //! Counts: requests and where each of them went, failures with an example, connections and bytes.
 
 use record::{Example, Failure, Loss};
+use wire::{FaultKind, Phase};
 
 use super::Page;
 use crate::columns::{cut, right, width};
 use crate::judgement;
+use crate::kinds::Kinds as _;
 use crate::reasons::reason;
 use crate::sentences as say;
 use crate::show;
@@ -59,7 +61,7 @@ fn hops(summary: &Summary) -> u64 {
     let codes = ["301", "302", "303", "307", "308"];
     let redirects = codes.iter().filter_map(|code| summary.totals.status.get(*code)).sum();
     // The last hop of a chain that was too long failed.
-    let failed = summary.totals.failures.iter().filter(|f| f.kind == "too_many_redirects").map(|f| f.count).sum();
+    let failed = summary.totals.failures.iter().filter(|f| f.is(FaultKind::TooManyRedirects)).map(|f| f.count).sum();
     if follows { u64::saturating_sub(redirects, failed) } else { 0 }
 }
 
@@ -92,7 +94,7 @@ pub(crate) fn most_first(summary: &Summary) -> Vec<&Failure> {
 
 /// What helps against a failure that this machine makes.
 pub(crate) fn advice(failure: &Failure, lang: Lang) -> Option<&'static str> {
-    say::ADVICE.iter().find(|(kind, _)| *kind == failure.kind).map(|(_, advice)| lang.of(*advice))
+    say::ADVICE.iter().find(|(kind, _)| failure.is(*kind)).map(|(_, advice)| lang.of(*advice))
 }
 
 /// `refused · connect · ECONNREFUSED`; the words of documents, or what they mean in another language.
@@ -106,7 +108,7 @@ fn example(page: &mut Page, example: &Example, indent: usize) {
     if !example.detail.is_empty() {
         page.inner(&format!("{indent}{}", one_line(&reason(&example.detail, page.lang), SENTENCE)));
     }
-    if example.reused && matches!(example.kind.as_str(), "closed" | "reset") {
+    if example.reused && (example.is(FaultKind::Closed) || example.is(FaultKind::Reset)) {
         page.inner(&format!("{indent}{}", page.say(say::ON_REUSED)));
     }
     let sides: [(Text, &str); 2] = [(say::SENT, &example.sent), (say::RECEIVED, &example.received)];
@@ -139,7 +141,7 @@ fn by_why(losses: &[Loss], text: Text, lang: Lang) -> Vec<String> {
     all.sort_by_key(|loss| std::cmp::Reverse(loss.count));
     let line = |loss: &Loss| {
         // Those that were lost had stood: all of them the same phase.
-        let phase = Some(judgement::word(&loss.phase, lang)).filter(|_| loss.phase != "hold");
+        let phase = (!loss.is_in(Phase::Hold)).then(|| judgement::word(&loss.phase, lang));
         let detail = reason(&loss.detail, lang);
         let parts = [Some(judgement::word(&loss.kind, lang)), phase, loss.errno.as_deref(), Some(&*detail)];
         let why = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");

@@ -3,6 +3,8 @@
 use measure::quantile::minimum_count;
 use plan::{Arrivals, Load};
 
+use record::End;
+
 use super::{Page, head};
 use crate::bars;
 use crate::columns::table;
@@ -10,7 +12,6 @@ use crate::ranked::{Figure, QUANTILES, Quantile, Ranked, heartbeats};
 use crate::sentences as say;
 use crate::show;
 use crate::summary::Summary;
-use crate::sums::End;
 use crate::text::{Lang, Text};
 
 /// What the run stands for, above everything else; users that wait for their answers have their figures explained.

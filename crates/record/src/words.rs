@@ -1,0 +1,132 @@
+//! Words of a record on which something hangs: each is spelled here and nowhere else.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Declares an enum and the word of each of its values.
+macro_rules! words {
+    ($(#[$meta:meta])* $Name:ident { $($(#[$doc:meta])* $Value:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $Name { $($(#[$doc])* $Value),+ }
+
+        impl $Name {
+            /// Every value, in the order of the enum.
+            pub const ALL: &'static [$Name] = &[$($Name::$Value),+];
+
+            /// Its word in records and documents.
+            pub fn name(self) -> &'static str {
+                match self { $($Name::$Value => $word),+ }
+            }
+
+            /// The value of a word.
+            pub fn of(word: &str) -> Option<$Name> {
+                Self::ALL.iter().copied().find(|value| value.name() == word)
+            }
+        }
+    };
+}
+
+words! {
+    /// How a run ended.
+    #[derive(Default)]
+    End {
+        /// As planned.
+        #[default]
+        Completed = "completed",
+        /// By the user or a signal.
+        Interrupted = "interrupted",
+        /// Workers of it were lost; the others went on.
+        Partial = "partial",
+        /// It could not go on (or not begin).
+        Aborted = "aborted",
+        /// Nobody knows: the record stops before its end.
+        CutOff = "cut_off",
+    }
+}
+
+impl Serialize for End {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for End {
+    /// What a later brunt says of an end was no completion: this one would know that.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<End, D::Error> {
+        let word = Cow::<'de, str>::deserialize(from)?;
+        Ok(End::of(&word).unwrap_or(End::Aborted))
+    }
+}
+
+words! {
+    /// What a notice is about. A record of another version may hold others.
+    Subject {
+        /// `--after` could not be sent or answered.
+        AfterFailed = "after_failed",
+        /// `--after` was interrupted: not all of it was done.
+        AfterInterrupted = "after_interrupted",
+        /// Arrivals waited at the limit of connections.
+        ConnectionLimit = "connection_limit",
+        /// A curl command is not followed to the letter.
+        Curl = "curl",
+        /// The run ends where its data does.
+        DataEnd = "data_end",
+        /// Datagrams that nobody waited for came, and answers are told apart by their order alone.
+        DatagramsByOrder = "datagrams_by_order",
+        /// The record asked for cannot be written any more.
+        DiskFull = "disk_full",
+        /// Certificates were not verified.
+        Insecure = "insecure",
+        /// Messages that nobody waited for came, and answers are told apart by their order alone.
+        MessagesByOrder = "messages_by_order",
+        /// Every request opened a connection of its own.
+        NoKeepalive = "no_keepalive",
+        /// The run is not kept for `brunt report`.
+        NotKept = "not_kept",
+        /// Nothing but failures came back at the beginning.
+        OnlyErrors = "only_errors",
+        /// Every answer was a redirect, and none was followed.
+        OnlyRedirects = "only_redirects",
+        /// Processes of the run ended early.
+        ProcessLost = "process_lost",
+        /// A proxy was between.
+        Proxy = "proxy",
+        /// Redirects led to a public address that nobody was asked about.
+        PublicRefused = "public_refused",
+        /// `--run-timeout` ended it.
+        RunTimeout = "run_timeout",
+        /// The seconds cannot be kept for the documents.
+        SecondsLost = "seconds_lost",
+        /// io_uring carries no datagrams here.
+        UringStreamsOnly = "uring_streams_only",
+        /// There is no io_uring here.
+        UringUnavailable = "uring_unavailable",
+        /// A worker thread was lost.
+        WorkerLost = "worker_lost",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_written_as_their_words_and_unknown_ones_are_read_as_aborted() {
+        for end in End::ALL {
+            let written = serde_json::to_string(end).unwrap();
+            assert_eq!(written, format!("{:?}", end.name()));
+            assert_eq!(serde_json::from_str::<End>(&written).unwrap(), *end);
+        }
+        assert_eq!(serde_json::from_str::<End>("\"evaporated\"").unwrap(), End::Aborted);
+    }
+
+    #[test]
+    fn every_word_is_one_value() {
+        for subject in Subject::ALL {
+            assert_eq!(Subject::of(subject.name()), Some(*subject));
+        }
+        assert_eq!(Subject::of("weather"), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! What notices say.
+
+use record::Subject;
+
+use crate::text::{Text, text};
+
+/// What a notice says. A fact that no placeholder takes is put behind, in brackets.
+pub(crate) fn notice(of: Subject) -> Text {
+    match of {
+        Subject::PublicRefused => text(
+            "{hosts}: redirects lead to this public address, and nobody has confirmed it; nothing was sent there. --yes \
+             allows it.",
+            "{hosts}：重定向指向该公网地址，未经确认，没有向其发送任何请求；--yes 可允许。",
+        ),
+        Subject::Curl => text("Unlike the curl command: {difference}.", "与 curl 命令的不同之处：{difference}。"),
+        Subject::OnlyErrors => text(
+            "Every request failed at the start of the run ({count}): {kind}.",
+            "压测开始时所有请求都失败（{count} 个）：{kind}。",
+        ),
+        Subject::OnlyRedirects => text(
+            "Every response was a redirect ({status}) and none was followed: follow them with --redirects N (or -L), or use the URL they lead to.",
+            "所有响应都是重定向（{status}），没有跟随：请用 --redirects N（或 -L）跟随，或直接使用重定向后的地址。",
+        ),
+        Subject::DatagramsByOrder => text(
+            "{strays} unexpected {strays|datagram|datagrams} arrived. Without --match, responses are matched by order alone, so a duplicate may have been taken for another response: name a field that request and response share with --match.",
+            "收到 {strays} 个多余的数据报。未用 --match 时，响应只按顺序匹配请求，重复的响应可能被当作其他请求的响应：请用 --match 指定请求与响应共有的字段。",
+        ),
+        Subject::MessagesByOrder => text(
+            "{strays} unsolicited {strays|message|messages} arrived. Responses were matched by order, so some may be mismatched: --match-field NAME matches them by a JSON field, and --push counts server pushes separately.",
+            "收到 {strays} 条未经请求的消息。响应按顺序匹配，可能有误：用 --match-field NAME 按 JSON 字段匹配，用 --push 单独统计服务器推送。",
+        ),
+        Subject::DiskFull => text(
+            "Recording to {file} stopped ({error}); it holds everything up to then.",
+            "记录 {file} 无法继续写入（{error}）；此前的内容都已保存。",
+        ),
+        Subject::NotKept => text(
+            "This run is not kept for `brunt report` ({error}).",
+            "本次压测未保存，`brunt report` 无法再显示（{error}）。",
+        ),
+        Subject::SecondsLost => text(
+            "The seconds of this run could not be kept ({error}): documents have its sums, and the seconds up to then.",
+            "本次压测的逐秒数据未能保存（{error}）：报告只有总计和此前的各秒。",
+        ),
+        Subject::AfterInterrupted => text(
+            "--after was interrupted: not all of it was sent and answered.",
+            "--after 被中断：未能全部发出并收到响应。",
+        ),
+        Subject::AfterFailed => text("--after failed: {why}.", "--after 执行失败：{why}。"),
+        Subject::RunTimeout => text(
+            "The run was stopped after {time}, as --run-timeout asked.",
+            "按 --run-timeout 的要求，压测在 {time} 后停止。",
+        ),
+        Subject::UringStreamsOnly => text(
+            "io_uring does not support UDP here; this run uses epoll.",
+            "io_uring 不支持 UDP，本次压测改用 epoll。",
+        ),
+        Subject::UringUnavailable => text(
+            "io_uring is not available here (container runtimes often forbid it); this run uses epoll.",
+            "此处无法使用 io_uring（容器运行时常禁用它），本次压测改用 epoll。",
+        ),
+        Subject::ConnectionLimit => text(
+            "{waited} of {scheduled} requests found no connection free and waited at the limit of {limit} (--max-connections): {wait} of a mean response of {response}.",
+            "{scheduled} 个请求中有 {waited} 个没有空闲连接可用，在 {limit} 个连接的上限（--max-connections）处等待：平均响应 {response} 中占 {wait}。",
+        ),
+        Subject::ProcessLost => text(
+            "{processes} of the run's processes ended early ({how}). {processes|Its|Their} results end at {until}; {requests} {requests|request|requests} then in flight {requests|counts|count} as unfinished; what came later is unknown.",
+            "本次压测有 {processes} 个进程提前结束（{how}）。其数据截至 {until}；当时在途的 {requests} 个请求计为未结束，此后的情况未知。",
+        ),
+        Subject::WorkerLost => text(
+            "A worker thread was lost ({why}): its requests are missing. This is a bug in brunt.",
+            "有工作线程丢失（{why}）：缺少它的请求。这是 brunt 的缺陷。",
+        ),
+        Subject::Proxy => text(
+            "Connections went through {proxy}: its limits and its time are part of these results.",
+            "连接经由 {proxy}：代理的瓶颈与耗时已计入结果。",
+        ),
+        Subject::Insecure => text("Certificates were not verified.", "未校验证书。"),
+        Subject::NoKeepalive => {
+            text("Keep-alive is off: every request opened a new connection.", "未使用长连接：每个请求都新建连接。")
+        }
+        Subject::DataEnd => text(
+            "Each row of the data file is taken once: the run ends after {requests} {requests|request|requests}.",
+            "数据文件每行只用一次：本次压测在 {requests} 个请求后结束。",
+        ),
+    }
+}
