@@ -19,9 +19,9 @@ use crate::{Setup, Stop, lookup};
 
 /// A server of TLS may close on whoever does not speak it without telling why.
 const CLOSED_WITHOUT_A_WORD: &str =
-    "the connection was closed without an answer; if TLS is spoken on this port, write the scheme that says so";
+    "the connection was closed without a response; if TLS is spoken on this port, write the scheme that says so";
 
-const STOPPED: &str = "the run was stopped before the first answer";
+const STOPPED: &str = "the run was stopped before the first response";
 /// A peer that does not touch a request is asked again so often, as in a run.
 const UNTOUCHED_AT_MOST: u32 = 8;
 const TURNED_AWAY: &str = "the target turned it away again and again";

@@ -99,6 +99,7 @@ const COMMANDS: &[(&str, &str)] = &[
         r#"curl -k -X PATCH -H "Content-Type: application/strategic-merge-patch+json" --data '{"spec":{"replicas":3}}' https://10.0.0.1:6443/apis/apps/v1/namespaces/default/deployments/web"#,
     ),
     ("kubernetes resolve", "curl --resolve hello-world.info:80:127.0.0.1 -i http://hello-world.info/"),
+    ("the old version", "curl -0 http://example.com/a -d b=c"),
     // Browsers.
     (
         "chrome get",

@@ -43,11 +43,6 @@ impl Lines {
             sent
         });
         let mut lines = Lines { own: Vec::new(), users };
-        if lines.users.iter().any(|line| name_of(line).eq_ignore_ascii_case("transfer-encoding") && !is_removal(line)) {
-            let trouble =
-                "-H 'Transfer-Encoding: …' sends the body in chunks, and brunt sends it with its length; leave it out";
-            return Err(Complaint::new(place, trouble));
-        }
         // A Host of the user's own stands where the default one would.
         if let Some(at) = lines.users.iter().position(|line| name_of(line).eq_ignore_ascii_case("host")) {
             // curl writes its name anew.
@@ -112,8 +107,4 @@ pub fn agent(lines: &mut Lines, asked: &Asked) {
 
 fn name_of(line: &str) -> &str {
     line.split([':', ';']).next().unwrap_or_default()
-}
-
-fn is_removal(line: &str) -> bool {
-    line.split_once(':').is_some_and(|(_, value)| value.trim().is_empty())
 }

@@ -33,7 +33,7 @@ struct Group(Fate, &'static str, &'static str);
 const GROUPS: &[Group] = &[
     Group(
         Fate::Meant,
-        "G,get I,head compressed k,insecure L,location path-as-is g,globoff basic proxy-basic socks5-basic http1.1 http2 http2-prior-knowledge \
+        "G,get I,head compressed k,insecure L,location path-as-is g,globoff basic proxy-basic socks5-basic 0,http1.0 http1.1 http2 http2-prior-knowledge \
          no-sessionid :,next tcp-nodelay tlsv1.2 tlsv1.3",
         "X,request H,header d,data data-ascii data-raw data-binary data-urlencode json F,form form-string b,cookie \
          A,user-agent e,referer u,user oauth2-bearer x,proxy U,proxy-user noproxy socks5 socks5-hostname resolve connect-to max-redirs m,max-time \
@@ -115,7 +115,7 @@ const GROUPS: &[Group] = &[
     ),
     Group(
         Fate::Refused("speaks a version of HTTP that brunt does not speak; leave it out"),
-        "0,http1.0 http3 http3-only 3,sslv3 2,sslv2",
+        "http3 http3-only 3,sslv3 2,sslv2",
         "",
     ),
     Group(

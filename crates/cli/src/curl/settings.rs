@@ -94,7 +94,9 @@ pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
         };
         all.push(("redirects", most.min(MOST_REDIRECTS).to_string()));
     }
-    if asked.has("http1.1") {
+    if asked.has("http1.0") {
+        all.push(("http", "1.0".to_owned()));
+    } else if asked.has("http1.1") {
         all.push(("http", "1.1".to_owned()));
     } else if asked.has("http2-prior-knowledge") {
         all.push(("http2", String::new()));

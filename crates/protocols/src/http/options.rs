@@ -11,8 +11,8 @@ const OF_VERSIONS: [OptionSpec; 3] = [
         short: None,
         takes: Takes::One("VERSION"),
         help: Text {
-            en: "HTTP version: 1.1 (default), 2, or auto: what an https server chooses by ALPN, 1.1 on http",
-            zh: "HTTP 版本：1.1（默认）、2，或 auto（https 由服务器经 ALPN 选择，http 为 1.1）",
+            en: "HTTP version: 1.1 (default), 1.0, 2, or auto: what an https server chooses by ALPN, 1.1 on http",
+            zh: "HTTP 版本：1.1（默认）、1.0、2，或 auto（https 由服务器经 ALPN 选择，http 为 1.1）",
         },
     },
     OptionSpec {
@@ -63,11 +63,11 @@ pub enum Version {
 pub fn version(asked: &Asked) -> Result<Version, Complaint> {
     let wanted = match asked.value("http") {
         None if asked.switch("http2") => return Ok(Version::Two),
-        None | Some("1.1" | "1") => Version::One,
+        None | Some("1.1" | "1" | "1.0") => Version::One,
         Some("2") => Version::Two,
         Some("auto") => Version::Auto,
         Some(other) => {
-            let trouble = format!("\"{other}\" is no version spoken here; write 1.1, 2 or auto");
+            let trouble = format!("\"{other}\" is no version spoken here; write 1.1, 1.0, 2 or auto");
             return Err(Complaint::new("--http", trouble));
         }
     };

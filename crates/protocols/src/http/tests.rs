@@ -63,7 +63,7 @@ fn heartbeats_are_for_a_version_that_has_them() {
 #[test]
 fn mistakes_are_named() {
     for (options, complaint) in [
-        (&["http=3"][..], "--http: \"3\" is no version spoken here; write 1.1, 2 or auto"),
+        (&["http=3"][..], "--http: \"3\" is no version spoken here; write 1.1, 1.0, 2 or auto"),
         (&["http=1.1", "http2"], "--http2: it contradicts --http; leave out one of them"),
         (&["http2", "streams=0"], "--streams: \"0\" is no number from 1 to 100000; write for instance 10"),
         (

@@ -84,9 +84,10 @@ impl Http1 {
         if requests.is_empty() {
             return Err(Complaint::new("URL", "none was given; write one, for instance http://127.0.0.1:8080/"));
         }
+        let old = wishes.speaks_old();
         let rules = Arc::new(wishes.rules(recipes, proxies));
         let slots = requests.iter().any(|weighted| weighted.request.slots.is_some());
-        Ok(Http1Dialogue { requests, names, origins, rules, slots, end: marks.end() })
+        Ok(Http1Dialogue { requests, names, origins, rules, slots, old, end: marks.end() })
     }
 }
 
@@ -99,6 +100,8 @@ pub struct Http1Dialogue {
     pub(crate) rules: Arc<Rules>,
     /// Requests have slots.
     pub(crate) slots: bool,
+    /// HTTP/1.0 is spoken.
+    old: bool,
     /// After how many requests their data is at its end.
     pub(crate) end: Option<u64>,
 }
@@ -148,7 +151,7 @@ impl Dialogue for Http1Dialogue {
         Http1Session::new(Arc::clone(&self.rules))
     }
     fn spoken(&self, _established: &Established) -> String {
-        "HTTP/1.1".to_owned()
+        if self.old { "HTTP/1.0" } else { "HTTP/1.1" }.to_owned()
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! Spoken: RFC 9110 and 9112, to servers of HTTP/1.1 and 1.0: every method but CONNECT, keep-alive, bodies by length,
 //! in chunks and until the connection ends, interim answers, redirects, basic authentication. Left out: pipelining
-//! (client side), decompression (bodies are counted as they come), cookies, proxies, other protocols after an upgrade,
+//! (client side), decompression (bodies are counted as they come), cookies, other protocols after an upgrade,
 //! folded header lines. `codec` says what is tolerated and what is refused.
 
 mod body;
+mod chunks;
 pub(crate) mod codec;
 mod dialogue;
 pub(crate) mod filled;

@@ -61,7 +61,7 @@ pub fn content(fields: &[String], literal: &[String], seed: u64, marks: &mut Mar
     }
     body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
     let length = marks.are_in(&body).then(|| marks.length());
-    Ok(Content { bytes: Arc::from(body), kind: Some(format!("{KIND}; boundary={boundary}")), length })
+    Ok(Content { bytes: Arc::from(body), kind: Some(format!("{KIND}; boundary={boundary}")), length, chunked: false })
 }
 
 /// Appends one piece of a body behind its boundary.

@@ -7,6 +7,7 @@ use memchr::memmem::Finder;
 use url::Url;
 use wire::{Asked, Complaint, OptionSpec, Proxies, Takes, Text};
 
+use super::chunks;
 use super::codec::is_token;
 use super::multipart;
 use super::request::{Content, HeaderWish, Recipe, Rules};
@@ -153,6 +154,8 @@ pub struct Wishes {
     content: Option<Content>,
     user: Option<String>,
     keepalive: bool,
+    /// HTTP/1.0.
+    old: bool,
     redirects: u32,
     success: Statuses,
     expect_body: Option<String>,
@@ -171,7 +174,10 @@ impl Wishes {
             headers.push(header_with(text, marks)?);
         }
         content.iter_mut().for_each(|content| bound(content, &mut headers));
+        chunks::cut(asked, &headers, &mut content)?;
         check_framing(&headers, content.as_ref())?;
+        let old = asked.value("http") == Some("1.0");
+        let kept = headers.iter().any(|wish| wish.says("connection", "keep-alive"));
         Ok(Wishes {
             headers,
             target: asked
@@ -181,7 +187,8 @@ impl Wishes {
             method: method(asked.value("method"), content.is_some())?,
             content,
             user: asked.value("user").map(|text| credentials(text, marks)).transpose()?,
-            keepalive: !asked.switch("no-keepalive"),
+            keepalive: !asked.switch("no-keepalive") && (!old || kept),
+            old,
             redirects: asked.value("redirects").map_or(Ok(0), redirects)?,
             success: asked.value("expect-status").map_or_else(|| Ok(Statuses::usual()), statuses)?,
             expect_body: asked.value("expect-body").filter(|t| !t.is_empty()).map(str::to_owned),
@@ -199,6 +206,7 @@ impl Wishes {
             content: self.content.clone(),
             user: self.user.clone(),
             keepalive: self.keepalive,
+            old: self.old,
             hops: 0,
             forwarded: None,
         }
@@ -207,6 +215,11 @@ impl Wishes {
     /// True where redirects are followed: only they need the recipes of the requests.
     pub fn follows(&self) -> bool {
         self.redirects > 0
+    }
+
+    /// True where HTTP/1.0 is spoken.
+    pub fn speaks_old(&self) -> bool {
+        self.old
     }
 
     /// What holds for every exchange.
@@ -305,10 +318,11 @@ fn named(name: &str) -> Option<String> {
 fn check_framing(headers: &[HeaderWish], content: Option<&Content>) -> Result<(), Complaint> {
     let length = content.map_or(0, |c| c.bytes.len());
     let varies = content.is_some_and(|content| content.length.is_some());
+    let chunked = content.is_some_and(|content| content.chunked);
     for header in headers {
         let trouble = match header {
-            HeaderWish::Set(name, _) if name.eq_ignore_ascii_case("transfer-encoding") => {
-                "Transfer-Encoding cannot be set, because a body is sent with its length; leave it out".to_owned()
+            HeaderWish::Set(name, _) if name.eq_ignore_ascii_case("content-length") && chunked => {
+                "Content-Length cannot stand beside Transfer-Encoding: chunked; leave one of them out".to_owned()
             }
             HeaderWish::Set(name, value) if name.eq_ignore_ascii_case("content-length") => {
                 let value = value.trim();
@@ -322,7 +336,7 @@ fn check_framing(headers: &[HeaderWish], content: Option<&Content>) -> Result<()
                 }
                 format!("Content-Length: {value} does not fit the body, which has {length} bytes; leave it out")
             }
-            HeaderWish::Remove(name) if name.eq_ignore_ascii_case("content-length") && length > 0 => {
+            HeaderWish::Remove(name) if name.eq_ignore_ascii_case("content-length") && length > 0 && !chunked => {
                 "Content-Length cannot be left out of a request with a body".to_owned()
             }
             _ => continue,
@@ -347,7 +361,7 @@ fn content(asked: &Asked, marks: &mut Marks) -> Result<Option<Content>, Complain
             };
             let length = marks.are_in(marked.as_bytes()).then(|| marks.length());
             let bytes = if length.is_some() { Arc::from(marked.as_bytes()) } else { Arc::clone(&bytes) };
-            Ok(Some(Content { bytes, kind: None, length }))
+            Ok(Some(Content { bytes, kind: None, length, chunked: false }))
         }
         ["form"] | ["form-string"] | ["form", "form-string"] => {
             multipart::content(asked.values("form"), asked.values("form-string"), asked.seed, marks).map(Some)
@@ -370,7 +384,7 @@ fn form_text(asked: &Asked, marks: &mut Marks) -> Result<Content, Complaint> {
     let text = texts.join("&");
     let text = marks.take(&text, "--data", Guard::None)?;
     let length = marks.are_in(text.as_bytes()).then(|| marks.length());
-    Ok(Content { bytes: Arc::from(text.as_bytes()), kind, length })
+    Ok(Content { bytes: Arc::from(text.as_bytes()), kind, length, chunked: false })
 }
 
 /// `name:password` as basic authentication sends it.

@@ -124,6 +124,8 @@ pub struct Content {
     pub kind: Option<String>,
     /// Where it has slots: what stands for its length.
     pub length: Option<String>,
+    /// It is cut into chunks, which say how long it is.
+    pub chunked: bool,
 }
 
 impl Content {
@@ -149,6 +151,12 @@ impl HeaderWish {
             HeaderWish::Set(name, _) | HeaderWish::Remove(name) => name,
         }
     }
+
+    /// True where it is a line of this name with this word.
+    pub fn says(&self, name: &str, word: &str) -> bool {
+        matches!(self, HeaderWish::Set(own, value) if own.eq_ignore_ascii_case(name)
+            && value.split(',').any(|v| v.trim().eq_ignore_ascii_case(word)))
+    }
 }
 
 /// Everything a request is made from.
@@ -168,6 +176,8 @@ pub struct Recipe {
     pub user: Option<String>,
     /// Whether the connection is to be used again.
     pub keepalive: bool,
+    /// HTTP/1.0 is spoken.
+    pub old: bool,
     /// How many redirects led here.
     pub hops: u32,
     /// It goes to a proxy, which sends it on.
@@ -204,7 +214,7 @@ impl Recipe {
         self.method = "GET".into();
         self.content = None;
         let content = |h: &HeaderWish| h.name().get(..8).is_some_and(|start| start.eq_ignore_ascii_case("content-"));
-        self.headers.retain(|h| !content(h));
+        self.headers.retain(|h| !content(h) && !h.name().eq_ignore_ascii_case("transfer-encoding"));
     }
 
     fn wishes(&self, name: &str) -> bool {
@@ -245,7 +255,7 @@ impl Recipe {
     /// The rest of the head in the order curl has: what the target needs first, then the user's lines, then those of the
     /// body.
     fn rest(&self) -> String {
-        let mut head = String::from(" HTTP/1.1\r\n");
+        let mut head = String::from(if self.old { " HTTP/1.0\r\n" } else { " HTTP/1.1\r\n" });
         let mut line = |name: &str, value: &str| {
             if !self.wishes(name) {
                 let _ = write!(head, "{name}: {value}\r\n");
@@ -260,7 +270,7 @@ impl Recipe {
         }
         line("User-Agent", concat!("brunt/", env!("CARGO_PKG_VERSION")));
         line("Accept", "*/*");
-        if !self.keepalive {
+        if !self.keepalive && !self.old {
             line("Connection", "close");
         }
         // Where curl has it: behind what it says of itself, in front of the rest.
@@ -284,7 +294,8 @@ impl Recipe {
             }
         };
         let expects_body = matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
-        if self.content.is_some() || expects_body {
+        let chunked = self.content.as_ref().is_some_and(|content| content.chunked);
+        if (self.content.is_some() || expects_body) && !chunked {
             let length = self.content.as_ref().map_or_else(|| "0".to_owned(), Content::length);
             line("Content-Length", &length);
         }
@@ -296,10 +307,7 @@ impl Recipe {
     }
 
     fn marks(&self) -> u8 {
-        let closes = |h: &HeaderWish| {
-            matches!(h, HeaderWish::Set(name, value) if name.eq_ignore_ascii_case("connection")
-                && value.split(',').any(|v| v.trim().eq_ignore_ascii_case("close")))
-        };
+        let closes = |h: &HeaderWish| h.says("connection", "close");
         let upgrades = |h: &HeaderWish| matches!(h, HeaderWish::Set(name, _) if name.eq_ignore_ascii_case("upgrade"));
         let mut marks = 0;
         if !self.keepalive || self.headers.iter().any(closes) {

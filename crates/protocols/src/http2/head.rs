@@ -15,7 +15,7 @@ pub struct Wrong(pub &'static str);
 const NO_STATUS: Wrong = Wrong("the response's head does not begin with a :status");
 const BAD_STATUS: Wrong = Wrong("the response's :status is no number from 100 to 999");
 const BAD_FIELD: Wrong = Wrong(
-    "a header field of the answer is none of HTTP/2: its name has other than small letters, its value a line break, or it is \
+    "a header field of the response is none of HTTP/2: its name has other than small letters, its value a line break, or it is \
      about a connection of HTTP/1.1",
 );
 const BAD_LENGTH: Wrong = Wrong("the response's content-length is no number, or is said twice and differently");

@@ -170,7 +170,7 @@ fn end(asked: &Asked, datagrams: bool) -> Result<End, Complaint> {
         None if datagrams => Ok(End::Datagram),
         None => Err(Complaint::new(
             "--until",
-            "is missing; say where an answer ends: --until '\\r\\n', --until-bytes 8, --until-length 'at 0, 4 bytes', \
+            "is missing; say where a response ends: --until '\\r\\n', --until-bytes 8, --until-length 'at 0, 4 bytes', \
              --until-regex, --until-close, or --no-answer",
         )),
         Some("until") => text("until", asked).map(|text| End::Text(Box::new(text))),

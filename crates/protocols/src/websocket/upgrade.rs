@@ -54,6 +54,7 @@ impl Upgrade {
             content: None,
             user: wishes.user.clone(),
             keepalive: true,
+            old: false,
             hops: 0,
             forwarded: None,
         };

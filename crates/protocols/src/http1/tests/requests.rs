@@ -1,8 +1,9 @@
 //! What is asked, as bytes; and what cannot be asked, as sentences.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
-use wire::{Dialogue, Established, ExchangeId, Fill, Origin, Out, Protocol, Session};
+use wire::{Asked, Dialogue, Established, Exception, ExchangeId, Fill, Origin, Out, Protocol, Proxies, Proxy, Session};
 
 use super::{Http1, asked, dialogue};
 use crate::http1::{Http1Dialogue, Http1Session};
@@ -270,7 +271,11 @@ fn mistakes_get_a_sentence() {
         (&[good], &["header=X"], "--header: \"X\" has no colon; write NAME: VALUE"),
         (&[good], &["header=X Y: a"], "--header: \"X Y: a\" has no valid name before the colon; write NAME: VALUE"),
         (&[good], &["header=X: a\nb"], "--header: \"X: a\nb\" holds a line break or another control character; write NAME: VALUE"),
-        (&[good], &["header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding cannot be set, because a body is sent with its length; leave it out"),
+        (&[good], &["header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: chunked needs a body to cut; add --data, or leave it out"),
+        (&[good], &["data=a", "header=Transfer-Encoding: gzip"], "--header: Transfer-Encoding can only be chunked; write `Transfer-Encoding: chunked`, or leave it out"),
+        (&[good], &["data=a", "http=1.0", "header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: chunked is of HTTP/1.1 alone; leave it out, or speak --http 1.1"),
+        (&[good], &["data={counter}", "header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: chunked cannot stand beside a body with slots; leave one of them out"),
+        (&[good], &["data=a", "header=Content-Length: 1", "header=Transfer-Encoding: chunked"], "--header: Content-Length cannot stand beside Transfer-Encoding: chunked; leave one of them out"),
         (&[good], &["data=abc", "header=Content-Length: 2"], "--header: Content-Length: 2 does not fit the body, which has 3 bytes; leave it out"),
         (&[good], &["data=abc", "header=Content-Length:"], "--header: Content-Length cannot be left out of a request with a body"),
         (&[good], &["data=a", "form=a=b"], "--form: it cannot stand beside --data, because a request has one body; give one of them"),
@@ -290,6 +295,49 @@ fn mistakes_get_a_sentence() {
     }
     assert!(complaint(&[good], &["data-file=/no/such"]).starts_with("--data-file: /no/such cannot be read ("));
     assert!(complaint(&[good], &["form=a=@/no/such"]).starts_with("--form: /no/such cannot be read ("));
+}
+
+#[test]
+fn bodies_in_chunks_and_the_old_version() {
+    assert_eq!(
+        lines("http://h/", &["header=Transfer-Encoding: chunked", "data=a=b", "header=Content-Type:"]),
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\na=b\r\n0\r\n\r\n"
+    );
+    assert_eq!(lines("http://h/a", &["http=1.0"]), "GET /a HTTP/1.0\r\nHost: h\r\n\r\n");
+    assert!(dialogue("http://h/", &["http=1.0"]).one_exchange_per_connection());
+    let kept = &["http=1.0", "header=Connection: keep-alive"];
+    assert_eq!(lines("http://h/", kept), "GET / HTTP/1.0\r\nHost: h\r\nConnection: keep-alive\r\n\r\n");
+    assert!(!dialogue("http://h/", kept).one_exchange_per_connection());
+}
+
+#[test]
+fn a_proxy_is_told_the_whole_url_and_who_asks() {
+    let through = |url: &str, proxy: &str, options: &[&str]| {
+        let proxy = Some(Arc::new(Proxy::parse(proxy).unwrap()));
+        let proxies = Proxies { clear: proxy.clone(), tls: proxy, except: Exception::list("near") };
+        let asked = Asked { proxies: Arc::new(proxies), ..asked(&[url], options) };
+        let dialogue = Http1.prepare(&asked).unwrap();
+        let text = String::from_utf8(dialogue.sent(&dialogue.requests()[0].request)).unwrap();
+        (dialogue.origins()[0].forwarded, text)
+    };
+    let (forwarded, text) = through("http://h:8080/a?b", "http://ann:pw@p", &["header=X: y"]);
+    let version = env!("CARGO_PKG_VERSION");
+    let expected = format!(
+        "GET http://h:8080/a?b HTTP/1.1\r\nHost: h:8080\r\nProxy-Authorization: Basic YW5uOnB3\r\nUser-Agent: brunt/{version}\r\n\
+         Accept: */*\r\nProxy-Connection: Keep-Alive\r\nX: y\r\n\r\n"
+    );
+    assert_eq!((forwarded, text), (true, expected));
+    let (_, text) = through("http://h/", "http://p", &["request-target=/x", "header=Proxy-Connection:"]);
+    assert!(text.starts_with("GET http://h/x HTTP/1.1\r\nHost: h\r\nUser-Agent") && !text.contains("Proxy-"), "{text}");
+    let (_, text) = through("http://h/", "http://p", &["request-target=*", "method=OPTIONS"]);
+    assert!(text.starts_with("OPTIONS * HTTP/1.1\r\n"), "{text}");
+    // Through tunnels, and where there is no proxy, nothing is said of one.
+    for (url, proxy) in
+        [("https://h/", "http://a:b@p"), ("http://h/", "socks5://a:b@p"), ("http://near/", "http://a:b@p")]
+    {
+        let (forwarded, text) = through(url, proxy, &[]);
+        assert!(!forwarded && text.starts_with("GET / HTTP/1.1\r\n") && !text.contains("Proxy-"), "{url}: {text}");
+    }
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn what_was_wrong_is_said() {
     let cases = [
         (last_head(1, &[("a", "b")]), "the response's head does not begin with a :status"),
         (last_head(1, &[(":status", "2x0")]), "the response's :status is no number from 100 to 999"),
-        (last_head(1, &[(":status", "200"), ("Server", "x")]), "a header field of the answer is none of HTTP/2"),
+        (last_head(1, &[(":status", "200"), ("Server", "x")]), "a header field of the response is none of HTTP/2"),
         (last_head(1, &[(":status", "200"), ("content-length", "x")]), "content-length is no number"),
         (last_head(1, &[(":status", "103")]), "the response ends with an interim head"),
         (head(1, &[(":status", "101")]), "the server switches protocols (101)"),

@@ -34,7 +34,7 @@ fn options() {
     type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
     let table: &[Case<'_>] = &[
         ("tcp", &[("until", "x")], "--send: is missing; write what to send"),
-        ("tcp", &[("send", "x")], "--until: is missing; say where an answer ends: --until '\\r\\n'"),
+        ("tcp", &[("send", "x")], "--until: is missing; say where a response ends: --until '\\r\\n'"),
         ("tcp", &[("send", ""), ("until", "x")], "--send: holds no byte"),
         ("tcp", &[("send", "{nobody}"), ("until", "x")], "--send: {nobody} at character 1 names neither"),
         ("tcp", &[("send-hex", "0"), ("until", "x")], "--send-hex: \"0\" is no pair"),
