@@ -69,6 +69,10 @@ const REASONS: &[(&str, &str)] = &[
         "the certificate of {} is for no name at all: it has no subjectAltName, and a CN is not looked at any more; make it with -addext {}, or skip the check with --insecure",
         "{} 的证书没有任何名称：缺少 subjectAltName，而 CN 已不再使用；请用 -addext {} 重新生成，或用 --insecure 跳过校验",
     ),
+    (
+        "the certificate of {} is of X.509 version 1, which has no names of hosts; make it with -addext {}, or skip the check with --insecure",
+        "{} 的证书是 X.509 第 1 版，不含主机名；请用 -addext {} 重新生成，或用 --insecure 跳过校验",
+    ),
     ("{} demands a client certificate; give it with --cert and --key", "{} 要求客户端证书，请用 --cert 和 --key 提供"),
     // Responses.
     ("the run was stopped before the first response", "压测在首次响应之前被停止"),

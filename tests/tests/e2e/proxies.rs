@@ -80,11 +80,26 @@ fn redis_and_private_protocols_go_through_socks() {
     let raw = report(&words).with_code(0);
     assert_eq!(raw.requests(), [10, 10, 0, 0], "{raw}");
     assert_eq!(proxy.done().socks, 3);
+    // A server that speaks first: its greeting may come in one piece with the proxy's answer.
+    let greeting = Peer::new(|mut connection| {
+        connection.send(b"hello\n");
+        while let Some(bytes) = connection.bytes() {
+            connection.send(&bytes);
+        }
+    });
+    let url = greeting.url().replace("http:", "tcp:");
+    for scheme in ["socks5", "http"] {
+        let through = proxy.url(scheme);
+        let words = ["--greeting", "-x", &through, "-n", "10", "-c", "2", "--send", "x\\n", "--until", "\\n", &url];
+        let raw = report(&words).with_code(0);
+        assert_eq!(raw.requests(), [10, 10, 0, 0], "{scheme}: {raw}");
+    }
+    assert_eq!((proxy.done().socks, proxy.done().connects), (6, 3));
     let Some(redis) = Redis::start(&[]) else { return skip("no redis-server") };
     let words = ["-x", &proxy.url("socks5h"), "-n", "30", "-c", "3", "--command", "PING", &redis.url(0)];
     let report = report(&words).with_code(0);
     assert_eq!(report.requests(), [30, 30, 0, 0], "{report}");
-    assert_eq!(proxy.done().socks, 3 + 4, "{:?}", proxy.done());
+    assert_eq!(proxy.done().socks, 6 + 4, "{:?}", proxy.done());
 }
 
 #[test]

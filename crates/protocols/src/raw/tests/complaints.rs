@@ -79,7 +79,11 @@ fn options() {
             "--match-answer: says where responses repeat",
         ),
         ("tcp", &[("send", "x"), ("until", "x"), ("match", "at 0, 1 byte, +1")], "--match: takes no +"),
-        ("tcp", &[("send", "x"), ("until-close", ""), ("match", "at 0, 1 byte")], "--match: is about several answers"),
+        (
+            "tcp",
+            &[("send", "x"), ("until-close", ""), ("match", "at 0, 1 byte")],
+            "--match: is about several responses",
+        ),
         (
             "tcp",
             &[("send", "x"), ("until", "x"), ("expect-field", "at 0, 1 byte")],
