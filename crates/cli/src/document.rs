@@ -1,31 +1,13 @@
-//! Reports as documents: rendered by `report` straight to where they go, to standard output and to `-o`.
+//! Where documents go: in large pieces, and as a whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek as _, Write};
 use std::path::PathBuf;
 
-use record::Past;
-use report::formats::{self, Style};
-use report::{Replayed, Summary};
 use wire::Complaint;
 
 /// Bytes that leave in one write.
 const PIECE: usize = 1 << 16;
-
-/// Writes a report in the format of this name.
-///
-/// # Errors
-/// What writing said, or reading the seconds.
-pub fn render(
-    summary: &Summary,
-    past: Option<&dyn Past>,
-    format: &str,
-    style: Style,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let format = formats::format(format).ok_or(io::ErrorKind::Unsupported)?;
-    format.write(summary, &Replayed(past), style, out)
-}
 
 /// Writes what `fill` does in large pieces.
 ///

@@ -5,7 +5,7 @@
 
 use record::Past;
 use report::formats::Style;
-use report::{Exit, Lang, Summary};
+use report::{Exit, Lang, Replayed, Summary};
 
 use crate::arguments::Presentation;
 use crate::view::View;
@@ -16,7 +16,7 @@ pub fn conclude(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation
     let mut summary = summary.clone();
     let mut written = write_output(&summary, past, shown, lang);
     if view.document_on_stdout() {
-        written &= screen::document(|out| document::render(&summary, past, shown.format, style(lang), out))
+        written &= screen::document(|out| shown.format.write(&summary, &Replayed(past), style(lang), out))
             .map_err(|error| not_written("-", &error, lang))
             .is_ok();
     }
@@ -31,7 +31,7 @@ pub fn conclude(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation
 /// Writes `-o`; false where that failed.
 pub fn write_output(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation, lang: Lang) -> bool {
     let Some(path) = &shown.output else { return true };
-    let outcome = document::replace(path, |out| document::render(summary, past, shown.format, style(lang), out));
+    let outcome = document::replace(path, |out| shown.format.write(summary, &Replayed(past), style(lang), out));
     outcome.map_err(|error| not_written(path, &error, lang)).is_ok()
 }
 

@@ -4,8 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use record::RecordFile;
-use report::totals::Totals;
-use report::{Exit, Lang, Summary};
+use report::{Exit, Lang, Summary, Totals};
 use wire::Complaint;
 
 use crate::arguments::Presentation;

@@ -6,11 +6,10 @@
 use measure::Nanos;
 use plan::Plan;
 use record::{FirstAnswer, Listener, Notice, Past, RunEvent, Second, Subject};
-use report::formats::Style;
-use report::{Lang, Live, Mode, Summary};
+use report::formats::{FORMATS, Style};
+use report::{Lang, Live, Mode, Replayed, Summary};
 
 use crate::arguments::Presentation;
-use crate::document;
 use crate::screen::{Screen, Side};
 
 /// What one command shows.
@@ -35,9 +34,9 @@ struct Table {
 impl View {
     /// As asked for.
     pub fn new(shown: &Presentation, lang: Lang) -> View {
-        let is_text = shown.format == "text";
         // Quiet keeps the screen clean, but a document asked for in words and not sent to a file has no other place.
-        let document_on_stdout = shown.output.is_none() && !is_text && (shown.format_given || !shown.quiet);
+        let document_on_stdout =
+            shown.output.is_none() && !shown.format.is_on_screen() && (shown.format_given || !shown.quiet);
         let side = match (shown.quiet, document_on_stdout) {
             (true, _) => Side::Nowhere,
             (false, true) => Side::Error,
@@ -98,7 +97,7 @@ impl View {
         let style = Style { lang: self.lang, color: self.color, cells };
         // A page or two, whatever the length of the run.
         let mut page = Vec::new();
-        match document::render(&summary, past, "text", style, &mut page) {
+        match FORMATS[0].write(&summary, &Replayed(past), style, &mut page) {
             Ok(()) => self.screen.line(&String::from_utf8_lossy(&page)),
             Err(error) => self.screen.line(&error.to_string()),
         }

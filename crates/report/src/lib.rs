@@ -1,35 +1,35 @@
 //! A run's record as text, JSON, CSV, Markdown and JUnit.
 //!
 //! Everything here reads the record and nothing else, live or from a file: a [`Summary`] is made by streaming its events
-//! once, judged (`rules`, [`objectives`], [`exit`]), and written by one of the [`formats`]; [`terminal`] shows the
-//! seconds as they pass. Left out: anything that would need the engine, the network or a clock.
+//! once, judged (`rules`, `objectives`, `exit`), and written by one of the [`formats`]; [`Live`] shows the seconds as they
+//! pass. Left out: anything that would need the engine, the network or a clock.
 
 mod bars;
 mod by_name;
 mod columns;
-pub mod document;
-pub mod exit;
-pub mod finding;
+mod document;
+mod exit;
+mod finding;
 pub mod formats;
-pub mod judgement;
+mod judgement;
 mod kinds;
-pub mod limit;
-pub mod named;
-pub mod objectives;
-pub mod overload;
+mod limit;
+mod named;
+mod objectives;
+mod overload;
 mod plainly;
-pub mod ranked;
+mod ranked;
 mod reasons;
 mod rules;
-pub mod seconds;
+mod seconds;
 mod sentences;
 pub mod show;
-pub mod summary;
-pub mod sums;
-pub mod terminal;
+mod summary;
+mod sums;
+mod terminal;
 pub mod text;
-pub mod totals;
-pub mod trust;
+mod totals;
+mod trust;
 
 pub use columns::wrapped;
 pub use document::schema_json;
@@ -41,6 +41,8 @@ pub use reasons::reason;
 pub use record::End;
 pub use seconds::{Replayed, Seconds};
 pub use summary::{Summary, Summing};
+pub use sums::Sums;
 pub use terminal::{Live, Mode};
 pub use text::Lang;
+pub use totals::Totals;
 pub use trust::Trust;

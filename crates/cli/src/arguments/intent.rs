@@ -7,7 +7,7 @@ use engine::Runner;
 use measure::Nanos;
 use plan::mask::{self, Secrets};
 use plan::{Load, NetKind, Options, Plan, Trial, WeightedUrl, quantity};
-use report::formats::{FORMATS, Format};
+use report::formats::{self, FORMATS, Format};
 use report::{Lang, Objective};
 use wire::{Complaint, OptionSpec, Takes};
 
@@ -35,8 +35,8 @@ pub struct Defaults {
 /// How a record is shown.
 #[derive(Clone, Debug)]
 pub struct Presentation {
-    /// The document's format, by name.
-    pub format: &'static str,
+    /// The document's format.
+    pub format: &'static dyn Format,
     /// True where the format was asked for in words.
     pub format_given: bool,
     /// Where the document goes besides the screen.
@@ -333,23 +333,15 @@ fn secrets(flags: &Matched<'_>, plan: &Plan) -> Vec<(String, String)> {
 }
 
 /// The format of this name, or of the usual ending of its files where that is shorter.
-fn format_of_name(text: &str) -> Result<&'static str, String> {
-    let names = FORMATS.map(Format::name);
-    let wanted = if text == "md" { "markdown" } else { text };
-    let found = names.iter().find(|name| **name == wanted);
-    found.copied().ok_or_else(|| format!("`{text}` is not known; write one of {}", names.join(", ")))
+fn format_of_name(text: &str) -> Result<&'static dyn Format, String> {
+    let name = if text == "md" { "markdown" } else { text };
+    let unknown = || format!("`{text}` is not known; write one of {}", FORMATS.map(Format::name).join(", "));
+    formats::format(name).ok_or_else(unknown)
 }
 
 /// The format that the name of a file asks for.
-fn format_of_file(path: &str) -> Option<&'static str> {
-    match Path::new(path).extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "json" => Some("json"),
-        "csv" => Some("csv"),
-        "md" | "markdown" => Some("markdown"),
-        "xml" => Some("junit"),
-        "txt" => Some("text"),
-        _ => None,
-    }
+fn format_of_file(path: &str) -> Option<&'static dyn Format> {
+    formats::format_of_ending(Path::new(path).extension()?.to_str()?)
 }
 
 /// A language, or a locale of it: `zh`, `zh-CN`, `zh_CN.UTF-8`.
@@ -382,7 +374,7 @@ pub fn presentation(flags: &Matched<'_>) -> Result<Presentation, Complaint> {
         return Err(Complaint::new("-o", trouble));
     }
     Ok(Presentation {
-        format: format.or(ending).unwrap_or(FORMATS[0].name()),
+        format: format.or(ending).unwrap_or(FORMATS[0]),
         format_given: format.is_some(),
         output: flags.text("output").map(String::from),
         language: flags.parsed("lang", "--lang", language)?,

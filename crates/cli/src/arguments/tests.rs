@@ -252,10 +252,10 @@ fn the_ending_of_a_file_says_its_format() {
         ("--format csv -o x.json a.b", "csv"),
         ("--format md a.b", "markdown"),
     ] {
-        assert_eq!(run(line).presentation.format, format, "{line}");
+        assert_eq!(run(line).presentation.format.name(), format, "{line}");
     }
     let Ok(Command::Report(_, shown)) = command("report --quiet -o x.md") else { panic!() };
-    assert!(shown.quiet && shown.format == "markdown");
+    assert!(shown.quiet && shown.format.name() == "markdown");
 }
 
 #[test]

@@ -63,6 +63,10 @@ impl Format for Csv {
         "csv"
     }
 
+    fn endings(&self) -> &'static [&'static str] {
+        &["csv"]
+    }
+
     fn write(&self, summary: &Summary, seconds: &dyn Seconds, _: Style, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", COLUMNS.map(|(name, _)| name).join(","))?;
         for second in seconds.pass()? {

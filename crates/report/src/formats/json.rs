@@ -22,6 +22,10 @@ impl Format for Json {
         "json"
     }
 
+    fn endings(&self) -> &'static [&'static str] {
+        &["json"]
+    }
+
     fn write(&self, summary: &Summary, seconds: &dyn Seconds, _: Style, out: &mut dyn Write) -> io::Result<()> {
         let mut to = serde_json::Serializer::with_formatter(&mut *out, Shallow::default());
         Report::of(summary, seconds.pass()?).serialize(&mut to).map_err(io::Error::from)?;

@@ -28,6 +28,10 @@ impl Format for Junit {
         "junit"
     }
 
+    fn endings(&self) -> &'static [&'static str] {
+        &["xml"]
+    }
+
     fn write(&self, summary: &Summary, _: &dyn Seconds, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let summary = &summary.plain();
         let (name, cases) = (name(summary), cases(summary, style.lang));

@@ -24,6 +24,10 @@ impl Format for Markdown {
         "markdown"
     }
 
+    fn endings(&self) -> &'static [&'static str] {
+        &["md", "markdown"]
+    }
+
     fn write(&self, summary: &Summary, _: &dyn Seconds, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let summary = &summary.plain();
         let mut page = Page { lang: style.lang, text: String::new() };

@@ -7,6 +7,7 @@ mod markdown;
 mod named;
 pub(crate) mod text;
 
+use std::fmt;
 use std::io::{self, Write};
 
 pub use self::csv::COLUMNS as CSV_COLUMNS;
@@ -29,11 +30,23 @@ pub struct Style {
 pub trait Format: Sync {
     /// What `--format` calls it.
     fn name(&self) -> &'static str;
+    /// What names of its files end with, in lower case: `json`.
+    fn endings(&self) -> &'static [&'static str];
+    /// True for the one that the screen shows anyway.
+    fn is_on_screen(&self) -> bool {
+        false
+    }
     /// Writes the report as it reads the seconds of the run, where the format shows them.
     ///
     /// # Errors
     /// What writing or reading said.
     fn write(&self, summary: &Summary, seconds: &dyn Seconds, style: Style, out: &mut dyn Write) -> io::Result<()>;
+}
+
+impl fmt::Debug for dyn Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// Every format, the default one first.
@@ -42,4 +55,10 @@ pub const FORMATS: [&dyn Format; 5] = [&text::Text, &json::Json, &csv::Csv, &mar
 /// The format of a name.
 pub fn format(name: &str) -> Option<&'static dyn Format> {
     FORMATS.into_iter().find(|f| f.name() == name)
+}
+
+/// The format of files whose names end so.
+pub fn format_of_ending(ending: &str) -> Option<&'static dyn Format> {
+    let ending = ending.to_ascii_lowercase();
+    FORMATS.into_iter().find(|f| f.endings().contains(&&*ending))
 }

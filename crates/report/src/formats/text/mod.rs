@@ -21,6 +21,14 @@ impl Format for Text {
         "text"
     }
 
+    fn endings(&self) -> &'static [&'static str] {
+        &["txt"]
+    }
+
+    fn is_on_screen(&self) -> bool {
+        true
+    }
+
     fn write(&self, summary: &Summary, _: &dyn Seconds, style: Style, out: &mut dyn Write) -> io::Result<()> {
         let summary = &summary.plain();
         let mut page = Page { lang: style.lang, paint: Paint(style.color), cells: style.cells, text: String::new() };
