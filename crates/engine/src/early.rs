@@ -176,4 +176,12 @@ mod tests {
             assert_eq!(count(dead_end.second(&second(0, 9))).as_deref(), later);
         }
     }
+
+    #[test]
+    fn records_know_every_kind_and_phase_by_the_word_that_is_written() {
+        let words = |all: &[record::Kind]| all.iter().map(|kind| kind.name()).collect::<Vec<_>>();
+        assert_eq!(FaultKind::ALL.map(FaultKind::name).to_vec(), words(record::Kind::ALL));
+        let words = |all: &[record::Phase]| all.iter().map(|phase| phase.name()).collect::<Vec<_>>();
+        assert_eq!(Phase::ALL.map(Phase::name).to_vec(), words(record::Phase::ALL));
+    }
 }

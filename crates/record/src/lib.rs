@@ -23,7 +23,7 @@ pub use named::{Named, NamedCounts};
 pub use read::{ReadFault, Reader, RecordFile};
 pub use second::{Bytes, Connections, Counts, Generator, Heartbeats, Second};
 pub use spool::{Past, Spool};
-pub use words::{End, Subject};
+pub use words::{End, Kind, Phase, Subject};
 
 use std::collections::BTreeMap;
 

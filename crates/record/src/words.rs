@@ -108,6 +108,67 @@ words! {
     }
 }
 
+words! {
+    /// Why a request failed, or a connection was lost: the words of `wire::FaultKind`, which a test of the engine holds. A record of
+    /// another version may hold others.
+    Kind {
+        /// The host's name did not resolve.
+        Resolve = "resolve",
+        /// Nobody listens.
+        Refused = "refused",
+        /// No way there.
+        Unreachable = "unreachable",
+        /// No local port or address left.
+        NoPorts = "no_ports",
+        /// No descriptor left.
+        NoDescriptors = "no_descriptors",
+        /// The peer reset the connection.
+        Reset = "reset",
+        /// The peer closed before the response was complete.
+        Closed = "closed",
+        /// The time allowed passed.
+        Timeout = "timeout",
+        /// TLS failed.
+        Tls = "tls",
+        /// The response does not follow the protocol.
+        BrokenProtocol = "broken_protocol",
+        /// Its status is not a success.
+        WrongStatus = "wrong_status",
+        /// Its body is not what was expected.
+        WrongBody = "wrong_body",
+        /// More redirects than allowed.
+        TooManyRedirects = "too_many_redirects",
+        /// Any other error of the operating system.
+        Io = "io",
+        /// It lacks a header line that was expected.
+        WrongHeader = "wrong_header",
+        /// The proxy on the way refused, or broke off.
+        Proxy = "proxy",
+    }
+}
+
+words! {
+    /// Where in its life it failed: the words of `wire::Phase`, likewise.
+    Phase {
+        /// Looking up the name.
+        Resolve = "resolve",
+        /// Waiting for a connection to become free.
+        Wait = "wait",
+        /// Opening the connection.
+        Connect = "connect",
+        /// The TLS handshake.
+        Tls = "tls",
+        /// The protocol's own handshake.
+        Greeting = "greeting",
+        /// Up to the first byte of the response.
+        FirstByte = "first_byte",
+        /// From its first byte to its last.
+        Transfer = "transfer",
+        /// A connection that is part of the plan, while nothing is asked on it.
+        Hold = "hold",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,8 @@
 //! Verdicts in words: objectives, exit codes, notices. What rules found has its own sentences.
 
 use measure::plain;
-use wire::{FaultKind, Phase};
 
-use record::End;
+use record::{End, Kind, Phase};
 
 use crate::exit::Exit;
 use crate::finding::Grade;
@@ -28,8 +27,8 @@ pub fn word(code: &str, lang: Lang) -> &str {
     if lang == Lang::En {
         return code;
     }
-    let kind = FaultKind::ALL.into_iter().find(|kind| kind.name() == code).map(say::kind_zh);
-    let phase = || Phase::ALL.into_iter().find(|phase| phase.name() == code).map(say::phase_zh);
+    let kind = Kind::ALL.iter().copied().find(|kind| kind.name() == code).map(say::kind_zh);
+    let phase = || Phase::ALL.iter().copied().find(|phase| phase.name() == code).map(say::phase_zh);
     kind.or_else(phase).unwrap_or(code)
 }
 

@@ -1,7 +1,6 @@
 //! Kinds and phases of failure as a record spells them: what hangs on one is asked here.
 
-use record::{Failure, Loss};
-use wire::{FaultKind, Phase};
+use record::{Failure, Kind, Loss, Phase};
 
 /// Something of which a record tells the kind and the phase.
 pub(crate) trait Kinds {
@@ -9,7 +8,7 @@ pub(crate) trait Kinds {
     fn words(&self) -> (&str, &str);
 
     /// True where it is of this kind.
-    fn is(&self, kind: FaultKind) -> bool {
+    fn is(&self, kind: Kind) -> bool {
         self.words().0 == kind.name()
     }
 

@@ -4,8 +4,7 @@
 //! rest waits, and what waits grows: the rate that was kept is the server's capacity, and every latency of the run is that of
 //! a queue, longer the longer the run.
 
-use record::End;
-use wire::FaultKind;
+use record::{End, Kind};
 
 use crate::kinds::Kinds as _;
 use crate::sums::Sums;
@@ -42,7 +41,7 @@ impl Overload {
         }
         let (growth, last) = totals.backlog.growth()?;
         let missing = (scheduled - sustained) * run.window.as_secs_f64();
-        let timed_out: u64 = totals.failures.iter().filter(|f| f.is(FaultKind::Timeout)).map(|f| f.count).sum();
+        let timed_out: u64 = totals.failures.iter().filter(|f| f.is(Kind::Timeout)).map(|f| f.count).sum();
         let grew = growth > (1.0 - KEPT) * scheduled && last as f64 >= LEAST_QUEUE;
         // What failed at once, or was answered wrongly, was no queue's doing.
         let queued = (last + timed_out) as f64;

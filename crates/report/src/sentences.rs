@@ -2,7 +2,7 @@
 //!
 //! `{name}` is filled in by [`crate::text::Lang::fill`].
 
-use wire::{FaultKind, Phase};
+use record::{Kind, Phase};
 
 use crate::text::{Text, text};
 
@@ -235,24 +235,24 @@ pub(crate) const ALL_RESUMED: Text = text(
     "：比新访客的完整握手开销小（--no-resume 可强制完整握手）",
 );
 /// A kind of failure in Chinese; in English it is the word of the documents.
-pub(crate) fn kind_zh(of: FaultKind) -> &'static str {
+pub(crate) fn kind_zh(of: Kind) -> &'static str {
     match of {
-        FaultKind::Resolve => "域名解析",
-        FaultKind::Refused => "连接被拒绝",
-        FaultKind::Unreachable => "无法到达",
-        FaultKind::NoPorts => "本机端口耗尽",
-        FaultKind::NoDescriptors => "文件描述符耗尽",
-        FaultKind::Reset => "连接被重置",
-        FaultKind::Closed => "连接被关闭",
-        FaultKind::Timeout => "超时",
-        FaultKind::Tls => "TLS",
-        FaultKind::BrokenProtocol => "协议错误",
-        FaultKind::WrongStatus => "状态码不符",
-        FaultKind::WrongBody => "正文不符",
-        FaultKind::TooManyRedirects => "重定向过多",
-        FaultKind::Io => "系统错误",
-        FaultKind::WrongHeader => "响应头不符",
-        FaultKind::Proxy => "代理",
+        Kind::Resolve => "域名解析",
+        Kind::Refused => "连接被拒绝",
+        Kind::Unreachable => "无法到达",
+        Kind::NoPorts => "本机端口耗尽",
+        Kind::NoDescriptors => "文件描述符耗尽",
+        Kind::Reset => "连接被重置",
+        Kind::Closed => "连接被关闭",
+        Kind::Timeout => "超时",
+        Kind::Tls => "TLS",
+        Kind::BrokenProtocol => "协议错误",
+        Kind::WrongStatus => "状态码不符",
+        Kind::WrongBody => "正文不符",
+        Kind::TooManyRedirects => "重定向过多",
+        Kind::Io => "系统错误",
+        Kind::WrongHeader => "响应头不符",
+        Kind::Proxy => "代理",
     }
 }
 
@@ -273,16 +273,16 @@ pub(crate) fn phase_zh(of: Phase) -> &'static str {
 pub(crate) const EXIT: Text = text("Exit code {code}: {meaning}", "退出码 {code}：{meaning}");
 
 /// What to do about a kind of failure whose remedy is on this machine.
-pub(crate) const ADVICE: &[(FaultKind, Text)] = &[
+pub(crate) const ADVICE: &[(Kind, Text)] = &[
     (
-        FaultKind::NoPorts,
+        Kind::NoPorts,
         text(
             "this machine ran out of local ports: keep connections alive, or add source addresses with --source",
             "本机端口耗尽：请保持连接，或用 --source 增加源地址",
         ),
     ),
     (
-        FaultKind::NoDescriptors,
+        Kind::NoDescriptors,
         text(
             "this process ran out of file descriptors: raise the limit with ulimit -n",
             "文件描述符耗尽：用 ulimit -n 提高上限",

@@ -1,7 +1,6 @@
 //! Not one request succeeded, and why: none was due, or every response was of a status that counts as a failure.
 
-use record::{End, Failure};
-use wire::{FaultKind, Phase};
+use record::{End, Failure, Kind, Phase};
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -44,7 +43,7 @@ pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
 /// The codes of a run whose every request failed by its status, where `--expect-status` could make them successes.
 fn only_answers(run: &Evidence<'_>) -> Option<String> {
     let totals = &run.totals;
-    let by_status = |f: &Failure| f.is(FaultKind::WrongStatus) && !f.is_in(Phase::Greeting);
+    let by_status = |f: &Failure| f.is(Kind::WrongStatus) && !f.is_in(Phase::Greeting);
     let expects = run.started.as_ref().is_some_and(|s| matches!(&*s.plan.protocol, "http" | "grpc"));
     let all = totals.failed > 0 && totals.censored == 0 && totals.failures.iter().all(by_status);
     let codes: Vec<&str> = totals.status.keys().map(String::as_str).collect();

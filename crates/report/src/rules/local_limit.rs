@@ -1,7 +1,7 @@
 //! Requests that never left this machine, because it had no ports or descriptors left for them (V14, V15): failures of our own
 //! making. Fewer users ran than the report names, and nothing of that is the target's doing.
 
-use wire::FaultKind;
+use record::Kind;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -15,7 +15,7 @@ const LOCAL: Text = text(
 );
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
-    let own = run.totals.failures.iter().filter(|f| f.is(FaultKind::NoPorts) || f.is(FaultKind::NoDescriptors));
+    let own = run.totals.failures.iter().filter(|f| f.is(Kind::NoPorts) || f.is(Kind::NoDescriptors));
     let failed = own.map(|f| f.count).sum();
     (failed > 0).then(|| Finding::new("local_limit", Grade::Fail, LOCAL, [("failed", show::count(failed))]))
 }

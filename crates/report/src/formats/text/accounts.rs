@@ -1,7 +1,6 @@
 //! Counts: requests and where each of them went, failures with an example, connections and bytes.
 
-use record::{Example, Failure, Loss};
-use wire::{FaultKind, Phase};
+use record::{Example, Failure, Kind, Loss, Phase};
 
 use super::Page;
 use crate::columns::{cut, right, width};
@@ -61,7 +60,7 @@ fn hops(summary: &Summary) -> u64 {
     let codes = ["301", "302", "303", "307", "308"];
     let redirects = codes.iter().filter_map(|code| summary.totals.status.get(*code)).sum();
     // The last hop of a chain that was too long failed.
-    let failed = summary.totals.failures.iter().filter(|f| f.is(FaultKind::TooManyRedirects)).map(|f| f.count).sum();
+    let failed = summary.totals.failures.iter().filter(|f| f.is(Kind::TooManyRedirects)).map(|f| f.count).sum();
     if follows { u64::saturating_sub(redirects, failed) } else { 0 }
 }
 
@@ -108,7 +107,7 @@ fn example(page: &mut Page, example: &Example, indent: usize) {
     if !example.detail.is_empty() {
         page.inner(&format!("{indent}{}", one_line(&reason(&example.detail, page.lang), SENTENCE)));
     }
-    if example.reused && (example.is(FaultKind::Closed) || example.is(FaultKind::Reset)) {
+    if example.reused && (example.is(Kind::Closed) || example.is(Kind::Reset)) {
         page.inner(&format!("{indent}{}", page.say(say::ON_REUSED)));
     }
     let sides: [(Text, &str); 2] = [(say::SENT, &example.sent), (say::RECEIVED, &example.received)];
