@@ -89,7 +89,7 @@ mod tests {
                 RunEvent::Ended(_) => "ended",
                 _ => "other",
             };
-            self.heard.iter().map(|event| word(event)).collect()
+            self.heard.iter().map(word).collect()
         }
     }
 
