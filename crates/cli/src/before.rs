@@ -193,7 +193,7 @@ mod tests {
         fn after(&self, _: &Setup, _: &Stop, _: Option<measure::Nanos>) -> Option<engine::AfterFailure> {
             None
         }
-        fn take_share(self: Arc<Self>, _: &Setup, _: &engine::Task, _: engine::Lines, _: engine::Answers) {}
+        fn take_share(self: Arc<Self>, _: &Setup, _: engine::Assignment) {}
         fn run(self: Arc<Self>, _: &Setup, _: &Stop, _: &mut dyn FnMut(RunEvent)) {}
     }
 

@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
-use engine::{AfterFailure, Answers, Lines, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop, Task};
+use engine::{AfterFailure, Assignment, Launcher, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop};
 use measure::Nanos;
-use plan::{Plan, Trial};
+use plan::{Bundle, Plan, Trial};
+use protocols::file::gathering;
 use record::{FirstAnswer, Host, Listener, Notice, RunEvent, Subject};
 use report::{Summary, Summing};
 use wire::{Complaint, FaultKind};
@@ -18,7 +19,7 @@ use crate::guard::Guard;
 use crate::journal::Journal;
 use crate::redact::Redaction;
 use crate::through::{self, Through};
-use crate::worker::Again;
+use crate::worker::{Again, briefing};
 use crate::{before, inquiry, named};
 
 /// A plan whose requests are encoded.
@@ -26,13 +27,22 @@ pub struct Bench {
     prepared: Arc<dyn PreparedRun>,
     /// Of the plan as it was asked for; a trial has its own load.
     setup: Setup,
-    /// Processes that the workers run in, and the plan with all its URLs, which they need.
-    processes: Option<(u32, Plan)>,
+    /// Where its workers run in processes of their own.
+    apart: Option<Apart>,
     guard: Arc<Guard>,
     redaction: Redaction,
     /// Nobody could be talked to already before the requests were prepared.
     refused: Option<Box<ProbeFailure>>,
     first: Option<FirstAnswer>,
+}
+
+/// What processes that take shares need.
+struct Apart {
+    number: u32,
+    launcher: Arc<dyn Launcher>,
+    /// The plan with all its URLs, and what it names.
+    plan: Plan,
+    bundle: Bundle,
 }
 
 /// The first answer of a target.
@@ -59,14 +69,17 @@ impl Bench {
     pub fn prepare(intent: &mut Intent, protocol: &dyn Runner, host: &Host) -> Result<Bench, Complaint> {
         intent.shown = intent.shown.clone().listed();
         // Other processes need all of it.
-        let processes = intent.processes.map(|number| (number, intent.plan.clone()));
-        let mut bench = Bench::of_plan(&mut intent.plan, protocol, host)?;
+        let whole = intent.processes.map(|number| (number, intent.plan.clone()));
+        let mut prepare = || Bench::of_plan(&mut intent.plan, protocol, host);
+        let (bench, bundle) = if whole.is_some() { gathering(prepare) } else { (prepare(), Bundle::default()) };
+        let mut bench = bench?;
+        bundle.check().map_err(|trouble| Complaint::new("--processes", trouble))?;
         intent.plan.requests = bench.setup.plan.requests;
         intent.shown.requests = intent.plan.requests;
         bench.setup.shown = intent.shown.clone();
         bench.setup.command = intent.command.clone();
         bench.redaction = intent.redaction.clone();
-        bench.processes = processes;
+        bench.apart = whole.map(|(number, plan)| Apart { number, launcher: Arc::new(Again), plan, bundle });
         Ok(bench)
     }
 
@@ -102,7 +115,13 @@ impl Bench {
         Arc::make_mut(&mut setup.plan).requests = requests;
         setup.shown.requests = requests;
         let redaction = Redaction::default();
-        Ok(Bench { prepared, setup, processes: None, guard, redaction, refused, first: None })
+        Ok(Bench { prepared, setup, apart: None, guard, redaction, refused, first: None })
+    }
+
+    /// From now on shares of it are taken where this launcher says.
+    #[cfg(test)]
+    pub fn launch_with(&mut self, launcher: Arc<dyn Launcher>) {
+        self.apart.iter_mut().for_each(|apart| apart.launcher = Arc::clone(&launcher));
     }
 
     /// What is run, its secrets masked.
@@ -128,8 +147,8 @@ impl Bench {
     }
 
     /// Runs a share of it, for another process.
-    pub fn take_share(&self, task: &Task, lines: Lines, answers: Answers) {
-        Arc::clone(&self.prepared).take_share(&self.setup, task, lines, answers);
+    pub fn take_share(&self, assignment: Assignment) {
+        Arc::clone(&self.prepared).take_share(&self.setup, assignment);
     }
 
     /// Sends what the plan asks for once before any load.
@@ -216,9 +235,9 @@ impl Bench {
         let mut plan = trial.over(&self.setup.plan);
         plan.requests = can_be_measured(&plan, &*self.prepared)?;
         let shown = Plan { requests: plan.requests, ..trial.over(&self.setup.shown) };
-        let processes = self.processes.as_ref().map(|(number, whole)| {
-            let launcher = Arc::new(Again { plan: trial.over(whole), guard: Arc::clone(&self.guard) });
-            Processes { number: *number, launcher }
+        let processes = self.apart.as_ref().map(|apart| {
+            let briefing = briefing(trial.over(&apart.plan), apart.bundle.clone(), self.guard.allowed());
+            Processes { number: apart.number, launcher: Arc::clone(&apart.launcher), briefing: Arc::new(briefing) }
         });
         Ok(Setup { plan: Arc::new(plan), shown, processes, ..self.setup.clone() })
     }

@@ -189,7 +189,7 @@ fn without_load(
         unix_ms,
         command: setup.command.clone(),
         plan: setup.shown.clone(),
-        host: setup.host.clone(),
+        hosts: vec![setup.host.clone()],
         net: String::new(),
         workers: 0,
         silent: None,

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use measure::Nanos;
-use plan::Plan;
+use plan::{Bundle, Plan};
 use record::{Host, RunEvent};
-use serde::{Deserialize, Serialize};
 use wire::{Asked, ByOrder, Complaint, FaultKind, OptionSpec, Origin, Place, Security};
+
+use crate::processes::{Assignment, Launcher};
 
 /// A protocol with its types erased: made by [`crate::runner`], listed by the program.
 pub trait Runner: Send + Sync {
@@ -85,7 +86,7 @@ pub trait PreparedRun: Send + Sync {
     /// Runs the plan to its end; events are handed to `sink` on the calling thread as they happen, at least one a second.
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent));
     /// Runs the workers of a share, for a run that another process holds together.
-    fn take_share(self: Arc<Self>, setup: &Setup, task: &Task, lines: Lines, answers: Answers);
+    fn take_share(self: Arc<Self>, setup: &Setup, assignment: Assignment);
 }
 
 /// Why not all of what a plan asks for after the run was done.
@@ -125,10 +126,21 @@ pub struct Processes {
     pub number: u32,
     /// Starts one.
     pub launcher: Arc<dyn Launcher>,
+    /// What all of them are told.
+    pub briefing: Arc<Briefing>,
 }
 
-/// Which workers of a run a process takes, and when they start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What every process of a run is told, whatever its share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Briefing {
+    /// What is run, in words that the engine does not read: whoever writes them reads them in [`Assignment::words`].
+    pub words: String,
+    /// What the plan names and does not hold.
+    pub bundle: Bundle,
+}
+
+/// Which workers of a run a process takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
     /// The first worker it takes.
     pub from: u32,
@@ -136,24 +148,7 @@ pub struct Task {
     pub to: u32,
     /// Workers of the whole run.
     pub of: u32,
-    /// When the run begins: nanoseconds of this machine's monotonic clock.
-    pub start_ns: u64,
 }
-
-/// Starts processes that take shares of a run.
-pub trait Launcher: Send + Sync {
-    /// A process that prepares the same run and calls [`PreparedRun::take_share`] with this task, its standard input and
-    /// its standard output.
-    ///
-    /// # Errors
-    /// What the operating system refused.
-    fn launch(&self, task: &Task) -> std::io::Result<std::process::Child>;
-}
-
-/// Lines that a process with a share is sent while it works.
-pub type Lines = Box<dyn std::io::BufRead + Send>;
-/// Where it writes what it counted.
-pub type Answers = Box<dyn std::io::Write + Send>;
 
 /// Finds the addresses of an origin. May block: it is never called on a worker's thread.
 pub trait Resolver: Send + Sync {

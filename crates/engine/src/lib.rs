@@ -43,9 +43,9 @@ mod virtual_users;
 mod worker;
 
 pub use api::{
-    AfterFailure, Answers, Launcher, Lines, OneShotFailure, PreparedRun, ProbeFailure, ProbeResult, Processes,
-    Resolver, Runner, Setup, Stop, Task, Transcript,
+    AfterFailure, Briefing, OneShotFailure, PreparedRun, ProbeFailure, ProbeResult, Processes, Resolver, Runner, Setup,
+    Stop, Task, Transcript,
 };
 pub use collector::readable;
-pub use processes::piped;
+pub use processes::{Assignment, ClockOffset, Ending, Launcher, Link, child};
 pub use run::runner;

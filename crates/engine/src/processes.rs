@@ -1,44 +1,64 @@
 //! A run in several processes: each takes a share of the workers, and what they count is merged as if they were threads.
 //!
-//! The shape that several machines will have: a task goes out once, lines of text follow it (a common start, a stop),
-//! and frames of what was counted come back. A process that dies is told of, with what it told before: never a silent gap.
+//! The shape that several machines will have: a briefing goes out once (the plan with the files it names) and a task for each,
+//! orders follow (a barrier is over, a stop), and frames of what was counted come back. The run begins once all are prepared. A
+//! process that dies is told of, with what it told before: never a silent gap.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStdin, ExitStatus, Stdio};
-use std::sync::mpsc::{Sender, channel};
+mod child;
+mod link;
+mod share;
+#[cfg(test)]
+mod tests;
+
+pub use child::child;
+pub use link::{ClockOffset, Ending, Launcher, Link};
+pub use share::Assignment;
+pub(crate) use share::serve;
+
+use std::io::{self, BufReader, Read, Write};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::Scope;
 use std::time::Duration;
 
 use measure::{Clock, Nanos};
 
-use crate::api::{Answers, Launcher, Lines, Task};
-use crate::barrier::{Barrier, NOTICE};
+use crate::api::{Briefing, Processes, Task};
+use crate::barrier::NOTICE;
+use crate::frames::{self, Frame, Order};
 use crate::message::Message;
 use crate::stragglers::{Member, Stragglers};
-use crate::{Stop, frames};
+use crate::{Stop, tally};
 
-/// From the decision to start to the start: the processes have prepared their requests by then.
-const LEAD: Nanos = Nanos::from_millis(400);
+/// From the decision to start to the start: word of it has come to all processes by then, and their workers have made their networks.
+const LEAD: Nanos = Nanos::from_millis(50);
 /// A stop is passed on so soon.
 const STOP_LOOKS: Duration = Duration::from_millis(20);
-/// The number of barriers a run may have: before a common start, before connections are held.
-const BARRIERS: usize = 2;
+/// The number of barriers a run has: before a common start, before connections are held, and before everything.
+const BARRIERS: usize = 3;
+/// All processes have prepared their requests.
+const PREPARED: usize = 2;
+/// So much of a file goes in one frame.
+const PIECE: usize = 256 << 10;
 
-/// The ends of the children that lines go to, and who is still missing where.
+/// The ways to the processes, and who is still missing where.
 struct ProcessLinks {
-    inputs: Mutex<Vec<ChildStdin>>,
+    outboxes: Mutex<Vec<Outbox>>,
     missing: Mutex<[u32; BARRIERS]>,
     stragglers: Mutex<Stragglers>,
 }
 
+/// Where orders to one process are put. A thread of its own writes them: a process that does not read holds up nobody.
+struct Outbox {
+    orders: Sender<Order>,
+    clock: ClockOffset,
+}
+
 impl ProcessLinks {
-    fn say(&self, line: &str) {
-        let mut inputs = self.inputs.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        for input in inputs.iter_mut() {
+    fn say(&self, order: impl Fn(ClockOffset) -> Order) {
+        for outbox in self.outboxes.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).iter() {
             // One that is gone is found out by whoever reads it.
-            let _ = input.write_all(line.as_bytes()).and_then(|()| input.flush());
+            let _ = outbox.orders.send(order(outbox.clock));
         }
     }
 
@@ -55,34 +75,43 @@ impl ProcessLinks {
             *missing == 0
         };
         if last {
-            self.say(&format!("go {barrier} {}\n", (Clock.now() + NOTICE).0));
+            let at = Clock.now() + if barrier == PREPARED { LEAD } else { NOTICE };
+            self.say(|clock| Order::Go(barrier as u32, clock.theirs(at)));
         }
     }
 }
 
-/// Starts `number` processes that share `workers` workers; what they report goes to `report`.
+/// Starts processes that share `workers` workers; what they report goes to `report`.
 pub(crate) fn start<'s>(
     scope: &'s Scope<'s, '_>,
-    number: u32,
-    launcher: &dyn Launcher,
+    Processes { number, launcher, briefing }: &Processes,
     workers: u32,
     report: &Sender<(usize, Message)>,
     stop: &Stop,
 ) {
-    let start_ns = (Clock.now() + LEAD).0;
+    let number = (*number).clamp(1, workers);
     let missing = Mutex::new([number; BARRIERS]);
-    let links = Arc::new(ProcessLinks { inputs: Mutex::default(), missing, stragglers: Mutex::default() });
+    let links = Arc::new(ProcessLinks { outboxes: Mutex::default(), missing, stragglers: Mutex::default() });
+    let mut from = 0;
     for index in 0..number {
-        let share = plan::Share { index, of: number };
-        let from = (0..index)
-            .map(|before| plan::Share { index: before, of: number }.of_total(u64::from(workers)) as u32)
-            .sum();
-        let task = Task { from, to: from + share.of_total(u64::from(workers)) as u32, of: workers, start_ns };
-        match launcher.launch(&task).and_then(|child| taken(child, &links)) {
-            Ok((child, output)) => {
-                let (report, links) = (report.clone(), Arc::clone(&links));
-                let child = links.stragglers().watch(child);
-                scope.spawn(move || receive(&child, output, &task, &report, &links));
+        let to = from + plan::Share { index, of: number }.of_total(u64::from(workers)) as u32;
+        let task = Task { from, to, of: workers };
+        from = to;
+        match launcher.launch(&task) {
+            Ok(link) => {
+                let (report, links, briefing) = (report.clone(), Arc::clone(&links), Arc::clone(briefing));
+                let (orders, told) = channel();
+                links
+                    .outboxes
+                    .lock()
+                    .unwrap_or_else(|poisoned| poisoned.into_inner())
+                    .push(Outbox { orders, clock: link.clock });
+                let member = links.stragglers().watch(link.ending);
+                let to = link.to;
+                // Not joined: one that does not read is killed, and the writing then ends.
+                std::thread::spawn(move || write(to, &briefing, task, &told));
+                let (from, clock) = (link.from, link.clock);
+                scope.spawn(move || receive(&member, (from, clock), &task, &report, &links));
             }
             Err(why) => {
                 (0..BARRIERS).for_each(|barrier| links.ready(barrier));
@@ -95,7 +124,7 @@ pub(crate) fn start<'s>(
         let mut stopping = false;
         while let Some(links) = links.upgrade() {
             if stop.requested() && !std::mem::replace(&mut stopping, true) {
-                links.say("stop\n");
+                links.say(|_| Order::Stop);
                 links.stragglers().stopping();
             }
             links.stragglers().look();
@@ -105,18 +134,37 @@ pub(crate) fn start<'s>(
     });
 }
 
-fn taken(mut child: Child, links: &ProcessLinks) -> std::io::Result<(Child, impl Read + Send + use<>)> {
-    let (input, output) = (child.stdin.take(), child.stdout.take());
-    let (Some(input), Some(output)) = (input, output) else {
-        return Err(std::io::Error::other("its standard input and output are not ours"));
-    };
-    links.inputs.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(input);
-    Ok((child, output))
+/// Writes to one process: the hello, the briefing, its task, and what orders come until the run is over.
+fn write(mut to: impl Write, briefing: &Briefing, task: Task, orders: &Receiver<Order>) {
+    let written = frames::write_hello(&mut to).and_then(|()| brief(&mut to, briefing, task));
+    if written.is_ok() {
+        // One that is gone is found out by whoever reads it.
+        for order in orders {
+            if order.write(&mut to).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn brief(to: &mut impl Write, Briefing { words, bundle }: &Briefing, task: Task) -> io::Result<()> {
+    for (path, content) in &bundle.files {
+        Order::File(path.clone(), content.len() as u64).write(to)?;
+        content.chunks(PIECE).try_for_each(|piece| Order::Piece(piece.to_vec()).write(to))?;
+    }
+    let mut variables = bundle.variables.iter();
+    variables.try_for_each(|(name, value)| Order::Variable(name.clone(), value.clone()).write(to))?;
+    Order::Task(task, words.clone()).write(to)
 }
 
 /// Reads one process to its end.
-fn receive(member: &Member, output: impl Read, task: &Task, report: &Sender<(usize, Message)>, links: &ProcessLinks) {
-    let mut output = BufReader::new(output);
+fn receive(
+    member: &Member,
+    (from, clock): (impl Read, ClockOffset),
+    task: &Task,
+    report: &Sender<(usize, Message)>,
+    links: &ProcessLinks,
+) {
     let mut waited_for = [true; BARRIERS];
     let mut ready = |barrier: usize| {
         // Each process counts once at each barrier.
@@ -125,112 +173,64 @@ fn receive(member: &Member, output: impl Read, task: &Task, report: &Sender<(usi
         }
     };
     let mut open: Vec<bool> = (task.from..task.to).map(|_| true).collect();
-    loop {
-        let frame = frames::read(&mut output);
-        member.heard();
-        match frame {
-            Ok(Some(frames::Frame::Ready(barrier))) => ready(barrier as usize),
-            Ok(Some(frames::Frame::Told(worker, message))) => {
-                let over = matches!(message, Message::Over { .. } | Message::Broken(_));
-                if let Some(open) = worker.checked_sub(task.from).and_then(|at| open.get_mut(at as usize)) {
-                    *open &= !over;
-                    let _ = report.send((worker as usize, message));
-                }
-                if over && !open.contains(&true) {
-                    member.over();
-                }
+    let why = read(member, BufReader::new(from), |frame| match frame {
+        Frame::Ready(barrier) => {
+            if barrier as usize == PREPARED {
+                links.stragglers().prepared(member);
             }
-            Ok(None) | Err(_) => break,
+            ready(barrier as usize);
         }
-    }
-    let how = match member.end() {
-        Ok(_) if member.was_killed() => "it did not end with the run, and was killed".to_owned(),
-        Ok(status) => ending(status),
-        Err(error) => error.to_string(),
-    };
+        Frame::Told(worker, mut message) => {
+            let over = matches!(message, Message::Over { .. } | Message::Broken(_));
+            if let Some(open) = worker.checked_sub(task.from).and_then(|at| open.get_mut(at as usize)) {
+                *open &= !over;
+                if let Message::Snapshot(bytes) = &mut message {
+                    tally::translate(bytes, |window| clock.ours(window));
+                }
+                let _ = report.send((worker as usize, message));
+            }
+            if over && !open.contains(&true) {
+                member.over();
+            }
+        }
+        Frame::Refused(_) => {}
+    });
     if open.contains(&true) {
         (0..BARRIERS).for_each(&mut ready);
-        lose(task, report, how);
+        lose(task, report, why);
+    }
+}
+
+/// Reads frames until there are no more; how the process ended.
+fn read(member: &Member, mut from: impl io::BufRead, mut take: impl FnMut(Frame)) -> String {
+    let mut refused = None;
+    let outcome = (|| -> io::Result<()> {
+        frames::read_hello(&mut from)?;
+        member.heard();
+        while let Some(frame) = frames::read(&mut from)? {
+            member.heard();
+            if let Frame::Refused(why) = &frame {
+                refused = Some(format!("it could not take its share: {why}"));
+            }
+            take(frame);
+        }
+        Ok(())
+    })();
+    if let Err(error) = outcome
+        && error.kind() == io::ErrorKind::Other
+    {
+        // Nothing that it says will be understood.
+        member.kill();
+        return error.to_string();
+    }
+    match (refused, member.end()) {
+        (Some(why), _) => why,
+        (None, Ok(_)) if member.was_killed() => "it did not end with the run, and was killed".to_owned(),
+        (None, Ok(how)) => how,
+        (None, Err(error)) => error.to_string(),
     }
 }
 
 fn lose(task: &Task, report: &Sender<(usize, Message)>, how: String) {
     let _ = report.send((task.from as usize, Message::Lost { workers: task.from..task.to, how }));
-}
-
-/// How a process ended, in words: `killed by SIGKILL`.
-fn ending(status: ExitStatus) -> String {
-    let name = |signal| match signal {
-        libc::SIGHUP => "SIGHUP".to_owned(),
-        libc::SIGINT => "SIGINT".to_owned(),
-        libc::SIGABRT => "SIGABRT".to_owned(),
-        libc::SIGBUS => "SIGBUS".to_owned(),
-        libc::SIGKILL => "SIGKILL".to_owned(),
-        libc::SIGSEGV => "SIGSEGV".to_owned(),
-        libc::SIGTERM => "SIGTERM".to_owned(),
-        other => format!("signal {other}"),
-    };
-    match (status.signal(), status.code()) {
-        (Some(signal), _) => format!("killed by {}", name(signal)),
-        (None, Some(code)) => format!("exit code {code}"),
-        (None, None) => status.to_string(),
-    }
-}
-
-/// In a process that takes a share: runs `threads` (which joins its workers) and writes what they report; its `lines` say
-/// when a barrier is over and when to stop. Its end means that whoever set the task is gone.
-pub(crate) fn serve(
-    lines: Lines,
-    answers: Answers,
-    workers: u32,
-    threads: impl FnOnce(Sender<(usize, Message)>, &Stop, [Arc<Barrier>; BARRIERS]) + Send,
-) {
-    let stop = Stop::default();
-    let answers = Arc::new(Mutex::new(answers));
-    let barriers: [Arc<Barrier>; BARRIERS] = std::array::from_fn(|number| {
-        let answers = Arc::clone(&answers);
-        let report = move || {
-            let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            // Whoever set the task is gone: the end of its lines says so too.
-            let _ = frames::write_ready(&mut *answers, number as u32);
-        };
-        Barrier::reporting(workers, Box::new(report))
-    });
-    let (heard, told_stop) = (barriers.clone(), stop.clone());
-    // Not joined: it reads until whoever set the task closes the line, which may be after our end.
-    std::thread::spawn(move || obey(lines, &heard, &told_stop));
-    let (report, told) = channel();
-    std::thread::scope(|scope| {
-        let stop = &stop;
-        scope.spawn(move || threads(report, stop, barriers));
-        for (worker, message) in told {
-            let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            if frames::write(&mut *answers, worker as u32, &message).is_err() {
-                stop.request();
-            }
-        }
-    });
-}
-
-/// Lines from whoever set the task.
-fn obey(lines: Lines, barriers: &[Arc<Barrier>; BARRIERS], stop: &Stop) {
-    for line in lines.lines().map_while(Result::ok) {
-        let mut words = line.split_whitespace();
-        match (words.next(), words.next(), words.next()) {
-            (Some("go"), Some(barrier), Some(at)) => {
-                let barrier = barrier.parse().ok().and_then(|number: usize| barriers.get(number));
-                if let (Some(barrier), Ok(at)) = (barrier, at.parse()) {
-                    barrier.go_at(Nanos(at));
-                }
-            }
-            (Some("stop"), ..) => stop.request(),
-            _ => {}
-        }
-    }
-    stop.request();
-}
-
-/// How a process that takes a share is started: its task on the command line or the environment, both ends ours.
-pub fn piped(command: &mut std::process::Command) -> std::io::Result<Child> {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
 }

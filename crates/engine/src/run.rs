@@ -9,14 +9,14 @@ use plan::{Load, Plan};
 use record::{Notice, RunEvent, Started, Subject};
 use wire::{Asked, ByOrder, Complaint, Dialogue, OptionSpec, Origin, Protocol};
 
-use crate::api::{Answers, Lines, Task};
 use crate::backend::{self, Backend};
 use crate::barrier::Barrier;
 use crate::collector::Collector;
 use crate::tables::Tables;
 use crate::threads::{self, Threads};
 use crate::{
-    AfterFailure, OneShotFailure, PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, probe, processes,
+    AfterFailure, Assignment, OneShotFailure, PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, probe,
+    processes,
 };
 
 /// From the decision to start to the start: workers have made their networks by then.
@@ -108,7 +108,6 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) {
         let plan = &setup.plan;
         let tables = self.tables(plan);
-        let processes = setup.processes.as_ref().map(|p| (p.number.clamp(1, tables.workers), Arc::clone(&p.launcher)));
         let (backend, missed) = self.backend(plan);
         let mut started = started(setup, backend.name(), tables.workers);
         started.silent = Some(self.dialogue.silent());
@@ -119,14 +118,12 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         }
         let (report, told) = channel();
         std::thread::scope(|scope| {
-            match &processes {
+            match &setup.processes {
                 None => {
                     let threads = self.threads(setup, stop, tables, 0..tables.workers);
                     threads.start(scope, &report, stop);
                 }
-                Some((number, launcher)) => {
-                    processes::start(scope, *number, &**launcher, tables.workers, &report, stop)
-                }
+                Some(processes) => processes::start(scope, processes, tables.workers, &report, stop),
             }
             drop(report);
             let code_name = |code| self.dialogue.code_name(code);
@@ -134,12 +131,12 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         });
     }
 
-    fn take_share(self: Arc<Self>, setup: &Setup, task: &Task, lines: Lines, answers: Answers) {
+    fn take_share(self: Arc<Self>, setup: &Setup, assignment: Assignment) {
+        let task = assignment.task;
         let tables = Tables { workers: task.of, ..self.tables(&setup.plan) };
         let mut threads = self.threads(setup, &Stop::default(), tables, task.from..task.to);
-        threads.start = Nanos(task.start_ns);
-        processes::serve(lines, answers, task.to - task.from, |report, stop, barriers| {
-            threads.barriers = barriers;
+        processes::serve(assignment, task.to - task.from, |report, stop, barriers, start| {
+            (threads.barriers, threads.start) = (barriers, start);
             std::thread::scope(|scope| threads.start(scope, &report, stop));
         });
     }
@@ -205,10 +202,16 @@ fn started(setup: &Setup, net: &str, workers: u32) -> Started {
         unix_ms: since_1970.as_millis() as u64,
         command: setup.command.clone(),
         plan: setup.shown.clone(),
-        host: setup.host.clone(),
+        hosts: hosts(setup),
         net: net.into(),
         workers,
         silent: None,
         names: Vec::new(),
     }
+}
+
+/// The machines of a run: this one first.
+fn hosts(setup: &Setup) -> Vec<record::Host> {
+    let others = setup.processes.iter().flat_map(|processes| processes.launcher.hosts());
+    std::iter::once(setup.host.clone()).chain(others).collect()
 }

@@ -1,12 +1,13 @@
 //! Processes of a run that do not end with it: one that was stopped (SIGSTOP) would keep the whole run for ever.
 //!
 //! Silence alone is no sign: while connections are opened for a common start nothing is told, and closing a million of them
-//! takes half a minute. So only a process whose time is over is looked at, and one that stands still has less of it left.
+//! takes half a minute. So only a process whose time is over (or the time to prepare, once others have) is looked at, and one that stands still has less of it left.
 
-use std::process::{Child, ExitStatus};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
+
+use crate::processes::Ending;
 
 /// Looks in a second.
 const SECOND: u32 = 50;
@@ -15,19 +16,17 @@ const LOOK: Duration = Duration::from_millis(2);
 
 /// A process that takes a share of the run.
 pub(crate) struct Member {
-    child: Mutex<Child>,
+    ending: Arc<dyn Ending>,
     /// Times it was heard of.
     heard: AtomicU64,
+    /// It has prepared its requests.
+    prepared: AtomicBool,
     /// All its workers are over.
     over: AtomicBool,
     killed: AtomicBool,
 }
 
 impl Member {
-    fn child(&self) -> MutexGuard<'_, Child> {
-        self.child.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
     /// It was heard of.
     pub fn heard(&self) {
         self.heard.fetch_add(1, Ordering::Relaxed);
@@ -38,12 +37,11 @@ impl Member {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// Waits for its end, in looks: whoever watches may kill it meanwhile, and nobody else by mistake.
-    pub fn end(&self) -> std::io::Result<ExitStatus> {
+    /// Waits for its end, in looks: whoever watches may kill it meanwhile.
+    pub fn end(&self) -> std::io::Result<String> {
         loop {
-            let ended = self.child().try_wait()?;
-            if let Some(status) = ended {
-                return Ok(status);
+            if let Some(how) = self.ending.ended()? {
+                return Ok(how);
             }
             std::thread::sleep(LOOK);
         }
@@ -54,16 +52,10 @@ impl Member {
         self.killed.load(Ordering::Relaxed)
     }
 
-    fn kill(&self) {
+    /// Ends it.
+    pub fn kill(&self) {
         self.killed.store(true, Ordering::Relaxed);
-        let _ = self.child().kill();
-    }
-
-    /// True where it does not run because somebody stopped it.
-    fn stands_still(&self) -> bool {
-        let status = std::fs::read_to_string(format!("/proc/{}/stat", self.child().id())).unwrap_or_default();
-        // `pid (name) state`, and a name may hold anything.
-        status.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
+        self.ending.kill();
     }
 }
 
@@ -73,6 +65,7 @@ pub(crate) struct Stragglers {
     members: Vec<(Arc<Member>, Silence)>,
     /// A stop was passed on to them.
     stopping: bool,
+    some_prepared: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -84,9 +77,9 @@ struct Silence {
 
 impl Stragglers {
     /// One more.
-    pub fn watch(&mut self, child: Child) -> Arc<Member> {
-        let member =
-            Member { child: Mutex::new(child), heard: AtomicU64::new(0), over: false.into(), killed: false.into() };
+    pub fn watch(&mut self, ending: Arc<dyn Ending>) -> Arc<Member> {
+        let (prepared, over, killed) = (false.into(), false.into(), false.into());
+        let member = Member { ending, heard: AtomicU64::new(0), prepared, over, killed };
         let member = Arc::new(member);
         self.members.push((Arc::clone(&member), Silence::default()));
         member
@@ -98,17 +91,25 @@ impl Stragglers {
         self.members.iter_mut().for_each(|(_, silence)| silence.looks = 0);
     }
 
+    /// One of them has prepared its requests: the others have their time from now on.
+    pub fn prepared(&mut self, member: &Member) {
+        member.prepared.store(true, Ordering::Relaxed);
+        self.some_prepared = true;
+    }
+
     /// A look at all of them, as often as [`SECOND`] says; kills those that had their time.
     pub fn look(&mut self) {
         let some_over = self.members.iter().any(|(member, _)| member.over.load(Ordering::Relaxed));
         for (member, silence) in &mut self.members {
             let heard = member.heard.load(Ordering::Relaxed);
-            let silent = heard == silence.heard && (self.stopping || some_over);
+            let late = self.some_prepared && !member.prepared.load(Ordering::Relaxed);
+            let silent = heard == silence.heard && (self.stopping || some_over || late);
             *silence = Silence { heard, looks: if silent { silence.looks + 1 } else { 0 } };
             // In seconds: one that stands still, and one that runs. After a stop nobody waits for the first.
             let (still, running) = if self.stopping { (0, 30) } else { (10, 60) };
             let waits_long = silence.looks > still * SECOND && silence.looks.is_multiple_of(SECOND / 5);
-            if waits_long && !member.was_killed() && (silence.looks > running * SECOND || member.stands_still()) {
+            if waits_long && !member.was_killed() && (silence.looks > running * SECOND || member.ending.stands_still())
+            {
                 member.kill();
             }
         }
@@ -118,17 +119,38 @@ impl Stragglers {
 #[cfg(test)]
 mod tests {
     use std::process::Command;
+    use std::sync::Mutex;
 
     use super::*;
+    use crate::processes::child;
+
+    /// One of which the test says how it is.
+    #[derive(Default)]
+    struct Made {
+        still: bool,
+        ended: Mutex<bool>,
+    }
+
+    impl Ending for Made {
+        fn ended(&self) -> std::io::Result<Option<String>> {
+            Ok(self.ended.lock().unwrap().then(|| "over".to_owned()))
+        }
+        fn kill(&self) {
+            *self.ended.lock().unwrap() = true;
+        }
+        fn stands_still(&self) -> bool {
+            self.still
+        }
+    }
 
     #[test]
     fn one_that_stands_still_is_not_waited_for_once_the_run_is_stopped() {
         let mut all = Stragglers::default();
-        let [still, runs] =
-            [(); 2].map(|()| all.watch(Command::new("sleep").arg("60").spawn().expect("a process to watch")));
-        let pid = rustix::process::Pid::from_child(&still.child());
+        let link = child(Command::new("sleep").arg("60")).expect("a process to watch");
+        let [still, runs] = [link.ending, Arc::new(Made::default())].map(|ending| all.watch(ending));
+        let pid = sleeping_child();
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
-        while !still.stands_still() {
+        while !still.ending.stands_still() {
             std::thread::sleep(LOOK);
         }
         // While the run goes on, nobody is in the way.
@@ -138,6 +160,38 @@ mod tests {
         (0..SECOND / 4).for_each(|_| all.look());
         assert!(still.was_killed() && !runs.was_killed());
         runs.kill();
-        assert!(still.end().is_ok() && runs.end().is_ok());
+        assert_eq!((still.end().unwrap().as_str(), runs.end().unwrap().as_str()), ("killed by SIGKILL", "over"));
+    }
+
+    /// The child of this process that sleeps.
+    fn sleeping_child() -> rustix::process::Pid {
+        let ours = std::process::id().to_string();
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let is_it = |id: &i32| {
+            let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+            let parent = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1)).map(str::to_owned);
+            stat.contains("(sleep)") && parent.as_deref() == Some(&*ours)
+        };
+        ids.filter(is_it).find_map(rustix::process::Pid::from_raw).expect("it sleeps")
+    }
+
+    #[test]
+    fn who_does_not_prepare_while_others_have_is_not_waited_for() {
+        let mut all = Stragglers::default();
+        let [ready, still, slow] = [false, true, false].map(|still| {
+            let made: Arc<dyn Ending> = Arc::new(Made { still, ..Made::default() });
+            all.watch(made)
+        });
+        (0..100 * SECOND).for_each(|_| all.look());
+        assert!(!still.was_killed(), "as long as all prepare there is no hurry");
+        all.prepared(&ready);
+        (0..11 * SECOND).for_each(|_| all.look());
+        assert!(still.was_killed() && !slow.was_killed());
+        slow.heard();
+        (0..59 * SECOND).for_each(|_| all.look());
+        assert!(!slow.was_killed(), "it has a minute since it was heard of");
+        (0..2 * SECOND).for_each(|_| all.look());
+        assert!(slow.was_killed() && !ready.was_killed());
     }
 }

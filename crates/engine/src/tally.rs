@@ -274,6 +274,13 @@ pub(crate) fn encode(tally: &Tally, (from, to): (Nanos, Nanos), part: Part, wind
     bytes
 }
 
+/// Translates the moment that an encoded second holds: the start of its window.
+pub(crate) fn translate(encoded: &mut [u8], ours: impl FnOnce(Nanos) -> Nanos) {
+    if let Some(window) = encoded.get_mut(24..32).and_then(|bytes| bytes.first_chunk_mut::<8>()) {
+        *window = ours(Nanos(u64::from_le_bytes(*window))).0.to_le_bytes();
+    }
+}
+
 /// The numbers first, then the words.
 fn encode_losses(losses: &[Loss], bytes: &mut Vec<u8>) {
     let mut word = |w: u64| bytes.extend_from_slice(&w.to_le_bytes());

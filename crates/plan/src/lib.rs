@@ -4,6 +4,7 @@
 //! options of a protocol travel as text ([`Options`]) and each protocol prepares its own.
 
 pub mod address;
+mod bundle;
 pub mod document;
 pub mod mask;
 pub mod quantity;
@@ -11,6 +12,7 @@ pub mod stages;
 mod trial;
 pub mod yaml;
 
+pub use bundle::Bundle;
 pub use trial::Trial;
 
 use std::collections::BTreeMap;

@@ -1,11 +1,104 @@
 //! Files that options name. Each is read once and whole before the run, up to a bound: a device or a pipe may have no end,
 //! and a mistaken path must not fill the memory.
+//!
+//! A run in other processes or on other machines prepares the same requests there: what is read here is gathered into a bundle
+//! ([`gathering`]), and read there from it ([`from_bundle`]). Everything that preparing a plan reads is read through this module.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::Read as _;
+use std::path::Path;
 use std::sync::Arc;
 
+use plan::Bundle;
 use wire::Complaint;
+
+/// Where the calling thread reads from.
+#[derive(Default)]
+enum Source {
+    #[default]
+    Disk,
+    /// The disk, and what is read is kept.
+    Gathering(Bundle),
+    /// What was gathered elsewhere, and nothing else.
+    Bundle(Bundle),
+}
+
+thread_local! {
+    static SOURCE: RefCell<Source> = const { RefCell::new(Source::Disk) };
+}
+
+/// What `prepare` reads on the calling thread is gathered.
+pub fn gathering<T>(prepare: impl FnOnce() -> T) -> (T, Bundle) {
+    let (done, source) = reading(Source::Gathering(Bundle::default()), prepare);
+    (done, if let Source::Gathering(bundle) = source { bundle } else { Bundle::default() })
+}
+
+/// What `prepare` reads on the calling thread is taken from a bundle, and nothing from here.
+pub fn from_bundle<T>(bundle: Bundle, prepare: impl FnOnce() -> T) -> T {
+    reading(Source::Bundle(bundle), prepare).0
+}
+
+fn reading<T>(source: Source, prepare: impl FnOnce() -> T) -> (T, Source) {
+    let before = SOURCE.replace(source);
+    let done = prepare();
+    (done, SOURCE.replace(before))
+}
+
+/// What came along under this name; None: it is to be read here.
+fn brought(path: &str) -> Option<Result<Arc<[u8]>, String>> {
+    SOURCE.with_borrow(|source| match source {
+        Source::Bundle(bundle) => {
+            let missing = || format!("{path} did not come with the plan; this is a bug in brunt");
+            Some(bundle.files.get(path).cloned().ok_or_else(missing))
+        }
+        Source::Disk | Source::Gathering(_) => None,
+    })
+}
+
+/// Keeps what was read, where it is gathered.
+fn keep(path: &str, content: impl FnOnce() -> Arc<[u8]>) {
+    SOURCE.with_borrow_mut(|source| {
+        if let Source::Gathering(bundle) = source {
+            bundle.files.entry(path.to_owned()).or_insert_with(content);
+        }
+    });
+}
+
+/// True where there is a file of this name.
+pub fn is_file(path: &Path) -> bool {
+    SOURCE.with_borrow(|source| match (source, path.to_str()) {
+        (Source::Bundle(bundle), path) => path.is_some_and(|path| bundle.files.contains_key(path)),
+        (Source::Disk | Source::Gathering(_), _) => path.is_file(),
+    })
+}
+
+/// True where there may be files in it: where they come in a bundle, those that were found are known by their whole names.
+pub fn is_directory(path: &Path) -> bool {
+    came_along() || path.is_dir()
+}
+
+/// True where nothing is read from here.
+pub fn came_along() -> bool {
+    SOURCE.with_borrow(|source| matches!(source, Source::Bundle(_)))
+}
+
+/// A variable of the environment.
+///
+/// # Errors
+/// It is not set, or no text.
+pub fn variable(name: &str) -> Result<String, std::env::VarError> {
+    SOURCE.with_borrow_mut(|source| {
+        if let Source::Bundle(bundle) = source {
+            return bundle.variables.get(name).cloned().ok_or(std::env::VarError::NotPresent);
+        }
+        let value = std::env::var(name)?;
+        if let Source::Gathering(bundle) = source {
+            bundle.variables.insert(name.to_owned(), value.clone());
+        }
+        Ok(value)
+    })
+}
 
 /// The largest file of texts (plans, columns, commands), and the most read of what is no regular file.
 pub const TEXT_BOUND: u64 = 64 << 20;
@@ -26,6 +119,9 @@ pub fn body(place: &str, path: &str) -> Result<Vec<u8>, Complaint> {
 /// # Errors
 /// It cannot be read, or is too large.
 pub fn shared(place: &str, path: &str) -> Result<Arc<[u8]>, Complaint> {
+    if let Some(content) = brought(path) {
+        return content.map_err(|trouble| Complaint::new(place, trouble));
+    }
     let size = |file: &File| file.metadata().ok().filter(|data| data.is_file() && data.len() <= BODY_BOUND);
     if let Ok(mut file) = File::open(path)
         && let Some(size) = size(&file).and_then(|data| usize::try_from(data.len()).ok())
@@ -33,6 +129,7 @@ pub fn shared(place: &str, path: &str) -> Result<Arc<[u8]>, Complaint> {
         let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, size).collect();
         let read = Arc::get_mut(&mut bytes).map_or(Ok(()), |bytes| file.read_exact(bytes));
         let trouble = |error| format!("{path} cannot be read ({error}); write the path of a readable file");
+        keep(path, || Arc::clone(&bytes));
         return read.map(|()| bytes).map_err(|error| Complaint::new(place, trouble(error)));
     }
     body(place, path).map(Arc::from)
@@ -65,6 +162,9 @@ pub fn unmarked(text: &str) -> &str {
 /// # Errors
 /// It cannot be read, or is larger.
 pub fn bounded(path: &str, bound: u64) -> Result<Vec<u8>, String> {
+    if let Some(content) = brought(path) {
+        return content.map(|bytes| bytes.to_vec());
+    }
     let unreadable = |error| format!("{path} cannot be read ({error}); write the path of a readable file");
     let file = File::open(path).map_err(unreadable)?;
     let data = file.metadata().map_err(unreadable)?;
@@ -76,6 +176,7 @@ pub fn bounded(path: &str, bound: u64) -> Result<Vec<u8>, String> {
     if data.len() > bound || bytes.len() as u64 > bound {
         return Err(format!("{path} is larger than {} MiB, or has no end; give a smaller file", bound >> 20));
     }
+    keep(path, || Arc::from(&bytes[..]));
     Ok(bytes)
 }
 
@@ -102,6 +203,33 @@ mod tests {
         assert!(shared("--data-file", &sparse("too large", BODY_BOUND + 1)).is_err());
         let larger = body("--form", &sparse("larger", (1 << 30) + 1)).expect_err("too large").to_string();
         assert!(larger.starts_with("--form: ") && larger.contains("larger than 1024 MiB"), "{larger}");
+    }
+
+    #[test]
+    fn what_is_read_is_gathered_and_read_again_where_the_files_are_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let (body_path, text_path, other) = (path("body"), path("text"), path("other"));
+        for name in [&body_path, &text_path, &other] {
+            std::fs::write(name, format!("content of {name}")).expect("written");
+        }
+        let read = || (shared("--data-file", &body_path), text("--urls", &text_path), super::variable("PATH"));
+        let (here, bundle) = super::gathering(|| {
+            let _ = body("--form", &body_path);
+            assert!(body("--form", &path("missing")).is_err());
+            read()
+        });
+        assert_eq!(bundle.files.keys().collect::<Vec<_>>(), [&body_path, &text_path], "each once, and no other");
+        assert_eq!(bundle.variables.keys().collect::<Vec<_>>(), ["PATH"]);
+        drop(folder);
+        let (there, another) = super::from_bundle(bundle, || {
+            assert!(super::is_file(body_path.as_ref()) && !super::is_file(other.as_ref()));
+            assert_eq!(super::variable("HOME"), Err(std::env::VarError::NotPresent));
+            (read(), text("--urls", "Cargo.toml"))
+        });
+        assert_eq!(there, here);
+        assert!(another.expect_err("it was not gathered").to_string().contains("did not come with the plan"));
+        assert!(text("--urls", "Cargo.toml").is_ok(), "afterwards the disk is read again");
     }
 
     #[test]

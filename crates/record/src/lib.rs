@@ -74,8 +74,9 @@ pub struct Started {
     pub command: Vec<String>,
     /// What was asked, secrets masked.
     pub plan: Plan,
-    /// The machine of the generator.
-    pub host: Host,
+    /// The machines of the generator, the coordinator's first. Older records name one.
+    #[serde(alias = "host", deserialize_with = "one_or_many")]
+    pub hosts: Vec<Host>,
     /// Which network carried the bytes: `epoll`, `uring`, `sim`.
     pub net: String,
     /// Worker threads that ran.
@@ -97,7 +98,27 @@ pub struct Began {
     pub unix_ns: u64,
 }
 
-/// The machine of the generator.
+impl Started {
+    /// The machine of the coordinator.
+    pub fn host(&self) -> Option<&Host> {
+        self.hosts.first()
+    }
+}
+
+fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Host>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Hosts {
+        Many(Vec<Host>),
+        One(Host),
+    }
+    Ok(match Hosts::deserialize(from)? {
+        Hosts::Many(hosts) => hosts,
+        Hosts::One(host) => vec![host],
+    })
+}
+
+/// A machine of the generator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// Host name.

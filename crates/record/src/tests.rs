@@ -63,7 +63,7 @@ pub(crate) fn a_run(seconds: i64) -> Vec<RunEvent> {
         unix_ms: 1,
         command: vec!["brunt".into(), "\u{1F980}\n".into()],
         plan: plan(),
-        host: Host { cores: 1.5, ..Host::default() },
+        hosts: vec![Host { cores: 1.5, ..Host::default() }],
         net: "sim".into(),
         workers: 1,
         silent: Some(false),
@@ -119,6 +119,23 @@ fn of_very_many_urls_the_first_are_listed_and_the_others_counted() {
         assert_eq!((whole.urls.len(), shown.clone().listed()), (count, shown.clone()), "the plan itself is whole");
         let mut given = whole.clone();
         assert_eq!((given.take_urls(), given), (whole.urls, shown), "who takes them has all");
+    }
+}
+
+#[test]
+fn records_that_name_one_machine_are_still_read() {
+    let RunEvent::Started(started) = a_run(0).swap_remove(0) else { panic!("a run begins with its start") };
+    let read = |line: &serde_json::Value| serde_json::from_str::<RunEvent>(&line.to_string());
+    let line = serde_json::to_value(RunEvent::Started(started.clone())).unwrap();
+    let mut older = line.clone();
+    let hosts = older.as_object_mut().unwrap().remove("hosts").unwrap();
+    assert!(read(&older).is_err(), "a run is generated somewhere");
+    older["host"] = hosts[0].clone();
+    let mut of_two = line.clone();
+    of_two["hosts"] = serde_json::json!([hosts[0], hosts[0]]);
+    for (line, machines) in [(line, 1), (older, 1), (of_two, 2)] {
+        let Ok(RunEvent::Started(read)) = read(&line) else { panic!("{line}") };
+        assert_eq!((read.host(), read.hosts.len()), (started.host(), machines));
     }
 }
 

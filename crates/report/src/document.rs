@@ -91,8 +91,11 @@ pub struct Report<'a> {
     notices: &'a [record::Notice],
     /// The first answer, counted apart.
     probe: Option<&'a record::FirstAnswer>,
-    /// The generator's machine.
+    /// The generator's machine; of several the coordinator's.
     host: Option<&'a record::Host>,
+    /// All of the generator's machines, where there are several.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    hosts: &'a [record::Host],
     /// Network and worker threads.
     generator: Option<Generator<'a>>,
     /// The command line, secrets masked.
@@ -387,7 +390,8 @@ impl<'a> Report<'a> {
             objectives: objectives(summary),
             notices: &summary.notices,
             probe: summary.probe.as_ref(),
-            host: started.map(|s| &s.host),
+            host: started.and_then(|s| s.host()),
+            hosts: started.map(|s| &*s.hosts).filter(|hosts| hosts.len() > 1).unwrap_or_default(),
             generator: started.map(|s| Generator::of(s, &summary.totals)),
             command: started.map_or(&[], |s| &s.command),
             plan: started.map(|s| &s.plan),

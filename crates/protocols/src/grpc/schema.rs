@@ -65,7 +65,7 @@ impl Schema {
     /// The file and line, and what is wrong there.
     pub fn of_files(files: &[String], imports: &[String]) -> Result<Schema, Complaint> {
         let mut roots: Vec<PathBuf> = imports.iter().map(PathBuf::from).collect();
-        if let Some(missing) = roots.iter().find(|root| !root.is_dir()) {
+        if let Some(missing) = roots.iter().find(|root| !file::is_directory(root)) {
             let trouble = format!("{} is no directory; write the directory that imports start from", missing.display());
             return Err(Complaint::new("--import-path", trouble));
         }

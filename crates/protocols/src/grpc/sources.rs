@@ -32,9 +32,13 @@ impl FileResolver for Sources {
 
     fn open_file(&self, name: &str) -> Result<File, protox::Error> {
         let path = self.directory.join(name);
-        let text = path.to_str().filter(|_| path.is_file()).and_then(|path| file::text("--proto", path).ok());
+        let text = path.to_str().filter(|_| file::is_file(&path)).and_then(|path| file::text("--proto", path).ok());
         match text.as_deref().and_then(edition) {
             Some((before, edition, after)) => of_edition(name, before, edition, after),
+            None if file::came_along() => match text {
+                Some(text) => File::from_source(name, &text),
+                None => Err(protox::Error::file_not_found(name)),
+            },
             None => self.plain.open_file(name),
         }
     }

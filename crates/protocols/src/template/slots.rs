@@ -52,7 +52,7 @@ pub fn env(name: &str) -> Result<String, String> {
     if name.is_empty() || name.contains(char::is_whitespace) {
         return Err("{env} names no variable of the environment; write for instance {env TOKEN}".into());
     }
-    std::env::var(name).map_err(|trouble| match trouble {
+    crate::file::variable(name).map_err(|trouble| match trouble {
         std::env::VarError::NotPresent => {
             format!("{{env {name}}} is not set; write {name}=… in front of brunt, or export it")
         }

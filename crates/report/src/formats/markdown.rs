@@ -99,10 +99,14 @@ fn run(page: &mut Page, summary: &Summary) {
         vec![page.say(say::TOOK), show::duration(summary.elapsed)],
     ];
     if started.workers > 0 {
-        let (cores, host) = (started.host.cores.to_string(), &started.host);
-        let facts: [(&str, &str); 4] =
-            [("version", &started.brunt), ("host", &host.name), ("kernel", &host.kernel), ("cores", &cores)];
-        let generator = [head::machinery(started, lang), lang.fill(say::MACHINE, &facts)];
+        let machine = |host: &record::Host| {
+            let cores = host.cores.to_string();
+            let facts: [(&str, &str); 4] =
+                [("version", &started.brunt), ("host", &host.name), ("kernel", &host.kernel), ("cores", &cores)];
+            lang.fill(say::MACHINE, &facts)
+        };
+        let machines = started.hosts.iter().map(machine);
+        let generator: Vec<String> = std::iter::once(head::machinery(started, lang)).chain(machines).collect();
         rows.push(vec![page.say(say::GENERATOR), generator.join(lang.of(say::SEMICOLON))]);
     }
     page.table("ll", &rows);

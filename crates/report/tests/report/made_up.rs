@@ -133,13 +133,13 @@ impl Run {
             unix_ms: 1_790_000_000_000,
             command: vec!["brunt".into(), "127.0.0.1:8080".into()],
             plan: self.plan.clone(),
-            host: Host {
+            hosts: vec![Host {
                 name: "h".into(),
                 kernel: "Linux 6.18".into(),
                 cores: 2.0,
                 descriptors: 1024,
                 memory: 1 << 30,
-            },
+            }],
             net: "epoll".into(),
             workers: self.plan.workers,
             silent: self.silent,

@@ -1,0 +1,157 @@
+//! Shares of a run over another carrier than pipes to children: pipes within this process, whose other end is served by a thread.
+
+use std::io::{Read, Write, pipe};
+use std::sync::Mutex;
+use std::thread::JoinHandle;
+
+use engine::{ClockOffset, Ending, Stop};
+use measure::Nanos;
+use plan::Trial;
+use target::{Config, Target};
+use wire::Place;
+
+use super::*;
+use crate::arguments::{Command, Defaults, read};
+
+type Taken = Result<(), String>;
+
+/// Serves each share on a thread; counts what was written to it.
+#[derive(Default)]
+struct Within {
+    /// What stands between a share and the coordinator's words, if anything does.
+    says_first: Option<&'static [u8]>,
+    sent: Arc<Mutex<Vec<u8>>>,
+}
+
+struct OfThread(Mutex<Option<JoinHandle<Taken>>>);
+
+impl Ending for OfThread {
+    fn ended(&self) -> std::io::Result<Option<String>> {
+        let mut thread = self.0.lock().unwrap();
+        let over = thread.as_ref().is_none_or(JoinHandle::is_finished);
+        Ok(over.then(|| thread.take().map_or(Ok(()), |thread| thread.join().unwrap()).err().unwrap_or_default()))
+    }
+    fn kill(&self) {}
+}
+
+struct Counted<W>(W, Arc<Mutex<Vec<u8>>>);
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.1.lock().unwrap().extend_from_slice(bytes);
+        self.0.write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Launcher for Within {
+    fn launch(&self, _task: &Task) -> std::io::Result<Link> {
+        let ((there, to), (from, mut back)) = (pipe()?, pipe()?);
+        let first = self.says_first;
+        let thread = std::thread::spawn(move || {
+            if let Some(said) = first {
+                back.write_all(said).unwrap();
+                let _ = (&there).read_to_end(&mut Vec::new());
+                return Err("it was a stranger".into());
+            }
+            let protocols = [engine::runner(protocols::http::Http), engine::runner(protocols::grpc::Grpc)];
+            let assignment = Assignment::accept(there, back).map_err(|error| error.to_string())?;
+            perform(assignment, &protocols, &Host::default()).map_err(|complaint| complaint.to_string())
+        });
+        Ok(Link {
+            to: Box::new(Counted(to, Arc::clone(&self.sent))),
+            from: Box::new(from),
+            ending: Arc::new(OfThread(Mutex::new(Some(thread)))),
+            clock: ClockOffset::default(),
+        })
+    }
+
+    fn hosts(&self) -> Vec<Host> {
+        vec![Host { name: "another".into(), ..Host::default() }]
+    }
+}
+
+fn target() -> Target {
+    let listen = Place::Tcp(([127, 0, 0, 1], 0).into());
+    Target::start(Config { listen, workers: 1, ..Config::default() }).expect("a target")
+}
+
+/// A bench whose shares are taken within this process.
+fn bench(words: &[&str], launcher: Within) -> (Bench, Plan) {
+    let words: Vec<String> = ["--processes", "2", "-w", "2"].iter().chain(words).map(ToString::to_string).collect();
+    let defaults = Defaults { cores: 2.0, descriptors: 1024, seed: 7 };
+    let protocols = [engine::runner(protocols::http::Http), engine::runner(protocols::grpc::Grpc)];
+    let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{words:?}") };
+    let protocol = &*protocols[intent.protocol];
+    let bench = Bench::prepare(&mut intent, protocol, &Host::default());
+    let mut bench = bench.map_err(|complaint| complaint.to_string()).expect("a good plan");
+    bench.launch_with(Arc::new(launcher));
+    (bench, intent.plan)
+}
+
+#[test]
+fn a_share_is_taken_where_the_files_of_the_plan_are_not() {
+    let (target, folder) = (target(), tempfile::tempdir().unwrap());
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let content = "content-of-the-body ".repeat(30_000);
+    std::fs::write(path("body"), &content).unwrap();
+    std::fs::write(path("users.csv"), "name\nann\nbob\n").unwrap();
+    let (header, url) = (format!("X-Name: {{csv {}.name}}", path("users.csv")), format!("http://{}/", target.addr()));
+    let launcher = Within::default();
+    let sent = Arc::clone(&launcher.sent);
+    let line = ["-c", "4", "-n", "40", "--data-file", &path("body"), "-H", &header, &url];
+    let (bench, plan) = bench(&line, launcher);
+    drop(folder);
+    let mut events = Vec::new();
+    let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut |event| events.push(event.clone())).unwrap();
+    let notices = &summary.notices;
+    assert_eq!((summary.totals.due, summary.totals.finished), (40, 40), "{notices:?}");
+    let stats = target.stats();
+    assert_eq!(stats.heard, 40);
+    assert!(stats.bytes_received > 40 * content.len() as u64, "bodies travelled: {}", stats.bytes_received);
+    let hosts = &summary.started.as_ref().unwrap().hosts;
+    assert_eq!(hosts.iter().map(|host| &*host.name).collect::<Vec<_>>(), ["", "another"]);
+    // Once to each process, whatever the number of its workers and requests.
+    let sent = sent.lock().unwrap().len();
+    assert!((2 * content.len()..2 * content.len() + 20_000).contains(&sent), "{sent}");
+    // The same bench once more, with another load.
+    let again = bench.measure(&Trial::users(2, Nanos::from_millis(300)), &Stop::default(), &mut |_| {}).unwrap();
+    assert!(again.totals.finished > 0 && again.notices.is_empty(), "{:?}", again.notices);
+}
+
+#[test]
+fn schemas_and_what_they_import_travel_too() {
+    let (target, folder) = (target(), tempfile::tempdir().unwrap());
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let message = "syntax = \"proto3\"; package brunt; message Payload { bytes body = 1; }";
+    std::fs::create_dir(path("deep")).unwrap();
+    std::fs::write(path("deep/message.proto"), message).unwrap();
+    let service = "syntax = \"proto3\"; package brunt; import \"deep/message.proto\"; \
+                   service Target { rpc Unary(Payload) returns (Payload); }";
+    std::fs::write(path("service.proto"), service).unwrap();
+    let url = format!("grpc://{}/brunt.Target/Unary", target.addr());
+    let (bench, plan) = bench(&["-c", "2", "-n", "20", "--proto", &path("service.proto"), &url], Within::default());
+    drop(folder);
+    let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut |_| {}).unwrap();
+    assert_eq!((summary.totals.due, summary.totals.finished), (20, 20), "{:?}", summary.notices);
+}
+
+#[test]
+fn a_stranger_and_another_version_are_told_in_the_report() {
+    let target = target();
+    let url = format!("http://{}/", target.addr());
+    for (says, told) in [
+        (&b"Welcome to Debian!\n"[..], "it said `Welcome to Debian!` where a brunt says `brunt-link 1`"),
+        (b"brunt-link 2 7.0.0\n", "it is brunt 7.0.0 with version 2 of the link between processes, and this is brunt"),
+        (b"brunt-link 1 0.1.0\n\xff\xff\xff\xff", "it sent a frame of an impossible length"),
+    ] {
+        let (bench, plan) =
+            bench(&["-c", "4", "-n", "40", &url], Within { says_first: Some(says), ..Within::default() });
+        let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut |_| {}).unwrap();
+        let how = &summary.notices[0].facts["how"];
+        assert!(summary.notices[0].code == "process_lost" && how.starts_with(told), "{how}");
+        assert_eq!((summary.end, target.stats().heard), (report::End::Partial, 0));
+    }
+}

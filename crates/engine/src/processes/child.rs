@@ -1,0 +1,65 @@
+//! A link over the standard input and output of a child process.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::link::{ClockOffset, Ending, Link};
+
+/// Starts a command; its standard input and output are the link.
+///
+/// # Errors
+/// What the operating system refused.
+pub fn child(command: &mut Command) -> io::Result<Link> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(io::Error::other("its standard input and output are not ours"));
+    };
+    let ending = Arc::new(OfChild(Mutex::new(child)));
+    Ok(Link { to: Box::new(to), from: Box::new(from), ending, clock: ClockOffset::default() })
+}
+
+struct OfChild(Mutex<Child>);
+
+impl OfChild {
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Ending for OfChild {
+    fn ended(&self) -> io::Result<Option<String>> {
+        Ok(self.child().try_wait()?.map(in_words))
+    }
+
+    fn kill(&self) {
+        // While it is not waited for nobody else has its number.
+        let _ = self.child().kill();
+    }
+
+    fn stands_still(&self) -> bool {
+        let status = std::fs::read_to_string(format!("/proc/{}/stat", self.child().id())).unwrap_or_default();
+        // `pid (name) state`, and a name may hold anything.
+        status.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
+    }
+}
+
+/// How a process ended: `killed by SIGKILL`.
+fn in_words(status: ExitStatus) -> String {
+    let name = |signal| match signal {
+        libc::SIGHUP => "SIGHUP".to_owned(),
+        libc::SIGINT => "SIGINT".to_owned(),
+        libc::SIGABRT => "SIGABRT".to_owned(),
+        libc::SIGBUS => "SIGBUS".to_owned(),
+        libc::SIGKILL => "SIGKILL".to_owned(),
+        libc::SIGSEGV => "SIGSEGV".to_owned(),
+        libc::SIGTERM => "SIGTERM".to_owned(),
+        other => format!("signal {other}"),
+    };
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => format!("killed by {}", name(signal)),
+        (None, Some(code)) => format!("exit code {code}"),
+        (None, None) => status.to_string(),
+    }
+}

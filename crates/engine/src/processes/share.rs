@@ -1,0 +1,230 @@
+//! In a process that takes a share of a run: what it is told, and what it tells.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use measure::{Clock, Nanos};
+use plan::Bundle;
+
+use super::{BARRIERS, PREPARED};
+use crate::Stop;
+use crate::api::Task;
+use crate::barrier::{Barrier, NOTICE};
+use crate::frames::{self, Order};
+use crate::message::Message;
+
+/// So often it is looked whether the run may begin.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// The share of a run that this process is told to take.
+pub struct Assignment {
+    pub(crate) task: Task,
+    words: String,
+    bundle: Bundle,
+    pub(super) orders: Box<dyn BufRead + Send>,
+    answers: Box<dyn Write + Send>,
+}
+
+impl Assignment {
+    /// Says hello and hears what is to be done.
+    ///
+    /// # Errors
+    /// In a sentence: there is no brunt at the other end, or another one, or what it says cannot be.
+    pub fn accept(from: impl Read + Send + 'static, mut to: impl Write + Send + 'static) -> io::Result<Assignment> {
+        let mut orders = BufReader::new(from);
+        frames::write_hello(&mut to)?;
+        frames::read_hello(&mut orders)?;
+        let mut brought = Brought::default();
+        loop {
+            let gone = || io::Error::other("whoever began it is gone");
+            if let Some((task, words)) = brought.take(Order::read(&mut orders)?.ok_or_else(gone)?)? {
+                let (orders, answers) = (Box::new(orders), Box::new(to));
+                return Ok(Assignment { task, words, bundle: brought.bundle, orders, answers });
+            }
+        }
+    }
+
+    /// What is run, in the words of whoever wrote the briefing.
+    pub fn words(&self) -> &str {
+        &self.words
+    }
+
+    /// What came along with the plan; it is handed over.
+    pub fn take_bundle(&mut self) -> Bundle {
+        std::mem::take(&mut self.bundle)
+    }
+
+    /// Says why the share cannot be taken.
+    pub fn refuse(mut self, why: &str) {
+        // Whoever set the task and is gone need not know.
+        let _ = frames::write_refusal(&mut self.answers, why);
+    }
+}
+
+/// What comes before the task.
+#[derive(Default)]
+struct Brought {
+    bundle: Bundle,
+    /// The file under way: its path, what came of it, how much is missing.
+    file: Option<(String, Vec<u8>, u64)>,
+    announced: u64,
+}
+
+impl Brought {
+    /// Takes the next order; the task ends them.
+    fn take(&mut self, order: Order) -> io::Result<Option<(Task, String)>> {
+        let out_of_place = || io::Error::other("it sent parts of files that were not announced");
+        match order {
+            Order::File(path, bytes) if self.file.is_none() => {
+                self.announced = self.announced.saturating_add(bytes);
+                if self.announced > Bundle::BOUND {
+                    return Err(io::Error::other(format!(
+                        "it announced more than {} MiB of files, the most that travels with a plan",
+                        Bundle::BOUND >> 20
+                    )));
+                }
+                self.file = Some((path, Vec::new(), bytes));
+                self.finish_file();
+            }
+            Order::Piece(piece) => {
+                let (_, content, missing) = self.file.as_mut().ok_or_else(out_of_place)?;
+                *missing = missing.checked_sub(piece.len() as u64).ok_or_else(out_of_place)?;
+                content.extend(piece);
+                self.finish_file();
+            }
+            Order::Variable(name, value) => drop(self.bundle.variables.insert(name, value)),
+            Order::Task(task, words) if self.file.is_none() => return Ok(Some((task, words))),
+            // Stopped before it began.
+            Order::Stop => return Err(io::Error::other("the run was stopped")),
+            Order::File(..) | Order::Task(..) => return Err(out_of_place()),
+            Order::Go(..) => {}
+        }
+        Ok(None)
+    }
+
+    fn finish_file(&mut self) {
+        if let Some((path, content, _)) = self.file.take_if(|(_, _, missing)| *missing == 0) {
+            self.bundle.files.insert(path, content.into());
+        }
+    }
+}
+
+/// Runs `threads` (which joins its workers) from the moment that the coordinator says, and writes what they report; its orders say
+/// when a barrier is over and when to stop. Their end means that the coordinator is gone.
+pub(crate) fn serve(
+    assignment: Assignment,
+    workers: u32,
+    threads: impl FnOnce(Sender<(usize, Message)>, &Stop, [Arc<Barrier>; 2], Nanos) + Send,
+) {
+    let stop = Stop::default();
+    let answers = Arc::new(Mutex::new(assignment.answers));
+    let barriers: [Arc<Barrier>; BARRIERS] = std::array::from_fn(|number| {
+        let answers = Arc::clone(&answers);
+        let report = move || {
+            let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            // Whoever set the task is gone: the end of its orders says so too.
+            let _ = frames::write_ready(&mut *answers, number as u32);
+        };
+        Barrier::reporting(if number == PREPARED { 1 } else { workers }, Box::new(report))
+    });
+    let (heard, told_stop) = (barriers.clone(), stop.clone());
+    let orders = assignment.orders;
+    // Not joined: it reads until whoever set the task closes the link, which may be after our end.
+    std::thread::spawn(move || obey(orders, &heard, &told_stop));
+    let start = await_start(&barriers[PREPARED], &stop);
+    let [common_start, hold, _] = barriers;
+    let (report, told) = channel();
+    std::thread::scope(|scope| {
+        let stop = &stop;
+        scope.spawn(move || threads(report, stop, [common_start, hold], start));
+        for (worker, message) in told {
+            let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            if frames::write(&mut *answers, worker as u32, &message).is_err() {
+                stop.request();
+            }
+        }
+    });
+}
+
+/// Says that everything is prepared; when the run begins.
+fn await_start(prepared: &Barrier, stop: &Stop) -> Nanos {
+    prepared.ready(Clock.now());
+    loop {
+        match prepared.starts_at() {
+            Some(start) => return start,
+            // It ends before it begins, and says so.
+            None if stop.requested() => return Clock.now() + NOTICE,
+            None => std::thread::sleep(LOOK),
+        }
+    }
+}
+
+/// Orders from whoever set the task.
+fn obey(mut orders: impl Read, barriers: &[Arc<Barrier>; BARRIERS], stop: &Stop) {
+    while let Ok(Some(order)) = Order::read(&mut orders) {
+        match order {
+            Order::Go(barrier, at) => {
+                barriers.get(barrier as usize).into_iter().for_each(|barrier| barrier.go_at(at));
+            }
+            Order::Stop => stop.request(),
+            Order::File(..) | Order::Piece(_) | Order::Variable(..) | Order::Task(..) => {}
+        }
+    }
+    stop.request();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accepted(orders: &[Order]) -> Result<Assignment, String> {
+        let mut said = Vec::new();
+        frames::write_hello(&mut said).unwrap();
+        orders.iter().for_each(|order| order.write(&mut said).unwrap());
+        Assignment::accept(io::Cursor::new(said), io::sink()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn files_come_in_pieces_and_variables_beside_them() {
+        let task = Task { from: 0, to: 1, of: 2 };
+        let mut assignment = accepted(&[
+            Order::File("a".into(), 5),
+            Order::Piece(b"hel".to_vec()),
+            Order::Piece(b"lo".to_vec()),
+            Order::File("nothing".into(), 0),
+            Order::Variable("TOKEN".into(), "x".into()),
+            Order::Task(task, "plan".into()),
+            Order::Stop,
+        ])
+        .expect("an assignment");
+        assert_eq!((assignment.task, assignment.words()), (task, "plan"));
+        let bundle = assignment.take_bundle();
+        let files: Vec<(&str, &[u8])> = bundle.files.iter().map(|(path, content)| (&**path, &**content)).collect();
+        assert_eq!(files, [("a", &b"hello"[..]), ("nothing", b"")]);
+        assert_eq!(bundle.variables["TOKEN"], "x");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_in_a_sentence() {
+        let task = Order::Task(Task { from: 0, to: 1, of: 1 }, String::new());
+        let file = |bytes| Order::File("a".into(), bytes);
+        let piece = |bytes: usize| Order::Piece(vec![0; bytes]);
+        for (orders, said) in [
+            (vec![piece(1), task.clone()], "not announced"),
+            (vec![file(3), piece(4)], "not announced"),
+            (vec![file(3), file(3)], "not announced"),
+            (vec![file(3), piece(2), task.clone()], "not announced"),
+            (vec![file(u64::MAX)], "more than 1024 MiB"),
+            (vec![file(1 << 30), piece(1 << 20), file(1)], "not announced"),
+            (vec![Order::Stop], "stopped"),
+            (vec![], "gone"),
+        ] {
+            let trouble = accepted(&orders).err().unwrap_or_else(|| panic!("{said}"));
+            assert!(trouble.contains(said), "{said}: {trouble}");
+        }
+        let stranger = Assignment::accept(io::Cursor::new(b"SSH-2.0-x\r\n".to_vec()), io::sink()).err().unwrap();
+        assert!(stranger.to_string().contains("SSH-2.0-x"), "{stranger}");
+    }
+}

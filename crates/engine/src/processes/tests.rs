@@ -1,0 +1,160 @@
+//! The coordinator and processes that the test plays by hand, over pipes within this process: their clocks are hours apart.
+
+use std::io::pipe;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use record::{Part, RunEvent};
+
+use super::*;
+use crate::barrier::Barrier;
+use crate::collector::Collector;
+use crate::tally::{Tally, encode};
+
+const HOURS: i64 = 3 * 3_600_000_000_000;
+const SECOND: Nanos = Nanos::from_secs(1);
+
+/// Processes whose clocks are ahead of (or behind) ours, played by a function of what they read and write.
+struct Played<F> {
+    ahead: i64,
+    play: Arc<F>,
+}
+
+/// Over once its play is.
+struct Over(Arc<AtomicBool>);
+
+impl Ending for Over {
+    fn ended(&self) -> io::Result<Option<String>> {
+        Ok(self.0.load(Ordering::Relaxed).then(|| "over".to_owned()))
+    }
+    fn kill(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl<F: Fn(Task, Assignment) + Send + Sync + 'static> Launcher for Played<F> {
+    fn launch(&self, task: &Task) -> io::Result<Link> {
+        let ((there, to), (from, back)) = (pipe()?, pipe()?);
+        let (over, play, task) = (Arc::new(AtomicBool::new(false)), Arc::clone(&self.play), *task);
+        let ended = Arc::clone(&over);
+        std::thread::spawn(move || {
+            play(task, Assignment::accept(there, back).unwrap());
+            over.store(true, Ordering::Relaxed);
+        });
+        let clock = ClockOffset(self.ahead);
+        Ok(Link { to: Box::new(to), from: Box::new(from), ending: Arc::new(Over(ended)), clock })
+    }
+}
+
+/// Runs `number` of them with a worker each; the events.
+fn run(number: u32, launcher: impl Launcher + 'static, stop: &Stop) -> Vec<RunEvent> {
+    let briefing = Arc::new(Briefing { words: "the plan".into(), ..Briefing::default() });
+    let processes = Processes { number, launcher: Arc::new(launcher), briefing };
+    let (report, told) = channel();
+    let (mut events, name) = (Vec::new(), |code: u32| code.to_string());
+    std::thread::scope(|scope| {
+        start(scope, &processes, number, &report, stop);
+        drop(report);
+        let mut sink = |event| events.push(event);
+        Collector::new(number as usize, false, &name, &mut sink).listen(&told, Nanos::ZERO);
+    });
+    events
+}
+
+/// A worker that tells one second of a window that began at this moment of its clock.
+fn tell(task: Task, window: Nanos, report: &Sender<(usize, Message)>) {
+    let mut tally = Tally::new(1);
+    (tally.counts.due, tally.counts.finished) = (10, 10);
+    let second = encode(&tally, (window, window + SECOND), Part::Window, window);
+    let worker = task.from as usize;
+    report.send((worker, Message::Snapshot(second))).unwrap();
+    report.send((worker, Message::Over { window: SECOND, interrupted: false })).unwrap();
+}
+
+#[test]
+fn moments_are_translated_where_they_pass_a_link() {
+    for ahead in [0, HOURS, -HOURS.min(Clock.now().0 as i64 / 2)] {
+        let clock = ClockOffset(ahead);
+        let play = move |task, assignment: Assignment| {
+            assert_eq!(assignment.words(), "the plan");
+            serve(assignment, 1, |report, _, barriers: [Arc<Barrier>; 2], start| {
+                let now = clock.theirs(Clock.now());
+                assert!(start + SECOND > now && start < now + SECOND, "the start is a moment of its clock");
+                barriers[0].ready(now);
+                let until = Instant::now() + Duration::from_secs(20);
+                let go = loop {
+                    match barriers[0].starts_at() {
+                        Some(go) => break go,
+                        None => assert!(Instant::now() < until, "nobody says when the barrier is over"),
+                    }
+                    std::thread::sleep(Duration::from_millis(1));
+                };
+                let now = clock.theirs(Clock.now());
+                assert!(go + SECOND > now && go < now + SECOND, "so is the end of a barrier");
+                tell(task, go, &report);
+            });
+        };
+        let before = Clock.now();
+        let events = run(2, Played { ahead, play: Arc::new(play) }, &Stop::default());
+        let began: Vec<u64> = events
+            .iter()
+            .filter_map(|event| if let RunEvent::Began(began) = event { Some(began.clock_ns) } else { None })
+            .collect();
+        let within = before.0..Clock.now().0 + SECOND.0;
+        assert!(began.len() == 1 && within.contains(&began[0]), "{began:?} is on our clock: {within:?}");
+        let finished: u64 =
+            events.iter().map(|event| if let RunEvent::Second(second) = event { second.finished } else { 0 }).sum();
+        assert_eq!(finished, 20, "{events:?}");
+    }
+}
+
+#[test]
+fn a_run_begins_once_all_have_prepared_and_whoever_cannot_is_not_waited_for() {
+    let prepared = Arc::new(AtomicBool::new(false));
+    let late = Arc::clone(&prepared);
+    let play = move |task: Task, assignment: Assignment| match task.from {
+        0 => assignment.refuse("-d: is no file"),
+        1 => {
+            std::thread::sleep(Duration::from_millis(600));
+            late.store(true, Ordering::Relaxed);
+            serve(assignment, 1, |report, _, _, start| tell(task, start, &report));
+        }
+        _ => serve(assignment, 1, |report, _, _, start| {
+            assert!(late.load(Ordering::Relaxed), "it began before the other had prepared");
+            tell(task, start, &report);
+        }),
+    };
+    let events = run(3, Played { ahead: 0, play: Arc::new(play) }, &Stop::default());
+    let lost: Vec<&str> = events
+        .iter()
+        .filter_map(|event| if let RunEvent::Notice(notice) = event { Some(&*notice.facts["how"]) } else { None })
+        .collect();
+    assert_eq!(lost, ["it could not take its share: -d: is no file"]);
+    let RunEvent::Ended(ended) = events.last().unwrap() else { panic!("{events:?}") };
+    assert_eq!((ended.reason.as_str(), ended.window), ("partial", SECOND));
+    assert!(prepared.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_stop_reaches_those_who_still_prepare() {
+    let stop = Stop::default();
+    let wish = stop.clone();
+    let play = move |task: Task, assignment: Assignment| {
+        if task.from == 0 {
+            wish.request();
+            // It never says that it has prepared.
+            let mut assignment = assignment;
+            while !matches!(Order::read(&mut assignment.orders), Ok(Some(Order::Stop) | None)) {}
+            assignment.refuse("the run was stopped");
+        } else {
+            serve(assignment, 1, |report, stop, _, _| {
+                assert!(stop.requested());
+                let over = Message::Over { window: Nanos::ZERO, interrupted: true };
+                report.send((task.from as usize, over)).unwrap();
+            });
+        }
+    };
+    let events = run(2, Played { ahead: 0, play: Arc::new(play) }, &stop);
+    let RunEvent::Ended(ended) = events.last().unwrap() else { panic!("{events:?}") };
+    assert_eq!(ended.reason, "interrupted");
+}
