@@ -6,7 +6,7 @@
 //! the warm-up ends: it never changes what comes after it.
 
 use measure::{Nanos, Rng};
-use plan::{Arrivals, Load, Share, Stage};
+use plan::{Arrivals, Change, Load, Share, Stage};
 
 use crate::counted::Counted;
 use crate::curve::Curve;
@@ -18,6 +18,9 @@ const SECOND: u64 = 1_000_000_000;
 pub trait Schedule: Send {
     /// When the next arrival is due.
     fn next_due(&mut self) -> Option<Nanos>;
+    /// From `at` on another rate, for all shares alike; changes come in the order of their moments. When the arrival that was drawn
+    /// last is due now: at the same moment, where that is before `at`.
+    fn change(&mut self, at: Nanos, change: Change) -> Option<Nanos>;
 }
 
 /// The arrivals of one share of an open load.
@@ -42,13 +45,16 @@ pub fn arrivals(
             None => Box::new(Poisson::whole(stages, warmup, end, share, seed)),
             Some(requests) => Box::new(Counted::new(stages, warmup, requests, end, share, seed)),
         },
-        Arrivals::Constant => Box::new(Numbered::new(stages, warmup, requests, end, share, on_time)),
-        Arrivals::Burst => Box::new(Numbered::new(stages, warmup, requests, end, share, at_once)),
+        Arrivals::Constant => Box::new(Numbered::new(stages, warmup, requests, end, share, (on_time, 1))),
+        Arrivals::Burst => Box::new(Numbered::new(stages, warmup, requests, end, share, (at_once, SECOND))),
     }
 }
 
 impl Schedule for std::iter::Empty<Nanos> {
     fn next_due(&mut self) -> Option<Nanos> {
+        None
+    }
+    fn change(&mut self, _at: Nanos, _change: Change) -> Option<Nanos> {
         None
     }
 }
@@ -64,6 +70,8 @@ pub(crate) struct Poisson {
     /// Sum of the exponential steps so far, in arrivals of this share.
     reached: f64,
     shares: f64,
+    /// The arrival that was reached is beyond the end, or none was drawn: another rate may bring it within.
+    ahead: bool,
 }
 
 impl Poisson {
@@ -78,14 +86,25 @@ impl Poisson {
     /// A share of the arrivals along a curve.
     pub(crate) fn along(curve: Curve, share: Share, seed: u64) -> Poisson {
         let rng = Rng::new(seed).fork(u64::from(share.index));
-        Poisson { curve, rng, reached: 0.0, shares: f64::from(share.of) }
+        Poisson { curve, rng, reached: 0.0, shares: f64::from(share.of), ahead: false }
     }
 }
 
 impl Schedule for Poisson {
     fn next_due(&mut self) -> Option<Nanos> {
-        self.reached += self.rng.exponential();
-        self.curve.time_of(self.reached * self.shares)
+        if !self.ahead {
+            self.reached += self.rng.exponential();
+        }
+        let due = self.curve.time_of(self.reached * self.shares);
+        self.ahead = due.is_none();
+        due
+    }
+
+    fn change(&mut self, at: Nanos, change: Change) -> Option<Nanos> {
+        self.curve.change(at, change);
+        // How far the arrival is away, in expected arrivals, stays; how long that takes does not.
+        self.ahead = self.reached > 0.0;
+        self.next_due()
     }
 }
 
@@ -101,13 +120,25 @@ struct Numbered {
     /// How many there are after the warm-up, over all shares.
     requests: u64,
     time_of: TimeOf,
+    /// `in_warmup` and `next` before the last one was drawn, and when that is due.
+    drawn: (bool, u64),
+    due: Option<Nanos>,
+    /// A change takes effect with the next of these after it: a burst that came is not taken back.
+    grain: u64,
 }
 
 /// The time of the i-th arrival of a curve that began at a moment.
 type TimeOf = fn(curve: &mut Curve, i: u64, began: Nanos) -> Option<Nanos>;
 
 impl Numbered {
-    fn new(stages: &[Stage], warmup: Nanos, requests: Option<u64>, end: Nanos, share: Share, time_of: TimeOf) -> Self {
+    fn new(
+        stages: &[Stage],
+        warmup: Nanos,
+        requests: Option<u64>,
+        end: Nanos,
+        share: Share,
+        (time_of, grain): (TimeOf, u64),
+    ) -> Self {
         Numbered {
             warming: Curve::level(first_rate(stages), Nanos::ZERO, warmup),
             curve: Curve::of_stages(stages, warmup, end),
@@ -117,12 +148,13 @@ impl Numbered {
             in_warmup: true,
             requests: requests.unwrap_or(u64::MAX),
             time_of,
+            drawn: (true, u64::from(share.index)),
+            due: None,
+            grain,
         }
     }
-}
 
-impl Schedule for Numbered {
-    fn next_due(&mut self) -> Option<Nanos> {
+    fn draw(&mut self) -> Option<Nanos> {
         if self.in_warmup {
             if let Some(due) = (self.time_of)(&mut self.warming, self.next, Nanos::ZERO) {
                 self.next += u64::from(self.share.of);
@@ -136,6 +168,30 @@ impl Schedule for Numbered {
         let due = (self.time_of)(&mut self.curve, self.next, self.warmup)?;
         self.next += u64::from(self.share.of);
         Some(due)
+    }
+
+    /// When a change takes effect on a curve that began at a moment.
+    fn effect(&self, at: Nanos, began: Nanos) -> Nanos {
+        Nanos(began.0.saturating_add((at - began).0.div_ceil(self.grain).saturating_mul(self.grain)))
+    }
+}
+
+impl Schedule for Numbered {
+    fn next_due(&mut self) -> Option<Nanos> {
+        self.drawn = (self.in_warmup, self.next);
+        self.due = self.draw();
+        self.due
+    }
+
+    fn change(&mut self, at: Nanos, change: Change) -> Option<Nanos> {
+        let (in_warmup, after) = (self.effect(at, Nanos::ZERO), self.effect(at, self.warmup));
+        self.warming.change(in_warmup, change);
+        self.curve.change(after, change);
+        if self.due.is_none_or(|due| due >= at) {
+            (self.in_warmup, self.next) = self.drawn;
+            self.due = self.draw();
+        }
+        self.due
     }
 }
 
@@ -152,5 +208,7 @@ fn at_once(curve: &mut Curve, i: u64, began: Nanos) -> Option<Nanos> {
     Some(Nanos(began.0 + (reached - began).0 / SECOND * SECOND))
 }
 
+#[cfg(test)]
+mod changing_tests;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@
 //! of them know, and every worker draws the moments of its own.
 
 use measure::{Nanos, Rng};
-use plan::{Share, Stage};
+use plan::{Change, Share, Stage};
 
 use crate::Schedule;
 use crate::arrivals::{Poisson, first_rate};
@@ -21,7 +21,12 @@ const AFTER_WARMUP: u64 = 1 << 32;
 /// A share of a number of arrivals.
 pub(crate) struct Counted {
     /// The warm-up is not counted.
-    warming: Option<Poisson>,
+    warming: Poisson,
+    warmed: bool,
+    /// A point was drawn and not taken: a change brought arrivals of the warm-up in front of it, or it beyond the end.
+    ahead: bool,
+    /// All were drawn and taken.
+    done: bool,
     curve: Curve,
     rng: Rng,
     /// S: when the union's arrival after the last one would be due, in expected arrivals.
@@ -38,7 +43,10 @@ impl Counted {
         let mut common = seeds.fork(COMMON);
         let warming = Curve::level(first_rate(stages), Nanos::ZERO, warmup);
         Counted {
-            warming: (warmup > Nanos::ZERO).then(|| Poisson::along(warming, share, seed)),
+            warming: Poisson::along(warming, share, seed),
+            warmed: false,
+            ahead: false,
+            done: false,
             curve: Curve::of_stages(stages, warmup, end),
             rng: seeds.fork(AFTER_WARMUP + u64::from(share.index)),
             total: common.gamma(requests as f64 + 1.0),
@@ -68,19 +76,46 @@ fn dealt(requests: u64, share: Share, common: &mut Rng) -> u64 {
     common.binomial(left, 1.0 / f64::from(share.of - share.index))
 }
 
+impl Counted {
+    /// When the point that was drawn last is due.
+    fn due(&mut self) -> Option<Nanos> {
+        self.curve.time_of(self.total * -(-self.passed).exp_m1())
+    }
+}
+
 impl Schedule for Counted {
     fn next_due(&mut self) -> Option<Nanos> {
-        if let Some(due) = self.warming.as_mut().and_then(Poisson::next_due) {
+        if !self.warmed {
+            if let Some(due) = self.warming.next_due() {
+                return Some(due);
+            }
+            self.warmed = true;
+        }
+        if !self.ahead {
+            if self.left == 0 {
+                self.done = true;
+                return None;
+            }
+            // The first of k uniform points leaves of what lies ahead a part V^(1/k).
+            self.passed += self.rng.exponential() / self.left as f64;
+            self.left -= 1;
+        }
+        let due = self.due();
+        self.ahead = due.is_none();
+        due
+    }
+
+    fn change(&mut self, at: Nanos, change: Change) -> Option<Nanos> {
+        self.curve.change(at, change);
+        let warming = self.warming.change(at, change);
+        let point = self.passed > 0.0 && !self.done;
+        if let Some(due) = warming.filter(|due| !self.warmed || *due >= at) {
+            (self.warmed, self.ahead) = (false, point);
             return Some(due);
         }
-        self.warming = None;
-        if self.left == 0 {
-            return None;
-        }
-        // The first of k uniform points leaves of what lies ahead a part V^(1/k).
-        self.passed += self.rng.exponential() / self.left as f64;
-        self.left -= 1;
-        self.curve.time_of(self.total * -(-self.passed).exp_m1())
+        self.warmed = true;
+        self.ahead |= point;
+        self.next_due()
     }
 }
 

@@ -5,7 +5,7 @@
 //! answered in 128-bit integers; ramps by the formula of MEASUREMENT 1.5 in the form that also holds for slope zero.
 
 use measure::Nanos;
-use plan::Stage;
+use plan::{Change, Stage};
 
 /// A stretch of time in which the rate moves in a straight line.
 #[derive(Clone, Copy, Debug)]
@@ -23,16 +23,21 @@ struct Piece {
 }
 
 /// A rate over time; asked for ascending numbers of arrivals.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Curve {
     pieces: Vec<Piece>,
     current: usize,
+    /// What was planned; empty while nothing was changed.
+    planned: Vec<Piece>,
+    /// The rate it was changed to.
+    level: Option<f64>,
+    paused: bool,
 }
 
 impl Curve {
     /// A level rate on [start, end).
     pub(crate) fn level(rate: f64, start: Nanos, end: Nanos) -> Curve {
-        let mut curve = Curve { pieces: Vec::new(), current: 0 };
+        let mut curve = Curve::default();
         curve.push(start, end, end, rate, rate);
         curve
     }
@@ -40,7 +45,7 @@ impl Curve {
     /// The stages one after the other, beginning at `start`; cut at `end`, or carried on there at the last rate where
     /// they end before.
     pub(crate) fn of_stages(stages: &[Stage], start: Nanos, end: Nanos) -> Curve {
-        let mut curve = Curve { pieces: Vec::new(), current: 0 };
+        let mut curve = Curve::default();
         curve.append_stages(stages, start, end);
         curve
     }
@@ -64,11 +69,48 @@ impl Curve {
         }
         let (from, to) = (at_least_zero(from), at_least_zero(to));
         let slope = (to - from) / (end - start).as_secs_f64();
-        let end = end.min(cut);
-        let seconds = (end - start).as_secs_f64();
+        self.append(start, end.min(cut), from, slope);
+    }
+
+    fn append(&mut self, start: Nanos, end: Nanos, from: f64, slope: f64) {
         let before = self.pieces.last().map_or(0.0, |piece| piece.until);
-        let until = snapped(before + seconds * (from + slope * seconds / 2.0));
-        self.pieces.push(Piece { start, end, from, slope, before, until });
+        let mut piece = Piece { start, end, from, slope, before, until: before };
+        piece.end_at(end);
+        self.pieces.push(piece);
+    }
+
+    /// From `at` on another rate: what is due before stays, and what is due after is worked out from there.
+    pub(crate) fn change(&mut self, at: Nanos, change: Change) {
+        let (Some(first), Some(last)) = (self.pieces.first(), self.pieces.last()) else { return };
+        let (at, end) = (at.max(first.start), last.end);
+        if self.planned.is_empty() {
+            self.planned.clone_from(&self.pieces);
+        }
+        match change {
+            Change::Rate(rate) => self.level = Some(at_least_zero(rate)),
+            Change::Users(_) => {}
+            Change::Pause => self.paused = true,
+            Change::Resume => self.paused = false,
+        }
+        if at >= end {
+            return;
+        }
+        self.pieces.retain(|piece| piece.start < at);
+        if let Some(cut) = self.pieces.last_mut().filter(|piece| piece.end > at) {
+            cut.end_at(at);
+        }
+        match self.level {
+            _ if self.paused => self.append(at, end, 0.0, 0.0),
+            Some(level) => self.append(at, end, level, 0.0),
+            None => {
+                for piece in self.planned.clone().into_iter().filter(|piece| piece.end > at) {
+                    let start = piece.start.max(at);
+                    let from = piece.from + piece.slope * (start - piece.start).as_secs_f64();
+                    self.append(start, piece.end, at_least_zero(from), piece.slope);
+                }
+            }
+        }
+        self.current = 0;
     }
 
     /// The time at which `x` arrivals are due, i.e. the integral of the rate reaches `x`; None at and after the end.
@@ -83,6 +125,12 @@ impl Curve {
 }
 
 impl Piece {
+    fn end_at(&mut self, end: Nanos) {
+        let seconds = (end - self.start).as_secs_f64();
+        self.end = end;
+        self.until = snapped(self.before + seconds * (self.from + self.slope * seconds / 2.0));
+    }
+
     fn time_of(&self, x: f64) -> Option<Nanos> {
         let x = (x - self.before).max(0.0);
         if self.slope == 0.0 && x as u64 as f64 == x {

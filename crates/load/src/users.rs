@@ -4,7 +4,7 @@
 //! rounded, of which each share takes its part.
 
 use measure::Nanos;
-use plan::{Load, Share, Stage};
+use plan::{Change, Load, Share, Stage};
 
 use crate::stages_last;
 
@@ -23,6 +23,11 @@ pub struct Users {
     /// Warm-up, stages and the rest of time, in order and without gaps.
     stretches: Vec<Stretch>,
     share: Share,
+    /// What was planned; empty while nothing was changed.
+    planned: Vec<Stretch>,
+    /// The number they were changed to.
+    level: Option<u32>,
+    paused: bool,
     /// As how many each of them counts.
     each: u32,
     ends: Option<Nanos>,
@@ -36,7 +41,15 @@ impl Users {
             Load::Closed { stages, .. } => stages,
             Load::Open { .. } => &[],
         };
-        let mut users = Users { stretches: Vec::new(), share, each: 1, ends: None };
+        let mut users = Users {
+            stretches: Vec::new(),
+            share,
+            planned: Vec::new(),
+            level: None,
+            paused: false,
+            each: 1,
+            ends: None,
+        };
         let first = stages.first().map_or(0.0, |stage| stage.from);
         users.push(Nanos::ZERO, warmup, first, first);
         let mut at = warmup;
@@ -59,6 +72,33 @@ impl Users {
     fn push(&mut self, start: Nanos, end: Nanos, from: f64, to: f64) {
         if start < end {
             self.stretches.push(Stretch { start, end, from, to });
+        }
+    }
+
+    /// From `at` on another number, for all shares alike; changes come in the order of their moments.
+    pub fn change(&mut self, at: Nanos, change: Change) {
+        if self.planned.is_empty() {
+            self.planned.clone_from(&self.stretches);
+        }
+        match change {
+            Change::Users(users) => self.level = Some(users),
+            Change::Rate(_) => {}
+            Change::Pause => self.paused = true,
+            Change::Resume => self.paused = false,
+        }
+        self.stretches.retain(|stretch| stretch.start < at);
+        if let Some(cut) = self.stretches.last_mut().filter(|stretch| stretch.end > at) {
+            (cut.to, cut.end) = (cut.level(at), at);
+        }
+        match self.level {
+            _ if self.paused => self.push(at, Nanos::MAX, 0.0, 0.0),
+            Some(level) => self.push(at, Nanos::MAX, f64::from(level), f64::from(level)),
+            None => {
+                for stretch in self.planned.clone().into_iter().filter(|stretch| stretch.end > at) {
+                    let start = stretch.start.max(at);
+                    self.push(start, stretch.end, stretch.level(start), stretch.to);
+                }
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 
 pub mod address;
 mod bundle;
+mod change;
 pub mod document;
 pub mod mask;
 pub mod quantity;
@@ -13,6 +14,7 @@ mod trial;
 pub mod yaml;
 
 pub use bundle::Bundle;
+pub use change::Change;
 pub use trial::Trial;
 
 use std::collections::BTreeMap;

@@ -123,3 +123,43 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn users_are_changed_on_the_way_and_shares_add_up() {
+    let stages = vec![
+        Stage { lasts: Nanos::from_secs(10), from: 0.0, to: 100.0 },
+        Stage { lasts: Nanos::from_secs(10), from: 30.0, to: 30.0 },
+    ];
+    let load = Load::Closed { stages, think: None, together: false };
+    let at = |changes: &[(u64, Change)], second: u64, of: u32| -> u32 {
+        let share = |index| {
+            let mut users = Users::new(&load, Nanos::ZERO, Share { index, of });
+            changes.iter().for_each(|(at, change)| users.change(Nanos::from_secs(*at), *change));
+            let at = Nanos::from_secs(second);
+            // Whoever waits for the next change finds it.
+            let before = Nanos(at.0.saturating_sub(1));
+            assert!(users.at(before) == users.at(at) || users.next_change(before) == Some(at), "{changes:?} {second}");
+            users.at(at)
+        };
+        (0..of).map(share).sum()
+    };
+    let (rest, on) = (Change::Pause, Change::Resume);
+    for (changes, second, users) in [
+        (&[][..], 5, 50),
+        (&[(5, Change::Users(7))][..], 4, 40),
+        (&[(5, Change::Users(7))][..], 5, 7),
+        (&[(5, Change::Users(7))][..], 1000, 7),
+        (&[(5, rest)][..], 5, 0),
+        (&[(5, rest)][..], 15, 0),
+        (&[(5, rest), (8, on)][..], 8, 80),
+        (&[(5, rest), (12, on)][..], 12, 30),
+        (&[(5, rest), (6, Change::Users(9))][..], 7, 0),
+        (&[(5, rest), (6, Change::Users(9)), (8, on)][..], 9, 9),
+        (&[(2, Change::Users(200)), (3, Change::Users(1))][..], 2, 200),
+        (&[(2, Change::Users(200)), (3, Change::Users(1))][..], 3, 1),
+    ] {
+        for of in [1, 3, 8] {
+            assert_eq!(at(changes, second, of), users, "{changes:?} at {second} s over {of}");
+        }
+    }
+}
