@@ -176,6 +176,9 @@ mod tests {
             self.0 += 10;
             (self.0 <= 30).then_some(Nanos(self.0))
         }
+        fn change(&mut self, _: Nanos, _: plan::Change) -> Option<Nanos> {
+            self.next_due()
+        }
     }
 
     fn source(schedule: Option<Box<dyn Schedule>>, quota: Option<u64>) -> Source {

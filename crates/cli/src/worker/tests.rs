@@ -104,8 +104,7 @@ fn a_share_is_taken_where_the_files_of_the_plan_are_not() {
     let line = ["-c", "4", "-n", "40", "--data-file", &path("body"), "-H", &header, &url];
     let (bench, plan) = bench(&line, launcher);
     drop(folder);
-    let mut events = Vec::new();
-    let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut |event| events.push(event.clone())).unwrap();
+    let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut []).unwrap();
     let notices = &summary.notices;
     assert_eq!((summary.totals.due, summary.totals.finished), (40, 40), "{notices:?}");
     let stats = target.stats();
@@ -117,7 +116,7 @@ fn a_share_is_taken_where_the_files_of_the_plan_are_not() {
     let sent = sent.lock().unwrap().len();
     assert!((2 * content.len()..2 * content.len() + 20_000).contains(&sent), "{sent}");
     // The same bench once more, with another load.
-    let again = bench.measure(&Trial::users(2, Nanos::from_millis(300)), &Stop::default(), &mut |_| {}).unwrap();
+    let again = bench.measure(&Trial::users(2, Nanos::from_millis(300)), &Stop::default(), &mut []).unwrap();
     assert!(again.totals.finished > 0 && again.notices.is_empty(), "{:?}", again.notices);
 }
 
@@ -134,7 +133,7 @@ fn schemas_and_what_they_import_travel_too() {
     let url = format!("grpc://{}/brunt.Target/Unary", target.addr());
     let (bench, plan) = bench(&["-c", "2", "-n", "20", "--proto", &path("service.proto"), &url], Within::default());
     drop(folder);
-    let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut |_| {}).unwrap();
+    let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut []).unwrap();
     assert_eq!((summary.totals.due, summary.totals.finished), (20, 20), "{:?}", summary.notices);
 }
 
@@ -149,7 +148,7 @@ fn a_stranger_and_another_version_are_told_in_the_report() {
     ] {
         let (bench, plan) =
             bench(&["-c", "4", "-n", "40", &url], Within { says_first: Some(says), ..Within::default() });
-        let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut |_| {}).unwrap();
+        let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut []).unwrap();
         let how = &summary.notices[0].facts["how"];
         assert!(summary.notices[0].code == "process_lost" && how.starts_with(told), "{how}");
         assert_eq!((summary.end, target.stats().heard), (report::End::Partial, 0));
