@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use engine::{AfterFailure, Assignment, Launcher, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop};
+use engine::{AfterFailure, Assignment, Control, Launcher, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop};
 use measure::Nanos;
 use plan::{Bundle, Plan, Trial};
 use protocols::file::gathering;
@@ -105,6 +105,7 @@ impl Bench {
             security: through,
             sources: checks::sources(plan)?,
             processes: None,
+            control: Default::default(),
         };
         let (prepared, refused) = inquiry::prepare(protocol, &mut asked, &setup)?;
         if refused.is_none() {
@@ -210,7 +211,7 @@ impl Bench {
         let mut journal = Journal::new(self.redaction.clone());
         journal.add(&mut summing);
         listeners.iter_mut().for_each(|listener| journal.add(&mut **listener));
-        self.run(trial, stop, &mut |event| journal.take(event))?;
+        self.run(trial, (stop, &Control::default()), &mut |event| journal.take(event))?;
         Ok(summing.finish())
     }
 
@@ -218,8 +219,13 @@ impl Bench {
     ///
     /// # Errors
     /// As [`Bench::measure`].
-    pub fn run(&self, trial: &Trial, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) -> Result<(), Complaint> {
-        let setup = self.setup_of(trial)?;
+    pub fn run(
+        &self,
+        trial: &Trial,
+        (stop, control): (&Stop, &Control),
+        sink: &mut dyn FnMut(RunEvent),
+    ) -> Result<(), Complaint> {
+        let setup = Setup { control: control.clone(), ..self.setup_of(trial)? };
         let mut first = self.first.clone();
         Arc::clone(&self.prepared).run(&setup, stop, &mut |event| {
             let started = matches!(event, RunEvent::Started(_));

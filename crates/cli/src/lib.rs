@@ -16,6 +16,7 @@ mod host;
 mod inquiry;
 mod journal;
 mod keep;
+mod keys;
 mod log;
 mod messages;
 mod named;
@@ -74,6 +75,7 @@ fn answer_bugs_with_their_code() {
     if cfg!(panic = "abort") {
         let tell = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |bug| {
+            keys::restore();
             tell(bug);
             std::process::exit(i32::from(report::Exit::Bug.code()));
         }));

@@ -55,6 +55,13 @@ pub const BEFORE_FAILED: Text = text(
     "brunt: --before failed at {url}: {failure}; no load was sent.",
     "brunt: --before 在 {url} 上执行失败，没有发出负载。\n  {failure}",
 );
+/// What keys do while a run goes on.
+pub const KEYS: Text = text(
+    "Keys: + more load, - less, p pause and resume, q end the run",
+    "按键：+ 加大负载，- 减小，p 暂停或恢复，q 结束压测",
+);
+/// The same where connections are held.
+pub const KEYS_HELD: Text = text("Keys: q ends the run", "按键：q 结束压测");
 /// The first answer is late.
 pub const WAITING_BEFORE: Text = text("waiting for --before on {address} …", "正在等待 {address} 完成 --before …");
 /// As above.

@@ -63,7 +63,7 @@ impl Redaction {
             RunEvent::Notice(notice) => notice.facts.values_mut().for_each(|fact| self.texts([fact])),
             // Some names are what is sent: a path, a statement.
             RunEvent::Started(started) => started.names.iter_mut().for_each(|name| self.texts([name])),
-            RunEvent::Began(_) | RunEvent::Ended(_) | RunEvent::Unknown => {}
+            RunEvent::Began(_) | RunEvent::Changed(_) | RunEvent::Ended(_) | RunEvent::Unknown => {}
         }
     }
 

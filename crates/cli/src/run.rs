@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::{Runner, Stop};
+use engine::{Control, Runner, Stop};
 use plan::Trial;
 use record::{End, Ended, FirstAnswer, Host, Notice, RunEvent, Started, Subject};
 use report::text::Text;
@@ -13,6 +13,7 @@ use crate::arguments::Intent;
 use crate::bench::{Bench, First};
 use crate::ending::{conclude, write_output};
 use crate::journal::Journal;
+use crate::keys::{self, Keys};
 use crate::log::Logs;
 use crate::remarks::Remarks;
 use crate::signals::Interrupts;
@@ -131,6 +132,11 @@ fn waiting_for(bench: &Bench, said: Text, lang: Lang) -> String {
 /// The run itself, and what follows it.
 fn load(bench: &Bench, intent: &Intent, (stop, mut timer): (&Stop, Option<Timer>), view: &mut View) -> Outcome {
     let lang = intent.lang();
+    let watched = view.is_watched();
+    if watched && keys::are_ours() {
+        let text = if intent.plan.hold.is_some() { messages::KEYS_HELD } else { messages::KEYS };
+        view.say(lang.of(text));
+    }
     view.begin_table(&intent.plan);
     let must_go_on = intent.presentation.output.is_some();
     let mut logs = Logs::begin(intent.record.as_deref());
@@ -144,7 +150,9 @@ fn load(bench: &Bench, intent: &Intent, (stop, mut timer): (&Stop, Option<Timer>
     journal.add(&mut summing);
     let differing = intent.notes.iter().map(|note| Notice::new(Subject::Curl, [("difference", note.clone())]));
     bench.remarks().into_iter().chain(differing).for_each(|said| journal.say_at_end(said));
-    bench.run(&Trial::of(&intent.plan), stop, &mut |event| {
+    let control = Control::default();
+    let keys = if watched { Keys::listen(&intent.plan, &control, stop) } else { None };
+    let ran = bench.run(&Trial::of(&intent.plan), (stop, &control), &mut |event| {
         if matches!(event, RunEvent::Ended(_)) {
             let within = timer.as_mut().map(Timer::rest);
             if let (Some(after), true) = (intent.run_timeout, timer.as_ref().is_some_and(Timer::passed)) {
@@ -157,7 +165,10 @@ fn load(bench: &Bench, intent: &Intent, (stop, mut timer): (&Stop, Option<Timer>
         if !must_go_on && !journal.is_wanted() {
             stop.request();
         }
-    })?;
+    });
+    // The report is shown on a terminal that is as it was.
+    drop(keys);
+    ran?;
     Ok(conclude(&summing.finish(), logs.past().as_deref(), &intent.presentation, lang, view))
 }
 

@@ -49,10 +49,10 @@ impl Interrupts {
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             for _ in signals.forever() {
                 if heard.stop.requested() {
-                    std::process::exit(INTERRUPTED);
+                    end(INTERRUPTED);
                 }
                 if !heard.orderly.load(Ordering::Relaxed) {
-                    std::process::exit(i32::from(report::Exit::Interrupted.code()));
+                    end(i32::from(report::Exit::Interrupted.code()));
                 }
                 heard.stop.request();
             }
@@ -69,7 +69,7 @@ impl Interrupts {
     pub fn time_is_up(&self, said: &str) {
         if !self.orderly.load(Ordering::Relaxed) {
             crate::screen::complain(said);
-            std::process::exit(i32::from(report::Exit::Interrupted.code()));
+            end(i32::from(report::Exit::Interrupted.code()));
         }
         self.stop.request();
     }
@@ -78,6 +78,12 @@ impl Interrupts {
     pub fn stop(&self) -> &Stop {
         &self.stop
     }
+}
+
+/// Ends the process, and leaves the terminal as it was.
+fn end(code: i32) -> ! {
+    crate::keys::restore();
+    std::process::exit(code)
 }
 
 /// Signals that a command waits for and that do nothing else.

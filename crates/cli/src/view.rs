@@ -103,6 +103,11 @@ impl View {
         }
     }
 
+    /// True where a person looks at it.
+    pub fn is_watched(&self) -> bool {
+        self.screen.is_terminal()
+    }
+
     /// True where the document asked for goes to standard output.
     pub fn document_on_stdout(&self) -> bool {
         self.document_on_stdout
@@ -118,6 +123,7 @@ impl Listener for View {
                 self.screen.line(&table.live.row(second));
                 self.screen.progress(&table.progress(second));
             }
+            RunEvent::Changed(changed) => self.screen.line(&table.live.changed(changed)),
             RunEvent::Notice(notice) if !table.ending => self.screen.line(&table.live.notice(notice)),
             RunEvent::Ended(_) => self.screen.end_progress(),
             _ => {}

@@ -191,6 +191,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         security: Arc::new(FakeSecurity::new(FakeSettings::default())),
         sources: vec![],
         processes: None,
+        control: Default::default(),
     };
     let asked = Asked { urls: vec![AskedUrl { url: url.into(), weight: 1.0 }], options, ..Asked::default() };
     let net = sim(if load.is_open() { 100.0 } else { load.peak() });

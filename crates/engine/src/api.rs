@@ -9,6 +9,7 @@ use plan::{Bundle, Plan};
 use record::{Host, RunEvent};
 use wire::{Asked, ByOrder, Complaint, FaultKind, OptionSpec, Origin, Place, Security};
 
+use crate::control::Control;
 use crate::processes::{Assignment, Launcher};
 
 /// A protocol with its types erased: made by [`crate::runner`], listed by the program.
@@ -117,6 +118,8 @@ pub struct Setup {
     pub sources: Vec<IpAddr>,
     /// Run the workers in processes of their own.
     pub processes: Option<Processes>,
+    /// Changes the load on the way.
+    pub control: Control,
 }
 
 /// Processes that take the workers of a run.

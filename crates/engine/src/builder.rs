@@ -12,6 +12,7 @@ use wire::{Dialogue, Network, Origin, Place};
 
 use crate::barrier::Barrier;
 use crate::books::Books;
+use crate::control::Heeding;
 use crate::filling::FillSource;
 use crate::flights::Flights;
 use crate::limits::Limits;
@@ -67,6 +68,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             window,
             end: ends.filter(|_| plan.hold.is_none()).map(|since_start| self.start + since_start),
             until_quota: plan.requests.is_some() && nominal.is_none(),
+            otherwise: nominal.map(|_| load::run_ends(plan).map(|since_start| self.start + since_start)),
             quota: plan.requests.map(|total| match plan.load.is_open() {
                 true => self.share.of_total(total),
                 false => Users::new(&plan.load, plan.warmup, self.share).of_requests(total),
@@ -148,6 +150,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             held: self.fixed.then(held),
             heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, limits.start)),
             books: Books::new(&limits, self.dialogue.names().list().len(), now, self.report),
+            heeding: Heeding::new(self.setup.control.clone()),
             dialogue: self.dialogue,
             limits,
         })

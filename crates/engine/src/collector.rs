@@ -1,17 +1,21 @@
 //! Merges what the workers report into the events of the run. Runs on the thread that asked for the run.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 
 use measure::{Clock, Nanos};
-use record::{Began, End, Ended, Example, Failure, Notice, RunEvent, Second, Subject};
+use record::{Began, Changed, End, Ended, Example, Failure, Notice, RunEvent, Second, Subject};
 
+use crate::control::{Control, Stamped};
 use crate::early::DeadEnd;
 use crate::losses::{Losses, Open};
 use crate::message::{Message, RawExample};
 use crate::tally::{Loss, OTHER, Snapshot, Sort, decode};
 use crate::worker::EXAMPLES_BY_NAME;
 
+/// So soon a change is told.
+const LOOK: Duration = Duration::from_millis(50);
 /// Cut of what is shown of a request or an answer.
 const EXCERPT: usize = 4096;
 
@@ -34,8 +38,11 @@ pub(crate) struct Collector<'a> {
     ended: Ended,
     last_ns: i64,
     interrupted: bool,
-    /// It was said when the window begins.
-    has_begun: bool,
+    /// When the window began, once that was said.
+    window: Option<Nanos>,
+    control: Control,
+    /// So many of its changes were told.
+    changes: usize,
     /// Workers were lost.
     partial: bool,
 }
@@ -63,18 +70,40 @@ impl<'a> Collector<'a> {
             ended: Ended::default(),
             last_ns: i64::MIN,
             interrupted: false,
-            has_begun: false,
+            window: None,
+            control: Control::default(),
+            changes: 0,
             partial: false,
         }
+    }
+
+    /// Tells of the changes that are asked of the load, too.
+    pub fn heeding(mut self, control: &Control) -> Self {
+        self.control = control.clone();
+        self
     }
 
     /// Listens until every worker is over. `warmup` is added to the last moment to give the time elapsed.
     pub fn listen(mut self, told: &Receiver<(usize, Message)>, warmup: Nanos) {
         while self.reached.iter().any(Option::is_some) {
-            let Ok((worker, message)) = told.recv() else { break };
-            self.receive(worker, message);
+            match told.recv_timeout(LOOK) {
+                Ok((worker, message)) => self.receive(worker, message),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.tell_changes(warmup);
         }
         self.end(warmup);
+    }
+
+    /// Tells what was changed since, once it is known when the window began. What was asked before the run began holds from there.
+    fn tell_changes(&mut self, warmup: Nanos) {
+        let Some(window) = self.window else { return };
+        for Stamped { at, change } in self.control.beyond(self.changes) {
+            self.changes += 1;
+            let at_ns = (at.0 as i64).saturating_sub(window.0 as i64).max(-(warmup.0 as i64));
+            (self.sink)(RunEvent::Changed(Changed { at_ns, change }));
+        }
     }
 
     /// One message of one worker.
@@ -116,7 +145,7 @@ impl<'a> Collector<'a> {
 
     /// The first second says where the window stands on the clock.
     fn began(&mut self, window: Nanos) {
-        if !std::mem::replace(&mut self.has_begun, true) {
+        if self.window.replace(window).is_none() {
             let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
             let since = i128::from(Clock.now().0) - i128::from(window.0);
             let unix_ns = u64::try_from(unix.as_nanos() as i128 - since).unwrap_or(0);

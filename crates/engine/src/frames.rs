@@ -7,9 +7,11 @@
 use std::io::{self, BufRead, Read, Write};
 
 use measure::Nanos;
+use plan::Change;
 use wire::{FaultKind, Phase};
 
 use crate::api::Task;
+use crate::control::Stamped;
 use crate::early::EarlyFailures;
 use crate::message::{Message, RawExample};
 use crate::tally::{PHASES, Sort};
@@ -48,6 +50,8 @@ pub(crate) enum Order {
     Task(Task, String),
     /// The barrier is over at this moment.
     Go(u32, Nanos),
+    /// The load changes.
+    Change(Stamped),
     /// Ends the run.
     Stop,
 }
@@ -66,6 +70,7 @@ const VARIABLE: u8 = 66;
 const TASK: u8 = 67;
 const GO: u8 = 68;
 const STOP: u8 = 69;
+const CHANGE: u8 = 70;
 /// In the place of a name's index.
 const NO_NAME: u32 = u32::MAX;
 
@@ -120,6 +125,15 @@ impl Order {
             }
             Order::Go(barrier, at) => put(to, *barrier, GO, &at.0.to_le_bytes()),
             Order::Stop => put(to, 0, STOP, &[]),
+            Order::Change(Stamped { at, change }) => {
+                let (kind, level) = match *change {
+                    Change::Pause => (0, 0.0),
+                    Change::Resume => (1, 0.0),
+                    Change::Rate(rate) => (2, rate),
+                    Change::Users(users) => (3, f64::from(users)),
+                };
+                put(to, kind, CHANGE, &[at.0.to_le_bytes(), level.to_bits().to_le_bytes()].concat())
+            }
         }
     }
 
@@ -144,6 +158,17 @@ impl Order {
             }
             GO => Order::Go(first, Nanos(long(bytes)?)),
             STOP => Order::Stop,
+            CHANGE => {
+                let (at, level) = (Nanos(long(bytes)?), f64::from_bits(long(bytes)?));
+                let change = match first {
+                    0 => Change::Pause,
+                    1 => Change::Resume,
+                    2 => Change::Rate(level),
+                    3 => Change::Users(level as u32),
+                    _ => return None,
+                };
+                Order::Change(Stamped { at, change })
+            }
             _ => return None,
         })
     }
@@ -350,6 +375,10 @@ mod tests {
             Order::Variable("TOKEN".into(), "söme".into()),
             Order::Task(Task { from: 2, to: 5, of: 9 }, "{}".into()),
             Order::Go(1, Nanos(u64::MAX)),
+            Order::Change(Stamped { at: Nanos(5), change: Change::Rate(0.1) }),
+            Order::Change(Stamped { at: Nanos(6), change: Change::Users(u32::MAX) }),
+            Order::Change(Stamped { at: Nanos(7), change: Change::Pause }),
+            Order::Change(Stamped { at: Nanos(8), change: Change::Resume }),
             Order::Stop,
         ]
     }

@@ -9,6 +9,7 @@ mod barrier;
 mod books;
 mod builder;
 mod collector;
+mod control;
 mod conversation;
 mod early;
 mod exchange;
@@ -47,5 +48,6 @@ pub use api::{
     Stop, Task, Transcript,
 };
 pub use collector::readable;
+pub use control::Control;
 pub use processes::{Assignment, ClockOffset, Ending, Launcher, Link, child};
 pub use run::runner;

@@ -17,6 +17,8 @@ pub(crate) struct Limits {
     pub end: Option<Nanos>,
     /// Over once the quota is done, though `end` may be later.
     pub until_quota: bool,
+    /// Where `end` is what a number of requests takes at the planned rate: when it ends at another.
+    pub otherwise: Option<Option<Nanos>>,
     /// Requests to start (warm-up not counted); None: until the end.
     pub quota: Option<u64>,
     /// Arrivals may be so late to leave together.
@@ -40,8 +42,13 @@ impl Limits {
     pub fn shift(&mut self, by: Nanos) {
         self.start += by;
         self.window += by;
-        if let Some(end) = &mut self.end {
-            *end += by;
+        self.end.iter_mut().chain(self.otherwise.iter_mut().flatten()).for_each(|end| *end += by);
+    }
+
+    /// The load is not what was planned any more: a number of requests takes as long as it takes.
+    pub fn lasts_otherwise(&mut self) {
+        if let Some(end) = self.otherwise.take() {
+            (self.end, self.until_quota) = (end, true);
         }
     }
 
@@ -98,6 +105,21 @@ mod tests {
         assert_eq!(parts, [Part::Warmup, Part::Window, Part::Window, Part::Drain]);
         limits.shift(Nanos(300_000_000));
         assert_eq!(limits.second_after(Nanos(300_000_000)).0, 800_000_000);
+    }
+
+    #[test]
+    fn a_number_of_requests_at_another_rate_ends_when_it_is_done() {
+        let mut planned = Limits { otherwise: Some(None), ..limits(Some(3_000_000_000)) };
+        planned.shift(Nanos(1));
+        planned.lasts_otherwise();
+        assert_eq!((planned.end, planned.until_quota), (None, true));
+        let mut bounded = Limits { otherwise: Some(Some(Nanos(9_000_000_000))), ..limits(Some(3_000_000_000)) };
+        bounded.shift(Nanos(1));
+        bounded.lasts_otherwise();
+        assert_eq!((bounded.end, bounded.until_quota), (Some(Nanos(9_000_000_001)), true));
+        let mut by_time = limits(Some(3_000_000_000));
+        by_time.lasts_otherwise();
+        assert_eq!((by_time.end, by_time.until_quota), (Some(Nanos(3_000_000_000)), false));
     }
 
     #[test]

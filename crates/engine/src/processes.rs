@@ -25,6 +25,7 @@ use measure::{Clock, Nanos};
 
 use crate::api::{Briefing, Processes, Task};
 use crate::barrier::NOTICE;
+use crate::control::{Control, Stamped};
 use crate::frames::{self, Frame, Order};
 use crate::message::Message;
 use crate::stragglers::{Member, Stragglers};
@@ -87,7 +88,7 @@ pub(crate) fn start<'s>(
     Processes { number, launcher, briefing }: &Processes,
     workers: u32,
     report: &Sender<(usize, Message)>,
-    stop: &Stop,
+    (stop, control): (&Stop, &Control),
 ) {
     let number = (*number).clamp(1, workers);
     let missing = Mutex::new([number; BARRIERS]);
@@ -119,10 +120,14 @@ pub(crate) fn start<'s>(
             }
         }
     }
-    let (links, stop) = (Arc::downgrade(&links), stop.clone());
+    let (links, stop, control) = (Arc::downgrade(&links), stop.clone(), control.clone());
     scope.spawn(move || {
-        let mut stopping = false;
+        let (mut stopping, mut seen) = (false, 0);
         while let Some(links) = links.upgrade() {
+            for Stamped { at, change } in control.beyond(seen) {
+                seen += 1;
+                links.say(|clock| Order::Change(Stamped { at: clock.theirs(at), change }));
+            }
             if stop.requested() && !std::mem::replace(&mut stopping, true) {
                 links.say(|_| Order::Stop);
                 links.stragglers().stopping();

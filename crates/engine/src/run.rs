@@ -123,11 +123,13 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
                     let threads = self.threads(setup, stop, tables, 0..tables.workers);
                     threads.start(scope, &report, stop);
                 }
-                Some(processes) => processes::start(scope, processes, tables.workers, &report, stop),
+                Some(processes) => processes::start(scope, processes, tables.workers, &report, (stop, &setup.control)),
             }
             drop(report);
             let code_name = |code| self.dialogue.code_name(code);
-            Collector::new(tables.workers as usize, plan.load.is_open(), &code_name, sink).listen(&told, plan.warmup);
+            Collector::new(tables.workers as usize, plan.load.is_open(), &code_name, sink)
+                .heeding(&setup.control)
+                .listen(&told, plan.warmup);
         });
     }
 
@@ -135,7 +137,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         let task = assignment.task;
         let tables = Tables { workers: task.of, ..self.tables(&setup.plan) };
         let mut threads = self.threads(setup, &Stop::default(), tables, task.from..task.to);
-        processes::serve(assignment, task.to - task.from, |report, stop, barriers, start| {
+        processes::serve(assignment, task.to - task.from, &setup.control, |report, stop, barriers, start| {
             (threads.barriers, threads.start) = (barriers, start);
             std::thread::scope(|scope| threads.start(scope, &report, stop));
         });

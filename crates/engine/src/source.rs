@@ -3,6 +3,7 @@
 use load::Schedule;
 use measure::Nanos;
 use measure::random::Rng;
+use plan::Change;
 use scenario::{Act, Choice, News};
 
 use crate::limits::Limits;
@@ -19,6 +20,8 @@ pub(crate) struct Source {
     scenario: Choice,
     users: VirtualUsers,
     pauses: Pauses,
+    /// The load rests, and is not over.
+    paused: bool,
     /// Requests started since the window began, of so many in all.
     started: u64,
     quota: Option<u64>,
@@ -43,6 +46,7 @@ impl Source {
             scenario,
             users,
             pauses: Pauses::default(),
+            paused: false,
             started: 0,
             quota,
             next_start: Nanos::ZERO,
@@ -64,6 +68,21 @@ impl Source {
             None => Nanos::MAX,
         };
         std::mem::replace(&mut self.next_due, next)
+    }
+
+    /// From `at` on another load. What is due before stays.
+    pub fn change(&mut self, limits: &Limits, at: Nanos, change: Change, now: Nanos) {
+        let since_start = at - limits.start;
+        match change {
+            Change::Pause => self.paused = true,
+            Change::Resume => self.paused = false,
+            Change::Rate(_) | Change::Users(_) => {}
+        }
+        if let Some(schedule) = &mut self.schedule {
+            let next = schedule.change(since_start, change);
+            self.next_due = next.map_or(Nanos::MAX, |since_start| limits.start + since_start);
+        }
+        self.users.replan(since_start, change, (now - limits.start, limits.start));
     }
 
     /// Nothing is due before it is set again ([`Source::resume`]): when the next arrival would have been.
@@ -125,9 +144,10 @@ impl Source {
     pub fn is_over(&self, limits: &Limits, now: Nanos) -> bool {
         if self.users.arrive() {
             // Without a number of requests the run lasts as long as was asked, though the last arrival came before.
-            return self.next_due == Nanos::MAX && (limits.until_quota || limits.end.is_none());
+            return self.next_due == Nanos::MAX && !self.paused && (limits.until_quota || limits.end.is_none());
         }
-        self.users.alive() == 0 && (self.users.next_change() == Nanos::MAX || self.quota_spent(limits, now))
+        let no_more = self.users.next_change() == Nanos::MAX && !self.paused;
+        self.users.alive() == 0 && (no_more || self.quota_spent(limits, now))
     }
 
     /// When the next connection may be begun, as far as `--connect-rate` goes.

@@ -3,6 +3,7 @@
 
 use load::Users;
 use measure::Nanos;
+use plan::Change;
 
 use crate::exchange::NONE;
 use crate::patience::Troubled;
@@ -101,6 +102,16 @@ impl VirtualUsers {
     pub fn begin_no_more(&mut self) -> Vec<u32> {
         self.next_change = Nanos::MAX;
         std::mem::take(&mut self.starting)
+    }
+
+    /// From `at` on (since the start of the run) another number; `now` is the time since `start`.
+    pub fn replan(&mut self, at: Nanos, change: Change, (now, start): (Nanos, Nanos)) {
+        let Some(profile) = &mut self.profile else { return };
+        profile.change(at, change);
+        if self.begun {
+            let next = if at <= now { Some(now) } else { profile.next_change(now) };
+            self.next_change = next.map_or(Nanos::MAX, |t| start + t);
+        }
     }
 
     /// Sets their number for a time since the start of the run.
@@ -214,6 +225,24 @@ mod tests {
         assert!(users.may_go_on(0) && !users.may_go_on(1));
         assert_eq!((users.end(2), users.alive(), users.any_to_start()), (Some(NONE), 2, false));
         assert!(users.is_done(2) && !users.is_done(1) && !users.is_done(77));
+    }
+
+    #[test]
+    fn another_number_is_started_at_its_moment_and_beyond_what_was_planned() {
+        let mut users = closed(3.0, 3.0);
+        users.begin_at(Nanos(5));
+        users.replan(Nanos::ZERO, Change::Users(2), (Nanos::ZERO, Nanos(5)));
+        assert_eq!(users.next_change(), Nanos(5), "the run has not begun");
+        users.change(Nanos::ZERO, Nanos(5));
+        assert_eq!(users.alive(), 2);
+        users.replan(Nanos(100), Change::Users(6), (Nanos(10), Nanos(5)));
+        assert_eq!(users.next_change(), Nanos(105));
+        users.change(Nanos(100), Nanos(5));
+        assert_eq!((users.alive(), users.next_change()), (6, Nanos::MAX));
+        users.replan(Nanos(120), Change::Pause, (Nanos(150), Nanos(5)));
+        assert_eq!(users.next_change(), Nanos(155), "heard of too late: at once");
+        users.change(Nanos(150), Nanos(5));
+        assert!(!users.may_go_on(0));
     }
 
     #[test]

@@ -29,6 +29,7 @@ use wire::{Broken, Dialogue, ExchangeId, FaultKind, Fed, Fill, Follow, Network, 
 
 use crate::Stop;
 use crate::books::Books;
+use crate::control::Heeding;
 use crate::exchange::{Exchange, NONE, ONE_WAY, REUSED, Standing};
 use crate::flights::Flights;
 use crate::limits::Limits;
@@ -83,6 +84,7 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     common_start: Option<CommonStart>,
     held: Option<HeldConnections>,
     heartbeats: Option<Heartbeats>,
+    heeding: Heeding,
     one_way: OneWay,
     batching: Batching,
     health: Health,
@@ -105,6 +107,7 @@ pub(crate) struct Parts<N: Network, D: Dialogue> {
     pub common_start: Option<CommonStart>,
     pub held: Option<HeldConnections>,
     pub heartbeats: Option<Heartbeats>,
+    pub heeding: Heeding,
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
@@ -125,6 +128,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             common_start: parts.common_start,
             held: parts.held,
             heartbeats: parts.heartbeats,
+            heeding: parts.heeding,
             one_way: OneWay::default(),
             batching: Batching::NONE,
             health: Health::default(),

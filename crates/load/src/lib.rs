@@ -30,6 +30,20 @@ fn ends(stages: &[Stage], warmup: Nanos, requests: Option<u64>, duration: Option
     }
 }
 
+/// The level that a load has as planned: users, or arrivals per second, so long after its start.
+pub fn level(load: &Load, warmup: Nanos, since_start: Nanos) -> f64 {
+    let mut at = warmup;
+    for stage in load.stages() {
+        let end = at.saturating_add(stage.lasts);
+        if since_start < end {
+            let passed = (since_start - at).0 as f64 / stage.lasts.0 as f64;
+            return stage.from + (stage.to - stage.from) * passed;
+        }
+        at = end;
+    }
+    load.stages().last().map_or(0.0, |stage| stage.to)
+}
+
 /// How long all stages take together.
 fn stages_last(stages: &[Stage]) -> Nanos {
     stages.iter().fold(Nanos::ZERO, |sum, stage| sum.saturating_add(stage.lasts))
@@ -77,6 +91,16 @@ mod tests {
         for (stages, arrivals, requests, seconds) in table {
             let found = nominal(&Load::Open { stages, arrivals }, Nanos::from_secs(1), requests);
             assert_eq!(found, seconds.map(|s| Nanos::from_secs_f64(1.0 + s)), "{arrivals:?} {requests:?}");
+        }
+    }
+
+    #[test]
+    fn the_level_follows_the_stages() {
+        let stage = |from, to| Stage { lasts: Nanos::from_secs(10), from, to };
+        let load = Load::Open { stages: vec![stage(10.0, 20.0), stage(5.0, 5.0)], arrivals: Arrivals::Poisson };
+        for (seconds, expected) in [(0, 10.0), (1, 10.0), (6, 15.0), (11, 5.0), (1000, 5.0)] {
+            let found = level(&load, Nanos::from_secs(1), Nanos::from_secs(seconds));
+            assert!((found - expected).abs() < 1e-9, "{seconds} s: {found}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Load;
+use crate::{Load, Plan};
 
 /// A change of load, from one moment on, for all workers alike.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,8 +26,9 @@ impl Change {
     ///
     /// # Errors
     /// What would be right.
-    pub fn check(self, load: &Load) -> Result<(), String> {
-        match (self, load) {
+    pub fn check(self, plan: &Plan) -> Result<(), String> {
+        match (self, &plan.load) {
+            _ if plan.hold.is_some() => Err("connections that are held have no load to change".into()),
             (Change::Rate(_), Load::Closed { .. }) => Err("a run with users has no rate; change the users".into()),
             (Change::Users(_), Load::Open { .. }) => Err("a run with a rate has no users; change the rate".into()),
             (Change::Rate(rate), _) if !(rate.is_finite() && rate > 0.0) => {

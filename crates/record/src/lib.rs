@@ -28,7 +28,7 @@ pub use words::{End, Kind, Phase, Subject};
 use std::collections::BTreeMap;
 
 use measure::Nanos;
-use plan::Plan;
+use plan::{Change, Plan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,8 @@ pub enum RunEvent {
     Began(Began),
     /// What one second held, all workers merged.
     Second(Box<Second>),
+    /// The load was changed on the way.
+    Changed(Changed),
     /// The kept example of one kind of failure.
     Example(Example),
     /// Something the reader should know.
@@ -116,6 +118,15 @@ fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Host>, D
         Hosts::Many(hosts) => hosts,
         Hosts::One(host) => vec![host],
     })
+}
+
+/// A change of load, asked for while the run went on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Changed {
+    /// From when on it held, since the start of the window (nanoseconds); told before that moment.
+    pub at_ns: i64,
+    /// What it was.
+    pub change: Change,
 }
 
 /// A machine of the generator.

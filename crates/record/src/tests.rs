@@ -80,7 +80,7 @@ fn the_schema_names_every_event_and_the_fields_of_a_line() {
     let schema: serde_json::Value = serde_json::from_str(&schema_json()).unwrap();
     let shapes = schema["oneOf"].as_array().unwrap();
     let names: Vec<&str> = shapes.iter().map(|s| s["properties"]["event"]["const"].as_str().unwrap()).collect();
-    assert_eq!(names, ["started", "probe", "began", "second", "example", "notice", "ended"]);
+    assert_eq!(names, ["started", "probe", "began", "second", "changed", "example", "notice", "ended"]);
     let line = serde_json::to_value(second(0)).unwrap();
     let known = schema["$defs"]["Second"]["properties"].as_object().unwrap();
     for field in line.as_object().unwrap().keys().filter(|k| *k != "event") {
@@ -119,6 +119,21 @@ fn of_very_many_urls_the_first_are_listed_and_the_others_counted() {
         assert_eq!((whole.urls.len(), shown.clone().listed()), (count, shown.clone()), "the plan itself is whole");
         let mut given = whole.clone();
         assert_eq!((given.take_urls(), given), (whole.urls, shown), "who takes them has all");
+    }
+}
+
+#[test]
+fn changes_of_load_are_written_in_plain_words() {
+    for (change, written) in [
+        (plan::Change::Rate(110.5), r#"{"rate":110.5}"#),
+        (plan::Change::Users(7), r#"{"users":7}"#),
+        (plan::Change::Pause, r#""pause""#),
+        (plan::Change::Resume, r#""resume""#),
+    ] {
+        let event = RunEvent::Changed(crate::Changed { at_ns: -5, change });
+        let line = serde_json::to_string(&event).unwrap();
+        assert_eq!(line, format!(r#"{{"event":"changed","at_ns":-5,"change":{written}}}"#));
+        assert_eq!(serde_json::from_str::<RunEvent>(&line).unwrap(), event);
     }
 }
 

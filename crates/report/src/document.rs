@@ -87,6 +87,9 @@ pub struct Report<'a> {
     trust: TrustReport,
     /// What had to hold.
     objectives: Vec<ObjectiveReport<'a>>,
+    /// Changes of the load on the way, where there were any.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    changes: &'a [record::Changed],
     /// What the reader should know.
     notices: &'a [record::Notice],
     /// The first answer, counted apart.
@@ -388,6 +391,7 @@ impl<'a> Report<'a> {
             }),
             trust: trust(summary),
             objectives: objectives(summary),
+            changes: &summary.changes,
             notices: &summary.notices,
             probe: summary.probe.as_ref(),
             host: started.and_then(|s| s.host()),

@@ -1,8 +1,8 @@
 //! Verdicts in words: objectives, exit codes, notices. What rules found has its own sentences.
 
-use measure::plain;
-
-use record::{End, Kind, Phase};
+use measure::{Nanos, plain};
+use plan::Change;
+use record::{Changed, End, Kind, Phase};
 
 use crate::exit::Exit;
 use crate::finding::Grade;
@@ -108,4 +108,27 @@ pub fn notice(notice: &record::Notice, lang: Lang) -> String {
         out += &lang.fill(say::BRACKETS, &[("inner", &rest.join(lang.of(say::COMMA)))]);
     }
     out
+}
+
+/// A change of load as a sentence.
+pub(crate) fn change(Changed { at_ns, change }: &Changed, lang: Lang) -> String {
+    // A change of the warm-up holds before the window begins.
+    let moment = show::duration(Nanos(at_ns.unsigned_abs()));
+    let at = if *at_ns < 0 { format!("-{moment}") } else { moment };
+    let level = |level: String| lang.fill(say::CHANGED_LEVEL, &[("level", &level), ("at", &at)]);
+    match change {
+        Change::Rate(rate) => level(format!("{}/s", measure::format_rate(*rate))),
+        Change::Users(users) => level(lang.fill(say::CHANGED_USERS, &[("n", &users.to_string())])),
+        Change::Pause => lang.fill(say::CHANGED_PAUSE, &[("at", &at)]),
+        Change::Resume => lang.fill(say::CHANGED_RESUME, &[("at", &at)]),
+    }
+}
+
+/// All of them in a line, the last ones where they are many.
+pub(crate) fn changes(all: &[Changed], lang: Lang) -> Option<String> {
+    const LISTED: usize = 12;
+    let said: Vec<String> = all.iter().rev().take(LISTED).rev().map(|changed| change(changed, lang)).collect();
+    let more = if all.len() > LISTED { "…" } else { "" };
+    (!all.is_empty())
+        .then(|| format!("{}{}{more}{}", lang.of(say::CHANGED), lang.of(say::COLON), said.join(lang.of(say::COMMA))))
 }

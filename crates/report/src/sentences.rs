@@ -114,6 +114,11 @@ pub(crate) const HIDDEN: Text = text(
 );
 pub(crate) const HIDDEN_OPEN: Text =
     text("To measure latency including queueing, use -r {n}/s.", "若要测量包含排队的延迟，请用 -r {n}/s。");
+pub(crate) const CHANGED: Text = text("load changed", "负载变更");
+pub(crate) const CHANGED_LEVEL: Text = text("{level} from {at} on", "自 {at} 起 {level}");
+pub(crate) const CHANGED_USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
+pub(crate) const CHANGED_PAUSE: Text = text("paused from {at} on", "自 {at} 起暂停");
+pub(crate) const CHANGED_RESUME: Text = text("resumed at {at}", "{at} 恢复");
 pub(crate) const THROUGHPUT: Text = text("Throughput", "吞吐量");
 pub(crate) const THROUGHPUT_LINE: Text =
     text("{rate} succeeded, over a window of {window}", "成功 {rate}，统计窗口 {window}");

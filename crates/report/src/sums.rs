@@ -4,7 +4,7 @@
 //! from the record or the spool.
 
 use measure::Nanos;
-use record::{End, Ended, Example, FirstAnswer, Notice, RunEvent, Started};
+use record::{Changed, End, Ended, Example, FirstAnswer, Notice, RunEvent, Started};
 
 use crate::named::EXAMPLES;
 use crate::ranked::Ranked;
@@ -25,6 +25,8 @@ pub struct Sums {
     pub examples: Vec<Example>,
     /// Further ones of single names, at most one of each name, sort and status.
     pub(crate) examples_by_name: Vec<Example>,
+    /// Changes of the load on the way, the first of them.
+    pub changes: Vec<Changed>,
     /// What the reader should know; each code once, the last of it.
     pub notices: Vec<Notice>,
     /// How it ended.
@@ -60,6 +62,7 @@ pub(crate) struct Adding {
     totals: Totals,
     examples: Vec<Example>,
     examples_by_name: Vec<Example>,
+    changes: Vec<Changed>,
     notices: Vec<Notice>,
     ended: Option<Ended>,
 }
@@ -80,7 +83,8 @@ impl Adding {
                 }
             }
             RunEvent::Ended(ended) => self.ended = Some(ended.clone()),
-            RunEvent::Began(_) | RunEvent::Unknown => {}
+            RunEvent::Changed(changed) if self.changes.len() < KEPT => self.changes.push(*changed),
+            RunEvent::Changed(_) | RunEvent::Began(_) | RunEvent::Unknown => {}
         }
     }
 
@@ -104,8 +108,8 @@ impl Adding {
         let open = self.started.as_ref().map_or(!latency.response.is_empty(), |s| s.plan.load.is_open());
         let (window, elapsed) =
             self.ended.as_ref().map_or((self.totals.window, self.totals.elapsed), |e| (e.window, e.elapsed));
-        let Adding { started, probe, totals, examples, examples_by_name, notices, .. } = self;
-        Sums { started, open, probe, totals, examples, examples_by_name, notices, end, window, elapsed }
+        let Adding { started, probe, totals, examples, examples_by_name, changes, notices, .. } = self;
+        Sums { started, open, probe, totals, examples, examples_by_name, changes, notices, end, window, elapsed }
     }
 }
 

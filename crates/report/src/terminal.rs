@@ -4,7 +4,7 @@
 //! cut. A second's quantiles obey the same sample floor as a run's.
 
 use measure::{Nanos, plain};
-use record::{FirstAnswer, Notice, Part, Second};
+use record::{Changed, FirstAnswer, Notice, Part, Second};
 
 use crate::columns::{Paint, cut, left, right, width, wrapped};
 use crate::formats::text::head;
@@ -100,6 +100,11 @@ impl Live {
     /// Something the reader should know, between two rows.
     pub fn notice(&self, notice: &Notice) -> String {
         self.wrapped(&self.paint.yellow(&format!("! {}", judgement::notice(notice, self.lang))))
+    }
+
+    /// A change of load that is to come, between two rows.
+    pub fn changed(&self, changed: &Changed) -> String {
+        self.wrapped(&self.paint.yellow(&format!("→ {}", judgement::change(changed, self.lang))))
     }
 
     fn wrapped(&self, text: &str) -> String {

@@ -10,6 +10,7 @@ mod generator;
 mod grpc;
 mod http;
 mod http2;
+mod keys;
 mod lies;
 mod load;
 mod long;

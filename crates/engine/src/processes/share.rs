@@ -12,6 +12,7 @@ use super::{BARRIERS, PREPARED};
 use crate::Stop;
 use crate::api::Task;
 use crate::barrier::{Barrier, NOTICE};
+use crate::control::Control;
 use crate::frames::{self, Order};
 use crate::message::Message;
 
@@ -99,7 +100,7 @@ impl Brought {
             // Stopped before it began.
             Order::Stop => return Err(io::Error::other("the run was stopped")),
             Order::File(..) | Order::Task(..) => return Err(out_of_place()),
-            Order::Go(..) => {}
+            Order::Go(..) | Order::Change(_) => {}
         }
         Ok(None)
     }
@@ -116,23 +117,23 @@ impl Brought {
 pub(crate) fn serve(
     assignment: Assignment,
     workers: u32,
+    control: &Control,
     threads: impl FnOnce(Sender<(usize, Message)>, &Stop, [Arc<Barrier>; 2], Nanos) + Send,
 ) {
     let stop = Stop::default();
-    let answers = Arc::new(Mutex::new(assignment.answers));
+    let answers = Arc::new(Mutex::new(Some(assignment.answers)));
     let barriers: [Arc<Barrier>; BARRIERS] = std::array::from_fn(|number| {
         let answers = Arc::clone(&answers);
         let report = move || {
-            let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             // Whoever set the task is gone: the end of its orders says so too.
-            let _ = frames::write_ready(&mut *answers, number as u32);
+            let _ = write(&answers, |to| frames::write_ready(to, number as u32));
         };
         Barrier::reporting(if number == PREPARED { 1 } else { workers }, Box::new(report))
     });
-    let (heard, told_stop) = (barriers.clone(), stop.clone());
+    let (heard, told_stop, changes) = (barriers.clone(), stop.clone(), control.clone());
     let orders = assignment.orders;
     // Not joined: it reads until whoever set the task closes the link, which may be after our end.
-    std::thread::spawn(move || obey(orders, &heard, &told_stop));
+    std::thread::spawn(move || obey(orders, &heard, &told_stop, &changes));
     let start = await_start(&barriers[PREPARED], &stop);
     let [common_start, hold, _] = barriers;
     let (report, told) = channel();
@@ -140,12 +141,21 @@ pub(crate) fn serve(
         let stop = &stop;
         scope.spawn(move || threads(report, stop, [common_start, hold], start));
         for (worker, message) in told {
-            let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            if frames::write(&mut *answers, worker as u32, &message).is_err() {
+            if write(&answers, |to| frames::write(to, worker as u32, &message)).is_err() {
                 stop.request();
             }
         }
     });
+    // The end of what we write is ours to tell: whoever still reads our orders holds the barriers, and they hold this.
+    drop(answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take());
+}
+
+type Answers = Mutex<Option<Box<dyn Write + Send>>>;
+
+/// Writes to the coordinator, until the end is told.
+fn write(answers: &Answers, frame: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut answers = answers.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    answers.as_mut().map_or(Ok(()), |to| frame(to))
 }
 
 /// Says that everything is prepared; when the run begins.
@@ -162,13 +172,14 @@ fn await_start(prepared: &Barrier, stop: &Stop) -> Nanos {
 }
 
 /// Orders from whoever set the task.
-fn obey(mut orders: impl Read, barriers: &[Arc<Barrier>; BARRIERS], stop: &Stop) {
+fn obey(mut orders: impl Read, barriers: &[Arc<Barrier>; BARRIERS], stop: &Stop, control: &Control) {
     while let Ok(Some(order)) = Order::read(&mut orders) {
         match order {
             Order::Go(barrier, at) => {
                 barriers.get(barrier as usize).into_iter().for_each(|barrier| barrier.go_at(at));
             }
             Order::Stop => stop.request(),
+            Order::Change(stamped) => control.take(stamped),
             Order::File(..) | Order::Piece(_) | Order::Variable(..) | Order::Task(..) => {}
         }
     }

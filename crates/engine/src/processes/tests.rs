@@ -4,7 +4,8 @@ use std::io::pipe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use record::{Part, RunEvent};
+use plan::Change;
+use record::{End, Part, RunEvent};
 
 use super::*;
 use crate::barrier::Barrier;
@@ -47,16 +48,16 @@ impl<F: Fn(Task, Assignment) + Send + Sync + 'static> Launcher for Played<F> {
 }
 
 /// Runs `number` of them with a worker each; the events.
-fn run(number: u32, launcher: impl Launcher + 'static, stop: &Stop) -> Vec<RunEvent> {
+fn run(number: u32, launcher: impl Launcher + 'static, (stop, control): (&Stop, &Control)) -> Vec<RunEvent> {
     let briefing = Arc::new(Briefing { words: "the plan".into(), ..Briefing::default() });
     let processes = Processes { number, launcher: Arc::new(launcher), briefing };
     let (report, told) = channel();
     let (mut events, name) = (Vec::new(), |code: u32| code.to_string());
     std::thread::scope(|scope| {
-        start(scope, &processes, number, &report, stop);
+        start(scope, &processes, number, &report, (stop, control));
         drop(report);
         let mut sink = |event| events.push(event);
-        Collector::new(number as usize, false, &name, &mut sink).listen(&told, Nanos::ZERO);
+        Collector::new(number as usize, false, &name, &mut sink).heeding(control).listen(&told, Nanos::ZERO);
     });
     events
 }
@@ -77,7 +78,7 @@ fn moments_are_translated_where_they_pass_a_link() {
         let clock = ClockOffset(ahead);
         let play = move |task, assignment: Assignment| {
             assert_eq!(assignment.words(), "the plan");
-            serve(assignment, 1, |report, _, barriers: [Arc<Barrier>; 2], start| {
+            serve(assignment, 1, &Control::default(), |report, _, barriers: [Arc<Barrier>; 2], start| {
                 let now = clock.theirs(Clock.now());
                 assert!(start + SECOND > now && start < now + SECOND, "the start is a moment of its clock");
                 barriers[0].ready(now);
@@ -95,7 +96,7 @@ fn moments_are_translated_where_they_pass_a_link() {
             });
         };
         let before = Clock.now();
-        let events = run(2, Played { ahead, play: Arc::new(play) }, &Stop::default());
+        let events = run(2, Played { ahead, play: Arc::new(play) }, (&Stop::default(), &Control::default()));
         let began: Vec<u64> = events
             .iter()
             .filter_map(|event| if let RunEvent::Began(began) = event { Some(began.clock_ns) } else { None })
@@ -109,6 +110,42 @@ fn moments_are_translated_where_they_pass_a_link() {
 }
 
 #[test]
+fn a_change_reaches_every_process_at_its_moment_and_is_recorded() {
+    for ahead in [0, HOURS] {
+        let control = Control::default();
+        let at = Clock.now() + SECOND;
+        let clock = ClockOffset(ahead);
+        let play = move |task: Task, assignment: Assignment| {
+            let told = Control::default();
+            serve(assignment, 1, &told.clone(), |report, _, _, start| {
+                let until = Instant::now() + Duration::from_secs(20);
+                while told.beyond(1).is_empty() {
+                    assert!(Instant::now() < until, "it is not told");
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                let changes = [(clock.theirs(at), Change::Users(7)), (clock.theirs(at + SECOND), Change::Pause)];
+                let told = told.beyond(0);
+                assert_eq!(told, changes.map(|(at, change)| Stamped { at, change }));
+                tell(task, start, &report);
+            });
+        };
+        control.take(Stamped { at, change: Change::Users(7) });
+        control.take(Stamped { at: at + SECOND, change: Change::Pause });
+        let events = run(2, Played { ahead, play: Arc::new(play) }, (&Stop::default(), &control));
+        let began = events
+            .iter()
+            .find_map(|event| if let RunEvent::Began(began) = event { Some(began.clock_ns) } else { None });
+        let changed: Vec<record::Changed> = events
+            .iter()
+            .filter_map(|event| if let RunEvent::Changed(changed) = event { Some(*changed) } else { None })
+            .collect();
+        let since = at.0 as i64 - began.unwrap() as i64;
+        let second = record::Changed { at_ns: since + SECOND.0 as i64, change: Change::Pause };
+        assert_eq!(changed, [record::Changed { at_ns: since, change: Change::Users(7) }, second]);
+    }
+}
+
+#[test]
 fn a_run_begins_once_all_have_prepared_and_whoever_cannot_is_not_waited_for() {
     let prepared = Arc::new(AtomicBool::new(false));
     let late = Arc::clone(&prepared);
@@ -117,21 +154,21 @@ fn a_run_begins_once_all_have_prepared_and_whoever_cannot_is_not_waited_for() {
         1 => {
             std::thread::sleep(Duration::from_millis(600));
             late.store(true, Ordering::Relaxed);
-            serve(assignment, 1, |report, _, _, start| tell(task, start, &report));
+            serve(assignment, 1, &Control::default(), |report, _, _, start| tell(task, start, &report));
         }
-        _ => serve(assignment, 1, |report, _, _, start| {
+        _ => serve(assignment, 1, &Control::default(), |report, _, _, start| {
             assert!(late.load(Ordering::Relaxed), "it began before the other had prepared");
             tell(task, start, &report);
         }),
     };
-    let events = run(3, Played { ahead: 0, play: Arc::new(play) }, &Stop::default());
+    let events = run(3, Played { ahead: 0, play: Arc::new(play) }, (&Stop::default(), &Control::default()));
     let lost: Vec<&str> = events
         .iter()
         .filter_map(|event| if let RunEvent::Notice(notice) = event { Some(&*notice.facts["how"]) } else { None })
         .collect();
     assert_eq!(lost, ["it could not take its share: -d: is no file"]);
     let RunEvent::Ended(ended) = events.last().unwrap() else { panic!("{events:?}") };
-    assert_eq!((ended.reason.as_str(), ended.window), ("partial", SECOND));
+    assert_eq!((ended.reason, ended.window), (End::Partial, SECOND));
     assert!(prepared.load(Ordering::Relaxed));
 }
 
@@ -147,14 +184,14 @@ fn a_stop_reaches_those_who_still_prepare() {
             while !matches!(Order::read(&mut assignment.orders), Ok(Some(Order::Stop) | None)) {}
             assignment.refuse("the run was stopped");
         } else {
-            serve(assignment, 1, |report, stop, _, _| {
+            serve(assignment, 1, &Control::default(), |report, stop, _, _| {
                 assert!(stop.requested());
                 let over = Message::Over { window: Nanos::ZERO, interrupted: true };
                 report.send((task.from as usize, over)).unwrap();
             });
         }
     };
-    let events = run(2, Played { ahead: 0, play: Arc::new(play) }, &stop);
+    let events = run(2, Played { ahead: 0, play: Arc::new(play) }, (&stop, &Control::default()));
     let RunEvent::Ended(ended) = events.last().unwrap() else { panic!("{events:?}") };
-    assert_eq!(ended.reason, "interrupted");
+    assert_eq!(ended.reason, End::Interrupted);
 }

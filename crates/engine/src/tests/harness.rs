@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
 use net::sim::{FakeSecurity, FakeSettings, Peer, ReplyOwned, SecurePeer, ServerPeer, Sim, SimSettings};
-use plan::{Arrivals, Load, NetKind, Plan, Share, Stage, Tls, WeightedUrl};
+use plan::{Arrivals, Change, Load, NetKind, Plan, Share, Stage, Tls, WeightedUrl};
 use protocols::http1::{Http1, Http1Server};
 use wire::{Ask, Asked, AskedUrl, Origin, Place, Protocol};
 
@@ -19,6 +19,7 @@ use super::watched::{InStep, Watched};
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
 use crate::collector::Collector;
+use crate::control::{Control, Stamped};
 use crate::lookup::Lookups;
 use crate::message::Message;
 use crate::run::worker_count;
@@ -40,6 +41,8 @@ pub struct Scene {
     pub stop_at: Option<Nanos>,
     /// A worker whose process is lost, and how many seconds it tells of before.
     pub lost: Option<(u32, u32)>,
+    /// Changes of the load, since the start of the run.
+    pub changes: Vec<(Nanos, Change)>,
 }
 
 /// Every origin is one address.
@@ -88,6 +91,7 @@ impl Scene {
             resolver: Arc::new(Fixed),
             stop_at: None,
             lost: None,
+            changes: Vec::new(),
         }
     }
 
@@ -172,6 +176,7 @@ impl Scene {
             security: Arc::new(FakeSecurity::new(self.security.clone())),
             sources: vec![],
             processes: None,
+            control: self.control(),
         };
         let origins = wire::Dialogue::origins(&*dialogue).iter();
         let pools: Vec<_> = origins.map(|o| (o.clone(), self.resolver.resolve(o).unwrap_or_default())).collect();
@@ -210,12 +215,28 @@ impl Scene {
         let mut events = Vec::new();
         let code_name = |code: u32| code.to_string();
         let mut sink = |event| events.push(event);
-        Collector::new(workers as usize, plan.load.is_open(), &code_name, &mut sink).listen(&told, plan.warmup);
+        Collector::new(workers as usize, plan.load.is_open(), &code_name, &mut sink)
+            .heeding(&setup.control)
+            .listen(&told, plan.warmup);
         Played::of(events, &books)
     }
 }
 
 impl Scene {
+    /// What changes the load on the way.
+    fn control(&self) -> Control {
+        let control = Control::default();
+        let start = self.sim.starts_at + MS;
+        self.changes.iter().for_each(|(at, change)| control.take(Stamped { at: start + *at, change: *change }));
+        control
+    }
+
+    /// With a change so long after the start.
+    pub fn changed(mut self, at: Nanos, change: Change) -> Scene {
+        self.changes.push((at, change));
+        self
+    }
+
     /// What a worker tells with: until its process is lost, if it is.
     fn teller(&self, index: u32, report: Sender<(usize, Message)>) -> Box<dyn FnMut(Message) + Send> {
         let mut left = self.lost.filter(|(lost, _)| *lost == index).map(|(_, seconds)| seconds);

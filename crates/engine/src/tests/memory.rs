@@ -95,6 +95,7 @@ fn cost(scene: &Scene, close: bool) -> Cost {
         security: Arc::new(net::sim::FakeSecurity::new(scene.security.clone())),
         sources: vec![],
         processes: None,
+        control: Default::default(),
     };
     let urls = plan.urls.iter().map(|url| AskedUrl { url: url.url.clone(), weight: url.weight }).collect();
     let asked = Asked { urls, options: plan.options.clone(), ..Asked::default() };

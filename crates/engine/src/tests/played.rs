@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use measure::Nanos;
-use record::{Began, Ended, Example, Latency, Notice, Part, RunEvent, Second, Subject};
+use record::{Began, Changed, Ended, Example, Latency, Notice, Part, RunEvent, Second, Subject};
 
 use super::harness::Books;
 
@@ -13,6 +13,7 @@ pub struct Played {
     pub seconds: Vec<Second>,
     pub examples: Vec<Example>,
     pub notices: Vec<Notice>,
+    pub changes: Vec<Changed>,
     pub ended: Ended,
     pub began: Option<Began>,
     pub sum: Sum,
@@ -83,6 +84,7 @@ impl Played {
             seconds: vec![],
             examples: vec![],
             notices: vec![],
+            changes: vec![],
             ended: Ended::default(),
             began: None,
             sum: Sum::default(),
@@ -108,6 +110,7 @@ impl Played {
                 RunEvent::Notice(notice) if notice.subject() == Some(Subject::ProcessLost) => {
                     played.notices.push(notice)
                 }
+                RunEvent::Changed(changed) => played.changes.push(changed),
                 other => panic!("{other:?}"),
             }
         }

@@ -6,6 +6,7 @@ use wire::{ConnId, Dialogue, ExchangeId, FaultKind, Network};
 
 use crate::Stop;
 use crate::books::Gauges;
+use crate::control::Stamped;
 use crate::exchange::Exchange;
 use crate::message::Message;
 use crate::pool::Stage;
@@ -96,6 +97,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if self.common_start.is_some() {
             self.await_common_start();
         } else {
+            self.heed_changes();
             self.change_users();
             self.wake_users();
         }
@@ -119,6 +121,18 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.looked_up();
         }
         self.consider_end(stop);
+    }
+
+    /// Takes the changes of load that were asked for: each holds from its moment on, which is to come.
+    #[inline]
+    fn heed_changes(&mut self) {
+        for Stamped { at, change } in self.heeding.look(self.stamp) {
+            if self.closing {
+                return;
+            }
+            self.limits.lasts_otherwise();
+            self.source.change(&self.limits, at, change, self.stamp);
+        }
     }
 
     /// True where an exchange that is over now had no time left when its end came. How late we were to read that end is not

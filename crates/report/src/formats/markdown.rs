@@ -140,7 +140,8 @@ fn verdict(page: &mut Page, summary: &Summary) {
     });
     let overload = judgement::overload(summary, lang).map(|said| format!("! {said}"));
     let notices = summary.notices.iter().map(|notice| format!("! {}", judgement::notice(notice, lang)));
-    page.list(&reasons.chain(overload).chain(notices).collect::<Vec<_>>());
+    let changes = judgement::changes(&summary.changes, lang).map(|said| format!("! {said}"));
+    page.list(&reasons.chain(overload).chain(changes).chain(notices).collect::<Vec<_>>());
 }
 
 fn objectives(page: &mut Page, summary: &Summary) {

@@ -42,7 +42,7 @@ pub(super) fn fewer(run: &Evidence<'_>) -> Option<Finding> {
     let plan = plan(run)?;
     let (held, asked) = (run.totals.standing, plan.load.peak().round() as u64);
     // The peak of a ramp may be its last moment.
-    let all_could = run.end == End::Completed && plan.load.is_level();
+    let all_could = run.end == End::Completed && plan.load.is_level() && run.changes.is_empty();
     if held >= asked || !(all_could || held == 0) {
         return None;
     }

@@ -8,8 +8,11 @@ use crate::sentences as say;
 use crate::summary::Summary;
 
 pub(super) fn notices(page: &mut Page, summary: &Summary) {
-    if !summary.notices.is_empty() {
+    if !summary.notices.is_empty() || !summary.changes.is_empty() {
         page.text.push('\n');
+    }
+    if let Some(changes) = judgement::changes(&summary.changes, page.lang) {
+        page.line(&page.paint.yellow(&format!("! {changes}")));
     }
     for notice in &summary.notices {
         let line = page.paint.yellow(&format!("! {}", judgement::notice(notice, page.lang)));

@@ -1,0 +1,137 @@
+//! What goes inward to a run while it goes on, beside a stop: changes of its load.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use measure::{Clock, Nanos};
+use plan::{Change, Plan};
+
+/// From a change to the moment from which on it holds: every worker has heard of it by then, in every process.
+const AHEAD: Nanos = Nanos::from_millis(300);
+
+/// Changes the load of a run while it goes on: from a terminal, a console or an agent. A change holds from a moment to come, on all
+/// workers alike, and is written into the record.
+#[derive(Clone, Debug, Default)]
+pub struct Control(Arc<Changes>);
+
+#[derive(Debug, Default)]
+struct Changes {
+    /// So many there are: what workers look at, who have no lock on their way.
+    count: AtomicUsize,
+    list: Mutex<Vec<Stamped>>,
+}
+
+/// A change and the moment from which on it holds, on the clock of this process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stamped {
+    pub at: Nanos,
+    pub change: Change,
+}
+
+impl Control {
+    /// Changes a run of this plan; the moment (of the monotonic clock) from which on it holds.
+    ///
+    /// # Errors
+    /// Such a plan has nothing of the sort: what would be right.
+    pub fn change(&self, plan: &Plan, change: Change) -> Result<Nanos, String> {
+        change.check(plan)?;
+        let mut list = self.list();
+        let at = list.last().map_or(Nanos::ZERO, |last| last.at).max(Clock.now() + AHEAD);
+        self.add(&mut list, Stamped { at, change });
+        Ok(at)
+    }
+
+    /// Takes a change that was stamped elsewhere.
+    pub(crate) fn take(&self, stamped: Stamped) {
+        self.add(&mut self.list(), stamped);
+    }
+
+    /// Those beyond the first `seen`.
+    pub(crate) fn beyond(&self, seen: usize) -> Vec<Stamped> {
+        if self.0.count.load(Ordering::Acquire) <= seen {
+            return Vec::new();
+        }
+        self.list().get(seen..).unwrap_or_default().to_vec()
+    }
+
+    fn add(&self, list: &mut Vec<Stamped>, stamped: Stamped) {
+        list.push(stamped);
+        self.0.count.store(list.len(), Ordering::Release);
+    }
+
+    fn list(&self) -> MutexGuard<'_, Vec<Stamped>> {
+        self.0.list.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// What one worker has heeded of a control.
+#[derive(Debug)]
+pub(crate) struct Heeding {
+    control: Control,
+    seen: usize,
+    /// When it is looked again.
+    next_look: Nanos,
+}
+
+/// A worker looks so often: well within [`AHEAD`].
+const LOOK: Nanos = Nanos::from_millis(50);
+
+impl Heeding {
+    pub fn new(control: Control) -> Heeding {
+        Heeding { control, seen: 0, next_look: Nanos::ZERO }
+    }
+
+    /// What came since the last look, where it is time for one.
+    #[inline]
+    pub fn look(&mut self, now: Nanos) -> Vec<Stamped> {
+        if now < self.next_look {
+            return Vec::new();
+        }
+        self.next_look = now + LOOK;
+        let new = self.control.beyond(self.seen);
+        self.seen += new.len();
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::harness::{SECOND, Scene};
+
+    #[test]
+    fn changes_hold_from_a_moment_to_come_one_after_the_other() {
+        let (open, closed) = (Scene::open(5.0, plan::Arrivals::Poisson, SECOND).plan, Scene::closed(5, SECOND).plan);
+        let control = Control::default();
+        let before = Clock.now();
+        let first = control.change(&open, Change::Rate(5.0)).unwrap();
+        let second = control.clone().change(&open, Change::Pause).unwrap();
+        assert!(first >= before + AHEAD && second >= first);
+        let held = Plan { hold: Some(SECOND), ..closed.clone() };
+        for (plan, change) in [
+            (&open, Change::Users(3)),
+            (&open, Change::Rate(0.0)),
+            (&open, Change::Rate(f64::NAN)),
+            (&closed, Change::Rate(3.0)),
+            (&closed, Change::Users(0)),
+            (&held, Change::Pause),
+        ] {
+            assert!(control.change(plan, change).is_err(), "{change:?}");
+        }
+        let seen: Vec<Change> = control.beyond(0).iter().map(|stamped| stamped.change).collect();
+        assert_eq!(seen, [Change::Rate(5.0), Change::Pause]);
+        assert_eq!((control.beyond(1).len(), control.beyond(2).len(), control.beyond(9).len()), (1, 0, 0));
+    }
+
+    #[test]
+    fn a_worker_sees_each_change_once() {
+        let control = Control::default();
+        let mut heeding = Heeding::new(control.clone());
+        assert!(heeding.look(Nanos(1)).is_empty());
+        let stamped = Stamped { at: Nanos(9), change: Change::Pause };
+        control.take(stamped);
+        assert!(heeding.look(LOOK).is_empty(), "not yet");
+        assert_eq!(heeding.look(LOOK + Nanos(1)), [stamped]);
+        assert!(heeding.look(LOOK + LOOK + LOOK).is_empty());
+    }
+}

@@ -1,0 +1,117 @@
+//! Changes of load on the way, over whole runs: every request is accounted for, and no two workers disagree.
+
+use measure::Nanos;
+use plan::{Arrivals, Change};
+use record::End;
+
+use super::harness::{MS, Played, SECOND, Scene, after, each_seed};
+
+/// Requests that were due in each second of the window.
+fn due(played: &Played) -> Vec<u64> {
+    played.seconds.iter().map(|second| second.due).filter(|due| *due > 0).collect()
+}
+
+fn at(ms: u64) -> Nanos {
+    Nanos::from_millis(ms)
+}
+
+#[track_caller]
+fn check(played: &Played) {
+    let s = &played.sum;
+    assert_eq!(s.due, s.finished + s.failed + s.censored, "every request is accounted for");
+    assert_eq!((s.failed, s.censored, played.ended.reason), (0, 0, End::Completed));
+}
+
+#[test]
+fn a_rate_changes_at_its_moment_whatever_the_number_of_workers() {
+    for workers in [1, 2, 5] {
+        let scene = Scene::open(100.0, Arrivals::Constant, at(4000)).with(|p| p.workers = workers);
+        let played = scene
+            .changed(at(1000), Change::Rate(250.0))
+            .changed(at(2000), Change::Pause)
+            .changed(at(3000), Change::Resume)
+            .play(|| after(MS));
+        check(&played);
+        assert_eq!(due(&played), [100, 250, 250], "{workers} workers");
+        assert_eq!(played.sum.due, 600);
+        assert_eq!(played.ended.window, at(4000), "a pause is part of the run");
+        let changes: Vec<(i64, Change)> = played.changes.iter().map(|c| (c.at_ns / 1_000_000, c.change)).collect();
+        assert_eq!(changes, [(1000, Change::Rate(250.0)), (2000, Change::Pause), (3000, Change::Resume)]);
+    }
+}
+
+#[test]
+fn a_number_of_requests_ends_when_it_is_done_at_the_rate_it_was_changed_to() {
+    for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+        for (rate, seconds) in [(50.0, 7), (400.0, 2)] {
+            let scene = Scene::open(100.0, arrivals, at(3000)).with(|p| (p.requests, p.duration) = (Some(400), None));
+            let played = scene.with(|p| p.workers = 3).changed(at(1000), Change::Rate(rate)).play(|| after(MS));
+            check(&played);
+            assert_eq!(played.sum.due, 400, "{arrivals:?} {rate}");
+            // One second at the planned rate, the rest at the other; of Poisson arrivals more or less.
+            let slack = if arrivals == Arrivals::Poisson { SECOND.0 * 3 / 2 } else { SECOND.0 / 10 };
+            let took = played.ended.window.0;
+            assert!(took.abs_diff(seconds * SECOND.0) <= slack, "{arrivals:?} {rate}: {took}");
+        }
+    }
+}
+
+#[test]
+fn users_come_and_go_and_rest() {
+    // One takes 10 ms a request.
+    for workers in [1, 3] {
+        let scene = Scene::closed(6, at(5000)).with(|p| p.workers = workers);
+        let played = scene
+            .changed(at(1000), Change::Users(12))
+            .changed(at(2000), Change::Pause)
+            .changed(at(3000), Change::Resume)
+            .changed(at(4000), Change::Users(3))
+            .play(|| after(at(10)));
+        check(&played);
+        let users: Vec<u32> = played.seconds.iter().map(|second| second.users).collect();
+        assert_eq!(users[..5], [6, 12, 0, 12, 3], "at the end of each second, {workers} workers");
+        let rested = played.seconds[2].due;
+        assert!(rested <= 12, "{rested} in a pause");
+        assert!(played.seconds[1].due > 1000 && played.seconds[4].due < 400, "{:?}", due(&played));
+    }
+}
+
+#[test]
+fn a_pause_is_not_the_end_of_a_number_of_requests() {
+    let scene = Scene::closed(4, SECOND).with(|p| (p.requests, p.duration) = (Some(1000), None));
+    let played = scene.changed(at(500), Change::Pause).changed(at(2500), Change::Resume).play(|| after(at(10)));
+    check(&played);
+    assert_eq!(played.sum.due, 1000);
+    // A thousand of four users at ten milliseconds each are two seconds and a half, and two of rest.
+    assert!((4_400..4_800).contains(&(played.ended.window.0 / 1_000_000)), "{}", played.ended.window.0);
+    let whole = Scene::open(100.0, Arrivals::Poisson, SECOND).with(|p| (p.requests, p.duration) = (Some(200), None));
+    let played = whole.changed(at(500), Change::Pause).changed(at(1500), Change::Resume).play(|| after(MS));
+    check(&played);
+    assert_eq!(played.sum.due, 200);
+}
+
+#[test]
+fn what_is_asked_before_a_run_begins_holds_from_its_beginning() {
+    let scene = Scene::open(100.0, Arrivals::Constant, at(2000)).with(|p| p.warmup = SECOND);
+    let played = scene.changed(Nanos::ZERO, Change::Rate(10.0)).play(|| after(MS));
+    check(&played);
+    assert_eq!((played.sum.due, played.sum.warmup), (20, 10));
+    assert_eq!(played.changes[0].at_ns, -1_000_000_000);
+}
+
+#[test]
+fn many_changes_of_many_workers_lose_nothing() {
+    each_seed(0..20, |seed| {
+        let scene = Scene::open(300.0, Arrivals::Constant, at(5000)).with(|p| (p.workers, p.seed) = (4, seed));
+        let mut expected = 300;
+        let mut scene = scene;
+        for second in 1..5 {
+            let rate = 100 + (seed * 37 + second * 91) % 500;
+            scene = scene.changed(at(second * 1000), Change::Rate(rate as f64));
+            expected += rate;
+        }
+        let played = scene.play(|| after(at(3)));
+        check(&played);
+        assert_eq!(played.sum.due, expected);
+    });
+}
