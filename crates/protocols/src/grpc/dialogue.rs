@@ -14,6 +14,7 @@ use super::session::GrpcSession;
 use super::status::{self, Statuses};
 use super::{framing, json, transcript};
 use crate::http2::hpack::Lexicon;
+use crate::kept::Budget;
 use crate::marks::Marks;
 use crate::url_overrides;
 
@@ -104,7 +105,8 @@ fn prepared(asked: &Asked, marks: &mut Marks) -> Result<GrpcDialogue, Complaint>
     }
     let (lexicon, success, streams) = (Arc::new(maker.lexicon), wishes.success, wishes.streams);
     let slots = requests.iter().any(|weighted: &Weighted<Request>| weighted.request.slots.is_some());
-    Ok(GrpcDialogue { requests, names, origins, lexicon, success, streams, capture: None, slots, end: marks.end() })
+    let (kept, capture, end) = (Budget::default(), None, marks.end());
+    Ok(GrpcDialogue { requests, names, origins, lexicon, success, streams, kept, capture, slots, end })
 }
 
 fn places(asked: &Asked) -> Result<Vec<Place>, Complaint> {
@@ -210,6 +212,8 @@ pub struct GrpcDialogue {
     lexicon: Arc<Lexicon>,
     success: Statuses,
     streams: u32,
+    /// What heads are kept within that arrive in pieces.
+    kept: Budget,
     /// Of an inquiry: where the answer is kept.
     capture: Option<Capture>,
     /// Calls have slots.
@@ -241,6 +245,7 @@ impl GrpcDialogue {
             lexicon: Arc::new(maker.lexicon),
             success: Statuses::USUAL,
             streams: 1,
+            kept: Budget::default(),
             capture: Some(capture),
             slots,
             end: None,
@@ -298,7 +303,7 @@ impl Dialogue for GrpcDialogue {
         Some(transcript::readable(self.requests.iter().map(|weighted| &weighted.request), sent, received))
     }
     fn session(&self, origin: &Origin, _established: &Established) -> GrpcSession {
-        GrpcSession::new(Arc::clone(&self.lexicon), self.success, self.streams, origin.tls)
+        GrpcSession::new(Arc::clone(&self.lexicon), self.success, self.streams, (origin.tls, self.kept.clone()))
     }
     fn spoken(&self, _established: &Established) -> String {
         "gRPC over HTTP/2".to_owned()

@@ -14,6 +14,7 @@ use super::status::Statuses;
 use crate::http2::frames::code;
 use crate::http2::hpack::Lexicon;
 use crate::http2::{Connection, Said};
+use crate::kept::Budget;
 
 /// A conversation in gRPC, client side.
 #[derive(Debug)]
@@ -34,8 +35,13 @@ pub struct GrpcSession {
 }
 
 impl GrpcSession {
-    pub(super) fn new(lexicon: Arc<Lexicon>, success: Statuses, streams: u32, tls: bool) -> GrpcSession {
-        let connection = Connection::over(tls);
+    pub(super) fn new(
+        lexicon: Arc<Lexicon>,
+        success: Statuses,
+        streams: u32,
+        (tls, kept): (bool, Budget),
+    ) -> GrpcSession {
+        let connection = Connection::over(tls, kept);
         let (begun, turns, scratch, said) = (Vec::new(), Vec::new(), Default::default(), Said::default());
         GrpcSession { connection, lexicon, success, streams, begun, turns, scratch, said }
     }

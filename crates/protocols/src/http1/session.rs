@@ -16,6 +16,7 @@ use super::filled::Filled;
 use super::judge::{EXCERPT_BOUND, Judge};
 use super::redirect::Hop;
 use super::request::{Recipe, Request, Rules};
+use crate::kept::{Kept, NO_ROOM_FOR_HEADS};
 
 /// No exchange after this one.
 pub const LAST: u8 = 1;
@@ -60,7 +61,7 @@ pub struct Http1Session {
 #[derive(Debug, Default)]
 struct Rare {
     /// A head that is not whole yet; later the beginning of an answer that may become an example.
-    kept: Vec<u8>,
+    kept: Kept,
     /// How far that head was read.
     head: Head,
     /// Bytes of interim answers so far.
@@ -137,22 +138,23 @@ impl Http1Session {
     /// Keeps the beginning of a head until the rest of it arrives.
     #[cold]
     fn keep_part(&mut self, part: &[u8], head: Head) -> Result<(), Broken> {
-        let rare = self.rare();
+        let rare = self.rare.get_or_insert_default();
         if rare.interim + part.len() > HEAD_BOUND {
             return Err(ENDLESS);
         }
-        rare.kept.extend_from_slice(part);
         rare.head = head;
-        Ok(())
+        if rare.kept.add(part, &self.rules.kept) { Ok(()) } else { Err(Broken(NO_ROOM_FOR_HEADS)) }
     }
 
     /// Goes on with a head of which a part is kept. None: it is still not whole.
     #[cold]
     fn complete_head(&mut self, bytes: &[u8], at: &mut usize, done: &Done<Request>) -> Result<Option<bool>, Broken> {
-        let rare = self.rare();
+        let rare = self.rare.get_or_insert_default();
         let before = rare.kept.len();
         let room = HEAD_BOUND + 1 - before;
-        rare.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        if !rare.kept.add(&bytes[..bytes.len().min(room)], &self.rules.kept) {
+            return Err(Broken(NO_ROOM_FOR_HEADS));
+        }
         let whole = response_head(&rare.kept, &mut rare.head)?;
         let seen = if whole { rare.head.at } else { rare.kept.len() };
         if rare.interim + seen > HEAD_BOUND {
@@ -166,8 +168,7 @@ impl Http1Session {
         kept.truncate(head.at);
         let over = self.answered(&head, &kept, done);
         if over.is_err() || self.marks & CAPTURES != 0 {
-            kept.truncate(EXCERPT_BOUND);
-            self.rare().kept = kept;
+            self.rare().kept = Kept::beginning(&kept[..kept.len().min(EXCERPT_BOUND)]);
         }
         over.map(Some)
     }
@@ -282,8 +283,7 @@ impl Http1Session {
     fn end_closely(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done<Request>) {
         let rare = self.rare.take().map(|r| *r).unwrap_or_default();
         let excerpt = fault.is_some_and(|kind| done.wants_example(kind)).then(|| {
-            let mut excerpt = rare.kept;
-            excerpt.truncate(EXCERPT_BOUND);
+            let mut excerpt = rare.kept[..rare.kept.len().min(EXCERPT_BOUND)].to_vec();
             excerpt.extend_from_slice(&fresh[..fresh.len().min(EXCERPT_BOUND - excerpt.len())]);
             excerpt.into_boxed_slice()
         });
@@ -332,8 +332,9 @@ impl Http1Session {
             self.marks |= CAPTURES;
         }
         if self.marks & CAPTURES != 0 && !fresh.is_empty() {
-            let kept = &mut self.rare().kept;
-            kept.extend_from_slice(&fresh[..fresh.len().min(EXCERPT_BOUND.saturating_sub(kept.len()))]);
+            let kept = &mut self.rare.get_or_insert_default().kept;
+            // So little is always kept.
+            let _ = kept.add(&fresh[..fresh.len().min(EXCERPT_BOUND.saturating_sub(kept.len()))], &self.rules.kept);
         }
     }
 }
@@ -416,7 +417,7 @@ impl Session for Http1Session {
     }
 
     fn begun(&self) -> &[u8] {
-        let kept = self.rare.as_ref().map_or(&[][..], |rare| &rare.kept);
+        let kept = self.rare.as_ref().map_or(&[][..], |rare| &rare.kept[..]);
         &kept[..kept.len().min(EXCERPT_BOUND)]
     }
 

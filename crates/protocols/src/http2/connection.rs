@@ -15,6 +15,7 @@ use super::frames::{self, FrameHead, HEAD, code, setting};
 use super::hpack::{Decoder, Encoder, Fields, LIST_BOUND, Lexicon, List, Malformed};
 use super::sending::Sending;
 use super::streams::{Stream, Streams};
+use crate::kept::{Budget, Kept};
 
 /// What a stream may send us without hearing from us.
 pub(super) const STREAM_WINDOW: u32 = 1 << 24;
@@ -91,7 +92,9 @@ pub struct Connection<T> {
     /// The beginning of a frame.
     pub(super) kept: Vec<u8>,
     /// The beginning of a header block, of this stream and with this end.
-    pub(super) block: Vec<u8>,
+    pub(super) block: Kept,
+    /// What that is kept within, of all connections of a run together.
+    pub(super) budget: Budget,
     pub(super) assembling: Option<(u32, bool)>,
     pub(super) data: Data,
     /// Bytes received since the connection's window was last topped up.
@@ -117,13 +120,21 @@ pub struct Connection<T> {
 
 impl<T> Default for Connection<T> {
     fn default() -> Self {
+        Connection::over(false, Budget::default())
+    }
+}
+
+impl<T> Connection<T> {
+    /// A connection of which is known whether it speaks TLS, and within what it keeps heads that arrive in pieces.
+    pub fn over(tls: bool, budget: Budget) -> Connection<T> {
         Connection {
             streams: Streams::default(),
             encoder: Encoder::default(),
             decoder: Decoder::default(),
             sending: Sending::default(),
             kept: Vec::new(),
-            block: Vec::new(),
+            block: Kept::default(),
+            budget,
             assembling: None,
             data: Data::default(),
             received: 0,
@@ -136,15 +147,8 @@ impl<T> Default for Connection<T> {
             goodbye: None,
             cancelled: false,
             pinging: false,
-            tls: false,
+            tls,
         }
-    }
-}
-
-impl<T> Connection<T> {
-    /// A connection of which is known whether it speaks TLS.
-    pub fn over(tls: bool) -> Connection<T> {
-        Connection { tls, ..Connection::default() }
     }
 
     /// Appends what a client says first: preface, settings, and windows so large that topping up is rare.

@@ -7,6 +7,7 @@ use super::connection::{Connection, Data, Fault, Listener, Next, STREAM_WINDOW, 
 use super::frames::{self, FrameHead, HEAD, PAYLOAD_BOUND, code};
 use super::hpack::LIST_BOUND;
 use crate::detect::{Detected, detect};
+use crate::kept::NO_ROOM_FOR_HEADS;
 
 /// Frames in a row that lead to nothing.
 const FLOOD_BOUND: u32 = 65_536;
@@ -168,8 +169,7 @@ impl<T> Connection<T> {
             return self.head(head.stream, block, end, out, ear);
         }
         self.assembling = Some((head.stream, end));
-        self.block.extend_from_slice(block);
-        Ok(())
+        self.keep(block)
     }
 
     #[cold]
@@ -187,18 +187,19 @@ impl<T> Connection<T> {
             return Err(Fault(code::ENHANCE_YOUR_CALM, "endless headers: a header block is larger than 256 KiB"));
         }
         self.count_idle()?;
-        self.block.extend_from_slice(payload);
+        self.keep(payload)?;
         if !head.has(frames::END_HEADERS) {
             return Ok(());
         }
         self.assembling = None;
-        let mut block = std::mem::take(&mut self.block);
-        let read = self.head(stream, &block, end, out, ear);
-        block.clear();
-        if block.capacity() <= PAYLOAD_BOUND {
-            self.block = block;
-        }
-        read
+        let block = std::mem::take(&mut self.block);
+        self.head(stream, &block, end, out, ear)
+    }
+
+    /// Keeps a piece of a header block until the rest of it arrives.
+    fn keep(&mut self, piece: &[u8]) -> Result<(), Fault> {
+        let there = self.block.add(piece, &self.budget);
+        if there { Ok(()) } else { Err(Fault(code::ENHANCE_YOUR_CALM, NO_ROOM_FOR_HEADS)) }
     }
 
     /// A whole header block.

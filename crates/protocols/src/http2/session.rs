@@ -41,7 +41,7 @@ pub struct Http2Session {
 
 impl Http2Session {
     pub(crate) fn new(rules: Arc<Rules>, lexicon: Arc<Lexicon>, streams: u32, tls: bool) -> Http2Session {
-        let connection = Connection::over(tls);
+        let connection = Connection::over(tls, rules.kept.clone());
         let (begun, said) = (Vec::new(), Said::default());
         Http2Session { connection, rules, lexicon, begun, came: Came::default(), streams, tls, last: false, said }
     }

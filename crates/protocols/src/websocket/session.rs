@@ -21,7 +21,7 @@ use super::request::{Message, put_frame};
 use super::upgrade::{Upgrade, agreed, refusal};
 use crate::detect::{Detected, detect};
 use crate::http1::codec::{Head, response_head};
-use crate::kept::Budget;
+use crate::kept::{Budget, Kept, NO_ROOM_FOR_HEADS};
 use crate::verify;
 
 /// The most bytes of an answer kept as an example.
@@ -98,7 +98,7 @@ pub struct WebSocketSession {
 #[derive(Debug, Default)]
 struct Rare {
     /// The beginning of the server's consent, and how far it was read.
-    consent: Vec<u8>,
+    consent: Kept,
     head: Head,
     incoming: Incoming,
 }
@@ -127,7 +127,9 @@ impl WebSocketSession {
     fn consent(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
         let rare = self.rare.get_or_insert_default();
         let before = rare.consent.len();
-        rare.consent.extend_from_slice(&bytes[..bytes.len().min(CONSENT_BOUND + 1 - before)]);
+        if !rare.consent.add(&bytes[..bytes.len().min(CONSENT_BOUND + 1 - before)], &self.rules.kept) {
+            return Err(Broken(NO_ROOM_FOR_HEADS));
+        }
         let read = response_head(&rare.consent, &mut rare.head);
         if !read.map_err(|broken| detect(&rare.consent).and_then(elsewhere).unwrap_or(broken))? {
             let endless = rare.consent.len() > CONSENT_BOUND;
@@ -295,7 +297,7 @@ impl WebSocketSession {
                 why: "".into(),
             }));
         }
-        let said = Rare { consent: words.to_vec(), ..Rare::default() };
+        let said = Rare { consent: Kept::beginning(words), ..Rare::default() };
         self.rare = Some(Box::new(said));
     }
 
@@ -435,7 +437,7 @@ impl Session for WebSocketSession {
     }
 
     fn farewell(&self) -> Cow<'static, str> {
-        let said = self.rare.as_ref().map_or(&[][..], |rare| &rare.consent);
+        let said = self.rare.as_ref().map_or(&[][..], |rare| &rare.consent[..]);
         if self.closed_with == 0 { Cow::Borrowed("") } else { close::farewell(self.closed_with, said) }
     }
 
