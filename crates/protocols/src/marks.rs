@@ -199,6 +199,14 @@ impl Marks {
         !self.taken.is_empty() && memmem::find(bytes, self.key.as_bytes()).is_some()
     }
 
+    /// The slots whose marks stand in this, as templates write them.
+    pub fn slots_in<'a>(&'a self, bytes: &'a [u8]) -> impl Iterator<Item = &'a str> {
+        self.split(bytes).into_iter().filter_map(|piece| match piece {
+            Piece::Slot(number) => Some(self.taken[number].slot.as_str()),
+            _ => None,
+        })
+    }
+
     /// The pieces of what was encoded.
     pub fn split<'a>(&self, bytes: &'a [u8]) -> Vec<Piece<'a>> {
         split(&self.key, self.taken.len(), bytes)

@@ -71,7 +71,7 @@ impl Http1 {
                 Some(encoder) => encoder.encode(&recipe, index as u32),
                 None => encode_listed(&recipe, index as u32),
             };
-            let request = compiled(request, &mut recipe, wishes.follows(), marks)?;
+            let request = compiled(request, &mut recipe, (wishes.follows(), wishes.expect_filled()), marks)?;
             requests.push(Weighted { request, origin, weight: url.weight });
             match asked.name(index) {
                 Some(name) => names.add(name),

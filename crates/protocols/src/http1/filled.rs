@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use memchr::memmem::Finder;
 use url::Url;
 use wire::{Complaint, Fill, Out};
 
@@ -25,6 +26,8 @@ pub struct Filled {
     pub(crate) marked: Box<[u8]>,
     /// For redirects, which are made from a recipe.
     values: Option<Values>,
+    /// What the body of the response must hold, behind a mark; before it is the request, whose named values it may repeat.
+    expected: Option<Template>,
 }
 
 impl Filled {
@@ -45,6 +48,13 @@ impl Filled {
         if self.digits > 0 {
             settle(out.len() - marks[1], marks[0], self.digits, out);
         }
+    }
+
+    /// What the body of the response must hold, where that is filled like the request.
+    pub fn expected(&self, fill: &Fill) -> Option<Box<Finder<'static>>> {
+        let (mut bytes, mut mark) = (Vec::new(), [0]);
+        self.expected.as_ref()?.fill_marked(fill, &mut bytes, &mut mark);
+        Some(Box::new(Finder::new(&bytes[mark[0]..]).into_owned()))
     }
 
     /// A large body that is always the same.
@@ -76,13 +86,19 @@ impl Filled {
     }
 }
 
-/// The request with its slots compiled, where marks of any stand in it. `follows`: answers may ask for further requests.
+/// The request with its slots compiled, where marks of any stand in it, or in what the body of its response must hold (`expected`).
+/// `follows`: responses may ask for further requests.
 ///
 /// # Errors
 /// What is wrong with a slot.
-pub fn compiled(request: Request, recipe: &mut Recipe, follows: bool, marks: &mut Marks) -> Result<Request, Complaint> {
+pub fn compiled(
+    request: Request,
+    recipe: &mut Recipe,
+    (follows, expected): (bool, Option<&str>),
+    marks: &mut Marks,
+) -> Result<Request, Complaint> {
     let text = request.text();
-    if !marks.are_in(&text) {
+    if !marks.are_in(&text) && expected.is_none() {
         return Ok(request);
     }
     let head = memchr::memmem::find(&text, b"\r\n\r\n").map_or(text.len(), |at| at + 4);
@@ -111,8 +127,18 @@ pub fn compiled(request: Request, recipe: &mut Recipe, follows: bool, marks: &mu
     let digits = if sized { digits_of(out.len() - at[1]) } else { 0 };
     let template = build(marks, digits)?;
     let values = follows.then(|| marks.values(&text)).transpose()?;
-    let filled = Filled { template, digits, tail: request.body().cloned(), marked: text.to_vec().into(), values };
-    if filled.template.is_constant() {
+    let expected = expected.map(|text| marks.split(text.as_bytes()));
+    let behind = |expected: Vec<Piece<'_>>| {
+        marks.template(|building| {
+            pieces.iter().flatten().try_for_each(|piece| building.piece(piece))?;
+            building.mark();
+            expected.iter().try_for_each(|piece| building.piece(piece))
+        })
+    };
+    let expected = expected.map(behind).transpose()?;
+    let (tail, marked) = (request.body().cloned(), text.to_vec().into());
+    let filled = Filled { template, digits, tail, marked, values, expected };
+    if filled.template.is_constant() && filled.expected.is_none() {
         *recipe = filled.recipe(recipe, &Fill::default());
         return Ok(settled(request, &filled));
     }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem::Finder;
 use wire::{Broken, FaultKind};
 
 use super::redirect::{self, Hop};
@@ -24,9 +25,21 @@ pub struct Judge {
     watch: Option<Watch>,
     /// What else is expected of it, where that needs a closer look.
     seen: Option<Box<Seen>>,
+    /// The text its body must hold, where that is another for each request.
+    pub expected: Option<Box<Finder<'static>>>,
 }
 
 impl Judge {
+    /// Of a request whose response must hold a text of its own.
+    pub fn expecting(expected: Option<Box<Finder<'static>>>) -> Judge {
+        Judge { expected, ..Judge::default() }
+    }
+
+    /// The text that the body must hold.
+    fn text<'a>(&'a self, rules: &'a Rules) -> Option<&'a Finder<'static>> {
+        self.expected.as_deref().or(rules.expect_body.as_ref())
+    }
+
     /// The head is there, as HTTP/1 writes it: `recipe` made the request.
     ///
     /// # Errors
@@ -38,17 +51,19 @@ impl Judge {
         {
             self.hop = redirect::next(recipe, status, text, rules)?;
         }
-        self.seen = Seen::head(rules.expected.as_ref(), rules.expect_body.is_some(), text);
+        let searched = self.text(rules).is_some();
+        self.seen = Seen::head(rules.expected.as_ref(), searched, text);
         // A body that is kept is searched once it is whole.
         let streamed = self.seen.as_ref().is_none_or(|seen| !seen.keeps_body());
-        self.watch = rules.expect_body.as_ref().filter(|_| streamed).map(|_| Watch::default());
+        self.watch = (searched && streamed).then(Watch::default);
         Ok(())
     }
 
     /// A piece of the body.
     #[inline]
     pub fn feed(&mut self, rules: &Rules, piece: &[u8]) {
-        if let (Some(watch), Some(text)) = (&mut self.watch, &rules.expect_body) {
+        let text = self.expected.as_deref().or(rules.expect_body.as_ref());
+        if let (Some(watch), Some(text)) = (&mut self.watch, text) {
             watch.feed(piece, text);
         }
         if let Some(seen) = &mut self.seen {
@@ -69,19 +84,19 @@ impl Judge {
             return Some(if of_proxy { FaultKind::Proxy } else { FaultKind::WrongStatus });
         }
         if let Some(seen) = &self.seen {
-            let wrong = seen.verdict(rules.expected.as_ref(), rules.expect_body.as_ref(), &rules.kept);
+            let wrong = seen.verdict(rules.expected.as_ref(), self.text(rules), &rules.kept);
             if wrong.is_some() || seen.keeps_body() {
                 return wrong;
             }
         }
-        let missing = rules.expect_body.is_some() && !self.watch.as_ref().is_some_and(Watch::found);
+        let missing = self.text(rules).is_some() && !self.watch.as_ref().is_some_and(Watch::found);
         missing.then_some(FaultKind::WrongBody)
     }
 
     /// What was expected of a body and what was found instead, where that is what is wrong; `size` is the body's as it came.
     #[cold]
     pub fn why(&self, rules: &Rules, kind: FaultKind, size: u64) -> Cow<'static, str> {
-        let (expected, text) = (rules.expected.as_ref(), rules.expect_body.as_ref());
+        let (expected, text) = (rules.expected.as_ref(), self.text(rules));
         match (&self.seen, &self.watch, text) {
             _ if kind == FaultKind::Proxy => Cow::Borrowed(PROXY_REFUSED),
             _ if kind != FaultKind::WrongBody => Cow::Borrowed(""),

@@ -159,6 +159,8 @@ pub struct Wishes {
     redirects: u32,
     success: Statuses,
     expect_body: Option<String>,
+    /// The same where slots stand in it, as their marks.
+    expect_filled: Option<String>,
     expected: Option<Expectations>,
 }
 
@@ -178,6 +180,10 @@ impl Wishes {
         check_framing(&headers, content.as_ref())?;
         let old = asked.value("http") == Some("1.0");
         let kept = headers.iter().any(|wish| wish.says("connection", "keep-alive"));
+        let (expect_filled, expect_body) = match expected_text(asked, marks)? {
+            Some(text) if marks.are_in(text.as_bytes()) => (Some(text), None),
+            text => (None, text),
+        };
         Ok(Wishes {
             headers,
             target: asked
@@ -191,7 +197,8 @@ impl Wishes {
             old,
             redirects: asked.value("redirects").map_or(Ok(0), redirects)?,
             success: asked.value("expect-status").map_or_else(|| Ok(Statuses::usual()), statuses)?,
-            expect_body: asked.value("expect-body").filter(|t| !t.is_empty()).map(str::to_owned),
+            expect_body,
+            expect_filled,
             expected: Expectations::read(asked)?,
         })
     }
@@ -222,10 +229,18 @@ impl Wishes {
         self.old
     }
 
+    /// What a body must hold that is filled for each request, as marks.
+    pub fn expect_filled(&self) -> Option<&str> {
+        self.expect_filled.as_deref()
+    }
+
     /// What holds for every exchange.
     pub fn rules(self, recipes: Vec<Recipe>, proxies: Arc<Proxies>) -> Rules {
         Rules {
-            plain: self.redirects == 0 && self.expect_body.is_none() && self.expected.is_none(),
+            plain: self.redirects == 0
+                && self.expect_body.is_none()
+                && self.expect_filled.is_none()
+                && self.expected.is_none(),
             success: self.success,
             redirects: self.redirects,
             expect_body: self.expect_body.map(|text| Finder::new(text.as_bytes()).into_owned()),
@@ -385,6 +400,28 @@ fn form_text(asked: &Asked, marks: &mut Marks) -> Result<Content, Complaint> {
     let text = marks.take(&text, "--data", Guard::None)?;
     let length = marks.are_in(text.as_bytes()).then(|| marks.length());
     Ok(Content { bytes: Arc::from(text.as_bytes()), kind, length, chunked: false })
+}
+
+/// The text that a body must hold; what of it is known before the run is filled in.
+fn expected_text(asked: &Asked, marks: &mut Marks) -> Result<Option<String>, Complaint> {
+    let wrong = |trouble: String| Err(Complaint::new("--expect-body", trouble));
+    let Some(text) = asked.value("expect-body").filter(|text| !text.is_empty()) else { return Ok(None) };
+    let text = marks.take(text, "--expect-body", Guard::None)?.into_owned();
+    let text = if marks.are_in(text.as_bytes()) { marks.settled(&text)? } else { text };
+    if let Some(slot) =
+        marks.slots_in(text.as_bytes()).find(|slot| ["{random", "{uuid"].iter().any(|s| slot.starts_with(s)))
+    {
+        return wrong(format!(
+            "{slot} is another here than in the request, so that no body would hold it; give it a name there, {{id={slot}}}, and \
+             write {{id}} here"
+        ));
+    }
+    if marks.are_in(text.as_bytes()) && asked.value("redirects").is_some_and(|redirects| redirects != "0") {
+        let trouble = "has slots, which are filled for a request and not for the one that its response asks for; leave them out, \
+            or --redirects";
+        return wrong(trouble.into());
+    }
+    Ok(Some(text))
 }
 
 /// `name:password` as basic authentication sends it.

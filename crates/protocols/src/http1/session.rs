@@ -317,6 +317,9 @@ impl Http1Session {
         if self.rules.redirects > 0 {
             self.rare().filled = Some((Arc::clone(filled), *fill));
         }
+        if let Some(expected) = filled.expected(fill) {
+            self.rare().judge.expected = Some(expected);
+        }
     }
 
     /// The answer goes on in another piece.

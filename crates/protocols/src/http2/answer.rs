@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use memchr::memmem::Finder;
 use wire::{Done, Ended, Event, ExchangeId, FaultKind, Fill};
 
 use super::connection::{Listener, Next};
@@ -59,9 +60,16 @@ impl Exchange {
 }
 
 impl Exchange {
-    /// The same of a request with slots, and what it was filled from where redirects are made from it.
-    pub fn filled(id: ExchangeId, request: &Request, filled: Option<(Arc<Filled>, Fill)>) -> Exchange {
-        let rare = filled.map(|filled| Box::new(Rare { filled: Some(filled), ..Rare::default() }));
+    /// The same of a request with slots: what it was filled from where redirects are made from it, and what the response's body
+    /// must hold.
+    pub fn filled(
+        id: ExchangeId,
+        request: &Request,
+        filled: Option<(Arc<Filled>, Fill)>,
+        expected: Option<Box<Finder<'static>>>,
+    ) -> Exchange {
+        let rare = (filled.is_some() || expected.is_some())
+            .then(|| Box::new(Rare { filled, judge: Judge::expecting(expected), ..Rare::default() }));
         Exchange { rare, ..Exchange::new(id, request) }
     }
 }

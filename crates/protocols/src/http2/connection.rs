@@ -93,9 +93,9 @@ pub struct Connection<T> {
     pub(super) kept: Vec<u8>,
     /// The beginning of a header block, of this stream and with this end.
     pub(super) block: Kept,
+    pub(super) assembling: Option<(u32, bool)>,
     /// What that is kept within, of all connections of a run together.
     pub(super) budget: Budget,
-    pub(super) assembling: Option<(u32, bool)>,
     pub(super) data: Data,
     /// Bytes received since the connection's window was last topped up.
     pub(super) received: u32,

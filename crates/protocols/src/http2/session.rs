@@ -56,7 +56,8 @@ impl Http2Session {
         out: &mut Out,
     ) {
         let kept = request.slots.as_ref().filter(|_| self.rules.redirects > 0).map(|slots| (Arc::clone(slots), *fill));
-        let own = Exchange::filled(id, request, kept);
+        let expected = request.slots.as_ref().and_then(|slots| slots.expected(fill));
+        let own = Exchange::filled(id, request, kept, expected);
         let said = &mut self.said;
         slots.fill(fill, said);
         let end = prepared.body.is_none() && !slots.body;

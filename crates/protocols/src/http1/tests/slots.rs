@@ -1,7 +1,7 @@
 //! Requests with slots: what is sent, and that its head is true of it.
 
 use proptest::prelude::*;
-use wire::{Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Session};
+use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Protocol, Session};
 
 use super::{Http1, Http1Dialogue, asked, dialogue};
 
@@ -159,9 +159,46 @@ fn urls_stay_urls_and_header_lines_stay_lines() {
     assert!(sent(&coded, &fill(0)).contains("\r\nX: x%0D%0AY%3A%20z\r\n"));
 }
 
+/// What a body must hold may repeat what was sent: a number, and by its name any value.
+#[test]
+fn what_is_expected_of_a_body_is_filled_like_its_request() {
+    let verdict = |dialogue: &Http1Dialogue, fill: &Fill, body: &str| {
+        let (mut out, mut done) = (Out::default(), Done::default());
+        let mut session = dialogue.session(&Origin::default(), &Established::default());
+        session.submit(ExchangeId(0), &dialogue.requests()[0].request, fill, &mut out).expect("room");
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        // In two pieces, with the text across them.
+        let (first, rest) = answer.as_bytes().split_at(answer.len() - 4);
+        for piece in [first, rest] {
+            session.receive(piece, &mut out, &mut done).expect("good");
+        }
+        let ended =
+            done.events.iter().find_map(|event| if let Event::Ended(ended) = event { Some(ended.fault) } else { None });
+        ended.expect("an end")
+    };
+    let named = dialogue("http://h/{counter}", &["data={id={uuid}} {user}", "expect-body=\"{id}\":{counter}:"]);
+    let bare = dialogue("http://h/", &["expect-body=\"{counter}\":{counter}:"]);
+    assert!(named.has_slots() && bare.has_slots());
+    for number in [41, 42] {
+        let (fill, counter) = (fill(number), number.to_string());
+        let text = sent(&named, &fill);
+        for (dialogue, id) in [(&named, &parted(&text).1[..36]), (&bare, &*counter)] {
+            let good = format!("{{\"{id}\":{number}:1}}");
+            assert_eq!(verdict(dialogue, &fill, &good), None, "{good}");
+            let other = format!("{{\"{id}\":{}:1}}", number + 1);
+            assert_eq!(verdict(dialogue, &fill, &other), Some(FaultKind::WrongBody), "{other}");
+        }
+    }
+    let known = dialogue("http://h/", &["expect-body={env PATH}"]);
+    assert!(!known.has_slots(), "known before the run");
+    let path = std::env::var("PATH").expect("every process has one");
+    assert_eq!(verdict(&known, &fill(1), &format!("<{path}>---")), None);
+    assert_eq!(verdict(&known, &fill(1), "{env PATH}"), Some(FaultKind::WrongBody));
+}
+
 #[test]
 fn complaints_show_slots_as_they_were_written() {
-    let table: [(&str, &[&str], &str); 7] = [
+    let table: [(&str, &[&str], &str); 10] = [
         (
             "http://{user}/",
             &[],
@@ -180,6 +217,13 @@ fn complaints_show_slots_as_they_were_written() {
         ),
         ("http://h/", &["form=f=@{user}"], "--form: \"f=@{user}\" has a slot in the path of a file"),
         ("http://h/", &["data={user what}"], "--data: \"what\" is not known in {user}"),
+        ("http://h/", &["expect-body=a {uuid}"], "--expect-body: {uuid} is another here than in the request"),
+        ("http://h/", &["expect-body={countr}"], "--expect-body: {countr} is no slot"),
+        (
+            "http://h/",
+            &["expect-body={user}", "redirects=2"],
+            "--expect-body: has slots, which are filled for a request",
+        ),
         ("http://h/", &["header=X: {env BRUNT_NO_SUCH_VARIABLE}"], "--header: {env BRUNT_NO_SUCH_VARIABLE} is not set"),
     ];
     for (url, options, wanted) in table {

@@ -104,6 +104,31 @@ fn a_filled_body_waits_for_the_window() {
 }
 
 #[test]
+fn what_is_expected_of_a_body_is_filled_like_its_request() {
+    for (options, body) in
+        [(&["expect-body=<{counter}>"][..], ""), (&["data={n={random 9}}", "expect-body=<{n}{counter}>"], "n")]
+    {
+        let mut talk = Talk::of(dialogue_of(&["http://h/"], options));
+        talk.hear(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
+        talk.out.clear();
+        submit(&mut talk, 0, 41);
+        submit(&mut talk, 1, 42);
+        let said = read(&mut Decoder::default(), talk.out.bytes());
+        let texts: Vec<String> = said.iter().map(|(_, body)| String::from_utf8_lossy(body).into_owned()).collect();
+        assert!(texts.iter().all(|text| text.is_empty() == body.is_empty()), "{texts:?}");
+        // The second is answered with what the first was to have.
+        for (stream, text) in [(1, &texts[0]), (3, &texts[1])] {
+            let mut answer = Vec::new();
+            frames::put(frames::HEADERS, frames::END_HEADERS, stream, &[0x88], &mut answer);
+            frames::put(frames::DATA, frames::END_STREAM, stream, format!("x <{text}41>").as_bytes(), &mut answer);
+            talk.hear(&answer);
+        }
+        let ends: Vec<_> = talk.ends();
+        assert!(ends.len() == 2 && ends[0].contains("ok") && ends[1].contains("wrong_body"), "{ends:?}");
+    }
+}
+
+#[test]
 fn a_redirect_repeats_what_was_filled() {
     let mut talk = Talk::of(dialogue_of(&["http://h/a/{counter}"], &["redirects=2", "data={counter}"]));
     talk.hear(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
