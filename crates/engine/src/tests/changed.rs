@@ -43,7 +43,7 @@ fn a_rate_changes_at_its_moment_whatever_the_number_of_workers() {
 #[test]
 fn a_number_of_requests_ends_when_it_is_done_at_the_rate_it_was_changed_to() {
     for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
-        for (rate, seconds) in [(50.0, 7), (400.0, 2)] {
+        for (rate, ms) in [(50.0, 7000), (400.0, 1750)] {
             let scene = Scene::open(100.0, arrivals, at(3000)).with(|p| (p.requests, p.duration) = (Some(400), None));
             let played = scene.with(|p| p.workers = 3).changed(at(1000), Change::Rate(rate)).play(|| after(MS));
             check(&played);
@@ -51,7 +51,7 @@ fn a_number_of_requests_ends_when_it_is_done_at_the_rate_it_was_changed_to() {
             // One second at the planned rate, the rest at the other; of Poisson arrivals more or less.
             let slack = if arrivals == Arrivals::Poisson { SECOND.0 * 3 / 2 } else { SECOND.0 / 10 };
             let took = played.ended.window.0;
-            assert!(took.abs_diff(seconds * SECOND.0) <= slack, "{arrivals:?} {rate}: {took}");
+            assert!(took.abs_diff(ms * 1_000_000) <= slack, "{arrivals:?} {rate}: {took}");
         }
     }
 }
