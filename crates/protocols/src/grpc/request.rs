@@ -235,8 +235,11 @@ impl Maker {
     }
 }
 
+/// Messages that are sent one by one.
+type Further = Arc<[Arc<[u8]>]>;
+
 /// The messages of a call with their prefixes, all of them as one; in lockstep the first, and those that follow it.
-fn framed(messages: Vec<Message>, lockstep: bool) -> (Arc<[u8]>, Option<Arc<[Arc<[u8]>]>>) {
+fn framed(messages: Vec<Message>, lockstep: bool) -> (Arc<[u8]>, Option<Further>) {
     let apart = lockstep && messages.len() > 1;
     let mut framed = messages.into_iter().map(|message| {
         let mut bytes = Vec::new();

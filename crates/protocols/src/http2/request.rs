@@ -25,6 +25,9 @@ pub struct Prepared {
     pub slots: Option<Box<Filled>>,
 }
 
+/// What heads must share to be prepared once.
+type Alike = (usize, bool, Box<[u8]>);
+
 /// Prepares the requests of a run. Of a million URLs nearly all differ in nothing but the path, which their requests have at hand: what is
 /// prepared for one of them serves them all.
 #[derive(Debug, Default)]
@@ -32,7 +35,7 @@ pub struct Preparer {
     /// The fields of all heads.
     pub lexicon: Lexicon,
     /// By the end that requests share, whether TLS is spoken, and the method; of paths that peers remember also the path.
-    shared: HashMap<(usize, bool, Box<[u8]>), Arc<Prepared>>,
+    shared: HashMap<Alike, Arc<Prepared>>,
 }
 
 impl Preparer {

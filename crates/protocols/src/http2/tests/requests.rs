@@ -148,7 +148,7 @@ fn paths_of_many_urls_are_said_whatever_peers_remember_of_them() {
     let mut decoder = Decoder::default();
     for round in 0..2 {
         let mut heads = Vec::new();
-        for at in 0..all.len() {
+        for (at, url) in all.iter().enumerate() {
             let request = &talk.dialogue.requests()[at].request;
             if talk.session.room() == 0 {
                 talk.session = dialogue.session(&Origin::default(), &Established::default());
@@ -156,7 +156,7 @@ fn paths_of_many_urls_are_said_whatever_peers_remember_of_them() {
                 talk.out.clear();
             }
             talk.session.submit(ExchangeId(at as u32), request, &Fill::default(), &mut talk.out).expect("room");
-            let alone = said(all[at], &["header=X-Own: yes"]).0;
+            let alone = said(url, &["header=X-Own: yes"]).0;
             heads.push((talk.said(), alone));
         }
         for (at, (said, alone)) in heads.iter().enumerate() {
