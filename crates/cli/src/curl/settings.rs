@@ -94,12 +94,14 @@ pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
         };
         all.push(("redirects", most.min(MOST_REDIRECTS).to_string()));
     }
-    if asked.has("http1.0") {
-        all.push(("http", "1.0".to_owned()));
-    } else if asked.has("http1.1") {
-        all.push(("http", "1.1".to_owned()));
-    } else if asked.has("http2-prior-knowledge") {
-        all.push(("http2", String::new()));
+    // Of several versions curl takes the last.
+    let versions = ["http1.0", "http1.1", "http2", "http2-prior-knowledge"];
+    match asked.switches.iter().rev().find(|switch| versions.contains(switch)) {
+        Some(&"http1.0") => all.push(("http", "1.0".to_owned())),
+        Some(&"http1.1") => all.push(("http", "1.1".to_owned())),
+        Some(&"http2-prior-knowledge") => all.push(("http2", String::new())),
+        // What the server chooses.
+        _ => {}
     }
     for (option, scheme) in [("proxy", ""), ("socks5", "socks5://"), ("socks5-hostname", "socks5h://")] {
         if let Some(text) = asked.value(option) {
