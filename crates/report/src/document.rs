@@ -88,8 +88,8 @@ pub struct Report<'a> {
     /// What had to hold.
     objectives: Vec<ObjectiveReport<'a>>,
     /// Changes of the load on the way, where there were any.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    changes: &'a [record::Changed],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<&'a [record::Changed]>,
     /// What the reader should know.
     notices: &'a [record::Notice],
     /// The first answer, counted apart.
@@ -97,8 +97,8 @@ pub struct Report<'a> {
     /// The generator's machine; of several the coordinator's.
     host: Option<&'a record::Host>,
     /// All of the generator's machines, where there are several.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    hosts: &'a [record::Host],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hosts: Option<&'a [record::Host]>,
     /// Network and worker threads.
     generator: Option<Generator<'a>>,
     /// The command line, secrets masked.
@@ -391,11 +391,11 @@ impl<'a> Report<'a> {
             }),
             trust: trust(summary),
             objectives: objectives(summary),
-            changes: &summary.changes,
+            changes: Some(&*summary.changes).filter(|changes| !changes.is_empty()),
             notices: &summary.notices,
             probe: summary.probe.as_ref(),
             host: started.and_then(|s| s.host()),
-            hosts: started.map(|s| &*s.hosts).filter(|hosts| hosts.len() > 1).unwrap_or_default(),
+            hosts: started.map(|s| &*s.hosts).filter(|hosts| hosts.len() > 1),
             generator: started.map(|s| Generator::of(s, &summary.totals)),
             command: started.map_or(&[], |s| &s.command),
             plan: started.map(|s| &s.plan),

@@ -117,7 +117,7 @@ pub(crate) fn change(Changed { at_ns, change }: &Changed, lang: Lang) -> String 
     let at = if *at_ns < 0 { format!("-{moment}") } else { moment };
     let level = |level: String| lang.fill(say::CHANGED_LEVEL, &[("level", &level), ("at", &at)]);
     match change {
-        Change::Rate(rate) => level(format!("{}/s", measure::format_rate(*rate))),
+        Change::Rate(rate) => level(measure::format_rate(*rate)),
         Change::Users(users) => level(lang.fill(say::CHANGED_USERS, &[("n", &users.to_string())])),
         Change::Pause => lang.fill(say::CHANGED_PAUSE, &[("at", &at)]),
         Change::Resume => lang.fill(say::CHANGED_RESUME, &[("at", &at)]),

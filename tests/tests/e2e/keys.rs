@@ -72,7 +72,7 @@ fn keys_change_a_rate_pause_it_and_end_it_in_threads_and_processes() {
         let record = e2e::target::text(directory.path(), "run.zst");
         let program = e2e::program::path().display();
         let line = format!(
-            "{program} -r 200/s --arrivals constant -d 60s -w 2 {processes} --record {record} {}; echo code $?; stty -a",
+            "stty cols 150; {program} -r 200/s --arrivals constant -d 60s -w 2 {processes} --record {record} {}; echo code $?; stty -a",
             target.address
         );
         let Some(mut terminal) = Terminal::run(&line, directory.path()) else {
