@@ -207,7 +207,7 @@ pub struct Established {
 pub struct Fill {
     /// Requests of the run before this one: no two of a run have the same.
     pub number: u64,
-    /// The user who sends it (closed load), counted over the whole run; 0 in open load.
+    /// The user who sends it, counted over the whole run; in open load the one who visits with the arrival.
     pub user: u64,
     /// Random bits.
     pub random: u64,
