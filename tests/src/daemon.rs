@@ -1,7 +1,7 @@
 //! Servers of other people's making that need no more than a command line: started in a directory of their own, and ended
 //! with the value.
 
-use std::net::UdpSocket;
+use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -27,13 +27,17 @@ pub fn find(program: &str) -> Option<PathBuf> {
     found
 }
 
-/// A port of UDP that nobody listens at.
+/// A port that nobody listens at, neither by UDP nor by TCP: some servers take both.
 ///
 /// # Panics
 /// Where there is none.
 pub fn free_datagram_port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    socket.local_addr().expect("an address").port()
+    let both = || {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let port = socket.local_addr().expect("an address").port();
+        TcpListener::bind(("127.0.0.1", port)).is_ok().then_some(port)
+    };
+    (0..100).find_map(|_| both()).expect("a port of both")
 }
 
 impl Daemon {

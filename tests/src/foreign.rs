@@ -41,6 +41,12 @@ impl Foreign {
         Some(Foreign::start(Command::new(program).args(arguments)))
     }
 
+    /// A script in JavaScript of this folder, whose packages npm fetches; none where Node or they are missing.
+    pub fn node(fetched: &'static Made, folder: &str, script: &str) -> Option<Foreign> {
+        let place = or_left_out(fetched.get_or_init(|| fetch_node(folder)))?;
+        Some(Foreign::start(Command::new("node").arg(place.join(script))))
+    }
+
     /// Its process.
     pub fn id(&self) -> u32 {
         self.child.id()
@@ -98,6 +104,23 @@ fn build_go(name: &str) -> Result<PathBuf, String> {
     build.args(["build", "-o"]).arg(&program).arg(".").current_dir(sources(name));
     let trouble = format!("the server of tests/servers/{name} is not built (Go: apt-get install golang-go)");
     done(&mut build, &trouble).map(|()| program)
+}
+
+/// Copies the scripts of a folder beside their packages: Node looks for them there.
+fn fetch_node(folder: &str) -> Result<PathBuf, String> {
+    let place = output(folder)?;
+    let lock = "package-lock.json";
+    let before = std::fs::read(place.join(lock)).unwrap_or_default();
+    for file in std::fs::read_dir(sources(folder)).map_err(|error| error.to_string())?.flatten() {
+        std::fs::copy(file.path(), place.join(file.file_name())).map_err(|error| error.to_string())?;
+    }
+    if before != std::fs::read(place.join(lock)).unwrap_or_default() || !place.join("node_modules").is_dir() {
+        let mut fetch = Command::new("npm");
+        fetch.args(["ci", "--silent", "--no-audit", "--no-fund"]).current_dir(&place);
+        done(&mut fetch, &format!("the packages of tests/servers/{folder} are not fetched (apt-get install npm)"))?;
+    }
+    done(Command::new("node").arg("--version"), "node is not installed (apt-get install nodejs)")?;
+    Ok(place)
 }
 
 /// Runs a command to its end.

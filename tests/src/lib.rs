@@ -7,6 +7,7 @@ pub mod certificates;
 pub mod daemon;
 pub mod foreign;
 pub mod grpc;
+pub mod guide;
 pub mod http2;
 pub mod mariadb;
 pub mod mysql_go;

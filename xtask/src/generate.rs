@@ -1,4 +1,4 @@
-//! Files of the repository that the program writes itself: the JSON Schemas of its documents.
+//! Files of the repository that the program writes itself: the JSON Schemas of its documents, and the pages of its rules.
 //!
 //! They come out of a built example of `report` and the built program, not out of the crates, so that this chore compiles whatever state that is
 //! in.
@@ -19,13 +19,18 @@ struct Generated {
 /// The schema of plan files knows all flags, so the program itself prints it.
 const PLAN: &str = "plan";
 
-/// The build that brings the examples, the same as that of the test chore so that nothing is compiled twice.
-pub const BUILD: [&str; 4] = ["build", "--workspace", "--bins", "--examples"];
+/// The pages of rules are in the program.
+const LIMITS: &str = "limits";
 
-const GENERATED: [Generated; 3] = [
+/// The build that brings the examples, the same as that of the test chore so that nothing is compiled twice: the tests are in it, because
+/// what they depend on decides with which features the rest is compiled.
+pub const BUILD: [&str; 5] = ["build", "--workspace", "--bins", "--examples", "--tests"];
+
+const GENERATED: [Generated; 4] = [
     Generated { file: "docs/schema/report.json", word: "report" },
     Generated { file: "docs/schema/record.json", word: "record" },
     Generated { file: "docs/schema/plan.json", word: PLAN },
+    Generated { file: "docs/limits.md", word: LIMITS },
 ];
 
 /// `generate [--check]`.
@@ -72,6 +77,9 @@ fn path(generated: &Generated) -> PathBuf {
 fn wanted(generated: &Generated) -> Result<String, String> {
     if generated.word == PLAN {
         return shell::capture(Command::new(places::brunt("debug")).args(["plan", "--schema"]));
+    }
+    if generated.word == LIMITS {
+        return shell::capture(Command::new(places::brunt("debug")).args(["explain", "all"]));
     }
     let example = places::target_dir().join("debug").join("examples").join("schema");
     shell::capture(Command::new(example).arg(generated.word))

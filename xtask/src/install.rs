@@ -32,6 +32,7 @@ pub const FOR_TESTS: &[Tool] = &[
     // The server itself lies in no search path.
     Tool { program: "pg_ctlcluster", package: "postgresql" },
     Tool { program: "memcached", package: "memcached" },
+    Tool { program: "mosquitto", package: "mosquitto" },
     Tool { program: "dnsmasq", package: "dnsmasq-base" },
     Tool { program: "freeradius", package: "freeradius" },
     Tool { program: "python3", package: "python3" },

@@ -8,6 +8,7 @@ mod bench;
 mod floors;
 mod generate;
 mod install;
+mod lab;
 mod measure;
 mod nginx;
 mod noise;
@@ -30,7 +31,7 @@ struct Chore {
     run: fn(arguments::Arguments) -> Outcome,
 }
 
-const CHORES: [Chore; 4] = [
+const CHORES: [Chore; 5] = [
     Chore {
         name: "test",
         what: "check everything; `test --list` names the steps, `test STEP…` runs some",
@@ -38,6 +39,7 @@ const CHORES: [Chore; 4] = [
     },
     Chore { name: "bench", what: "speed beside the peers; `bench --help` tells the options", run: bench::run },
     Chore { name: "truth", what: "accuracy on real sockets, judged by the target's own log", run: truth::run },
+    Chore { name: "lab", what: "causes made real, and what brunt says limited the run", run: lab::run },
     Chore { name: "generate", what: "write the generated files; `--check` only compares", run: generate::run },
 ];
 
@@ -52,7 +54,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let Some(chore) = CHORES.iter().find(|chore| chore.name == name) else {
-        eprintln!("xtask: no chore is called `{name}`; there are test, bench, truth and generate.");
+        eprintln!("xtask: no chore is called `{name}`; there are test, bench, truth, lab and generate.");
         return ExitCode::from(64);
     };
     match (chore.run)(arguments::Arguments::new(words)) {

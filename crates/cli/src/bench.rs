@@ -3,6 +3,7 @@
 //! `brunt run` measures it once and shows it; `brunt demo` measures what it reaches and then half of that. Whoever looks for the
 //! highest rate a server keeps, or compares two settings, measures it in a loop.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use engine::{AfterFailure, Assignment, Control, Launcher, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop};
@@ -17,6 +18,7 @@ use crate::arguments::Intent;
 use crate::checks::{self, ends_with_its_data};
 use crate::guard::Guard;
 use crate::journal::Journal;
+use crate::observed::Observed;
 use crate::redact::Redaction;
 use crate::through::{self, Through};
 use crate::worker::{Again, briefing};
@@ -103,7 +105,7 @@ impl Bench {
             host: host.clone(),
             resolver: Arc::clone(&through) as Arc<dyn engine::Resolver>,
             security: through,
-            sources: checks::sources(plan)?,
+            sources: checks::own_sources(plan)?,
             processes: None,
             control: Default::default(),
         };
@@ -227,14 +229,21 @@ impl Bench {
     ) -> Result<(), Complaint> {
         let setup = Setup { control: control.clone(), ..self.setup_of(trial)? };
         let mut first = self.first.clone();
+        let mut observed = Observed::begin(&setup.host.name, self.address());
         Arc::clone(&self.prepared).run(&setup, stop, &mut |event| {
             let started = matches!(event, RunEvent::Started(_));
-            sink(event);
+            observed.pass(event, sink);
             if let Some(first) = first.take_if(|_| started) {
                 sink(RunEvent::FirstAnswer(first));
             }
         });
         Ok(())
+    }
+
+    /// The address under load, where no proxy is between.
+    fn address(&self) -> Option<SocketAddr> {
+        let first = self.first.as_ref().filter(|first| first.through.is_none())?;
+        first.address.parse().ok()
     }
 
     fn setup_of(&self, trial: &Trial) -> Result<Setup, Complaint> {

@@ -1,6 +1,7 @@
 //! What of a plan can be checked before anything is sent, and what its protocol is asked for.
 
-use std::net::IpAddr;
+use std::io::ErrorKind;
+use std::net::{IpAddr, UdpSocket};
 use std::sync::Arc;
 
 use engine::{PreparedRun, Runner};
@@ -84,10 +85,24 @@ pub fn descriptors(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Compla
     let option = if plan.load.is_open() { "--max-connections" } else { "-c" };
     let (limit, connections, most) = (host::descriptors(), show::count(connections), show::count(most));
     let trouble = format!(
-        "asks for {connections} connections, and with {limit} descriptors (ulimit -n) there may be {most}; raise that limit, \
-         or ask for fewer"
+        "asks for {connections} connections, and the most threads that a run takes hold {most} with {limit} descriptors each \
+         (ulimit -n); raise that limit, or ask for fewer"
     );
     Err(Complaint::new(option, trouble))
+}
+
+/// Workers that were asked for are not made more in silence.
+pub fn workers(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
+    let (asked, needed) = (plan.workers, prepared.workers(plan));
+    if needed <= asked {
+        return Ok(());
+    }
+    let trouble = format!(
+        "{asked} cannot hold the connections that are asked for, with {} descriptors each (ulimit -n); raise that limit, write -w \
+         {needed}, or leave it out",
+        host::descriptors()
+    );
+    Err(Complaint::new("-w", trouble))
 }
 
 /// Heartbeats are refused where there are none, never left out in silence.
@@ -99,6 +114,22 @@ pub fn sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
     let mut all = Vec::new();
     for text in &plan.sources {
         all.extend(address::sources(text).map_err(|trouble| Complaint::new("--source", trouble))?);
+    }
+    Ok(all)
+}
+
+/// The same, all of which must be of this machine.
+///
+/// # Errors
+/// One that is not, by name.
+pub fn own_sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
+    let all = sources(plan)?;
+    for address in &all {
+        let bound = UdpSocket::bind((*address, 0));
+        if bound.is_err_and(|error| error.kind() == ErrorKind::AddrNotAvailable) {
+            let trouble = format!("{address} is no address of this machine; write one of those that `ip addr` lists");
+            return Err(Complaint::new("--source", trouble));
+        }
     }
     Ok(all)
 }

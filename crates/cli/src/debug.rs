@@ -73,8 +73,9 @@ fn exchange(probe: &FirstAnswer, transcript: &Transcript, redaction: &Redaction,
 
 /// True where the peer answered, and only what it said is not what was expected.
 fn is_answer(probe: &FirstAnswer, kind: FaultKind) -> bool {
-    use FaultKind::{TooManyRedirects, WrongBody, WrongHeader, WrongStatus};
-    !probe.status.is_empty() || matches!(kind, WrongStatus | WrongHeader | WrongBody | TooManyRedirects)
+    use FaultKind::{BrokenProtocol, TooManyRedirects, WrongBody, WrongHeader, WrongStatus};
+    let of_answers = [WrongStatus, WrongHeader, WrongBody, TooManyRedirects, BrokenProtocol];
+    !probe.status.is_empty() || of_answers.contains(&kind)
 }
 
 /// `wrong_status (404)`, `wrong_body: expected …`.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use engine::{PreparedRun, ProbeFailure, Runner, Setup, Stop};
-use wire::{Asked, Complaint};
+use wire::{Asked, Complaint, FaultKind};
 
 /// A protocol that asks more often than this goes round in circles.
 const MOST: usize = 64;
@@ -27,7 +27,9 @@ pub fn prepare(protocol: &dyn Runner, asked: &mut Asked, setup: &Setup) -> Resul
         let failure = match inquiry.probe(setup, &Stop::default()) {
             Ok(_) => None,
             // Nobody there, or nobody who answers: that is no mistake of the command line.
-            Err(mut failure) if failure.unreachable || failure.fault.is_none() => {
+            Err(mut failure)
+                if failure.unreachable || matches!(failure.fault, None | Some(FaultKind::BrokenProtocol)) =>
+            {
                 failure.unreachable = true;
                 return Ok((inquiry, Some(failure)));
             }

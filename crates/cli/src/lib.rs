@@ -8,6 +8,7 @@ mod cores;
 mod curl;
 mod debug;
 mod demo;
+mod doctor;
 mod document;
 mod ending;
 mod foreign;
@@ -20,6 +21,7 @@ mod keys;
 mod log;
 mod messages;
 mod named;
+mod observed;
 mod redact;
 mod remarks;
 mod replay;
@@ -105,7 +107,7 @@ fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
         return worker::take(protocols, &host);
     }
     signals::survive_full_quotas();
-    let interrupts = || Interrupts::listen().map_err(|error| Complaint::new("signals", error.to_string()));
+    let interrupts = || Interrupts::listen().map_err(|why| Complaint::new("signals", engine::no_thread(&why)));
     match arguments::read(line, protocols, &defaults)? {
         Command::Run(mut intent) => {
             intent.redaction.over_complaints();
@@ -118,6 +120,12 @@ fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
             intent.redaction.over_complaints();
             let protocol = &*protocols[intent.protocol];
             planned(&mut intent, check, protocol)
+        }
+        Command::Doctor(None) => doctor::examine_run(None, &host),
+        Command::Doctor(Some(mut intent)) => {
+            intent.redaction.over_complaints();
+            let protocol = &*protocols[intent.protocol];
+            doctor::examine_run(Some((&mut intent, protocol)), &host).map_err(|complaint| intent.located(complaint))
         }
         Command::Report(file, shown) => replay::replay(file.as_deref(), &shown),
         Command::Target(serving) => serve::serve(*serving),

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use record::{Listener, Notice, Past, ReadFault, Reader, RunEvent, Spool, Subject, Writer};
 
-use crate::keep;
+use report::Lang;
+
+use crate::{keep, messages, screen};
 
 /// A file that events are written to.
 struct Log {
@@ -51,6 +53,8 @@ pub struct Logs {
     files: Vec<Log>,
     /// So that the events can be read again where no file holds them.
     spool: Option<Spool>,
+    /// The file that was asked for could not be made.
+    missing: bool,
     /// What could not be begun.
     troubles: Vec<Notice>,
 }
@@ -69,7 +73,10 @@ impl Logs {
         if let Some(path) = record.map(Path::new) {
             match Writer::create(path) {
                 Ok(writer) => logs.add(writer, path.to_owned(), Subject::DiskFull, true),
-                Err(error) => logs.troubles.push(not_written(Subject::DiskFull, path, &error.to_string())),
+                Err(error) => {
+                    logs.missing = true;
+                    logs.troubles.push(not_written(Subject::DiskFull, path, &error.to_string()));
+                }
             }
         }
         if !logs.files.iter().any(Log::can_be_read) {
@@ -92,6 +99,16 @@ impl Logs {
     pub fn listeners(&mut self) -> impl Iterator<Item = &mut dyn Listener> {
         let files = self.files.iter_mut().map(|log| log as &mut dyn Listener);
         files.chain(self.spool.iter_mut().map(|spool| spool as &mut dyn Listener))
+    }
+
+    /// False where the file that was asked for does not hold all of the run, which is then said on standard error.
+    pub fn is_recorded(&self, lang: Lang) -> bool {
+        let broken: Vec<&Log> = self.files.iter().filter(|log| log.asked_for && log.writer.is_broken()).collect();
+        for log in &broken {
+            let file = log.path.display().to_string();
+            screen::complain(&lang.fill(messages::RECORD_INCOMPLETE, &[("file", &file)]));
+        }
+        broken.is_empty() && !self.missing
     }
 
     /// The events again, from the file that has most of them; None where none has any.

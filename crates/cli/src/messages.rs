@@ -137,5 +137,9 @@ pub const NO_PAST: Text = text(
     "还没有保存的压测；请指定 --record 生成的 FILE，或先运行 `brunt URL`",
 );
 /// A document could not be written.
+pub const RECORD_INCOMPLETE: Text = text(
+    "brunt: --record {file} is not complete: it could not be written to the end of the run.",
+    "brunt：--record {file} 不完整：未能写到压测结束。",
+);
 pub const NOT_WRITTEN: Text =
     text("brunt: -o {file} was not written: {error}.", "brunt: -o {file} 未能写入：{error}。");

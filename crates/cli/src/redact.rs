@@ -61,6 +61,8 @@ impl Redaction {
                 losses.for_each(|loss| self.texts([&mut loss.detail]));
             }
             RunEvent::Notice(notice) => notice.facts.values_mut().for_each(|fact| self.texts([fact])),
+            // Threads are called what their program likes.
+            RunEvent::Counters(counters) => counters.labels.values_mut().for_each(|word| self.texts([word])),
             // Some names are what is sent: a path, a statement.
             RunEvent::Started(started) => started.names.iter_mut().for_each(|name| self.texts([name])),
             RunEvent::Began(_) | RunEvent::Changed(_) | RunEvent::Ended(_) | RunEvent::Unknown => {}
@@ -100,6 +102,15 @@ mod tests {
         let mut found = RunEvent::FirstAnswer(FirstAnswer { url: "http://u:p@h/".into(), ..FirstAnswer::default() });
         redaction().event(&mut found);
         assert_eq!(found, RunEvent::FirstAnswer(FirstAnswer { url: "http://***@h/".into(), ..FirstAnswer::default() }));
+    }
+
+    #[test]
+    fn names_of_threads_are_masked() {
+        let labels = [("service.7.busiest.comm".to_owned(), "job hunter-22".to_owned())];
+        let mut event = RunEvent::Counters(record::HostCounters { labels: labels.into(), ..Default::default() });
+        redaction().event(&mut event);
+        let RunEvent::Counters(counters) = event else { unreachable!() };
+        assert_eq!(counters.labels["service.7.busiest.comm"], "job ***");
     }
 
     #[test]

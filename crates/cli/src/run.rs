@@ -20,7 +20,7 @@ use crate::signals::Interrupts;
 use crate::timer::Timer;
 use crate::view::View;
 use crate::waiting::Waiting;
-use crate::{before, debug, document, messages, screen};
+use crate::{before, checks, debug, document, messages, screen};
 
 /// What a command ends with: a number for the operating system, or the user's mistake.
 pub type Outcome = Result<u8, Complaint>;
@@ -32,8 +32,12 @@ pub type Outcome = Result<u8, Complaint>;
 pub fn run(intent: &mut Intent, protocol: &dyn Runner, host: &Host, interrupts: &Interrupts) -> Outcome {
     let lang = intent.lang();
     let late = |after| lang.fill(messages::OUT_OF_TIME, &[("time", &before::span(after))]);
-    let timer = intent.run_timeout.map(|after| Timer::start(after, interrupts, late(after)));
+    let timer = intent.run_timeout.map(|after| Timer::start(after, interrupts, late(after))).transpose();
+    let timer = timer.map_err(|why| Complaint::new("--run-timeout", engine::no_thread(&why)))?;
     let mut bench = Bench::prepare(intent, protocol, host)?;
+    if intent.says("workers") {
+        checks::workers(&intent.plan, bench.prepared())?;
+    }
     if intent.debug {
         return Ok(debug::show(bench.prepared(), bench.shown(), &intent.redaction, lang));
     }
@@ -169,7 +173,12 @@ fn load(bench: &Bench, intent: &Intent, (stop, mut timer): (&Stop, Option<Timer>
     // The report is shown on a terminal that is as it was.
     drop(keys);
     ran?;
-    Ok(conclude(&summing.finish(), logs.past().as_deref(), &intent.presentation, lang, view))
+    let (whole, mut summary) = (logs.is_recorded(lang), summing.finish());
+    // A record that was asked for and breaks off is no success, and the documents say so, too.
+    if !whole && summary.exit == Exit::Ok {
+        summary.exit = Exit::NotWritten;
+    }
+    Ok(conclude(&summary, logs.past().as_deref(), &intent.presentation, lang, view))
 }
 
 /// Says why no load can be sent, and keeps that as a run that could not begin.

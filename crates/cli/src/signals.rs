@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::Stop;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 /// What an interrupted shell command answers, where nothing is said in order: 128 and the number of SIGINT.
@@ -15,8 +15,13 @@ const INTERRUPTED: i32 = 130;
 
 /// The signals that ask for an end.
 pub fn ending() -> Vec<i32> {
-    let ignored = std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores(&status, SIGHUP));
-    [SIGINT, SIGTERM].into_iter().chain((!ignored).then_some(SIGHUP)).collect()
+    [SIGINT, SIGTERM].into_iter().chain(heeded(SIGHUP)).collect()
+}
+
+/// A signal, unless whoever started us said that it is none.
+fn heeded(signal: i32) -> Option<i32> {
+    let ignored = std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores(&status, signal));
+    (!ignored).then_some(signal)
 }
 
 /// Whether the process of this status ignores a signal.
@@ -38,16 +43,21 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Starts to listen, on a thread of its own.
+    /// Starts to listen, on a thread of its own. SIGQUIT ends the process at once, and gives the terminal back before.
     ///
     /// # Errors
     /// What the operating system refused.
     pub fn listen() -> std::io::Result<Interrupts> {
-        let mut signals = Signals::new(ending())?;
+        let mut signals = Signals::new(ending().into_iter().chain(heeded(SIGQUIT)))?;
         let interrupts = Interrupts { stop: Stop::default(), orderly: Arc::default() };
         let heard = interrupts.clone();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
-            for _ in signals.forever() {
+            for signal in signals.forever() {
+                if signal == SIGQUIT {
+                    // It ends the process as ever, core and all; but not with a terminal that shows nothing.
+                    crate::keys::restore();
+                    let _ = signal_hook::low_level::emulate_default_handler(signal);
+                }
                 if heard.stop.requested() {
                     end(INTERRUPTED);
                 }

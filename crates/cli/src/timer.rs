@@ -1,5 +1,6 @@
 //! `--run-timeout`: an end that comes from outside the engine, as Ctrl-C does.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -23,18 +24,21 @@ pub struct Timer {
 impl Timer {
     /// Starts to wait. Where nothing was begun when the time is over that needs an orderly end, `said` is said and the
     /// process ends.
-    pub fn start(after: Nanos, interrupts: &Interrupts, said: String) -> Timer {
+    ///
+    /// # Errors
+    /// What the operating system refused.
+    pub fn start(after: Nanos, interrupts: &Interrupts, said: String) -> io::Result<Timer> {
         let after = Duration::from_nanos(after.0);
         let (cancel, cancelled) = channel::<()>();
         let fired = Arc::new(AtomicBool::new(false));
         let (interrupts, flag) = (interrupts.clone(), Arc::clone(&fired));
-        std::thread::spawn(move || {
+        std::thread::Builder::new().name("timer".into()).spawn(move || {
             if cancelled.recv_timeout(after) == Err(RecvTimeoutError::Timeout) {
                 flag.store(!interrupts.stop().requested(), Ordering::Relaxed);
                 interrupts.time_is_up(&said);
             }
-        });
-        Timer { cancel: Some(cancel), fired, ends: Instant::now() + after }
+        })?;
+        Ok(Timer { cancel: Some(cancel), fired, ends: Instant::now() + after })
     }
 
     /// True where it was this that stopped the run.

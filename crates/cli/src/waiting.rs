@@ -18,11 +18,13 @@ impl Waiting {
     /// Starts to wait.
     pub fn begin(said: String) -> Waiting {
         let (cancel, cancelled) = channel::<()>();
-        std::thread::spawn(move || {
+        let wait = move || {
             if cancelled.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                 screen::complain(&said);
             }
-        });
+        };
+        // Where no thread can be started nothing is said: the run itself tells why it cannot begin.
+        let _ = std::thread::Builder::new().name("waiting".into()).spawn(wait);
         Waiting { _cancel: cancel }
     }
 }

@@ -64,6 +64,10 @@ pub trait PreparedRun: Send + Sync {
     fn too_many(&self, _plan: &Plan) -> Option<(u64, u64)> {
         None
     }
+    /// Workers that the run takes: as many as the plan says, or more where the connections need more descriptor tables.
+    fn workers(&self, plan: &Plan) -> u32 {
+        plan.workers
+    }
     /// As [`wire::Dialogue::requests_at_most`].
     fn requests_at_most(&self) -> Option<u64> {
         None

@@ -293,6 +293,12 @@ impl Books {
         }
     }
 
+    /// The peer said how a connection or an exchange ends.
+    #[cold]
+    pub fn word(&mut self, word: u32) {
+        self.tally.word(word);
+    }
+
     /// A connection that is part of the plan is lost.
     #[cold]
     pub fn connection_lost(&mut self, kind: FaultKind, errno: Option<i32>, detail: &str) {

@@ -137,7 +137,9 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         let users = source.users().peak();
         let pause = if limits.open { LONGEST_OF_ARRIVALS } else { LONGEST };
         let (dialogue, security) = (Arc::clone(&self.dialogue), Arc::clone(&self.setup.security));
-        let links = Links::new(net, dialogue, security, limits.connect_timeout, Rng::new(seed).fork(3));
+        // Connections have numbers of their own.
+        let fills = FillSource::new(self.share, limits.per_user, (!seed, plan.seed), None, true);
+        let links = Links::new(net, dialogue, security, limits.connect_timeout, (Rng::new(seed).fork(3), fills));
         let held = || HeldConnections::new(plan.hold, self.share.of, Arc::clone(&self.barriers[1]));
         Worker::new(Parts {
             now,

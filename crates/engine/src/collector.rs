@@ -239,6 +239,10 @@ impl<'a> Collector<'a> {
             record::add_code(&mut self.codes, name, n);
             record::add_code(&mut second.status, name, n);
         }
+        for (word, n) in s.words {
+            let name = if word == OTHER { record::OTHER_CODES.to_owned() } else { (self.code_name)(word) };
+            record::add_code(&mut second.words, &name, n);
+        }
         for (sort, n) in s.failures {
             add_failure(&mut second.failures, sort, n);
         }

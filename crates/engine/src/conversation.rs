@@ -1,6 +1,9 @@
 //! One connection, outside the load: a few requests one after the other, with the beginning of what went over it kept. The
 //! probe is one, and so are the requests before and after a run. Its connection lives as those of a run do ([`Links`]).
 
+mod naming;
+
+use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,11 +11,13 @@ use measure::Nanos;
 use measure::random::Rng;
 use net::Epoll;
 use wire::{
-    Broken, Dialogue, Ended, Errno, Established, Event, ExchangeId, FaultKind, Fed, Fill, Network, Origin, Place,
-    SHOWN, Sent, Session, bracketed,
+    Broken, Dialogue, Ended, Errno, Established, Event, ExchangeId, FaultKind, Fed, Fill, Memory, Network, Origin,
+    Place, SHOWN, Sent, Session, bracketed,
 };
 
-use crate::collector::errno_name;
+use self::naming::{describe, place_name};
+use crate::exchange::NONE;
+use crate::filling::FillSource;
 use crate::links::{Arrived, CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, Cut, Links, Step, Tap};
 use crate::worker::fail_cut;
 use crate::{Setup, Stop, lookup};
@@ -100,6 +105,8 @@ pub(crate) struct OneShot<'a, D: Dialogue> {
     pub setup: &'a Setup,
     pub stop: &'a Stop,
     pub origin: &'a Origin,
+    /// What whoever says it keeps of responses.
+    pub memory: &'a RefCell<Memory>,
     /// How long each answer may take.
     pub patience: Nanos,
     /// When all of it must be over.
@@ -182,6 +189,8 @@ struct Conversation<'a, 'b, D: Dialogue> {
     deadline: Nanos,
     spoken: String,
     established: Option<Established>,
+    /// The connection leads to the target, past any proxy.
+    reached: bool,
     /// The connection takes requests.
     stands: bool,
     requests: &'a [&'a D::Request],
@@ -191,6 +200,10 @@ struct Conversation<'a, 'b, D: Dialogue> {
     begun: usize,
     /// How often the peer did not touch one.
     untouched: u32,
+    /// What that was filled with.
+    fill: Fill,
+    /// When a part of the request under way has been withheld for long enough.
+    release_at: Nanos,
     ears: Ears,
     ended: Vec<Ended<D::Request>>,
 }
@@ -207,7 +220,8 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
         let timeout = setup.plan.connect_timeout;
         let deadline = net.now() + timeout;
         let sources = setup.sources.first().copied().into_iter().collect();
-        let links = Links::new(net, Arc::clone(dialogue), Arc::clone(&setup.security), timeout, Rng::new(0));
+        let seeded = (Rng::new(0), FillSource::of_one_shots(setup.plan.seed));
+        let links = Links::new(net, Arc::clone(dialogue), Arc::clone(&setup.security), timeout, seeded);
         let links = links.leaving_from(sources, 0).tapped(Box::new(ears.clone()));
         Conversation {
             one_shot,
@@ -217,11 +231,14 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
             deadline,
             spoken: String::new(),
             established: None,
+            reached: false,
             stands: false,
             requests,
             asked: 0,
             begun: 0,
             untouched: 0,
+            fill: Fill::default(),
+            release_at: Nanos::MAX,
             ears: ears.clone(),
             ended: Vec::new(),
         }
@@ -234,12 +251,17 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
         while !self.is_over() {
             let now = self.links.net().now();
             let deadline = self.deadline.min(self.one_shot.until);
-            self.links.net().wait(deadline.min(now + ATTENTION));
+            self.links.net().wait(deadline.min(now + ATTENTION).min(self.release_at));
             if self.one_shot.stop.requested() {
                 return Err(no_answer(STOPPED));
             }
-            if self.links.net().now() >= deadline {
+            let now = self.links.net().now();
+            if now >= deadline {
                 return Err(self.too_late());
+            }
+            if now >= self.release_at {
+                self.release_at = Nanos::MAX;
+                self.links.release(self.conn, ExchangeId(self.asked as u32 - 1));
             }
             match self.links.next().map_or(Ok(()), |arrived| self.take_in(arrived)) {
                 Ok(()) => {}
@@ -262,7 +284,7 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
             Arrived::Sent(_) => Ok(()),
             Arrived::Connected(conn) => {
                 let now = self.links.net().now();
-                let step = self.links.connected(conn, self.one_shot.origin, now)?;
+                let step = self.links.connected(conn, (self.one_shot.origin, NONE), now)?;
                 self.has_reached(step);
                 Ok(())
             }
@@ -272,7 +294,7 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
                 match fed {
                     Fed::Established if self.links.in_tunnel(conn) => {
                         let now = self.links.net().now();
-                        let step = self.links.reached(conn, self.one_shot.origin, now)?;
+                        let step = self.links.reached(conn, (self.one_shot.origin, NONE), now)?;
                         self.has_reached(step);
                     }
                     Fed::Established => self.shaken_hands(conn),
@@ -295,6 +317,7 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
 
     /// The connection leads to the target, unless a proxy is still asked for the way.
     fn has_reached(&mut self, step: Step) {
+        self.reached |= step != Step::Tunnelling;
         if step != Step::Tunnelling && !self.one_shot.origin.tls {
             self.converses(Established::default());
         }
@@ -314,7 +337,7 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
             self.converses(Established { alpn: settled.alpn, tls: true, ..Established::default() });
         }
         let now = self.links.net().now();
-        let step = self.links.shaken_hands(conn, self.one_shot.origin, now);
+        let step = self.links.shaken_hands(conn, (self.one_shot.origin, NONE), now);
         self.step(step);
         self.spoken = [self.spoken.as_str(), suite.as_str()].join(" ").trim().to_owned();
     }
@@ -361,7 +384,9 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
     /// Why a conversation ended in which the peer does not do as the protocol says, or refuses, as it may.
     fn broken(&self, broken: Broken) -> Trouble {
         match self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal) {
-            FaultKind::BrokenProtocol => no_answer(format!("the response is broken: {}", broken.0)),
+            kind @ FaultKind::BrokenProtocol => {
+                Trouble { fault: Some(kind), ..no_answer(format!("the response is broken: {}", broken.0)) }
+            }
             kind => Trouble { fault: Some(kind), ..no_answer(broken.0) },
         }
     }
@@ -376,13 +401,24 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
     }
 
     fn collect(&mut self) {
+        let mut owes = false;
         for event in self.links.done().events.drain(..) {
             match event {
                 Event::Ended(ended) => self.ended.push(ended),
+                Event::Learnt(id, lesson) => {
+                    let (dialogue, request) = (self.one_shot.dialogue, self.requests[id.0 as usize]);
+                    dialogue.learn(request, &self.fill, lesson, &mut self.one_shot.memory.borrow_mut());
+                }
                 // Nobody took the request: it is asked once more, in the time it has.
                 Event::Refused(_) => (self.asked, self.untouched) = (self.asked - 1, self.untouched + 1),
+                Event::Owed => owes = true,
                 _ => {}
             }
+        }
+        if owes {
+            let now = self.links.net().now();
+            self.links.pay(self.conn, now);
+            self.links.flush();
         }
     }
 
@@ -393,11 +429,22 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
             let (unix_ns, run) = (since_1970.as_nanos() as u64, self.one_shot.setup.plan.seed);
             let fill = Fill { random: self.asked as u64, unix_ns, run, ..Fill::default() };
             let id = ExchangeId(self.asked as u32);
-            let Ok(sent) = self.links.submit(self.conn, id, self.requests[self.asked], &fill) else { break };
+            let (request, memory) = (self.requests[self.asked], self.one_shot.memory.borrow());
+            let sent = match self.one_shot.dialogue.remembers() {
+                false => self.links.submit(self.conn, id, request, &fill),
+                true => self.links.submit_with(self.conn, id, request, &fill, &memory),
+            };
+            let Ok(sent) = sent else { break };
+            self.fill = fill;
             self.asked += 1;
-            if sent == Sent::OneWay {
-                let (fault, excerpt, follow) = (None, None, None);
-                self.ended.push(Ended { id, fault, code: 0, payload: 0, excerpt, follow, why: "".into() });
+            self.release_at = Nanos::MAX;
+            match sent {
+                Sent::Asked => {}
+                Sent::OneWay => {
+                    let (fault, excerpt, follow) = (None, None, None);
+                    self.ended.push(Ended { id, fault, code: 0, payload: 0, excerpt, follow, why: "".into() });
+                }
+                Sent::Withheld(at_most) => self.release_at = self.links.net().now() + at_most,
             }
             if self.asked > self.begun {
                 (self.begun, self.untouched) = (self.asked, 0);
@@ -440,7 +487,7 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
     fn too_late(&self) -> Trouble {
         let span = if self.begun > 0 { self.one_shot.patience } else { self.one_shot.setup.plan.connect_timeout };
         let origin = self.one_shot.origin;
-        let beyond = self.one_shot.setup.security.proxy(origin).filter(|_| self.links.session(self.conn).is_some());
+        let beyond = self.one_shot.setup.security.proxy(origin).filter(|_| self.reached);
         let beyond = beyond.map(|proxy| format!("{}:{} behind {proxy}", bracketed(&origin.host), origin.port));
         let name = beyond.as_deref().unwrap_or(&self.name);
         let why = match self.one_shot.until < self.deadline {
@@ -449,17 +496,4 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
         };
         Trouble { why, unreachable: self.links.session(self.conn).is_none(), fault: None }
     }
-}
-
-/// A place in words.
-fn place_name(to: &Place) -> String {
-    match to {
-        Place::Tcp(addr) | Place::Udp(addr) => addr.to_string(),
-        Place::Unix(path) => path.display().to_string(),
-    }
-}
-
-fn describe(errno: i32) -> String {
-    let words = std::io::Error::from_raw_os_error(errno).to_string();
-    format!("{} ({})", words.split(" (os error").next().unwrap_or_default(), errno_name(errno))
 }

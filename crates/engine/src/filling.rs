@@ -41,12 +41,23 @@ impl FillSource {
         FillSource { next, step, share, per_user, random, run, fills, unix }
     }
 
+    /// What connections outside of the load are opened with: all of them have the number 0.
+    pub fn of_one_shots(run: u64) -> FillSource {
+        FillSource { next: 0, step: 0, ..FillSource::new(Share::WHOLE, 1, (0, run), None, true) }
+    }
+
+    /// A moment as nanoseconds since 1970.
+    #[inline]
+    pub fn unix_ns(&self, now: Nanos) -> u64 {
+        (i128::from(now.0) + self.unix) as u64
+    }
+
     /// What a request is filled with that is submitted now. One that is sent once more is filled as it was, and one that an answer
     /// asked for has no slots: its text was filled with the request before it.
     #[inline]
     pub fn fill_for(&mut self, x: &mut Exchange, now: Nanos) -> Fill {
         if x.request == NONE {
-            return Fill::default();
+            return self.of_a_hop(now);
         }
         if x.resent > 0 {
             return self.again(x.serial, x.user, now);
@@ -54,6 +65,11 @@ impl FillSource {
         let (fill, known_by) = self.fill(x.user, now);
         x.serial = known_by;
         fill
+    }
+
+    /// A hop has nothing to fill, but its time.
+    fn of_a_hop(&self, now: Nanos) -> Fill {
+        Fill { unix_ns: self.unix_ns(now), ..Fill::default() }
     }
 
     /// What the next request is filled with, and what it is known by to [`FillSource::again`].
@@ -78,8 +94,8 @@ impl FillSource {
             NONE => 0,
             user => u64::from(user / self.per_user) * of + u64::from(self.share.index),
         };
-        let unix_ns = (i128::from(now.0) + self.unix) as u64;
-        Fill { number, user, random: mixed(self.random ^ number), unix_ns, run: self.run }
+        let unix_ns = self.unix_ns(now);
+        Fill { number, user, random: mixed(self.random ^ number), unix_ns, run: self.run, sequence: 0 }
     }
 }
 

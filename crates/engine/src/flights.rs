@@ -14,6 +14,8 @@ pub(crate) struct Flights<D: Dialogue> {
     /// Requests made during the run (hops of redirects), by the slot of their exchange.
     own: Vec<Option<D::Request>>,
     fills: FillSource,
+    /// Numbers that requests took on their connections, by the slot of their exchange; none where none took any.
+    sequences: Vec<u64>,
     timeout: Nanos,
     timeouts: Wheel,
     /// Kept for its memory.
@@ -28,6 +30,7 @@ impl<D: Dialogue> Flights<D> {
             alive: 0,
             own: Vec::new(),
             fills,
+            sequences: Vec::new(),
             timeout,
             timeouts: Wheel::new(timeout, now),
             came_up: Vec::new(),
@@ -98,8 +101,18 @@ impl<D: Dialogue> Flights<D> {
     }
 
     /// What an exchange was filled with that is not over yet, or was a moment ago.
-    pub fn filled(&self, x: &Exchange) -> Fill {
-        self.fills.again(x.serial, x.user, x.written)
+    pub fn filled(&self, x: &Exchange, id: ExchangeId) -> Fill {
+        let sequence = self.sequences.get(id.0 as usize).copied().unwrap_or(0);
+        Fill { sequence, ..self.fills.again(x.serial, x.user, x.written) }
+    }
+
+    /// The request of an exchange took this number on its connection.
+    pub fn took(&mut self, id: ExchangeId, sequence: u64) {
+        let slot = id.0 as usize;
+        if self.sequences.len() <= slot {
+            self.sequences.resize(slot + 1, 0);
+        }
+        self.sequences[slot] = sequence;
     }
 
     /// Its time is watched from now on, unless it is already.

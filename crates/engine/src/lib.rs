@@ -20,8 +20,10 @@ mod limits;
 mod links;
 mod lookup;
 mod losses;
+mod memories;
 mod message;
 mod named;
+mod no_thread;
 mod openings;
 mod patience;
 mod pool;
@@ -41,6 +43,7 @@ mod threads;
 mod timers;
 mod turn;
 mod virtual_users;
+mod withheld;
 mod worker;
 
 pub use api::{
@@ -49,5 +52,6 @@ pub use api::{
 };
 pub use collector::readable;
 pub use control::Control;
+pub use no_thread::no_thread;
 pub use processes::{Assignment, ClockOffset, Ending, Launcher, Link, child};
 pub use run::runner;

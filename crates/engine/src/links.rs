@@ -5,17 +5,21 @@
 //! told by [`Links::next`]; the caller calls the step for it, and does what follows from the [`Step`] that comes back: count,
 //! give the connection to a request, or end it. Nothing here knows of requests, users or figures.
 
+mod ending;
+mod saying;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use measure::Nanos;
 use measure::random::Rng;
 use wire::{
-    Arrival, Broken, ConnId, Dial, Dialogue, Done, Errno, Established, ExchangeId, FaultKind, Fed, Fill, Full,
-    Handshake, Network, Origin, Out, Place, Rest, Security, Sent, Session,
+    Arrival, Broken, ConnId, Dial, Dialogue, Done, Errno, Established, FaultKind, Fed, Handshake, Network, Origin, Out,
+    Place, Rest, Security, Session,
 };
 
 use crate::exchange::NONE;
+use crate::filling::FillSource;
 use crate::openings::Openings;
 use crate::pool::{Conn, Stage};
 
@@ -62,6 +66,9 @@ pub(crate) struct Cut {
     pub why: String,
 }
 
+/// Where a connection leads, and the user whom it is opened for.
+pub(crate) type Led<'a> = (&'a Origin, u32);
+
 /// Hears what goes over connections in clear: what was sent, and what came.
 pub(crate) trait Tap: Send {
     fn sent(&mut self, bytes: &[u8]);
@@ -84,6 +91,8 @@ pub(crate) struct Links<N: Network, D: Dialogue> {
     once: bool,
     /// Of connections.
     seeds: Rng,
+    /// What opens connections is filled from this.
+    fills: FillSource,
     /// Bytes for one connection at a time.
     out: Out,
     out_for: u32,
@@ -94,8 +103,15 @@ pub(crate) struct Links<N: Network, D: Dialogue> {
 }
 
 impl<N: Network, D: Dialogue> Links<N, D> {
-    /// No connections yet; each step of an opening may take `timeout`.
-    pub fn new(mut net: N, dialogue: Arc<D>, security: Arc<dyn Security>, timeout: Nanos, seeds: Rng) -> Links<N, D> {
+    /// No connections yet; each step of an opening may take `timeout`. What each is opened with is drawn from `seeds`, and filled
+    /// from `fills`.
+    pub fn new(
+        mut net: N,
+        dialogue: Arc<D>,
+        security: Arc<dyn Security>,
+        timeout: Nanos,
+        (seeds, fills): (Rng, FillSource),
+    ) -> Links<N, D> {
         let once = dialogue.one_exchange_per_connection();
         let openings = Openings::new(timeout, net.now());
         Links {
@@ -109,6 +125,7 @@ impl<N: Network, D: Dialogue> Links<N, D> {
             next_source: 0,
             once,
             seeds,
+            fills,
             out: Out::default(),
             out_for: NONE,
             cipher: Out::default(),
@@ -250,14 +267,14 @@ impl<N: Network, D: Dialogue> Links<N, D> {
         self.net.rest()
     }
 
-    /// It is connected: to the target, or to a proxy, which is then told where to connect. Connecting lasts until the way to the
-    /// target is free.
+    /// It is connected for this user: to the target, or to a proxy, which is then told where to connect. Connecting lasts until
+    /// the way to the target is free.
     ///
     /// # Errors
     /// The proxy cannot be told, or TLS cannot begin.
-    pub fn connected(&mut self, conn: u32, origin: &Origin, now: Nanos) -> Result<Step, Cut> {
+    pub fn connected(&mut self, conn: u32, (origin, user): Led<'_>, now: Nanos) -> Result<Step, Cut> {
         let tunnel = self.security.tunnel(origin).map_err(|why| Cut { kind: FaultKind::Proxy, why })?;
-        let Some(mut tunnel) = tunnel else { return self.reached(conn, origin, now) };
+        let Some(mut tunnel) = tunnel else { return self.reached(conn, (origin, user), now) };
         tunnel.start(&mut self.cipher);
         self.net.send(ConnId(conn), &mut self.cipher);
         self.conns[conn as usize].secure = Some(tunnel);
@@ -274,12 +291,12 @@ impl<N: Network, D: Dialogue> Links<N, D> {
     ///
     /// # Errors
     /// TLS cannot begin.
-    pub fn reached(&mut self, conn: u32, origin: &Origin, now: Nanos) -> Result<Step, Cut> {
+    pub fn reached(&mut self, conn: u32, (origin, user): Led<'_>, now: Nanos) -> Result<Step, Cut> {
         let c = &mut self.conns[conn as usize];
         (c.since, c.secure) = (now, None);
         match origin.tls {
             true => self.secure(conn, origin, true, now),
-            false => Ok(self.converse(conn, origin, Established::default(), now)),
+            false => Ok(self.converse(conn, (origin, user), Established::default(), now)),
         }
     }
 
@@ -302,11 +319,11 @@ impl<N: Network, D: Dialogue> Links<N, D> {
     }
 
     /// TLS is complete: the conversation begins, or goes on where TLS began inside it.
-    pub fn shaken_hands(&mut self, conn: u32, origin: &Origin, now: Nanos) -> Step {
+    pub fn shaken_hands(&mut self, conn: u32, led: Led<'_>, now: Nanos) -> Step {
         let alpn = self.handshake(conn).alpn;
         let c = &mut self.conns[conn as usize];
         let Some(session) = &mut c.session else {
-            return self.converse(conn, origin, Established { alpn, tls: true, ..Established::default() }, now);
+            return self.converse(conn, led, Established { alpn, tls: true, ..Established::default() }, now);
         };
         (c.stage, c.since) = (Stage::Greeting, now);
         self.out_for = conn;
@@ -315,8 +332,9 @@ impl<N: Network, D: Dialogue> Links<N, D> {
     }
 
     /// The session says what it says first.
-    fn converse(&mut self, conn: u32, origin: &Origin, mut established: Established, now: Nanos) -> Step {
+    fn converse(&mut self, conn: u32, (origin, user): Led<'_>, mut established: Established, now: Nanos) -> Step {
         established.seed = self.seeds.next_u64();
+        (established.fill, _) = self.fills.fill(user, now);
         self.aim(conn);
         let mut session = self.dialogue.session(origin, &established);
         session.open(&mut self.out);
@@ -370,44 +388,11 @@ impl<N: Network, D: Dialogue> Links<N, D> {
         Some(session.receive(&self.plain, &mut self.out, &mut self.done))
     }
 
-    /// Submits an exchange; its bytes leave with [`Links::flush`].
-    ///
-    /// # Errors
-    /// The session has no room.
-    #[inline]
-    pub fn submit(&mut self, conn: u32, id: ExchangeId, request: &D::Request, fill: &Fill) -> Result<Sent, Full> {
+    /// Says what a session owes the peer; how many messages that was. They leave with [`Links::flush`].
+    pub fn pay(&mut self, conn: u32, now: Nanos) -> u32 {
         self.aim(conn);
-        let session = self.conns[conn as usize].session.as_mut().ok_or(Full)?;
-        session.submit(id, request, fill, &mut self.out)
-    }
-
-    /// The time of an exchange passed. True: its connection lives on.
-    pub fn cancel(&mut self, conn: u32, id: ExchangeId) -> bool {
-        self.aim(conn);
-        let session = self.conns[conn as usize].session.as_mut();
-        let lives = session.is_some_and(|session| session.cancel(id, &mut self.out));
-        if lives {
-            self.flush();
-        }
-        lives
-    }
-
-    /// Sends a heartbeat, where the protocol has one now.
-    pub fn heartbeat(&mut self, conn: u32) -> bool {
-        self.aim(conn);
-        let session = self.conns[conn as usize].session.as_mut();
-        let beats = session.is_some_and(|session| session.heartbeat(&mut self.out));
-        if beats {
-            self.flush();
-        }
-        beats
-    }
-
-    /// The peer closed in order: what ends with the connection is done.
-    pub fn closed(&mut self, conn: u32) {
-        if let Some(session) = &mut self.conns[conn as usize].session {
-            session.closed(&mut self.done);
-        }
+        let (unix_ns, out) = (self.fills.unix_ns(now), &mut self.out);
+        self.conns[conn as usize].session.as_mut().map_or(0, |session| session.pay(unix_ns, out))
     }
 
     /// Many responses were given to pings: where the peer reads, they have left, and are no flood.
@@ -452,45 +437,5 @@ impl<N: Network, D: Dialogue> Links<N, D> {
                 self.net.send(ConnId(conn), &mut self.cipher);
             }
         }
-    }
-
-    /// Says goodbye: the session's last words, then those of TLS. The connection is then to be discarded.
-    pub fn say_goodbye(&mut self, conn: u32) {
-        self.aim(conn);
-        if let Some(session) = &mut self.conns[conn as usize].session {
-            session.finish(&mut self.out);
-        }
-        self.flush();
-        if let Some(channel) = &mut self.conns[conn as usize].secure {
-            channel.finish(&mut self.cipher);
-            self.net.send(ConnId(conn), &mut self.cipher);
-        }
-    }
-
-    /// Lets go of it; `abort`: the peer sees a reset. What had not been sent is dropped.
-    pub fn discard(&mut self, conn: u32, abort: bool) {
-        if self.out_for == conn {
-            self.out.clear();
-            self.out_for = NONE;
-        }
-        self.conns[conn as usize] = Conn::vacant();
-        self.count -= 1;
-        if abort { self.net.abort(ConnId(conn)) } else { self.net.close(ConnId(conn)) }
-    }
-
-    /// What the peer said of the connection's end, or what we can say of it.
-    pub fn farewell(&self, conn: u32, why: Option<Errno>) -> String {
-        let c = &self.conns[conn as usize];
-        match &c.session {
-            Some(session) => session.farewell().into_owned(),
-            None if self.in_tunnel(conn) => CLOSED_IN_TUNNEL.to_owned(),
-            None if c.stage == Stage::Handshaking && why.is_none() => CLOSED_IN_HANDSHAKE.to_owned(),
-            None => String::new(),
-        }
-    }
-
-    /// What came of a response that is not whole.
-    pub fn begun(&self, conn: u32) -> Vec<u8> {
-        self.session(conn).map_or(Vec::new(), |session| session.begun().to_vec())
     }
 }

@@ -1,10 +1,11 @@
 //! Before and after the load: one counted answer, told to the user; and the requests a plan asks for once.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use measure::{Clock, Nanos};
 use record::FirstAnswer;
-use wire::{Dialogue, Ended, FaultKind, Origin, SHOWN};
+use wire::{Dialogue, Ended, FaultKind, Memory, Origin, SHOWN};
 
 use crate::conversation::{OneShot, Transcribed, Trouble, no_answer};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
@@ -24,7 +25,8 @@ pub(crate) fn probe<D: Dialogue>(
     let began = Clock.now();
     let mut probe = FirstAnswer::default();
     let mut transcript = Transcript::default();
-    let outcome = follow(dialogue, &Way { setup, stop }, &mut probe, &mut transcript);
+    let way = Way { setup, stop, memory: RefCell::default() };
+    let outcome = follow(dialogue, &way, &mut probe, &mut transcript);
     probe.took = Clock.now() - began;
     match outcome {
         Ok(()) => Ok(ProbeResult { probe, transcript }),
@@ -38,6 +40,8 @@ pub(crate) fn probe<D: Dialogue>(
 struct Way<'a> {
     setup: &'a Setup,
     stop: &'a Stop,
+    /// What is kept from hop to hop.
+    memory: RefCell<Memory>,
 }
 
 fn follow<D: Dialogue>(
@@ -81,6 +85,7 @@ fn exchange<D: Dialogue>(
         setup: way.setup,
         stop: way.stop,
         origin,
+        memory: &way.memory,
         patience: way.setup.plan.timeout,
         until: Nanos::MAX,
         until_failure: true,
@@ -158,8 +163,9 @@ impl OneShots<'_> {
         }
         let list: Vec<&D::Request> = requests.iter().collect();
         let &OneShots { setup, stop, patience, until, until_failure } = self;
+        let memory = &RefCell::default();
         for origin in d.origins() {
-            let one_shot = OneShot { dialogue: d, setup, stop, origin, patience, until, until_failure };
+            let one_shot = OneShot { dialogue: d, setup, stop, origin, memory, patience, until, until_failure };
             match one_shot.run(&list, &mut Transcribed::default()) {
                 Err(Trouble { why, unreachable, .. }) => return Some(OneShotFailure { why, unreachable }),
                 Ok(ended) => {

@@ -28,6 +28,7 @@ use crate::barrier::NOTICE;
 use crate::control::{Control, Stamped};
 use crate::frames::{self, Frame, Order};
 use crate::message::Message;
+use crate::no_thread::no_thread;
 use crate::stragglers::{Member, Stragglers};
 use crate::{Stop, tally};
 
@@ -107,12 +108,20 @@ pub(crate) fn start<'s>(
                     .lock()
                     .unwrap_or_else(|poisoned| poisoned.into_inner())
                     .push(Outbox { orders, clock: link.clock });
-                let member = links.stragglers().watch(link.ending);
+                let member = links.stragglers().watch(link.ending.clone());
                 let to = link.to;
                 // Not joined: one that does not read is killed, and the writing then ends.
-                std::thread::spawn(move || write(to, &briefing, task, &told));
-                let (from, clock) = (link.from, link.clock);
-                scope.spawn(move || receive(&member, (from, clock), &task, &report, &links));
+                let orders = move || write(to, &briefing, task, &told);
+                let (from, clock, taken) = (link.from, link.clock, links.clone());
+                let (lost, ending) = (report.clone(), link.ending);
+                let answers = move || receive(&member, (from, clock), &task, &report, &taken);
+                let started = std::thread::Builder::new().spawn(orders);
+                let started = started.and_then(|_| std::thread::Builder::new().spawn_scoped(scope, answers));
+                if let Err(why) = started {
+                    ending.kill();
+                    (0..BARRIERS).for_each(|barrier| links.ready(barrier));
+                    lose(&task, &lost, no_thread(&why));
+                }
             }
             Err(why) => {
                 (0..BARRIERS).for_each(|barrier| links.ready(barrier));
@@ -120,15 +129,15 @@ pub(crate) fn start<'s>(
             }
         }
     }
-    let (links, stop, control) = (Arc::downgrade(&links), stop.clone(), control.clone());
-    scope.spawn(move || {
+    let (weak, ended, control) = (Arc::downgrade(&links), stop.clone(), control.clone());
+    let watch = move || {
         let (mut stopping, mut seen) = (false, 0);
-        while let Some(links) = links.upgrade() {
+        while let Some(links) = weak.upgrade() {
             for Stamped { at, change } in control.beyond(seen) {
                 seen += 1;
                 links.say(|clock| Order::Change(Stamped { at: clock.theirs(at), change }));
             }
-            if stop.requested() && !std::mem::replace(&mut stopping, true) {
+            if ended.requested() && !std::mem::replace(&mut stopping, true) {
                 links.say(|_| Order::Stop);
                 links.stragglers().stopping();
             }
@@ -136,7 +145,12 @@ pub(crate) fn start<'s>(
             drop(links);
             std::thread::sleep(STOP_LOOKS);
         }
-    });
+    };
+    if std::thread::Builder::new().spawn_scoped(scope, watch).is_err() {
+        // Nobody would tell them of a stop.
+        stop.request();
+        links.say(|_| Order::Stop);
+    }
 }
 
 /// Writes to one process: the hello, the briefing, its task, and what orders come until the run is over.

@@ -77,6 +77,10 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         Tables::too_small_for(connections).map(|most| (connections, most))
     }
 
+    fn workers(&self, plan: &Plan) -> u32 {
+        self.tables(plan).workers
+    }
+
     fn names(&self) -> &[String] {
         self.dialogue.names().list()
     }

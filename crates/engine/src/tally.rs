@@ -89,6 +89,8 @@ pub(crate) struct Tally {
     pub counts: Counts,
     pub latency: Latency,
     pub codes: Vec<(u32, u64)>,
+    /// What peers said of how connections and exchanges end.
+    pub words: Vec<(u32, u64)>,
     pub failures: Vec<(Sort, u64)>,
     /// Connections that are part of the plan and were lost, by what ended them.
     pub losses: Vec<Loss>,
@@ -125,6 +127,7 @@ impl Tally {
             counts: Counts::default(),
             latency: Latency::default(),
             codes: Vec::with_capacity(16),
+            words: Vec::new(),
             failures: Vec::with_capacity(16),
             losses: Vec::new(),
             unopened: Vec::new(),
@@ -138,6 +141,12 @@ impl Tally {
         if let Some(named) = &mut self.named {
             named.code(name, code);
         }
+    }
+
+    /// The peer said how a connection or an exchange ends.
+    #[cold]
+    pub fn word(&mut self, word: u32) {
+        count_code(&mut self.words, word);
     }
 
     /// A success of a request of the warm-up.
@@ -177,6 +186,7 @@ impl Tally {
         self.counts = Counts::default();
         self.latency.all_mut().into_iter().for_each(Histogram::clear);
         self.codes.clear();
+        self.words.clear();
         self.failures.clear();
         self.losses.clear();
         self.unopened.clear();
@@ -234,6 +244,7 @@ pub(crate) struct Snapshot {
     pub window: Nanos,
     pub counts: Counts,
     pub codes: Vec<(u32, u64)>,
+    pub words: Vec<(u32, u64)>,
     pub failures: Vec<(Sort, u64)>,
     pub losses: Vec<Loss>,
     pub unopened: Vec<Loss>,
@@ -251,10 +262,12 @@ pub(crate) fn encode(tally: &Tally, (from, to): (Nanos, Nanos), part: Part, wind
     word(window.0);
     let mut counts = tally.counts;
     counts.each().for_each(|n| word(*n));
-    word(tally.codes.len() as u64);
-    for (code, n) in &tally.codes {
-        word(u64::from(*code));
-        word(*n);
+    for codes in [&tally.codes, &tally.words] {
+        word(codes.len() as u64);
+        for (code, n) in codes {
+            word(u64::from(*code));
+            word(*n);
+        }
     }
     word(tally.failures.len() as u64);
     for (sort, n) in &tally.failures {
@@ -330,6 +343,14 @@ fn losses(bytes: &mut &[u8]) -> Option<Vec<Loss>> {
     Some(all)
 }
 
+fn codes(bytes: &mut &[u8]) -> Option<Vec<(u32, u64)>> {
+    let mut codes = Vec::new();
+    for _ in 0..word(bytes)? {
+        codes.push((word(bytes)? as u32, word(bytes)?));
+    }
+    Some(codes)
+}
+
 /// Decodes a second; None where the bytes are not one.
 pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
     let bytes = &mut bytes;
@@ -340,10 +361,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
     for n in counts.each() {
         *n = word(bytes)?;
     }
-    let mut codes = Vec::new();
-    for _ in 0..word(bytes)? {
-        codes.push((word(bytes)? as u32, word(bytes)?));
-    }
+    let (codes, words) = (codes(bytes)?, codes(bytes)?);
     let mut failures = Vec::new();
     for _ in 0..word(bytes)? {
         let (packed, errno, n) = (word(bytes)?, word(bytes)? as i32, word(bytes)?);
@@ -357,7 +375,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         histogram.decode_into(bytes)?;
     }
     let named = named::decode(bytes)?;
-    Some(Snapshot { from_ns, to_ns, part, window, counts, codes, failures, losses, unopened, latency, named })
+    Some(Snapshot { from_ns, to_ns, part, window, counts, codes, words, failures, losses, unopened, latency, named })
 }
 
 /// Requests in flight, integrated over time (for Little's law).
@@ -418,6 +436,10 @@ mod tests {
         let mut tally = Tally::new(1);
         (1..=10_000).for_each(|code| tally.code(0, code));
         tally.code(0, 1);
+        (1..=10_000).for_each(|word| tally.word(word));
+        let snapshot = decode(&encode(&tally, (Nanos(0), Nanos(1)), Part::Window, Nanos(0))).expect("a second");
+        assert_eq!((&snapshot.codes, &snapshot.words), (&tally.codes, &tally.words));
+        assert_eq!((tally.words.len(), tally.words[CODES]), (CODES + 1, (OTHER, 10_000 - CODES as u64)));
         assert!(tally.codes.len() <= CODES + 1, "{}", tally.codes.len());
         assert_eq!(tally.codes.iter().map(|(_, n)| n).sum::<u64>(), 10_001);
         assert_eq!((tally.codes[0], tally.codes[CODES].0), ((1, 2), OTHER));

@@ -15,6 +15,7 @@ use crate::backend::Backend;
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
 use crate::message::Message;
+use crate::no_thread::no_thread;
 use crate::tables::Tables;
 use crate::{Setup, Stop, lookup};
 
@@ -46,9 +47,10 @@ impl<'a, D: Dialogue> Threads<'a, D> {
         for index in self.workers.clone() {
             let broken = report.clone();
             let body = self.body(index, requests.clone(), report.clone(), stop.clone());
-            if std::thread::Builder::new().name(format!("worker-{index}")).spawn_scoped(scope, body).is_err() {
+            let started = std::thread::Builder::new().name(format!("worker-{index}")).spawn_scoped(scope, body);
+            if let Err(why) = started {
                 absent(&self.barriers);
-                let _ = broken.send((index as usize, Message::Broken("no thread could be started".into())));
+                let _ = broken.send((index as usize, Message::Broken(no_thread(&why))));
             }
         }
     }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use measure::Nanos;
 use scenario::News;
-use wire::{Broken, Dialogue, ExchangeId, FaultKind, Fed, Fill, Follow, Network, Sent, Session};
+use wire::{Broken, Dialogue, ExchangeId, FaultKind, Fed, Fill, Follow, Lesson, Network, Sent, Session};
 
 use crate::Stop;
 use crate::books::Books;
@@ -35,9 +35,11 @@ use crate::flights::Flights;
 use crate::limits::Limits;
 use crate::links::{Arrived, Links};
 use crate::lookup::Lookups;
+use crate::memories::Memories;
 use crate::pool::{Pools, Stage};
 use crate::source::Source;
 use crate::turn::Turn;
+use crate::withheld::Withheld;
 
 use self::batching::Batching;
 use self::failing::Examples;
@@ -86,6 +88,11 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     heartbeats: Option<Heartbeats>,
     heeding: Heeding,
     one_way: OneWay,
+    withheld: Withheld,
+    /// Where users keep something of answers.
+    memories: Option<Memories>,
+    /// What the answer that ends now asks to be kept.
+    lesson: Option<Lesson>,
     batching: Batching,
     health: Health,
     /// No more requests are started.
@@ -130,6 +137,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             heartbeats: parts.heartbeats,
             heeding: parts.heeding,
             one_way: OneWay::default(),
+            withheld: Withheld::default(),
+            memories: dialogue.remembers().then(Memories::default),
+            lesson: None,
             batching: Batching::NONE,
             health: Health::default(),
             closing: false,
@@ -255,9 +265,19 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let fill = if fills { self.flights.fill(id, self.stamp) } else { Fill::default() };
         let x = *self.flights.get(id);
         let Some(request) = self.flights.request(&self.dialogue, &x, id) else { return };
-        let Ok(sent) = self.links.submit(conn, id, request, &fill) else { return self.not_taken(id, conn) };
+        let sent = match &mut self.memories {
+            None => self.links.submit(conn, id, request, &fill),
+            Some(memories) => self.links.submit_with(conn, id, request, &fill, memories.of(x.user)),
+        };
+        let Ok(sent) = sent else { return self.not_taken(id, conn) };
         let c = self.links.conn_mut(conn);
         let room = c.session.as_ref().map_or(0, |session| session.room());
+        if D::Session::COUNTS
+            && let Some(sequence) = c.session.as_ref().map(|session| session.sequence()).filter(|number| *number > 0)
+        {
+            self.flights.took(id, sequence);
+        }
+        let c = self.links.conn_mut(conn);
         let reused = std::mem::replace(&mut c.served, true);
         c.in_flight += 1;
         c.last = id.0;
@@ -266,9 +286,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let x = self.flights.get(id);
         x.marks = (x.marks & !REUSED) | (REUSED * u8::from(reused));
         let since = x.started;
-        if sent == Sent::OneWay {
-            x.marks |= ONE_WAY;
-            self.one_way.sent(id);
+        match sent {
+            Sent::Asked => {}
+            Sent::OneWay => {
+                x.marks |= ONE_WAY;
+                self.one_way.sent(id);
+            }
+            Sent::Withheld(at_most) => self.withheld.waits(id, self.stamp, at_most),
         }
         self.flights.watch(id, since);
         if room == 0 {

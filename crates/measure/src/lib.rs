@@ -13,6 +13,7 @@ pub mod quantile;
 pub mod queueing;
 pub mod random;
 pub mod spacing;
+pub mod steady;
 pub mod units;
 
 pub use blocks::Blocks;

@@ -41,6 +41,7 @@ fn fill(number: u64) -> Fill {
         random: number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
         unix_ns: 1_795_253_195_123_456_789,
         run: 1,
+        sequence: 0,
     }
 }
 

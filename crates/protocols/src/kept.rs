@@ -64,6 +64,11 @@ pub struct Taken {
 }
 
 impl Taken {
+    /// How many bytes it is.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Takes as much more as makes it `bytes`; false where there is not so much left.
     fn grow(&mut self, bytes: usize) -> bool {
         let more = bytes.saturating_sub(self.bytes);

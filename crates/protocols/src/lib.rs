@@ -1,6 +1,8 @@
 //! How things are said: protocols as conversations without I/O. The program keeps the one ordered list of them.
 
 mod before_after;
+mod beside;
+mod cookies;
 mod detect;
 pub mod file;
 pub mod grpc;
@@ -13,6 +15,7 @@ mod marks;
 pub mod mysql;
 #[cfg(test)]
 mod names;
+mod pattern;
 mod percent;
 pub mod postgres;
 pub mod raw;

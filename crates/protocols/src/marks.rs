@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use memchr::memmem;
 use wire::{Asked, Complaint, Fill, OptionSpec, Takes, option};
 
-use crate::template::{self, Builder, Files, Found, Guard, Template};
+use crate::template::{self, Builder, Files, Found, Guard, Scope, Template};
 
 /// The option by which braces are braces, for every protocol whose texts have slots.
 pub const NO_SLOTS: OptionSpec = option(
@@ -74,7 +74,7 @@ impl Marks {
             }
         };
         if !off {
-            texts.iter().for_each(|text| template::names(text, &mut names));
+            texts.iter().for_each(|text| template::names(text, Scope::default(), &mut names));
         }
         Marks { key, names, off, ..Marks::default() }
     }
@@ -92,7 +92,8 @@ impl Marks {
         if self.off || memchr::memchr(b'{', text.as_bytes()).is_none() {
             return Ok(Cow::Borrowed(text));
         }
-        let found = template::pieces(text, &self.names).map_err(|trouble| Complaint::new(place, trouble))?;
+        let found =
+            template::pieces(text, &self.names, Scope::default()).map_err(|trouble| Complaint::new(place, trouble))?;
         if found == [Found::Text(text)] {
             return Ok(Cow::Borrowed(text));
         }
@@ -114,7 +115,8 @@ impl Marks {
         if self.off {
             return Ok(None);
         }
-        let found = template::pieces(text, &self.names).map_err(|trouble| Complaint::new(place, trouble))?;
+        let found =
+            template::pieces(text, &self.names, Scope::default()).map_err(|trouble| Complaint::new(place, trouble))?;
         Ok((found != [Found::Text(text)]).then(|| template::strict(&found)))
     }
 
@@ -148,7 +150,8 @@ impl Marks {
         if self.off || memchr::memchr(b'{', text.as_bytes()).is_none() {
             return Ok(Cow::Borrowed(text));
         }
-        let found = template::pieces(text, &self.names).map_err(|trouble| Complaint::new(place, trouble))?;
+        let found =
+            template::pieces(text, &self.names, Scope::default()).map_err(|trouble| Complaint::new(place, trouble))?;
         let (mut marked, mut quoted, mut escaped) = (String::with_capacity(text.len()), false, false);
         for piece in found {
             match piece {

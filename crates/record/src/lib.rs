@@ -5,9 +5,11 @@
 
 mod counts;
 mod file;
+mod host_counters;
 mod latency;
 mod listener;
 mod named;
+mod plausible;
 mod read;
 mod second;
 mod spool;
@@ -17,6 +19,7 @@ mod wide;
 mod words;
 
 pub use file::Writer;
+pub use host_counters::{Carried, Changes, HostCounters, Number, increase};
 pub use latency::Latency;
 pub use listener::Listener;
 pub use named::{Named, NamedCounts};
@@ -51,6 +54,8 @@ pub enum RunEvent {
     Second(Box<Second>),
     /// The load was changed on the way.
     Changed(Changed),
+    /// What a machine counted, once a second.
+    Counters(HostCounters),
     /// The kept example of one kind of failure.
     Example(Example),
     /// Something the reader should know.
@@ -222,7 +227,7 @@ pub fn most_frequent(failures: &[Failure]) -> String {
         let errno = failure.errno.as_ref().map_or(String::new(), |errno| format!(" ({errno})"));
         let kind = format!("{}{errno}", failure.kind);
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, count)) => *count += failure.count,
+            Some((_, count)) => *count = count.saturating_add(failure.count),
             None => kinds.push((kind, failure.count)),
         }
     }
@@ -261,7 +266,7 @@ impl Loss {
         let full = all.len() >= WAYS;
         let mut alike = all.iter_mut().filter(same);
         match alike.find(|known| known.detail == loss.detail || (full && known.detail.is_empty())) {
-            Some(known) => known.count += loss.count,
+            Some(known) => known.count = known.count.saturating_add(loss.count),
             None if full => all.push(Loss { detail: String::new(), ..loss.clone() }),
             None => all.push(loss.clone()),
         }

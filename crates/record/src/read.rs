@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::plausible::Plausible;
 use crate::{Past, RunEvent, SCHEMA, Started};
 
 /// No line of a record is longer: the histograms with every bucket filled are three megabytes, and those of a thousand names
@@ -49,6 +50,7 @@ pub struct Reader<'a> {
     lines: Box<dyn BufRead + 'a>,
     line: u64,
     text: Vec<u8>,
+    plausible: Plausible,
     done: bool,
     ended: bool,
 }
@@ -83,7 +85,7 @@ impl<'a> Reader<'a> {
         } else {
             Box::new(source)
         };
-        Ok(Reader { lines, line: 0, text: Vec::new(), done: false, ended: false })
+        Ok(Reader { lines, line: 0, text: Vec::new(), plausible: Plausible::default(), done: false, ended: false })
     }
 
     /// True where the record stopped before it said how the run ended; final once the iterator is at its end.
@@ -123,6 +125,7 @@ impl<'a> Reader<'a> {
                 "another run begins here: a record holds one run, so split the file before this line",
             )),
             Ok(event) => {
+                self.plausible.check(&event).map_err(|sentence| fault(self.line, sentence))?;
                 self.ended |= matches!(event, RunEvent::Ended(_));
                 Ok(Some(event))
             }
@@ -259,6 +262,48 @@ mod tests {
         }
         let said = read(&broken).1.unwrap();
         assert!(said.starts_with("line 3: this is not an event of a run ("), "{said}");
+    }
+
+    #[test]
+    fn seconds_that_overlap_go_back_or_count_too_much_are_a_fault() {
+        type Change = dyn Fn(&mut crate::Second, &mut crate::Second);
+        const S: i64 = 1_000_000_000;
+        let read_all = |change: &Change| {
+            let mut events = a_run(2);
+            let [.., RunEvent::Second(a), RunEvent::Second(b), _] = &mut *events else { panic!("two seconds") };
+            change(a, b);
+            read(&lines(&events)).1.unwrap_or_default()
+        };
+        assert_eq!(read_all(&|_, _| {}), "");
+        assert_eq!(
+            read_all(&|_, b| (b.from_ns, b.to_ns) = (S / 2, S / 2)),
+            "",
+            "one without a length tells what was left"
+        );
+        let changed = ": the record was changed, or put together from several";
+        let begins = |from: &str, ended: &str| {
+            format!("line 4: this second begins ({from} s) before the one above is over ({ended} s){changed}")
+        };
+        assert_eq!(read_all(&|_, b| b.from_ns = 0), begins("0", "1"), "repeated");
+        assert_eq!(read_all(&|_, b| b.from_ns = S - 1), begins("0.999999999", "1"), "overlapping");
+        assert_eq!(read_all(&|_, b| (b.from_ns, b.to_ns) = (-S, -S)), begins("-1", "1"), "going back");
+        let back = "line 4: this second ends (0.5 s) before it begins (1 s)";
+        assert_eq!(read_all(&|_, b| b.to_ns = S / 2), format!("{back}{changed}"));
+        let far = "it tells of a moment that no run reaches: the record was changed or damaged";
+        assert_eq!(read_all(&|a, _| a.from_ns = i64::MIN), format!("line 3: {far}"));
+        assert_eq!(read_all(&|_, b| b.to_ns = i64::MAX), format!("line 4: {far}"));
+        assert_eq!(read_all(&|_, b| b.busy_since_ns = Some(i64::MIN)), format!("line 4: {far}"));
+        let much = "line 4: it counts more than any run does: the record was changed or damaged";
+        let counts: [&Change; 7] = [
+            &|_, b| b.sent = 1 << 63,
+            &|a, b| (a.finished, b.finished) = ((1 << 59), (1 << 59) + 1),
+            &|_, b| b.bytes.received = u64::MAX,
+            &|_, b| b.status = std::collections::BTreeMap::from([("200".into(), u64::MAX)]),
+            &|_, b| b.failures[0].count = u64::MAX,
+            &|_, b| b.service_ns = i128::from(i64::MIN) << 32,
+            &|_, b| b.latency.failed.record_n(measure::Nanos(1), 1 << 61),
+        ];
+        counts.iter().for_each(|change| assert_eq!(read_all(change), much));
     }
 
     #[test]

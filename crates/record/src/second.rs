@@ -41,9 +41,21 @@ second! {
         /// Of these, answers beyond those asked for where answers belong to requests by order alone.
         #[serde(default)]
         strays,
+        /// Messages that opened connections before any request on them; no requests.
+        #[serde(default)]
+        opening_messages,
+        /// Messages said because the peer had said something of its own accord; no requests.
+        #[serde(default)]
+        replies,
         /// Requests that the peer did not touch and that were sent once more; each is one request in all other counts.
         #[serde(default)]
         resent,
+        /// Requests whose answer came before the part that was withheld (`Expect: 100-continue`), which was never sent.
+        #[serde(default)]
+        declined,
+        /// Requests whose withheld part was sent once the wait for the peer to ask for it was over.
+        #[serde(default)]
+        released,
         /// Messages inside exchanges whose answers are streams.
         #[serde(default)]
         messages,
@@ -82,6 +94,10 @@ second! {
         service_ns: i128,
         /// Status code → count, of successes and failures that carried one.
         status: BTreeMap<String, u64>,
+        /// What peers said of how connections and exchanges end (`GOAWAY ENHANCE_YOUR_CALM`, `RST_STREAM CANCEL`) → how often, whatever
+        /// became of the requests.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        words: BTreeMap<String, u64>,
         /// Failures by kind, phase and errno.
         failures: Vec<Failure>,
         /// Bytes.

@@ -45,7 +45,7 @@ pub(crate) fn second(n: i64) -> RunEvent {
     RunEvent::Second(Box::new(Second {
         from_ns: n * 1_000_000_000,
         to_ns: (n + 1) * 1_000_000_000,
-        due: u64::MAX,
+        due: 1 << 50,
         in_flight_ns: u128::from(u64::MAX),
         service_ns: -5,
         status: BTreeMap::from([("200".into(), 7)]),
@@ -80,7 +80,7 @@ fn the_schema_names_every_event_and_the_fields_of_a_line() {
     let schema: serde_json::Value = serde_json::from_str(&schema_json()).unwrap();
     let shapes = schema["oneOf"].as_array().unwrap();
     let names: Vec<&str> = shapes.iter().map(|s| s["properties"]["event"]["const"].as_str().unwrap()).collect();
-    assert_eq!(names, ["started", "probe", "began", "second", "changed", "example", "notice", "ended"]);
+    assert_eq!(names, ["started", "probe", "began", "second", "changed", "counters", "example", "notice", "ended"]);
     let line = serde_json::to_value(second(0)).unwrap();
     let known = schema["$defs"]["Second"]["properties"].as_object().unwrap();
     for field in line.as_object().unwrap().keys().filter(|k| *k != "event") {

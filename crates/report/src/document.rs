@@ -4,6 +4,8 @@
 //! where it is only that) and `p99_ci_us` (its 95 % interval; the upper end is null where the sample does not bound it).
 //! Response and service of the whole run have intervals where it lasted 5 s; parts and single seconds have none.
 
+mod connections;
+mod diagnosis;
 mod distribution;
 mod latency;
 mod named;
@@ -11,11 +13,12 @@ mod named;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use record::{Bytes, Connections, Heartbeats, Part, Second};
+use record::{Bytes, Heartbeats, Part, Second};
 use schemars::JsonSchema;
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
+use self::connections::ConnectionReport;
 use self::distribution::Distribution;
 use self::latency::{LatencyReport, Phases};
 use self::named::NameReport;
@@ -56,6 +59,9 @@ pub struct Report<'a> {
     bytes: Bytes,
     /// Status code → count.
     status: &'a BTreeMap<String, u64>,
+    /// What the peer said of how connections and exchanges end (`GOAWAY NO_ERROR`, `RST_STREAM CANCEL`) → how often, whatever
+    /// became of the requests; HTTP/2 and gRPC.
+    words: &'a BTreeMap<String, u64>,
     /// Failures by kind, phase and errno.
     failures: Vec<FailureReport<'a>>,
     /// Latency of requests.
@@ -75,6 +81,10 @@ pub struct Report<'a> {
     unsolicited: u64,
     /// Of these, answers beyond those asked for where answers belong to requests by order alone.
     strays: u64,
+    /// Messages that opened connections (`--on-connect`); in no other count.
+    opening_messages: u64,
+    /// Replies to what the target said of its own accord (`--reply`); in no other count.
+    replies: u64,
     /// Messages inside exchanges whose answers are streams.
     messages: u64,
     /// Signs of life on standing connections; in no other count.
@@ -85,6 +95,8 @@ pub struct Report<'a> {
     overload: Option<OverloadReport>,
     /// Whether to trust the figures.
     trust: TrustReport,
+    /// What limited the run.
+    diagnosis: diagnosis::Diagnosis,
     /// What had to hold.
     objectives: Vec<ObjectiveReport<'a>>,
     /// Changes of the load on the way, where there were any.
@@ -134,6 +146,10 @@ struct Requests {
     one_way: u64,
     /// Sent once more because the target had not touched them; each is one request in all other counts.
     resent: u64,
+    /// Whose answer came instead of `100 Continue`, so that their body was not sent.
+    declined: u64,
+    /// Whose body was sent after the wait for `100 Continue`, which did not come.
+    released: u64,
     /// Found every connection taken that the run may have (`max_connections`), and waited for one.
     limited: u64,
 }
@@ -178,26 +194,6 @@ struct UnopenedReport<'a> {
     count: u64,
     /// The kept example.
     example: Option<ExampleReport<'a>>,
-}
-
-#[derive(Serialize, JsonSchema)]
-struct ConnectionReport {
-    /// That stood.
-    opened: u64,
-    /// That did not.
-    failed: u64,
-    /// Requests on a connection that had served one before.
-    reused: u64,
-    /// TLS handshakes completed.
-    handshakes: u64,
-    /// Of these, resumed.
-    resumed: u64,
-    /// Open at the end.
-    open: u32,
-    /// Stood and were lost.
-    lost: u64,
-    /// Refusals of datagrams that nobody waited for an answer to.
-    refused: u64,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -278,6 +274,8 @@ pub struct SecondReport<'a> {
     throughput_per_s: f64,
     /// Status code → count.
     status: &'a BTreeMap<String, u64>,
+    /// What the peer said of how connections and exchanges end.
+    words: &'a BTreeMap<String, u64>,
     /// Failures by kind, phase and errno.
     failures: &'a [record::Failure],
     /// Bytes on the wire.
@@ -288,21 +286,6 @@ pub struct SecondReport<'a> {
     latency: LatencyReport<'a>,
     /// Parts of requests and of connections.
     phases: Phases<'a>,
-}
-
-impl From<&Connections> for ConnectionReport {
-    fn from(c: &Connections) -> ConnectionReport {
-        ConnectionReport {
-            opened: c.opened,
-            failed: c.failed,
-            reused: c.reused,
-            handshakes: c.handshakes,
-            resumed: c.resumed,
-            open: c.open,
-            lost: c.lost,
-            refused: c.refused,
-        }
-    }
 }
 
 impl<'a> SecondReport<'a> {
@@ -322,6 +305,7 @@ impl<'a> SecondReport<'a> {
             latency: LatencyReport::of(&s.latency, open),
             phases: Phases::of(&s.latency),
             status: &s.status,
+            words: &s.words,
             failures: &s.failures,
         }
     }
@@ -367,11 +351,14 @@ impl<'a> Report<'a> {
                 probe: summary.probe.as_ref().map_or(0, |p| p.requests),
                 one_way: totals.one_way,
                 resent: totals.resent,
+                declined: totals.declined,
+                released: totals.released,
                 limited: totals.limited,
             },
             throughput_per_s: summary.throughput_per_s(),
             bytes: totals.bytes,
             status: &totals.status,
+            words: &totals.words,
             failures: failures(summary),
             latency: LatencyReport::of_run(totals, summary.open),
             by_name: named::reports(summary),
@@ -381,6 +368,8 @@ impl<'a> Report<'a> {
             unopened: unopened(summary),
             unsolicited: totals.unsolicited,
             strays: totals.strays,
+            opening_messages: totals.opening_messages,
+            replies: totals.replies,
             messages: totals.messages,
             heartbeats: totals.heartbeats,
             cpu_s: totals.cpu_ns as f64 / 1e9,
@@ -390,6 +379,7 @@ impl<'a> Report<'a> {
                 queue_growth_per_s: o.growth_per_s,
             }),
             trust: trust(summary),
+            diagnosis: diagnosis::Diagnosis::of(&summary.limits),
             objectives: objectives(summary),
             changes: Some(&*summary.changes).filter(|changes| !changes.is_empty()),
             notices: &summary.notices,

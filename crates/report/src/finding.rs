@@ -1,5 +1,7 @@
 //! What a rule found: a stable word, how bad it is, and sentences in every language.
 
+use words::Said;
+
 use crate::text::{Lang, Text};
 
 /// How a check came out.
@@ -41,15 +43,8 @@ pub struct Finding {
     pub code: &'static str,
     /// How bad it is.
     pub grade: Grade,
-    /// What follows each other in its sentence.
-    said: Vec<Clause>,
-}
-
-/// A part of a sentence and the facts in it.
-#[derive(Clone, Debug, PartialEq)]
-struct Clause {
-    text: Text,
-    facts: Vec<(&'static str, String)>,
+    /// Its sentence.
+    said: Said,
 }
 
 impl Finding {
@@ -60,21 +55,17 @@ impl Finding {
         text: Text,
         facts: [(&'static str, String); N],
     ) -> Finding {
-        Finding { code, grade, said: Vec::new() }.and(text, facts)
+        Finding { code, grade, said: Said::new(text, facts) }
     }
 
     /// The same, and its sentence goes on.
     pub(crate) fn and<const N: usize>(mut self, text: Text, facts: [(&'static str, String); N]) -> Finding {
-        self.said.push(Clause { text, facts: facts.into() });
+        self.said = self.said.and(text, facts);
         self
     }
 
     /// Its sentence, without a full stop.
     pub fn sentence(&self, lang: Lang) -> String {
-        let clause = |Clause { text, facts }: &Clause| {
-            let facts: Vec<(&str, &str)> = facts.iter().map(|(name, fact)| (*name, fact.as_str())).collect();
-            lang.fill(*text, &facts)
-        };
-        self.said.iter().map(clause).collect()
+        self.said.of(lang)
     }
 }

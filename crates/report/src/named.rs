@@ -52,7 +52,7 @@ impl NamedTotals {
     /// Requests without an end that the record tells of are unfinished.
     fn cut_off(&mut self) {
         let NamedCounts { due, finished, failed, censored, .. } = &mut self.counts;
-        *censored += due.saturating_sub(*finished + *failed + *censored);
+        *censored += due.saturating_sub(finished.saturating_add(*failed).saturating_add(*censored));
     }
 }
 

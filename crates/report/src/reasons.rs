@@ -30,6 +30,10 @@ const REASONS: &[(&str, &str)] = &[
     ("No such file or directory ({})", "文件不存在（{}）"),
     ("Name or service not known", "域名不存在"),
     ("Temporary failure in name resolution", "域名解析暂时失败"),
+    (
+        "no thread could be started: {}; this user may have {} processes and threads, raise that (ulimit -u)",
+        "无法启动线程：{}；该用户最多可有 {} 个进程和线程，请提高此上限（ulimit -u）",
+    ),
     // Proxies.
     ("the proxy {} cannot be found: {}", "找不到代理 {}：{}"),
     ("the proxy {} refused the tunnel to {}: {}", "代理 {} 拒绝建立到 {} 的隧道：{}"),
@@ -88,7 +92,16 @@ const REASONS: &[(&str, &str)] = &[
     ),
     ("the response is broken: {}", "响应不符合协议：{}"),
     ("the response came later than the timeout", "响应晚于超时时间"),
+    (
+        "the response came instead of 100 Continue, so the body was not sent",
+        "服务器没有返回 100 Continue，而是直接给出了响应，因此正文未发送",
+    ),
     ("no response to a heartbeat within {}", "{} 内没有心跳响应"),
+    (
+        "the response to an opening message is not what --on-connect waits for",
+        "对开场消息的响应不是 --on-connect 所等待的内容",
+    ),
+    ("a flood of messages whose replies the peer does not read", "对方大量发送需要回复的消息，却不读取回复"),
     ("the response is not HTTP/1.x", "响应不是 HTTP/1.x"),
     ("endless headers: the head of the response is larger than 256 KiB", "响应头过长：超过 256 KiB"),
     (

@@ -7,6 +7,7 @@ use record::{Kind, Phase};
 use crate::text::{Text, text};
 
 mod exit;
+pub(crate) mod limits;
 mod notices;
 
 pub(crate) use exit::*;
@@ -175,7 +176,16 @@ pub(crate) const NOT_OPENED_BY: Text = text(
 pub(crate) const LOST_BY: Text = text("{n} lost: {why}", "断开 {n}：{why}");
 pub(crate) const REFUSED: Text =
     text("{n} ICMP port unreachable {n|message|messages} from the target", "收到目标主机的 {n} 个 ICMP 端口不可达");
+pub(crate) const WORDS: Text = text("The server said: {words}", "服务器发出：{words}");
 pub(crate) const UNSOLICITED: Text = text("{n} unsolicited {n|message|messages}", "未经请求的消息 {n} 条");
+pub(crate) const OPENING_MESSAGES: Text = text(
+    "{n} opening {n|message|messages} on new connections, apart from the requests",
+    "新连接的开场消息 {n} 条，不计入请求",
+);
+pub(crate) const REPLIES: Text = text(
+    "{n} {n|reply|replies} to messages of the target, apart from the requests",
+    "对目标消息的自动回复 {n} 条，不计入请求",
+);
 pub(crate) const MESSAGES: Text = text("{n} {n|message|messages} in streams", "流中消息 {n} 条");
 pub(crate) const LATE: Text = text(
     "{n} of the failed {n|was|were} answered after the timeout; status codes count responses in time",
@@ -188,6 +198,14 @@ pub(crate) const ONE_WAY: Text = text(
 pub(crate) const RESENT: Text = text(
     "{n} {n|was|were} sent again, because the target reported {n|it|them} as not processed",
     "{n} 个请求被目标报告为未处理，已重新发送",
+);
+pub(crate) const DECLINED: Text = text(
+    "{n} {n|body was|bodies were} not sent, because the response came instead of 100 Continue",
+    "{n} 个请求的正文未发送：服务器没有返回 100 Continue，而是直接给出了响应",
+);
+pub(crate) const RELEASED: Text = text(
+    "{n} {n|body was|bodies were} sent without 100 Continue, which did not come in time; the wait is part of the latency",
+    "{n} 个请求没有等到 100 Continue，超时后仍发送了正文；等待时间计入延迟",
 );
 pub(crate) const STANDING: Text = text(
     "{n} open at the same time, {lost} lost, {rate} opened per second",

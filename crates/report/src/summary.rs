@@ -2,10 +2,12 @@
 
 use std::ops::{Deref, DerefMut};
 
+use diagnose::Conclusion;
 use record::{Listener, Notice, Past, ReadFault, RunEvent};
 
 use crate::exit::Exit;
 use crate::limit::Limited;
+use crate::limits::Counting;
 use crate::objectives::{self, Judged};
 use crate::rules::{self, Evidence, Rule};
 use crate::sums::{Adding, Sums};
@@ -18,6 +20,8 @@ pub struct Summary {
     pub sums: Sums,
     /// Whether to trust the figures.
     pub trust: Trust,
+    /// What limited the run.
+    pub limits: Conclusion,
     /// The objectives of the plan, judged.
     pub objectives: Vec<Judged>,
     /// The exit code.
@@ -40,12 +44,13 @@ impl DerefMut for Summary {
 /// Collects the events of a run; [`Summing::finish`] judges them. Usable live, beside the record.
 pub struct Summing {
     adding: Adding,
+    counting: Counting,
     rules: Vec<Box<dyn Rule>>,
 }
 
 impl Default for Summing {
     fn default() -> Summing {
-        Summing { adding: Adding::default(), rules: rules::all() }
+        Summing { adding: Adding::default(), counting: Counting::default(), rules: rules::all() }
     }
 }
 
@@ -60,6 +65,7 @@ impl Summing {
     /// Takes the next event.
     pub fn add(&mut self, event: &RunEvent) {
         self.adding.add(event);
+        self.counting.see(event);
         self.rules.iter_mut().for_each(|rule| rule.see(event));
     }
 
@@ -72,7 +78,8 @@ impl Summing {
         let evidence = Evidence { sums: &sums, objectives: &objectives };
         let trust = Trust { findings: self.rules.iter().flat_map(|rule| rule.findings(&evidence)).collect() };
         let exit = Exit::of(&sums, &trust, &objectives);
-        Summary { sums, trust, objectives, exit }
+        let limits = self.counting.conclude(&sums, &trust);
+        Summary { sums, trust, limits, objectives, exit }
     }
 }
 

@@ -84,7 +84,7 @@ impl Adding {
             }
             RunEvent::Ended(ended) => self.ended = Some(ended.clone()),
             RunEvent::Changed(changed) if self.changes.len() < KEPT => self.changes.push(*changed),
-            RunEvent::Changed(_) | RunEvent::Began(_) | RunEvent::Unknown => {}
+            RunEvent::Changed(_) | RunEvent::Began(_) | RunEvent::Counters(_) | RunEvent::Unknown => {}
         }
     }
 

@@ -34,6 +34,8 @@ pub struct Totals {
     pub in_flight_ns: u128,
     /// Status code → count.
     pub status: BTreeMap<String, u64>,
+    /// What peers said of how connections and exchanges end.
+    pub words: BTreeMap<String, u64>,
     /// Failures of each sort, in the order of kind, phase and errno.
     pub failures: Vec<Failure>,
     /// Bytes on the wire.
@@ -83,26 +85,27 @@ impl Totals {
     /// Adds a second.
     pub fn add(&mut self, s: &Second) {
         let length = s.length();
-        self.elapsed += length;
+        self.elapsed = self.elapsed.saturating_add(length);
         self.users = self.users.max(s.users);
         self.connections.open = s.connections.open;
-        self.stand = (self.stand + s.connections.opened).saturating_sub(s.connections.lost);
+        self.stand = self.stand.saturating_add(s.connections.opened).saturating_sub(s.connections.lost);
         self.standing = self.standing.max(self.stand.min(u64::from(s.connections.open)));
         if s.part == Part::Warmup {
-            self.counts.warmup += s.warmup;
+            self.counts.warmup = self.counts.warmup.saturating_add(s.warmup);
             return;
         }
         self.counts.add(&s.counts());
         if s.connections.opened > s.connections.ahead {
-            self.opening += length;
+            self.opening = self.opening.saturating_add(length);
         }
-        self.opening += Nanos(s.connections.ahead_ns);
+        self.opening = self.opening.saturating_add(Nanos(s.connections.ahead_ns));
         self.heartbeats.add(&s.heartbeats);
         self.latency.merge(&s.latency);
         self.add_blocks(s, length);
         for (code, n) in &s.status {
             record::add_code(&mut self.status, code, *n);
         }
+        s.words.iter().for_each(|(word, n)| record::add_code(&mut self.words, word, *n));
         s.failures.iter().for_each(|f| self.add_failure(f));
         s.losses.iter().for_each(|loss| Loss::add(&mut self.losses, loss));
         s.unopened.iter().for_each(|loss| Loss::add(&mut self.unopened, loss));
@@ -110,9 +113,9 @@ impl Totals {
         self.connections.add(&s.connections);
         self.named.add(s.part, &s.named);
         if s.part == Part::Window {
-            self.finished_in_window += s.successes();
-            self.window += length;
-            self.in_flight_ns += s.in_flight_ns;
+            self.finished_in_window = self.finished_in_window.saturating_add(s.successes());
+            self.window = self.window.saturating_add(length);
+            self.in_flight_ns = self.in_flight_ns.saturating_add(s.in_flight_ns);
             self.bytes_in_window.add(&s.bytes);
             self.backlog.add(s);
             self.generator.add(s);
@@ -139,7 +142,7 @@ impl Totals {
             (&f.kind, &f.phase, &f.errno)
         }
         match self.failures.binary_search_by(|known| key(known).cmp(&key(f))) {
-            Ok(at) => self.failures[at].count += f.count,
+            Ok(at) => self.failures[at].count = self.failures[at].count.saturating_add(f.count),
             Err(at) if self.failures.len() < SORTS || *f == other(f.count) => self.failures.insert(at, f.clone()),
             Err(_) => self.add_failure(&other(f.count)),
         }
@@ -147,15 +150,19 @@ impl Totals {
 
     /// The record stops before the end of the run: what was still open then has no end we know of.
     pub(crate) fn cut_off(&mut self) {
-        let open = self.due.saturating_sub(self.finished + self.failed + self.censored);
-        self.censored += open;
+        let open = self.due.saturating_sub(self.ended());
+        self.censored = self.censored.saturating_add(open);
         self.untold = open;
         self.named.cut_off();
     }
 
     /// True where every request that was due is counted exactly once.
     pub fn add_up(&self) -> bool {
-        self.due == self.finished + self.failed + self.censored
+        self.due == self.ended()
+    }
+
+    fn ended(&self) -> u64 {
+        self.finished.saturating_add(self.failed).saturating_add(self.censored)
     }
 }
 
@@ -203,11 +210,11 @@ pub(crate) const RATED_LEAST: Nanos = Nanos::from_millis(100);
 
 impl Generator {
     fn add(&mut self, s: &Second) {
-        self.periods += s.generator.periods;
-        self.throttled += s.generator.throttled;
+        self.periods = self.periods.saturating_add(s.generator.periods);
+        self.throttled = self.throttled.saturating_add(s.generator.throttled);
         if s.length() >= RATED_LEAST {
-            self.rated += s.length();
-            self.busiest += Nanos(s.generator.busiest_cpu_ns);
+            self.rated = self.rated.saturating_add(s.length());
+            self.busiest = self.busiest.saturating_add(Nanos(s.generator.busiest_cpu_ns));
         }
     }
 

@@ -6,6 +6,7 @@
 //! epoll, on io_uring and on the simulated network.
 
 mod fault;
+mod memory;
 mod names;
 mod network;
 mod options;
@@ -16,6 +17,7 @@ mod secure;
 mod server;
 
 pub use fault::{Errno, FaultKind, Phase};
+pub use memory::{Lesson, Memory};
 pub use names::{NAMES, Names, OTHER};
 pub use network::{Arrival, ConnId, Dial, ListenerId, Network, Place, Rest, Running};
 pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, option};

@@ -51,6 +51,10 @@ impl Out {
         self.fold();
         &mut self.bytes
     }
+    /// The bytes before the shared block, for what is put into them afterwards.
+    pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
     /// The shared block, if one ends this hand-over.
     #[inline]
     pub fn tail(&self) -> Option<&Arc<[u8]>> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use measure::Nanos;
 
-use crate::{Asked, Complaint, FaultKind, Names, OptionSpec, Out};
+use crate::{Asked, Complaint, FaultKind, Lesson, Memory, Names, OptionSpec, Out};
 
 /// Where connections of a request go: what the pool keys on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -153,6 +153,17 @@ pub trait Dialogue: Send + Sync + 'static {
     fn sent_with(&self, request: &Self::Request, _fill: &Fill) -> Vec<u8> {
         self.sent(request)
     }
+    /// The same as a user sent it who keeps this ([`Dialogue::remembers`]).
+    fn sent_remembering(&self, request: &Self::Request, fill: &Fill, _memory: &Memory) -> Vec<u8> {
+        self.sent_with(request, fill)
+    }
+    /// True where users keep something of answers for requests to come (cookies): each then has a [`Memory`] from its first
+    /// request to its last, which the engine hands to [`Session::submit_with`].
+    fn remembers(&self) -> bool {
+        false
+    }
+    /// Puts into a user's memory what an answer to this request of its asked for ([`Event::Learnt`]).
+    fn learn(&self, _request: &Self::Request, _fill: &Fill, _lesson: Lesson, _memory: &mut Memory) {}
     /// False where no request of this run has slots, though those of the protocol may: then none is filled.
     fn has_slots(&self) -> bool {
         true
@@ -180,7 +191,7 @@ pub trait Dialogue: Send + Sync + 'static {
     fn spoken(&self, _established: &Established) -> String {
         String::new()
     }
-    /// The name of a status code of this protocol, as counted in reports: "200", "OK".
+    /// The name of a status code of this protocol, or of a word of the peer ([`Event::Word`]), as counted in reports: "200", "OK".
     fn code_name(&self, code: u32) -> String {
         code.to_string()
     }
@@ -200,6 +211,9 @@ pub struct Established {
     pub tls: bool,
     /// Drawn from the run's seed, for what must differ between connections (masks, keys, nonces).
     pub seed: u64,
+    /// What slots of messages that open the connection are filled with: its number is the connection's, which no other of the
+    /// run has (0 outside of the load), and its user the one whom it is opened for.
+    pub fill: Fill,
 }
 
 /// What the slots of a prepared request are filled with this time.
@@ -215,6 +229,15 @@ pub struct Fill {
     pub unix_ns: u64,
     /// Random bits of the run, the same in all its requests.
     pub run: u64,
+    /// What is said on its connection is counted by the session: which of it this is, from 1 on. 0: it is not counted.
+    pub sequence: u64,
+}
+
+impl Fill {
+    /// Seconds since 1970.
+    pub fn seconds(&self) -> u64 {
+        self.unix_ns / 1_000_000_000
+    }
 }
 
 /// What was submitted.
@@ -224,6 +247,9 @@ pub enum Sent {
     Asked,
     /// Nobody answers: the exchange is over once its bytes are written, and has no latency.
     OneWay,
+    /// An answer will end the exchange, and a part of the request waits until the peer asks for it, but no longer than this:
+    /// then the engine calls [`Session::release`].
+    Withheld(Nanos),
 }
 
 /// An exchange in flight, named by the engine; unique among those in flight in one worker.
@@ -247,6 +273,8 @@ pub trait Session: Send {
     const TIMED: bool = false;
     /// True for protocols whose requests have slots: only for them the engine fills a [`Fill`].
     const SLOTS: bool = false;
+    /// True for protocols that count what is said on a connection: only for them the engine asks [`Session::sequence`].
+    const COUNTS: bool = false;
     /// Preface, upgrade, AUTH: before any request.
     fn open(&mut self, _out: &mut Out) {}
     /// Starts an exchange: appends its bytes.
@@ -254,6 +282,21 @@ pub trait Session: Send {
     /// # Errors
     /// [`Full`] where [`Session::room`] is 0; nothing was appended.
     fn submit(&mut self, id: ExchangeId, request: &Self::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full>;
+    /// The same for a user who keeps something of earlier answers: in the place of [`Session::submit`] where the dialogue
+    /// says that its users do ([`Dialogue::remembers`]).
+    ///
+    /// # Errors
+    /// As [`Session::submit`].
+    fn submit_with(
+        &mut self,
+        id: ExchangeId,
+        request: &Self::Request,
+        fill: &Fill,
+        _memory: &Memory,
+        out: &mut Out,
+    ) -> Result<Sent, Full> {
+        self.submit(id, request, fill, out)
+    }
     /// A message on an open exchange.
     ///
     /// # Errors
@@ -266,11 +309,29 @@ pub trait Session: Send {
     fn cancel(&mut self, _id: ExchangeId, _out: &mut Out) -> bool {
         false
     }
+    /// The time is over for which a part of this exchange was withheld ([`Sent::Withheld`]): appends that part. False where
+    /// nothing of it is withheld any more.
+    fn release(&mut self, _id: ExchangeId, _out: &mut Out) -> bool {
+        false
+    }
     /// Bytes arrived (of a network of datagrams: one). What they complete is appended to `done`.
     ///
     /// # Errors
     /// [`Broken`] where the peer does not follow the protocol; what was complete before is in `done`.
     fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Self::Request>) -> Result<(), Broken>;
+    /// Which number ([`Fill::sequence`]) the request took that was submitted last; 0: none.
+    fn sequence(&self) -> u64 {
+        0
+    }
+    /// Messages that opened the connection and were said so far; no requests.
+    fn opening_messages(&self) -> u32 {
+        0
+    }
+    /// Says what it owes the peer for what that said of its own accord ([`Event::Owed`]), at this time (nanoseconds since 1970):
+    /// how many messages that was.
+    fn pay(&mut self, _unix_ns: u64, _out: &mut Out) -> u32 {
+        0
+    }
     /// The peer closed. An answer that ends with the connection ends so; everything else in flight is failed by the engine.
     fn closed(&mut self, _done: &mut Done<Self::Request>) {}
     /// What came of an answer that is not whole, where it was kept: shown where the exchange fails so.
@@ -374,13 +435,22 @@ pub enum Event<R> {
     Message(ExchangeId, u32),
     /// The peer answered a [`Session::heartbeat`].
     Heartbeat,
+    /// The peer said of a connection or an exchange how it ends (GOAWAY, RST_STREAM), whatever became of the exchanges; what it
+    /// said is named as status codes are ([`Dialogue::code_name`]).
+    Word(u32),
+    /// Its user is to keep this of the answer; directly before the end of the exchange.
+    Learnt(ExchangeId, Lesson),
     /// The exchange is over.
     Ended(Ended<R>),
     /// The peer says that it did nothing for this exchange and never will (GOAWAY, REFUSED_STREAM): nothing was lost, and
     /// it may be submitted again as it was, on a connection that has room. The session has forgotten it.
     Refused(ExchangeId),
+    /// The peer answered before it asked for the part that was withheld ([`Sent::Withheld`]), which is not sent.
+    Declined(ExchangeId),
     /// A message (so many bytes) that nobody asked for: a push; not a failure.
     Unsolicited(u32),
+    /// The peer said what is to be replied to: [`Session::pay`] says it.
+    Owed,
     /// So many bytes of an answer beyond those that were asked for, where answers belong to requests by order alone: unlike a
     /// push it may have been taken for another's.
     Stray(u32),

@@ -243,6 +243,7 @@ fn shell(command: &str, folder: &Path) -> Output {
 /// What may differ is made equal.
 fn comparable(request: &[u8]) -> String {
     let text: String = request.iter().map(|b| char::from(*b)).collect();
+    // From which size on it is asked whether a body is welcome has changed between versions.
     let mut text = text.replace("Expect: 100-continue\r\n", "").replace("expect: 100-continue\r\n", "");
     let agents = ["User-Agent: curl/", "user-agent: curl/"];
     for agent in text.clone().lines().filter(|line| agents.iter().any(|name| line.starts_with(name))) {

@@ -338,12 +338,12 @@ fn few_descriptors_bound_a_table_and_not_the_run() {
         return e2e::skip("prlimit is not installed");
     }
     let target = Target::healthy();
-    let line = ["-c", "100", "-n", "1000", "-w", "1", "--format", "json", "--quiet", &target.address];
+    let line = ["-c", "100", "-n", "1000", "--format", "json", "--quiet", &target.address];
     let ended = e2e::program::prepare_under(&["prlimit", "--nofile=40:40", "--"], line).run();
     let report = e2e::Report::of(ended).with_code(0);
     assert_eq!(report.requests(), [1000, 1000, 0, 0], "{report}");
     assert_eq!(report.count("connections.opened"), 100, "{report}");
-    assert!(report.count("generator.workers") > 1, "a worker for each table: {report}");
+    assert!(report.count("generator.workers") > 4, "a worker for each table: {report}");
 }
 
 #[test]
@@ -439,6 +439,32 @@ fn a_refused_login_is_no_broken_answer() {
         assert!(!ended.out.contains("response is broken") && !ended.err.contains("response is broken"), "{ended:?}");
         assert!(ended.out.contains("refused") || ended.err.contains("refused"), "{ended:?}");
     }
+}
+
+/// The server answered, and what it said is shown: that is a fault of the response, as in a run.
+#[test]
+fn debug_of_a_broken_response_shows_it_and_is_no_missing_server() {
+    let peer = Peer::new(|mut connection| {
+        connection.request();
+        connection.send(b"HTTP/1.1 200 OK\r\nno field at all\r\n\r\n");
+        connection.wait_for_close();
+    });
+    let ended = brunt(["--debug", &peer.url()]).with_code(20);
+    ended.said("no field at all").said("broken_protocol");
+}
+
+/// A proxy that led to the target has done its part.
+#[test]
+fn a_silent_target_behind_a_proxy_is_the_one_that_is_named() {
+    let proxy = Peer::new(|mut connection| {
+        connection.bytes();
+        connection.send(b"HTTP/1.1 200 Connection established\r\n\r\n");
+        connection.wait_for_close();
+    });
+    let line = ["--connect-timeout", "300ms", "-n", "1", "-k", "-x", &proxy.url(), "https://127.0.0.1:9/"];
+    let ended = brunt(line).with_code(30);
+    let named = format!("127.0.0.1:9 behind {}", proxy.url().trim_end_matches('/'));
+    assert!(ended.err.contains(&named) && !ended.err.contains("the proxy"), "{ended:?}");
 }
 
 #[test]

@@ -104,6 +104,22 @@ fn statuses_are_outcomes_and_their_message_is_shown() {
     brunt([unknown.as_str(), "-n", "1", "-c", "1"]).with_code(64).said("there is no method of brunt.Target Other");
 }
 
+/// The server could not fail as it is told to where it did not read the message.
+#[test]
+fn compressed_messages_are_read_by_the_server() {
+    let Some(server) = GrpcServer::go(&[]) else { return };
+    let url = server.url("brunt.Target/Unary");
+    let line = ["--compress", "-n", "20", "-c", "2", "--data", "{\"text\": \"status 5 gone fishing\"}", url.as_str()];
+    let failed = report(&line);
+    assert_eq!(ended_with(&failed, "NOT_FOUND"), 20, "{failed}");
+    let slots = ["--compress", "-n", "20", "-c", "2", "--data", "{\"text\": \"{uuid}\"}", url.as_str()];
+    brunt(slots).with_code(64).said("--compress: compresses messages before the run");
+    let streamed = server.url("brunt.Target/Bidi");
+    let data = ["--data", "{\"text\": \"a\"}", "--data", "{\"text\": \"b\"}"];
+    let report = report(&[&["--compress", "--lockstep", "-n", "10", "-c", "2"][..], &data, &[&streamed]].concat());
+    assert_eq!(report.with_code(0).requests(), [10, 10, 0, 0]);
+}
+
 #[test]
 fn deadlines_and_metadata_arrive() {
     let Some(server) = GrpcServer::go(&[]) else { return };

@@ -1,7 +1,9 @@
 //! The real program against servers, as its users run it. One test program, so that it is linked once and its tests, which
 //! mostly wait, run beside each other.
 
+mod beside;
 mod curl;
+mod doctor;
 mod endless;
 mod faults;
 mod foreign_text;
@@ -10,8 +12,10 @@ mod generator;
 mod grpc;
 mod http;
 mod http2;
+mod jar;
 mod keys;
 mod lies;
+mod limits;
 mod load;
 mod long;
 mod memory;
@@ -34,3 +38,4 @@ mod target;
 mod terminal;
 mod tongues;
 mod websocket;
+mod withheld;

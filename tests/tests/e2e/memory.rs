@@ -181,7 +181,10 @@ fn more_connections_than_descriptors_allow_are_refused_in_a_sentence() {
     let target = Target::healthy();
     let ended = prepare_under(&["prlimit", "--nofile=16", "--"], ["-c", "1000", &target.address]).start().end();
     assert_eq!(ended.code, Some(64), "{ended:?}");
-    for part in ["-c: asks for 1,000 connections, and with 16 descriptors (ulimit -n) there may be 64", "raise that"] {
+    for part in [
+        "-c: asks for 1,000 connections, and the most threads that a run takes hold 64 with 16 descriptors each",
+        "raise that",
+    ] {
         assert!(ended.err.contains(part), "{ended:?}");
     }
     let held = prepare_under(&["prlimit", "--nofile=16", "--"], ["-c", "60", "-d", "1s", &target.address]).start();

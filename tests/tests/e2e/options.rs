@@ -29,7 +29,19 @@ const WRONG: &[(&str, &str)] = &[
         "--source: `eth0` is not an IP address or range; write one such as 10.0.0.5 or 10.0.0.5-10.0.0.20",
     ),
     ("-X get http://a/", "--method: methods are case-sensitive: write GET instead of get"),
-    ("-H NoColon http://a/", "--header: \"***\" has no colon; write NAME: VALUE"),
+    (
+        "-H NoColon http://a/",
+        "--header: a line has no colon between name and value; write -H 'NAME: VALUE', as in -H 'Accept: text/html'",
+    ),
+    (
+        "curl -X POST http://a/",
+        "curl: is a curl command in many words, and brunt takes it as one; write brunt --curl 'curl …', or put it into a file as it \
+         is and write brunt --curl-file FILE",
+    ),
+    (
+        "-n 5 --source 203.0.113.9 http://127.0.0.1:9/",
+        "--source: 203.0.113.9 is no address of this machine; write one of those that `ip addr` lists",
+    ),
     ("--redirects many http://a/", "--redirects: \"many\" is no number from 0 to 100; write for instance 5"),
     (
         "--expect-status good http://a/",
@@ -97,6 +109,51 @@ fn what_cannot_be_written_is_said_before_anything_is_sent() {
     let target = Target::healthy();
     brunt(["-n", "10", "-o", "/no/such/place/x", &target.address]).with_code(64);
     assert_eq!(target.heard(), 0);
+}
+
+#[test]
+fn a_slot_of_a_file_says_what_is_missing_or_misspelt() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("users.csv").display().to_string();
+    std::fs::write(&file, "name,password\nann,a b\n").expect("written");
+    for (slot, said) in [
+        (
+            format!("{{csv {file}}}"),
+            format!(
+                "--data: {{csv {file}}} names a file and no column of it; write {{csv {file}.name}}; its columns are name, password"
+            ),
+        ),
+        (
+            format!("{{csv {file}.name uniqe}}"),
+            "--data: \"uniqe\" is no word of {csv}; write unique if you meant that".to_owned(),
+        ),
+        (
+            "{csv nowhere.csv}".to_owned(),
+            "--data: {csv nowhere.csv} names a file and no column of it; write {csv nowhere.csv.COLUMN}".to_owned(),
+        ),
+    ] {
+        let ended = brunt(["-n", "1", "--data", &slot, "http://127.0.0.1:9/"]).with_code(64);
+        assert_eq!(ended.err.trim().trim_end_matches(" (brunt --help)"), format!("brunt: {said}"));
+    }
+}
+
+/// Workers that were asked for are not made more in silence.
+#[test]
+fn too_few_workers_for_the_connections_are_refused() {
+    let target = Target::healthy();
+    let run = |line: &[&str]| {
+        let line = [line, &["-c", "60", "-n", "60", &target.address]].concat();
+        e2e::program::prepare_under(&["prlimit", "--nofile=24", "--"], line).run()
+    };
+    let ended = run(&["-w", "1"]).with_code(64);
+    assert!(
+        ended.err.contains("-w: 1 cannot hold the connections that are asked for, with 24 descriptors each"),
+        "{ended:?}"
+    );
+    let needed =
+        ended.err.split("write -w ").nth(1).and_then(|rest| rest.split(',').next()).expect("a number").to_owned();
+    run(&["-w", &needed]).with_code(0);
+    run(&[]).with_code(0).said(&format!("{needed} worker threads"));
 }
 
 #[test]

@@ -1,25 +1,22 @@
-//! The example of a protocol of one's own: built as its readers will build it, outside the workspace, and run.
+//! The example of a protocol of one's own, run as its readers will run it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use e2e::Ended;
 
-/// Builds the example where brunt itself was built, so that what both use is not built again.
+/// The example, built beside brunt where a test run has built it already; otherwise it is built here.
 fn built() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository");
-    let test = std::env::current_exe().expect("a test has a path");
-    let target = test.ancestors().nth(3).expect("a test lies in target/debug/deps");
-    let example = root.join("examples/own-protocol");
-    // With the versions that brunt itself was built with.
-    std::fs::copy(root.join("Cargo.lock"), example.join("Cargo.lock")).expect("copied");
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "--quiet", "--manifest-path"]).arg(example.join("Cargo.toml"));
-    let status = cargo.arg("--target-dir").arg(target).status().expect("cargo starts");
-    assert!(status.success(), "the example does not build");
-    target.join("debug/own-protocol")
+    let program = e2e::program::path().with_file_name("own-protocol");
+    if std::env::var_os("BRUNT").is_none() {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["build", "--quiet", "-p", "own-protocol"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+        assert!(cargo.status().expect("cargo starts").success(), "the example does not build");
+    }
+    assert!(program.is_file(), "{} is not there: cargo build --workspace --bins", program.display());
+    program
 }
 
 /// A server that answers each line in capitals.

@@ -5,22 +5,11 @@ use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 
 use e2e::daemon::{Daemon, free_datagram_port};
+use e2e::guide::from_guide;
 use e2e::report::report;
 use e2e::target::free_port;
 use e2e::{Report, brunt};
 use rustix::process::Signal;
-
-/// The commands of the guide for this URL, as arguments, with the server's own port instead.
-fn from_guide(url: &str, port: u16) -> Vec<Vec<String>> {
-    let guide = include_str!("../../../docs/guide.md");
-    let block = guide.split("```").find(|block| block.starts_with("sh ") && block.contains(url));
-    let (_, script) = block.unwrap_or_else(|| panic!("{url} is in the guide")).split_once('\n').expect("lines");
-    let here = format!("{}:{port}", url.rsplit_once(':').expect("a port").0);
-    let tell = format!("brunt() {{ printf '%s\\0' \"$@\"; echo; }}\n{}", script.replace(url, &here));
-    let told = std::process::Command::new("bash").args(["-c", &tell]).output().expect("bash").stdout;
-    let told = String::from_utf8(told).expect("text");
-    told.lines().map(|line| line.split_terminator('\0').map(String::from).collect()).collect()
-}
 
 #[track_caller]
 fn run(arguments: &[String]) -> Report {

@@ -103,6 +103,9 @@ fn a_full_disk_costs_the_record_and_not_the_run() {
     let report = report(&["-n", "200", "-c", "2", "--record", "/dev/full", &target.address]);
     assert_eq!(report.requests(), [200, 200, 0, 0], "{report}");
     assert!(report.notices().contains(&"disk_full".to_string()), "{report}");
+    // Also where nobody looks at the screen.
+    assert!(report.err.contains("--record /dev/full is not complete"), "{report}");
+    report.with_code(21);
 }
 
 #[test]

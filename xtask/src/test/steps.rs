@@ -3,10 +3,16 @@
 //! Clippy, build, tests and documentation share the dev profile, and the end-to-end tests use its `brunt`; only the
 //! demonstration builds with optimisation, because that is the command a newcomer types.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use super::{Progress, Step, Verdict, readme};
 use crate::{floors, generate, install, places, shell, tidy};
+
+/// The build of the newcomer's command.
+const RELEASE: [&str; 4] = ["build", "--release", "-p", "brunt-cli"];
+
+/// More tests than these do not fail because others ran beside them.
+const UNSTEADY_MOST: usize = 4;
 
 pub(super) const STEPS: [Step; 12] = [
     Step { name: "tools", what: "programs the tests use", after: &[], run: tools },
@@ -57,8 +63,17 @@ fn doc(_: &mut Progress) -> Verdict {
     of(shell::run(shell::cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings")))
 }
 
-fn build(_: &mut Progress) -> Verdict {
-    of(shell::run(&mut shell::cargo(&generate::BUILD)))
+/// What the newcomer's command needs is built beside the tests that follow, which mostly wait: with the lowest priority.
+fn build(progress: &mut Progress) -> Verdict {
+    let outcome = shell::run(&mut shell::cargo(&generate::BUILD));
+    if outcome.is_ok() && progress.demo_follows {
+        let mut nice = Command::new("nice");
+        let release = shell::cargo(&RELEASE);
+        nice.args(["-n", "19"]).arg(release.get_program()).args(release.get_args()).current_dir(places::root());
+        // Where it cannot be started, the demo builds it.
+        progress.release = nice.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok();
+    }
+    of(outcome)
 }
 
 fn unit(progress: &mut Progress) -> Verdict {
@@ -100,7 +115,35 @@ fn tests(progress: &mut Progress, which: &[&str]) -> Verdict {
         progress.tests_passed += passed;
         progress.tests_failed += failed;
     });
-    if fallen.is_empty() { of(outcome) } else { Verdict::Failed(fallen.join(", ")) }
+    match fallen.len() {
+        0 => of(outcome),
+        1..=UNSTEADY_MOST if !progress.quick => alone(progress, which, &fallen),
+        _ => Verdict::Failed(fallen.join(", ")),
+    }
+}
+
+/// Runs what failed once more, one test at a time and nothing beside it: what fails because a machine of two cores was full is told
+/// apart from what fails. A test that passes so is named in the summary, because it is one to be mended.
+fn alone(progress: &mut Progress, which: &[&str], fallen: &[String]) -> Verdict {
+    if let Some(mut begun) = progress.release.take() {
+        // The demo builds what this leaves out.
+        let _ = begun.wait();
+    }
+    println!("\nonce more, by themselves: {}", fallen.join(", "));
+    let which = which.iter().take_while(|word| **word != "--");
+    let mut command = shell::cargo(&["test", "--workspace", "--no-fail-fast"]);
+    command.args(which).args(["--", "--exact", "--test-threads=1"]).args(fallen).env("BRUNT", places::brunt("debug"));
+    let mut passed = 0;
+    let outcome = shell::watch(&mut command, |line| passed += counted(line).0);
+    match outcome {
+        Ok(()) if passed >= fallen.len() as u64 => {
+            progress.unsteady.extend_from_slice(fallen);
+            progress.tests_failed -= fallen.len() as u64;
+            progress.tests_passed += fallen.len() as u64;
+            Verdict::Passed
+        }
+        _ => Verdict::Failed(fallen.join(", ")),
+    }
 }
 
 /// Reads `test result: ok. 5 passed; 0 failed; …`; any other line counts nothing.
@@ -115,8 +158,12 @@ fn counted(line: &str) -> (u64, u64) {
 
 /// The newcomer's command, shortened. It must end by itself with a summary; that a busy machine made its figure
 /// untrusted (20) is no fault of the program, and saying so is what it is for.
-fn demo(_: &mut Progress) -> Verdict {
-    let mut build = shell::cargo(&["build", "--release", "-p", "brunt-cli"]);
+fn demo(progress: &mut Progress) -> Verdict {
+    if let Some(mut begun) = progress.release.take() {
+        // What it could not build is built again below, where its complaints are seen.
+        let _ = begun.wait();
+    }
+    let mut build = shell::cargo(&RELEASE);
     let mut command = Command::new("timeout");
     command.args(["60", "cargo", "run", "--quiet", "--release", "--", "demo", "-d", "2s"]).current_dir(places::root());
     if let Err(why) = shell::run(&mut build) {

@@ -49,6 +49,18 @@ pub fn plan_command(spoken: &[Spoken]) -> Command {
         .arg(switch("schema", None, "Print the JSON Schema of plan files, for editors"))
 }
 
+/// The command line of `brunt doctor`: that of the run it is asked about.
+pub fn doctor_command(spoken: &[Spoken]) -> Command {
+    let example = "Example: brunt doctor -r 2000/s -d 1m --no-keepalive http://10.0.0.7:8080/";
+    run_command(spoken)
+        .name("brunt doctor")
+        .override_usage("brunt doctor [OPTIONS] [PLAN.yaml | URL...]")
+        .about("Say what this machine can do, and what a run would hit; no load is sent.")
+        .before_help("")
+        .after_help(example)
+        .after_long_help(example)
+}
+
 /// A command without clap's own texts for what we answer ourselves.
 pub fn bare(name: &'static str) -> Command {
     Command::new(name)

@@ -6,6 +6,8 @@ Commands:
   run      load-test a URL (the word may be left out)
   demo     load-test the built-in target: needs nothing else
   plan     show or check a plan file
+  doctor   what this machine can do, and what a run would hit
+  explain  what can limit a run: brunt explain N2
   help     help by topic: brunt help, brunt help http
   report   show a past run again
   target   the built-in server, with faults on request";
@@ -15,7 +17,8 @@ pub const SCREEN: &str = "\
 Load-test a server, and learn whether the results can be trusted.
 
 Usage: brunt [OPTIONS] URL... | PLAN.yaml
-       brunt demo | report | plan | target | help | completions | man
+       brunt demo | report | plan | doctor | explain | target | help |
+       completions | man
 
 Load
   -c, --users N           concurrent users, each sending back to back [10]

@@ -94,6 +94,11 @@ impl Intent {
         self.command = std::iter::once("brunt").chain(words.iter().copied()).map(String::from).collect();
     }
 
+    /// True where a flag of this name was given, on the command line or below it.
+    pub fn says(&self, name: &str) -> bool {
+        Matched::over(&self.located.line, &self.located.given).text(name).is_some()
+    }
+
     /// A complaint with the place in the plan file or the curl command that it is about, without the secrets it quotes.
     pub fn located(&self, complaint: Complaint) -> Complaint {
         let located = self.located.given.located(complaint, &Matched::line(&self.located.line));

@@ -1,5 +1,7 @@
 //! From the command line to a plan, or to one sentence that says what is wrong with it.
 
+mod bare;
+mod explain;
 mod file;
 mod flags;
 mod given;
@@ -32,7 +34,7 @@ pub use keys::nearest;
 pub use serving::Serving;
 
 /// The commands there are.
-pub const COMMANDS: [&str; 5] = ["run", "demo", "report", "target", "plan"];
+pub const COMMANDS: [&str; 6] = ["run", "demo", "doctor", "report", "target", "plan"];
 
 /// What a command line asks for.
 #[derive(Debug)]
@@ -43,6 +45,8 @@ pub enum Command {
     Demo(Demo),
     /// `brunt report [FILE]`.
     Report(Option<String>, Presentation),
+    /// `brunt doctor`: the run that is planned, if any.
+    Doctor(Option<Box<Intent>>),
     /// `brunt target`.
     Target(Box<Serving>),
     /// `brunt plan`: whether to check it only.
@@ -68,6 +72,7 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
     if let Some((first, rest)) = line.split_first() {
         let spoken = spoken::of(protocols);
         let text = match first.as_str() {
+            "explain" => Some(explain::explain(rest)?),
             "help" => Some(topics::help(rest, &spoken)?),
             "completions" => Some(topics::completions(rest, &spoken)?),
             "man" => Some(topics::manual(rest, &spoken)?),
@@ -82,6 +87,7 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
         _ => ("run", line),
     };
     if command == "run" {
+        bare::curl(rest).map_or(Ok(()), Err)?;
         match foreign::pasted(rest) {
             Some(found) => return Err(Complaint::new(found.tool, format!("with brunt this is{}", found.answer()))),
             None => usage::one_dash(rest).map_or(Ok(()), Err)?,
@@ -93,6 +99,7 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
         "report" => showing::report_command(),
         "target" => serving::command(),
         "plan" => flags::plan_command(&spoken::of(protocols)),
+        "doctor" => flags::doctor_command(&spoken::of(protocols)),
         _ => flags::run_command(&spoken::of(protocols)),
     };
     described.build();
@@ -109,6 +116,10 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
         "demo" => showing::demo(&matches).map(Command::Demo),
         "report" => showing::report(&matches).map(|(file, shown)| Command::Report(file, shown)),
         "plan" => planned(&matches, line, protocols, defaults),
+        "doctor" if rest.is_empty() => Ok(Command::Doctor(None)),
+        "doctor" => {
+            intent::read(&matches, line, protocols, defaults).map(|intent| Command::Doctor(Some(Box::new(intent))))
+        }
         "target" => serving::read(&matches).map(|serving| Command::Target(Box::new(serving))),
         _ => match intent::read(&matches, line, protocols, defaults) {
             Ok(intent) => Ok(Command::Run(Box::new(intent))),

@@ -208,7 +208,7 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ("ftp://a.b", "URL: `ftp://` is not spoken by brunt; write one of http://, https://"),
         (
             "sweep",
-            "sweep: is not a command of this version (run, demo, report, target, plan); for a host of that name write http://sweep",
+            "sweep: is not a command of this version (run, demo, doctor, report, target, plan); for a host of that name write http://sweep",
         ),
         ("--quiet demo", "demo: is a command and stands first; write `brunt demo ...`"),
         (

@@ -43,6 +43,7 @@ pub fn help(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
         "report" => Ok(super::full(showing::report_command())),
         "target" => Ok(super::full(serving::command())),
         "plan" => Ok(super::full(flags::plan_command(spoken))),
+        "doctor" => Ok(super::full(flags::doctor_command(spoken))),
         other => {
             let near = names().chain(COMMANDS).min_by_key(|name| keys::distance(other, name));
             let near = near.filter(|name| keys::distance(other, name) <= 2);
@@ -75,6 +76,7 @@ fn whole(spoken: &[Spoken]) -> Command {
         .subcommand(named("run", flags::run_command(spoken)))
         .subcommand(named("demo", showing::demo_command()))
         .subcommand(named("plan", flags::plan_command(spoken)))
+        .subcommand(named("doctor", flags::doctor_command(spoken)))
         .subcommand(named("report", showing::report_command()))
         .subcommand(named("target", serving::command()))
 }

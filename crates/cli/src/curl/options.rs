@@ -57,7 +57,13 @@ const GROUPS: &[Group] = &[
          hostpubsha256 krb login-options mail-auth mail-from mail-rcpt pubkey Q,quote random-file sasl-authzid \
          service-name t,telnet-option tftp-blksize proxy-service-name upload-flags",
     ),
-    Group(Fate::Differs("cookies that responses set are not kept: every request carries the same"), "", "c,cookie-jar"),
+    Group(
+        Fate::Differs(
+            "cookies that responses set are not kept without --cookie-jar, which gives each user a jar of its own",
+        ),
+        "",
+        "c,cookie-jar",
+    ),
     Group(Fate::Differs("all cookies of the file are sent"), "j,junk-session-cookies", ""),
     Group(
         Fate::Differs("nothing is tried again: a request that fails is counted as failed"),
@@ -72,7 +78,12 @@ const GROUPS: &[Group] = &[
     Group(
         Fate::Differs("connections are kept as the kernel keeps them"),
         "no-keepalive tcp-fastopen mptcp",
-        "keepalive-time keepalive-cnt local-port ip-tos vlan-priority expect100-timeout",
+        "keepalive-time keepalive-cnt local-port ip-tos vlan-priority",
+    ),
+    Group(
+        Fate::Differs("--continue-wait says how long a body waits for 100 Continue: 1 s without it"),
+        "",
+        "expect100-timeout",
     ),
     Group(
         Fate::Differs("the name is looked up by this system, and all its addresses are used"),

@@ -15,6 +15,10 @@ use super::target::{Target, globbed};
 /// Above this curl asks first whether its body is welcome (`EXPECT_100_THRESHOLD`).
 const EXPECTS_FROM: u64 = 1024 * 1024;
 
+/// What is said where it may ask, and brunt does not.
+const AT_ONCE: &str = "a body above 1 MiB: to a server of HTTP/1.1 curl sends Expect: 100-continue and waits for leave; brunt \
+    sends it at once";
+
 /// What the requests of one part of a command come to.
 #[derive(Debug, Default)]
 pub struct Requests {
@@ -53,7 +57,13 @@ pub fn requests(asked: &Asked, place: &str) -> Result<Requests, Complaint> {
             let mut notes = Vec::new();
             queries(asked, &mut target, data.as_ref().filter(|_| get), place)?;
             let method = body(&mut options, (&data, &forms, upload), &mut target, (get, head), place)?;
-            let mut lines = lines(asked, &target, upload, (&options, &mut notes), place)?;
+            let mut lines = lines(asked, &target, (&options, &mut notes), place)?;
+            if asks_first(asked, upload, &options, &lines) {
+                match speaks_one(asked, &target) {
+                    true => drop(options.insert("expect-continue".into(), vec![String::new()])),
+                    false => notes.push(AT_ONCE.to_owned()),
+                }
+            }
             let method = asked.value("request").unwrap_or(method).to_owned();
             let has_body = ["data-raw", "data-file", "form"].iter().any(|name| options.contains_key(*name));
             if !has_body && ["POST", "PUT", "PATCH"].contains(&method.as_str()) {
@@ -161,7 +171,6 @@ fn body(
 fn lines(
     asked: &Asked,
     target: &Target,
-    upload: Option<&str>,
     (options, notes): (&Options, &mut Vec<String>),
     place: &str,
 ) -> Result<Lines, Complaint> {
@@ -170,12 +179,7 @@ fn lines(
     if options.contains_key("form") {
         form_alone(&lines, place)?;
     }
-    let body = |name: &str| options.get(name).and_then(|values| values.first());
-    let length = match (body("data-raw"), body("data-file")) {
-        (Some(text), _) => Some(text.len() as u64),
-        (None, Some(path)) => fs::metadata(path).ok().map(|file| file.len()),
-        (None, None) => None,
-    };
+    let length = length(options);
     if let Some(token) = asked.value("oauth2-bearer") {
         lines.own("Authorization", &format!("Bearer {token}"));
     }
@@ -198,13 +202,32 @@ fn lines(
             lines.own("Referer", referer);
         }
     }
-    if length.is_some_and(|length| length > EXPECTS_FROM) || upload.is_some_and(|_| length.is_none()) {
-        notes.push(
-            "a body above 1 MiB: curl sends Expect: 100-continue and waits for leave; brunt sends it at once".into(),
-        );
-    }
     cookie(asked, target, &mut lines, notes);
     Ok(lines)
+}
+
+/// How long the body is, where that is known.
+fn length(options: &Options) -> Option<u64> {
+    let body = |name: &str| options.get(name).and_then(|values| values.first());
+    match (body("data-raw"), body("data-file")) {
+        (Some(text), _) => Some(text.len() as u64),
+        (None, Some(path)) => fs::metadata(path).ok().map(|file| file.len()),
+        (None, None) => None,
+    }
+}
+
+/// True where curl asks whether the body is welcome.
+fn asks_first(asked: &Asked, upload: Option<&str>, options: &Options, lines: &Lines) -> bool {
+    let length = length(options);
+    let long = length.is_some_and(|length| length > EXPECTS_FROM) || upload.is_some_and(|_| length.is_none());
+    // It asks to speak otherwise instead.
+    let upgrades = asked.switches.contains(&"http2");
+    long && !upgrades && !lines.said("Expect") && !asked.has("http1.0")
+}
+
+/// True where HTTP/1.1 is spoken, whatever the server chooses.
+fn speaks_one(asked: &Asked, target: &Target) -> bool {
+    asked.has("http1.1") || (target.scheme == "http" && !asked.has("http2-prior-knowledge"))
 }
 
 /// With another type than a form's curl writes the parts otherwise.
@@ -237,7 +260,7 @@ fn cookie(asked: &Asked, target: &Target, lines: &mut Lines, notes: &mut Vec<Str
             texts.push(value);
         } else if let Ok(text) = file::text("-b", value) {
             jar.extend(cookies::of_file(&text, target.host(), &target.path, target.scheme == "https"));
-            notes.push(format!("-b {value}: cookies that responses set are not kept: every request carries the same"));
+            notes.push(format!("-b {value}: cookies that responses set are not kept without --cookie-jar"));
         } else if !value.is_empty() {
             notes.push(format!("-b {value}: there is no such file, so no cookie is sent, as with curl"));
         }

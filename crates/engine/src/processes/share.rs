@@ -15,6 +15,7 @@ use crate::barrier::{Barrier, NOTICE};
 use crate::control::Control;
 use crate::frames::{self, Order};
 use crate::message::Message;
+use crate::no_thread::no_thread;
 
 /// So often it is looked whether the run may begin.
 const LOOK: Duration = Duration::from_millis(1);
@@ -133,13 +134,20 @@ pub(crate) fn serve(
     let (heard, told_stop, changes) = (barriers.clone(), stop.clone(), control.clone());
     let orders = assignment.orders;
     // Not joined: it reads until whoever set the task closes the link, which may be after our end.
-    std::thread::spawn(move || obey(orders, &heard, &told_stop, &changes));
+    let obeying = std::thread::Builder::new().spawn(move || obey(orders, &heard, &told_stop, &changes));
+    if let Err(why) = obeying {
+        let _ = write(&answers, |to| frames::write_refusal(to, &no_thread(&why)));
+        return;
+    }
     let start = await_start(&barriers[PREPARED], &stop);
     let [common_start, hold, _] = barriers;
     let (report, told) = channel();
     std::thread::scope(|scope| {
         let stop = &stop;
-        scope.spawn(move || threads(report, stop, [common_start, hold], start));
+        let share = move || threads(report, stop, [common_start, hold], start);
+        if let Err(why) = std::thread::Builder::new().spawn_scoped(scope, share) {
+            let _ = write(&answers, |to| frames::write_refusal(to, &no_thread(&why)));
+        }
         for (worker, message) in told {
             if write(&answers, |to| frames::write(to, worker as u32, &message)).is_err() {
                 stop.request();

@@ -148,16 +148,26 @@ impl Scene {
     }
 
     /// Plays it against whatever stands at the other end of each worker's network.
-    pub fn play_with<P: Peer + ?Sized>(&self, books: Arc<Books>, peer: impl FnMut(u32) -> Box<P>) -> Played {
+    pub fn play_with<P: Peer + ?Sized + 'static>(&self, books: Arc<Books>, peer: impl FnMut(u32) -> Box<P>) -> Played {
         self.speak(&Http1, books, peer)
     }
 
     /// As [`Scene::play_with`], in another protocol.
-    pub fn speak<P: Peer + ?Sized>(
+    pub fn speak<P: Peer + ?Sized + 'static>(
         &self,
         protocol: &impl Protocol,
         books: Arc<Books>,
         mut peer: impl FnMut(u32) -> Box<P>,
+    ) -> Played {
+        // One worker is compiled for all peers, not one for each.
+        self.converse(protocol, books, &mut |index| -> Box<dyn Peer> { Box::new(peer(index)) })
+    }
+
+    fn converse(
+        &self,
+        protocol: &impl Protocol,
+        books: Arc<Books>,
+        peer: &mut dyn FnMut(u32) -> Box<dyn Peer>,
     ) -> Played {
         let plan = &self.plan;
         let asked = Asked {

@@ -2,7 +2,7 @@
 
 use measure::Nanos;
 use scenario::News;
-use wire::{Dialogue, Ended, Event, ExchangeId, FaultKind, Network, Phase, Session};
+use wire::{Dialogue, Ended, Event, ExchangeId, FaultKind, Lesson, Network, Phase, Session};
 
 use crate::exchange::{Exchange, NONE};
 use crate::tally::Sort;
@@ -21,15 +21,25 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         for event in events.drain(..) {
             match event {
                 Event::Ended(ended) => self.ended(conn, ended, broken),
+                Event::Learnt(_, lesson) => self.lesson = Some(lesson),
                 Event::FirstByte(id) => self.first_byte(conn, id),
                 Event::Message(id, _) => self.books.message(self.flights.get(id), self.stamp),
+                Event::Word(word) => self.books.word(word),
                 Event::Heartbeat => self.heartbeat_answered(conn),
                 Event::Refused(id) => self.untouched(conn, id),
+                Event::Declined(id) => self.books.counts().declined += u64::from(!self.flights.get(id).warmup),
                 Event::Unsolicited(_) => self.books.counts().unsolicited += 1,
+                Event::Owed => self.reply(conn),
                 Event::Stray(_) => self.books.counts().stray(),
             }
         }
         self.links.done().events = events;
+    }
+
+    /// The peer said what is to be replied to.
+    fn reply(&mut self, conn: u32) {
+        let replies = self.links.pay(conn, self.stamp);
+        self.books.counts().replies += u64::from(replies);
     }
 
     /// A response has begun: whatever becomes of it, its connection was of use.
@@ -78,9 +88,22 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             None => self.books.succeeded(&x, self.stamp),
             Some(kind) => self.ended_badly(&x, &ended, kind, broken),
         }
+        if let Some(lesson) = self.lesson.take() {
+            self.learn(&x, ended.id, lesson);
+        }
         self.flights.forget(&x, ended.id);
         let news = News::Ended { code: ended.code, fault: ended.fault };
         self.next.push(Next { user: x.user, name: x.name, hops: x.hops, follow: ended.follow, news, back_off: false });
+    }
+
+    /// A user keeps what the response to its request asked for.
+    #[cold]
+    fn learn(&mut self, x: &Exchange, id: ExchangeId, lesson: Lesson) {
+        let fill = self.flights.filled(x, id);
+        let Some(request) = self.flights.request(&self.dialogue, x, id) else { return };
+        if let Some(memories) = &mut self.memories {
+            self.dialogue.learn(request, &fill, lesson, memories.of(x.user));
+        }
     }
 
     fn ended_badly(&mut self, x: &Exchange, ended: &Ended<D::Request>, kind: FaultKind, broken: &str) {

@@ -165,11 +165,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     /// What was sent: the same bytes, made again from what they were made of.
-    fn sent_of(&self, x: &Exchange, id: ExchangeId) -> Vec<u8> {
+    fn sent_of(&mut self, x: &Exchange, id: ExchangeId) -> Vec<u8> {
         let Some(request) = self.flights.request(&self.dialogue, x, id) else { return Vec::new() };
+        if let Some(memories) = &mut self.memories {
+            return self.dialogue.sent_remembering(request, &self.flights.filled(x, id), memories.of(x.user));
+        }
         if !D::Session::SLOTS || !self.flights.fills() || x.request == NONE {
             return self.dialogue.sent(request);
         }
-        self.dialogue.sent_with(request, &self.flights.filled(x))
+        self.dialogue.sent_with(request, &self.flights.filled(x, id))
     }
 }

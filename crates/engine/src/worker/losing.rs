@@ -206,6 +206,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.books.counts().heartbeats.open += self.heartbeat_unanswered(conn);
         let c = self.links.conn(conn);
         let (origin, stage, owner, user) = (c.origin, c.stage, c.last, c.user);
+        if stage == Stage::Greeting {
+            let said = c.session.as_ref().map_or(0, |session| session.opening_messages());
+            self.books.counts().opening_messages += u64::from(said);
+        }
         self.source.users().own(user, NONE);
         let pool = self.pools.get_mut(origin);
         pool.unmake_idle(self.links.conns_mut(), conn);

@@ -2,7 +2,7 @@
 //! that takes exchanges. TLS and the protocol's own handshake are phases of their own; the connect timeout covers each.
 
 use measure::Nanos;
-use wire::{Broken, Dialogue, Errno, ExchangeId, FaultKind, Fed, Network, Phase};
+use wire::{Broken, Dialogue, Errno, ExchangeId, FaultKind, Fed, Network, Phase, Session};
 
 use crate::exchange::{NONE, Standing};
 use crate::links::{Cut, Step};
@@ -214,7 +214,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.mark();
         let c = self.links.conn(conn);
         let (origin, since) = (c.origin, c.since);
-        let step = self.links.connected(conn, &self.pools.get(origin).origin, self.stamp);
+        let user = self.opened_for(conn);
+        let step = self.links.connected(conn, (&self.pools.get(origin).origin, user), self.stamp);
         self.has_reached(since, &step);
         self.step(conn, step);
     }
@@ -223,6 +224,17 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn has_reached(&mut self, since: Nanos, step: &Result<Step, Cut>) {
         if !matches!(step, Ok(Step::Tunnelling) | Err(Cut { kind: FaultKind::Proxy, .. })) {
             self.books.times().connect.record(self.stamp - since);
+        }
+    }
+
+    /// The user whom a connection is opened for: its owner, or the one whose request waits for it; [`NONE`] where that may be
+    /// anybody.
+    fn opened_for(&mut self, conn: u32) -> u32 {
+        let c = self.links.conn(conn);
+        match (c.user, c.last) {
+            (NONE, NONE) => NONE,
+            (NONE, owner) => self.flights.get(ExchangeId(owner)).user,
+            (user, _) => user,
         }
     }
 
@@ -261,7 +273,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn led_through(&mut self, conn: u32) {
         let c = self.links.conn(conn);
         let (origin, since) = (c.origin, c.since);
-        let step = self.links.reached(conn, &self.pools.get(origin).origin, self.stamp);
+        let user = self.opened_for(conn);
+        let step = self.links.reached(conn, (&self.pools.get(origin).origin, user), self.stamp);
         self.has_reached(since, &step);
         self.step(conn, step);
     }
@@ -274,7 +287,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let connections = &mut self.books.counts().connections;
         connections.handshakes += 1;
         connections.resumed += u64::from(resumed);
-        let step = self.links.shaken_hands(conn, &self.pools.get(origin).origin, self.stamp);
+        let user = self.opened_for(conn);
+        let step = self.links.shaken_hands(conn, (&self.pools.get(origin).origin, user), self.stamp);
         self.step(conn, Ok(step));
     }
 
@@ -295,7 +309,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn stands(&mut self, conn: u32) {
         let c = self.links.conn(conn);
         let (owner, origin, user) = (c.last, c.origin, c.user);
-        self.books.counts().connections.opened += 1;
+        let counts = self.books.counts();
+        counts.connections.opened += 1;
+        counts.opening_messages += u64::from(self.links.session(conn).map_or(0, |session| session.opening_messages()));
         self.pools.get_mut(origin).alive += 1;
         self.first_heartbeat(conn);
         if owner == NONE {

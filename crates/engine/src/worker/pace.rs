@@ -7,7 +7,7 @@ use wire::{ConnId, Dialogue, ExchangeId, FaultKind, Network};
 use crate::Stop;
 use crate::books::Gauges;
 use crate::control::Stamped;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, NONE, Standing};
 use crate::message::Message;
 use crate::pool::Stage;
 
@@ -69,6 +69,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             .min(self.books.second_ends())
             .min(self.flights.next_timeout())
             .min(self.links.openings().next())
+            .min(self.withheld.next())
             .min(self.source.next_awake())
             .min(self.pools.retry_at())
             .min(self.source.users().next_change())
@@ -155,11 +156,25 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
             self.flights.give_back(came_up);
         }
+        if self.withheld.next() <= caught_up {
+            self.release();
+        }
         if self.links.openings().next() <= caught_up {
             for conn in self.links.openings().came_up(caught_up) {
                 if self.links.times_out(conn, caught_up) {
                     self.break_off(conn, FaultKind::Timeout, None, "");
                 }
+            }
+        }
+    }
+
+    /// What was withheld long enough is sent, asked for or not.
+    #[cold]
+    fn release(&mut self) {
+        for id in self.withheld.came_up(self.turn.caught_up) {
+            let x = *self.flights.get(id);
+            if x.state == Standing::InFlight && x.conn != NONE && self.links.release(x.conn, id) && !x.warmup {
+                self.books.counts().released += 1;
             }
         }
     }

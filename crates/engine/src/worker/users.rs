@@ -87,6 +87,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     pub(super) fn user_ends(&mut self, user: u32) {
         let Some(conn) = self.source.users().end(user) else { return };
+        if let Some(memories) = &mut self.memories {
+            memories.forget(user);
+        }
         if conn != NONE && self.links.conn(conn).in_flight == 0 && !self.is_kept_for_final_read(conn) {
             self.let_go(conn);
         }

@@ -123,8 +123,8 @@ impl Uring {
 
     /// True where this kernel and this container allow everything the network needs.
     pub fn is_available() -> bool {
-        let tried = std::thread::spawn(|| Uring::new().is_ok());
-        tried.join().unwrap_or(false)
+        let tried = std::thread::Builder::new().spawn(|| Uring::new().is_ok());
+        tried.is_ok_and(|tried| tried.join().unwrap_or(false))
     }
 
     fn push(&mut self, entry: &squeue::Entry) {

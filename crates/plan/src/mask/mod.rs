@@ -53,7 +53,7 @@ fn option_spans<'a>(name: &str, value: &'a str) -> Spans<'a> {
         return spans;
     }
     let mut spans = Spans::of_text(value);
-    if matches!(name, "command" | "before" | "after") {
+    if matches!(name, "command" | "before" | "after" | "on-connect") {
         redis::commands(&mut spans, value);
     }
     spans

@@ -186,6 +186,10 @@ impl Listener<Call> for Ear<'_> {
     fn alive(&mut self) {
         self.done.push(Event::Heartbeat);
     }
+
+    fn word(&mut self, word: code::Word) {
+        self.done.push(Event::Word(word.number()));
+    }
 }
 
 impl Ear<'_> {

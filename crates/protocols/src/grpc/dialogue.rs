@@ -13,6 +13,7 @@ use super::schema::{Schema, shape};
 use super::session::GrpcSession;
 use super::status::{self, Statuses};
 use super::{framing, json, transcript};
+use crate::http2::frames::code;
 use crate::http2::hpack::Lexicon;
 use crate::kept::Budget;
 use crate::marks::Marks;
@@ -309,7 +310,7 @@ impl Dialogue for GrpcDialogue {
         "gRPC over HTTP/2".to_owned()
     }
     fn code_name(&self, code: u32) -> String {
-        status::name(status::of_counted(code))
+        code::Word::named(code).unwrap_or_else(|| status::name(status::of_counted(code)))
     }
     fn code_meaning(&self, code: u32) -> &'static str {
         status::meaning(status::of_counted(code))

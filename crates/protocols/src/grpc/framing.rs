@@ -79,6 +79,13 @@ pub fn put(message: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(message);
 }
 
+/// Appends a message that is compressed.
+pub fn put_compressed(message: &[u8], out: &mut Vec<u8>) {
+    let flag = out.len();
+    put(message, out);
+    out[flag] = 1;
+}
+
 /// The whole messages in `bytes`; a compressed one ends them.
 pub fn messages(bytes: &[u8]) -> Vec<&[u8]> {
     let mut all = Vec::new();

@@ -10,7 +10,7 @@ use wire::Complaint;
 
 use super::filled::Filled;
 use super::nearest::nearest;
-use super::slots;
+use super::{required, slots};
 use crate::marks::Marks;
 
 /// A message as it is sent.
@@ -67,14 +67,25 @@ pub fn messages(
 
 /// One message; the error is a line within it and a sentence.
 pub fn encode(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, String)> {
+    let message = read(kind, json)?;
+    match required::missing(&message) {
+        None => Ok(message.encode_to_vec()),
+        Some(field) => Err((1, format!("{field} is required and missing; write it"))),
+    }
+}
+
+/// Some fields of a message, the others being written elsewhere.
+pub fn encode_part(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, String)> {
+    read(kind, json).map(|message| message.encode_to_vec())
+}
+
+fn read(kind: &MessageDescriptor, json: &str) -> Result<DynamicMessage, (usize, String)> {
     let mut text = Deserializer::from_str(json);
     let mut track = serde_path_to_error::Track::new();
     let tracked = serde_path_to_error::Deserializer::new(&mut text, &mut track);
     let options = DeserializeOptions::new().deny_unknown_fields(true);
-    match DynamicMessage::deserialize_with_options(kind.clone(), tracked, &options) {
-        Ok(message) => Ok(message.encode_to_vec()),
-        Err(error) => Err((error.line(), trouble(kind, &track.path(), &bare(&error)))),
-    }
+    DynamicMessage::deserialize_with_options(kind.clone(), tracked, &options)
+        .map_err(|error| (error.line(), trouble(kind, &track.path(), &bare(&error))))
 }
 
 /// What is wrong, with what would be right.

@@ -20,6 +20,7 @@ mod options;
 pub mod oracle;
 mod reflection;
 mod request;
+mod required;
 mod schema;
 pub mod server;
 mod session;

@@ -58,6 +58,12 @@ pub const OPTIONS: &[OptionSpec] = &[
         "In a bidirectional stream, send the next message once the last was answered",
         "在双向流中，收到上一条消息的应答后才发送下一条",
     ),
+    option(
+        "compress",
+        Takes::Nothing,
+        "Send messages compressed by gzip (grpc-encoding)",
+        "以 gzip 压缩发送的消息（grpc-encoding）",
+    ),
     option("streams", Takes::One("N"), "Users that share a connection (default 1)", "共享一个连接的用户数（默认 1）"),
     option(
         "expect-status",
@@ -68,7 +74,7 @@ pub const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// The options that one URL of a run may have for itself: those that make its calls.
-pub const OF_ONE_URL: &[&str] = &["header", "bearer", "data", "data-file", "deadline", "lockstep"];
+pub const OF_ONE_URL: &[&str] = &["header", "bearer", "data", "data-file", "deadline", "lockstep", "compress"];
 
 /// What was wished, checked.
 #[derive(Debug)]
@@ -85,6 +91,8 @@ pub struct Wishes {
     pub deadline: Option<String>,
     /// One message of a stream at a time.
     pub lockstep: bool,
+    /// Messages are sent compressed.
+    pub compress: bool,
     /// Exchanges that share a connection.
     pub streams: u32,
     /// What counts as a success.
@@ -112,6 +120,7 @@ impl Wishes {
                 .collect::<Result<_, _>>()?,
             deadline: asked.value("deadline").map(deadline).transpose()?,
             lockstep: asked.switch("lockstep"),
+            compress: asked.switch("compress"),
             streams: asked.value("streams").map_or(Ok(1), streams)?,
             success: asked.value("expect-status").map_or(Ok(Statuses::USUAL), statuses)?,
         })

@@ -55,7 +55,15 @@ fn played<'a>(dialogue: &GrpcDialogue, mut pieces: impl Iterator<Item = &'a [u8]
                 ends[id.0 as usize] += 1;
                 events.push(format!("{} refused", id.0));
             }
-            Event::Heartbeat | Event::Unsolicited(_) | Event::Stray(_) => events.push("unasked".to_owned()),
+            Event::Word(word) => events.push(format!("word {word}")),
+            Event::Heartbeat
+            | Event::Unsolicited(_)
+            | Event::Owed
+            | Event::Stray(_)
+            | Event::Declined(_)
+            | Event::Learnt(..) => {
+                events.push("unasked".to_owned());
+            }
         }
     }
     assert!(ends.iter().all(|n| *n <= 1), "a call ends once");

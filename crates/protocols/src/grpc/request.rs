@@ -1,7 +1,10 @@
 //! A call before the run: its header list and its messages, encoded once.
 
+use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use prost_reflect::MethodDescriptor;
 use url::Url;
 use wire::{Complaint, Fill, Origin};
@@ -187,9 +190,14 @@ impl Maker {
             let trouble = "sends messages one by one, and none of them can have slots; leave it out, or the slots";
             return Err(Complaint::new("--lockstep", trouble));
         }
+        if filled && wishes.compress {
+            let trouble =
+                "compresses messages before the run, and none of them can have slots; leave it out, or the slots";
+            return Err(Complaint::new("--compress", trouble));
+        }
         let (fixed, messages) = if filled { (Vec::new(), messages) } else { (messages, Vec::new()) };
         let slots = (filled || head.is_some()).then(|| Box::new(Slots { head, messages }));
-        let (body, further) = framed(fixed, lockstep);
+        let (body, further) = framed(fixed, lockstep, wishes.compress);
         let (compressed, anyhow) = compressions(wishes);
         let deadline = wishes.deadline.is_some();
         let said = [(streams, STREAMS), (compressed, COMPRESSED), (deadline, DEADLINE), (anyhow, ANYHOW)];
@@ -221,6 +229,9 @@ impl Maker {
         if !given("grpc-accept-encoding") {
             fields.push(("grpc-accept-encoding", ACCEPTED));
         }
+        if wishes.compress && !given("grpc-encoding") {
+            fields.push(("grpc-encoding", "gzip"));
+        }
         if let Some(deadline) = &wishes.deadline {
             fields.push(("grpc-timeout", deadline));
         }
@@ -230,7 +241,7 @@ impl Maker {
             return Ok((self.lexicon.list(fields), None));
         }
         let fields: Vec<(String, &str)> = fields.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
-        let (list, head) = http2::Filled::new(&fields, b"", &mut self.lexicon, marks)?;
+        let (list, head) = http2::Filled::new(&fields, b"", false, &mut self.lexicon, marks)?;
         Ok((list, Some(head)))
     }
 }
@@ -239,12 +250,14 @@ impl Maker {
 type Further = Arc<[Arc<[u8]>]>;
 
 /// The messages of a call with their prefixes, all of them as one; in lockstep the first, and those that follow it.
-fn framed(messages: Vec<Message>, lockstep: bool) -> (Arc<[u8]>, Option<Further>) {
+fn framed(messages: Vec<Message>, lockstep: bool, compress: bool) -> (Arc<[u8]>, Option<Further>) {
     let apart = lockstep && messages.len() > 1;
     let mut framed = messages.into_iter().map(|message| {
         let mut bytes = Vec::new();
-        if let Message::Fixed(message) = message {
-            framing::put(&message, &mut bytes);
+        match message {
+            Message::Fixed(message) if compress => framing::put_compressed(&zipped(&message), &mut bytes),
+            Message::Fixed(message) => framing::put(&message, &mut bytes),
+            Message::Filled(_) => {}
         }
         bytes
     });
@@ -253,6 +266,13 @@ fn framed(messages: Vec<Message>, lockstep: bool) -> (Arc<[u8]>, Option<Further>
     }
     let first = framed.next().unwrap_or_default();
     (Arc::from(first), Some(framed.map(Arc::from).collect()))
+}
+
+/// As RFC 1952 has it.
+fn zipped(message: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    // Writing into memory does not fail.
+    encoder.write_all(message).and_then(|()| encoder.finish()).unwrap_or_default()
 }
 
 /// Whether compressed answers were asked for, and whether in ways that are not known here.

@@ -214,7 +214,7 @@ impl Compiler<'_> {
 
 fn encoded(kind: &MessageDescriptor, fields: Map<String, Value>) -> Result<Node, String> {
     let json = Value::Object(fields).to_string();
-    json::encode(kind, &json).map(|bytes| Node::Bytes(bytes.into())).map_err(|(_, trouble)| trouble)
+    json::encode_part(kind, &json).map(|bytes| Node::Bytes(bytes.into())).map_err(|(_, trouble)| trouble)
 }
 
 fn tag(field: &FieldDescriptor, wire_type: u64) -> Box<[u8]> {

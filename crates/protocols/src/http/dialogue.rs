@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted};
+use wire::{
+    Asked, Complaint, Dialogue, Established, Fill, Lesson, Memory, Names, OptionSpec, Origin, Protocol, Weighted,
+};
 
 use super::options::{self, Version};
 use super::session::HttpSession;
@@ -66,7 +68,7 @@ impl Http {
             let trouble = "with --no-keepalive no two requests share a connection; leave one of them out";
             return Err(Complaint::new("--streams", trouble));
         }
-        let mut preparer = Preparer::default();
+        let mut preparer = Preparer::of(one.remembers());
         if version != Version::One {
             // The fields of the requests said most are remembered first.
             let mut order: Vec<usize> = (0..one.requests.len()).collect();
@@ -134,6 +136,16 @@ impl Dialogue for HttpDialogue {
         let text = self.one.sent_with(request, fill);
         if self.version == Version::Two { http2::readable(&text) } else { text }
     }
+    fn sent_remembering(&self, request: &Request, fill: &Fill, memory: &Memory) -> Vec<u8> {
+        let text = self.one.sent_remembering(request, fill, memory);
+        if self.version == Version::Two { http2::readable(&text) } else { text }
+    }
+    fn remembers(&self) -> bool {
+        self.one.remembers()
+    }
+    fn learn(&self, request: &Request, fill: &Fill, lesson: Lesson, memory: &mut Memory) {
+        self.one.learn(request, fill, lesson, memory);
+    }
     fn has_slots(&self) -> bool {
         self.one.has_slots()
     }
@@ -154,6 +166,9 @@ impl Dialogue for HttpDialogue {
         } else {
             HttpSession::One(self.one.session(origin, established))
         }
+    }
+    fn code_name(&self, code: u32) -> String {
+        http2::frames::code::Word::named(code).unwrap_or_else(|| code.to_string())
     }
     fn spoken(&self, established: &Established) -> String {
         if self.speaks_two(established) { "HTTP/2".to_owned() } else { self.one.spoken(established) }

@@ -5,6 +5,8 @@
 //! to 2 (removed by RFC 9113 3.1), HTTP/3.
 
 mod dialogue;
+#[cfg(test)]
+mod jar_tests;
 mod options;
 mod session;
 #[cfg(test)]

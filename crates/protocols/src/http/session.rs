@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use wire::{Broken, Done, ExchangeId, Fill, Full, Out, Sent, Session};
+use wire::{Broken, Done, ExchangeId, Fill, Full, Memory, Out, Sent, Session};
 
 use crate::http1::{Http1Session, Request};
 use crate::http2::Http2Session;
@@ -38,6 +38,19 @@ impl Session for HttpSession {
     #[inline]
     fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
         either!(self, s => s.submit(id, request, fill, out))
+    }
+    fn submit_with(
+        &mut self,
+        id: ExchangeId,
+        request: &Request,
+        fill: &Fill,
+        memory: &Memory,
+        out: &mut Out,
+    ) -> Result<Sent, Full> {
+        either!(self, s => s.submit_with(id, request, fill, memory, out))
+    }
+    fn release(&mut self, id: ExchangeId, out: &mut Out) -> bool {
+        either!(self, s => s.release(id, out))
     }
     fn cancel(&mut self, id: ExchangeId, out: &mut Out) -> bool {
         either!(self, s => s.cancel(id, out))

@@ -4,7 +4,7 @@ use wire::{Asked, AskedUrl, Complaint, Dialogue, Established, Origin, Protocol};
 
 use super::{Http, HttpDialogue, HttpSession};
 
-fn prepare(url: &str, options: &[&str]) -> Result<HttpDialogue, Complaint> {
+pub fn prepare(url: &str, options: &[&str]) -> Result<HttpDialogue, Complaint> {
     Http.prepare(&asked(url, options))
 }
 
@@ -17,8 +17,8 @@ fn asked(url: &str, options: &[&str]) -> Asked {
     asked
 }
 
-fn established(alpn: Option<&str>) -> Established {
-    Established { alpn: alpn.map(Into::into), tls: alpn.is_some(), seed: 0 }
+pub fn established(alpn: Option<&str>) -> Established {
+    Established { alpn: alpn.map(Into::into), tls: alpn.is_some(), ..Established::default() }
 }
 
 #[test]

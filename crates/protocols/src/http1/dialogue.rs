@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use url::Url;
 use wire::{
-    Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Proxies, SHOWN, Weighted,
+    Asked, Complaint, Dialogue, Established, Fill, Memory, Names, OptionSpec, Origin, Protocol, Proxies, SHOWN,
+    Weighted,
 };
 
 use super::filled::compiled;
 use super::options::{self, OF_ONE_URL, Wishes};
 use super::request::{Encoder, Request, Rules, encode_listed};
-use super::session::{Http1Session, LAST};
+use super::session::{EXPECTS, Http1Session, LAST, SECURE};
+use super::withheld;
+use crate::cookies::{self, Jar, Lesson};
 use crate::marks::Marks;
 use crate::template::Guard;
 use crate::url_overrides;
@@ -85,7 +88,12 @@ impl Http1 {
             return Err(Complaint::new("URL", "none was given; write one, for instance http://127.0.0.1:8080/"));
         }
         let old = wishes.speaks_old();
-        let rules = Arc::new(wishes.rules(recipes, proxies));
+        let withheld = requests.iter().any(|weighted| weighted.request.marks & EXPECTS != 0);
+        withheld::check(asked, withheld)?;
+        let mut rules = wishes.rules(recipes, proxies);
+        // What answers such a request decides about more than its status.
+        rules.plain &= !withheld;
+        let rules = Arc::new(rules);
         let slots = requests.iter().any(|weighted| weighted.request.slots.is_some());
         Ok(Http1Dialogue { requests, names, origins, rules, slots, old, end: marks.end() })
     }
@@ -141,8 +149,26 @@ impl Dialogue for Http1Dialogue {
         bytes.extend_from_slice(&body[..body.len().min(SHOWN)]);
         bytes
     }
+    fn sent_remembering(&self, request: &Request, fill: &Fill, memory: &Memory) -> Vec<u8> {
+        let mut bytes = self.sent_with(request, fill);
+        if let Some(jar) = memory.get::<Jar>() {
+            jar.put_into(&mut bytes, 0, request.marks & SECURE != 0, fill.seconds());
+        }
+        bytes
+    }
+    fn remembers(&self) -> bool {
+        self.rules.jar.is_some()
+    }
+    fn learn(&self, request: &Request, fill: &Fill, lesson: wire::Lesson, memory: &mut Memory) {
+        let sent = self.sent_with(request, fill);
+        let asked = cookies::site(&sent, request.marks & SECURE != 0);
+        if let (Some(asked), Ok(lesson), Some(jar)) = (asked, lesson.downcast::<Lesson>(), memory.get_mut::<Jar>()) {
+            jar.learn(&asked.site, *lesson, fill.seconds());
+        }
+    }
     fn has_slots(&self) -> bool {
-        self.slots
+        // Whoever keeps cookies is told the time.
+        self.slots || self.remembers()
     }
     fn requests_at_most(&self) -> Option<u64> {
         self.end

@@ -9,7 +9,7 @@ use url::Url;
 use wire::{Complaint, Fill, Out};
 
 use super::request::{Common, Content, HeaderWish, Recipe, Request};
-use super::session::SLOTS;
+use super::session::{EXPECTS, SLOTS};
 use crate::marks::{Marks, Piece, Values};
 use crate::template::Template;
 use crate::template::room::{TRIAL, digits_of, settle};
@@ -20,7 +20,7 @@ pub struct Filled {
     template: Template,
     /// Digits that the body's length had in a trial; 0: the length is always the same.
     digits: usize,
-    /// A large body that is always the same.
+    /// A body that is always the same and kept apart.
     tail: Option<Arc<[u8]>>,
     /// As it was encoded, marks in the places of slots: what HTTP/2 is prepared from.
     pub(crate) marked: Box<[u8]>,
@@ -40,14 +40,17 @@ impl Filled {
         }
     }
 
-    /// All but a large body.
+    /// All but a body that is kept apart. How many bytes of it are a body that the slots decide.
     #[inline]
-    pub fn put_bytes(&self, fill: &Fill, out: &mut Vec<u8>) {
+    pub fn put_bytes(&self, fill: &Fill, out: &mut Vec<u8>) -> usize {
         let mut marks = [0; 2];
         self.template.fill_marked(fill, out, &mut marks);
-        if self.digits > 0 {
-            settle(out.len() - marks[1], marks[0], self.digits, out);
+        if self.digits == 0 {
+            return 0;
         }
+        let body = out.len() - marks[1];
+        settle(body, marks[0], self.digits, out);
+        body
     }
 
     /// What the body of the response must hold, where that is filled like the request.
@@ -57,7 +60,7 @@ impl Filled {
         Some(Box::new(Finder::new(&bytes[mark[0]..]).into_owned()))
     }
 
-    /// A large body that is always the same.
+    /// A body that is always the same and kept apart.
     pub fn tail(&self) -> Option<&Arc<[u8]>> {
         self.tail.as_ref()
     }
@@ -149,7 +152,11 @@ pub fn compiled(
 /// Where all slots are filled before the run the request is one without slots.
 fn settled(request: Request, filled: &Filled) -> Request {
     let mut bytes = Vec::new();
-    filled.put_bytes(&Fill::default(), &mut bytes);
-    let common = filled.tail.clone().map(|body| Arc::new(Common { text: Box::default(), body: Some(body) }));
+    let body = filled.put_bytes(&Fill::default(), &mut bytes);
+    let mut tail = filled.tail.clone();
+    if request.marks & EXPECTS != 0 && body > 0 {
+        tail = Some(bytes.split_off(bytes.len() - body).into());
+    }
+    let common = tail.map(|body| Arc::new(Common { text: Box::default(), body: Some(body) }));
     Request { bytes: bytes.into(), common, ..request }
 }

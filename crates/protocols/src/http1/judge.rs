@@ -9,6 +9,7 @@ use wire::{Broken, FaultKind};
 use super::redirect::{self, Hop};
 use super::request::{Recipe, Rules};
 use super::watch::Watch;
+use crate::cookies::{self, Lesson};
 use crate::verify::{self, Seen};
 
 /// The most bytes of an answer kept as an example.
@@ -27,6 +28,10 @@ pub struct Judge {
     seen: Option<Box<Seen>>,
     /// The text its body must hold, where that is another for each request.
     pub expected: Option<Box<Finder<'static>>>,
+    /// What its user is to keep.
+    pub lesson: Option<Box<Lesson>>,
+    /// There is no room for that.
+    crowded: bool,
 }
 
 impl Judge {
@@ -52,6 +57,12 @@ impl Judge {
             self.hop = redirect::next(recipe, status, text, rules)?;
         }
         let searched = self.text(rules).is_some();
+        if let Some(jar) = &rules.jar {
+            match cookies::heard(text, jar) {
+                Ok(lesson) => self.lesson = lesson,
+                Err(_) => self.crowded = true,
+            }
+        }
         self.seen = Seen::head(rules.expected.as_ref(), searched, text);
         // A body that is kept is searched once it is whole.
         let streamed = self.seen.as_ref().is_none_or(|seen| !seen.keeps_body());
@@ -74,6 +85,7 @@ impl Judge {
     /// What is wrong with the answer, by what was seen so far.
     pub fn verdict(&self, rules: &Rules, status: u16) -> Option<FaultKind> {
         match &self.hop {
+            _ if self.crowded => return Some(FaultKind::WrongHeader),
             Hop::To(_) => return None,
             Hop::TooMany => return Some(FaultKind::TooManyRedirects),
             Hop::None => {}
@@ -99,6 +111,7 @@ impl Judge {
         let (expected, text) = (rules.expected.as_ref(), self.text(rules));
         match (&self.seen, &self.watch, text) {
             _ if kind == FaultKind::Proxy => Cow::Borrowed(PROXY_REFUSED),
+            _ if self.crowded => Cow::Borrowed(cookies::NO_ROOM),
             _ if kind != FaultKind::WrongBody => Cow::Borrowed(""),
             (Some(seen), ..) if seen.keeps_body() => seen.why(expected, text, &rules.kept).into(),
             (_, Some(watch), Some(text)) => verify::lacks("body", text.needle(), watch.beginning(), size).into(),

@@ -1,8 +1,8 @@
 //! HTTP/1.1, both halves: the client's ([`Http1`], [`Http1Session`]) and the server's ([`Http1Server`]).
 //!
 //! Spoken: RFC 9110 and 9112, to servers of HTTP/1.1 and 1.0: every method but CONNECT, keep-alive, bodies by length,
-//! in chunks and until the connection ends, interim answers, redirects, basic authentication. Left out: pipelining
-//! (client side), decompression (bodies are counted as they come), cookies, other protocols after an upgrade,
+//! in chunks and until the connection ends, interim answers, redirects, basic authentication, bodies that wait for `100 Continue`. Left out: pipelining
+//! (client side), decompression (bodies are counted as they come), other protocols after an upgrade,
 //! folded header lines. `codec` says what is tolerated and what is refused.
 
 mod body;
@@ -25,6 +25,7 @@ mod tests;
 pub(crate) mod transcript;
 pub(crate) mod watch;
 mod wide;
+mod withheld;
 
 pub use dialogue::{Http1, Http1Dialogue};
 pub use request::Request;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base64::Engine as _;
+use measure::Nanos;
 use memchr::memmem::Finder;
 use url::Url;
 use wire::{Asked, Complaint, OptionSpec, Proxies, Takes, Text};
@@ -12,6 +13,8 @@ use super::codec::is_token;
 use super::multipart;
 use super::request::{Content, HeaderWish, Recipe, Rules};
 use super::status::Statuses;
+use super::withheld;
+use crate::cookies;
 use crate::file;
 use crate::identity;
 use crate::kept::Budget;
@@ -21,6 +24,9 @@ use crate::verify::{self, Expectations};
 
 /// Files of bodies are looked through for slots up to this size; larger ones go as they are.
 const LOOKED_THROUGH: usize = 1 << 20;
+/// Not quoted: it may be a token that was written alone.
+const NO_COLON: &str =
+    "a line has no colon between name and value; write -H 'NAME: VALUE', as in -H 'Accept: text/html'";
 const TARGET: &str = "--request-target";
 
 /// The options, in the order the help shows them.
@@ -92,6 +98,13 @@ pub const OPTIONS: &[OptionSpec] = &[
     NO_SLOTS,
     identity::BEARER,
     identity::COOKIE,
+    option(
+        "cookie-jar",
+        None,
+        Takes::Nothing,
+        "Each user keeps the cookies that responses set, and sends them back as browsers do",
+        "每个用户保存响应设置的 Cookie，并像浏览器一样回送",
+    ),
     option("no-keepalive", None, Takes::Nothing, "Open a new connection for every request", "每个请求使用新连接"),
     option(
         "redirects",
@@ -117,6 +130,8 @@ pub const OPTIONS: &[OptionSpec] = &[
     ),
     verify::OPTIONS[0],
     verify::OPTIONS[1],
+    withheld::OPTIONS[0],
+    withheld::OPTIONS[1],
 ];
 
 /// The options that one URL of a run may have for itself: those that make its request.
@@ -133,6 +148,7 @@ pub const OF_ONE_URL: &[&str] = &[
     "user",
     "bearer",
     "cookie",
+    "expect-continue",
 ];
 
 const fn option(
@@ -156,6 +172,11 @@ pub struct Wishes {
     keepalive: bool,
     /// HTTP/1.0.
     old: bool,
+    /// Users keep cookies.
+    jar: bool,
+    /// Bodies wait for `100 Continue`, for so long at the most.
+    expects: bool,
+    waits: Nanos,
     redirects: u32,
     success: Statuses,
     expect_body: Option<String>,
@@ -195,6 +216,9 @@ impl Wishes {
             user: asked.value("user").map(|text| credentials(text, marks)).transpose()?,
             keepalive: !asked.switch("no-keepalive") && (!old || kept),
             old,
+            jar: asked.switch("cookie-jar"),
+            expects: asked.switch("expect-continue"),
+            waits: withheld::wait(asked)?,
             redirects: asked.value("redirects").map_or(Ok(0), redirects)?,
             success: asked.value("expect-status").map_or_else(|| Ok(Statuses::usual()), statuses)?,
             expect_body,
@@ -214,6 +238,7 @@ impl Wishes {
             user: self.user.clone(),
             keepalive: self.keepalive,
             old: self.old,
+            expects: self.expects,
             hops: 0,
             forwarded: None,
         }
@@ -238,6 +263,7 @@ impl Wishes {
     pub fn rules(self, recipes: Vec<Recipe>, proxies: Arc<Proxies>) -> Rules {
         Rules {
             plain: self.redirects == 0
+                && !self.jar
                 && self.expect_body.is_none()
                 && self.expect_filled.is_none()
                 && self.expected.is_none(),
@@ -247,6 +273,8 @@ impl Wishes {
             expected: self.expected,
             kept: Budget::default(),
             recipes,
+            jar: self.jar.then(cookies::budget),
+            waits: self.waits,
             proxies,
         }
     }
@@ -300,7 +328,7 @@ pub fn header(text: &str) -> Result<HeaderWish, Complaint> {
     let (name, value) = match text.split_once(':') {
         Some(pair) => pair,
         None => {
-            let name = text.trim_end().strip_suffix(';').ok_or_else(|| wrong("has no colon"))?;
+            let name = text.trim_end().strip_suffix(';').ok_or_else(|| Complaint::new("--header", NO_COLON))?;
             return named(name).map(|name| HeaderWish::Set(name, String::new())).ok_or_else(|| wrong("is no name"));
         }
     };

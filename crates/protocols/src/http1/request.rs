@@ -9,13 +9,14 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use base64::Engine as _;
+use measure::Nanos;
 use memchr::memmem::Finder;
 use url::Url;
 use wire::{Fill, Origin, Proxies};
 
 use super::filled::Filled;
 use super::redirect::is_redirect;
-use super::session::{LAST, NO_BODY, UPGRADES};
+use super::session::{EXPECTS, LAST, NO_BODY, SECURE, UPGRADES};
 use super::status::Statuses;
 use crate::kept::Budget;
 use crate::percent::{decoded, host};
@@ -98,6 +99,10 @@ pub struct Rules {
     pub(crate) expected: Option<Expectations>,
     pub(crate) kept: Budget,
     pub(crate) recipes: Vec<Recipe>,
+    /// Users keep cookies that answers set, within this.
+    pub(crate) jar: Option<Budget>,
+    /// How long a body waits for `100 Continue`.
+    pub(crate) waits: Nanos,
     /// For where redirects lead.
     pub(crate) proxies: Arc<Proxies>,
 }
@@ -178,6 +183,8 @@ pub struct Recipe {
     pub keepalive: bool,
     /// HTTP/1.0 is spoken.
     pub old: bool,
+    /// The body waits until the server asks for it.
+    pub expects: bool,
     /// How many redirects led here.
     pub hops: u32,
     /// It goes to a proxy, which sends it on.
@@ -214,7 +221,8 @@ impl Recipe {
         self.method = "GET".into();
         self.content = None;
         let content = |h: &HeaderWish| h.name().get(..8).is_some_and(|start| start.eq_ignore_ascii_case("content-"));
-        self.headers.retain(|h| !content(h) && !h.name().eq_ignore_ascii_case("transfer-encoding"));
+        let of_body = ["transfer-encoding", "expect"];
+        self.headers.retain(|h| !content(h) && !of_body.iter().any(|name| h.name().eq_ignore_ascii_case(name)));
     }
 
     fn wishes(&self, name: &str) -> bool {
@@ -302,8 +310,22 @@ impl Recipe {
         if let Some(kind) = self.content.as_ref().and_then(|c| c.kind.as_deref()) {
             line("Content-Type", kind);
         }
+        if self.expects && self.has_body() {
+            line("Expect", "100-continue");
+        }
         head.push_str("\r\n");
         head
+    }
+
+    fn has_body(&self) -> bool {
+        self.content.as_ref().is_some_and(|content| !content.bytes.is_empty())
+    }
+
+    /// True where the body waits for `100 Continue`: by the option, or by a line of the user's. Servers of HTTP/1.0 know no such thing
+    /// (RFC 9110 10.1.1), and without a body there is nothing to wait.
+    fn withholds(&self) -> bool {
+        let said = self.headers.iter().any(|h| h.says("expect", "100-continue"));
+        !self.old && self.has_body() && (said || (self.expects && !self.wishes("expect")))
     }
 
     fn marks(&self) -> u8 {
@@ -318,6 +340,12 @@ impl Recipe {
         }
         if self.headers.iter().any(upgrades) {
             marks |= UPGRADES;
+        }
+        if self.withholds() {
+            marks |= EXPECTS;
+        }
+        if self.url.scheme() == "https" {
+            marks |= SECURE;
         }
         marks
     }
@@ -349,7 +377,8 @@ fn common(recipe: &Recipe) -> Common {
     let mut text = recipe.rest().into_bytes();
     let mut body = None;
     if let Some(content) = &recipe.content {
-        if content.bytes.len() >= SHARED_FROM && content.length.is_none() {
+        let apart = content.bytes.len() >= SHARED_FROM || recipe.withholds();
+        if apart && content.length.is_none() {
             body = Some(Arc::clone(&content.bytes));
         } else {
             text.extend_from_slice(&content.bytes);

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
+use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Memory, Out, Sent, Session};
 
 use super::body::Body;
 use super::codec::{CHUNKED, CODED, HEAD_BOUND, Head, SIZED, response_head};
@@ -16,6 +16,8 @@ use super::filled::Filled;
 use super::judge::{EXCERPT_BOUND, Judge};
 use super::redirect::Hop;
 use super::request::{Recipe, Request, Rules};
+use super::withheld::Withheld;
+use crate::cookies::Jar;
 use crate::kept::{Kept, NO_ROOM_FOR_HEADS};
 
 /// No exchange after this one.
@@ -30,6 +32,10 @@ const BEGUN: u8 = 8;
 const CAPTURES: u8 = 16;
 /// The request has slots.
 pub const SLOTS: u8 = 32;
+/// The body waits until the server asks for it.
+pub const EXPECTS: u8 = 64;
+/// The request goes over TLS.
+pub const SECURE: u8 = 128;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -70,6 +76,8 @@ struct Rare {
     own: Option<Arc<Recipe>>,
     /// What a request with slots was filled from, where redirects are made from it.
     filled: Option<(Arc<Filled>, Fill)>,
+    /// The body, where it waits for the server to ask for it.
+    withheld: Withheld,
     /// What was seen of the answer.
     judge: Judge,
 }
@@ -217,6 +225,7 @@ impl Http1Session {
             return Ok(true);
         }
         let rare = self.rare();
+        rare.withheld.asked_for |= head.status == 100;
         rare.interim += head.at;
         if rare.interim > HEAD_BOUND { Err(ENDLESS) } else { Ok(false) }
     }
@@ -225,6 +234,10 @@ impl Http1Session {
     #[cold]
     fn look_closer(&mut self, text: &[u8], done: &Done<Request>) -> Result<(), Broken> {
         let rules = Arc::clone(&self.rules);
+        if self.marks & EXPECTS != 0 && self.rare().withheld.decline() {
+            // The server waits for a body that does not come (RFC 9110 10.1.1).
+            self.marks |= LAST;
+        }
         if !rules.plain {
             let (status, listed) = (self.status, self.listed);
             let Rare { own, filled, judge, .. } = self.rare();
@@ -288,9 +301,15 @@ impl Http1Session {
             excerpt.into_boxed_slice()
         });
         let why = match fault.filter(|kind| done.wants_example(*kind)) {
-            Some(kind) => rare.judge.why(&self.rules, kind, self.payload),
+            Some(kind) => rare.withheld.why(rare.judge.why(&self.rules, kind, self.payload)),
             None => Cow::Borrowed(""),
         };
+        if let Some(lesson) = rare.judge.lesson {
+            done.push(Event::Learnt(self.id, lesson));
+        }
+        if rare.withheld.declined {
+            done.push(Event::Declined(self.id));
+        }
         let code = u32::from(self.status);
         let follow = match rare.judge.hop {
             Hop::To(follow) if fault.is_none() => Some(follow),
@@ -310,10 +329,21 @@ impl Http1Session {
         UNASKED
     }
 
+    /// The body leaves once the server has asked for it.
+    fn give(&mut self, out: &mut Out) {
+        if let Some(rare) = self.rare.as_mut().filter(|rare| rare.withheld.asked_for) {
+            rare.withheld.put(out);
+        }
+    }
+
     /// A request with slots; what it is filled with is kept where redirects are made from it.
     fn put_filled(&mut self, request: &Request, fill: &Fill, out: &mut Out) {
         let Some(filled) = &request.slots else { return };
-        filled.put(fill, out);
+        if request.marks & EXPECTS == 0 {
+            filled.put(fill, out);
+        } else {
+            self.rare().withheld = Withheld::filled(filled, fill, out);
+        }
         if self.rules.redirects > 0 {
             self.rare().filled = Some((Arc::clone(filled), *fill));
         }
@@ -354,16 +384,18 @@ impl Session for Http1Session {
         if self.state != State::Idle {
             return Err(Full);
         }
-        if request.marks & SLOTS != 0 {
-            self.put_filled(request, fill, out);
-        } else {
-            out.put(&request.bytes);
-        }
-        if let Some(common) = &request.common {
-            out.put(&common.text);
-            if let Some(body) = &common.body {
-                out.put_shared(body);
+        match request.marks & (SLOTS | EXPECTS) {
+            0 => {
+                out.put(&request.bytes);
+                if let Some(common) = &request.common {
+                    out.put(&common.text);
+                    if let Some(body) = &common.body {
+                        out.put_shared(body);
+                    }
+                }
             }
+            EXPECTS => self.rare().withheld = Withheld::beside(request, out),
+            _ => self.put_filled(request, fill, out),
         }
         self.id = id;
         self.listed = request.listed;
@@ -374,11 +406,32 @@ impl Session for Http1Session {
         if let Some(own) = &request.own {
             self.rare().own = Some(Arc::clone(own));
         }
-        Ok(Sent::Asked)
+        Ok(if request.marks & EXPECTS == 0 { Sent::Asked } else { Sent::Withheld(self.rules.waits) })
+    }
+
+    fn submit_with(
+        &mut self,
+        id: ExchangeId,
+        request: &Request,
+        fill: &Fill,
+        memory: &Memory,
+        out: &mut Out,
+    ) -> Result<Sent, Full> {
+        let from = out.buffer().len();
+        let sent = self.submit(id, request, fill, out)?;
+        if let Some(jar) = memory.get::<Jar>() {
+            jar.put_into(out.bytes_mut(), from, request.marks & SECURE != 0, fill.seconds());
+        }
+        Ok(sent)
+    }
+
+    fn release(&mut self, id: ExchangeId, out: &mut Out) -> bool {
+        let waits = self.id == id && self.state == State::Head;
+        waits && self.rare.as_mut().is_some_and(|rare| rare.withheld.put(out))
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], _out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -391,6 +444,7 @@ impl Session for Http1Session {
                 let fault = if self.rules.plain && self.rare.is_none() && self.rules.success.has(self.status) {
                     None
                 } else {
+                    self.give(out);
                     self.verdict()
                 };
                 self.end(fault, &bytes[kept_to..at], done);
@@ -400,6 +454,13 @@ impl Session for Http1Session {
                 Ok(())
             }
             Ok(false) => {
+                if self.marks & EXPECTS != 0 {
+                    self.give(out);
+                    if self.state == State::Head && self.rare().kept.is_empty() {
+                        // Leave to go on is no beginning of an answer.
+                        return Ok(());
+                    }
+                }
                 self.more_to_come(&bytes[kept_to..], done);
                 Ok(())
             }

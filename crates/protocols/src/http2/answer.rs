@@ -203,6 +203,10 @@ impl Listener<Exchange> for Ear<'_> {
     fn alive(&mut self) {
         self.done.push(Event::Heartbeat);
     }
+
+    fn word(&mut self, word: code::Word) {
+        self.done.push(Event::Word(word.number()));
+    }
 }
 
 impl Ear<'_> {
@@ -269,7 +273,10 @@ impl Ear<'_> {
         self.came.over(x.id);
         let (mut excerpt, mut follow, mut said) = (None, None, Cow::Borrowed(why));
         if let Some(rare) = x.rare.take() {
-            let Rare { kept, judge, .. } = *rare;
+            let Rare { kept, mut judge, .. } = *rare;
+            if let Some(lesson) = judge.lesson.take() {
+                self.done.push(Event::Learnt(x.id, lesson));
+            }
             if let Some(kind) = fault.filter(|kind| self.done.wants_example(*kind)) {
                 if why.is_empty() {
                     said = judge.why(self.rules, kind, x.payload);

@@ -57,6 +57,8 @@ pub trait Listener<T> {
     fn refused(&mut self, own: T);
     /// The peer answered [`Connection::ping`].
     fn alive(&mut self) {}
+    /// The peer ends the connection, or a stream; told beside what becomes of streams by it.
+    fn word(&mut self, _word: code::Word) {}
 }
 
 /// Why the connection cannot go on.

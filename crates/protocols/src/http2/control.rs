@@ -112,6 +112,7 @@ impl<T> Connection<T> {
         if self.streams.is_idle(id) {
             return Err(Fault(code::PROTOCOL_ERROR, "a frame on a stream that nobody opened"));
         }
+        ear.word(code::Word::Reset(code));
         match self.forget(id) {
             Some(Stream { answered: false, own, .. }) if code == code::REFUSED_STREAM => ear.refused(own),
             Some(stream) => ear.reset(stream.own, code),
@@ -123,6 +124,12 @@ impl<T> Connection<T> {
 
     /// `said`: the code, and perhaps a text for people.
     fn go_away(&mut self, last: u32, said: &[u8], ear: &mut impl Listener<T>) {
+        let code = said.first_chunk::<4>().map_or(code::NO_ERROR, |code| u32::from_be_bytes(*code));
+        // Servers that end in order say it twice: that they will, and what was the last they took.
+        let before = self.going_away.then(|| self.goodbye.as_ref().map_or(code::NO_ERROR, |said| said.0));
+        if before != Some(code) {
+            ear.word(code::Word::GoAway(code));
+        }
         self.going_away = true;
         if let Some((code, text)) = said.split_first_chunk::<4>()
             && *code != code::NO_ERROR.to_be_bytes()

@@ -12,7 +12,7 @@ use crate::template::{MOST_MARKS, Template, decimal};
 pub struct Filled {
     /// The values of the fields with slots, a mark behind each, and then the body.
     template: Template,
-    /// The beginnings of those fields, pseudo-fields first.
+    /// The beginnings of those fields, pseudo-fields first; empty: it is not said here.
     names: Box<[Box<[u8]>]>,
     /// How many of them are pseudo-fields.
     pseudo: usize,
@@ -33,13 +33,14 @@ pub struct Said {
 }
 
 impl Filled {
-    /// From fields, pseudo-fields first, and a body, in which marks stand: also the list of the pseudo-fields without slots.
+    /// From fields, pseudo-fields first, and a body, in which marks stand; `jar`: cookies are said with each request. Also the list of the pseudo-fields without slots.
     ///
     /// # Errors
     /// What is wrong with a slot.
     pub fn new(
         fields: &[(String, &str)],
         body: &[u8],
+        jar: bool,
         lexicon: &mut Lexicon,
         marks: &mut Marks,
     ) -> Result<(List, Filled), Complaint> {
@@ -49,6 +50,7 @@ impl Filled {
             match &marks.split(text.as_bytes())[..] {
                 [Piece::Length] => length = Some(named(name)),
                 pieces if pieces.iter().any(|piece| matches!(piece, Piece::Slot(_))) => filled.push((name, *text)),
+                _ if jar && name == "cookie" => {}
                 _ => fixed.push((name.as_str(), *text)),
             }
         }
@@ -69,7 +71,9 @@ impl Filled {
         let pseudo = filled.iter().filter(|(name, _)| is_pseudo(name)).count();
         let list = lexicon.list(fixed.iter().copied().filter(|(name, _)| is_pseudo(name)));
         let rest = lexicon.list(fixed.iter().copied().filter(|(name, _)| !is_pseudo(name)));
-        let names = filled.iter().map(|(name, _)| named(name)).collect();
+        // What named values of a cookie are is known to what stands behind it, also where it is said elsewhere.
+        let name = |name: &str| if jar && name == "cookie" { Box::default() } else { named(name) };
+        let names = filled.iter().map(|(text, _)| name(text)).collect();
         Ok((list, Filled { template, names, pseudo, rest, length, body: varies }))
     }
 
@@ -100,6 +104,9 @@ impl Filled {
     fn fields(&self, said: &Said, which: std::ops::Range<usize>, out: &mut Vec<u8>) {
         for at in which {
             let from = if at == 0 { 0 } else { said.ends[at - 1] };
+            if self.names[at].is_empty() {
+                continue;
+            }
             out.extend_from_slice(&self.names[at]);
             value(said.bytes[from..said.ends[at]].trim_ascii(), out);
         }

@@ -164,6 +164,36 @@ pub mod code {
         NAMES.get(code as usize).copied().unwrap_or("an unknown code")
     }
 
+    /// What a peer says of a connection or a stream, as one number beside the status codes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Word {
+        /// GOAWAY with this code.
+        GoAway(u32),
+        /// RST_STREAM with this code.
+        Reset(u32),
+    }
+
+    const GOAWAYS: u32 = 1 << 24;
+    const STREAMS: u32 = 2 << 24;
+
+    impl Word {
+        /// Its number; codes that nobody knows share one.
+        pub fn number(self) -> u32 {
+            let known = |code: u32| code.min(NAMES.len() as u32);
+            match self {
+                Word::GoAway(code) => GOAWAYS + known(code),
+                Word::Reset(code) => STREAMS + known(code),
+            }
+        }
+
+        /// What a number says; None: it is no such word.
+        pub fn named(number: u32) -> Option<String> {
+            let code = |from: u32| number.checked_sub(from).filter(|code| *code <= NAMES.len() as u32);
+            let reset = code(STREAMS).map(|code| format!("RST_STREAM {}", name(code)));
+            reset.or_else(|| code(GOAWAYS).map(|code| format!("GOAWAY {}", name(code))))
+        }
+    }
+
     /// That the server reset a stream with a code, in a sentence.
     pub fn of_reset(code: u32) -> &'static str {
         RESETS.get(code as usize).copied().unwrap_or("the server reset the stream with an unknown code")

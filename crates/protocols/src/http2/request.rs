@@ -34,11 +34,18 @@ type Alike = (usize, bool, Box<[u8]>);
 pub struct Preparer {
     /// The fields of all heads.
     pub lexicon: Lexicon,
+    /// Cookies are said with each request.
+    jar: bool,
     /// By the end that requests share, whether TLS is spoken, and the method; of paths that peers remember also the path.
     shared: HashMap<Alike, Arc<Prepared>>,
 }
 
 impl Preparer {
+    /// Of a run whose users keep cookies, or do not.
+    pub fn of(jar: bool) -> Preparer {
+        Preparer { jar, ..Preparer::default() }
+    }
+
     /// Prepares a request that may have slots.
     ///
     /// # Errors
@@ -48,7 +55,7 @@ impl Preparer {
         let end = memchr::memmem::find(&filled.marked, b"\r\n\r\n").map_or(filled.marked.len(), |at| at + 4);
         let (head, small) = filled.marked.split_at(end);
         let head = String::from_utf8_lossy(head);
-        let (list, slots) = Filled::new(&fields(&head, tls), small, &mut self.lexicon, marks)?;
+        let (list, slots) = Filled::new(&fields(&head, tls), small, self.jar, &mut self.lexicon, marks)?;
         let fixed = (!slots.body && !small.is_empty()).then(|| Arc::from(small));
         let body = filled.tail().cloned().or(fixed);
         Ok(Arc::new(Prepared { list, body, slots: Some(Box::new(slots)) }))
@@ -57,7 +64,7 @@ impl Preparer {
     fn shared(&mut self, request: &Request, tls: bool) -> Arc<Prepared> {
         let list = |lexicon: &mut Lexicon, fields: &mut Pairs<'_>| lexicon.list(fields);
         let Some((common, (method, path))) = request.common.as_ref().zip(request.start()) else {
-            return Arc::new(prepared(request, tls, |fields| list(&mut self.lexicon, fields)));
+            return Arc::new(prepared(request, (tls, self.jar), |fields| list(&mut self.lexicon, fields)));
         };
         let remembered = self.lexicon.has_room_for(":path", &String::from_utf8_lossy(path));
         let start = if remembered { &request.bytes } else { method };
@@ -65,7 +72,7 @@ impl Preparer {
         if let Some(known) = self.shared.get(&key) {
             return Arc::clone(known);
         }
-        let made = Arc::new(prepared(request, tls, |fields| match remembered {
+        let made = Arc::new(prepared(request, (tls, self.jar), |fields| match remembered {
             true => list(&mut self.lexicon, fields),
             false => self.lexicon.list_for_any_path(fields),
         }));
@@ -77,20 +84,22 @@ impl Preparer {
 /// Fields that mean nothing beyond HTTP/1.1 (8.2.2).
 const OF_CONNECTIONS: [&str; 5] = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
 
-/// Prepares a request outside the lexicon of the run: its fields are written out.
-pub fn prepare(request: &Request, tls: bool) -> Prepared {
-    prepared(request, tls, |fields| List::of_texts(fields))
+/// Prepares a request outside the lexicon of the run: its fields are written out, but for cookies where those are said with each
+/// request (`jar`).
+pub fn prepare(request: &Request, tls: bool, jar: bool) -> Prepared {
+    prepared(request, (tls, jar), |fields| List::of_texts(fields))
 }
 
 type Pairs<'a> = dyn Iterator<Item = (&'a str, &'a str)> + 'a;
 
-fn prepared(request: &Request, tls: bool, list: impl FnOnce(&mut Pairs<'_>) -> List) -> Prepared {
+fn prepared(request: &Request, (tls, jar): (bool, bool), list: impl FnOnce(&mut Pairs<'_>) -> List) -> Prepared {
     let text = request.text();
     let end = memchr::memmem::find(&text, b"\r\n\r\n").map_or(text.len(), |at| at + 4);
     let (head, small) = text.split_at(end);
     let head = String::from_utf8_lossy(head);
     let fields = fields(&head, tls);
-    let mut pairs = fields.iter().map(|(name, value)| (name.as_str(), *value));
+    let said = fields.iter().filter(|(name, _)| !jar || name != "cookie");
+    let mut pairs = said.map(|(name, value)| (name.as_str(), *value));
     let body = request.body().cloned().or_else(|| (!small.is_empty()).then(|| Arc::from(small)));
     Prepared { list: list(&mut pairs), body, slots: None }
 }

@@ -8,18 +8,19 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Out, Sent, Session};
+use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Memory, Out, Sent, Session};
 
 use super::answer::{Came, Ear, Exchange};
 use super::connection::Connection;
 use super::filled::{Filled, Said};
 use super::frames::code;
-use super::hpack::Lexicon;
+use super::hpack::{Lexicon, literal};
 use super::receiving::SPEAKS_HTTP1;
 use super::request::{self, Prepared};
+use crate::cookies::{self, Jar};
 use crate::http1::Request;
 use crate::http1::request::Rules;
-use crate::http1::session::LAST;
+use crate::http1::session::{LAST, SECURE};
 
 /// A conversation in HTTP/2, client side.
 #[derive(Debug)]
@@ -37,13 +38,63 @@ pub struct Http2Session {
     last: bool,
     /// Where the slots of a request are filled.
     said: Said,
+    /// What the request at hand says of cookies, and room to read it in.
+    cookie: Vec<u8>,
+    head: Vec<u8>,
 }
 
 impl Http2Session {
     pub(crate) fn new(rules: Arc<Rules>, lexicon: Arc<Lexicon>, streams: u32, tls: bool) -> Http2Session {
         let connection = Connection::over(tls, rules.kept.clone());
         let (begun, said) = (Vec::new(), Said::default());
-        Http2Session { connection, rules, lexicon, begun, came: Came::default(), streams, tls, last: false, said }
+        let (came, cookie, head) = (Came::default(), Vec::new(), Vec::new());
+        Http2Session { connection, rules, lexicon, begun, came, streams, tls, last: false, said, cookie, head }
+    }
+
+    /// What the next request says of cookies: its own, and those of its user.
+    fn recall(&mut self, request: &Request, fill: &Fill, memory: &Memory) {
+        self.cookie.clear();
+        self.head.clear();
+        match &request.slots {
+            Some(slots) => drop(slots.put_bytes(fill, &mut self.head)),
+            None => self.head.extend_from_slice(&request.text()),
+        }
+        let Some(asked) = cookies::site(&self.head, request.marks & SECURE != 0) else { return };
+        let own = asked.own.map_or(&[][..], |own| &self.head[own]);
+        let jar = memory.get::<Jar>();
+        if !jar.is_some_and(|jar| jar.put(&asked.site, own, fill.seconds(), &mut self.cookie)) {
+            self.cookie.extend_from_slice(own);
+        }
+    }
+
+    fn submit_now(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Sent {
+        self.last |= request.marks & LAST != 0;
+        let made;
+        let prepared = match &request.two {
+            Some(prepared) => prepared,
+            // The next hop of a redirect.
+            None => {
+                made = request::prepare(request, self.tls, self.rules.jar.is_some());
+                &made
+            }
+        };
+        if let Some(slots) = &prepared.slots {
+            self.submit_filled(id, request, (slots, prepared), fill, out);
+            return Sent::Asked;
+        }
+        let end = prepared.body.is_none();
+        let (lexicon, list, own, cookie) = (&self.lexicon, &prepared.list, Exchange::new(id, request), &self.cookie);
+        let stream = self.connection.begin_with(own, end, out, |encoder, out| {
+            match list.leaves_path_out() {
+                true => encoder.write_with(lexicon, list, request.path(), out),
+                false => encoder.write(lexicon, list, out),
+            }
+            put_cookie(cookie, out);
+        });
+        if let Some(body) = &prepared.body {
+            self.connection.send(stream, body, true, out);
+        }
+        Sent::Asked
     }
 
     /// A request with slots; what it is filled with is kept where redirects are made from it.
@@ -55,6 +106,7 @@ impl Http2Session {
         fill: &Fill,
         out: &mut Out,
     ) {
+        let cookie = &self.cookie;
         let kept = request.slots.as_ref().filter(|_| self.rules.redirects > 0).map(|slots| (Arc::clone(slots), *fill));
         let expected = request.slots.as_ref().and_then(|slots| slots.expected(fill));
         let own = Exchange::filled(id, request, kept, expected);
@@ -64,12 +116,21 @@ impl Http2Session {
         let lexicon = &self.lexicon;
         let stream = self.connection.begin_with(own, end, out, |encoder, out| {
             slots.head(said, &prepared.list, lexicon, encoder, out);
+            put_cookie(cookie, out);
         });
         if slots.body {
             self.connection.send_bytes(stream, slots.said_body(said), true, out);
         } else if let Some(body) = &prepared.body {
             self.connection.send(stream, body, true, out);
         }
+    }
+}
+
+/// Appends what a request says of cookies; it is another each time, and not to be remembered.
+#[inline]
+fn put_cookie(cookie: &[u8], out: &mut Vec<u8>) {
+    if !cookie.is_empty() {
+        literal(b"cookie", cookie, out);
     }
 }
 
@@ -89,30 +150,22 @@ impl Session for Http2Session {
         if self.room() == 0 {
             return Err(Full);
         }
-        self.last |= request.marks & LAST != 0;
-        let made;
-        let prepared = match &request.two {
-            Some(prepared) => prepared,
-            // The next hop of a redirect.
-            None => {
-                made = request::prepare(request, self.tls);
-                &made
-            }
-        };
-        if let Some(slots) = &prepared.slots {
-            self.submit_filled(id, request, (slots, prepared), fill, out);
-            return Ok(Sent::Asked);
+        Ok(self.submit_now(id, request, fill, out))
+    }
+
+    fn submit_with(
+        &mut self,
+        id: ExchangeId,
+        request: &Request,
+        fill: &Fill,
+        memory: &Memory,
+        out: &mut Out,
+    ) -> Result<Sent, Full> {
+        if self.room() == 0 {
+            return Err(Full);
         }
-        let end = prepared.body.is_none();
-        let (lexicon, list, own) = (&self.lexicon, &prepared.list, Exchange::new(id, request));
-        let stream = self.connection.begin_with(own, end, out, |encoder, out| match list.leaves_path_out() {
-            true => encoder.write_with(lexicon, list, request.path(), out),
-            false => encoder.write(lexicon, list, out),
-        });
-        if let Some(body) = &prepared.body {
-            self.connection.send(stream, body, true, out);
-        }
-        Ok(Sent::Asked)
+        self.recall(request, fill, memory);
+        Ok(self.submit_now(id, request, fill, out))
     }
 
     fn cancel(&mut self, id: ExchangeId, out: &mut Out) -> bool {

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use wire::{Asked, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted};
 
-use super::framing::End;
 use super::options;
-use super::request::{DATAGRAM_BOUND, Request};
+use super::request::{DATAGRAM_BOUND, Request, SCOPE};
 use super::rules::{Rules, value_of};
 use super::session::RawSession;
 use crate::before_after;
@@ -44,7 +43,7 @@ impl Protocol for Raw {
                 "udp:// and tcp:// responses end differently; load one of them in a run",
             ));
         }
-        let rules = options::rules(asked, datagrams)?;
+        let mut rules = options::rules(asked, datagrams)?;
         let (mut origins, mut requests, mut names) = (Vec::<Origin>::new(), Vec::new(), Names::default());
         for (index, (url, place)) in asked.urls.iter().zip(places).enumerate() {
             let origin = origins.iter().position(|other| *other == place).unwrap_or_else(|| {
@@ -59,10 +58,13 @@ impl Protocol for Raw {
         }
         requests.iter().try_for_each(|weighted| check(&weighted.request, &rules))?;
         let (before, after) = before_after::compiled(asked, |text, place| {
-            let template = Template::parse_as(text, place, Notation::Escaped)?;
+            let template = Template::parse_in(text, place, Notation::Escaped, SCOPE)?;
             let request = Request { template, unchecked: true };
             check(&request, &rules).map(|()| request)
         })?;
+        let all = requests.iter().map(|weighted| &weighted.request).chain(before.iter().chain(&after));
+        let counts = all.into_iter().any(|request| request.template.is_numbered());
+        rules.beside = rules.beside.counting(counts);
         Ok(RawDialogue { requests, names, origins, before, after, rules: Arc::new(rules) })
     }
 }
@@ -151,8 +153,7 @@ impl Dialogue for RawDialogue {
     }
 
     fn by_order(&self) -> Option<ByOrder> {
-        let answered = !matches!(self.rules.end, End::Never);
-        (self.rules.datagrams && answered && self.rules.matched.is_none()).then_some(ByOrder::Datagrams)
+        (self.rules.datagrams && !self.rules.one_way && self.rules.matched.is_none()).then_some(ByOrder::Datagrams)
     }
 
     fn sent(&self, request: &Request) -> Vec<u8> {
@@ -166,8 +167,8 @@ impl Dialogue for RawDialogue {
         request.bytes(fill)
     }
 
-    fn session(&self, _origin: &Origin, _established: &Established) -> RawSession {
-        RawSession::new(Arc::clone(&self.rules))
+    fn session(&self, _origin: &Origin, established: &Established) -> RawSession {
+        RawSession::new(Arc::clone(&self.rules), &established.fill)
     }
 
     fn spoken(&self, established: &Established) -> String {

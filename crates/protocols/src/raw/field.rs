@@ -1,4 +1,4 @@
-//! A number at a declared place of a message: `at 2, 2 bytes, big`.
+//! A number at a declared place of a message: `at 2, 2 bytes, big`, or `at 1, varint`, which says itself how long it is.
 
 /// The end of the last field there may be, in bytes: so much of an answer in pieces is kept.
 pub const FARTHEST: usize = 4096;
@@ -10,12 +10,31 @@ enum Kind {
     Little,
     /// Decimal digits, blanks around them allowed.
     Digits,
+    /// Seven bits a byte, the low ones first, as long as the high bit is set.
+    Varint,
+    /// The same of a number that may be negative (0, −1, 1, −2 are written as 0, 1, 2, 3).
+    Zigzag,
+}
+
+/// Most bytes of a varint: 64 bits, seven in each.
+const LONGEST_VARINT: usize = 10;
+
+/// A number in what came of a message so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It has not come as a whole.
+    NotYet,
+    /// What stands there is none.
+    Wrong,
+    /// The number, and where it ends.
+    Number(u64, usize),
 }
 
 /// A declared field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     at: usize,
+    /// Bytes; of a varint the fewest.
     width: usize,
     kind: Kind,
     mask: u64,
@@ -45,6 +64,8 @@ impl Field {
                 ("at", _) => at = Some(number(rest)?),
                 (_, "byte" | "bytes") => width = Some(number(first)?),
                 (_, "digit" | "digits") => (width, kind) = (Some(number(first)?), Kind::Digits),
+                ("varint", "") => (width, kind) = (Some(1), Kind::Varint),
+                ("zigzag", "") => (width, kind) = (Some(1), Kind::Zigzag),
                 ("big", "") => order = Some(Kind::Big),
                 ("little", "") => order = Some(Kind::Little),
                 ("mask", _) => mask = number(rest)?,
@@ -58,28 +79,73 @@ impl Field {
         }
         let at = at.ok_or("where it stands is missing (at 0)")?;
         let width = width.ok_or("its size is missing (2 bytes)")?;
-        if kind == Kind::Digits && order.is_some() {
-            return Err("digits have no byte order".into());
+        match kind {
+            Kind::Digits if order.is_some() => return Err("digits have no byte order".into()),
+            Kind::Varint | Kind::Zigzag if order.is_some() => return Err("a varint has one byte order".into()),
+            _ => {}
         }
         let most = if kind == Kind::Digits { 20 } else { 8 };
         if !(1..=most).contains(&width) {
             return Err(format!("a field of {width} is not from 1 to {most} long"));
         }
-        if at.saturating_add(width) > FARTHEST as u64 {
+        let longest = if matches!(kind, Kind::Varint | Kind::Zigzag) { LONGEST_VARINT as u64 } else { width };
+        if at.saturating_add(longest) > FARTHEST as u64 {
             return Err(format!("it lies beyond the first {FARTHEST} bytes"));
         }
         let kind = order.unwrap_or(kind);
         Ok((Field { at: at as usize, width: width as usize, kind, mask }, extras))
     }
 
-    /// Where it ends.
+    /// Where it ends; a varint no sooner than this.
     pub fn end(&self) -> usize {
         self.at + self.width
+    }
+
+    /// What a number in it stands for.
+    pub fn signed(&self, number: u64) -> i128 {
+        if self.kind == Kind::Zigzag { i128::from(number as i64) } else { i128::from(number) }
     }
 
     /// The number in a message that came in two pieces; None where it is too short, or its digits are none.
     #[inline]
     pub fn read(&self, first: &[u8], second: &[u8]) -> Option<u64> {
+        match self.find(first, second) {
+            Found::Number(number, _) => Some(number),
+            Found::NotYet | Found::Wrong => None,
+        }
+    }
+
+    /// The same, and where it ends.
+    #[inline]
+    pub fn find(&self, first: &[u8], second: &[u8]) -> Found {
+        if matches!(self.kind, Kind::Varint | Kind::Zigzag) {
+            return self.varint(first, second);
+        }
+        if first.len() + second.len() < self.end() {
+            return Found::NotYet;
+        }
+        self.of_width(first, second).map_or(Found::Wrong, |number| Found::Number(number, self.end()))
+    }
+
+    /// Seven bits of each byte, up to the first without its high bit.
+    fn varint(&self, first: &[u8], second: &[u8]) -> Found {
+        let bytes = first.iter().chain(second).skip(self.at).take(LONGEST_VARINT);
+        let (mut sum, mut end) = (0u128, self.at);
+        for byte in bytes {
+            sum |= u128::from(byte & 0x7f) << (7 * (end - self.at));
+            end += 1;
+            if byte & 0x80 == 0 {
+                let Ok(number) = u64::try_from(sum) else { return Found::Wrong };
+                let zigzag = self.kind == Kind::Zigzag;
+                let number = if zigzag { number >> 1 ^ (number & 1).wrapping_neg() } else { number };
+                return Found::Number(number & self.mask, end);
+            }
+        }
+        if end - self.at == LONGEST_VARINT { Found::Wrong } else { Found::NotYet }
+    }
+
+    #[inline]
+    fn of_width(&self, first: &[u8], second: &[u8]) -> Option<u64> {
         if let Some(bytes) = first.get(self.at..self.end()) {
             return self.number(bytes);
         }
@@ -97,6 +163,7 @@ impl Field {
             Kind::Big => bytes.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte)),
             Kind::Little => bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte)),
             Kind::Digits => std::str::from_utf8(bytes).ok()?.trim().parse().ok()?,
+            Kind::Varint | Kind::Zigzag => return None,
         };
         Some(number & self.mask)
     }
@@ -124,7 +191,7 @@ fn values(text: &str) -> Result<Vec<(u64, u64)>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Extras, Field};
+    use super::{Extras, Field, Found};
 
     #[test]
     fn declarations_and_what_they_read() {
@@ -153,6 +220,33 @@ mod tests {
     }
 
     #[test]
+    fn varints_wherever_the_message_is_cut() {
+        let table: [(&str, &[u8], Found); 10] = [
+            ("at 1, varint", b"\x30\x00", Found::Number(0, 2)),
+            ("at 1, varint", b"\x30\x7fab", Found::Number(127, 2)),
+            ("at 1, varint", b"\x30\xcb\x01ab", Found::Number(203, 3)),
+            ("at 0, varint", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", Found::Number(u64::MAX, 10)),
+            ("at 0, varint", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", Found::Wrong),
+            ("at 0, varint", b"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", Found::Wrong),
+            ("at 0, varint, mask 0x7f", b"\xcb\x01", Found::Number(75, 2)),
+            ("at 0, zigzag", b"\x06", Found::Number(3, 1)),
+            ("at 0, zigzag", b"\x01", Found::Number(u64::MAX, 1)),
+            ("at 2, zigzag", b"..\x80\x01", Found::Number(64, 4)),
+        ];
+        for (text, message, wanted) in table {
+            let field = Field::parse(text).unwrap().0;
+            for cut in 0..=message.len() {
+                let (first, second) = message.split_at(cut);
+                assert_eq!(field.find(first, second), wanted, "{text} cut at {cut}");
+            }
+            if let Found::Number(_, end) = wanted {
+                assert_eq!(field.find(&message[..end - 1], b""), Found::NotYet, "{text}");
+            }
+        }
+        assert_eq!(Field::parse("at 0, zigzag").unwrap().0.signed(u64::MAX), -1);
+    }
+
+    #[test]
     fn what_stands_behind() {
         let behind = |text: &str| Field::parse(text).unwrap().1;
         assert_eq!(behind("at 2, 2 bytes, +4").add, Some(4));
@@ -172,6 +266,8 @@ mod tests {
             ("at 4095, 2 bytes", "it lies beyond the first 4096 bytes"),
             ("at 18446744073709551615, 2 bytes", "it lies beyond the first 4096 bytes"),
             ("at 0, 2 digits, big", "digits have no byte order"),
+            ("at 0, varint, little", "a varint has one byte order"),
+            ("at 4090, varint", "it lies beyond the first 4096 bytes"),
             ("at 0, 2 bytes, +x", "\"+x\" is no whole number"),
             ("at 0, 2 bytes, = 5..1", "\"5..1\" is no span"),
             ("at 0, 2 bytes, = ", "\"\" is no whole number"),

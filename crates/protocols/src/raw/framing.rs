@@ -3,8 +3,8 @@
 use memchr::memmem::Finder;
 use wire::Broken;
 
-use super::field::Field;
-use super::pattern::Regex;
+use super::field::{Field, Found};
+use crate::pattern::Regex;
 
 /// How the end of an answer is declared.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ pub enum End {
 pub struct Length {
     /// Where it stands.
     pub field: Field,
-    /// What is added to it to have the length of the whole answer.
-    pub add: i64,
+    /// What is added to it to have the length of the whole answer; None: it counts what follows it.
+    pub add: Option<i64>,
 }
 
 impl Length {
@@ -41,12 +41,13 @@ impl Length {
     /// A length that does not hold even the field itself, and digits that are none.
     #[inline]
     pub fn total(&self, first: &[u8], second: &[u8]) -> Result<Option<u64>, Broken> {
-        if first.len() + second.len() < self.field.end() {
-            return Ok(None);
-        }
-        let number = self.field.read(first, second).ok_or(Broken("the length of the response is no number"))?;
-        let total = i128::from(number) + i128::from(self.add);
-        if total < self.field.end() as i128 {
+        let (number, end) = match self.field.find(first, second) {
+            Found::NotYet => return Ok(None),
+            Found::Wrong => return Err(Broken("the length of the response is no number")),
+            Found::Number(number, end) => (self.field.signed(number), end as i128),
+        };
+        let total = number + self.add.map_or(end, i128::from);
+        if total < end {
             return Err(Broken("the length of the response is less than what comes before it"));
         }
         u64::try_from(total).map(Some).map_err(|_| Broken("the length of the response is beyond all measure"))

@@ -12,7 +12,6 @@ mod framing;
 mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
-mod pattern;
 mod pieces;
 mod request;
 mod rules;

@@ -6,9 +6,11 @@ use wire::{Asked, Complaint, OptionSpec, Takes, Text};
 
 use super::field::{Extras, Field};
 use super::framing::{End, Length};
-use super::pattern::{Regex, TEXT_BOUND};
+use super::request::SCOPE;
 use super::rules::{Checks, Rules};
+use crate::beside::{Beside, ON_CONNECT, REPLY};
 use crate::file;
+use crate::pattern::{Regex, TEXT_BOUND};
 use crate::template::{Notation, Template};
 
 /// Most exchanges in flight on a connection.
@@ -32,13 +34,15 @@ pub const OPTIONS: &[OptionSpec] = &[
     one(
         "until-length",
         "FIELD",
-        "A response states its length: 'at 2, 2 bytes, big, +4' (number + 4 is the whole)",
+        "A response states its length: 'at 2, 2 bytes, big, +4' (number + 4 is the whole), or 'at 1, varint'",
         "响应自带长度字段",
     ),
     one("until-regex", "REGEX", "A response ends with the first match of REGEX", "响应在首次匹配正则处结束"),
     switch("until-close", "A response ends when its connection is closed", "响应随连接关闭而结束"),
     switch("no-answer", "No response: a request is complete once it is written", "无响应：写出即完成"),
     switch("greeting", "The server speaks first, in the same framing", "服务器先发送问候"),
+    ON_CONNECT,
+    REPLY,
     one(
         "match",
         "FIELD",
@@ -79,10 +83,10 @@ const fn switch(name: &'static str, en: &'static str, zh: &'static str) -> Optio
 pub fn templates(asked: &Asked) -> Result<Vec<Template>, Complaint> {
     let mut all = Vec::new();
     for text in asked.values("send") {
-        all.push(Template::parse_as(text, "--send", Notation::Escaped)?);
+        all.push(Template::parse_in(text, "--send", Notation::Escaped, SCOPE)?);
     }
     for text in asked.values("send-hex") {
-        all.push(Template::parse_as(text, "--send-hex", Notation::Hex)?);
+        all.push(Template::parse_in(text, "--send-hex", Notation::Hex, SCOPE)?);
     }
     for text in asked.values("send-base64") {
         let bytes = base64::engine::general_purpose::STANDARD.decode(text.trim());
@@ -109,7 +113,7 @@ fn from_file(path: &str, slots: bool) -> Result<Template, Complaint> {
         return Ok(Template::fixed(bytes));
     }
     let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{path} is not UTF-8, as --template needs")))?;
-    Template::parse(&text, path)
+    Template::parse_in(&text, path, Notation::Plain, SCOPE)
 }
 
 /// What holds for every exchange.
@@ -117,7 +121,7 @@ fn from_file(path: &str, slots: bool) -> Result<Template, Complaint> {
 /// # Errors
 /// The first mistake.
 pub fn rules(asked: &Asked, datagrams: bool) -> Result<Rules, Complaint> {
-    let end = end(asked, datagrams)?;
+    let (end, one_way) = end(asked, datagrams)?;
     let pipeline = asked.value("pipeline").map_or(Ok(1), pipeline)?;
     let matched = matched(asked)?;
     let one_shot = asked.switch("no-keepalive") || matches!(end, End::Close);
@@ -125,13 +129,13 @@ pub fn rules(asked: &Asked, datagrams: bool) -> Result<Rules, Complaint> {
     if pipeline > 1 && one_shot {
         return clash("--pipeline", "needs connections that last; leave out --until-close and --no-keepalive");
     }
-    if pipeline > 1 && datagrams && matched.is_none() && !matches!(end, End::Never) {
+    if pipeline > 1 && datagrams && matched.is_none() && !one_way {
         return clash(
             "--pipeline",
             "needs --match on UDP, where responses come in any order; write --match 'at 0, 2 bytes'",
         );
     }
-    if matched.is_some() && matches!(end, End::Never | End::Close) {
+    if matched.is_some() && (one_way || matches!(end, End::Close)) {
         return clash(
             "--match",
             "is about several responses of a connection, and here it has none or one; leave it out",
@@ -141,20 +145,54 @@ pub fn rules(asked: &Asked, datagrams: bool) -> Result<Rules, Complaint> {
         return clash("--greeting", "needs tcp:// or tls:// and an --until that tells its end; leave it out");
     }
     let checks = checks(asked)?;
-    if matches!(end, End::Never) && !checks.none() {
+    if one_way && !checks.none() {
         return clash(
             "--no-answer",
             "leaves nothing to expect; leave out --expect-bytes, --expect-regex and --expect-field",
         );
     }
-    let greeting = asked.switch("greeting");
-    Ok(Rules { end, matched, checks, pipeline, one_shot, greeting, datagrams })
+    let beside = beside(asked, datagrams, &end)?;
+    Ok(Rules { end, matched, checks, pipeline, one_shot, one_way, beside, datagrams })
 }
 
-fn end(asked: &Asked, datagrams: bool) -> Result<End, Complaint> {
-    let given: Vec<&str> =
-        UNTILS.into_iter().chain(["no-answer"]).filter(|name| asked.options.contains_key(*name)).collect();
-    if let [first, second, ..] = given[..] {
+/// What connections say beside requests.
+fn beside(asked: &Asked, datagrams: bool, end: &End) -> Result<Beside<Template>, Complaint> {
+    let beside = Beside::read(asked, |text, place, scope| Template::parse_in(text, place, Notation::Escaped, scope))?;
+    let place = if beside.opens() { "--on-connect" } else { "--reply" };
+    if datagrams && (beside.opens() || beside.listens()) {
+        return Err(Complaint::new(place, "is about connections, and UDP has none; leave it out, or write tcp://"));
+    }
+    if (beside.awaits() || beside.listens()) && matches!(end, End::Never | End::Close) {
+        let place = if beside.awaits() { "--on-connect" } else { "--reply" };
+        let trouble = "reads messages, and nothing says where one ends; write --until, --until-bytes, --until-length or \
+                       --until-regex";
+        return Err(Complaint::new(place, trouble));
+    }
+    if !asked.switch("greeting") {
+        return Ok(beside);
+    }
+    beside.greeted().map_err(|trouble| Complaint::new("--greeting", trouble))
+}
+
+/// Where a message ends, and whether nobody answers requests.
+fn end(asked: &Asked, datagrams: bool) -> Result<(End, bool), Complaint> {
+    let one_way = asked.switch("no-answer");
+    let reads = [ON_CONNECT.name, REPLY.name, "greeting"].iter().any(|name| asked.options.contains_key(*name));
+    // Where nobody answers, other messages may still be read.
+    let alone = one_way && !reads;
+    let given: Vec<&str> = UNTILS
+        .into_iter()
+        .chain(alone.then_some("no-answer"))
+        .filter(|name| asked.options.contains_key(*name))
+        .collect();
+    if one_way && (alone || given.is_empty()) && given.len() < 2 {
+        return Ok((End::Never, true));
+    }
+    until(asked, &given, datagrams).map(|end| (end, one_way))
+}
+
+fn until(asked: &Asked, given: &[&str], datagrams: bool) -> Result<End, Complaint> {
+    if let [first, second, ..] = given {
         return Err(Complaint::new(
             format!("--{second}"),
             format!("does not go with --{first}; say one end of a response"),
@@ -162,7 +200,6 @@ fn end(asked: &Asked, datagrams: bool) -> Result<End, Complaint> {
     }
     let value = |name| asked.value(name).unwrap_or_default();
     match given.first().copied() {
-        Some("no-answer") => Ok(End::Never),
         Some(name) if datagrams => {
             let trouble = "is about streams, and on UDP a datagram is a response; leave it out";
             Err(Complaint::new(format!("--{name}"), trouble))
@@ -206,8 +243,7 @@ fn until_length(text: &str) -> Result<Length, Complaint> {
     if !extras.values.is_empty() {
         return Err(Complaint::new("--until-length", "has values, and any length will do; leave the = out"));
     }
-    // Without a word a length counts what follows it.
-    Ok(Length { field, add: extras.add.unwrap_or(field.end() as i64) })
+    Ok(Length { field, add: extras.add })
 }
 
 fn until_regex(text: &str) -> Result<Regex, Complaint> {

@@ -5,16 +5,21 @@ use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill
 use super::{Raw, RawDialogue};
 
 /// Framings that differ in kind.
-pub const FRAMINGS: [&[(&str, &str)]; 9] = [
+pub const FRAMINGS: [&[(&str, &str)]; 14] = [
     &[("until", "\\r\\n")],
     &[("until", "END\\r\\n"), ("expect-bytes", "VALUE")],
     &[("until-bytes", "5"), ("expect-field", "at 1, 2 bytes, = 0..999")],
     &[("until-length", "at 1, 2 bytes"), ("match", "at 0, 1 byte"), ("pipeline", "3")],
     &[("until-length", "at 0, 4 digits, +4"), ("expect-regex", "[0-9]+$")],
     &[("until-length", "at 2, 2 bytes, +0"), ("greeting", "")],
+    &[("until-length", "at 1, varint"), ("pipeline", "2")],
+    &[("until-length", "at 0, zigzag, +1"), ("match", "at 1, varint"), ("pipeline", "3")],
     &[("until-regex", "(END|ERROR)[^\\n]*\\n"), ("pipeline", "2")],
     &[("until-close", ""), ("expect-bytes", "abcabd")],
     &[("no-answer", "")],
+    &[("until", "\\n"), ("on-connect", "a{sequence}=>^[0-9]"), ("reply", "^END=>{captured}{sequence}")],
+    &[("until-length", "at 0, varint"), ("on-connect", "=>"), ("reply", "a(.)=>{captured}"), ("match", "at 1, 1 byte")],
+    &[("no-answer", ""), ("until-bytes", "2"), ("reply", "0=>x{random 2}"), ("on-connect", "x")],
 ];
 
 /// A dialogue with these options, on UDP where `scheme` says so.
@@ -37,6 +42,8 @@ pub fn dialogue(scheme: &str, options: &[(&str, &str)]) -> RawDialogue {
 fn heard(dialogue: &RawDialogue, pieces: &[&[u8]], again: bool) -> Vec<String> {
     let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
     let (mut out, mut done, mut told, mut next) = (Out::default(), Done::default(), Vec::new(), 0);
+    let mut replies = 0;
+    session.open(&mut out);
     let request = &dialogue.requests()[0].request;
     let mut fill = |session: &mut super::RawSession, out: &mut Out| {
         while session.room() > 0 && next < 50 {
@@ -54,10 +61,14 @@ fn heard(dialogue: &RawDialogue, pieces: &[&[u8]], again: bool) -> Vec<String> {
         assert!(session.begun().len() <= super::field::FARTHEST);
         if let Err(broken) = read {
             assert!(session.room() == 0, "a broken conversation takes no more");
+            assert!(session.pay(0, &mut out) == 0, "a broken conversation says no more");
             told.push(format!("broken: {}", broken.0));
             return told;
         }
+        // What is owed is said after each piece: of one that breaks the conversation nothing is.
+        replies += session.pay(0, &mut out);
     }
+    told.push(format!("replies {replies}, opening messages {}", session.opening_messages()));
     session.closed(&mut done);
     tell(&mut done, &mut told);
     told

@@ -5,8 +5,8 @@ use wire::Broken;
 
 use super::field::FARTHEST;
 use super::framing::End;
-use super::pattern::Overlap;
 use super::rules::Rules;
+use crate::pattern::Overlap;
 
 /// What is known of an answer so far. Its memory is bounded whatever its length.
 #[derive(Debug, Default)]
@@ -24,6 +24,11 @@ pub struct Pieces {
 }
 
 impl Pieces {
+    /// The beginning of a message that came as a whole, to be shown.
+    pub fn of(message: &[u8]) -> Pieces {
+        Pieces { kept: message[..message.len().min(FARTHEST)].to_vec(), ..Pieces::default() }
+    }
+
     /// Takes a piece: how many of its bytes end the answer, or None where more must come.
     ///
     /// # Errors
@@ -68,7 +73,7 @@ impl Pieces {
     /// Whether the whole answer holds what it must.
     pub fn content(&self, rules: &Rules) -> bool {
         let bytes = rules.checks.bytes.is_none() || self.has_bytes;
-        let ends = |regex: &super::pattern::Regex| regex.ends(self.regex.unwrap_or(regex.begin()));
+        let ends = |regex: &crate::pattern::Regex| regex.ends(self.regex.unwrap_or(regex.begin()));
         bytes && rules.checks.regex.as_ref().is_none_or(|regex| self.has_regex || ends(regex))
     }
 }

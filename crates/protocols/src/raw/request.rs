@@ -2,7 +2,11 @@
 
 use wire::Fill;
 
-use crate::template::Template;
+use crate::beside::Said;
+use crate::template::{Scope, Template};
+
+/// The slots that whatever is sent may have.
+pub const SCOPE: Scope = Scope { sequence: true, captured: None };
 
 /// Largest payload of a UDP datagram over IPv4: 65,535 less the headers of IP and UDP.
 pub const DATAGRAM_BOUND: usize = 65_507;
@@ -13,6 +17,12 @@ pub struct Request {
     pub(super) template: Template,
     /// Its answer counts whatever it holds: a request before or after the run.
     pub(super) unchecked: bool,
+}
+
+impl Said for Template {
+    fn template(&self) -> Option<&Template> {
+        Some(self)
+    }
 }
 
 impl Request {

@@ -5,7 +5,9 @@ use wire::FaultKind;
 
 use super::field::Field;
 use super::framing::End;
-use super::pattern::Regex;
+use crate::beside::Beside;
+use crate::pattern::Regex;
+use crate::template::Template;
 use crate::verify;
 
 /// The rules of a run.
@@ -21,8 +23,10 @@ pub struct Rules {
     pub pipeline: usize,
     /// One exchange a connection.
     pub one_shot: bool,
-    /// The server speaks first.
-    pub greeting: bool,
+    /// Nobody answers requests: what comes is read for openings and replies only.
+    pub one_way: bool,
+    /// What connections say beside requests.
+    pub beside: Beside<Template>,
     /// Requests travel as datagrams, whether or not anybody answers.
     pub datagrams: bool,
 }

@@ -32,9 +32,33 @@ fn within(pieces: &[Piece], parts: &[Part], bad: &dyn Fn(u8) -> bool, depth: usi
                 Function::Digest { .. } | Function::Xor { .. } => true,
             },
             // It is of a part around it, and as long as that is not known may be anything.
-            Piece::Place { .. } => true,
+            Piece::Place { .. } | Piece::Captured(_) => true,
             Piece::Mark(_) => false,
         })
+}
+
+/// True where what stands in these pieces depends on what was said on the connection before.
+pub fn is_numbered(program: &Program) -> bool {
+    holds(program, &|piece| matches!(piece, Piece::Value(Value::Sequence { .. })))
+}
+
+/// True where what a pattern found stands among these pieces.
+pub fn has_captured(program: &Program) -> bool {
+    holds(program, &|piece| matches!(piece, Piece::Captured(_)))
+}
+
+/// True where one of all the pieces is so.
+fn holds(program: &Program, is_so: &dyn Fn(&Piece) -> bool) -> bool {
+    let patched = |part: &Part| part.patches.iter().any(|patch| among(patch.function.beside(), is_so));
+    among(&program.pieces, is_so) || program.parts.iter().any(|part| among(&part.pieces, is_so) || patched(part))
+}
+
+/// The same of these, and what is made of some; parts are looked at once, elsewhere.
+fn among(pieces: &[Piece], is_so: &dyn Fn(&Piece) -> bool) -> bool {
+    pieces.iter().any(|piece| match piece {
+        Piece::Made(made) => among(&made.content, is_so) || among(made.function.beside(), is_so),
+        piece => is_so(piece),
+    })
 }
 
 /// Lets the rows of data files be taken as they stand, whatever their slots say, and answers with how many requests take all of them.
@@ -61,18 +85,21 @@ fn rows_in_turn(piece: &mut Piece) -> u64 {
 }
 
 fn of_format(format: Format, bad: &dyn Fn(u8) -> bool) -> bool {
-    matches!(format, Format::Bytes { .. }) || b"0123456789abcdef".iter().any(|b| bad(*b))
+    matches!(format, Format::Bytes { .. } | Format::Varint { .. }) || b"0123456789abcdef".iter().any(|b| bad(*b))
 }
 
 fn of_value(value: &Value, bad: &dyn Fn(u8) -> bool) -> bool {
     match value {
         Value::Counter { format, .. }
+        | Value::Sequence { format, .. }
         | Value::Integer { format, .. }
         | Value::User { format }
         | Value::Time { format, .. }
         | Value::Row { format: Some(format), .. } => of_format(*format, bad),
         Value::Bytes { .. } => true,
         Value::Row { column, format: None, .. } => column.rows().any(|row| row.iter().any(|b| bad(*b))),
-        Value::Characters { .. } | Value::Iso | Value::Uuid { .. } => b"09AZaz:-.".iter().any(|b| bad(*b)),
+        Value::Characters { .. } | Value::Iso | Value::FixTime | Value::Uuid { .. } => {
+            b"09AZaz:-.".iter().any(|b| bad(*b))
+        }
     }
 }

@@ -60,6 +60,7 @@ impl Files {
     /// # Errors
     /// What is wrong with the file or the name.
     pub fn column(&mut self, named: &str, lines: bool) -> Result<Arc<Column>, String> {
+        file_alone(named).map_or(Ok(()), Err)?;
         let (file, name) =
             named.rsplit_once('.').filter(|(file, name)| !file.is_empty() && !name.is_empty()).ok_or_else(|| {
                 format!("\"{named}\" is no column; write {{csv FILE.COLUMN}}, as in {{csv users.csv.name}}")
@@ -104,6 +105,23 @@ impl Files {
     pub fn end(&self) -> Option<u64> {
         self.end
     }
+}
+
+/// What to say to a file without a column; None: a column is named, or another thing is wrong.
+fn file_alone(named: &str) -> Option<String> {
+    let (before, ending) = named.rsplit_once('.')?;
+    let of_data = ["csv", "tsv", "jsonl", "ndjson"].contains(&ending);
+    if !of_data || crate::file::bounded(before, TEXT_BOUND).is_ok() {
+        return None;
+    }
+    let mut names = Vec::new();
+    if let (Ok(text), true) = (read(named), ending == "csv") {
+        Reader { text: &text, at: 0, line: 1 }.row(&mut names);
+    }
+    let names: Vec<_> = names.iter().take(20).map(|name| String::from_utf8_lossy(name)).collect();
+    let first = names.first().map_or("COLUMN", |name| name);
+    let there = if names.is_empty() { String::new() } else { format!("; its columns are {}", names.join(", ")) };
+    Some(format!("{{csv {named}}} names a file and no column of it; write {{csv {named}.{first}}}{there}"))
 }
 
 /// What makes the orders of two files differ.

@@ -15,17 +15,35 @@ struct Filling<'a> {
     places: [usize; MOST_PATCHES],
     /// Where each mark came to stand.
     marks: &'a mut [usize],
+    captured: Captured<'a>,
+}
+
+/// What the groups of a pattern found in a message.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Captured<'a> {
+    /// Bytes of the message.
+    pub text: &'a [u8],
+    /// From where to where in it, for each group; the first is all that the pattern matched.
+    pub groups: &'a [(u32, u32)],
+}
+
+impl<'a> Captured<'a> {
+    /// What this group found; nothing where it found nothing.
+    fn group(self, number: usize) -> &'a [u8] {
+        let span = self.groups.get(number);
+        span.and_then(|(from, to)| self.text.get(*from as usize..*to as usize)).unwrap_or_default()
+    }
 }
 
 /// Appends a whole template.
 pub fn program(program: &Program, fill: &Fill, out: &mut Vec<u8>) {
-    marked(program, fill, out, &mut []);
+    marked(program, (fill, Captured::default()), out, &mut []);
 }
 
 /// The same, and where each mark came to stand.
 #[inline]
-pub fn marked(program: &Program, fill: &Fill, out: &mut Vec<u8>, marks: &mut [usize]) {
-    Filling { parts: &program.parts, fill, places: [0; MOST_PATCHES], marks }.put(&program.pieces, out);
+pub fn marked(program: &Program, (fill, captured): (&Fill, Captured<'_>), out: &mut Vec<u8>, marks: &mut [usize]) {
+    Filling { parts: &program.parts, fill, places: [0; MOST_PATCHES], marks, captured }.put(&program.pieces, out);
 }
 
 impl Filling<'_> {
@@ -49,6 +67,7 @@ impl Filling<'_> {
                         *mark = out.len();
                     }
                 }
+                Piece::Captured(group) => out.extend_from_slice(self.captured.group(*group)),
                 // Compiled templates have none.
                 Piece::Name { .. } => {}
             }

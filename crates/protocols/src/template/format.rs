@@ -1,4 +1,4 @@
-//! How a number is written: in decimal or hexadecimal digits, or as an integer of some bytes.
+//! How a number is written: in decimal or hexadecimal digits, as an integer of some bytes, or in as many as it takes.
 
 /// A way to write a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,13 @@ pub enum Format {
     Digits { base: u8, width: u8 },
     /// The low bytes of it, at most eight.
     Bytes { count: u8, little: bool },
+    /// Seven bits a byte, the low ones first, the high bit of all but the last byte set (LEB128, as in MQTT and protobuf).
+    /// With `zigzag` as Kafka and protobuf write numbers that may be negative: 0, −1, 1, −2 become 0, 1, 2, 3.
+    Varint { zigzag: bool },
 }
+
+/// Bits of a byte of a varint that belong to its number.
+const VARINT_BITS: u32 = 7;
 
 /// Most digits that leading zeros may make.
 const WIDEST: u8 = 64;
@@ -16,10 +22,13 @@ impl Format {
     /// Decimal digits, as many as it takes.
     pub const DECIMAL: Format = Format::Digits { base: 10, width: 0 };
 
-    /// The format a word names: `u8` … `u64`, `le` behind it for little endian (`u16le`), `hex`.
+    /// The format a word names: `u8` … `u64`, `le` behind it for little endian (`u16le`), `hex`, `varint`, `zigzag`.
     pub fn word(word: &str) -> Option<Format> {
-        if word == "hex" {
-            return Some(Format::Digits { base: 16, width: 0 });
+        match word {
+            "hex" => return Some(Format::Digits { base: 16, width: 0 }),
+            "varint" => return Some(Format::Varint { zigzag: false }),
+            "zigzag" => return Some(Format::Varint { zigzag: true }),
+            _ => {}
         }
         let (number, little) = match word.strip_suffix("le") {
             Some(number) => (number, true),
@@ -42,7 +51,8 @@ impl Format {
     /// What is wrong with the width.
     pub fn with_width(self, text: &str) -> Result<Format, String> {
         let Format::Digits { base, .. } = self else {
-            return Err("a width is for digits, and u8 to u64 have one; leave one of them out".into());
+            let trouble = "a width is for digits, and u8 to u64, varint and zigzag have one; leave one of them out";
+            return Err(trouble.into());
         };
         let width = text.parse().ok().filter(|n| (1..=WIDEST).contains(n));
         let width = width.ok_or_else(|| format!("\"{text}\" is no width; write a number from 1 to {WIDEST}"))?;
@@ -52,7 +62,7 @@ impl Format {
     /// How many bytes it always takes; None where that depends on the number.
     pub fn fixed_size(self) -> Option<usize> {
         match self {
-            Format::Digits { width: 0, .. } => None,
+            Format::Digits { width: 0, .. } | Format::Varint { .. } => None,
             Format::Digits { width, .. } => Some(width.into()),
             Format::Bytes { count, .. } => Some(count.into()),
         }
@@ -63,6 +73,7 @@ impl Format {
         let base = match self {
             Format::Digits { base, .. } => u128::from(base),
             Format::Bytes { .. } => 256,
+            Format::Varint { .. } => 1 << VARINT_BITS,
         };
         // Beyond 40 places any base is past 64 bits, and 128 would overflow.
         let past = base.checked_pow(bytes.min(40) as u32).unwrap_or(u128::MAX);
@@ -76,6 +87,10 @@ impl Format {
                 u64::from(largest.checked_ilog(base.into()).unwrap_or(0) + 1).max(width.into())
             }
             Format::Bytes { count, .. } => count.into(),
+            Format::Varint { zigzag } => {
+                let bits = u64::BITS - largest.leading_zeros() + u32::from(zigzag);
+                u64::from(bits.clamp(1, u64::BITS).div_ceil(VARINT_BITS))
+            }
         }
     }
 
@@ -88,6 +103,8 @@ impl Format {
             Format::Bytes { count, little: false } => {
                 out.extend_from_slice(&number.to_be_bytes()[8 - usize::from(count)..])
             }
+            Format::Varint { zigzag: false } => varint(number, out),
+            Format::Varint { zigzag: true } => varint(number << 1 ^ ((number as i64) >> 63) as u64, out),
         }
     }
 }
@@ -123,6 +140,17 @@ pub fn decimal(number: u64, out: &mut Vec<u8>) {
     at -= 1;
     buffer[at] = if rest >= 10 { last[0] } else { last[1] };
     out.extend_from_slice(&buffer[at..]);
+}
+
+/// Appends a number in as many bytes of seven bits as it takes.
+#[inline]
+fn varint(number: u64, out: &mut Vec<u8>) {
+    let mut rest = number;
+    while rest >> VARINT_BITS != 0 {
+        out.push(rest as u8 | 1 << VARINT_BITS);
+        rest >>= VARINT_BITS;
+    }
+    out.push(rest as u8);
 }
 
 /// The digits of a byte.

@@ -6,7 +6,7 @@
 //! there, since nobody sends `{countr}` on purpose; any other word is left alone.
 
 use super::parse::{is_function, is_name, program};
-use super::slots::{VALUES, is_value};
+use super::slots::{Scope, VALUES};
 use super::{Files, Notation};
 
 /// A piece of such a text.
@@ -19,15 +19,15 @@ pub enum Found<'a> {
 }
 
 /// The names that texts give to parts of theirs: `{id={uuid}}` names one, `{id=7}` does not.
-pub fn names(text: &str, names: &mut Vec<String>) {
+pub fn names(text: &str, scope: Scope, names: &mut Vec<String>) {
     for (at, _) in text.match_indices('{') {
         let rest = &text[at..];
         let name = name_of(rest);
         if !name.is_empty()
             && rest[1 + name.len()..].starts_with('=')
-            && !is_taken(name)
+            && !is_taken(name, scope)
             && !names.iter().any(|known| known == name)
-            && whole(rest).is_some_and(|slot| holds_slot(&slot[2 + name.len()..], &[]))
+            && whole(rest).is_some_and(|slot| holds_slot(&slot[2 + name.len()..], &[], scope))
         {
             names.push(name.to_owned());
         }
@@ -36,20 +36,20 @@ pub fn names(text: &str, names: &mut Vec<String>) {
 
 /// How long the slot is that begins at the beginning of a text; None: none begins there.
 pub fn slot_at(text: &str) -> Option<usize> {
-    slot(text, &[]).map(str::len)
+    slot(text, &[], Scope::default()).map(str::len)
 }
 
 /// The pieces of a text in which parts have these names.
 ///
 /// # Errors
 /// A word that was meant to be a slot and is none.
-pub fn pieces<'a>(text: &'a str, names: &[String]) -> Result<Vec<Found<'a>>, String> {
+pub fn pieces<'a>(text: &'a str, names: &[String], scope: Scope) -> Result<Vec<Found<'a>>, String> {
     let (mut all, mut from, mut at) = (Vec::new(), 0, 0);
     while let Some(brace) = memchr::memchr(b'{', &text.as_bytes()[at..]).map(|found| at + found) {
         let rest = &text[brace..];
         at = brace + 1;
         // `{{counter}}` is `{counter}`, without a value.
-        if let Some(slot) = rest.strip_prefix('{').and_then(|inner| slot(inner, names))
+        if let Some(slot) = rest.strip_prefix('{').and_then(|inner| slot(inner, names, scope))
             && rest[1 + slot.len()..].starts_with('}')
         {
             all.push(Found::Text(&text[from..brace]));
@@ -58,9 +58,9 @@ pub fn pieces<'a>(text: &'a str, names: &[String]) -> Result<Vec<Found<'a>>, Str
             at = from;
             continue;
         }
-        let Some(slot) = slot(rest, names) else {
+        let Some(slot) = slot(rest, names, scope) else {
             if brace == 0 || text.as_bytes()[brace - 1] != b'{' {
-                meant(rest, names)?;
+                meant(rest, names, scope)?;
             }
             continue;
         };
@@ -93,21 +93,21 @@ fn name_of(rest: &str) -> &str {
     if word.starts_with(|c: char| c.is_ascii_alphabetic()) { word } else { "" }
 }
 
-fn is_taken(name: &str) -> bool {
-    is_value(name) || is_function(name) || name == "text"
+fn is_taken(name: &str, scope: Scope) -> bool {
+    scope.is_value(name) || is_function(name) || name == "text"
 }
 
 /// The slot that begins with the brace at the beginning of `rest`.
-fn slot<'a>(rest: &'a str, names: &[String]) -> Option<&'a str> {
+fn slot<'a>(rest: &'a str, names: &[String], scope: Scope) -> Option<&'a str> {
     if !rest.starts_with('{') {
         return None;
     }
     let name = name_of(rest);
     let behind = &rest[1 + name.len()..];
-    if is_value(name) || names.iter().any(|known| known == name) && !behind.starts_with('=') {
+    if scope.is_value(name) || names.iter().any(|known| known == name) && !behind.starts_with('=') {
         let words = words(behind)?;
         // A name of the text's own takes encodings and nothing else.
-        let fits = is_value(name) || words.is_empty() || words.trim_start().starts_with('|');
+        let fits = scope.is_value(name) || words.is_empty() || words.trim_start().starts_with('|');
         return fits.then(|| &rest[..2 + name.len() + words.len()]);
     }
     let holds = match behind.chars().next()? {
@@ -117,7 +117,7 @@ fn slot<'a>(rest: &'a str, names: &[String]) -> Option<&'a str> {
     };
     let slot = whole(rest).filter(|_| holds)?;
     let content = &slot[2 + name.len()..];
-    (holds_slot(content, names) || name == "text" && content.starts_with("{{")).then_some(slot)
+    (holds_slot(content, names, scope) || name == "text" && content.starts_with("{{")).then_some(slot)
 }
 
 /// The words of a value's slot, up to its closing brace.
@@ -137,26 +137,27 @@ fn whole(rest: &str) -> Option<&str> {
 }
 
 /// True where a slot stands in a content.
-fn holds_slot(content: &str, names: &[String]) -> bool {
+fn holds_slot(content: &str, names: &[String], scope: Scope) -> bool {
     let mut left = content.match_indices('{').take(64);
     left.any(|(at, _)| {
         let rest = &content[at..];
         let name = name_of(rest);
-        let known = is_value(name) || names.iter().any(|known| known == name);
+        let known = scope.is_value(name) || names.iter().any(|known| known == name);
         known && words(&rest[1 + name.len()..]).is_some()
     })
 }
 
 /// # Errors
 /// The word behind this brace is no slot, and one slip away from one that could stand here.
-fn meant(rest: &str, names: &[String]) -> Result<(), String> {
+fn meant(rest: &str, names: &[String], scope: Scope) -> Result<(), String> {
     let name = name_of(rest);
     let behind = &rest[1 + name.len().min(rest.len() - 1)..];
-    if name.len() < 3 || is_taken(name) {
+    if name.len() < 3 || is_taken(name, scope) {
         return Ok(());
     }
-    let (own, known) = (names.iter().map(String::as_str), VALUES.into_iter());
-    let Some(right) = own.chain(known).find(|right| is_one_slip(name, right)) else { return Ok(()) };
+    let known = VALUES.into_iter().chain(scope.own()).find(|right| is_one_slip(name, right));
+    let own = names.iter().map(String::as_str).find(|right| is_one_slip(name, right));
+    let Some(right) = own.or(known) else { return Ok(()) };
     let Some(words) = words(behind) else { return Ok(()) };
     let corrected = format!("{{{right}{words}}}");
     let fits = match right {
@@ -165,8 +166,8 @@ fn meant(rest: &str, names: &[String]) -> Result<(), String> {
         // Whether there is such a file or variable is another matter.
         "csv" | "jsonl" => words.trim().contains('.'),
         "env" => !words.trim().is_empty() && !words.trim().contains(' '),
-        _ if !is_value(right) => words.is_empty(),
-        _ => program(&corrected, Notation::Plain, &mut Files::default()).is_ok(),
+        _ if !scope.is_value(right) => words.is_empty(),
+        _ => program(&corrected, (Notation::Plain, scope), &mut Files::default()).is_ok(),
     };
     if !fits {
         return Ok(());
@@ -178,7 +179,7 @@ fn meant(rest: &str, names: &[String]) -> Result<(), String> {
 }
 
 /// Equal but for one letter: missing, too many, another, or changed places with its neighbour; or but for capitals.
-fn is_one_slip(wrong: &str, right: &str) -> bool {
+pub fn is_one_slip(wrong: &str, right: &str) -> bool {
     let lower = wrong.to_ascii_lowercase();
     let (a, b) = (lower.as_bytes(), right.as_bytes());
     if a == b {

@@ -3,12 +3,13 @@
 use proptest::prelude::*;
 use wire::Fill;
 
-use super::Template;
+use super::{Notation, Scope, Template};
 
-const FILL: Fill = Fill { number: 41, user: 7, random: 3, unix_ns: 5_000_000_000, run: 9 };
+const FILL: Fill = Fill { number: 41, user: 7, random: 3, unix_ns: 5_000_000_000, run: 9, sequence: 0 };
 
 fn filled(text: &str) -> String {
-    let template = Template::of_text(text, "--data").unwrap_or_else(|wrong| panic!("{text}: {wrong}"));
+    let template = Template::of_text(text, "--data", Notation::Plain, Scope::default())
+        .unwrap_or_else(|wrong| panic!("{text}: {wrong}"));
     let mut out = Vec::new();
     template.fill(&FILL, &mut out);
     String::from_utf8(out).expect("text")
@@ -84,7 +85,7 @@ fn a_word_that_was_meant_to_be_a_slot_is_a_complaint_with_the_nearest_name() {
         ("{env BRUNT_NO_SUCH_VARIABLE}", "{env BRUNT_NO_SUCH_VARIABLE} is not set; write BRUNT_NO_SUCH_VARIABLE=…"),
     ];
     for (text, wanted) in table {
-        let said = Template::of_text(text, "--data").expect_err(text).to_string();
+        let said = Template::of_text(text, "--data", Notation::Plain, Scope::default()).expect_err(text).to_string();
         assert!(said.starts_with("--data: ") && said.contains(wanted), "{text}: {said}");
     }
 }
@@ -94,7 +95,10 @@ fn a_variable_of_the_environment_is_read_once_and_may_be_encoded() {
     let path = std::env::var("PATH").expect("every process has one");
     assert_eq!(filled("a{env PATH}b"), format!("a{path}b"));
     assert_eq!(filled("{env PATH | url}"), path.replace('/', "%2F").replace(':', "%3A"));
-    assert!(Template::of_text("{env PATH}", "").is_ok_and(|template| template.is_fixed().is_some()));
+    assert!(
+        Template::of_text("{env PATH}", "", Notation::Plain, Scope::default())
+            .is_ok_and(|template| template.is_fixed().is_some())
+    );
 }
 
 #[test]
@@ -121,8 +125,8 @@ proptest! {
     #[test]
     fn a_text_without_slots_is_unchanged(text in "([{}\" :,\\[\\]a-z0-9=|$]|\\{[b-d][a-z]{5,9}\\}|\\{\\{|\\}\\}|user|\"id\":){0,30}") {
         let mut known = Vec::new();
-        super::names(&text, &mut known);
-        if let Ok(found) = super::pieces(&text, &known)
+        super::names(&text, Scope::default(), &mut known);
+        if let Ok(found) = super::pieces(&text, &known, Scope::default())
             && found.iter().all(|piece| matches!(piece, super::Found::Text(_)))
             && found.len() <= 1
             && !text.contains("{{user}")
@@ -139,6 +143,6 @@ proptest! {
     #[test]
     fn no_text_panics(text in "([{}=\\\\ a-c0-9.x+|]|counter|countr|random|length|uuid|text|hex|user|json|\u{e9}){0,24}") {
         super::oracle(&text);
-        let _ = Template::of_text(&text, "");
+        let _ = Template::of_text(&text, "", Notation::Plain, Scope::default());
     }
 }

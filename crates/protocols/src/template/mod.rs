@@ -33,10 +33,12 @@ use std::ops::Range;
 use wire::{Complaint, Fill};
 
 pub use csv::Files;
+pub use emit::Captured;
 pub use format::decimal;
 pub use loose::{Found, names, pieces, slot_at, strict};
 pub use notation::Notation;
-pub use piece::MOST_MARKS;
+pub use piece::{MOST_CAPTURED, MOST_MARKS};
+pub use slots::Scope;
 
 use piece::{Function, Made, Part, Piece, Program};
 
@@ -45,9 +47,18 @@ use piece::{Function, Made, Part, Piece, Program};
 pub struct Template {
     program: Program,
     end: Option<u64>,
+    /// It has a `{sequence}`.
+    numbered: bool,
+    /// It has a `{captured}`.
+    captured: bool,
 }
 
 impl Template {
+    fn of(program: Program, files: &Files) -> Template {
+        let (numbered, captured) = (check::is_numbered(&program), check::has_captured(&program));
+        Template { program, end: files.end(), numbered, captured }
+    }
+
     /// Compiles a text that stands for itself between its slots. `place` is what a complaint names: an option or a line.
     ///
     /// # Errors
@@ -61,25 +72,50 @@ impl Template {
     /// # Errors
     /// What is wrong with a slot or with the notation, and what would be right.
     pub fn parse_as(text: &str, place: &str, notation: Notation) -> Result<Template, Complaint> {
+        Template::parse_in(text, place, notation, Scope::default())
+    }
+
+    /// The same of a text that has slots of its own kind.
+    ///
+    /// # Errors
+    /// What is wrong with a slot or with the notation, and what would be right.
+    pub fn parse_in(text: &str, place: &str, notation: Notation, scope: Scope) -> Result<Template, Complaint> {
         let mut files = Files::default();
-        let program = parse::program(text, notation, &mut files).map_err(|trouble| Complaint::new(place, trouble))?;
-        Ok(Template { program, end: files.end() })
+        let program = parse::program(text, (notation, scope), &mut files);
+        Ok(Template::of(program.map_err(|trouble| Complaint::new(place, trouble))?, &files))
     }
 
     /// As [`Template::parse`], of a text that has braces of its own: what begins no slot stays as it is.
     ///
     /// # Errors
     /// What is wrong with a slot, or a word that was meant to be one.
-    pub fn of_text(text: &str, place: &str) -> Result<Template, Complaint> {
+    pub fn of_text(text: &str, place: &str, notation: Notation, scope: Scope) -> Result<Template, Complaint> {
         let mut known = Vec::new();
-        names(text, &mut known);
-        let found = pieces(text, &known).map_err(|trouble| Complaint::new(place, trouble))?;
-        Template::parse(&strict(&found), place)
+        names(text, scope, &mut known);
+        let found = pieces(text, &known, scope).map_err(|trouble| Complaint::new(place, trouble))?;
+        Template::parse_in(&strict(&found), place, notation, scope)
+    }
+
+    /// Two texts in one template, as [`Template::of_text`] reads each, with a mark between them: both have the same values, and the
+    /// second may name parts of the first.
+    ///
+    /// # Errors
+    /// As [`Template::of_text`].
+    pub fn of_two(texts: [Source<'_>; 2], notation: Notation, scope: Scope) -> Result<Template, Complaint> {
+        let mut known = Vec::new();
+        texts.iter().filter_map(Source::text).for_each(|text| names(text, scope, &mut known));
+        let mut files = Files::default();
+        let mut builder = Builder { notation, scope, ..Builder::new(&mut files) };
+        let [first, second] = texts;
+        builder.put(&first, &known)?;
+        builder.mark();
+        builder.put(&second, &known)?;
+        builder.finish().map_err(|trouble| Complaint::new(second.place, trouble))
     }
 
     /// Bytes without slots.
     pub fn fixed(bytes: impl Into<Vec<u8>>) -> Template {
-        Template { program: Program::of_bytes(bytes.into()), end: None }
+        Template { program: Program::of_bytes(bytes.into()), end: None, numbered: false, captured: false }
     }
 
     /// Appends the text with its slots filled. The same `fill` gives the same bytes.
@@ -94,7 +130,18 @@ impl Template {
     /// As [`Template::fill`], and tells where the marks of a text that was put together came to stand.
     #[inline]
     pub fn fill_marked(&self, fill: &Fill, out: &mut Vec<u8>, marks: &mut [usize]) {
-        emit::marked(&self.program, fill, out, marks);
+        emit::marked(&self.program, (fill, Captured::default()), out, marks);
+    }
+
+    /// As [`Template::fill`], of a reply to a message in which a pattern found something.
+    pub fn fill_captured(&self, fill: &Fill, captured: Captured<'_>, out: &mut Vec<u8>) {
+        emit::marked(&self.program, (fill, captured), out, &mut []);
+    }
+
+    /// True where it holds the number of what is said on its connection (`{sequence}`).
+    #[inline]
+    pub fn is_numbered(&self) -> bool {
+        self.numbered
     }
 
     /// The same for trials before the run: each row of its data is taken by one of so many requests.
@@ -111,6 +158,11 @@ impl Template {
     /// True where every request has the same: slots were filled before the run, or there are none.
     pub fn is_constant(&self) -> bool {
         self.program.pieces.iter().all(|piece| matches!(piece, Piece::Bytes(_) | Piece::Mark(_)))
+    }
+
+    /// True where it holds what a pattern found (`{captured}`).
+    pub fn has_captured(&self) -> bool {
+        self.captured
     }
 
     /// All of the text where it has no slots, so that it may be encoded once.
@@ -140,17 +192,65 @@ pub struct Builder<'f> {
     marks: usize,
     /// Slots that stand in lines.
     lines: Vec<(Range<usize>, String)>,
+    /// How the bytes within slots are written.
+    notation: Notation,
+    scope: Scope,
 }
+
+/// A text that is put into a template.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// Its bytes; as they are sent, where it has no slots.
+    pub bytes: &'a [u8],
+    /// It may have slots.
+    pub slots: bool,
+    /// What a complaint names.
+    pub place: &'a str,
+}
+
+impl<'a> Source<'a> {
+    /// It as a text, where it may have slots.
+    fn text(&self) -> Option<&'a str> {
+        std::str::from_utf8(self.bytes).ok().filter(|_| self.slots)
+    }
+}
+
+/// Random values of one slot that is put in and of the next differ by this.
+const SALTS: u64 = 1 << 10;
 
 impl<'f> Builder<'f> {
     /// Nothing yet; files that slots name are kept in `files`.
     pub fn new(files: &'f mut Files) -> Builder<'f> {
-        Builder { pieces: Vec::new(), parts: Vec::new(), files, marks: 0, lines: Vec::new() }
+        Builder {
+            pieces: Vec::new(),
+            parts: Vec::new(),
+            files,
+            marks: 0,
+            lines: Vec::new(),
+            notation: Notation::Plain,
+            scope: Scope::default(),
+        }
     }
 
     /// Appends what is always the same.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.pieces.push(Piece::Bytes(bytes.into()));
+    }
+
+    /// Appends a text with braces of its own, in which parts have these names.
+    fn put(&mut self, source: &Source<'_>, known: &[String]) -> Result<(), Complaint> {
+        let Some(text) = source.text() else {
+            self.bytes(source.bytes);
+            return Ok(());
+        };
+        let wrong = |trouble: String| Complaint::new(source.place, trouble);
+        for piece in pieces(text, known, self.scope).map_err(wrong)? {
+            match piece {
+                Found::Text(text) => self.bytes(&self.notation.bytes(text).map_err(wrong)?),
+                Found::Slot(slot) => self.slot(slot, self.pieces.len() as u64 * SALTS, Guard::None).map_err(wrong)?,
+            }
+        }
+        Ok(())
     }
 
     /// Appends a mark: filling tells where it came to stand.
@@ -164,7 +264,8 @@ impl<'f> Builder<'f> {
     /// # Errors
     /// What is wrong with it.
     pub fn slot(&mut self, text: &str, salt: u64, guard: Guard) -> Result<(), String> {
-        let mut pieces = parse::slot(text, salt, &mut self.parts, self.files)?;
+        let written = (self.notation, self.scope);
+        let mut pieces = parse::slot(text, salt, written, &mut self.parts, self.files)?;
         if guard == Guard::Url && check::may_hold(&pieces, &self.parts, &emit::no_url) {
             pieces = vec![Piece::Made(Box::new(Made { function: Function::UrlSafe, content: pieces }))];
         }
@@ -193,7 +294,7 @@ impl<'f> Builder<'f> {
             }
         }
         let program = resolve::program(Program { pieces: self.pieces, parts: self.parts })?;
-        Ok(Template { program, end: self.files.end() })
+        Ok(Template::of(program, self.files))
     }
 }
 
@@ -207,15 +308,18 @@ pub fn oracle(text: &str) {
         return;
     }
     for notation in [Notation::Plain, Notation::Escaped, Notation::Hex] {
-        let Ok(template) = Template::parse_as(text, "", notation) else { continue };
+        let scope = Scope { sequence: true, captured: Some(1) };
+        let Ok(template) = Template::parse_in(text, "", notation, scope) else { continue };
         let (mut once, mut twice) = (Vec::new(), Vec::new());
-        template.fill(&Fill { number: 41, user: 7, random: 3, unix_ns: 5, run: 9 }, &mut once);
-        template.fill(&Fill { number: 41, user: 7, random: 3, unix_ns: 5, run: 9 }, &mut twice);
+        let fill = Fill { number: 41, user: 7, random: 3, unix_ns: 5, run: 9, sequence: 2 };
+        let captured = Captured { text: b"abc", groups: &[(0, 3), (1, 2)] };
+        template.fill_captured(&fill, captured, &mut once);
+        template.fill_captured(&fill, captured, &mut twice);
         assert_eq!(once, twice);
     }
     let mut known = Vec::new();
-    names(text, &mut known);
-    if let Ok(found) = pieces(text, &known) {
+    names(text, Scope::default(), &mut known);
+    if let Ok(found) = pieces(text, &known, Scope::default()) {
         let whole: String = found
             .iter()
             .map(|piece| match piece {

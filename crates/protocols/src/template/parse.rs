@@ -9,6 +9,7 @@ use super::digest::Digest;
 use super::format::Format;
 use super::notation::Notation;
 use super::piece::{Function, MOST_PARTS, Made, Part, Piece, Program};
+use super::slots::Scope;
 use super::{resolve, slots};
 
 /// Deepest nesting of slots.
@@ -21,8 +22,8 @@ const LARGEST_PAD: usize = 1 << 20;
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn program(text: &str, notation: Notation, files: &mut Files) -> Result<Program, String> {
-    let mut parser = Parser { text, at: 0, notation, parts: Vec::new(), files, salt: 0, depth: 0 };
+pub fn program(text: &str, (notation, scope): (Notation, Scope), files: &mut Files) -> Result<Program, String> {
+    let mut parser = Parser { text, at: 0, notation, scope, parts: Vec::new(), files, salt: 0, depth: 0 };
     let pieces = parser.content(false)?;
     resolve::program(Program { pieces, parts: parser.parts })
 }
@@ -32,9 +33,15 @@ pub fn program(text: &str, notation: Notation, files: &mut Files) -> Result<Prog
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn slot(text: &str, salt: u64, parts: &mut Vec<Part>, files: &mut Files) -> Result<Vec<Piece>, String> {
+pub fn slot(
+    text: &str,
+    salt: u64,
+    (notation, scope): (Notation, Scope),
+    parts: &mut Vec<Part>,
+    files: &mut Files,
+) -> Result<Vec<Piece>, String> {
     let known = std::mem::take(parts);
-    let mut parser = Parser { text, at: 0, notation: Notation::Plain, parts: known, files, salt, depth: 0 };
+    let mut parser = Parser { text, at: 0, notation, scope, parts: known, files, salt, depth: 0 };
     let pieces = parser.slot();
     *parts = parser.parts;
     pieces
@@ -44,6 +51,7 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     notation: Notation,
+    scope: Scope,
     parts: Vec<Part>,
     files: &'a mut Files,
     /// Slots so far: what makes random ones differ.
@@ -105,7 +113,7 @@ impl<'a> Parser<'a> {
         self.at += name.len();
         let pieces = match self.rest().chars().next() {
             Some('=') if !name.is_empty() => vec![self.definition(name)?],
-            Some(' ' | '}' | '|') if slots::is_value(name) => self.value(name)?,
+            Some(' ' | '}' | '|') if self.scope.is_value(name) => self.value(name)?,
             Some(' ' | '}') if name == "text" => {
                 let content = self.whole_content(name)?;
                 self.encoded_content(content)
@@ -132,7 +140,7 @@ impl<'a> Parser<'a> {
 
     /// `{name=CONTENT}`
     fn definition(&mut self, name: &str) -> Result<Piece, String> {
-        if slots::is_value(name) || is_function(name) || name == "text" {
+        if self.scope.is_value(name) || is_function(name) || name == "text" {
             return Err(format!("{name} is a slot of its own and cannot name a part; choose another name"));
         }
         if self.parts.iter().any(|part| part.name == name) {
@@ -162,6 +170,7 @@ impl<'a> Parser<'a> {
         self.salt += 1;
         let piece = match name {
             "env" => Piece::Bytes(slots::env(of_slot)?.into_bytes().into()),
+            "captured" => Piece::Captured(slots::group(of_slot, self.scope.captured.unwrap_or(0))?),
             _ => Piece::Value(slots::value(name, of_slot, self.salt, self.files)?),
         };
         encoded(vec![piece], words)

@@ -11,6 +11,9 @@ pub const MOST_PATCHES: usize = 16;
 /// Most marks of a text that is put together.
 pub const MOST_MARKS: usize = 64;
 
+/// Most bytes of a message in which a pattern looks for what is then said (`{captured}`).
+pub const MOST_CAPTURED: usize = 4096;
+
 /// Most names of parts.
 pub const MOST_PARTS: usize = 64;
 
@@ -81,6 +84,8 @@ pub enum Piece {
     Made(Box<Made>),
     /// Zeros that a [`Patch`] of a part around it overwrites.
     Place { place: usize, size: usize },
+    /// What this group of a pattern found in the message that is replied to.
+    Captured(usize),
     /// Where filling tells how far it is; no bytes.
     Mark(usize),
     /// A name that is not looked up yet; none are left once a template is compiled.

@@ -4,7 +4,7 @@ use wire::Fill;
 
 /// What slots are tried with before the run, to see how long what they are in is likely to be.
 pub const TRIAL: Fill =
-    Fill { number: 1_000_000, user: 10, random: 1 << 63, unix_ns: 1_800_000_000_000_000_000, run: 0 };
+    Fill { number: 1_000_000, user: 10, random: 1 << 63, unix_ns: 1_800_000_000_000_000_000, run: 0, sequence: 0 };
 
 /// Digits of a number.
 #[inline]

@@ -25,6 +25,9 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// The words.
+    pub const WORDS: [&str; 6] = ["sequential", "shuffle", "random", "recycle", "stop", "unique"];
+
     /// Reads the words at the end of a slot, and answers with the rest.
     ///
     /// # Errors

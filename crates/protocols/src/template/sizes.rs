@@ -4,7 +4,7 @@
 //! What counts is the most bytes that the slots can come to. A counter without `below` counts with all its digits.
 
 use super::format::Format;
-use super::piece::{Function, Made, Part, Piece};
+use super::piece::{Function, MOST_CAPTURED, Made, Part, Piece};
 use super::value::Value;
 
 /// # Errors
@@ -81,6 +81,7 @@ impl Sizes<'_> {
             },
             Piece::Made(made) => self.made(made),
             Piece::Place { size, .. } => *size as u64,
+            Piece::Captured(_) => MOST_CAPTURED as u64,
             Piece::Mark(_) | Piece::Name { .. } => 0,
         }
     }
@@ -104,6 +105,7 @@ impl Sizes<'_> {
 fn of_value(value: &Value) -> u64 {
     match value {
         Value::Counter { below, format, .. } => format.most_bytes(below.map_or(u64::MAX, |below| below - 1)),
+        Value::Sequence { below, format, .. } => format.most_bytes(below.map_or(u64::MAX, |below| below - 1)),
         Value::Characters { count, .. } | Value::Bytes { count, .. } => *count as u64,
         Value::Integer { from, span, format, .. } => match span {
             0 => format.most_bytes(u64::MAX),
@@ -113,6 +115,7 @@ fn of_value(value: &Value) -> u64 {
         Value::User { format } => format.most_bytes(u32::MAX.into()),
         Value::Time { unit, format } => format.most_bytes(u64::MAX / unit),
         Value::Iso => "2026-11-21T09:26:35.123Z".len() as u64,
+        Value::FixTime => "20261121-09:26:35.123".len() as u64,
         Value::Uuid { .. } => 36,
         Value::Row { column, format: None, .. } => column.rows().map(<[u8]>::len).max().unwrap_or(0) as u64,
         Value::Row { format: Some(format), .. } => format.most_bytes(u64::MAX),

@@ -2,6 +2,7 @@
 
 use super::csv::{self, Files};
 use super::format::Format;
+use super::loose::is_one_slip;
 use super::rows::Choice;
 use super::value::{ALPHANUMERIC, Value};
 
@@ -11,9 +12,41 @@ const MOST_RANDOM: usize = 16 << 20;
 /// The slots that are values.
 pub const VALUES: [&str; 8] = ["counter", "random", "user", "time", "uuid", "csv", "jsonl", "env"];
 
-/// True where a slot of this name is a value.
-pub fn is_value(name: &str) -> bool {
-    VALUES.contains(&name)
+/// The slots that some texts have and others have not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// What is said on a connection is counted (`{sequence}`).
+    pub sequence: bool,
+    /// A pattern with so many groups found something (`{captured}`).
+    pub captured: Option<usize>,
+}
+
+impl Scope {
+    /// True where a slot of this name is a value.
+    pub fn is_value(self, name: &str) -> bool {
+        VALUES.contains(&name) || self.own().any(|own| own == name)
+    }
+
+    /// Values that not every text has.
+    pub fn own(self) -> impl Iterator<Item = &'static str> {
+        let captured = self.captured.map(|_| "captured");
+        self.sequence.then_some("sequence").into_iter().chain(captured)
+    }
+}
+
+/// The group of a pattern that `{captured}` stands for: the first, where no other is named; all that the pattern matched where it
+/// has none.
+///
+/// # Errors
+/// There is no such group.
+pub fn group(words: &str, groups: usize) -> Result<usize, String> {
+    let named = if words.is_empty() { Some(groups.min(1)) } else { words.parse().ok() };
+    named.filter(|group| *group <= groups).ok_or_else(|| {
+        format!(
+            "{{captured {words}}} is no group of the pattern, which has {groups}; write {{captured}} for the first, \
+             {{captured 0}} for all that it matches"
+        )
+    })
 }
 
 /// The value of a slot from its name and the words behind it.
@@ -37,6 +70,7 @@ pub fn value(name: &str, words: &str, salt: u64, files: &mut Files) -> Result<Va
         }
         "random" => random(&mut words, salt)?,
         "user" => Value::User { format: words.format()? },
+        "sequence" => sequence(&mut words)?,
         "time" => time(&mut words)?,
         _ => Value::Uuid { salt },
     };
@@ -66,7 +100,10 @@ fn row(words: &str, lines: bool, files: &mut Files) -> Result<Value, String> {
         Some((named, format)) => (named.trim(), Some(format)),
         None => (words, None),
     };
-    let column = files.column(named, lines)?;
+    let column = files.column(named, lines).map_err(|trouble| match slip(named) {
+        Some((word, right)) => format!("\"{word}\" is no word of {{csv}}; write {right} if you meant that"),
+        None => trouble,
+    })?;
     files.chosen(named, choice, column.count())?;
     if format.is_some()
         && let Some(row) =
@@ -78,6 +115,22 @@ fn row(words: &str, lines: bool, files: &mut Files) -> Result<Value, String> {
         ));
     }
     Ok(Value::Row { column, format, choice, salt: csv::salt(named) })
+}
+
+fn sequence(words: &mut Words<'_>) -> Result<Value, String> {
+    let (from, below) = (words.number("from")?.unwrap_or(1), words.number("below")?);
+    if below.is_some_and(|below| below <= from) {
+        let trouble =
+            format!("{{sequence}} from {from} has no numbers below that; write for instance {{sequence below 65536}}");
+        return Err(trouble);
+    }
+    Ok(Value::Sequence { from, below, format: words.format()? })
+}
+
+/// A word behind a column that is one slip away from one that may stand there, and that one.
+fn slip(named: &str) -> Option<(&str, &'static str)> {
+    let words = named.split_whitespace().skip(1);
+    words.filter_map(|word| Some((word, Choice::WORDS.into_iter().find(|right| is_one_slip(word, right))?))).next()
 }
 
 fn random(words: &mut Words<'_>, salt: u64) -> Result<Value, String> {
@@ -103,9 +156,9 @@ fn random(words: &mut Words<'_>, salt: u64) -> Result<Value, String> {
 
 fn time(words: &mut Words<'_>) -> Result<Value, String> {
     let unit = match words.list.first().copied() {
-        Some("iso") => {
+        Some(name @ ("iso" | "fix")) => {
             words.first();
-            return Ok(Value::Iso);
+            return Ok(if name == "iso" { Value::Iso } else { Value::FixTime });
         }
         Some("unix" | "s") => 1_000_000_000,
         Some("ms") => 1_000_000,
@@ -113,8 +166,8 @@ fn time(words: &mut Words<'_>) -> Result<Value, String> {
         Some("ns") => 1,
         Some(word) if Format::word(word).is_none() && word != "width" => {
             return Err(format!(
-                "{{time {word}}} is not known; write {{time}} for seconds since 1970, {{time ms}}, {{time us}}, {{time ns}} \
-                 or {{time iso}}"
+                "{{time {word}}} is not known; write {{time}} for seconds since 1970, {{time ms}}, {{time us}}, {{time ns}}, \
+                 {{time iso}} or {{time fix}}"
             ));
         }
         _ => return Ok(Value::Time { unit: 1_000_000_000, format: words.format()? }),
@@ -158,9 +211,14 @@ impl<'a> Words<'a> {
     fn none_left(&self) -> Result<(), String> {
         let Some(word) = self.list.first() else { return Ok(()) };
         let known = match self.name {
-            "counter" => "from N, step N, below N, width N, hex, and u8 to u64 (le behind it for little endian)",
+            "counter" => {
+                "from N, step N, below N, width N, hex, varint, zigzag, and u8 to u64 (le behind it for little endian)"
+            }
+            "sequence" => {
+                "from N, below N, width N, hex, varint, zigzag, and u8 to u64 (le behind it for little endian)"
+            }
             "uuid" => "nothing",
-            _ => "width N, hex, and u8 to u64 (le behind it for little endian)",
+            _ => "width N, hex, varint, zigzag, and u8 to u64 (le behind it for little endian)",
         };
         Err(format!("\"{word}\" is not known in {{{}}}; there may follow {known}", self.name))
     }

@@ -5,8 +5,14 @@ use wire::Fill;
 
 use super::{Notation, Template};
 
-const FILL: Fill =
-    Fill { number: 41, user: 7, random: 0x0123_4567_89ab_cdef, unix_ns: 1_795_253_195_123_456_789, run: 11 };
+const FILL: Fill = Fill {
+    number: 41,
+    user: 7,
+    random: 0x0123_4567_89ab_cdef,
+    unix_ns: 1_795_253_195_123_456_789,
+    run: 11,
+    sequence: 5,
+};
 
 fn filled(text: &str, notation: Notation, fill: &Fill) -> Vec<u8> {
     let mut out = b"before".to_vec();
@@ -41,6 +47,7 @@ fn values() {
         ("{time us}", "1795253195123456"),
         ("{time ns}", "1795253195123456789"),
         ("{time iso}", "2026-11-21T09:26:35.123Z"),
+        ("{time fix}", "20261121-09:26:35.123"),
         ("{random 5..5}", "5"),
         ("{random 0}", ""),
     ];
@@ -172,6 +179,40 @@ fn digests() {
     assert_eq!(plain("{hex {hmac-md5 Jefe what do ya want for nothing?}}"), "750c783e6ab0b503eaa86e310a5db738");
     assert_eq!(plain("{hex {hmac-md5 {text Jefe} what do ya want for nothing?}}"), "750c783e6ab0b503eaa86e310a5db738");
     assert_eq!(plain("{hex {hmac-sha256 {user} {counter}}}").len(), 64);
+}
+
+/// The examples of MQTT 5.0 (1.5.5), and of zigzag those of protobuf.
+#[test]
+fn numbers_in_as_many_bytes_as_they_take() {
+    let table: [(u64, &str, &[u8]); 17] = [
+        (0, "varint", &[0]),
+        (127, "varint", &[0x7f]),
+        (128, "varint", &[0x80, 0x01]),
+        (16_383, "varint", &[0xff, 0x7f]),
+        (16_384, "varint", &[0x80, 0x80, 0x01]),
+        (2_097_151, "varint", &[0xff, 0xff, 0x7f]),
+        (2_097_152, "varint", &[0x80, 0x80, 0x80, 0x01]),
+        (268_435_455, "varint", &[0xff, 0xff, 0xff, 0x7f]),
+        (u64::MAX, "varint", &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]),
+        (0, "zigzag", &[0]),
+        (1, "zigzag", &[2]),
+        (63, "zigzag", &[0x7e]),
+        (64, "zigzag", &[0x80, 0x01]),
+        (2_147_483_647, "zigzag", &[0xfe, 0xff, 0xff, 0xff, 0x0f]),
+        (u64::MAX, "zigzag", &[1]),
+        (u64::MAX - 1, "zigzag", &[3]),
+        (i64::MAX as u64, "zigzag", &[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]),
+    ];
+    for (number, word, wanted) in table {
+        let fill = Fill { number, ..FILL };
+        let text = format!("{{counter {word}}}");
+        assert_eq!(filled(&text, Notation::Plain, &fill), wanted, "{number} {word}");
+        let room = super::format::Format::word(word).map_or(0, |format| format.most_bytes(number));
+        assert!(room >= wanted.len() as u64, "{number} {word} takes {room}");
+    }
+    let long = escaped(r"\x30{length varint {b}}{b=\x00\x01t{random 200}}");
+    assert_eq!((&long[..3], long.len()), (&[0x30, 203, 1][..], 206));
+    assert_eq!(escaped(r"{length zigzag -1 {k}}{k=}"), [0], "a length is never less than nothing");
 }
 
 #[test]
@@ -349,6 +390,8 @@ fn complaints() {
         ("{random 5..1}", "is no span of whole numbers"),
         ("{random 5 letters}", "{random 5 letters} is not known"),
         ("{time now}", "{time now} is not known"),
+        ("{counter varint width 4}", "a width is for digits"),
+        ("{a=x{length varint {a}}}", "must have a size that does not depend on it"),
         ("{uuid 4}", "\"4\" is not known in {uuid}; there may follow nothing"),
         ("{csv users}", "\"users\" is no column; write {csv FILE.COLUMN}"),
         ("{length}", "{length} is of nothing"),
@@ -396,7 +439,7 @@ fn a_text_that_explodes_is_refused() {
 
 proptest! {
     #[test]
-    fn no_text_panics(text in "([{}=\\\\ a-c0-9.x+]|counter|random|length|u16|xor|pad|hex|user|crc32|hmac-md5|md5){0,24}") {
+    fn no_text_panics(text in "([{}=\\\\ a-c0-9.x+]|counter|random|length|u16|varint|xor|pad|hex|user|crc32|hmac-md5|md5){0,24}") {
         super::oracle(&text);
     }
 

@@ -22,12 +22,16 @@ pub enum Value {
     Bytes { count: usize, salt: u64 },
     /// An integer from `from` on, of `span` many (0: all there are), each as likely as another to within span / 2⁶⁴.
     Integer { from: u64, span: u64, format: Format, salt: u64 },
+    /// What is said on its connection, counted from `from` on; behind the last number below `below` the first comes again.
+    Sequence { from: u64, below: Option<u64>, format: Format },
     /// The user's number.
     User { format: Format },
     /// Time since 1970 in units of so many nanoseconds.
     Time { unit: u64, format: Format },
     /// `2026-11-21T09:26:35.123Z`.
     Iso,
+    /// `20261121-09:26:35.123`, as FIX writes it.
+    FixTime,
     /// A version 4 UUID (RFC 9562 5.4).
     Uuid { salt: u64 },
     /// The row of a column that the number chooses.
@@ -82,9 +86,19 @@ impl Value {
                 };
                 format.put(from.wrapping_add(scaled), out);
             }
+            Value::Sequence { from, below, format } => {
+                // What is shown and not sent has no number of its own.
+                let before = fill.sequence.saturating_sub(1);
+                let number = match below {
+                    None => from.wrapping_add(before),
+                    Some(below) => from + before % (below - from),
+                };
+                format.put(number, out);
+            }
             Value::User { format } => format.put(fill.user, out),
             Value::Time { unit, format } => format.put(fill.unix_ns / unit, out),
-            Value::Iso => iso(fill.unix_ns, out),
+            Value::Iso => calendar(fill.unix_ns, *b"--T::.Z", out),
+            Value::FixTime => calendar(fill.unix_ns, *b"\0\0-::.\0", out),
             Value::Uuid { salt } => uuid(Stream::of(fill, *salt), out),
             Value::Row { column, format, choice, salt } => {
                 let row = column.row(choice.row(fill, column.count(), *salt));
@@ -138,21 +152,14 @@ fn uuid(mut stream: Stream, out: &mut Vec<u8>) {
     out.extend_from_slice(&text);
 }
 
-/// RFC 3339, with milliseconds. Written number by number: text made for each request allocates nothing.
-fn iso(unix_ns: u64, out: &mut Vec<u8>) {
+/// Year, month, day, hour, minute, second and millisecond, each with its mark behind it (0: none). Written number by number:
+/// text made for each request allocates nothing.
+fn calendar(unix_ns: u64, marks: [u8; 7], out: &mut Vec<u8>) {
     let (seconds, milliseconds) = (unix_ns / 1_000_000_000, unix_ns / 1_000_000 % 1000);
     let Calendar { year, month, day, hour, minute, second } = Calendar::of(seconds);
-    let fields = [
-        (year, 4, b'-'),
-        (month, 2, b'-'),
-        (day, 2, b'T'),
-        (hour, 2, b':'),
-        (minute, 2, b':'),
-        (second, 2, b'.'),
-        (milliseconds, 3, b'Z'),
-    ];
-    for (number, width, mark) in fields {
+    let fields = [(year, 4), (month, 2), (day, 2), (hour, 2), (minute, 2), (second, 2), (milliseconds, 3)];
+    for ((number, width), mark) in fields.into_iter().zip(marks) {
         Format::Digits { base: 10, width }.put(number, out);
-        out.push(mark);
+        out.extend(Some(mark).filter(|mark| *mark != 0));
     }
 }

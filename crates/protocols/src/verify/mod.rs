@@ -4,7 +4,7 @@
 //! up to a bound, and decoded by its `Content-Encoding`; all other runs never copy a byte.
 
 pub(crate) mod coding;
-mod header;
+pub(crate) mod header;
 mod json;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;

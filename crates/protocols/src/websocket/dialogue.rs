@@ -7,12 +7,15 @@ use wire::{Asked, ByOrder, Complaint, Dialogue, Established, Fill, Names, Option
 
 use super::close;
 use super::codec::Sender;
-use super::content::{self, Content};
+use super::content::{self, Content, SCOPE};
+use super::expect::Expect;
 use super::options::{self, Wishes};
 use super::request::Message;
-use super::session::{Rules, WebSocketSession};
+use super::rules::Rules;
+use super::session::WebSocketSession;
 use super::transcript;
 use super::upgrade::Upgrade;
+use crate::beside::Beside;
 use crate::marks::Marks;
 use crate::template::Guard;
 
@@ -48,6 +51,13 @@ impl Protocol for WebSocket {
     fn prepare(&self, asked: &Asked) -> Result<WebSocketDialogue, Complaint> {
         let wishes = Wishes::read(asked)?;
         let mut contents = content::contents(asked)?;
+        let expect = Expect::read(asked, &contents)?;
+        let beside = Beside::read(asked, |text, place, scope| {
+            let content = Content::of_text(text, place, asked);
+            let message = Message::new(content.template(scope, None)?, content.binary, 0);
+            content.check(&message.payload(&Fill::default()))?;
+            Ok(message)
+        })?;
         let silent = contents.is_empty();
         if silent {
             contents.push(Content::placeholder());
@@ -63,7 +73,8 @@ impl Protocol for WebSocket {
             for content in &contents {
                 let weight = asked.weight / contents.len() as f64;
                 names.add(said.name(number).unwrap_or(asked.path()));
-                requests.push(Weighted { request: message(content, &wishes)?, origin: number, weight });
+                let request = message(content, &wishes, expect.filled())?;
+                requests.push(Weighted { request, origin: number, weight });
             }
         }
         let end = requests.iter().filter_map(|weighted: &Weighted<Message>| weighted.request.end()).min();
@@ -71,26 +82,27 @@ impl Protocol for WebSocket {
             return Err(Complaint::new("URL", "none was given; write one, for instance ws://127.0.0.1:8080/"));
         }
         let slots = requests.iter().any(|weighted| weighted.request.has_slots());
-        let rules = Arc::new(Rules::new(wishes, upgrades));
+        let counts = requests.iter().any(|weighted| weighted.request.is_numbered());
+        let rules = Arc::new(Rules::new(wishes, upgrades, expect, beside.counting(counts)));
         Ok(WebSocketDialogue { requests, names, origins, silent, rules, slots, end })
     }
 }
 
-fn message(content: &Content, wishes: &Wishes) -> Result<Message, Complaint> {
-    let template = content.template()?;
-    let key = match &wishes.field {
+fn message(content: &Content, wishes: &Wishes, expected: Option<&str>) -> Result<Message, Complaint> {
+    let template = content.template(SCOPE, expected)?;
+    let made = if expected.is_some() { Message::expecting } else { Message::new };
+    let mut message = made(template, content.binary, 0);
+    let sample = message.payload(&Fill::default());
+    content.check(&sample)?;
+    message.key = match &wishes.field {
         None => 0,
         Some(_) if content.place.is_empty() => 0,
-        Some(field) => {
-            let mut sample = Vec::new();
-            template.fill(&Fill::default(), &mut sample);
-            field.key(&sample).ok_or_else(|| {
-                let trouble = "the message has no such field as --match-field names, so that no response would fit it";
-                Complaint::new(&content.place, trouble)
-            })?
-        }
+        Some(field) => field.key(&sample).ok_or_else(|| {
+            let trouble = "the message has no such field as --match-field names, so that no response would fit it";
+            Complaint::new(&content.place, trouble)
+        })?,
     };
-    Ok(Message::new(template, content.binary, key))
+    Ok(message)
 }
 
 /// Everything a run will say in WebSocket.
@@ -145,7 +157,7 @@ impl Dialogue for WebSocketDialogue {
         Some([transcript::readable(sent, Sender::Client), transcript::readable(received, Sender::Server)])
     }
     fn session(&self, origin: &Origin, established: &Established) -> WebSocketSession {
-        WebSocketSession::new(Arc::clone(&self.rules), origin.bound, established.seed)
+        WebSocketSession::new(Arc::clone(&self.rules), origin.bound, established)
     }
     fn spoken(&self, _established: &Established) -> String {
         "WebSocket".to_owned()

@@ -6,6 +6,7 @@
 use wire::Broken;
 
 use super::codec::{BINARY, CONTINUATION, Frame, HEAD_BOUND, Sender, TEXT, frame};
+use super::deflate::Deflate;
 use super::utf8::Utf8;
 use crate::kept::{Budget, Kept, NO_ROOM};
 
@@ -146,5 +147,23 @@ impl Incoming {
             self.frame = None;
         }
         (&rest[..n], self.left == 0)
+    }
+}
+
+/// Gives a piece of a message to its [`Part`], decompressed where it is deflated.
+pub fn unpack(
+    deflate: Option<&mut Deflate>,
+    part: &mut Part,
+    piece: &[u8],
+    whole: bool,
+    keep: Option<&Budget>,
+) -> Result<(), Broken> {
+    match deflate.filter(|_| part.deflated) {
+        None => part.take(piece, keep),
+        Some(deflate) => {
+            let mut take = |plain: &[u8]| part.take(plain, keep);
+            deflate.unpack(piece, &mut take)?;
+            if whole { deflate.unpack_end(&mut take) } else { Ok(()) }
+        }
     }
 }

@@ -12,13 +12,17 @@ mod codec;
 mod content;
 mod deflate;
 mod dialogue;
+mod expect;
 mod field;
 mod incoming;
+mod introduction;
 mod mask;
 mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
+mod own;
 mod request;
+mod rules;
 mod server;
 mod session;
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The options of WebSocket and what was wished by them, checked before anything is sent.
 
-use memchr::memmem::Finder;
 use wire::{Asked, Complaint, OptionSpec, Takes, Text};
 
 use super::field::Field;
+use crate::beside::{ON_CONNECT, REPLY};
 use crate::http1::codec::is_token;
 use crate::http1::options::{credentials, header_with};
 use crate::http1::request::HeaderWish;
@@ -60,6 +60,15 @@ pub const OPTIONS: &[OptionSpec] = &[
         "以二进制消息发送 --data 与 --data-file",
     ),
     option(
+        "escapes",
+        None,
+        Takes::Nothing,
+        "A backslash in --data, --data-file, --on-connect, --reply and --expect-body begins \\r \\n \\0 or \\xNN",
+        "--data、--data-file、--on-connect、--reply、--expect-body 中支持 \\r \\n \\0 \\xNN 转义",
+    ),
+    ON_CONNECT,
+    REPLY,
+    option(
         "match-field",
         None,
         Takes::One("FIELD"),
@@ -115,8 +124,6 @@ pub struct Wishes {
     pub one_way: bool,
     /// Messages that nobody asked for are no fault.
     pub push: bool,
-    /// What an answer must hold.
-    pub expect: Option<Finder<'static>>,
     /// Offer permessage-deflate.
     pub compress: bool,
 }
@@ -149,10 +156,6 @@ impl Wishes {
             field: asked.value("match-field").map(field).transpose()?,
             one_way,
             push: one_way || asked.switch("push"),
-            expect: asked
-                .value("expect-body")
-                .filter(|t| !t.is_empty())
-                .map(|t| Finder::new(t.as_bytes()).into_owned()),
             compress: asked.switch("compress"),
         })
     }

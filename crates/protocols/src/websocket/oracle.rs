@@ -12,11 +12,14 @@ use super::{WebSocket, WebSocketServer};
 const SENT: u32 = 3;
 
 /// The ways a session may be set up: its options, and what the server agrees to.
-const MODES: [(&[(&str, &str)], &str); 4] = [
+const MODES: [(&[(&str, &str)], &str); 7] = [
     (&[], ""),
     (&[("push", ""), ("expect-body", "a")], ""),
     (&[("data", "{\"seq\":1}"), ("match-field", "seq"), ("push", "")], ""),
     (&[("compress", ""), ("expect-body", "e")], "Sec-WebSocket-Extensions: permessage-deflate\r\n"),
+    (&[("data", "a{sequence}"), ("expect-body", "a{sequence}"), ("reply", "^p(.)=>{captured}{sequence}")], ""),
+    (&[("on-connect", "hi{sequence}=>a"), ("reply", "b=>"), ("push", "")], ""),
+    (&[("data", "{\"seq\":{counter}}"), ("match-field", "seq"), ("reply", "(b*)$=>{captured}")], ""),
 ];
 
 /// Holds what a client makes of frames, in the way that `mode` chooses.
@@ -73,10 +76,12 @@ fn heard(
     }
     for id in 0..SENT {
         let sent = session.submit(ExchangeId(id), &dialogue.requests()[0].request, &Fill::default(), &mut out);
-        assert_eq!(sent.is_ok(), agreed.is_some());
+        assert_eq!(sent.is_ok(), agreed.is_some() && !session.opening());
     }
     let broken = pieces.iter().find_map(|piece| session.receive(piece, &mut out, &mut done).err());
     assert!(broken.is_none() || session.room() == 0, "nothing more after the end");
+    let replies = session.pay(0, &mut out);
+    assert!(broken.is_none() || replies == 0, "nothing more is said after the end");
     let ended = done.events.iter().filter(|event| matches!(event, Event::Ended(_))).count();
     assert!(ended <= SENT as usize, "more answers than messages");
     let told = done.events.iter().filter(|event| !matches!(event, Event::FirstByte(_)));

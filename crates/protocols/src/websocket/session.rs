@@ -6,88 +6,62 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use memchr::memmem::Finder;
-use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
+use memchr::memmem;
+use wire::{Broken, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
 
 use super::asked::{Asked, Whose};
 use super::close;
 use super::codec::{CLOSE, CONTINUATION, Frame, PING, PONG, Sender, TEXT, frame};
 use super::deflate::Deflate;
-use super::field::Field;
-use super::incoming::{Incoming, NO_TEXT, Part};
+use super::incoming::{Incoming, NO_TEXT, unpack};
+use super::introduction::prompted;
 use super::mask::Masks;
-use super::options::Wishes;
-use super::request::{Message, put_frame};
-use super::upgrade::{Upgrade, agreed, refusal};
+use super::own::Own;
+use super::request::{Filling, Message, put_frame};
+use super::rules::Rules;
+use super::upgrade::{agreed, refusal};
+use crate::beside::Talk;
 use crate::detect::{Detected, detect};
 use crate::http1::codec::{Head, response_head};
-use crate::kept::{Budget, Kept, NO_ROOM_FOR_HEADS};
+use crate::kept::{Kept, NO_ROOM_FOR_HEADS};
 use crate::verify;
 
 /// The most bytes of an answer kept as an example.
-const EXCERPT_BOUND: usize = 4096;
+pub(super) const EXCERPT_BOUND: usize = 4096;
 /// The most bytes the head of the server's consent may have.
 const CONSENT_BOUND: usize = 64 * 1024;
 /// The most messages in flight on a connection.
 const ROOM: usize = 16 * 1024;
 
-/// What holds for every connection of a run.
-#[derive(Debug)]
-pub struct Rules {
-    upgrades: Vec<Upgrade>,
-    subprotocols: Vec<String>,
-    field: Option<Field>,
-    expect: Option<Finder<'static>>,
-    one_way: bool,
-    push: bool,
-    compress: bool,
-    kept: Budget,
-}
-
-impl Rules {
-    /// What was wished, and the request of the upgrade for each URL.
-    pub fn new(wishes: Wishes, upgrades: Vec<Upgrade>) -> Rules {
-        let Wishes { subprotocols, field, one_way, push, expect, compress, .. } = wishes;
-        let kept = Budget::default();
-        Rules { upgrades, subprotocols, field, expect, one_way, push, compress, kept }
-    }
-
-    /// True where the next message is taken for the next answer, and none was said to be a push.
-    pub fn pairs_by_order(&self) -> bool {
-        self.field.is_none() && !self.push
-    }
-
-    /// Where the content of an answer matters: what it is kept within.
-    fn looks(&self) -> Option<&Budget> {
-        (self.field.is_some() || self.expect.is_some()).then_some(&self.kept)
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+pub(super) enum Stage {
     /// The upgrade is on its way.
     Opening,
+    /// Messages that open the conversation go both ways.
+    Introducing,
     /// Messages go both ways.
     Open,
     /// The closing handshake is done, or the conversation is broken.
     Over,
     /// The server said no to the upgrade.
     Refused,
+    /// Its answer to an opening message was another than that awaited.
+    Unwelcome,
 }
 
 /// A conversation in WebSocket, client side.
 #[derive(Debug)]
 pub struct WebSocketSession {
-    rules: Arc<Rules>,
-    rare: Option<Box<Rare>>,
-    deflate: Option<Box<Deflate>>,
+    pub(super) rules: Arc<Rules>,
+    pub(super) rare: Option<Box<Rare>>,
+    pub(super) own: Option<Box<Own>>,
     asked: Asked,
-    masks: Masks,
+    pub(super) masks: Masks,
     /// Which of the upgrades is this connection's.
     path: u32,
     /// What the answer to our ping must hold; 0: none is awaited.
     ping: u32,
-    stage: Stage,
+    pub(super) stage: Stage,
     /// Pings answered, of which it is not known that the answers have left.
     replies: u16,
     /// What the server closed with; 0: it has not.
@@ -96,24 +70,33 @@ pub struct WebSocketSession {
 
 /// What an idle connection does not need.
 #[derive(Debug, Default)]
-struct Rare {
-    /// The beginning of the server's consent, and how far it was read.
+pub(super) struct Rare {
+    /// The beginning of the server's consent, and how far it was read; or what turned us away.
     consent: Kept,
     head: Head,
     incoming: Incoming,
 }
 
+impl Rare {
+    /// What the server said last.
+    pub(super) fn saying(words: &[u8]) -> Box<Rare> {
+        Box::new(Rare { consent: Kept::beginning(words), ..Rare::default() })
+    }
+}
+
 /// What is to be sent, and what happened.
-type Told<'a> = (&'a mut Out, &'a mut Done<Message>);
+pub(super) type Told<'a> = (&'a mut Out, &'a mut Done<Message>);
 
 impl WebSocketSession {
-    pub(super) fn new(rules: Arc<Rules>, path: u32, seed: u64) -> WebSocketSession {
+    pub(super) fn new(rules: Arc<Rules>, path: u32, established: &Established) -> WebSocketSession {
+        let talk = rules.beside.talk(&established.fill);
+        let own = (talk.is_some() || rules.expects_filled).then(|| Box::new(Own { talk, ..Own::default() }));
         WebSocketSession {
             rules,
             rare: None,
-            deflate: None,
+            own,
             asked: Asked::default(),
-            masks: Masks::new(seed),
+            masks: Masks::new(established.seed),
             path,
             ping: 0,
             stage: Stage::Opening,
@@ -143,15 +126,23 @@ impl WebSocketSession {
         }
         let rules = &self.rules;
         let deflate = agreed(&rare.consent, self.masks.seed(), &rules.subprotocols, rules.compress)?;
-        self.deflate = deflate.map(|agreement| Box::new(Deflate::new(agreement)));
-        (self.stage, self.rare) = (Stage::Open, None);
+        if let Some(agreement) = deflate {
+            self.own.get_or_insert_default().deflate = Some(Deflate::new(agreement));
+        }
+        (self.stage, self.rare) = (Stage::Introducing, None);
         Ok(used)
+    }
+
+    /// True where compression was agreed on.
+    #[inline]
+    fn deflates(&self) -> bool {
+        self.own.as_ref().is_some_and(|own| own.deflate.is_some())
     }
 
     /// Reads one frame that is there as a whole and a message of its own; None where it is not.
     #[inline]
     fn whole(&mut self, bytes: &[u8], (out, done): Told<'_>) -> Result<Option<usize>, Broken> {
-        let Some(frame) = frame(bytes, Sender::Server, self.deflate.is_some())? else { return Ok(None) };
+        let Some(frame) = frame(bytes, Sender::Server, self.deflates())? else { return Ok(None) };
         let size = usize::try_from(frame.size).unwrap_or(usize::MAX);
         let Some(payload) = bytes[frame.head..].get(..size) else { return Ok(None) };
         if frame.is_control() {
@@ -160,7 +151,7 @@ impl WebSocketSession {
             if frame.kind == TEXT && std::str::from_utf8(payload).is_err() {
                 return Err(NO_TEXT);
             }
-            self.heard(frame.size, payload, done)?;
+            self.heard(frame.size, payload, (out, done))?;
         } else {
             return Ok(None);
         }
@@ -172,7 +163,7 @@ impl WebSocketSession {
     fn read_on(&mut self, bytes: &[u8], (out, done): Told<'_>) -> Result<usize, Broken> {
         let mut rare = self.rare.take().unwrap_or_default();
         let mut at = 0;
-        if let Some(frame) = rare.incoming.frame(bytes, &mut at, Sender::Server, self.deflate.is_some())? {
+        if let Some(frame) = rare.incoming.frame(bytes, &mut at, Sender::Server, self.deflates())? {
             let (piece, over) = rare.incoming.payload(bytes, &mut at);
             if frame.is_control() {
                 rare.incoming.control.extend_from_slice(piece);
@@ -180,35 +171,37 @@ impl WebSocketSession {
                     self.control(frame.kind, &rare.incoming.control, (out, done))?;
                 }
             } else {
-                self.piece(&mut rare.incoming, &frame, piece, over, done)?;
+                self.piece(&mut rare.incoming, &frame, (piece, over), (out, done))?;
             }
         }
         // With compression every message passes here: the box stays.
-        if self.stage != Stage::Over && (!rare.incoming.at_rest() || self.deflate.is_some()) {
+        if self.stage != Stage::Over && (!rare.incoming.at_rest() || self.deflates()) {
             self.rare = Some(rare);
         }
         Ok(at)
     }
 
-    /// A piece of a message.
+    /// A piece of a message; `over`: its frame ends with it.
     fn piece(
         &mut self,
         incoming: &mut Incoming,
         frame: &Frame,
-        piece: &[u8],
-        over: bool,
-        done: &mut Done<Message>,
+        (piece, over): (&[u8], bool),
+        (out, done): Told<'_>,
     ) -> Result<(), Broken> {
         let Some(part) = &mut incoming.part else { return Ok(()) };
         let whole = over && frame.last;
-        unpack(self.deflate.as_deref_mut(), part, piece, whole, self.rules.looks())?;
+        let deflate = self.own.as_mut().and_then(|own| own.deflate.as_mut());
+        unpack(deflate, part, piece, whole, self.rules.looks())?;
         if whole {
             let part = incoming.part.take().unwrap_or_default();
             part.end()?;
-            return self.heard(part.size, &part.kept, done);
+            return self.heard(part.size, &part.kept, (out, done));
         }
         if !std::mem::replace(&mut part.told, true)
             && self.rules.field.is_none()
+            // Where there are replies it is known at its end only whether it is an answer.
+            && !self.rules.beside.listens()
             && let Some(id) = self.asked.oldest()
         {
             done.push(Event::FirstByte(id));
@@ -218,15 +211,24 @@ impl WebSocketSession {
 
     /// A whole message came: an answer, a late one, or a push. `content` may be left out where nobody looks at it.
     #[inline]
-    fn heard(&mut self, size: u64, content: &[u8], done: &mut Done<Message>) -> Result<(), Broken> {
-        let rules = &self.rules;
+    fn heard(&mut self, size: u64, content: &[u8], (out, done): Told<'_>) -> Result<(), Broken> {
+        if self.stage == Stage::Introducing {
+            return self.hear_opening(size, content, (out, done));
+        }
+        let WebSocketSession { rules, own, asked, .. } = self;
+        let mut own = own.as_deref_mut();
         let whose = match &rules.field {
-            None => self.asked.next(),
-            Some(field) => field.key(content).map_or(Whose::Nobodys, |key| self.asked.with(key)),
+            // By order, what is replied to is never an answer.
+            None if prompted(rules, own.as_deref_mut(), (size, content), done)? => return Ok(()),
+            None => asked.next(),
+            Some(field) => field.key(content).map_or(Whose::Nobodys, |key| asked.with(key)),
         };
         let id = match whose {
             Whose::Of(id) => id,
             Whose::TooLate => return Ok(()),
+            Whose::Nobodys if rules.field.is_some() && prompted(rules, own.as_deref_mut(), (size, content), done)? => {
+                return Ok(());
+            }
             Whose::Nobodys if rules.push => {
                 done.push(Event::Unsolicited(u32::try_from(size).unwrap_or(u32::MAX)));
                 return Ok(());
@@ -238,15 +240,24 @@ impl WebSocketSession {
                 return Err(UNASKED);
             }
         };
-        let missing = rules.expect.as_ref().is_some_and(|text| text.find(content).is_none());
+        let filled = own.as_mut().and_then(|own| own.expected.take(id));
+        let missing = match (&rules.expect, &filled) {
+            (Some(text), _) => text.find(content).is_none(),
+            (None, Some(text)) => memmem::find(content, text).is_none(),
+            (None, None) => false,
+        };
         let fault = missing.then_some(FaultKind::WrongBody);
         let excerpt = fault
             .filter(|kind| done.wants_example(*kind))
             .map(|_| Box::from(&content[..content.len().min(EXCERPT_BOUND)]));
-        let why = match (&rules.expect, &excerpt) {
-            (Some(text), Some(_)) => verify::lacks("message", text.needle(), content, size).into(),
+        let text = rules.expect.as_ref().map(|text| text.needle()).or(filled.as_deref());
+        let why = match (text, &excerpt) {
+            (Some(text), Some(_)) => verify::lacks("message", text, content, size).into(),
             _ => Cow::Borrowed(""),
         };
+        if let Some(own) = own {
+            own.expected.give_back(filled);
+        }
         done.push(Event::Ended(Ended { id, fault, code: 0, payload: size, excerpt, follow: None, why }));
         Ok(())
     }
@@ -297,8 +308,7 @@ impl WebSocketSession {
                 why: "".into(),
             }));
         }
-        let said = Rare { consent: Kept::beginning(words), ..Rare::default() };
-        self.rare = Some(Box::new(said));
+        self.rare = Some(Rare::saying(words));
     }
 
     fn read(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Message>) -> Result<(), Broken> {
@@ -306,9 +316,13 @@ impl WebSocketSession {
         while at < bytes.len() {
             let rest = &bytes[at..];
             at += match self.stage {
-                Stage::Over | Stage::Refused => return Ok(()),
-                Stage::Opening => self.consent(rest)?,
-                Stage::Open => {
+                Stage::Over | Stage::Refused | Stage::Unwelcome => return Ok(()),
+                Stage::Opening => {
+                    let used = self.consent(rest)?;
+                    self.introduce(out);
+                    used
+                }
+                Stage::Introducing | Stage::Open => {
                     let whole = if self.rare.is_none() { self.whole(rest, (out, done))? } else { None };
                     match whole {
                         Some(taken) => taken,
@@ -332,24 +346,6 @@ fn elsewhere(spoken: Detected) -> Option<Broken> {
     }
 }
 
-/// Gives a piece of a message to its [`Part`], decompressed where it is deflated.
-fn unpack(
-    deflate: Option<&mut Deflate>,
-    part: &mut Part,
-    piece: &[u8],
-    whole: bool,
-    keep: Option<&Budget>,
-) -> Result<(), Broken> {
-    match deflate.filter(|_| part.deflated) {
-        None => part.take(piece, keep),
-        Some(deflate) => {
-            let mut take = |plain: &[u8]| part.take(plain, keep);
-            deflate.unpack(piece, &mut take)?;
-            if whole { deflate.unpack_end(&mut take) } else { Ok(()) }
-        }
-    }
-}
-
 /// Answers to pings that may wait for the server to read them.
 const REPLIES_BOUND: u16 = 32_768;
 const UNREAD: Broken = Broken("a flood of pings whose answers the server does not read");
@@ -360,6 +356,7 @@ const UNASKED: Broken =
 impl Session for WebSocketSession {
     type Request = Message;
     const SLOTS: bool = true;
+    const COUNTS: bool = true;
 
     fn open(&mut self, out: &mut Out) {
         if let Some(upgrade) = self.rules.upgrades.get(self.path as usize) {
@@ -374,23 +371,19 @@ impl Session for WebSocketSession {
         }
         let (mask, field) = (self.masks.key(), &self.rules.field);
         let mut key = request.key;
-        // A message without the field has a key that no answer has but by chance.
-        let mut look = |payload: &[u8]| key = field.as_ref().and_then(|field| field.key(payload)).unwrap_or_default();
-        let out = out.buffer();
-        match &mut self.deflate {
-            None => request.put(fill, mask, out, look),
-            Some(deflate) => {
-                let start = out.len();
-                request.put_payload(fill, out);
-                if request.has_slots() {
-                    look(&out[start..]);
-                }
-                let packed = deflate.pack(&out[start..]);
-                out.truncate(start);
-                // RSV1 says that the message is compressed (RFC 7692 7.2.1).
-                put_frame(request.first() | 0x40, packed, mask, out);
-            }
+        let (mut deflate, mut expected, mut talk) = (None, None, None);
+        if let Some(own) = &mut self.own {
+            (deflate, expected, talk) = (own.deflate.as_mut(), Some(&mut own.expected), own.talk.as_mut());
         }
+        let numbered = talk.filter(|_| request.is_numbered()).map(|talk| talk.numbered(fill));
+        let look = |payload: &[u8], text: &[u8]| {
+            // A message without the field has a key that no answer has but by chance.
+            key = field.as_ref().and_then(|field| field.key(payload)).unwrap_or_default();
+            if let Some(expected) = expected.take().filter(|_| request.expects()) {
+                expected.add(id, text);
+            }
+        };
+        request.say(numbered.as_ref().unwrap_or(fill).into(), deflate.take(), mask, out.buffer(), look);
         if self.rules.one_way {
             return Ok(Sent::OneWay);
         }
@@ -401,13 +394,17 @@ impl Session for WebSocketSession {
     /// With answers matched by a field, a late one is known as such, unless messages have the same value in it and one is
     /// lost for good; by order, all that follow would be mistaken.
     fn cancel(&mut self, id: ExchangeId, _out: &mut Out) -> bool {
+        if let Some(own) = &mut self.own {
+            let text = own.expected.take(id);
+            own.expected.give_back(text);
+        }
         self.asked.give_up(id) && self.rules.field.is_some()
     }
 
     #[inline]
     fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Message>) -> Result<(), Broken> {
         let read = self.read(bytes, out, done);
-        if read.is_err() && self.stage != Stage::Refused {
+        if read.is_err() && !matches!(self.stage, Stage::Refused | Stage::Unwelcome) {
             self.stage = Stage::Over;
         }
         read
@@ -425,11 +422,33 @@ impl Session for WebSocketSession {
 
     #[inline]
     fn replies(&self) -> u32 {
-        self.replies.into()
+        u32::from(self.replies) + self.talk().map_or(0, Talk::unread)
     }
 
     fn replies_left(&mut self) {
         self.replies = 0;
+        if let Some(talk) = self.own.as_mut().and_then(|own| own.talk.as_mut()) {
+            talk.were_read();
+        }
+    }
+
+    fn sequence(&self) -> u64 {
+        self.talk().map_or(0, Talk::last_number)
+    }
+
+    fn opening_messages(&self) -> u32 {
+        self.talk().map_or(0, Talk::opening_messages)
+    }
+
+    fn pay(&mut self, unix_ns: u64, out: &mut Out) -> u32 {
+        let WebSocketSession { rules, own, masks, stage, .. } = self;
+        let Some(Own { talk: Some(talk), deflate, .. }) = own.as_deref_mut() else { return 0 };
+        if !matches!(stage, Stage::Introducing | Stage::Open) {
+            return 0;
+        }
+        talk.pay(&rules.beside, unix_ns, |message, fill, captured| {
+            message.say(Filling { fill, captured }, deflate.as_mut(), masks.key(), out.buffer(), |_, _| {});
+        })
     }
 
     fn goodbye(&self) -> &'static str {
@@ -451,7 +470,7 @@ impl Session for WebSocketSession {
     }
 
     fn finish(&mut self, out: &mut Out) {
-        if self.stage == Stage::Open {
+        if matches!(self.stage, Stage::Introducing | Stage::Open) {
             self.stage = Stage::Over;
             put_frame(0x80 | CLOSE, &close::NORMAL.to_be_bytes(), self.masks.key(), out.buffer());
         }
@@ -463,7 +482,11 @@ impl Session for WebSocketSession {
     }
 
     fn refusal(&self) -> FaultKind {
-        if self.stage == Stage::Refused { FaultKind::WrongStatus } else { FaultKind::BrokenProtocol }
+        match self.stage {
+            Stage::Refused => FaultKind::WrongStatus,
+            Stage::Unwelcome => FaultKind::WrongBody,
+            _ => FaultKind::BrokenProtocol,
+        }
     }
 
     fn refusal_code(&self) -> u32 {
@@ -472,6 +495,6 @@ impl Session for WebSocketSession {
     }
 
     fn opening(&self) -> bool {
-        self.stage == Stage::Opening
+        matches!(self.stage, Stage::Opening | Stage::Introducing)
     }
 }

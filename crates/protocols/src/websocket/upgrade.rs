@@ -55,6 +55,7 @@ impl Upgrade {
             user: wishes.user.clone(),
             keepalive: true,
             old: false,
+            expects: false,
             hops: 0,
             forwarded: None,
         };

@@ -8,6 +8,7 @@ use super::text::{accounts, figures, head};
 use super::{Format, Style, named};
 use crate::finding::Grade;
 use crate::judgement;
+use crate::limits::Told;
 use crate::ranked::QUANTILES;
 use crate::reasons::reason;
 use crate::seconds::Seconds;
@@ -40,6 +41,7 @@ impl Format for Markdown {
         failures(&mut page, summary);
         where_time_went(&mut page, summary);
         connections(&mut page, summary);
+        limits(&mut page, summary);
         out.write_all(page.text.as_bytes())
     }
 }
@@ -82,6 +84,19 @@ impl Page {
 
     fn say(&self, text: Text) -> String {
         self.lang.of(text).into()
+    }
+}
+
+/// What limited the run, with its proof.
+fn limits(page: &mut Page, summary: &Summary) {
+    let all = crate::limits::told(&summary.limits, page.lang);
+    if all.is_empty() {
+        return;
+    }
+    page.section(page.lang.of(say::limits::LIMIT));
+    for Told { claim, details } in all {
+        let lines: Vec<String> = std::iter::once(claim).chain(details).collect();
+        page.list(&lines);
     }
 }
 

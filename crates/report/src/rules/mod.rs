@@ -18,6 +18,7 @@ mod lower_bound;
 mod outages;
 mod pairing;
 mod split_limit;
+mod steady;
 mod unheard;
 mod users;
 
@@ -85,6 +86,7 @@ pub(crate) fn all() -> Vec<Box<dyn Rule>> {
         of_sums(few_requests::judge),
         Box::new(outages::Outages::default()),
         of_sums(users::stuck),
+        Box::new(steady::Steady::default()),
         of_sums(local_limit::judge),
         of_sums(unheard::judge),
         of_sums(pairing::judge),

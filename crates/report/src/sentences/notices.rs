@@ -67,8 +67,8 @@ pub(crate) fn notice(of: Subject) -> Text {
             "本次压测有 {processes} 个进程提前结束（{how}）。其数据截至 {until}；当时在途的 {requests} 个请求计为未结束，此后的情况未知。",
         ),
         Subject::WorkerLost => text(
-            "A worker thread was lost ({why}): its requests are missing. This is a bug in brunt.",
-            "有工作线程丢失（{why}）：缺少它的请求。这是 brunt 的缺陷。",
+            "A worker thread was lost ({why}): its requests are missing.",
+            "有工作线程丢失（{why}）：缺少它的请求。",
         ),
         Subject::Proxy => text(
             "Connections went through {proxy}: its limits and its time are part of these results.",

@@ -18,8 +18,12 @@ fn said<R>(event: &Event<R>) -> String {
             Some(fault) => format!("failed {} with {}: {}", e.id.0, e.code, fault.name()),
         },
         Event::Refused(id) => format!("refused {}", id.0),
+        Event::Declined(id) => format!("declined {}", id.0),
+        Event::Learnt(id, _) => format!("learnt {}", id.0),
+        Event::Word(number) => format!("word {number}"),
         Event::Heartbeat => "heartbeat".to_owned(),
         Event::Unsolicited(bytes) => format!("unsolicited {bytes}"),
+        Event::Owed => "owed".to_owned(),
         Event::Stray(bytes) => format!("stray {bytes}"),
     }
 }

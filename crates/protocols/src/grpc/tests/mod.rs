@@ -91,20 +91,25 @@ impl Talk {
 
     /// The events so far, as texts.
     fn events(&mut self) -> Vec<String> {
-        let text = |event: Event<Request>| match event {
-            Event::FirstByte(id) => format!("first {}", id.0),
-            Event::Message(id, size) => format!("message {} {size}", id.0),
-            Event::Ended(e) => {
-                let fault = e.fault.map_or("ok", |kind| kind.name());
-                let said = e.excerpt.map(|text| format!(" {}", String::from_utf8_lossy(&text))).unwrap_or_default();
-                let name = if e.code == 0 { "-".to_owned() } else { self.dialogue.code_name(e.code) };
-                format!("ended {} {fault} {name} {}{said}", e.id.0, e.payload)
-            }
-            Event::Refused(id) => format!("refused {}", id.0),
-            Event::Heartbeat => "alive".to_owned(),
-            Event::Unsolicited(_) | Event::Stray(_) => "unasked".to_owned(),
+        let text = |event: Event<Request>| {
+            Some(match event {
+                Event::FirstByte(id) => format!("first {}", id.0),
+                Event::Message(id, size) => format!("message {} {size}", id.0),
+                Event::Ended(e) => {
+                    let fault = e.fault.map_or("ok", |kind| kind.name());
+                    let said = e.excerpt.map(|text| format!(" {}", String::from_utf8_lossy(&text))).unwrap_or_default();
+                    let name = if e.code == 0 { "-".to_owned() } else { self.dialogue.code_name(e.code) };
+                    format!("ended {} {fault} {name} {}{said}", e.id.0, e.payload)
+                }
+                Event::Refused(id) => format!("refused {}", id.0),
+                Event::Heartbeat => "alive".to_owned(),
+                Event::Unsolicited(_) | Event::Owed | Event::Stray(_) | Event::Declined(_) | Event::Learnt(..) => {
+                    "unasked".to_owned()
+                }
+                Event::Word(_) => return None,
+            })
         };
-        self.done.events.drain(..).map(text).collect()
+        self.done.events.drain(..).filter_map(text).collect()
     }
 }
 

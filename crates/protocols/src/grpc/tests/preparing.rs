@@ -164,3 +164,27 @@ fn deadlines_keep_their_length() {
         assert_eq!(found.as_deref(), Some(sent), "{written}");
     }
 }
+
+/// A field that proto2 requires, in the message or deep within it.
+#[test]
+fn what_is_required_must_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("shop.proto");
+    let text = r#"syntax = "proto2"; package shop;
+        message Item { required string name = 1; optional int32 count = 2; }
+        message Order { required Item first = 1; repeated Item more = 2; optional string note = 3; }
+        service Till { rpc Buy(Order) returns (Order); }"#;
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let prepared = |data: &str| {
+        Grpc.prepare(&asked("grpc://h:1/shop.Till/Buy", &[("proto", file), ("data", data)]))
+            .map_err(|said| said.to_string())
+    };
+    let said = |data: &str| prepared(data).err().unwrap_or_default();
+    assert_eq!(said(r#"{"note": "n"}"#), "--data: first of shop.Order is required and missing; write it");
+    assert_eq!(said(r#"{"first": {"count": 2}}"#), "--data: first.name of shop.Item is required and missing; write it");
+    let deep = r#"{"first": {"name": "a"}, "more": [{"name": "b"}, {}]}"#;
+    assert_eq!(said(deep), "--data: more.name of shop.Item is required and missing; write it");
+    assert!(prepared(r#"{"first": {"name": "a"}}"#).is_ok());
+    assert!(prepared(r#"{"first": {"name": "a{counter}"}, "note": "{uuid}"}"#).is_ok(), "with slots");
+}

@@ -38,7 +38,7 @@ fn all() -> MessageDescriptor {
 }
 
 fn fill(number: u64) -> Fill {
-    Fill { number, user: 7, random: number, unix_ns: 5_000_000_000, run: 1 }
+    Fill { number, user: 7, random: number, unix_ns: 5_000_000_000, run: 1, sequence: 0 }
 }
 
 /// The message of JSON with slots, encoded.

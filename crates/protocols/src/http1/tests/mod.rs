@@ -9,6 +9,7 @@ mod redirects;
 mod requests;
 mod server;
 mod slots;
+mod withheld;
 
 use wire::{
     Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Protocol,

@@ -268,7 +268,7 @@ fn mistakes_get_a_sentence() {
         (&[good], &["method=get"], "--method: methods are case-sensitive: write GET instead of get"),
         (&[good], &["method=A B"], "--method: \"A B\" is no method; write one word, for instance PUT"),
         (&[good], &["method=CONNECT"], "--method: CONNECT opens a tunnel and has no response to measure; write another method"),
-        (&[good], &["header=X"], "--header: \"X\" has no colon; write NAME: VALUE"),
+        (&[good], &["header=X"], "--header: a line has no colon between name and value; write -H 'NAME: VALUE', as in -H 'Accept: text/html'"),
         (&[good], &["header=X Y: a"], "--header: \"X Y: a\" has no valid name before the colon; write NAME: VALUE"),
         (&[good], &["header=X: a\nb"], "--header: \"X: a\nb\" holds a line break or another control character; write NAME: VALUE"),
         (&[good], &["header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: chunked needs a body to cut; add --data, or leave it out"),

@@ -36,6 +36,21 @@ fn goaway_in_two_steps_refuses_in_two_steps() {
 }
 
 #[test]
+fn every_word_of_an_end_is_told_whatever_becomes_of_the_requests() {
+    let mut talk = Talk::after(&[], 4);
+    // A stream that is over, one under way, one that nothing was done for, a code that nobody knows.
+    let resets = [reset(1, 0), reset(3, code::CANCEL), reset(5, code::REFUSED_STREAM), reset(7, 99)].concat();
+    talk.hear(&[settings(&[]), last_head(1, OK), resets].concat());
+    let streams = ["NO_ERROR", "CANCEL", "REFUSED_STREAM", "an unknown code"];
+    assert_eq!(talk.words(), streams.map(|code| format!("RST_STREAM {code}")));
+    // Whoever ends in order says it twice, and whoever then finds a fault says another word.
+    talk.hear(&[goaway((1 << 31) - 1, 0), goaway(7, 0), goaway(7, code::ENHANCE_YOUR_CALM)].concat());
+    talk.hear(&goaway(7, code::ENHANCE_YOUR_CALM));
+    assert_eq!((talk.words(), talk.broken), (vec!["GOAWAY NO_ERROR".into(), "GOAWAY ENHANCE_YOUR_CALM".into()], None));
+    assert_eq!(talk.dialogue.code_name(200), "200");
+}
+
+#[test]
 fn a_cancelled_exchange_leaves_the_others_alone() {
     let mut talk = Talk::after(&[], 2);
     talk.hear(&settings(&[]));

@@ -76,7 +76,18 @@ impl Talk {
 
     /// What came of it, in words, since the last time.
     pub fn news(&mut self) -> Vec<String> {
-        self.done.events.drain(..).map(|event| in_words(&event)).collect()
+        let news = self.done.events.drain(..).filter(|event| !matches!(event, Event::Word(_)));
+        news.map(|event| in_words(&event)).collect()
+    }
+
+    /// What the server said of ends since the last time; what came of it is forgotten.
+    pub fn words(&mut self) -> Vec<String> {
+        let events: Vec<Event<Request>> = self.done.events.drain(..).collect();
+        let word = |event: &Event<Request>| match event {
+            Event::Word(word) => Some(self.dialogue.code_name(*word)),
+            _ => None,
+        };
+        events.iter().filter_map(word).collect()
     }
 
     /// The same without first bytes, which depend on the pieces.
@@ -105,7 +116,13 @@ pub fn in_words(event: &Event<Request>) -> String {
         Event::FirstByte(id) => format!("first {}", id.0),
         Event::Refused(id) => format!("refused {}", id.0),
         Event::Heartbeat => "heartbeat".to_owned(),
-        Event::Message(..) | Event::Unsolicited(_) | Event::Stray(_) => "?".to_owned(),
+        Event::Message(..)
+        | Event::Unsolicited(_)
+        | Event::Owed
+        | Event::Stray(_)
+        | Event::Declined(_)
+        | Event::Learnt(..)
+        | Event::Word(_) => "?".to_owned(),
         Event::Ended(Ended { id, fault, code, payload, follow, .. }) => {
             let fault = fault.map_or("ok", wire::FaultKind::name);
             let follow = follow.as_ref().map_or("", |_| " follow");

@@ -97,6 +97,25 @@ fn options() {
         ("tcp", &[("send", "x"), ("no-answer", ""), ("expect-bytes", "x")], "--no-answer: leaves nothing to expect"),
         ("udp", &[("send", "x"), ("greeting", "")], "--greeting: needs tcp:// or tls://"),
         ("tcp", &[("send", "x"), ("until", "x"), ("before", "{")], "--before: { is no slot"),
+        ("udp", &[("send", "x"), ("on-connect", "x")], "--on-connect: is about connections, and UDP has none"),
+        ("udp", &[("send", "x"), ("reply", "x=>y")], "--reply: is about connections, and UDP has none"),
+        (
+            "tcp",
+            &[("send", "x"), ("no-answer", ""), ("reply", "x=>y")],
+            "--reply: reads messages, and nothing says where",
+        ),
+        ("tcp", &[("send", "x"), ("no-answer", ""), ("on-connect", "x=>y")], "--on-connect: reads messages"),
+        ("tcp", &[("send", "x"), ("no-answer", ""), ("on-connect", "x")], "accepted"),
+        ("tcp", &[("send", "x"), ("until-close", ""), ("on-connect", "x")], "accepted"),
+        ("tcp", &[("send", "x"), ("until-close", ""), ("reply", "x=>y")], "--reply: reads messages"),
+        ("tcp", &[("send", "x"), ("until", "x"), ("no-answer", "")], "--no-answer: does not go with --until"),
+        ("tcp", &[("send", "x"), ("until", "x"), ("no-answer", ""), ("reply", "x=>y")], "accepted"),
+        (
+            "tcp",
+            &[("send", "x"), ("until", "x"), ("no-answer", ""), ("reply", "x=>y"), ("expect-bytes", "x")],
+            "--no-answer: leaves nothing to expect",
+        ),
+        ("tcp", &[("send", "{captured}"), ("until", "x")], "--send: {captured} at character 1 names neither"),
     ];
     for (scheme, options, wanted) in table {
         let said = complaint(&format!("{scheme}://127.0.0.1:9"), options);

@@ -1,5 +1,6 @@
 //! Scripted bytes: answers of each framing, cut everywhere, closed everywhere, and garbage.
 
+mod beside;
 mod complaints;
 
 use proptest::prelude::*;
@@ -68,6 +69,29 @@ const TALKS: &[Talk] = &[
         sent: 1,
         said: b"0003abc",
         wanted: &["0 - 0 7"],
+    },
+    // PINGRESP, PUBACK, and a PUBLISH whose length takes two bytes (MQTT 3.1.1).
+    Talk {
+        scheme: "tcp",
+        options: &[("until-length", "at 1, varint"), ("pipeline", "3"), ("expect-field", "at 1, varint, = 2..200")],
+        sent: 3,
+        said: b"\xd0\x00\x40\x02\x00\x01\x30\x81\x01................................................................\
+                .................................................................",
+        wanted: &["0 WrongStatus 1 2", "1 - 3 4", "2 - 130 132"],
+    },
+    Talk {
+        scheme: "tcp",
+        options: &[("until-length", "at 0, zigzag"), ("match", "at 0, 1 byte"), ("match-answer", "at 1, varint")],
+        sent: 1,
+        said: b"\x02\x00\x01",
+        wanted: &["0 - 0 2", "broken: the length of the response is less than what comes before it"],
+    },
+    Talk {
+        scheme: "tcp",
+        options: &[("until-length", "at 0, varint")],
+        sent: 1,
+        said: b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+        wanted: &["broken: the length of the response is no number"],
     },
     Talk {
         scheme: "tcp",

@@ -232,7 +232,7 @@ proptest! {
         ),
         tail in prop::collection::vec(any::<u8>(), 0..20),
         at in any::<prop::sample::Index>(),
-        mode in 0u8..4,
+        mode in 0u8..7,
     ) {
         let mut bytes: Vec<u8> = frames.iter().flat_map(|(first, payload)| frame(*first, payload)).collect();
         bytes.extend(tail);

@@ -79,6 +79,28 @@ fn the_server_holds_the_path_and_nothing_else() {
     assert_eq!(held, "/chat?x=1".len() as isize);
 }
 
+/// Replies, numbers and texts of each message's own use memory again.
+#[test]
+fn what_is_said_beside_messages_allocates_nothing_either() {
+    let options =
+        ["data={\"u\":{user}} {sequence width 9}", "expect-body=\"u\":{user}", "reply=^ping(.)=>pong{captured}"];
+    let dialogue = dialogue(&options);
+    let mut session = opened(&dialogue, "");
+    let script = [frame(0x81, b"ping1"), frame(0x81, b"{\"u\":0}")].concat();
+    let (mut out, mut done) = (Out::default(), Done::default());
+    let mut turn = |id: u32| {
+        session.submit(ExchangeId(id), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
+        session.receive(&script, &mut out, &mut done).expect("good");
+        assert_eq!((session.pay(0, &mut out), done.events.len()), (1, 2));
+        session.replies_left();
+        out.clear();
+        done.events.clear();
+    };
+    (0..10).for_each(&mut turn);
+    let ((), held, calls) = cost(|| (10..100).for_each(&mut turn));
+    assert_eq!((held, calls), (0, 0));
+}
+
 #[test]
 fn messages_in_steady_state_allocate_nothing() {
     for options in [&["data={\"seq\":5}"][..], &["data={\"seq\":5}", "match-field=seq", "expect-body=seq"]] {

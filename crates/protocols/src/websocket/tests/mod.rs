@@ -1,5 +1,6 @@
 //! Scripted bytes, split at every position; properties; both halves against each other.
 
+mod beside;
 mod conversation;
 mod frames;
 mod halves;

@@ -50,7 +50,7 @@ fn mistakes_in_a_sentence() {
     };
     let (empty, odd) = (place("empty", b"\n\n"), place("odd", b"a\n\xff\n"));
     let table: [(&[&str], String); 12] = [
-        (&["header=x"], "--header: \"x\" has no colon; write NAME: VALUE".into()),
+        (&["header=x"], "--header: a line has no colon between name and value; write -H 'NAME: VALUE', as in -H 'Accept: text/html'".into()),
         (
             &["header=Sec-WebSocket-Key: x"],
             "--header: Sec-WebSocket-Key belongs to the handshake, which is brunt's; leave it out".into(),

@@ -45,9 +45,13 @@ pub(crate) fn apart(summary: &Summary, lang: Lang) -> (Option<String>, Vec<Strin
     let special = [
         (say::LATE, totals.late),
         (say::MESSAGES, totals.messages),
+        (say::OPENING_MESSAGES, totals.opening_messages),
+        (say::REPLIES, totals.replies),
         (say::UNSOLICITED, totals.unsolicited),
         (say::ONE_WAY, totals.one_way),
         (say::RESENT, totals.resent),
+        (say::DECLINED, totals.declined),
+        (say::RELEASED, totals.released),
         (say::HOPS, hops(summary)),
     ];
     let lines = special.into_iter().filter(|(_, n)| *n > 0);
@@ -162,6 +166,12 @@ pub(crate) fn connection_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let mut lines = vec![lang.fill(say::CONNECTIONS_LINE, &facts)];
     lines.extend(by_why(&summary.totals.unopened, say::NOT_OPENED_BY, lang));
     lines.extend(held(summary, lang));
+    if !summary.totals.words.is_empty() {
+        let words = &summary.totals.words;
+        let words = words.iter().map(|(word, n)| format!("{} {}", measure::plain::line(word), show::count(*n)));
+        let words = words.collect::<Vec<_>>().join(lang.of(say::COMMA));
+        lines.push(lang.fill(say::WORDS, &[("words", &words)]));
+    }
     if c.refused > 0 {
         lines.push(lang.fill(say::REFUSED, &[("n", &show::count(c.refused))]));
     }

@@ -43,6 +43,7 @@ impl Format for Text {
         accounts::requests(&mut page, summary);
         accounts::failures(&mut page, summary);
         accounts::connections(&mut page, summary);
+        verdict::limits(&mut page, summary);
         verdict::notices(&mut page, summary);
         verdict::objectives(&mut page, summary);
         verdict::trust(&mut page, summary);

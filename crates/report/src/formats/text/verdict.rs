@@ -4,8 +4,10 @@ use super::Page;
 use crate::columns::{left, width};
 use crate::finding::Grade;
 use crate::judgement;
+use crate::limits::{self, Told};
 use crate::sentences as say;
 use crate::summary::Summary;
+use crate::text::joined;
 
 pub(super) fn notices(page: &mut Page, summary: &Summary) {
     if !summary.notices.is_empty() || !summary.changes.is_empty() {
@@ -17,6 +19,19 @@ pub(super) fn notices(page: &mut Page, summary: &Summary) {
     for notice in &summary.notices {
         let line = page.paint.yellow(&format!("! {}", judgement::notice(notice, page.lang)));
         page.line(&line);
+    }
+}
+
+/// What limited the run, with its proof.
+pub(super) fn limits(page: &mut Page, summary: &Summary) {
+    let all = limits::told(&summary.limits, page.lang);
+    if all.is_empty() {
+        return;
+    }
+    page.section(page.say(say::limits::LIMIT));
+    for Told { claim, details } in &all {
+        page.inner(claim);
+        details.iter().for_each(|detail| page.inner(&format!("  {detail}")));
     }
 }
 
@@ -43,7 +58,7 @@ pub(super) fn warning(page: &mut Page, summary: &Summary) {
     if against.is_empty() {
         return;
     }
-    let said = [page.say(say::NOT_TRUSTED), &*against.join(page.say(say::SEMICOLON))].join(page.say(say::COLON));
+    let said = [page.say(say::NOT_TRUSTED), &*joined(&against, page.lang)].join(page.say(say::COLON));
     page.text.push('\n');
     let line = page.paint.red(&said);
     page.line(&line);

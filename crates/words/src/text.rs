@@ -1,4 +1,4 @@
-//! The languages of reports and how sentences are filled in. The sentences themselves are in `sentences.rs`.
+//! The languages of reports and how sentences are filled in.
 
 use std::str::FromStr;
 
@@ -47,10 +47,30 @@ impl Lang {
                 Some((_, many)) => out.push_str(many),
                 None => out.push_str(&measure::plain::line(fact)),
             }
-            rest = after;
+            rest = after_mark(&out, after);
         }
         out + rest
     }
+}
+
+/// A question has its mark already: what follows it begins without another, so that no `?.` and no `?;` stands there.
+fn after_mark<'a>(before: &str, rest: &'a str) -> &'a str {
+    if before.ends_with(['?', '？']) { rest.trim_start_matches(['.', ';', '。', '；']) } else { rest }
+}
+
+/// What goes between sentences that stand one behind the other.
+const SEMICOLON: Text = text("; ", "；");
+
+/// Sentences one behind the other.
+pub fn joined(sentences: &[String], lang: Lang) -> String {
+    let between = lang.of(SEMICOLON);
+    sentences.iter().fold(String::new(), |mut all, sentence| {
+        if !all.is_empty() {
+            let between = after_mark(&all, between);
+            all.push_str(between);
+        }
+        all + sentence
+    })
 }
 
 impl FromStr for Lang {
@@ -73,8 +93,8 @@ pub struct Text {
     pub zh: &'static str,
 }
 
-/// Shorthand for the table of sentences.
-pub(crate) const fn text(en: &'static str, zh: &'static str) -> Text {
+/// Shorthand for tables of sentences: English, and Chinese.
+pub const fn text(en: &'static str, zh: &'static str) -> Text {
     Text { en, zh }
 }
 
@@ -104,6 +124,12 @@ mod tests {
         assert_eq!(Lang::En.fill(message, &[("a", "1"), ("b", "2")]), "1 of 2");
         assert_eq!(Lang::Zh.fill(message, &[("a", "1"), ("b", "2")]), "2中的1");
         assert_eq!(Lang::En.fill(message, &[("a", "\x1b[2J\n"), ("b", "\u{202e}")]), "\\x1b[2J\\n of \\u{202e}");
+        let message = text("{a}; {b}.", "{a}；{b}。");
+        assert_eq!(Lang::En.fill(message, &[("a", "is it one?"), ("b", "is it?")]), "is it one? is it?");
+        assert_eq!(Lang::Zh.fill(message, &[("a", "它是吗？"), ("b", "是")]), "它是吗？是。");
+        let sentences = ["no.", "is it one?", "yes"].map(str::to_owned);
+        assert_eq!(joined(&sentences, Lang::En), "no.; is it one? yes");
+        assert_eq!(joined(&["它是吗？", "是"].map(str::to_owned), Lang::Zh), "它是吗？是");
         let message = text("{n} {n|second|seconds}", "{n} 秒");
         for (n, wanted) in [("1", "1 second"), ("2", "2 seconds"), ("0", "0 seconds"), ("1,001", "1,001 seconds")] {
             assert_eq!(Lang::En.fill(message, &[("n", n)]), wanted);

@@ -9,6 +9,11 @@ pub use measure::format_duration as duration;
 /// What stands where a figure is withheld.
 pub const WITHHELD: &str = "–";
 
+/// A time in seconds: `12.5 ms`.
+pub fn seconds(s: f64) -> String {
+    duration(measure::Nanos((s.max(0.0) * 1e9) as u64))
+}
+
 /// A count with its thousands grouped: `45,213`.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
@@ -74,6 +79,7 @@ mod tests {
         assert_eq!([0, 7, 999, 1_000, 45_213, 1_234_567].map(count), ["0", "7", "999", "1,000", "45,213", "1,234,567"]);
         assert_eq!([0.0, 0.25, 12.0, 4998.3].map(rate), ["0", "0.250", "12.0", "4,998"]);
         assert_eq!([0.0, 1.0, 12.5e6].map(megabytes_per_s), ["0", "<0.01", "12.5"]);
+        assert_eq!([0.0125, -1.0].map(seconds), ["12.5 ms", "0 ns"]);
         assert_eq!(moment(1_790_000_000_999), "2026-09-21 14:13:20 UTC");
         for (part, whole, wanted) in [
             (0, 0, "0 %"),

@@ -1,0 +1,73 @@
+//! `brunt explain [RULE]`: the pages of what can limit a run.
+
+use diagnose::pages::pages;
+use report::Lang;
+use wire::Complaint;
+
+/// The page of a rule, or the list of all; `all` has them as the Markdown of the guide.
+///
+/// # Errors
+/// No such rule.
+pub fn explain(words: &[String]) -> Result<String, Complaint> {
+    let (lang, words) = language(words)?;
+    match words {
+        [] => Ok(list(lang)),
+        [word] if word == "all" => Ok(markdown()),
+        [word] => {
+            let page = pages().find(|page| page.rule.eq_ignore_ascii_case(word)).ok_or_else(|| {
+                let all: Vec<&str> = pages().map(|page| page.rule).collect();
+                Complaint::new(word, format!("is no rule; write one of {}", all.join(", ")))
+            })?;
+            Ok(format!("{}  {}\n\n{}", page.rule, lang.of(page.title), page.paragraphs(lang).join("\n\n")))
+        }
+        [_, second, ..] => Err(Complaint::new(second, "is one word too many; write `brunt explain RULE`")),
+    }
+}
+
+/// What `--lang` says, and the other words.
+fn language(words: &[String]) -> Result<(Lang, &[String]), Complaint> {
+    match words {
+        [flag, lang, rest @ ..] if flag == "--lang" => {
+            lang.parse().map(|lang| (lang, rest)).map_err(|trouble| Complaint::new("--lang", trouble))
+        }
+        [rest @ .., flag, lang] if flag == "--lang" => {
+            lang.parse().map(|lang| (lang, rest)).map_err(|trouble| Complaint::new("--lang", trouble))
+        }
+        rest => Ok((Lang::from_env(), rest)),
+    }
+}
+
+fn list(lang: Lang) -> String {
+    pages().map(|page| format!("{:<4} {}\n", page.rule, lang.of(page.title))).collect()
+}
+
+fn markdown() -> String {
+    let mut text = String::from(
+        "# What can limit a run\n\nOne rule each, in the order of a request's way, as `brunt explain RULE` tells it. \
+         Thresholds stand in [measurement.md](measurement.md#4-what-limited-the-run).\n",
+    );
+    for page in pages() {
+        text.push_str(&format!("\n## {}: {}\n\n", page.rule, page.title.en));
+        page.paragraphs(Lang::En).iter().for_each(|paragraph| text.push_str(&format!("- {paragraph}\n")));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_found_by_their_rule() {
+        let said = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            explain(&words).map_err(|complaint| complaint.to_string())
+        };
+        assert!(said(&["--lang", "en", "n2"]).is_ok_and(|page| page.starts_with("N2  A full accept queue")));
+        assert!(said(&["N2", "--lang", "zh"]).is_ok_and(|page| page.contains("accept 队列已满")));
+        assert!(said(&["all"]).is_ok_and(|page| page.contains("## S4: A pool")));
+        let wrong = said(&["Z9"]).expect_err("no rule");
+        assert!(wrong.starts_with("Z9: is no rule; write one of C1, "), "{wrong}");
+        assert!(said(&["N2", "N3"]).is_err() && said(&["--lang", "xx"]).is_err());
+    }
+}

@@ -1,0 +1,59 @@
+//! What this machine counts beside a run: read on a thread of its own, told between the events of the engine, which knows nothing
+//! of it.
+
+use std::net::SocketAddr;
+use std::sync::mpsc::{Receiver, channel};
+
+use measure::{Clock, Nanos};
+use probe::{Counters, Host, Sampler, Service, Source};
+use record::{Changes, RunEvent};
+
+/// How often counters are read.
+const EVERY: Nanos = Nanos::from_secs(1);
+
+/// Counters of this machine, and of the service under load where it is on it.
+pub struct Observed {
+    /// None: no thread could be started, and the run does without.
+    sampler: Option<Sampler>,
+    samples: Receiver<Counters>,
+    /// Read before anybody knew when the window begins.
+    early: Vec<Counters>,
+    changes: Changes,
+    window_begins: Option<Nanos>,
+}
+
+impl Observed {
+    /// Begins to read. `service` is the address under load, as far as it leads to no proxy.
+    pub fn begin(machine: &str, service: Option<SocketAddr>) -> Observed {
+        let mut host = Host::new(Source::here());
+        if let Some(service) = service.and_then(|address| Service::of(&host, address)) {
+            host.watch(service);
+        }
+        let (told, samples) = channel();
+        // Nobody listens any more only once the run is over.
+        let take = move |sample| drop(told.send(sample));
+        let sampler = Sampler::start(host, Clock.now(), EVERY, take).ok();
+        Observed { sampler, samples, early: Vec::new(), changes: Changes::new(machine), window_begins: None }
+    }
+
+    /// Hands on an event of the engine, and what was counted until then in front of it.
+    pub fn pass(&mut self, event: RunEvent, sink: &mut dyn FnMut(RunEvent)) {
+        if let RunEvent::Began(began) = &event {
+            self.window_begins = Some(Nanos(began.clock_ns));
+        }
+        if matches!(event, RunEvent::Ended(_)) {
+            // One last reading, which ends the window.
+            self.sampler.take().into_iter().for_each(Sampler::stop);
+        }
+        match self.window_begins {
+            // The head of a record comes first.
+            Some(start) if !matches!(event, RunEvent::Began(_)) => {
+                for sample in self.early.drain(..).chain(self.samples.try_iter()) {
+                    sink(RunEvent::Counters(sample.tell(&mut self.changes, start)));
+                }
+            }
+            _ => self.early.extend(self.samples.try_iter()),
+        }
+        sink(event);
+    }
+}

@@ -1,0 +1,173 @@
+//! What all findings come to: one principal limit, or why there is none.
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage};
+use crate::rules;
+use crate::run::Run;
+
+/// What limited the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The first of the findings.
+    Limit,
+    /// Nothing: what was asked for was kept.
+    NotReached,
+    /// The number of users: hardly anybody waited for another.
+    Users,
+    /// Something; nothing that was counted shows what.
+    Unknown,
+    /// The run is too short or has no request to judge by.
+    NothingToJudge,
+}
+
+impl Outcome {
+    /// Its word in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Limit => "limit",
+            Outcome::NotReached => "not_reached",
+            Outcome::Users => "users",
+            Outcome::Unknown => "unknown",
+            Outcome::NothingToJudge => "nothing_to_judge",
+        }
+    }
+}
+
+/// Whose counters there were to judge by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Seen {
+    /// Nobody's.
+    Nothing,
+    /// Those of the machine that made the load.
+    Here,
+    /// Those of the service too.
+    Service,
+}
+
+/// CPU time within the window, in cores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shared {
+    /// Of the service's processes.
+    pub service: f64,
+    /// Of the generator's threads.
+    pub generator: f64,
+    /// Of everybody.
+    pub busy: f64,
+    /// How many there are.
+    pub cores: f64,
+}
+
+impl Shared {
+    fn of(case: &Case) -> Option<Shared> {
+        let (busy, cores) = case.here.busy_cores()?;
+        let service = case.here.per_s("service.all.cpu")? / 1e9;
+        Some(Shared { service, generator: case.run.generator_cores, busy, cores })
+    }
+}
+
+/// Findings, the principal one first, and what they come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conclusion {
+    /// What they come to.
+    pub outcome: Outcome,
+    /// Proved ones before consistent ones, and each by where on a request's way it stands.
+    pub found: Vec<Found>,
+    /// Whose counters there were to judge by.
+    pub seen: Seen,
+    /// How the machine was shared, where the service ran on that of the generator.
+    pub shared: Option<Shared>,
+}
+
+impl Conclusion {
+    /// The principal limit.
+    pub fn principal(&self) -> Option<&Found> {
+        self.found.first()
+    }
+}
+
+/// A window shorter than this tells nothing, in seconds.
+const LEAST_S: f64 = 1.0;
+
+/// A mean response so near to the shortest one, which waited for nobody, has no queue in it.
+const ALONE: f64 = 1.5;
+
+/// Users who never pause and hardly wait for each other: more of them bring more.
+fn alone(run: &Run) -> bool {
+    run.is_pressed() && run.service.count >= 30 && run.service.mean <= ALONE * run.service.min
+}
+
+/// Judges a case by every rule.
+pub fn conclude(case: &Case) -> Conclusion {
+    let run = &case.run;
+    let seen = match case.here.rise("service.all.cpu") {
+        Some(_) => Seen::Service,
+        None if case.here.is_empty() => Seen::Nothing,
+        None => Seen::Here,
+    };
+    let mut found: Vec<Found> = rules::ALL.iter().filter_map(|rule| (rule.judge)(case)).collect();
+    if run.generator_doubt.is_some() {
+        // What a disturbed generator saw proves nothing about the service; what a kernel counted stands.
+        found.retain(|f| f.stage == Stage::Generator || (f.proof == Proof::Proved && f.stage < Stage::Service));
+    }
+    found.sort_by_key(|f| (f.proof, f.stage));
+    let outcome = if !found.is_empty() {
+        Outcome::Limit
+    } else if run.window_s < LEAST_S || run.scheduled == 0 {
+        Outcome::NothingToJudge
+    } else if run.failures.is_empty() && !run.is_open && alone(run) {
+        Outcome::Users
+    } else if run.is_pressed() || !run.failures.is_empty() {
+        Outcome::Unknown
+    } else {
+        Outcome::NotReached
+    };
+    Conclusion { outcome, found, seen, shared: Shared::of(case) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{cores, counted, run};
+    use crate::run::{Failures, GeneratorDoubt, Spread};
+
+    fn concluded(run: Run, here: crate::Counted) -> (Outcome, Vec<&'static str>) {
+        let conclusion = conclude(&Case { run, here });
+        (conclusion.outcome, conclusion.found.iter().map(|f| f.rule).collect())
+    }
+
+    #[test]
+    fn a_healthy_run_has_no_limit() {
+        let calm =
+            cores(0.4, &[("service.all.cpu", 0.0, 2e9), ("Tcp.OutSegs", 0.0, 1e5), ("Tcp.RetransSegs", 0.0, 2.0)]);
+        let open = Run { is_open: true, ..run() };
+        assert_eq!(concluded(open, calm.clone()), (Outcome::NotReached, vec![]));
+        assert_eq!(concluded(Run { has_pauses: true, ..run() }, calm.clone()), (Outcome::NotReached, vec![]));
+        assert_eq!(concluded(run(), calm), (Outcome::Unknown, vec![]), "users without pauses press always");
+        let few = Spread { min: 0.005, mean: 0.0053, ..run().service };
+        assert_eq!(concluded(Run { service: few, ..run() }, counted(&[])), (Outcome::Users, vec![]));
+        assert_eq!(concluded(Run::default(), counted(&[])), (Outcome::NothingToJudge, vec![]));
+    }
+
+    #[test]
+    fn what_is_proved_comes_first_and_then_the_earliest() {
+        let here = cores(
+            1.99,
+            &[
+                ("service.all.cpu", 0.0, 1.8e10),
+                ("TcpExt.TCPMemoryPressures", 0.0, 1.0),
+                ("softnet.all.dropped", 0.0, 9.0),
+            ],
+        );
+        let status = [("200".to_owned(), 10), ("503".to_owned(), 10)].into();
+        let both = Run { status, failures: vec![Failures::default()], ..run() };
+        assert_eq!(concluded(both, here).1, ["N6", "N7", "S1", "P7"]);
+    }
+
+    #[test]
+    fn an_unwell_generator_judges_no_service() {
+        let here = cores(1.99, &[("service.all.cpu", 0.0, 1.8e10), ("softnet.all.dropped", 0.0, 9.0)]);
+        let slow = Spread { longest: 0.3, ..run().service };
+        let unwell = Run { generator_doubt: Some(GeneratorDoubt::Busy), service: slow, ..run() };
+        assert_eq!(concluded(unwell, here).1, ["C1", "N7"]);
+    }
+}

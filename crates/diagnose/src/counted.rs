@@ -1,0 +1,163 @@
+//! Counters of a host over the window: how far each rose, and between what it moved.
+
+use std::collections::BTreeMap;
+
+/// What is kept of a counter: constant, however long the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Course {
+    first: f64,
+    last: f64,
+    least: f64,
+    most: f64,
+    sum: f64,
+    readings: u32,
+}
+
+impl Course {
+    fn of(value: f64) -> Course {
+        Course { first: value, last: value, least: value, most: value, sum: value, readings: 1 }
+    }
+
+    fn see(&mut self, value: f64) {
+        self.last = value;
+        self.least = self.least.min(value);
+        self.most = self.most.max(value);
+        self.sum += value;
+        self.readings += 1;
+    }
+}
+
+/// The counters of a host while the window lasted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counted {
+    courses: BTreeMap<String, Course>,
+    from_ns: i64,
+    to_ns: i64,
+    readings: u32,
+}
+
+impl Counted {
+    /// Takes the next reading, of a moment since the start of the window (nanoseconds): every counter there is by its name. Of
+    /// those before the window the last is what rises are counted from.
+    pub fn see<'a>(&mut self, at_ns: i64, values: impl IntoIterator<Item = (&'a str, f64)>) {
+        if self.readings == 0 || at_ns <= 0 {
+            *self = Counted { from_ns: at_ns, ..Counted::default() };
+        }
+        self.to_ns = at_ns;
+        self.readings += 1;
+        for (name, value) in values.into_iter().filter(|(_, value)| value.is_finite()) {
+            match self.courses.get_mut(name) {
+                Some(course) => course.see(value),
+                None => drop(self.courses.insert(name.to_owned(), Course::of(value))),
+            }
+        }
+    }
+
+    /// True where nothing was counted over any span.
+    pub fn is_empty(&self) -> bool {
+        self.readings < 2 || self.span_s() <= 0.0
+    }
+
+    /// From the first reading to the last, in seconds.
+    pub fn span_s(&self) -> f64 {
+        (self.to_ns - self.from_ns) as f64 / 1e9
+    }
+
+    /// How far a counter rose; None: nobody counted it, or it went back (another process took its place).
+    pub fn rise(&self, name: &str) -> Option<f64> {
+        let course = self.courses.get(name).filter(|course| course.readings > 1)?;
+        Some(course.last - course.first).filter(|rise| *rise >= 0.0)
+    }
+
+    /// True where it rose at all.
+    pub fn rose(&self, name: &str) -> bool {
+        self.rise(name).is_some_and(|rise| rise > 0.0)
+    }
+
+    /// How far it rose a second.
+    pub fn per_s(&self, name: &str) -> Option<f64> {
+        (!self.is_empty()).then(|| self.rise(name))?.map(|rise| rise / self.span_s())
+    }
+
+    /// The highest reading.
+    pub fn most(&self, name: &str) -> Option<f64> {
+        self.courses.get(name).map(|course| course.most)
+    }
+
+    /// The lowest reading.
+    pub fn least(&self, name: &str) -> Option<f64> {
+        self.courses.get(name).map(|course| course.least)
+    }
+
+    /// The mean of the readings.
+    pub fn mean(&self, name: &str) -> Option<f64> {
+        self.courses.get(name).map(|course| course.sum / f64::from(course.readings))
+    }
+
+    /// The last reading.
+    pub fn last(&self, name: &str) -> Option<f64> {
+        self.courses.get(name).map(|course| course.last)
+    }
+
+    /// What stands between `before` and `after` in names: `eth0` of `net.eth0.rx_bytes`.
+    pub fn between<'a>(&'a self, before: &'a str, after: &'a str) -> impl Iterator<Item = &'a str> {
+        let middle = move |name: &'a String| name.strip_prefix(before)?.strip_suffix(after);
+        self.courses.keys().filter_map(middle)
+    }
+
+    /// The share of its cores that a host used, and how many it has.
+    pub fn busy_cores(&self) -> Option<(f64, f64)> {
+        let cores = self.last("cpu.count")?;
+        let all = ["user", "system", "irq", "softirq", "steal", "idle", "iowait"];
+        let rises: Vec<f64> = all.iter().filter_map(|part| self.rise(&format!("cpu.all.{part}"))).collect();
+        let (whole, idle): (f64, f64) = (rises.iter().sum(), rises.iter().skip(all.len() - 2).sum());
+        (rises.len() == all.len() && whole > 0.0).then(|| ((whole - idle) / whole * cores, cores))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: i64 = 1_000_000_000;
+
+    #[test]
+    fn rises_are_counted_from_the_last_reading_before_the_window() {
+        let mut counted = Counted::default();
+        for (at, value) in [(-2, 100.0), (0, 110.0), (1, 111.0), (2, 130.0)] {
+            counted.see(at * S, [("a", value)]);
+        }
+        assert_eq!((counted.rise("a"), counted.per_s("a"), counted.most("a")), (Some(20.0), Some(10.0), Some(130.0)));
+        assert_eq!((counted.rise("b"), counted.rose("a"), counted.is_empty()), (None, true, false));
+    }
+
+    #[test]
+    fn what_went_back_or_was_read_once_did_not_rise() {
+        let mut counted = Counted::default();
+        counted.see(0, [("back", 5.0)]);
+        counted.see(S, [("back", 4.0), ("late", 7.0), ("none", f64::NAN)]);
+        assert_eq!((counted.rise("back"), counted.rise("late"), counted.last("none")), (None, None, None));
+        assert_eq!((counted.least("back"), counted.last("late")), (Some(4.0), Some(7.0)));
+    }
+
+    #[test]
+    fn cores_are_busy_but_for_idle_time() {
+        let mut counted = Counted::default();
+        let parts = |busy: f64, idle: f64| {
+            let all = ["cpu.all.system", "cpu.all.irq", "cpu.all.softirq", "cpu.all.steal", "cpu.all.iowait"];
+            let known = [("cpu.all.user", busy), ("cpu.all.idle", idle), ("cpu.count", 2.0)];
+            all.map(|name| (name, 0.0)).into_iter().chain(known)
+        };
+        counted.see(0, parts(0.0, 0.0));
+        counted.see(S, parts(1.5e9, 0.5e9));
+        assert_eq!(counted.busy_cores(), Some((1.5, 2.0)));
+    }
+
+    #[test]
+    fn names_are_found_by_what_surrounds_them() {
+        let mut counted = Counted::default();
+        counted.see(0, ["net.eth0.rx_bytes", "net.eth0.tx_bytes", "net.lo.rx_bytes"].map(|name| (name, 1.0)));
+        let found: Vec<&str> = counted.between("net.", ".rx_bytes").collect();
+        assert_eq!(found, ["eth0", "lo"]);
+    }
+}

@@ -1,0 +1,330 @@
+//! Whether a machine is fit for a run, before it: what it can do, what the run would hit and when, and the commands that would change it.
+//!
+//! The arithmetic is that of ports, TIME_WAIT and queues; a change is advised only where a number of this run asks for it.
+
+use words::text::{Text, text};
+use words::{Lang, Said, show};
+
+use crate::found::plain;
+
+/// How long a closed connection keeps its port, in seconds (`TCP_TIMEWAIT_LEN`).
+const TIME_WAIT_S: f64 = 60.0;
+/// Loopback reuses such ports after a second (`tcp_tw_reuse` is 2, or 1 where it is on for all).
+const REUSED_S: f64 = 1.0;
+/// The share of a table that may be in use.
+const FULL: f64 = 0.8;
+
+/// What a run is going to need.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Planned {
+    /// The most connections at a time.
+    pub connections: u64,
+    /// Arrivals a second at the peak of open load.
+    pub rate_per_s: Option<f64>,
+    /// Every request opens a connection of its own.
+    pub is_one_shot: bool,
+    /// How long it lasts, in seconds, where that is known.
+    pub lasts_s: Option<f64>,
+    /// Source addresses.
+    pub sources: u64,
+    /// Addresses with a port that it goes to.
+    pub destinations: u64,
+    /// The target is on this machine.
+    pub is_local: bool,
+}
+
+/// What follows for the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Prospect {
+    /// Nothing stands against it.
+    Fine,
+    /// It will be worth knowing.
+    Caution,
+    /// It cannot go as planned.
+    Stops,
+}
+
+/// One line of a doctor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advice {
+    /// What follows.
+    pub prospect: Prospect,
+    said: Said,
+    change: Option<Said>,
+}
+
+impl Advice {
+    fn new(prospect: Prospect, said: Said) -> Advice {
+        Advice { prospect, said, change: None }
+    }
+
+    fn change(self, change: Said) -> Advice {
+        Advice { change: Some(change), ..self }
+    }
+
+    /// What there is to say, without a full stop.
+    pub fn sentence(&self, lang: Lang) -> String {
+        self.said.of(lang)
+    }
+
+    /// The command that would change it.
+    pub fn command(&self, lang: Lang) -> Option<String> {
+        self.change.as_ref().map(|change| change.of(lang))
+    }
+}
+
+/// Reads a counter or a setting of the machine by its name.
+pub type Read<'a> = &'a dyn Fn(&str) -> Option<f64>;
+
+const CORES: Text = text("{cores} cores", "{cores} 个核");
+const QUOTA: Text = text(", of which the CPU quota (cgroup) allows {quota}", "，CPU 配额（cgroup）只允许 {quota} 个");
+const DESCRIPTORS: Text = text("{limit} file descriptors a process", "每个进程 {limit} 个文件描述符");
+const PORTS: Text = text(
+    "{ports} local ports: so many connections from one address to one target, or {short}/s of connections that are used once",
+    "{ports} 个本地端口：即每个源地址到每个目标的最大连接数，或每秒 {short} 个短连接",
+);
+const LISTEN: Text = text("accept queues of at most {most} (somaxconn)", "accept 队列最长 {most}（somaxconn）");
+
+/// What the machine can do, whatever the run.
+pub fn abilities(read: Read<'_>) -> Vec<Said> {
+    let whole = |n: f64| show::count(n as u64);
+    let mut all = Vec::new();
+    if let Some(cores) = read("cpu.count") {
+        let said = Said::new(CORES, [("cores", whole(cores))]);
+        all.push(match quota(read).filter(|quota| *quota < cores) {
+            Some(quota) => said.and(QUOTA, [("quota", format!("{quota:.2}"))]),
+            None => said,
+        });
+    }
+    if let Some(limit) = read("self.fd_limit") {
+        all.push(Said::new(DESCRIPTORS, [("limit", whole(limit))]));
+    }
+    if let Some(ports) = ports(read) {
+        all.push(Said::new(PORTS, [("ports", whole(ports)), ("short", whole(ports / TIME_WAIT_S))]));
+    }
+    if let Some(most) = read("setting.somaxconn") {
+        all.push(Said::new(LISTEN, [("most", whole(most))]));
+    }
+    all
+}
+
+fn quota(read: Read<'_>) -> Option<f64> {
+    Some(read("self.cgroup.quota_us")? / read("self.cgroup.period_us").filter(|period| *period > 0.0)?)
+}
+
+/// Ports that connections may have, those set aside left out.
+fn ports(read: Read<'_>) -> Option<f64> {
+    let range = read("setting.ip_local_port_range.high")? - read("setting.ip_local_port_range.low")? + 1.0;
+    Some((range - read("setting.ip_local_reserved").unwrap_or(0.0)).max(0.0))
+}
+
+/// What stands against a run, the worst first.
+pub fn examine(read: Read<'_>, planned: &Planned) -> Vec<Advice> {
+    let checks: [fn(Read<'_>, &Planned) -> Option<Advice>; 5] =
+        [standing_ports, used_ports, tracked, accept_queue, shared];
+    let mut all: Vec<Advice> = checks.iter().filter_map(|check| check(read, planned)).collect();
+    all.sort_by_key(|advice| std::cmp::Reverse(advice.prospect));
+    all
+}
+
+const NO_PORTS: Text = text(
+    "{connections} connections to {destinations} {destinations|address|addresses} need as many local ports, and there are {ports} for each",
+    "到 {destinations} 个地址的 {connections} 个连接需要同样多的本地端口，而每个地址只有 {ports} 个",
+);
+const WIDEN: Text = text(
+    "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\", or --source with more addresses of this machine, or more ports of the target",
+    "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"，或用 --source 指定更多本机地址，或使用目标的更多端口",
+);
+
+fn standing_ports(read: Read<'_>, planned: &Planned) -> Option<Advice> {
+    let ports = ports(read)?;
+    let pairs = (planned.sources.max(1) * planned.destinations.max(1)) as f64;
+    (!planned.is_one_shot && planned.connections as f64 > ports * pairs).then(|| {
+        let facts = [
+            ("connections", show::count(planned.connections)),
+            ("destinations", show::count(planned.destinations.max(1))),
+            ("ports", show::count((ports * planned.sources.max(1) as f64) as u64)),
+        ];
+        Advice::new(Prospect::Stops, Said::new(NO_PORTS, facts)).change(plain(WIDEN))
+    })
+}
+
+const PORTS_END: Text = text(
+    "{ports} ports and {wait} s of TIME_WAIT: at {rate} connections a second this run stops after {time}",
+    "{ports} 个端口，TIME_WAIT {wait} 秒：每秒 {rate} 个连接时，本次压测将在 {time} 后中断",
+);
+const PORTS_BOUND: Text = text(
+    "each request opens a connection: more than {most} a second for longer than {wait} s use up all {ports} ports",
+    "每个请求都新建连接：每秒超过 {most} 个且持续 {wait} 秒以上，将耗尽 {ports} 个端口",
+);
+const KEEP: Text = text(
+    "without --no-keepalive none is used up; else sysctl -w net.ipv4.tcp_tw_reuse=1 on this machine, or --source with more of its addresses",
+    "去掉 --no-keepalive 即不消耗端口；否则在本机 sysctl -w net.ipv4.tcp_tw_reuse=1，或用 --source 指定更多本机地址",
+);
+
+fn used_ports(read: Read<'_>, planned: &Planned) -> Option<Advice> {
+    let pairs = (planned.sources.max(1) * planned.destinations.max(1)) as f64;
+    let ports = ports(read).filter(|_| planned.is_one_shot)? * pairs;
+    let reuse = read("setting.tcp_tw_reuse").unwrap_or(0.0);
+    let wait = if reuse == 1.0 || (reuse == 2.0 && planned.is_local) { REUSED_S } else { TIME_WAIT_S };
+    let most = ports / wait;
+    let shown = |n: f64| show::count(n as u64);
+    let facts = |more: (&'static str, String), time: String| {
+        [("ports", shown(ports)), ("wait", shown(wait)), more, ("time", time)]
+    };
+    let lasts = planned.lasts_s.unwrap_or(f64::INFINITY);
+    match planned.rate_per_s {
+        Some(rate) if rate > most && ports / rate < lasts.min(wait) => {
+            let facts = facts(("rate", show::rate(rate)), show::seconds(ports / rate));
+            Some(Advice::new(Prospect::Stops, Said::new(PORTS_END, facts)).change(plain(KEEP)))
+        }
+        Some(_) => None,
+        None if lasts > wait && wait > REUSED_S => {
+            let facts = facts(("most", shown(most)), String::new());
+            Some(Advice::new(Prospect::Caution, Said::new(PORTS_BOUND, facts)).change(plain(KEEP)))
+        }
+        None => None,
+    }
+}
+
+const TRACKED: Text = text(
+    "this machine tracks connections: {count} of {max} entries are taken, and this run needs up to {more}",
+    "本机启用了连接跟踪：{max} 条中已用 {count} 条，本次压测最多还需 {more} 条",
+);
+const RAISE_TRACKED: Text =
+    text("sysctl -w net.netfilter.nf_conntrack_max={wanted}", "sysctl -w net.netfilter.nf_conntrack_max={wanted}");
+
+fn tracked(read: Read<'_>, planned: &Planned) -> Option<Advice> {
+    let (count, max) = (read("conntrack.count")?, read("conntrack.max").filter(|max| *max > 0.0)?);
+    // Closed connections stay in the table for two minutes (nf_conntrack_tcp_timeout_time_wait).
+    let closed =
+        planned.rate_per_s.filter(|_| planned.is_one_shot).unwrap_or(0.0) * planned.lasts_s.unwrap_or(120.0).min(120.0);
+    let more = planned.connections as f64 + closed;
+    (count + more > FULL * max).then(|| {
+        let whole = |n: f64| show::count(n as u64);
+        let facts = [("count", whole(count)), ("max", whole(max)), ("more", whole(more))];
+        let prospect = if count + more > max { Prospect::Stops } else { Prospect::Caution };
+        let wanted = ((count + more) / FULL * 1.25).ceil() as u64;
+        Advice::new(prospect, Said::new(TRACKED, facts))
+            .change(Said::new(RAISE_TRACKED, [("wanted", wanted.to_string())]))
+    })
+}
+
+const QUEUE: Text = text(
+    "the accept queue of the target holds {limit}: {connections} connections that come at once may overflow it, and wait a second for their next try",
+    "目标的 accept 队列只有 {limit}：同时到达的 {connections} 个连接可能使其溢出，并等待 1 秒后重试",
+);
+const LONGER: Text = text(
+    "a longer backlog in the service's listen(); --connect-rate opens them more slowly",
+    "加大服务 listen() 的 backlog；或用 --connect-rate 放慢建连",
+);
+
+fn accept_queue(read: Read<'_>, planned: &Planned) -> Option<Advice> {
+    let limit = read("listener.limit").filter(|_| planned.is_local)?;
+    (planned.connections as f64 > limit).then(|| {
+        let facts = [("limit", show::count(limit as u64)), ("connections", show::count(planned.connections))];
+        Advice::new(Prospect::Caution, Said::new(QUEUE, facts)).change(plain(LONGER))
+    })
+}
+
+const SHARED: Text = text(
+    "the target runs on this machine and shares its cores: the figures will be of both",
+    "目标就在本机，与发压端共用 CPU：结果是两者之和",
+);
+const APART: Text =
+    text("taskset gives each cores of its own; another machine is better", "用 taskset 分配各自的核；最好换一台机器");
+
+fn shared(_: Read<'_>, planned: &Planned) -> Option<Advice> {
+    planned.is_local.then(|| Advice::new(Prospect::Caution, plain(SHARED)).change(plain(APART)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(name: &str) -> Option<f64> {
+        Some(match name {
+            "cpu.count" => 4.0,
+            "self.fd_limit" => 20_000.0,
+            "self.cgroup.quota_us" => 200_000.0,
+            "self.cgroup.period_us" => 100_000.0,
+            "setting.ip_local_port_range.low" => 32_768.0,
+            "setting.ip_local_port_range.high" => 60_999.0,
+            "setting.tcp_tw_reuse" => 2.0,
+            "setting.somaxconn" => 4096.0,
+            _ => return None,
+        })
+    }
+
+    /// A hundred users for ten minutes.
+    fn run() -> Planned {
+        Planned { connections: 100, lasts_s: Some(600.0), sources: 1, destinations: 1, ..Planned::default() }
+    }
+
+    fn said(planned: &Planned) -> Vec<(Prospect, String)> {
+        let all = examine(&host, planned);
+        for advice in &all {
+            for lang in [Lang::En, Lang::Zh] {
+                let whole = advice.sentence(lang) + &advice.command(lang).unwrap_or_default();
+                assert!(!whole.contains(['{', '}']), "{whole}");
+            }
+        }
+        all.iter().map(|advice| (advice.prospect, advice.sentence(Lang::En))).collect()
+    }
+
+    #[test]
+    fn abilities_are_told_with_their_numbers() {
+        let all: Vec<String> = abilities(&host).iter().map(|said| said.of(Lang::En)).collect();
+        assert_eq!(all[0], "4 cores, of which the CPU quota (cgroup) allows 2.00");
+        assert!(all[2].starts_with("28,232 local ports") && all[2].contains("470/s"), "{}", all[2]);
+        assert_eq!(abilities(&|_| None).len(), 0, "what cannot be read is not told");
+    }
+
+    #[test]
+    fn a_run_that_fits_has_nothing_against_it() {
+        assert_eq!(said(&run()), []);
+        assert_eq!(
+            said(&Planned { rate_per_s: Some(400.0), is_one_shot: true, ..run() }),
+            [],
+            "fewer than 470 a second"
+        );
+    }
+
+    /// The story of seed 000: 2,000 connections a second.
+    #[test]
+    fn ports_that_end_are_foretold_with_the_moment() {
+        let short = Planned { rate_per_s: Some(2000.0), is_one_shot: true, ..run() };
+        let all = said(&short);
+        assert_eq!(all[0].0, Prospect::Stops);
+        assert!(all[0].1.ends_with("at 2,000 connections a second this run stops after 14.1 s"), "{all:?}");
+        assert_eq!(said(&Planned { lasts_s: Some(10.0), ..short.clone() }), [], "it ends before");
+        assert_eq!(said(&Planned { sources: 8, ..short.clone() }), [], "eight addresses have eight times as many");
+        let local = said(&Planned { is_local: true, ..short });
+        assert!(local.iter().all(|(prospect, _)| *prospect == Prospect::Caution), "loopback reuses them: {local:?}");
+        let users = said(&Planned { is_one_shot: true, ..run() });
+        assert_eq!(users[0].0, Prospect::Caution, "{users:?}");
+    }
+
+    #[test]
+    fn connections_need_ports() {
+        let many = Planned { connections: 50_000, ..run() };
+        let all = said(&many);
+        assert_eq!((all.len(), all[0].0), (1, Prospect::Stops), "{all:?}");
+        assert_eq!(said(&Planned { destinations: 2, ..many }), []);
+    }
+
+    #[test]
+    fn tables_of_tracked_connections_and_short_queues() {
+        let with = |name: &str| match name {
+            "conntrack.count" => Some(100.0),
+            "conntrack.max" => Some(1000.0),
+            "listener.limit" => Some(5.0),
+            _ => None,
+        };
+        let of = |planned: &Planned| examine(&with, planned).iter().map(|advice| advice.prospect).collect::<Vec<_>>();
+        assert_eq!(of(&run()), []);
+        assert_eq!(of(&Planned { connections: 750, ..run() }), [Prospect::Caution]);
+        assert_eq!(of(&Planned { connections: 950, ..run() }), [Prospect::Stops]);
+        assert_eq!(of(&Planned { is_local: true, ..run() }), [Prospect::Caution; 2]);
+    }
+}

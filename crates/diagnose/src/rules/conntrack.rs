@@ -1,0 +1,75 @@
+//! N5: the table of tracked connections was full, so that the kernel dropped packets of new ones.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "this machine's connection tracking table was full, and packets of new connections were dropped",
+    "本机的连接跟踪表已满，新连接的报文被丢弃",
+);
+const EVIDENCE: Text = text(
+    "nf_conntrack: {count} of {max} entries, {dropped} dropped",
+    "nf_conntrack：{count}/{max} 条，丢弃 {dropped} 个",
+);
+const REMEDY: Text = text(
+    "raise net.netfilter.nf_conntrack_max with its hash size, or exempt the path under test (NOTRACK)",
+    "提高 net.netfilter.nf_conntrack_max 及其哈希大小，或对被测路径使用 NOTRACK",
+);
+const EXPERIMENT: Text = text("with keep-alive the table must stay far from full", "使用长连接时，该表应远未填满");
+
+pub(super) const PAGE: Page = Page {
+    rule: "N5",
+    title: text("A full table of tracked connections", "连接跟踪表已满"),
+    sign: text(
+        "connects time out through NAT, a firewall or a container host while everything else is well",
+        "经过 NAT、防火墙或容器主机时建连超时，其他一切正常",
+    ),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let here = &case.here;
+    let dropped: f64 =
+        ["drop", "early_drop", "insert_failed"].iter().filter_map(|way| here.rise(&format!("conntrack.{way}"))).sum();
+    let (count, max) = (here.most("conntrack.count")?, here.last("conntrack.max")?);
+    // Entries are also refused for reasons of their own where the table has room.
+    if dropped <= 0.0 || count < 0.8 * max || !case.run.waited_to_connect() {
+        return None;
+    }
+    let [count, max, dropped] = [count, max, dropped].map(|n| words::show::count(n as u64));
+    let evidence = Said::new(EVIDENCE, [("count", count), ("max", max), ("dropped", dropped)]);
+    let found = Found::new("N5", Stage::Network, Proof::Proved, plain(CLAIM), evidence);
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+    use crate::run::Run;
+
+    /// This run has the sign of it.
+    fn felt(run: &mut Run) {
+        run.connect.second_or_more = 0.1;
+    }
+
+    #[test]
+    fn a_full_table_that_drops() {
+        let table = |count, dropped| {
+            counted(&[
+                ("conntrack.count", 10.0, count),
+                ("conntrack.max", 1000.0, 1000.0),
+                ("conntrack.drop", 0.0, dropped),
+            ])
+        };
+        assert_eq!(judged(judge, felt, table(1000.0, 50.0)), Some("proved"));
+        assert_eq!(judged(judge, |_| (), table(1000.0, 50.0)), None, "somebody else's: nothing of ours shows it");
+        assert_eq!(judged(judge, felt, table(1000.0, 0.0)), None, "full, and nothing was lost by it");
+        assert_eq!(judged(judge, felt, table(100.0, 50.0)), None, "dropped for another reason");
+    }
+}

@@ -1,0 +1,128 @@
+//! S1: all cores of the service's machine were busy.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const SERVICE: Text = text(
+    "the CPU is the limit: the service used {service} of {cores} cores, and none was left",
+    "瓶颈是 CPU：服务用了 {cores} 个核中的 {service} 个，已无空闲",
+);
+const SHARED: Text = text(
+    "all {cores} cores were busy, and service and generator share them: the service used {service}, brunt {own}, so this measures both",
+    "全部 {cores} 个核都已占满，且服务与发压端共用：服务 {service}，brunt {own}，结果是两者之和",
+);
+const OTHERS: Text = text(
+    "all {cores} cores were busy, and not by the service: it used {service}, brunt {own}, others {others}",
+    "全部 {cores} 个核都已占满，但并非服务所用：服务 {service}，brunt {own}，其他 {others}",
+);
+const EVIDENCE: Text = text(
+    "/proc/stat: {busy} of {cores} cores busy; CPU time of the service's processes: {service} cores",
+    "/proc/stat：{cores} 个核中 {busy} 个繁忙；服务进程的 CPU 时间：{service} 个核",
+);
+const COST: Text = text("; {cost} of CPU a request", "；每请求 {cost} CPU");
+const REMEDY: Text = text(
+    "profile the service (a flame graph shows where it goes), or give it more cores",
+    "对服务做性能剖析（火焰图），或增加核数",
+);
+const APART: Text = text(
+    "run brunt on another machine, or give both cores of their own (taskset)",
+    "把 brunt 放到另一台机器，或用 taskset 给两者各自的核",
+);
+const QUIET: Text = text("stop what else runs on this machine, or move the service", "停掉本机的其他程序，或迁移服务");
+const EXPERIMENT: Text = text(
+    "with twice the users throughput must not rise, only latency: `brunt -c {users} {url}`",
+    "用户数翻倍后吞吐量不应上升，只有延迟上升：`brunt -c {users} {url}`",
+);
+
+/// The share of the cores at which they are full.
+const FULL: f64 = 0.93;
+/// The part of the busy cores that makes somebody the one who uses them.
+const PART: f64 = 0.5;
+/// A service that waits for a core for less than this, in threads, has no want of one.
+const WAITED: f64 = 0.1;
+
+pub(super) const PAGE: Page = Page {
+    rule: "S1",
+    title: text("All cores busy", "CPU 占满"),
+    sign: text("throughput is level and latency grows with the number of users", "吞吐量持平，延迟随用户数增长"),
+    remedy: REMEDY,
+    beware: Some(text(
+        "running the generator on the machine of the service measures both",
+        "在服务所在机器上发压，测到的是两者之和",
+    )),
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let (run, here) = (&case.run, &case.here);
+    let (busy, cores) = here.busy_cores()?;
+    let service = here.per_s("service.all.cpu")? / 1e9;
+    if busy < FULL * cores || !run.is_pressed() {
+        return None;
+    }
+    let own = run.generator_cores.min(busy);
+    let others = (busy - service - own).max(0.0);
+    let shown = |cores: f64| format!("{cores:.2}");
+    let facts =
+        || [("service", shown(service)), ("own", shown(own)), ("others", shown(others)), ("cores", shown_whole(cores))];
+    let wait = here.per_s("service.all.wait").unwrap_or(0.0) / 1e9;
+    let (text, remedy) = if service >= PART * busy && own < 0.25 * busy {
+        (SERVICE, REMEDY)
+    } else if service + own >= PART * busy {
+        (SHARED, APART)
+    } else if wait >= service.max(WAITED) {
+        (OTHERS, QUIET)
+    } else {
+        // Somebody fills the machine, and the service hardly waits for a core.
+        return None;
+    };
+    let mut evidence =
+        Said::new(EVIDENCE, [("busy", shown(busy)), ("cores", shown_whole(cores)), ("service", shown(service))]);
+    if run.succeeded_per_s > 0.0 {
+        evidence = evidence.and(COST, [("cost", words::show::seconds(service / run.succeeded_per_s))]);
+    }
+    let users = (2 * u64::from(run.users.max(1))).to_string();
+    let experiment = Said::new(EXPERIMENT, [("users", users), ("url", run.url.clone())]);
+    let found = Found::new("S1", Stage::Service, Proof::Proved, Said::new(text, facts()), evidence);
+    Some(found.then(plain(remedy), experiment))
+}
+
+fn shown_whole(cores: f64) -> String {
+    format!("{cores:.0}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{cores, judged, run};
+    use words::Lang;
+
+    fn with(busy: f64, service: f64) -> crate::Counted {
+        cores(busy, &[("service.all.cpu", 0.0, service * 1e10)])
+    }
+
+    #[test]
+    fn full_cores_are_the_limit_where_something_was_pressed() {
+        assert_eq!(judged(judge, |_| (), with(1.99, 1.7)), Some("proved"));
+        assert_eq!(judged(judge, |_| (), with(1.2, 1.1)), None, "a core was free");
+        assert_eq!(judged(judge, |run| run.has_pauses = true, with(1.99, 1.7)), None, "users paused");
+        assert_eq!(judged(judge, |_| (), cores(1.99, &[])), None, "nobody knows what the service used");
+        assert_eq!(judged(judge, |_| (), with(1.99, 0.1)), None, "others fill it, and the service wants no core");
+    }
+
+    #[test]
+    fn it_says_whose_work_filled_them() {
+        let said = |service: f64, own: f64| {
+            let run = crate::Run { generator_cores: own, ..run() };
+            let waited = ("service.all.wait", 0.0, 5e9);
+            let here = cores(2.0, &[("service.all.cpu", 0.0, service * 1e10), waited]);
+            judge(&Case { run, here }).unwrap().claim(Lang::En)
+        };
+        assert!(said(1.8, 0.1).starts_with("the CPU is the limit"), "{}", said(1.8, 0.1));
+        assert!(said(1.0, 0.9).contains("measures both"), "{}", said(1.0, 0.9));
+        assert!(said(0.2, 0.1).contains("not by the service"), "{}", said(0.2, 0.1));
+    }
+}

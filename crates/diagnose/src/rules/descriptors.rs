@@ -1,0 +1,64 @@
+//! C4: this machine gave the generator no more file descriptors.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "the generator ran out of file descriptors: {n} {n|request|requests} failed for want of one",
+    "发压端的文件描述符耗尽：{n} 个请求因此失败",
+);
+const EVIDENCE: Text = text("EMFILE from the system, {n} times", "系统返回 EMFILE {n} 次");
+const LIMIT: Text = text("; the limit is {limit}", "；上限为 {limit}");
+const REMEDY: Text = text(
+    "raise `ulimit -n` (LimitNOFILE= of a systemd unit); the ceiling is the setting fs.nr_open",
+    "提高 `ulimit -n`（systemd 单元用 LimitNOFILE=）；上限由 fs.nr_open 决定",
+);
+const EXPERIMENT: Text =
+    text("with fewer connections than descriptors no request must fail", "连接数少于描述符上限时，不应再有请求失败");
+
+pub(super) const PAGE: Page = Page {
+    rule: "C4",
+    title: text("No file descriptors left for the generator", "发压端描述符耗尽"),
+    sign: text(
+        "connections fail at a round number (1,000, 4,000, 20,000) with EMFILE",
+        "连接在某个整数（1000、4000、20000）处以 EMFILE 失败",
+    ),
+    remedy: REMEDY,
+    beware: Some(text(
+        "the ceiling of `ulimit -n` is fs.nr_open, not fs.file-max; a limits.conf above fs.nr_open locks logins out",
+        "`ulimit -n` 的上限是 fs.nr_open 而非 fs.file-max；limits.conf 超过 fs.nr_open 会导致无法登录",
+    )),
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let failed = case.run.failed_by("no_descriptors");
+    let n = words::show::count(failed);
+    let evidence = Said::new(EVIDENCE, [("n", n.clone())]);
+    let evidence = match case.here.last("self.fd_limit") {
+        Some(limit) => evidence.and(LIMIT, [("limit", words::show::count(limit as u64))]),
+        None => evidence,
+    };
+    (failed > 0).then(|| {
+        let claim = Said::new(CLAIM, [("n", n)]);
+        Found::new("C4", Stage::ClientKernel, Proof::Proved, claim, evidence).then(plain(REMEDY), plain(EXPERIMENT))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+    use crate::run::Failures;
+
+    #[test]
+    fn descriptors_of_the_generator_and_of_nobody_else() {
+        let failing = |kind: &str| vec![Failures { kind: kind.into(), phase: "connect".into(), count: 3 }];
+        let limit = || counted(&[("self.fd_limit", 64.0, 64.0)]);
+        assert_eq!(judged(judge, |run| run.failures = failing("no_descriptors"), limit()), Some("proved"));
+        assert_eq!(judged(judge, |run| run.failures = failing("closed"), limit()), None, "those of the service");
+    }
+}

@@ -1,0 +1,62 @@
+//! C1: the generator itself was at its limit; throughput is a lower bound, and nothing behind it can be judged.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+use crate::run::GeneratorDoubt;
+
+const FULL: Text = text(
+    "the generator was the limit: its busiest worker used {share} of a core",
+    "瓶颈在发压端：最忙的工作线程占用一个核的 {share}",
+);
+const DISTURBED: Text = text(
+    "the generator was disturbed, so its figures do not show what the service can do",
+    "发压端受到干扰，其数据不能说明服务的能力",
+);
+const EVIDENCE: Text = text("CPU time of its threads: {cores} cores", "其线程的 CPU 时间：{cores} 个核");
+const REMEDY: Text = text(
+    "give it more workers (-w), cores of its own or more machines; fewer checks of responses cost less",
+    "增加工作线程（-w）、独占的核或机器；减少对响应的检查",
+);
+const EXPERIMENT: Text = text(
+    "with half the load latency must fall and throughput must not: if throughput halves too, the service had room",
+    "负载减半后延迟应下降而吞吐量不变；若吞吐量也减半，则服务仍有余量",
+);
+
+pub(super) const PAGE: Page = Page {
+    rule: "C1",
+    title: text("The generator is the limit", "发压端是瓶颈"),
+    sign: text(
+        "throughput stops growing while the service is calm; responses wait to be read",
+        "吞吐量不再增长而服务空闲；响应等待读取",
+    ),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let run = &case.run;
+    let claim = match run.generator_doubt? {
+        GeneratorDoubt::Busy => Said::new(FULL, [("share", words::show::share(run.busiest_worker.min(1.0)))]),
+        GeneratorDoubt::Disturbed => plain(DISTURBED),
+    };
+    let evidence = Said::new(EVIDENCE, [("cores", format!("{:.2}", run.generator_cores))]);
+    Some(Found::new("C1", Stage::Generator, Proof::Proved, claim, evidence).then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+
+    #[test]
+    fn a_full_worker_is_the_limit_and_a_well_one_is_not() {
+        let found = |doubt| judged(judge, |run| run.generator_doubt = doubt, counted(&[]));
+        assert_eq!(found(Some(GeneratorDoubt::Busy)), Some("proved"));
+        assert_eq!(found(Some(GeneratorDoubt::Disturbed)), Some("proved"));
+        assert_eq!(found(None), None);
+    }
+}

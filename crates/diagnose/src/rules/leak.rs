@@ -1,0 +1,90 @@
+//! S7: the service opens descriptors with its requests and does not close them.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "the service leaks file descriptors: process {pid} opened {rise} that no connection explains",
+    "服务泄漏文件描述符：进程 {pid} 多打开了 {rise} 个，且与连接数无关",
+);
+const EVIDENCE: Text = text(
+    "/proc/{pid}/fd: +{fds} in {span} s, while its connections changed by {connections}",
+    "/proc/{pid}/fd：{span} 秒内 +{fds}，而其连接数变化为 {connections}",
+);
+const LEFT: Text =
+    text("; at this pace its limit of {limit} is reached after {time}", "；照此速度，{time} 后达到上限 {limit}");
+const REMEDY: Text = text(
+    "close what each request opens (files, sockets to other services) on every path, errors included",
+    "在每条路径（含出错时）关闭请求打开的文件与套接字",
+);
+const EXPERIMENT: Text = text(
+    "an hour at a low rate must show the same line upwards: `brunt -r 10/s -d 1h {url}`",
+    "低速率压一小时，应看到同样的上升：`brunt -r 10/s -d 1h {url}`",
+);
+
+/// So many more at least.
+const LEAST: f64 = 100.0;
+/// Of the requests, the share that leaves one behind.
+const SHARE: f64 = 0.01;
+
+pub(super) const PAGE: Page = Page {
+    rule: "S7",
+    title: text("A leak", "资源泄漏"),
+    sign: text("a service gets slower or dies after hours", "服务运行数小时后变慢或崩溃"),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let (run, here) = (&case.run, &case.here);
+    let connections = here.last("service.connections")? - here.least("service.connections")?;
+    let succeeded = run.succeeded_per_s * run.window_s;
+    let (pid, fds) = here
+        .between("service.", ".fds")
+        .filter_map(|pid| Some((pid, here.rise(&format!("service.{pid}.fds"))?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let rise = fds - connections.max(f64::from(run.users.max(run.connections)));
+    if rise < LEAST || rise < SHARE * succeeded {
+        return None;
+    }
+    let shown = |n: f64| words::show::count(n as u64);
+    let claim = Said::new(CLAIM, [("pid", pid.to_owned()), ("rise", shown(rise))]);
+    let facts = [
+        ("pid", pid.to_owned()),
+        ("fds", shown(fds)),
+        ("span", format!("{:.0}", here.span_s())),
+        ("connections", shown(connections)),
+    ];
+    let mut evidence = Said::new(EVIDENCE, facts);
+    let limit = here.last(&format!("service.{pid}.fd_limit"));
+    if let (Some(limit), Some(open)) = (limit, here.last(&format!("service.{pid}.fds"))) {
+        let time = words::show::seconds((limit - open).max(0.0) / (fds / here.span_s()));
+        evidence = evidence.and(LEFT, [("limit", shown(limit)), ("time", time)]);
+    }
+    let found = Found::new("S7", Stage::Service, Proof::Consistent, claim, evidence);
+    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", run.url.clone())])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+
+    #[test]
+    fn descriptors_that_no_connection_explains() {
+        let of = |fds: f64, connections: f64| {
+            counted(&[
+                ("service.7.fds", 10.0, 10.0 + fds),
+                ("service.7.fd_limit", 20_000.0, 20_000.0),
+                ("service.connections", 50.0, 50.0 + connections),
+            ])
+        };
+        assert_eq!(judged(judge, |_| (), of(5_000.0, 0.0)), Some("consistent"));
+        assert_eq!(judged(judge, |_| (), of(5_000.0, 5_000.0)), None, "each is a connection");
+        assert_eq!(judged(judge, |_| (), of(60.0, 0.0)), None);
+    }
+}

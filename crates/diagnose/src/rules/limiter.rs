@@ -1,0 +1,80 @@
+//! P7: somebody counts requests and turns the rest away.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const LIMITED: Text = text(
+    "a rate limiter turned requests away: {n} responses were 429, and {kept}/s succeeded",
+    "限流器拒绝了请求：{n} 个响应为 429，成功 {kept}/s",
+);
+const UNAVAILABLE: Text = text(
+    "the service, or a limiter before it, turned requests away: {n} responses were 503, and {kept}/s succeeded",
+    "服务或其前面的限流器拒绝了请求：{n} 个响应为 503，成功 {kept}/s",
+);
+const EVIDENCE: Text = text("{share} of the responses", "占响应的 {share}");
+const REMEDY: Text = text(
+    "exempt the load from the limit (nginx: limit_req, limit_conn), or report the limit as what it is",
+    "让压测流量豁免限流（nginx：limit_req、limit_conn），或如实报告该限额",
+);
+const EXPERIMENT: Text = text(
+    "at {half} no request must be turned away: `brunt -r {half} {url}`",
+    "速率为 {half} 时不应再被拒绝：`brunt -r {half} {url}`",
+);
+
+/// The share of the responses from which on it shapes the run.
+const SHARE: f64 = 0.01;
+
+pub(super) const PAGE: Page = Page {
+    rule: "P7",
+    title: text("A rate limiter", "限流"),
+    sign: text(
+        "a fixed rate succeeds, the rest is answered at once with 429 or 503",
+        "成功速率固定，其余立即返回 429 或 503",
+    ),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let run = &case.run;
+    let all: u64 = run.status.values().sum();
+    let told = |code: &str| Some(run.answered(&[code])).filter(|n| *n > 0 && *n as f64 >= SHARE * all as f64);
+    let (n, text, proof) = match (told("429"), told("503")) {
+        _ if run.expects_status => return None,
+        (Some(n), _) => (n, LIMITED, Proof::Proved),
+        (None, Some(n)) => (n, UNAVAILABLE, Proof::Consistent),
+        (None, None) => return None,
+    };
+    let claim = Said::new(text, [("n", words::show::count(n)), ("kept", words::show::rate(run.succeeded_per_s))]);
+    let evidence = Said::new(EVIDENCE, [("share", words::show::percent(n, all))]);
+    let half = format!("{}/s", (run.succeeded_per_s / 2.0).max(1.0).round());
+    let experiment = Said::new(EXPERIMENT, [("half", half), ("url", run.url.clone())]);
+    Some(Found::new("P7", Stage::Proxy, proof, claim, evidence).then(plain(REMEDY), experiment))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+    use crate::run::Run;
+
+    #[test]
+    fn who_turns_away_says_so_itself() {
+        let answered = |code: &'static str, n: u64| {
+            move |run: &mut Run| run.status = [("200".to_owned(), 1000), (code.to_owned(), n)].into()
+        };
+        assert_eq!(judged(judge, answered("429", 500), counted(&[])), Some("proved"));
+        assert_eq!(judged(judge, answered("503", 500), counted(&[])), Some("consistent"));
+        assert_eq!(judged(judge, answered("500", 500), counted(&[])), None);
+        assert_eq!(judged(judge, answered("503", 5), counted(&[])), None);
+        let expected = |run: &mut Run| {
+            answered("503", 500)(run);
+            run.expects_status = true;
+        };
+        assert_eq!(judged(judge, expected, counted(&[])), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! N1: segments were lost and sent again.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "the network lost segments: {share} were sent again, each a wait of 200 ms and more",
+    "网络丢包：{share} 的报文段被重传，每次至少等待 200 毫秒",
+);
+const EVIDENCE: Text = text("Tcp RetransSegs +{again} of OutSegs +{sent}", "Tcp RetransSegs +{again}，OutSegs +{sent}");
+const REMEDY: Text = text(
+    "find the hop that loses: interface errors and drops, duplex, a shaper or a policer; no sysctl mends it",
+    "查找丢包的一跳：网卡错误与丢弃、双工、整形或限速；调 sysctl 无济于事",
+);
+const EXPERIMENT: Text =
+    text("from a machine beside the service RetransSegs must not rise", "在服务旁边的机器上压测，RetransSegs 不应上升");
+
+/// The share of segments from which on latency shows it.
+const SHARE: f64 = 0.001;
+/// So many at least: a few are sent again on any day.
+const LEAST: f64 = 20.0;
+
+pub(super) const PAGE: Page = Page {
+    rule: "N1",
+    title: text("Lost segments", "网络丢包"),
+    sign: text(
+        "a shelf of latencies at 200 ms and above, throughput below what the link carries",
+        "延迟在 200 毫秒以上出现台阶，吞吐量低于链路能力",
+    ),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let (again, sent) = (case.here.rise("Tcp.RetransSegs")?, case.here.rise("Tcp.OutSegs")?);
+    // A SYN is sent again also where nobody answers; what a full accept queue of this machine dropped is told by its own counter.
+    let again = again - case.here.rise("TcpExt.TCPSynRetrans").unwrap_or(0.0);
+    let dropped_here = ["ListenDrops", "TCPReqQFullDrop"].iter().any(|name| case.here.rose(&format!("TcpExt.{name}")));
+    if dropped_here || !case.run.may_have_lost() || !(again >= LEAST && again > SHARE * sent) {
+        return None;
+    }
+    let claim = Said::new(CLAIM, [("share", words::show::percent(again as u64, sent as u64))]);
+    let facts = [again, sent].map(|n| words::show::count(n as u64));
+    let [again, sent] = facts;
+    let evidence = Said::new(EVIDENCE, [("again", again), ("sent", sent)]);
+    Some(Found::new("N1", Stage::Network, Proof::Proved, claim, evidence).then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+    use crate::run::Run;
+
+    /// Something took as long as a second sending.
+    fn lost(run: &mut Run) {
+        run.service.longest = 0.25;
+    }
+
+    #[test]
+    fn lost_data_is_told_and_dropped_syns_are_not() {
+        let counters = |again, syn| {
+            let all =
+                [("Tcp.RetransSegs", 5.0, 5.0 + again), ("Tcp.OutSegs", 0.0, 1e5), ("TcpExt.TCPSynRetrans", 0.0, syn)];
+            counted(&all)
+        };
+        assert_eq!(judged(judge, lost, counters(1000.0, 0.0)), Some("proved"));
+        assert_eq!(judged(judge, lost, counters(1000.0, 1000.0)), None);
+        assert_eq!(judged(judge, lost, counters(10.0, 0.0)), None);
+        assert_eq!(judged(judge, |_| (), counters(1000.0, 0.0)), None, "somebody else's: nothing of ours took so long");
+        let full = [("Tcp.RetransSegs", 0.0, 500.0), ("Tcp.OutSegs", 0.0, 1e4), ("TcpExt.ListenDrops", 0.0, 9.0)];
+        assert_eq!(judged(judge, lost, counted(&full)), None, "a listener of this machine dropped them");
+        assert_eq!(judged(judge, lost, counted(&[])), None);
+    }
+}

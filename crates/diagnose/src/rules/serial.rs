@@ -1,0 +1,115 @@
+//! S3: the service does one request after the other while its cores are free: a lock, a single connection, one row.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "the service works on one request at a time: each holds it for {hold}, which allows {most}/s whatever the number of users",
+    "服务一次只处理一个请求：每个占用 {hold}，无论多少用户最多 {most}/s",
+);
+const EVIDENCE: Text = text(
+    "{rate}/s × {hold} (the shortest response) = 1 at work of {in_flight} in flight; its processes ran or waited for a core in {busy} threads at a time",
+    "{rate}/s × {hold}（最短响应）= 在途 {in_flight} 个中 1 个在处理；其进程平均有 {busy} 个线程在运行或等待 CPU",
+);
+const REMEDY: Text = text(
+    "a lock, a single connection to something behind it, or one row that all requests write: hold it for less time, take it last, or split it",
+    "锁、到后端的唯一连接，或所有请求写同一行：缩短占用时间、最后再加锁，或将其拆分",
+);
+const EXPERIMENT: Text = text(
+    "with one user throughput must be the same: `brunt -c 1 {url}`; where it is one row, requests for different rows must be faster",
+    "一个用户时吞吐量应相同：`brunt -c 1 {url}`；若是同一行，请求不同的行应更快",
+);
+
+/// Responses of a queue are alike: more variation than this has other reasons.
+const ALIKE: f64 = 0.3;
+/// So many times the places must be in flight, or hardly anybody waits.
+const WAITING: f64 = 3.0;
+/// Where the service's threads run, or wait for a core, for more than this share of the requests at work, it may be the CPU.
+const COMPUTING: f64 = 0.5;
+/// A worker of ours so busy may be what responses wait for.
+const OWN: f64 = 0.8;
+/// A product of rate and time is so near to a whole number of places.
+const NEAR: f64 = 0.2;
+
+/// How many requests a service works on at a time.
+pub(super) struct Places {
+    pub number: u64,
+    /// Threads of the service that ran or waited for a core, on average.
+    pub busy: f64,
+}
+
+/// By Little's law on the service alone: its throughput times the shortest response, which waited for nobody, is what it works
+/// on at a time. Only where responses are alike, most of them wait, and the CPU does not account for what is at work.
+pub(super) fn places(case: &Case) -> Option<Places> {
+    let (run, here) = (&case.run, &case.here);
+    let threads = |what: &str| here.per_s(&format!("service.all.{what}")).map(|ns| ns / 1e9);
+    let busy = threads("cpu")? + threads("wait").unwrap_or(0.0);
+    let at_work = run.succeeded_per_s * run.service.min;
+    let alike = run.service.variation() < ALIKE && run.service.count >= 30;
+    let waiting = run.in_flight >= WAITING * at_work.max(1.0);
+    let free = busy < COMPUTING * at_work && run.busiest_worker < OWN;
+    let number = at_work.round();
+    let whole = number >= 1.0 && (at_work - number).abs() <= NEAR * number;
+    (run.is_pressed() && alike && waiting && free && whole).then_some(Places { number: number as u64, busy })
+}
+
+pub(super) const PAGE: Page = Page {
+    rule: "S3",
+    title: text("One at a time", "串行"),
+    sign: text("throughput is level from the second user on; CPU idle", "从第二个用户起吞吐量就持平；CPU 空闲"),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let Places { busy, .. } = places(case).filter(|places| places.number == 1)?;
+    let run = &case.run;
+    let hold = words::show::seconds(run.service.min);
+    let claim = Said::new(CLAIM, [("hold", hold.clone()), ("most", words::show::rate(1.0 / run.service.min))]);
+    let facts = [
+        ("rate", words::show::rate(run.succeeded_per_s)),
+        ("hold", hold),
+        ("in_flight", format!("{:.0}", run.in_flight)),
+        ("busy", format!("{busy:.2}")),
+    ];
+    let found = Found::new("S3", Stage::Dependency, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
+    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", run.url.clone())])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+    use crate::run::{Run, Spread};
+
+    /// A lock held for 2 ms, with 50 users.
+    fn lock(run: &mut Run) {
+        run.succeeded_per_s = 490.0;
+        run.service =
+            Spread { count: 4900, min: 0.002, mean: 0.102, deviation: 0.004, longest: 0.0, second_or_more: 0.0 };
+    }
+
+    #[test]
+    fn one_at_a_time() {
+        let threads = |cpu: f64, wait: f64| {
+            counted(&[("service.all.cpu", 0.0, cpu * 1e10), ("service.all.wait", 0.0, wait * 1e10)])
+        };
+        assert_eq!(judged(judge, lock, threads(0.1, 0.1)), Some("consistent"));
+        assert_eq!(judged(judge, lock, threads(0.9, 0.0)), None, "a thread that computes");
+        assert_eq!(judged(judge, lock, threads(0.1, 0.8)), None, "a thread that waits for a core");
+        let few = |run: &mut Run| {
+            lock(run);
+            run.in_flight = 2.0;
+        };
+        assert_eq!(judged(judge, few, threads(0.1, 0.0)), None, "hardly anybody waits");
+        let own = |run: &mut Run| {
+            lock(run);
+            run.busiest_worker = 0.95;
+        };
+        assert_eq!(judged(judge, own, threads(0.1, 0.0)), None, "it may be us");
+    }
+}

@@ -1,0 +1,68 @@
+//! S10: the service had no file descriptors left for further connections.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "the service ran out of file descriptors: process {pid} had {open} of {limit} open",
+    "服务的文件描述符耗尽：进程 {pid} 打开了 {open} 个，上限 {limit}",
+);
+const EVIDENCE: Text = text(
+    "/proc/{pid}/fd: up to {open}; /proc/{pid}/limits: {limit}",
+    "/proc/{pid}/fd：最多 {open}；/proc/{pid}/limits：{limit}",
+);
+const REMEDY: Text = text(
+    "raise its limit: LimitNOFILE= of its systemd unit, `ulimit -n` of its shell, worker_rlimit_nofile of nginx",
+    "提高其上限：systemd 单元的 LimitNOFILE=、其 shell 的 `ulimit -n`、nginx 的 worker_rlimit_nofile",
+);
+const EXPERIMENT: Text = text(
+    "with {users} users no connection must fail: `brunt -c {users} {url}`",
+    "{users} 个用户时不应有连接失败：`brunt -c {users} {url}`",
+);
+
+/// So near to the limit it is reached: what is between is opened and closed between two looks.
+const REACHED: f64 = 0.97;
+
+pub(super) const PAGE: Page = Page {
+    rule: "S10",
+    title: text("No file descriptors left for the service", "服务描述符耗尽"),
+    sign: text(
+        "connections beyond a round number hang or are reset; the log says «too many open files»",
+        "超过某个整数的连接挂起或被重置；日志有 too many open files",
+    ),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let here = &case.here;
+    let (pid, open, limit) = here.between("service.", ".fd_limit").find_map(|pid| {
+        let limit = here.last(&format!("service.{pid}.fd_limit")).filter(|limit| *limit > 0.0)?;
+        let open = here.most(&format!("service.{pid}.fds"))?;
+        // One that is opened while they are listed is listed as well.
+        (open >= REACHED * limit - 1.0).then_some((pid, open.min(limit), limit))
+    })?;
+    let [open, shown] = [open, limit].map(|n| words::show::count(n as u64));
+    let facts = || [("pid", pid.to_owned()), ("open", open.clone()), ("limit", shown.clone())];
+    let found =
+        Found::new("S10", Stage::ServerKernel, Proof::Proved, Said::new(CLAIM, facts()), Said::new(EVIDENCE, facts()));
+    let users = ((limit / 2.0) as u64).max(1).to_string();
+    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("users", users), ("url", case.run.url.clone())])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+
+    #[test]
+    fn all_descriptors_of_a_process() {
+        let of = |open| counted(&[("service.7.fds", 10.0, open), ("service.7.fd_limit", 64.0, 64.0)]);
+        assert_eq!(judged(judge, |_| (), of(64.0)), Some("proved"));
+        assert_eq!(judged(judge, |_| (), of(40.0)), None);
+    }
+}

@@ -1,0 +1,72 @@
+//! S8: connections stand in the accept queue, and nobody takes them.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "the service does not take connections from the accept queue of {listener}: at least {least} stood in it at every look",
+    "服务没有从 {listener} 的 accept 队列取走连接：每次查看都至少有 {least} 个在等",
+);
+const EVIDENCE: Text = text(
+    "length of the queue: {least} to {most} of {limit}; the service used {cores} cores",
+    "队列长度：{least} 至 {most}，上限 {limit}；服务占用 {cores} 个核",
+);
+const REMEDY: Text = text(
+    "accept until EAGAIN where the listener is watched edge-triggered; look whether the acceptor waits for a lock, a descriptor or a full pool of threads",
+    "若以边缘触发监听，accept 要循环到 EAGAIN；检查 acceptor 是否在等锁、描述符或已满的线程池",
+);
+const EXPERIMENT: Text =
+    text("with one user the queue must be empty: `brunt -c 1 {url}`", "只有一个用户时队列应为空：`brunt -c 1 {url}`");
+
+/// Below so much of a core a service does nothing.
+const IDLE: f64 = 0.3;
+
+pub(super) const PAGE: Page = Page {
+    rule: "S8",
+    title: text("Nobody accepts", "无人 accept"),
+    sign: text("connects succeed, then nothing comes, and the service is idle", "建连成功后毫无响应，服务空闲"),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let here = &case.here;
+    let cores = here.per_s("service.all.cpu")? / 1e9;
+    let (listener, least, most, limit) = here.between("listener.", ".limit").find_map(|listener| {
+        let of = |what: &str| format!("listener.{listener}.{what}");
+        let (least, most) = (here.least(&of("queue"))?, here.most(&of("queue"))?);
+        Some((listener, least, most, here.last(&of("limit"))?)).filter(|_| least >= 1.0)
+    })?;
+    if cores > IDLE || !case.run.is_pressed() {
+        return None;
+    }
+    let [least, most, limit] = [least, most, limit].map(|n| words::show::count(n as u64));
+    let claim = Said::new(CLAIM, [("listener", listener.to_owned()), ("least", least.clone())]);
+    let facts = [("least", least), ("most", most), ("limit", limit), ("cores", format!("{cores:.2}"))];
+    let found = Found::new("S8", Stage::Service, Proof::Proved, claim, Said::new(EVIDENCE, facts));
+    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", case.run.url.clone())])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+
+    #[test]
+    fn a_queue_that_never_empties_while_the_service_sleeps() {
+        let queue = |least: f64, cpu: f64| {
+            counted(&[
+                ("listener.[::]:80.limit", 128.0, 128.0),
+                ("listener.[::]:80.queue", least, 20.0),
+                ("service.all.cpu", 0.0, cpu * 1e10),
+            ])
+        };
+        assert_eq!(judged(judge, |_| (), queue(3.0, 0.01)), Some("proved"));
+        assert_eq!(judged(judge, |_| (), queue(0.0, 0.01)), None);
+        assert_eq!(judged(judge, |_| (), queue(3.0, 0.9)), None, "it works as fast as it can");
+    }
+}

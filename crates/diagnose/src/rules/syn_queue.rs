@@ -1,0 +1,65 @@
+//! N3: requests for connections were dropped before they were made, or answered with cookies.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text("the service's machine had no room for half-open connections", "服务所在机器的半连接队列已满");
+const EVIDENCE: Text = text(
+    "TcpExt TCPReqQFullDrop +{dropped}, TCPReqQFullDoCookies +{cookies}",
+    "TcpExt TCPReqQFullDrop +{dropped}，TCPReqQFullDoCookies +{cookies}",
+);
+const REMEDY: Text = text(
+    "a longer backlog with net.core.somaxconn and net.ipv4.tcp_max_syn_backlog; leave net.ipv4.tcp_syncookies at 1",
+    "加大 backlog、net.core.somaxconn 与 net.ipv4.tcp_max_syn_backlog；net.ipv4.tcp_syncookies 保持 1",
+);
+const EXPERIMENT: Text = text("with keep-alive both counters must stand still", "使用长连接后，这两个计数应不再上升");
+
+pub(super) const PAGE: Page = Page {
+    rule: "N3",
+    title: text("A full queue of half-open connections", "半连接队列已满"),
+    sign: text("connects take a second under bursts of new connections", "新连接突发时建连耗时 1 秒"),
+    remedy: REMEDY,
+    beware: Some(text(
+        "net.ipv4.tcp_syncookies=0 turns a full queue into silence: leave it at 1",
+        "net.ipv4.tcp_syncookies=0 会让队列满时无声丢弃：保持 1",
+    )),
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let [dropped, cookies] =
+        ["TcpExt.TCPReqQFullDrop", "TcpExt.TCPReqQFullDoCookies"].map(|name| case.here.rise(name).unwrap_or(0.0));
+    if dropped + cookies <= 0.0 || !case.run.waited_to_connect() {
+        return None;
+    }
+    let [dropped, cookies] = [dropped, cookies].map(|n| words::show::count(n as u64));
+    let evidence = Said::new(EVIDENCE, [("dropped", dropped), ("cookies", cookies)]);
+    let found = Found::new("N3", Stage::ServerKernel, Proof::Proved, plain(CLAIM), evidence);
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+    use crate::run::Run;
+
+    /// This run has the sign of it.
+    fn felt(run: &mut Run) {
+        run.connect.second_or_more = 0.1;
+    }
+
+    #[test]
+    fn half_open_connections() {
+        assert_eq!(judged(judge, felt, counted(&[("TcpExt.TCPReqQFullDoCookies", 0.0, 4.0)])), Some("proved"));
+        assert_eq!(
+            judged(judge, |_| (), counted(&[("TcpExt.TCPReqQFullDoCookies", 0.0, 4.0)])),
+            None,
+            "somebody else's: nothing of ours shows it"
+        );
+        assert_eq!(judged(judge, felt, counted(&[("TcpExt.SyncookiesRecv", 0.0, 4.0)])), None);
+    }
+}

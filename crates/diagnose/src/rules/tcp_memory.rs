@@ -1,0 +1,62 @@
+//! N6: the sockets of this machine had no memory left.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text("the sockets of this machine ran out of memory", "本机的套接字内存耗尽");
+const EVIDENCE: Text = text(
+    "TcpExt TCPMemoryPressures +{pressed}, TCPAbortOnMemory +{aborted}",
+    "TcpExt TCPMemoryPressures +{pressed}，TCPAbortOnMemory +{aborted}",
+);
+const USED: Text =
+    text("; up to {used} pages of the {limit} from which on it is short", "；最多 {used} 页，{limit} 页起即告紧张");
+const REMEDY: Text = text(
+    "fewer connections or smaller buffers (tcp_rmem, tcp_wmem); net.ipv4.tcp_mem counts pages, not bytes",
+    "减少连接或缩小缓冲区（tcp_rmem、tcp_wmem）；net.ipv4.tcp_mem 的单位是页而非字节",
+);
+const EXPERIMENT: Text =
+    text("with half the connections both counters must stand still", "连接数减半后，这两个计数应不再上升");
+
+pub(super) const PAGE: Page = Page {
+    rule: "N6",
+    title: text("No memory for sockets", "套接字内存耗尽"),
+    sign: text("stalls with very many connections", "连接极多时出现停顿"),
+    remedy: REMEDY,
+    beware: Some(text(
+        "net.ipv4.tcp_mem is in pages: three million of them are twelve gigabytes",
+        "net.ipv4.tcp_mem 的单位是页：三百万页即 12 GiB",
+    )),
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let here = &case.here;
+    let [pressed, aborted] =
+        ["TcpExt.TCPMemoryPressures", "TcpExt.TCPAbortOnMemory"].map(|name| here.rise(name).unwrap_or(0.0));
+    if pressed + aborted <= 0.0 {
+        return None;
+    }
+    let shown = |n: f64| words::show::count(n as u64);
+    let mut evidence = Said::new(EVIDENCE, [("pressed", shown(pressed)), ("aborted", shown(aborted))]);
+    if let (Some(used), Some(limit)) = (here.most("sockstat.TCP.mem"), here.last("setting.tcp_mem.pressure")) {
+        evidence = evidence.and(USED, [("used", shown(used)), ("limit", shown(limit))]);
+    }
+    let found = Found::new("N6", Stage::ClientKernel, Proof::Proved, plain(CLAIM), evidence);
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+
+    #[test]
+    fn memory_of_sockets() {
+        let pressed = |n| counted(&[("TcpExt.TCPMemoryPressures", 1.0, 1.0 + n), ("TcpExt.PruneCalled", 0.0, 9.0)]);
+        assert_eq!(judged(judge, |_| (), pressed(2.0)), Some("proved"));
+        assert_eq!(judged(judge, |_| (), pressed(0.0)), None, "a full buffer of one socket is no shortage");
+    }
+}

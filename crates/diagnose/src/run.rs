@@ -1,0 +1,129 @@
+//! What the record says of the load, as far as rules ask for it.
+
+use std::collections::BTreeMap;
+
+/// Failures of a sort.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Failures {
+    /// `timeout`, `no_ports` … as records spell them.
+    pub kind: String,
+    /// `connect`, `first_byte` …
+    pub phase: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// How long something took, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// How many took that long.
+    pub count: u64,
+    /// The shortest.
+    pub min: f64,
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation.
+    pub deviation: f64,
+    /// The longest.
+    pub longest: f64,
+    /// The share that took 0.9 s and longer.
+    pub second_or_more: f64,
+}
+
+impl Spread {
+    /// The deviation in units of the mean: 0 where all took the same.
+    pub fn variation(&self) -> f64 {
+        if self.mean > 0.0 { self.deviation / self.mean } else { 0.0 }
+    }
+}
+
+/// The shortest wait before a segment is sent again, in seconds (`TCP_RTO_MIN`).
+const SENT_AGAIN: f64 = 0.2;
+
+/// The load, as it was kept.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// What was loaded, secrets masked.
+    pub url: String,
+    /// Arrivals did not wait for responses.
+    pub is_open: bool,
+    /// The most users of closed load.
+    pub users: u32,
+    /// Users paused between their requests.
+    pub has_pauses: bool,
+    /// Most connections of open load.
+    pub connections: u32,
+    /// Length of the window in seconds.
+    pub window_s: f64,
+    /// Requests scheduled within it.
+    pub scheduled: u64,
+    /// Successes ÷ the window.
+    pub succeeded_per_s: f64,
+    /// The server did not keep up with the rate of open load.
+    pub is_overloaded: bool,
+    /// Arrivals that found every connection taken.
+    pub waited_for_connection: u64,
+    /// Mean of the requests in flight.
+    pub in_flight: f64,
+    /// From the first write to the last byte.
+    pub service: Spread,
+    /// From `connect` to the connection.
+    pub connect: Spread,
+    /// Connections that stood.
+    pub opened: u64,
+    /// Failures of each sort.
+    pub failures: Vec<Failures>,
+    /// Status code → count.
+    pub status: BTreeMap<String, u64>,
+    /// Status codes of failures were asked for (`--expect-status`).
+    pub expects_status: bool,
+    /// What the trust rules doubt of the generator itself; its words then stand for the limit.
+    pub generator_doubt: Option<GeneratorDoubt>,
+    /// CPU time of the busiest worker ÷ the window.
+    pub busiest_worker: f64,
+    /// CPU time of all workers in cores.
+    pub generator_cores: f64,
+}
+
+/// Why the generator is the first to be mended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GeneratorDoubt {
+    /// A worker was full.
+    Busy,
+    /// It was paused, starved or throttled.
+    Disturbed,
+}
+
+impl Run {
+    /// Failures of this kind.
+    pub fn failed_by(&self, kind: &str) -> u64 {
+        self.failures.iter().filter(|f| f.kind == kind).map(|f| f.count).sum()
+    }
+
+    /// Failures of this kind in this phase.
+    pub fn failed_in(&self, kind: &str, phase: &str) -> u64 {
+        self.failures.iter().filter(|f| f.kind == kind && f.phase == phase).map(|f| f.count).sum()
+    }
+
+    /// A segment of this run may have been lost: something took as long as its second sending does, or failed. Counters are those of
+    /// the whole machine, which may lose what is not ours.
+    pub fn may_have_lost(&self) -> bool {
+        self.service.longest.max(self.connect.longest) >= SENT_AGAIN || !self.failures.is_empty()
+    }
+
+    /// Connecting took as long as a second SYN does, or failed.
+    pub fn waited_to_connect(&self) -> bool {
+        self.connect.second_or_more > 0.0 || self.failures.iter().any(|f| f.phase == "connect")
+    }
+
+    /// More was asked for than came: users who never pause, or a rate that was not kept. Where a rate was kept nothing was at its
+    /// limit.
+    pub fn is_pressed(&self) -> bool {
+        if self.is_open { self.is_overloaded } else { !self.has_pauses }
+    }
+
+    /// Responses with one of these codes.
+    pub fn answered(&self, codes: &[&str]) -> u64 {
+        codes.iter().filter_map(|code| self.status.get(*code)).sum()
+    }
+}

@@ -1,0 +1,19 @@
+//! Places and errors in words.
+
+use wire::Place;
+
+use crate::collector::errno_name;
+
+/// A place in words.
+pub(super) fn place_name(to: &Place) -> String {
+    match to {
+        Place::Tcp(addr) | Place::Udp(addr) => addr.to_string(),
+        Place::Unix(path) => path.display().to_string(),
+    }
+}
+
+/// An error of the system in words.
+pub(super) fn describe(errno: i32) -> String {
+    let words = std::io::Error::from_raw_os_error(errno).to_string();
+    format!("{} ({})", words.split(" (os error").next().unwrap_or_default(), errno_name(errno))
+}

@@ -1,0 +1,56 @@
+//! The end of connections: what is said before, what the peer said, and letting go.
+
+use wire::{ConnId, Dialogue, Errno, Network, Session};
+
+use super::{CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, Links};
+use crate::exchange::NONE;
+use crate::pool::{Conn, Stage};
+
+impl<N: Network, D: Dialogue> Links<N, D> {
+    /// The peer closed in order: what ends with the connection is done.
+    pub fn closed(&mut self, conn: u32) {
+        if let Some(session) = &mut self.conns[conn as usize].session {
+            session.closed(&mut self.done);
+        }
+    }
+
+    /// Says goodbye: the session's last words, then those of TLS. The connection is then to be discarded.
+    pub fn say_goodbye(&mut self, conn: u32) {
+        self.aim(conn);
+        if let Some(session) = &mut self.conns[conn as usize].session {
+            session.finish(&mut self.out);
+        }
+        self.flush();
+        if let Some(channel) = &mut self.conns[conn as usize].secure {
+            channel.finish(&mut self.cipher);
+            self.net.send(ConnId(conn), &mut self.cipher);
+        }
+    }
+
+    /// Lets go of it; `abort`: the peer sees a reset. What had not been sent is dropped.
+    pub fn discard(&mut self, conn: u32, abort: bool) {
+        if self.out_for == conn {
+            self.out.clear();
+            self.out_for = NONE;
+        }
+        self.conns[conn as usize] = Conn::vacant();
+        self.count -= 1;
+        if abort { self.net.abort(ConnId(conn)) } else { self.net.close(ConnId(conn)) }
+    }
+
+    /// What the peer said of the connection's end, or what we can say of it.
+    pub fn farewell(&self, conn: u32, why: Option<Errno>) -> String {
+        let c = &self.conns[conn as usize];
+        match &c.session {
+            Some(session) => session.farewell().into_owned(),
+            None if self.in_tunnel(conn) => CLOSED_IN_TUNNEL.to_owned(),
+            None if c.stage == Stage::Handshaking && why.is_none() => CLOSED_IN_HANDSHAKE.to_owned(),
+            None => String::new(),
+        }
+    }
+
+    /// What came of a response that is not whole.
+    pub fn begun(&self, conn: u32) -> Vec<u8> {
+        self.session(conn).map_or(Vec::new(), |session| session.begun().to_vec())
+    }
+}

@@ -1,0 +1,86 @@
+//! Requests of which a part waits until the peer asks for it, or for so long at the most.
+//!
+//! Watched as timeouts are: one entry a slot of the slab, looked at when it comes up. What the peer asked for meanwhile costs
+//! nothing, and a run that withholds nothing has no timers at all.
+
+use measure::Nanos;
+use wire::ExchangeId;
+
+use crate::timers::Wheel;
+
+/// Those of one worker.
+#[derive(Debug, Default)]
+pub(crate) struct Withheld {
+    timers: Option<Wheel>,
+    /// By slot.
+    slots: Vec<Slot>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// When the wait of the last request that was withheld in it is over.
+    due: Nanos,
+    /// A timer watches it.
+    watched: bool,
+}
+
+impl Withheld {
+    /// A part of this exchange waits from `now` on, for so long at the most.
+    #[cold]
+    pub fn waits(&mut self, id: ExchangeId, now: Nanos, at_most: Nanos) {
+        let slot = id.0 as usize;
+        if self.slots.len() <= slot {
+            self.slots.resize(slot + 1, Slot { due: Nanos::ZERO, watched: false });
+        }
+        let due = now.saturating_add(at_most);
+        self.slots[slot].due = due;
+        if !std::mem::replace(&mut self.slots[slot].watched, true) {
+            self.timers.get_or_insert_with(|| Wheel::new(at_most, now)).watch(id.0, due);
+        }
+    }
+
+    /// When the wait of one may be over next.
+    #[inline]
+    pub fn next(&self) -> Nanos {
+        self.timers.as_ref().map_or(Nanos::MAX, Wheel::next)
+    }
+
+    /// Exchanges whose wait is over at `now`, some of which may be over themselves.
+    pub fn came_up(&mut self, now: Nanos) -> Vec<ExchangeId> {
+        let Some(timers) = &mut self.timers else { return Vec::new() };
+        let mut came_up = Vec::new();
+        timers.due(now, &mut came_up);
+        came_up.retain(|slot| {
+            let Slot { due, watched } = &mut self.slots[*slot as usize];
+            *watched = *due > now;
+            if *watched {
+                timers.watch(*slot, *due);
+            }
+            !*watched
+        });
+        came_up.into_iter().map(ExchangeId).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Nanos = Nanos::from_secs(1);
+
+    #[test]
+    fn a_wait_is_over_in_its_time_and_not_in_that_of_the_one_before_in_its_slot() {
+        let ms = Nanos::from_millis;
+        let (mut withheld, a, b) = (Withheld::default(), ExchangeId(0), ExchangeId(5));
+        assert_eq!((withheld.next(), withheld.came_up(SECOND)), (Nanos::MAX, Vec::new()), "nothing was withheld");
+        withheld.waits(a, ms(0), SECOND);
+        withheld.waits(b, ms(100), SECOND);
+        // The first was asked for, and its slot serves another.
+        withheld.waits(a, ms(600), SECOND);
+        assert_eq!(withheld.came_up(ms(1010)), []);
+        assert_eq!(withheld.came_up(ms(1110)), [b]);
+        assert!(withheld.next() <= ms(1610));
+        assert_eq!(withheld.came_up(ms(1610)), [a]);
+        assert_eq!((withheld.next(), withheld.came_up(ms(9000))), (Nanos::MAX, Vec::new()), "each once");
+    }
+}

@@ -1,0 +1,180 @@
+//! A sample: counters by name, and how parsers put them there.
+//!
+//! Names are dotted, stable and shared: of the six hundred of a sample hardly one is new, so each is made once.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use measure::Nanos;
+use record::{Changes, HostCounters, Number};
+
+/// The name of a counter: `Tcp.RetransSegs`, `cpu.0.steal`.
+pub type Name = Arc<str>;
+
+/// What was read at one moment. What cannot be read is not there, and never zero.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// When (`CLOCK_MONOTONIC`).
+    pub moment: Nanos,
+    /// The counters and gauges.
+    pub values: BTreeMap<Name, Number>,
+    /// What is a word and no number: `setting.clocksource`.
+    pub labels: BTreeMap<Name, String>,
+    /// What could not be read and why: `psi.cpu: not supported`. In order, each once.
+    pub unobservable: Vec<String>,
+}
+
+impl Counters {
+    /// A count; None where it cannot be read.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        self.values.get(name).and_then(|value| value.whole())
+    }
+
+    /// A word; None where it cannot be read.
+    pub fn label(&self, name: &str) -> Option<&str> {
+        self.labels.get(name).map(String::as_str)
+    }
+
+    /// The event that tells this sample of a machine, whose window began (or is to begin) at `start`.
+    pub fn tell(self, changes: &mut Changes, start: Nanos) -> HostCounters {
+        let at_ns = self.moment.0.wrapping_sub(start.0).cast_signed();
+        changes.tell(at_ns, self.values, self.labels, self.unobservable)
+    }
+}
+
+/// What is put in while a host is read.
+#[derive(Debug, Default)]
+pub(crate) struct Sink {
+    names: HashSet<Name>,
+    values: Vec<(Name, Number)>,
+    labels: BTreeMap<Name, String>,
+    unobservable: Vec<String>,
+    text: String,
+}
+
+impl Sink {
+    /// A count; its name is these parts with dots between them. The last one put under a name holds.
+    pub fn put(&mut self, name: &[&str], value: u64) {
+        let name = self.name(name);
+        self.values.push((name, Number::Whole(value)));
+    }
+
+    /// A count that may be missing.
+    pub fn put_some(&mut self, name: &[&str], value: Option<u64>) {
+        if let Some(value) = value {
+            self.put(name, value);
+        }
+    }
+
+    /// A word.
+    pub fn label(&mut self, name: &[&str], word: &str) {
+        let name = self.name(name);
+        self.labels.insert(name, word.to_owned());
+    }
+
+    /// What cannot be read, and why.
+    pub fn unobservable(&mut self, what: &str, why: &str) {
+        self.unobservable.push(format!("{what}: {why}"));
+    }
+
+    /// How much was put so far: whether a parser found anything shows by it.
+    pub fn len(&self) -> usize {
+        self.values.len() + self.labels.len()
+    }
+
+    /// Everything put since this was asked last.
+    pub fn take(&mut self, moment: Nanos) -> Counters {
+        let room = self.values.len();
+        let values = std::mem::replace(&mut self.values, Vec::with_capacity(room));
+        let mut unobservable = std::mem::take(&mut self.unobservable);
+        unobservable.sort_unstable();
+        unobservable.dedup();
+        self.forget_names(room);
+        let labels = std::mem::take(&mut self.labels);
+        Counters { moment, values: values.into_iter().collect(), labels, unobservable }
+    }
+
+    /// Processes come and go, and their names with them.
+    fn forget_names(&mut self, in_use: usize) {
+        if self.names.len() > 4096 + 4 * in_use {
+            self.names.clear();
+        }
+    }
+
+    fn name(&mut self, parts: &[&str]) -> Name {
+        self.text.clear();
+        for (n, part) in parts.iter().enumerate() {
+            if n > 0 {
+                self.text.push('.');
+            }
+            self.text.push_str(part);
+        }
+        if let Some(known) = self.names.get(&*self.text) {
+            return Arc::clone(known);
+        }
+        let name: Name = self.text.as_str().into();
+        self.names.insert(Arc::clone(&name));
+        name
+    }
+}
+
+/// Runs a parser and gives back all it found, in order.
+#[cfg(test)]
+pub(crate) fn found(parse: impl FnOnce(&mut Sink)) -> Vec<(String, u64)> {
+    let mut sink = Sink::default();
+    parse(&mut sink);
+    let counters = sink.take(Nanos::ZERO);
+    counters.values.iter().map(|(name, value)| (name.to_string(), value.whole().unwrap())).collect()
+}
+
+/// As [`found`], to compare with.
+#[cfg(test)]
+pub(crate) fn these(wanted: &[(&str, u64)]) -> Vec<(String, u64)> {
+    wanted.iter().map(|&(name, value)| (name.to_owned(), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_holds_what_was_put_since_the_one_before() {
+        let mut sink = Sink::default();
+        sink.put(&["b", "0", "x"], 1);
+        sink.put(&["a"], 7);
+        sink.put(&["a"], 2);
+        sink.label(&["clock"], "tsc");
+        sink.unobservable("psi", "permission");
+        sink.unobservable("conntrack", "no such file");
+        sink.unobservable("psi", "permission");
+        assert_eq!(sink.len(), 4);
+        let first = sink.take(Nanos(5));
+        assert_eq!(first.moment, Nanos(5));
+        assert_eq!(first.values.keys().map(|name| &**name).collect::<Vec<_>>(), ["a", "b.0.x"]);
+        assert_eq!((first.get("a"), first.get("b.0.x"), first.get("b")), (Some(2), Some(1), None));
+        assert_eq!((first.label("clock"), first.label("a")), (Some("tsc"), None));
+        assert_eq!(first.unobservable, ["conntrack: no such file", "psi: permission"]);
+        assert_eq!(sink.take(Nanos(6)), Counters { moment: Nanos(6), ..Counters::default() });
+    }
+
+    #[test]
+    fn names_that_are_gone_are_forgotten_in_time() {
+        let mut sink = Sink::default();
+        for pid in 0..20_000 {
+            sink.put(&["service", &pid.to_string(), "cpu"], 1);
+            sink.take(Nanos::ZERO);
+        }
+        assert!(sink.names.len() < 5000, "{}", sink.names.len());
+    }
+
+    #[test]
+    fn a_sample_is_told_with_its_moment_since_the_start_of_the_window() {
+        let mut sink = Sink::default();
+        let mut changes = Changes::new("here");
+        for (moment, at_ns) in [(900, -100), (1100, 100)] {
+            sink.put(&["a"], 1);
+            let told = sink.take(Nanos(moment)).tell(&mut changes, Nanos(1000));
+            assert_eq!((told.at_ns, &*told.host, told.values.len()), (at_ns, "here", usize::from(at_ns < 0)));
+        }
+    }
+}

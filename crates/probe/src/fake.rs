@@ -1,0 +1,43 @@
+//! Made-up hosts for the tests of this crate: a folder with files as the kernel writes them.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use tempfile::TempDir;
+
+use crate::Source;
+
+pub(crate) struct Fake(TempDir);
+
+impl Fake {
+    /// With these files: path and content.
+    pub fn new(files: &[(&str, &str)]) -> Fake {
+        let fake = Fake(tempfile::tempdir().unwrap());
+        files.iter().for_each(|(path, text)| fake.write(path, text));
+        fake
+    }
+
+    /// Writes a file, in place where it is there already, as the kernel's change.
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Makes a link that need not lead anywhere.
+    pub fn link(&self, path: &str, to: &str) {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(to, path).unwrap();
+    }
+
+    /// A process ends, an interface goes.
+    pub fn remove(&self, path: &str) {
+        let path = self.0.path().join(path);
+        if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
+    }
+
+    pub fn source(&self) -> Source {
+        Source::under(self.0.path())
+    }
+}

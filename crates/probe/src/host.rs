@@ -1,0 +1,123 @@
+//! A host: everything of it that can be read at one moment.
+
+use measure::{Clock, Nanos};
+
+use crate::counters::{Counters, Sink};
+use crate::interfaces::Interfaces;
+use crate::own::{Labels, Own};
+use crate::parse::settings::{SETTINGS, setting};
+use crate::parse::{cpu, host, network, number};
+use crate::process::Units;
+use crate::service::Service;
+use crate::source::{Kept, Source, why};
+
+type Parse = fn(&str, Units, &mut Sink);
+
+/// The files that hold counters of the host, each with what it tells.
+const FILES: [(&str, &str, Parse); 15] = [
+    ("cpu", "/proc/stat", |text, units, sink| cpu::stat(text, units.tick_ns, sink)),
+    ("psi.cpu", "/proc/pressure/cpu", |text, _, sink| cpu::pressure(text, "cpu", sink)),
+    ("psi.io", "/proc/pressure/io", |text, _, sink| cpu::pressure(text, "io", sink)),
+    ("psi.memory", "/proc/pressure/memory", |text, _, sink| cpu::pressure(text, "memory", sink)),
+    ("softnet", "/proc/net/softnet_stat", |text, _, sink| cpu::softnet(text, sink)),
+    ("Tcp", "/proc/net/snmp", |text, _, sink| network::tables(text, sink)),
+    ("TcpExt", "/proc/net/netstat", |text, _, sink| network::tables(text, sink)),
+    ("sockstat", "/proc/net/sockstat", |text, _, sink| network::sockstat(text, sink)),
+    ("sockstat.TCP6", "/proc/net/sockstat6", |text, _, sink| network::sockstat(text, sink)),
+    ("conntrack.drop", "/proc/net/stat/nf_conntrack", |text, _, sink| network::conntrack(text, sink)),
+    ("conntrack.count", "/proc/sys/net/netfilter/nf_conntrack_count", |text, _, sink| {
+        sink.put_some(&["conntrack", "count"], number(text));
+    }),
+    ("conntrack.max", "/proc/sys/net/netfilter/nf_conntrack_max", |text, _, sink| {
+        sink.put_some(&["conntrack", "max"], number(text));
+    }),
+    ("mem", "/proc/meminfo", |text, _, sink| host::memory(text, sink)),
+    ("vm.oom_kill", "/proc/vmstat", |text, _, sink| host::killed(text, sink)),
+    ("files", "/proc/sys/fs/file-nr", |text, _, sink| host::files(text, sink)),
+];
+
+/// The counters of a host, of this process, and of a service on it where one is watched.
+#[derive(Debug)]
+pub struct Host {
+    source: Source,
+    units: Units,
+    sink: Sink,
+    buffer: Vec<u8>,
+    files: Vec<Kept>,
+    interfaces: Interfaces,
+    own: Own,
+    /// The texts of the settings, or why they cannot be read.
+    settings: Vec<Result<String, &'static str>>,
+    service: Option<Service>,
+}
+
+impl Host {
+    /// Of which nothing but its settings was read yet.
+    pub fn new(source: Source) -> Host {
+        let read = |path: &str| source.text(path).map_err(|error| why(&error));
+        Host {
+            units: Units::of_this_system(),
+            sink: Sink::default(),
+            buffer: Vec::new(),
+            files: FILES.iter().map(|(_, path, _)| Kept::new(*path)).collect(),
+            interfaces: Interfaces::new(),
+            own: Own::new(),
+            settings: SETTINGS.iter().map(|(_, path, _)| read(path)).collect(),
+            service: None,
+            source,
+        }
+    }
+
+    /// Names for the threads of this process; may be given at any time, from any thread.
+    pub fn labels(&self) -> Labels {
+        self.own.labels.clone()
+    }
+
+    /// From now on samples hold this service's counters too.
+    pub fn watch(&mut self, service: Service) {
+        self.service = Some(service);
+    }
+
+    /// Reads everything as it is now.
+    pub fn read(&mut self) -> Counters {
+        let moment = Clock.now();
+        self.read_at(moment)
+    }
+
+    pub(crate) fn read_at(&mut self, moment: Nanos) -> Counters {
+        let Host { source, units, sink, buffer, .. } = self;
+        for ((what, _, parse), file) in FILES.iter().zip(&mut self.files) {
+            let text = file.read(source, buffer);
+            tell(what, text.as_deref().map_err(why), sink, |text, sink| parse(text, *units, sink));
+        }
+        for ((name, _, form), text) in SETTINGS.iter().zip(&self.settings) {
+            let text = text.as_deref().map_err(|why| *why);
+            tell(&format!("setting.{name}"), text, sink, |text, sink| setting(text, name, *form, sink));
+        }
+        self.interfaces.tell(source, buffer, sink);
+        self.own.tell(source, *units, buffer, sink);
+        if let Some(service) = &mut self.service {
+            service.tell(source, *units, moment, buffer, sink);
+        }
+        sink.take(moment)
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
+    }
+}
+
+/// Parses a text, or says why there is nothing of it.
+fn tell(what: &str, text: Result<&str, &'static str>, sink: &mut Sink, parse: impl FnOnce(&str, &mut Sink)) {
+    let before = sink.len();
+    match text {
+        Ok(text) => parse(text, sink),
+        Err(why) => return sink.unobservable(what, why),
+    }
+    if sink.len() == before {
+        sink.unobservable(what, "the kernel does not say");
+    }
+}
+
+#[cfg(test)]
+mod tests;

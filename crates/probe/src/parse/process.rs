@@ -1,0 +1,116 @@
+//! Processes and threads: `/proc/PID/{stat,status,limits}`, `schedstat`.
+
+use super::host::kilobytes;
+use super::{after, number, numbers};
+
+/// What `/proc/PID/stat` says that is of use (proc(5) counts its fields from 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    /// The process that started it (4).
+    pub parent: u32,
+    /// Time on a core of all its threads, those that ended too, in ticks (14 and 15).
+    pub ticks: u64,
+    /// Its threads (20).
+    pub threads: u64,
+    /// Resident pages (24).
+    pub pages: u64,
+}
+
+/// Reads `/proc/PID/stat`. The name in brackets may hold brackets and spaces: the last bracket ends it.
+pub(crate) fn stat(text: &str) -> Option<Stat> {
+    let (_, rest) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    Some(Stat {
+        parent: u32::try_from(field(4)?).ok()?,
+        ticks: field(14)?.checked_add(field(15)?)?,
+        threads: field(20)?,
+        pages: field(24)?,
+    })
+}
+
+/// What a thread did, as the scheduler counts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scheduled {
+    /// Nanoseconds on a core.
+    pub cpu: u64,
+    /// Nanoseconds ready without one.
+    pub wait: u64,
+    /// Times it was given one.
+    pub slices: u64,
+}
+
+/// Reads `schedstat`. A kernel that does not count says three zeros, and so does a thread that never ran: None.
+pub(crate) fn scheduled(text: &str) -> Option<Scheduled> {
+    let mut columns = numbers(text);
+    let scheduled = Scheduled { cpu: columns.next()?, wait: columns.next()?, slices: columns.next()? };
+    (scheduled != Scheduled::default()).then_some(scheduled)
+}
+
+/// What a thread is called, from `status`.
+pub(crate) fn name(status: &str) -> Option<&str> {
+    after(status, "Name:").map(str::trim).filter(|name| !name.is_empty())
+}
+
+/// Times a thread gave its core away by itself, and times it was taken: from `status`.
+pub(crate) fn switches(status: &str) -> Option<(u64, u64)> {
+    let count = |line| after(status, line).and_then(number);
+    Some((count("voluntary_ctxt_switches:")?, count("nonvoluntary_ctxt_switches:")?))
+}
+
+/// Bytes of a process that are swapped out, from `status`; kernel threads have none.
+pub(crate) fn swapped(status: &str) -> Option<u64> {
+    after(status, "VmSwap:").and_then(kilobytes)
+}
+
+/// The soft limit of descriptors, from `limits`; None where there is none.
+pub(crate) fn descriptors(limits: &str) -> Option<u64> {
+    after(limits, "Max open files").and_then(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stat_with_any_name() {
+        let fields = "S 9764 9764 7799 0 -1 4194304 99 0 0 0 120 30 0 0 20 0 5 0 40672 3133440 359 18446744073709551615 94679602995200";
+        let wanted = Stat { parent: 9764, ticks: 150, threads: 5, pages: 359 };
+        for name in ["cat", "tmux: server", "a) S 1 (b", "\u{FFFD}", ""] {
+            assert_eq!(stat(&format!("9795 ({name}) {fields}\n")), Some(wanted), "{name}");
+        }
+        let cut = |words: usize| fields.split(' ').take(words).collect::<Vec<_>>().join(" ");
+        assert_eq!(stat(&format!("1 (x) {}", cut(22))), Some(wanted));
+        for text in ["", "1 (x", "1 (x)", "1 (x) S", &format!("1 (x) {}", cut(21)), "1 (x) S a b c"] {
+            assert_eq!(stat(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_nobody_counts_has_no_time() {
+        assert_eq!(scheduled("20 50655 1\n"), Some(Scheduled { cpu: 20, wait: 50_655, slices: 1 }));
+        assert_eq!(scheduled("0 0 1\n"), Some(Scheduled { slices: 1, ..Scheduled::default() }));
+        for text in ["0 0 0\n", "", "5 6\n", "x y z\n"] {
+            assert_eq!(scheduled(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_status_says() {
+        let status = "Name:\tvoluntary_ctxt_switches:\t7\nVmRSS:\t1732 kB\nVmSwap:\t      12 kB\nThreads:\t1\nvoluntary_ctxt_switches:\t31\nnonvoluntary_ctxt_switches:\t4\n";
+        assert_eq!((switches(status), swapped(status)), (Some((31, 4)), Some(12 << 10)));
+        assert_eq!((name(status), name("Name:\t\n")), (Some("voluntary_ctxt_switches:\t7"), None));
+        // A kernel thread has no memory; a kernel without counters (before 2.6.23) no switches.
+        assert_eq!((switches("Name:\tkthreadd\n"), swapped("Name:\tkthreadd\n")), (None, None));
+        assert_eq!(switches("voluntary_ctxt_switches:\t31\nnonvoluntary"), None);
+    }
+
+    #[test]
+    fn the_limit_of_descriptors_is_the_soft_one() {
+        let limits = "Limit                     Soft Limit           Hard Limit           Units     \nMax processes             96365                96365                processes \nMax open files            1024                 524288               files     \n";
+        assert_eq!(descriptors(limits), Some(1024));
+        for text in ["", "Max open files            unlimited            unlimited            files     \n"] {
+            assert_eq!(descriptors(text), None, "{text:?}");
+        }
+    }
+}

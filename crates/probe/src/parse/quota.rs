@@ -1,0 +1,171 @@
+//! Quotas of processor time: `/proc/PID/cgroup`, and `cpu.max`, `cpu.stat` (version 2) or `cpu.cfs_*`, `cpu.stat`
+//! (version 1) of the groups that it names.
+
+use std::ops::Sub;
+
+use super::{after, number};
+
+/// How a group says its quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    /// Two files.
+    One,
+    /// `cpu.max`.
+    Two,
+}
+
+/// The folders in which the quotas of a process may stand, innermost first, given its `/proc/PID/cgroup`. A container sees
+/// its own group as the root of the mount, so each may be missing. None: the groups are outside of what we see.
+pub(crate) fn folders(membership: &str) -> Option<Vec<(Version, String)>> {
+    let mut found = Vec::new();
+    for line in membership.lines() {
+        let mut parts = line.splitn(3, ':');
+        let (Some(_), Some(controllers), Some(group)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        let (version, mounts) = match controllers {
+            "" => (Version::Two, vec!["/sys/fs/cgroup".to_owned(), "/sys/fs/cgroup/unified".to_owned()]),
+            _ if controllers.split(',').any(|name| name == "cpu") => {
+                let mut mounts = vec!["/sys/fs/cgroup/cpu".to_owned(), format!("/sys/fs/cgroup/{controllers}")];
+                mounts.dedup();
+                (Version::One, mounts)
+            }
+            _ => continue,
+        };
+        if group.split('/').any(|part| part == "..") {
+            return None;
+        }
+        for mount in mounts {
+            let mut inner = group.trim_end_matches('/');
+            loop {
+                found.push((version, format!("{mount}{inner}")));
+                match inner.rsplit_once('/') {
+                    Some((outer, _)) => inner = outer,
+                    None => break,
+                }
+            }
+        }
+    }
+    Some(found)
+}
+
+/// So many microseconds of processor time in each period of so many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Quota {
+    pub quota_us: u64,
+    pub period_us: u64,
+}
+
+impl Quota {
+    /// In cores.
+    pub fn cores(self) -> f64 {
+        self.quota_us as f64 / self.period_us as f64
+    }
+
+    /// `cpu.max`: `150000 100000`, or `max 100000` where there is none.
+    pub fn v2(text: &str) -> Option<Quota> {
+        let (quota, period) = text.trim().split_once(' ').unwrap_or((text.trim(), "100000"));
+        Quota::of(quota, period)
+    }
+
+    /// `cpu.cfs_quota_us` (−1 where there is none) and `cpu.cfs_period_us`.
+    pub fn v1(quota: &str, period: &str) -> Option<Quota> {
+        Quota::of(quota.trim(), period.trim())
+    }
+
+    fn of(quota: &str, period: &str) -> Option<Quota> {
+        let (quota_us, period_us): (u64, u64) = (quota.parse().ok()?, period.parse().ok()?);
+        (quota_us > 0 && period_us > 0).then_some(Quota { quota_us, period_us })
+    }
+}
+
+/// How often a quota was enforced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Enforced {
+    /// Periods in which the group ran at all.
+    pub periods: u64,
+    /// Those in which it was stopped.
+    pub throttled: u64,
+    /// For how long, of all its cores.
+    pub throttled_us: u64,
+}
+
+/// Reads `cpu.stat`; the root of version 2 has no quota and does not say.
+pub(crate) fn enforced(stat: &str) -> Option<Enforced> {
+    let value = |name| after(stat, name).and_then(number);
+    let throttled_us = value("throttled_usec ").or_else(|| value("throttled_time ").map(|ns| ns / 1000))?;
+    Some(Enforced { periods: value("nr_periods ")?, throttled: value("nr_throttled ")?, throttled_us })
+}
+
+impl Sub for Enforced {
+    type Output = Enforced;
+    fn sub(self, before: Enforced) -> Enforced {
+        Enforced {
+            periods: self.periods.saturating_sub(before.periods),
+            throttled: self.throttled.saturating_sub(before.throttled),
+            throttled_us: self.throttled_us.saturating_sub(before.throttled_us),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_both_versions_innermost_first() {
+        use Version::{One, Two};
+        let names = |membership: &str| {
+            let folders = folders(membership).unwrap();
+            folders
+                .into_iter()
+                .map(|(version, folder)| (version, folder.replace("/sys/fs/cgroup", "@")))
+                .collect::<Vec<_>>()
+        };
+        let these = |all: &[(Version, &str)]| all.iter().map(|(v, f)| (*v, (*f).to_owned())).collect::<Vec<_>>();
+        let v2 = [
+            (Two, "@/a/b"),
+            (Two, "@/a"),
+            (Two, "@"),
+            (Two, "@/unified/a/b"),
+            (Two, "@/unified/a"),
+            (Two, "@/unified"),
+        ];
+        assert_eq!(names("0::/a/b\n"), these(&v2));
+        let v1 = [(One, "@/cpu/x"), (One, "@/cpu"), (One, "@/cpu,cpuacct/x"), (One, "@/cpu,cpuacct")];
+        assert_eq!(names("5:memory:/m\n4:cpu,cpuacct:/x\nhello\n"), these(&v1));
+        assert_eq!(names("1:cpu:/\n0::/\n"), these(&[(One, "@/cpu"), (Two, "@"), (Two, "@/unified")]));
+        assert_eq!(names("3:cpuset:/\n"), []);
+        assert_eq!(folders("0::/../other\n"), None);
+        assert_eq!(folders("0::/a/..b\n").map(|all| all.len()), Some(6));
+    }
+
+    #[test]
+    fn quotas_and_none() {
+        let quota = |quota_us, period_us| Some(Quota { quota_us, period_us });
+        for (text, wanted) in [
+            ("150000 100000\n", quota(150_000, 100_000)),
+            ("50000\n", quota(50_000, 100_000)),
+            ("max 100000\n", None),
+            ("", None),
+            ("x 100000", None),
+            ("5 0", None),
+        ] {
+            assert_eq!(Quota::v2(text), wanted, "{text:?}");
+        }
+        assert_eq!(Quota::v1("20000\n", "50000\n"), quota(20_000, 50_000));
+        assert_eq!(Quota::v1("-1\n", "100000\n"), None);
+        assert_eq!(quota(150_000, 100_000).map(Quota::cores), Some(1.5));
+    }
+
+    #[test]
+    fn enforcement_in_microseconds() {
+        let wanted = Some(Enforced { periods: 102, throttled: 75, throttled_us: 900 });
+        assert_eq!(
+            enforced("usage_usec 12\nnr_periods 102\nnr_throttled 75\nthrottled_usec 900\nnr_bursts 0\n"),
+            wanted
+        );
+        assert_eq!(enforced("nr_periods 102\nnr_throttled 75\nthrottled_time 900123\n"), wanted);
+        for text in ["", "usage_usec 12\nuser_usec 7\n", "nr_periods 1\nnr_throttled 1\n"] {
+            assert_eq!(enforced(text), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! One process: its time, its threads, its memory, its descriptors.
+
+use std::borrow::Cow;
+
+use crate::counters::Sink;
+use crate::parse::process::{descriptors, stat};
+use crate::source::{Kept, Source, why};
+use crate::threads::{MOST, Threads, Totals};
+
+/// What of a process is counted in units of the system.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Units {
+    pub tick_ns: u64,
+    pub page: u64,
+}
+
+impl Units {
+    pub fn of_this_system() -> Units {
+        let page = rustix::param::page_size() as u64;
+        Units { tick_ns: 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1), page }
+    }
+}
+
+/// A process that is followed.
+#[derive(Debug)]
+pub(crate) struct Process {
+    folder: String,
+    stat: Kept,
+    pub threads: Threads,
+    descriptor_limit: Option<u64>,
+    looked: Option<Looked>,
+}
+
+/// What a process was like when it was looked at; what could not be read is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Looked {
+    /// Time on a core of all its threads (nanoseconds, by the system's tick).
+    pub cpu: u64,
+    pub threads: u64,
+    pub rss: u64,
+    pub swap: Option<u64>,
+    pub descriptors: Option<u64>,
+    pub descriptor_limit: Option<u64>,
+    pub totals: Totals,
+    /// Threads that are not followed.
+    pub left_out: u64,
+}
+
+impl Process {
+    /// Of a folder such as `/proc/7` or `/proc/self`.
+    pub fn of(folder: impl Into<String>) -> Process {
+        let folder = folder.into();
+        Process {
+            stat: Kept::new(format!("{folder}/stat")),
+            threads: Threads::of(format!("{folder}/task")),
+            descriptor_limit: None,
+            looked: None,
+            folder,
+        }
+    }
+
+    /// Looks at it; None once it has ended. A process none of whose threads ran is as it was.
+    pub fn look(&mut self, source: &Source, units: Units, buffer: &mut Vec<u8>) -> Option<Looked> {
+        let ran = self.threads.look(source, buffer);
+        if let Some(before) = self.looked.filter(|_| !ran && !self.threads.known.is_empty()) {
+            self.threads.looked();
+            return Some(before);
+        }
+        let stat = self.stat.read(source, buffer).ok().and_then(|text| stat(&text))?;
+        if stat.threads != self.threads.known.len() as u64 {
+            // Where they cannot be listed, their counts are missing.
+            let _ = self.threads.list(source, buffer);
+        }
+        self.threads.looked();
+        if self.looked.is_none() {
+            let limits = source.text(&format!("{}/limits", self.folder));
+            self.descriptor_limit = limits.ok().and_then(|text| descriptors(&text));
+        }
+        let followed = self.threads.known.len();
+        let looked = Looked {
+            cpu: stat.ticks.wrapping_mul(units.tick_ns),
+            threads: stat.threads,
+            rss: stat.pages.saturating_mul(units.page),
+            swap: self.threads.known.values().find_map(|thread| thread.swap),
+            descriptors: source.count_descriptors(&format!("{}/fd", self.folder)).ok().flatten(),
+            descriptor_limit: self.descriptor_limit,
+            totals: self.threads.totals,
+            left_out: if followed >= MOST { stat.threads.saturating_sub(followed as u64) } else { 0 },
+        };
+        self.looked = Some(looked);
+        Some(looked)
+    }
+
+    /// What the thread is called that had most time on a core of late, with its number.
+    pub fn busiest(&self) -> Option<(u32, &str)> {
+        let tid = self.threads.busiest?;
+        Some((tid, &self.threads.known.get(&tid)?.name))
+    }
+
+    /// Says what of it cannot be seen, where it was looked at.
+    pub fn excuse(&self, name: &str, looked: &Looked, source: &Source, sink: &mut Sink) {
+        if looked.descriptors.is_none() {
+            let why = match source.count_descriptors(&format!("{}/fd", self.folder)) {
+                Err(error) => why(&error),
+                Ok(_) => "too many to be counted one by one, and this kernel does not tell (Linux 6.2 does)",
+            };
+            sink.unobservable(&format!("{name}.fds"), why);
+        }
+        if looked.totals.wait.is_none() {
+            sink.unobservable(&format!("{name}.wait"), "the kernel does not count it");
+        }
+        if looked.left_out > 0 {
+            sink.unobservable(
+                &format!("{name}.busiest"),
+                &format!("more than {MOST} threads, the others are left out"),
+            );
+        }
+    }
+}
+
+/// A word of others as a part of a name: dots and spaces part names.
+pub(crate) fn as_part(word: &str) -> Cow<'_, str> {
+    let parts = |c: char| c == '.' || c.is_whitespace() || c.is_control();
+    if word.contains(parts) { word.replace(parts, "-").into() } else { word.into() }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::fake::Fake;
+    use measure::Nanos;
+
+    pub(crate) const UNITS: Units = Units { tick_ns: 10_000_000, page: 4096 };
+
+    /// A process of one thread: time in ticks, pages, what the scheduler says.
+    pub(crate) fn process(fake: &Fake, pid: u32, parent: u32, (ticks, pages): (u64, u64), schedstat: &str) {
+        stat_of(fake, pid, parent, (ticks, pages), 1);
+        fake.write(&format!("proc/{pid}/task/{pid}/schedstat"), schedstat);
+        let status = format!(
+            "Name:\tsrv {pid}\nVmSwap:\t3 kB\nvoluntary_ctxt_switches:\t{ticks}\nnonvoluntary_ctxt_switches:\t1\n"
+        );
+        fake.write(&format!("proc/{pid}/task/{pid}/status"), &status);
+        fake.write(
+            &format!("proc/{pid}/limits"),
+            "Max open files            1024                 4096                 files\n",
+        );
+    }
+
+    fn stat_of(fake: &Fake, pid: u32, parent: u32, (ticks, pages): (u64, u64), threads: u64) {
+        let stat =
+            format!("{pid} (srv) S {parent} 1 1 0 -1 0 9 0 0 0 {ticks} 0 0 0 20 0 {threads} 0 5 100 {pages} 1\n");
+        fake.write(&format!("proc/{pid}/stat"), &stat);
+    }
+
+    #[test]
+    fn a_process_is_looked_at_in_full_when_it_ran() {
+        let fake = Fake::new(&[("proc/7/fd/0", ""), ("proc/7/fd/1", "")]);
+        process(&fake, 7, 1, (10, 5), "900 70 3\n");
+        let (source, mut buffer) = (fake.source(), Vec::new());
+        let mut process_7 = Process::of("/proc/7");
+        let first = process_7.look(&source, UNITS, &mut buffer).unwrap();
+        let totals = Totals { wait: Some(70), voluntary: Some(10), involuntary: Some(1), busiest: Some(900) };
+        let wanted = Looked {
+            cpu: 100_000_000,
+            threads: 1,
+            rss: 20_480,
+            swap: Some(3072),
+            descriptors: Some(2),
+            descriptor_limit: Some(1024),
+            totals,
+            left_out: 0,
+        };
+        assert_eq!((first, process_7.busiest()), (wanted, Some((7, "srv 7"))));
+        stat_of(&fake, 7, 1, (11, 6), 1);
+        assert_eq!(process_7.look(&source, UNITS, &mut buffer), Some(first), "it did not run");
+        // A thread of it ran and another came: seen by the number of threads.
+        fake.write("proc/7/task/7/schedstat", "1000 70 4\n");
+        fake.write("proc/7/task/9/schedstat", "5000 1 1\n");
+        fake.write("proc/7/task/9/status", "Name:\thot\nvoluntary_ctxt_switches:\t2\nnonvoluntary_ctxt_switches:\t0\n");
+        stat_of(&fake, 7, 1, (12, 6), 2);
+        let then = process_7.look(&source, UNITS, &mut buffer).unwrap();
+        let totals = Totals { wait: Some(71), voluntary: Some(12), involuntary: Some(1), busiest: Some(5900) };
+        assert_eq!(then, Looked { cpu: 120_000_000, threads: 2, rss: 24_576, totals, ..first });
+        assert_eq!(process_7.busiest(), Some((9, "hot")));
+    }
+
+    #[test]
+    fn a_process_that_ended_is_no_more() {
+        let fake = Fake::new(&[]);
+        process(&fake, 7, 1, (10, 5), "900 70 3\n");
+        let (source, mut buffer) = (fake.source(), Vec::new());
+        let mut process_7 = Process::of("/proc/7");
+        assert!(process_7.look(&source, UNITS, &mut buffer).is_some());
+        fake.write("proc/7/stat", "");
+        fake.write("proc/7/task/7/schedstat", "");
+        assert_eq!(process_7.look(&source, UNITS, &mut buffer), None);
+        assert_eq!(Process::of("/proc/8").look(&source, UNITS, &mut buffer), None);
+    }
+
+    #[test]
+    fn what_of_a_process_cannot_be_seen_is_said() {
+        let fake = Fake::new(&[]);
+        process(&fake, 7, 1, (10, 5), "0 0 0\n");
+        let source = Source { denied: vec!["/proc/7/fd"], ..fake.source() };
+        let (mut process_7, mut sink) = (Process::of("/proc/7"), Sink::default());
+        let looked = process_7.look(&source, UNITS, &mut Vec::new()).unwrap();
+        assert_eq!((looked.descriptors, looked.totals.wait, looked.totals.voluntary), (None, None, Some(10)));
+        process_7.excuse("service.7", &looked, &source, &mut sink);
+        let said = sink.take(Nanos::ZERO).unobservable;
+        assert_eq!(said, ["service.7.fds: permission", "service.7.wait: the kernel does not count it"]);
+    }
+
+    #[test]
+    fn words_of_others_do_not_part_names() {
+        for (word, part) in [("worker-0", "worker-0"), ("tokio-runtime w.1", "tokio-runtime-w-1"), ("a\tb", "a-b")] {
+            assert_eq!(as_part(word), part);
+        }
+    }
+}

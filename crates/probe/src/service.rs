@@ -1,0 +1,304 @@
+//! The service under load, where it is on this host: its listen queue, its processes, its connections.
+//!
+//! Found by the address it is asked at. What needs a walk over all processes, or over all connections, is done as seldom as
+//! it is dear; in between, what it would tell is absent.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use measure::Nanos;
+
+use crate::Host;
+use crate::counters::Sink;
+use crate::listener::{Listener, inodes};
+use crate::owners::{family, holders};
+use crate::pace::{Pace, thread_cpu};
+use crate::parse::network::is_local;
+use crate::process::{Looked, Process, Units};
+use crate::quotas::Quotas;
+use crate::source::{Source, why};
+
+/// So many processes are followed, and so many told one by one; the sums have all.
+const MOST: usize = 256;
+const TOLD: usize = 16;
+
+/// What serves at an address of this host.
+#[derive(Debug)]
+pub struct Service {
+    target: SocketAddr,
+    me: u32,
+    listener: Option<Listener>,
+    inodes: BTreeSet<u32>,
+    holders: BTreeSet<u32>,
+    /// Why the processes are not known.
+    hidden: Option<&'static str>,
+    processes: BTreeMap<u32, Followed>,
+    told: BTreeSet<u32>,
+    sums: Sums,
+    quotas: Quotas,
+    /// Who holds the sockets is to be found out.
+    unknown: bool,
+    searching: Pace,
+    listing: Pace,
+    counting: Pace,
+}
+
+/// A process of the service.
+#[derive(Debug)]
+struct Followed {
+    process: Process,
+    last: Looked,
+}
+
+/// What all processes did, those that ended too.
+#[derive(Clone, Debug, Default)]
+struct Sums {
+    cpu: u64,
+    wait: Option<u64>,
+    voluntary: Option<u64>,
+    involuntary: Option<u64>,
+    busiest: Option<u64>,
+    /// The thread that had most time on a core of late, and what it is called.
+    busiest_thread: Option<(u32, String)>,
+}
+
+impl Service {
+    /// The service that listens at an address; None where the address is not of this host, or nobody listens.
+    pub fn of(host: &Host, target: SocketAddr) -> Option<Service> {
+        let source = host.source();
+        let text = |path| source.text(path).unwrap_or_default();
+        if !is_local(target.ip(), &text("/proc/net/fib_trie"), &text("/proc/net/if_inet6")) {
+            return None;
+        }
+        match Listener::of(source, target) {
+            Ok(Some(listener)) => Some(Service::at(target, Some(listener), std::process::id())),
+            Ok(None) => None,
+            // Somebody may listen; samples will say why that cannot be seen.
+            Err(_) => Some(Service::at(target, None, std::process::id())),
+        }
+    }
+
+    fn at(target: SocketAddr, listener: Option<Listener>, me: u32) -> Service {
+        Service {
+            target,
+            me,
+            listener,
+            inodes: BTreeSet::new(),
+            holders: BTreeSet::new(),
+            hidden: None,
+            processes: BTreeMap::new(),
+            told: BTreeSet::new(),
+            sums: Sums::default(),
+            quotas: Quotas::default(),
+            unknown: true,
+            searching: Pace::at_most_every(Nanos::from_secs(1)),
+            listing: Pace::at_most_every(Nanos::from_secs(5)),
+            counting: Pace::at_most_every(Nanos::ZERO),
+        }
+    }
+
+    /// Tells it under `listener` and `service`.
+    pub(crate) fn tell(&mut self, source: &Source, units: Units, now: Nanos, buffer: &mut Vec<u8>, sink: &mut Sink) {
+        self.tell_listener(source, sink);
+        self.find_processes(source, now);
+        self.tell_processes(source, units, buffer, sink);
+        let folders = self.holders.iter().map(|pid| format!("/proc/{pid}"));
+        self.quotas.follow(folders);
+        self.quotas.tell(source, buffer, "service", sink);
+        self.tell_connections(source, now, sink);
+    }
+
+    fn tell_listener(&mut self, source: &Source, sink: &mut Sink) {
+        let name = |address: SocketAddr| format!("listener.{address}");
+        if self.listener.is_none() {
+            match Listener::of(source, self.target) {
+                Ok(found) => self.listener = found,
+                Err(error) => return sink.unobservable(&name(self.target), why(&error)),
+            }
+        }
+        let Some(listener) = self.listener else {
+            return sink.unobservable(&name(self.target), "nobody listens");
+        };
+        match listener.sockets(source) {
+            Ok(sockets) if sockets.is_empty() => {
+                // It may come back, at another address.
+                self.listener = None;
+                sink.unobservable(&name(listener.address), "nobody listens");
+            }
+            Ok(sockets) => {
+                listener.tell(&sockets, sink);
+                let inodes = inodes(&sockets);
+                self.unknown |= inodes != self.inodes;
+                self.inodes = inodes;
+            }
+            Err(error) => sink.unobservable(&name(listener.address), why(&error)),
+        }
+    }
+
+    fn find_processes(&mut self, source: &Source, now: Nanos) {
+        let search = self.unknown && !self.inodes.is_empty() && self.searching.is_due(now);
+        if !search && !self.listing.is_due(now) {
+            return;
+        }
+        let before = thread_cpu();
+        if search {
+            let found = holders(source, &self.inodes);
+            self.hidden = match (found.pids.is_empty(), found.denied) {
+                (false, _) => None,
+                (true, 0) => Some("no process that can be seen from here holds the socket (other namespace)"),
+                (true, _) => Some("the process that listens belongs to another user (permission)"),
+            };
+            self.holders = found.pids;
+            self.unknown = false;
+        }
+        let family = if self.holders.is_empty() { BTreeSet::new() } else { family(source, &self.holders, self.me) };
+        self.processes.retain(|pid, _| family.contains(pid));
+        self.told.retain(|pid| family.contains(pid));
+        // Those that listen come first.
+        let (first, then): (Vec<u32>, Vec<u32>) = family.into_iter().partition(|pid| self.holders.contains(pid));
+        for pid in first.into_iter().chain(then) {
+            if self.processes.len() < MOST {
+                let new = || Followed { process: Process::of(format!("/proc/{pid}")), last: Looked::default() };
+                self.processes.entry(pid).or_insert_with(new);
+            }
+            if self.told.len() < TOLD && self.processes.contains_key(&pid) {
+                self.told.insert(pid);
+            }
+        }
+        let took = Nanos(thread_cpu().0.saturating_sub(before.0));
+        if search {
+            self.searching.took(now, took);
+        }
+        self.listing.took(now, took);
+    }
+
+    fn tell_processes(&mut self, source: &Source, units: Units, buffer: &mut Vec<u8>, sink: &mut Sink) {
+        if let Some(hidden) = self.hidden {
+            sink.unobservable("service", hidden);
+        }
+        let mut all = All::default();
+        let mut ended = Vec::new();
+        for (pid, followed) in &mut self.processes {
+            let Some(looked) = followed.process.look(source, units, buffer) else {
+                ended.push(*pid);
+                continue;
+            };
+            all.add(&looked, &followed.last, &followed.process, &mut self.sums);
+            followed.last = looked;
+            if self.told.contains(pid) {
+                let name = format!("service.{pid}");
+                tell_process(&name, &looked, &followed.process, sink);
+                followed.process.excuse(&name, &looked, source, sink);
+            }
+        }
+        for pid in ended {
+            self.processes.remove(&pid);
+            self.told.remove(&pid);
+            // Its successor, if there is one, may hold the socket by now.
+            self.unknown |= self.holders.remove(&pid);
+        }
+        if all.processes >= MOST {
+            sink.unobservable("service.all", &format!("more than {MOST} processes, the others are left out"));
+        }
+        if all.processes > 0 {
+            all.tell(&mut self.sums, sink);
+        }
+    }
+
+    fn tell_connections(&mut self, source: &Source, now: Nanos, sink: &mut Sink) {
+        let Some(listener) = self.listener.filter(|_| self.counting.is_due(now)) else { return };
+        let before = thread_cpu();
+        match listener.connections(source) {
+            Ok(count) => sink.put(&["service", "connections"], count),
+            Err(error) => sink.unobservable("service.connections", why(&error)),
+        }
+        self.counting.took(now, Nanos(thread_cpu().0.saturating_sub(before.0)));
+    }
+}
+
+fn tell_process(name: &str, looked: &Looked, process: &Process, sink: &mut Sink) {
+    let mut put = |what, value| sink.put_some(&[name, what], value);
+    put("cpu", Some(looked.cpu));
+    put("wait", looked.totals.wait);
+    put("threads", Some(looked.threads));
+    put("fds", looked.descriptors);
+    put("fd_limit", looked.descriptor_limit);
+    put("rss", Some(looked.rss));
+    put("swap", looked.swap);
+    put("voluntary", looked.totals.voluntary);
+    put("involuntary", looked.totals.involuntary);
+    put("busiest.cpu", looked.totals.busiest.filter(|_| looked.left_out == 0));
+    if let Some((tid, comm)) = process.busiest().filter(|_| looked.left_out == 0) {
+        sink.put(&[name, "busiest.tid"], u64::from(tid));
+        sink.label(&[name, "busiest.comm"], comm);
+    }
+}
+
+/// All processes at one moment.
+#[derive(Debug, Default)]
+struct All {
+    processes: usize,
+    threads: u64,
+    rss: u64,
+    swap: Option<u64>,
+    descriptors: Option<u64>,
+    /// Of the interval at hand, the time of the thread that had most.
+    top: Option<u64>,
+    /// Something of them is missing, and the sum with it.
+    lacks_swap: bool,
+    lacks_descriptors: bool,
+    lacks_threads: bool,
+}
+
+impl All {
+    fn add(&mut self, now: &Looked, before: &Looked, process: &Process, sums: &mut Sums) {
+        self.processes += 1;
+        self.threads += now.threads;
+        self.rss += now.rss;
+        self.swap = sum(self.swap, now.swap);
+        self.descriptors = sum(self.descriptors, now.descriptors);
+        self.lacks_swap |= now.swap.is_none();
+        self.lacks_descriptors |= now.descriptors.is_none();
+        self.lacks_threads |= now.left_out > 0;
+        let since = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before.unwrap_or_default()));
+        sums.cpu += now.cpu.saturating_sub(before.cpu);
+        let (now, before) = (now.totals, before.totals);
+        sums.wait = sum(sums.wait, since(now.wait, before.wait));
+        sums.voluntary = sum(sums.voluntary, since(now.voluntary, before.voluntary));
+        sums.involuntary = sum(sums.involuntary, since(now.involuntary, before.involuntary));
+        let most = since(now.busiest, before.busiest);
+        if most > self.top.max(Some(0)) {
+            sums.busiest_thread = process.busiest().map(|(tid, comm)| (tid, comm.to_owned()));
+        }
+        self.top = self.top.max(most);
+    }
+
+    fn tell(self, sums: &mut Sums, sink: &mut Sink) {
+        sums.busiest = sum(sums.busiest, self.top);
+        if let Some((tid, comm)) = sums.busiest_thread.as_ref().filter(|_| !self.lacks_threads) {
+            sink.put(&["service.all.busiest.tid"], u64::from(*tid));
+            sink.label(&["service.all.busiest.comm"], comm);
+        }
+        let mut put = |what, value| sink.put_some(&["service.all", what], value);
+        put("processes", Some(self.processes as u64));
+        put("cpu", Some(sums.cpu));
+        put("wait", sums.wait);
+        put("threads", Some(self.threads));
+        put("rss", Some(self.rss));
+        put("swap", self.swap.filter(|_| !self.lacks_swap));
+        put("fds", self.descriptors.filter(|_| !self.lacks_descriptors));
+        put("voluntary", sums.voluntary);
+        put("involuntary", sums.involuntary);
+        put("busiest.cpu", sums.busiest.filter(|_| !self.lacks_threads));
+    }
+}
+
+fn sum(all: Option<u64>, more: Option<u64>) -> Option<u64> {
+    match (all, more) {
+        (Some(all), Some(more)) => Some(all.saturating_add(more)),
+        (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+use std::net::TcpListener;
+
+use super::*;
+use crate::Counters;
+use crate::fake::Fake;
+use crate::listener::tests::socket;
+use crate::process::tests::{UNITS, process};
+use crate::sock_diag::State;
+
+/// No process of a real host has such a number.
+const PID: u32 = 5_000_000;
+
+/// A made-up host with a service at 127.0.0.1:80.
+struct Scene {
+    fake: Fake,
+    source: Source,
+    service: Service,
+    now: Nanos,
+}
+
+impl Scene {
+    fn new(sockets: &[(u32, (u32, u32))]) -> Scene {
+        let fake = Fake::new(&[("proc/self/stat", "")]);
+        let mut source = fake.source();
+        source.sockets =
+            sockets.iter().map(|(inode, full)| socket("0.0.0.0:80", State::Listen, *inode, *full)).collect();
+        let service = Service::of(&Host::new(clone(&source)), "127.0.0.1:80".parse().unwrap()).unwrap();
+        Scene { fake, source, service, now: Nanos::from_secs(100) }
+    }
+
+    /// A process with a socket, or without.
+    fn process(&self, pid: u32, parent: u32, ticks: u64, inode: Option<u32>) {
+        process(&self.fake, pid, parent, (ticks, 10), &format!("{} {} {}\n", ticks * 10_000_000, ticks, ticks));
+        if let Some(inode) = inode {
+            self.fake.link(&format!("proc/{pid}/fd/3"), &format!("socket:[{inode}]"));
+        }
+    }
+
+    /// A process goes on.
+    fn works(&self, pid: u32, parent: u32, ticks: u64) {
+        self.process(pid, parent, ticks, None);
+    }
+
+    /// The kernel says of an ended process's files that it has ended; here they are empty.
+    fn ends(&self, pid: u32) {
+        self.fake.write(&format!("proc/{pid}/stat"), "");
+        self.fake.write(&format!("proc/{pid}/task/{pid}/schedstat"), "");
+        self.fake.remove(&format!("proc/{pid}"));
+    }
+
+    fn after_secs(&mut self, seconds: u64) -> Counters {
+        let mut sink = Sink::default();
+        self.now = self.now.saturating_add(Nanos::from_secs(seconds));
+        self.service.tell(&self.source, UNITS, self.now, &mut Vec::new(), &mut sink);
+        sink.take(self.now)
+    }
+}
+
+fn clone(source: &Source) -> Source {
+    Source { sockets: source.sockets.clone(), ..Source::under(&source.root) }
+}
+
+fn pids(told: &Counters) -> Vec<u32> {
+    let of = |name: &str| name.strip_prefix("service.")?.strip_suffix(".rss")?.parse::<u32>().ok();
+    told.values.keys().filter_map(|name| of(name)).map(|pid| pid - PID).collect()
+}
+
+#[test]
+fn a_service_is_told_with_its_queue_its_processes_and_their_sums() {
+    let mut scene = Scene::new(&[(77, (5, 128))]);
+    scene.process(PID + 1, 1, 10, Some(77));
+    scene.process(PID + 2, PID + 1, 30, Some(77));
+    scene.process(PID + 3, PID + 1, 20, None);
+    scene.process(PID + 4, 1, 99, None);
+    scene.source.sockets.push(socket("127.0.0.1:80", State::Established, 0, (0, 0)));
+    let told = scene.after_secs(0);
+    assert_eq!(pids(&told), [1, 2, 3]);
+    for (name, value) in [
+        ("listener.0.0.0.0:80.queue", 5),
+        ("listener.0.0.0.0:80.limit", 128),
+        ("service.connections", 1),
+        ("service.5000002.cpu", 300_000_000),
+        ("service.5000002.wait", 30),
+        ("service.5000002.threads", 1),
+        ("service.5000002.fds", 1),
+        ("service.5000002.fd_limit", 1024),
+        ("service.5000002.rss", 40_960),
+        ("service.5000002.swap", 3072),
+        ("service.5000002.voluntary", 30),
+        ("service.5000002.involuntary", 1),
+        ("service.5000002.busiest.cpu", 300_000_000),
+        ("service.5000002.busiest.tid", u64::from(PID + 2)),
+        ("service.all.processes", 3),
+        ("service.all.cpu", 600_000_000),
+        ("service.all.wait", 60),
+        ("service.all.rss", 122_880),
+        ("service.all.busiest.cpu", 300_000_000),
+    ] {
+        assert_eq!(told.get(name), Some(value), "{name}");
+    }
+    // The third has no descriptors to be seen, so their sum is not known.
+    assert_eq!((told.get("service.5000003.fds"), told.get("service.all.fds")), (None, None));
+    assert_eq!(told.unobservable, ["service.5000003.fds: no such file", "service.cgroup: no such file"]);
+    assert_eq!(told.label("service.all.busiest.comm"), Some("srv 5000002"));
+    scene.works(PID + 3, PID + 1, 60);
+    let then = scene.after_secs(1);
+    assert_eq!(
+        (then.get("service.all.cpu"), then.get("service.all.busiest.cpu")),
+        (Some(1_000_000_000), Some(700_000_000))
+    );
+    assert_eq!(then.get("service.all.busiest.tid"), Some(u64::from(PID + 3)));
+}
+
+#[test]
+fn processes_that_end_stay_in_the_sums_and_their_successors_are_found() {
+    let mut scene = Scene::new(&[(77, (0, 128))]);
+    scene.process(PID + 1, 1, 10, Some(77));
+    scene.process(PID + 2, PID + 1, 30, None);
+    assert_eq!(pids(&scene.after_secs(0)), [1, 2]);
+    scene.ends(PID + 2);
+    let told = scene.after_secs(1);
+    assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![1], Some(400_000_000)));
+    // Another child comes: found when processes are listed next.
+    scene.process(PID + 3, PID + 1, 5, None);
+    let told = scene.after_secs(60);
+    assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![1, 3], Some(450_000_000)));
+    // The service is started anew, with another socket.
+    scene.ends(PID + 1);
+    scene.ends(PID + 3);
+    scene.source.sockets.clear();
+    let told = scene.after_secs(1);
+    assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![], None));
+    assert_eq!(told.unobservable, ["listener.0.0.0.0:80: nobody listens"]);
+    scene.source.sockets = vec![socket("127.0.0.1:80", State::Listen, 99, (1, 7))];
+    scene.process(PID + 9, 1, 1, Some(99));
+    scene.after_secs(1);
+    let told = scene.after_secs(60);
+    assert_eq!((pids(&told), told.get("listener.127.0.0.1:80.limit")), (vec![9], Some(7)));
+    assert_eq!(told.get("service.all.cpu"), Some(460_000_000));
+}
+
+#[test]
+fn of_very_many_processes_some_are_told_and_all_summed() {
+    let mut scene = Scene::new(&[(77, (0, 128))]);
+    scene.process(PID + 30, 1, 1, Some(77));
+    (0..30).for_each(|n| scene.process(PID + n, PID + 30, 1, None));
+    let told = scene.after_secs(0);
+    assert_eq!(pids(&told), (0..15).chain([30]).collect::<Vec<_>>());
+    assert_eq!((told.get("service.all.processes"), told.get("service.all.cpu")), (Some(31), Some(310_000_000)));
+}
+
+#[test]
+fn a_service_of_somebody_else_has_its_queue_and_says_what_is_hidden() {
+    for (denied, said) in [
+        (vec!["/proc/5000001/fd"], "service: the process that listens belongs to another user (permission)"),
+        (vec![], "service: no process that can be seen from here holds the socket (other namespace)"),
+    ] {
+        let mut scene = Scene::new(&[(77, (5, 128))]);
+        scene.process(PID + 1, 1, 10, Some(if denied.is_empty() { 78 } else { 77 }));
+        scene.source.denied = denied;
+        let told = scene.after_secs(0);
+        assert_eq!((pids(&told), told.get("listener.0.0.0.0:80.queue")), (vec![], Some(5)));
+        assert_eq!(told.unobservable, [said]);
+    }
+}
+
+#[test]
+fn where_nobody_listens_or_elsewhere_there_is_no_service() {
+    let scene = Scene::new(&[(77, (0, 1))]);
+    let host = Host::new(clone(&scene.source));
+    for (target, found) in
+        [("127.0.0.1:80", true), ("127.0.0.1:81", false), ("192.0.2.1:80", false), ("[::1]:80", false)]
+    {
+        assert_eq!(Service::of(&host, target.parse().unwrap()).is_some(), found, "{target}");
+    }
+}
+
+#[test]
+fn a_listener_of_this_process_is_found_on_this_host() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut host = Host::new(Source::here());
+    let service = Service::of(&host, address).unwrap();
+    host.watch(service);
+    let told = host.read();
+    let me = std::process::id();
+    for name in [format!("service.{me}.cpu"), format!("service.{me}.fds"), format!("listener.{address}.limit")] {
+        assert!(told.get(&name).is_some(), "{name}: {told:?}");
+    }
+    assert_eq!((told.get("service.all.processes"), told.get("service.connections")), (Some(1), Some(0)));
+    drop(listener);
+    let told = host.read();
+    assert_eq!(told.get(&format!("listener.{address}.limit")), None);
+}

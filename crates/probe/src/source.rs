@@ -1,0 +1,214 @@
+//! Where counters are read: the files of this host, or of a made-up one in a folder.
+//!
+//! Files of `/proc` are made when they are read, so a file that is open is read again from its beginning, without looking
+//! its path up anew. All text is judged elsewhere, by pure functions.
+
+use std::borrow::Cow;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use crate::netlink;
+use crate::sock_diag::{Query, Socket};
+
+/// No file that is read here is longer in earnest.
+const LONGEST: usize = 16 << 20;
+/// Descriptors of a process are counted one by one up to here, where the kernel does not tell their number (before 6.2).
+const COUNTED: usize = 20_000;
+
+/// A host, by its files.
+#[derive(Debug)]
+pub struct Source {
+    pub(crate) root: PathBuf,
+    /// Nobody may read these.
+    #[cfg(test)]
+    pub(crate) denied: Vec<&'static str>,
+    /// What the made-up kernel says of its sockets.
+    #[cfg(test)]
+    pub(crate) sockets: Vec<Socket>,
+}
+
+impl Source {
+    /// The host that this runs on.
+    pub fn here() -> Source {
+        Source::under("/")
+    }
+
+    /// A host whose `/proc` and `/sys` are in a folder. It has no sockets to ask the kernel about.
+    pub fn under(root: impl Into<PathBuf>) -> Source {
+        Source {
+            root: root.into(),
+            #[cfg(test)]
+            denied: Vec::new(),
+            #[cfg(test)]
+            sockets: Vec::new(),
+        }
+    }
+
+    fn is_here(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
+    fn path(&self, path: &str) -> io::Result<PathBuf> {
+        #[cfg(test)]
+        if self.denied.iter().any(|denied| Path::new(path).starts_with(denied)) {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        Ok(self.root.join(path.trim_start_matches('/')))
+    }
+
+    /// A file that is read once.
+    pub(crate) fn text(&self, path: &str) -> io::Result<String> {
+        let mut buffer = Vec::new();
+        Kept::new(path).read(self, &mut buffer).map(Cow::into_owned)
+    }
+
+    /// The names in a folder.
+    pub(crate) fn list(&self, path: &str) -> io::Result<impl Iterator<Item = String>> {
+        let entries = fs::read_dir(self.path(path)?)?;
+        Ok(entries.map_while(Result::ok).filter_map(|entry| entry.file_name().into_string().ok()))
+    }
+
+    /// The names in a folder that are numbers: processes, threads, descriptors.
+    pub(crate) fn numbers(&self, path: &str) -> io::Result<impl Iterator<Item = u32>> {
+        Ok(self.list(path)?.filter_map(|name| name.parse().ok()))
+    }
+
+    /// Where a link leads.
+    pub(crate) fn link(&self, path: &str) -> io::Result<PathBuf> {
+        fs::read_link(self.path(path)?)
+    }
+
+    /// How many descriptors are in a folder of them; None where they are too many to be counted.
+    pub(crate) fn count_descriptors(&self, path: &str) -> io::Result<Option<u64>> {
+        let told = fs::metadata(self.path(path)?)?.len();
+        if self.is_here() && told > 0 {
+            return Ok(Some(told));
+        }
+        let counted = self.list(path)?.take(COUNTED + 1).count();
+        Ok((counted <= COUNTED).then_some(counted as u64))
+    }
+
+    /// Asks the kernel about its sockets.
+    pub(crate) fn sockets(&self, query: &Query, each: &mut dyn FnMut(Socket)) -> io::Result<()> {
+        if self.is_here() {
+            return netlink::ask(query, each);
+        }
+        #[cfg(test)]
+        {
+            self.sockets.iter().filter(|socket| query.asks_for(socket)).cloned().for_each(each);
+            Ok(())
+        }
+        #[cfg(not(test))]
+        {
+            Err(ErrorKind::Unsupported.into())
+        }
+    }
+}
+
+/// A file that is read again and again.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    path: String,
+    file: Option<File>,
+}
+
+impl Kept {
+    /// It is opened when it is read first.
+    pub fn new(path: impl Into<String>) -> Kept {
+        Kept { path: path.into(), file: None }
+    }
+
+    /// Its whole text as it is now. What could not be read is opened anew the next time.
+    pub fn read<'b>(&mut self, source: &Source, buffer: &'b mut Vec<u8>) -> io::Result<Cow<'b, str>> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => File::open(source.path(&self.path)?)?,
+        };
+        let length = fill(&file, buffer)?;
+        self.file = Some(file);
+        Ok(String::from_utf8_lossy(&buffer[..length]))
+    }
+}
+
+/// Reads from the beginning to the end; the buffer keeps its length, so that it is made once.
+fn fill(file: &File, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    let mut length = 0;
+    loop {
+        if length == buffer.len() {
+            if length >= LONGEST {
+                return Err(ErrorKind::FileTooLarge.into());
+            }
+            buffer.resize((2 * length).max(8192), 0);
+        }
+        match file.read_at(&mut buffer[length..], length as u64) {
+            Ok(0) => return Ok(length),
+            Ok(more) => length += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Why something cannot be read, in a word or two.
+pub(crate) fn why(error: &io::Error) -> &'static str {
+    match (error.kind(), Errno::from_io_error(error)) {
+        (ErrorKind::PermissionDenied, _) => "permission",
+        (ErrorKind::NotFound | ErrorKind::NotADirectory, _) => "no such file",
+        (ErrorKind::Unsupported, _) | (_, Some(Errno::OPNOTSUPP)) => "not supported",
+        (ErrorKind::FileTooLarge, _) => "too much to read",
+        (ErrorKind::InvalidData, _) => "not understood",
+        (_, Some(Errno::SRCH)) => "it has ended",
+        _ => "the system refused",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::Fake;
+
+    #[test]
+    fn a_kept_file_is_read_as_it_is_now() {
+        let fake = Fake::new(&[("proc/loadavg", "1"), ("proc/empty", "")]);
+        let (source, mut buffer) = (fake.source(), Vec::new());
+        let mut kept = Kept::new("/proc/loadavg");
+        assert_eq!(kept.read(&source, &mut buffer).unwrap(), "1");
+        let long = "0123456789".repeat(5000);
+        for text in [&*long, "", "22"] {
+            fake.write("proc/loadavg", text);
+            assert_eq!(kept.read(&source, &mut buffer).unwrap(), text);
+        }
+        assert_eq!(Kept::new("/proc/empty").read(&source, &mut buffer).unwrap(), "");
+        let mut missing = Kept::new("/proc/later");
+        assert_eq!(why(&missing.read(&source, &mut buffer).unwrap_err()), "no such file");
+        fake.write("proc/later", "here");
+        assert_eq!(missing.read(&source, &mut buffer).unwrap(), "here");
+    }
+
+    #[test]
+    fn why_something_cannot_be_read() {
+        let fake = Fake::new(&[("proc/1/fd/0", ""), ("proc/1/fd/7", ""), ("proc/1/fd/x", ""), ("proc/2/fd/0", "")]);
+        let source = Source { denied: vec!["/proc/2/fd"], ..fake.source() };
+        assert_eq!(source.count_descriptors("/proc/1/fd").unwrap(), Some(3));
+        let mut numbers: Vec<u32> = source.numbers("/proc/1/fd").unwrap().collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, [0, 7]);
+        assert_eq!(why(&source.count_descriptors("/proc/2/fd").unwrap_err()), "permission");
+        assert_eq!(why(&source.count_descriptors("/proc/3/fd").unwrap_err()), "no such file");
+        assert_eq!(why(&io::Error::from_raw_os_error(95)), "not supported");
+        assert_eq!(why(&io::Error::from_raw_os_error(3)), "it has ended");
+        assert_eq!(why(&io::Error::from_raw_os_error(5)), "the system refused");
+    }
+
+    #[test]
+    fn of_this_host_the_kernel_counts_or_they_are_counted() {
+        let before = Source::here().count_descriptors("/proc/self/fd").unwrap().unwrap();
+        let more: Vec<File> = (0..300).map(|_| File::open("/dev/null").unwrap()).collect();
+        assert!(Source::here().count_descriptors("/proc/self/fd").unwrap().unwrap() > before, "{before}");
+        drop(more);
+    }
+}

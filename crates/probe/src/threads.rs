@@ -1,0 +1,253 @@
+//! The threads of a process: how the scheduler treated each, and all of them together.
+//!
+//! A thread whose time stood still has not run since, so nothing else of it can have changed: of a process with hundreds of
+//! threads only those that worked cost more than one short read. Sums go on when a thread ends.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crate::parse::process::{Scheduled, name, scheduled, swapped, switches};
+use crate::source::{Kept, Source};
+
+/// So many threads of a process are followed.
+pub(crate) const MOST: usize = 256;
+
+/// One thread.
+#[derive(Debug)]
+pub(crate) struct Thread {
+    schedstat: Kept,
+    status: Kept,
+    /// What it is called; empty where that cannot be read.
+    pub name: String,
+    pub scheduled: Option<Scheduled>,
+    /// By itself, and taken from its core.
+    pub switches: Option<(u64, u64)>,
+    /// Swapped memory, of the whole process.
+    pub swap: Option<u64>,
+}
+
+/// What happened to one thread since it was looked at.
+enum Look {
+    Idle,
+    Ran,
+    Ended,
+}
+
+impl Thread {
+    fn new(folder: &str, tid: u32) -> Thread {
+        Thread {
+            schedstat: Kept::new(format!("{folder}/{tid}/schedstat")),
+            status: Kept::new(format!("{folder}/{tid}/status")),
+            name: String::new(),
+            scheduled: None,
+            switches: None,
+            swap: None,
+        }
+    }
+
+    fn look(&mut self, source: &Source, buffer: &mut Vec<u8>) -> Look {
+        let (first, before) = (self.name.is_empty(), self.scheduled);
+        let counted = self.schedstat.read(source, buffer);
+        let uncounted = counted.is_err();
+        self.scheduled = counted.ok().and_then(|text| scheduled(&text));
+        // Three zeros come from a kernel that counts no times, whose threads run unseen.
+        if self.scheduled.is_some() && self.scheduled == before && !first {
+            return Look::Idle;
+        }
+        let Ok(status) = self.status.read(source, buffer) else {
+            return if uncounted { Look::Ended } else { Look::Ran };
+        };
+        self.switches = switches(&status);
+        self.swap = swapped(&status);
+        if let Some(called) = name(&status).filter(|called| *called != self.name) {
+            self.name = called.to_owned();
+        }
+        Look::Ran
+    }
+}
+
+/// Counts of all threads that there were; what no thread told is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    /// Nanoseconds ready without a core.
+    pub wait: Option<u64>,
+    pub voluntary: Option<u64>,
+    pub involuntary: Option<u64>,
+    /// Of each interval between two looks, the time on a core of the thread that had most of it.
+    pub busiest: Option<u64>,
+}
+
+fn add(sum: &mut Option<u64>, more: Option<u64>) {
+    *sum = sum.map(|sum| sum.saturating_add(more.unwrap_or_default())).or(more);
+}
+
+/// The threads of one process.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    folder: String,
+    pub known: BTreeMap<u32, Thread>,
+    pub totals: Totals,
+    /// The thread that had most time on a core in the last interval in which any had some.
+    pub busiest: Option<u32>,
+    /// Of the interval at hand.
+    top: Option<(u64, u32)>,
+}
+
+impl Threads {
+    /// Those in a folder such as `/proc/7/task`.
+    pub fn of(folder: String) -> Threads {
+        Threads { folder, known: BTreeMap::new(), totals: Totals::default(), busiest: None, top: None }
+    }
+
+    /// Looks at those that are known; false where none of them ran.
+    pub fn look(&mut self, source: &Source, buffer: &mut Vec<u8>) -> bool {
+        self.top = None;
+        let tids: Vec<u32> = self.known.keys().copied().collect();
+        // Each is to be looked at, whatever the ones before did.
+        tids.into_iter().filter(|tid| self.look_at(*tid, source, buffer)).count() > 0
+    }
+
+    /// Lists them anew, and looks at those that were not known.
+    ///
+    /// # Errors
+    /// Why they cannot be listed.
+    pub fn list(&mut self, source: &Source, buffer: &mut Vec<u8>) -> io::Result<()> {
+        let listed: Vec<u32> = source.numbers(&self.folder)?.collect();
+        self.known.retain(|tid, _| listed.contains(tid));
+        for tid in listed {
+            if self.known.len() < MOST && !self.known.contains_key(&tid) {
+                self.known.insert(tid, Thread::new(&self.folder, tid));
+                self.look_at(tid, source, buffer);
+            }
+        }
+        Ok(())
+    }
+
+    /// To be said when all were looked at.
+    pub fn looked(&mut self) {
+        if let Some((time, tid)) = self.top.take() {
+            add(&mut self.totals.busiest, Some(time));
+            if time > 0 {
+                self.busiest = Some(tid);
+            }
+        }
+    }
+
+    /// True where it ran, or is no more.
+    fn look_at(&mut self, tid: u32, source: &Source, buffer: &mut Vec<u8>) -> bool {
+        let Some(thread) = self.known.get_mut(&tid) else { return false };
+        let (before, switched) = (thread.scheduled.unwrap_or_default(), thread.switches.unwrap_or_default());
+        match thread.look(source, buffer) {
+            Look::Idle => return false,
+            Look::Ended => {
+                self.known.remove(&tid);
+                return true;
+            }
+            Look::Ran => {}
+        }
+        if let Some(now) = thread.scheduled {
+            add(&mut self.totals.wait, Some(now.wait.saturating_sub(before.wait)));
+            let time = now.cpu.saturating_sub(before.cpu);
+            self.top = self.top.max(Some((time, tid)));
+        }
+        if let Some((voluntary, involuntary)) = thread.switches {
+            add(&mut self.totals.voluntary, Some(voluntary.saturating_sub(switched.0)));
+            add(&mut self.totals.involuntary, Some(involuntary.saturating_sub(switched.1)));
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::Fake;
+
+    fn thread(fake: &Fake, tid: u32, schedstat: &str, switches: (u64, u64)) {
+        fake.write(&format!("proc/7/task/{tid}/schedstat"), schedstat);
+        let (voluntary, involuntary) = switches;
+        let status = format!(
+            "Name:\tt{tid}\nVmSwap:\t1 kB\nvoluntary_ctxt_switches:\t{voluntary}\nnonvoluntary_ctxt_switches:\t{involuntary}\n"
+        );
+        fake.write(&format!("proc/7/task/{tid}/status"), &status);
+    }
+
+    fn end(fake: &Fake, tid: u32) {
+        for file in ["schedstat", "status"] {
+            // A file that is open stays readable in a folder; one in /proc says that its thread has ended.
+            fake.remove(&format!("proc/7/task/{tid}/{file}"));
+        }
+        fake.remove(&format!("proc/7/task/{tid}"));
+    }
+
+    /// As [`Threads::look`] by whoever knows that threads came or went.
+    fn look(threads: &mut Threads, source: &Source) -> Totals {
+        let mut buffer = Vec::new();
+        threads.look(source, &mut buffer);
+        threads.list(source, &mut buffer).unwrap();
+        threads.looked();
+        threads.totals
+    }
+
+    fn totals(wait: u64, voluntary: u64, involuntary: u64, busiest: u64) -> Totals {
+        let [wait, voluntary, involuntary, busiest] = [wait, voluntary, involuntary, busiest].map(Some);
+        Totals { wait, voluntary, involuntary, busiest }
+    }
+
+    #[test]
+    fn sums_go_on_when_threads_come_and_go() {
+        let fake = Fake::new(&[]);
+        thread(&fake, 7, "100 10 1\n", (5, 1));
+        thread(&fake, 8, "300 20 1\n", (6, 2));
+        let source = fake.source();
+        let mut threads = Threads::of("/proc/7/task".into());
+        assert_eq!((look(&mut threads, &source), threads.busiest), (totals(30, 11, 3, 300), Some(8)));
+        thread(&fake, 7, "600 15 2\n", (7, 1));
+        thread(&fake, 8, "400 20 1\n", (6, 4));
+        assert_eq!((look(&mut threads, &source), threads.busiest), (totals(35, 13, 5, 800), Some(7)));
+        end(&fake, 8);
+        thread(&fake, 9, "50 1 1\n", (1, 0));
+        assert_eq!((look(&mut threads, &source), threads.busiest), (totals(36, 14, 5, 850), Some(9)));
+        assert_eq!(threads.known.values().map(|thread| &*thread.name).collect::<Vec<_>>(), ["t7", "t9"]);
+        assert_eq!(look(&mut threads, &source), totals(36, 14, 5, 850), "nobody ran");
+    }
+
+    #[test]
+    fn a_thread_that_did_not_run_is_not_looked_at_further() {
+        let fake = Fake::new(&[]);
+        thread(&fake, 7, "100 10 1\n", (5, 1));
+        let (source, mut buffer) = (fake.source(), Vec::new());
+        let mut threads = Threads::of("/proc/7/task".into());
+        threads.list(&source, &mut buffer).unwrap();
+        fake.write("proc/7/task/7/status", "Name:\tother\n");
+        assert!(!threads.look(&source, &mut buffer));
+        assert_eq!(threads.known[&7].name, "t7");
+        fake.write("proc/7/task/7/schedstat", "100 10 2\n");
+        assert!(threads.look(&source, &mut buffer));
+        assert_eq!((&*threads.known[&7].name, threads.known[&7].switches), ("other", None));
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_count_is_missing() {
+        let fake = Fake::new(&[]);
+        thread(&fake, 7, "0 0 0\n", (5, 1));
+        let source = fake.source();
+        let mut threads = Threads::of("/proc/7/task".into());
+        let counted = Totals { voluntary: Some(5), involuntary: Some(1), ..Totals::default() };
+        assert_eq!(look(&mut threads, &source), counted);
+        thread(&fake, 7, "0 0 0\n", (9, 1));
+        assert_eq!(look(&mut threads, &source), Totals { voluntary: Some(9), ..counted });
+        let mut missing = Threads::of("/proc/8/task".into());
+        assert!(missing.list(&source, &mut Vec::new()).is_err());
+        assert_eq!(missing.totals, Totals::default());
+    }
+
+    #[test]
+    fn of_very_many_threads_a_part_is_followed() {
+        let fake = Fake::new(&[]);
+        (0..300).for_each(|tid| thread(&fake, 1000 + tid, "1 1 1\n", (1, 1)));
+        let mut threads = Threads::of("/proc/7/task".into());
+        look(&mut threads, &fake.source());
+        assert_eq!(threads.known.len(), MOST);
+    }
+}

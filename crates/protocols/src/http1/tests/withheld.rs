@@ -1,0 +1,197 @@
+//! Bodies that wait for `100 Continue`: when they leave, when they never do, and what their connection is good for then.
+
+use measure::Nanos;
+use wire::{Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Sent, Session};
+
+use super::{Http1, Http1Dialogue, Http1Session, Request, asked, dialogue};
+
+const ID: ExchangeId = ExchangeId(3);
+const GO_ON: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const TOO_LARGE: &[u8] = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n";
+
+/// One exchange under way.
+struct Talk {
+    session: Http1Session,
+    out: Out,
+    done: Done<Request>,
+}
+
+impl Talk {
+    /// The request was submitted; also what left at once.
+    fn begin(dialogue: &Http1Dialogue, fill: &Fill) -> (Talk, String, Sent) {
+        let (mut session, mut out) = (dialogue.session(&Origin::default(), &Established::default()), Out::default());
+        let sent = session.submit(ID, &dialogue.requests()[0].request, fill, &mut out).expect("room");
+        let mut talk = Talk { session, out, done: Done::default() };
+        let left = talk.left();
+        (talk, left, sent)
+    }
+
+    /// What left since it was last asked.
+    fn left(&mut self) -> String {
+        let bytes = [self.out.bytes(), self.out.tail().map(|tail| &**tail).unwrap_or_default()].concat();
+        self.out.clear();
+        String::from_utf8(bytes).expect("text")
+    }
+
+    fn hears(&mut self, bytes: &[u8]) -> String {
+        self.session.receive(bytes, &mut self.out, &mut self.done).expect("nothing is broken");
+        self.left()
+    }
+
+    /// What is told, in words.
+    fn told(&mut self) -> Vec<String> {
+        let said = |event: &Event<Request>| match event {
+            Event::FirstByte(_) => "first byte".to_owned(),
+            Event::Declined(_) => "declined".to_owned(),
+            Event::Ended(e) => format!("{} {:?} {}", e.code, e.fault, e.why),
+            other => format!("{other:?}"),
+        };
+        self.done.events.drain(..).map(|event| said(&event)).collect()
+    }
+}
+
+fn expecting(more: &[&str]) -> Http1Dialogue {
+    dialogue("http://h/", &[&["expect-continue", "data=hello"], more].concat())
+}
+
+#[test]
+fn the_body_leaves_when_it_is_asked_for_however_the_leave_is_cut() {
+    let dialogue = expecting(&[]);
+    for cut in 0..GO_ON.len() {
+        let (mut talk, head, sent) = Talk::begin(&dialogue, &Fill::default());
+        assert!(head.ends_with("\r\nExpect: 100-continue\r\n\r\n") && head.contains("Content-Length: 5\r\n"), "{head}");
+        assert_eq!(sent, Sent::Withheld(Nanos::from_secs(1)));
+        assert_eq!(talk.hears(&GO_ON[..cut]), "", "at {cut}");
+        assert_eq!(talk.hears(&GO_ON[cut..]), "hello", "at {cut}");
+        assert_eq!(talk.hears(OK), "");
+        let told = talk.told();
+        assert_eq!(told.last().map(String::as_str), Some("200 None "), "at {cut}");
+        assert!(!told.contains(&"declined".to_owned()));
+        assert!(!talk.session.release(ID, &mut talk.out), "it has left");
+        assert_eq!(talk.session.room(), 1, "the connection goes on");
+    }
+}
+
+#[test]
+fn leave_to_go_on_is_not_the_first_byte_of_the_response() {
+    let (mut talk, ..) = Talk::begin(&expecting(&[]), &Fill::default());
+    talk.hears(b"HTTP/1.1 103 Early Hints\r\n\r\n");
+    talk.hears(GO_ON);
+    assert_eq!(talk.told(), [""; 0]);
+    talk.hears(&OK[..30]);
+    talk.hears(&OK[30..]);
+    assert_eq!(talk.told(), ["first byte", "200 None "]);
+}
+
+#[test]
+fn what_nobody_asked_for_leaves_after_the_wait() {
+    let (mut talk, _, sent) = Talk::begin(&expecting(&["continue-wait=50ms"]), &Fill::default());
+    assert_eq!(sent, Sent::Withheld(Nanos::from_millis(50)));
+    assert!(!talk.session.release(ExchangeId(4), &mut talk.out), "another's wait is over");
+    assert!(talk.session.release(ID, &mut talk.out));
+    assert_eq!(talk.left(), "hello");
+    assert!(!talk.session.release(ID, &mut talk.out), "once");
+    assert_eq!((talk.hears(GO_ON), talk.hears(OK)), (String::new(), String::new()), "leave that comes late");
+    assert_eq!((talk.told().pop(), talk.session.room()), (Some("200 None ".to_owned()), 1));
+}
+
+/// RFC 9110 10.1.1: the server may wait for the body that it declined, so that nothing more can be said on this connection.
+#[test]
+fn a_response_instead_of_leave_counts_and_ends_the_connection() {
+    let instead = "the response came instead of 100 Continue, so the body was not sent";
+    for (response, ended) in [(OK, "200 None ".to_owned()), (TOO_LARGE, format!("413 Some(WrongStatus) {instead}"))] {
+        for cut in 0..response.len() {
+            let (mut talk, ..) = Talk::begin(&expecting(&[]), &Fill::default());
+            let left = talk.hears(&response[..cut]) + &talk.hears(&response[cut..]);
+            assert_eq!(left, "");
+            let told: Vec<String> = talk.told().into_iter().filter(|said| said != "first byte").collect();
+            assert_eq!(told, ["declined", &ended]);
+            assert_eq!(talk.session.room(), 0, "nothing more is sent on it");
+            assert!(!talk.session.release(ID, &mut talk.out));
+        }
+    }
+}
+
+/// The server asked for the body: it is sent, whatever came with the leave.
+#[test]
+fn leave_and_response_in_one_piece() {
+    let (mut talk, ..) = Talk::begin(&expecting(&[]), &Fill::default());
+    assert_eq!(talk.hears(&[GO_ON, OK].concat()), "hello");
+    assert_eq!((talk.told(), talk.session.room()), (vec!["200 None ".to_owned()], 1));
+}
+
+#[test]
+fn slots_in_head_and_body_are_filled_before_the_wait() {
+    let fill = Fill { number: 41, ..Fill::default() };
+    for (options, body) in [
+        (&["data={\"n\":{counter}}"][..], "{\"n\":41}"),
+        (&["data=same", "header=X-Id: {counter}"], "same"),
+        (&["data={env PATH}"], &*std::env::var("PATH").expect("every process has one")),
+    ] {
+        let dialogue = dialogue("http://h/", &[&["expect-continue"], options].concat());
+        let (mut talk, head, _) = Talk::begin(&dialogue, &fill);
+        assert!(
+            head.ends_with("\r\n\r\n") && head.contains(&format!("\r\nContent-Length: {}\r\n", body.len())),
+            "{head}"
+        );
+        assert_eq!(talk.hears(GO_ON), body);
+    }
+}
+
+#[test]
+fn a_line_of_the_users_has_the_same_meaning_where_there_is_a_body() {
+    let said = |options: &[&str]| Talk::begin(&dialogue("http://h/", options), &Fill::default());
+    let (_, head, sent) = said(&["header=Expect: 100-Continue", "data=x"]);
+    assert!(head.ends_with("\r\n\r\n") && head.matches("Expect").count() == 1, "{head}");
+    assert_eq!(sent, Sent::Withheld(Nanos::from_secs(1)));
+    // Nothing to wait for, or nobody who knows of it.
+    assert_eq!(said(&["header=Expect: 100-continue"]).2, Sent::Asked);
+    assert_eq!(said(&["header=Expect: 100-continue", "data=x", "http=1.0"]).2, Sent::Asked);
+    // As with curl, an empty line takes it away.
+    let (_, head, sent) = said(&["header=Expect:", "data=x"]);
+    assert!(!head.contains("Expect") && head.ends_with("\r\n\r\nx") && sent == Sent::Asked, "{head}");
+    assert!(Http1.prepare(&asked(&["http://h/"], &["header=Expect:", "data=x", "expect-continue"])).is_err());
+}
+
+#[test]
+fn a_hop_without_a_body_expects_nothing() {
+    let dialogue = dialogue("http://h/", &["data=x", "header=Expect: 100-continue", "redirects=1"]);
+    let (mut talk, ..) = Talk::begin(&dialogue, &Fill::default());
+    talk.hears(b"HTTP/1.1 303 See Other\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n");
+    let follow = talk.done.events.iter().find_map(|event| match event {
+        Event::Ended(ended) => ended.follow.as_ref(),
+        _ => None,
+    });
+    let hop = String::from_utf8(dialogue.sent(&follow.expect("a hop").request)).expect("text");
+    assert!(hop.starts_with("GET /b ") && !hop.contains("Expect"), "{hop}");
+}
+
+#[test]
+fn mistakes_are_named() {
+    for (options, complaint) in [
+        (
+            &["expect-continue"][..],
+            "--expect-continue: no body is held back: no request has one, or a line of -H takes Expect away; add --data, or leave it out",
+        ),
+        (
+            &["expect-continue", "data=x", "http=1.0"],
+            "--expect-continue: HTTP/1.0 has no 100 Continue; leave it out, or speak --http 1.1",
+        ),
+        (
+            &["expect-continue", "data=x", "http2"],
+            "--expect-continue: only bodies of HTTP/1.1 are held back; leave it out, or speak --http 1.1",
+        ),
+        (
+            &["continue-wait=1s", "data=x"],
+            "--continue-wait: no body waits for 100 Continue; add --expect-continue, or leave it out",
+        ),
+        (
+            &["expect-continue", "data=x", "continue-wait=soon"],
+            "--continue-wait: \"soon\" is no time from 1ms to 1h; write for instance 1s",
+        ),
+    ] {
+        let said = Http1.prepare(&asked(&["http://h/"], options)).expect_err("a mistake").to_string();
+        assert_eq!(said, complaint);
+    }
+}

@@ -1,0 +1,249 @@
+//! What a machine counts, once a second: only what changed is told, and a reader carries the rest forward.
+//!
+//! A machine has some six hundred counters, of which a hundred move in a second. [`Changes`] leaves out those that did not,
+//! [`Carried`] puts them back. What can no longer be read is named as gone: a counter that stands still is something else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The value of a counter: whole where the kernel counts, real where somebody else tells a share or an average.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Number {
+    /// A count, a size, a time.
+    Whole(u64),
+    /// Anything else.
+    Real(f64),
+}
+
+impl Number {
+    /// As floating point: exact to 53 bits.
+    pub fn real(self) -> f64 {
+        match self {
+            Number::Whole(whole) => whole as f64,
+            Number::Real(real) => real,
+        }
+    }
+
+    /// The count, where it is one.
+    pub fn whole(self) -> Option<u64> {
+        match self {
+            Number::Whole(whole) => Some(whole),
+            Number::Real(_) => None,
+        }
+    }
+
+    /// By how much a counter grew since `before`; None where it began anew, of which nobody knows how far it had come.
+    pub fn since(self, before: Number) -> Option<Number> {
+        match (before, self) {
+            (Number::Whole(before), Number::Whole(after)) => increase(before, after).map(Number::Whole),
+            (before, after) => {
+                let grown = after.real() - before.real();
+                (grown >= 0.0).then_some(Number::Real(grown))
+            }
+        }
+    }
+}
+
+/// By how much a count grew. One that fell from near the end of 32 or 64 bits to near zero went round; any other that fell
+/// began anew, which is no increase that could be told.
+pub fn increase(before: u64, after: u64) -> Option<u64> {
+    const ROUND: u64 = 1 << 32;
+    const NEAR: u64 = ROUND / 4;
+    if after >= before {
+        return Some(after - before);
+    }
+    let grown = after.wrapping_sub(before);
+    let of_32_bits = grown.wrapping_add(ROUND);
+    match before {
+        _ if grown < NEAR => Some(grown),
+        _ if (ROUND - NEAR..ROUND).contains(&before) && of_32_bits < NEAR => Some(of_32_bits),
+        _ => None,
+    }
+}
+
+/// What the counters of a machine read at one moment, as far as they changed since the sample before.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HostCounters {
+    /// When they were read, since the start of the window (nanoseconds; negative within the warm-up).
+    pub at_ns: i64,
+    /// What the machine is called.
+    pub host: String,
+    /// The counters that changed; in the first sample, all there are.
+    #[serde(default)]
+    pub values: BTreeMap<String, Number>,
+    /// Words that changed: the name of a clock, of a thread.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// Counters and words of earlier samples that can no longer be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
+    /// What could not be read and why, told once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unobservable: Vec<String>,
+}
+
+/// Tells the samples of one machine, each by what changed.
+#[derive(Debug, Default)]
+pub struct Changes {
+    host: String,
+    values: BTreeMap<Arc<str>, Number>,
+    labels: BTreeMap<Arc<str>, String>,
+    unobservable: BTreeSet<String>,
+}
+
+impl Changes {
+    /// Of a machine, of which nothing was told yet.
+    pub fn new(host: impl Into<String>) -> Changes {
+        Changes { host: host.into(), ..Changes::default() }
+    }
+
+    /// What is to be told of a sample.
+    pub fn tell(
+        &mut self,
+        at_ns: i64,
+        values: BTreeMap<Arc<str>, Number>,
+        labels: BTreeMap<Arc<str>, String>,
+        unobservable: Vec<String>,
+    ) -> HostCounters {
+        // JSON has no word for a number that is none.
+        let values: BTreeMap<_, _> = values.into_iter().filter(|(_, value)| value.real().is_finite()).collect();
+        let gone = missing(&self.values, &values).chain(missing(&self.labels, &labels)).collect();
+        let unobservable = unobservable.into_iter().filter(|what| self.unobservable.insert(what.clone())).collect();
+        let told = HostCounters {
+            at_ns,
+            host: self.host.clone(),
+            values: changed(&self.values, &values),
+            labels: changed(&self.labels, &labels),
+            gone,
+            unobservable,
+        };
+        (self.values, self.labels) = (values, labels);
+        told
+    }
+}
+
+fn changed<V: Clone + PartialEq>(before: &BTreeMap<Arc<str>, V>, now: &BTreeMap<Arc<str>, V>) -> BTreeMap<String, V> {
+    let other = now.iter().filter(|(name, value)| before.get(*name) != Some(value));
+    other.map(|(name, value)| (name.to_string(), value.clone())).collect()
+}
+
+fn missing<V>(before: &BTreeMap<Arc<str>, V>, now: &BTreeMap<Arc<str>, V>) -> impl Iterator<Item = String> {
+    before.keys().filter(|name| !now.contains_key(*name)).map(ToString::to_string)
+}
+
+/// The counters of one machine as they stand, put together from what its samples told.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Carried {
+    /// When they were read last, as in [`HostCounters`].
+    pub at_ns: i64,
+    /// All counters that can be read.
+    pub values: BTreeMap<String, Number>,
+    /// All words that can be read.
+    pub labels: BTreeMap<String, String>,
+    /// What could not be read at some time, and why.
+    pub unobservable: BTreeSet<String>,
+}
+
+impl Carried {
+    /// Takes the next sample of this machine.
+    pub fn add(&mut self, sample: &HostCounters) {
+        self.at_ns = sample.at_ns;
+        for name in &sample.gone {
+            self.values.remove(name);
+            self.labels.remove(name);
+        }
+        self.values.extend(sample.values.iter().map(|(name, value)| (name.clone(), *value)));
+        self.labels.extend(sample.labels.iter().map(|(name, word)| (name.clone(), word.clone())));
+        self.unobservable.extend(sample.unobservable.iter().cloned());
+    }
+
+    /// A counter; None where it cannot be read.
+    pub fn get(&self, name: &str) -> Option<Number> {
+        self.values.get(name).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RunEvent;
+
+    type Sample<'a> = (&'a [(&'a str, Number)], &'a [(&'a str, &'a str)], &'a [&'a str]);
+
+    fn tell(changes: &mut Changes, at_ns: i64, (values, labels, unobservable): Sample<'_>) -> HostCounters {
+        let values = values.iter().map(|&(name, value)| (name.into(), value)).collect();
+        let labels = labels.iter().map(|&(name, word)| (name.into(), word.to_owned())).collect();
+        changes.tell(at_ns, values, labels, unobservable.iter().map(|&what| what.to_owned()).collect())
+    }
+
+    fn line(sample: &HostCounters) -> String {
+        serde_json::to_string(&RunEvent::Counters(sample.clone())).unwrap()
+    }
+
+    #[test]
+    fn counts_that_go_round_and_counts_that_begin_anew_are_told_apart() {
+        let near = u64::from(u32::MAX);
+        for (before, after, grown) in [
+            (0, 0, Some(0)),
+            (5, 9, Some(4)),
+            (near, near + 3, Some(3)),
+            (near - 1, 3, Some(5)),
+            (u64::MAX - 1, 3, Some(5)),
+            (1000, 3, None),
+            (near / 2, 3, None),
+            (near - 1, near - 2, None),
+            (u64::MAX, u64::MAX - 1, None),
+            (u64::MAX, 1 << 40, None),
+            (near + 10, 3, None),
+        ] {
+            assert_eq!(increase(before, after), grown, "{before} to {after}");
+        }
+        assert_eq!(Number::Real(2.5).since(Number::Whole(2)), Some(Number::Real(0.5)));
+        assert_eq!(Number::Real(0.5).since(Number::Real(1.5)), None);
+    }
+
+    #[test]
+    fn a_sample_tells_what_changed_and_a_reader_carries_the_rest() {
+        use Number::{Real, Whole};
+        let samples: [Sample<'_>; 4] = [
+            (&[("a", Whole(1)), ("b", Whole(u64::MAX)), ("c", Real(0.5))], &[("clock", "tsc")], &["psi: permission"]),
+            (&[("a", Whole(2)), ("b", Whole(u64::MAX)), ("c", Real(0.5))], &[("clock", "tsc")], &["psi: permission"]),
+            (&[("a", Whole(2)), ("c", Real(3.0)), ("d", Real(f64::NAN))], &[], &["psi: permission", "d: no such file"]),
+            (&[("a", Whole(2)), ("b", Whole(4)), ("c", Real(3.0))], &[("clock", "hpet")], &[]),
+        ];
+        let lines = [
+            r#"{"event":"counters","at_ns":-1,"host":"h","values":{"a":1,"b":18446744073709551615,"c":0.5},"labels":{"clock":"tsc"},"unobservable":["psi: permission"]}"#,
+            r#"{"event":"counters","at_ns":0,"host":"h","values":{"a":2}}"#,
+            r#"{"event":"counters","at_ns":1,"host":"h","values":{"c":3.0},"gone":["b","clock"],"unobservable":["d: no such file"]}"#,
+            r#"{"event":"counters","at_ns":2,"host":"h","values":{"b":4},"labels":{"clock":"hpet"}}"#,
+        ];
+        let (mut changes, mut carried) = (Changes::new("h"), Carried::default());
+        for ((at_ns, sample), line_of_it) in (-1..).zip(samples).zip(lines) {
+            let told = tell(&mut changes, at_ns, sample);
+            assert_eq!(line(&told), line_of_it);
+            let RunEvent::Counters(read) = serde_json::from_str(line_of_it).unwrap() else { panic!("{line_of_it}") };
+            assert_eq!(read, told);
+            carried.add(&read);
+            let finite = sample.0.iter().filter(|(_, value)| value.real().is_finite());
+            assert_eq!(carried.values, finite.map(|&(name, value)| (name.to_owned(), value)).collect());
+            assert_eq!(carried.labels.get("clock").map(String::as_str), sample.1.first().map(|(_, word)| *word));
+            assert_eq!((carried.at_ns, carried.get("a")), (at_ns, Some(sample.0[0].1)));
+        }
+        assert_eq!(Vec::from_iter(carried.unobservable), ["d: no such file", "psi: permission"]);
+    }
+
+    #[test]
+    fn what_a_later_brunt_adds_to_a_sample_is_gone_past() {
+        let later = r#"{"event":"counters","at_ns":7,"host":"h","values":{"a":1},"weather":{"rain":[1]}}"#;
+        let RunEvent::Counters(read) = serde_json::from_str(later).unwrap() else { panic!("{later}") };
+        assert_eq!((read.at_ns, read.values["a"], read.gone.len()), (7, Number::Whole(1), 0));
+        assert!(
+            serde_json::from_str::<RunEvent>(r#"{"event":"counters","host":"h"}"#).is_err(),
+            "a sample has a moment"
+        );
+    }
+}

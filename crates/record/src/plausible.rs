@@ -1,0 +1,127 @@
+//! Whether a record can be that of a run: its seconds come one after the other, and nothing in it is more than any run has.
+//!
+//! A record from elsewhere may hold anything. What is summed up from it must not overflow, and figures of seconds that are there
+//! twice would be wrong and look right.
+
+use std::borrow::Borrow;
+
+use crate::{Latency, RunEvent, Second};
+
+/// So far from the start of the window a moment of a run may be, and so long its window (nanoseconds: 73 years).
+const FARTHEST: u64 = 1 << 61;
+/// So much of everything together may be counted in a run.
+const COUNTED: u128 = 1 << 60;
+/// So many bytes or nanoseconds of CPU time.
+const MEASURED: u128 = 1 << 62;
+/// So many request-nanoseconds in a second.
+const AREA: u128 = 1 << 90;
+
+/// What was seen of a record so far.
+#[derive(Default)]
+pub(crate) struct Plausible {
+    /// Where the last second began and where the latest ended.
+    last: Option<(i64, i64)>,
+    counted: u128,
+    measured: u128,
+}
+
+impl Plausible {
+    /// Takes the next event; what is wrong with it, as a sentence.
+    pub fn check(&mut self, event: &RunEvent) -> Result<(), String> {
+        let moments = match event {
+            RunEvent::Second(second) => return self.second(second),
+            RunEvent::Changed(changed) => [Some(changed.at_ns), None],
+            RunEvent::Example(example) => [example.at_ns, None],
+            RunEvent::Notice(notice) => [notice.at_ns, None],
+            RunEvent::Counters(sample) => [Some(sample.at_ns), None],
+            RunEvent::Ended(ended) => {
+                [ended.window, ended.elapsed].map(|span| Some(i64::try_from(span.0).unwrap_or(i64::MAX)))
+            }
+            RunEvent::FirstAnswer(answer) => [Some(i64::try_from(answer.took.0).unwrap_or(i64::MAX)), None],
+            RunEvent::Started(_) | RunEvent::Began(_) | RunEvent::Unknown => [None, None],
+        };
+        near(moments)
+    }
+
+    fn second(&mut self, s: &Second) -> Result<(), String> {
+        near([Some(s.from_ns), Some(s.to_ns)])?;
+        near([s.first_success_ns, s.last_success_ns])?;
+        near([s.busy_since_ns, None])?;
+        self.follows(s)?;
+        let area = s.in_flight_ns.max(s.service_ns.unsigned_abs());
+        self.counted = self.counted.saturating_add(counted(s));
+        self.measured = self.measured.saturating_add(measured(s));
+        if self.counted > COUNTED || self.measured > MEASURED || area > AREA {
+            return Err("it counts more than any run does: the record was changed or damaged".into());
+        }
+        Ok(())
+    }
+
+    /// Seconds come one after the other. One without a length may stand inside of another: it tells what a worker had left when
+    /// it ended.
+    fn follows(&mut self, s: &Second) -> Result<(), String> {
+        let (began, ended) = self.last.unwrap_or((i64::MIN, i64::MIN));
+        let (from, to) = (s.from_ns, s.to_ns);
+        let wrong = match () {
+            () if to < from => format!("this second ends ({}) before it begins ({})", at(to), at(from)),
+            () if from < began || (from < ended && to > from) => {
+                format!("this second begins ({}) before the one above is over ({})", at(from), at(ended))
+            }
+            () => String::new(),
+        };
+        if !wrong.is_empty() {
+            return Err(wrong + ": the record was changed, or put together from several");
+        }
+        self.last = Some((s.from_ns, ended.max(s.to_ns)));
+        Ok(())
+    }
+}
+
+fn at(ns: i64) -> String {
+    format!("{} s", ns as f64 / 1e9)
+}
+
+fn near(moments: [Option<i64>; 2]) -> Result<(), String> {
+    match moments.into_iter().flatten().all(|ns| ns.unsigned_abs() <= FARTHEST) {
+        true => Ok(()),
+        false => Err("it tells of a moment that no run reaches: the record was changed or damaged".into()),
+    }
+}
+
+/// Everything that is counted in a second, added up.
+fn counted(s: &Second) -> u128 {
+    let mut counts = s.counts();
+    (counts.cpu_ns, counts.unanswered_ns, counts.kept_out_ns) = (0, 0, 0);
+    let (mut connections, mut heartbeats) = (s.connections, s.heartbeats);
+    let plain = sum(counts.each_mut()) + sum(connections.each_mut()) + sum(heartbeats.each_mut());
+    let listed = s.failures.iter().map(|f| f.count).chain(s.losses.iter().chain(&s.unopened).map(|loss| loss.count));
+    let named = s.named.iter().map(|named| {
+        let mut counts = named.counts;
+        sum(counts.each_mut())
+            + sum(named.status.values())
+            + u128::from(named.latency.count())
+            + u128::from(named.at_least.count())
+    });
+    let generator = [s.generator.periods, s.generator.throttled];
+    plain
+        + sum(s.status.values())
+        + listed.map(u128::from).sum::<u128>()
+        + named.sum::<u128>()
+        + sum(generator)
+        + times(&s.latency)
+}
+
+fn times(latency: &Latency) -> u128 {
+    latency.all().into_iter().map(|(_, histogram)| u128::from(histogram.count())).sum()
+}
+
+/// Bytes and CPU time of a second, added up.
+fn measured(s: &Second) -> u128 {
+    let mut bytes = s.bytes;
+    let spans = [s.cpu_ns, s.connections.ahead_ns, s.generator.busiest_cpu_ns, s.generator.ready_ns];
+    sum(bytes.each_mut()) + sum(spans)
+}
+
+fn sum(all: impl IntoIterator<Item = impl Borrow<u64>>) -> u128 {
+    all.into_iter().map(|n| u128::from(*n.borrow())).sum()
+}

@@ -1,0 +1,82 @@
+//! What limited the run, in the JSON report.
+
+use diagnose::{Conclusion, Found, Seen};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::text::Lang;
+
+/// What limited the run.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Diagnosis {
+    /// `limit` (the first of `findings`), `not_reached` (what was asked for was kept), `users` (hardly anybody
+    /// waited for another: more users bring more), `unknown`, or `nothing_to_judge`.
+    outcome: &'static str,
+    /// Whose counters there were to judge by: `nothing`, `generator` (the machine that made the load) or `service` (those of the
+    /// service too).
+    observed: &'static str,
+    /// How the machine was shared, where the service ran on that of the generator; else null.
+    shared: Option<SharedReport>,
+    /// All that was found, the principal limit first.
+    findings: Vec<LimitReport>,
+}
+
+/// CPU time within the window, in cores.
+#[derive(Serialize, JsonSchema)]
+struct SharedReport {
+    /// Of the service's processes.
+    service_cores: f64,
+    /// Of the generator's threads.
+    generator_cores: f64,
+    /// Of everybody.
+    busy_cores: f64,
+    /// How many there are.
+    cores: f64,
+}
+
+/// A limit or a fault.
+#[derive(Serialize, JsonSchema)]
+struct LimitReport {
+    /// The rule that found it: `N2`.
+    rule: &'static str,
+    /// Where on a request's way: `generator`, `client_kernel`, `network`, `proxy`, `server_kernel`, `service`, `dependency`.
+    stage: &'static str,
+    /// `proved` by a counter, or `consistent` with what was seen.
+    proof: &'static str,
+    /// What is claimed.
+    claim: String,
+    /// The counters that say so, and by how much they moved.
+    evidence: String,
+    /// What to change.
+    remedy: String,
+    /// What would refute it.
+    experiment: String,
+}
+
+impl Diagnosis {
+    pub fn of(conclusion: &Conclusion) -> Diagnosis {
+        let lang = Lang::En;
+        let limit = |found: &Found| LimitReport {
+            rule: found.rule,
+            stage: found.stage.name(),
+            proof: found.proof.name(),
+            claim: found.claim(lang),
+            evidence: found.evidence(lang),
+            remedy: found.remedy(lang),
+            experiment: found.experiment(lang),
+        };
+        let observed = match conclusion.seen {
+            Seen::Nothing => "nothing",
+            Seen::Here => "generator",
+            Seen::Service => "service",
+        };
+        let shared = conclusion.shared.map(|shared| SharedReport {
+            service_cores: shared.service,
+            generator_cores: shared.generator,
+            busy_cores: shared.busy,
+            cores: shared.cores,
+        });
+        let findings = conclusion.found.iter().map(limit).collect();
+        Diagnosis { outcome: conclusion.outcome.name(), observed, shared, findings }
+    }
+}

@@ -1,0 +1,185 @@
+//! What limited a run: the case that diagnosis judges, made of the sums and of what was counted beside them.
+
+use diagnose::{
+    Case, Conclusion, Counted, Failures, Found, GeneratorDoubt, Outcome, Proof, Run, Seen, Shared, Spread, conclude,
+};
+use measure::{Histogram, Nanos};
+use plan::Load;
+use record::{Carried, Part, RunEvent};
+use words::Lang;
+
+use crate::finding::Grade;
+use crate::overload::Overload;
+use crate::sentences as say;
+use crate::sentences::limits as words_of;
+use crate::sums::Sums;
+use crate::trust::Trust;
+
+/// Readings so long after the window still tell how it ended.
+const AFTER: i64 = 500_000_000;
+/// A connect so long waited for a second SYN: the first is sent again after one second, and clocks differ.
+const SECOND_SYN: Nanos = Nanos::from_millis(900);
+
+/// The counters of a run as they pass.
+#[derive(Default)]
+pub(crate) struct Counting {
+    carried: Carried,
+    counted: Counted,
+    /// The machine that was told first: where the run is coordinated.
+    host: Option<String>,
+    window_ends: Option<i64>,
+}
+
+impl Counting {
+    /// Looks at the next event.
+    pub fn see(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Second(second) if second.part == Part::Drain => {
+                self.window_ends.get_or_insert(second.from_ns);
+            }
+            RunEvent::Counters(sample) if self.host.get_or_insert_with(|| sample.host.clone()) == &sample.host => {
+                self.carried.add(sample);
+                if self.window_ends.is_none_or(|end| sample.at_ns <= end.saturating_add(AFTER)) {
+                    let values = self.carried.values.iter().map(|(name, value)| (name.as_str(), value.real()));
+                    self.counted.see(sample.at_ns, values);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Judges the run that is over.
+    pub fn conclude(self, sums: &Sums, trust: &Trust) -> Conclusion {
+        conclude(&Case { run: run(sums, trust), here: self.counted })
+    }
+}
+
+/// The load as rules see it.
+fn run(sums: &Sums, trust: &Trust) -> Run {
+    let (totals, plan) = (&sums.totals, sums.started.as_ref().map(|started| &started.plan));
+    let window_s = sums.window.as_secs_f64();
+    let failures =
+        totals.failures.iter().map(|f| Failures { kind: f.kind.clone(), phase: f.phase.clone(), count: f.count });
+    let cores = if window_s > 0.0 { totals.cpu_ns as f64 / 1e9 / window_s } else { 0.0 };
+    Run {
+        url: plan.and_then(|plan| plan.urls.first()).map(|first| first.url.clone()).unwrap_or_default(),
+        is_open: sums.open,
+        users: totals.users,
+        has_pauses: plan.is_some_and(|plan| matches!(plan.load, Load::Closed { think: Some(_), .. })),
+        connections: plan.map_or(0, |plan| plan.max_connections),
+        window_s,
+        scheduled: totals.due,
+        succeeded_per_s: sums.throughput_per_s(),
+        is_overloaded: Overload::of(sums).is_some(),
+        waited_for_connection: totals.limited,
+        in_flight: if sums.window == Nanos::ZERO { 0.0 } else { totals.in_flight_ns as f64 / sums.window.0 as f64 },
+        service: Spread { min: shortest(sums), ..spread(&totals.latency.service) },
+        connect: spread(&totals.latency.connect),
+        opened: totals.connections.opened,
+        failures: failures.collect(),
+        status: totals.status.clone(),
+        expects_status: plan.is_some_and(|plan| plan.options.contains_key("expect-status")),
+        generator_doubt: doubt(trust),
+        busiest_worker: totals.generator.busiest_share().unwrap_or(0.0),
+        generator_cores: cores,
+    }
+}
+
+/// The shortest response, in seconds: that before the load is among them, which met a service without any.
+fn shortest(sums: &Sums) -> f64 {
+    let before = sums.probe.as_ref().filter(|first| first.failure.is_none() && first.requests == 1);
+    let within = sums.totals.latency.service.min();
+    before.map_or(within, |first| within.min(first.took.0)) as f64 / 1e9
+}
+
+/// What the rules of trust say against the generator.
+fn doubt(trust: &Trust) -> Option<GeneratorDoubt> {
+    let against = |code: &str| trust.findings.iter().any(|f| f.grade == Grade::Fail && f.code.starts_with(code));
+    if against("generator_busy") {
+        return Some(GeneratorDoubt::Busy);
+    }
+    against("generator_").then_some(GeneratorDoubt::Disturbed)
+}
+
+/// Mean and deviation of what a histogram holds; its buckets are narrow.
+fn spread(histogram: &Histogram) -> Spread {
+    let count = histogram.count();
+    if count == 0 {
+        return Spread::default();
+    }
+    let mean = histogram.sum() as f64 / count as f64;
+    let squares: f64 = histogram.buckets().map(|(at, n)| (at.0 as f64 - mean).powi(2) * n as f64).sum();
+    let slow = count.saturating_sub(histogram.count_at_most(SECOND_SYN));
+    Spread {
+        count,
+        min: histogram.min() as f64 / 1e9,
+        mean: mean / 1e9,
+        longest: histogram.max() as f64 / 1e9,
+        deviation: (squares / count as f64).sqrt() / 1e9,
+        second_or_more: slow as f64 / count as f64,
+    }
+}
+
+/// A limit as it is read: what is claimed, and what goes with it.
+pub(crate) struct Told {
+    /// What is claimed.
+    pub claim: String,
+    /// Evidence, remedy and experiment, each behind its word.
+    pub details: Vec<String>,
+}
+
+/// What there is to say of it, the principal limit first; nothing where nobody counted and nothing was found.
+pub(crate) fn told(conclusion: &Conclusion, lang: Lang) -> Vec<Told> {
+    let mut all = limits(conclusion, lang);
+    let plain = |claim| Told { claim, details: vec![] };
+    if !all.is_empty() {
+        all.extend(conclusion.shared.map(|shared| plain(shared_by(&shared, lang))));
+    }
+    all
+}
+
+fn shared_by(shared: &Shared, lang: Lang) -> String {
+    let [service, generator, busy] = [shared.service, shared.generator, shared.busy].map(|cores| format!("{cores:.2}"));
+    let cores = format!("{:.0}", shared.cores);
+    let facts: [(&str, &str); 4] =
+        [("service", &service), ("generator", &generator), ("busy", &busy), ("cores", &cores)];
+    lang.fill(words_of::SHARED, &facts)
+}
+
+fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<Told> {
+    let alone = |text| vec![Told { claim: lang.of(text).into(), details: vec![] }];
+    match (conclusion.outcome, conclusion.seen) {
+        (Outcome::Limit, _) => {
+            let first = conclusion.principal().map(|found| told_of(found, lang));
+            first.into_iter().chain(conclusion.found.iter().skip(1).map(|found| beside(found, lang))).collect()
+        }
+        (_, Seen::Nothing) | (Outcome::NothingToJudge, _) => vec![],
+        (Outcome::Users, _) => alone(words_of::USERS),
+        (Outcome::NotReached, _) => alone(words_of::NOT_REACHED),
+        (Outcome::Unknown, Seen::Service) => alone(words_of::UNKNOWN_HERE),
+        (Outcome::Unknown, Seen::Here) => alone(words_of::UNKNOWN_ELSEWHERE),
+    }
+}
+
+fn told_of(found: &Found, lang: Lang) -> Told {
+    let after = |word, sentence| format!("{}{}{sentence}", lang.of(word), lang.of(say::COLON));
+    let details = [
+        after(words_of::EVIDENCE, found.evidence(lang)),
+        after(words_of::REMEDY, found.remedy(lang)),
+        after(words_of::EXPERIMENT, found.experiment(lang)),
+    ];
+    Told { claim: claimed(found, lang), details: details.into() }
+}
+
+/// One that stands behind the principal limit.
+fn beside(found: &Found, lang: Lang) -> Told {
+    let claim = format!("{}{}{}", lang.of(words_of::ALSO), lang.of(say::COLON), claimed(found, lang));
+    let evidence = format!("{}{}{}", lang.of(words_of::EVIDENCE), lang.of(say::COLON), found.evidence(lang));
+    Told { claim, details: vec![evidence] }
+}
+
+fn claimed(found: &Found, lang: Lang) -> String {
+    let proof = if found.proof == Proof::Proved { words_of::PROVED } else { words_of::CONSISTENT };
+    let proof = lang.fill(proof, &[("rule", found.rule)]);
+    found.claim(lang) + &lang.fill(say::BRACKETS, &[("inner", &proof)])
+}

@@ -1,0 +1,213 @@
+//! Whether the run settled: a mean over a warm-up, or over two regimes, is the mean of neither.
+
+use measure::{Nanos, Rng, steady};
+use record::{Part, RunEvent};
+
+use super::{Evidence, Rule};
+use crate::finding::{Finding, Grade};
+use crate::overload::Overload;
+use crate::show;
+use crate::text::{Text, text};
+
+const SETTLED_LATE: Text = text(
+    "the first {time} were not like the rest: the mean latency was {before}, and {after} from then on; leave them out with --warmup {time}",
+    "前 {time} 与其余部分不同：平均延迟为 {before}，此后为 {after}；可用 --warmup {time} 排除",
+);
+const REGIMES: Text = text(
+    "latency changed at {time}: {before} on average until then, {after} afterwards; figures over both describe neither",
+    "延迟在 {time} 处改变：此前平均 {before}，此后 {after}；合在一起的数据两者都不代表",
+);
+const DRIFTING: Text = text(
+    "the run never settled: latency went from {before} to {after} all along, so its figures depend on its length",
+    "压测始终未稳定：延迟一路从 {before} 变为 {after}，数据取决于压测时长",
+);
+
+/// Seconds below which nothing is said.
+const LEAST: usize = 20;
+/// So many points are kept; beyond them two become one.
+const KEPT: usize = 240;
+/// From this many seconds on, batches of five are compared.
+const BATCHED: usize = 60;
+/// What differs by less than this, as a ratio, or by less than that, is the noise of a healthy run on a shared machine.
+const RATIO: f64 = 1.5;
+const DIFFERENCE: f64 = 200_000.0;
+/// A regime lasts so long at least: shorter ones are stalls, which have a rule of their own.
+const REGIME: f64 = 0.15;
+
+/// The mean service time of each second, while a record streams by.
+#[derive(Clone, Debug)]
+pub(super) struct Steady {
+    /// Sum in nanoseconds and count of each point.
+    points: Vec<(f64, f64)>,
+    /// Seconds in a point.
+    seconds: usize,
+    /// Seconds in the last one.
+    filled: usize,
+}
+
+impl Default for Steady {
+    fn default() -> Steady {
+        Steady { points: Vec::new(), seconds: 1, filled: 1 }
+    }
+}
+
+impl Steady {
+    fn add(&mut self, sum: f64, count: f64) {
+        if self.filled < self.seconds
+            && let Some(last) = self.points.last_mut()
+        {
+            (last.0, last.1, self.filled) = (last.0 + sum, last.1 + count, self.filled + 1);
+            return;
+        }
+        if self.points.len() == KEPT {
+            self.points =
+                self.points.chunks(2).map(|two| two.iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1))).collect();
+            self.seconds *= 2;
+        }
+        self.points.push((sum, count));
+        self.filled = 1;
+    }
+
+    /// The logarithms of the means: a service twice as slow is as far off as one twice as fast.
+    fn logs(&self) -> Option<Vec<f64>> {
+        self.points.iter().map(|(sum, count)| (*count > 0.0 && *sum > 0.0).then(|| (sum / count).ln())).collect()
+    }
+}
+
+/// True where two means differ by more than noise.
+fn differ(a: f64, b: f64) -> bool {
+    let (a, b) = (a.min(b), a.max(b));
+    b >= RATIO * a && b - a >= DIFFERENCE
+}
+
+/// How far apart the means of two parts are, weighed by their lengths.
+fn parted(logs: &[f64], at: usize) -> f64 {
+    let (before, after) = logs.split_at(at);
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
+    (mean(before) - mean(after)).powi(2) * (before.len() * after.len()) as f64
+}
+
+impl Rule for Steady {
+    fn see(&mut self, event: &RunEvent) {
+        if let RunEvent::Second(s) = event
+            && s.part == Part::Window
+            && s.length() >= Nanos::from_millis(900)
+        {
+            self.add(s.latency.service.sum() as f64, s.latency.service.count() as f64);
+        }
+    }
+
+    fn findings(&self, run: &Evidence<'_>) -> Vec<Finding> {
+        let level = run.started.as_ref().is_some_and(|s| s.plan.load.is_level()) && run.changes.is_empty();
+        let seconds = self.points.len() * self.seconds;
+        if !level || seconds < LEAST || run.only_holds() || Overload::of(run).is_some() {
+            return Vec::new();
+        }
+        self.logs().and_then(|logs| self.judge(&logs)).into_iter().collect()
+    }
+}
+
+impl Steady {
+    fn judge(&self, logs: &[f64]) -> Option<Finding> {
+        let n = logs.len();
+        let typical = |part: &[f64]| steady::median(part).exp();
+        let told = |code, text, at: usize, before: f64, after: f64| {
+            let shown = |ns: f64| show::duration(Nanos(ns as u64));
+            let time = format!("{}s", at * self.seconds);
+            Finding::new(code, Grade::Warn, text, [("time", time), ("before", shown(before)), ("after", shown(after))])
+        };
+        let batch = if n * self.seconds >= BATCHED { 5 } else { 1 };
+        let cut = steady::settled_after(logs, batch);
+        if let Some(cut) = cut.filter(|cut| *cut > 0) {
+            let (before, after) = (typical(&logs[..cut]), typical(&logs[cut..]));
+            if differ(before, after) {
+                return Some(told("settled_late", SETTLED_LATE, cut, before, after));
+            }
+        }
+        let rest = &logs[cut.unwrap_or(0)..];
+        let (first, last) = (typical(&rest[..rest.len().div_ceil(5)]), typical(&rest[rest.len() * 4 / 5..]));
+        // One that goes up all along has changes everywhere.
+        let rise = steady::slope(rest) * rest.len() as f64;
+        let whole = last.ln() - first.ln();
+        let (early, late) = rest.split_at(rest.len() / 2);
+        let within = |half: &[f64]| steady::slope(half) * half.len() as f64;
+        if differ(first, last) && rise / whole > 0.5 && within(early) / whole > 0.2 && within(late) / whole > 0.2 {
+            return Some(told("never_settled", DRIFTING, 0, first, last));
+        }
+        let shortest = ((n as f64 * REGIME) as usize).max(3);
+        let changes = steady::changes(logs, &mut Rng::new(0));
+        changes
+            .into_iter()
+            .filter(|at| (shortest..=n - shortest).contains(at))
+            .map(|at| (at, typical(&logs[..at]), typical(&logs[at..])))
+            .filter(|(_, before, after)| differ(*before, *after))
+            // Of several the one that divides best: medians alone are the same a little before it and after.
+            .max_by(|a, b| parted(logs, a.0).total_cmp(&parted(logs, b.0)))
+            .map(|(at, before, after)| told("two_regimes", REGIMES, at, before, after))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run of so many seconds whose mean in each is this many milliseconds, jittered by a tenth.
+    fn code(seconds: usize, mean_ms: impl Fn(usize) -> f64) -> Option<&'static str> {
+        let (mut series, mut rng) = (Steady::default(), Rng::new(9));
+        for at in 0..seconds {
+            series.add(mean_ms(at) * 1e6 * 100.0 * (0.9 + 0.2 * rng.f64()), 100.0);
+        }
+        series.judge(&series.logs()?).map(|found| {
+            assert!(!found.sentence(crate::Lang::En).is_empty() && !found.sentence(crate::Lang::Zh).is_empty());
+            found.code
+        })
+    }
+
+    #[test]
+    fn what_changed_is_told_and_what_did_not_is_not() {
+        for seconds in [30, 60, 120, 3_600] {
+            let at = |share: f64| (seconds as f64 * share) as usize;
+            assert_eq!(code(seconds, |_| 10.0), None, "level, {seconds}");
+            let warm = code(seconds, |second| if second < at(0.2) { 50.0 } else { 10.0 });
+            assert_eq!(warm, Some("settled_late"), "warm-up, {seconds}");
+            let slower = code(seconds, |second| if second < at(0.55) { 10.0 } else { 20.0 });
+            assert_eq!(slower, Some("two_regimes"), "two regimes, {seconds}");
+            let leak = code(seconds, |second| 10.0 * (1.0 + 2.0 * second as f64 / seconds as f64));
+            assert_eq!(leak, Some("never_settled"), "a leak, {seconds}");
+        }
+    }
+
+    #[test]
+    fn the_moment_of_a_change_is_the_one_it_happened_at() {
+        let (mut series, mut rng) = (Steady::default(), Rng::new(4));
+        for second in 0..24 {
+            // A disturbance before it is no change of regime.
+            let mean = if second >= 12 {
+                20e6
+            } else if second == 9 {
+                13e6
+            } else {
+                10e6
+            };
+            series.add(mean * (0.95 + 0.1 * rng.f64()), 1.0);
+        }
+        let found = series.judge(&series.logs().unwrap()).unwrap();
+        assert!(found.sentence(crate::Lang::En).starts_with("latency changed at 12s"), "{found:?}");
+    }
+
+    #[test]
+    fn little_differences_are_no_regimes() {
+        assert_eq!(code(60, |second| if second < 30 { 10.0 } else { 12.0 }), None, "a fifth");
+        assert_eq!(code(60, |second| if second < 30 { 0.1 } else { 0.2 }), None, "a tenth of a millisecond");
+        assert_eq!(code(60, |second| if second == 30 { 500.0 } else { 10.0 }), None, "a single stall");
+    }
+
+    #[test]
+    fn long_runs_are_thinned() {
+        let mut series = Steady::default();
+        (0..10_000).for_each(|_| series.add(5e6, 5.0));
+        assert!(series.points.len() <= KEPT && series.points.iter().all(|(sum, count)| sum / count == 1e6));
+        let counted: f64 = series.points.iter().map(|(_, count)| count).sum();
+        assert_eq!(counted, 50_000.0);
+    }
+}

@@ -1,0 +1,29 @@
+//! What limited the run, in words.
+
+use words::text::{Text, text};
+
+pub(crate) const LIMIT: Text = text("What limited the run", "瓶颈");
+pub(crate) const PROVED: Text = text("proved, {rule}", "已证实，{rule}");
+pub(crate) const CONSISTENT: Text = text("consistent with what was seen, {rule}", "与观测相符，{rule}");
+pub(crate) const EVIDENCE: Text = text("evidence", "依据");
+pub(crate) const REMEDY: Text = text("change", "改进");
+pub(crate) const EXPERIMENT: Text = text("check", "验证");
+pub(crate) const ALSO: Text = text("also", "另外");
+pub(crate) const NOT_REACHED: Text =
+    text("no limit was reached: what was asked for was kept", "未达到任何瓶颈：要求的负载得以维持");
+pub(crate) const USERS: Text = text(
+    "the number of users: the mean response is hardly longer than the shortest, so nobody waited for another, and more users (-c) bring more",
+    "用户数：平均响应与最短响应相差无几，没有请求在排队；增加用户（-c）即可提高吞吐量",
+);
+pub(crate) const UNKNOWN_HERE: Text = text(
+    "no counter of this machine or of the service shows what; twice the load tells whether more comes of it",
+    "本机与服务的计数器均未显示瓶颈；将负载翻倍可看出吞吐量是否还能上升",
+);
+pub(crate) const UNKNOWN_ELSEWHERE: Text = text(
+    "cannot be told from here, where the counters of the service's machine are not observable; twice the load tells whether more comes of it",
+    "从本机无法判断：看不到服务所在机器的计数器；将负载翻倍可看出吞吐量是否还能上升",
+);
+pub(crate) const SHARED: Text = text(
+    "service and generator share this machine: the service used {service} of its {cores} cores, brunt {generator}, all together {busy}",
+    "服务与发压端共用本机：{cores} 个核中，服务用了 {service}，brunt 用了 {generator}，合计 {busy}",
+);

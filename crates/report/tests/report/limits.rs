@@ -1,0 +1,79 @@
+//! What limited a run, from the counters of its record.
+
+use std::collections::BTreeMap;
+
+use record::{HostCounters, Number, Part, RunEvent};
+use report::Lang;
+
+use crate::made_up::{Filled, Run, closed, ms, second};
+
+const S: i64 = 1_000_000_000;
+
+/// A sample of these counters, as a machine tells them.
+fn sample(at_ns: i64, host: &str, values: &[(&str, u64)]) -> RunEvent {
+    let values: BTreeMap<_, _> = values.iter().map(|(name, n)| ((*name).to_owned(), Number::Whole(*n))).collect();
+    RunEvent::Counters(HostCounters { at_ns, host: host.into(), values, ..HostCounters::default() })
+}
+
+/// Four seconds of ten users, with what was counted before, within and after the window.
+fn run(before: u64, within: u64, after: u64) -> Run {
+    let mut run = closed(10, 4);
+    let listener = [("listener.127.0.0.1:8080.limit", 5), ("listener.127.0.0.1:8080.queue", 0)];
+    let cores = |at: u64| {
+        let (busy, idle) = (at * 500_000_000, at * 1_500_000_000);
+        [("cpu.count", 2), ("cpu.all.user", busy), ("cpu.all.idle", idle), ("service.all.cpu", busy / 2)]
+    };
+    let others = ["system", "irq", "softirq", "steal", "iowait"].map(|part| format!("cpu.all.{part}"));
+    let others: Vec<(&str, u64)> = others.iter().map(|name| (name.as_str(), 0)).collect();
+    let all = |at: u64, overflows: u64| {
+        [&cores(at)[..], &others, &listener, &[("TcpExt.ListenOverflows", overflows)]].concat()
+    };
+    run.events.push(sample(-S, "here", &all(0, 7)));
+    run.events.push(sample(0, "here", &all(1, 7 + before)));
+    for n in 0..4 {
+        run = run.second(second(n).answered(40, ms(250)));
+        // What did not change is not told again.
+        run.events.push(sample((n + 1) * S, "here", &cores(n as u64 + 2)));
+        run.events.push(sample((n + 1) * S, "elsewhere", &[("TcpExt.ListenOverflows", 1000 * n as u64)]));
+    }
+    run.events.push(sample(3 * S + 1, "here", &[("listener.127.0.0.1:8080.queue", 6)]));
+    run.events.push(sample(4 * S + 1, "here", &[("TcpExt.ListenOverflows", 7 + before + within)]));
+    run = run.second(second(4).within(Part::Drain));
+    run.events.push(sample(9 * S, "here", &[("TcpExt.ListenOverflows", 7 + before + within + after)]));
+    run
+}
+
+#[test]
+fn only_what_was_counted_within_the_window_and_on_this_machine_is_judged() {
+    let rules = |before, within, after| -> Vec<String> {
+        let json = run(before, within, after).json();
+        let all = json["diagnosis"]["findings"].as_array().unwrap().iter();
+        all.map(|found| found["rule"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(rules(0, 3, 0), ["N2"]);
+    assert_eq!(rules(9, 0, 0), [""; 0], "before the window");
+    assert_eq!(rules(0, 0, 9), [""; 0], "long after it");
+}
+
+#[test]
+fn the_limit_stands_in_every_document_for_people() {
+    let limited = run(0, 3, 0);
+    for (format, lang, said) in [
+        ("text", Lang::En, "  the accept queue of 127.0.0.1:8080 overflowed"),
+        ("text", Lang::En, "    evidence: TcpExt ListenOverflows +3; up to 6 of 5 in the queue"),
+        ("text", Lang::En, "(proved, N2)"),
+        ("text", Lang::En, "the service used 0.25 of its 2 cores, brunt 0.00, all together 0.50"),
+        ("text", Lang::Zh, "127.0.0.1:8080 的 accept 队列溢出"),
+        ("markdown", Lang::En, "### What limited the run"),
+        ("markdown", Lang::Zh, "### 瓶颈"),
+    ] {
+        let text = limited.written(format, lang);
+        assert!(text.contains(said), "{format}: {said}\n{text}");
+    }
+    let json = limited.json();
+    assert_eq!(json["diagnosis"]["outcome"], "limit");
+    assert_eq!(json["diagnosis"]["observed"], "service");
+    assert_eq!(json["diagnosis"]["shared"]["cores"], 2.0);
+    let nobody = closed(10, 4).second(second(0).answered(40, ms(250)));
+    assert!(!nobody.written("text", Lang::En).contains("What limited"), "nobody counted, and nothing was found");
+}

@@ -1,0 +1,108 @@
+"""A small HTTP server with one limit of its own: `queueing.py PORT KIND …`.
+
+pool PLACES MS   works on so many requests at a time, each for so long
+backlog N MS     one blocking acceptor with a queue of N, a connection for each request, each for so long
+burn MS          one thread that computes for so long a request
+varied MS        answers after an exponential time of this mean, all at once
+slower MS AT     answers after this time, and after twice as long from second AT on
+leak             opens a file for each request and keeps it
+"""
+
+import asyncio
+import os
+import random
+import socket
+import sys
+import time
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+CLOSING = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+
+
+def backlog(port, number, milliseconds):
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.listen(number)
+    while True:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(4096)
+            time.sleep(milliseconds / 1000)
+            try:
+                connection.sendall(CLOSING)
+            except OSError:
+                pass
+
+
+async def serve(port, work):
+    async def conversation(reader, writer):
+        try:
+            while await reader.readuntil(b"\r\n\r\n"):
+                await work()
+                writer.write(ANSWER)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(conversation, "127.0.0.1", port, backlog=1024)
+    async with server:
+        await server.serve_forever()
+
+
+def pool(places, milliseconds):
+    free = asyncio.Semaphore(places)
+
+    async def work():
+        async with free:
+            await asyncio.sleep(milliseconds / 1000)
+
+    return work
+
+
+def burn(milliseconds):
+    async def work():
+        end = time.perf_counter() + milliseconds / 1000
+        while time.perf_counter() < end:
+            pass
+
+    return work
+
+
+def varied(milliseconds):
+    async def work():
+        await asyncio.sleep(random.expovariate(1000 / milliseconds))
+
+    return work
+
+
+def slower(milliseconds, at):
+    begun = time.monotonic()
+
+    async def work():
+        late = time.monotonic() - begun >= at
+        await asyncio.sleep(milliseconds * (2 if late else 1) / 1000)
+
+    return work
+
+
+def leak():
+    kept = []
+
+    async def work():
+        kept.append(open(os.devnull))
+
+    return work
+
+
+def main():
+    port, kind, numbers = int(sys.argv[1]), sys.argv[2], [int(word) for word in sys.argv[3:]]
+    if kind == "backlog":
+        backlog(port, *numbers)
+    work = {"pool": pool, "burn": burn, "varied": varied, "slower": slower, "leak": leak}[kind]
+    asyncio.run(serve(port, work(*numbers)))
+
+
+main()

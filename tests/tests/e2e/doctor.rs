@@ -1,0 +1,27 @@
+//! `brunt doctor`: what a machine can do, and what a run would hit.
+
+use e2e::{Target, brunt};
+
+#[test]
+fn a_machine_is_examined_with_and_without_a_run() {
+    brunt(["doctor"]).with_code(0).said("file descriptors a process");
+    let target = Target::healthy();
+    let url = target.url("");
+    brunt(["doctor", "-c", "10", "-d", "1s", &url]).with_code(0).said("the target runs on this machine");
+    assert_eq!(target.heard(), 0, "no load is sent");
+    brunt(["doctor", "--lang", "zh", "-c", "10", "-d", "1s", &url]).with_code(0).said("目标就在本机");
+}
+
+/// The story of a load that used up its ports: 2,000 connections a second, each used once. Nobody is asked, so nobody need be there.
+#[test]
+fn a_run_that_uses_up_its_ports_is_foretold() {
+    let reused = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_tw_reuse").is_ok_and(|text| text.trim() == "1");
+    if reused {
+        return e2e::skip("this machine reuses ports in TIME_WAIT (net.ipv4.tcp_tw_reuse=1)");
+    }
+    let line = ["-r", "5000/s", "-d", "10m", "--no-keepalive", "http://192.0.2.1:8080/"];
+    let told = brunt(["doctor"].iter().chain(&line)).with_code(20);
+    assert!(told.out.contains("this run stops after"), "{}", told.out);
+    assert!(told.out.contains("tcp_tw_reuse"), "{}", told.out);
+    brunt(["doctor", "--rate", "5000/s", "--bogus", "http://192.0.2.1/"]).with_code(64);
+}

@@ -1,0 +1,139 @@
+//! What limited a run: causes made real, with servers that are not ours, and twins that are well.
+
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+use e2e::daemon;
+use e2e::nginx::Nginx;
+use e2e::program::until;
+use e2e::report::report;
+use e2e::{Report, Target};
+
+/// `tests/servers/queueing.py`, which has one limit of its own.
+struct Queueing {
+    child: Child,
+    port: u16,
+}
+
+impl Queueing {
+    /// Under another program such as `prlimit`; None where there is no Python.
+    fn start(under: &[&str], kind: &str) -> Option<Queueing> {
+        let python = daemon::find("python3")?;
+        let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/servers/queueing.py");
+        let mut line: Vec<String> = under.iter().map(|word| (*word).to_owned()).collect();
+        line.extend([python.display().to_string(), script.to_owned(), port.to_string()]);
+        line.extend(kind.split(' ').map(str::to_owned));
+        let mut command = Command::new(&line[0]);
+        command.args(&line[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let server = Queueing { child: command.spawn().expect("it starts"), port };
+        until("it listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+        Some(server)
+    }
+
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port)
+    }
+}
+
+impl Drop for Queueing {
+    fn drop(&mut self) {
+        // Nothing is lost if it is already gone.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The rules that found something, in their order, each with its proof.
+fn found(report: &Report) -> Vec<(String, String)> {
+    let word = |value: &serde_json::Value| value.as_str().expect("a word").to_owned();
+    let findings = report.at("diagnosis.findings").as_array().expect("a list").iter();
+    findings.map(|found| (word(&found["rule"]), word(&found["proof"]))).collect()
+}
+
+fn has(report: &Report, rule: &str, proof: &str) -> bool {
+    found(report).contains(&(rule.to_owned(), proof.to_owned()))
+}
+
+/// The report of a run in which the generator was well: a machine may be too full for one, and then is asked again.
+fn undisturbed(line: &[&str]) -> Report {
+    let mut last = report(line);
+    for _ in 0..4 {
+        if !has(&last, "C1", "proved") {
+            break;
+        }
+        last = report(line);
+    }
+    last
+}
+
+#[test]
+fn an_accept_queue_that_overflows_is_proved_by_its_counter() {
+    let Some(server) = Queueing::start(&[], "backlog 5 20") else { return };
+    let url = server.url();
+    let report = report(&["-c", "60", "-d", "4s", "-t", "3s", "--no-keepalive", &url]);
+    assert!(has(&report, "N2", "proved"), "{report}");
+    assert!(!has(&report, "N1", "proved"), "what a listener drops is no loss of the network: {report}");
+}
+
+#[test]
+fn a_service_without_descriptors_is_proved_by_its_process() {
+    let Some(server) = Queueing::start(&["prlimit", "--nofile=64", "--"], "pool 1000 5") else { return };
+    let url = server.url();
+    let report = report(&["-c", "100", "-d", "3s", "-t", "2s", &url]);
+    assert!(has(&report, "S10", "proved"), "{report}");
+    assert!(!found(&report).iter().any(|(rule, _)| rule == "C4"), "it is not we who ran out: {report}");
+}
+
+#[test]
+fn a_pool_shows_its_size_and_a_service_without_one_shows_none() {
+    let Some(pool) = Queueing::start(&[], "pool 8 40") else { return };
+    let url = pool.url();
+    let report = undisturbed(&["-c", "60", "-d", "5s", &url]);
+    if !has(&report, "C1", "proved") {
+        assert!(has(&report, "S4", "consistent"), "{report}");
+        let findings = report.at("diagnosis.findings").as_array().expect("a list");
+        let pool = findings.iter().find(|found| found["rule"] == "S4").expect("it was found");
+        let claim = pool["claim"].as_str().expect("a sentence");
+        let size = claim.split("about ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
+        // A machine that is full makes the shortest response longer than it is.
+        assert!(size.is_some_and(|size| (7..=12).contains(&size)), "{claim}");
+    }
+    let varied = Queueing::start(&[], "varied 20").expect("the same Python");
+    let url = varied.url();
+    let report = undisturbed(&["-c", "60", "-d", "3s", &url]);
+    let pools = found(&report).into_iter().filter(|(rule, _)| rule == "S4" || rule == "S3").count();
+    assert_eq!(pools, 0, "{report}");
+}
+
+#[test]
+fn a_limiter_that_says_so_is_proved_and_one_that_may_be_is_consistent() {
+    let zone = "limit_req_zone $server_name zone=all:1m rate=50r/s;";
+    for (status, proof) in [("429", "proved"), ("503", "consistent")] {
+        // `return` would come before the limit; looking for a file comes after it.
+        let limited = format!("location / {{ limit_req zone=all; limit_req_status {status}; try_files /none @ok; }}");
+        let server = format!("{limited} location @ok {{ return 204; }}");
+        let Some(nginx) = Nginx::start(zone, "", &server) else { return };
+        let url = nginx.url();
+        let report = undisturbed(&["-r", "300/s", "-d", "2s", &url]);
+        assert!(has(&report, "P7", proof), "{status} {report}");
+    }
+}
+
+#[test]
+fn a_rate_that_is_kept_meets_no_limit_and_an_old_record_is_judged_the_same() {
+    let target = Target::healthy();
+    let directory = tempfile::tempdir().expect("a folder");
+    let record = directory.path().join("kept.jsonl").display().to_string();
+    let url = target.url("delay/2ms");
+    let line = ["-r", "100/s", "-d", "3s", "--record", &record, &url];
+    let live = undisturbed(&line);
+    let kept = std::fs::read(&record).expect("a record");
+    assert!(!kept.is_empty());
+    let again = Report::of(e2e::brunt(["report", &record, "--format", "json"]));
+    assert_eq!(again.at("diagnosis"), live.at("diagnosis"));
+    if !has(&live, "C1", "proved") {
+        assert_eq!(live.at("diagnosis.outcome"), "not_reached", "{live}");
+        assert_eq!(live.at("diagnosis.observed"), "service", "{live}");
+    }
+}

@@ -1,0 +1,98 @@
+//! The cases: which server, under what, loaded how, and what is to be said of it.
+
+use serde_json::Value;
+
+/// The words of runs that did not settle.
+pub const STEADY: [&str; 3] = ["settled_late", "two_regimes", "never_settled"];
+
+/// What is to be found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Expected {
+    /// This rule first, with this proof.
+    Principal(&'static str, &'static str),
+    /// None of these rules.
+    Not(&'static [&'static str]),
+    /// This word among those of trust.
+    Settled(&'static str),
+    /// No limit, but this outcome.
+    Outcome(&'static str),
+    /// No limit, trusted, and not a remark.
+    Healthy,
+}
+
+impl Expected {
+    pub fn shown(self) -> String {
+        match self {
+            Expected::Principal(rule, proof) => format!("{rule} {proof}"),
+            Expected::Not(rules) => format!("not {}", rules.join(", ")),
+            Expected::Settled(word) | Expected::Outcome(word) => word.into(),
+            Expected::Healthy => "trusted, no limit".into(),
+        }
+    }
+
+    pub fn is_of_the_generator(self) -> bool {
+        matches!(self, Expected::Principal("C1", _))
+    }
+
+    /// Whether a report says so; `found` is its line of findings.
+    pub fn holds(self, report: &Value, found: &str) -> bool {
+        match self {
+            Expected::Principal(rule, proof) => found.starts_with(&format!("{rule} {proof}")),
+            Expected::Not(rules) => rules.iter().all(|rule| !found.contains(&format!("{rule} "))),
+            Expected::Settled(word) => found.contains(word),
+            Expected::Outcome(word) => found == word,
+            Expected::Healthy => {
+                let clean = report["trust"]["verdict"] == "trusted" && report["exit"] == 0;
+                clean && ["not_reached", "users", "unknown"].contains(&found)
+            }
+        }
+    }
+}
+
+/// A cause made real.
+pub struct Case {
+    pub name: &'static str,
+    /// What `tests/servers/queueing.py` does.
+    pub kind: &'static str,
+    /// What the server runs under.
+    pub under: &'static [&'static str],
+    /// What brunt runs under.
+    pub own: &'static [&'static str],
+    pub load: &'static str,
+    pub expected: Expected,
+}
+
+const fn case(name: &'static str, kind: &'static str, load: &'static str, expected: Expected) -> Case {
+    Case { name, kind, under: &[], own: &[], load, expected }
+}
+
+pub const ALL: &[Case] = &[
+    case("accept queue of 5", "backlog 5 20", "-c 60 -d 5s -t 3s --no-keepalive", Expected::Principal("N2", "proved")),
+    case(
+        "twin: accept queue of 1000",
+        "backlog 1000 2",
+        "-c 20 -d 4s --no-keepalive",
+        Expected::Not(&["N2", "N3", "N1"]),
+    ),
+    case("pool of 8", "pool 8 20", "-c 50 -d 5s", Expected::Principal("S4", "consistent")),
+    case("twin: as many users as places", "pool 50 20", "-c 50 -d 4s", Expected::Not(&["S4", "S3"])),
+    case("one lock of 20 ms", "pool 1 20", "-c 20 -d 5s", Expected::Principal("S3", "consistent")),
+    case("twin: exponential work, all at once", "varied 20", "-c 50 -d 4s", Expected::Not(&["S4", "S3"])),
+    case("one thread that computes", "burn 4", "-c 20 -d 5s", Expected::Principal("S2", "proved")),
+    case("twin: the same thread, paused users", "burn 4", "-c 4 -d 4s --think 100ms", Expected::Not(&["S2", "S1"])),
+    Case {
+        under: &["prlimit", "--nofile=64", "--"],
+        ..case("service with 64 descriptors", "pool 1000 5", "-c 100 -d 4s -t 2s", Expected::Principal("S10", "proved"))
+    },
+    case("a leak of descriptors", "leak", "-r 300/s -d 5s", Expected::Principal("S7", "consistent")),
+    case("twin: as many requests, none leaks", "pool 1000 5", "-r 300/s -d 4s", Expected::Not(&["S7"])),
+    case("twice as slow from the middle on", "slower 10 12", "-c 10 -d 24s", Expected::Settled("two_regimes")),
+    Case {
+        own: &["nice", "-n", "19"],
+        ..case("healthy, lowest priority", "pool 1000 10", "-c 5 -d 3s", Expected::Not(&["S2", "S3", "S4", "N1", "N2"]))
+    },
+    case("twin: users, not a pool", "pool 100 20", "-c 10 -d 4s", Expected::Outcome("users")),
+    case("healthy, closed", "varied 5", "-c 4 -d 5s", Expected::Healthy),
+    case("healthy, open and slow", "varied 5", "-r 20/s -d 5s", Expected::Healthy),
+    case("healthy, open and faster", "varied 5", "-r 300/s -d 5s", Expected::Healthy),
+];

@@ -1,0 +1,93 @@
+//! `cargo xtask lab`: causes made real, each with a twin that looks alike or is well, and what brunt says of them.
+//!
+//! Prints the table of fault, what was expected, and what was found. A machine that disturbs the generator is told apart from a wrong
+//! verdict: such a case is tried again, and then left open.
+
+mod cases;
+mod server;
+
+use serde_json::Value;
+
+use self::cases::{ALL, Case, Expected};
+use self::server::Server;
+use crate::arguments::Arguments;
+use crate::{pair, places};
+
+/// A disturbed case is tried so often.
+const TRIES: u32 = 3;
+
+/// What became of a case.
+enum Verdict {
+    Right,
+    Wrong,
+    /// The machine disturbed the generator each time.
+    Open,
+}
+
+/// `lab [--brunt PATH] [--only WORD] [--healthy N]`.
+pub fn run(mut arguments: Arguments) -> Result<(), String> {
+    let given = arguments.values("--brunt")?.pop().map(std::path::PathBuf::from);
+    let only = arguments.values("--only")?.pop().unwrap_or_default();
+    let healthy = arguments.number("--healthy", 3)?;
+    arguments.words()?;
+    if places::find("python3").is_none() {
+        return Err("python3 is needed: apt-get install python3".into());
+    }
+    let brunt = pair::program(given)?.ok_or("brunt does not build")?;
+    let (mut wrong, mut open, mut ran) = (0, 0, 0);
+    println!("{:<34} {:<22} {:<30} verdict", "case", "expected", "found");
+    for case in ALL.iter().filter(|case| case.name.contains(&only)) {
+        let times = if case.expected == Expected::Healthy { healthy } else { 1 };
+        for _ in 0..times {
+            let (verdict, said) = tried(case, &brunt)?;
+            let word = match verdict {
+                Verdict::Right => "right",
+                Verdict::Wrong => "WRONG",
+                Verdict::Open => "open: the generator was disturbed",
+            };
+            println!("{:<34} {:<22} {:<30} {word}", case.name, case.expected.shown(), said);
+            ran += 1;
+            wrong += u32::from(matches!(verdict, Verdict::Wrong));
+            open += u32::from(matches!(verdict, Verdict::Open));
+        }
+    }
+    println!("{ran} runs, {wrong} wrong, {open} open");
+    if wrong == 0 { Ok(()) } else { Err(String::new()) }
+}
+
+fn tried(case: &Case, brunt: &std::path::Path) -> Result<(Verdict, String), String> {
+    let mut last = (Verdict::Open, String::new());
+    for _ in 0..TRIES {
+        let server = Server::start(case)?;
+        let report = server.load(case, brunt)?;
+        let found = told(&report);
+        let disturbed = !case.expected.is_of_the_generator() && found.starts_with("C1");
+        let verdict = match case.expected.holds(&report, &found) {
+            _ if disturbed => Verdict::Open,
+            true => Verdict::Right,
+            false => Verdict::Wrong,
+        };
+        last = (verdict, found);
+        if !matches!(last.0, Verdict::Open) {
+            break;
+        }
+    }
+    Ok(last)
+}
+
+/// The findings in a line, the principal one first: `N2 proved, N3 proved`; else the outcome.
+fn told(report: &Value) -> String {
+    let none = Vec::new();
+    let findings = report["diagnosis"]["findings"].as_array().unwrap_or(&none);
+    let word = |value: &Value| value.as_str().unwrap_or("?").to_owned();
+    let all: Vec<String> =
+        findings.iter().map(|found| format!("{} {}", word(&found["rule"]), word(&found["proof"]))).collect();
+    let reasons = report["trust"]["reasons"].as_array().unwrap_or(&none).iter();
+    let told = reasons.filter(|reason| reason["grade"] != "ok").map(|reason| word(&reason["code"]));
+    let mut line = if all.is_empty() { word(&report["diagnosis"]["outcome"]) } else { all.join(", ") };
+    let settled: Vec<String> = told.filter(|code| cases::STEADY.contains(&code.as_str())).collect();
+    if !settled.is_empty() {
+        line = format!("{line}; {}", settled.join(", "));
+    }
+    line
+}
