@@ -9,6 +9,7 @@
 
 use std::io;
 use std::os::fd::RawFd;
+use std::sync::OnceLock;
 
 use rustix::process::{Resource, getrlimit};
 
@@ -50,8 +51,15 @@ pub fn own_only(keep: &[RawFd]) -> io::Result<()> {
     Ok(())
 }
 
-/// Connections that the calling thread's table may hold: its limit, less what is open in it now, less a reserve. At least 1.
+/// Connections that a table of this process may hold: its limit, less what was open when this was first asked, less a
+/// reserve. At least 1. The first answer stands: another thread that has a file open for an instant, as a reader of counters
+/// does, must not change how a run is spread over its workers.
 pub fn capacity() -> usize {
+    static FIRST: OnceLock<usize> = OnceLock::new();
+    *FIRST.get_or_init(counted)
+}
+
+fn counted() -> usize {
     let limit = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit as usize);
     // Where /proc is not mounted: the standard streams and a little.
     let open = std::fs::read_dir("/proc/thread-self/fd").map_or(RESERVE, Iterator::count);
@@ -124,5 +132,7 @@ mod tests {
         let limit = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit as usize);
         let capacity = capacity();
         assert!(capacity >= 1 && capacity < limit, "{capacity} of {limit}");
+        let _open: Vec<_> = (0..8).map(|_| UnixStream::pair().unwrap()).collect();
+        assert_eq!(super::capacity(), capacity, "what is open later changes nothing");
     }
 }
