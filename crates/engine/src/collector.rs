@@ -11,13 +11,20 @@ use crate::control::{Control, Stamped};
 use crate::early::DeadEnd;
 use crate::losses::{Losses, Open};
 use crate::message::{Message, RawExample};
+use crate::stragglers::Awaited;
 use crate::tally::{Loss, OTHER, Snapshot, Sort, decode};
 use crate::worker::EXAMPLES_BY_NAME;
 
 /// So soon a change is told.
 const LOOK: Duration = Duration::from_millis(50);
 /// Cut of what is shown of a request or an answer.
-const EXCERPT: usize = 4096;
+pub(crate) const EXCERPT: usize = 4096;
+
+/// So many seconds are held for workers that have not told of them: a minute, up to a megabyte and a half each. Whoever is behind then
+/// is named to [`Awaited`], and not waited for once there are twice as many.
+pub(crate) const HELD: usize = 60;
+/// So many sorts of failure have an example.
+const SORTS: usize = 1 << 10;
 
 pub(crate) struct Collector<'a> {
     is_open: bool,
@@ -45,6 +52,7 @@ pub(crate) struct Collector<'a> {
     changes: usize,
     /// Workers were lost.
     partial: bool,
+    awaited: Awaited,
 }
 
 impl<'a> Collector<'a> {
@@ -74,7 +82,14 @@ impl<'a> Collector<'a> {
             control: Control::default(),
             changes: 0,
             partial: false,
+            awaited: Awaited::default(),
         }
+    }
+
+    /// Says whom it waits for too long.
+    pub fn naming(mut self, awaited: &Awaited) -> Self {
+        self.awaited = awaited.clone();
+        self
     }
 
     /// Tells of the changes that are asked of the load, too.
@@ -110,11 +125,16 @@ impl<'a> Collector<'a> {
     pub fn receive(&mut self, worker: usize, message: Message) {
         match message {
             Message::Snapshot(bytes) => {
-                if let Some(snapshot) = decode(&bytes) {
-                    self.reached[worker] = Some(snapshot.to_ns);
-                    self.began(snapshot.window);
-                    self.open[worker].see(&snapshot);
-                    self.merge(snapshot);
+                // Nobody waits for one that is over or was given up: its seconds were handed on.
+                let Some(reached) = self.reached[worker] else { return };
+                match decode(&bytes).filter(|snapshot| snapshot.from_ns >= reached) {
+                    Some(snapshot) => {
+                        self.reached[worker] = Some(snapshot.to_ns);
+                        self.began(snapshot.window);
+                        self.open[worker].see(&snapshot);
+                        self.merge(snapshot);
+                    }
+                    None => self.leave([worker], "it told of a second that cannot be"),
                 }
             }
             Message::Early(early) => {
@@ -126,11 +146,15 @@ impl<'a> Collector<'a> {
                 self.ended.window = self.ended.window.max(window);
                 self.interrupted |= interrupted;
             }
-            Message::Broken(why) => {
-                self.give_up(worker);
-                self.say(Notice::new(Subject::WorkerLost, [("why", why)]));
-            }
+            Message::Broken(why) => self.leave([worker], &why),
             Message::Lost { workers, how } => {
+                if self
+                    .reached
+                    .get(workers.start as usize..workers.end as usize)
+                    .is_none_or(|of| of.iter().all(Option::is_none))
+                {
+                    return;
+                }
                 let (mut requests, mut until) = (0, None);
                 for (told_until, open) in workers.filter_map(|worker| self.give_up(worker as usize)) {
                     requests += open;
@@ -173,7 +197,7 @@ impl<'a> Collector<'a> {
             // What lost workers left open stands in a second without length, until others report of that second.
             let ends = entry.get().to_ns.max(entry.get().from_ns.saturating_add(1));
             if ends > complete {
-                return;
+                break;
             }
             let second = entry.remove();
             self.last_ns = self.last_ns.max(second.to_ns);
@@ -181,6 +205,38 @@ impl<'a> Collector<'a> {
             (self.sink)(RunEvent::Second(Box::new(second)));
             said.into_iter().for_each(|said| self.say(said));
         }
+        if self.seconds.len() > HELD {
+            self.wait_no_longer();
+        }
+    }
+
+    /// Memory is not held for ever for those who do not tell: whoever told nothing of the later half of what is held is named, and in
+    /// the end left.
+    #[cold]
+    fn wait_no_longer(&mut self) {
+        let Some(middle) = self.seconds.keys().nth(self.seconds.len() / 2).copied() else { return };
+        let behind = |reached: &Option<i64>| reached.is_some_and(|reached| reached <= middle);
+        let behind: Vec<usize> = (0..self.reached.len()).filter(|worker| behind(&self.reached[*worker])).collect();
+        if self.seconds.len() > 2 * HELD {
+            self.leave(behind, "it told nothing for two minutes while others went on");
+            self.release();
+        } else {
+            self.awaited.name(behind);
+        }
+    }
+
+    /// Workers tell no more, nobody knows of a process that ended.
+    fn leave(&mut self, workers: impl IntoIterator<Item = usize>, why: &str) {
+        for worker in workers {
+            self.give_up(worker);
+        }
+        self.say(Notice::new(Subject::WorkerLost, [("why", why.to_owned())]));
+    }
+
+    /// So many seconds are held.
+    #[cfg(any(test, feature = "oracle"))]
+    pub fn held(&self) -> usize {
+        self.seconds.len()
     }
 
     /// A worker tells no more, without an end of its own: what it had under way is unfinished, from where it told last.
@@ -219,10 +275,10 @@ impl<'a> Collector<'a> {
         second.connections.add(&c.connections);
         second.heartbeats.add(&c.heartbeats);
         let a = &c.apart;
-        second.users += a.users as u32;
-        second.in_flight += a.in_flight as u32;
-        second.waiting += a.waiting as u32;
-        second.connections.open += a.open as u32;
+        second.users = second.users.saturating_add(a.users as u32);
+        second.in_flight = second.in_flight.saturating_add(a.in_flight as u32);
+        second.waiting = second.waiting.saturating_add(a.waiting as u32);
+        second.connections.open = second.connections.open.saturating_add(a.open as u32);
         second.connections.ahead_ns = second.connections.ahead_ns.max(a.ahead_ns);
         second.in_flight_ns += u128::from(a.area_ns);
         second.service_ns += i128::from(a.service_ns) + i128::from(a.after_ns as i64) - i128::from(a.before_ns as i64);
@@ -266,7 +322,7 @@ impl<'a> Collector<'a> {
     }
 
     fn example(&mut self, raw: RawExample) {
-        let first = !self.sorts.contains(&raw.sort);
+        let first = self.sorts.len() < SORTS && !self.sorts.contains(&raw.sort);
         if first {
             self.sorts.push(raw.sort);
         }

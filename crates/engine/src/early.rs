@@ -9,7 +9,7 @@ use crate::tally::Sort;
 /// How long a run may only fail before it says so.
 const PATIENCE: Nanos = Nanos::from_millis(600);
 /// So many sorts of failure are told apart.
-const SORTS: usize = 16;
+pub(crate) const SORTS: usize = 16;
 
 /// What came back since the start, warm-up included.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,8 +33,8 @@ impl EarlyFailures {
 
     /// Adds what another worker saw.
     pub fn add(&mut self, other: &EarlyFailures) {
-        self.finished += other.finished;
-        self.failed += other.failed;
+        self.finished = self.finished.saturating_add(other.finished);
+        self.failed = self.failed.saturating_add(other.failed);
         other.sorts.iter().for_each(|(sort, count)| self.count(*sort, *count));
     }
 
@@ -47,7 +47,7 @@ impl EarlyFailures {
     fn count(&mut self, sort: Sort, count: u64) {
         let room = self.sorts.len() < SORTS;
         match self.sorts.iter_mut().find(|(known, _)| *known == sort) {
-            Some((_, n)) => *n += count,
+            Some((_, n)) => *n = n.saturating_add(count),
             None if room => self.sorts.push((sort, count)),
             None => {}
         }
@@ -97,7 +97,7 @@ impl DeadEnd {
     }
 
     fn judge(&mut self, finished: u64, failed: u64, kinds: String) -> Option<Notice> {
-        if self.settled || finished + failed == 0 {
+        if self.settled || (finished, failed) == (0, 0) {
             return None;
         }
         self.settled = true;

@@ -52,6 +52,9 @@ pub use api::{
 };
 pub use collector::readable;
 pub use control::Control;
+#[cfg(feature = "oracle")]
+#[doc(hidden)]
+pub use frames::oracle;
 pub use no_thread::no_thread;
 pub use processes::{Assignment, ClockOffset, Ending, Launcher, Link, child};
 pub use run::runner;

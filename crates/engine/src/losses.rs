@@ -31,11 +31,12 @@ impl Open {
     /// Takes a second.
     pub fn see(&mut self, s: &Snapshot) {
         let c = &s.counts;
-        self.requests = (self.requests + c.due).saturating_sub(c.finished + c.failed + c.censored);
+        let over = |finished: u64, failed, censored| finished.saturating_add(failed).saturating_add(censored);
+        self.requests = self.requests.saturating_add(c.due).saturating_sub(over(c.finished, c.failed, c.censored));
         self.waiting = c.apart.waiting;
         for told in &s.named {
             let (c, open) = (&told.counts, self.named.entry(told.name).or_default());
-            *open = (*open + c.due).saturating_sub(c.finished + c.failed + c.censored);
+            *open = open.saturating_add(c.due).saturating_sub(over(c.finished, c.failed, c.censored));
         }
         self.beats = (self.beats + c.heartbeats.sent)
             .saturating_sub(c.heartbeats.answered + c.heartbeats.missed + c.heartbeats.open);

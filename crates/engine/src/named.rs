@@ -3,9 +3,9 @@
 //! Nothing is held for a request: it carries the index of its name, and what it comes to is counted in that name's row.
 
 use measure::{Nanos, Packed, Rows};
-use record::NamedCounts;
+use record::{CODES, NamedCounts};
 
-use crate::tally::{count_code, word};
+use crate::tally::{count_code, number_of, word};
 
 /// The rows of all names.
 #[derive(Debug)]
@@ -120,17 +120,18 @@ pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<Named>> {
     if bytes.is_empty() {
         return Some(all);
     }
-    for _ in 0..word(bytes)? {
-        let (name, mut counts) = (u16::try_from(word(bytes)?).ok()?, NamedCounts::default());
+    // All names, and the row of those beyond them.
+    for _ in 0..number_of(bytes, wire::NAMES + 1)? {
+        let (name, mut counts) = (number_of(bytes, wire::NAMES)? as u16, NamedCounts::default());
         for n in counts.each_mut() {
             *n = word(bytes)?;
         }
         let mut codes = Vec::new();
-        for _ in 0..word(bytes)? {
-            codes.push((word(bytes)? as u32, word(bytes)?));
+        for _ in 0..number_of(bytes, CODES + 1)? {
+            codes.push((u32::try_from(word(bytes)?).ok()?, word(bytes)?));
         }
         let mut times = || {
-            let length = usize::try_from(word(bytes)?).ok()?;
+            let length = number_of(bytes, bytes.len())?;
             let (packed, rest) = bytes.split_at_checked(length)?;
             *bytes = rest;
             Packed::from_bytes(packed)

@@ -29,7 +29,7 @@ use crate::control::{Control, Stamped};
 use crate::frames::{self, Frame, Order};
 use crate::message::Message;
 use crate::no_thread::no_thread;
-use crate::stragglers::{Member, Stragglers};
+use crate::stragglers::{Awaited, Member, Stragglers};
 use crate::{Stop, tally};
 
 /// From the decision to start to the start: word of it has come to all processes by then, and their workers have made their networks.
@@ -40,7 +40,7 @@ const STOP_LOOKS: Duration = Duration::from_millis(20);
 const BARRIERS: usize = 3;
 /// All processes have prepared their requests.
 const PREPARED: usize = 2;
-/// So much of a file goes in one frame.
+/// So much of a file or of the plan goes in one frame.
 const PIECE: usize = 256 << 10;
 
 /// The ways to the processes, and who is still missing where.
@@ -90,10 +90,12 @@ pub(crate) fn start<'s>(
     workers: u32,
     report: &Sender<(usize, Message)>,
     (stop, control): (&Stop, &Control),
+    awaited: &Awaited,
 ) {
     let number = (*number).clamp(1, workers);
     let missing = Mutex::new([number; BARRIERS]);
-    let links = Arc::new(ProcessLinks { outboxes: Mutex::default(), missing, stragglers: Mutex::default() });
+    let links =
+        Arc::new(ProcessLinks { outboxes: Mutex::default(), missing, stragglers: Mutex::new(Stragglers::of(awaited)) });
     let mut from = 0;
     for index in 0..number {
         let to = from + plan::Share { index, of: number }.of_total(u64::from(workers)) as u32;
@@ -108,7 +110,7 @@ pub(crate) fn start<'s>(
                     .lock()
                     .unwrap_or_else(|poisoned| poisoned.into_inner())
                     .push(Outbox { orders, clock: link.clock });
-                let member = links.stragglers().watch(link.ending.clone());
+                let member = links.stragglers().watch(link.ending.clone(), task.from..task.to);
                 let to = link.to;
                 // Not joined: one that does not read is killed, and the writing then ends.
                 let orders = move || write(to, &briefing, task, &told);
@@ -173,7 +175,8 @@ fn brief(to: &mut impl Write, Briefing { words, bundle }: &Briefing, task: Task)
     }
     let mut variables = bundle.variables.iter();
     variables.try_for_each(|(name, value)| Order::Variable(name.clone(), value.clone()).write(to))?;
-    Order::Task(task, words.clone()).write(to)
+    words.as_bytes().chunks(PIECE).try_for_each(|piece| Order::Words(piece.to_vec()).write(to))?;
+    Order::Task(task).write(to)
 }
 
 /// Reads one process to its end.
@@ -244,8 +247,7 @@ fn read(member: &Member, mut from: impl io::BufRead, mut take: impl FnMut(Frame)
     }
     match (refused, member.end()) {
         (Some(why), _) => why,
-        (None, Ok(_)) if member.was_killed() => "it did not end with the run, and was killed".to_owned(),
-        (None, Ok(how)) => how,
+        (None, Ok(how)) => member.why_killed().map_or(how, str::to_owned),
         (None, Err(error)) => error.to_string(),
     }
 }

@@ -12,6 +12,7 @@ use wire::{Asked, ByOrder, Complaint, Dialogue, OptionSpec, Origin, Protocol};
 use crate::backend::{self, Backend};
 use crate::barrier::Barrier;
 use crate::collector::Collector;
+use crate::stragglers::Awaited;
 use crate::tables::Tables;
 use crate::threads::{self, Threads};
 use crate::{
@@ -120,19 +121,23 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         if let Some(missed) = missed {
             sink(RunEvent::Notice(Notice::new(missed, [])));
         }
-        let (report, told) = channel();
+        let ((report, told), awaited) = (channel(), Awaited::default());
         std::thread::scope(|scope| {
             match &setup.processes {
                 None => {
                     let threads = self.threads(setup, stop, tables, 0..tables.workers);
                     threads.start(scope, &report, stop);
                 }
-                Some(processes) => processes::start(scope, processes, tables.workers, &report, (stop, &setup.control)),
+                Some(processes) => {
+                    let workers = tables.workers;
+                    processes::start(scope, processes, workers, &report, (stop, &setup.control), &awaited);
+                }
             }
             drop(report);
             let code_name = |code| self.dialogue.code_name(code);
             Collector::new(tables.workers as usize, plan.load.is_open(), &code_name, sink)
                 .heeding(&setup.control)
+                .naming(&awaited)
                 .listen(&told, plan.warmup);
         });
     }

@@ -2,9 +2,11 @@
 //!
 //! Silence alone is no sign: while connections are opened for a common start nothing is told, and closing a million of them
 //! takes half a minute. So only a process whose time is over (or the time to prepare, once others have) is looked at, and one that stands still has less of it left.
+//! While the run goes on, it is the collector who knows whom all others wait for ([`Awaited`]).
 
-use std::sync::Arc;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::processes::Ending;
@@ -14,8 +16,25 @@ const SECOND: u32 = 50;
 /// So often it is looked whether a process that told its last has ended.
 const LOOK: Duration = Duration::from_millis(2);
 
+/// Workers whose silence keeps the seconds of all others from being handed on, for too long.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Awaited(Arc<Mutex<Vec<usize>>>);
+
+impl Awaited {
+    /// These are.
+    pub fn name(&self, workers: Vec<usize>) {
+        *self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = workers;
+    }
+
+    fn any(&self, workers: &Range<u32>) -> bool {
+        let named = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        named.iter().any(|worker| u32::try_from(*worker).is_ok_and(|worker| workers.contains(&worker)))
+    }
+}
+
 /// A process that takes a share of the run.
 pub(crate) struct Member {
+    workers: Range<u32>,
     ending: Arc<dyn Ending>,
     /// Times it was heard of.
     heard: AtomicU64,
@@ -24,6 +43,8 @@ pub(crate) struct Member {
     /// All its workers are over.
     over: AtomicBool,
     killed: AtomicBool,
+    /// All others waited for it.
+    silent: AtomicBool,
 }
 
 impl Member {
@@ -52,6 +73,17 @@ impl Member {
         self.killed.load(Ordering::Relaxed)
     }
 
+    /// Why it was ended, where it did not end by itself.
+    pub fn why_killed(&self) -> Option<&'static str> {
+        let silent = self.silent.load(Ordering::Relaxed);
+        let why = if silent {
+            "it told nothing for a minute while the others went on, and was killed"
+        } else {
+            "it did not end with the run, and was killed"
+        };
+        self.was_killed().then_some(why)
+    }
+
     /// Ends it.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::Relaxed);
@@ -66,6 +98,7 @@ pub(crate) struct Stragglers {
     /// A stop was passed on to them.
     stopping: bool,
     some_prepared: bool,
+    awaited: Awaited,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -76,10 +109,15 @@ struct Silence {
 }
 
 impl Stragglers {
-    /// One more.
-    pub fn watch(&mut self, ending: Arc<dyn Ending>) -> Arc<Member> {
-        let (prepared, over, killed) = (false.into(), false.into(), false.into());
-        let member = Member { ending, heard: AtomicU64::new(0), prepared, over, killed };
+    /// Of a run whose collector names whom it waits for.
+    pub fn of(awaited: &Awaited) -> Stragglers {
+        Stragglers { awaited: awaited.clone(), ..Stragglers::default() }
+    }
+
+    /// One more, which takes these workers.
+    pub fn watch(&mut self, ending: Arc<dyn Ending>, workers: Range<u32>) -> Arc<Member> {
+        let [prepared, over, killed, silent] = std::array::from_fn(|_| AtomicBool::new(false));
+        let member = Member { workers, ending, heard: AtomicU64::new(0), prepared, over, killed, silent };
         let member = Arc::new(member);
         self.members.push((Arc::clone(&member), Silence::default()));
         member
@@ -101,6 +139,10 @@ impl Stragglers {
     pub fn look(&mut self) {
         let some_over = self.members.iter().any(|(member, _)| member.over.load(Ordering::Relaxed));
         for (member, silence) in &mut self.members {
+            if self.awaited.any(&member.workers) && !member.was_killed() {
+                member.silent.store(true, Ordering::Relaxed);
+                member.kill();
+            }
             let heard = member.heard.load(Ordering::Relaxed);
             let late = self.some_prepared && !member.prepared.load(Ordering::Relaxed);
             let silent = heard == silence.heard && (self.stopping || some_over || late);
@@ -147,7 +189,7 @@ mod tests {
     fn one_that_stands_still_is_not_waited_for_once_the_run_is_stopped() {
         let mut all = Stragglers::default();
         let link = child(Command::new("sleep").arg("60")).expect("a process to watch");
-        let [still, runs] = [link.ending, Arc::new(Made::default())].map(|ending| all.watch(ending));
+        let [still, runs] = [link.ending, Arc::new(Made::default())].map(|ending| all.watch(ending, 0..1));
         let pid = sleeping_child();
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
         while !still.ending.stands_still() {
@@ -177,11 +219,23 @@ mod tests {
     }
 
     #[test]
+    fn whom_the_collector_waits_for_too_long_is_killed_and_nobody_else() {
+        let awaited = Awaited::default();
+        let mut all = Stragglers::of(&awaited);
+        let [first, second] = [0..2, 2..4].map(|workers| all.watch(Arc::new(Made::default()), workers));
+        all.look();
+        awaited.name(vec![3]);
+        all.look();
+        assert_eq!(first.why_killed(), None);
+        assert!(second.why_killed().is_some_and(|why| why.contains("told nothing for a minute")));
+    }
+
+    #[test]
     fn who_does_not_prepare_while_others_have_is_not_waited_for() {
         let mut all = Stragglers::default();
         let [ready, still, slow] = [false, true, false].map(|still| {
             let made: Arc<dyn Ending> = Arc::new(Made { still, ..Made::default() });
-            all.watch(made)
+            all.watch(made, 0..1)
         });
         (0..100 * SECOND).for_each(|_| all.look());
         assert!(!still.was_killed(), "as long as all prepare there is no hurry");

@@ -16,6 +16,12 @@ pub struct Bundle {
 impl Bundle {
     /// The most bytes that travel with a plan.
     pub const BOUND: u64 = 1 << 30;
+    /// The most files.
+    pub const FILES: usize = 1 << 16;
+    /// The most bytes that the names and values of variables have together: an environment has no more on Linux.
+    pub const VARIABLES: u64 = 8 << 20;
+    /// The longest name of a file or a variable, in bytes.
+    pub const LONGEST_NAME: usize = 4 << 10;
 
     /// How many bytes its files have.
     pub fn bytes(&self) -> u64 {
@@ -27,6 +33,29 @@ impl Bundle {
     /// # Errors
     /// How large it is, and what may be.
     pub fn check(&self) -> Result<(), String> {
+        if self.files.len() > Bundle::FILES {
+            let files = self.files.len();
+            return Err(format!(
+                "every process gets the files of the plan, which are {files}, of at most {}; use fewer, or leave it out",
+                Bundle::FILES
+            ));
+        }
+        let names = self.files.keys().chain(self.variables.keys());
+        if let Some(name) = names.into_iter().find(|name| name.len() > Bundle::LONGEST_NAME) {
+            return Err(format!(
+                "every process gets what the plan names, and a name of {} bytes is too long, of at most {}; leave it out",
+                name.len(),
+                Bundle::LONGEST_NAME
+            ));
+        }
+        let variables: usize = self.variables.iter().map(|(name, value)| name.len() + value.len()).sum();
+        if variables as u64 > Bundle::VARIABLES {
+            return Err(format!(
+                "every process gets the variables of the plan, which are {variables} bytes, of at most {}; use a file, or leave it \
+                 out",
+                Bundle::VARIABLES
+            ));
+        }
         if self.bytes() <= Bundle::BOUND {
             return Ok(());
         }
@@ -48,6 +77,22 @@ mod tests {
     fn what_is_too_much_to_travel_is_told_with_its_largest_file() {
         let mut bundle = Bundle::default();
         assert_eq!(bundle.check(), Ok(()));
+        let variable = |name: &str, bytes: usize| Bundle {
+            variables: [(name.to_owned(), "x".repeat(bytes))].into(),
+            ..Bundle::default()
+        };
+        let most = Bundle::VARIABLES as usize - "TOKEN".len();
+        assert_eq!(variable("TOKEN", most).check(), Ok(()));
+        assert!(
+            variable("TOKEN", most + 1).check().is_err_and(|said| said.contains("variables of the plan, which are"))
+        );
+        assert!(
+            variable(&"N".repeat(Bundle::LONGEST_NAME + 1), 1).check().is_err_and(|said| said.contains("too long"))
+        );
+        let nothing: Arc<[u8]> = Arc::from([]);
+        let files = (0..=Bundle::FILES).map(|nth| (nth.to_string(), Arc::clone(&nothing)));
+        let many = Bundle { files: files.collect(), ..Bundle::default() };
+        assert!(many.check().is_err_and(|said| said.contains("which are 65537, of at most 65536")));
         let half: Arc<[u8]> = std::iter::repeat_n(0, 1 << 29).collect();
         for name in ["a", "b"] {
             bundle.files.insert(name.into(), Arc::clone(&half));

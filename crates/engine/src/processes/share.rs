@@ -41,7 +41,9 @@ impl Assignment {
         let mut brought = Brought::default();
         loop {
             let gone = || io::Error::other("whoever began it is gone");
-            if let Some((task, words)) = brought.take(Order::read(&mut orders)?.ok_or_else(gone)?)? {
+            if let Some(task) = brought.take(Order::read(&mut orders)?.ok_or_else(gone)?)? {
+                let not_text = |_| io::Error::other("what is to be run is no text");
+                let words = String::from_utf8(brought.words).map_err(not_text)?;
                 let (orders, answers) = (Box::new(orders), Box::new(to));
                 return Ok(Assignment { task, words, bundle: brought.bundle, orders, answers });
             }
@@ -68,19 +70,27 @@ impl Assignment {
 /// What comes before the task.
 #[derive(Default)]
 struct Brought {
+    words: Vec<u8>,
     bundle: Bundle,
     /// The file under way: its path, what came of it, how much is missing.
     file: Option<(String, Vec<u8>, u64)>,
     announced: u64,
+    files: usize,
+    /// Bytes of the variables.
+    variables: u64,
 }
 
 impl Brought {
     /// Takes the next order; the task ends them.
-    fn take(&mut self, order: Order) -> io::Result<Option<(Task, String)>> {
+    fn take(&mut self, order: Order) -> io::Result<Option<Task>> {
         let out_of_place = || io::Error::other("it sent parts of files that were not announced");
         match order {
             Order::File(path, bytes) if self.file.is_none() => {
                 self.announced = self.announced.saturating_add(bytes);
+                self.files += 1;
+                if self.files > Bundle::FILES {
+                    return Err(io::Error::other(format!("it announced more than {} files", Bundle::FILES)));
+                }
                 if self.announced > Bundle::BOUND {
                     return Err(io::Error::other(format!(
                         "it announced more than {} MiB of files, the most that travels with a plan",
@@ -96,11 +106,25 @@ impl Brought {
                 content.extend(piece);
                 self.finish_file();
             }
-            Order::Variable(name, value) => drop(self.bundle.variables.insert(name, value)),
-            Order::Task(task, words) if self.file.is_none() => return Ok(Some((task, words))),
+            Order::Variable(name, value) => {
+                self.variables += (name.len() + value.len()) as u64;
+                if self.variables > Bundle::VARIABLES {
+                    let most = Bundle::VARIABLES >> 20;
+                    return Err(io::Error::other(format!("it sent more than {most} MiB of variables")));
+                }
+                self.bundle.variables.insert(name, value);
+            }
+            Order::Words(words) => {
+                if (self.words.len() + words.len()) as u64 > Bundle::BOUND {
+                    let most = Bundle::BOUND >> 20;
+                    return Err(io::Error::other(format!("it sent a plan of more than {most} MiB")));
+                }
+                self.words.extend(words);
+            }
+            Order::Task(task) if self.file.is_none() => return Ok(Some(task)),
             // Stopped before it began.
             Order::Stop => return Err(io::Error::other("the run was stopped")),
-            Order::File(..) | Order::Task(..) => return Err(out_of_place()),
+            Order::File(..) | Order::Task(_) => return Err(out_of_place()),
             Order::Go(..) | Order::Change(_) => {}
         }
         Ok(None)
@@ -188,7 +212,7 @@ fn obey(mut orders: impl Read, barriers: &[Arc<Barrier>; BARRIERS], stop: &Stop,
             }
             Order::Stop => stop.request(),
             Order::Change(stamped) => control.take(stamped),
-            Order::File(..) | Order::Piece(_) | Order::Variable(..) | Order::Task(..) => {}
+            Order::File(..) | Order::Piece(_) | Order::Variable(..) | Order::Words(_) | Order::Task(_) => {}
         }
     }
     stop.request();
@@ -214,11 +238,13 @@ mod tests {
             Order::Piece(b"lo".to_vec()),
             Order::File("nothing".into(), 0),
             Order::Variable("TOKEN".into(), "x".into()),
-            Order::Task(task, "plan".into()),
+            Order::Words("plä".as_bytes()[..3].to_vec()),
+            Order::Words("plä".as_bytes()[3..].to_vec()),
+            Order::Task(task),
             Order::Stop,
         ])
         .expect("an assignment");
-        assert_eq!((assignment.task, assignment.words()), (task, "plan"));
+        assert_eq!((assignment.task, assignment.words()), (task, "plä"));
         let bundle = assignment.take_bundle();
         let files: Vec<(&str, &[u8])> = bundle.files.iter().map(|(path, content)| (&**path, &**content)).collect();
         assert_eq!(files, [("a", &b"hello"[..]), ("nothing", b"")]);
@@ -227,9 +253,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_in_a_sentence() {
-        let task = Order::Task(Task { from: 0, to: 1, of: 1 }, String::new());
+        let task = Order::Task(Task { from: 0, to: 1, of: 1 });
         let file = |bytes| Order::File("a".into(), bytes);
         let piece = |bytes: usize| Order::Piece(vec![0; bytes]);
+        let variable = |bytes: usize| Order::Variable("TOKEN".into(), "x".repeat(bytes));
         for (orders, said) in [
             (vec![piece(1), task.clone()], "not announced"),
             (vec![file(3), piece(4)], "not announced"),
@@ -237,6 +264,10 @@ mod tests {
             (vec![file(3), piece(2), task.clone()], "not announced"),
             (vec![file(u64::MAX)], "more than 1024 MiB"),
             (vec![file(1 << 30), piece(1 << 20), file(1)], "not announced"),
+            (vec![variable(5 << 20), variable(4 << 20), task.clone()], "more than 8 MiB of variables"),
+            (vec![file(0); Bundle::FILES + 1], "more than 65536 files"),
+            (vec![Order::File("a".repeat(Bundle::LONGEST_NAME + 1), 0)], "means nothing"),
+            (vec![Order::Words(vec![0xff]), task.clone()], "no text"),
             (vec![Order::Stop], "stopped"),
             (vec![], "gone"),
         ] {

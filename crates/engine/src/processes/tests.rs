@@ -54,10 +54,14 @@ fn run(number: u32, launcher: impl Launcher + 'static, (stop, control): (&Stop, 
     let (report, told) = channel();
     let (mut events, name) = (Vec::new(), |code: u32| code.to_string());
     std::thread::scope(|scope| {
-        start(scope, &processes, number, &report, (stop, control));
+        let awaited = Awaited::default();
+        start(scope, &processes, number, &report, (stop, control), &awaited);
         drop(report);
         let mut sink = |event| events.push(event);
-        Collector::new(number as usize, false, &name, &mut sink).heeding(control).listen(&told, Nanos::ZERO);
+        Collector::new(number as usize, false, &name, &mut sink)
+            .heeding(control)
+            .naming(&awaited)
+            .listen(&told, Nanos::ZERO);
     });
     events
 }
@@ -170,6 +174,56 @@ fn a_run_begins_once_all_have_prepared_and_whoever_cannot_is_not_waited_for() {
     let RunEvent::Ended(ended) = events.last().unwrap() else { panic!("{events:?}") };
     assert_eq!((ended.reason, ended.window), (End::Partial, SECOND));
     assert!(prepared.load(Ordering::Relaxed));
+}
+
+#[test]
+fn one_that_tells_nothing_while_others_go_on_is_given_up_before_memory_is_and_the_record_says_so() {
+    let all_told = Arc::new(AtomicBool::new(false));
+    let play = move |task: Task, assignment: Assignment| {
+        serve(assignment, 1, &Control::default(), |report, _, _, start| {
+            let worker = task.from as usize;
+            let second = |nth: u64, due| {
+                let mut tally = Tally::new(1);
+                (tally.counts.due, tally.counts.finished) = (due, 10);
+                let (from, to) = (start + Nanos::from_secs(nth), start + Nanos::from_secs(nth + 1));
+                Message::Snapshot(encode(&tally, (from, to), Part::Window, start))
+            };
+            if worker == 1 {
+                // It has two under way when somebody stops it.
+                report.send((worker, second(0, 12))).unwrap();
+                while !all_told.load(Ordering::Relaxed) {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                return;
+            }
+            // An hour of seconds, as fast as they come.
+            for nth in 0..3600 {
+                report.send((worker, second(nth, 10))).unwrap();
+            }
+            report.send((worker, Message::Over { window: Nanos::from_secs(3600), interrupted: false })).unwrap();
+            all_told.store(true, Ordering::Relaxed);
+        });
+    };
+    let events = run(2, Played { ahead: 0, play: Arc::new(play) }, (&Stop::default(), &Control::default()));
+    let (mut seconds, mut sums, mut lost) = (0, [0; 3], Vec::new());
+    for event in &events {
+        match event {
+            RunEvent::Second(second) => {
+                seconds += 1;
+                sums = [sums[0] + second.due, sums[1] + second.finished, sums[2] + second.censored];
+            }
+            RunEvent::Notice(notice) => lost.push((notice.code.clone(), notice.facts.clone(), seconds)),
+            _ => {}
+        }
+    }
+    assert_eq!(sums, [36_012, 36_010, 2], "what it had told is kept, what it had under way is unfinished");
+    let (code, facts, told) = &lost[0];
+    assert!(*told <= 1, "it is given up before the seconds it holds up are handed on: {told}");
+    // Whether its end was heard of first, or the collector held twice as many seconds before.
+    assert!(["process_lost", "worker_lost"].contains(&&**code), "{lost:?}");
+    assert!(facts.values().any(|fact| fact.contains("it told nothing for")), "{lost:?}");
+    let RunEvent::Ended(ended) = events.last().unwrap() else { panic!("{events:?}") };
+    assert_eq!((ended.reason, ended.window), (End::Partial, Nanos::from_secs(3600)));
 }
 
 #[test]

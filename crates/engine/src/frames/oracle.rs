@@ -1,0 +1,87 @@
+//! What must hold for any bytes at all over a link between processes: they are read alike wherever they are cut, what is read is
+//! written and read again, and what is kept of them has its bounds. Called by the property tests and by the fuzz target; panics where
+//! something does not hold.
+
+use std::io::{self, Read};
+
+use measure::Nanos;
+use plan::Bundle;
+use record::RunEvent;
+
+use super::*;
+use crate::Assignment;
+use crate::collector::{Collector, HELD};
+
+/// Workers of the run that bytes are told to.
+const WORKERS: usize = 3;
+
+/// Holds both ends of a link against these bytes.
+pub fn said(bytes: &[u8]) {
+    told(bytes);
+    ordered(bytes);
+    let _ = read_hello(&mut &*bytes);
+}
+
+/// Gives a byte at a time.
+struct Slowly<'a>(&'a [u8]);
+
+impl Read for Slowly<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(&mut into[..1])
+    }
+}
+
+/// What a process says, and what the coordinator makes of it.
+fn told(bytes: &[u8]) {
+    let (mut from, mut slowly) = (bytes, Slowly(bytes));
+    let mut held = 0;
+    let name = |code: u32| code.to_string();
+    let mut sink = |event| {
+        if let RunEvent::Second(second) = &event {
+            assert!(second.status.len() <= record::CODES + 1 && second.named.len() <= wire::NAMES + 1, "{second:?}");
+        }
+    };
+    let mut collector = Collector::new(WORKERS, true, &name, &mut sink);
+    while let Ok(frame) = read(&mut from) {
+        let again = read(&mut slowly).expect("read at once, it was a frame");
+        let Some(frame) = frame else { return collector.end(Nanos::ZERO) };
+        let (Some(Frame::Told(_, again)), Frame::Told(worker, message)) = (again, frame) else { continue };
+        assert_eq!(format!("{again:?}"), format!("{message:?}"));
+        let mut written = Vec::new();
+        write(&mut written, worker, &message).expect("what was read can be written");
+        let Ok(Some(Frame::Told(who, what))) = read(&mut &*written) else { panic!("{message:?} is no frame") };
+        assert_eq!((who, format!("{what:?}")), (worker, format!("{message:?}")));
+        match &message {
+            Message::Early(early) => assert!(early.sorts.len() <= early::SORTS),
+            Message::Example(example) => {
+                let longest = example.detail.len().max(example.sent.len()).max(example.received.len());
+                assert!(longest <= SHOWN);
+            }
+            Message::Broken(why) => assert!(why.len() <= 3 * REASON),
+            Message::Snapshot(_) | Message::Over { .. } | Message::Lost { .. } => {}
+        }
+        collector.receive(worker as usize % WORKERS, message);
+        held = collector.held().max(held);
+    }
+    assert!(held <= 2 * HELD + 1, "{held} seconds are held");
+    collector.end(Nanos::ZERO);
+}
+
+/// What the coordinator says, and what a process makes of it.
+fn ordered(bytes: &[u8]) {
+    let (mut from, mut slowly) = (bytes, Slowly(bytes));
+    while let Ok(Some(order)) = Order::read(&mut from) {
+        assert_eq!(Order::read(&mut slowly).ok().flatten().as_ref(), Some(&order));
+        let mut written = Vec::new();
+        order.write(&mut written).expect("what was read can be written");
+        assert_eq!(Order::read(&mut &*written).ok().flatten(), Some(order));
+    }
+    let mut all = Vec::new();
+    write_hello(&mut all).expect("into memory");
+    all.extend(bytes);
+    if let Ok(mut assignment) = Assignment::accept(io::Cursor::new(all), io::sink()) {
+        let bundle = assignment.take_bundle();
+        assert_eq!(bundle.check(), Ok(()));
+        assert!(bundle.bytes() <= Bundle::BOUND);
+    }
+}

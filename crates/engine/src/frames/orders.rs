@@ -1,0 +1,103 @@
+//! What the coordinator tells a process of a run.
+
+use std::io::{self, Read, Write};
+
+use measure::Nanos;
+use plan::{Bundle, Change};
+
+use super::{byte, long, nonsense, number, part, put, whole};
+use crate::api::Task;
+use crate::control::Stamped;
+
+/// One frame of the coordinator.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Order {
+    /// A file of the plan: its path, and how many bytes of it follow.
+    File(String, u64),
+    /// Of the last file the next bytes.
+    Piece(Vec<u8>),
+    /// A variable of the environment that the plan takes.
+    Variable(String, String),
+    /// The next bytes of what is run, in the words of whoever takes it.
+    Words(Vec<u8>),
+    /// The share to take; words, files and variables came before.
+    Task(Task),
+    /// The barrier is over at this moment.
+    Go(u32, Nanos),
+    /// The load changes.
+    Change(Stamped),
+    /// Ends the run.
+    Stop,
+}
+
+const FILE: u8 = 64;
+const PIECE: u8 = 65;
+const VARIABLE: u8 = 66;
+const TASK: u8 = 67;
+const GO: u8 = 68;
+const STOP: u8 = 69;
+const CHANGE: u8 = 70;
+const WORDS: u8 = 71;
+
+impl Order {
+    pub fn write(&self, to: &mut dyn Write) -> io::Result<()> {
+        let text =
+            |first: &str, rest: &[u8]| [&(first.len() as u32).to_le_bytes()[..], first.as_bytes(), rest].concat();
+        match self {
+            Order::File(path, bytes) => put(to, 0, FILE, &text(path, &bytes.to_le_bytes())),
+            Order::Piece(bytes) => put(to, 0, PIECE, bytes),
+            Order::Variable(name, value) => put(to, 0, VARIABLE, &text(name, value.as_bytes())),
+            Order::Words(bytes) => put(to, 0, WORDS, bytes),
+            Order::Task(Task { from, to: end, of }) => {
+                put(to, *end, TASK, &[from, of].map(|number| number.to_le_bytes()).concat())
+            }
+            Order::Go(barrier, at) => put(to, *barrier, GO, &at.0.to_le_bytes()),
+            Order::Stop => put(to, 0, STOP, &[]),
+            Order::Change(Stamped { at, change }) => {
+                let (kind, level) = match *change {
+                    Change::Pause => (0, 0.0),
+                    Change::Resume => (1, 0.0),
+                    Change::Rate(rate) => (2, rate),
+                    Change::Users(users) => (3, f64::from(users)),
+                };
+                put(to, kind, CHANGE, &[at.0.to_le_bytes(), level.to_bits().to_le_bytes()].concat())
+            }
+        }
+    }
+
+    /// The next one; None at the end.
+    pub fn read(from: &mut dyn Read) -> io::Result<Option<Order>> {
+        let Some(frame) = whole(from)? else { return Ok(None) };
+        Order::parse(&frame).map(Some).ok_or_else(nonsense)
+    }
+
+    fn parse(mut frame: &[u8]) -> Option<Order> {
+        let bytes = &mut frame;
+        let (first, kind) = (number(bytes)?, byte(bytes)?);
+        let mut text = || String::from_utf8(part(bytes, Bundle::LONGEST_NAME)?).ok();
+        Some(match kind {
+            FILE => Order::File(text()?, long(bytes)?),
+            PIECE => Order::Piece(bytes.to_vec()),
+            VARIABLE => Order::Variable(text()?, String::from_utf8(bytes.to_vec()).ok()?),
+            WORDS => Order::Words(bytes.to_vec()),
+            TASK => {
+                let task = Task { from: number(bytes)?, to: first, of: number(bytes)? };
+                Order::Task((task.from < task.to && task.to <= task.of).then_some(task)?)
+            }
+            GO => Order::Go(first, Nanos(long(bytes)?)),
+            STOP => Order::Stop,
+            CHANGE => {
+                let (at, level) = (Nanos(long(bytes)?), f64::from_bits(long(bytes)?));
+                let change = match first {
+                    0 => Change::Pause,
+                    1 => Change::Resume,
+                    2 if level.is_finite() && level > 0.0 => Change::Rate(level),
+                    3 => Change::Users(level as u32),
+                    _ => return None,
+                };
+                Order::Change(Stamped { at, change })
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,226 @@
+//! What is written is read again, and what cannot be is refused before memory is taken for it.
+
+use plan::Change;
+use proptest::prelude::*;
+
+use super::*;
+use crate::api::Task;
+use crate::control::Stamped;
+use crate::tally::{Tally, encode};
+
+fn messages() -> Vec<Message> {
+    let sort = Sort { kind: FaultKind::Refused, phase: Phase::Connect, errno: Some(libc::ECONNREFUSED) };
+    let mut early = EarlyFailures::set(Nanos::ZERO);
+    (early.finished, early.failed, early.sorts) = (3, 4, vec![(sort, 3), (Sort { errno: None, ..sort }, 1)]);
+    let (detail, sent, received) = ("why".to_owned(), vec![1, 2], vec![]);
+    let of = Sort { errno: None, ..sort };
+    let named = RawExample { sort: of, name: Some(1000), code: 503, at_ns: -1, detail, sent, received, reused: true };
+    vec![
+        Message::Snapshot(encode(&Tally::new(1), (Nanos(5), Nanos(9)), record::Part::Window, Nanos(5))),
+        Message::Early(early),
+        Message::Early(EarlyFailures::set(Nanos::ZERO)),
+        Message::Example(RawExample { sort, name: None, code: 0, at_ns: 7, ..named.clone() }),
+        Message::Example(named),
+        Message::Over { window: Nanos(12), interrupted: true },
+        Message::Broken("gone".into()),
+    ]
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let mut bytes = Vec::new();
+    write_ready(&mut bytes, 1).unwrap();
+    for (worker, message) in messages().iter().enumerate() {
+        write(&mut bytes, worker as u32, message).unwrap();
+    }
+    let from = &mut bytes.as_slice();
+    assert!(matches!(read(from).unwrap(), Some(Frame::Ready(1))));
+    for (worker, message) in messages().iter().enumerate() {
+        let Some(Frame::Told(who, what)) = read(from).unwrap() else { panic!("a frame is missing") };
+        assert_eq!((who, format!("{what:?}")), (worker as u32, format!("{message:?}")));
+    }
+    assert!(read(from).unwrap().is_none());
+}
+
+#[test]
+fn a_frame_that_is_cut_off_is_an_error_and_no_frame() {
+    let mut whole = Vec::new();
+    write(&mut whole, 0, &messages()[3]).unwrap();
+    for cut in 4..whole.len() {
+        assert!(read(&mut &whole[..cut]).is_err(), "{cut}");
+    }
+}
+
+fn orders() -> Vec<Order> {
+    vec![
+        Order::File("a/b.csv".into(), 7),
+        Order::Piece(vec![0, 1, 255]),
+        Order::Variable("TOKEN".into(), "söme".into()),
+        Order::Words(b"{}".to_vec()),
+        Order::Task(Task { from: 2, to: 5, of: 9 }),
+        Order::Go(1, Nanos(u64::MAX)),
+        Order::Change(Stamped { at: Nanos(5), change: Change::Rate(0.1) }),
+        Order::Change(Stamped { at: Nanos(6), change: Change::Users(u32::MAX) }),
+        Order::Change(Stamped { at: Nanos(7), change: Change::Pause }),
+        Order::Change(Stamped { at: Nanos(8), change: Change::Resume }),
+        Order::Stop,
+    ]
+}
+
+#[test]
+fn what_the_coordinator_writes_is_read_again_and_nothing_of_it_cut_off() {
+    let mut bytes = Vec::new();
+    orders().iter().for_each(|order| order.write(&mut bytes).unwrap());
+    let mut from = bytes.as_slice();
+    for order in orders() {
+        assert_eq!(Order::read(&mut from).unwrap(), Some(order));
+    }
+    assert_eq!(Order::read(&mut from).unwrap(), None);
+    for order in orders() {
+        let mut whole = Vec::new();
+        order.write(&mut whole).unwrap();
+        assert!((4..whole.len()).all(|cut| Order::read(&mut &whole[..cut]).is_err()), "{order:?}");
+    }
+    for task in [Task { from: 3, to: 3, of: 9 }, Task { from: 0, to: 3, of: 2 }] {
+        let mut impossible = Vec::new();
+        Order::Task(task).write(&mut impossible).unwrap();
+        assert!(Order::read(&mut impossible.as_slice()).is_err(), "{task:?}");
+    }
+}
+
+#[test]
+fn another_version_and_another_program_are_told_in_a_sentence() {
+    let read = |said: &str| read_hello(&mut said.as_bytes()).map_err(|error| error.to_string());
+    let mut hello = Vec::new();
+    write_hello(&mut hello).unwrap();
+    assert_eq!(read_hello(&mut hello.as_slice()).map_err(|error| error.to_string()), Ok(()));
+    let said = read("brunt-link 7 9.9.9\n").unwrap_err();
+    let ours = env!("CARGO_PKG_VERSION");
+    assert!(
+        said.contains("is brunt 9.9.9 with version 7 of") && said.contains(&format!("brunt {ours} with version 1;")),
+        "{said}"
+    );
+    let said = read("Welcome to \u{1b}[1mDebian\n").unwrap_err();
+    assert!(said.contains("said `Welcome to ") && said.contains("where a brunt says `brunt-link 1`"), "{said}");
+    assert!(!said.contains('\u{1b}'), "the text of others acts on no screen");
+    assert!(read("").is_err() && read("brunt-link x\n").is_err());
+    let endless = read(&"x".repeat(1 << 20)).unwrap_err();
+    assert!(endless.len() < 300, "{endless}");
+}
+
+#[test]
+fn an_announced_length_takes_no_memory() {
+    struct Announces(usize);
+    impl Read for Announces {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            assert!(into.len() <= MEMORY as usize, "room for {} bytes that never came", into.len());
+            let rest = &LONGEST.to_le_bytes()[self.0.min(4)..];
+            let n = rest.len().min(into.len());
+            into[..n].copy_from_slice(&rest[..n]);
+            self.0 += n;
+            Ok(n)
+        }
+    }
+    assert_eq!(read(&mut Announces(0)).err().map(|error| error.kind()), Some(io::ErrorKind::UnexpectedEof));
+    let too_long = [(LONGEST + 1).to_le_bytes(), [0; 4]].concat();
+    assert!(read(&mut too_long.as_slice()).is_err_and(|error| error.to_string().contains("impossible length")));
+}
+
+#[test]
+fn what_is_longer_than_may_be_is_refused_or_cut() {
+    let told = |kind, body: &[u8]| {
+        let mut bytes = Vec::new();
+        put(&mut bytes, 0, kind, body).unwrap();
+        read(&mut bytes.as_slice())
+    };
+    let failure = [&sort_bytes(sort_of(1))[..], &1u64.to_le_bytes()].concat();
+    let early = |sorts: usize| [[0; 16].as_slice(), &failure.repeat(sorts)].concat();
+    assert!(told(EARLY, &early(early::SORTS)).is_ok() && told(EARLY, &early(early::SORTS + 1)).is_err());
+    for (kind, length) in [(BROKEN, 0), (REFUSED, 1)] {
+        let long = "x".repeat(REASON + 1 + length);
+        let (Frame::Refused(why) | Frame::Told(_, Message::Broken(why))) =
+            told(kind, long.as_bytes()).unwrap().unwrap()
+        else {
+            panic!("another frame")
+        };
+        assert_eq!(why.len(), REASON);
+    }
+    // What is shown of an example is cut by whoever writes it, and refused by whoever reads more.
+    let detail = "é".repeat(SHOWN);
+    let example = RawExample {
+        sort: sort_of(1),
+        name: None,
+        code: 0,
+        at_ns: 0,
+        detail,
+        sent: vec![1; 1 << 20],
+        received: vec![2; EXCERPT],
+        reused: false,
+    };
+    let mut bytes = Vec::new();
+    write(&mut bytes, 0, &Message::Example(example)).unwrap();
+    let Some(Frame::Told(_, Message::Example(read))) = read(&mut bytes.as_slice()).unwrap() else {
+        panic!("an example")
+    };
+    assert_eq!([read.detail.len(), read.sent.len(), read.received.len()], [EXCERPT, SHOWN, EXCERPT]);
+    let sent_at = bytes.len() - EXCERPT - 4 - SHOWN - 4;
+    bytes[sent_at..sent_at + 4].copy_from_slice(&(SHOWN as u32 + 1).to_le_bytes());
+    assert!(super::read(&mut bytes.as_slice()).is_err());
+    // No error number is so large.
+    assert!(told(EARLY, &[&[0; 16][..], &sort_bytes(sort_of(1 << 20)), &[0; 8]].concat()).is_err());
+}
+
+fn sort_of(errno: i32) -> Sort {
+    Sort { kind: FaultKind::Refused, phase: Phase::Connect, errno: Some(errno) }
+}
+
+#[test]
+fn a_second_that_cannot_be_is_no_frame() {
+    let mut tally = Tally::new(2);
+    (1..200).for_each(|code| tally.code(1, code));
+    tally.lost(FaultKind::Closed, None, "bye");
+    tally.failure(1, sort_of(libc::EPIPE));
+    let good = encode(&tally, (Nanos(5), Nanos(9)), record::Part::Window, Nanos(5));
+    let told = |second: &[u8]| {
+        let mut bytes = Vec::new();
+        put(&mut bytes, 0, SNAPSHOT, second).unwrap();
+        read(&mut bytes.as_slice()).is_ok()
+    };
+    assert!(told(&good));
+    let whole: Vec<usize> = (0..good.len()).filter(|cut| told(&good[..*cut])).collect();
+    assert!(whole.len() == 1, "cut off it is whole only where the names begin: {whole:?}");
+    // Any word of it as large as can be: the lengths and what is counted by sort are refused, and nothing panics.
+    let refused = (0..good.len() / 8).filter(|word| {
+        let mut bad = good.clone();
+        bad[word * 8..word * 8 + 8].fill(0xff);
+        !told(&bad)
+    });
+    assert!(refused.count() > 2 * record::CODES);
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_said_over_a_link_is_read_alike_and_holds_its_bounds(
+        bytes in proptest::collection::vec(any::<u8>(), 0..300), kind in 0u8..8, order in 60u8..75
+    ) {
+        for kind in [kind, order] {
+            let mut frame = Vec::new();
+            put(&mut frame, u32::from(kind), kind, &bytes).unwrap();
+            frame.extend(&bytes);
+            oracle::said(&frame);
+        }
+        oracle::said(&bytes);
+    }
+
+    #[test]
+    fn a_link_that_is_cut_or_garbled_is_read_alike(at in any::<prop::sample::Index>(), bit in 0u8..8, cut in any::<prop::sample::Index>()) {
+        let mut said = Vec::new();
+        messages().iter().for_each(|message| write(&mut said, 0, message).unwrap());
+        write_refusal(&mut said, "no").unwrap();
+        orders().iter().for_each(|order| order.write(&mut said).unwrap());
+        let at = at.index(said.len());
+        said[at] ^= 1 << bit;
+        said.truncate(cut.index(said.len()) + 1);
+        oracle::said(&said);
+    }
+}

@@ -1,0 +1,184 @@
+//! A second of a worker as bytes. Whoever reads them may be another process: each number of things that follow has a bound, and
+//! nothing that is counted can make a sum over all workers overflow.
+
+use measure::Nanos;
+use record::{CODES, Latency, Part};
+use wire::{FaultKind, Phase};
+
+use super::{Counts, Loss, Sort, Tally, WORDS};
+use crate::named::{self, Named};
+
+/// So many sorts of failure, and ways of losing connections, are taken of a second: far more than there are.
+const SORTS: usize = 1 << 10;
+/// The largest error number (of Linux).
+pub(crate) const ERRNO: i32 = 4095;
+/// More of one sort no worker counts in a second, and over a million workers it adds up without an overflow.
+const COUNTED: u64 = 1 << 44;
+/// So far from the start of the window a moment may be (nanoseconds: 73 years).
+const FARTHEST: u64 = 1 << 61;
+
+/// One worker's second on its way to the collector.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Snapshot {
+    pub from_ns: i64,
+    pub to_ns: i64,
+    pub part: Part,
+    /// The start of the window, on the worker's clock.
+    pub window: Nanos,
+    pub counts: Counts,
+    pub codes: Vec<(u32, u64)>,
+    pub words: Vec<(u32, u64)>,
+    pub failures: Vec<(Sort, u64)>,
+    pub losses: Vec<Loss>,
+    pub unopened: Vec<Loss>,
+    pub latency: Latency,
+    pub named: Vec<Named>,
+}
+
+/// Encodes a second, whose moments count from `window`: little-endian words, then the histograms in their compact form.
+pub(crate) fn encode(tally: &Tally, (from, to): (Nanos, Nanos), part: Part, window: Nanos) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(4096);
+    let mut word = |w: u64| bytes.extend_from_slice(&w.to_le_bytes());
+    word(from.0.wrapping_sub(window.0));
+    word(to.0.wrapping_sub(window.0));
+    word(part as u64);
+    word(window.0);
+    let mut counts = tally.counts;
+    counts.each().for_each(|n| word(*n));
+    for codes in [&tally.codes, &tally.words] {
+        word(codes.len() as u64);
+        for (code, n) in codes {
+            word(u64::from(*code));
+            word(*n);
+        }
+    }
+    word(tally.failures.len() as u64);
+    for (sort, n) in &tally.failures {
+        word(sort.kind as u64 | (sort.phase as u64) << 8 | u64::from(sort.errno.is_some()) << 16);
+        word(sort.errno.unwrap_or(0) as u64);
+        word(*n);
+    }
+    for losses in [&tally.losses, &tally.unopened] {
+        encode_losses(losses, &mut bytes);
+    }
+    for (_, histogram) in tally.latency.all() {
+        histogram.encode(&mut bytes);
+    }
+    if let Some(named) = &tally.named {
+        named.encode(&mut bytes);
+    }
+    bytes
+}
+
+/// Translates the moment that an encoded second holds: the start of its window.
+pub(crate) fn translate(encoded: &mut [u8], ours: impl FnOnce(Nanos) -> Nanos) {
+    if let Some(window) = encoded.get_mut(24..32).and_then(|bytes| bytes.first_chunk_mut::<8>()) {
+        *window = ours(Nanos(u64::from_le_bytes(*window))).0.to_le_bytes();
+    }
+}
+
+/// The numbers first, then the words.
+fn encode_losses(losses: &[Loss], bytes: &mut Vec<u8>) {
+    let mut word = |w: u64| bytes.extend_from_slice(&w.to_le_bytes());
+    word(losses.len() as u64);
+    for loss in losses {
+        word(loss.kind as u64 | (loss.phase as u64) << 8 | u64::from(loss.errno.is_some()) << 16);
+        word(loss.errno.unwrap_or(0) as u64);
+        word(loss.count);
+        word(loss.detail.len() as u64);
+    }
+    losses.iter().for_each(|loss| bytes.extend_from_slice(loss.detail.as_bytes()));
+}
+
+/// In the order of their numbers.
+pub(crate) const PHASES: [Phase; 8] = [
+    Phase::Resolve,
+    Phase::Wait,
+    Phase::Connect,
+    Phase::Tls,
+    Phase::Greeting,
+    Phase::FirstByte,
+    Phase::Transfer,
+    Phase::Hold,
+];
+
+pub(crate) fn word(bytes: &mut &[u8]) -> Option<u64> {
+    let (first, rest) = bytes.split_first_chunk::<8>()?;
+    *bytes = rest;
+    Some(u64::from_le_bytes(*first))
+}
+
+/// A number of things that follow; None where they are more than may be.
+pub(crate) fn number_of(bytes: &mut &[u8], at_most: usize) -> Option<usize> {
+    usize::try_from(word(bytes)?).ok().filter(|number| *number <= at_most)
+}
+
+/// A count of one sort.
+fn count(bytes: &mut &[u8]) -> Option<u64> {
+    word(bytes).filter(|count| *count <= COUNTED)
+}
+
+fn errno(bytes: &mut &[u8]) -> Option<i32> {
+    i32::try_from(word(bytes)?).ok().filter(|errno| *errno <= ERRNO)
+}
+
+fn losses(bytes: &mut &[u8]) -> Option<Vec<Loss>> {
+    let mut losses = Vec::new();
+    for _ in 0..number_of(bytes, SORTS)? {
+        let (packed, errno, count, len) = (word(bytes)?, errno(bytes)?, count(bytes)?, number_of(bytes, WORDS)?);
+        let kind = *FaultKind::ALL.get(packed as usize & 0xff)?;
+        let phase = *PHASES.get(packed as usize >> 8 & 0xff)?;
+        let errno = (packed >> 16 & 1 == 1).then_some(errno);
+        losses.push((Loss { kind, phase, errno, detail: String::new(), count }, len));
+    }
+    let mut all = Vec::with_capacity(losses.len());
+    for (loss, len) in losses {
+        let (words, rest) = bytes.split_at_checked(len)?;
+        *bytes = rest;
+        all.push(Loss { detail: String::from_utf8(words.to_vec()).ok()?, ..loss });
+    }
+    Some(all)
+}
+
+fn codes(bytes: &mut &[u8]) -> Option<Vec<(u32, u64)>> {
+    let mut codes = Vec::new();
+    for _ in 0..number_of(bytes, CODES + 1)? {
+        codes.push((u32::try_from(word(bytes)?).ok()?, count(bytes)?));
+    }
+    Some(codes)
+}
+
+/// Decodes a second; None where the bytes are not one.
+pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
+    let bytes = &mut bytes;
+    let (from_ns, to_ns) = (word(bytes)? as i64, word(bytes)? as i64);
+    let part = [Part::Warmup, Part::Window, Part::Drain].into_iter().nth(word(bytes)? as usize)?;
+    let window = Nanos(word(bytes)?);
+    let moments = [from_ns, to_ns].iter().all(|ns| ns.unsigned_abs() <= FARTHEST);
+    let mut counts = Counts::default();
+    for n in counts.each() {
+        *n = word(bytes)?;
+    }
+    let apart = counts.apart;
+    let spans = [apart.first_success, apart.last_success, apart.busy_for].iter().all(|ns| *ns <= FARTHEST);
+    let gauges = [apart.users, apart.in_flight, apart.waiting, apart.open].iter().all(|n| u32::try_from(*n).is_ok());
+    if !moments || !spans || !gauges || to_ns < from_ns {
+        return None;
+    }
+    let (codes, words) = (codes(bytes)?, codes(bytes)?);
+    let mut failures = Vec::new();
+    for _ in 0..number_of(bytes, SORTS)? {
+        let (packed, errno, n) = (word(bytes)?, errno(bytes)?, count(bytes)?);
+        let kind = *FaultKind::ALL.get(packed as usize & 0xff)?;
+        let phase = *PHASES.get(packed as usize >> 8 & 0xff)?;
+        failures.push((Sort { kind, phase, errno: (packed >> 16 & 1 == 1).then_some(errno) }, n));
+    }
+    let (losses, unopened) = (losses(bytes)?, losses(bytes)?);
+    let mut latency = Latency::default();
+    for histogram in latency.all_mut() {
+        histogram.decode_into(bytes)?;
+        (histogram.count() <= COUNTED).then_some(())?;
+    }
+    let named = named::decode(bytes)?;
+    Some(Snapshot { from_ns, to_ns, part, window, counts, codes, words, failures, losses, unopened, latency, named })
+}

@@ -1,0 +1,8 @@
+//! Any bytes over a link between processes, as frames of a process and as orders of the coordinator.
+//! `cargo +nightly fuzz run links fuzz/corpus/links fuzz/seeds/links`
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    engine::oracle::said(bytes);
+});
