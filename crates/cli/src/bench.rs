@@ -14,11 +14,11 @@ use record::{FirstAnswer, Host, Listener, Notice, RunEvent, Subject};
 use report::{Summary, Summing};
 use wire::{Complaint, FaultKind};
 
-use crate::arguments::Intent;
+use crate::arguments::{Intent, Watching};
 use crate::checks::{self, ends_with_its_data};
 use crate::guard::Guard;
 use crate::journal::Journal;
-use crate::observed::Observed;
+use crate::observed::{self, Observed};
 use crate::redact::Redaction;
 use crate::through::{self, Through};
 use crate::worker::{Again, briefing};
@@ -33,6 +33,8 @@ pub struct Bench {
     apart: Option<Apart>,
     guard: Arc<Guard>,
     redaction: Redaction,
+    /// What is counted beside a measurement.
+    watching: Watching,
     /// Nobody could be talked to already before the requests were prepared.
     refused: Option<Box<ProbeFailure>>,
     first: Option<FirstAnswer>,
@@ -81,6 +83,8 @@ impl Bench {
         bench.setup.shown = intent.shown.clone();
         bench.setup.command = intent.command.clone();
         bench.redaction = intent.redaction.clone();
+        bench.watching = intent.watching.clone();
+        observed::check(&bench.watching)?;
         bench.apart = whole.map(|(number, plan)| Apart { number, launcher: Arc::new(Again), plan, bundle });
         Ok(bench)
     }
@@ -118,7 +122,8 @@ impl Bench {
         Arc::make_mut(&mut setup.plan).requests = requests;
         setup.shown.requests = requests;
         let redaction = Redaction::default();
-        Ok(Bench { prepared, setup, apart: None, guard, redaction, refused, first: None })
+        let watching = Watching::default();
+        Ok(Bench { prepared, setup, apart: None, guard, redaction, watching, refused, first: None })
     }
 
     /// From now on shares of it are taken where this launcher says.
@@ -229,7 +234,7 @@ impl Bench {
     ) -> Result<(), Complaint> {
         let setup = Setup { control: control.clone(), ..self.setup_of(trial)? };
         let mut first = self.first.clone();
-        let mut observed = Observed::begin(&setup.host.name, self.address());
+        let mut observed = Observed::begin(&setup.host.name, &self.watching, self.address())?;
         Arc::clone(&self.prepared).run(&setup, stop, &mut |event| {
             let started = matches!(event, RunEvent::Started(_));
             observed.pass(event, sink);

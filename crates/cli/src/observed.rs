@@ -7,6 +7,9 @@ use std::sync::mpsc::{Receiver, channel};
 use measure::{Clock, Nanos};
 use probe::{Counters, Host, Sampler, Service, Source};
 use record::{Changes, RunEvent};
+use wire::Complaint;
+
+use crate::arguments::{Local, Watching};
 
 /// How often counters are read.
 const EVERY: Nanos = Nanos::from_secs(1);
@@ -23,17 +26,21 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// Begins to read. `service` is the address under load, as far as it leads to no proxy.
-    pub fn begin(machine: &str, service: Option<SocketAddr>) -> Observed {
+    /// Begins to read. `target` is the address under load, as far as it leads to no proxy.
+    ///
+    /// # Errors
+    /// What was to be watched is not there, naming the option.
+    pub fn begin(machine: &str, watching: &Watching, target: Option<SocketAddr>) -> Result<Observed, Complaint> {
         let mut host = Host::new(Source::here());
-        if let Some(service) = service.and_then(|address| Service::of(&host, address)) {
+        if let Some(service) = service(&host, watching, target)? {
             host.watch(service);
         }
         let (told, samples) = channel();
         // Nobody listens any more only once the run is over.
         let take = move |sample| drop(told.send(sample));
         let sampler = Sampler::start(host, Clock.now(), EVERY, take).ok();
-        Observed { sampler, samples, early: Vec::new(), changes: Changes::new(machine), window_begins: None }
+        let changes = Changes::new(machine);
+        Ok(Observed { sampler, samples, early: Vec::new(), changes, window_begins: None })
     }
 
     /// Hands on an event of the engine, and what was counted until then in front of it.
@@ -55,5 +62,29 @@ impl Observed {
             _ => self.early.extend(self.samples.try_iter()),
         }
         sink(event);
+    }
+}
+
+/// Whether all that is to be watched is there, before anything is sent.
+///
+/// # Errors
+/// What is not, naming the option.
+pub fn check(watching: &Watching) -> Result<(), Complaint> {
+    service(&Host::new(Source::here()), watching, None).map(drop)
+}
+
+/// The service on this host that is asked for; without a word of it, the one under load.
+fn service(host: &Host, watching: &Watching, target: Option<SocketAddr>) -> Result<Option<Service>, Complaint> {
+    let missing = |option, what: String, why| Complaint::new(option, format!("{what}: {why}"));
+    match watching.service {
+        None => Ok(target.and_then(|address| Service::of(host, address))),
+        Some(Local::Process(pid)) => {
+            let found = Service::of_process(host, pid, target);
+            found.map(Some).map_err(|why| missing("--watch-pid", format!("process {pid}"), why))
+        }
+        Some(Local::Port(port)) => {
+            let found = Service::at_port(host, port);
+            found.map(Some).map_err(|why| missing("--watch-port", format!("port {port}"), why))
+        }
     }
 }

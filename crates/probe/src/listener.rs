@@ -33,6 +33,21 @@ impl Listener {
         Ok(best.map(|(_, address)| Listener { address }))
     }
 
+    /// Who listens at a port, at whichever address; one that takes connections to every address comes first.
+    ///
+    /// # Errors
+    /// What the kernel said of the question.
+    pub fn at_port(source: &Source, port: u16) -> io::Result<Option<Listener>> {
+        let mut best: Option<(bool, SocketAddr)> = None;
+        for v6 in [false, true] {
+            let query = Query { v6, state: State::Listen, port };
+            source.sockets(&query, &mut |socket| {
+                best = best.max(Some((socket.local.ip().is_unspecified(), socket.local)));
+            })?;
+        }
+        Ok(best.map(|(_, address)| Listener { address }))
+    }
+
     /// Its sockets: several, where they share the port (`SO_REUSEPORT`).
     ///
     /// # Errors
@@ -134,6 +149,15 @@ pub(crate) mod tests {
         ] {
             let listener = Listener::of(&listening(listening_at), target.parse().unwrap()).unwrap();
             assert_eq!(listener.map(|l| l.address), found.map(|a| a.parse().unwrap()), "{target} of {listening_at:?}");
+        }
+    }
+
+    #[test]
+    fn whoever_listens_at_a_port_is_found_whatever_the_address() {
+        let source = listening(&["127.0.0.1:80", "0.0.0.0:80", "10.0.0.7:81", "[::1]:82"]);
+        for (port, found) in [(80, Some("0.0.0.0:80")), (81, Some("10.0.0.7:81")), (82, Some("[::1]:82")), (83, None)] {
+            let listener = Listener::at_port(&source, port).unwrap();
+            assert_eq!(listener.map(|l| l.address), found.map(|a| a.parse().unwrap()), "{port}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! The service under load, where it is on this host: its listen queue, its processes, its connections.
 //!
-//! Found by the address it is asked at. What needs a walk over all processes, or over all connections, is done as seldom as
+//! Found by the address it is asked at, by its port, or named by the number of a process. What needs a walk over all processes, or over all connections, is done as seldom as
 //! it is dear; in between, what it would tell is absent.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,10 @@ const TOLD: usize = 16;
 /// What serves at an address of this host.
 #[derive(Debug)]
 pub struct Service {
-    target: SocketAddr,
+    /// Where it is asked; None where only its processes are known.
+    target: Option<SocketAddr>,
+    /// It is this process and what that started, whoever holds the socket.
+    named: Option<u32>,
     me: u32,
     listener: Option<Listener>,
     inodes: BTreeSet<u32>,
@@ -71,16 +74,45 @@ impl Service {
             return None;
         }
         match Listener::of(source, target) {
-            Ok(Some(listener)) => Some(Service::at(target, Some(listener), std::process::id())),
+            Ok(Some(listener)) => Some(Service::at(Some(target), Some(listener), std::process::id())),
             Ok(None) => None,
             // Somebody may listen; samples will say why that cannot be seen.
-            Err(_) => Some(Service::at(target, None, std::process::id())),
+            Err(_) => Some(Service::at(Some(target), None, std::process::id())),
         }
     }
 
-    fn at(target: SocketAddr, listener: Option<Listener>, me: u32) -> Service {
+    /// Whoever listens at a port of this host, at whichever address.
+    ///
+    /// # Errors
+    /// Nobody listens there, or why that cannot be seen, as a sentence goes on behind the port.
+    pub fn at_port(host: &Host, port: u16) -> Result<Service, &'static str> {
+        match Listener::at_port(host.source(), port) {
+            Ok(Some(listener)) => Ok(Service::at(Some(listener.address), Some(listener), std::process::id())),
+            Ok(None) => Err("nobody listens there"),
+            Err(error) => Err(why(&error)),
+        }
+    }
+
+    /// A process and what it started; where `target` is an address of this host, also the queue of its listener.
+    ///
+    /// # Errors
+    /// There is no such process.
+    pub fn of_process(host: &Host, pid: u32, target: Option<SocketAddr>) -> Result<Service, &'static str> {
+        if host.source().text(&format!("/proc/{pid}/stat")).is_err() {
+            return Err("there is no such process");
+        }
+        let listening = target.and_then(|target| Service::of(host, target));
+        let mut service = listening.unwrap_or_else(|| Service::at(None, None, std::process::id()));
+        service.named = Some(pid);
+        service.holders.insert(pid);
+        service.unknown = false;
+        Ok(service)
+    }
+
+    fn at(target: Option<SocketAddr>, listener: Option<Listener>, me: u32) -> Service {
         Service {
             target,
+            named: None,
             me,
             listener,
             inodes: BTreeSet::new(),
@@ -110,14 +142,15 @@ impl Service {
 
     fn tell_listener(&mut self, source: &Source, sink: &mut Sink) {
         let name = |address: SocketAddr| format!("listener.{address}");
+        let Some(target) = self.target else { return };
         if self.listener.is_none() {
-            match Listener::of(source, self.target) {
+            match Listener::of(source, target) {
                 Ok(found) => self.listener = found,
-                Err(error) => return sink.unobservable(&name(self.target), why(&error)),
+                Err(error) => return sink.unobservable(&name(target), why(&error)),
             }
         }
         let Some(listener) = self.listener else {
-            return sink.unobservable(&name(self.target), "nobody listens");
+            return sink.unobservable(&name(target), "nobody listens");
         };
         match listener.sockets(source) {
             Ok(sockets) if sockets.is_empty() => {
@@ -128,7 +161,7 @@ impl Service {
             Ok(sockets) => {
                 listener.tell(&sockets, sink);
                 let inodes = inodes(&sockets);
-                self.unknown |= inodes != self.inodes;
+                self.unknown |= inodes != self.inodes && self.named.is_none();
                 self.inodes = inodes;
             }
             Err(error) => sink.unobservable(&name(listener.address), why(&error)),
@@ -195,7 +228,10 @@ impl Service {
             self.processes.remove(&pid);
             self.told.remove(&pid);
             // Its successor, if there is one, may hold the socket by now.
-            self.unknown |= self.holders.remove(&pid);
+            self.unknown |= self.holders.remove(&pid) && self.named.is_none();
+            if self.named == Some(pid) {
+                self.hidden = Some("the process has ended");
+            }
         }
         if all.processes >= MOST {
             sink.unobservable("service.all", &format!("more than {MOST} processes, the others are left out"));

@@ -2,6 +2,7 @@
 //! mostly wait, run beside each other.
 
 mod beside;
+mod counters;
 mod curl;
 mod doctor;
 mod endless;

@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, Command};
 
 use super::help;
 use super::spoken::{self, Spoken};
+use super::watching;
 
 /// Headings of the help, in order.
 const LOAD: &str = "Load";
@@ -14,6 +15,7 @@ const CONNECTION: &str = "Connection";
 const TLS: &str = "TLS";
 const OUTPUT: &str = "Output";
 const GENERATOR: &str = "Generator";
+const COUNTERS: &str = "Counters";
 
 /// The command line of `brunt run`; also what `brunt --help` shows.
 pub fn run_command(spoken: &[Spoken]) -> Command {
@@ -33,6 +35,7 @@ pub fn run_command(spoken: &[Spoken]) -> Command {
         .args(tls())
         .args(output())
         .args(generator())
+        .args(counters())
 }
 
 /// The command line of `brunt plan`: all of `brunt run`, and what to do with it instead.
@@ -275,4 +278,9 @@ pub fn generator() -> Vec<Arg> {
             one("net", None, "NETWORK", "epoll or uring [default: epoll]"),
         ],
     )
+}
+
+/// What is counted beside the run, to tell what limited it.
+pub fn counters() -> Vec<Arg> {
+    under(COUNTERS, watching::described())
 }

@@ -44,7 +44,7 @@ Output
 
 Example: brunt -c 50 -d 30s http://localhost:8080/
 More: brunt help load | http | websocket | grpc | redis | mysql | postgres
-      brunt help raw | connection | tls | output | generator | all";
+      brunt help raw | connection | tls | output | generator | counters | all";
 
 /// Under `--help`, and `brunt help all`.
 pub const EXAMPLES: &str = "\

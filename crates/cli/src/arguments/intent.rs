@@ -16,7 +16,8 @@ use crate::redact::Redaction;
 
 use super::given::Given;
 use super::matched::Matched;
-use super::{file, load, proxies, sealed, shorthand, spoken, urls, ways};
+use super::watching::Watching;
+use super::{file, load, proxies, sealed, shorthand, spoken, urls, watching, ways};
 
 /// Most worker threads a run may ask for.
 const MOST_WORKERS: u64 = 1024;
@@ -72,6 +73,8 @@ pub struct Intent {
     pub yes: bool,
     /// Over the secrets of the plan; over nothing with `--keep-secrets`.
     pub redaction: Redaction,
+    /// What is counted beside it.
+    pub watching: Watching,
     /// Processes that the workers run in; None: threads of this one.
     pub processes: Option<u32>,
     /// In what the run differs from its curl commands.
@@ -210,6 +213,7 @@ fn over(
         debug: flags.switch("debug"),
         yes: flags.switch("yes"),
         redaction,
+        watching: watching::read(&flags)?,
         processes: processes(&flags)?,
         notes: Vec::new(),
         remarks: Vec::new(),

@@ -20,6 +20,7 @@ mod spoken;
 mod topics;
 mod urls;
 mod usage;
+mod watching;
 mod ways;
 
 use clap::error::ErrorKind;
@@ -32,6 +33,7 @@ pub use given::{Given, Said};
 pub use intent::{Defaults, Intent, Presentation};
 pub use keys::nearest;
 pub use serving::Serving;
+pub use watching::{Local, Watching};
 
 /// The commands there are.
 pub const COMMANDS: [&str; 6] = ["run", "demo", "doctor", "report", "target", "plan"];

@@ -192,6 +192,13 @@ fn wrong_lines_are_answered_with_a_sentence() {
             "--together: needs all users from the start, and a stage changes their number; leave one of them out",
         ),
         ("-w 0 a.b", "-w: `0` workers can do nothing; write 1 or more"),
+        ("--watch-pid x a.b", "--watch-pid: `x` is not the number of a process"),
+        ("--watch-pid 0 a.b", "--watch-pid: `0` is not the number of a process"),
+        ("--watch-port 70000 a.b", "--watch-port: `70000` is not a port; write 1 to 65535"),
+        (
+            "--watch-port 80 --watch-pid 7 a.b",
+            "--watch-port: does not go with --watch-pid, which names the service already; leave one of them out",
+        ),
         ("--net tcp a.b", "--net: `tcp` is not known; write one of epoll, uring"),
         ("--seed x a.b", "--seed: `x` is not a seed; write a whole number, such as 42"),
         ("--format xml a.b", "--format: `xml` is not known; write one of text, json, csv, markdown, junit"),

@@ -10,12 +10,13 @@ use super::{COMMANDS, flags, help, keys, serving, showing};
 type Options = fn() -> Vec<Arg>;
 
 /// Topics that are no protocol, with the options each shows.
-const TOPICS: [(&str, Options); 5] = [
+const TOPICS: [(&str, Options); 6] = [
     ("load", flags::load),
     ("connection", flags::connection),
     ("tls", flags::tls),
     ("output", flags::output),
     ("generator", flags::generator),
+    ("counters", flags::counters),
 ];
 
 /// `brunt help [TOPIC]`.

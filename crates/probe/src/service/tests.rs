@@ -140,6 +140,35 @@ fn processes_that_end_stay_in_the_sums_and_their_successors_are_found() {
 }
 
 #[test]
+fn a_process_that_is_named_is_the_service_whoever_holds_the_socket() {
+    let mut scene = Scene::new(&[(77, (5, 128))]);
+    scene.process(PID + 1, 1, 10, Some(77));
+    scene.process(PID + 2, 1, 30, None);
+    scene.process(PID + 3, PID + 2, 20, None);
+    let host = Host::new(clone(&scene.source));
+    scene.service = Service::of_process(&host, PID + 2, "127.0.0.1:80".parse().ok()).unwrap();
+    let told = scene.after_secs(0);
+    assert_eq!((pids(&told), told.get("listener.0.0.0.0:80.queue")), (vec![2, 3], Some(5)));
+    scene.service = Service::of_process(&host, PID + 2, None).unwrap();
+    let told = scene.after_secs(0);
+    assert_eq!((pids(&told), told.get("listener.0.0.0.0:80.queue")), (vec![2, 3], None));
+    scene.ends(PID + 2);
+    scene.ends(PID + 3);
+    scene.after_secs(1);
+    let told = scene.after_secs(60);
+    assert_eq!((pids(&told), told.unobservable), (vec![], vec!["service: the process has ended".to_owned()]));
+    assert_eq!(Service::of_process(&host, PID + 9, None).err(), Some("there is no such process"));
+}
+
+#[test]
+fn a_service_is_found_by_its_port_alone() {
+    let scene = Scene::new(&[(77, (5, 128))]);
+    let host = Host::new(clone(&scene.source));
+    assert!(Service::at_port(&host, 80).is_ok());
+    assert_eq!(Service::at_port(&host, 81).err(), Some("nobody listens there"));
+}
+
+#[test]
 fn of_very_many_processes_some_are_told_and_all_summed() {
     let mut scene = Scene::new(&[(77, (0, 128))]);
     scene.process(PID + 30, 1, 1, Some(77));

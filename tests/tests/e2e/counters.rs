@@ -1,0 +1,62 @@
+//! What is counted beside a run, and where: of services that are named, and of other hosts.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use e2e::report::report;
+use e2e::target::free_port;
+use e2e::{Target, brunt};
+use serde_json::Value;
+
+/// The samples of a record, by the host they are of; none where zstd is not installed.
+pub fn samples(record: &Path) -> Option<BTreeMap<String, Vec<Value>>> {
+    let Ok(output) = Command::new("zstdcat").arg(record).output() else {
+        e2e::skip("zstd is not installed (cargo xtask test installs it)");
+        return None;
+    };
+    let text = String::from_utf8(output.stdout).expect("text");
+    let mut found: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for event in text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line of JSON")) {
+        if event["event"] == "counters" {
+            found.entry(event["host"].as_str().expect("a name").to_owned()).or_default().push(event);
+        }
+    }
+    Some(found)
+}
+
+/// True where any of the samples tells this counter.
+pub fn tell(samples: &[Value], name: &str) -> bool {
+    samples.iter().any(|sample| !sample["values"][name].is_null())
+}
+
+#[test]
+fn a_service_that_is_named_is_counted_and_no_other() {
+    let (target, other) = (Target::healthy(), Target::healthy());
+    let directory = tempfile::tempdir().expect("a folder");
+    let record = directory.path().join("kept.jsonl");
+    let path = record.display().to_string();
+    let (url, pid) = (target.url(""), other.id().to_string());
+    let port = other.host().rsplit(':').next().expect("a port").to_owned();
+    for (option, value) in [("--watch-pid", &pid), ("--watch-port", &port)] {
+        report(&["-r", "50/s", "-d", "2s", "--record", &path, option, value, &url]);
+        let Some(samples) = samples(&record) else { return };
+        let told = samples.into_values().next().expect("this machine was counted");
+        assert!(tell(&told, &format!("service.{pid}.cpu")), "{option}: {told:?}");
+        assert!(!tell(&told, &format!("service.{}.cpu", target.id())), "{option}: {told:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_watched_is_refused_before_anything_is_sent() {
+    let target = Target::healthy();
+    let url = target.url("");
+    let port = free_port().to_string();
+    for (option, value, said) in [
+        ("--watch-pid", "4194304", "--watch-pid: process 4194304: there is no such process"),
+        ("--watch-port", &port, &format!("--watch-port: port {port}: nobody listens there")),
+    ] {
+        brunt(["-r", "50/s", "-d", "1s", option, value, &url]).with_code(64).said(said);
+    }
+    assert_eq!(target.heard(), 0);
+}
