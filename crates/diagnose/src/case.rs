@@ -8,6 +8,28 @@ use crate::run::Run;
 pub struct Case {
     /// The load as it was kept.
     pub run: Run,
-    /// Counters of the machine that makes the load, and of the service where it runs there too.
+    /// Counters of the machine that makes the load, and of the service where it runs there too. A rule about the service's machine
+    /// finds that machine's here ([`Case::there`]).
     pub here: Counted,
+    /// The machine of the service, where that is another one and was counted.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// A machine that makes no load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Elsewhere {
+    /// What it is called.
+    pub host: String,
+    /// What it counted.
+    pub counted: Counted,
+}
+
+impl Case {
+    /// The same run as the machine of the service saw it; None where that is the machine of the generator, or nobody counted there.
+    pub fn there(&self) -> Option<Case> {
+        let elsewhere = self.elsewhere.as_ref()?;
+        // The generator takes nothing of the cores over there.
+        let run = Run { generator_cores: 0.0, ..self.run.clone() };
+        Some(Case { run, here: elsewhere.counted.clone(), elsewhere: None })
+    }
 }

@@ -59,6 +59,9 @@ pub struct Shared {
 
 impl Shared {
     fn of(case: &Case) -> Option<Shared> {
+        if case.elsewhere.is_some() {
+            return None;
+        }
         let (busy, cores) = case.here.busy_cores()?;
         let service = case.here.per_s("service.all.cpu")? / 1e9;
         Some(Shared { service, generator: case.run.generator_cores, busy, cores })
@@ -99,12 +102,13 @@ fn alone(run: &Run) -> bool {
 /// Judges a case by every rule.
 pub fn conclude(case: &Case) -> Conclusion {
     let run = &case.run;
-    let seen = match case.here.rise("service.all.cpu") {
+    let there = case.there();
+    let seen = match there.as_ref().unwrap_or(case).here.rise("service.all.cpu") {
         Some(_) => Seen::Service,
         None if case.here.is_empty() => Seen::Nothing,
         None => Seen::Here,
     };
-    let mut found: Vec<Found> = rules::ALL.iter().filter_map(|rule| (rule.judge)(case)).collect();
+    let mut found: Vec<Found> = rules::ALL.iter().filter_map(|rule| rule.find(case, there.as_ref())).collect();
     if run.generator_doubt.is_some() {
         // What a disturbed generator saw proves nothing about the service; what a kernel counted stands.
         found.retain(|f| f.stage == Stage::Generator || (f.proof == Proof::Proved && f.stage < Stage::Service));
@@ -127,11 +131,12 @@ pub fn conclude(case: &Case) -> Conclusion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case::Elsewhere;
     use crate::rules::made_up::{cores, counted, run};
     use crate::run::{Failures, GeneratorDoubt, Spread};
 
     fn concluded(run: Run, here: crate::Counted) -> (Outcome, Vec<&'static str>) {
-        let conclusion = conclude(&Case { run, here });
+        let conclusion = conclude(&Case { run, here, ..Case::default() });
         (conclusion.outcome, conclusion.found.iter().map(|f| f.rule).collect())
     }
 
@@ -161,6 +166,32 @@ mod tests {
         let status = [("200".to_owned(), 10), ("503".to_owned(), 10)].into();
         let both = Run { status, failures: vec![Failures::default()], ..run() };
         assert_eq!(concluded(both, here).1, ["N6", "N7", "S1", "P7"]);
+    }
+
+    #[test]
+    fn a_service_elsewhere_is_judged_by_the_counters_of_its_machine() {
+        let full = cores(1.99, &[("service.all.cpu", 0.0, 1.9e10)]);
+        let calm = cores(0.4, &[("self.rss", 1.0, 1.0)]);
+        let busy_here = Run { generator_cores: 0.4, ..run() };
+        let judged = |here: &crate::Counted, there: &crate::Counted| {
+            let elsewhere = Some(Elsewhere { host: "db1".into(), counted: there.clone() });
+            conclude(&Case { run: busy_here.clone(), here: here.clone(), elsewhere })
+        };
+        let conclusion = judged(&calm, &full);
+        let rules: Vec<_> = conclusion.found.iter().map(|f| (f.rule, f.host.as_deref())).collect();
+        assert_eq!((rules, conclusion.seen, conclusion.shared), (vec![("S1", Some("db1"))], Seen::Service, None));
+        let said = conclusion.found[0].evidence(words::Lang::En);
+        assert!(said.ends_with("(counted on db1)"), "{said}");
+        let conclusion = judged(&full, &calm);
+        assert_eq!((conclusion.found.len(), conclusion.seen), (0, Seen::Here), "what is full here is not the service");
+        let lost = Run { service: Spread { longest: 0.3, ..run().service }, ..run() };
+        let dropped = counted(&[("softnet.all.dropped", 0.0, 9.0)]);
+        for (here, there, host) in [(&dropped, &calm, None), (&calm, &dropped, Some("db1"))] {
+            let elsewhere = Some(Elsewhere { host: "db1".into(), counted: there.clone() });
+            let conclusion = conclude(&Case { run: lost.clone(), here: here.clone(), elsewhere });
+            let found: Vec<_> = conclusion.found.iter().map(|f| (f.rule, f.host.as_deref())).collect();
+            assert_eq!(found, [("N7", host)]);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a rule found.
 
-use words::{Lang, Said, Text};
+use words::text::{Text, text};
+use words::{Lang, Said};
 
 /// How sure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,21 +65,31 @@ pub struct Found {
     pub stage: Stage,
     /// How sure.
     pub proof: Proof,
+    /// The machine whose counters say so, where it is not that of the generator.
+    pub host: Option<String>,
     claim: Said,
     evidence: Said,
     remedy: Said,
     experiment: Said,
 }
 
+const THERE: Text = text("{evidence} (counted on {host})", "{evidence}（{host} 的计数）");
+
 impl Found {
     /// What is claimed, and the counters that say so.
     pub(crate) fn new(rule: &'static str, stage: Stage, proof: Proof, claim: Said, evidence: Said) -> Found {
-        Found { rule, stage, proof, claim, evidence, remedy: Said::default(), experiment: Said::default() }
+        let (remedy, experiment) = Default::default();
+        Found { rule, stage, proof, host: None, claim, evidence, remedy, experiment }
     }
 
     /// What to change, and what would refute it.
     pub(crate) fn then(self, remedy: Said, experiment: Said) -> Found {
         Found { remedy, experiment, ..self }
+    }
+
+    /// Judged by the counters of this machine.
+    pub(crate) fn by(self, host: Option<String>) -> Found {
+        Found { host, ..self }
     }
 
     /// What is claimed, without a full stop.
@@ -88,7 +99,11 @@ impl Found {
 
     /// The counters that say so.
     pub fn evidence(&self, lang: Lang) -> String {
-        self.evidence.of(lang)
+        let evidence = self.evidence.of(lang);
+        match &self.host {
+            Some(host) => lang.fill(THERE, &[("evidence", &evidence), ("host", host)]),
+            None => evidence,
+        }
     }
 
     /// What to change.

@@ -16,7 +16,7 @@ pub mod pages;
 mod rules;
 mod run;
 
-pub use case::Case;
+pub use case::{Case, Elsewhere};
 pub use conclusion::{Conclusion, Outcome, Seen, Shared, conclude};
 pub use counted::Counted;
 pub use found::{Found, Proof, Stage};

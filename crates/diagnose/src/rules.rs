@@ -34,34 +34,62 @@ use crate::pages::Page;
 /// A rule: what is to be read about it, and what it finds in a case, if anything.
 pub(crate) struct Rule {
     pub page: Page,
+    pub on: On,
     pub judge: fn(&Case) -> Option<Found>,
+}
+
+/// Whose counters it is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum On {
+    /// Those of the machine that makes the load.
+    Generator,
+    /// Those of the machine of the service, where they were counted; else what is seen from here.
+    Service,
+    /// Those of either.
+    Either,
+}
+
+impl Rule {
+    /// What it finds; `there` is the case as the machine of the service saw it, where that is another one.
+    pub fn find(&self, case: &Case, there: Option<&Case>) -> Option<Found> {
+        let elsewhere = || {
+            let host = case.elsewhere.as_ref().map(|elsewhere| elsewhere.host.clone());
+            there.and_then(self.judge).map(|found| found.by(host))
+        };
+        match self.on {
+            On::Generator => (self.judge)(case),
+            On::Service if there.is_some() => elsewhere(),
+            On::Service => (self.judge)(case),
+            On::Either => (self.judge)(case).or_else(elsewhere),
+        }
+    }
 }
 
 /// All of them.
 pub(crate) const ALL: &[Rule] = &[
-    Rule { page: generator_full::PAGE, judge: generator_full::judge },
-    Rule { page: steal::PAGE, judge: steal::judge },
-    Rule { page: descriptors::PAGE, judge: descriptors::judge },
-    Rule { page: ports::PAGE, judge: ports::judge },
-    Rule { page: own_connections::PAGE, judge: own_connections::judge },
-    Rule { page: link::PAGE, judge: link::judge },
-    Rule { page: retransmits::PAGE, judge: retransmits::judge },
-    Rule { page: conntrack::PAGE, judge: conntrack::judge },
-    Rule { page: tcp_memory::PAGE, judge: tcp_memory::judge },
-    Rule { page: receive_drops::PAGE, judge: receive_drops::judge },
-    Rule { page: time_wait_table::PAGE, judge: time_wait_table::judge },
-    Rule { page: limiter::PAGE, judge: limiter::judge },
-    Rule { page: accept_queue::PAGE, judge: accept_queue::judge },
-    Rule { page: syn_queue::PAGE, judge: syn_queue::judge },
-    Rule { page: stuck_listener::PAGE, judge: stuck_listener::judge },
-    Rule { page: service_descriptors::PAGE, judge: service_descriptors::judge },
-    Rule { page: quota::PAGE, judge: quota::judge },
-    Rule { page: cores_full::PAGE, judge: cores_full::judge },
-    Rule { page: single_thread::PAGE, judge: single_thread::judge },
-    Rule { page: waiting_for_disk::PAGE, judge: waiting_for_disk::judge },
-    Rule { page: leak::PAGE, judge: leak::judge },
-    Rule { page: pool::PAGE, judge: pool::judge },
-    Rule { page: serial::PAGE, judge: serial::judge },
+    Rule { page: generator_full::PAGE, on: On::Generator, judge: generator_full::judge },
+    Rule { page: steal::PAGE, on: On::Either, judge: steal::judge },
+    Rule { page: descriptors::PAGE, on: On::Generator, judge: descriptors::judge },
+    Rule { page: ports::PAGE, on: On::Generator, judge: ports::judge },
+    Rule { page: own_connections::PAGE, on: On::Generator, judge: own_connections::judge },
+    Rule { page: link::PAGE, on: On::Either, judge: link::judge },
+    Rule { page: retransmits::PAGE, on: On::Either, judge: retransmits::judge },
+    Rule { page: conntrack::PAGE, on: On::Either, judge: conntrack::judge },
+    Rule { page: tcp_memory::PAGE, on: On::Either, judge: tcp_memory::judge },
+    Rule { page: receive_drops::PAGE, on: On::Either, judge: receive_drops::judge },
+    Rule { page: time_wait_table::PAGE, on: On::Either, judge: time_wait_table::judge },
+    Rule { page: limiter::PAGE, on: On::Generator, judge: limiter::judge },
+    Rule { page: accept_queue::PAGE, on: On::Service, judge: accept_queue::judge },
+    Rule { page: syn_queue::PAGE, on: On::Service, judge: syn_queue::judge },
+    Rule { page: stuck_listener::PAGE, on: On::Service, judge: stuck_listener::judge },
+    Rule { page: service_descriptors::PAGE, on: On::Service, judge: service_descriptors::judge },
+    Rule { page: quota::PAGE, on: On::Service, judge: quota::judge },
+    Rule { page: cores_full::PAGE, on: On::Service, judge: cores_full::judge },
+    Rule { page: single_thread::PAGE, on: On::Service, judge: single_thread::judge },
+    Rule { page: waiting_for_disk::PAGE, on: On::Service, judge: waiting_for_disk::judge },
+    Rule { page: leak::PAGE, on: On::Service, judge: leak::judge },
+    Rule { page: pool::PAGE, on: On::Service, judge: pool::judge },
+    Rule { page: serial::PAGE, on: On::Service, judge: serial::judge },
 ];
 
 /// Cases for tests: a closed run of 50 users, pressed and healthy, and counters that rise.
@@ -123,7 +151,7 @@ pub(crate) mod made_up {
         change: impl FnOnce(&mut Run),
         here: Counted,
     ) -> Option<&'static str> {
-        let mut case = Case { run: run(), here };
+        let mut case = Case { run: run(), here, ..Case::default() };
         change(&mut case.run);
         let found = rule(&case)?;
         for lang in [words::Lang::En, words::Lang::Zh] {

@@ -1,11 +1,12 @@
 //! What limited a run: the case that diagnosis judges, made of the sums and of what was counted beside them.
 
 use diagnose::{
-    Case, Conclusion, Counted, Failures, Found, GeneratorDoubt, Outcome, Proof, Run, Seen, Shared, Spread, conclude,
+    Case, Conclusion, Counted, Elsewhere, Failures, Found, GeneratorDoubt, Outcome, Proof, Run, Seen, Shared, Spread,
+    conclude,
 };
 use measure::{Histogram, Nanos};
 use plan::Load;
-use record::{Carried, Part, RunEvent};
+use record::{Carried, HostCounters, Part, RunEvent};
 use words::Lang;
 
 use crate::finding::Grade;
@@ -20,14 +21,41 @@ const AFTER: i64 = 500_000_000;
 /// A connect so long waited for a second SYN: the first is sent again after one second, and clocks differ.
 const SECOND_SYN: Nanos = Nanos::from_millis(900);
 
+/// So many machines are followed; a record that names more is none of ours.
+const MOST_HOSTS: usize = 64;
+
 /// The counters of a run as they pass.
 #[derive(Default)]
 pub(crate) struct Counting {
+    /// In the order they were first told in; the first is where the run is coordinated.
+    hosts: Vec<Counts>,
+    window_ends: Option<i64>,
+}
+
+/// The counters of a machine.
+#[derive(Default)]
+struct Counts {
+    host: String,
     carried: Carried,
     counted: Counted,
-    /// The machine that was told first: where the run is coordinated.
-    host: Option<String>,
-    window_ends: Option<i64>,
+    /// They ended before the run did.
+    lost: bool,
+}
+
+impl Counts {
+    fn add(&mut self, sample: &HostCounters, window_ends: Option<i64>) {
+        self.carried.add(sample);
+        if window_ends.is_none_or(|end| sample.at_ns <= end.saturating_add(AFTER)) {
+            self.lost = self.carried.values.is_empty();
+            let values = self.carried.values.iter().map(|(name, value)| (name.as_str(), value.real()));
+            self.counted.see(sample.at_ns, values);
+        }
+    }
+
+    /// The service under load was counted among them.
+    fn has_service(&self) -> bool {
+        ["service.", "listener."].iter().any(|of| self.counted.between(of, "").next().is_some())
+    }
 }
 
 impl Counting {
@@ -37,11 +65,16 @@ impl Counting {
             RunEvent::Second(second) if second.part == Part::Drain => {
                 self.window_ends.get_or_insert(second.from_ns);
             }
-            RunEvent::Counters(sample) if self.host.get_or_insert_with(|| sample.host.clone()) == &sample.host => {
-                self.carried.add(sample);
-                if self.window_ends.is_none_or(|end| sample.at_ns <= end.saturating_add(AFTER)) {
-                    let values = self.carried.values.iter().map(|(name, value)| (name.as_str(), value.real()));
-                    self.counted.see(sample.at_ns, values);
+            RunEvent::Counters(sample) => {
+                let known = self.hosts.iter().position(|counts| counts.host == sample.host);
+                let at = known.unwrap_or_else(|| {
+                    if self.hosts.len() < MOST_HOSTS {
+                        self.hosts.push(Counts { host: sample.host.clone(), ..Counts::default() });
+                    }
+                    self.hosts.len() - 1
+                });
+                if let Some(counts) = self.hosts.get_mut(at).filter(|counts| counts.host == sample.host) {
+                    counts.add(sample, self.window_ends);
                 }
             }
             _ => {}
@@ -50,7 +83,12 @@ impl Counting {
 
     /// Judges the run that is over.
     pub fn conclude(self, sums: &Sums, trust: &Trust) -> Conclusion {
-        conclude(&Case { run: run(sums, trust), here: self.counted })
+        let mut hosts = self.hosts.into_iter();
+        let here = hosts.next().unwrap_or_default().counted;
+        // Of counters that ended early nobody knows how they would have gone on.
+        let there = hosts.find(|counts| counts.has_service() && !counts.lost);
+        let elsewhere = there.map(|counts| Elsewhere { host: counts.host, counted: counts.counted });
+        conclude(&Case { run: run(sums, trust), here, elsewhere })
     }
 }
 

@@ -119,7 +119,7 @@ mod tests {
             let run = crate::Run { generator_cores: own, ..run() };
             let waited = ("service.all.wait", 0.0, 5e9);
             let here = cores(2.0, &[("service.all.cpu", 0.0, service * 1e10), waited]);
-            judge(&Case { run, here }).unwrap().claim(Lang::En)
+            judge(&Case { run, here, ..Case::default() }).unwrap().claim(Lang::En)
         };
         assert!(said(1.8, 0.1).starts_with("the CPU is the limit"), "{}", said(1.8, 0.1));
         assert!(said(1.0, 0.9).contains("measures both"), "{}", said(1.0, 0.9));

@@ -4,6 +4,7 @@ use words::Said;
 use words::text::{Text, text};
 
 use crate::case::Case;
+use crate::counted::Counted;
 use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
@@ -39,8 +40,14 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     let (again, sent) = (case.here.rise("Tcp.RetransSegs")?, case.here.rise("Tcp.OutSegs")?);
     // A SYN is sent again also where nobody answers; what a full accept queue of this machine dropped is told by its own counter.
     let again = again - case.here.rise("TcpExt.TCPSynRetrans").unwrap_or(0.0);
-    let dropped_here = ["ListenDrops", "TCPReqQFullDrop"].iter().any(|name| case.here.rose(&format!("TcpExt.{name}")));
-    if dropped_here || !case.run.may_have_lost() || !(again >= LEAST && again > SHARE * sent) {
+    let there = case.elsewhere.as_ref().map(|elsewhere| &elsewhere.counted);
+    let drops =
+        |host: &Counted| ["ListenDrops", "TCPReqQFullDrop"].iter().any(|name| host.rose(&format!("TcpExt.{name}")));
+    if drops(&case.here)
+        || there.is_some_and(drops)
+        || !case.run.may_have_lost()
+        || !(again >= LEAST && again > SHARE * sent)
+    {
         return None;
     }
     let claim = Said::new(CLAIM, [("share", words::show::percent(again as u64, sent as u64))]);

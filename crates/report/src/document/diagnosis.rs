@@ -43,6 +43,8 @@ struct LimitReport {
     stage: &'static str,
     /// `proved` by a counter, or `consistent` with what was seen.
     proof: &'static str,
+    /// The machine whose counters say so, where it is not that of the generator; else null.
+    host: Option<String>,
     /// What is claimed.
     claim: String,
     /// The counters that say so, and by how much they moved.
@@ -60,6 +62,7 @@ impl Diagnosis {
             rule: found.rule,
             stage: found.stage.name(),
             proof: found.proof.name(),
+            host: found.host.clone(),
             claim: found.claim(lang),
             evidence: found.evidence(lang),
             remedy: found.remedy(lang),
