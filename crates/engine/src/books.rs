@@ -252,20 +252,25 @@ impl Books {
         self.at_least(x, now);
     }
 
-    /// It was due and never sent: it waited for nobody but us, and how long the server would have taken, nobody knows.
-    pub fn unsent(&mut self, name: u16, late: Nanos) {
-        self.tally.counts.due += 1;
-        self.tally.counts.censored += 1;
+    /// So many were due and never sent, the last of them so long ago; how long the server would have taken, nobody knows. They waited
+    /// for us, or (`held_back`) behind all those that waited for a connection.
+    pub fn unsent(&mut self, name: u16, since: Nanos, many: u64, held_back: bool) {
+        self.tally.counts.due += many;
+        self.tally.counts.censored += many;
         if let Some(named) = &mut self.tally.named {
-            named.counts(name).due += 1;
-            named.counts(name).censored += 1;
-            named.at_least(name, late);
+            named.counts(name).due += many;
+            named.counts(name).censored += many;
+            named.at_least_n(name, since, many);
         }
         let latency = &mut self.tally.latency;
-        latency.response_at_least.record(late);
-        latency.service_at_least.record(Nanos::ZERO);
-        latency.wait_conn.record(Nanos::ZERO);
-        latency.gen_late.record(late);
+        latency.response_at_least.record_n(since, many);
+        if held_back {
+            latency.wait_conn_at_least.record_n(since, many);
+            return;
+        }
+        latency.service_at_least.record_n(Nanos::ZERO, many);
+        latency.wait_conn.record_n(Nanos::ZERO, many);
+        latency.gen_late.record_n(since, many);
     }
 
     /// Nobody knows how long it would have taken: what of the window its user spent on it is counted.

@@ -26,6 +26,10 @@ use crate::virtual_users::VirtualUsers;
 use crate::worker::{CommonStart, Heartbeats, HeldConnections, Parts, Worker};
 use crate::{Setup, Stop};
 
+/// So many arrivals of a run may wait for a connection (some hundred bytes each), and so many of each worker in any case.
+const QUEUE: u64 = 1 << 20;
+const QUEUE_OF_ONE: u64 = 1 << 14;
+
 /// Everything a worker is made of but its network.
 pub(crate) struct WorkerBuilder<'a, D: Dialogue> {
     pub dialogue: Arc<D>,
@@ -81,6 +85,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
                 true => self.share.of_total(u64::from(plan.max_connections)).max(1) as u32,
                 false => u32::MAX,
             },
+            queue: (QUEUE / u64::from(self.share.of)).max(QUEUE_OF_ONE),
             one_shot: self.dialogue.one_exchange_per_connection(),
             shared: self.dialogue.exchanges_per_connection().max(1),
             per_user: match plan.load.is_open() {

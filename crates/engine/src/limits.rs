@@ -27,6 +27,8 @@ pub(crate) struct Limits {
     pub timeout: Nanos,
     pub connect_timeout: Nanos,
     pub max_connections: u32,
+    /// So many arrivals may wait for a connection; those beyond them wait in the schedule, where they take no memory.
+    pub queue: u64,
     /// One exchange a connection.
     pub one_shot: bool,
     /// Exchanges that share a connection.

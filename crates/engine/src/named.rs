@@ -57,8 +57,13 @@ impl ByName {
 
     /// A lower bound of the latency of one that did not finish.
     pub fn at_least(&mut self, name: u16, latency: Nanos) {
+        self.at_least_n(name, latency, 1);
+    }
+
+    /// The same of many.
+    pub fn at_least_n(&mut self, name: u16, latency: Nanos, many: u64) {
         self.counts(name);
-        self.times.record(2 * usize::from(name) + 1, latency);
+        self.times.record_n(2 * usize::from(name) + 1, latency, u32::try_from(many).unwrap_or(u32::MAX));
     }
 
     /// An answer carried a status code; 0: none.

@@ -70,6 +70,22 @@ impl Source {
         std::mem::replace(&mut self.next_due, next)
     }
 
+    /// Takes all at once that is due until now and was not taken, in few lumps: the moment of the last of each, and how many it is. What
+    /// belongs to the warm-up is in none.
+    pub fn take_rest(&mut self, limits: &Limits, now: Nanos, mut lump: impl FnMut(Nanos, u64)) {
+        if self.next_due > now {
+            return;
+        }
+        let next = std::mem::replace(&mut self.next_due, Nanos::MAX);
+        if next >= limits.window {
+            lump(next, 1);
+        }
+        if let Some(schedule) = &mut self.schedule {
+            let (from, until) = (limits.window - limits.start, now - limits.start);
+            schedule.take_rest(from, until, &mut |due, many| lump(limits.start + due, many));
+        }
+    }
+
     /// From `at` on another load. What is due before stays.
     pub fn change(&mut self, limits: &Limits, at: Nanos, change: Change, now: Nanos) {
         let since_start = at - limits.start;
@@ -199,6 +215,11 @@ mod tests {
         fn change(&mut self, _: Nanos, _: plan::Change) -> Option<Nanos> {
             self.next_due()
         }
+        fn take_rest(&mut self, _: Nanos, until: Nanos, lump: &mut dyn FnMut(Nanos, u64)) {
+            while let Some(due) = self.next_due().filter(|due| *due <= until) {
+                lump(due, 1);
+            }
+        }
     }
 
     fn source(schedule: Option<Box<dyn Schedule>>, quota: Option<u64>) -> Source {
@@ -217,6 +238,19 @@ mod tests {
         let taken: Vec<u64> = (0..3).map(|_| source.take_arrival(&limits).0).collect();
         assert_eq!((taken, source.next_due()), (vec![1010, 1020, 1030], Nanos::MAX));
         assert!(source.is_over(&limits, Nanos(5000)));
+    }
+
+    #[test]
+    fn the_rest_is_what_is_due_and_was_not_taken() {
+        let rest = |now| {
+            let (mut source, mut lumps) = (source(Some(Box::new(Every(0))), None), Vec::new());
+            source.take_arrival(&limits());
+            source.take_rest(&limits(), Nanos(now), |due, many| lumps.push((due.0, many)));
+            lumps
+        };
+        assert_eq!(rest(1009), []);
+        assert_eq!(rest(1015), [(1010, 1)]);
+        assert_eq!(rest(9000), [(1010, 1), (1020, 1), (1030, 1)]);
     }
 
     #[test]

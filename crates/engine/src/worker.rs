@@ -7,6 +7,7 @@
 //! over), [`Books`] (what is counted). The files below `worker` hold what happens off that path.
 
 mod answers;
+mod backlog;
 mod batching;
 mod common_start;
 mod failing;
@@ -95,6 +96,8 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     lesson: Option<Lesson>,
     batching: Batching,
     health: Health,
+    /// When arrivals were last held back in the schedule: too many waited.
+    held_back: Nanos,
     /// No more requests are started.
     closing: bool,
     over: bool,
@@ -142,6 +145,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             lesson: None,
             batching: Batching::NONE,
             health: Health::default(),
+            held_back: Nanos::ZERO,
             closing: false,
             over: false,
             dialogue,
@@ -203,6 +207,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             if self.source.next_due() > self.stamp {
                 return;
             }
+            if self.queue_is_full() {
+                return self.hold_back();
+            }
             let due = self.source.take_arrival(&self.limits);
             let user = self.source.users().come();
             self.ask(user, due, News::Begin);
@@ -233,7 +240,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn new_exchange(&mut self, due: Nanos, request: u32, name: u16, user: u32, hops: u8) -> ExchangeId {
         let warmup = due < self.limits.window;
         self.books.due(name, warmup);
-        self.flights.add(Exchange { warmup, hops, ..Exchange::due(due, self.stamp, request, name, user) })
+        self.flights.add(Exchange { warmup, hops, ..Exchange::due(due, self.taken_up(due), request, name, user) })
     }
 
     /// 4. A connection with room, or one opened for it, or the queue.

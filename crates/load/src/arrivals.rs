@@ -21,6 +21,19 @@ pub trait Schedule: Send {
     /// From `at` on another rate, for all shares alike; changes come in the order of their moments. When the arrival that was drawn
     /// last is due now: at the same moment, where that is before `at`.
     fn change(&mut self, at: Nanos, change: Change) -> Option<Nanos>;
+    /// Takes all at once that was not drawn yet and is due from `from` on (the end of the warm-up) until `until`, in few lumps: of
+    /// each the moment of its last arrival, and how many it is. As many as the rate's integral says, where chance has no say.
+    fn take_rest(&mut self, from: Nanos, until: Nanos, lump: &mut dyn FnMut(Nanos, u64));
+}
+
+/// So many lumps tell how many are due when, to a part of a thousand.
+const LUMPS: u64 = 4096;
+
+/// Divides a number into lumps: of each how many there are up to its end, and how many it is.
+pub(crate) fn in_lumps(number: u64, mut lump: impl FnMut(u64, u64)) {
+    let lumps = number.min(LUMPS);
+    let until = |lump: u64| (u128::from(number) * u128::from(lump) / u128::from(lumps.max(1))) as u64;
+    (0..lumps).for_each(|at| lump(until(at + 1), until(at + 1) - until(at)));
 }
 
 /// The arrivals of one share of an open load.
@@ -57,6 +70,7 @@ impl Schedule for std::iter::Empty<Nanos> {
     fn change(&mut self, _at: Nanos, _change: Change) -> Option<Nanos> {
         None
     }
+    fn take_rest(&mut self, _from: Nanos, _until: Nanos, _lump: &mut dyn FnMut(Nanos, u64)) {}
 }
 
 pub(crate) fn first_rate(stages: &[Stage]) -> f64 {
@@ -105,6 +119,19 @@ impl Schedule for Poisson {
         // How far the arrival is away, in expected arrivals, stays; how long that takes does not.
         self.ahead = self.reached > 0.0;
         self.next_due()
+    }
+
+    /// As many as are expected: of those that nobody drew each number is as good as the next.
+    fn take_rest(&mut self, from: Nanos, until: Nanos, lump: &mut dyn FnMut(Nanos, u64)) {
+        let began = self.reached.max(self.curve.due_by(from) / self.shares);
+        let rest = (self.curve.due_by(until) / self.shares - began).max(0.0);
+        let (number, end) = (rest.round() as u64, self.curve.end_by(until));
+        in_lumps(number, |so_far, many| {
+            self.reached = began + rest * (so_far as f64 / number as f64);
+            let last = self.curve.time_of(self.reached * self.shares);
+            lump(last.unwrap_or(Nanos::MAX).min(end), many);
+        });
+        self.ahead = false;
     }
 }
 
@@ -193,6 +220,30 @@ impl Schedule for Numbered {
         }
         self.due
     }
+
+    fn take_rest(&mut self, _from: Nanos, until: Nanos, lump: &mut dyn FnMut(Nanos, u64)) {
+        if self.in_warmup {
+            (self.in_warmup, self.next) = (false, u64::from(self.share.index));
+        }
+        let (first, step, mut curve) = (self.next, u64::from(self.share.of), self.curve.clone());
+        let mut due = |nth: u64| {
+            curve.rewind();
+            (self.time_of)(&mut curve, first + nth * step, self.warmup).filter(|due| *due <= until)
+        };
+        // No more than this, and it may be fewer: a burst comes before the integral has reached all of it.
+        let integral = self.curve.due_by(until.saturating_add(Nanos(self.grain)));
+        let most = (integral as u64).saturating_add(2).min(self.requests);
+        let (mut there, mut not_there) = (0, most.saturating_sub(first).div_ceil(step));
+        while there < not_there {
+            let middle = there + (not_there - there) / 2;
+            match due(middle) {
+                Some(_) => there = middle + 1,
+                None => not_there = middle,
+            }
+        }
+        in_lumps(there, |so_far, many| lump(due(so_far - 1).unwrap_or(until), many));
+        self.next += there * step;
+    }
 }
 
 /// Equal gaps: the i-th arrival is due when `i` arrivals are.
@@ -210,5 +261,7 @@ fn at_once(curve: &mut Curve, i: u64, began: Nanos) -> Option<Nanos> {
 
 #[cfg(test)]
 mod changing_tests;
+#[cfg(test)]
+mod rest_tests;
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use measure::{Nanos, Rng};
 use plan::{Change, Share, Stage};
 
 use crate::Schedule;
-use crate::arrivals::{Poisson, first_rate};
+use crate::arrivals::{Poisson, first_rate, in_lumps};
 use crate::curve::Curve;
 
 /// The stream that all workers draw alike; those of the workers count from 0.
@@ -116,6 +116,22 @@ impl Schedule for Counted {
         self.warmed = true;
         self.ahead |= point;
         self.next_due()
+    }
+
+    /// Points that nobody drew lie evenly in what is ahead.
+    fn take_rest(&mut self, _from: Nanos, until: Nanos, lump: &mut dyn FnMut(Nanos, u64)) {
+        self.warmed = true;
+        let began = self.total * -(-self.passed).exp_m1();
+        let rest = (self.curve.due_by(until).min(self.total) - began).max(0.0);
+        let part = rest / (self.total - began).max(f64::MIN_POSITIVE);
+        let number = (self.left as f64 * part.min(1.0)).round() as u64;
+        let end = self.curve.end_by(until);
+        in_lumps(number, |so_far, many| {
+            let last = self.curve.time_of(began + rest * (so_far as f64 / number as f64));
+            lump(last.unwrap_or(Nanos::MAX).min(end), many);
+        });
+        self.left -= number.min(self.left);
+        self.passed = -(-((began + rest) / self.total)).ln_1p();
     }
 }
 

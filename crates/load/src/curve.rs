@@ -113,6 +113,25 @@ impl Curve {
         self.current = 0;
     }
 
+    /// How many arrivals are due by a moment: the integral of the rate.
+    pub(crate) fn due_by(&self, at: Nanos) -> f64 {
+        let Some(mut piece) = self.pieces.iter().rfind(|piece| piece.start < at).copied() else { return 0.0 };
+        if at < piece.end {
+            piece.end_at(at);
+        }
+        piece.until
+    }
+
+    /// When it ends, and `until` where that is before.
+    pub(crate) fn end_by(&self, until: Nanos) -> Nanos {
+        self.pieces.last().map_or(until, |piece| piece.end.min(until))
+    }
+
+    /// It may be asked from the beginning again.
+    pub(crate) fn rewind(&mut self) {
+        self.current = 0;
+    }
+
     /// The time at which `x` arrivals are due, i.e. the integral of the rate reaches `x`; None at and after the end.
     /// Successive calls must not go back.
     pub(crate) fn time_of(&mut self, x: f64) -> Option<Nanos> {

@@ -12,8 +12,8 @@ use crate::named::{self, Named};
 const SORTS: usize = 1 << 10;
 /// The largest error number (of Linux).
 pub(crate) const ERRNO: i32 = 4095;
-/// More of one sort no worker counts in a second, and over a million workers it adds up without an overflow.
-const COUNTED: u64 = 1 << 44;
+/// More of one sort no worker counts in a second, and over some thousand workers it adds up without an overflow.
+const COUNTED: u64 = 1 << 52;
 /// So far from the start of the window a moment may be (nanoseconds: 73 years).
 const FARTHEST: u64 = 1 << 61;
 

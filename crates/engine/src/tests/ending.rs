@@ -45,6 +45,40 @@ fn unsent_requests_are_censored_too() {
     assert_eq!(s.latency.wait_conn_at_least.min(), 10_000_000, "the last was due 10 ms before the end");
 }
 
+#[test]
+fn a_rate_far_beyond_what_can_be_sent_is_accounted_for_to_the_last_arrival() {
+    let costs = |s: &mut SimSettings| (s.clock_cost, s.send_cost, s.event_cost) = (Nanos(20), US, US);
+    for (rate, arrivals, workers, urls) in [
+        (1e9, Arrivals::Constant, 1, &[("http://test/", 1.0)][..]),
+        (1e9, Arrivals::Constant, 3, &[("http://test/a", 1.0), ("http://test/b", 3.0)]),
+        (1e8, Arrivals::Burst, 1, &[("http://test/", 1.0)]),
+        (1e9, Arrivals::Poisson, 2, &[("http://test/", 1.0)]),
+    ] {
+        let scene = Scene::open(rate, arrivals, SECOND).on(costs).urls(urls);
+        let played = scene
+            .with(|p| (p.max_connections, p.workers, p.drain, p.warmup) = (12, workers, ms(100), ms(50)))
+            .play(|| after(ms(1)));
+        played.check();
+        let s = &played.sum;
+        match arrivals {
+            // Only what was drawn is a matter of chance.
+            Arrivals::Poisson => assert!((s.due as f64 / rate - 1.0).abs() < 1e-4, "{}", s.due),
+            _ => assert_eq!(s.due, rate as u64),
+        }
+        assert!(played.heard > 8_000, "{arrivals:?}: it goes on sending: {}", played.heard);
+        assert!(played.ended.elapsed <= SECOND + ms(151), "{}", played.ended.elapsed);
+        assert!(played.seconds.iter().all(|second| second.waiting < 1 << 21), "the queue has a bound");
+        // All that is known of the unfinished is how long they waited: evenly from nothing to the whole run.
+        let bounds = &s.latency.response_at_least;
+        assert_eq!(bounds.count(), s.censored);
+        let median = bounds.at_rank(s.censored / 2).unwrap();
+        let (from, to) = if arrivals == Arrivals::Burst { (SECOND, SECOND + ms(200)) } else { (ms(550), ms(650)) };
+        assert!((from..to).contains(&median), "{arrivals:?}: {median}");
+        assert_eq!(s.latency.wait_conn_at_least.count() + s.latency.service_at_least.count(), s.censored);
+        assert!(s.latency.wait_conn_at_least.count() > s.censored / 2, "they waited for connections, not for us");
+    }
+}
+
 /// Stops a run of 60 ms at every 100 µs of it and beyond.
 fn stop_everywhere(scene: &Scene, label: &str) {
     let begin = scene.sim.starts_at;

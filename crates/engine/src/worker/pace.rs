@@ -1,7 +1,6 @@
 //! Time in a worker: its beginning, what is due when, timeouts, seconds, and the end.
 
 use measure::Nanos;
-use scenario::{Act, News};
 use wire::{ConnId, Dialogue, ExchangeId, FaultKind, Network};
 
 use crate::Stop;
@@ -17,8 +16,6 @@ use super::Worker;
 pub(super) const ATTENTION: Nanos = Nanos::from_millis(50);
 /// While responses are awaited a wait is no longer than this: one that ends later tells that the process was stopped.
 const WATCHFUL: Nanos = Nanos::from_millis(10);
-/// So many arrivals that were never sent are counted at the end, which takes a second: a rate may be asked for that no machine sends.
-const UNSENT: u32 = 1 << 26;
 /// While a look-up or a common start is awaited, so often.
 const IMPATIENCE: Nanos = Nanos::from_millis(2);
 
@@ -65,7 +62,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let slots = self.links.slots();
         (self.stamp + at_most)
             .min(next_start)
-            .min(self.source.next_due().saturating_add(self.limits.slack))
+            .min(self.next_arrival().saturating_add(self.limits.slack))
             .min(self.books.second_ends())
             .min(self.flights.next_timeout())
             .min(self.links.openings().next())
@@ -230,27 +227,6 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.let_holders_go();
         for user in self.source.users().begin_no_more() {
             self.user_ends(user);
-        }
-    }
-
-    /// Arrivals that were due and that we never came to send are due all the same, and unfinished.
-    fn censor_unsent(&mut self) {
-        for _ in 0..UNSENT {
-            if self.source.next_due() > self.stamp {
-                return;
-            }
-            let due = self.source.take_arrival(&self.limits);
-            if due < self.limits.window {
-                continue;
-            }
-            let user = self.source.users().come();
-            // A visit begins with a request.
-            let request = match self.source.wake(user, None, News::Begin) {
-                Act::Send(request) => request as usize,
-                Act::Pause(_) | Act::Hold | Act::Done => 0,
-            };
-            self.books.unsent(self.dialogue.names().of(request), self.stamp - due);
-            self.source.users().end(user);
         }
     }
 

@@ -42,14 +42,16 @@ impl Rows {
         self.record_n(row, value, 1);
     }
 
-    /// Counts a value so many times in a row.
+    /// Counts a value so many times in a row. A bucket that has four billion holds no more.
     #[inline]
     pub fn record_n(&mut self, row: usize, value: Nanos, n: u32) {
+        let (head, v) = (&mut self.heads[row], value.0);
+        let count = &mut self.counts[row * WIDTH + index_in::<GROUPING>(v)];
+        let n = n.min(u32::MAX - *count);
         if n == 0 {
             return;
         }
-        let (head, v) = (&mut self.heads[row], value.0);
-        self.counts[row * WIDTH + index_in::<GROUPING>(v)] += n;
+        *count += n;
         head.sum += u128::from(v) * u128::from(n);
         head.min = head.min.min(v);
         head.max = head.max.max(v);
