@@ -147,7 +147,7 @@ fn too_few_workers_for_the_connections_are_refused() {
     };
     let ended = run(&["-w", "1"]).with_code(64);
     assert!(
-        ended.err.contains("-w: 1 cannot hold the connections that are asked for, with 24 descriptors each"),
+        ended.err.contains("-w: 1 cannot hold the connections that are asked for, with 30 descriptors each"),
         "{ended:?}"
     );
     let needed =
