@@ -1,5 +1,6 @@
 //! What is written is read again, and what cannot be is refused before memory is taken for it.
 
+use measure::Rng;
 use plan::Change;
 use proptest::prelude::*;
 
@@ -7,6 +8,7 @@ use super::*;
 use crate::api::Task;
 use crate::control::Stamped;
 use crate::tally::{Tally, encode};
+use crate::tests::harness::each_seed;
 
 fn messages() -> Vec<Message> {
     let sort = Sort { kind: FaultKind::Refused, phase: Phase::Connect, errno: Some(libc::ECONNREFUSED) };
@@ -168,6 +170,83 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
     assert!(super::read(&mut bytes.as_slice()).is_err());
     // No error number is so large.
     assert!(told(EARLY, &[&[0; 16][..], &sort_bytes(sort_of(1 << 20)), &[0; 8]].concat()).is_err());
+}
+
+/// Frames of both directions with something of everything in them, each as it is written.
+fn frames() -> Vec<Vec<u8>> {
+    let written = |write: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
+        let mut frame = Vec::new();
+        write(&mut frame).expect("into memory");
+        frame
+    };
+    let mut tally = Tally::new(3);
+    (200..220).for_each(|code| tally.code(code as u16 % 3, code));
+    tally.word(7);
+    tally.failure(1, sort_of(libc::EPIPE));
+    tally.lost(FaultKind::Closed, None, "bye");
+    tally.not_opened(sort_of(libc::ECONNREFUSED), "nobody there");
+    let histograms = tally.latency.all_mut().into_iter().enumerate();
+    histograms.for_each(|(nth, histogram)| histogram.record_n(Nanos(1000 << nth), 3));
+    let named = tally.named.as_mut().expect("three names");
+    named.finished(2, Nanos(900));
+    named.at_least(0, Nanos(1 << 40));
+    let second = encode(&tally, (Nanos(5), Nanos(1_000_000_005)), record::Part::Drain, Nanos(5));
+    let told = messages().into_iter().chain([Message::Snapshot(second)]);
+    let mut all: Vec<Vec<u8>> = told.map(|message| written(&|to| write(to, 1, &message))).collect();
+    all.extend(orders().iter().map(|order| written(&|to| order.write(to))));
+    all.extend([
+        written(&|to| write_ready(to, 1)),
+        written(&|to| write_refusal(to, "no")),
+        written(&|to| write_hello(to)),
+    ]);
+    all
+}
+
+/// One change to bytes, as a fuzzer makes them.
+fn garbled(bytes: &mut Vec<u8>, rng: &mut Rng) {
+    const WORDS: [u64; 9] = [0, 1, 0x7f, 0xff, 1 << 31, u32::MAX as u64, 1 << 52, 1 << 63, u64::MAX];
+    if bytes.is_empty() {
+        return;
+    }
+    let mut below = |n: usize| rng.below(n as u64) as usize;
+    let at = below(bytes.len());
+    let end = at + 1 + below((bytes.len() - at).min(64));
+    match below(6) {
+        0 => bytes[at] ^= 1 << below(8),
+        1 => {
+            let (word, long) = (WORDS[below(WORDS.len())].to_le_bytes(), [4, 8][below(2)].min(bytes.len() - at));
+            bytes[at..at + long].copy_from_slice(&word[..long]);
+        }
+        2 => drop(bytes.drain(at..end)),
+        3 => {
+            let again = bytes[at..end].to_vec();
+            bytes.splice(at..at, again);
+        }
+        4 => bytes.truncate(at),
+        _ => {
+            let to = below(bytes.len() - (end - at) + 1);
+            bytes.copy_within(at..end, to);
+        }
+    }
+}
+
+#[test]
+fn frames_garbled_in_every_way_are_read_alike_and_hold_their_bounds() {
+    let frames = frames();
+    each_seed(0..600, |seed| {
+        let (mut rng, mut said) = (Rng::new(seed), Vec::new());
+        for _ in 0..=rng.below(3) {
+            let mut frame = frames[rng.below(frames.len() as u64) as usize].clone();
+            (0..rng.below(4)).for_each(|_| garbled(&mut frame, &mut rng));
+            // Mostly the length is that of what follows: else hardly anything behind it would be read.
+            if frame.len() > 4 && rng.below(4) > 0 {
+                let length = frame.len() as u32 - 4;
+                frame[..4].copy_from_slice(&length.to_le_bytes());
+            }
+            said.extend(frame);
+        }
+        oracle::said(&said);
+    });
 }
 
 fn sort_of(errno: i32) -> Sort {

@@ -4,7 +4,8 @@ use measure::Nanos;
 use plan::{Arrivals, Change};
 use record::End;
 
-use super::harness::{MS, Played, SECOND, Scene, after, each_seed};
+use super::harness::{MS, Played, SECOND, Scene, after, each_seed, never};
+use super::held::{self, speaking};
 
 /// Requests that were due in each second of the window.
 fn due(played: &Played) -> Vec<u64> {
@@ -88,6 +89,77 @@ fn a_pause_is_not_the_end_of_a_number_of_requests() {
     let played = whole.changed(at(500), Change::Pause).changed(at(1500), Change::Resume).play(|| after(MS));
     check(&played);
     assert_eq!(played.sum.due, 200);
+}
+
+/// Nobody waited for anything in this second: neither for the server nor for brunt.
+#[track_caller]
+fn rested(played: &Played, second: usize) {
+    let s = &played.seconds[second];
+    let counts = [s.due, s.finished, s.failed, s.censored, s.kept_out_ns, s.unanswered_ns];
+    assert_eq!((counts, s.in_flight_ns, s.busy_since_ns), ([0; 6], 0, None), "{s:?}");
+    assert_eq!((s.connections.lost, s.connections.failed, s.waiting), (0, 0, 0), "{s:?}");
+    assert!(s.latency.loop_gap.max() < MS.0 && s.latency.gen_late.max() == 0, "{s:?}");
+}
+
+#[test]
+fn a_pause_of_users_on_connections_of_their_own_loses_nothing() {
+    for workers in [1, 3] {
+        let pause = |scene: Scene| {
+            let scene = scene.with(|p| p.workers = workers);
+            held::play(&scene.changed(at(1500), Change::Pause).changed(at(3500), Change::Resume), at(10), 0)
+        };
+        let lasting = pause(speaking(Scene::closed(6, at(5000))));
+        check(&lasting);
+        rested(&lasting, 2);
+        let users: Vec<u32> = lasting.seconds.iter().map(|second| second.users).collect();
+        assert_eq!(users[..5], [6, 0, 0, 6, 6], "{workers} workers");
+        // Who comes back connects anew, and none of the connections was lost.
+        assert_eq!((lasting.sum.opened, lasting.sum.connect_failed), (12, 0));
+        assert!(lasting.seconds.iter().all(|second| second.connections.lost == 0));
+        let counted = speaking(Scene::closed(6, SECOND)).with(|p| (p.requests, p.duration) = (Some(1200), None));
+        let played = pause(counted);
+        check(&played);
+        rested(&played, 2);
+        assert_eq!((played.sum.due, played.heard), (1200, 1200), "{workers} workers");
+        // Six users at ten milliseconds each take two seconds for so many, and two are rest.
+        assert!((3_900..4_400).contains(&(played.ended.window.0 / 1_000_000)), "{}", played.ended.window.0);
+    }
+}
+
+#[test]
+fn connections_that_a_rate_goes_over_stand_through_a_pause() {
+    let scene = speaking(Scene::open(100.0, Arrivals::Constant, at(4000))).with(|p| p.max_connections = 4);
+    let played = held::play(&scene.changed(at(1500), Change::Pause).changed(at(3500), Change::Resume), at(10), 0);
+    check(&played);
+    assert_eq!((played.sum.opened, played.heard), (4, played.sum.due));
+    // The window begins once the connections stand, and the moments of the changes are those of the run.
+    assert!((195..=205).contains(&played.sum.due), "{}", played.sum.due);
+    rested(&played, 2);
+    assert!(played.seconds[..4].iter().all(|second| second.connections.open == 4));
+}
+
+#[test]
+fn what_is_in_flight_when_a_pause_begins_is_waited_for_and_counted_as_ever() {
+    // Answers take longer than the pause has lasted, and than the run goes on.
+    let slow = Scene::closed(3, at(5000)).changed(at(500), Change::Pause).changed(at(3000), Change::Resume);
+    let played = slow.play(|| after(at(1000)));
+    check(&played);
+    played.check();
+    assert_eq!(played.seconds[0].busy_since_ns, Some(0));
+    rested(&played, 2);
+    let hangs = slow.with(|p| p.drain = at(100)).play(never);
+    let s = &hangs.sum;
+    assert_eq!((s.due, s.finished, s.failed, s.censored), (3, 0, 0, 3), "a user that waits does not begin another");
+    hangs.check();
+    // A pause without an end ends with the run, whatever it is that ends it.
+    let timed = Scene::closed(3, at(3000)).changed(at(500), Change::Pause).play(|| after(at(10)));
+    check(&timed);
+    assert_eq!(timed.ended.window, at(3000));
+    let counted = Scene::open(100.0, Arrivals::Constant, SECOND).with(|p| (p.requests, p.duration) = (Some(100), None));
+    let mut stopped = counted.changed(at(500), Change::Pause);
+    stopped.stop_at = Some(stopped.sim.starts_at + at(4000));
+    let stopped = stopped.play(|| after(at(10)));
+    assert_eq!((stopped.ended.reason, stopped.sum.due, stopped.sum.finished), (End::Interrupted, 50, 50));
 }
 
 #[test]

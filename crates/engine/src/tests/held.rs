@@ -12,7 +12,7 @@ use super::fronted::Fronted;
 use super::harness::{Books, MS, Played, SECOND, Scene};
 
 /// Plays it against a server that answers each message after `delay`, and cuts the connection of every `cut`-th.
-fn play(scene: &Scene, delay: Nanos, cut: u64) -> Played {
+pub(super) fn play(scene: &Scene, delay: Nanos, cut: u64) -> Played {
     let books = Arc::new(Books::default());
     let counted = Arc::clone(&books);
     scene.speak(&WebSocket, books, |_| {

@@ -5,6 +5,7 @@ mod beating;
 mod behaviour;
 mod blame;
 mod changed;
+mod cookies;
 mod cut;
 mod ending;
 mod endless;
