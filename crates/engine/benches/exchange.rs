@@ -169,6 +169,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         max_connections: 1000,
         workers: 1,
         pin: false,
+        precise: false,
         slack: Nanos::ZERO,
         connect_rate: None,
         hold: None,

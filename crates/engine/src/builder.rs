@@ -23,7 +23,7 @@ use crate::patience::{LONGEST, LONGEST_OF_ARRIVALS};
 use crate::pool::Pools;
 use crate::source::Source;
 use crate::virtual_users::VirtualUsers;
-use crate::worker::{CommonStart, Heartbeats, HeldConnections, Parts, Worker};
+use crate::worker::{CommonStart, Heartbeats, HeldConnections, Parts, Spinning, Worker};
 use crate::{Setup, Stop};
 
 /// So many arrivals of a run may wait for a connection (some hundred bytes each), and so many of each worker in any case.
@@ -46,6 +46,7 @@ pub(crate) struct WorkerBuilder<'a, D: Dialogue> {
     /// What users choose from, for each worker to seed.
     pub requests: &'a Requests,
     pub report: Box<dyn FnMut(Message) + Send>,
+    pub spinning: Spinning,
     pub stop: Stop,
 }
 
@@ -158,6 +159,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, limits.start)),
             books: Books::new(&limits, self.dialogue.names().list().len(), now, self.report),
             heeding: Heeding::new(self.setup.control.clone()),
+            spinning: self.spinning,
             dialogue: self.dialogue,
             limits,
         })

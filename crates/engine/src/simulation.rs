@@ -16,6 +16,7 @@ use crate::builder::{WorkerBuilder, requests};
 use crate::collector::Collector;
 use crate::lookup::Lookups;
 use crate::message::Message;
+use crate::worker::Spinning;
 use crate::{Setup, Stop};
 
 /// Runs the plan of `setup` with one worker on `net`, beginning at `start` on its clock.
@@ -49,6 +50,7 @@ pub fn run<P: Protocol, N: Network>(
         pools: &pools,
         requests: &requests,
         report: Box::new(move |message| drop(report.send(message))),
+        spinning: Spinning::Never,
         stop: Stop::default(),
     };
     let mut heard = Heard { net, told, collector: &mut collector };

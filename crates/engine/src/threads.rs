@@ -17,6 +17,7 @@ use crate::builder::{WorkerBuilder, requests};
 use crate::message::Message;
 use crate::no_thread::no_thread;
 use crate::tables::Tables;
+use crate::worker::Spinning;
 use crate::{Setup, Stop, lookup};
 
 /// What they work with.
@@ -69,6 +70,7 @@ impl<'a, D: Dialogue> Threads<'a, D> {
         let (dialogue, barriers, sources) = (Arc::clone(&self.dialogue), self.barriers.clone(), self.sources.clone());
         let pools = Arc::clone(&self.pools);
         let share = Share { index, of: tables.workers };
+        let spinning = Spinning::of(&setup.plan, tables.workers);
         move || {
             let failed = report.clone();
             let waited_for = barriers.clone();
@@ -89,6 +91,7 @@ impl<'a, D: Dialogue> Threads<'a, D> {
                 pools,
                 requests,
                 report,
+                spinning,
                 stop,
             };
             let begun = backend.with(seed);

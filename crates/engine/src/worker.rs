@@ -20,6 +20,7 @@ mod one_way;
 mod opening;
 mod pace;
 mod patience;
+mod spin;
 mod users;
 
 use std::sync::Arc;
@@ -46,12 +47,14 @@ use self::batching::Batching;
 use self::failing::Examples;
 use self::health::Health;
 use self::one_way::OneWay;
+use self::spin::Spin;
 
 pub(crate) use self::common_start::CommonStart;
 pub(crate) use self::failing::EXAMPLES_BY_NAME;
 pub(crate) use self::heartbeat::Heartbeats;
 pub(crate) use self::held::HeldConnections;
 pub(crate) use self::losing::fail_cut;
+pub(crate) use self::spin::Spinning;
 
 /// Arrivals sent before the next answer is read: about 20 µs of system calls, the most that a read may be late for them.
 const SENDS_BETWEEN_READS: usize = 4;
@@ -96,6 +99,7 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     lesson: Option<Lesson>,
     batching: Batching,
     health: Health,
+    spin: Spin,
     /// When arrivals were last held back in the schedule: too many waited.
     held_back: Nanos,
     /// No more requests are started.
@@ -118,6 +122,7 @@ pub(crate) struct Parts<N: Network, D: Dialogue> {
     pub held: Option<HeldConnections>,
     pub heartbeats: Option<Heartbeats>,
     pub heeding: Heeding,
+    pub spinning: Spinning,
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
@@ -145,6 +150,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             lesson: None,
             batching: Batching::NONE,
             health: Health::default(),
+            spin: Spin::new(parts.spinning, now),
             held_back: Nanos::ZERO,
             closing: false,
             over: false,
@@ -158,10 +164,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.begin();
         while !self.over {
             self.before_wait();
+            self.spin.turn_is_over(self.stamp);
             let until = self.next_moment();
             self.turn.waits(self.stamp);
-            self.links.net().wait(until);
-            self.mark();
+            let until = self.wait(until);
             self.after_wait(until);
             self.turn.woken(until, self.stamp);
             self.take_turn();
@@ -176,6 +182,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         loop {
             self.send_due();
             let Some(arrived) = self.links.next() else { break };
+            self.spin.heard(self.stamp);
             match arrived {
                 Arrived::Read(conn, count, read) => self.received(conn, count, read),
                 Arrived::Secure(conn, count, fed) => self.received_sealed(conn, count, fed),
@@ -214,6 +221,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let user = self.source.users().come();
             self.ask(user, due, News::Begin);
             self.links.flush();
+            self.spin.sent(self.stamp);
             self.mark();
         }
     }

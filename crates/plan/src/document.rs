@@ -43,6 +43,9 @@ pub fn yaml(plan: &Plan) -> String {
     if plan.pin {
         page.one("pin", "true");
     }
+    if plan.precise {
+        page.one("precise", "true");
+    }
     let net = match plan.net {
         NetKind::Auto => None,
         NetKind::Epoll => Some("epoll"),

@@ -227,6 +227,9 @@ pub struct Plan {
     pub workers: u32,
     /// Pin each worker to a core.
     pub pin: bool,
+    /// Workers poll all of the time instead of sleeping, so that nothing waits for a core to wake.
+    #[serde(default)]
+    pub precise: bool,
     /// Open load: arrivals due within so long of each other may leave together (nanoseconds). Fewer wake-ups for a later
     /// start, which is measured as `gen_late`; zero: each when it is due.
     #[serde(default)]

@@ -64,6 +64,9 @@ second! {
         one_way,
         /// CPU time the worker threads used in it (nanoseconds).
         cpu_ns,
+        /// Of that time, what was spent polling so that requests leave when they are due (nanoseconds).
+        #[serde(default)]
+        spun_ns,
         /// Time of the window spent waiting in requests that timed out, or were cut at the end, in it (nanoseconds), those of the
         /// warm-up included.
         #[serde(default)]

@@ -22,6 +22,7 @@ fn plan() -> Plan {
         max_connections: 10,
         workers: 1,
         pin: false,
+        precise: false,
         slack: Nanos::ZERO,
         connect_rate: None,
         hold: None,

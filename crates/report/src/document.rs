@@ -91,6 +91,8 @@ pub struct Report<'a> {
     heartbeats: Heartbeats,
     /// CPU time of the generator's threads in seconds.
     cpu_s: f64,
+    /// Of that, what was polled away so that requests leave when they are due (`--precise`, or within a budget).
+    spun_s: f64,
     /// In open load: what a server that could not keep up sustained; null where it kept up.
     overload: Option<OverloadReport>,
     /// Whether to trust the figures.
@@ -373,6 +375,7 @@ impl<'a> Report<'a> {
             messages: totals.messages,
             heartbeats: totals.heartbeats,
             cpu_s: totals.cpu_ns as f64 / 1e9,
+            spun_s: totals.spun_ns as f64 / 1e9,
             overload: Overload::of(summary).map(|o| OverloadReport {
                 sustained_per_s: o.sustained_per_s,
                 scheduled_per_s: o.scheduled_per_s,

@@ -98,7 +98,9 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
     let window_s = sums.window.as_secs_f64();
     let failures =
         totals.failures.iter().map(|f| Failures { kind: f.kind.clone(), phase: f.phase.clone(), count: f.count });
-    let cores = if window_s > 0.0 { totals.cpu_ns as f64 / 1e9 / window_s } else { 0.0 };
+    // What was polled away was there for work.
+    let worked = totals.cpu_ns.saturating_sub(totals.spun_ns);
+    let cores = if window_s > 0.0 { worked as f64 / 1e9 / window_s } else { 0.0 };
     Run {
         url: plan.and_then(|plan| plan.urls.first()).map(|first| first.url.clone()).unwrap_or_default(),
         is_open: sums.open,

@@ -91,7 +91,7 @@ fn a_plan_that_is_shown_or_recorded_is_the_same_plan() {
         "-r 0.5/s --arrivals burst --slack 3ms --max-connections 9 -d 1m30s h",
         "--stage 30s:0..50 --stage 10s:50 h",
         "--stage 30s:0/s..600/min --warmup 7ms h",
-        "-H A:_b -H \"q\":_#x --data true -X PUT -t 1500us --connect-timeout 9s --objective p99<50ms --pin h",
+        "-H A:_b -H \"q\":_#x --data true -X PUT -t 1500us --connect-timeout 9s --objective p99<50ms --pin --precise h",
         "-k --no-resume --source 127.0.0.2,127.0.0.3 --connect-to h:80:127.0.0.1-127.0.0.4:81 --net uring https://h",
         "--no-keepalive --unix-socket /tmp/a h --expect-body _",
         "--curl curl_-sd_'{\"a\":[1,2]}'_-H_'X:_1'_'http://h/{a,b}'",

@@ -274,6 +274,7 @@ pub fn generator() -> Vec<Arg> {
                 "Worker threads [default: the cores available to brunt; with --max-connections 1]",
             ),
             switch("pin", None, "Pin each worker to a core"),
+            switch("precise", None, "Workers poll instead of sleeping: each takes a whole core, and no wake is late"),
             one("processes", None, "N", "Run the workers in N separate processes, reported as one run"),
             one("net", None, "NETWORK", "epoll or uring [default: epoll]"),
         ],

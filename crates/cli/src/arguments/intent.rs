@@ -253,6 +253,7 @@ fn plan(
         workers: workers(flags, defaults, limit.is_some_and(|limit| in_one_queue(&load, limit)))?,
         load,
         pin: flags.switch("pin"),
+        precise: flags.switch("precise"),
         slack: flags.parsed("slack", "--slack", quantity::duration)?.unwrap_or_default(),
         connect_rate: flags.parsed("connect-rate", "--connect-rate", quantity::rate)?,
         hold: flags.time("hold", "--hold")?,

@@ -111,7 +111,7 @@ fn stages_say_how_long() {
 
 #[test]
 fn the_rest_of_a_plan() {
-    let line = "-t 500ms --warmup 2s --connect-timeout 1s -w 3 --pin --net epoll --seed 42 -k --no-resume --source \
+    let line = "-t 500ms --warmup 2s --connect-timeout 1s -w 3 --pin --precise --net epoll --seed 42 -k --no-resume --source \
                 127.0.0.1-127.0.0.3,127.0.0.9 --connect-to a.b:80:127.0.0.1:8080 --objective p99<50ms -u c.d -X PUT \
                 -H A:_b --header C:_d a.b";
     let intent = run(line);
@@ -119,6 +119,7 @@ fn the_rest_of_a_plan() {
     assert_eq!((plan.timeout, plan.drain), (Nanos::from_millis(500), Nanos::from_millis(500)));
     assert_eq!((plan.warmup, plan.connect_timeout), (Nanos::from_secs(2), Nanos::from_secs(1)));
     assert_eq!((plan.workers, plan.pin, plan.net, plan.seed), (3, true, NetKind::Epoll, 42));
+    assert!(plan.precise);
     assert_eq!((plan.tls.insecure, plan.tls.resume), (true, false));
     assert_eq!(plan.sources, ["127.0.0.1-127.0.0.3", "127.0.0.9"]);
     assert_eq!(plan.connect_to, ["a.b:80:127.0.0.1:8080"]);

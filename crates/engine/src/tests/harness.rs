@@ -23,6 +23,7 @@ use crate::control::{Control, Stamped};
 use crate::lookup::Lookups;
 use crate::message::Message;
 use crate::run::worker_count;
+use crate::worker::Spinning;
 use crate::{Resolver, Setup, Stop};
 
 pub const SECOND: Nanos = Nanos::from_secs(1);
@@ -43,6 +44,8 @@ pub struct Scene {
     pub lost: Option<(u32, u32)>,
     /// Changes of the load, since the start of the run.
     pub changes: Vec<(Nanos, Change)>,
+    /// What a worker may poll away; none where nothing else is said, as polls of a simulation take many turns.
+    pub spinning: Spinning,
 }
 
 /// Every origin is one address.
@@ -71,6 +74,7 @@ impl Scene {
             max_connections: 1000,
             workers: 1,
             pin: false,
+            precise: false,
             slack: Nanos::ZERO,
             connect_rate: None,
             hold: None,
@@ -92,6 +96,7 @@ impl Scene {
             stop_at: None,
             lost: None,
             changes: Vec::new(),
+            spinning: Spinning::Never,
         }
     }
 
@@ -213,6 +218,7 @@ impl Scene {
                 pools: &pools,
                 requests: &requests,
                 report: self.teller(index, report.clone()),
+                spinning: self.spinning,
                 stop,
             };
             all.push(move || seed.run(net, Lookups::at_once(Arc::clone(&self.resolver))));

@@ -21,6 +21,7 @@ mod played;
 mod rate;
 mod refused;
 mod shared;
+mod spinning;
 mod strays;
 mod together;
 mod truth;

@@ -39,10 +39,11 @@ impl Health {
         (self.since, self.looked) = (running, now);
     }
 
-    /// How the thread ran in the second that ends at `to`, in which requests were in flight without a break since `busy`.
-    pub fn count(&mut self, now: Running, busy: Option<Nanos>, to: Nanos, apart: &mut Apart) {
+    /// How the thread ran in the second that ends at `to`, in which requests were in flight without a break since `busy`. What
+    /// of its time was polled away was free for work.
+    pub fn count(&mut self, now: Running, spun: Nanos, busy: Option<Nanos>, to: Nanos, apart: &mut Apart) {
         let since = std::mem::replace(&mut self.since, now);
-        apart.busiest_cpu_ns = (now.cpu - since.cpu).0;
+        apart.busiest_cpu_ns = (now.cpu - since.cpu - spun).0;
         apart.ready_ns = (now.ready - since.ready).0;
         apart.periods = now.periods.saturating_sub(since.periods);
         apart.throttled = now.throttled.saturating_sub(since.throttled);

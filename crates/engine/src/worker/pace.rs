@@ -196,7 +196,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn roll(&mut self, to: Nanos) {
         let running = self.links.net().running();
         let busy_since = self.books.busy_since();
-        self.health.count(running, busy_since, to, &mut self.books.counts().apart);
+        let spun = self.spin.take_spun();
+        self.books.counts().spun_ns = spun.0;
+        self.health.count(running, spun, busy_since, to, &mut self.books.counts().apart);
         let gauges = self.gauges();
         self.books.roll(to, &self.limits, &gauges);
         self.listen_again();

@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 
-use measure::Nanos;
+use measure::{Nanos, Rng};
 use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest};
 
 use super::path::outage;
@@ -27,6 +27,8 @@ pub struct Sim<P: Peer + ?Sized = dyn Peer> {
     told: Option<(u32, usize)>,
     /// Connections still to be told of in this turn: each once.
     turn: usize,
+    /// How late sleeps end: of its own, so that it changes nothing else.
+    sleeps: Rng,
 }
 
 impl<P: Peer + ?Sized> Sim<P> {
@@ -43,6 +45,7 @@ impl<P: Peer + ?Sized> Sim<P> {
             trace: 0xcbf2_9ce4_8422_2325,
             told: None,
             turn: 0,
+            sleeps: Rng::new(!seed),
         }
     }
 
@@ -239,7 +242,8 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
         if self.world.arrivals.is_empty() && self.now < until {
             let woken = self.world.run_until(until, true);
             assert!(woken < Nanos::MAX, "the simulation waits for ever: no timer is set and nothing is on its way");
-            self.wake(woken);
+            let late = if woken == until { self.world.settings.oversleep.draw(&mut self.sleeps) } else { Nanos::ZERO };
+            self.wake(woken + late);
             self.world.run_until(self.now, false);
         }
         self.turn = self.world.arrivals.len();

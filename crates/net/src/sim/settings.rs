@@ -82,6 +82,8 @@ pub struct SimSettings {
     pub event_cost: Nanos,
     /// Cost of each wait, slept or not.
     pub wait_cost: Nanos,
+    /// How much later than asked for a sleep that nothing ended is over.
+    pub oversleep: Delay,
     /// The client's thread does not run in these stretches (descheduled, stopped); in order and apart.
     pub pauses: Vec<Span>,
 }
@@ -111,6 +113,7 @@ impl Default for SimSettings {
             connect_cost: Nanos::ZERO,
             event_cost: Nanos::ZERO,
             wait_cost: Nanos::ZERO,
+            oversleep: Delay::fixed(Nanos::ZERO),
             pauses: Vec::new(),
         }
     }

@@ -17,7 +17,7 @@ use crate::summary::Summary;
 pub(super) struct Csv;
 
 /// The header, column by column, and what each holds.
-pub const COLUMNS: [(&str, &str); 31] = [
+pub const COLUMNS: [(&str, &str); 32] = [
     ("from_s", "beginning of the second since the start of the window; negative within the warm-up"),
     ("to_s", "its end"),
     ("part", "warmup, window or drain"),
@@ -49,6 +49,7 @@ pub const COLUMNS: [(&str, &str); 31] = [
     ("connections_opened", "connections that stood"),
     ("connections_failed", "connections that did not"),
     ("cpu_ms", "CPU time of the generator's threads"),
+    ("spun_ms", "of that, time polled away so that requests leave when they are due"),
     ("status", "status codes and counts: 200:512 503:3"),
     ("failures", "failures and counts: refused/connect/ECONNREFUSED:7"),
     (
@@ -117,6 +118,7 @@ fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
         s.connections.opened.to_string(),
         s.connections.failed.to_string(),
         (s.cpu_ns as f64 / 1e6).to_string(),
+        (s.spun_ns as f64 / 1e6).to_string(),
         quoted(&status.join(" ")),
         quoted(&failures.join(" ")),
         String::new(),

@@ -57,6 +57,7 @@ fn run(load: Load, seconds: u64) -> Run {
         max_connections: 1000,
         workers: 2,
         pin: false,
+        precise: false,
         net: NetKind::Auto,
         sources: Vec::new(),
         connect_to: Vec::new(),

@@ -1,0 +1,385 @@
+//! Waiting exactly: a worker sleeps until a little before a request is due, and polls the rest of the way.
+//!
+//! An idle core is not there at once: on a virtual machine a timer wakes a thread 50 to 120 µs late, as late as a fast
+//! server takes to answer, and so does a response. Polling needs no wake. It costs CPU that nobody else has then, so that
+//! it is bounded ([`Spinning`]), counted (`spun_ns`), and given up where it does not help or takes the core of others.
+//!
+//! - How long before a moment the worker wakes is learned from how late it woke: so that 1 wake in 250 misses its moment.
+//! - After a request it polls for the response for as long as most of them take, where that is short.
+//! - A poll that takes long tells that the core was given to another thread. Where that is often, polling rests.
+//! - A budget that does not last until the moments come is of no use, and is kept.
+
+use measure::Nanos;
+use plan::Plan;
+use wire::{Dialogue, Network};
+
+use super::Worker;
+
+/// Of one core, for a whole run where nothing else is said: a quarter (a figure of ours, told in the guide).
+const PART: f64 = 0.25;
+/// So much of the budget may be saved for what comes.
+const SAVED: Nanos = Nanos::from_millis(200);
+/// Of the wakes that are too late for their moment, so many are meant to be.
+const MISSES: f64 = 0.004;
+/// What a miss adds to how early the next wake is, and what it is kept between.
+const STEP: f64 = 8_000.0;
+const EARLY: (f64, f64) = (10_000.0, 400_000.0);
+const EARLY_AT_FIRST: f64 = 100_000.0;
+/// Responses are polled for so long after a request at first, and where most take longer than this, they are not.
+const WATCH_AT_FIRST: f64 = 400_000.0;
+const WATCH_AT_MOST: f64 = 1_000_000.0;
+/// A poll that takes longer was disturbed: a poll of our own takes 1 to 2 µs.
+const DISTURBED: Nanos = Nanos::from_micros(30);
+/// Polling rests when disturbances took so much, and a quarter of all the time polled.
+const TAKEN: Nanos = Nanos::from_millis(1);
+const REST: Nanos = Nanos::from_millis(500);
+/// So many moments are looked at to see whether the budget lasts, and so long it is kept where it does not.
+const MOMENTS: u32 = 100;
+const PAUSE: Nanos = Nanos::from_secs(5);
+
+/// How much CPU a worker may poll away.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Spinning {
+    /// None.
+    Never,
+    /// At most this part of a core.
+    Part(f64),
+    /// All of its time.
+    Always,
+}
+
+impl Spinning {
+    /// What each of so many workers may: nothing where no moment is given by the plan, or some slack is.
+    pub fn of(plan: &Plan, workers: u32) -> Spinning {
+        match plan.load.is_open() && plan.slack == Nanos::ZERO {
+            _ if plan.precise => Spinning::Always,
+            true => Spinning::Part(PART / f64::from(workers.max(1))),
+            false => Spinning::Never,
+        }
+    }
+}
+
+/// How the next stretch of time is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    /// Asleep until then; the second is the moment it is to be early for, if it is.
+    Asleep(Nanos, Option<Nanos>),
+    /// A look at the sockets, and no sleep.
+    Poll,
+}
+
+/// What a worker knows of its waits.
+#[derive(Debug)]
+pub(crate) struct Spin {
+    spinning: Spinning,
+    /// Time that may be polled away now, and when it was last added to.
+    purse: i64,
+    filled: Nanos,
+    /// Nanoseconds before a moment at which sleep ends.
+    early: f64,
+    /// Most responses come within so many nanoseconds after their request.
+    watch: f64,
+    /// When the last request left whose response is looked for.
+    sent: Option<Nanos>,
+    /// The turn that runs began with a poll, then.
+    polled_at: Option<Nanos>,
+    /// The moment that is polled for, and whether the budget lasted.
+    coming: Option<(Nanos, bool)>,
+    met: u32,
+    missed: u32,
+    /// Time polled, and time that was taken from it.
+    polled: Nanos,
+    taken: Nanos,
+    rests_until: Nanos,
+    spun: Nanos,
+}
+
+impl Spin {
+    pub fn new(spinning: Spinning, now: Nanos) -> Spin {
+        let mut spin = Spin {
+            spinning,
+            purse: 0,
+            filled: now,
+            early: EARLY_AT_FIRST,
+            watch: WATCH_AT_FIRST,
+            sent: None,
+            polled_at: None,
+            coming: None,
+            met: 0,
+            missed: 0,
+            polled: Nanos::ZERO,
+            taken: Nanos::ZERO,
+            rests_until: Nanos::ZERO,
+            spun: Nanos::ZERO,
+        };
+        spin.purse = spin.most_saved();
+        spin
+    }
+
+    fn most_saved(&self) -> i64 {
+        match self.spinning {
+            Spinning::Never => 0,
+            Spinning::Part(part) => (part * SAVED.0 as f64) as i64,
+            Spinning::Always => i64::MAX,
+        }
+    }
+
+    fn fill(&mut self, now: Nanos) {
+        if let Spinning::Part(part) = self.spinning {
+            let more = (part * (now - self.filled).0 as f64) as i64;
+            // Left for later where it is less than can be counted.
+            if more > 0 {
+                self.purse = (self.purse + more).min(self.most_saved());
+                self.filled = now;
+            }
+        }
+    }
+
+    fn spend(&mut self, time: Nanos) {
+        self.spun += time;
+        if let Spinning::Part(_) = self.spinning {
+            self.purse -= time.0 as i64;
+        }
+    }
+
+    /// How to wait at `now` for what comes by itself at `until` at the latest; a request is due at `due`.
+    fn wait(&mut self, now: Nanos, until: Nanos, due: Nanos) -> Wait {
+        if until <= now || now < self.rests_until {
+            return Wait::Asleep(until, None);
+        }
+        self.fill(now);
+        let wake = due - Nanos(self.early as u64);
+        match self.spinning {
+            Spinning::Never => Wait::Asleep(until, None),
+            Spinning::Always => Wait::Poll,
+            Spinning::Part(_) if due <= until && now >= wake => self.come_near(due),
+            Spinning::Part(_) if self.awaits_soon(now) => Wait::Poll,
+            Spinning::Part(_) => Wait::Asleep(until.min(wake), (wake <= until).then_some(due)),
+        }
+    }
+
+    /// A moment is near: it is polled for while the budget lasts.
+    fn come_near(&mut self, due: Nanos) -> Wait {
+        let lasted = self.purse > 0;
+        match &mut self.coming {
+            Some((moment, lasts)) if *moment == due => *lasts &= lasted,
+            coming => *coming = Some((due, lasted)),
+        }
+        if lasted { Wait::Poll } else { Wait::Asleep(due, None) }
+    }
+
+    /// True where a response is likely to come next; half the budget is kept for requests.
+    fn awaits_soon(&self, now: Nanos) -> bool {
+        let soon = |sent: Nanos| now < sent + Nanos((1.25 * self.watch + self.early) as u64);
+        self.watch <= WATCH_AT_MOST && self.purse > self.most_saved() / 2 && self.sent.is_some_and(soon)
+    }
+
+    /// A sleep that was to end at `wake`, early for `due`, ended at `now` by its timer.
+    fn woke(&mut self, due: Nanos, wake: Nanos, now: Nanos) {
+        if now < wake {
+            return;
+        }
+        // The share of misses is a quantile, and is found as one: Robbins and Monro's stochastic approximation.
+        let step = if now > due { STEP * (1.0 - MISSES) } else { -STEP * MISSES };
+        self.early = (self.early + step).clamp(EARLY.0, EARLY.1);
+    }
+
+    /// A poll began at `from` and was over at `now`.
+    fn polled(&mut self, from: Nanos, now: Nanos) {
+        let took = now - from;
+        self.polled_at = Some(from);
+        self.polled += took;
+        if took <= DISTURBED {
+            return;
+        }
+        self.taken += took;
+        if self.taken > TAKEN && self.taken.0 > self.polled.0 / 4 {
+            self.rests_until = now + REST;
+            (self.polled, self.taken) = (Nanos::ZERO, Nanos::ZERO);
+        }
+    }
+
+    /// Something came: the turn that runs is no idle one.
+    #[inline]
+    pub fn heard(&mut self, now: Nanos) {
+        self.polled_at = None;
+        if let Some(sent) = self.sent.take() {
+            // 9 of 10 come within `watch`; steps in proportion, as services differ by orders of magnitude.
+            let step = if (now - sent).0 as f64 > self.watch { 0.9 } else { -0.1 };
+            self.watch = (self.watch * (1.0 + step / 16.0)).clamp(EARLY.0, 2.0 * WATCH_AT_MOST);
+        }
+    }
+
+    /// A request that was due has left.
+    #[inline]
+    pub fn sent(&mut self, now: Nanos) {
+        self.polled_at = None;
+        self.sent = Some(now);
+        let Some((_, lasted)) = self.coming.take() else { return };
+        self.met += u32::from(lasted);
+        self.missed += u32::from(!lasted);
+        if self.met + self.missed >= MOMENTS {
+            if self.missed * 20 > self.met {
+                self.rests_until = now + PAUSE;
+            }
+            (self.met, self.missed) = (0, 0);
+        }
+    }
+
+    /// A turn is over at `now`: where it was a poll and nothing came of it, its time was polled away.
+    #[inline]
+    pub fn turn_is_over(&mut self, now: Nanos) {
+        if let Some(from) = self.polled_at.take() {
+            self.spend(now - from);
+        }
+    }
+
+    /// What was polled away since it was asked last.
+    pub fn take_spun(&mut self) -> Nanos {
+        (self.polled, self.taken) = (Nanos(self.polled.0 / 2), Nanos(self.taken.0 / 2));
+        std::mem::take(&mut self.spun)
+    }
+}
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// Waits until something comes, `until` at the latest; returns until when this wait was meant to last, which may be earlier.
+    #[inline]
+    pub(super) fn wait(&mut self, until: Nanos) -> Nanos {
+        if self.spin.spinning == Spinning::Never {
+            self.links.net().wait(until);
+            self.mark();
+            return until;
+        }
+        self.wait_exactly(until)
+    }
+
+    fn wait_exactly(&mut self, until: Nanos) -> Nanos {
+        let now = self.stamp;
+        let due = self.next_arrival();
+        match self.spin.wait(now, until, due) {
+            Wait::Asleep(until, early_for) => {
+                self.links.net().wait(until);
+                self.mark();
+                if let Some(due) = early_for {
+                    self.spin.woke(due, until, self.stamp);
+                }
+                until
+            }
+            Wait::Poll => {
+                // Whoever waits for this core has it first.
+                std::thread::yield_now();
+                self.links.net().wait(now);
+                self.mark();
+                self.spin.polled(now, self.stamp);
+                now
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(n: u64) -> Nanos {
+        Nanos::from_micros(n)
+    }
+
+    fn spin(spinning: Spinning) -> Spin {
+        Spin::new(spinning, Nanos::from_secs(1))
+    }
+
+    #[test]
+    fn sleep_ends_before_a_moment_as_early_as_wakes_were_late() {
+        let (mut spin, mut now) = (spin(Spinning::Part(0.25)), Nanos::from_secs(1));
+        for n in 0..4_000_u64 {
+            let due = now + Nanos::from_millis(3);
+            let Wait::Asleep(wake, Some(for_due)) = spin.wait(now, due, due) else { panic!("{spin:?}") };
+            assert_eq!(for_due, due);
+            // One wake in a hundred takes 60 µs, the others between 20 and 40.
+            let late = if n % 100 == 0 { us(60) } else { us(20 + n % 21) };
+            spin.woke(due, wake, wake + late);
+            now = due + us(1);
+        }
+        assert!((59_000.0..70_000.0).contains(&spin.early), "{}", spin.early);
+    }
+
+    #[test]
+    fn no_more_is_polled_away_than_the_budget_holds() {
+        let mut spin = spin(Spinning::Part(0.1));
+        let (began, mut now) = (Nanos::from_secs(1), Nanos::from_secs(1));
+        // Due in a stretch that never ends: each wait is near its moment.
+        while now < began + Nanos::from_secs(10) {
+            let due = now + us(5);
+            match spin.wait(now, due, due) {
+                Wait::Poll => {
+                    spin.polled(now, now + us(1));
+                    now += us(1);
+                    spin.turn_is_over(now);
+                }
+                Wait::Asleep(until, _) => now = until.max(now + us(1)),
+            }
+        }
+        let most = 1.0 + 0.02;
+        let spun = spin.take_spun().0 as f64 / 1e9;
+        assert!((0.9..most).contains(&spun), "{spun}");
+    }
+
+    #[test]
+    fn a_budget_that_does_not_last_is_kept() {
+        let mut spin = spin(Spinning::Part(0.01));
+        let mut now = Nanos::from_secs(1);
+        let end = now + Nanos::from_secs(4);
+        while now < end {
+            let due = now + us(50);
+            while now < due {
+                match spin.wait(now, due, due) {
+                    Wait::Poll => {
+                        spin.polled(now, now + us(1));
+                        now += us(1);
+                        spin.turn_is_over(now);
+                    }
+                    Wait::Asleep(until, _) => now = until.max(now + us(1)),
+                }
+            }
+            spin.sent(now);
+        }
+        let spun = spin.take_spun();
+        assert!(spun < Nanos::from_millis(15), "{spun:?}");
+    }
+
+    #[test]
+    fn polling_rests_where_others_have_the_core() {
+        let mut spin = spin(Spinning::Always);
+        let mut now = Nanos::from_secs(1);
+        assert_eq!(spin.wait(now, Nanos::MAX, Nanos::MAX), Wait::Poll);
+        for _ in 0..10 {
+            let from = now;
+            now += Nanos::from_millis(4);
+            spin.polled(from, now);
+        }
+        assert_eq!(spin.wait(now, Nanos::MAX, Nanos::MAX), Wait::Asleep(Nanos::MAX, None));
+        assert_eq!(spin.wait(now + REST, Nanos::MAX, Nanos::MAX), Wait::Poll);
+    }
+
+    #[test]
+    fn a_response_is_polled_for_while_most_are_quick() {
+        let mut spin = spin(Spinning::Part(0.25));
+        let mut now = Nanos::from_secs(1);
+        for _ in 0..1_000 {
+            spin.sent(now);
+            spin.heard(now + us(80));
+            now += Nanos::from_millis(1);
+        }
+        spin.sent(now);
+        let later = now + Nanos::from_millis(900);
+        assert_eq!(spin.wait(now + us(50), later, later), Wait::Poll);
+        assert_ne!(spin.wait(now + us(300), later, later), Wait::Poll);
+        for _ in 0..200 {
+            spin.sent(now);
+            spin.heard(now + Nanos::from_millis(5));
+        }
+        spin.sent(now);
+        assert_ne!(spin.wait(now + us(50), later, later), Wait::Poll);
+    }
+}
