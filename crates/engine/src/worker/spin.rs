@@ -33,6 +33,8 @@ const DISTURBED: Nanos = Nanos::from_micros(30);
 /// Polling rests when disturbances took so much, and a quarter of all the time polled.
 const TAKEN: Nanos = Nanos::from_millis(1);
 const REST: Nanos = Nanos::from_millis(500);
+/// Each rest is twice as long as the one before, up to this, unless polling went well for as long in between.
+const REST_AT_MOST: Nanos = Nanos::from_secs(16);
 /// So many moments are looked at to see whether the budget lasts, and so long it is kept where it does not.
 const MOMENTS: u32 = 100;
 const PAUSE: Nanos = Nanos::from_secs(5);
@@ -91,6 +93,8 @@ pub(crate) struct Spin {
     polled: Nanos,
     taken: Nanos,
     rests_until: Nanos,
+    /// How long the last rest for disturbances was.
+    rest: Nanos,
     spun: Nanos,
 }
 
@@ -110,6 +114,7 @@ impl Spin {
             polled: Nanos::ZERO,
             taken: Nanos::ZERO,
             rests_until: Nanos::ZERO,
+            rest: Nanos::ZERO,
             spun: Nanos::ZERO,
         };
         spin.purse = spin.most_saved();
@@ -194,7 +199,9 @@ impl Spin {
         }
         self.taken += took;
         if self.taken > TAKEN && self.taken.0 > self.polled.0 / 4 {
-            self.rests_until = now + REST;
+            let well = now > self.rests_until + self.rest + self.rest;
+            self.rest = if well { REST } else { (self.rest + self.rest).clamp(REST, REST_AT_MOST) };
+            self.rests_until = now + self.rest;
             (self.polled, self.taken) = (Nanos::ZERO, Nanos::ZERO);
         }
     }
@@ -361,6 +368,15 @@ mod tests {
         }
         assert_eq!(spin.wait(now, Nanos::MAX, Nanos::MAX), Wait::Asleep(Nanos::MAX, None));
         assert_eq!(spin.wait(now + REST, Nanos::MAX, Nanos::MAX), Wait::Poll);
+        // Where it goes on so, each rest is longer, and where it went well they begin anew.
+        let mut rest = |now: Nanos| {
+            let from = now.max(spin.rests_until);
+            spin.polled(from, from + Nanos::from_millis(4));
+            spin.rests_until - from - Nanos::from_millis(4)
+        };
+        let mut rests: Vec<f64> = (0..6).map(|_| rest(now).as_secs_f64()).collect();
+        rests.push(rest(now + Nanos::from_secs(1_000)).as_secs_f64());
+        assert_eq!(rests, [1.0, 2.0, 4.0, 8.0, 16.0, 16.0, 0.5]);
     }
 
     #[test]
