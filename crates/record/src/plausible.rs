@@ -5,7 +5,9 @@
 
 use std::borrow::Borrow;
 
-use crate::{Latency, RunEvent, Second};
+use measure::Nanos;
+
+use crate::{Ended, Latency, Part, RunEvent, Second, Started};
 
 /// So far from the start of the window a moment of a run may be, and so long its window (nanoseconds: 73 years).
 const FARTHEST: u64 = 1 << 61;
@@ -23,9 +25,18 @@ pub(crate) struct Plausible {
     last: Option<(i64, i64)>,
     counted: u128,
     measured: u128,
+    /// Where the last second of the window began.
+    of_window: i64,
+    /// Connections are held: that all stand, and so when the window ends, becomes known a little later.
+    holds: bool,
 }
 
 impl Plausible {
+    /// Takes the head of the record.
+    pub fn begins(&mut self, started: &Started) {
+        self.holds = started.plan.hold.is_some();
+    }
+
     /// Takes the next event; what is wrong with it, as a sentence.
     pub fn check(&mut self, event: &RunEvent) -> Result<(), String> {
         let moments = match event {
@@ -34,13 +45,26 @@ impl Plausible {
             RunEvent::Example(example) => [example.at_ns, None],
             RunEvent::Notice(notice) => [notice.at_ns, None],
             RunEvent::Counters(sample) => [Some(sample.at_ns), None],
-            RunEvent::Ended(ended) => {
-                [ended.window, ended.elapsed].map(|span| Some(i64::try_from(span.0).unwrap_or(i64::MAX)))
-            }
+            RunEvent::Ended(ended) => return self.ended(ended),
             RunEvent::FirstAnswer(answer) => [Some(i64::try_from(answer.took.0).unwrap_or(i64::MAX)), None],
             RunEvent::Started(_) | RunEvent::Began(_) | RunEvent::Unknown => [None, None],
         };
         near(moments)
+    }
+
+    /// What came in the whole window is no throughput of a part of it.
+    fn ended(&self, ended: &Ended) -> Result<(), String> {
+        let span = |span: Nanos| i64::try_from(span.0).unwrap_or(i64::MAX);
+        near([Some(span(ended.window)), Some(span(ended.elapsed))])?;
+        if span(ended.window) >= self.of_window || self.holds {
+            return Ok(());
+        }
+        Err(format!(
+            "it says that the window was over after {}, and a second of it began at {}: the record was changed, or put together from \
+             several",
+            at(span(ended.window)),
+            at(self.of_window)
+        ))
     }
 
     fn second(&mut self, s: &Second) -> Result<(), String> {
@@ -73,6 +97,9 @@ impl Plausible {
             return Err(wrong + ": the record was changed, or put together from several");
         }
         self.last = Some((s.from_ns, ended.max(s.to_ns)));
+        if s.part == Part::Window && to > from {
+            self.of_window = from;
+        }
         Ok(())
     }
 }

@@ -114,10 +114,10 @@ impl<'a> Reader<'a> {
         if self.line == 1 {
             check_head(&self.text)?;
             // Read as what it must be: of an event that may be any, everything is held twice.
-            let started = serde_json::from_slice::<Started>(&self.text);
-            return started
-                .map(|started| Some(RunEvent::Started(Box::new(started))))
-                .map_err(|e| fault(self.line, format!("this is not an event of a run ({e})")));
+            let started = serde_json::from_slice::<Started>(&self.text)
+                .map_err(|e| fault(self.line, format!("this is not an event of a run ({e})")))?;
+            self.plausible.begins(&started);
+            return Ok(Some(RunEvent::Started(Box::new(started))));
         }
         match serde_json::from_slice::<RunEvent>(&self.text) {
             Ok(RunEvent::Started(_)) if self.line > 1 => Err(fault(
@@ -197,6 +197,8 @@ impl Past for RecordFile {
 
 #[cfg(test)]
 mod tests {
+    use measure::Nanos;
+
     use super::*;
     use crate::tests::a_run;
 
@@ -304,6 +306,29 @@ mod tests {
             &|_, b| b.latency.failed.record_n(measure::Nanos(1), 1 << 61),
         ];
         counts.iter().for_each(|change| assert_eq!(read_all(change), much));
+    }
+
+    #[test]
+    fn a_window_that_ends_before_its_last_second_began_is_a_fault() {
+        let ended = |window: u64, hold: Option<Nanos>| {
+            let mut events = a_run(3);
+            for event in &mut events {
+                match event {
+                    RunEvent::Started(started) => started.plan.hold = hold,
+                    RunEvent::Ended(ended) => ended.window = Nanos(window),
+                    _ => {}
+                }
+            }
+            read(&lines(&events)).1.unwrap_or_default()
+        };
+        const S: u64 = 1_000_000_000;
+        for window in [3 * S, 2 * S, 9 * S] {
+            assert_eq!(ended(window, None), "", "{window}");
+        }
+        let said = ended(2 * S - 1, None);
+        assert!(said.contains("the window was over after 1.999999999 s, and a second of it began at 2 s"), "{said}");
+        assert!(said.contains("the record was changed") && !ended(0, None).is_empty(), "{said}");
+        assert_eq!(ended(S, Some(Nanos(5))), "", "a held run learns of its end a little later");
     }
 
     #[test]

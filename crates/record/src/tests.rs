@@ -72,7 +72,8 @@ pub(crate) fn a_run(seconds: i64) -> Vec<RunEvent> {
     };
     let mut events = vec![RunEvent::Started(Box::new(started)), RunEvent::FirstAnswer(FirstAnswer::default())];
     events.extend((0..seconds).map(second));
-    events.push(RunEvent::Ended(Ended { reason: End::Completed, ..Ended::default() }));
+    let window = Nanos::from_secs(seconds.unsigned_abs());
+    events.push(RunEvent::Ended(Ended { reason: End::Completed, window, ..Ended::default() }));
     events
 }
 
