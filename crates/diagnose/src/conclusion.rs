@@ -116,7 +116,7 @@ pub fn conclude(case: &Case) -> Conclusion {
     found.sort_by_key(|f| (f.proof, f.stage));
     let outcome = if !found.is_empty() {
         Outcome::Limit
-    } else if run.window_s < LEAST_S || run.scheduled == 0 {
+    } else if run.window_s < LEAST_S || run.scheduled == 0 || run.was_changed {
         Outcome::NothingToJudge
     } else if run.failures.is_empty() && !run.is_open && alone(run) {
         Outcome::Users
@@ -147,6 +147,12 @@ mod tests {
         let open = Run { is_open: true, ..run() };
         assert_eq!(concluded(open, calm.clone()), (Outcome::NotReached, vec![]));
         assert_eq!(concluded(Run { has_pauses: true, ..run() }, calm.clone()), (Outcome::NotReached, vec![]));
+        let changed = Run { is_open: true, was_changed: true, ..run() };
+        assert_eq!(
+            concluded(changed, calm.clone()),
+            (Outcome::NothingToJudge, vec![]),
+            "nobody knows which of its loads was kept"
+        );
         assert_eq!(concluded(run(), calm), (Outcome::Unknown, vec![]), "users without pauses press always");
         let few = Spread { min: 0.005, mean: 0.0053, ..run().service };
         assert_eq!(concluded(Run { service: few, ..run() }, counted(&[])), (Outcome::Users, vec![]));

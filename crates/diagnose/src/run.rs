@@ -49,6 +49,8 @@ pub struct Run {
     pub is_open: bool,
     /// The most users of closed load.
     pub users: u32,
+    /// The load was changed on the way: averages are of several loads.
+    pub was_changed: bool,
     /// Users paused between their requests.
     pub has_pauses: bool,
     /// Most connections of open load.

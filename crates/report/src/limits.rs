@@ -105,6 +105,7 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         url: plan.and_then(|plan| plan.urls.first()).map(|first| first.url.clone()).unwrap_or_default(),
         is_open: sums.open,
         users: totals.users,
+        was_changed: !sums.changes.is_empty(),
         has_pauses: plan.is_some_and(|plan| matches!(plan.load, Load::Closed { think: Some(_), .. })),
         connections: plan.map_or(0, |plan| plan.max_connections),
         window_s,

@@ -123,6 +123,7 @@ pub(crate) const CHANGED_RESUME: Text = text("resumed at {at}", "{at} 恢复");
 pub(crate) const THROUGHPUT: Text = text("Throughput", "吞吐量");
 pub(crate) const THROUGHPUT_LINE: Text =
     text("{rate} succeeded, over a window of {window}", "成功 {rate}，统计窗口 {window}");
+pub(crate) const THROUGHPUT_PAUSED: Text = text(", {paused} of it paused", "，其中暂停 {paused}");
 pub(crate) const ASKED_RATE: Text = text("scheduled {due}/s, sent {sent} of {n}", "计划 {due}/s，已发送 {sent}/{n}");
 pub(crate) const DISTRIBUTION: Text = text("Latency distribution", "延迟分布");
 pub(crate) const WITHOUT_ANSWER: Text = text("no response", "无响应");

@@ -4,6 +4,7 @@
 //! from the record or the spool.
 
 use measure::Nanos;
+use plan::Change;
 use record::{Changed, End, Ended, Example, FirstAnswer, Notice, RunEvent, Started};
 
 use crate::named::EXAMPLES;
@@ -108,6 +109,8 @@ impl Adding {
         let open = self.started.as_ref().map_or(!latency.response.is_empty(), |s| s.plan.load.is_open());
         let (window, elapsed) =
             self.ended.as_ref().map_or((self.totals.window, self.totals.elapsed), |e| (e.window, e.elapsed));
+        // Whatever a record says, throughput is never what came in more time by less.
+        let window = window.max(self.totals.window);
         let Adding { started, probe, totals, examples, examples_by_name, changes, notices, .. } = self;
         Sums { started, open, probe, totals, examples, examples_by_name, changes, notices, end, window, elapsed }
     }
@@ -123,6 +126,23 @@ impl Sums {
     pub fn opened_per_s(&self) -> f64 {
         let span = self.totals.opening.as_secs_f64();
         if span > 0.0 { self.totals.connections.opened as f64 / span } else { 0.0 }
+    }
+
+    /// How long the load was paused within the window.
+    pub fn paused(&self) -> Nanos {
+        let within = |at_ns: i64| Nanos(u64::try_from(at_ns).unwrap_or(0)).min(self.window);
+        let (mut since, mut paused) = (None, Nanos::ZERO);
+        for changed in &self.changes {
+            match changed.change {
+                Change::Pause => since = since.or(Some(within(changed.at_ns))),
+                Change::Resume => {
+                    let rest = since.take().map_or(Nanos::ZERO, |since| within(changed.at_ns) - since);
+                    paused = paused.saturating_add(rest);
+                }
+                Change::Rate(_) | Change::Users(_) => {}
+            }
+        }
+        paused.saturating_add(since.map_or(Nanos::ZERO, |since| self.window - since)).min(self.window)
     }
 
     /// Something counted within the window, per second.

@@ -333,6 +333,27 @@ mod tests {
         assert_eq!(starved(1), []);
     }
 
+    /// The engine asks for no wait above 10 ms while answers are awaited: a stretch without a core is a gap of nearly its length, and
+    /// one delayed wake-up among thousands.
+    #[test]
+    fn a_run_that_starved_in_few_long_stretches_is_caught_by_its_gaps() {
+        let starved = |of: &[(i64, u64)]| {
+            let found = run(false, |s| {
+                s.latency.wake_delay.record_n(Nanos::from_micros(60), 200);
+                for &(_, ms) in of.iter().filter(|(second, _)| s.from_ns / 1_000_000_000 == *second) {
+                    s.latency.wake_delay.record(Nanos(ms * MS));
+                    s.latency.loop_gap.record(Nanos((ms - 10) * MS));
+                }
+            });
+            codes(&found)
+        };
+        let fails = [("generator_absent", Grade::Fail)];
+        assert_eq!(starved(&[(2, 150), (5, 150), (7, 150)]), fails);
+        assert_eq!(starved(&[(4, 400)]), fails);
+        // Below a hundredth of the time p99 does not move, and a p99.9 of 2 ms has met none of it.
+        assert_eq!(starved(&[(4, 40), (6, 40)]), []);
+    }
+
     #[test]
     fn a_quota_that_is_used_up_costs_trust() {
         let throttled =

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use measure::Nanos;
+use plan::Change;
 use record::Part;
 use report::Lang;
 
@@ -45,6 +46,40 @@ fn closed_run() -> Run {
         .second(second(1).answered(10, ms(50)).failing(40, "no_ports", "connect", Some("EADDRNOTAVAIL")))
         .notice("only_errors", &[("count", "3"), ("kind", "3 × refused (ECONNREFUSED)")])
         .ended(Some("interrupted"))
+}
+
+/// A run whose rate was changed on the way, and that was paused.
+fn changed_run() -> Run {
+    let mut run = open(100.0, 8).changed(1_300, Change::Rate(150.0)).changed(3_000, Change::Pause);
+    run = run.changed(5_000, Change::Resume);
+    for n in 0..8 {
+        let many = [100, 135, 150, 0, 0, 150, 150, 150][n as usize];
+        run = run.second(second(n).answered(many, ms(3)));
+    }
+    run
+}
+
+/// Users who became more, rested and ended resting.
+fn changed_users() -> Run {
+    let mut run = closed(10, 6).changed(-500, Change::Users(11)).changed(2_000, Change::Pause);
+    run = run.changed(3_000, Change::Resume).changed(5_000, Change::Pause);
+    for n in 0..6 {
+        let many = [1000, 1000, 0, 1000, 1000, 0][n as usize];
+        run = run.second(second(n).answered(many, ms(10)));
+    }
+    run
+}
+
+#[test]
+fn pages_of_runs_whose_load_was_changed() {
+    for (lang, suffix) in [(Lang::En, "en"), (Lang::Zh, "zh")] {
+        for (name, run) in [("changed", changed_run()), ("changed-users", changed_users())] {
+            check(&format!("{name}.{suffix}.txt"), &run.written("text", lang));
+            check(&format!("{name}.{suffix}.md"), &run.written("markdown", lang));
+        }
+    }
+    check("changed.json", &changed_run().written("json", Lang::En));
+    check("changed.junit.xml", &changed_run().written("junit", Lang::En));
 }
 
 #[test]

@@ -89,6 +89,31 @@ fn forty_cells_tell_drain_and_warm_up_from_seconds_of_the_window() {
 }
 
 #[test]
+fn many_status_codes_are_one_line_however_narrow() {
+    let mut many = busy(0);
+    many.status = (100..100 + record::CODES as u64).map(|code| (code.to_string(), code * 1000)).collect();
+    // What a peer chooses may be long, and in wide characters.
+    many.status.insert("状态".repeat(200), 7);
+    many.status.insert(record::OTHER_CODES.into(), u64::MAX);
+    for cells in [20, 40, 80, 120] {
+        for (lang, mode) in [(Lang::En, Mode::Closed), (Lang::Zh, Mode::Open), (Lang::En, Mode::Held)] {
+            let mut live = Live::new(lang, false, cells, true, mode);
+            live.row(&busy(0));
+            for part in [Part::Window, Part::Drain, Part::Warmup] {
+                let row = live.row(&many.clone().within(part));
+                assert_eq!(row.lines().count(), 1, "{row}");
+                assert!(row.width() <= cells.max(45), "{cells} cells: {row}");
+            }
+            let row = live.row(&many);
+            assert_eq!(row.contains("100:"), cells >= 80, "what there is room for: {row}");
+        }
+    }
+    // In a pipe nothing is cut: a line of as many codes as are told apart.
+    let row = pipe(Lang::En, Mode::Closed).row(&many);
+    assert_eq!((row.lines().count(), row.matches(':').count()), (2, record::CODES + 2));
+}
+
+#[test]
 fn headings_come_again_every_twenty_rows() {
     let mut live = pipe(Lang::Zh, Mode::Open);
     let headings: Vec<usize> = (0..45).filter(|&n| live.row(&busy(n as i64)).contains("时间")).collect();

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use measure::Nanos;
-use plan::{Arrivals, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
+use plan::{Arrivals, Change, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
 use record::{
-    Bytes, Connections, End, Ended, Example, Failure, FirstAnswer, Host, Notice, Part, RunEvent, SCHEMA, Second,
-    Started,
+    Bytes, Changed, Connections, End, Ended, Example, Failure, FirstAnswer, Host, Notice, Part, RunEvent, SCHEMA,
+    Second, Started,
 };
 use report::{Lang, Style, Summary};
 
@@ -114,6 +114,11 @@ impl Run {
     pub fn notice(mut self, code: &str, facts: &[(&str, &str)]) -> Run {
         let facts = facts.iter().map(|(n, f)| (n.to_string(), f.to_string())).collect();
         self.events.push(RunEvent::Notice(Notice { code: code.into(), facts, at_ns: None }));
+        self
+    }
+    /// Adds a change of the load so many milliseconds after the start of the window.
+    pub fn changed(mut self, at_ms: i64, change: Change) -> Run {
+        self.events.push(RunEvent::Changed(Changed { at_ns: at_ms * 1_000_000, change }));
         self
     }
     /// Sets what must hold.

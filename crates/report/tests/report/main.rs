@@ -1,6 +1,7 @@
 //! The report seen from outside: made-up records in, documents out.
 
 mod answers;
+mod changed;
 mod documents;
 mod exits;
 mod golden;

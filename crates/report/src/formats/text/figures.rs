@@ -1,9 +1,9 @@
 //! The headline and what supports it: quantiles, throughput, distribution, phases.
 
+use measure::Nanos;
 use measure::quantile::minimum_count;
-use plan::{Arrivals, Load};
-
-use record::End;
+use plan::{Arrivals, Change, Load, Stage};
+use record::{Changed, End};
 
 use super::{Page, head};
 use crate::bars;
@@ -61,7 +61,9 @@ fn quantiles(page: &mut Page, ranked: &Ranked<'_>) {
 
 /// What a stall would have hidden: in closed load waiting users send nothing.
 fn hidden(page: &mut Page, summary: &Summary) {
-    let per_s = summary.throughput_per_s();
+    // While the load is paused nothing is sent that could be hidden.
+    let loaded_s = (summary.window - summary.paused()).as_secs_f64();
+    let per_s = if loaded_s > 0.0 { summary.totals.finished_in_window as f64 / loaded_s } else { 0.0 };
     if per_s.round() < 1.0 {
         return;
     }
@@ -83,10 +85,25 @@ pub(crate) fn heading(summary: &Summary, lang: Lang) -> String {
         return lang.of(say::RESPONSE_HEADLINE).into();
     }
     let users = match summary.started.as_ref().map(|s| &s.plan.load) {
-        Some(Load::Closed { stages, .. }) => head::users(stages, lang),
+        Some(Load::Closed { stages, .. }) => head::users(&with_changes(stages, &summary.changes), lang),
         _ => lang.fill(say::USERS_N, &[("n", &show::count(u64::from(summary.totals.users)))]),
     };
     lang.fill(say::SERVICE_HEADLINE, &[("users", &users)])
+}
+
+/// The stages of users; of those that were changed on the way the fewest and the most.
+fn with_changes(stages: &[Stage], changes: &[Changed]) -> Vec<Stage> {
+    let changed = changes.iter().filter_map(|changed| match changed.change {
+        Change::Users(users) => Some(f64::from(users)),
+        Change::Rate(_) | Change::Pause | Change::Resume => None,
+    });
+    let changed: Vec<f64> = changed.collect();
+    if changed.is_empty() {
+        return stages.to_vec();
+    }
+    let all = || stages.iter().flat_map(|stage| [stage.from, stage.to]).chain(changed.iter().copied());
+    let (from, to) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    vec![Stage { lasts: Nanos::ZERO, from, to }]
 }
 
 /// How many requests the figures are of, in brackets.
@@ -162,8 +179,12 @@ pub(super) fn throughput(page: &mut Page, summary: &Summary) {
 pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
     let totals = &summary.totals;
     let rate = measure::format_rate(summary.throughput_per_s());
-    let mut lines =
-        vec![lang.fill(say::THROUGHPUT_LINE, &[("rate", &rate), ("window", &show::duration(summary.window))])];
+    let mut line = lang.fill(say::THROUGHPUT_LINE, &[("rate", &rate), ("window", &show::duration(summary.window))]);
+    let paused = summary.paused();
+    if paused > Nanos::ZERO {
+        line += &lang.fill(say::THROUGHPUT_PAUSED, &[("paused", &show::duration(paused))]);
+    }
+    let mut lines = vec![line];
     if summary.open {
         let due = show::rate(summary.per_s(totals.due));
         let facts = [("due", &*due), ("sent", &*show::count(totals.sent)), ("n", &*show::count(totals.due))];
@@ -181,7 +202,8 @@ fn poisson_expected(summary: &Summary) -> Option<f64> {
     let plan = &summary.started.as_ref()?.plan;
     let Load::Open { stages, arrivals: Arrivals::Poisson } = &plan.load else { return None };
     let n: f64 = stages.iter().map(|s| s.lasts.as_secs_f64() * (s.from + s.to) / 2.0).sum();
-    (plan.requests.is_none() && summary.end == End::Completed && n >= 1.0).then_some(n)
+    let as_planned = plan.requests.is_none() && summary.end == End::Completed && summary.changes.is_empty();
+    (as_planned && n >= 1.0).then_some(n)
 }
 
 pub(super) fn distribution(page: &mut Page, summary: &Summary) {
