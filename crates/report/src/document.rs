@@ -212,6 +212,9 @@ struct OverloadReport {
 struct TrustReport {
     /// `trusted`, `caution` or `not_trusted`.
     verdict: &'static str,
+    /// The one line that stands before the figures: `TRUSTED`, `TRUSTED, and the server is overloaded: …`, `WITH CAUTION: …` or
+    /// `NOT TRUSTED because …`, with what to do.
+    line: String,
     /// Everything that was checked.
     reasons: Vec<ReasonReport>,
 }
@@ -451,6 +454,7 @@ fn trust(summary: &Summary) -> TrustReport {
     };
     TrustReport {
         verdict: summary.trust.verdict().verdict(),
+        line: crate::line::line(summary, Lang::En),
         reasons: summary.trust.findings.iter().map(reason).collect(),
     }
 }

@@ -15,6 +15,7 @@ mod judgement;
 mod kinds;
 mod limit;
 mod limits;
+mod line;
 mod named;
 mod objectives;
 mod overload;

@@ -238,12 +238,12 @@ pub(crate) const TRUSTED: Text = text("TRUSTED", "可信");
 pub(crate) const CAUTION: Text = text("WITH CAUTION", "谨慎使用");
 pub(crate) const NOT_TRUSTED: Text = text("NOT TRUSTED", "不可信");
 pub(crate) const OVERLOAD: Text = text(
-    "Overload: sustained about {sustained}/s of the {scheduled}/s scheduled; the queue grew by {growth}/s. Latency is that of a growing queue: a lower rate shows the server's own.",
-    "过载：计划 {scheduled}/s，实际只能维持约 {sustained}/s；队列每秒增长 {growth}。测得的延迟主要是排队时间：降低速率才能看到服务本身的延迟。",
+    "the server is overloaded: sustained about {sustained}/s of the {scheduled}/s scheduled; the queue grew by {growth}/s. Latency is that of a growing queue: a lower rate shows the server's own.",
+    "服务过载：计划 {scheduled}/s，实际只能维持约 {sustained}/s；队列每秒增长 {growth}。测得的延迟主要是排队时间：降低速率才能看到服务本身的延迟。",
 );
 pub(crate) const OVERLOAD_TIMED_OUT: Text = text(
-    "Overload: sustained about {sustained}/s of the {scheduled}/s scheduled; the rest queued until it timed out.",
-    "过载：计划 {scheduled}/s，实际只能维持约 {sustained}/s；其余请求排队直至超时。",
+    "the server is overloaded: sustained about {sustained}/s of the {scheduled}/s scheduled; the rest queued until it timed out.",
+    "服务过载：计划 {scheduled}/s，实际只能维持约 {sustained}/s；其余请求排队直至超时。",
 );
 pub(crate) const FAILED_RESPONSES: Text = text("failed responses", "失败的响应");
 pub(crate) const ONLY_FAILED_RESPONSES: Text =

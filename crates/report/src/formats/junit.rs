@@ -92,8 +92,10 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
         })
         .collect();
     let said = |found: &Finding| visible(&found.sentence(lang));
-    let mut reasons: Vec<String> = summary.trust.findings.iter().map(said).collect();
-    let mut against: Vec<String> = summary.trust.against().map(said).collect();
+    let line = visible(&crate::line::line(summary, lang));
+    let mut reasons: Vec<String> =
+        std::iter::once(line.clone()).chain(summary.trust.findings.iter().map(said)).collect();
+    let mut against: Vec<String> = summary.trust.against().next().map(|_| line).into_iter().collect();
     if let Some(failure) = summary.probe.as_ref().and_then(|probe| probe.failure.as_ref())
         && summary.totals.due == 0
     {

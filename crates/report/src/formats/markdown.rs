@@ -100,11 +100,21 @@ fn limits(page: &mut Page, summary: &Summary) {
     }
 }
 
+/// Whether to trust what follows.
+fn line(page: &mut Page, summary: &Summary) {
+    let line = escaped(&crate::line::line(summary, page.lang));
+    page.block(&format!("**{line}**"));
+}
+
 /// What was run, when, and from where.
 fn run(page: &mut Page, summary: &Summary) {
     let lang = page.lang;
-    let Some(started) = &summary.started else { return page.block("## brunt") };
+    let Some(started) = &summary.started else {
+        page.block("## brunt");
+        return line(page, summary);
+    };
     page.block(&format!("## brunt {}", escaped(&head::target(&started.plan, lang))));
+    line(page, summary);
     let load = head::load(&started.plan, lang).join(lang.of(say::COMMA));
     let mut rows = vec![
         vec![page.say(say::RUN), String::new()],
@@ -153,10 +163,9 @@ fn verdict(page: &mut Page, summary: &Summary) {
         };
         format!("{mark} {}", found.sentence(lang))
     });
-    let overload = judgement::overload(summary, lang).map(|said| format!("! {said}"));
     let notices = summary.notices.iter().map(|notice| format!("! {}", judgement::notice(notice, lang)));
     let changes = judgement::changes(&summary.changes, lang).map(|said| format!("! {said}"));
-    page.list(&reasons.chain(overload).chain(changes).chain(notices).collect::<Vec<_>>());
+    page.list(&reasons.chain(changes).chain(notices).collect::<Vec<_>>());
 }
 
 fn objectives(page: &mut Page, summary: &Summary) {

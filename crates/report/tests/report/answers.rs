@@ -28,7 +28,7 @@ fn overload() -> Run {
 fn a_server_that_cannot_keep_up_gets_a_conclusion_in_every_format() {
     let run = overload();
     let text = run.written("text", Lang::En);
-    let said = "Overload: sustained about 20.0/s of the 100/s scheduled; the queue grew by 80.0/s.";
+    let said = "the server is overloaded: sustained about 20.0/s of the 100/s scheduled; the queue grew by 80.0/s.";
     assert!(text.contains(said), "{text}");
     assert!(run.written("markdown", Lang::En).contains(said), "{}", run.written("markdown", Lang::En));
     assert!(run.written("text", Lang::Zh).contains("过载：计划 100/s，实际只能维持约 20.0/s；队列每秒增长 80.0"));
@@ -141,4 +141,40 @@ fn failures_have_chinese_names_in_a_chinese_report_and_their_codes_in_an_english
     assert!(run.written("text", Lang::Zh).contains("状态码不符 · 首字节"), "{}", run.written("text", Lang::Zh));
     assert!(run.written("markdown", Lang::Zh).contains("状态码不符 · 首字节"));
     assert!(run.written("text", Lang::En).contains("wrong_status · first_byte"));
+}
+
+#[test]
+fn a_line_before_all_figures_says_whether_they_can_be_trusted() {
+    let well = || open(100.0, 1).second(second(0).answered(1000, ms(5)));
+    let mut late = open(100.0, 10);
+    for n in 0..10 {
+        late = late.second(overloaded(n));
+    }
+    let mut drained = second(10).within(record::Part::Drain).answered(800, ms(40));
+    (drained.due, drained.sent) = (0, 800);
+    let refused = second(0).answered(900, ms(5)).failing(100, "refused", "connect", None);
+    let no_ports = second(0).answered(900, ms(5)).failing(3, "no_ports", "connect", None);
+    for (run, said) in [
+        (well(), "TRUSTED"),
+        (
+            late.second(drained),
+            "TRUSTED, and the server is overloaded: sustained about 20.0/s of the 100/s scheduled; ",
+        ),
+        (open(100.0, 1).second(refused), "WITH CAUTION: 10.0 % of the requests failed: "),
+        (closed(10, 1).second(no_ports), "NOT TRUSTED because 3 requests failed on this machine, "),
+        (overload(), "NOT TRUSTED because of p50, p99 only a lower bound is known: "),
+    ] {
+        let json = run.json();
+        let line = json["trust"]["line"].as_str().unwrap();
+        assert!(line.starts_with(said), "{line}");
+        assert_eq!(line.contains("; what to do: "), said.starts_with("NOT"), "{line}");
+        let text = run.written("text", Lang::En);
+        assert!(text.find(&format!("\n{line}\n")).unwrap() < text.find("Throughput").unwrap(), "{text}");
+        let markdown = run.written("markdown", Lang::En);
+        assert_eq!(markdown.lines().nth(2).unwrap().replace('\\', ""), format!("**{line}**"));
+        let junit = run.written("junit", Lang::En).replace("&apos;", "'").replace("&lt;", "<");
+        assert!(junit.contains(&format!("<system-out>{line}\n")), "{junit}");
+        assert_eq!(junit.contains(&format!("<failure message=\"{line}")), said.starts_with("NOT"), "{junit}");
+    }
+    assert!(overload().json()["trust"]["line"].as_str().unwrap().contains("; and the server is overloaded: "));
 }

@@ -199,7 +199,7 @@ fn junit_has_a_case_an_objective_and_one_for_trust() {
 #[test]
 fn junit_fails_an_untrusted_and_an_interrupted_run() {
     let hung = open(100.0, 1).second(second(0).unfinished(100, ms(5_000)));
-    assert!(hung.written("junit", Lang::En).contains("<failure message=\"no request succeeded"));
+    assert!(hung.written("junit", Lang::En).contains("<failure message=\"NOT TRUSTED because no request succeeded"));
     let stopped = open(100.0, 1).second(second(0).answered(100, ms(5))).ended(Some("interrupted"));
     assert!(stopped.written("junit", Lang::En).contains("<failure message=\"Exit code 21: interrupted\"/>"));
     let good = open(100.0, 1).second(second(0).answered(100, ms(5)));

@@ -33,8 +33,7 @@ impl Format for Text {
         let summary = &summary.plain();
         let mut page = Page { lang: style.lang, paint: Paint(style.color), cells: style.cells, text: String::new() };
         head::asked(&mut page, summary);
-        verdict::warning(&mut page, summary);
-        verdict::overload(&mut page, summary);
+        verdict::line(&mut page, summary);
         figures::headline(&mut page, summary);
         figures::throughput(&mut page, summary);
         figures::distribution(&mut page, summary);

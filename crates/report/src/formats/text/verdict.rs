@@ -5,9 +5,9 @@ use crate::columns::{left, width};
 use crate::finding::Grade;
 use crate::judgement;
 use crate::limits::{self, Told};
+use crate::overload::Overload;
 use crate::sentences as say;
 use crate::summary::Summary;
-use crate::text::joined;
 
 pub(super) fn notices(page: &mut Page, summary: &Summary) {
     if !summary.notices.is_empty() || !summary.changes.is_empty() {
@@ -52,25 +52,16 @@ pub(super) fn objectives(page: &mut Page, summary: &Summary) {
     lines.iter().for_each(|line| page.inner(line));
 }
 
-/// Before the figures, where they do not stand: nobody should meet them first.
-pub(super) fn warning(page: &mut Page, summary: &Summary) {
-    let against: Vec<String> = summary.trust.against().map(|found| found.sentence(page.lang)).collect();
-    if against.is_empty() {
-        return;
-    }
-    let said = [page.say(say::NOT_TRUSTED), &*joined(&against, page.lang)].join(page.say(say::COLON));
+/// Before the figures: nobody should meet them without it.
+pub(super) fn line(page: &mut Page, summary: &Summary) {
+    let line = crate::line::line(summary, page.lang);
     page.text.push('\n');
-    let line = page.paint.red(&said);
+    let line = match summary.trust.verdict() {
+        Grade::Ok if Overload::of(summary).is_none() => page.paint.green(&line),
+        Grade::Ok | Grade::Warn => page.paint.yellow(&line),
+        Grade::Fail => page.paint.red(&line),
+    };
     page.line(&line);
-}
-
-/// The conclusion of a run that was too much for its server.
-pub(super) fn overload(page: &mut Page, summary: &Summary) {
-    if let Some(said) = judgement::overload(summary, page.lang) {
-        page.text.push('\n');
-        let line = page.paint.yellow(&said);
-        page.line(&line);
-    }
 }
 
 pub(super) fn trust(page: &mut Page, summary: &Summary) {

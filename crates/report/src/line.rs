@@ -1,0 +1,127 @@
+//! The one line that stands before all figures: whether they can be trusted, why not, and what to do about it.
+
+use crate::finding::{Finding, Grade};
+use crate::judgement;
+use crate::sentences as say;
+use crate::summary::Summary;
+use crate::text::{Lang, Text, joined, text};
+
+const BECAUSE: Text = text("NOT TRUSTED because {why}", "不可信，因为：{why}");
+const TO_DO: Text = text("what to do: {advice}", "对策：{advice}");
+const CAUTION: Text = text("WITH CAUTION: {why}", "谨慎使用：{why}");
+const MORE: Text = text(" (and {n} more, below)", "（另有 {n} 条，见下）");
+const AND: Text = text("{verdict}, and {overload}", "{verdict}；{overload}");
+const AND_ALSO: Text = text("{verdict}; and {overload}", "{verdict}；{overload}");
+
+/// What helps, where the sentence of a check does not say it by itself.
+const ADVICE: [(&str, Text); 13] = [
+    ("little", text("brunt's own counters disagree: please report it", "brunt 自身的计数不一致：请报告此问题")),
+    (
+        "lower_bound",
+        text(
+            "a lower load, or a longer --timeout and --drain, so that requests get their responses",
+            "降低负载，或加长 --timeout 与 --drain，让请求等到响应",
+        ),
+    ),
+    (
+        "nothing_succeeded",
+        text(
+            "look at the failures below, and at one request alone with --debug",
+            "查看下面的失败，并用 --debug 单独看一个请求",
+        ),
+    ),
+    (
+        "outage",
+        text(
+            "find out why the server stood still; -r shows how many requests that delays",
+            "查明服务为何停顿；用 -r 可看出有多少请求因此延迟",
+        ),
+    ),
+    ("heartbeats_unanswered", text("check that the server answers pings", "确认服务会应答心跳")),
+    (
+        "users_stuck",
+        text(
+            "a shorter --timeout, or a rate (-r), which no stuck request holds up",
+            "缩短 --timeout，或改用速率（-r），不受卡住的请求影响",
+        ),
+    ),
+    (
+        "users_kept_out",
+        text(
+            "as many users (-c) as the server lets in, or a higher limit there",
+            "按服务允许的数量设置用户（-c），或提高其上限",
+        ),
+    ),
+    (
+        "held_fewer",
+        text(
+            "see below why connections failed; brunt doctor tells what this machine allows",
+            "连接失败的原因见下；brunt doctor 可查看本机的上限",
+        ),
+    ),
+    (
+        "local_limit",
+        text(
+            "brunt doctor tells which limit to raise; keep connections alive",
+            "用 brunt doctor 查看应提高的上限；使用长连接",
+        ),
+    ),
+    (
+        "pairing",
+        text(
+            "leave out --pipeline, and see what the server sends unasked",
+            "去掉 --pipeline，并查看服务主动发送了什么",
+        ),
+    ),
+    ("unheard", text("start the receiver, or correct the port", "启动接收端，或改正端口")),
+    (
+        "generator_absent",
+        text(
+            "give brunt cores of its own, on a machine that does nothing else",
+            "为 brunt 预留 CPU 核，机器不做其他事",
+        ),
+    ),
+    (
+        "generator_late",
+        text("an idle machine, more workers (-w) or a lower rate", "换用空闲的机器、增加工作线程（-w）或降低速率"),
+    ),
+];
+
+/// The line, as a sentence without a full stop of its own.
+pub(crate) fn line(summary: &Summary, lang: Lang) -> String {
+    let verdict = verdict(summary, lang);
+    match judgement::overload(summary, lang) {
+        Some(overload) => {
+            let text = if summary.trust.verdict() == Grade::Ok { AND } else { AND_ALSO };
+            lang.fill(text, &[("verdict", &verdict), ("overload", &overload)])
+        }
+        None => verdict,
+    }
+}
+
+fn verdict(summary: &Summary, lang: Lang) -> String {
+    let trust = &summary.trust;
+    let because = |why: &str| lang.fill(BECAUSE, &[("why", why)]);
+    match trust.verdict() {
+        Grade::Fail => {
+            let mut all: Vec<String> = trust.against().map(|found| found.sentence(lang)).collect();
+            all.extend(trust.against().find_map(advice).map(|advice| lang.fill(TO_DO, &[("advice", lang.of(advice))])));
+            because(&joined(&all, lang))
+        }
+        Grade::Warn => {
+            let mut cautions = trust.findings.iter().filter(|found| found.grade == Grade::Warn);
+            let first = cautions.next().map(|found| found.sentence(lang)).unwrap_or_default();
+            let line = lang.fill(CAUTION, &[("why", &first)]);
+            match cautions.count() {
+                0 => line,
+                n => line + &lang.fill(MORE, &[("n", &n.to_string())]),
+            }
+        }
+        Grade::Ok => lang.of(say::TRUSTED).to_owned(),
+    }
+}
+
+/// What helps against it, beyond what its sentence says.
+fn advice(found: &Finding) -> Option<Text> {
+    ADVICE.iter().find(|(code, _)| *code == found.code).map(|(_, advice)| *advice)
+}
