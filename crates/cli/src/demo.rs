@@ -3,10 +3,6 @@
 //! The target is a process of its own so that its CPU is its own. The load is open, at half of what the pair reaches at
 //! full speed: above that, brunt and its target would compete for the same cores and measure each other.
 
-use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
-
 use engine::Runner;
 use plan::{Arrivals, Trial};
 use record::Host;
@@ -16,9 +12,10 @@ use wire::Complaint;
 use crate::arguments::{self, Defaults, Demo, Intent, Presentation};
 use crate::bench::Bench;
 use crate::run::{self, Outcome};
+use crate::second_process::SecondProcess;
 use crate::signals::Interrupts;
 use crate::view::View;
-use crate::{before, messages, serve};
+use crate::{before, messages};
 
 /// Enough for any answer of the target, and few enough that a hiccup of a busy machine opens no thousand of them.
 const CONNECTIONS: u32 = 100;
@@ -36,9 +33,9 @@ pub fn demo(
 ) -> Outcome {
     let shown = &demo.presentation;
     let lang = shown.language.unwrap_or_else(Lang::from_env);
-    let second = SecondProcess::start()?;
+    let second = SecondProcess::start("demo")?;
     let mut view = View::new(shown, lang);
-    let pid = second.child.id().to_string();
+    let pid = second.id().to_string();
     view.say(&lang.fill(messages::DEMO_BEGIN, &[("pid", &pid), ("url", &second.url)]));
     let mut intent = intent(&["-c", "32", "-d", "1s", &second.url], shown, protocols, defaults)?;
     intent.plan.max_connections = CONNECTIONS;
@@ -83,47 +80,6 @@ fn intent(
 fn two_digits(rate: f64) -> f64 {
     let scale = 10_f64.powf(rate.max(1.0).log10().floor() - 1.0);
     (rate / scale).floor() * scale
-}
-
-/// The target, ended on every way out: by `Drop`, and by the kernel where this process dies without it.
-struct SecondProcess {
-    child: Child,
-    url: String,
-}
-
-impl SecondProcess {
-    fn start() -> Result<SecondProcess, Complaint> {
-        let failed =
-            |error: std::io::Error| Complaint::new("demo", format!("the second process did not start ({error})"));
-        let program = std::env::current_exe().map_err(failed)?;
-        let mut child = Command::new(program)
-            .args(["target", "127.0.0.1:0", "--with-parent"])
-            .env(serve::PARENT, std::process::id().to_string())
-            .env("LC_ALL", "C")
-            // Ctrl-C goes to the whole group of a terminal: the target must outlive the orderly end of the run.
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
-        let mut line = String::new();
-        let read = child.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
-        let url = line.split_whitespace().next_back().filter(|word| word.starts_with("http://")).map(String::from);
-        // From here on dropping it ends the child, also where it said nothing we understand.
-        let second = SecondProcess { child, url: url.unwrap_or_default() };
-        match (read, second.url.is_empty()) {
-            (Some(Ok(_)), false) => Ok(second),
-            _ => Err(Complaint::new("demo", "the second process did not say where it listens; try `brunt target`")),
-        }
-    }
-}
-
-impl Drop for SecondProcess {
-    fn drop(&mut self) {
-        // Both fail only where it has ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 #[cfg(test)]

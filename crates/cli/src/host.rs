@@ -28,6 +28,7 @@ pub fn facts() -> Host {
         descriptors: descriptors(),
         // c_ulong and u32: their widths differ between platforms.
         memory: (memory.totalram as u64).saturating_mul(u64::from(memory.mem_unit.max(1))),
+        calibration: None,
     }
 }
 

@@ -3,6 +3,7 @@
 mod arguments;
 mod before;
 mod bench;
+mod calibrate;
 mod checks;
 mod cores;
 mod curl;
@@ -28,6 +29,7 @@ mod replay;
 mod resolver;
 mod run;
 mod screen;
+mod second_process;
 mod serve;
 mod signals;
 mod through;
@@ -98,7 +100,8 @@ fn planned(intent: &mut arguments::Intent, check: bool, protocol: &dyn Runner) -
 
 /// One command, from its words to its exit code.
 fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
-    let host = host::facts();
+    let mut host = host::facts();
+    host.calibration = calibrate::known(&host);
     let seed = RandomState::new().hash_one(std::process::id());
     let defaults = Defaults { cores: host.cores, descriptors: host.descriptors, seed };
     if let [word] = line
@@ -116,6 +119,7 @@ fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
             outcome.map_err(|complaint| intent.located(complaint))
         }
         Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),
+        Command::Calibrate(asked) => calibrate::calibrate(&asked, protocols, &defaults, &host, &interrupts()?),
         Command::Plan(mut intent, check) => {
             intent.redaction.over_complaints();
             let protocol = &*protocols[intent.protocol];

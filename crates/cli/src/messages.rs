@@ -120,6 +120,24 @@ pub const DEMO_REACHED: Text = text(
     "It reached {rate}/s. Now {length} at half of that, so that latency is the target's own and not queueing:",
     "达到 {rate}/s。现在以其一半的速率运行 {length}，这样测得的延迟来自被测服务本身，而不是排队：",
 );
+/// What `brunt calibrate` found.
+pub const CALIBRATION: Text = text(
+    "Small requests over HTTP/1.1 to the built-in target, on the same cores:\n  \
+     full speed    {rate}/s with {users} {users|user|users} and {workers} worker {workers|thread|threads}\n  \
+     CPU           {cpu} of brunt for each request: a core sends at most {most}/s\n  \
+     least latency p50 {p50}, p99 {p99} with one user",
+    "以 HTTP/1.1 小请求压测内置被测服务（共用同一组 CPU）：\n  \
+     全速          {rate}/s（{users} 个用户，{workers} 个工作线程）\n  \
+     CPU           brunt 每个请求耗时 {cpu}：单核最多发送 {most}/s\n  \
+     最低延迟      p50 {p50}，p99 {p99}（单个用户）",
+);
+/// Where it went.
+pub const CALIBRATION_KEPT: Text = text(
+    "\nKept in {file}; runs of HTTP/1.1 without TLS now say their headroom.",
+    "\n已保存到 {file}；此后不带 TLS 的 HTTP/1.1 压测会报告余量。",
+);
+/// It went nowhere.
+pub const CALIBRATION_NOT_KEPT: Text = text("\nNot kept: {why}.", "\n未能保存：{why}。");
 /// What to try after the demo.
 pub const DEMO_NEXT: Text = text(
     "Try next:\n  brunt http://localhost:8080/                          ten users, ten seconds, on your own server\n  \

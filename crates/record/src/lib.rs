@@ -3,6 +3,7 @@
 //! A run is a stream of [`RunEvent`]s. Terminal, documents, diagnosis and (later) browser and agents all read this one
 //! stream, live or from the file of a run made last year; nothing else passes between a run and its readers.
 
+mod calibration;
 mod counts;
 mod file;
 mod host_counters;
@@ -18,6 +19,7 @@ mod tests;
 mod wide;
 mod words;
 
+pub use calibration::Calibration;
 pub use file::Writer;
 pub use host_counters::{Carried, Changes, HostCounters, Number, increase};
 pub use latency::Latency;
@@ -147,6 +149,9 @@ pub struct Host {
     pub descriptors: u64,
     /// Memory in bytes.
     pub memory: u64,
+    /// What it can do at most, where that was found before the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
 }
 
 /// The one counted request before the run.

@@ -113,6 +113,9 @@ pub struct Report<'a> {
     /// All of the generator's machines, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     hosts: Option<&'a [record::Host]>,
+    /// What brunt sends at most on this machine ÷ the throughput, where `brunt calibrate` found it (HTTP/1.1 without TLS).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    headroom: Option<f64>,
     /// Network and worker threads.
     generator: Option<Generator<'a>>,
     /// The command line, secrets masked.
@@ -392,6 +395,7 @@ impl<'a> Report<'a> {
             probe: summary.probe.as_ref(),
             host: started.and_then(|s| s.host()),
             hosts: started.map(|s| &*s.hosts).filter(|hosts| hosts.len() > 1),
+            headroom: summary.headroom().map(|(_, times)| times),
             generator: started.map(|s| Generator::of(s, &summary.totals)),
             command: started.map_or(&[], |s| &s.command),
             plan: started.map(|s| &s.plan),

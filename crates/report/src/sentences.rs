@@ -125,6 +125,10 @@ pub(crate) const THROUGHPUT_LINE: Text =
     text("{rate} succeeded, over a window of {window}", "成功 {rate}，统计窗口 {window}");
 pub(crate) const THROUGHPUT_PAUSED: Text = text(", {paused} of it paused", "，其中暂停 {paused}");
 pub(crate) const ASKED_RATE: Text = text("scheduled {due}/s, sent {sent} of {n}", "计划 {due}/s，已发送 {sent}/{n}");
+pub(crate) const HEADROOM: Text = text(
+    "headroom: brunt sends at most about {most}/s of small requests here (brunt calibrate), {times} times this",
+    "余量：本机 brunt 最多约可发送 {most}/s 个小请求（brunt calibrate），为本次的 {times} 倍",
+);
 pub(crate) const DISTRIBUTION: Text = text("Latency distribution", "延迟分布");
 pub(crate) const WITHOUT_ANSWER: Text = text("no response", "无响应");
 pub(crate) const WHERE_TIME: Text = text("Where the time went", "耗时分解");

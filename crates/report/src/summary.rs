@@ -103,6 +103,19 @@ impl Summary {
         Ok(summing.finish())
     }
 
+    /// What brunt sends at most on this machine (requests a second), and how many times the throughput that is; where it was
+    /// calibrated, for what it was calibrated with: HTTP/1.1 without TLS.
+    pub fn headroom(&self) -> Option<(f64, f64)> {
+        let started = self.started.as_ref()?;
+        let (plan, host) = (&started.plan, started.host()?);
+        let is_http1 =
+            plan.protocol == "http" && !plan.options.get("http").is_some_and(|http| http.contains(&"2".into()));
+        let in_clear = plan.urls.iter().all(|url| !url.url.starts_with("https:"));
+        let most = host.calibration.as_ref()?.at_most_per_s(started.workers, host.cores);
+        let here = self.throughput_per_s();
+        (is_http1 && in_clear && started.hosts.len() == 1 && here > 0.0 && most > 0.0).then(|| (most, most / here))
+    }
+
     /// True where an objective asks how many failed of all requests.
     pub fn failures_are_judged(&self) -> bool {
         objectives::ask_for_failures(&self.objectives)

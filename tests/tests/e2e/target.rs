@@ -76,6 +76,24 @@ fn the_demo_leaves_no_target_behind() {
 }
 
 #[test]
+fn a_machine_that_was_calibrated_tells_the_headroom_of_runs_in_clear() {
+    let state = tempfile::tempdir().unwrap();
+    let run = |line: &[&str]| e2e::program::prepare(line).env("XDG_STATE_HOME", state.path()).run().with_code(0);
+    let target = Target::healthy();
+    let line = ["-n", "20", "-c", "1", &target.address];
+    assert!(!run(&line).out.contains("headroom"));
+    run(&["calibrate", "-d", "300ms", "-c", "4"])
+        .said("a core sends at most")
+        .said("least latency")
+        .said("calibration.json");
+    run(&line).said("headroom: brunt sends at most about");
+    run(&[&line[..], &["--format", "json"]].concat()).said("\"headroom\": ");
+    let ended = run(&["-n", "20", "-c", "1", "--http", "2", &target.address]);
+    assert!(!ended.out.contains("headroom"), "{ended:?}");
+    brunt(["calibrate", "-c", "0"]).with_code(64).said("-c");
+}
+
+#[test]
 fn a_target_with_a_certificate_of_its_own_speaks_tls() {
     let target = Target::with(&["--tls"]);
     assert!(target.address.starts_with("https://"), "{}", target.address);

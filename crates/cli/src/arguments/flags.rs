@@ -21,7 +21,7 @@ const COUNTERS: &str = "Counters";
 pub fn run_command(spoken: &[Spoken]) -> Command {
     bare("brunt")
         .override_usage(
-            "brunt [run] [OPTIONS] URL... | PLAN.yaml\n       brunt demo | plan | report | target [OPTIONS]",
+            "brunt [run] [OPTIONS] URL... | PLAN.yaml\n       brunt demo | plan | calibrate | report | target [OPTIONS]",
         )
         .about("Load-test a server, and learn whether the results can be trusted.")
         .before_help(help::COMMANDS)

@@ -3,22 +3,23 @@
 /// The commands, above the flags.
 pub const COMMANDS: &str = "\
 Commands:
-  run      load-test a URL (the word may be left out)
-  demo     load-test the built-in target: needs nothing else
-  plan     show or check a plan file
-  doctor   what this machine can do, and what a run would hit
-  explain  what can limit a run: brunt explain N2
-  help     help by topic: brunt help, brunt help http
-  report   show a past run again
-  target   the built-in server, with faults on request";
+  run        load-test a URL (the word may be left out)
+  demo       load-test the built-in target: needs nothing else
+  plan       show or check a plan file
+  doctor     what this machine can do, and what a run would hit
+  calibrate  measure what brunt itself costs on this machine
+  explain    what can limit a run: brunt explain N2
+  help       help by topic: brunt help, brunt help http
+  report     show a past run again
+  target     the built-in server, with faults on request";
 
 /// `-h`: what most runs need, on one screen.
 pub const SCREEN: &str = "\
 Load-test a server, and learn whether the results can be trusted.
 
 Usage: brunt [OPTIONS] URL... | PLAN.yaml
-       brunt demo | report | plan | doctor | explain | target | help |
-       completions | man
+       brunt demo | report | plan | doctor | calibrate | explain |
+       target | help | completions | man
 
 Load
   -c, --users N           concurrent users, each sending back to back [10]
@@ -63,6 +64,12 @@ Examples:
 Times carry a unit (10s, 500ms, 1m30s).
 Exit codes: 0 objectives met, 10 objective missed, 20 not trusted,
 21 interrupted or output not written, 30 target unreachable, 64 usage, 70 a bug in brunt.";
+
+/// Under `brunt calibrate --help`.
+pub const CALIBRATE: &str = "\
+Starts `brunt target` in a second process and loads it at full speed, then with one user alone. Kept is the CPU time of a
+request, which tells what a core sends at most, and the least latency that is measured on this machine. Runs of HTTP/1.1
+without TLS then say their headroom. Do it on a quiet machine, and again with another version, kernel or number of cores.";
 
 /// Under `brunt demo --help`.
 pub const DEMO: &str = "\

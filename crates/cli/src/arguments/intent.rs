@@ -355,7 +355,7 @@ fn format_of_file(path: &str) -> Option<&'static dyn Format> {
 }
 
 /// A language, or a locale of it: `zh`, `zh-CN`, `zh_CN.UTF-8`.
-fn language(text: &str) -> Result<Lang, String> {
+pub(super) fn language(text: &str) -> Result<Lang, String> {
     match text.to_ascii_lowercase().split(['-', '_', '.']).next() {
         Some("en") => Ok(Lang::En),
         Some("zh") => Ok(Lang::Zh),

@@ -36,7 +36,7 @@ pub use serving::Serving;
 pub use watching::{Local, Watching};
 
 /// The commands there are.
-pub const COMMANDS: [&str; 6] = ["run", "demo", "doctor", "report", "target", "plan"];
+pub const COMMANDS: [&str; 7] = ["run", "demo", "doctor", "calibrate", "report", "target", "plan"];
 
 /// What a command line asks for.
 #[derive(Debug)]
@@ -45,6 +45,8 @@ pub enum Command {
     Run(Box<Intent>),
     /// `brunt demo`: how long to load, and how to show it.
     Demo(Demo),
+    /// `brunt calibrate`.
+    Calibrate(Calibrate),
     /// `brunt report [FILE]`.
     Report(Option<String>, Presentation),
     /// `brunt doctor`: the run that is planned, if any.
@@ -64,6 +66,19 @@ pub struct Demo {
     pub duration: measure::Nanos,
     /// How to show it.
     pub presentation: Presentation,
+}
+
+/// What `brunt calibrate` was asked.
+#[derive(Debug)]
+pub struct Calibrate {
+    /// How long each of its measurements takes.
+    pub duration: measure::Nanos,
+    /// Users that send back to back, for what a core sends at most.
+    pub users: u32,
+    /// Their worker threads; `None`: as a run has them.
+    pub workers: Option<u32>,
+    /// The language; `None`: the locale's.
+    pub language: Option<report::Lang>,
 }
 
 /// Reads a command line (without the program's name).
@@ -98,6 +113,7 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
     negative_rate(rest)?;
     let mut described = match command {
         "demo" => showing::demo_command(),
+        "calibrate" => showing::calibrate_command(),
         "report" => showing::report_command(),
         "target" => serving::command(),
         "plan" => flags::plan_command(&spoken::of(protocols)),
@@ -116,6 +132,7 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
     };
     match command {
         "demo" => showing::demo(&matches).map(Command::Demo),
+        "calibrate" => showing::calibrate(&matches).map(Command::Calibrate),
         "report" => showing::report(&matches).map(|(file, shown)| Command::Report(file, shown)),
         "plan" => planned(&matches, line, protocols, defaults),
         "doctor" if rest.is_empty() => Ok(Command::Doctor(None)),

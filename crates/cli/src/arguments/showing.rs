@@ -1,12 +1,13 @@
-//! The flags of `brunt demo` and `brunt report`: little more than how to show a run.
+//! The flags of `brunt demo`, `brunt calibrate` and `brunt report`: little more than how to show a run.
 
 use clap::ArgMatches;
 use measure::Nanos;
+use plan::quantity;
 use wire::Complaint;
 
-use super::intent::{Presentation, presentation};
+use super::intent::{Presentation, language, presentation};
 use super::matched::Matched;
-use super::{Demo, flags, help};
+use super::{Calibrate, Demo, flags, help};
 
 /// The command line of `brunt demo`.
 pub fn demo_command() -> clap::Command {
@@ -27,6 +28,32 @@ pub fn demo(matches: &ArgMatches) -> Result<Demo, Complaint> {
     let flags = Matched::line(matches);
     let duration = flags.time("duration", "-d")?.unwrap_or(Nanos::from_secs(10));
     Ok(Demo { duration, presentation: presentation(&flags)? })
+}
+
+/// The command line of `brunt calibrate`.
+pub fn calibrate_command() -> clap::Command {
+    flags::bare("brunt calibrate")
+        .about("Measure what brunt itself costs on this machine, with the built-in target, and keep it.")
+        .after_help(help::CALIBRATE)
+        .arg(flags::one("duration", Some('d'), "TIME", "Load for TIME, twice [default: 3s]"))
+        .arg(flags::one("users", Some('c'), "N", "Users that send back to back [default: 64]"))
+        .arg(flags::one("workers", Some('w'), "N", "Worker threads [default: the cores available to brunt]"))
+        .arg(flags::one("lang", None, "LANG", "en or zh [default: from the locale]"))
+}
+
+/// Reads the flags of `brunt calibrate`.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn calibrate(matches: &ArgMatches) -> Result<Calibrate, Complaint> {
+    let flags = Matched::line(matches);
+    let number = |what: &'static str, most| move |text: &str| quantity::bounded_count(text, what, most);
+    Ok(Calibrate {
+        duration: flags.time("duration", "-d")?.unwrap_or(Nanos::from_secs(3)),
+        users: flags.parsed("users", "-c", number("users", 10_000))?.unwrap_or(64),
+        workers: flags.parsed("workers", "-w", number("workers", 1024))?,
+        language: flags.parsed("lang", "--lang", language)?,
+    })
 }
 
 /// The command line of `brunt report`.

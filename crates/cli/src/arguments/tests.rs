@@ -216,7 +216,7 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ("ftp://a.b", "URL: `ftp://` is not spoken by brunt; write one of http://, https://"),
         (
             "sweep",
-            "sweep: is not a command of this version (run, demo, doctor, report, target, plan); for a host of that name write http://sweep",
+            "sweep: is not a command of this version (run, demo, doctor, calibrate, report, target, plan); for a host of that name write http://sweep",
         ),
         ("--quiet demo", "demo: is a command and stands first; write `brunt demo ...`"),
         (
@@ -288,6 +288,7 @@ fn secrets_are_masked_in_command_and_plan() {
 fn flags_of_two_sources_do_not_collide() {
     flags::run_command(&spoken::of(&protocols())).debug_assert();
     showing::demo_command().debug_assert();
+    showing::calibrate_command().debug_assert();
     showing::report_command().debug_assert();
     serving::command().debug_assert();
 }

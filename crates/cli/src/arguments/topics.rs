@@ -41,6 +41,7 @@ pub fn help(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
     match topic.as_str() {
         "all" | "run" => Ok(super::full(flags::run_command(spoken))),
         "demo" => Ok(super::full(showing::demo_command())),
+        "calibrate" => Ok(super::full(showing::calibrate_command())),
         "report" => Ok(super::full(showing::report_command())),
         "target" => Ok(super::full(serving::command())),
         "plan" => Ok(super::full(flags::plan_command(spoken))),
@@ -76,6 +77,7 @@ fn whole(spoken: &[Spoken]) -> Command {
     flags::run_command(spoken)
         .subcommand(named("run", flags::run_command(spoken)))
         .subcommand(named("demo", showing::demo_command()))
+        .subcommand(named("calibrate", showing::calibrate_command()))
         .subcommand(named("plan", flags::plan_command(spoken)))
         .subcommand(named("doctor", flags::doctor_command(spoken)))
         .subcommand(named("report", showing::report_command()))

@@ -7,8 +7,7 @@ use protocols::template::slot_at;
 use wire::Complaint;
 
 /// Commands of later versions: not host names that somebody means.
-const LATER: [&str; 11] =
-    ["sweep", "find", "ladder", "compare", "capacity", "agent", "doctor", "calibrate", "ui", "import", "probe"];
+const LATER: [&str; 9] = ["sweep", "find", "ladder", "compare", "capacity", "agent", "ui", "import", "probe"];
 
 /// One URL as typed, with its scheme.
 ///

@@ -145,6 +145,7 @@ impl Run {
                 cores: 2.0,
                 descriptors: 1024,
                 memory: 1 << 30,
+                calibration: None,
             }],
             net: "epoll".into(),
             workers: self.plan.workers,

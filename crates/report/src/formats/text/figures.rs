@@ -194,6 +194,10 @@ pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
         });
         lines.push(lang.fill(say::ASKED_RATE, &facts) + &expected);
     }
+    lines.extend(summary.headroom().map(|(most, times)| {
+        let times = if times < 10.0 { format!("{times:.1}") } else { show::count(times as u64) };
+        lang.fill(say::HEADROOM, &[("most", &*show::count(most as u64)), ("times", &*times)])
+    }));
     lines
 }
 

@@ -1,0 +1,183 @@
+//! `brunt calibrate`: what brunt itself costs on this machine, and how quick an answer can be here.
+//!
+//! The built-in target answers at once, so that what is left is brunt, the kernel and the loopback. Users that send back to back tell
+//! the CPU time of a request at full load, and with it what a core sends at most; one user alone tells the least latency that is measured
+//! here. Both are kept, and runs of HTTP/1.1 without TLS say their headroom.
+
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use engine::Runner;
+use measure::quantile::rank_of;
+use plan::Trial;
+use record::{Calibration, Host};
+use report::{Lang, Summary, show};
+use wire::Complaint;
+
+use crate::arguments::{self, Calibrate, Defaults};
+use crate::bench::Bench;
+use crate::run::Outcome;
+use crate::second_process::SecondProcess;
+use crate::signals::Interrupts;
+use crate::{before, keep, messages, screen};
+
+/// The version whose cost was measured: another may cost more or less.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+const FILE: &str = "calibration.json";
+/// What a calibration is read from is no longer than this.
+const LONGEST: u64 = 64 * 1024;
+
+/// Measures, keeps and tells.
+///
+/// # Errors
+/// The second process does not come up, nothing was answered, or the user's mistake.
+pub fn calibrate(
+    asked: &Calibrate,
+    protocols: &[Box<dyn Runner>],
+    defaults: &Defaults,
+    host: &Host,
+    interrupts: &Interrupts,
+) -> Outcome {
+    let lang = asked.language.unwrap_or_else(Lang::from_env);
+    let second = SecondProcess::start("calibrate")?;
+    let length = before::span(asked.duration).replace(' ', "");
+    let users = asked.users.to_string();
+    let measure = |users: &str, workers: Option<u32>| -> Result<(Summary, u32), Complaint> {
+        let workers = workers.map(|workers| workers.to_string());
+        let mut words = vec!["-c", users, "-d", &length, &second.url];
+        if let Some(workers) = &workers {
+            words.extend(["-w", workers]);
+        }
+        measured(&words, protocols, defaults, host, interrupts)
+    };
+    let (full, workers) = measure(&users, asked.workers)?;
+    let (alone, _) = measure("1", Some(1))?;
+    if interrupts.stop().requested() {
+        return Ok(report::Exit::Interrupted.code());
+    }
+    let Some(found) = found(&full, &alone, (asked.users, workers), host) else {
+        return Err(Complaint::new("calibrate", "the built-in target answered nothing; try `brunt demo`"));
+    };
+    let kept = file().map(|file| write(&file, &found).map(|()| file));
+    let mut page = told(&found, lang);
+    match kept {
+        Some(Ok(file)) => page += &lang.fill(messages::CALIBRATION_KEPT, &[("file", &file.display().to_string())]),
+        Some(Err(why)) => page += &lang.fill(messages::CALIBRATION_NOT_KEPT, &[("why", &why.to_string())]),
+        None => {
+            page += &lang.fill(messages::CALIBRATION_NOT_KEPT, &[("why", "neither XDG_STATE_HOME nor HOME is set")])
+        }
+    }
+    Ok(screen::print_text(&format!("{page}\n")).map_or(1, |()| 0))
+}
+
+/// A measurement of the built-in target, and the workers it took.
+fn measured(
+    words: &[&str],
+    protocols: &[Box<dyn Runner>],
+    defaults: &Defaults,
+    host: &Host,
+    interrupts: &Interrupts,
+) -> Result<(Summary, u32), Complaint> {
+    let line: Vec<String> = words.iter().map(ToString::to_string).collect();
+    let arguments::Command::Run(mut intent) = arguments::read(&line, protocols, defaults)? else {
+        return Err(Complaint::new("calibrate", "is not a run; this is a bug in brunt"));
+    };
+    let protocol = &*protocols[intent.protocol];
+    let bench = Bench::prepare(&mut intent, protocol, host)?;
+    let summary = bench.measure(&Trial::of(&intent.plan), interrupts.stop(), &mut [])?;
+    Ok((summary, intent.plan.workers))
+}
+
+/// What both measurements say; nothing where one has no answers.
+fn found(full: &Summary, alone: &Summary, (users, workers): (u32, u32), host: &Host) -> Option<Calibration> {
+    let requests = full.totals.finished_in_window;
+    let service = &alone.totals.latency.service;
+    let quantile = |q: f64| service.at_rank(rank_of(service.count(), q)).map(|ns| ns.0 as f64 / 1e3);
+    let worked = full.totals.cpu_ns.saturating_sub(full.totals.spun_ns);
+    (requests > 0 && worked > 0).then_some(())?;
+    Some(Calibration {
+        version: VERSION.into(),
+        kernel: host.kernel.clone(),
+        cores: host.cores,
+        at_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        users,
+        workers,
+        reached_per_s: full.throughput_per_s(),
+        cpu_us: worked as f64 / 1e3 / requests as f64,
+        floor_p50_us: quantile(0.5)?,
+        floor_p99_us: quantile(0.99)?,
+    })
+}
+
+fn told(found: &Calibration, lang: Lang) -> String {
+    let duration = |us: f64| show::duration(measure::Nanos((us * 1e3) as u64));
+    let facts = [
+        ("rate", &*show::rate(found.reached_per_s)),
+        ("users", &*found.users.to_string()),
+        ("workers", &*found.workers.to_string()),
+        ("cpu", &*duration(found.cpu_us)),
+        ("most", &*show::rate(found.at_most_per_s(1, 1.0))),
+        ("p50", &*duration(found.floor_p50_us)),
+        ("p99", &*duration(found.floor_p99_us)),
+    ];
+    lang.fill(messages::CALIBRATION, &facts)
+}
+
+/// Where it is kept.
+fn file() -> Option<PathBuf> {
+    Some(keep::directory()?.parent()?.join(FILE))
+}
+
+fn write(file: &Path, found: &Calibration) -> std::io::Result<()> {
+    let Some(directory) = file.parent() else { return Ok(()) };
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    let text = serde_json::to_string_pretty(found)?;
+    // Whoever reads it meanwhile finds the old one or the new one.
+    let fresh = file.with_extension(format!("{}.new", std::process::id()));
+    let mut out = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
+    let written = out.write_all(text.as_bytes()).and_then(|()| std::fs::rename(&fresh, file));
+    written.inspect_err(|_| drop(std::fs::remove_file(&fresh)))
+}
+
+/// What was found of this machine, where it is as it was then and this is the version that was measured.
+pub fn known(host: &Host) -> Option<Calibration> {
+    known_in(&file()?, host)
+}
+
+fn known_in(file: &Path, host: &Host) -> Option<Calibration> {
+    let size = std::fs::metadata(file).ok()?.len();
+    let text = (size <= LONGEST).then(|| std::fs::read_to_string(file).ok())??;
+    let found: Calibration = serde_json::from_str(&text).ok()?;
+    let same = found.version == VERSION && found.kernel == host.kernel && found.cores == host.cores;
+    (same && found.cpu_us > 0.0).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_is_known_again_on_the_same_machine_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("brunt").join(FILE);
+        let host = Host { kernel: "Linux 6".into(), cores: 2.0, ..Host::default() };
+        assert_eq!(known_in(&file, &host), None);
+        let found = Calibration {
+            version: VERSION.into(),
+            kernel: "Linux 6".into(),
+            cores: 2.0,
+            cpu_us: 4.5,
+            ..Calibration::default()
+        };
+        write(&file, &found).unwrap();
+        assert_eq!(known_in(&file, &host), Some(found.clone()));
+        assert_eq!(known_in(&file, &Host { cores: 1.0, ..host.clone() }), None);
+        write(&file, &Calibration { version: "0.0.1".into(), ..found }).unwrap();
+        assert_eq!(known_in(&file, &host), None);
+        std::fs::write(&file, "{").unwrap();
+        assert_eq!(known_in(&file, &host), None);
+        assert_eq!(std::fs::read_dir(file.parent().unwrap()).unwrap().count(), 1, "nothing else is left there");
+    }
+}

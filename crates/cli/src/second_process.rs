@@ -1,0 +1,60 @@
+//! The built-in target in a process of its own, so that its CPU is its own.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use wire::Complaint;
+
+use crate::serve;
+
+/// The target, ended on every way out: by `Drop`, and by the kernel where this process dies without it.
+pub struct SecondProcess {
+    child: Child,
+    /// Where it listens.
+    pub url: String,
+}
+
+impl SecondProcess {
+    /// Starts it for a command of this name.
+    ///
+    /// # Errors
+    /// It does not come up.
+    pub fn start(command: &str) -> Result<SecondProcess, Complaint> {
+        let failed =
+            |error: std::io::Error| Complaint::new(command, format!("the second process did not start ({error})"));
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut child = Command::new(program)
+            .args(["target", "127.0.0.1:0", "--with-parent"])
+            .env(serve::PARENT, std::process::id().to_string())
+            .env("LC_ALL", "C")
+            // Ctrl-C goes to the whole group of a terminal: the target must outlive the orderly end of the run.
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let mut line = String::new();
+        let read = child.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
+        let url = line.split_whitespace().next_back().filter(|word| word.starts_with("http://")).map(String::from);
+        // From here on dropping it ends the child, also where it said nothing we understand.
+        let second = SecondProcess { child, url: url.unwrap_or_default() };
+        match (read, second.url.is_empty()) {
+            (Some(Ok(_)), false) => Ok(second),
+            _ => Err(Complaint::new(command, "the second process did not say where it listens; try `brunt target`")),
+        }
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for SecondProcess {
+    fn drop(&mut self) {
+        // Both fail only where it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,50 @@
+//! What a generator's machine can do at most, found beforehand with the built-in target.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What `brunt calibrate` found: what brunt itself costs on this machine, and how quick an answer can be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Calibration {
+    /// The version of brunt that was measured.
+    pub version: String,
+    /// The kernel and the cores it ran on.
+    pub kernel: String,
+    /// Cores available then.
+    pub cores: f64,
+    /// When, in seconds since 1970 (UTC).
+    pub at_unix_s: u64,
+    /// Users that sent back to back, and the worker threads they were of.
+    pub users: u32,
+    /// Worker threads.
+    pub workers: u32,
+    /// What they reached, beside the target on the same cores (requests a second).
+    pub reached_per_s: f64,
+    /// CPU time of brunt's workers for each of these requests (microseconds).
+    pub cpu_us: f64,
+    /// Median service time of one user alone (microseconds): the least that any answer is measured with here.
+    pub floor_p50_us: f64,
+    /// The 99th percentile, likewise.
+    pub floor_p99_us: f64,
+}
+
+impl Calibration {
+    /// What so many worker threads send at most where they have so many cores to themselves (requests a second): one core is as many
+    /// requests as one takes of its time.
+    pub fn at_most_per_s(&self, workers: u32, cores: f64) -> f64 {
+        if self.cpu_us > 0.0 { f64::from(workers).min(cores) / self.cpu_us * 1e6 } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Calibration;
+
+    #[test]
+    fn a_core_sends_what_fits_into_its_time() {
+        let found = Calibration { cpu_us: 4.0, ..Calibration::default() };
+        assert_eq!(found.at_most_per_s(1, 8.0), 250_000.0);
+        assert_eq!(found.at_most_per_s(8, 1.5), 375_000.0, "no more than there are cores for");
+        assert_eq!(Calibration::default().at_most_per_s(1, 1.0), 0.0);
+    }
+}
