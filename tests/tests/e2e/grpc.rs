@@ -30,8 +30,9 @@ fn all_shapes(server: GrpcServer) {
         assert_eq!(ended_with(&report, "OK"), 200, "{method}: {report}");
         report
     };
-    run("brunt.Target/Unary", &["--data", "{\"text\": \"hello\"}", "--streams", "2"]);
-    run("brunt.Target/ClientStream", &["--data-file", file]);
+    let hello = ["--expect-json", "$.text == hello"];
+    run("brunt.Target/Unary", &[&["--data", "{\"text\": \"hello\"}", "--streams", "2"], &hello[..]].concat());
+    run("brunt.Target/ClientStream", &["--data-file", file, "--expect-json", "$.messages == 3"]);
     run("brunt.Target/ServerStream", &["--data", "{\"text\": \"x\", \"count\": 5}", "--streams", "4"]);
     run("brunt.Target/Bidi", &["--data-file", file]);
     run("brunt.Target/Bidi", &["--data-file", file, "--lockstep"]);

@@ -9,12 +9,14 @@ use std::sync::Arc;
 use wire::{Done, Ended, Event, ExchangeId, FaultKind};
 
 use super::compressed::{self, Encoding};
+use super::expect::{self, Expected};
 use super::framing::Framing;
 use super::request::{ANYHOW, COMPRESSED, Capture, Captured, DEADLINE, Request, STREAMS};
 use super::status::{self, Statuses};
 use crate::http2::connection::{Listener, Next};
 use crate::http2::frames::code;
 use crate::http2::hpack::{Fields, Malformed};
+use crate::kept::Budget;
 
 /// The most of a body that is kept where it is looked into: one more than is read ([`wire::Dialogue::learnt`]).
 const CAPTURE_BOUND: usize = (8 << 20) + 1;
@@ -50,15 +52,32 @@ pub struct Rare {
     pub sent: usize,
     capture: Option<Capture>,
     body: Vec<u8>,
+    /// What the response must hold, and what of it is kept to be looked into.
+    expected: Option<(Arc<Expected>, expect::Body)>,
+}
+
+impl Rare {
+    /// Keeps a piece of the response, where it is looked into.
+    fn keep(&mut self, bytes: &[u8], budget: &Budget) {
+        if self.capture.is_some() {
+            let room = CAPTURE_BOUND.saturating_sub(self.body.len());
+            self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+        if let Some((_, body)) = &mut self.expected {
+            body.feed(bytes, budget);
+        }
+    }
 }
 
 impl Call {
     /// A call that is just made.
     #[inline]
     pub fn new(id: ExchangeId, request: &Request) -> Call {
-        let rare = (request.further.is_some() || request.capture.is_some()).then(|| {
+        let usual = request.further.is_none() && request.capture.is_none() && request.expected.is_none();
+        let rare = (!usual).then(|| {
             let (further, capture) = (request.further.clone(), request.capture.clone());
-            Box::new(Rare { further, capture, ..Rare::default() })
+            let expected = request.expected.clone().map(|expected| (expected, expect::Body::default()));
+            Box::new(Rare { further, capture, expected, ..Rare::default() })
         });
         let (framing, encoding) = (Framing::default(), Encoding::Identity);
         Call { id, framing, payload: 0, messages: 0, http: 0, marks: request.marks, encoding, begun: false, rare }
@@ -98,6 +117,8 @@ pub struct Ear<'a> {
     pub begun: &'a mut Vec<ExchangeId>,
     /// Streams whose turn it is to send their next message.
     pub turns: &'a mut Vec<u32>,
+    /// What is kept of responses is taken from it.
+    pub kept: &'a Budget,
 }
 
 impl Listener<Call> for Ear<'_> {
@@ -140,9 +161,8 @@ impl Listener<Call> for Ear<'_> {
             return self.broken(call, "the response begins without a head");
         }
         if call.http == 200 {
-            if let Some(Rare { capture: Some(_), body, .. }) = call.rare.as_deref_mut() {
-                let room = CAPTURE_BOUND.saturating_sub(body.len());
-                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            if let Some(rare) = call.rare.as_deref_mut() {
+                rare.keep(bytes, self.kept);
             }
             let mut rest = bytes;
             while !rest.is_empty() {
@@ -259,8 +279,20 @@ impl Ear<'_> {
                 let said = format!("the status is OK with {} messages instead of one", call.messages);
                 self.end(call, None, Some(FaultKind::BrokenProtocol), &said);
             }
-            Some(status) => self.end(call, Some(status), self.verdict(status), &said),
+            Some(status) => match self.unexpected(call, status) {
+                Some(trouble) => self.end(call, Some(status), Some(FaultKind::WrongBody), &trouble),
+                None => self.end(call, Some(status), self.verdict(status), &said),
+            },
         }
+    }
+
+    /// What a response that succeeded lacks of what is expected of it.
+    fn unexpected(&self, call: &Call, status: u32) -> Option<String> {
+        if status != status::OK || !self.success.has(status) {
+            return None;
+        }
+        let (expected, body) = call.rare.as_ref()?.expected.as_ref()?;
+        expected.trouble(body, call.encoding, self.kept)
     }
 
     fn verdict(&self, status: u32) -> Option<FaultKind> {
@@ -286,13 +318,17 @@ impl Ear<'_> {
                 Err(why) => Captured { status: None, said: why.to_owned(), body: Vec::new() },
             });
         }
-        let excerpt = fault.is_some_and(|kind| self.done.wants_example(kind)).then(|| {
+        let wanted = fault.filter(|kind| self.done.wants_example(*kind));
+        // What a message should have held is brunt's sentence; everything else is the server's.
+        let ours = fault == Some(FaultKind::WrongBody);
+        let excerpt = wanted.filter(|_| !ours).map(|_| {
             let name = status.map(status::name).unwrap_or_default();
             let text = [name.as_str(), said].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(": ");
             text.into_bytes().into_iter().take(EXCERPT_BOUND).collect()
         });
+        let why = wanted.filter(|_| ours).map(|_| said.to_owned()).unwrap_or_default().into();
         let (id, payload, code) = (call.id, call.payload, status.map_or(0, status::counted));
-        self.done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None, why: "".into() }));
+        self.done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None, why }));
     }
 
     #[inline]

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use prost_reflect::MethodDescriptor;
 use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted};
 
+use super::expect::Expected;
 use super::json::Message;
 use super::options::{self, Wishes};
 use super::reflection::{self, Next};
@@ -200,8 +201,20 @@ fn calls(
             messages.into_iter().map(one).collect::<Result<_, _>>()?
         }
     };
-    calls.iter_mut().for_each(|call| call.method = Some(method.clone()));
+    let expected = expected(wishes, method)?;
+    for call in &mut calls {
+        (call.method, call.expected) = (Some(method.clone()), expected.clone());
+    }
     Ok(calls)
+}
+
+/// What the responses of a method must hold; None: nothing.
+fn expected(wishes: &Wishes, method: &MethodDescriptor) -> Result<Option<Arc<Expected>>, Complaint> {
+    if wishes.expected.is_empty() {
+        return Ok(None);
+    }
+    let expected = Expected::of(&wishes.expected, method.output());
+    expected.map(|expected| Some(Arc::new(expected))).map_err(|trouble| Complaint::new("--expect-json", trouble))
 }
 
 /// Everything a run will say in gRPC.

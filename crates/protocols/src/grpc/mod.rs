@@ -2,14 +2,14 @@
 //!
 //! Spoken: gRPC over HTTP/2 (`doc/PROTOCOL-HTTP2.md` of the grpc project) on this crate's own HTTP/2: unary calls and
 //! streams in all directions, metadata, deadlines, statuses, server reflection v1 and v1alpha, health checks. Services
-//! come from `.proto` files or from the server, those of editions included; requests are JSON, encoded before the run. Left out:
-//! compressing what is sent, looking into answers (they are counted, compressed ones as they come), retries and hedging, load
-//! balancing.
+//! come from `.proto` files or from the server, those of editions included; requests are JSON, encoded before the run. Responses
+//! are counted as they come, and looked into where something is expected of them. Left out: retries and hedging, load balancing.
 
 mod answer;
 mod compressed;
 mod dialogue;
 mod editions;
+mod expect;
 mod filled;
 mod framing;
 mod json;

@@ -1,5 +1,7 @@
 //! The options of gRPC and what was wished by them, checked before anything is sent.
 
+use std::sync::Arc;
+
 use measure::Nanos;
 use wire::{Asked, Complaint, OptionSpec, Takes, option};
 
@@ -8,6 +10,7 @@ use super::status::Statuses;
 use crate::file;
 use crate::identity;
 use crate::marks::{Marks, NO_SLOTS};
+use crate::verify::json::Json;
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -71,6 +74,12 @@ pub const OPTIONS: &[OptionSpec] = &[
         "Statuses that count as success: OK,NOT_FOUND (default OK)",
         "视为成功的状态：OK,NOT_FOUND（默认 OK）",
     ),
+    option(
+        "expect-json",
+        Takes::Many("RULE"),
+        "Fail a call with status OK unless each message of its response, as JSON, keeps the rule: '$.reply.id == 7'",
+        "状态为 OK 但响应消息（JSON 形式）不符合规则的调用计为失败：'$.reply.id == 7'",
+    ),
 ];
 
 /// The options that one URL of a run may have for itself: those that make its calls.
@@ -97,6 +106,8 @@ pub struct Wishes {
     pub streams: u32,
     /// What counts as a success.
     pub success: Statuses,
+    /// What the messages of responses must hold.
+    pub expected: Arc<[Json]>,
 }
 
 impl Wishes {
@@ -123,8 +134,14 @@ impl Wishes {
             compress: asked.switch("compress"),
             streams: asked.value("streams").map_or(Ok(1), streams)?,
             success: asked.value("expect-status").map_or(Ok(Statuses::USUAL), statuses)?,
+            expected: rules(asked)?,
         })
     }
+}
+
+fn rules(asked: &Asked) -> Result<Arc<[Json]>, Complaint> {
+    let rules = asked.values("expect-json").iter().map(|text| Json::parse(text));
+    rules.collect::<Result<_, _>>().map_err(|trouble| Complaint::new("--expect-json", trouble))
 }
 
 fn texts(asked: &Asked) -> Result<Vec<(String, String)>, Complaint> {

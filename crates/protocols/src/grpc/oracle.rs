@@ -9,7 +9,9 @@ use super::{Grpc, GrpcDialogue};
 
 /// Holds the client half against these bytes as what a server says, also cut at `at`.
 pub fn answer(bytes: &[u8], at: usize) {
-    for (method, options) in [("Unary", &[][..]), ("Bidi", &["lockstep"])] {
+    for (method, options) in
+        [("Unary", &[][..]), ("Bidi", &[("lockstep", "")]), ("Unary", &[("expect-json", "$.text == a")])]
+    {
         let dialogue = dialogue(method, options);
         let (a, b) = bytes.split_at(at.min(bytes.len()));
         let whole = played(&dialogue, [bytes].into_iter());
@@ -18,12 +20,12 @@ pub fn answer(bytes: &[u8], at: usize) {
     }
 }
 
-fn dialogue(method: &str, switches: &[&str]) -> GrpcDialogue {
+fn dialogue(method: &str, options: &[(&str, &str)]) -> GrpcDialogue {
     let mut asked = Asked::default();
     asked.urls.push(AskedUrl { url: format!("grpc://h/brunt.Target/{method}"), weight: 1.0 });
     asked.options.insert("streams".into(), vec!["2".into()]);
     asked.options.insert("data".into(), vec!["{\"text\": \"a\"} {} {}".into()]);
-    switches.iter().for_each(|name| drop(asked.options.insert((*name).into(), vec![String::new()])));
+    options.iter().for_each(|(name, value)| drop(asked.options.insert((*name).into(), vec![(*value).into()])));
     Grpc.prepare(&asked).expect("a good plan")
 }
 

@@ -9,6 +9,7 @@ use prost_reflect::MethodDescriptor;
 use url::Url;
 use wire::{Complaint, Fill, Origin};
 
+use super::expect::Expected;
 use super::framing;
 use super::json::Message;
 use super::options::Wishes;
@@ -78,6 +79,8 @@ pub struct Request {
     pub(super) marks: u8,
     /// Where its answer is kept.
     pub(super) capture: Option<Capture>,
+    /// What its response must hold.
+    pub(super) expected: Option<Arc<Expected>>,
     /// `/package.Service/Method`, for `--debug`.
     pub(super) path: Box<str>,
     /// What its messages mean, where that is known; likewise.
@@ -202,7 +205,17 @@ impl Maker {
         let deadline = wishes.deadline.is_some();
         let said = [(streams, STREAMS), (compressed, COMPRESSED), (deadline, DEADLINE), (anyhow, ANYHOW)];
         let marks = said.into_iter().filter(|(holds, _)| *holds).fold(0, |all, (_, mark)| all | mark);
-        Ok(Request { list, body, further, marks, capture: None, path: path.into(), method: None, slots })
+        Ok(Request {
+            list,
+            body,
+            further,
+            marks,
+            capture: None,
+            expected: None,
+            path: path.into(),
+            method: None,
+            slots,
+        })
     }
 
     /// The head of a call; of one whose metadata has slots also what fills them.

@@ -22,6 +22,8 @@ pub struct GrpcSession {
     connection: Connection<Call>,
     lexicon: Arc<Lexicon>,
     success: Statuses,
+    /// What is kept of responses is taken from it.
+    kept: Budget,
     /// Calls that may share the connection.
     streams: u32,
     /// Calls whose answer began in the bytes at hand.
@@ -41,9 +43,9 @@ impl GrpcSession {
         streams: u32,
         (tls, kept): (bool, Budget),
     ) -> GrpcSession {
-        let connection = Connection::over(tls, kept);
+        let connection = Connection::over(tls, kept.clone());
         let (begun, turns, scratch, said) = (Vec::new(), Vec::new(), Default::default(), Said::default());
-        GrpcSession { connection, lexicon, success, streams, begun, turns, scratch, said }
+        GrpcSession { connection, lexicon, success, kept, streams, begun, turns, scratch, said }
     }
 
     /// A call with slots in its metadata or its messages.
@@ -122,7 +124,8 @@ impl Session for GrpcSession {
 
     #[inline]
     fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
-        let mut ear = Ear { success: self.success, done, begun: &mut self.begun, turns: &mut self.turns };
+        let (begun, turns) = (&mut self.begun, &mut self.turns);
+        let mut ear = Ear { success: self.success, done, begun, turns, kept: &self.kept };
         let read = self.connection.receive(bytes, out, &mut ear);
         for id in self.begun.drain(..) {
             done.push(Event::FirstByte(id));

@@ -20,10 +20,14 @@ pub struct Json {
     test: Option<(Compare, Value)>,
 }
 
+/// One step of a path.
 #[derive(Debug, PartialEq)]
-enum Step {
+pub enum Step {
+    /// A member of an object.
     Name(String),
+    /// An item of an array; a negative one counts from its end.
     Index(i64),
+    /// All of them.
     All,
 }
 
@@ -120,6 +124,16 @@ impl Json {
             return Err(wrong("orders by something that is no number"));
         }
         Ok(Json { rule, place, path, test: Some((compare, value)) })
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.rule
+    }
+
+    /// The way to the places it is about.
+    pub fn path(&self) -> &[Step] {
+        &self.path
     }
 
     /// What a body that does not keep the rule has in its place.

@@ -5,7 +5,7 @@
 
 pub(crate) mod coding;
 pub(crate) mod header;
-mod json;
+pub(crate) mod json;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
 #[cfg(test)]

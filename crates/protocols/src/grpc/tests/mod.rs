@@ -2,6 +2,7 @@
 
 mod answers;
 mod editions;
+mod expecting;
 mod made;
 mod preparing;
 mod properties;

@@ -1,0 +1,159 @@
+//! `--expect-json '$.reply.id == 7'`: what the messages of a response must hold, in the JSON of protobuf.
+//!
+//! Each message of a call whose status is OK is looked into, decompressed where it must be. Numbers of 64 bits are numbers
+//! here, and fields that have their default are there: a rule compares values, not spellings.
+
+use std::sync::Arc;
+
+use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, SerializeOptions};
+
+use super::compressed::{self, Encoding};
+use super::framing;
+use super::nearest::nearest;
+use crate::kept::{Budget, Kept, NO_ROOM};
+use crate::verify::KEPT_BOUND;
+use crate::verify::json::{Json, Step};
+
+/// The largest message that is decoded: a field of two bytes may take a hundred in memory.
+const DECODED_BOUND: usize = 256 << 10;
+/// So many bytes in memory may stand behind one of a message.
+const GROWTH: usize = 100;
+/// Messages up to this size are decoded without asking for room.
+const SMALL: usize = 4 << 10;
+
+/// What is expected of every response of a method.
+#[derive(Debug)]
+pub struct Expected {
+    rules: Arc<[Json]>,
+    kind: MessageDescriptor,
+    options: SerializeOptions,
+}
+
+impl Expected {
+    /// Rules about messages of this kind.
+    ///
+    /// # Errors
+    /// A rule names a field that these messages do not have.
+    pub fn of(rules: &Arc<[Json]>, kind: MessageDescriptor) -> Result<Expected, String> {
+        rules.iter().try_for_each(|rule| known(rule, &kind))?;
+        let options = SerializeOptions::new().stringify_64_bit_integers(false).skip_default_fields(false);
+        Ok(Expected { rules: Arc::clone(rules), kind, options })
+    }
+
+    /// What is wrong with a response whose status is OK, if anything.
+    pub fn trouble(&self, body: &Body, encoding: Encoding, budget: &Budget) -> Option<String> {
+        let body = match body.kept() {
+            Ok(body) => body,
+            Err(why) => return Some(why),
+        };
+        let plain = match compressed::undone(body, encoding) {
+            Ok(plain) => plain,
+            Err(why) => return Some(why.to_owned()),
+        };
+        let messages = framing::messages(&plain);
+        if messages.is_empty() {
+            return Some("the response has no message".to_owned());
+        }
+        messages.into_iter().find_map(|message| self.wrong(message, budget))
+    }
+
+    fn wrong(&self, message: &[u8], budget: &Budget) -> Option<String> {
+        let size = measure::format_bytes(message.len() as u64);
+        if message.len() > DECODED_BOUND {
+            let most = measure::format_bytes(DECODED_BOUND as u64);
+            return Some(format!("a message of {size} is larger than {most}, the most that is looked into"));
+        }
+        let needed = if message.len() > SMALL { message.len() * GROWTH } else { 0 };
+        let Some(_taken) = budget.take(needed) else {
+            return Some(format!("a message of {size} was not looked into: {NO_ROOM}"));
+        };
+        let Ok(read) = DynamicMessage::decode(self.kind.clone(), message) else {
+            return Some(format!("a message of {size} is no {}", self.kind.full_name()));
+        };
+        let Ok(value) = read.serialize_with_options(serde_json::value::Serializer, &self.options) else {
+            return Some(format!("a message of {size} cannot be written as JSON"));
+        };
+        self.rules.iter().find(|rule| !rule.holds(&value)).map(|rule| rule.why(&value))
+    }
+}
+
+/// The messages of a response, kept to be looked into.
+#[derive(Debug, Default)]
+pub struct Body {
+    bytes: Kept,
+    missed: Option<Missed>,
+}
+
+/// Why a response is not kept.
+#[derive(Clone, Copy, Debug)]
+enum Missed {
+    TooLong,
+    NoRoom,
+}
+
+impl Body {
+    /// A piece of it, as it arrives.
+    pub fn feed(&mut self, piece: &[u8], budget: &Budget) {
+        if self.missed.is_some() {
+            return;
+        }
+        if self.bytes.len() + piece.len() > KEPT_BOUND {
+            self.missed = Some(Missed::TooLong);
+        } else if !self.bytes.add(piece, budget) {
+            self.missed = Some(Missed::NoRoom);
+        }
+        if self.missed.is_some() {
+            // It will not be looked into: others may have the room.
+            self.bytes = Kept::default();
+        }
+    }
+
+    fn kept(&self) -> Result<&[u8], String> {
+        match self.missed {
+            None => Ok(&self.bytes),
+            Some(Missed::TooLong) => {
+                let bound = measure::format_bytes(KEPT_BOUND as u64);
+                Err(format!("the response is longer than {bound}, the most that is kept to be looked into"))
+            }
+            Some(Missed::NoRoom) => Err(format!("the response was not looked into: {NO_ROOM}")),
+        }
+    }
+}
+
+/// Follows the names of a rule as far as the schema tells them; behind a map, a list of values or a type with a JSON of
+/// its own (`google.protobuf.Struct`) anything may stand.
+fn known(rule: &Json, kind: &MessageDescriptor) -> Result<(), String> {
+    let mut at = Some(kind.clone());
+    let mut steps = rule.path().iter();
+    while let (Some(kind), Some(step)) = (at.take(), steps.next()) {
+        if kind.full_name().starts_with("google.protobuf.") {
+            return Ok(());
+        }
+        let Step::Name(name) = step else { return Ok(()) };
+        let Some(field) = kind.get_field_by_json_name(name) else { return Err(unknown(rule, &kind, name)) };
+        if field.is_map() {
+            return Ok(());
+        }
+        if field.is_list() && !matches!(steps.next(), Some(Step::Index(_) | Step::All)) {
+            return Ok(());
+        }
+        at = match field.kind() {
+            Kind::Message(inner) => Some(inner),
+            _ => None,
+        };
+    }
+    Ok(())
+}
+
+fn unknown(rule: &Json, kind: &MessageDescriptor, name: &str) -> String {
+    let fields: Vec<String> = kind.fields().map(|field| field.json_name().to_owned()).collect();
+    // As the schema spells it, which JSON does not.
+    let meant = kind.get_field_by_name(name).map(|field| field.json_name().to_owned());
+    let meant = meant.or_else(|| nearest(name, fields.iter().map(String::as_str)).map(str::to_owned));
+    let right = match meant {
+        Some(meant) => format!("write \"{meant}\""),
+        None if fields.is_empty() => "it has no fields at all".to_owned(),
+        None => format!("it has {}", fields.join(", ")),
+    };
+    format!("\"{}\": {} has no field \"{name}\"; {right}", rule.text(), kind.full_name())
+}

@@ -1,0 +1,124 @@
+//! What responses must hold (`--expect-json`): kept, broken, looked into in pieces, and rules about fields that are none.
+
+use std::io::Write as _;
+
+use super::*;
+
+/// What a call with these rules comes to; `why` in place of an excerpt.
+fn judged(url: &str, rules: &[&str], heard: &[u8]) -> Vec<String> {
+    let options: Vec<_> = rules.iter().map(|rule| ("expect-json", *rule)).collect();
+    let heard = [settings(&[]), heard.to_vec()].concat();
+    let mut all = Vec::new();
+    // Cut at every position: nothing hangs on how bytes arrive.
+    for cut in 0..=heard.len() {
+        let mut talk = Talk::new(dialogue(url, &options));
+        talk.call(0);
+        talk.hear(&heard[..cut]).unwrap();
+        talk.hear(&heard[cut..]).unwrap();
+        let ended = talk.done.events.drain(..).filter_map(|event| match event {
+            Event::Ended(e) => Some(format!("{} {}", e.fault.map_or("ok", |kind| kind.name()), e.why)),
+            _ => None,
+        });
+        let said: Vec<String> = ended.collect();
+        assert!(all.is_empty() || all == said, "cut at {cut}: {said:?}");
+        all = said;
+    }
+    all
+}
+
+/// `Payload { text, count }`.
+fn payload(text: &str, count: u8) -> Vec<u8> {
+    let mut bytes = vec![0x0a, text.len() as u8];
+    bytes.extend(text.bytes());
+    if count > 0 {
+        bytes.extend([0x10, count]);
+    }
+    bytes
+}
+
+fn answer(messages: &[&[u8]], status: &str) -> Vec<u8> {
+    [head(1), data(1, messages), trailers(1, status)].concat()
+}
+
+#[test]
+fn a_response_keeps_its_rules_or_the_call_fails_and_says_why() {
+    let heard = answer(&[&payload("ab", 0)], "0");
+    // A field that has its default is there, although no byte of it came.
+    assert_eq!(judged(UNARY, &["$.text == ab", "$.count == 0"], &heard), ["ok "]);
+    let said = ["wrong_body expected $.text == cd, found \"ab\""];
+    assert_eq!(judged(UNARY, &["$.count == 0", "$.text == cd"], &heard), said);
+}
+
+#[test]
+fn numbers_of_64_bits_are_numbers() {
+    // Summary { bytes: 300 }, a uint64, which the JSON of protobuf writes as a text.
+    let heard = answer(&[&[0x10, 0xac, 0x02]], "0");
+    assert_eq!(judged(CLIENT, &["$.bytes == 300", "$.bytes > 299"], &heard), ["ok "]);
+    assert_eq!(judged(CLIENT, &["$.bytes < 300"], &heard), ["wrong_body expected $.bytes < 300, found 300"]);
+}
+
+#[test]
+fn each_message_of_a_stream_must_keep_them_and_there_must_be_one() {
+    let both = answer(&[&payload("ab", 1), &payload("ab", 2)], "0");
+    assert_eq!(judged(SERVER, &["$.text == ab"], &both), ["ok "]);
+    assert_eq!(judged(SERVER, &["$.count == 1"], &both), ["wrong_body expected $.count == 1, found 2"]);
+    let none = [head(1), trailers(1, "0")].concat();
+    assert_eq!(judged(SERVER, &["$.text"], &none), ["wrong_body the response has no message"]);
+}
+
+#[test]
+fn only_responses_that_succeeded_are_looked_into() {
+    let failed = headers(1, &[(":status", "200"), ("content-type", "application/grpc"), ("grpc-status", "5")], true);
+    assert_eq!(judged(UNARY, &["$.text == ab"], &failed), ["wrong_status "]);
+    let broken = answer(&[&[0xff, 0xff]], "0");
+    assert_eq!(judged(UNARY, &["$.text == ab"], &broken), ["wrong_body a message of 2 B is no brunt.Payload"]);
+}
+
+#[test]
+fn a_compressed_message_is_looked_into_as_it_was() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(&payload("ab", 7)).unwrap();
+    let mut framed = Vec::new();
+    framing::put_compressed(&encoder.finish().unwrap(), &mut framed);
+    let head =
+        headers(1, &[(":status", "200"), ("content-type", "application/grpc"), ("grpc-encoding", "gzip")], false);
+    let heard = [head, frame(frames::DATA, 0, 1, &framed), trailers(1, "0")].concat();
+    assert_eq!(judged(UNARY, &["$.text == ab", "$.count == 7"], &heard), ["ok "]);
+}
+
+#[test]
+fn a_response_too_large_to_be_looked_into_says_so() {
+    let mut talk = Talk::new(dialogue(UNARY, &[("expect-json", "$.text == ab")]));
+    talk.call(0);
+    let mut framed = Vec::new();
+    let mut message = vec![0x0a, 0x80, 0x80, 0x20];
+    message.resize(4 + (512 << 10), b'a');
+    framing::put(&message, &mut framed);
+    talk.hear(&settings(&[])).unwrap();
+    talk.hear(&head(1)).unwrap();
+    for piece in framed.chunks(16 << 10) {
+        talk.hear(&frame(frames::DATA, 0, 1, piece)).unwrap();
+    }
+    talk.hear(&trailers(1, "0")).unwrap();
+    let ended = talk.done.events.drain(..).find_map(|event| match event {
+        Event::Ended(e) => Some((e.fault.map(|kind| kind.name()), e.why)),
+        _ => None,
+    });
+    let (fault, why) = ended.unwrap();
+    assert_eq!(fault, Some("wrong_body"));
+    assert!(why.contains("is larger than 262 kB, the most that is looked into"), "{why}");
+}
+
+#[test]
+fn a_rule_about_a_field_that_is_none_is_a_complaint_with_the_nearest_name() {
+    let complaint = |rule: &str| Grpc.prepare(&asked(UNARY, &[("expect-json", rule)])).unwrap_err().to_string();
+    let said = complaint("$.txt == ab");
+    assert!(
+        said.contains("--expect-json") && said.contains("brunt.Payload has no field \"txt\"; write \"text\""),
+        "{said}"
+    );
+    assert!(complaint("$.zzzzzz").contains("it has text, count"));
+    assert!(complaint("text == ab").contains("does not begin with $"));
+    // What stands behind a field that is no message cannot be told beforehand, and fails in the run.
+    assert!(Grpc.prepare(&asked(UNARY, &[("expect-json", "$.text.deeper")])).is_ok());
+}
