@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+/// Over less than this, in seconds, nothing is called a rate: readings are a second apart.
+const RATED_LEAST_S: f64 = 0.9;
+
 /// What is kept of a counter: constant, however long the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Course {
@@ -74,9 +77,10 @@ impl Counted {
         self.rise(name).is_some_and(|rise| rise > 0.0)
     }
 
-    /// How far it rose a second.
+    /// How far it rose a second; None also where the span is too short for a rate: times of CPU are counted in ticks of 4 or 10 ms, and
+    /// those of a service are not all read at each reading.
     pub fn per_s(&self, name: &str) -> Option<f64> {
-        (!self.is_empty()).then(|| self.rise(name))?.map(|rise| rise / self.span_s())
+        (self.span_s() >= RATED_LEAST_S).then(|| self.rise(name))?.map(|rise| rise / self.span_s())
     }
 
     /// The highest reading.
@@ -105,8 +109,11 @@ impl Counted {
         self.courses.keys().filter_map(middle)
     }
 
-    /// The share of its cores that a host used, and how many it has.
+    /// The share of its cores that a host used, and how many it has; None where the span is too short to tell.
     pub fn busy_cores(&self) -> Option<(f64, f64)> {
+        if self.span_s() < RATED_LEAST_S {
+            return None;
+        }
         let cores = self.last("cpu.count")?;
         let all = ["user", "system", "irq", "softirq", "steal", "idle", "iowait"];
         let rises: Vec<f64> = all.iter().filter_map(|part| self.rise(&format!("cpu.all.{part}"))).collect();

@@ -5,7 +5,7 @@ use diagnose::{
     conclude,
 };
 use measure::{Histogram, Nanos};
-use plan::Load;
+use plan::{Load, Plan};
 use record::{Carried, HostCounters, Part, RunEvent};
 use words::Lang;
 
@@ -104,7 +104,7 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
     Run {
         url: plan.and_then(|plan| plan.urls.first()).map(|first| first.url.clone()).unwrap_or_default(),
         is_open: sums.open,
-        users: totals.users,
+        users: plan.map_or(0, most_users).max(totals.users),
         was_changed: !sums.changes.is_empty(),
         has_pauses: plan.is_some_and(|plan| matches!(plan.load, Load::Closed { think: Some(_), .. })),
         connections: plan.map_or(0, |plan| plan.max_connections),
@@ -123,6 +123,14 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         generator_doubt: doubt(trust),
         busiest_worker: totals.generator.busiest_share().unwrap_or(0.0),
         generator_cores: cores,
+    }
+}
+
+/// The most users a plan asks for. At the end of each second there may be fewer, as those whose requests are done are gone.
+fn most_users(plan: &Plan) -> u32 {
+    match &plan.load {
+        Load::Closed { stages, .. } => stages.iter().map(|stage| stage.from.max(stage.to) as u32).max().unwrap_or(0),
+        _ => 0,
     }
 }
 

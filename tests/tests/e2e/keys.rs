@@ -130,19 +130,22 @@ fn keys_change_users_too_and_speak_chinese() {
 }
 
 #[test]
-fn an_interrupt_leaves_the_terminal_as_it_was() {
-    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
-    let program = e2e::program::path().display();
-    let line = format!("trap '' INT; {program} -c 2 -d 60s {}; echo code $?; stty -a", target.address);
-    let Some(mut terminal) = Terminal::run(&line, directory.path()) else {
-        return e2e::skip("script(1), which makes a terminal, is not installed");
-    };
-    terminal.shows("Keys: ");
-    until("the run has begun", || target.heard() > 100);
-    terminal.press("\x03");
-    terminal.shows("code ");
-    let (_, shown) = terminal.end();
-    assert!(shown.contains("code 21") && shown.contains(" icanon") && shown.contains(" echo "), "{shown}");
+fn a_signal_from_the_keyboard_leaves_the_terminal_as_it_was() {
+    // The shell lives on to tell; what it ignores a program ignores too, so SIGQUIT is caught.
+    for (trap, key, code) in [("trap '' INT", "\x03", "code 21"), ("ulimit -c 0; trap : QUIT", "\x1c", "code 131")] {
+        let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+        let program = e2e::program::path().display();
+        let line = format!("{trap}; {program} -c 2 -d 60s {}; echo code $?; stty -a", target.address);
+        let Some(mut terminal) = Terminal::run(&line, directory.path()) else {
+            return e2e::skip("script(1), which makes a terminal, is not installed");
+        };
+        terminal.shows("Keys: ");
+        until("the run has begun", || target.heard() > 100);
+        terminal.press(key);
+        terminal.shows("code ");
+        let (_, shown) = terminal.end();
+        assert!(shown.contains(code) && shown.contains(" icanon") && shown.contains(" echo "), "{shown}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use words::text::{Text, text};
 use crate::case::Case;
 use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
+use crate::run::Run;
 
 const SERVICE: Text = text(
     "the CPU is the limit: the service used {service} of {cores} cores, and none was left",
@@ -36,6 +37,11 @@ const QUIET: Text = text("stop what else runs on this machine, or move the servi
 const EXPERIMENT: Text = text(
     "with twice the users throughput must not rise, only latency: `brunt -c {users} {url}`",
     "用户数翻倍后吞吐量不应上升，只有延迟上升：`brunt -c {users} {url}`",
+);
+
+const EXPERIMENT_OPEN: Text = text(
+    "at twice the rate no more may succeed than now: `brunt -r {rate}/s {url}`",
+    "速率翻倍后成功数不应增加：`brunt -r {rate}/s {url}`",
 );
 
 /// The share of the cores at which they are full.
@@ -84,10 +90,18 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if run.succeeded_per_s > 0.0 {
         evidence = evidence.and(COST, [("cost", words::show::seconds(service / run.succeeded_per_s))]);
     }
-    let users = (2 * u64::from(run.users.max(1))).to_string();
-    let experiment = Said::new(EXPERIMENT, [("users", users), ("url", run.url.clone())]);
     let found = Found::new("S1", Stage::Service, Proof::Proved, Said::new(text, facts()), evidence);
-    Some(found.then(plain(remedy), experiment))
+    Some(found.then(plain(remedy), twice(run)))
+}
+
+/// The same with twice the load.
+fn twice(run: &Run) -> Said {
+    let url = ("url", run.url.clone());
+    if run.is_open {
+        let rate = (2.0 * run.scheduled as f64 / run.window_s.max(1.0)).round();
+        return Said::new(EXPERIMENT_OPEN, [("rate", format!("{rate:.0}")), url]);
+    }
+    Said::new(EXPERIMENT, [("users", (2 * u64::from(run.users.max(1))).to_string()), url])
 }
 
 fn shown_whole(cores: f64) -> String {
@@ -111,6 +125,18 @@ mod tests {
         assert_eq!(judged(judge, |run| run.has_pauses = true, with(1.99, 1.7)), None, "users paused");
         assert_eq!(judged(judge, |_| (), cores(1.99, &[])), None, "nobody knows what the service used");
         assert_eq!(judged(judge, |_| (), with(1.99, 0.1)), None, "others fill it, and the service wants no core");
+    }
+
+    #[test]
+    fn the_experiment_has_twice_the_load_of_the_run() {
+        let with = |change: fn(&mut Run)| {
+            let mut case = Case { run: run(), here: with(1.99, 1.7), ..Case::default() };
+            change(&mut case.run);
+            judge(&case).unwrap().experiment(Lang::En)
+        };
+        assert!(with(|_| ()).contains("`brunt -c 100 http://"));
+        let open = |run: &mut Run| (run.is_open, run.is_overloaded, run.users) = (true, true, 0);
+        assert!(with(open).contains("`brunt -r 2000/s http://"), "{}", with(open));
     }
 
     #[test]
