@@ -120,7 +120,9 @@ impl Listener for View {
         let Some(table) = &mut self.table else { return Ok(()) };
         match event {
             RunEvent::Second(second) => {
-                self.screen.line(&table.live.row(second));
+                if Live::has_row(second) {
+                    self.screen.line(&table.live.row(second));
+                }
                 self.screen.progress(&table.progress(second));
             }
             RunEvent::Changed(changed) => self.screen.line(&table.live.changed(changed)),

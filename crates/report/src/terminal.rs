@@ -111,6 +111,12 @@ impl Live {
         self.cells.map_or_else(|| text.to_owned(), |cells| wrapped(text, cells))
     }
 
+    /// False of a drain in which there was nothing to wait for: its row would say nothing.
+    pub fn has_row(s: &Second) -> bool {
+        let something = s.finished + s.failed + s.censored + s.connections.lost + u64::from(s.in_flight + s.waiting);
+        s.part != Part::Drain || something > 0
+    }
+
     /// The row of a second without a newline at its end; the headings come before it where they are due.
     pub fn row(&mut self, s: &Second) -> String {
         let shown = self.shown();

@@ -39,6 +39,8 @@ fn rows_are_for_their_second() {
         live.row(&second(2).unfinished(10, ms(300)).within(Part::Drain)),
         "   3s       0          0       0          –   ≥ 300 ms          –   ≥ 300 ms        –  drain"
     );
+    let drain = |unfinished| second(2).unfinished(unfinished, ms(300)).within(Part::Drain);
+    assert!(Live::has_row(&drain(10)) && !Live::has_row(&drain(0)) && Live::has_row(&second(2)));
     // One answer after a moment is no rate of thousands.
     let mut short = second(3).answered(1, ms(8));
     short.to_ns = short.from_ns + 130_000;
