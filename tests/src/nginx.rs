@@ -87,6 +87,11 @@ impl Nginx {
         log.lines().map(String::from).collect()
     }
 
+    /// Where it complains.
+    pub fn error_log(&self) -> PathBuf {
+        self.directory.path().join("error.log")
+    }
+
     /// Lines in its log now.
     pub fn logged(&self) -> usize {
         std::fs::read_to_string(self.directory.path().join("access.log")).map_or(0, |log| log.lines().count())

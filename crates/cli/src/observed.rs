@@ -1,11 +1,11 @@
-//! What this machine counts beside a run: read on a thread of its own, told between the events of the engine, which knows nothing
+//! What this machine and services count beside a run: each read on a thread of its own, told between the events of the engine, which knows nothing
 //! of it.
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
 
 use measure::{Clock, Nanos};
-use probe::{Counters, Host, Sampler, Service, Source};
+use probe::{Counters, Host, Sampler, Service, Source, Watched};
 use record::{Changes, RunEvent};
 use wire::Complaint;
 
@@ -14,15 +14,31 @@ use crate::arguments::{Local, Watching};
 /// How often counters are read.
 const EVERY: Nanos = Nanos::from_secs(1);
 
-/// Counters of this machine, and of the service under load where it is on it.
+/// Counters of this machine, with the service under load where it is on it, and of services that tell their own.
 pub struct Observed {
+    /// That of this machine is the first.
+    readings: Vec<Reading>,
+    window_begins: Option<Nanos>,
+}
+
+/// One of those that are read.
+struct Reading {
     /// None: no thread could be started, and the run does without.
     sampler: Option<Sampler>,
     samples: Receiver<Counters>,
     /// Read before anybody knew when the window begins.
     early: Vec<Counters>,
     changes: Changes,
-    window_begins: Option<Nanos>,
+}
+
+impl Reading {
+    fn begin(name: &str, read: impl FnMut() -> Counters + Send + 'static) -> Reading {
+        let (told, samples) = channel();
+        // Nobody listens any more only once the run is over.
+        let take = move |sample| drop(told.send(sample));
+        let sampler = Sampler::start(read, Clock.now(), EVERY, take).ok();
+        Reading { sampler, samples, early: Vec::new(), changes: Changes::new(name) }
+    }
 }
 
 impl Observed {
@@ -35,12 +51,12 @@ impl Observed {
         if let Some(service) = service(&host, watching, target)? {
             host.watch(service);
         }
-        let (told, samples) = channel();
-        // Nobody listens any more only once the run is over.
-        let take = move |sample| drop(told.send(sample));
-        let sampler = Sampler::start(host, Clock.now(), EVERY, take).ok();
-        let changes = Changes::new(machine);
-        Ok(Observed { sampler, samples, early: Vec::new(), changes, window_begins: None })
+        let mut readings = vec![Reading::begin(machine, move || host.read())];
+        for mut watched in told(watching)? {
+            let name = watched.name().to_owned();
+            readings.push(Reading::begin(&name, move || watched.read()));
+        }
+        Ok(Observed { readings, window_begins: None })
     }
 
     /// Hands on an event of the engine, and what was counted until then in front of it.
@@ -50,16 +66,18 @@ impl Observed {
         }
         if matches!(event, RunEvent::Ended(_)) {
             // One last reading, which ends the window.
-            self.sampler.take().into_iter().for_each(Sampler::stop);
+            self.readings.iter_mut().filter_map(|reading| reading.sampler.take()).for_each(Sampler::stop);
         }
-        match self.window_begins {
-            // The head of a record comes first.
-            Some(start) if !matches!(event, RunEvent::Began(_)) => {
-                for sample in self.early.drain(..).chain(self.samples.try_iter()) {
-                    sink(RunEvent::Counters(sample.tell(&mut self.changes, start)));
+        for reading in &mut self.readings {
+            match self.window_begins {
+                // The head of a record comes first.
+                Some(start) if !matches!(event, RunEvent::Began(_)) => {
+                    for sample in reading.early.drain(..).chain(reading.samples.try_iter()) {
+                        sink(RunEvent::Counters(sample.tell(&mut reading.changes, start)));
+                    }
                 }
+                _ => reading.early.extend(reading.samples.try_iter()),
             }
-            _ => self.early.extend(self.samples.try_iter()),
         }
         sink(event);
     }
@@ -70,7 +88,21 @@ impl Observed {
 /// # Errors
 /// What is not, naming the option.
 pub fn check(watching: &Watching) -> Result<(), Complaint> {
-    service(&Host::new(Source::here()), watching, None).map(drop)
+    service(&Host::new(Source::here()), watching, None)?;
+    for mut watched in told(watching)? {
+        if let Err(why) = watched.ask() {
+            let option = if watched.name().starts_with("log=") { "--watch-log" } else { "--watch" };
+            return Err(Complaint::new(option, format!("{} cannot be watched: {why}", watched.name())));
+        }
+    }
+    Ok(())
+}
+
+/// The services that are asked for counters of their own.
+fn told(watching: &Watching) -> Result<Vec<Watched>, Complaint> {
+    let read = |text: &String| Watched::parse(text).map_err(|trouble| Complaint::new("--watch", trouble));
+    let logs = watching.logs.iter().map(|path| Ok(Watched::log(path)));
+    watching.told.iter().map(read).chain(logs).collect()
 }
 
 /// The service on this host that is asked for; without a word of it, the one under load.

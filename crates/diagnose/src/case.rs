@@ -13,6 +13,8 @@ pub struct Case {
     pub here: Counted,
     /// The machine of the service, where that is another one and was counted.
     pub elsewhere: Option<Elsewhere>,
+    /// What services told of themselves, wherever they are.
+    pub told: Vec<Counted>,
 }
 
 /// A machine that makes no load.
@@ -30,6 +32,11 @@ impl Case {
         let elsewhere = self.elsewhere.as_ref()?;
         // The generator takes nothing of the cores over there.
         let run = Run { generator_cores: 0.0, ..self.run.clone() };
-        Some(Case { run, here: elsewhere.counted.clone(), elsewhere: None })
+        Some(Case { run, here: elsewhere.counted.clone(), ..Case::default() })
+    }
+
+    /// What services told whose counters begin so: `redis.`.
+    pub fn told(&self, kind: &'static str) -> impl Iterator<Item = &Counted> {
+        self.told.iter().filter(move |counted| counted.between(kind, "").next().is_some())
     }
 }

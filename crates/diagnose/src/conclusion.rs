@@ -181,7 +181,7 @@ mod tests {
         let busy_here = Run { generator_cores: 0.4, ..run() };
         let judged = |here: &crate::Counted, there: &crate::Counted| {
             let elsewhere = Some(Elsewhere { host: "db1".into(), counted: there.clone() });
-            conclude(&Case { run: busy_here.clone(), here: here.clone(), elsewhere })
+            conclude(&Case { run: busy_here.clone(), here: here.clone(), elsewhere, ..Case::default() })
         };
         let conclusion = judged(&calm, &full);
         let rules: Vec<_> = conclusion.found.iter().map(|f| (f.rule, f.host.as_deref())).collect();
@@ -194,7 +194,7 @@ mod tests {
         let dropped = counted(&[("softnet.all.dropped", 0.0, 9.0)]);
         for (here, there, host) in [(&dropped, &calm, None), (&calm, &dropped, Some("db1"))] {
             let elsewhere = Some(Elsewhere { host: "db1".into(), counted: there.clone() });
-            let conclusion = conclude(&Case { run: lost.clone(), here: here.clone(), elsewhere });
+            let conclusion = conclude(&Case { run: lost.clone(), here: here.clone(), elsewhere, ..Case::default() });
             let found: Vec<_> = conclusion.found.iter().map(|f| (f.rule, f.host.as_deref())).collect();
             assert_eq!(found, [("N7", host)]);
         }

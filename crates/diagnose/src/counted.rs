@@ -8,6 +8,8 @@ const RATED_LEAST_S: f64 = 0.9;
 /// What is kept of a counter: constant, however long the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Course {
+    /// When it was read first.
+    from_ns: i64,
     first: f64,
     last: f64,
     least: f64,
@@ -17,8 +19,8 @@ struct Course {
 }
 
 impl Course {
-    fn of(value: f64) -> Course {
-        Course { first: value, last: value, least: value, most: value, sum: value, readings: 1 }
+    fn of(value: f64, from_ns: i64) -> Course {
+        Course { from_ns, first: value, last: value, least: value, most: value, sum: value, readings: 1 }
     }
 
     fn see(&mut self, value: f64) {
@@ -51,7 +53,7 @@ impl Counted {
         for (name, value) in values.into_iter().filter(|(_, value)| value.is_finite()) {
             match self.courses.get_mut(name) {
                 Some(course) => course.see(value),
-                None => drop(self.courses.insert(name.to_owned(), Course::of(value))),
+                None => drop(self.courses.insert(name.to_owned(), Course::of(value, at_ns))),
             }
         }
     }
@@ -70,6 +72,14 @@ impl Counted {
     pub fn rise(&self, name: &str) -> Option<f64> {
         let course = self.courses.get(name).filter(|course| course.readings > 1)?;
         Some(course.last - course.first).filter(|rise| *rise >= 0.0)
+    }
+
+    /// As [`Counted::rise`], where the counter counts from zero and is not told before: one that was read first within the window rose by
+    /// all it had then.
+    pub fn rise_of_all(&self, name: &str) -> Option<f64> {
+        let course = self.courses.get(name)?;
+        let from = if course.from_ns > self.from_ns { 0.0 } else { course.first };
+        Some(course.last - from).filter(|rise| *rise >= 0.0)
     }
 
     /// True where it rose at all.
@@ -136,6 +146,15 @@ mod tests {
         }
         assert_eq!((counted.rise("a"), counted.per_s("a"), counted.most("a")), (Some(20.0), Some(10.0), Some(130.0)));
         assert_eq!((counted.rise("b"), counted.rose("a"), counted.is_empty()), (None, true, false));
+    }
+
+    #[test]
+    fn what_is_told_only_once_it_happened_rose_by_all_of_it() {
+        let mut counted = Counted::default();
+        counted.see(-S, [("a", 5.0)]);
+        counted.see(S, [("a", 6.0), ("late", 7.0)]);
+        assert_eq!((counted.rise_of_all("a"), counted.rise_of_all("late")), (Some(1.0), Some(7.0)));
+        assert_eq!(counted.rise_of_all("never"), None);
     }
 
     #[test]

@@ -11,11 +11,18 @@ mod generator_full;
 mod leak;
 mod limiter;
 mod link;
+mod logged;
+mod nginx_connections;
 mod own_connections;
 mod pool;
 mod ports;
+mod proxy_descriptors;
+mod proxy_ports;
 mod quota;
 mod receive_drops;
+mod redis_clients;
+mod redis_command;
+mod redis_thread;
 mod retransmits;
 mod serial;
 mod service_descriptors;
@@ -25,6 +32,8 @@ mod stuck_listener;
 mod syn_queue;
 mod tcp_memory;
 mod time_wait_table;
+mod upstream_down;
+mod upstream_slow;
 mod waiting_for_disk;
 
 use crate::case::Case;
@@ -41,7 +50,7 @@ pub(crate) struct Rule {
 /// Whose counters it is judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
-    /// Those of the machine that makes the load.
+    /// Those of the machine that makes the load, and what services told it.
     Generator,
     /// Those of the machine of the service, where they were counted; else what is seen from here.
     Service,
@@ -79,12 +88,20 @@ pub(crate) const ALL: &[Rule] = &[
     Rule { page: receive_drops::PAGE, on: On::Either, judge: receive_drops::judge },
     Rule { page: time_wait_table::PAGE, on: On::Either, judge: time_wait_table::judge },
     Rule { page: limiter::PAGE, on: On::Generator, judge: limiter::judge },
+    Rule { page: nginx_connections::PAGE, on: On::Generator, judge: nginx_connections::judge },
+    Rule { page: proxy_descriptors::PAGE, on: On::Generator, judge: proxy_descriptors::judge },
+    Rule { page: proxy_ports::PAGE, on: On::Generator, judge: proxy_ports::judge },
+    Rule { page: upstream_down::PAGE, on: On::Generator, judge: upstream_down::judge },
+    Rule { page: upstream_slow::PAGE, on: On::Generator, judge: upstream_slow::judge },
     Rule { page: accept_queue::PAGE, on: On::Service, judge: accept_queue::judge },
     Rule { page: syn_queue::PAGE, on: On::Service, judge: syn_queue::judge },
     Rule { page: stuck_listener::PAGE, on: On::Service, judge: stuck_listener::judge },
     Rule { page: service_descriptors::PAGE, on: On::Service, judge: service_descriptors::judge },
+    Rule { page: redis_clients::PAGE, on: On::Generator, judge: redis_clients::judge },
     Rule { page: quota::PAGE, on: On::Service, judge: quota::judge },
     Rule { page: cores_full::PAGE, on: On::Service, judge: cores_full::judge },
+    Rule { page: redis_command::PAGE, on: On::Generator, judge: redis_command::judge },
+    Rule { page: redis_thread::PAGE, on: On::Generator, judge: redis_thread::judge },
     Rule { page: single_thread::PAGE, on: On::Service, judge: single_thread::judge },
     Rule { page: waiting_for_disk::PAGE, on: On::Service, judge: waiting_for_disk::judge },
     Rule { page: leak::PAGE, on: On::Service, judge: leak::judge },
@@ -151,7 +168,20 @@ pub(crate) mod made_up {
         change: impl FnOnce(&mut Run),
         here: Counted,
     ) -> Option<&'static str> {
-        let mut case = Case { run: run(), here, ..Case::default() };
+        proof(rule, change, Case { here, ..Case::default() })
+    }
+
+    /// The same where a service told these counters.
+    pub fn judged_told(
+        rule: fn(&Case) -> Option<Found>,
+        change: impl FnOnce(&mut Run),
+        told: Counted,
+    ) -> Option<&'static str> {
+        proof(rule, change, Case { told: vec![told], ..Case::default() })
+    }
+
+    fn proof(rule: fn(&Case) -> Option<Found>, change: impl FnOnce(&mut Run), mut case: Case) -> Option<&'static str> {
+        case.run = run();
         change(&mut case.run);
         let found = rule(&case)?;
         for lang in [words::Lang::En, words::Lang::Zh] {

@@ -22,7 +22,7 @@ fn main() -> io::Result<()> {
     }
     let (told, samples) = mpsc::channel();
     let take = move |sample| drop(told.send(sample));
-    let sampler = Sampler::start(host, Clock.now(), Nanos::from_secs(1), take)?;
+    let sampler = Sampler::start(move || host.read(), Clock.now(), Nanos::from_secs(1), take)?;
     let samples: Vec<Counters> = samples.iter().take(SAMPLES).collect();
     sampler.stop();
     // With the first one goes the search for the processes of the service.

@@ -59,6 +59,12 @@ impl Sink {
         self.values.push((name, Number::Whole(value)));
     }
 
+    /// A number that need not be whole.
+    pub fn put_number(&mut self, name: &[&str], value: Number) {
+        let name = self.name(name);
+        self.values.push((name, value));
+    }
+
     /// A count that may be missing.
     pub fn put_some(&mut self, name: &[&str], value: Option<u64>) {
         if let Some(value) = value {

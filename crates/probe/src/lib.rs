@@ -26,6 +26,9 @@
 //! | `service.{PID,all}.busiest.{cpu,tid}` and the label `.comm` | ns |
 //! | `service.cgroup.*`, `service.connections` | as `self`; connections |
 //!
+//! What services tell of themselves ([`Watched`]) is as they spell it: `redis.NAME`, `redis.cmdstat_get.calls`, `nginx.accepts`,
+//! `prometheus.NAME{labels}`.
+//!
 //! `busiest.cpu` is a sum over intervals between samples: of each, the time on a core of the thread that had most of it. Where it
 //! grows by a second each second, one thread is full, whichever it is.
 
@@ -48,6 +51,7 @@ mod service;
 mod sock_diag;
 mod source;
 mod threads;
+mod watched;
 
 pub use counters::{Counters, Name};
 pub use delta::{Delta, delta};
@@ -56,3 +60,4 @@ pub use own::Labels;
 pub use sampler::Sampler;
 pub use service::Service;
 pub use source::Source;
+pub use watched::Watched;

@@ -1,4 +1,4 @@
-//! Reading a host once a second, on a thread of its own.
+//! Reading a host, or what a service tells, once a second, on a thread of its own.
 
 use std::io;
 use std::panic;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use measure::{Clock, Nanos};
 
-use crate::{Counters, Host};
+use crate::Counters;
 
 /// Reads at once, then at each whole interval since a moment, and once more when it is stopped. Dropping it stops it.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Sampler {
     /// # Errors
     /// No thread could be started.
     pub fn start(
-        mut host: Host,
+        mut read: impl FnMut() -> Counters + Send + 'static,
         begin: Nanos,
         every: Nanos,
         mut take: impl FnMut(Counters) + Send + 'static,
@@ -57,12 +57,12 @@ impl Sampler {
         let asked = Arc::clone(&stop);
         let thread = thread::Builder::new().name("counters".into()).spawn(move || {
             loop {
-                take(host.read());
+                take(read());
                 if !asked.sleep_until(next(begin, every, Clock.now())) {
                     break;
                 }
             }
-            take(host.read());
+            take(read());
         })?;
         Ok(Sampler { stop, thread: Some(thread) })
     }
@@ -101,6 +101,7 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
+    use crate::Host;
     use crate::fake::Fake;
 
     #[test]
@@ -125,8 +126,8 @@ mod tests {
         let fake = Fake::new(&[("proc/loadavg", "")]);
         let (told, samples) = mpsc::channel();
         let hour = Nanos::from_secs(3600);
-        let sampler =
-            Sampler::start(Host::new(fake.source()), Clock.now(), hour, move |sample| told.send(sample).unwrap());
+        let mut host = Host::new(fake.source());
+        let sampler = Sampler::start(move || host.read(), Clock.now(), hour, move |sample| told.send(sample).unwrap());
         let first: Counters = samples.recv().unwrap();
         sampler.unwrap().stop();
         let last: Vec<Counters> = samples.iter().collect();
@@ -140,7 +141,8 @@ mod tests {
         let (told, samples) = mpsc::channel();
         let every = Nanos::from_millis(2);
         let begin = Nanos(1_234_567);
-        let sampler = Sampler::start(Host::new(fake.source()), begin, every, move |sample| told.send(sample).unwrap());
+        let mut host = Host::new(fake.source());
+        let sampler = Sampler::start(move || host.read(), begin, every, move |sample| told.send(sample).unwrap());
         let first: Vec<Counters> = samples.iter().take(5).collect();
         drop(sampler.unwrap());
         let rest: Vec<Counters> = samples.iter().collect();

@@ -52,6 +52,11 @@ impl Counts {
         }
     }
 
+    /// They are of no machine: a service told them of itself.
+    fn is_told(&self) -> bool {
+        ["redis.", "nginx.", "prometheus.", "log."].iter().any(|of| self.counted.between(of, "").next().is_some())
+    }
+
     /// The service under load was counted among them.
     fn has_service(&self) -> bool {
         ["service.", "listener."].iter().any(|of| self.counted.between(of, "").next().is_some())
@@ -83,12 +88,14 @@ impl Counting {
 
     /// Judges the run that is over.
     pub fn conclude(self, sums: &Sums, trust: &Trust) -> Conclusion {
-        let mut hosts = self.hosts.into_iter();
+        let (told, hosts): (Vec<_>, Vec<_>) = self.hosts.into_iter().partition(Counts::is_told);
+        let told = told.into_iter().map(|counts| counts.counted).collect();
+        let mut hosts = hosts.into_iter();
         let here = hosts.next().unwrap_or_default().counted;
         // Of counters that ended early nobody knows how they would have gone on.
         let there = hosts.find(|counts| counts.has_service() && !counts.lost);
         let elsewhere = there.map(|counts| Elsewhere { host: counts.host, counted: counts.counted });
-        conclude(&Case { run: run(sums, trust), here, elsewhere })
+        conclude(&Case { run: run(sums, trust), here, elsewhere, told })
     }
 }
 

@@ -38,5 +38,6 @@ mod tables;
 mod target;
 mod terminal;
 mod tongues;
+mod watched;
 mod websocket;
 mod withheld;

@@ -1,6 +1,7 @@
 //! The flags that say what is counted beside a run.
 
 use clap::Arg;
+use probe::Watched;
 use wire::Complaint;
 
 use super::flags;
@@ -11,6 +12,10 @@ use super::matched::Matched;
 pub struct Watching {
     /// Which local service; None: who listens at the address under load.
     pub service: Option<Local>,
+    /// Services that are asked for counters of their own, as they were written: `redis=127.0.0.1:6379`.
+    pub told: Vec<String>,
+    /// Logs that are followed.
+    pub logs: Vec<String>,
 }
 
 /// A service of this machine.
@@ -32,6 +37,18 @@ pub fn described() -> Vec<Arg> {
             "Count this process and its children as the service [default: whoever listens at the target's address]",
         ),
         flags::one("watch-port", None, "PORT", "Count whoever listens at this port of this machine as the service"),
+        flags::many(
+            "watch",
+            None,
+            "KIND=WHERE",
+            "Ask a service for its own counters once a second: redis=HOST:PORT, nginx=URL of stub_status, prometheus=URL",
+        ),
+        flags::many(
+            "watch-log",
+            None,
+            "FILE",
+            "Follow this log of a service, such as nginx's error log, for the messages that name a limit",
+        ),
     ]
 }
 
@@ -53,5 +70,14 @@ pub fn read(flags: &Matched<'_>) -> Result<Watching, Complaint> {
         }
         (pid, port) => pid.map(Local::Process).or(port.map(Local::Port)),
     };
-    Ok(Watching { service })
+    let told: Vec<String> = flags.texts("watch").into_iter().map(str::to_owned).collect();
+    for (n, text) in told.iter().enumerate() {
+        let name = Watched::parse(text).map_err(|trouble| Complaint::new("--watch", trouble))?.name().to_owned();
+        let same = |other: &String| Watched::parse(other).is_ok_and(|other| other.name() == name);
+        if told[..n].iter().any(same) {
+            return Err(Complaint::new("--watch", format!("{name} is named twice; leave one of them out")));
+        }
+    }
+    let logs = flags.texts("watch-log").into_iter().map(str::to_owned).collect();
+    Ok(Watching { service, told, logs })
 }

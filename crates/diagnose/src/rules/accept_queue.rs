@@ -76,10 +76,10 @@ fn full(case: &Case) -> Option<(&str, f64, f64)> {
     here.between("listener.", ".limit").find_map(|listener| {
         let limit = here.last(&format!("listener.{listener}.limit"))?;
         let queue = here.most(&format!("listener.{listener}.queue"))?;
-        let drops = here.rose(&format!("listener.{listener}.drops"));
-        // The queue takes one more than its limit.
-        let overflows = here.rose("TcpExt.ListenOverflows") && queue >= limit;
-        (drops || overflows).then_some((listener, queue, limit))
+        // A listener drops for other reasons too (a segment that belongs to no connection any more), and the kernel counts overflows of all
+        // listeners together: only both are this queue's. It takes one more than its limit.
+        let this_one = queue >= limit || here.rose(&format!("listener.{listener}.drops"));
+        (here.rose("TcpExt.ListenOverflows") && this_one).then_some((listener, queue, limit))
     })
 }
 
@@ -106,6 +106,7 @@ mod tests {
         assert_eq!(judged(judge, |_| (), queue(2.0, 40.0, 40.0)), Some("proved"));
         assert_eq!(judged(judge, |_| (), queue(6.0, 0.0, 0.0)), None, "full for a moment, and nobody was turned away");
         assert_eq!(judged(judge, |_| (), queue(1.0, 40.0, 0.0)), None, "somebody else's queue");
+        assert_eq!(judged(judge, |_| (), queue(1.0, 0.0, 40.0)), None, "dropped for another reason");
     }
 
     #[test]

@@ -43,6 +43,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     let cores = here.per_s("service.all.cpu")? / 1e9;
     let (pid, share) = here
         .between("service.", ".busiest.cpu")
+        .filter(|pid| *pid != "all")
         .filter_map(|pid| Some((pid, here.per_s(&format!("service.{pid}.busiest.cpu"))? / 1e9)))
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
     if share < FULL || cores > share + BESIDE || of < 2.0 || !case.run.is_pressed() {

@@ -1,0 +1,36 @@
+//! What the rules about a proxy's log share: how many lines said something, and the evidence of it.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+
+const EVIDENCE: Text = text("log: {n} lines with «{text}»", "日志：{n} 行包含 {text}");
+
+/// How many lines of a followed log said so within the window, where requests of this run failed: else they are about somebody else's.
+pub fn lines(case: &Case, name: &str) -> Option<f64> {
+    if case.run.failures.is_empty() {
+        return None;
+    }
+    let rise = |counted: &crate::Counted| counted.rise(&format!("log.{name}"));
+    case.told("log.").filter_map(rise).find(|rise| *rise > 0.0)
+}
+
+/// So many lines hold a text.
+pub fn evidence(lines: f64, text: &'static str) -> Said {
+    Said::new(EVIDENCE, [("n", words::show::count(lines as u64)), ("text", text.to_owned())])
+}
+
+/// A rule that finds something in so many lines of one sort, and nothing in a log of anything else or in a run without failures.
+#[cfg(test)]
+pub fn tried(judge: fn(&Case) -> Option<crate::Found>, name: &str) {
+    use super::made_up::{counted, judged_told};
+    use crate::run::Failures;
+
+    let failed = |run: &mut crate::Run| run.failures = vec![Failures::default()];
+    let log = |name: &str, to: f64| counted(&[("log.lines", 0.0, 99.0), (&format!("log.{name}"), 4.0, to)]);
+    assert_eq!(judged_told(judge, failed, log(name, 9.0)), Some("proved"));
+    assert_eq!(judged_told(judge, failed, log(name, 4.0)), None, "lines of before the run");
+    assert_eq!(judged_told(judge, failed, log("another", 9.0)), None);
+    assert_eq!(judged_told(judge, |_| (), log(name, 9.0)), None, "none of ours failed");
+}

@@ -1,0 +1,74 @@
+//! R2: Redis turned connections away, as it had all the clients it takes.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text =
+    text("Redis turned connections away: it takes {max} clients", "Redis 拒绝了连接：它最多接受 {max} 个客户端");
+const EVIDENCE: Text = text(
+    "INFO stats: rejected_connections rose by {rejected}; at most {clients} of {max} clients were connected",
+    "INFO stats：rejected_connections 增加 {rejected}；最多有 {clients}/{max} 个客户端连接",
+);
+const REMEDY: Text = text(
+    "share connections in a pool of the application, then raise maxclients, and with it the descriptors Redis may open",
+    "在应用中用连接池共享连接，再提高 maxclients 以及 Redis 可打开的描述符数",
+);
+const EXPERIMENT: Text =
+    text("with fewer users than {max} none must be turned away", "用户数少于 {max} 时，不应再有连接被拒绝");
+
+pub(super) const PAGE: Page = Page {
+    rule: "R2",
+    title: text("Redis has all its clients", "Redis 客户端数已满"),
+    sign: text(
+        "connections fail with «max number of clients reached»; needs --watch redis=HOST:PORT",
+        "连接失败并提示 max number of clients reached；需要 --watch redis=HOST:PORT",
+    ),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    // Whoever was turned away may have been somebody else.
+    if case.run.failures.is_empty() {
+        return None;
+    }
+    case.told("redis.").find_map(|redis| {
+        let rejected = redis.rise("redis.rejected_connections").filter(|rejected| *rejected > 0.0)?;
+        let max = redis.last("redis.maxclients");
+        let clients = redis.most("redis.connected_clients").unwrap_or(0.0);
+        let shown = |n: f64| words::show::count(n as u64);
+        let max = max.map_or_else(|| "maxclients".to_owned(), shown);
+        let facts = [("rejected", shown(rejected)), ("clients", shown(clients)), ("max", max.clone())];
+        let claim = Said::new(CLAIM, [("max", max.clone())]);
+        let found = Found::new("R2", Stage::ServerKernel, Proof::Proved, claim, Said::new(EVIDENCE, facts));
+        Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("max", max)])))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counted::Counted;
+    use crate::rules::made_up::{counted, judged_told};
+    use crate::run::Failures;
+
+    fn redis(rejected: f64) -> Counted {
+        counted(&[
+            ("redis.rejected_connections", 3.0, 3.0 + rejected),
+            ("redis.maxclients", 10.0, 10.0),
+            ("redis.connected_clients", 1.0, 10.0),
+        ])
+    }
+
+    #[test]
+    fn clients_that_were_turned_away() {
+        let failed = |run: &mut crate::Run| run.failures = vec![Failures::default()];
+        assert_eq!(judged_told(judge, failed, redis(7.0)), Some("proved"));
+        assert_eq!(judged_told(judge, failed, redis(0.0)), None, "those of yesterday");
+        assert_eq!(judged_told(judge, |_| (), redis(7.0)), None, "none of ours");
+    }
+}

@@ -1,0 +1,112 @@
+//! R3: one command that takes long held up all others of Redis.
+
+use words::Said;
+use words::text::{Text, text};
+
+use super::redis_thread::busy;
+use crate::case::Case;
+use crate::counted::Counted;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "one slow command is the limit: {command} took {each} a call, and {share} of the time of Redis' only thread",
+    "瓶颈是一条慢命令：{command} 每次耗时 {each}，占 Redis 唯一线程 {share} 的时间",
+);
+const EVIDENCE: Text = text(
+    "INFO commandstats: {calls} calls of {command} took {took} in the window; all other commands {others}",
+    "INFO commandstats：窗口内 {command} 调用 {calls} 次，共 {took}；其他命令共 {others}",
+);
+const REMEDY: Text = text(
+    "replace it by one that does not walk everything (SCAN for KEYS, ranges for whole lists and sets, UNLINK for DEL of large keys), or keep what it looks at small",
+    "改用不遍历全部数据的命令（SCAN 代替 KEYS，按范围读取列表和集合，UNLINK 代替对大键的 DEL），或控制其处理的数据量",
+);
+const EXPERIMENT: Text =
+    text("without {command} the other commands must be answered at once", "去掉 {command} 后，其他命令应立即得到响应");
+
+/// A call that takes so long holds up everybody, in microseconds: quick commands take 1 to 10.
+const SLOW_US: f64 = 500.0;
+/// The part of the thread's time from which on a command is what fills it.
+const PART: f64 = 0.5;
+
+pub(super) const PAGE: Page = Page {
+    rule: "R3",
+    title: text("A slow command of Redis", "Redis 慢命令"),
+    sign: text(
+        "all commands are slow at times, however simple; needs --watch redis=HOST:PORT",
+        "再简单的命令也时常变慢；需要 --watch redis=HOST:PORT",
+    ),
+    remedy: REMEDY,
+    beware: Some(text(
+        "SLOWLOG has only calls beyond slowlog-log-slower-than (10 ms): a thousand calls of 5 ms are in none",
+        "SLOWLOG 只记录超过 slowlog-log-slower-than（10 ms）的调用：一千次 5 ms 的调用一次也不会出现",
+    )),
+};
+
+/// What a command took in the window.
+struct Command {
+    name: String,
+    calls: f64,
+    took_us: f64,
+}
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    if !case.run.is_pressed() {
+        return None;
+    }
+    case.told("redis.").find_map(found)
+}
+
+fn found(redis: &Counted) -> Option<Found> {
+    let mut commands: Vec<Command> = redis.between("redis.cmdstat_", ".usec").filter_map(|n| took(redis, n)).collect();
+    commands.sort_by(|a, b| b.took_us.total_cmp(&a.took_us));
+    let all: f64 = commands.iter().map(|command| command.took_us).sum();
+    let first = commands.first()?;
+    let (each, of_thread) = (first.took_us / first.calls.max(1.0), first.took_us / 1e6 / redis.span_s());
+    // A thread that is idle most of the time is nobody's limit, however long a call takes.
+    if each < SLOW_US || of_thread < PART || first.took_us < 0.8 * all || busy(redis).is_some_and(|share| share < PART)
+    {
+        return None;
+    }
+    let name = first.name.to_uppercase();
+    let us = |us: f64| words::show::seconds(us / 1e6);
+    let claim = [("command", name.clone()), ("each", us(each)), ("share", words::show::share(of_thread.min(1.0)))];
+    let evidence = [
+        ("command", name.clone()),
+        ("calls", words::show::count(first.calls as u64)),
+        ("took", us(first.took_us)),
+        ("others", us(all - first.took_us)),
+    ];
+    let found = Found::new("R3", Stage::Service, Proof::Proved, Said::new(CLAIM, claim), Said::new(EVIDENCE, evidence));
+    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("command", name)])))
+}
+
+/// A command first called within the window has all its time there.
+fn took(redis: &Counted, name: &str) -> Option<Command> {
+    let counter = |part: &str| redis.rise_of_all(&format!("redis.cmdstat_{name}.{part}"));
+    Some(Command { name: name.to_owned(), calls: counter("calls")?, took_us: counter("usec")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged_told};
+
+    /// Ten seconds in which KEYS and GET took so many microseconds in all.
+    fn stats(keys: (f64, f64), get: (f64, f64)) -> Counted {
+        counted(&[
+            ("redis.cmdstat_keys.calls", 1.0, 1.0 + keys.0),
+            ("redis.cmdstat_keys.usec", 5.0, 5.0 + keys.1),
+            ("redis.cmdstat_get.calls", 0.0, get.0),
+            ("redis.cmdstat_get.usec", 0.0, get.1),
+        ])
+    }
+
+    #[test]
+    fn a_command_that_walks_everything() {
+        assert_eq!(judged_told(judge, |_| (), stats((1800.0, 9e6), (9e4, 9e4))), Some("proved"));
+        assert_eq!(judged_told(judge, |_| (), stats((1800.0, 9e5), (9e4, 9e4))), None, "the thread had time");
+        assert_eq!(judged_told(judge, |_| (), stats((10.0, 1e3), (9e6, 9e6))), None, "many quick ones");
+        assert_eq!(judged_told(judge, |run| run.is_open = true, stats((1800.0, 9e6), (0.0, 0.0))), None);
+    }
+}

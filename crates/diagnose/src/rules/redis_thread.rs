@@ -1,0 +1,93 @@
+//! R1: the one thread of Redis that runs commands was full.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::counted::Counted;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "Redis is the limit: its main thread, which runs all commands, was busy {share} of the time",
+    "瓶颈是 Redis：执行所有命令的主线程有 {share} 的时间处于忙碌状态",
+);
+const EVIDENCE: Text = text(
+    "INFO cpu: the main thread used {share} of a core; {commands} commands a second",
+    "INFO cpu：主线程占用一个核的 {share}；每秒 {commands} 条命令",
+);
+const REMEDY: Text = text(
+    "send several commands at once (pipelining, MGET), shorten what each does, turn on io-threads, or spread keys over several instances",
+    "一次发送多条命令（pipeline、MGET），缩短每条命令的工作，启用 io-threads，或把键分布到多个实例",
+);
+const EXPERIMENT: Text = text(
+    "with more users throughput must not rise, and with a pipeline of 10 commands a request it must",
+    "增加用户数后吞吐量不应上升；而每个请求用 10 条命令的 pipeline 时应当上升",
+);
+
+/// The share of a core at which the thread is full.
+const FULL: f64 = 0.9;
+
+pub(super) const PAGE: Page = Page {
+    rule: "R1",
+    title: text("The main thread of Redis is full", "Redis 主线程占满"),
+    sign: text(
+        "commands a second are level whatever the number of users; needs --watch redis=HOST:PORT",
+        "无论多少用户，每秒命令数不再上升；需要 --watch redis=HOST:PORT",
+    ),
+    remedy: REMEDY,
+    beware: Some(text(
+        "more cores do not help a single thread; a slow command (R3) fills it as well as many quick ones",
+        "更多的核帮不了单线程；一条慢命令（R3）和大量快命令一样会占满它",
+    )),
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    if !case.run.is_pressed() {
+        return None;
+    }
+    let (share, redis) = case.told("redis.").filter_map(|redis| Some((busy(redis)?, redis))).next()?;
+    if share < FULL {
+        return None;
+    }
+    let commands = redis.per_s("redis.total_commands_processed").unwrap_or(0.0);
+    let share = words::show::share(share.min(1.0));
+    let facts = [("share", share.clone()), ("commands", words::show::count(commands as u64))];
+    let claim = Said::new(CLAIM, [("share", share)]);
+    let found = Found::new("R1", Stage::Service, Proof::Proved, claim, Said::new(EVIDENCE, facts));
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+/// The share of a core that its main thread used; older ones (before 6.0.9) tell that of the whole process.
+pub(super) fn busy(redis: &Counted) -> Option<f64> {
+    let both = |suffix: &str| {
+        let parts = ["user", "sys"].map(|part| redis.per_s(&format!("redis.used_cpu_{part}{suffix}")));
+        Some(parts[0]? + parts[1]?)
+    };
+    both("_main_thread").or_else(|| both(""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged_told};
+
+    fn cpu(main: f64, all: f64) -> Counted {
+        counted(&[
+            ("redis.used_cpu_user_main_thread", 3.0, 3.0 + main * 4.0),
+            ("redis.used_cpu_sys_main_thread", 1.0, 1.0 + main * 6.0),
+            ("redis.used_cpu_user", 3.0, 3.0 + all * 4.0),
+            ("redis.used_cpu_sys", 1.0, 1.0 + all * 6.0),
+            ("redis.total_commands_processed", 0.0, 1e6),
+        ])
+    }
+
+    #[test]
+    fn a_full_main_thread_under_pressure() {
+        assert_eq!(judged_told(judge, |_| (), cpu(0.97, 0.97)), Some("proved"));
+        assert_eq!(judged_told(judge, |_| (), cpu(0.5, 0.5)), None);
+        assert_eq!(judged_told(judge, |_| (), cpu(0.6, 1.9)), None, "its io-threads work as well");
+        assert_eq!(judged_told(judge, |run| run.is_open = true, cpu(0.97, 0.97)), None, "the rate was kept");
+        assert_eq!(judged_told(judge, |_| (), counted(&[("redis.maxclients", 5.0, 5.0)])), None);
+    }
+}

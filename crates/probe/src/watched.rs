@@ -1,0 +1,245 @@
+//! What a service tells of itself, asked once a second in its own protocol (`--watch`), or written to its log (`--watch-log`).
+//!
+//! The kernel counts what a process takes; only the service knows which command took it, or whom it turned away. Each is asked on a
+//! thread of its own and has a time within which it must have told: one that hangs delays neither the kernel's counters nor
+//! the end of the run. What asks is a client like any other, and in the service's own counts: one connection to Redis for the
+//! whole run, a connection and a request a second to a page.
+
+mod conversation;
+mod log;
+mod nginx;
+mod page;
+mod prometheus;
+mod redis;
+
+use std::io;
+
+use measure::Clock;
+
+use crate::Counters;
+use crate::counters::Sink;
+use log::Log;
+use page::Page;
+use redis::Redis;
+
+/// So many counters of one sample are kept.
+const MOST: usize = 5_000;
+/// What is longer is the name of no counter.
+const LONGEST_NAME: usize = 300;
+
+/// A service that tells its counters.
+#[derive(Debug)]
+pub struct Watched {
+    name: String,
+    asked: Asked,
+    sink: Sink,
+}
+
+#[derive(Debug)]
+enum Asked {
+    Redis(Redis),
+    Nginx(Page),
+    Prometheus(Page),
+    Log(Log),
+}
+
+const RIGHT: &str = "write redis=HOST:PORT, nginx=http://HOST:PORT/stub_status or prometheus=http://HOST:PORT/metrics";
+
+impl Watched {
+    /// Reads `redis=127.0.0.1:6379`, `nginx=http://127.0.0.1/stub_status`, `prometheus=http://127.0.0.1:9090/metrics`.
+    ///
+    /// # Errors
+    /// What is wrong with it and what would be right.
+    pub fn parse(text: &str) -> Result<Watched, String> {
+        let (kind, place) =
+            text.split_once('=').ok_or_else(|| format!("`{text}` names no kind of service; {RIGHT}"))?;
+        let asked = match kind {
+            "redis" => Asked::Redis(Redis::parse(place)?),
+            "nginx" => Asked::Nginx(Page::parse(place)?),
+            "prometheus" => Asked::Prometheus(Page::parse(place)?),
+            _ => return Err(format!("`{kind}` is no kind of service that can be watched; {RIGHT}")),
+        };
+        let shown = match &asked {
+            Asked::Redis(redis) => redis.authority(),
+            Asked::Nginx(page) | Asked::Prometheus(page) => page.authority(),
+            Asked::Log(_) => return Err(format!("a log is followed by --watch-log {place}")),
+        };
+        Ok(Watched { name: format!("{kind}={shown}"), asked, sink: Sink::default() })
+    }
+
+    /// The log of a service, whose lines are counted by what they say.
+    pub fn log(path: &str) -> Watched {
+        Watched { name: format!("log={path}"), asked: Asked::Log(Log::new(path)), sink: Sink::default() }
+    }
+
+    /// What it is called in records: its kind and where it is, without a password.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it tells now.
+    ///
+    /// # Errors
+    /// Why it told nothing, in a sentence without a full stop.
+    pub fn ask(&mut self) -> Result<Counters, String> {
+        let told = match &mut self.asked {
+            Asked::Redis(redis) => redis.ask().map(|text| redis::parse(&text, &mut self.sink)),
+            Asked::Nginx(page) => page.read().map(|text| nginx::parse(&text, &mut self.sink)),
+            Asked::Prometheus(page) => page.read().map(|text| prometheus::parse(&text, &mut self.sink)),
+            Asked::Log(log) => log.follow().map(|passed_over| {
+                log.put(&mut self.sink);
+                if passed_over > 0 {
+                    self.sink.unobservable(&self.name, "more lines a second than are read");
+                }
+                true
+            }),
+        };
+        let moment = Clock.now();
+        let mut counters = self.sink.take(moment);
+        match told {
+            Ok(true) if !counters.values.is_empty() => {
+                if counters.values.len() > MOST {
+                    let all = counters.values.len();
+                    counters.values = std::mem::take(&mut counters.values).into_iter().take(MOST).collect();
+                    counters.unobservable.push(format!("{}: only {MOST} of {all} counters are kept", self.name));
+                }
+                Ok(counters)
+            }
+            Ok(_) => Err(self.misunderstood().to_owned()),
+            Err(error) => Err(why(&error)),
+        }
+    }
+
+    /// What it tells now; where it tells nothing, that.
+    pub fn read(&mut self) -> Counters {
+        self.ask().unwrap_or_else(|why| Counters {
+            moment: Clock.now(),
+            unobservable: vec![format!("{}: {why}", self.name)],
+            ..Counters::default()
+        })
+    }
+
+    fn misunderstood(&self) -> &'static str {
+        match self.asked {
+            Asked::Redis(_) => "it does not answer INFO as Redis does",
+            Asked::Nginx(_) => "this is not the page of stub_status",
+            Asked::Log(_) => "it cannot be read",
+            Asked::Prometheus(_) => "this is no page in the text format of Prometheus",
+        }
+    }
+}
+
+/// Why nothing came.
+fn why(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "it did not answer within 500 ms".to_owned(),
+        io::ErrorKind::UnexpectedEof => "it closed the connection without an answer".to_owned(),
+        io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// A name of a counter that somebody else chose: of a length and of letters that can be shown.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= LONGEST_NAME && !name.chars().any(char::is_control)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// Answers each connection so, once its request has come.
+    fn served(answers: &'static [&'static [u8]]) -> std::net::SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for answer in answers {
+                let Ok((mut peer, _)) = listener.accept() else { return };
+                let _ = peer.read(&mut [0; 4096]);
+                let _ = peer.write_all(answer);
+            }
+        });
+        address
+    }
+
+    #[test]
+    fn options_as_people_write_them() {
+        let name = |text: &str| Watched::parse(text).map(|watched| watched.name().to_owned());
+        assert_eq!(name("redis=127.0.0.1:6379").unwrap(), "redis=127.0.0.1:6379");
+        assert_eq!(name("redis=localhost").unwrap(), "redis=localhost:6379");
+        assert_eq!(name("redis=redis://me:p%40ss@h:7/0").unwrap(), "redis=h:7");
+        assert_eq!(name("nginx=http://127.0.0.1:8080/status").unwrap(), "nginx=127.0.0.1:8080");
+        assert_eq!(name("prometheus=http://[::1]:9100/metrics").unwrap(), "prometheus=[::1]:9100");
+        for (text, said) in [
+            ("6379", "names no kind of service"),
+            ("mongo=h:1", "`mongo` is no kind"),
+            ("redis=", "names no host"),
+            ("redis=h:x", "is no port"),
+            ("nginx=https://h/status", "write http://"),
+            ("nginx=h/status", "write http://"),
+            ("prometheus=http:///metrics", "names no host"),
+        ] {
+            let complaint = name(text).unwrap_err();
+            assert!(complaint.contains(said), "{text}: {complaint}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_read_and_what_goes_wrong_is_said() {
+        let address = served(&[
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nup 1\nhttp_requests_total{code=\"200\"} 7\n",
+            b"HTTP/1.1 404 Not Found\r\n\r\nnothing",
+            b"HTTP/1.1 200 OK\r\n\r\n<html>",
+            b"",
+        ]);
+        let mut watched = Watched::parse(&format!("prometheus=http://{address}/metrics")).unwrap();
+        let counters = watched.ask().unwrap();
+        assert_eq!(counters.get("prometheus.up"), Some(1));
+        assert_eq!(counters.get("prometheus.http_requests_total{code=\"200\"}"), Some(7));
+        assert_eq!(watched.ask().unwrap_err(), "it answered with status 404");
+        assert_eq!(watched.ask().unwrap_err(), "this is no page in the text format of Prometheus");
+        assert_eq!(watched.ask().unwrap_err(), "it closed the connection without an answer");
+        let lost = watched.read();
+        assert!(lost.values.is_empty() && lost.unobservable[0].starts_with(watched.name()), "{lost:?}");
+    }
+
+    #[test]
+    fn who_never_answers_is_waited_for_within_bounds() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut watched = Watched::parse(&format!("redis={}", listener.local_addr().unwrap())).unwrap();
+        assert_eq!(watched.ask().unwrap_err(), "it did not answer within 500 ms");
+    }
+
+    #[test]
+    fn redis_is_asked_over_one_connection_and_anew_once_it_broke() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let mut heard = Vec::new();
+            for answers in [2, 1] {
+                let (mut peer, _) = listener.accept().unwrap();
+                for _ in 0..answers {
+                    let mut bytes = [0; 4096];
+                    let length = peer.read(&mut bytes).unwrap();
+                    heard.push(String::from_utf8_lossy(&bytes[..length]).into_owned());
+                    let login = if heard.last().unwrap().contains("AUTH") { "+OK\r\n" } else { "" };
+                    peer.write_all(format!("{login}$12\r\nmaxclients:5\r\n").as_bytes()).unwrap();
+                }
+            }
+            heard
+        });
+        let mut watched = Watched::parse(&format!("redis=redis://:s%20t@{address}")).unwrap();
+        for _ in 0..2 {
+            assert_eq!(watched.ask().unwrap().get("redis.maxclients"), Some(5));
+        }
+        // The connection was closed; the next is a new one.
+        assert!(watched.ask().is_err());
+        assert_eq!(watched.ask().unwrap().get("redis.maxclients"), Some(5));
+        let heard = server.join().unwrap();
+        let [auth, info] = ["*2\r\n$4\r\nAUTH\r\n$3\r\ns t\r\n", "*2\r\n$4\r\nINFO\r\n$3\r\nall\r\n"];
+        assert_eq!(heard, [format!("{auth}{info}"), info.to_owned(), format!("{auth}{info}")]);
+    }
+}

@@ -1,0 +1,179 @@
+//! The log of a service (`--watch-log FILE`): how many lines since the start say what rules ask for.
+//!
+//! Read from its end at the start of the run on, also across rotation. Nothing of a line is kept but its count.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use crate::counters::Sink;
+
+/// The most that is read at a time, in bytes; what a log has beyond that is passed over, and said so.
+const AT_ONCE: u64 = 4 << 20;
+/// Of a line that does not end, so much is kept until it does.
+const LONGEST_LINE: usize = 64 << 10;
+
+/// The texts, and what they are counted as. nginx (`src/event`, `src/http` of 1.24), MySQL and PostgreSQL; of several in a line the
+/// first counts.
+const TEXTS: [(&str, &str); 12] = [
+    ("worker_connections are not enough", "worker_connections"),
+    ("Too many open files", "too_many_open_files"),
+    ("(99: Cannot assign requested address)", "no_ports"),
+    ("upstream timed out (110: Connection timed out) while connecting", "upstream_connect_timeout"),
+    ("upstream timed out", "upstream_timeout"),
+    ("no live upstreams", "no_live_upstreams"),
+    ("upstream prematurely closed connection", "upstream_closed"),
+    ("(111: Connection refused) while connecting to upstream", "upstream_refused"),
+    ("limiting requests", "limiting_requests"),
+    ("limiting connections", "limiting_connections"),
+    ("Too many connections", "too_many_connections"),
+    ("too many clients already", "too_many_connections"),
+];
+
+/// A log that is followed.
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    open: Option<Open>,
+    begun: bool,
+    lines: u64,
+    counts: [u64; TEXTS.len()],
+    passed_over: u64,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: File,
+    inode: u64,
+    /// The beginning of a line that is not whole yet.
+    rest: Vec<u8>,
+}
+
+impl Log {
+    /// Nothing is opened yet.
+    pub fn new(path: &str) -> Log {
+        Log { path: path.into(), open: None, begun: false, lines: 0, counts: [0; TEXTS.len()], passed_over: 0 }
+    }
+
+    /// Counts what was written since the last time; bytes that were passed over.
+    pub fn follow(&mut self) -> io::Result<u64> {
+        if self.rotated()? {
+            // What was written to the old one until it was put away.
+            self.take()?;
+            self.open = None;
+        }
+        if self.open.is_none() {
+            let mut file = File::open(&self.path)?;
+            if !self.begun {
+                file.seek(SeekFrom::End(0))?;
+            }
+            self.begun = true;
+            self.open = Some(Open { inode: file.metadata()?.ino(), file, rest: Vec::new() });
+        }
+        self.take()?;
+        Ok(self.passed_over)
+    }
+
+    /// Another file has its name, or it was cut.
+    fn rotated(&mut self) -> io::Result<bool> {
+        let Some(open) = &mut self.open else { return Ok(false) };
+        let Ok(now) = std::fs::metadata(&self.path) else { return Ok(false) };
+        let at = open.file.stream_position()?;
+        Ok(now.ino() != open.inode || now.len() < at)
+    }
+
+    fn take(&mut self) -> io::Result<()> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let left = open.file.metadata()?.len().saturating_sub(open.file.stream_position()?);
+        if left > AT_ONCE {
+            open.file.seek(SeekFrom::Current((left - AT_ONCE).cast_signed()))?;
+            self.passed_over += left - AT_ONCE;
+            open.rest.clear();
+        }
+        Read::by_ref(&mut open.file).take(AT_ONCE).read_to_end(&mut open.rest)?;
+        let whole = open.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let (counts, lines) = (&mut self.counts, &mut self.lines);
+        String::from_utf8_lossy(&open.rest[..whole]).lines().for_each(|line| {
+            *lines += 1;
+            if let Some(at) = TEXTS.iter().position(|(text, _)| line.contains(text)) {
+                counts[at] += 1;
+            }
+        });
+        open.rest.drain(..whole);
+        open.rest.truncate(LONGEST_LINE);
+        Ok(())
+    }
+
+    /// Puts the counts.
+    pub fn put(&self, sink: &mut Sink) {
+        sink.put(&["log", "lines"], self.lines);
+        for (n, (_, name)) in TEXTS.iter().enumerate() {
+            // Two texts may be one count.
+            if TEXTS[..n].iter().all(|(_, other)| other != name) {
+                let same = TEXTS.iter().zip(&self.counts).filter(|((_, other), _)| other == name);
+                sink.put(&["log", name], same.map(|(_, count)| count).sum());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::Nanos;
+    use std::io::Write;
+
+    fn told(log: &mut Log) -> (Option<u64>, Option<u64>) {
+        let mut sink = Sink::default();
+        log.follow().unwrap();
+        log.put(&mut sink);
+        let told = sink.take(Nanos::ZERO);
+        (told.get("log.lines"), told.get("log.upstream_refused"))
+    }
+
+    #[test]
+    fn lines_since_the_start_are_counted_once_each_and_across_rotation() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("error.log");
+        let line =
+            "2026/01/01 [error] 1#1: *9 connect() failed (111: Connection refused) while connecting to upstream\n";
+        std::fs::write(&path, line.repeat(3)).unwrap();
+        let mut log = Log::new(path.to_str().unwrap());
+        assert_eq!(told(&mut log), (Some(0), Some(0)), "what was there before");
+        let mut file = File::options().append(true).open(&path).unwrap();
+        let (first, second) = line.split_at(40);
+        file.write_all(format!("{line}other\n{first}").as_bytes()).unwrap();
+        assert_eq!(told(&mut log), (Some(2), Some(1)), "a line that is not whole waits");
+        file.write_all(second.as_bytes()).unwrap();
+        assert_eq!(told(&mut log), (Some(3), Some(2)));
+        file.write_all(line.as_bytes()).unwrap();
+        std::fs::rename(&path, directory.path().join("old")).unwrap();
+        std::fs::write(&path, line).unwrap();
+        assert_eq!(told(&mut log), (Some(5), Some(4)), "the last of the old one and the first of the new one");
+        File::create(&path).unwrap();
+        assert_eq!(told(&mut log), (Some(5), Some(4)), "cut");
+        File::options().append(true).open(&path).unwrap().write_all(line.as_bytes()).unwrap();
+        assert_eq!(told(&mut log), (Some(6), Some(5)));
+    }
+
+    #[test]
+    fn a_flood_is_passed_over_and_said_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        File::create(&path).unwrap();
+        let mut log = Log::new(path.to_str().unwrap());
+        log.follow().unwrap();
+        std::fs::write(&path, vec![b'x'; 6 << 20]).unwrap();
+        assert_eq!(log.follow().unwrap(), 2 << 20);
+        assert_eq!(log.lines, 0);
+        assert!(log.open.as_ref().unwrap().rest.len() <= LONGEST_LINE);
+    }
+
+    #[test]
+    fn each_text_is_counted_as_itself() {
+        for (n, (text, _)) in TEXTS.iter().enumerate() {
+            assert_eq!(TEXTS.iter().position(|(other, _)| text.contains(other)), Some(n), "{text}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! A page that is read once a second: HTTP/1.0, a connection each time, no TLS.
+
+use std::io::{self, ErrorKind};
+
+use super::conversation::Place;
+
+/// Where it is.
+#[derive(Debug)]
+pub struct Page {
+    place: Place,
+    path: String,
+}
+
+impl Page {
+    /// Reads `http://HOST[:PORT]/PATH`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Page, String> {
+        let rest = text
+            .strip_prefix("http://")
+            .ok_or_else(|| format!("`{text}` cannot be read: it is asked without TLS; write http://HOST:PORT/PATH"))?;
+        let (authority, path) = match rest.find('/') {
+            Some(at) => rest.split_at(at),
+            None => (rest, "/"),
+        };
+        let place = Place::parse(authority, 80)?;
+        if !path.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(format!("`{text}` has a path with characters that must be escaped"));
+        }
+        Ok(Page { place, path: path.to_owned() })
+    }
+
+    /// `host:port`.
+    pub fn authority(&self) -> String {
+        self.place.authority()
+    }
+
+    /// Its text as it is now.
+    pub fn read(&mut self) -> io::Result<String> {
+        let mut talk = self.place.open()?;
+        let (path, authority) = (&self.path, self.authority());
+        let request =
+            format!("GET {path} HTTP/1.0\r\nHost: {authority}\r\nAccept: text/plain\r\nUser-Agent: brunt\r\n\r\n");
+        talk.say(request.as_bytes())?;
+        let mut heard = Vec::new();
+        while talk.more(&mut heard)? {}
+        body(&heard)
+    }
+}
+
+/// The body of an answer that succeeded.
+fn body(heard: &[u8]) -> io::Result<String> {
+    if heard.is_empty() {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
+    let text = String::from_utf8_lossy(heard);
+    let wrong = |what: String| io::Error::new(ErrorKind::InvalidData, what);
+    let (head, body) = text.split_once("\r\n\r\n").ok_or_else(|| wrong("it does not speak HTTP".into()))?;
+    let status = head.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5));
+    match status {
+        Some("200") => Ok(body.to_owned()),
+        Some(status) => Err(wrong(format!("it answered with status {}", status.escape_debug()))),
+        None => Err(wrong("it does not speak HTTP".into())),
+    }
+}

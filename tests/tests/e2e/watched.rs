@@ -1,0 +1,64 @@
+//! What services tell of themselves beside a run (`--watch`), what their logs say (`--watch-log`), and what follows from it.
+
+use std::net::TcpListener;
+
+use e2e::nginx::Nginx;
+use e2e::redis::Redis;
+use e2e::report::report;
+use e2e::{Report, Target, brunt};
+
+use crate::counters::{samples, tell};
+
+fn rules(report: &Report) -> Vec<String> {
+    let findings = report.at("diagnosis.findings").as_array().expect("a list").iter();
+    findings.map(|found| format!("{} {}", found["rule"], found["proof"]).replace('"', "")).collect()
+}
+
+#[test]
+fn redis_that_turns_clients_away_says_so_itself() {
+    let Some(redis) = Redis::start(&["--maxclients", "12"]) else { return };
+    let directory = tempfile::tempdir().expect("a folder");
+    let record = directory.path().join("kept.jsonl");
+    let (path, url, watch) = (record.display().to_string(), redis.url(0), format!("redis=127.0.0.1:{}", redis.port));
+    let report = report(&["-c", "40", "-d", "2s", "--command", "GET a", "--watch", &watch, "--record", &path, &url]);
+    assert!(rules(&report).contains(&"R2 proved".to_owned()), "{report}");
+    let Some(samples) = samples(&record) else { return };
+    let told = &samples[&watch];
+    assert!(["redis.maxclients", "redis.cmdstat_get.calls", "redis.used_cpu_user"].iter().all(|name| tell(told, name)));
+    // It is a service and no machine: nothing of a kernel is among its counters, and nothing of it among those of the machine.
+    assert!(!tell(told, "cpu.count") && samples.iter().filter(|(_, told)| tell(told, "cpu.count")).count() == 1);
+}
+
+#[test]
+fn a_proxy_without_its_service_says_so_in_its_log_and_a_healthy_one_is_not_blamed() {
+    let server = "location / { return 204; } location /status { stub_status; } location /down { proxy_pass http://127.0.0.1:1; }";
+    let Some(nginx) = Nginx::start("", "", server) else { return };
+    let (url, log) = (nginx.url(), nginx.error_log().display().to_string());
+    let status = format!("nginx={url}status");
+    let run = |path: &str| {
+        report(&["-c", "4", "-n", "300", "--watch", &status, "--watch-log", &log, &format!("{url}{path}")])
+    };
+    let down = run("down");
+    assert!(rules(&down).contains(&"P5 proved".to_owned()), "{down}");
+    let well = run("");
+    assert!(!rules(&well).iter().any(|rule| rule.starts_with('P')), "{well}");
+}
+
+#[test]
+fn who_tells_nothing_is_refused_before_anything_is_sent() {
+    let target = Target::healthy();
+    let url = target.url("");
+    let hangs = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let silent = format!("redis={}", hangs.local_addr().expect("an address"));
+    let page = format!("nginx={url}");
+    for (option, value, said) in [
+        ("--watch", "redis", "--watch: `redis` names no kind of service"),
+        ("--watch", &silent, "cannot be watched: it did not answer within 500 ms"),
+        ("--watch", &page, "cannot be watched: this is not the page of stub_status"),
+        ("--watch-log", "/nowhere/error.log", "--watch-log: log=/nowhere/error.log cannot be watched: No such file"),
+    ] {
+        brunt(["-r", "50/s", "-d", "1s", option, value, &url]).with_code(64).said(said);
+    }
+    let twice = ["-n", "1", "--watch", &silent, "--watch", &silent, &url];
+    brunt(twice).with_code(64).said("is named twice");
+}
