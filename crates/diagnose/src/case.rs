@@ -31,7 +31,7 @@ impl Case {
     pub fn there(&self) -> Option<Case> {
         let elsewhere = self.elsewhere.as_ref()?;
         // The generator takes nothing of the cores over there.
-        let run = Run { generator_cores: 0.0, ..self.run.clone() };
+        let run = Run { generator_cores: 0.0, polled_cores: 0.0, ..self.run.clone() };
         Some(Case { run, here: elsewhere.counted.clone(), ..Case::default() })
     }
 

@@ -83,8 +83,10 @@ pub struct Run {
     pub generator_doubt: Option<GeneratorDoubt>,
     /// CPU time of the busiest worker ÷ the window.
     pub busiest_worker: f64,
-    /// CPU time of all workers in cores.
+    /// CPU time of all workers in cores, that which was polled away included.
     pub generator_cores: f64,
+    /// What of it was polled away: free for whoever wanted the core.
+    pub polled_cores: f64,
 }
 
 /// Why the generator is the first to be mended.
@@ -92,8 +94,14 @@ pub struct Run {
 pub enum GeneratorDoubt {
     /// A worker was full.
     Busy,
-    /// It was paused, starved or throttled.
-    Disturbed,
+    /// It waited for a core that others had.
+    Starved,
+    /// It had used up the CPU quota of its group.
+    Throttled,
+    /// It did not look at its sockets for a while.
+    Absent,
+    /// It sent requests late.
+    Late,
 }
 
 impl Run {

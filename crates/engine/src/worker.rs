@@ -166,10 +166,15 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.before_wait();
             self.spin.turn_is_over(self.stamp);
             let until = self.next_moment();
-            self.turn.waits(self.stamp);
+            let waits = self.stamp;
+            self.turn.waits(waits);
             let until = self.wait(until);
             self.after_wait(until);
             self.turn.woken(until, self.stamp);
+            if stop.requested() {
+                self.interrupted(stop, waits);
+                break;
+            }
             self.take_turn();
             self.keep_time(stop);
         }
@@ -183,18 +188,23 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.send_due();
             let Some(arrived) = self.links.next() else { break };
             self.spin.heard(self.stamp);
-            match arrived {
-                Arrived::Read(conn, count, read) => self.received(conn, count, read),
-                Arrived::Secure(conn, count, fed) => self.received_sealed(conn, count, fed),
-                Arrived::Connected(conn) => self.connected(conn),
-                Arrived::Closed(conn, why) => self.lost(conn, why),
-                Arrived::Sent(conn) => self.all_sent(conn),
-            }
+            self.hear(arrived);
             if self.turn.is_long(self.stamp) {
                 break;
             }
         }
         self.turn.over(self.links.rest(), self.links.count(), self.stamp);
+    }
+
+    #[inline]
+    fn hear(&mut self, arrived: Arrived) {
+        match arrived {
+            Arrived::Read(conn, count, read) => self.received(conn, count, read),
+            Arrived::Secure(conn, count, fed) => self.received_sealed(conn, count, fed),
+            Arrived::Connected(conn) => self.connected(conn),
+            Arrived::Closed(conn, why) => self.lost(conn, why),
+            Arrived::Sent(conn) => self.all_sent(conn),
+        }
     }
 
     /// Reads the clock; what is stamped from now on belongs to the second it lies in.

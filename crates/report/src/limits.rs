@@ -105,9 +105,7 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
     let window_s = sums.window.as_secs_f64();
     let failures =
         totals.failures.iter().map(|f| Failures { kind: f.kind.clone(), phase: f.phase.clone(), count: f.count });
-    // What was polled away was there for work.
-    let worked = totals.cpu_ns.saturating_sub(totals.spun_ns);
-    let cores = if window_s > 0.0 { worked as f64 / 1e9 / window_s } else { 0.0 };
+    let cores = |ns: u64| if window_s > 0.0 { ns as f64 / 1e9 / window_s } else { 0.0 };
     Run {
         url: plan.and_then(|plan| plan.urls.first()).map(|first| first.url.clone()).unwrap_or_default(),
         is_open: sums.open,
@@ -129,7 +127,8 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         expects_status: plan.is_some_and(|plan| plan.options.contains_key("expect-status")),
         generator_doubt: doubt(trust),
         busiest_worker: totals.generator.busiest_share().unwrap_or(0.0),
-        generator_cores: cores,
+        generator_cores: cores(totals.cpu_ns),
+        polled_cores: cores(totals.spun_ns),
     }
 }
 
@@ -151,10 +150,15 @@ fn shortest(sums: &Sums) -> f64 {
 /// What the rules of trust say against the generator.
 fn doubt(trust: &Trust) -> Option<GeneratorDoubt> {
     let against = |code: &str| trust.findings.iter().any(|f| f.grade == Grade::Fail && f.code.starts_with(code));
-    if against("generator_busy") {
-        return Some(GeneratorDoubt::Busy);
-    }
-    against("generator_").then_some(GeneratorDoubt::Disturbed)
+    // The cause before what comes of it: who is throttled is absent, and who is absent is late.
+    let doubts = [
+        ("generator_busy", GeneratorDoubt::Busy),
+        ("generator_throttled", GeneratorDoubt::Throttled),
+        ("generator_starved", GeneratorDoubt::Starved),
+        ("generator_absent", GeneratorDoubt::Absent),
+        ("generator_late", GeneratorDoubt::Late),
+    ];
+    doubts.into_iter().find(|(code, _)| against(code)).map(|(_, doubt)| doubt)
 }
 
 /// Mean and deviation of what a histogram holds; its buckets are narrow.

@@ -66,10 +66,12 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     let (run, here) = (&case.run, &case.here);
     let (busy, cores) = here.busy_cores()?;
     let service = here.per_s("service.all.cpu")? / 1e9;
+    // A core that brunt polls on is there for whoever wants it.
+    let busy = busy - run.polled_cores;
     if busy < FULL * cores || !run.is_pressed() {
         return None;
     }
-    let own = run.generator_cores.min(busy);
+    let own = (run.generator_cores - run.polled_cores).min(busy);
     let others = (busy - service - own).max(0.0);
     let shown = |cores: f64| format!("{cores:.2}");
     let facts =
@@ -125,6 +127,8 @@ mod tests {
         assert_eq!(judged(judge, |run| run.has_pauses = true, with(1.99, 1.7)), None, "users paused");
         assert_eq!(judged(judge, |_| (), cores(1.99, &[])), None, "nobody knows what the service used");
         assert_eq!(judged(judge, |_| (), with(1.99, 0.1)), None, "others fill it, and the service wants no core");
+        let polls = |run: &mut Run| (run.generator_cores, run.polled_cores) = (1.1, 1.0);
+        assert_eq!(judged(judge, polls, with(1.99, 0.8)), None, "half of it is only polled away");
     }
 
     #[test]

@@ -16,15 +16,30 @@ const DISTURBED: Text = text(
     "the generator was disturbed, so its figures do not show what the service can do",
     "发压端受到干扰，其数据不能说明服务的能力",
 );
-const EVIDENCE: Text = text("CPU time of its threads: {cores} cores", "其线程的 CPU 时间：{cores} 个核");
+const CPU: Text = text("CPU time of its threads: {cores} cores", "其线程的 CPU 时间：{cores} 个核");
+const STARVED: Text =
+    text("its threads waited for a core that others had (see Trust)", "其线程在等待被占用的核（见可信度）");
+const THROTTLED: Text =
+    text("its control group had used up its CPU quota (see Trust)", "其 cgroup 的 CPU 配额已用完（见可信度）");
+const ABSENT: Text = text(
+    "its threads did not look at their sockets for a while (see Trust)",
+    "其线程有一段时间没有查看套接字（见可信度）",
+);
+const LATE: Text = text("it sent requests late (see Trust)", "其发送请求有延迟（见可信度）");
 const REMEDY: Text = text(
     "give it more workers (-w), cores of its own or more machines; fewer checks of responses cost less",
     "增加工作线程（-w）、独占的核或机器；减少对响应的检查",
 );
+const APART: Text = text(
+    "give it cores of its own (taskset) or a machine of its own, and stop what else runs there",
+    "用 taskset 给它独占的核，或换到独立的机器，并停掉其他程序",
+);
+const QUOTA: Text = text("raise the CPU quota of its control group", "提高其 cgroup 的 CPU 配额");
 const EXPERIMENT: Text = text(
     "with half the load latency must fall and throughput must not: if throughput halves too, the service had room",
     "负载减半后延迟应下降而吞吐量不变；若吞吐量也减半，则服务仍有余量",
 );
+const AGAIN: Text = text("the same run on a quiet machine must be trusted", "在空闲的机器上重跑同样的测试，结果应可信");
 
 pub(super) const PAGE: Page = Page {
     rule: "C1",
@@ -39,12 +54,22 @@ pub(super) const PAGE: Page = Page {
 
 pub(super) fn judge(case: &Case) -> Option<Found> {
     let run = &case.run;
-    let claim = match run.generator_doubt? {
-        GeneratorDoubt::Busy => Said::new(FULL, [("share", words::show::share(run.busiest_worker.min(1.0)))]),
-        GeneratorDoubt::Disturbed => plain(DISTURBED),
+    let (evidence, remedy) = match run.generator_doubt? {
+        GeneratorDoubt::Busy => {
+            let claim = Said::new(FULL, [("share", words::show::share(run.busiest_worker.min(1.0)))]);
+            let evidence = Said::new(CPU, [("cores", format!("{:.2}", run.generator_cores))]);
+            return Some(found(claim, evidence).then(plain(REMEDY), plain(EXPERIMENT)));
+        }
+        GeneratorDoubt::Starved => (STARVED, APART),
+        GeneratorDoubt::Throttled => (THROTTLED, QUOTA),
+        GeneratorDoubt::Absent => (ABSENT, APART),
+        GeneratorDoubt::Late => (LATE, APART),
     };
-    let evidence = Said::new(EVIDENCE, [("cores", format!("{:.2}", run.generator_cores))]);
-    Some(Found::new("C1", Stage::Generator, Proof::Proved, claim, evidence).then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(found(plain(DISTURBED), plain(evidence)).then(plain(remedy), plain(AGAIN)))
+}
+
+fn found(claim: Said, evidence: Said) -> Found {
+    Found::new("C1", Stage::Generator, Proof::Proved, claim, evidence)
 }
 
 #[cfg(test)]
@@ -56,7 +81,10 @@ mod tests {
     fn a_full_worker_is_the_limit_and_a_well_one_is_not() {
         let found = |doubt| judged(judge, |run| run.generator_doubt = doubt, counted(&[]));
         assert_eq!(found(Some(GeneratorDoubt::Busy)), Some("proved"));
-        assert_eq!(found(Some(GeneratorDoubt::Disturbed)), Some("proved"));
+        use GeneratorDoubt::{Absent, Late, Starved, Throttled};
+        for doubt in [Starved, Throttled, Absent, Late] {
+            assert_eq!(found(Some(doubt)), Some("proved"));
+        }
         assert_eq!(found(None), None);
     }
 }

@@ -100,6 +100,20 @@ fn stop_everywhere(scene: &Scene, label: &str) {
 }
 
 #[test]
+fn a_stop_between_arrivals_leaves_nothing_unfinished() {
+    // A worker that waits for the next arrival sees a stop when it wakes for it: that one is sent no more.
+    for pause in (20..100).step_by(7) {
+        let mut scene = Scene::open(400.0, Arrivals::Constant, Nanos::from_secs(9));
+        scene.stop_at = Some(scene.sim.starts_at + SECOND + Nanos(US.0 * 25 * pause));
+        let played = scene.play(|| after(Nanos(US.0 * 100)));
+        played.check();
+        assert_eq!(played.ended.reason, record::End::Interrupted);
+        assert_eq!((played.sum.censored, played.sum.failed), (0, 0), "{pause}");
+        assert!(played.sum.finished == played.sum.due && played.sum.due >= 399, "{pause}: {}", played.sum.due);
+    }
+}
+
+#[test]
 fn a_stop_at_any_moment_loses_nothing() {
     let costs = |s: &mut SimSettings| {
         (s.clock_cost, s.send_cost, s.connect_cost, s.event_cost) = (Nanos(20), US, Nanos(15_000), US);

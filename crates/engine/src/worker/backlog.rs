@@ -37,10 +37,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if self.queue_is_full() { Nanos::MAX } else { self.source.next_due() }
     }
 
-    /// Arrivals that were due and that we never came to send are due all the same, and unfinished.
-    pub(super) fn censor_unsent(&mut self) {
+    /// Arrivals that were due at a moment and that we never came to send are due all the same, and unfinished.
+    pub(super) fn censor_unsent(&mut self, until: Nanos) {
         for _ in 0..ONE_BY_ONE {
-            if self.source.next_due() > self.stamp {
+            if self.source.next_due() > until {
                 return;
             }
             let due = self.source.take_arrival(&self.limits);
@@ -49,7 +49,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
         }
         let mut lumps = Vec::new();
-        self.source.take_rest(&self.limits, self.stamp, |due, many| lumps.push((due, many)));
+        self.source.take_rest(&self.limits, until, |due, many| lumps.push((due, many)));
         lumps.into_iter().for_each(|(due, many)| self.unsent(due, many));
     }
 

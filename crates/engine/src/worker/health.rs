@@ -39,11 +39,17 @@ impl Health {
         (self.since, self.looked) = (running, now);
     }
 
+    /// How much of the thread's time since this was counted last can have been polled away: no more than it ran, where that is
+    /// known.
+    pub fn polled(&self, now: Running, spun: Nanos) -> Nanos {
+        if now.cpu == Nanos::ZERO { spun } else { spun.min(now.cpu - self.since.cpu) }
+    }
+
     /// How the thread ran in the second that ends at `to`, in which requests were in flight without a break since `busy`. What
     /// of its time was polled away was free for work.
-    pub fn count(&mut self, now: Running, spun: Nanos, busy: Option<Nanos>, to: Nanos, apart: &mut Apart) {
+    pub fn count(&mut self, now: Running, polled: Nanos, busy: Option<Nanos>, to: Nanos, apart: &mut Apart) {
         let since = std::mem::replace(&mut self.since, now);
-        apart.busiest_cpu_ns = (now.cpu - since.cpu - spun).0;
+        apart.busiest_cpu_ns = (now.cpu - since.cpu - polled).0;
         apart.ready_ns = (now.ready - since.ready).0;
         apart.periods = now.periods.saturating_sub(since.periods);
         apart.throttled = now.throttled.saturating_sub(since.throttled);

@@ -16,6 +16,8 @@ use super::Worker;
 pub(super) const ATTENTION: Nanos = Nanos::from_millis(50);
 /// While responses are awaited a wait is no longer than this: one that ends later tells that the process was stopped.
 const WATCHFUL: Nanos = Nanos::from_millis(10);
+/// At a stop, a sleep that ended so late is still one.
+const ASLEEP: Nanos = Nanos::from_millis(5);
 /// While a look-up or a common start is awaited, so often.
 const IMPATIENCE: Nanos = Nanos::from_millis(2);
 
@@ -196,9 +198,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn roll(&mut self, to: Nanos) {
         let running = self.links.net().running();
         let busy_since = self.books.busy_since();
-        let spun = self.spin.take_spun();
-        self.books.counts().spun_ns = spun.0;
-        self.health.count(running, spun, busy_since, to, &mut self.books.counts().apart);
+        let polled = self.health.polled(running, self.spin.take_spun());
+        self.books.counts().spun_ns = polled.0;
+        self.health.count(running, polled, busy_since, to, &mut self.books.counts().apart);
         let gauges = self.gauges();
         self.books.roll(to, &self.limits, &gauges);
         self.listen_again();
@@ -210,15 +212,33 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.closing = true;
             self.stop_users();
         }
-        if stop.requested() {
-            return self.finish(stop, true);
-        }
         let nothing_more = (self.closing && self.source.next_due() == Nanos::MAX)
             || (self.common_start.is_none() && self.source.is_over(&self.limits, self.stamp));
         let overdue = self.closing && self.stamp >= self.next_end();
         if (nothing_more && self.flights.alive() == 0) || overdue {
-            self.finish(stop, false);
+            self.finish(stop, false, self.stamp);
         }
+    }
+
+    /// The run is to end before its time, as was seen after a wait that began at `waits`: what has come is heard, and nothing more is
+    /// sent, which could only be unfinished. Arrivals that came due while we slept came with the stop or after it, and are not
+    /// scheduled any more; those of a longer absence were due.
+    pub(super) fn interrupted(&mut self, stop: &Stop, waits: Nanos) {
+        let until = waits.max(self.stamp - ASLEEP).min(self.stamp);
+        if self.common_start.is_none() {
+            self.closing = true;
+            // Connections that are held still stand, and are told of.
+            if self.held.is_none() {
+                self.stop_users();
+            }
+        }
+        while let Some(arrived) = self.links.next() {
+            self.hear(arrived);
+            if self.turn.is_long(self.stamp) {
+                break;
+            }
+        }
+        self.finish(stop, true, until);
     }
 
     /// Users that wait for their next request have none.
@@ -232,11 +252,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
     }
 
-    /// The end: what is unfinished is censored, and everything counted is handed over.
-    fn finish(&mut self, stop: &Stop, interrupted: bool) {
+    /// The end: what is unfinished is censored, arrivals that were due until then and not sent too, and everything counted is handed over.
+    fn finish(&mut self, stop: &Stop, interrupted: bool, until: Nanos) {
         let now = self.stamp;
         self.books.report_early(now, true);
-        self.censor_unsent();
+        self.censor_unsent(until);
         for id in self.flights.all() {
             let x = self.flights.take(id);
             self.books.unfinished(&x, &self.limits, now);

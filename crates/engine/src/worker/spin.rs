@@ -141,7 +141,8 @@ impl Spin {
     }
 
     fn spend(&mut self, time: Nanos) {
-        self.spun += time;
+        // What a disturbance took was the CPU time of somebody else.
+        self.spun += time.min(DISTURBED);
         if let Spinning::Part(_) = self.spinning {
             self.purse -= time.0 as i64;
         }
