@@ -21,7 +21,7 @@ const THIS_MACHINE: Text = text("This machine", "本机");
 const THIS_RUN: Text = text("This run", "本次压测");
 const NOTHING: Text = text("nothing stands against it", "没有障碍");
 const UNREAD: Text = text("not observable", "无法读取");
-const COMMAND: Text = text("change", "改进");
+const COMMAND: Text = text("change: {command}", "改进：{command}");
 
 /// What it ends with where a run cannot go as planned: its figures would not be what they seem.
 const UNFIT: u8 = 20;
@@ -74,7 +74,7 @@ fn told(page: &mut String, advice: &Advice, lang: Lang) {
     };
     line(page, mark, &advice.sentence(lang));
     if let Some(command) = advice.command(lang) {
-        line(page, "    ", &format!("{}: {command}", lang.of(COMMAND)));
+        line(page, "    ", &lang.fill(COMMAND, &[("command", &command)]));
     }
 }
 
@@ -102,7 +102,7 @@ fn plan_of(
     let setup = bench.shown();
     let mut addresses: Vec<SocketAddr> = Vec::new();
     for origin in bench.prepared().origins() {
-        for place in setup.resolver.resolve(origin).unwrap_or_default() {
+        for place in setup.resolver.resolve(origin).map_err(|why| wire::Complaint::new("URL", why))? {
             if let Place::Tcp(address) = place
                 && !addresses.contains(&address)
             {
@@ -119,10 +119,26 @@ fn plan_of(
         rate_per_s: plan.load.is_open().then(|| plan.load.peak()),
         is_one_shot: plan.options.contains_key("no-keepalive"),
         lasts_s: lasts(plan),
-        sources: setup.sources.len().max(1) as u64,
+        sources: sources(setup.sources.len(), &addresses, connections(plan)),
         destinations: addresses.len().max(1) as u64,
         is_local,
+        most_per_s: calibrated(plan, facts),
     })
+}
+
+/// Source addresses: those that were given, or those that a run takes by itself where the target is on the loopback network.
+fn sources(given: usize, to: &[SocketAddr], connections: u64) -> u64 {
+    let own = |to: &SocketAddr| net::sources::spread(*to, connections as usize).len();
+    let all = if given > 0 { given } else { to.first().map_or(1, own) };
+    all.max(1) as u64
+}
+
+/// What brunt sends at most here, where it was calibrated: in HTTP/1.1 without TLS.
+fn calibrated(plan: &Plan, facts: &record::Host) -> Option<f64> {
+    let is_calibrated = plan.protocol == "http" && plan.urls.iter().all(|url| !url.url.starts_with("https:"));
+    let is_http2 = plan.options.get("http").is_some_and(|http| http.contains(&"2".into()));
+    let calibration = facts.calibration.as_ref().filter(|_| is_calibrated && !is_http2)?;
+    Some(calibration.at_most_per_s(plan.workers, facts.cores)).filter(|most| *most > 0.0)
 }
 
 fn connections(plan: &Plan) -> u64 {

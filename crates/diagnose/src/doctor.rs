@@ -31,6 +31,8 @@ pub struct Planned {
     pub destinations: u64,
     /// The target is on this machine.
     pub is_local: bool,
+    /// Small requests that brunt sends at most here, where it was calibrated for this protocol.
+    pub most_per_s: Option<f64>,
 }
 
 /// What follows for the run.
@@ -120,11 +122,25 @@ fn ports(read: Read<'_>) -> Option<f64> {
 
 /// What stands against a run, the worst first.
 pub fn examine(read: Read<'_>, planned: &Planned) -> Vec<Advice> {
-    let checks: [fn(Read<'_>, &Planned) -> Option<Advice>; 5] =
-        [standing_ports, used_ports, tracked, accept_queue, shared];
+    let checks: [fn(Read<'_>, &Planned) -> Option<Advice>; 6] =
+        [generator, standing_ports, used_ports, tracked, accept_queue, shared];
     let mut all: Vec<Advice> = checks.iter().filter_map(|check| check(read, planned)).collect();
     all.sort_by_key(|advice| std::cmp::Reverse(advice.prospect));
     all
+}
+
+const TOO_MUCH: Text = text(
+    "{rate}/s is more than brunt sends on this machine: at most about {most}/s of small requests (brunt calibrate)",
+    "{rate}/s 超出 brunt 在本机的能力：最多约 {most}/s 个小请求（brunt calibrate）",
+);
+const MORE_MACHINES: Text = text("more cores for brunt, or a lower rate", "给 brunt 更多的核，或降低速率");
+
+fn generator(_: Read<'_>, planned: &Planned) -> Option<Advice> {
+    let (rate, most) = (planned.rate_per_s?, planned.most_per_s?);
+    (rate > most).then(|| {
+        let facts = [("rate", show::rate(rate)), ("most", show::rate(most))];
+        Advice::new(Prospect::Stops, Said::new(TOO_MUCH, facts)).change(plain(MORE_MACHINES))
+    })
 }
 
 const NO_PORTS: Text = text(
@@ -195,7 +211,9 @@ const RAISE_TRACKED: Text =
     text("sysctl -w net.netfilter.nf_conntrack_max={wanted}", "sysctl -w net.netfilter.nf_conntrack_max={wanted}");
 
 fn tracked(read: Read<'_>, planned: &Planned) -> Option<Advice> {
-    let (count, max) = (read("conntrack.count")?, read("conntrack.max").filter(|max| *max > 0.0)?);
+    // The module may be there and no rule use it: its table is empty then.
+    let count = read("conntrack.count").filter(|count| *count > 0.0)?;
+    let max = read("conntrack.max").filter(|max| *max > 0.0)?;
     // Closed connections stay in the table for two minutes (nf_conntrack_tcp_timeout_time_wait).
     let closed =
         planned.rate_per_s.filter(|_| planned.is_one_shot).unwrap_or(0.0) * planned.lasts_s.unwrap_or(120.0).min(120.0);
@@ -306,6 +324,15 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_beyond_what_brunt_sends() {
+        let of = |rate| Planned { rate_per_s: Some(rate), most_per_s: Some(200_000.0), ..run() };
+        assert_eq!(said(&of(150_000.0)), []);
+        let all = said(&of(1e6));
+        assert!(all[0].0 == Prospect::Stops && all[0].1.starts_with("1,000,000/s is more than"), "{all:?}");
+        assert_eq!(said(&Planned { most_per_s: None, ..of(1e6) }), [], "nobody knows");
+    }
+
+    #[test]
     fn connections_need_ports() {
         let many = Planned { connections: 50_000, ..run() };
         let all = said(&many);
@@ -325,6 +352,8 @@ mod tests {
         assert_eq!(of(&run()), []);
         assert_eq!(of(&Planned { connections: 750, ..run() }), [Prospect::Caution]);
         assert_eq!(of(&Planned { connections: 950, ..run() }), [Prospect::Stops]);
+        let empty = |name: &str| if name == "conntrack.count" { Some(0.0) } else { with(name) };
+        assert_eq!(examine(&empty, &Planned { connections: 950, ..run() }), [], "nothing is tracked");
         assert_eq!(of(&Planned { is_local: true, ..run() }), [Prospect::Caution; 2]);
     }
 }

@@ -45,6 +45,8 @@ const SENT_AGAIN: f64 = 0.2;
 pub struct Run {
     /// What was loaded, secrets masked.
     pub url: String,
+    /// The command line without the size of the load, quoted for a shell; empty where it is not known.
+    pub command: String,
     /// Arrivals did not wait for responses.
     pub is_open: bool,
     /// The most users of closed load.
@@ -105,6 +107,11 @@ pub enum GeneratorDoubt {
 }
 
 impl Run {
+    /// What follows `brunt -c N` to load the same again.
+    pub fn again(&self) -> String {
+        if self.command.is_empty() { self.url.clone() } else { self.command.clone() }
+    }
+
     /// Failures of this kind.
     pub fn failed_by(&self, kind: &str) -> u64 {
         self.failures.iter().filter(|f| f.kind == kind).map(|f| f.count).sum()

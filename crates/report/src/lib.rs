@@ -4,6 +4,7 @@
 //! once, judged (`rules`, `objectives`, `exit`), and written by one of the [`formats`]; [`Live`] shows the seconds as they
 //! pass. Left out: anything that would need the engine, the network or a clock.
 
+mod again;
 mod bars;
 mod by_name;
 mod columns;

@@ -9,6 +9,7 @@ use plan::{Load, Plan};
 use record::{Carried, HostCounters, Part, RunEvent};
 use words::Lang;
 
+use crate::again::again;
 use crate::finding::Grade;
 use crate::overload::Overload;
 use crate::sentences as say;
@@ -108,6 +109,7 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
     let cores = |ns: u64| if window_s > 0.0 { ns as f64 / 1e9 / window_s } else { 0.0 };
     Run {
         url: plan.and_then(|plan| plan.urls.first()).map(|first| first.url.clone()).unwrap_or_default(),
+        command: sums.started.as_ref().map(|started| again(&started.command)).unwrap_or_default(),
         is_open: sums.open,
         users: plan.map_or(0, most_users).max(totals.users),
         was_changed: !sums.changes.is_empty(),

@@ -103,8 +103,8 @@ impl Summary {
         Ok(summing.finish())
     }
 
-    /// What brunt sends at most on this machine (requests a second), and how many times the throughput that is; where it was
-    /// calibrated, for what it was calibrated with: HTTP/1.1 without TLS.
+    /// What brunt sends at most on this machine (requests a second), and how many times that is what it sent, failures included; where
+    /// it was calibrated, for what it was calibrated with: HTTP/1.1 without TLS.
     pub fn headroom(&self) -> Option<(f64, f64)> {
         let started = self.started.as_ref()?;
         let (plan, host) = (&started.plan, started.host()?);
@@ -112,7 +112,7 @@ impl Summary {
             plan.protocol == "http" && !plan.options.get("http").is_some_and(|http| http.contains(&"2".into()));
         let in_clear = plan.urls.iter().all(|url| !url.url.starts_with("https:"));
         let most = host.calibration.as_ref()?.at_most_per_s(started.workers, host.cores);
-        let here = self.throughput_per_s();
+        let here = self.per_s(self.totals.finished_in_window + self.totals.failed);
         (is_http1 && in_clear && started.hosts.len() == 1 && here > 0.0 && most > 0.0).then(|| (most, most / here))
     }
 

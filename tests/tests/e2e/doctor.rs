@@ -12,6 +12,15 @@ fn a_machine_is_examined_with_and_without_a_run() {
     brunt(["doctor", "--lang", "zh", "-c", "10", "-d", "1s", &url]).with_code(0).said("目标就在本机");
 }
 
+#[test]
+fn more_connections_than_ports_go_to_loopback_from_several_addresses() {
+    let target = Target::healthy();
+    let url = target.url("");
+    let told = brunt(["doctor", "-c", "15000", "-d", "1s", &url]).with_code(0);
+    assert!(!told.out.contains("local ports, and there are"), "{}", told.out);
+    brunt(["doctor", "-c", "10", "http://nowhere.invalid/"]).with_code(64).said("nowhere.invalid");
+}
+
 /// The story of a load that used up its ports: 2,000 connections a second, each used once. Nobody is asked, so nobody need be there.
 #[test]
 fn a_run_that_uses_up_its_ports_is_foretold() {

@@ -236,7 +236,7 @@ pub fn output() -> Vec<Arg> {
     ];
     args.extend(document());
     args.extend([
-        switch("quiet", None, "No console output; -o is still written"),
+        switch("quiet", None, "No console output but a document asked for with --format; -o is still written"),
         switch("no-color", None, "No colours"),
         switch("debug", None, "Send one request, show it and the response in full, and exit"),
         switch("keep-secrets", None, "Do not mask credentials in output and records"),

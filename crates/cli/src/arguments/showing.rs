@@ -16,7 +16,11 @@ pub fn demo_command() -> clap::Command {
         .after_help(help::DEMO)
         .arg(flags::one("duration", Some('d'), "TIME", "Load for TIME [default: 10s]"))
         .args(flags::document())
-        .arg(flags::switch("quiet", None, "No console output; -o is still written"))
+        .arg(flags::switch(
+            "quiet",
+            None,
+            "No console output but a document asked for with --format; -o is still written",
+        ))
         .arg(flags::switch("no-color", None, "No colours"))
 }
 
@@ -62,7 +66,11 @@ pub fn report_command() -> clap::Command {
         .about("Show a past run again: the last one, or the one in FILE.")
         .arg(clap::Arg::new("file").value_name("FILE").help("A file that --record wrote"))
         .args(flags::document())
-        .arg(flags::switch("quiet", None, "No console output; -o is still written"))
+        .arg(flags::switch(
+            "quiet",
+            None,
+            "No console output but a document asked for with --format; -o is still written",
+        ))
         .arg(flags::switch("no-color", None, "No colours"))
 }
 

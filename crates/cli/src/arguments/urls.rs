@@ -6,6 +6,8 @@ use plan::{WeightedUrl, mask};
 use protocols::template::slot_at;
 use wire::Complaint;
 
+use super::keys;
+
 /// Commands of later versions: not host names that somebody means.
 const LATER: [&str; 9] = ["sweep", "find", "ladder", "compare", "capacity", "agent", "ui", "import", "probe"];
 
@@ -75,6 +77,9 @@ fn no_url(text: &str, schemes: &[&str]) -> Option<String> {
     ))
 }
 
+/// Commands that are read before the others.
+const WORDS: [&str; 4] = ["explain", "help", "completions", "man"];
+
 /// Refuses a single word that is more likely a command than a host.
 ///
 /// # Errors
@@ -94,7 +99,9 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), Complai
             commands.join(", ")
         )
     } else {
-        format!("is neither a command ({}) nor a URL; for a host of that name write http://{word}", commands.join(", "))
+        let meant = keys::nearest(word, commands.iter().copied().chain(WORDS));
+        let right = meant.map_or_else(|| format!("one of {}", commands.join(", ")), |meant| format!("brunt {meant}"));
+        format!("is neither a command nor a URL; write {right}, or http://{word} for a host of that name")
     };
     Err(Complaint::new(word, trouble))
 }
@@ -227,8 +234,10 @@ mod tests {
         );
         assert_eq!(
             said("demmo"),
-            "demmo: is neither a command (run, demo) nor a URL; for a host of that name write http://demmo"
+            "demmo: is neither a command nor a URL; write brunt demo, or http://demmo for a host of that name"
         );
+        assert!(said("explian").contains("write brunt explain, or"), "{}", said("explian"));
+        assert!(said("webserver").contains("write one of run, demo, or"), "{}", said("webserver"));
         assert_eq!(said("demo"), "demo: is a command and stands first; write `brunt demo ...`");
     }
 

@@ -66,7 +66,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
             (claim, evidence, Proof::Consistent, 4)
         }
     };
-    let experiment = Said::new(EXPERIMENT, [("users", users.to_string()), ("url", run.url.clone())]);
+    let experiment = Said::new(EXPERIMENT, [("users", users.to_string()), ("url", run.again())]);
     Some(Found::new("N2", Stage::ServerKernel, proof, claim, evidence).then(plain(REMEDY), experiment))
 }
 

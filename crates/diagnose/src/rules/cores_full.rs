@@ -98,7 +98,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
 
 /// The same with twice the load.
 fn twice(run: &Run) -> Said {
-    let url = ("url", run.url.clone());
+    let url = ("url", run.again());
     if run.is_open {
         let rate = (2.0 * run.scheduled as f64 / run.window_s.max(1.0)).round();
         return Said::new(EXPERIMENT_OPEN, [("rate", format!("{rate:.0}")), url]);

@@ -66,7 +66,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
         evidence = evidence.and(LEFT, [("limit", shown(limit)), ("time", time)]);
     }
     let found = Found::new("S7", Stage::Service, Proof::Consistent, claim, evidence);
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", run.url.clone())])))
+    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", run.again())])))
 }
 
 #[cfg(test)]

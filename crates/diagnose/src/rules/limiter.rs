@@ -52,7 +52,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     let claim = Said::new(text, [("n", words::show::count(n)), ("kept", words::show::rate(run.succeeded_per_s))]);
     let evidence = Said::new(EVIDENCE, [("share", words::show::percent(n, all))]);
     let half = format!("{}/s", (run.succeeded_per_s / 2.0).max(1.0).round());
-    let experiment = Said::new(EXPERIMENT, [("half", half), ("url", run.url.clone())]);
+    let experiment = Said::new(EXPERIMENT, [("half", half), ("url", run.again())]);
     Some(Found::new("P7", Stage::Proxy, proof, claim, evidence).then(plain(REMEDY), experiment))
 }
 

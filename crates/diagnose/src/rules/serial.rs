@@ -77,7 +77,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
         ("busy", format!("{busy:.2}")),
     ];
     let found = Found::new("S3", Stage::Dependency, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", run.url.clone())])))
+    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", run.again())])))
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     let found =
         Found::new("S10", Stage::ServerKernel, Proof::Proved, Said::new(CLAIM, facts()), Said::new(EVIDENCE, facts()));
     let users = ((limit / 2.0) as u64).max(1).to_string();
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("users", users), ("url", case.run.url.clone())])))
+    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("users", users), ("url", case.run.again())])))
 }
 
 #[cfg(test)]

@@ -24,6 +24,10 @@ const MORE: Text = text(
     "and {n} more {n|name|names}: --format markdown and --format json have all of them",
     "另有 {n} 个名称：--format markdown 和 --format json 列出全部",
 );
+const MORE_FAILURES: Text = text(
+    "and {n} more {n|kind|kinds} of failures: --format markdown and --format json have all of them",
+    "另有 {n} 种失败：--format markdown 和 --format json 列出全部",
+);
 
 /// So many rows stand in text for a terminal; more are in the documents.
 const ROWS: usize = 20;
@@ -126,9 +130,14 @@ pub(super) fn lines(summary: &Summary, lang: Lang, room: Option<usize>) -> Vec<S
     if more > 0 {
         lines.push(lang.fill(MORE, &[("n", &show::count(more as u64))]));
     }
-    for cells in failures(summary, lang).into_iter().take(FAILURES) {
+    let failures = failures(summary, lang);
+    let more = failures.len().saturating_sub(FAILURES);
+    for cells in failures.into_iter().take(FAILURES) {
         let said: Vec<String> = cells.into_iter().filter(|cell| !cell.is_empty()).collect();
         lines.push(said.join(" · "));
+    }
+    if more > 0 {
+        lines.push(lang.fill(MORE_FAILURES, &[("n", &show::count(more as u64))]));
     }
     lines
 }

@@ -1,0 +1,83 @@
+//! The command line of a run without what says how much of it: the experiments of diagnosis load the same with another number of users
+//! or at another rate.
+
+/// Options with a value that a repetition does not have: its size, and where its figures went.
+const DROPPED: [(&str, &str); 9] = [
+    ("c", "users"),
+    ("r", "rate"),
+    ("d", "duration"),
+    ("n", "requests"),
+    ("o", "output"),
+    ("", "stage"),
+    ("", "record"),
+    ("", "format"),
+    ("", "seed"),
+];
+/// Switches that it does not have.
+const SWITCHES: [&str; 2] = ["-q", "--quiet"];
+
+/// What follows `brunt -c N` to load the same again, quoted for a shell. Secrets are masked as they are in the record.
+pub(crate) fn again(command: &[String]) -> String {
+    let mut words = command.iter().skip(1).peekable();
+    let mut kept = Vec::new();
+    while let Some(word) = words.next() {
+        match drops(word) {
+            Dropped::No => kept.push(quoted(word)),
+            Dropped::Alone => {}
+            Dropped::WithNext => drop(words.next()),
+        }
+    }
+    kept.join(" ")
+}
+
+enum Dropped {
+    No,
+    Alone,
+    WithNext,
+}
+
+fn drops(word: &str) -> Dropped {
+    if SWITCHES.contains(&word) || word == "run" {
+        return Dropped::Alone;
+    }
+    for (short, long) in DROPPED {
+        let rest = match word.strip_prefix("--") {
+            Some(name) => name.strip_prefix(long).filter(|rest| rest.is_empty() || rest.starts_with('=')),
+            None if short.is_empty() => None,
+            None => word.strip_prefix('-').and_then(|name| name.strip_prefix(short)),
+        };
+        match rest {
+            Some("") => return Dropped::WithNext,
+            Some(_) => return Dropped::Alone,
+            None => {}
+        }
+    }
+    Dropped::No
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"_@%+=:,./-[]".contains(&b);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_but_the_size_of_the_load_stays() {
+        let again = |line: &[&str]| again(&line.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        let line = ["brunt", "-c", "60", "--duration=4s", "-n9", "--no-keepalive", "-o", "x.json", "http://h/?a=1&b"];
+        assert_eq!(again(&line), "--no-keepalive 'http://h/?a=1&b'");
+        let line = ["brunt", "run", "-r", "5/s", "--json", r#"{"it":"'"}"#, "-H", "A: ***", "h:1", "h:2/x"];
+        assert_eq!(again(&line), r#"--json '{"it":"'\''"}' -H 'A: ***' h:1 h:2/x"#);
+        assert_eq!(again(&["brunt", "--rate-limit-not-ours", "--record", "r", "--connect-rate", "3/s", "h"]), {
+            "--rate-limit-not-ours --connect-rate 3/s h"
+        });
+        assert_eq!(again(&[]), "");
+    }
+}
