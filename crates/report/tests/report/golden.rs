@@ -111,3 +111,22 @@ fn no_line_is_wider_than_the_terminal() {
         assert_eq!(words(&text), words(&run.written("text", lang)), "nothing is lost");
     }
 }
+
+#[test]
+fn tables_lose_columns_on_a_narrow_terminal_and_no_cell_is_broken() {
+    for (lang, cells) in [(Lang::En, 40), (Lang::Zh, 40), (Lang::En, 60), (Lang::Zh, 30)] {
+        for run in [open_run(), closed_run()] {
+            let style = report::Style { lang, color: false, cells: Some(cells) };
+            let mut out = Vec::new();
+            report::format("text").unwrap().write(&run.summary(), &Vec::new(), style, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            // A line that was broken goes on further to the right than the rows begin.
+            let begins = ["Where the time went", "耗时分解"];
+            let table =
+                text.lines().skip_while(|line| !begins.contains(line)).skip(2).take_while(|line| !line.is_empty());
+            let rows: Vec<&str> = table.collect();
+            assert!(!rows.is_empty() && rows.iter().all(|row| !row.starts_with("   ")), "{text}");
+            assert!(!text.lines().any(|line| line.trim_start().starts_with('█')), "{text}");
+        }
+    }
+}

@@ -186,7 +186,12 @@ fn names_of_a_record_from_elsewhere_take_no_memory_without_bound() {
 fn many_names_are_cut_to_those_asked_most_in_text_and_whole_in_documents() {
     let named = |name: u16| Named {
         name,
-        counts: NamedCounts { due: u64::from(name), finished: u64::from(name), ..NamedCounts::default() },
+        counts: NamedCounts {
+            due: u64::from(name),
+            finished: u64::from(name),
+            failed: u64::from(name < 13),
+            ..NamedCounts::default()
+        },
         ..Named::default()
     };
     let mut run = closed(1, 1).second(Second { named: (0..100).map(named).collect(), ..second(0) });
@@ -194,4 +199,16 @@ fn many_names_are_cut_to_those_asked_most_in_text_and_whole_in_documents() {
     let (text, markdown) = (run.written("text", Lang::En), run.written("markdown", Lang::En));
     assert!(text.contains("/page99/") && !text.contains("/page79/") && text.contains("and 80 more names"), "{text}");
     assert!((0..100).all(|n| markdown.contains(&format!("/page{n}/"))));
+    for name in 0..13 {
+        run.events.push(RunEvent::Example(Example {
+            kind: "wrong_status".into(),
+            name: Some(name),
+            ..Example::default()
+        }));
+    }
+    let text = run.written("text", Lang::En);
+    assert!(
+        text.contains("and 3 more kinds of failures: --format markdown and --format json have all of them"),
+        "{text}"
+    );
 }

@@ -212,6 +212,8 @@ fn poisson_expected(summary: &Summary) -> Option<f64> {
 
 pub(super) fn distribution(page: &mut Page, summary: &Summary) {
     const CELLS: usize = 30;
+    /// A bar that is shorter shows nothing.
+    const LEAST_CELLS: usize = 5;
     let ranked = summary.headline();
     if ranked.count() < 2 {
         return;
@@ -233,14 +235,28 @@ pub(super) fn distribution(page: &mut Page, summary: &Summary) {
     for (label, n) in rows {
         let (label, count) = (crate::columns::right(&label, width), crate::columns::right(&show::count(n), counts));
         let share = crate::columns::right(&show::percent(n, ranked.count()), 8);
-        page.inner(format!("{label}  {count}  {share}  {}", bars::bar(n, most, CELLS)).trim_end());
+        let figures = format!("{label}  {count}  {share}");
+        // Between the margin of a section and the figures on one side and the edge on the other.
+        let room =
+            page.cells.map_or(CELLS, |cells| cells.saturating_sub(crate::columns::width(&figures) + 4).min(CELLS));
+        let bar = if room < LEAST_CELLS { String::new() } else { bars::bar(n, most, room) };
+        page.inner(format!("{figures}  {bar}").trim_end());
     }
 }
 
 pub(super) fn where_time_went(page: &mut Page, summary: &Summary) {
-    let rows = parts(summary, page.lang);
+    let mut rows = parts(summary, page.lang);
     if rows.len() > 1 {
         page.section(page.say(say::WHERE_TIME));
+        let too_wide = |page: &Page, rows: &[Vec<String>]| {
+            page.cells.is_some_and(|cells| table(rows).iter().any(|line| crate::columns::width(line) + 2 > cells))
+        };
+        // Where a terminal is narrow the least wanted figures go first: how many there were, the median, the longest, the mean.
+        for column in [1, 2, 3, 1] {
+            if too_wide(page, &rows) {
+                rows.iter_mut().for_each(|row| drop(row.remove(column)));
+            }
+        }
         table(&rows).iter().for_each(|line| page.inner(line));
     }
 }
