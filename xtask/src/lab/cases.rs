@@ -52,12 +52,14 @@ impl Expected {
 /// A cause made real.
 pub struct Case {
     pub name: &'static str,
-    /// What `tests/servers/queueing.py` does.
+    /// What `tests/servers/queueing.py` does; or `redis` and its options; or `nginx` with how many connections a worker may have, and
+    /// what it does with a request.
     pub kind: &'static str,
     /// What the server runs under.
     pub under: &'static [&'static str],
     /// What brunt runs under.
     pub own: &'static [&'static str],
+    /// Words with spaces between; within a word `~` is a space, `{port}` that of the server, `{log}` the file it complains to.
     pub load: &'static str,
     pub expected: Expected,
 }
@@ -92,6 +94,48 @@ pub const ALL: &[Case] = &[
         ..case("healthy, lowest priority", "pool 1000 10", "-c 5 -d 3s", Expected::Not(&["S2", "S3", "S4", "N1", "N2"]))
     },
     case("twin: users, not a pool", "pool 100 20", "-c 10 -d 4s", Expected::Outcome("users")),
+    case(
+        "Redis with 20 clients",
+        "redis --maxclients 20",
+        "-c 60 -d 3s --command GET~a --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
+        Expected::Principal("R2", "proved"),
+    ),
+    case(
+        "KEYS among 100,000 keys",
+        "redis --enable-debug-command yes",
+        "-c 4 -d 3s --before DEBUG~POPULATE~100000 --command GET~a --command KEYS~zz* --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
+        Expected::Principal("R3", "proved"),
+    ),
+    case(
+        "twin: only quick commands",
+        "redis --enable-debug-command yes",
+        "-c 4 -d 3s --before DEBUG~POPULATE~100000 --command GET~a --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
+        Expected::Not(&["R2", "R3"]),
+    ),
+    case(
+        "the one thread of Redis",
+        "redis",
+        "-c 8 -d 3s --command EVAL~\"for~i=1,8000~do~end\"~0 --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
+        Expected::Principal("R1", "proved"),
+    ),
+    case(
+        "nginx with 64 worker_connections",
+        "nginx 64 return~200",
+        "-c 120 -d 3s --watch-log {log} http://127.0.0.1:{port}/",
+        Expected::Principal("P1", "proved"),
+    ),
+    case(
+        "twin: nginx with 1024",
+        "nginx 1024 return~200",
+        "-c 120 -d 3s --watch-log {log} http://127.0.0.1:{port}/",
+        Expected::Not(&["P1", "P2", "P5"]),
+    ),
+    case(
+        "a proxy without its service",
+        "nginx 1024 proxy_pass~http://127.0.0.1:1",
+        "-c 8 -d 3s --watch-log {log} http://127.0.0.1:{port}/",
+        Expected::Principal("P5", "proved"),
+    ),
     case("healthy, closed", "varied 5", "-c 4 -d 5s", Expected::Healthy),
     case("healthy, open and slow", "varied 5", "-r 20/s -d 5s", Expected::Healthy),
     case("healthy, open and faster", "varied 5", "-r 300/s -d 5s", Expected::Healthy),

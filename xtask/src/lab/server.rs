@@ -1,7 +1,7 @@
 //! The server of a case, and a run against it.
 
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -10,25 +10,25 @@ use serde_json::Value;
 use super::cases::Case;
 use crate::places;
 
-/// `tests/servers/queueing.py`; gone with the value.
+/// A server with a fault; gone with the value.
 pub struct Server {
     child: Child,
     port: u16,
+    /// Where it complains.
+    log: PathBuf,
 }
 
 impl Server {
     pub fn start(case: &Case) -> Result<Server, String> {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let port = free.map_err(|e| format!("no free port: {e}"))?.port();
+        let log = places::scratch("lab-server")?.join(format!("{port}.log"));
         let mut line: Vec<String> = case.under.iter().map(|word| (*word).to_owned()).collect();
-        line.push("python3".into());
-        line.push(places::root().join("tests/servers/queueing.py").display().to_string());
-        line.push(port.to_string());
-        line.extend(case.kind.split(' ').map(str::to_owned));
+        line.extend(program(case.kind, port, &log)?);
         let mut command = Command::new(&line[0]);
         command.args(&line[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|e| format!("cannot start {}: {e}", line[0]))?;
-        let server = Server { child, port };
+        let server = Server { child, port, log };
         let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             if began.elapsed() > Duration::from_secs(10) {
@@ -44,14 +44,54 @@ impl Server {
         let home = places::scratch("lab")?;
         let mut line: Vec<String> = case.own.iter().map(|word| (*word).to_owned()).collect();
         line.push(brunt.display().to_string());
-        line.extend(case.load.split(' ').map(str::to_owned));
+        let port = self.port.to_string();
+        let log = self.log.display().to_string();
+        line.extend(words(case.load).map(|word| word.replace("{port}", &port).replace("{log}", &log)));
         line.extend(["--quiet", "--format", "json"].map(str::to_owned));
-        line.push(format!("http://127.0.0.1:{}/", self.port));
+        if !case.load.contains("{port}") {
+            line.push(format!("http://127.0.0.1:{port}/"));
+        }
         let mut command = Command::new(&line[0]);
         let output = command.args(&line[1..]).env("XDG_STATE_HOME", &home).stdin(Stdio::null()).output();
         let output = output.map_err(|e| format!("cannot start {}: {e}", line[0]))?;
         serde_json::from_slice(&output.stdout)
             .map_err(|_| format!("`{}` said {}", line.join(" "), String::from_utf8_lossy(&output.stderr).trim()))
+    }
+}
+
+/// The words of a line; in each `~` is a space.
+fn words(line: &str) -> impl Iterator<Item = String> {
+    line.split(' ').map(|word| word.replace('~', " "))
+}
+
+/// The command line of a server at this port.
+fn program(kind: &str, port: u16, log: &Path) -> Result<Vec<String>, String> {
+    let mut words = words(kind);
+    let port = port.to_string();
+    match words.next().as_deref() {
+        Some("redis") => {
+            let fixed = ["redis-server", "--port", &port, "--bind", "127.0.0.1", "--save", ""];
+            Ok(fixed.map(str::to_owned).into_iter().chain(words).collect())
+        }
+        Some("nginx") => {
+            let (connections, does) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+            let file = log.with_extension("conf");
+            let text = format!(
+                "daemon off; master_process off; worker_processes 1; pid {0}.pid; error_log {0} warn;\n\
+                 events {{ worker_connections {connections}; }}\n\
+                 http {{ access_log off; client_body_temp_path {0}.1; proxy_temp_path {0}.2; fastcgi_temp_path {0}.3;\n\
+                 uwsgi_temp_path {0}.4; scgi_temp_path {0}.5; server {{ listen 127.0.0.1:{port} backlog=1024;\n\
+                 location / {{ {does}; }} }} }}\n",
+                log.display()
+            );
+            std::fs::write(&file, text).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+            let nginx = places::find("nginx").ok_or("nginx is not here: apt-get install nginx")?;
+            Ok(vec![nginx.display().to_string(), "-c".into(), file.display().to_string()])
+        }
+        _ => {
+            let script = places::root().join("tests/servers/queueing.py").display().to_string();
+            Ok(["python3".to_owned(), script, port].into_iter().chain(kind.split(' ').map(str::to_owned)).collect())
+        }
     }
 }
 
