@@ -6,6 +6,7 @@
 
 mod accounting;
 mod answers;
+mod clock;
 mod ending;
 mod failures;
 mod few_requests;
@@ -96,6 +97,7 @@ pub(crate) fn all() -> Vec<Box<dyn Rule>> {
         of_sums(generator::starved),
         Box::new(generator::Busy::default()),
         of_sums(generator::late),
+        Box::new(clock::Clock::default()),
         of_sums(ending::judge),
     ]
 }

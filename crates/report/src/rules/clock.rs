@@ -1,0 +1,63 @@
+//! The clock of the generator's machine (V23): one that is slow to read is in every latency twice.
+
+use record::RunEvent;
+
+use super::{Evidence, Rule};
+use crate::finding::{Finding, Grade};
+use crate::text::{Text, text};
+
+const SLOW: Text = text(
+    "this machine's clock source is {clock}: each look at the clock takes a system call, which is in every latency; with \
+     clocksource=tsc, where the kernel trusts it, it takes 20 ns",
+    "本机的时钟源是 {clock}：每次读时钟都要进行系统调用，并计入每个延迟；若内核认可，clocksource=tsc 只需 20 ns",
+);
+
+/// Clock sources that are read without a system call (`vdso_clock_mode` in Linux 6.x): of x86, of guests of KVM and
+/// Hyper-V, of ARM and RISC-V.
+const QUICK: [&str; 6] =
+    ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "riscv_clocksource", "timebase"];
+
+/// What the machine of the generator, which tells its counters first, says of its clock.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    host: Option<String>,
+    source: Option<String>,
+}
+
+impl Rule for Clock {
+    fn see(&mut self, event: &RunEvent) {
+        if let RunEvent::Counters(sample) = event
+            && *self.host.get_or_insert_with(|| sample.host.clone()) == sample.host
+            && let Some(source) = sample.labels.get("setting.clocksource")
+        {
+            self.source = Some(source.clone());
+        }
+    }
+
+    fn findings(&self, _: &Evidence<'_>) -> Vec<Finding> {
+        let slow = self.source.iter().filter(|source| !QUICK.contains(&source.as_str()));
+        slow.map(|source| Finding::new("clock_slow", Grade::Warn, SLOW, [("clock", source.clone())])).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::found;
+    use super::*;
+
+    fn counters(host: &str, clock: &str) -> RunEvent {
+        let labels = [("setting.clocksource".to_owned(), clock.to_owned())].into();
+        RunEvent::Counters(record::HostCounters { host: host.into(), labels, ..Default::default() })
+    }
+
+    #[test]
+    fn a_clock_that_is_slow_to_read_is_told_and_another_machines_is_not() {
+        let codes = |events: Vec<RunEvent>| {
+            found(Clock::default(), events).into_iter().map(|f| (f.code, f.grade)).collect::<Vec<_>>()
+        };
+        assert_eq!(codes(vec![counters("here", "hpet")]), [("clock_slow", Grade::Warn)]);
+        assert_eq!(codes(vec![counters("here", "tsc"), counters("there", "hpet")]), []);
+        assert_eq!(codes(vec![counters("here", "kvm-clock")]), []);
+        assert_eq!(codes(vec![]), [], "nobody knows");
+    }
+}
