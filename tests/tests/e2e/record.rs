@@ -152,7 +152,9 @@ fn objectives_are_judged_and_named_in_junit() {
     let met = met.with_code(0);
     assert!(met.json["objectives"].as_array().unwrap().iter().all(|o| o["met"] == true), "{met}");
     let missed = report(&["-n", "100", "-c", "10", "--objective", "rate>=1000000/s", &target.address]);
-    assert_eq!(missed.code, 10, "{missed}");
+    // A machine that disturbs the run makes it one that is not trusted, which outranks an objective.
+    assert!(matches!(missed.code, 10 | 20), "{missed}");
+    assert_eq!(missed.at("objectives.0.met"), false, "{missed}");
 }
 
 #[test]
