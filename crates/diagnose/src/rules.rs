@@ -12,6 +12,7 @@ mod leak;
 mod limiter;
 mod link;
 mod logged;
+mod mysql_connections;
 mod nginx_connections;
 mod own_connections;
 mod pool;
@@ -24,6 +25,7 @@ mod redis_clients;
 mod redis_command;
 mod redis_thread;
 mod retransmits;
+mod row_locks;
 mod serial;
 mod service_descriptors;
 mod single_thread;
@@ -35,6 +37,7 @@ mod time_wait_table;
 mod upstream_down;
 mod upstream_slow;
 mod waiting_for_disk;
+mod whole_tables;
 
 use crate::case::Case;
 use crate::found::Found;
@@ -98,6 +101,9 @@ pub(crate) const ALL: &[Rule] = &[
     Rule { page: stuck_listener::PAGE, on: On::Service, judge: stuck_listener::judge },
     Rule { page: service_descriptors::PAGE, on: On::Service, judge: service_descriptors::judge },
     Rule { page: redis_clients::PAGE, on: On::Generator, judge: redis_clients::judge },
+    Rule { page: mysql_connections::PAGE, on: On::Generator, judge: mysql_connections::judge },
+    Rule { page: whole_tables::PAGE, on: On::Generator, judge: whole_tables::judge },
+    Rule { page: row_locks::PAGE, on: On::Generator, judge: row_locks::judge },
     Rule { page: quota::PAGE, on: On::Service, judge: quota::judge },
     Rule { page: cores_full::PAGE, on: On::Service, judge: cores_full::judge },
     Rule { page: redis_command::PAGE, on: On::Generator, judge: redis_command::judge },

@@ -2,11 +2,12 @@
 //!
 //! The kernel counts what a process takes; only the service knows which command took it, or whom it turned away. Each is asked on a
 //! thread of its own and has a time within which it must have told: one that hangs delays neither the kernel's counters nor
-//! the end of the run. What asks is a client like any other, and in the service's own counts: one connection to Redis for the
-//! whole run, a connection and a request a second to a page.
+//! the end of the run. What asks is a client like any other, and in the service's own counts: one connection to Redis or a
+//! database for the whole run, a connection and a request a second to a page.
 
 mod conversation;
 mod log;
+mod mysql;
 mod nginx;
 mod page;
 mod prometheus;
@@ -15,10 +16,12 @@ mod redis;
 use std::io;
 
 use measure::Clock;
+use record::Number;
 
 use crate::Counters;
 use crate::counters::Sink;
 use log::Log;
+use mysql::Mysql;
 use page::Page;
 use redis::Redis;
 
@@ -38,12 +41,14 @@ pub struct Watched {
 #[derive(Debug)]
 enum Asked {
     Redis(Redis),
+    Mysql(Mysql),
     Nginx(Page),
     Prometheus(Page),
     Log(Log),
 }
 
-const RIGHT: &str = "write redis=HOST:PORT, nginx=http://HOST:PORT/stub_status or prometheus=http://HOST:PORT/metrics";
+const RIGHT: &str = "write redis=HOST:PORT, mysql=mysql://USER:PASSWORD@HOST:PORT, nginx=http://HOST:PORT/stub_status or \
+                     prometheus=http://HOST:PORT/metrics";
 
 impl Watched {
     /// Reads `redis=127.0.0.1:6379`, `nginx=http://127.0.0.1/stub_status`, `prometheus=http://127.0.0.1:9090/metrics`.
@@ -55,12 +60,14 @@ impl Watched {
             text.split_once('=').ok_or_else(|| format!("`{text}` names no kind of service; {RIGHT}"))?;
         let asked = match kind {
             "redis" => Asked::Redis(Redis::parse(place)?),
+            "mysql" => Asked::Mysql(Mysql::parse(place)?),
             "nginx" => Asked::Nginx(Page::parse(place)?),
             "prometheus" => Asked::Prometheus(Page::parse(place)?),
             _ => return Err(format!("`{kind}` is no kind of service that can be watched; {RIGHT}")),
         };
         let shown = match &asked {
             Asked::Redis(redis) => redis.authority(),
+            Asked::Mysql(mysql) => mysql.authority(),
             Asked::Nginx(page) | Asked::Prometheus(page) => page.authority(),
             Asked::Log(_) => return Err(format!("a log is followed by --watch-log {place}")),
         };
@@ -84,6 +91,7 @@ impl Watched {
     pub fn ask(&mut self) -> Result<Counters, String> {
         let told = match &mut self.asked {
             Asked::Redis(redis) => redis.ask().map(|text| redis::parse(&text, &mut self.sink)),
+            Asked::Mysql(mysql) => mysql.ask().map(|told| mysql::put(&told, &mut self.sink)),
             Asked::Nginx(page) => page.read().map(|text| nginx::parse(&text, &mut self.sink)),
             Asked::Prometheus(page) => page.read().map(|text| prometheus::parse(&text, &mut self.sink)),
             Asked::Log(log) => log.follow().map(|passed_over| {
@@ -122,6 +130,7 @@ impl Watched {
     fn misunderstood(&self) -> &'static str {
         match self.asked {
             Asked::Redis(_) => "it does not answer INFO as Redis does",
+            Asked::Mysql(_) => "it does not tell SHOW GLOBAL STATUS",
             Asked::Nginx(_) => "this is not the page of stub_status",
             Asked::Log(_) => "it cannot be read",
             Asked::Prometheus(_) => "this is no page in the text format of Prometheus",
@@ -142,6 +151,25 @@ fn why(error: &io::Error) -> String {
 /// A name of a counter that somebody else chose: of a length and of letters that can be shown.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST_NAME && !name.chars().any(char::is_control)
+}
+
+/// Undoes %XX; what is no escape stays as it is.
+fn unescaped(text: &str) -> Vec<u8> {
+    let (mut plain, mut rest) = (Vec::new(), text.as_bytes());
+    while let Some((&first, behind)) = rest.split_first() {
+        let escape = (first == b'%').then(|| behind.get(..2)).flatten();
+        let byte = escape.and_then(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok());
+        plain.push(byte.unwrap_or(first));
+        rest = if byte.is_some() { &behind[2..] } else { behind };
+    }
+    plain
+}
+
+/// A number as services write them; `inf` and `nan` are words here.
+fn number(text: &str) -> Option<Number> {
+    let real = || text.parse().ok().filter(|real: &f64| real.is_finite()).map(Number::Real);
+    let begins = text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    text.parse().ok().map(Number::Whole).or_else(|| begins.then(real).flatten())
 }
 
 #[cfg(test)]

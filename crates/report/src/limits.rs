@@ -55,7 +55,9 @@ impl Counts {
 
     /// They are of no machine: a service told them of itself.
     fn is_told(&self) -> bool {
-        ["redis.", "nginx.", "prometheus.", "log."].iter().any(|of| self.counted.between(of, "").next().is_some())
+        ["redis.", "mysql.", "nginx.", "prometheus.", "log."]
+            .iter()
+            .any(|of| self.counted.between(of, "").next().is_some())
     }
 
     /// The service under load was counted among them.

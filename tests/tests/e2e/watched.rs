@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 
+use e2e::mariadb::Mariadb;
 use e2e::nginx::Nginx;
 use e2e::redis::Redis;
 use e2e::report::report;
@@ -61,4 +62,40 @@ fn who_tells_nothing_is_refused_before_anything_is_sent() {
     }
     let twice = ["-n", "1", "--watch", &silent, "--watch", &silent, &url];
     brunt(twice).with_code(64).said("is named twice");
+}
+
+#[test]
+fn mariadb_proves_what_limits_it_and_the_same_load_without_the_fault_has_no_finding() {
+    let Some(server) = Mariadb::start(&["--max-connections=30"]) else { return };
+    server.sql(
+        "CREATE TABLE test.r (id INT PRIMARY KEY, n INT NOT NULL, name CHAR(200) CHARACTER SET latin1 NOT NULL); \
+         INSERT INTO test.r SELECT seq, 0, 'x' FROM test.seq_1_to_50000; \
+         CREATE TABLE test.s AS SELECT seq AS id, 0 AS n FROM test.seq_1_to_20000",
+    );
+    let url = server.url();
+    let watch = format!("mysql=mysql://brunt:pass%3Aword@127.0.0.1:{}", server.port);
+    let directory = tempfile::tempdir().expect("a folder");
+    let record = directory.path().join("kept.jsonl");
+    let path = record.display().to_string();
+    let run = |users: &str, sql: &str| {
+        report(&["-c", users, "-d", "3s", "--sql", sql, "--watch", &watch, "--record", &path, &url])
+    };
+    let found = |users: &str, sql: &str| rules(&run(users, sql));
+    // The row is locked before its new value sleeps; other rows sleep side by side.
+    let hot = found("20", "UPDATE r SET n = n + 1 + SLEEP(0.01) WHERE id = 7");
+    assert!(hot.contains(&"D2 proved".to_owned()), "{hot:?}");
+    let cold = found("20", "UPDATE r SET n = n + 1 + SLEEP(0.01) WHERE id = {counter}");
+    assert!(!cold.iter().any(|rule| rule.starts_with('D')), "{cold:?}");
+    let whole = found("5", "SELECT n FROM s WHERE n = -{random 1..9} LIMIT 5");
+    assert!(whole.contains(&"D5 proved".to_owned()), "{whole:?}");
+    let narrow = found("5", "SELECT name FROM r WHERE id = {random 1..100}");
+    assert!(!narrow.iter().any(|rule| rule.starts_with('D')), "{narrow:?}");
+    let crowd = found("50", "SELECT 1");
+    assert!(crowd.contains(&"D1 proved".to_owned()), "{crowd:?}");
+    let Some(samples) = samples(&record) else { return };
+    let told = &samples[&format!("mysql=127.0.0.1:{}", server.port)];
+    assert!(["mysql.Questions", "mysql.variable.max_connections"].iter().all(|name| tell(told, name)));
+    let kept = std::process::Command::new("zstdcat").arg(&record).output().expect("it ran a moment ago").stdout;
+    let kept = String::from_utf8(kept).expect("text");
+    assert!(!kept.contains("pass%3Aword") && !kept.contains("pass:word"), "the password is kept nowhere");
 }

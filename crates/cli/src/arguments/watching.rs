@@ -41,7 +41,7 @@ pub fn described() -> Vec<Arg> {
             "watch",
             None,
             "KIND=WHERE",
-            "Ask a service for its own counters once a second: redis=HOST:PORT, nginx=URL of stub_status, prometheus=URL",
+            "Ask a service for its own counters once a second: redis=HOST:PORT, mysql=mysql://USER:PASSWORD@HOST:PORT, nginx=URL of stub_status, prometheus=URL",
         ),
         flags::many(
             "watch-log",

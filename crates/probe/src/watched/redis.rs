@@ -2,10 +2,8 @@
 
 use std::io::{self, ErrorKind};
 
-use record::Number;
-
 use super::conversation::{Conversation, Place};
-use super::is_name;
+use super::{is_name, number, unescaped};
 use crate::counters::Sink;
 
 /// What is a word and worth keeping.
@@ -84,18 +82,6 @@ fn command(words: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// Undoes %XX; what is no escape stays as it is.
-fn unescaped(text: &str) -> Vec<u8> {
-    let (mut plain, mut rest) = (Vec::new(), text.as_bytes());
-    while let Some((&first, behind)) = rest.split_first() {
-        let escape = (first == b'%').then(|| behind.get(..2)).flatten();
-        let byte = escape.and_then(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok());
-        plain.push(byte.unwrap_or(first));
-        rest = if byte.is_some() { &behind[2..] } else { behind };
-    }
-    plain
-}
-
 /// The bulk string behind so many simple answers; None: not whole yet.
 fn answer(heard: &[u8], before: usize) -> io::Result<Option<String>> {
     let mut rest = heard;
@@ -142,17 +128,11 @@ pub fn parse(text: &str, sink: &mut Sink) -> bool {
     sink.len() > before
 }
 
-fn number(text: &str) -> Option<Number> {
-    let real = || text.parse().ok().filter(|real: &f64| real.is_finite()).map(Number::Real);
-    // `inf` and `nan` are words here.
-    let begins = text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-    text.parse().ok().map(Number::Whole).or_else(|| begins.then(real).flatten())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use measure::Nanos;
+    use record::Number;
 
     const INFO: &str = "# Server\r\nredis_version:7.0.15\r\nos:Linux x86\r\n\r\n# CPU\r\nused_cpu_user:1.500000\r\n\
         used_cpu_sys_main_thread:0.25\r\n# Commandstats\r\ncmdstat_get:calls=3,usec=9,usec_per_call=3.00,rejected_calls=0\r\n\

@@ -1,0 +1,73 @@
+//! D1: the database turned connections away, as it had all it takes.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text =
+    text("the database turned connections away: it takes {max}", "数据库拒绝了连接：最多接受 {max} 个连接");
+const EVIDENCE: Text = text(
+    "SHOW GLOBAL STATUS: Connection_errors_max_connections rose by {refused}; Threads_connected was {connected} at most, max_connections is {max}",
+    "SHOW GLOBAL STATUS：Connection_errors_max_connections 增加 {refused}；Threads_connected 最高 {connected}，max_connections 为 {max}",
+);
+const REMEDY: Text = text(
+    "bound the pools of the applications so that all together stay below max_connections; a query at work needs a connection, a waiting one does not. More connections than cores can serve cost memory and bring no throughput",
+    "限制各应用的连接池，使总数低于 max_connections；正在执行的查询才需要连接，等待的不需要。连接数超出 CPU 所能处理的部分只占内存，不增加吞吐量",
+);
+const EXPERIMENT: Text =
+    text("with fewer connections than {max} none must be turned away", "连接数少于 {max} 时，不应再有连接被拒绝");
+
+pub(super) const PAGE: Page = Page {
+    rule: "D1",
+    title: text("The database has all its connections", "数据库连接数已满"),
+    sign: text(
+        "connections fail with error 1040 «Too many connections»; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+        "连接失败并提示错误 1040 Too many connections；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+    ),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    // Whoever was turned away may have been somebody else.
+    if case.run.failures.is_empty() {
+        return None;
+    }
+    case.told("mysql.").find_map(|mysql| {
+        let refused = mysql.rise("mysql.Connection_errors_max_connections").filter(|refused| *refused > 0.0)?;
+        let shown = |n: f64| words::show::count(n as u64);
+        let max = mysql.last("mysql.variable.max_connections").map_or_else(|| "max_connections".to_owned(), shown);
+        let connected = mysql.most("mysql.Threads_connected").unwrap_or(0.0);
+        let facts = [("refused", shown(refused)), ("connected", shown(connected)), ("max", max.clone())];
+        let claim = Said::new(CLAIM, [("max", max.clone())]);
+        let found = Found::new("D1", Stage::ServerKernel, Proof::Proved, claim, Said::new(EVIDENCE, facts));
+        Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("max", max)])))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counted::Counted;
+    use crate::rules::made_up::{counted, judged_told};
+    use crate::run::Failures;
+
+    fn mysql(refused: f64) -> Counted {
+        counted(&[
+            ("mysql.Connection_errors_max_connections", 3.0, 3.0 + refused),
+            ("mysql.variable.max_connections", 10.0, 10.0),
+            ("mysql.Threads_connected", 1.0, 11.0),
+        ])
+    }
+
+    #[test]
+    fn connections_that_were_turned_away() {
+        let failed = |run: &mut crate::Run| run.failures = vec![Failures::default()];
+        assert_eq!(judged_told(judge, failed, mysql(7.0)), Some("proved"));
+        assert_eq!(judged_told(judge, failed, mysql(0.0)), None, "those of yesterday");
+        assert_eq!(judged_told(judge, |_| (), mysql(7.0)), None, "none of ours");
+    }
+}

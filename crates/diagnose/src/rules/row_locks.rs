@@ -1,0 +1,93 @@
+//! D2: requests wait for the same rows of the database: what is locked is handed from one to the next, whatever the number of users.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::counted::Counted;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "requests wait for locks of rows in the database: {waiting} of {in_flight} in flight at any moment",
+    "请求在数据库中等待行锁：任一时刻在途 {in_flight} 个中有 {waiting} 个在等待",
+);
+const EVIDENCE: Text = text(
+    "SHOW GLOBAL STATUS: Innodb_row_lock_waits rose by {waits} over {questions} questions, Innodb_row_lock_time by {waited}",
+    "SHOW GLOBAL STATUS：{questions} 次 Questions 期间 Innodb_row_lock_waits 增加 {waits}，Innodb_row_lock_time 增加 {waited}",
+);
+const REMEDY: Text = text(
+    "hold the lock for less time: shorten the transaction, lock the row that all want last, gather several changes into one, or split the row into several that are summed when read",
+    "缩短持锁时间：缩短事务，最后再锁热点行，合并多次修改，或将该行拆成多行、读取时求和",
+);
+const EXPERIMENT: Text = text(
+    "the same requests over many rows (a random key in place of one) must be much faster",
+    "同样的请求分散到许多行（用随机键代替固定的键）应快得多",
+);
+
+/// From this share of the questions on, waits are no accident.
+const WAITS: f64 = 0.01;
+/// The part of what is in flight that waits.
+const PART: f64 = 0.5;
+
+pub(super) const PAGE: Page = Page {
+    rule: "D2",
+    title: text("Locked rows", "行锁"),
+    sign: text(
+        "writes a second are level from few users on while the database has idle cores; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+        "从少量用户起每秒写入数就持平，而数据库 CPU 空闲；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+    ),
+    remedy: REMEDY,
+    beware: Some(text(
+        "an UPDATE or DELETE without an index on its condition locks every row it walks over (D5)",
+        "条件列没有索引的 UPDATE 或 DELETE 会锁住经过的每一行（D5）",
+    )),
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    if !case.run.is_pressed() {
+        return None;
+    }
+    case.told("mysql.").find_map(|mysql| found(mysql, case.run.in_flight))
+}
+
+fn found(mysql: &Counted, in_flight: f64) -> Option<Found> {
+    let (waits, questions) = (mysql.rise("mysql.Innodb_row_lock_waits")?, mysql.rise("mysql.Questions")?);
+    // Milliseconds, summed over all who waited: a second of it each second is one who always waits.
+    let waiting = mysql.per_s("mysql.Innodb_row_lock_time")? / 1e3;
+    if waits < WAITS * questions || waiting < 1.0 || waiting < PART * in_flight {
+        return None;
+    }
+    let claim = [("waiting", format!("{:.0}", waiting.min(in_flight))), ("in_flight", format!("{in_flight:.0}"))];
+    let facts = [
+        ("waits", words::show::count(waits as u64)),
+        ("questions", words::show::count(questions as u64)),
+        ("waited", words::show::seconds(waiting * mysql.span_s())),
+    ];
+    let found = Found::new("D2", Stage::Service, Proof::Proved, Said::new(CLAIM, claim), Said::new(EVIDENCE, facts));
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged_told};
+
+    /// Ten seconds, so many waits among 20,000 questions and so many milliseconds of waiting in all.
+    fn locks(waits: f64, ms: f64) -> Counted {
+        counted(&[
+            ("mysql.Innodb_row_lock_waits", 5.0, 5.0 + waits),
+            ("mysql.Innodb_row_lock_time", 70.0, 70.0 + ms),
+            ("mysql.Questions", 100.0, 20_100.0),
+        ])
+    }
+
+    #[test]
+    fn one_row_that_all_want() {
+        assert_eq!(judged_told(judge, |_| (), locks(19_000.0, 450_000.0)), Some("proved"), "45 of 50 wait");
+        assert_eq!(judged_told(judge, |_| (), locks(19_000.0, 90_000.0)), None, "9 of 50: the rest is elsewhere");
+        assert_eq!(judged_told(judge, |_| (), locks(10.0, 450_000.0)), None, "somebody else's, waiting for long");
+        assert_eq!(judged_told(judge, |run| run.is_open = true, locks(19_000.0, 450_000.0)), None, "the rate was kept");
+        assert_eq!(judged_told(judge, |run| run.in_flight = 0.5, locks(500.0, 4_000.0)), None, "hardly anybody");
+    }
+}

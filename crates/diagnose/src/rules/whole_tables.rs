@@ -1,0 +1,85 @@
+//! D5: questions walk over whole tables of the database, where an index would lead to the rows.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::counted::Counted;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "the database walks over {each} rows for each question: an index is missing",
+    "数据库每次 Question 要逐行扫描 {each} 行：缺少索引",
+);
+const EVIDENCE: Text = text(
+    "SHOW GLOBAL STATUS: Handler_read_rnd_next rose by {rows} ({rate}/s) over {questions} questions",
+    "SHOW GLOBAL STATUS：{questions} 次 Questions 期间 Handler_read_rnd_next 增加 {rows}（{rate}/s）",
+);
+const REMEDY: Text = text(
+    "EXPLAIN the statements of the run and give those with type ALL an index on the columns of their condition",
+    "对压测的语句执行 EXPLAIN，为 type 是 ALL 的语句在条件列上建立索引",
+);
+const EXPERIMENT: Text = text(
+    "by primary key the same number of rows must come much faster, and the counter must stand still",
+    "按主键取同样多的行应快得多，且该计数不再增加",
+);
+
+/// Rows walked over for a question: small tables are walked over on purpose.
+const EACH: f64 = 1000.0;
+/// Rows a second from which on that is work: a core walks over some ten million.
+const RATE: f64 = 500_000.0;
+
+pub(super) const PAGE: Page = Page {
+    rule: "D5",
+    title: text("A missing index", "缺少索引"),
+    sign: text(
+        "few questions a second fill the cores of the database; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+        "每秒查询不多，数据库 CPU 却已占满；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+    ),
+    remedy: REMEDY,
+    beware: Some(text(
+        "statements that sum up a whole table walk over it by intent: keep the sums instead",
+        "汇总整表的语句本来就要全表扫描：应改为保存汇总结果",
+    )),
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    if !case.run.is_pressed() {
+        return None;
+    }
+    case.told("mysql.").find_map(found)
+}
+
+fn found(mysql: &Counted) -> Option<Found> {
+    let rows = mysql.rise("mysql.Handler_read_rnd_next")?;
+    let rate = mysql.per_s("mysql.Handler_read_rnd_next")?;
+    let questions = mysql.rise("mysql.Questions")?.max(1.0);
+    if rows < EACH * questions || rate < RATE {
+        return None;
+    }
+    let shown = |n: f64| words::show::count(n as u64);
+    let claim = Said::new(CLAIM, [("each", shown(rows / questions))]);
+    let facts = [("rows", shown(rows)), ("rate", shown(rate)), ("questions", shown(questions))];
+    let found = Found::new("D5", Stage::Service, Proof::Proved, claim, Said::new(EVIDENCE, facts));
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged_told};
+
+    /// Ten seconds with so many questions and rows walked over.
+    fn walked(questions: f64, rows: f64) -> Counted {
+        counted(&[("mysql.Questions", 9.0, 9.0 + questions), ("mysql.Handler_read_rnd_next", 80.0, 80.0 + rows)])
+    }
+
+    #[test]
+    fn tables_that_are_walked_over() {
+        assert_eq!(judged_told(judge, |_| (), walked(1000.0, 1e8)), Some("proved"));
+        assert_eq!(judged_told(judge, |_| (), walked(1e5, 1e7)), None, "a hundred rows each");
+        assert_eq!(judged_told(judge, |_| (), walked(20.0, 40_000.0)), None, "what asking for counters takes");
+        assert_eq!(judged_told(judge, |run| run.is_open = true, walked(1000.0, 1e8)), None, "the rate was kept");
+    }
+}
