@@ -46,6 +46,26 @@ fn a_proxy_without_its_service_says_so_in_its_log_and_a_healthy_one_is_not_blame
 }
 
 #[test]
+fn the_password_of_a_watched_service_is_in_no_output() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let directory = tempfile::tempdir().expect("a folder");
+    let url = redis.url(0);
+    for (n, place) in
+        ["redis://default:hidden-in-watch@127.0.0.1", "default:hidden-in-watch@127.0.0.1"].iter().enumerate()
+    {
+        let record = directory.path().join(format!("{n}.jsonl")).display().to_string();
+        let watch = format!("--watch=redis={place}:{}", redis.port);
+        let line = ["-n", "20", "--command", "GET a", &watch, "--record", &record, "--format", "json", &url];
+        let ended = brunt(line).with_code(0);
+        let read = brunt(["report", &record, "--format", "json"]);
+        for text in [&ended.out, &ended.err, &read.out] {
+            assert!(!text.contains("hidden-in-watch"), "{text}");
+        }
+        assert!(read.out.contains("redis="), "the rest of it is there: {}", read.out);
+    }
+}
+
+#[test]
 fn who_tells_nothing_is_refused_before_anything_is_sent() {
     let target = Target::healthy();
     let url = target.url("");

@@ -199,7 +199,9 @@ fn over(
     let (shown, command, redaction) = if keep_secrets {
         (plan.clone(), command, Redaction::default())
     } else {
-        let redaction = Redaction::over(Secrets::of_plan(&plan));
+        let mut known = Secrets::of_plan(&plan);
+        flags.texts("watch").into_iter().filter_map(place).for_each(|place| known.learn_url(place));
+        let redaction = Redaction::over(known);
         let command = mask::command(&command, &secrets(&flags, &plan));
         (mask::plan(&plan), command.iter().map(|word| redaction.sentence(word)).collect(), redaction)
     };
@@ -324,6 +326,11 @@ fn options_of(flags: &Matched<'_>, specs: &[OptionSpec]) -> Options {
     options
 }
 
+/// Where a watched service is: what follows its kind.
+fn place(watch: &str) -> Option<&str> {
+    watch.split_once('=').map(|(_, place)| place)
+}
+
 /// What of a command line is secret: as written, and as it may be shown.
 fn secrets(flags: &Matched<'_>, plan: &Plan) -> Vec<(String, String)> {
     let urls = flags
@@ -332,6 +339,9 @@ fn secrets(flags: &Matched<'_>, plan: &Plan) -> Vec<(String, String)> {
         .chain(flags.texts("url"))
         .chain(flags.texts("proxy"))
         .map(|url| (url.to_string(), mask::url(url)));
+    // `redis=redis://USER:PASSWORD@HOST`
+    let hidden = |text: &str| place(text).map(|place| text.replace(place, &mask::url(place)));
+    let watched = flags.texts("watch").into_iter().filter_map(|text| Some((text.to_string(), hidden(text)?)));
     let options = plan
         .options
         .iter()
@@ -339,7 +349,7 @@ fn secrets(flags: &Matched<'_>, plan: &Plan) -> Vec<(String, String)> {
     let whole = ["curl", "bearer", "cookie", "proxy-user"].into_iter().flat_map(|name| flags.texts(name));
     let commands = whole.map(|text| (text.to_string(), mask::MASK.to_string()));
     let key = plan.tls.key.iter().map(|key| (key.clone(), mask::MASK.to_string()));
-    urls.chain(options).chain(commands).chain(key).filter(|(raw, shown)| raw != shown).collect()
+    urls.chain(watched).chain(options).chain(commands).chain(key).filter(|(raw, shown)| raw != shown).collect()
 }
 
 /// The format of this name, or of the usual ending of its files where that is shorter.
