@@ -142,17 +142,18 @@ fn objectives_are_judged_and_named_in_junit() {
     let file = e2e::target::text(directory.path(), "run.xml");
     let rules = ["--objective", "p99<10s", "--objective", "p50<1ms", "--objective", "failed<0.1%"];
     let line = ["-n", "100", "-c", "10", "--format", "junit", "-o", &file, "--quiet", &target.address];
-    brunt(rules.iter().chain(&line)).with_code(10);
+    let ended = brunt(rules.iter().chain(&line));
+    // A machine that disturbs the run makes it one that is not trusted, which outranks an objective.
+    assert!(matches!(ended.code, Some(10 | 20)), "{ended:?}");
     let xml = std::fs::read_to_string(&file).unwrap();
     // One for each objective, and one for the trust in all of them.
     assert_eq!(xml.matches("<testcase").count(), 4, "{xml}");
-    assert_eq!(xml.matches("<failure").count(), 1, "{xml}");
+    assert_eq!(xml.matches("<failure").count(), if ended.code == Some(10) { 1 } else { 2 }, "{xml}");
     assert!(xml.contains("p99&lt;10s") && xml.contains("p50&lt;1ms"), "{xml}");
     let met = report(&["-n", "100", "-c", "10", "--objective", "rate>=1/s", "--objective", "max<10s", &target.address]);
     let met = met.with_code(0);
     assert!(met.json["objectives"].as_array().unwrap().iter().all(|o| o["met"] == true), "{met}");
     let missed = report(&["-n", "100", "-c", "10", "--objective", "rate>=1000000/s", &target.address]);
-    // A machine that disturbs the run makes it one that is not trusted, which outranks an objective.
     assert!(matches!(missed.code, 10 | 20), "{missed}");
     assert_eq!(missed.at("objectives.0.met"), false, "{missed}");
 }
