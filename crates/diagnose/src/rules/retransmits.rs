@@ -39,7 +39,10 @@ pub(super) const PAGE: Page = Page {
 pub(super) fn judge(case: &Case) -> Option<Found> {
     let (again, sent) = (case.here.rise("Tcp.RetransSegs")?, case.here.rise("Tcp.OutSegs")?);
     // A SYN is sent again also where nobody answers; what a full accept queue of this machine dropped is told by its own counter.
-    let again = again - case.here.rise("TcpExt.TCPSynRetrans").unwrap_or(0.0);
+    // A tail loss probe asks whether the last segment came; it did, but for those that recovered one (RFC 8985, section 7).
+    let rise = |name: &str| case.here.rise(&format!("TcpExt.{name}")).unwrap_or(0.0);
+    let probes = (rise("TCPLossProbes") - rise("TCPLossProbeRecovery")).max(0.0);
+    let again = again - rise("TCPSynRetrans") - probes;
     let there = case.elsewhere.as_ref().map(|elsewhere| &elsewhere.counted);
     let drops =
         |host: &Counted| ["ListenDrops", "TCPReqQFullDrop"].iter().any(|name| host.rose(&format!("TcpExt.{name}")));
@@ -82,5 +85,15 @@ mod tests {
         let full = [("Tcp.RetransSegs", 0.0, 500.0), ("Tcp.OutSegs", 0.0, 1e4), ("TcpExt.ListenDrops", 0.0, 9.0)];
         assert_eq!(judged(judge, lost, counted(&full)), None, "a listener of this machine dropped them");
         assert_eq!(judged(judge, lost, counted(&[])), None);
+        let probed = |recovered: f64| {
+            counted(&[
+                ("Tcp.RetransSegs", 0.0, 500.0),
+                ("Tcp.OutSegs", 0.0, 1e5),
+                ("TcpExt.TCPLossProbes", 0.0, 500.0),
+                ("TcpExt.TCPLossProbeRecovery", 0.0, recovered),
+            ])
+        };
+        assert_eq!(judged(judge, lost, probed(0.0)), None, "every one of them had come");
+        assert_eq!(judged(judge, lost, probed(400.0)), Some("proved"), "400 had not");
     }
 }
