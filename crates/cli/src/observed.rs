@@ -51,7 +51,7 @@ impl Observed {
         if let Some(service) = service(&host, watching, target)? {
             host.watch(service);
         }
-        let mut readings = vec![Reading::begin(machine, move || host.read())];
+        let mut readings = vec![Reading::begin(machine, apart(move || host.read()))];
         for mut watched in told(watching)? {
             let name = watched.name().to_owned();
             readings.push(Reading::begin(&name, move || watched.read()));
@@ -80,6 +80,19 @@ impl Observed {
             }
         }
         sink(event);
+    }
+}
+
+/// Reads with a table of descriptors of its own: files of counters, two for each thread of a service, would otherwise take those that the
+/// connections of the run need.
+fn apart(mut read: impl FnMut() -> Counters + Send + 'static) -> impl FnMut() -> Counters + Send + 'static {
+    let mut shared = true;
+    move || {
+        if std::mem::take(&mut shared) {
+            // Nothing is open yet that it reads. Where the operating system refuses, it reads with the table that there is.
+            let _ = net::tables::own_only(&[]);
+        }
+        read()
     }
 }
 

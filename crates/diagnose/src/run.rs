@@ -63,6 +63,14 @@ pub struct Run {
     pub scheduled: u64,
     /// Successes ÷ the window.
     pub succeeded_per_s: f64,
+    /// Requests that ended within the window ÷ the window, failures included.
+    pub ended_per_s: f64,
+    /// Responses that failed a check, or whose status counts as a failure: from the first write to the last byte.
+    pub failed_responses: Spread,
+    /// Requests that may share a connection of open load.
+    pub per_connection: u32,
+    /// Connections that a database refused because it had all it takes, by its own word.
+    pub turned_away: u64,
     /// The server did not keep up with the rate of open load.
     pub is_overloaded: bool,
     /// Arrivals that found every connection taken.
@@ -110,6 +118,18 @@ impl Run {
     /// What follows `brunt -c N` to load the same again.
     pub fn again(&self) -> String {
         if self.command.is_empty() { self.url.clone() } else { self.command.clone() }
+    }
+
+    /// Complete responses a second, those that failed a check too: the service worked for them as well.
+    pub fn answered_per_s(&self) -> f64 {
+        let failed = if self.window_s > 0.0 { self.failed_responses.count as f64 / self.window_s } else { 0.0 };
+        self.succeeded_per_s + failed
+    }
+
+    /// As many responses a second, each of the shortest time there is, as the service worked for: one that failed sooner is a part of one.
+    pub fn worked_per_s(&self) -> f64 {
+        let part = if self.service.min > 0.0 { (self.failed_responses.mean / self.service.min).min(1.0) } else { 1.0 };
+        self.succeeded_per_s + part * (self.answered_per_s() - self.succeeded_per_s)
     }
 
     /// Failures of this kind.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::counters::Sink;
-use crate::parse::process::{descriptors, stat};
+use crate::parse::process::{children, descriptors, stat};
 use crate::source::{Kept, Source, why};
 use crate::threads::{MOST, Threads, Totals};
 
@@ -29,6 +29,8 @@ pub(crate) struct Process {
     pub threads: Threads,
     descriptor_limit: Option<u64>,
     looked: Option<Looked>,
+    /// A thread of it ran before it was looked at last.
+    ran: bool,
 }
 
 /// What a process was like when it was looked at; what could not be read is missing.
@@ -36,6 +38,11 @@ pub(crate) struct Process {
 pub(crate) struct Looked {
     /// Time on a core of all its threads (nanoseconds, by the system's tick).
     pub cpu: u64,
+    /// The same of children that ended and were waited for, with theirs.
+    pub reaped: u64,
+    pub parent: u32,
+    /// When it was started, since the host was (nanoseconds, by the system's tick).
+    pub started: u64,
     pub threads: u64,
     pub rss: u64,
     pub swap: Option<u64>,
@@ -55,6 +62,7 @@ impl Process {
             threads: Threads::of(format!("{folder}/task")),
             descriptor_limit: None,
             looked: None,
+            ran: false,
             folder,
         }
     }
@@ -62,7 +70,8 @@ impl Process {
     /// Looks at it; None once it has ended. A process none of whose threads ran is as it was.
     pub fn look(&mut self, source: &Source, units: Units, buffer: &mut Vec<u8>) -> Option<Looked> {
         let ran = self.threads.look(source, buffer);
-        if let Some(before) = self.looked.filter(|_| !ran && !self.threads.known.is_empty()) {
+        self.ran = ran || self.threads.known.is_empty();
+        if let Some(before) = self.looked.filter(|_| !self.ran) {
             self.threads.looked();
             return Some(before);
         }
@@ -79,6 +88,9 @@ impl Process {
         let followed = self.threads.known.len();
         let looked = Looked {
             cpu: stat.ticks.wrapping_mul(units.tick_ns),
+            reaped: stat.reaped.wrapping_mul(units.tick_ns),
+            parent: stat.parent,
+            started: stat.started.wrapping_mul(units.tick_ns),
             threads: stat.threads,
             rss: stat.pages.saturating_mul(units.page),
             swap: self.threads.known.values().find_map(|thread| thread.swap),
@@ -89,6 +101,16 @@ impl Process {
         };
         self.looked = Some(looked);
         Some(looked)
+    }
+
+    /// The processes that it started and that are there, where it ran before it was looked at last: otherwise they are
+    /// those that were known. Nothing where this kernel does not tell.
+    pub fn started(&self, source: &Source) -> Vec<u32> {
+        if !self.ran {
+            return Vec::new();
+        }
+        let told = |tid| source.text(&format!("{}/task/{tid}/children", self.folder)).unwrap_or_default();
+        self.threads.known.keys().flat_map(|tid| children(&told(tid)).collect::<Vec<_>>()).collect()
     }
 
     /// What the thread is called that had most time on a core of late, with its number.
@@ -147,8 +169,20 @@ pub(crate) mod tests {
     }
 
     fn stat_of(fake: &Fake, pid: u32, parent: u32, (ticks, pages): (u64, u64), threads: u64) {
-        let stat =
-            format!("{pid} (srv) S {parent} 1 1 0 -1 0 9 0 0 0 {ticks} 0 0 0 20 0 {threads} 0 5 100 {pages} 1\n");
+        waited(fake, pid, parent, (ticks, pages), (threads, 0, 5));
+    }
+
+    /// The same with time of children, and when it was started, both in ticks.
+    pub(crate) fn waited(
+        fake: &Fake,
+        pid: u32,
+        parent: u32,
+        (ticks, pages): (u64, u64),
+        (threads, reaped, started): (u64, u64, u64),
+    ) {
+        let stat = format!(
+            "{pid} (srv) S {parent} 1 1 0 -1 0 9 0 0 0 {ticks} 0 {reaped} 0 20 0 {threads} 0 {started} 100 {pages} 1\n"
+        );
         fake.write(&format!("proc/{pid}/stat"), &stat);
     }
 
@@ -162,6 +196,9 @@ pub(crate) mod tests {
         let totals = Totals { wait: Some(70), voluntary: Some(10), involuntary: Some(1), busiest: Some(900) };
         let wanted = Looked {
             cpu: 100_000_000,
+            reaped: 0,
+            parent: 1,
+            started: 50_000_000,
             threads: 1,
             rss: 20_480,
             swap: Some(3072),

@@ -17,6 +17,7 @@ use crate::parse::network::is_local;
 use crate::process::{Looked, Process, Units};
 use crate::quotas::Quotas;
 use crate::source::{Source, why};
+use sums::{All, Followed, Sums};
 
 /// So many processes are followed, and so many told one by one; the sums have all.
 const MOST: usize = 256;
@@ -41,28 +42,12 @@ pub struct Service {
     quotas: Quotas,
     /// Who holds the sockets is to be found out.
     unknown: bool,
+    /// When it was looked at first, since the host was started.
+    since: Option<Nanos>,
     searching: Pace,
     listing: Pace,
+    asking: Pace,
     counting: Pace,
-}
-
-/// A process of the service.
-#[derive(Debug)]
-struct Followed {
-    process: Process,
-    last: Looked,
-}
-
-/// What all processes did, those that ended too.
-#[derive(Clone, Debug, Default)]
-struct Sums {
-    cpu: u64,
-    wait: Option<u64>,
-    voluntary: Option<u64>,
-    involuntary: Option<u64>,
-    busiest: Option<u64>,
-    /// The thread that had most time on a core of late, and what it is called.
-    busiest_thread: Option<(u32, String)>,
 }
 
 impl Service {
@@ -123,8 +108,10 @@ impl Service {
             sums: Sums::default(),
             quotas: Quotas::default(),
             unknown: true,
+            since: None,
             searching: Pace::at_most_every(Nanos::from_secs(1)),
             listing: Pace::at_most_every(Nanos::from_secs(5)),
+            asking: Pace::at_most_every(Nanos::ZERO),
             counting: Pace::at_most_every(Nanos::ZERO),
         }
     }
@@ -133,6 +120,7 @@ impl Service {
     pub(crate) fn tell(&mut self, source: &Source, units: Units, now: Nanos, buffer: &mut Vec<u8>, sink: &mut Sink) {
         self.tell_listener(source, sink);
         self.find_processes(source, now);
+        self.find_children(source, now);
         self.tell_processes(source, units, buffer, sink);
         let folders = self.holders.iter().map(|pid| format!("/proc/{pid}"));
         self.quotas.follow(folders);
@@ -185,19 +173,9 @@ impl Service {
             self.unknown = false;
         }
         let family = if self.holders.is_empty() { BTreeSet::new() } else { family(source, &self.holders, self.me) };
-        self.processes.retain(|pid, _| family.contains(pid));
-        self.told.retain(|pid| family.contains(pid));
         // Those that listen come first.
         let (first, then): (Vec<u32>, Vec<u32>) = family.into_iter().partition(|pid| self.holders.contains(pid));
-        for pid in first.into_iter().chain(then) {
-            if self.processes.len() < MOST {
-                let new = || Followed { process: Process::of(format!("/proc/{pid}")), last: Looked::default() };
-                self.processes.entry(pid).or_insert_with(new);
-            }
-            if self.told.len() < TOLD && self.processes.contains_key(&pid) {
-                self.told.insert(pid);
-            }
-        }
+        self.follow(first.into_iter().chain(then));
         let took = Nanos(thread_cpu().0.saturating_sub(before.0));
         if search {
             self.searching.took(now, took);
@@ -205,39 +183,78 @@ impl Service {
         self.listing.took(now, took);
     }
 
+    /// Asks those that ran what they started since: cheaper than a list of all processes, and so done more often.
+    fn find_children(&mut self, source: &Source, now: Nanos) {
+        if !self.asking.is_due(now) {
+            return;
+        }
+        let before = thread_cpu();
+        let started: Vec<u32> = self.processes.values().flat_map(|followed| followed.process.started(source)).collect();
+        self.follow(started.into_iter());
+        self.asking.took(now, Nanos(thread_cpu().0.saturating_sub(before.0)));
+    }
+
+    /// From now on they are told, until they end.
+    fn follow(&mut self, pids: impl Iterator<Item = u32>) {
+        for pid in pids.filter(|pid| *pid != self.me || self.holders.contains(pid)) {
+            if self.processes.len() < MOST {
+                self.processes.entry(pid).or_insert_with(|| Followed::of(pid));
+            }
+            if self.told.len() < TOLD && self.processes.contains_key(&pid) {
+                self.told.insert(pid);
+            }
+        }
+    }
+
     fn tell_processes(&mut self, source: &Source, units: Units, buffer: &mut Vec<u8>, sink: &mut Sink) {
         if let Some(hidden) = self.hidden {
             sink.unobservable("service", hidden);
         }
+        let first = self.since.is_none();
+        let since = *self.since.get_or_insert_with(|| up(source));
         let mut all = All::default();
-        let mut ended = Vec::new();
-        for (pid, followed) in &mut self.processes {
+        // What processes had that ended, by the one that started them.
+        let mut ended: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut befores = Vec::new();
+        for pid in by_generation(&self.processes) {
+            let Some(followed) = self.processes.get_mut(&pid) else { continue };
             let Some(looked) = followed.process.look(source, units, buffer) else {
-                ended.push(*pid);
+                if let Some(last) = followed.last {
+                    *ended.entry(last.parent).or_default() += last.cpu.saturating_add(last.reaped);
+                }
+                self.ended(pid);
                 continue;
             };
-            all.add(&looked, &followed.last, &followed.process, &mut self.sums);
-            followed.last = looked;
-            if self.told.contains(pid) {
+            // What it did before this began is of no run; one that this started since did all it did for the service.
+            let earlier = if first || looked.started >= since.0 { Looked::default() } else { looked };
+            let before = followed.last.replace(looked).unwrap_or(earlier);
+            all.add(&looked, &before, &followed.process, &mut self.sums);
+            befores.push((pid, before));
+            if self.told.contains(&pid) {
                 let name = format!("service.{pid}");
                 tell_process(&name, &looked, &followed.process, sink);
                 followed.process.excuse(&name, &looked, source, sink);
             }
         }
-        for pid in ended {
-            self.processes.remove(&pid);
-            self.told.remove(&pid);
-            // Its successor, if there is one, may hold the socket by now.
-            self.unknown |= self.holders.remove(&pid) && self.named.is_none();
-            if self.named == Some(pid) {
-                self.hidden = Some("the process has ended");
-            }
+        for (pid, before) in befores {
+            let Some(followed) = self.processes.get_mut(&pid) else { continue };
+            self.sums.cpu += followed.of_children(&before, ended.get(&pid).copied().unwrap_or_default());
         }
         if all.processes >= MOST {
             sink.unobservable("service.all", &format!("more than {MOST} processes, the others are left out"));
         }
         if all.processes > 0 {
             all.tell(&mut self.sums, sink);
+        }
+    }
+
+    fn ended(&mut self, pid: u32) {
+        self.processes.remove(&pid);
+        self.told.remove(&pid);
+        // Its successor, if there is one, may hold the socket by now.
+        self.unknown |= self.holders.remove(&pid) && self.named.is_none();
+        if self.named == Some(pid) {
+            self.hidden = Some("the process has ended");
         }
     }
 
@@ -250,6 +267,24 @@ impl Service {
         }
         self.counting.took(now, Nanos(thread_cpu().0.saturating_sub(before.0)));
     }
+}
+
+/// Those that started others in front of them: of a child that is gone when it is looked at, the one that waited for it must not hold the time already
+/// when it was looked at.
+fn by_generation(processes: &BTreeMap<u32, Followed>) -> Vec<u32> {
+    let parent = |pid: &u32| processes.get(pid)?.last.map(|last| last.parent);
+    let depth = |pid: &u32| std::iter::successors(Some(*pid), parent).take(processes.len() + 1).count();
+    let mut pids: Vec<u32> = processes.keys().copied().collect();
+    // What was not looked at yet was started last.
+    pids.sort_by_cached_key(|pid| (processes[pid].last.is_none(), depth(pid)));
+    pids
+}
+
+/// How long the host has been up; zero where it does not say.
+fn up(source: &Source) -> Nanos {
+    let text = source.text("/proc/uptime").unwrap_or_default();
+    let seconds = text.split_ascii_whitespace().next().and_then(|up| up.parse::<f64>().ok()).unwrap_or_default();
+    Nanos((seconds * 1e9) as u64)
 }
 
 fn tell_process(name: &str, looked: &Looked, process: &Process, sink: &mut Sink) {
@@ -270,71 +305,6 @@ fn tell_process(name: &str, looked: &Looked, process: &Process, sink: &mut Sink)
     }
 }
 
-/// All processes at one moment.
-#[derive(Debug, Default)]
-struct All {
-    processes: usize,
-    threads: u64,
-    rss: u64,
-    swap: Option<u64>,
-    descriptors: Option<u64>,
-    /// Of the interval at hand, the time of the thread that had most.
-    top: Option<u64>,
-    /// Something of them is missing, and the sum with it.
-    lacks_swap: bool,
-    lacks_descriptors: bool,
-    lacks_threads: bool,
-}
-
-impl All {
-    fn add(&mut self, now: &Looked, before: &Looked, process: &Process, sums: &mut Sums) {
-        self.processes += 1;
-        self.threads += now.threads;
-        self.rss += now.rss;
-        self.swap = sum(self.swap, now.swap);
-        self.descriptors = sum(self.descriptors, now.descriptors);
-        self.lacks_swap |= now.swap.is_none();
-        self.lacks_descriptors |= now.descriptors.is_none();
-        self.lacks_threads |= now.left_out > 0;
-        let since = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before.unwrap_or_default()));
-        sums.cpu += now.cpu.saturating_sub(before.cpu);
-        let (now, before) = (now.totals, before.totals);
-        sums.wait = sum(sums.wait, since(now.wait, before.wait));
-        sums.voluntary = sum(sums.voluntary, since(now.voluntary, before.voluntary));
-        sums.involuntary = sum(sums.involuntary, since(now.involuntary, before.involuntary));
-        let most = since(now.busiest, before.busiest);
-        if most > self.top.max(Some(0)) {
-            sums.busiest_thread = process.busiest().map(|(tid, comm)| (tid, comm.to_owned()));
-        }
-        self.top = self.top.max(most);
-    }
-
-    fn tell(self, sums: &mut Sums, sink: &mut Sink) {
-        sums.busiest = sum(sums.busiest, self.top);
-        if let Some((tid, comm)) = sums.busiest_thread.as_ref().filter(|_| !self.lacks_threads) {
-            sink.put(&["service.all.busiest.tid"], u64::from(*tid));
-            sink.label(&["service.all.busiest.comm"], comm);
-        }
-        let mut put = |what, value| sink.put_some(&["service.all", what], value);
-        put("processes", Some(self.processes as u64));
-        put("cpu", Some(sums.cpu));
-        put("wait", sums.wait);
-        put("threads", Some(self.threads));
-        put("rss", Some(self.rss));
-        put("swap", self.swap.filter(|_| !self.lacks_swap));
-        put("fds", self.descriptors.filter(|_| !self.lacks_descriptors));
-        put("voluntary", sums.voluntary);
-        put("involuntary", sums.involuntary);
-        put("busiest.cpu", sums.busiest.filter(|_| !self.lacks_threads));
-    }
-}
-
-fn sum(all: Option<u64>, more: Option<u64>) -> Option<u64> {
-    match (all, more) {
-        (Some(all), Some(more)) => Some(all.saturating_add(more)),
-        (one, other) => one.or(other),
-    }
-}
-
+mod sums;
 #[cfg(test)]
 mod tests;

@@ -6,10 +6,12 @@
 use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 
 use crate::netlink;
 use crate::sock_diag::{Query, Socket};
@@ -23,6 +25,8 @@ const COUNTED: usize = 20_000;
 #[derive(Debug)]
 pub struct Source {
     pub(crate) root: PathBuf,
+    /// Files whose descriptors lie below stay open; half of the table is left to others.
+    pub(crate) kept: i32,
     /// Nobody may read these.
     #[cfg(test)]
     pub(crate) denied: Vec<&'static str>,
@@ -41,6 +45,9 @@ impl Source {
     pub fn under(root: impl Into<PathBuf>) -> Source {
         Source {
             root: root.into(),
+            kept: getrlimit(Resource::Nofile)
+                .current
+                .map_or(i32::MAX, |limit| i32::try_from(limit / 2).unwrap_or(i32::MAX)),
             #[cfg(test)]
             denied: Vec::new(),
             #[cfg(test)]
@@ -129,7 +136,7 @@ impl Kept {
             None => File::open(source.path(&self.path)?)?,
         };
         let length = fill(&file, buffer)?;
-        self.file = Some(file);
+        self.file = Some(file).filter(|file| file.as_raw_fd() < source.kept);
         Ok(String::from_utf8_lossy(&buffer[..length]))
     }
 }
@@ -187,6 +194,18 @@ mod tests {
         assert_eq!(why(&missing.read(&source, &mut buffer).unwrap_err()), "no such file");
         fake.write("proc/later", "here");
         assert_eq!(missing.read(&source, &mut buffer).unwrap(), "here");
+    }
+
+    #[test]
+    fn files_are_kept_open_only_in_a_table_that_has_room() {
+        let fake = Fake::new(&[("proc/loadavg", "1\n")]);
+        for (kept, open) in [(i32::MAX, true), (0, false)] {
+            let (source, mut file) = (Source { kept, ..fake.source() }, Kept::new("/proc/loadavg"));
+            for _ in 0..2 {
+                assert_eq!(file.read(&source, &mut Vec::new()).unwrap(), "1\n");
+                assert_eq!(file.file.is_some(), open);
+            }
+        }
     }
 
     #[test]

@@ -395,7 +395,7 @@ impl<'a> Report<'a> {
             probe: summary.probe.as_ref(),
             host: started.and_then(|s| s.host()),
             hosts: started.map(|s| &*s.hosts).filter(|hosts| hosts.len() > 1),
-            headroom: summary.headroom().map(|(_, times)| times),
+            headroom: summary.headroom().map(|headroom| headroom.times),
             generator: started.map(|s| Generator::of(s, &summary.totals)),
             command: started.map_or(&[], |s| &s.command),
             plan: started.map(|s| &s.plan),

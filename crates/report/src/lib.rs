@@ -41,7 +41,7 @@ pub use objectives::{Judged, Objective};
 pub use reasons::reason;
 pub use record::End;
 pub use seconds::{Replayed, Seconds};
-pub use summary::{Summary, Summing};
+pub use summary::{Headroom, Summary, Summing};
 pub use sums::Sums;
 pub use terminal::{Live, Mode};
 pub use totals::Totals;

@@ -15,6 +15,7 @@ use crate::overload::Overload;
 use crate::sentences as say;
 use crate::sentences::limits as words_of;
 use crate::sums::Sums;
+use crate::totals::Totals;
 use crate::trust::Trust;
 
 /// Readings so long after the window still tell how it ended.
@@ -24,12 +25,16 @@ const SECOND_SYN: Nanos = Nanos::from_millis(900);
 
 /// So many machines are followed; a record that names more is none of ours.
 const MOST_HOSTS: usize = 64;
+/// So many readings are kept until a second tells of which part they are; a run has a few.
+const MOST_PENDING: usize = 1024;
 
 /// The counters of a run as they pass.
 #[derive(Default)]
 pub(crate) struct Counting {
     /// In the order they were first told in; the first is where the run is coordinated.
     hosts: Vec<Counts>,
+    /// Readings that may have been taken after the window: a reading comes before the second that tells whether they were.
+    pending: Vec<HostCounters>,
     window_ends: Option<i64>,
 }
 
@@ -44,13 +49,11 @@ struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, sample: &HostCounters, window_ends: Option<i64>) {
+    fn add(&mut self, sample: &HostCounters) {
         self.carried.add(sample);
-        if window_ends.is_none_or(|end| sample.at_ns <= end.saturating_add(AFTER)) {
-            self.lost = self.carried.values.is_empty();
-            let values = self.carried.values.iter().map(|(name, value)| (name.as_str(), value.real()));
-            self.counted.see(sample.at_ns, values);
-        }
+        self.lost = self.carried.values.is_empty();
+        let values = self.carried.values.iter().map(|(name, value)| (name.as_str(), value.real()));
+        self.counted.see(sample.at_ns, values);
     }
 
     /// They are of no machine: a service told them of itself.
@@ -73,24 +76,36 @@ impl Counting {
             RunEvent::Second(second) if second.part == Part::Drain => {
                 self.window_ends.get_or_insert(second.from_ns);
             }
-            RunEvent::Counters(sample) => {
-                let known = self.hosts.iter().position(|counts| counts.host == sample.host);
-                let at = known.unwrap_or_else(|| {
-                    if self.hosts.len() < MOST_HOSTS {
-                        self.hosts.push(Counts { host: sample.host.clone(), ..Counts::default() });
-                    }
-                    self.hosts.len() - 1
-                });
-                if let Some(counts) = self.hosts.get_mut(at).filter(|counts| counts.host == sample.host) {
-                    counts.add(sample, self.window_ends);
-                }
-            }
+            RunEvent::Second(second) => self.take_until(second.to_ns.saturating_add(AFTER)),
+            RunEvent::Counters(sample) if self.pending.len() < MOST_PENDING => self.pending.push(sample.clone()),
             _ => {}
         }
     }
 
+    /// Takes the readings of until then.
+    fn take_until(&mut self, until: i64) {
+        let pending = std::mem::take(&mut self.pending);
+        let (now, later): (Vec<_>, Vec<_>) = pending.into_iter().partition(|sample| sample.at_ns <= until);
+        self.pending = later;
+        now.iter().for_each(|sample| self.take(sample));
+    }
+
+    fn take(&mut self, sample: &HostCounters) {
+        let known = self.hosts.iter().position(|counts| counts.host == sample.host);
+        let at = known.unwrap_or_else(|| {
+            if self.hosts.len() < MOST_HOSTS {
+                self.hosts.push(Counts { host: sample.host.clone(), ..Counts::default() });
+            }
+            self.hosts.len() - 1
+        });
+        if let Some(counts) = self.hosts.get_mut(at).filter(|counts| counts.host == sample.host) {
+            counts.add(sample);
+        }
+    }
+
     /// Judges the run that is over.
-    pub fn conclude(self, sums: &Sums, trust: &Trust) -> Conclusion {
+    pub fn conclude(mut self, sums: &Sums, trust: &Trust) -> Conclusion {
+        self.take_until(self.window_ends.map_or(i64::MAX, |end| end.saturating_add(AFTER)));
         let (told, hosts): (Vec<_>, Vec<_>) = self.hosts.into_iter().partition(Counts::is_told);
         let told = told.into_iter().map(|counts| counts.counted).collect();
         let mut hosts = hosts.into_iter();
@@ -108,7 +123,7 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
     let window_s = sums.window.as_secs_f64();
     let failures =
         totals.failures.iter().map(|f| Failures { kind: f.kind.clone(), phase: f.phase.clone(), count: f.count });
-    let cores = |ns: u64| if window_s > 0.0 { ns as f64 / 1e9 / window_s } else { 0.0 };
+    let cores = |time: Nanos| totals.generator.share(time).unwrap_or(0.0);
     Run {
         url: plan.and_then(|plan| plan.urls.first()).map(|first| first.url.clone()).unwrap_or_default(),
         command: sums.started.as_ref().map(|started| again(&started.command)).unwrap_or_default(),
@@ -120,6 +135,10 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         window_s,
         scheduled: totals.due,
         succeeded_per_s: sums.throughput_per_s(),
+        ended_per_s: sums.per_s(totals.finished_in_window.saturating_add(totals.failed)),
+        failed_responses: spread(&totals.latency.failed_responses),
+        per_connection: plan.and_then(streams).unwrap_or(1),
+        turned_away: turned_away(totals),
         is_overloaded: Overload::of(sums).is_some(),
         waited_for_connection: totals.limited,
         in_flight: if sums.window == Nanos::ZERO { 0.0 } else { totals.in_flight_ns as f64 / sums.window.0 as f64 },
@@ -131,9 +150,23 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         expects_status: plan.is_some_and(|plan| plan.options.contains_key("expect-status")),
         generator_doubt: doubt(trust),
         busiest_worker: totals.generator.busiest_share().unwrap_or(0.0),
-        generator_cores: cores(totals.cpu_ns),
-        polled_cores: cores(totals.spun_ns),
+        generator_cores: cores(totals.generator.cpu),
+        polled_cores: cores(totals.generator.spun),
     }
+}
+
+/// Requests that may share a connection.
+fn streams(plan: &Plan) -> Option<u32> {
+    plan.options.get("streams")?.first()?.parse().ok()
+}
+
+/// Connections that a database refused because it had all it takes: those that arrivals waited for, and those whose requests failed.
+fn turned_away(totals: &Totals) -> u64 {
+    const WORDS: [&str; 2] = ["too many connections", "53300"];
+    let says = |text: &str| WORDS.iter().any(|words| text.contains(words));
+    let unopened = totals.unopened.iter().filter(|loss| says(&loss.detail)).map(|loss| loss.count);
+    let failed = totals.status.iter().filter(|(code, _)| says(code)).map(|(_, count)| *count);
+    unopened.chain(failed).sum()
 }
 
 /// The most users a plan asks for. At the end of each second there may be fewer, as those whose requests are done are gone.

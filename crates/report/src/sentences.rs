@@ -129,6 +129,10 @@ pub(crate) const HEADROOM: Text = text(
     "headroom: brunt sends at most about {most}/s of small requests here (brunt calibrate), {times} times this",
     "余量：本机 brunt 最多约可发送 {most}/s 个小请求（brunt calibrate），为本次的 {times} 倍",
 );
+pub(crate) const HEADROOM_HERE: Text = text(
+    "headroom: at the CPU a request took in this run brunt sends at most about {most}/s here, {times} times this",
+    "余量：按本次每请求的 CPU 用量，本机 brunt 最多约可发送 {most}/s，为本次的 {times} 倍",
+);
 pub(crate) const DISTRIBUTION: Text = text("Latency distribution", "延迟分布");
 pub(crate) const WITHOUT_ANSWER: Text = text("no response", "无响应");
 pub(crate) const WHERE_TIME: Text = text("Where the time went", "耗时分解");

@@ -83,6 +83,20 @@ impl Summing {
     }
 }
 
+/// How much more brunt could have sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Headroom {
+    /// Requests a second at most.
+    pub most_per_s: f64,
+    /// That ÷ what was sent a second, failures included.
+    pub times: f64,
+    /// Told by the CPU that a request of this run took; otherwise by `brunt calibrate`.
+    pub by_run: bool,
+}
+
+/// Users whose connections stay open open fewer than this for each request.
+const REOPENED: f64 = 0.1;
+
 impl Summary {
     /// Sums up the events of a run.
     pub fn from_events(events: impl IntoIterator<Item = RunEvent>) -> Summary {
@@ -103,17 +117,30 @@ impl Summary {
         Ok(summing.finish())
     }
 
-    /// What brunt sends at most on this machine (requests a second), and how many times that is what it sent, failures included; where
-    /// it was calibrated, for what it was calibrated with: HTTP/1.1 without TLS.
-    pub fn headroom(&self) -> Option<(f64, f64)> {
+    /// How much more brunt could have sent, where it was calibrated, for what it was calibrated with: HTTP/1.1 without TLS.
+    ///
+    /// The ceiling is that of users on connections that stay. A rate, or a connection for each request, costs more CPU a request: there the run's own
+    /// CPU tells, which is dearer at little load than at much, so that the ceiling is rather too low.
+    pub fn headroom(&self) -> Option<Headroom> {
         let started = self.started.as_ref()?;
         let (plan, host) = (&started.plan, started.host()?);
         let is_http1 =
             plan.protocol == "http" && !plan.options.get("http").is_some_and(|http| http.contains(&"2".into()));
         let in_clear = plan.urls.iter().all(|url| !url.url.starts_with("https:"));
         let most = host.calibration.as_ref()?.at_most_per_s(started.workers, host.cores);
-        let here = self.per_s(self.totals.finished_in_window + self.totals.failed);
-        (is_http1 && in_clear && started.hosts.len() == 1 && here > 0.0 && most > 0.0).then(|| (most, most / here))
+        let totals = &self.totals;
+        let here = self.per_s(totals.finished_in_window + totals.failed);
+        let kept = totals.connections.opened as f64 <= REOPENED * (totals.sent as f64);
+        let own = (self.open || !kept).then(|| {
+            let used = totals.generator.share(totals.generator.cpu - totals.generator.spun)?;
+            (used > 0.0).then(|| here * f64::from(started.workers.max(1)).min(host.cores) / used)
+        });
+        let (most, by_run) = match own {
+            None => (most, false),
+            Some(own) => (most.min(own?), own? < most),
+        };
+        let judged = is_http1 && in_clear && started.hosts.len() == 1 && here > 0.0 && most > 0.0;
+        judged.then(|| Headroom { most_per_s: most, times: most / here, by_run })
     }
 
     /// True where an objective asks how many failed of all requests.

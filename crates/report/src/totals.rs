@@ -199,6 +199,10 @@ pub struct Generator {
     pub rated: Nanos,
     /// CPU time of the busiest worker of each of these, added up.
     pub busiest: Nanos,
+    /// CPU time of all workers in them.
+    pub cpu: Nanos,
+    /// What of it was polled away.
+    pub spun: Nanos,
     /// Enforcement periods of the CPU quota.
     pub periods: u64,
     /// Of these, those in which it was used up.
@@ -215,6 +219,8 @@ impl Generator {
         if s.length() >= RATED_LEAST {
             self.rated = self.rated.saturating_add(s.length());
             self.busiest = self.busiest.saturating_add(Nanos(s.generator.busiest_cpu_ns));
+            self.cpu = self.cpu.saturating_add(Nanos(s.cpu_ns));
+            self.spun = self.spun.saturating_add(Nanos(s.spun_ns));
         }
     }
 

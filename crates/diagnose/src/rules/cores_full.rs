@@ -48,8 +48,8 @@ const EXPERIMENT_OPEN: Text = text(
 const FULL: f64 = 0.93;
 /// The part of the busy cores that makes somebody the one who uses them.
 const PART: f64 = 0.5;
-/// A service that waits for a core for less than this, in threads, has no want of one.
-const WAITED: f64 = 0.1;
+/// A service that waits for a core for less than this, in threads, is not held up by it.
+const WAITED: f64 = 0.5;
 
 pub(super) const PAGE: Page = Page {
     rule: "S1",
@@ -89,8 +89,8 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     };
     let mut evidence =
         Said::new(EVIDENCE, [("busy", shown(busy)), ("cores", shown_whole(cores)), ("service", shown(service))]);
-    if run.succeeded_per_s > 0.0 {
-        evidence = evidence.and(COST, [("cost", words::show::seconds(service / run.succeeded_per_s))]);
+    if run.answered_per_s() > 0.0 {
+        evidence = evidence.and(COST, [("cost", words::show::seconds(service / run.answered_per_s()))]);
     }
     let found = Found::new("S1", Stage::Service, Proof::Proved, Said::new(text, facts()), evidence);
     Some(found.then(plain(remedy), twice(run)))
@@ -127,6 +127,9 @@ mod tests {
         assert_eq!(judged(judge, |run| run.has_pauses = true, with(1.99, 1.7)), None, "users paused");
         assert_eq!(judged(judge, |_| (), cores(1.99, &[])), None, "nobody knows what the service used");
         assert_eq!(judged(judge, |_| (), with(1.99, 0.1)), None, "others fill it, and the service wants no core");
+        let waits = |wait: f64| cores(1.99, &[("service.all.cpu", 0.0, 1e9), ("service.all.wait", 0.0, wait * 1e10)]);
+        assert_eq!(judged(judge, |_| (), waits(0.2)), None, "a little waiting limits nobody");
+        assert_eq!(judged(judge, |_| (), waits(0.9)), Some("proved"));
         let polls = |run: &mut Run| (run.generator_cores, run.polled_cores) = (1.1, 1.0);
         assert_eq!(judged(judge, polls, with(1.99, 0.8)), None, "half of it is only polled away");
     }
@@ -147,7 +150,7 @@ mod tests {
     fn it_says_whose_work_filled_them() {
         let said = |service: f64, own: f64| {
             let run = crate::Run { generator_cores: own, ..run() };
-            let waited = ("service.all.wait", 0.0, 5e9);
+            let waited = ("service.all.wait", 0.0, 6e9);
             let here = cores(2.0, &[("service.all.cpu", 0.0, service * 1e10), waited]);
             judge(&Case { run, here, ..Case::default() }).unwrap().claim(Lang::En)
         };

@@ -45,9 +45,12 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     let succeeded = run.succeeded_per_s * run.window_s;
     let (pid, fds) = here
         .between("service.", ".fds")
+        // A single process, not the sum of all.
+        .filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()))
         .filter_map(|pid| Some((pid, here.rise(&format!("service.{pid}.fds"))?)))
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let rise = fds - connections.max(f64::from(run.users.max(run.connections)));
+    let ours = if run.is_open { run.opened.min(u64::from(run.connections)) } else { u64::from(run.users) };
+    let rise = fds - connections.max(ours as f64);
     if rise < LEAST || rise < SHARE * succeeded {
         return None;
     }
@@ -73,6 +76,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
+    use crate::run::Run;
 
     #[test]
     fn descriptors_that_no_connection_explains() {
@@ -86,5 +90,16 @@ mod tests {
         assert_eq!(judged(judge, |_| (), of(5_000.0, 0.0)), Some("consistent"));
         assert_eq!(judged(judge, |_| (), of(5_000.0, 5_000.0)), None, "each is a connection");
         assert_eq!(judged(judge, |_| (), of(60.0, 0.0)), None);
+        let (users, arrivals) = (
+            |run: &mut Run| run.connections = 1000,
+            |opened: u64| {
+                move |run: &mut Run| (run.is_open, run.connections, run.opened, run.users) = (true, 1000, opened, 0)
+            },
+        );
+        assert_eq!(judged(judge, users, of(900.0, 0.0)), Some("consistent"), "the bound is that of open load");
+        assert_eq!(judged(judge, arrivals(20), of(900.0, 0.0)), Some("consistent"), "few were opened");
+        assert_eq!(judged(judge, arrivals(5_000), of(900.0, 0.0)), None, "they may be ours");
+        let all = counted(&[("service.all.fds", 10.0, 5_010.0), ("service.connections", 50.0, 50.0)]);
+        assert_eq!(judged(judge, |_| (), all), None, "no process of them leaks alone");
     }
 }

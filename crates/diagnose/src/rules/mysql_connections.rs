@@ -4,6 +4,7 @@ use words::Said;
 use words::text::{Text, text};
 
 use crate::case::Case;
+use crate::counted::Counted;
 use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
@@ -20,12 +21,24 @@ const REMEDY: Text = text(
 const EXPERIMENT: Text =
     text("with fewer connections than {max} none must be turned away", "连接数少于 {max} 时，不应再有连接被拒绝");
 
+/// What databases say of it themselves, without being watched.
+const FULL: Text =
+    text("the database turned connections away: it had all it takes", "数据库拒绝了连接：连接数已达上限");
+const SAID: Text = text(
+    "connections refused with «too many connections» (MySQL 1040, PostgreSQL 53300): {refused}",
+    "因 too many connections（MySQL 1040、PostgreSQL 53300）被拒绝的连接：{refused}",
+);
+const FEWER: Text = text(
+    "with fewer connections (-c, --max-connections) none must be turned away",
+    "减少连接数（-c、--max-connections）后，不应再有连接被拒绝",
+);
+
 pub(super) const PAGE: Page = Page {
     rule: "D1",
     title: text("The database has all its connections", "数据库连接数已满"),
     sign: text(
-        "connections fail with error 1040 «Too many connections»; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
-        "连接失败并提示错误 1040 Too many connections；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+        "connections fail with «too many connections» (MySQL error 1040, PostgreSQL 53300); --watch mysql=… shows its counters",
+        "连接失败并提示 too many connections（MySQL 错误 1040、PostgreSQL 53300）；--watch mysql=… 可显示其计数",
     ),
     remedy: REMEDY,
     beware: None,
@@ -33,26 +46,33 @@ pub(super) const PAGE: Page = Page {
 
 pub(super) fn judge(case: &Case) -> Option<Found> {
     // Whoever was turned away may have been somebody else.
-    if case.run.failures.is_empty() {
+    if case.run.failures.is_empty() && case.run.turned_away == 0 {
         return None;
     }
-    case.told("mysql.").find_map(|mysql| {
-        let refused = mysql.rise("mysql.Connection_errors_max_connections").filter(|refused| *refused > 0.0)?;
-        let shown = |n: f64| words::show::count(n as u64);
-        let max = mysql.last("mysql.variable.max_connections").map_or_else(|| "max_connections".to_owned(), shown);
-        let connected = mysql.most("mysql.Threads_connected").unwrap_or(0.0);
-        let facts = [("refused", shown(refused)), ("connected", shown(connected)), ("max", max.clone())];
-        let claim = Said::new(CLAIM, [("max", max.clone())]);
-        let found = Found::new("D1", Stage::ServerKernel, Proof::Proved, claim, Said::new(EVIDENCE, facts));
-        Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("max", max)])))
-    })
+    case.told("mysql.").find_map(counted).or_else(|| said(case.run.turned_away))
+}
+
+fn said(refused: u64) -> Option<Found> {
+    let evidence = Said::new(SAID, [("refused", words::show::count(refused))]);
+    let found = Found::new("D1", Stage::ServerKernel, Proof::Proved, plain(FULL), evidence);
+    (refused > 0).then(|| found.then(plain(REMEDY), plain(FEWER)))
+}
+
+fn counted(mysql: &Counted) -> Option<Found> {
+    let refused = mysql.rise("mysql.Connection_errors_max_connections").filter(|refused| *refused > 0.0)?;
+    let shown = |n: f64| words::show::count(n as u64);
+    let max = mysql.last("mysql.variable.max_connections").map_or_else(|| "max_connections".to_owned(), shown);
+    let connected = mysql.most("mysql.Threads_connected").unwrap_or(0.0);
+    let facts = [("refused", shown(refused)), ("connected", shown(connected)), ("max", max.clone())];
+    let claim = Said::new(CLAIM, [("max", max.clone())]);
+    let found = Found::new("D1", Stage::ServerKernel, Proof::Proved, claim, Said::new(EVIDENCE, facts));
+    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("max", max)])))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counted::Counted;
-    use crate::rules::made_up::{counted, judged_told};
+    use crate::rules::made_up::{counted, judged, judged_told};
     use crate::run::Failures;
 
     fn mysql(refused: f64) -> Counted {
@@ -69,5 +89,9 @@ mod tests {
         assert_eq!(judged_told(judge, failed, mysql(7.0)), Some("proved"));
         assert_eq!(judged_told(judge, failed, mysql(0.0)), None, "those of yesterday");
         assert_eq!(judged_told(judge, |_| (), mysql(7.0)), None, "none of ours");
+        // Under a rate requests wait, and none fails of it.
+        assert_eq!(judged_told(judge, |run| run.turned_away = 7, mysql(7.0)), Some("proved"));
+        assert_eq!(judged(judge, |run| run.turned_away = 7, counted(&[])), Some("proved"), "it says so itself");
+        assert_eq!(judged(judge, failed, counted(&[])), None);
     }
 }

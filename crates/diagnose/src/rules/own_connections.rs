@@ -11,6 +11,14 @@ const CLAIM: Text = text(
     "every connection of this run ({limit}) was in use: at {service} a request, that carries {most}/s at most",
     "本次压测的 {limit} 个连接全被占用：每个请求 {service}，最多承载 {most}/s",
 );
+const OPENING: Text = text(
+    "every connection of this run ({limit}) was taken, and only {in_flight} requests were in flight on them: the others were being opened",
+    "本次压测的 {limit} 个连接全被占用，但其上在途请求只有 {in_flight} 个：其余连接仍在建立",
+);
+const OPENING_REMEDY: Text = text(
+    "find out first why connections take so long to open or fail: more of them would only wait as well",
+    "先查明建立连接为何缓慢或失败：增加连接数只会让更多连接等待",
+);
 const EVIDENCE: Text =
     text("{waited} of {scheduled} requests waited for a connection", "{scheduled} 个请求中有 {waited} 个等待连接");
 const REMEDY: Text = text(
@@ -22,6 +30,8 @@ const EXPERIMENT: Text = text(
     "用 --max-connections {double} 再测：若吞吐量上升，瓶颈在连接数；若服务时间上升，瓶颈在服务",
 );
 
+/// Connections with less than this share of what they could carry in flight were not in use by requests.
+const IN_USE: f64 = 0.75;
 /// The share of arrivals that must have waited.
 const SHARE: f64 = 0.01;
 
@@ -39,20 +49,24 @@ pub(super) const PAGE: Page = Page {
 pub(super) fn judge(case: &Case) -> Option<Found> {
     let run = &case.run;
     let waited = run.waited_for_connection as f64 > SHARE * run.scheduled as f64;
-    if !(run.is_open && run.is_overloaded && waited && run.connections > 0 && run.service.mean > 0.0) {
+    if !(run.is_open && run.is_overloaded && waited && run.connections > 0) {
         return None;
     }
-    let facts = [
-        ("limit", words::show::count(u64::from(run.connections))),
-        ("service", words::show::seconds(run.service.mean)),
-        ("most", words::show::rate(f64::from(run.connections) / run.service.mean)),
-    ];
+    let limit = ("limit", words::show::count(u64::from(run.connections)));
+    let places = f64::from(run.connections) * f64::from(run.per_connection.max(1));
+    // By Little's law how long one was held, whether it succeeded or not.
+    let held = if run.ended_per_s > 0.0 { run.in_flight / run.ended_per_s } else { 0.0 };
+    let (claim, remedy) = if run.in_flight >= IN_USE * places && held > 0.0 {
+        let facts = [limit, ("service", words::show::seconds(held)), ("most", words::show::rate(places / held))];
+        (Said::new(CLAIM, facts), REMEDY)
+    } else {
+        (Said::new(OPENING, [limit, ("in_flight", format!("{:.0}", run.in_flight))]), OPENING_REMEDY)
+    };
     let counts =
         [("waited", words::show::count(run.waited_for_connection)), ("scheduled", words::show::count(run.scheduled))];
-    let claim = Said::new(CLAIM, facts);
     let found = Found::new("C6", Stage::Generator, Proof::Consistent, claim, Said::new(EVIDENCE, counts));
     let double = words::show::count(2 * u64::from(run.connections)).replace(',', "");
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("double", double)])))
+    Some(found.then(plain(remedy), Said::new(EXPERIMENT, [("double", double)])))
 }
 
 #[cfg(test)]
@@ -72,5 +86,20 @@ mod tests {
         assert_eq!(judged(judge, open(5_000, true), counted(&[])), Some("consistent"));
         assert_eq!(judged(judge, open(5_000, false), counted(&[])), None, "the rate was kept");
         assert_eq!(judged(judge, open(5, true), counted(&[])), None, "hardly anybody waited");
+    }
+
+    #[test]
+    fn the_bound_is_what_the_connections_held_for_and_never_below_what_was_measured() {
+        let claim = |change: fn(&mut Run)| {
+            let mut run = Run { is_open: true, is_overloaded: true, connections: 8, ..crate::rules::made_up::run() };
+            (run.waited_for_connection, run.in_flight, run.ended_per_s) = (5_000, 8.0, 100.0);
+            change(&mut run);
+            judge(&Case { run, ..Case::default() }).unwrap().claim(words::Lang::En)
+        };
+        // Eight for 80 ms each, whatever the mean of those that succeeded.
+        assert!(claim(|_| ()).ends_with("at 80.0 ms a request, that carries 100/s at most"), "{}", claim(|_| ()));
+        let streams = |run: &mut Run| (run.per_connection, run.in_flight) = (4, 32.0);
+        assert!(claim(streams).contains("at 320 ms a request, that carries 100/s"), "{}", claim(streams));
+        assert!(claim(|run| run.in_flight = 1.0).contains("only 1 requests"), "{}", claim(|run| run.in_flight = 1.0));
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     let least = words::show::seconds(run.service.min);
     let claim = Said::new(CLAIM, [("places", places.clone()), ("in_flight", format!("{:.0}", run.in_flight))]);
     let facts = [
-        ("rate", words::show::rate(run.succeeded_per_s)),
+        ("rate", words::show::rate(run.worked_per_s())),
         ("least", least.clone()),
         ("places", places.clone()),
         ("mean", words::show::seconds(run.service.mean)),

@@ -48,7 +48,7 @@ pub(super) fn places(case: &Case) -> Option<Places> {
     let (run, here) = (&case.run, &case.here);
     let threads = |what: &str| here.per_s(&format!("service.all.{what}")).map(|ns| ns / 1e9);
     let busy = threads("cpu")? + threads("wait").unwrap_or(0.0);
-    let at_work = run.succeeded_per_s * run.service.min;
+    let at_work = run.worked_per_s() * run.service.min;
     let alike = run.service.variation() < ALIKE && run.service.count >= 30;
     let waiting = run.in_flight >= WAITING * at_work.max(1.0);
     let free = busy < COMPUTING * at_work && run.busiest_worker < OWN;
@@ -71,7 +71,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     let hold = words::show::seconds(run.service.min);
     let claim = Said::new(CLAIM, [("hold", hold.clone()), ("most", words::show::rate(1.0 / run.service.min))]);
     let facts = [
-        ("rate", words::show::rate(run.succeeded_per_s)),
+        ("rate", words::show::rate(run.worked_per_s())),
         ("hold", hold),
         ("in_flight", format!("{:.0}", run.in_flight)),
         ("busy", format!("{busy:.2}")),
@@ -101,6 +101,18 @@ mod tests {
         assert_eq!(judged(judge, lock, threads(0.1, 0.1)), Some("consistent"));
         assert_eq!(judged(judge, lock, threads(0.9, 0.0)), None, "a thread that computes");
         assert_eq!(judged(judge, lock, threads(0.1, 0.8)), None, "a thread that waits for a core");
+        let checked = |run: &mut Run| {
+            lock(run);
+            // Half of the responses fail a check: they held the lock like the others.
+            run.succeeded_per_s /= 2.0;
+            run.failed_responses = Spread { count: (run.succeeded_per_s * run.window_s) as u64, ..run.service };
+        };
+        assert_eq!(judged(judge, checked, threads(0.1, 0.1)), Some("consistent"));
+        let turned_away = |run: &mut Run| {
+            lock(run);
+            run.failed_responses = Spread { count: 1_000_000, mean: 0.000_000_1, ..Spread::default() };
+        };
+        assert_eq!(judged(judge, turned_away, threads(0.1, 0.1)), Some("consistent"), "they never came to the lock");
         let few = |run: &mut Run| {
             lock(run);
             run.in_flight = 2.0;

@@ -86,3 +86,24 @@ fn opening_for_a_request_is_its_service_and_growing_the_pool_is_a_wait() {
         assert_eq!((wait, service), expected, "keep-alive {keep_alive}");
     }
 }
+
+#[test]
+fn a_pause_over_the_end_of_the_window_counts_in_both_parts() {
+    let lasts = Nanos::from_secs(3);
+    let played = [Scene::closed(4, lasts), Scene::open(500.0, Arrivals::Constant, lasts)].map(|scene| {
+        let ends = scene.sim.starts_at + lasts;
+        let pause = Span { from: ends - Nanos::from_millis(400), to: ends + Nanos::from_millis(1200) };
+        scene.on(|s| s.pauses.push(pause)).play(|| after(MS))
+    });
+    for played in played {
+        played.check();
+        let gaps = |part: record::Part| {
+            let of = |s: &&record::Second| s.part == part;
+            let longest = played.seconds.iter().filter(of).map(|s| s.latency.loop_gap.max()).max();
+            longest.unwrap_or_default() / 1_000_000
+        };
+        let (window, drain) = (gaps(record::Part::Window), gaps(record::Part::Drain));
+        // While responses are awaited a wait lasts 10 ms at most, and nobody knows where in it the pause began.
+        assert!((380..=401).contains(&window) && (1_190..=1_200).contains(&drain), "{window} {drain}");
+    }
+}

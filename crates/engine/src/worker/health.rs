@@ -26,6 +26,8 @@ const SAMPLE_EVERY: Nanos = Nanos::from_millis(5);
 pub(super) struct Health {
     /// When the sockets were last asked, or began to be waited for.
     looked: Nanos,
+    /// Until when the wait at hand is to last; zero while there is none.
+    asleep: Nanos,
     next_sample: Nanos,
     /// The scheduler's account before a sampled wait.
     sampled: Option<Nanos>,
@@ -37,6 +39,12 @@ impl Health {
     /// The run begins: what came before it is in no figure.
     pub fn begin(&mut self, running: Running, now: Nanos) {
         (self.since, self.looked) = (running, now);
+    }
+
+    /// A wait begins that is to end at `until`.
+    #[inline]
+    pub fn waits(&mut self, until: Nanos) {
+        self.asleep = until;
     }
 
     /// How much of the thread's time since this was counted last can have been polled away: no more than it ran, where that is
@@ -83,12 +91,18 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             return;
         }
         self.note_gap(self.stamp - until.max(self.health.looked));
-        self.health.looked = self.stamp;
+        (self.health.looked, self.health.asleep) = (self.stamp, Nanos::ZERO);
         if let Some(before) = self.health.sampled.take()
             && let Some(now) = self.links.net().ready_time()
         {
             self.books.times().wake_delay.record(now - before);
         }
+    }
+
+    /// The warm-up or the window ends at `to`, and is told that we are not there; what follows is told of the rest.
+    pub(super) fn gap_ends(&mut self, to: Nanos) {
+        self.note_gap(to - self.health.looked.max(self.health.asleep));
+        self.health.looked = self.health.looked.max(to);
     }
 
     #[inline]

@@ -196,6 +196,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     fn roll(&mut self, to: Nanos) {
+        if self.limits.part(self.books.second_began()) != self.limits.part(to) {
+            self.gap_ends(to);
+        }
         let running = self.links.net().running();
         let busy_since = self.books.busy_since();
         let polled = self.health.polled(running, self.spin.take_spun());

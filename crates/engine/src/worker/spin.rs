@@ -254,6 +254,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     pub(super) fn wait(&mut self, until: Nanos) -> Nanos {
         if self.spin.spinning == Spinning::Never {
+            self.health.waits(until);
             self.links.net().wait(until);
             self.mark();
             return until;
@@ -266,6 +267,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let due = self.next_arrival();
         match self.spin.wait(now, until, due) {
             Wait::Asleep(until, early_for) => {
+                self.health.waits(until);
                 self.links.net().wait(until);
                 self.mark();
                 if let Some(due) = early_for {

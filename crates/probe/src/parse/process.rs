@@ -10,8 +10,12 @@ pub(crate) struct Stat {
     pub parent: u32,
     /// Time on a core of all its threads, those that ended too, in ticks (14 and 15).
     pub ticks: u64,
+    /// The same of children that ended and were waited for, with theirs (16 and 17).
+    pub reaped: u64,
     /// Its threads (20).
     pub threads: u64,
+    /// When it was started, in ticks since the host was (22).
+    pub started: u64,
     /// Resident pages (24).
     pub pages: u64,
 }
@@ -24,7 +28,9 @@ pub(crate) fn stat(text: &str) -> Option<Stat> {
     Some(Stat {
         parent: u32::try_from(field(4)?).ok()?,
         ticks: field(14)?.checked_add(field(15)?)?,
+        reaped: field(16)?.checked_add(field(17)?)?,
         threads: field(20)?,
+        started: field(22)?,
         pages: field(24)?,
     })
 }
@@ -58,6 +64,11 @@ pub(crate) fn switches(status: &str) -> Option<(u64, u64)> {
     Some((count("voluntary_ctxt_switches:")?, count("nonvoluntary_ctxt_switches:")?))
 }
 
+/// The processes that a thread started and that are there, from `children`.
+pub(crate) fn children(text: &str) -> impl Iterator<Item = u32> {
+    text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok())
+}
+
 /// Bytes of a process that are swapped out, from `status`; kernel threads have none.
 pub(crate) fn swapped(status: &str) -> Option<u64> {
     after(status, "VmSwap:").and_then(kilobytes)
@@ -74,8 +85,8 @@ mod tests {
 
     #[test]
     fn a_stat_with_any_name() {
-        let fields = "S 9764 9764 7799 0 -1 4194304 99 0 0 0 120 30 0 0 20 0 5 0 40672 3133440 359 18446744073709551615 94679602995200";
-        let wanted = Stat { parent: 9764, ticks: 150, threads: 5, pages: 359 };
+        let fields = "S 9764 9764 7799 0 -1 4194304 99 0 0 0 120 30 7 2 20 0 5 0 40672 3133440 359 18446744073709551615 94679602995200";
+        let wanted = Stat { parent: 9764, ticks: 150, reaped: 9, threads: 5, started: 40_672, pages: 359 };
         for name in ["cat", "tmux: server", "a) S 1 (b", "\u{FFFD}", ""] {
             assert_eq!(stat(&format!("9795 ({name}) {fields}\n")), Some(wanted), "{name}");
         }

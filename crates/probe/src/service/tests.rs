@@ -4,7 +4,7 @@ use super::*;
 use crate::Counters;
 use crate::fake::Fake;
 use crate::listener::tests::socket;
-use crate::process::tests::{UNITS, process};
+use crate::process::tests::{UNITS, process, waited};
 use crate::sock_diag::State;
 
 /// No process of a real host has such a number.
@@ -137,6 +137,62 @@ fn processes_that_end_stay_in_the_sums_and_their_successors_are_found() {
     let told = scene.after_secs(60);
     assert_eq!((pids(&told), told.get("listener.127.0.0.1:80.limit")), (vec![9], Some(7)));
     assert_eq!(told.get("service.all.cpu"), Some(460_000_000));
+}
+
+#[test]
+fn what_children_did_that_came_and_went_counts_once() {
+    let mut scene = Scene::new(&[(77, (0, 128))]);
+    scene.fake.write("proc/uptime", "10.00 5.00\n");
+    scene.process(PID + 1, 1, 10, Some(77));
+    assert_eq!(scene.after_secs(0).get("service.all.cpu"), Some(100_000_000));
+    // A child is found a second later, without a list of all processes, with all it did: it was started since.
+    let mut ticks = 10;
+    let mut works = |scene: &Scene, reaped| {
+        ticks += 1;
+        scene.works(PID + 1, 1, ticks);
+        waited(&scene.fake, PID + 1, 1, (10, 10), (1, reaped, 5));
+    };
+    works(&scene, 0);
+    scene.after_secs(1);
+    scene.fake.write(&format!("proc/{0}/task/{0}/children", PID + 1), &format!("{} ", PID + 2));
+    works(&scene, 0);
+    scene.works(PID + 2, PID + 1, 30);
+    waited(&scene.fake, PID + 2, PID + 1, (30, 10), (1, 0, 1200));
+    scene.after_secs(1);
+    let told = scene.after_secs(1);
+    assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![1, 2], Some(400_000_000)));
+    // It did 5 ticks more before it ended; others came and went unseen, with 7.
+    scene.ends(PID + 2);
+    scene.fake.write(&format!("proc/{0}/task/{0}/children", PID + 1), "");
+    works(&scene, 42);
+    assert_eq!(scene.after_secs(1).get("service.all.cpu"), Some(520_000_000));
+    // Another is waited for only after it was missed.
+    scene.fake.write(&format!("proc/{0}/task/{0}/children", PID + 1), &format!("{} ", PID + 3));
+    works(&scene, 42);
+    scene.works(PID + 3, PID + 1, 20);
+    waited(&scene.fake, PID + 3, PID + 1, (20, 10), (1, 0, 1300));
+    scene.after_secs(1);
+    assert_eq!(scene.after_secs(1).get("service.all.cpu"), Some(720_000_000));
+    scene.ends(PID + 3);
+    works(&scene, 42);
+    assert_eq!(scene.after_secs(1).get("service.all.cpu"), Some(720_000_000));
+    works(&scene, 64);
+    assert_eq!(scene.after_secs(1).get("service.all.cpu"), Some(740_000_000));
+}
+
+#[test]
+fn what_a_process_did_before_it_joined_is_not_counted() {
+    let mut scene = Scene::new(&[(77, (0, 128))]);
+    scene.fake.write("proc/uptime", "10.00 5.00\n");
+    scene.process(PID + 1, 1, 10, Some(77));
+    assert_eq!(scene.after_secs(0).get("service.all.cpu"), Some(100_000_000));
+    // It had run for long before it began to listen at the same address.
+    scene.process(PID + 2, 1, 5000, Some(78));
+    scene.source.sockets.push(socket("0.0.0.0:80", State::Listen, 78, (0, 0)));
+    let told = scene.after_secs(60);
+    assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![1, 2], Some(100_000_000)));
+    scene.works(PID + 2, 1, 5003);
+    assert_eq!(scene.after_secs(1).get("service.all.cpu"), Some(130_000_000));
 }
 
 #[test]

@@ -31,6 +31,8 @@ const BATCHED: usize = 60;
 /// What differs by less than this, as a ratio, or by less than that, is the noise of a healthy run on a shared machine.
 const RATIO: f64 = 1.5;
 const DIFFERENCE: f64 = 200_000.0;
+/// Of a series of which more than this share is unknown nothing is said.
+const UNKNOWN: f64 = 0.2;
 /// A regime lasts so long at least: shorter ones are stalls, which have a rule of their own.
 const REGIME: f64 = 0.15;
 
@@ -68,9 +70,21 @@ impl Steady {
         self.filled = 1;
     }
 
-    /// The logarithms of the means: a service twice as slow is as far off as one twice as fast.
+    /// The logarithms of the means: a service twice as slow is as far off as one twice as fast. A point without a response tells nothing and is
+    /// taken to be as the one before it; None where too many are.
     fn logs(&self) -> Option<Vec<f64>> {
-        self.points.iter().map(|(sum, count)| (*count > 0.0 && *sum > 0.0).then(|| (sum / count).ln())).collect()
+        let mean = |(sum, count): &(f64, f64)| (*count > 0.0 && *sum > 0.0).then(|| (sum / count).ln());
+        let known: Vec<Option<f64>> = self.points.iter().map(mean).collect();
+        let unknown = known.iter().filter(|point| point.is_none()).count();
+        if unknown as f64 > UNKNOWN * known.len() as f64 {
+            return None;
+        }
+        let mut last = known.iter().copied().find_map(|point| point)?;
+        let carried = |point: Option<f64>| {
+            last = point.unwrap_or(last);
+            last
+        };
+        Some(known.into_iter().map(carried).collect())
     }
 }
 
@@ -200,6 +214,21 @@ mod tests {
         assert_eq!(code(60, |second| if second < 30 { 10.0 } else { 12.0 }), None, "a fifth");
         assert_eq!(code(60, |second| if second < 30 { 0.1 } else { 0.2 }), None, "a tenth of a millisecond");
         assert_eq!(code(60, |second| if second == 30 { 500.0 } else { 10.0 }), None, "a single stall");
+    }
+
+    #[test]
+    fn a_second_without_a_response_hides_no_change() {
+        let judged = |silent: fn(usize) -> bool| {
+            let mut series = Steady::default();
+            for second in 0..40 {
+                let mean = if second < 22 { 10e6 } else { 20e6 };
+                let mean = mean * (1.0 + 0.01 * (second % 3) as f64);
+                if silent(second) { series.add(0.0, 0.0) } else { series.add(mean * 10.0, 10.0) }
+            }
+            series.logs().and_then(|logs| series.judge(&logs)).map(|found| found.code)
+        };
+        assert_eq!(judged(|second| second == 0 || second == 17), Some("two_regimes"));
+        assert_eq!(judged(|second| second % 3 == 0), None, "too little is known");
     }
 
     #[test]

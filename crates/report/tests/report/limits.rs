@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use record::{HostCounters, Number, Part, RunEvent};
-use report::Lang;
+use record::{Calibration, HostCounters, Number, Part, RunEvent};
+use report::{Headroom, Lang, Summary};
 
 use crate::made_up::{Filled, Run, closed, ms, second};
 
@@ -38,6 +38,8 @@ fn run(before: u64, within: u64, after: u64) -> Run {
     }
     run.events.push(sample(3 * S + 1, "here", &[("listener.127.0.0.1:8080.queue", 6)]));
     run.events.push(sample(4 * S + 1, "here", &[("TcpExt.ListenOverflows", 7 + before + within)]));
+    // Taken in the drain, and told before the second that says so.
+    run.events.push(sample(5 * S - S / 20, "here", &[("TcpExt.ListenOverflows", 7 + before + within + after)]));
     run = run.second(second(4).within(Part::Drain));
     run.events.push(sample(9 * S, "here", &[("TcpExt.ListenOverflows", 7 + before + within + after)]));
     run
@@ -53,6 +55,29 @@ fn only_what_was_counted_within_the_window_and_on_this_machine_is_judged() {
     assert_eq!(rules(0, 3, 0), ["N2"]);
     assert_eq!(rules(9, 0, 0), [""; 0], "before the window");
     assert_eq!(rules(0, 0, 9), [""; 0], "long after it");
+}
+
+#[test]
+fn headroom_is_that_of_the_load_at_hand() {
+    let headroom = |change: fn(&mut Run), opened: u64| {
+        let mut run = closed(10, 4);
+        change(&mut run);
+        for n in 0..4 {
+            let mut second = second(n).answered(40, ms(250));
+            (second.sent, second.connections.opened, second.cpu_ns, second.spun_ns) =
+                (40, opened, 30_000_000, 10_000_000);
+            run = run.second(second);
+        }
+        let mut events = run.events();
+        let Some(RunEvent::Started(started)) = events.first_mut() else { unreachable!() };
+        started.hosts[0].calibration = Some(Calibration { cpu_us: 20.0, ..Calibration::default() });
+        Summary::from_events(events).headroom()
+    };
+    let told = |most_per_s, by_run| Some(Headroom { most_per_s, times: most_per_s / 40.0, by_run });
+    // Two workers on two cores; 40/s took 20 ms of a second that were not polled away.
+    assert_eq!(headroom(|_| (), 0), told(100_000.0, false));
+    assert_eq!(headroom(|_| (), 40), told(4_000.0, true), "a connection for each request");
+    assert_eq!(headroom(|run| run.plan.protocol = "redis".into(), 0), None);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::columns::table;
 use crate::ranked::{Figure, QUANTILES, Quantile, Ranked, heartbeats};
 use crate::sentences as say;
 use crate::show;
-use crate::summary::Summary;
+use crate::summary::{Headroom, Summary};
 use crate::text::{Lang, Text};
 
 /// What the run stands for, above everything else; users that wait for their answers have their figures explained.
@@ -194,9 +194,12 @@ pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
         });
         lines.push(lang.fill(say::ASKED_RATE, &facts) + &expected);
     }
-    lines.extend(summary.headroom().map(|(most, times)| {
+    lines.extend(summary.headroom().map(|Headroom { most_per_s: most, times, by_run }| {
         let times = if times < 10.0 { format!("{times:.1}") } else { show::count(times as u64) };
-        lang.fill(say::HEADROOM, &[("most", &*show::count(most as u64)), ("times", &*times)])
+        lang.fill(
+            if by_run { say::HEADROOM_HERE } else { say::HEADROOM },
+            &[("most", &*show::count(most as u64)), ("times", &*times)],
+        )
     }));
     lines
 }

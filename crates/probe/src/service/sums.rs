@@ -1,0 +1,110 @@
+//! What all processes of a service did together, those that ended too.
+//!
+//! The time of a process that ends between two looks shows at the one that started it, once that has waited for it; there it holds what was seen
+//! before, which must not count twice.
+
+use crate::counters::Sink;
+use crate::process::{Looked, Process};
+
+/// A process of the service.
+#[derive(Debug)]
+pub(super) struct Followed {
+    pub process: Process,
+    /// None before it was looked at.
+    pub last: Option<Looked>,
+    /// Time of children that ended and are in the sums, for which it has not waited yet.
+    owed: u64,
+}
+
+impl Followed {
+    pub fn of(pid: u32) -> Followed {
+        Followed { process: Process::of(format!("/proc/{pid}")), last: None, owed: 0 }
+    }
+
+    /// Time of children that it waited for and that is in no sum yet, where `before` was seen the last time and `ended` is what those of its children
+    /// had that are followed no more. A kernel does not hand on the time of children that nobody waits for: what is owed is forgotten by the next look.
+    pub fn of_children(&mut self, before: &Looked, ended: u64) -> u64 {
+        let Some(now) = self.last else { return 0 };
+        let (came, known) = (now.reaped.saturating_sub(before.reaped), self.owed.saturating_add(ended));
+        self.owed = known.saturating_sub(came).min(ended);
+        came.saturating_sub(known)
+    }
+}
+
+/// What all processes did, those that ended too.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sums {
+    pub cpu: u64,
+    wait: Option<u64>,
+    voluntary: Option<u64>,
+    involuntary: Option<u64>,
+    busiest: Option<u64>,
+    /// The thread that had most time on a core of late, and what it is called.
+    busiest_thread: Option<(u32, String)>,
+}
+
+/// All processes at one moment.
+#[derive(Debug, Default)]
+pub(super) struct All {
+    pub processes: usize,
+    threads: u64,
+    rss: u64,
+    swap: Option<u64>,
+    descriptors: Option<u64>,
+    /// Of the interval at hand, the time of the thread that had most.
+    top: Option<u64>,
+    /// Something of them is missing, and the sum with it.
+    lacks_swap: bool,
+    lacks_descriptors: bool,
+    lacks_threads: bool,
+}
+
+impl All {
+    pub fn add(&mut self, now: &Looked, before: &Looked, process: &Process, sums: &mut Sums) {
+        self.processes += 1;
+        self.threads += now.threads;
+        self.rss += now.rss;
+        self.swap = sum(self.swap, now.swap);
+        self.descriptors = sum(self.descriptors, now.descriptors);
+        self.lacks_swap |= now.swap.is_none();
+        self.lacks_descriptors |= now.descriptors.is_none();
+        self.lacks_threads |= now.left_out > 0;
+        let since = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before.unwrap_or_default()));
+        sums.cpu += now.cpu.saturating_sub(before.cpu);
+        let (now, before) = (now.totals, before.totals);
+        sums.wait = sum(sums.wait, since(now.wait, before.wait));
+        sums.voluntary = sum(sums.voluntary, since(now.voluntary, before.voluntary));
+        sums.involuntary = sum(sums.involuntary, since(now.involuntary, before.involuntary));
+        let most = since(now.busiest, before.busiest);
+        if most > self.top.max(Some(0)) {
+            sums.busiest_thread = process.busiest().map(|(tid, comm)| (tid, comm.to_owned()));
+        }
+        self.top = self.top.max(most);
+    }
+
+    pub fn tell(self, sums: &mut Sums, sink: &mut Sink) {
+        sums.busiest = sum(sums.busiest, self.top);
+        if let Some((tid, comm)) = sums.busiest_thread.as_ref().filter(|_| !self.lacks_threads) {
+            sink.put(&["service.all.busiest.tid"], u64::from(*tid));
+            sink.label(&["service.all.busiest.comm"], comm);
+        }
+        let mut put = |what, value| sink.put_some(&["service.all", what], value);
+        put("processes", Some(self.processes as u64));
+        put("cpu", Some(sums.cpu));
+        put("wait", sums.wait);
+        put("threads", Some(self.threads));
+        put("rss", Some(self.rss));
+        put("swap", self.swap.filter(|_| !self.lacks_swap));
+        put("fds", self.descriptors.filter(|_| !self.lacks_descriptors));
+        put("voluntary", sums.voluntary);
+        put("involuntary", sums.involuntary);
+        put("busiest.cpu", sums.busiest.filter(|_| !self.lacks_threads));
+    }
+}
+
+fn sum(all: Option<u64>, more: Option<u64>) -> Option<u64> {
+    match (all, more) {
+        (Some(all), Some(more)) => Some(all.saturating_add(more)),
+        (one, other) => one.or(other),
+    }
+}
