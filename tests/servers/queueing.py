@@ -6,13 +6,17 @@ burn MS          one thread that computes for so long a request
 varied MS        answers after an exponential time of this mean, all at once
 slower MS AT     answers after this time, and after twice as long from second AT on
 leak             opens a file for each request and keeps it
+threads N        answers at once, with so many idle threads beside
+forks MS         a process for each connection, which computes for so long a request
 """
 
 import asyncio
+import contextlib
 import os
 import random
 import socket
 import sys
+import threading
 import time
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -32,6 +36,23 @@ def backlog(port, number, milliseconds):
             try:
                 connection.sendall(CLOSING)
             except OSError:
+                pass
+
+
+def forks(port, milliseconds):
+    listener = socket.create_server(("127.0.0.1", port), backlog=1024)
+    while True:
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            while connection.recv(4096):
+                end = time.process_time() + milliseconds / 1000
+                while time.process_time() < end:
+                    pass
+                connection.sendall(ANSWER)
+            os._exit(0)
+        connection.close()
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
 
 
@@ -97,11 +118,23 @@ def leak():
     return work
 
 
+def threads(number):
+    for _ in range(number):
+        threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
+
+    async def work():
+        pass
+
+    return work
+
+
 def main():
     port, kind, numbers = int(sys.argv[1]), sys.argv[2], [int(word) for word in sys.argv[3:]]
     if kind == "backlog":
         backlog(port, *numbers)
-    work = {"pool": pool, "burn": burn, "varied": varied, "slower": slower, "leak": leak}[kind]
+    if kind == "forks":
+        forks(port, *numbers)
+    work = {"pool": pool, "burn": burn, "varied": varied, "slower": slower, "leak": leak, "threads": threads}[kind]
     asyncio.run(serve(port, work(*numbers)))
 
 

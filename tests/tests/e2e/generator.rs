@@ -42,6 +42,23 @@ fn a_generator_that_is_stopped_again_and_again_is_not_trusted_in_either_load() {
 }
 
 #[test]
+fn a_stop_that_lasts_beyond_the_window_is_seen_in_either_load() {
+    for load in [&["-c", "10"][..], &["-r", "300/s"]] {
+        let target = Target::healthy();
+        let url = target.url("delay/2ms");
+        let line = ["-d", "2s", "--quiet", "--format", "json", &url];
+        let mut running = prepare(load.iter().chain(&line)).start();
+        until("the run has begun", || target.heard() > 20);
+        std::thread::sleep(Duration::from_millis(500));
+        running.signal(Signal::STOP);
+        std::thread::sleep(Duration::from_millis(2_500));
+        running.signal(Signal::CONT);
+        let report = Report::of(running.end());
+        assert_eq!((report.code, grade(&report, "generator_absent")), (20, Some("fail")), "{load:?} {report}");
+    }
+}
+
+#[test]
 fn short_stops_are_seen_where_answers_are_awaited_all_the_time() {
     let target = Target::healthy();
     let url = target.url("delay/2ms");

@@ -137,3 +137,29 @@ fn a_rate_that_is_kept_meets_no_limit_and_an_old_record_is_judged_the_same() {
         assert_eq!(live.at("diagnosis.observed"), "service", "{live}");
     }
 }
+
+#[test]
+fn counters_take_no_descriptors_from_connections() {
+    if daemon::find("prlimit").is_none() {
+        return e2e::skip("prlimit is not installed");
+    }
+    // Two files of /proc are open for each of its threads.
+    let Some(server) = Queueing::start(&[], "threads 60") else { return };
+    let line = ["-w", "1", "-c", "20", "-d", "2s", "--quiet", "--format", "json", &server.url()];
+    let ended = e2e::program::prepare_under(&["prlimit", "--nofile=60:60", "--"], line).run();
+    let report = Report::of(ended);
+    let [scheduled, succeeded, failed, _] = report.requests();
+    assert!(scheduled > 100 && succeeded == scheduled && failed == 0, "{report}");
+}
+
+#[test]
+fn what_children_do_that_a_service_forks_is_its_doing() {
+    let Some(server) = Queueing::start(&[], "forks 2") else { return };
+    for more in [&["-c", "2"][..], &["-c", "2", "--no-keepalive"]] {
+        let report = report(&[more, &["-w", "1", "-d", "4s", &server.url()]].concat());
+        let (succeeded, seconds) = (report.requests()[1], report.number("window_s"));
+        // Whatever the machine does, each response took 2 ms of CPU; what came before the first and after the last reading is not seen.
+        let cpu = report.number("diagnosis.shared.service_cores") * seconds;
+        assert!(cpu > 0.6 * 0.002 * succeeded as f64, "{cpu} s of CPU for {succeeded} responses: {report}");
+    }
+}

@@ -171,9 +171,16 @@ fn logins_over_tls_and_unix_sockets() {
 #[test]
 fn too_many_connections_are_named() {
     let Some(server) = Mariadb::start(&["--max-connections=10"]) else { return };
-    let report = report(&["-c", "40", "-d", "1s", "--sql", "DO SLEEP(0.01)", &server.url()]);
-    assert!(report.to_string().contains("1040 too many connections"), "{report}");
-    assert!(report.requests()[1] > 0, "{report}");
+    let turned_away = |load: &[&str]| {
+        let report = report(&[load, &["-d", "1s", "--sql", "DO SLEEP(0.01)", &server.url()]].concat());
+        assert!(report.to_string().contains("1040 too many connections"), "{report}");
+        assert!(report.requests()[1] > 0, "{report}");
+        let findings = report.at("diagnosis.findings").as_array().expect("a list");
+        assert!(findings.iter().any(|found| found["rule"] == "D1" && found["proof"] == "proved"), "{report}");
+    };
+    turned_away(&["-c", "40"]);
+    // Under a rate arrivals wait for a connection, and none of them fails of it.
+    turned_away(&["-r", "2000/s", "--max-connections", "40"]);
 }
 
 #[test]
