@@ -47,7 +47,7 @@ fn a_stop_that_lasts_beyond_the_window_is_seen_in_either_load() {
         let target = Target::healthy();
         let url = target.url("delay/2ms");
         let line = ["-d", "2s", "--quiet", "--format", "json", &url];
-        let mut running = prepare(load.iter().chain(&line)).start();
+        let running = prepare(load.iter().chain(&line)).start();
         until("the run has begun", || target.heard() > 20);
         std::thread::sleep(Duration::from_millis(500));
         running.signal(Signal::STOP);
