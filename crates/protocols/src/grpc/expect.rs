@@ -13,6 +13,7 @@ use super::nearest::nearest;
 use crate::kept::{Budget, Kept, NO_ROOM};
 use crate::verify::KEPT_BOUND;
 use crate::verify::json::{Json, Step};
+use crate::verify::places;
 
 /// The largest message that is decoded: a field of two bytes may take a hundred in memory.
 const DECODED_BOUND: usize = 256 << 10;
@@ -70,10 +71,13 @@ impl Expected {
         let Ok(read) = DynamicMessage::decode(self.kind.clone(), message) else {
             return Some(format!("a message of {size} is no {}", self.kind.full_name()));
         };
-        let Ok(value) = read.serialize_with_options(serde_json::value::Serializer, &self.options) else {
+        let mut text = serde_json::Serializer::new(Vec::new());
+        let written = read.serialize_with_options(&mut text, &self.options);
+        let text = text.into_inner();
+        let Some(value) = written.ok().and_then(|()| places::whole(&text)) else {
             return Some(format!("a message of {size} cannot be written as JSON"));
         };
-        self.rules.iter().find(|rule| !rule.holds(&value)).map(|rule| rule.why(&value))
+        self.rules.iter().find(|rule| !rule.holds(value)).map(|rule| rule.why(value))
     }
 }
 

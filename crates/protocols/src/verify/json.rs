@@ -2,13 +2,15 @@
 //!
 //! A small part of JSONPath (RFC 9535): names, indices (negative ones from the end) and `*`; then nothing (the place must
 //! exist), a comparison, or `contains`. Where a path leads to several places, one that keeps the rule is enough; `!=`
-//! must hold at all of them.
+//! must hold at all of them. Numbers are compared by all of their digits ([`decimal`]), and a body is looked into where it
+//! lies ([`places`]).
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::value::RawValue;
 
-use crate::kept::{Budget, Taken};
+use super::{decimal, places};
 
 /// One rule.
 #[derive(Debug, PartialEq)]
@@ -17,7 +19,7 @@ pub struct Json {
     rule: String,
     place: String,
     path: Vec<Step>,
-    test: Option<(Compare, Value)>,
+    test: Option<(Compare, Wanted)>,
 }
 
 /// One step of a path.
@@ -53,38 +55,20 @@ const COMPARISONS: [(&str, Compare); 7] = [
     ("contains ", Compare::Contains),
 ];
 
-/// A body that was read, and what it takes meanwhile.
-pub struct Read {
-    pub value: Value,
-    _taken: Option<Taken>,
+/// What a rule compares with.
+#[derive(Debug, PartialEq)]
+enum Wanted {
+    /// null, true or false.
+    Word(String),
+    /// Its digits, as they were written.
+    Number(String),
+    Text(Vec<u8>),
+    List(Vec<Wanted>),
+    Object(BTreeMap<Vec<u8>, Wanted>),
 }
 
-/// Why a body was not read.
-pub enum Unread {
-    NoJson,
-    NoRoom,
-}
-
-/// A body so small takes nothing that counts.
-const SMALL: usize = 64 << 10;
-/// What a value or a member takes at most in memory, beside its text: growing arrays hold twice what they need.
-const OF_EACH: usize = 64;
-
-/// Reads a body. A few bytes of text may stand for many times as much in memory, which is taken from the budget first.
-///
-/// # Errors
-/// It is no JSON, or there is no room for what it would come to.
-pub fn read(body: &[u8], budget: &Budget) -> Result<Read, Unread> {
-    let _taken = match body.len() {
-        0..=SMALL => None,
-        size => {
-            let values = memchr::memchr3_iter(b',', b'[', b'{', body).count();
-            Some(budget.take(size + values * OF_EACH).ok_or(Unread::NoRoom)?)
-        }
-    };
-    let value = serde_json::from_slice(body).map_err(|_| Unread::NoJson)?;
-    Ok(Read { value, _taken })
-}
+/// A path has at most so many steps, and what a rule compares with is nested no deeper.
+const DEEPEST: usize = 128;
 
 /// Where a path leads to several places, so many of their values are named.
 const NAMED: usize = 3;
@@ -101,6 +85,9 @@ impl Json {
         while let Some((step, after)) = step(rest).ok_or_else(|| wrong("has a path that cannot be read"))? {
             path.push(step);
             rest = after;
+            if path.len() > DEEPEST {
+                return Err(wrong(&format!("has a path of more than {DEEPEST} steps")));
+            }
         }
         let rule = text.trim().to_owned();
         let place = rule[..rule.len() - rest.trim_end().len()].to_owned();
@@ -118,9 +105,10 @@ impl Json {
         if value.is_empty() {
             return Err(wrong("compares with nothing"));
         }
-        let value = literal(value);
+        let value =
+            literal(value).ok_or_else(|| wrong(&format!("compares with JSON that is nested deeper than {DEEPEST}")))?;
         let ordered = matches!(compare, Compare::Less | Compare::AtMost | Compare::Greater | Compare::AtLeast);
-        if ordered && !value.is_number() {
+        if ordered && !matches!(value, Wanted::Number(_)) {
             return Err(wrong("orders by something that is no number"));
         }
         Ok(Json { rule, place, path, test: Some((compare, value)) })
@@ -137,28 +125,32 @@ impl Json {
     }
 
     /// What a body that does not keep the rule has in its place.
-    pub fn why(&self, body: &Value) -> String {
-        let mut found = Vec::new();
-        collect(body, &self.path, &mut found);
-        let rule = super::plain(&self.rule);
-        match found.len() {
-            0 => format!("expected {rule}, found nothing at {}", super::plain(&self.place)),
-            n => {
-                let shown = found.iter().take(NAMED).map(|value| super::plain(&value.to_string()));
-                let more = if n > NAMED { format!(" and {} more", n - NAMED) } else { String::new() };
-                format!("expected {rule}, found {}{more}", shown.collect::<Vec<_>>().join(", "))
+    pub fn why(&self, body: &RawValue) -> String {
+        let (mut shown, mut count) = (Vec::new(), 0);
+        walk(body, &self.path, &mut |value| {
+            count += 1;
+            if count <= NAMED {
+                shown.push(super::plain(&compact(value)));
             }
+        });
+        let rule = super::plain(&self.rule);
+        if count == 0 {
+            return format!("expected {rule}, found nothing at {}", super::plain(&self.place));
         }
+        let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
+        format!("expected {rule}, found {}{more}", shown.join(", "))
     }
 
     /// True where a body keeps the rule.
-    pub fn holds(&self, body: &Value) -> bool {
-        let mut found = Vec::new();
-        collect(body, &self.path, &mut found);
-        match &self.test {
-            None => !found.is_empty(),
-            Some((Compare::Unequal, value)) => !found.is_empty() && !found.iter().any(|found| same(found, value)),
-            Some((compare, value)) => found.iter().any(|found| passes(found, *compare, value)),
+    pub fn holds(&self, body: &RawValue) -> bool {
+        let (mut found, mut passed) = (0, 0);
+        walk(body, &self.path, &mut |value| {
+            found += 1;
+            passed += usize::from(self.test.as_ref().is_none_or(|(compare, wanted)| passes(value, *compare, wanted)));
+        });
+        match self.test {
+            Some((Compare::Unequal, _)) => found > 0 && passed == found,
+            _ => passed > 0,
         }
     }
 }
@@ -185,68 +177,144 @@ fn step(text: &str) -> Option<Option<(Step, &str)>> {
     Some(Some((step, after)))
 }
 
-/// JSON, or a text in single quotes or without any.
-fn literal(text: &str) -> Value {
+/// JSON, or a text in single quotes or without any. None: nested too deep.
+fn literal(text: &str) -> Option<Wanted> {
     let single = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
-    match single {
-        Some(inside) => Value::String(inside.to_owned()),
-        None => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
+    match single.map_or_else(|| places::whole(text.as_bytes()).ok_or(text), Err) {
+        Ok(value) => wanted(value, DEEPEST),
+        Err(text) => Some(Wanted::Text(text.into())),
     }
 }
 
-fn collect<'a>(value: &'a Value, path: &[Step], found: &mut Vec<&'a Value>) {
-    let Some((step, rest)) = path.split_first() else { return found.push(value) };
-    match (step, value) {
-        (Step::Name(name), Value::Object(map)) => {
-            if let Some(value) = map.get(name) {
-                collect(value, rest, found);
-            }
+/// A value of a rule, of at most so many values within each other.
+fn wanted(value: &RawValue, deepest: usize) -> Option<Wanted> {
+    let inner = deepest.checked_sub(1)?;
+    match value.get().as_bytes()[0] {
+        b'[' => {
+            let mut list = Some(Vec::new());
+            places::items(value, |item| {
+                list = list.take().and_then(|mut list| {
+                    list.push(wanted(item, inner)?);
+                    Some(list)
+                });
+            });
+            list.map(Wanted::List)
         }
-        (Step::Index(index), Value::Array(items)) => {
-            let at = if *index < 0 { items.len() as i64 + index } else { *index };
-            if let Some(value) = usize::try_from(at).ok().and_then(|at| items.get(at)) {
-                collect(value, rest, found);
-            }
+        b'{' => {
+            let mut object = Some(BTreeMap::new());
+            places::members(value, |name, member| {
+                object = object.take().and_then(|mut object| {
+                    object.insert(name.to_vec(), wanted(member, inner)?);
+                    Some(object)
+                });
+            });
+            object.map(Wanted::Object)
         }
-        (Step::All, Value::Array(items)) => items.iter().for_each(|value| collect(value, rest, found)),
-        (Step::All, Value::Object(map)) => map.values().for_each(|value| collect(value, rest, found)),
-        _ => {}
+        _ => Some(match (places::text(value), places::number(value)) {
+            (Some(text), _) => Wanted::Text(text),
+            (None, Some(digits)) => Wanted::Number(digits.to_owned()),
+            (None, None) => Wanted::Word(value.get().to_owned()),
+        }),
     }
 }
 
-/// Numbers are the same by their value: 1 and 1.0. Two whole ones are compared as such: a double has not all their digits.
-fn same(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(x), Value::Number(y)) if x.is_f64() || y.is_f64() => x.as_f64() == y.as_f64(),
-        _ => a == b,
+/// Shows `seen` the values at the end of a path.
+fn walk<'a>(value: &'a RawValue, path: &[Step], seen: &mut dyn FnMut(&'a RawValue)) {
+    let Some((step, rest)) = path.split_first() else { return seen(value) };
+    match step {
+        Step::Name(name) => {
+            let mut member = None;
+            places::members(value, |at, value| {
+                if at == name.as_bytes() {
+                    member = Some(value);
+                }
+            });
+            member.into_iter().for_each(|value| walk(value, rest, seen));
+        }
+        Step::Index(index) => {
+            let mut count = 0;
+            if *index < 0 {
+                places::items(value, |_| count += 1);
+            }
+            let (wanted, mut at) = (count + index, 0);
+            places::items(value, |item| {
+                if at == wanted {
+                    walk(item, rest, seen);
+                }
+                at += 1;
+            });
+        }
+        Step::All => {
+            places::items(value, |item| walk(item, rest, seen));
+            places::members(value, |_, member| walk(member, rest, seen));
+        }
     }
 }
 
-/// Which of two numbers is larger.
-fn order(a: &Value, b: &Value) -> Option<Ordering> {
-    match (whole(a), whole(b)) {
-        (Some(a), Some(b)) => Some(a.cmp(&b)),
-        _ => a.as_f64()?.partial_cmp(&b.as_f64()?),
+/// Numbers are the same by their value: 1 and 1.0.
+fn same(found: &RawValue, wanted: &Wanted) -> bool {
+    match wanted {
+        Wanted::Word(word) => found.get() == word,
+        Wanted::Number(digits) => places::number(found).is_some_and(|found| decimal::compare(found, digits).is_eq()),
+        Wanted::Text(text) => places::text(found).is_some_and(|found| found == *text),
+        Wanted::List(list) => {
+            let (mut at, mut alike) = (0, found.get().starts_with('['));
+            places::items(found, |item| {
+                alike = alike && list.get(at).is_some_and(|wanted| same(item, wanted));
+                at += 1;
+            });
+            alike && at == list.len()
+        }
+        Wanted::Object(object) => {
+            let (mut alike, mut unknown) = (BTreeMap::new(), !found.get().starts_with('{'));
+            places::members(found, |name, value| match object.get_key_value(name) {
+                // Of equal names the last one counts.
+                Some((name, wanted)) => _ = alike.insert(name, same(value, wanted)),
+                None => unknown = true,
+            });
+            !unknown && alike.len() == object.len() && alike.into_values().all(|alike| alike)
+        }
     }
 }
 
-fn whole(value: &Value) -> Option<i128> {
-    value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from))
-}
-
-fn passes(found: &Value, compare: Compare, value: &Value) -> bool {
-    let ordered = |test: fn(Ordering) -> bool| order(found, value).is_some_and(test);
+fn passes(found: &RawValue, compare: Compare, wanted: &Wanted) -> bool {
+    let ordered = |test: fn(Ordering) -> bool| match (places::number(found), wanted) {
+        (Some(found), Wanted::Number(digits)) => test(decimal::compare(found, digits)),
+        _ => false,
+    };
     match compare {
-        Compare::Equal => same(found, value),
-        Compare::Unequal => !same(found, value),
+        Compare::Equal => same(found, wanted),
+        Compare::Unequal => !same(found, wanted),
         Compare::Less => ordered(Ordering::is_lt),
         Compare::AtMost => ordered(Ordering::is_le),
         Compare::Greater => ordered(Ordering::is_gt),
         Compare::AtLeast => ordered(Ordering::is_ge),
-        Compare::Contains => match (found, value) {
-            (Value::String(text), Value::String(part)) => text.contains(part.as_str()),
-            (Value::Array(items), value) => items.iter().any(|item| same(item, value)),
-            _ => false,
+        Compare::Contains => match (places::text(found), wanted) {
+            (Some(text), Wanted::Text(part)) => memchr::memmem::find(&text, part).is_some(),
+            _ => {
+                let mut there = false;
+                places::items(found, |item| there = there || same(item, wanted));
+                there
+            }
         },
     }
+}
+
+/// The beginning of a value, as much of it as is shown, without the blanks between its parts.
+fn compact(value: &RawValue) -> String {
+    if let Some(text) = places::text(value) {
+        let text = String::from_utf8_lossy(&text);
+        return serde_json::to_string(&text).unwrap_or_default();
+    }
+    let (mut inside, mut escaped) = (false, false);
+    let kept = value.get().chars().filter(|c| {
+        let kept = inside || !c.is_ascii_whitespace();
+        match c {
+            '"' if !escaped => inside = !inside,
+            _ => {}
+        }
+        escaped = inside && !escaped && *c == '\\';
+        kept
+    });
+    kept.take(4 * super::SHOWN).collect()
 }

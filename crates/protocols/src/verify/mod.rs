@@ -4,10 +4,12 @@
 //! up to a bound, and decoded by its `Content-Encoding`; all other runs never copy a byte.
 
 pub(crate) mod coding;
+mod decimal;
 pub(crate) mod header;
 pub(crate) mod json;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
+pub(crate) mod places;
 #[cfg(test)]
 mod tests;
 
@@ -140,8 +142,8 @@ impl Seen {
             if rules.is_empty() {
                 return Some(());
             }
-            let read = json::read(&plain, budget).ok()?;
-            rules.iter().all(|rule| rule.holds(&read.value)).then_some(())
+            let read = places::whole(&plain)?;
+            rules.iter().all(|rule| rule.holds(read)).then_some(())
         };
         (self.missed.is_some() || good().is_none()).then_some(FaultKind::WrongBody)
     }
@@ -165,13 +167,9 @@ impl Seen {
         if let Some(text) = text.filter(|text| text.find(&plain).is_none()) {
             return lacks("body", text.needle(), &plain, size);
         }
-        let read = match json::read(&plain, budget) {
-            Ok(read) => read,
-            Err(json::Unread::NoJson) => return format!("expected JSON, found {}", found(&plain, size)),
-            Err(json::Unread::NoRoom) => return format!("the JSON of the body was not looked into: {NO_ROOM}"),
-        };
-        let broken = expected.and_then(|e| e.json.iter().find(|rule| !rule.holds(&read.value)));
-        broken.map(|rule| rule.why(&read.value)).unwrap_or_default()
+        let Some(read) = places::whole(&plain) else { return format!("expected JSON, found {}", found(&plain, size)) };
+        let broken = expected.and_then(|e| e.json.iter().find(|rule| !rule.holds(read)));
+        broken.map(|rule| rule.why(read)).unwrap_or_default()
     }
 }
 

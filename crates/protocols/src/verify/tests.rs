@@ -4,9 +4,14 @@ use std::io::{Read as _, Write as _};
 
 use proptest::prelude::*;
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use super::coding::{Coding, DECODED_BOUND, Layer, Undecoded};
 use super::*;
+
+fn raw(value: &serde_json::Value) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).expect("JSON")
+}
 
 fn expectations(headers: &[&str], json: &[&str]) -> Expectations {
     let texts = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
@@ -51,7 +56,7 @@ fn json_rules() {
         ("$.items contains 7", false),
     ];
     for (rule, holds) in table {
-        assert_eq!(Json::parse(rule).expect(rule).holds(&body), holds, "{rule}");
+        assert_eq!(Json::parse(rule).expect(rule).holds(&raw(&body)), holds, "{rule}");
     }
     let large = json!({"id": 9_007_199_254_740_993_u64});
     for (rule, holds) in [
@@ -61,9 +66,9 @@ fn json_rules() {
         ("$.id <= 9007199254740992", false),
         ("$.id > 9007199254740992", true),
     ] {
-        assert_eq!(Json::parse(rule).expect(rule).holds(&large), holds, "{rule}");
+        assert_eq!(Json::parse(rule).expect(rule).holds(&raw(&large)), holds, "{rule}");
     }
-    assert!(Json::parse("$[1] == 'b'").expect("a rule").holds(&json!(["a", "b"])));
+    assert!(Json::parse("$[1] == 'b'").expect("a rule").holds(&raw(&json!(["a", "b"]))));
     for (rule, said) in [
         ("code == 200", "does not begin with $"),
         ("$.code 200", "has no comparison"),
@@ -214,15 +219,94 @@ fn what_all_answers_keep_is_bounded_and_said() {
     assert_eq!(last.why(Some(&expected), None, &budget), format!("the body was not looked into: {NO_ROOM}"));
     drop(all);
     assert_eq!(budget.taken(), 0);
-    // 1 MiB that would be thirty times as much once read.
-    let values = [&b"["[..], &b"0,".repeat((1 << 19) - 2), b"0]"].concat();
-    let mut seen = Seen::head(Some(&expected), false, head).expect("a closer look");
-    seen.feed(&values, &budget);
-    assert_eq!(seen.verdict(Some(&expected), None, &budget), Some(FaultKind::WrongBody));
+}
+
+/// Whether the rule holds of JSON as it is written.
+fn holds(rule: &str, body: &str) -> bool {
+    Json::parse(rule).expect(rule).holds(places::whole(body.as_bytes()).expect(body))
+}
+
+#[test]
+fn numbers_keep_all_their_digits() {
+    let id = r#"{"id": 12345678901234567890123, "all": [1.0, 12345678901234567890123], "far": 1e400, "near": 0.1}"#;
+    for (rule, kept) in [
+        ("$.id == 12345678901234567890123", true),
+        ("$.id == 12345678901234567890124", false),
+        ("$.id != 12345678901234567890124", true),
+        ("$.id == 1.2345678901234567890123e22", true),
+        ("$.id < 12345678901234567890124", true),
+        ("$.id >= 12345678901234567890124", false),
+        ("$.all == [1, 12345678901234567890123]", true),
+        ("$.all == [1, 12345678901234567890124]", false),
+        ("$.all == [1]", false),
+        ("$.all contains 12345678901234567890124", false),
+        ("$.far == 1e400", true),
+        ("$.far > 1e399", true),
+        ("$.far == 1e401", false),
+        ("$.near == 0.1000000000000000000001", false),
+    ] {
+        assert_eq!(holds(rule, id), kept, "{rule}");
+    }
+    let expected = expectations(&[], &["$.id == 12345678901234567890124"]);
+    let mut seen = Seen::head(Some(&expected), false, b"HTTP/1.1 200 OK\r\n\r\n").expect("a closer look");
+    seen.feed(id.as_bytes(), &Budget::default());
     assert_eq!(
-        seen.why(Some(&expected), None, &budget),
-        format!("the JSON of the body was not looked into: {NO_ROOM}")
+        seen.why(Some(&expected), None, &Budget::default()),
+        "expected $.id == 12345678901234567890124, found 12345678901234567890123"
     );
+}
+
+#[test]
+fn objects_and_texts_are_compared_by_what_they_hold() {
+    for (rule, body, kept) in [
+        (r#"$ == {"a": 1, "b": [null]}"#, r#"{ "b" : [ null ], "a": 1.0 }"#, true),
+        (r#"$ == {"a": 1}"#, r#"{"a": 1, "b": 2}"#, false),
+        (r#"$ == {"a": 1, "b": 2}"#, r#"{"a": 1}"#, false),
+        (r#"$ == {"a": 1}"#, r#"{"a": 2, "a": 1}"#, true),
+        ("$.a == 1", r#"{"a": 2, "a": 1}"#, true),
+        (r#"$ == {}"#, "[]", false),
+        (r#"$ == []"#, "{}", false),
+        (r#"$.a == "\u00e9""#, r#"{"\u0061": "é"}"#, true),
+        ("$.a == true", r#"{"a": true, "half": "\ud800", "\ud800": 1}"#, true),
+        ("$ contains 'b c'", r#""a\u0062 c""#, true),
+    ] {
+        assert_eq!(holds(rule, body), kept, "{rule} {body}");
+    }
+}
+
+#[test]
+fn however_deep_and_many_the_values_are_a_body_takes_no_more_room() {
+    let expected = expectations(&[], &["$.a == 1"]);
+    let head = b"HTTP/1.1 200 OK\r\n\r\n";
+    // Deep, and a million values: each is looked into with no room but that of the body.
+    let deep = format!("{{\"a\": 1, \"b\": {}{}}}", "[".repeat(500_000), "]".repeat(500_000));
+    let many = format!("{{\"b\": [{}0], \"a\": 1}}", "0,".repeat(500_000));
+    for (body, verdict) in [(deep, None), (many, None), ("[".repeat(1 << 20), Some(FaultKind::WrongBody))] {
+        let budget = Budget::of(KEPT_BOUND + (16 << 10));
+        let mut seen = Seen::head(Some(&expected), false, head).expect("a closer look");
+        seen.feed(body.as_bytes(), &budget);
+        assert_eq!(seen.verdict(Some(&expected), None, &budget), verdict);
+        if verdict.is_some() {
+            let said = seen.why(Some(&expected), None, &budget);
+            assert!(said.starts_with("expected JSON, found \"[[[["), "{said}");
+        }
+    }
+    let complaint = |rule: &str| Json::parse(rule).expect_err("too deep");
+    let nested = complaint(&format!("$.a == {}1{}", "[".repeat(128), "]".repeat(128)));
+    assert!(nested.contains("compares with JSON that is nested deeper than 128"), "{nested}");
+    assert!(complaint(&format!("${}", "[0]".repeat(129))).contains("has a path of more than 128 steps"));
+}
+
+proptest! {
+    /// What serde_json takes for JSON of its own is read alike.
+    #[test]
+    fn values_are_read_as_serde_json_reads_them(text in "[\\[\\]{}\":,a01.e\\\\ -]{0,12}") {
+        if let Ok(value) = serde_json::from_str::<serde_json::Value>(&text) {
+            prop_assert!(places::whole(text.as_bytes()).is_some());
+            let rule = Json::parse(&format!("$ == {value}")).expect("a rule");
+            prop_assert!(rule.holds(places::whole(text.as_bytes()).expect("JSON")), "{}", text);
+        }
+    }
 }
 
 proptest! {
@@ -230,7 +314,7 @@ proptest! {
     fn nothing_makes_it_panic(rule in ".{0,40}", path in "[$.\\[\\]'\"a*0-9=<>! -]{0,30}", bytes in any::<Vec<u8>>(), n in 0..4usize) {
         for text in [&rule, &path] {
             if let Ok(rule) = Json::parse(text) {
-                rule.holds(&json!({"a": [1, {"a": "a"}]}));
+                rule.holds(&raw(&json!({"a": [1, {"a": "a"}]})));
             }
             let _ = Header::parse(text).map(|header| header.holds(&bytes));
         }

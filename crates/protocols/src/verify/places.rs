@@ -1,0 +1,101 @@
+//! Looking into JSON where it lies: values are found by reading past all others, and none is held.
+//!
+//! A value stays the text that came: numbers keep all their digits, strings what no text can hold, nesting has no bound, and
+//! a body of a million brackets takes no more room than it has.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A body as JSON; None where it is none.
+pub fn whole(body: &[u8]) -> Option<&RawValue> {
+    serde_json::from_slice(body).ok()
+}
+
+/// Shows `each` the items of an array; nothing of anything else.
+pub fn items<'a>(value: &'a RawValue, each: impl FnMut(&'a RawValue)) {
+    if value.get().starts_with('[') {
+        // The text was found to be JSON as a whole, so there is nothing that could be wrong with it.
+        let _ = serde_json::Deserializer::from_str(value.get()).deserialize_seq(Items(each));
+    }
+}
+
+/// Shows `each` the members of an object, names as bytes; nothing of anything else.
+pub fn members<'a>(value: &'a RawValue, each: impl FnMut(&[u8], &'a RawValue)) {
+    if value.get().starts_with('{') {
+        let _ = serde_json::Deserializer::from_str(value.get()).deserialize_map(Members(each));
+    }
+}
+
+/// The bytes of a string, which need not be text: JSON may escape half a character. None: it is no string.
+pub fn text(value: &RawValue) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut reader = serde_json::Deserializer::from_str(value.get());
+    let string = value.get().starts_with('"');
+    (string && Bytes(&mut bytes).deserialize(&mut reader).is_ok()).then_some(bytes)
+}
+
+/// The digits of a number, as they came.
+pub fn number(value: &RawValue) -> Option<&str> {
+    Some(value.get()).filter(|text| text.starts_with(|c: char| c == '-' || c.is_ascii_digit()))
+}
+
+struct Items<F>(F);
+
+impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Items<F> {
+    type Value = ();
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element()? {
+            (self.0)(item);
+        }
+        Ok(())
+    }
+}
+
+struct Members<F>(F);
+
+impl<'de, F: FnMut(&[u8], &'de RawValue)> Visitor<'de> for Members<F> {
+    type Value = ();
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<(), A::Error> {
+        let mut name = Vec::new();
+        while let Some(()) = members.next_key_seed(Bytes(&mut name))? {
+            (self.0)(&name, members.next_value()?);
+        }
+        Ok(())
+    }
+}
+
+/// Puts the bytes of a string into a buffer, in place of what it held.
+struct Bytes<'b>(&'b mut Vec<u8>);
+
+impl<'de> DeserializeSeed<'de> for Bytes<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
+        reader.deserialize_bytes(self)
+    }
+}
+
+impl Visitor<'_> for Bytes<'_> {
+    type Value = ();
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("a string")
+    }
+
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<(), E> {
+        self.0.clear();
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+}
