@@ -77,12 +77,31 @@ impl Prepared {
         self
     }
 
+    /// Sends its standard output there, instead of here.
+    pub fn out(mut self, to: impl Into<Stdio>) -> Prepared {
+        self.command.stdout(to);
+        self
+    }
+
+    /// Sends its standard error there, instead of here.
+    pub fn err(mut self, to: impl Into<Stdio>) -> Prepared {
+        self.command.stderr(to);
+        self
+    }
+
+    /// Gives it something to read.
+    pub fn input(mut self, from: impl Into<Stdio>) -> Prepared {
+        self.command.stdin(from);
+        self
+    }
+
     /// Starts it.
-    pub fn start(mut self) -> Running {
-        let mut child = self.command.spawn().expect("brunt starts");
-        let out = read_all(child.stdout.take());
-        let err = read_all(child.stderr.take());
-        Running { child, out: Some(out), err: Some(err), _home: self.home }
+    pub fn start(self) -> Running {
+        let Prepared { mut command, home } = self;
+        let mut child = command.spawn().expect("brunt starts");
+        let out = child.stdout.take().map(read_all);
+        let err = child.stderr.take().map(read_all);
+        Running { child, out, err, _home: home }
     }
 
     /// Starts it and waits for its end.
@@ -91,8 +110,7 @@ impl Prepared {
     }
 }
 
-fn read_all(from: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
-    let mut from = from.expect("it is a pipe");
+fn read_all(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         // What came before an error is worth showing.

@@ -69,7 +69,7 @@ pub fn calibrate(
             page += &lang.fill(messages::CALIBRATION_NOT_KEPT, &[("why", "neither XDG_STATE_HOME nor HOME is set")])
         }
     }
-    Ok(screen::print_text(&format!("{page}\n")).map_or(1, |()| 0))
+    Ok(screen::answer(&format!("{page}\n"), 0, lang))
 }
 
 /// A measurement of the built-in target, and the workers it took.

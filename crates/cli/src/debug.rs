@@ -23,23 +23,21 @@ pub fn show(prepared: &dyn PreparedRun, setup: &Setup, redaction: &Redaction, la
     match (&probe.failure, fault.filter(|kind| is_answer(&probe, *kind))) {
         (None, _) => {
             text += &format!("{}\n", lang.of(messages::DEBUG_SUCCESS));
-            let _ = screen::print_text(&text);
-            Exit::Ok.code()
+            screen::answer(&text, Exit::Ok.code(), lang)
         }
         (Some(failure), Some(kind)) => {
             text += &format!(
                 "{}\n",
                 lang.fill(messages::DEBUG_FAILURE, &[("why", &verdict(&probe, kind, &report::reason(failure, lang)))])
             );
-            let _ = screen::print_text(&text);
             // As of a run in which nothing finished.
-            Exit::NotTrusted.code()
+            screen::answer(&text, Exit::NotTrusted.code(), lang)
         }
         (Some(failure), None) => {
-            let _ = screen::print_text(&text);
+            let code = screen::answer(&text, Exit::Unreachable.code(), lang);
             let failure = report::reason(failure, lang);
             screen::complain(&lang.fill(messages::NO_ANSWER, &[("failure", failure.trim_end_matches('.'))]));
-            Exit::Unreachable.code()
+            code
         }
     }
 }

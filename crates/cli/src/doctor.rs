@@ -54,7 +54,7 @@ pub fn examine_run(planned: Option<(&mut Intent, &dyn Runner)>, facts: &record::
         advice.iter().for_each(|advice| told(&mut page, advice, lang));
     }
     let stops = advice.into_iter().flatten().any(|advice| advice.prospect == Prospect::Stops);
-    Ok(screen::print_text(&page).map_or(1, |()| if stops { UNFIT } else { 0 }))
+    Ok(screen::answer(&page, if stops { UNFIT } else { 0 }, lang))
 }
 
 fn section(page: &mut String, heading: &str) {

@@ -17,7 +17,7 @@ pub fn conclude(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation
     let mut written = write_output(&summary, past, shown, lang);
     if view.document_on_stdout() {
         written &= screen::document(|out| shown.format.write(&summary, &Replayed(past), style(lang), out))
-            .map_err(|error| not_written("-", &error, lang))
+            .map_err(|error| screen::not_written(&error, lang))
             .is_ok();
     }
     // A report that was asked for and is not there is no success.
@@ -25,6 +25,12 @@ pub fn conclude(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation
         summary.exit = Exit::NotWritten;
     }
     view.summary(&summary, past);
+    if let Some(error) = view.trouble() {
+        screen::not_written(&error, lang);
+        if summary.exit == Exit::Ok {
+            summary.exit = Exit::NotWritten;
+        }
+    }
     summary.exit.code()
 }
 

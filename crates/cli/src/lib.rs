@@ -88,14 +88,14 @@ fn answer_bugs_with_their_code() {
 
 /// Shows a plan, or says that it can be run.
 fn planned(intent: &mut arguments::Intent, check: bool, protocol: &dyn Runner) -> run::Outcome {
+    let lang = intent.lang();
     let said = if check {
         checks::check(intent, protocol).map_err(|complaint| intent.located(complaint))?;
-        let lang = intent.lang();
         format!("can be run: {}\n", before::intro(&intent.shown, lang))
     } else {
         plan::document::yaml(&intent.shown)
     };
-    Ok(screen::print_text(&said).map_or(1, |()| 0))
+    Ok(screen::answer(&said, 0, lang))
 }
 
 /// One command, from its words to its exit code.
@@ -133,6 +133,6 @@ fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
         }
         Command::Report(file, shown) => replay::replay(file.as_deref(), &shown),
         Command::Target(serving) => serve::serve(*serving),
-        Command::Text(text) => Ok(screen::print(text.as_bytes()).map_or(1, |()| 0)),
+        Command::Text(text) => Ok(screen::answer_as_is(&text, 0, report::Lang::from_env())),
     }
 }

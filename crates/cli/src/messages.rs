@@ -159,5 +159,8 @@ pub const RECORD_INCOMPLETE: Text = text(
     "brunt: --record {file} is not complete: it could not be written to the end of the run.",
     "brunt：--record {file} 不完整：未能写到压测结束。",
 );
+/// Standard output could not be written.
+pub const OUTPUT_NOT_WRITTEN: Text =
+    text("brunt: standard output could not be written: {error}.", "brunt：标准输出未能写入：{error}。");
 pub const NOT_WRITTEN: Text =
     text("brunt: -o {file} was not written: {error}.", "brunt: -o {file} 未能写入：{error}。");

@@ -1,16 +1,18 @@
 //! What the user sees: lines on standard output and standard error, and a progress line where there is a terminal.
 //!
 //! `brunt URL | head` closes our output in the middle of a run. Nobody reads any more, so nothing more is written; it is
-//! no reason to panic, and the caller may ask [`Screen::closed`] whether to go on.
+//! no reason to panic, and the caller may ask [`Screen::closed`] whether to go on. A disk that is full is another thing: what
+//! was asked for is not there, which is said on standard error and in the exit code.
 //!
 //! What a server, a record or a plan says is in these lines, too: nothing of it acts on the terminal, whoever made the line.
 
 use std::io::{self, IsTerminal, Write};
 
 use measure::plain;
+use report::{Exit, Lang};
 
 use crate::document::in_pieces;
-use crate::redact;
+use crate::{messages, redact};
 
 /// Where lines go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,7 @@ pub enum Side {
 pub struct Screen {
     side: Side,
     closed: bool,
+    trouble: Option<io::Error>,
     progress: bool,
     terminal: bool,
 }
@@ -39,7 +42,7 @@ impl Screen {
             Side::Error => io::stderr().is_terminal(),
             Side::Nowhere => false,
         };
-        Screen { side, closed: false, progress: false, terminal }
+        Screen { side, closed: false, trouble: None, progress: false, terminal }
     }
 
     /// True where a person looks at it.
@@ -59,6 +62,11 @@ impl Screen {
     /// True once the reader has gone.
     pub fn closed(&self) -> bool {
         self.closed
+    }
+
+    /// What of standard output could not be written though it has a reader: its disk is full.
+    pub fn trouble(&mut self) -> Option<io::Error> {
+        self.trouble.take()
     }
 
     /// Writes a line (or several) with an end.
@@ -94,8 +102,18 @@ impl Screen {
             Side::Error => write_all(&mut io::stderr().lock(), text.as_bytes()),
             Side::Nowhere => Ok(()),
         };
-        self.closed = outcome.is_err();
+        match outcome {
+            Err(error) if has_gone(&error) => self.closed = true,
+            // What follows may find room.
+            Err(error) if self.side == Side::Out => self.trouble = Some(error),
+            Err(_) | Ok(()) => {}
+        }
     }
+}
+
+/// Nobody reads any more: a pipe without a reader, a terminal that was closed.
+fn has_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
 }
 
 fn write_all(to: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
@@ -109,30 +127,36 @@ pub fn complain(text: &str) {
     let _ = write_all(&mut io::stderr().lock(), format!("{}\n", plain::text(&said)).as_bytes());
 }
 
-/// Text on standard output, whoever it is from.
-///
-/// # Errors
-/// As [`print`].
-pub fn print_text(text: &str) -> io::Result<()> {
-    print(plain::text(text).as_bytes())
+/// Text on standard output, whoever it is from, and the exit code of a command that has nothing else to say: `code`, or that
+/// of an output that could not be written.
+pub fn answer(text: &str, code: u8, lang: Lang) -> u8 {
+    answer_as_is(&plain::text(text), code, lang)
 }
 
-/// Bytes on standard output.
-///
-/// # Errors
-/// What went wrong, but for a reader that has gone.
-pub fn print(bytes: &[u8]) -> io::Result<()> {
-    document(|out| out.write_all(bytes))
+/// As [`answer`], of a text of our own: a script for a shell.
+pub fn answer_as_is(text: &str, code: u8, lang: Lang) -> u8 {
+    match document(|out| out.write_all(text.as_bytes())) {
+        Ok(()) => code,
+        Err(error) => {
+            not_written(&error, lang);
+            if code == 0 { Exit::NotWritten.code() } else { code }
+        }
+    }
+}
+
+/// Says that standard output could not be written.
+pub fn not_written(error: &io::Error, lang: Lang) {
+    complain(&lang.fill(messages::OUTPUT_NOT_WRITTEN, &[("error", &error.to_string())]));
 }
 
 /// A document on standard output, as `fill` writes it.
 ///
 /// # Errors
-/// As [`print`].
+/// What went wrong, but for a reader that has gone.
 pub fn document(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let written = in_pieces(io::stdout().lock(), fill).and_then(|mut out| out.flush());
     match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if has_gone(&error) => Ok(()),
         outcome => outcome,
     }
 }

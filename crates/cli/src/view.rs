@@ -103,6 +103,11 @@ impl View {
         }
     }
 
+    /// What of standard output could not be written.
+    pub fn trouble(&mut self) -> Option<std::io::Error> {
+        self.screen.trouble()
+    }
+
     /// True where a person looks at it.
     pub fn is_watched(&self) -> bool {
         self.screen.is_terminal()

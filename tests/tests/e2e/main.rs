@@ -24,6 +24,7 @@ mod mysql;
 mod names;
 mod nginx;
 mod options;
+mod outputs;
 mod own_protocol;
 mod postgres;
 mod processes;
