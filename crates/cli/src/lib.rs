@@ -16,6 +16,7 @@ mod foreign;
 mod guard;
 mod host;
 mod inquiry;
+mod joined;
 mod journal;
 mod keep;
 mod keys;
@@ -23,6 +24,7 @@ mod log;
 mod messages;
 mod named;
 mod observed;
+mod probed;
 mod redact;
 mod remarks;
 mod replay;
@@ -133,6 +135,7 @@ fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
         }
         Command::Report(file, shown) => replay::replay(file.as_deref(), &shown),
         Command::Target(serving) => serve::serve(*serving),
+        Command::Probe(probing) => probed::probe(*probing, &host),
         Command::Text(text) => Ok(screen::answer_as_is(&text, 0, report::Lang::from_env())),
     }
 }

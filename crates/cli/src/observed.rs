@@ -10,6 +10,7 @@ use record::{Changes, RunEvent};
 use wire::Complaint;
 
 use crate::arguments::{Local, Watching};
+use crate::joined::{self, Remote};
 
 /// How often counters are read.
 const EVERY: Nanos = Nanos::from_secs(1);
@@ -18,6 +19,8 @@ const EVERY: Nanos = Nanos::from_secs(1);
 pub struct Observed {
     /// That of this machine is the first.
     readings: Vec<Reading>,
+    /// Other hosts, by their probes.
+    remotes: Vec<Remote>,
     window_begins: Option<Nanos>,
 }
 
@@ -56,7 +59,14 @@ impl Observed {
             let name = watched.name().to_owned();
             readings.push(Reading::begin(&name, move || watched.read()));
         }
-        Ok(Observed { readings, window_begins: None })
+        let mut names: Vec<String> = vec![machine.to_owned()];
+        let mut remotes = Vec::new();
+        for probe in joined::join(&watching.probes, target)? {
+            let remote = Remote::begin(probe, &names);
+            names.push(remote.name().to_owned());
+            remotes.push(remote);
+        }
+        Ok(Observed { readings, remotes, window_begins: None })
     }
 
     /// Hands on an event of the engine, and what was counted until then in front of it.
@@ -67,6 +77,7 @@ impl Observed {
         if matches!(event, RunEvent::Ended(_)) {
             // One last reading, which ends the window.
             self.readings.iter_mut().filter_map(|reading| reading.sampler.take()).for_each(Sampler::stop);
+            self.remotes.iter_mut().for_each(Remote::stop);
         }
         for reading in &mut self.readings {
             match self.window_begins {
@@ -78,6 +89,9 @@ impl Observed {
                 }
                 _ => reading.early.extend(reading.samples.try_iter()),
             }
+        }
+        if let Some(start) = self.window_begins.filter(|_| !matches!(event, RunEvent::Began(_))) {
+            self.remotes.iter_mut().for_each(|remote| remote.tell(start, sink));
         }
         sink(event);
     }
@@ -108,7 +122,7 @@ pub fn check(watching: &Watching) -> Result<(), Complaint> {
             return Err(Complaint::new(option, format!("{} cannot be watched: {why}", watched.name())));
         }
     }
-    Ok(())
+    joined::join(&watching.probes, None).map(drop)
 }
 
 /// The services that are asked for counters of their own.

@@ -65,6 +65,7 @@ impl Redaction {
             RunEvent::Counters(counters) => counters.labels.values_mut().for_each(|word| self.texts([word])),
             // Some names are what is sent: a path, a statement.
             RunEvent::Started(started) => started.names.iter_mut().for_each(|name| self.texts([name])),
+            RunEvent::Joined(joined) => self.texts([&mut joined.host, &mut joined.probe, &mut joined.kernel]),
             RunEvent::Began(_) | RunEvent::Changed(_) | RunEvent::Ended(_) | RunEvent::Unknown => {}
         }
     }

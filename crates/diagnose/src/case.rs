@@ -24,14 +24,19 @@ pub struct Elsewhere {
     pub host: String,
     /// What it counted.
     pub counted: Counted,
+    /// It runs on the kernel of the generator, whose threads take of its cores, too: a container beside it.
+    pub shares_kernel: bool,
 }
 
 impl Case {
     /// The same run as the machine of the service saw it; None where that is the machine of the generator, or nobody counted there.
     pub fn there(&self) -> Option<Case> {
         let elsewhere = self.elsewhere.as_ref()?;
-        // The generator takes nothing of the cores over there.
-        let run = Run { generator_cores: 0.0, polled_cores: 0.0, ..self.run.clone() };
+        let mut run = self.run.clone();
+        if !elsewhere.shares_kernel {
+            // The generator takes nothing of the cores over there.
+            (run.generator_cores, run.polled_cores) = (0.0, 0.0);
+        }
         Some(Case { run, here: elsewhere.counted.clone(), ..Case::default() })
     }
 

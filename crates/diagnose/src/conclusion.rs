@@ -182,7 +182,7 @@ mod tests {
         let calm = cores(0.4, &[("self.rss", 1.0, 1.0)]);
         let busy_here = Run { generator_cores: 0.4, ..run() };
         let judged = |here: &crate::Counted, there: &crate::Counted| {
-            let elsewhere = Some(Elsewhere { host: "db1".into(), counted: there.clone() });
+            let elsewhere = Some(Elsewhere { host: "db1".into(), counted: there.clone(), shares_kernel: false });
             conclude(&Case { run: busy_here.clone(), here: here.clone(), elsewhere, ..Case::default() })
         };
         let conclusion = judged(&calm, &full);
@@ -195,7 +195,7 @@ mod tests {
         let lost = Run { service: Spread { longest: 0.3, ..run().service }, ..run() };
         let dropped = counted(&[("softnet.all.dropped", 0.0, 9.0)]);
         for (here, there, host) in [(&dropped, &calm, None), (&calm, &dropped, Some("db1"))] {
-            let elsewhere = Some(Elsewhere { host: "db1".into(), counted: there.clone() });
+            let elsewhere = Some(Elsewhere { host: "db1".into(), counted: there.clone(), shares_kernel: false });
             let conclusion = conclude(&Case { run: lost.clone(), here: here.clone(), elsewhere, ..Case::default() });
             let found: Vec<_> = conclusion.found.iter().map(|f| (f.rule, f.host.as_deref())).collect();
             assert_eq!(found, [("N7", host)]);

@@ -1,8 +1,5 @@
-//! What processes of a run and their coordinator tell each other, as frames: a length, then a number (mostly of a worker), a
+//! What processes of a run and their coordinator tell each other, as frames (`record::frames`) with a number (mostly of a worker), a
 //! kind and its content, all little-endian. Snapshots are encoded already; what reads a frame believes nothing in it.
-//!
-//! Before the first frame each side says hello in a line that people can read, so that whoever is called by mistake, or is
-//! another brunt, is told in a sentence.
 
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
@@ -13,6 +10,7 @@ mod tests;
 use std::io::{self, BufRead, Read, Write};
 
 use measure::Nanos;
+use record::frames::Speech;
 use wire::{FaultKind, Phase};
 
 use crate::collector::EXCERPT;
@@ -22,20 +20,12 @@ use crate::tally::{ERRNO, PHASES, Sort, decode};
 
 pub(crate) use orders::Order;
 
-/// The longest frame: a second of all histograms at their fullest is far below.
-const LONGEST: u32 = 16 << 20;
-/// So much memory is taken for a frame before its bytes are there.
-const MEMORY: u32 = 64 << 10;
+/// The link between processes. Its longest frame is a second of all histograms at their fullest, and far longer than that.
+const LINK: Speech = Speech { hello: "brunt-link", version: 1, what: "the link between processes", longest: 16 << 20 };
 /// So much is kept of a reason, in bytes.
 const REASON: usize = 4 << 10;
 /// So much of a request or an answer: what is shown of it, and one more that tells that there was more.
 const SHOWN: usize = EXCERPT + 1;
-
-/// What these frames mean; another number on the other side, and nothing is said.
-const VERSION: u32 = 1;
-const HELLO: &str = "brunt-link";
-/// A hello is shorter, and so much of what is none is quoted.
-const HELLO_BOUND: u64 = 100;
 
 /// One frame of a process.
 pub(crate) enum Frame {
@@ -65,29 +55,12 @@ pub(crate) fn write_ready(to: &mut dyn Write, barrier: u32) -> io::Result<()> {
 
 /// Says hello.
 pub(crate) fn write_hello(to: &mut dyn Write) -> io::Result<()> {
-    to.write_all(format!("{HELLO} {VERSION} {}\n", env!("CARGO_PKG_VERSION")).as_bytes())?;
-    to.flush()
+    LINK.write_hello(to)
 }
 
 /// Reads the hello of the other side; an error says in a sentence why no frame of it would be understood.
 pub(crate) fn read_hello(from: &mut dyn BufRead) -> io::Result<()> {
-    let mut line = Vec::new();
-    from.take(HELLO_BOUND).read_until(b'\n', &mut line)?;
-    let said = measure::plain::bytes(line.trim_ascii_end());
-    let mut words = said.split(' ');
-    let (word, version, brunt) = (words.next(), words.next().and_then(|v| v.parse().ok()), words.next().unwrap_or("?"));
-    match (word, version) {
-        (Some(HELLO), Some(VERSION)) => Ok(()),
-        (Some(HELLO), Some(other)) => Err(io::Error::other(format!(
-            "it is brunt {brunt} with version {other} of the link between processes, and this is brunt {} with version {VERSION}; run \
-             the same brunt on both sides",
-            env!("CARGO_PKG_VERSION")
-        ))),
-        _ if said.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
-        _ => Err(io::Error::other(format!(
-            "it said `{said}` where a brunt says `{HELLO} {VERSION}`; there is something else than brunt at the other end"
-        ))),
-    }
+    LINK.read_hello(from)
 }
 
 /// Writes why the process takes no share.
@@ -133,16 +106,7 @@ pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::R
 }
 
 fn put(to: &mut dyn Write, worker: u32, kind: u8, body: &[u8]) -> io::Result<()> {
-    if body.len() + 5 > LONGEST as usize {
-        return Err(io::Error::other("no frame is so long"));
-    }
-    let mut frame = Vec::with_capacity(body.len() + 9);
-    frame.extend((body.len() as u32 + 5).to_le_bytes());
-    frame.extend(worker.to_le_bytes());
-    frame.push(kind);
-    frame.extend(body);
-    to.write_all(&frame)?;
-    to.flush()
+    LINK.put(to, worker, kind, body)
 }
 
 /// Reads the next frame of a process; None at the end.
@@ -157,21 +121,7 @@ fn nonsense() -> io::Error {
 
 /// The next frame without its length; None at the end.
 fn whole(from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
-    let mut length = [0; 4];
-    match from.read_exact(&mut length) {
-        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
-        other => other?,
-    }
-    let length = u32::from_le_bytes(length);
-    if !(5..=LONGEST).contains(&length) {
-        return Err(io::Error::other("it sent a frame of an impossible length"));
-    }
-    // Memory is taken for what comes, not for what is announced.
-    let mut frame = Vec::with_capacity(length.min(MEMORY) as usize);
-    if from.take(u64::from(length)).read_to_end(&mut frame)? < length as usize {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok(Some(frame))
+    LINK.whole(from)
 }
 
 fn parse(mut frame: &[u8]) -> Option<Frame> {

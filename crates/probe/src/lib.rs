@@ -29,6 +29,8 @@
 //! What services tell of themselves ([`Watched`]) is as they spell it: `redis.NAME`, `redis.cmdstat_get.calls`, `nginx.accepts`,
 //! `prometheus.NAME{labels}`.
 //!
+//! Another host tells its counters through a probe there ([`remote`]).
+//!
 //! `busiest.cpu` is a sum over intervals between samples: of each, the time on a core of the thread that had most of it. Where it
 //! grows by a second each second, one thread is full, whichever it is.
 
@@ -46,6 +48,7 @@ mod pace;
 mod parse;
 mod process;
 mod quotas;
+pub mod remote;
 mod sampler;
 mod service;
 mod sock_diag;

@@ -149,7 +149,7 @@ fn why(error: &io::Error) -> String {
 }
 
 /// A name of a counter that somebody else chose: of a length and of letters that can be shown.
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST_NAME && !name.chars().any(char::is_control)
 }
 

@@ -6,6 +6,7 @@
 mod calibration;
 mod counts;
 mod file;
+pub mod frames;
 mod host_counters;
 mod latency;
 mod listener;
@@ -58,6 +59,8 @@ pub enum RunEvent {
     Changed(Changed),
     /// What a machine counted, once a second.
     Counters(HostCounters),
+    /// A machine under test tells its counters through a probe: told before the first of them, and once more at the run's end.
+    Joined(Joined),
     /// The kept example of one kind of failure.
     Example(Example),
     /// Something the reader should know.
@@ -152,6 +155,30 @@ pub struct Host {
     /// What it can do at most, where that was found before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
+}
+
+/// A machine under test that tells its counters itself (`brunt probe`), and its clock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Joined {
+    /// What it is called among the counters of this record.
+    pub host: String,
+    /// Where its probe was reached: `10.0.0.7:7070`.
+    pub probe: String,
+    /// `Linux 6.18.0`.
+    pub kernel: String,
+    /// Its cores.
+    pub cores: f64,
+    /// The address under load is one of its own, and somebody listens there.
+    pub holds_target: bool,
+    /// It runs on the kernel of the generator, and shares its cores.
+    pub shares_kernel: bool,
+    /// When its clock was compared best, since the start of the window (nanoseconds); None: before anybody knew when that begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_ns: Option<i64>,
+    /// How far its monotonic clock was ahead of the generator's (nanoseconds); moments of its counters are told on the generator's.
+    pub clock_ahead_ns: i64,
+    /// The true difference is at most this far from that: half the round trip of the exchange that told it (nanoseconds).
+    pub clock_within_ns: u64,
 }
 
 /// The one counted request before the run.

@@ -45,6 +45,7 @@ impl Plausible {
             RunEvent::Example(example) => [example.at_ns, None],
             RunEvent::Notice(notice) => [notice.at_ns, None],
             RunEvent::Counters(sample) => [Some(sample.at_ns), None],
+            RunEvent::Joined(joined) => [joined.at_ns, None],
             RunEvent::Ended(ended) => return self.ended(ended),
             RunEvent::FirstAnswer(answer) => [Some(i64::try_from(answer.took.0).unwrap_or(i64::MAX)), None],
             RunEvent::Started(_) | RunEvent::Began(_) | RunEvent::Unknown => [None, None],

@@ -82,7 +82,10 @@ fn the_schema_names_every_event_and_the_fields_of_a_line() {
     let schema: serde_json::Value = serde_json::from_str(&schema_json()).unwrap();
     let shapes = schema["oneOf"].as_array().unwrap();
     let names: Vec<&str> = shapes.iter().map(|s| s["properties"]["event"]["const"].as_str().unwrap()).collect();
-    assert_eq!(names, ["started", "probe", "began", "second", "changed", "counters", "example", "notice", "ended"]);
+    assert_eq!(
+        names,
+        ["started", "probe", "began", "second", "changed", "counters", "joined", "example", "notice", "ended"]
+    );
     let line = serde_json::to_value(second(0)).unwrap();
     let known = schema["$defs"]["Second"]["properties"].as_object().unwrap();
     for field in line.as_object().unwrap().keys().filter(|k| *k != "event") {

@@ -89,6 +89,8 @@ words! {
         OnlyErrors = "only_errors",
         /// Every answer was a redirect, and none was followed.
         OnlyRedirects = "only_redirects",
+        /// Probes of machines under test broke off: what they count is not observable from then on.
+        ProbeLost = "probe_lost",
         /// Processes of the run ended early.
         ProcessLost = "process_lost",
         /// A proxy was between.

@@ -113,6 +113,9 @@ pub struct Report<'a> {
     /// All of the generator's machines, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     hosts: Option<&'a [record::Host]>,
+    /// Machines under test whose probes were joined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probes: Option<Vec<Probed<'a>>>,
     /// What brunt sends at most on this machine ÷ the throughput, where `brunt calibrate` found it (HTTP/1.1 without TLS).
     #[serde(skip_serializing_if = "Option::is_none")]
     headroom: Option<f64>,
@@ -125,6 +128,50 @@ pub struct Report<'a> {
     /// The same figures for every second.
     #[schemars(with = "Vec<SecondReport<'static>>")]
     seconds: Seconds<'a>,
+}
+
+/// A machine under test that told its counters.
+#[derive(Serialize, JsonSchema)]
+struct Probed<'a> {
+    /// What it is called.
+    host: &'a str,
+    /// Where its probe was reached.
+    probe: &'a str,
+    /// Its kernel.
+    kernel: &'a str,
+    /// Its cores.
+    cores: f64,
+    /// The address under load is one of its own.
+    holds_target: bool,
+    /// It runs on the kernel of the generator.
+    shares_kernel: bool,
+    /// How far its clock was ahead of the generator's at the start (seconds), and by how much that may be wrong.
+    clock_ahead_s: f64,
+    /// See `clock_ahead_s`.
+    clock_within_s: f64,
+    /// The same at the end of the run; absent where it could not be compared again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock_ahead_at_end_s: Option<f64>,
+    /// The same at the end of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock_within_at_end_s: Option<f64>,
+}
+
+impl<'a> Probed<'a> {
+    fn of((first, last): &'a (record::Joined, Option<record::Joined>)) -> Probed<'a> {
+        Probed {
+            host: &first.host,
+            probe: &first.probe,
+            kernel: &first.kernel,
+            cores: first.cores,
+            holds_target: first.holds_target,
+            shares_kernel: first.shares_kernel,
+            clock_ahead_s: first.clock_ahead_ns as f64 / 1e9,
+            clock_within_s: first.clock_within_ns as f64 / 1e9,
+            clock_ahead_at_end_s: last.as_ref().map(|last| last.clock_ahead_ns as f64 / 1e9),
+            clock_within_at_end_s: last.as_ref().map(|last| last.clock_within_ns as f64 / 1e9),
+        }
+    }
 }
 
 /// Requests of a run.
@@ -395,6 +442,7 @@ impl<'a> Report<'a> {
             probe: summary.probe.as_ref(),
             host: started.and_then(|s| s.host()),
             hosts: started.map(|s| &*s.hosts).filter(|hosts| hosts.len() > 1),
+            probes: Some(summary.joined.iter().map(Probed::of).collect()).filter(|all: &Vec<_>| !all.is_empty()),
             headroom: summary.headroom().map(|headroom| headroom.times),
             generator: started.map(|s| Generator::of(s, &summary.totals)),
             command: started.map_or(&[], |s| &s.command),

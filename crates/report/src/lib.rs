@@ -9,6 +9,7 @@ mod bars;
 mod by_name;
 mod columns;
 mod document;
+mod elsewhere;
 mod exit;
 mod finding;
 pub mod formats;

@@ -1,15 +1,15 @@
 //! What limited a run: the case that diagnosis judges, made of the sums and of what was counted beside them.
 
 use diagnose::{
-    Case, Conclusion, Counted, Elsewhere, Failures, Found, GeneratorDoubt, Outcome, Proof, Run, Seen, Shared, Spread,
-    conclude,
+    Case, Conclusion, Counted, Failures, Found, GeneratorDoubt, Outcome, Proof, Run, Seen, Shared, Spread, conclude,
 };
 use measure::{Histogram, Nanos};
 use plan::{Load, Plan};
-use record::{Carried, HostCounters, Part, RunEvent};
+use record::{Carried, HostCounters, Joined, Part, RunEvent};
 use words::Lang;
 
 use crate::again::again;
+use crate::elsewhere::{elsewhere, has_service};
 use crate::finding::Grade;
 use crate::overload::Overload;
 use crate::sentences as say;
@@ -35,17 +35,21 @@ pub(crate) struct Counting {
     hosts: Vec<Counts>,
     /// Readings that may have been taken after the window: a reading comes before the second that tells whether they were.
     pending: Vec<HostCounters>,
+    /// Those that were joined by their probes.
+    joined: Vec<Joined>,
     window_ends: Option<i64>,
 }
 
 /// The counters of a machine.
 #[derive(Default)]
-struct Counts {
-    host: String,
+pub(crate) struct Counts {
+    /// What it is called.
+    pub host: String,
     carried: Carried,
-    counted: Counted,
+    /// What it counted within the window.
+    pub counted: Counted,
     /// They ended before the run did.
-    lost: bool,
+    pub lost: bool,
 }
 
 impl Counts {
@@ -62,11 +66,6 @@ impl Counts {
             .iter()
             .any(|of| self.counted.between(of, "").next().is_some())
     }
-
-    /// The service under load was counted among them.
-    fn has_service(&self) -> bool {
-        ["service.", "listener."].iter().any(|of| self.counted.between(of, "").next().is_some())
-    }
 }
 
 impl Counting {
@@ -78,6 +77,12 @@ impl Counting {
             }
             RunEvent::Second(second) => self.take_until(second.to_ns.saturating_add(AFTER)),
             RunEvent::Counters(sample) if self.pending.len() < MOST_PENDING => self.pending.push(sample.clone()),
+            RunEvent::Joined(joined) => {
+                self.joined.retain(|known| known.host != joined.host);
+                if self.joined.len() < MOST_HOSTS {
+                    self.joined.push(joined.clone());
+                }
+            }
             _ => {}
         }
     }
@@ -110,9 +115,7 @@ impl Counting {
         let told = told.into_iter().map(|counts| counts.counted).collect();
         let mut hosts = hosts.into_iter();
         let here = hosts.next().unwrap_or_default().counted;
-        // Of counters that ended early nobody knows how they would have gone on.
-        let there = hosts.find(|counts| counts.has_service() && !counts.lost);
-        let elsewhere = there.map(|counts| Elsewhere { host: counts.host, counted: counts.counted });
+        let elsewhere = elsewhere(hosts.collect(), &self.joined, has_service(&here));
         conclude(&Case { run: run(sums, trust), here, elsewhere, told })
     }
 }

@@ -5,7 +5,7 @@
 
 use measure::Nanos;
 use plan::Change;
-use record::{Changed, End, Ended, Example, FirstAnswer, Notice, RunEvent, Started};
+use record::{Changed, End, Ended, Example, FirstAnswer, Joined, Notice, RunEvent, Started};
 
 use crate::named::EXAMPLES;
 use crate::ranked::Ranked;
@@ -28,6 +28,8 @@ pub struct Sums {
     pub(crate) examples_by_name: Vec<Example>,
     /// Changes of the load on the way, the first of them.
     pub changes: Vec<Changed>,
+    /// Machines under test that told their counters: as they were joined, and at the end.
+    pub joined: Vec<(Joined, Option<Joined>)>,
     /// What the reader should know; each code once, the last of it.
     pub notices: Vec<Notice>,
     /// How it ended.
@@ -64,6 +66,7 @@ pub(crate) struct Adding {
     examples: Vec<Example>,
     examples_by_name: Vec<Example>,
     changes: Vec<Changed>,
+    joined: Vec<(Joined, Option<Joined>)>,
     notices: Vec<Notice>,
     ended: Option<Ended>,
 }
@@ -81,6 +84,14 @@ impl Adding {
                 if self.notices.len() < KEPT {
                     let facts = notice.facts.iter().take(KEPT).map(|(name, fact)| (name.clone(), clip(fact))).collect();
                     self.notices.push(Notice { code: notice.code.clone(), facts, at_ns: notice.at_ns });
+                }
+            }
+            RunEvent::Joined(joined) => {
+                let known = self.joined.iter().position(|(known, _)| known.host == joined.host);
+                match known {
+                    Some(at) => self.joined[at].1 = Some(joined.clone()),
+                    None if self.joined.len() < KEPT => self.joined.push((joined.clone(), None)),
+                    None => {}
                 }
             }
             RunEvent::Ended(ended) => self.ended = Some(ended.clone()),
@@ -111,8 +122,21 @@ impl Adding {
             self.ended.as_ref().map_or((self.totals.window, self.totals.elapsed), |e| (e.window, e.elapsed));
         // Whatever a record says, throughput is never what came in more time by less.
         let window = window.max(self.totals.window);
-        let Adding { started, probe, totals, examples, examples_by_name, changes, notices, .. } = self;
-        Sums { started, open, probe, totals, examples, examples_by_name, changes, notices, end, window, elapsed }
+        let Adding { started, probe, totals, examples, examples_by_name, changes, joined, notices, .. } = self;
+        Sums {
+            started,
+            open,
+            probe,
+            totals,
+            examples,
+            examples_by_name,
+            changes,
+            joined,
+            notices,
+            end,
+            window,
+            elapsed,
+        }
     }
 }
 

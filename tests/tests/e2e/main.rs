@@ -27,6 +27,7 @@ mod options;
 mod outputs;
 mod own_protocol;
 mod postgres;
+mod probes;
 mod processes;
 mod proxies;
 mod raw;

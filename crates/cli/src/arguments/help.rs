@@ -11,7 +11,8 @@ Commands:
   explain    what can limit a run: brunt explain N2
   help       help by topic: brunt help, brunt help http
   report     show a past run again
-  target     the built-in server, with faults on request";
+  target     the built-in server, with faults on request
+  probe      the counters of this host, for runs on other machines";
 
 /// `-h`: what most runs need, on one screen.
 pub const SCREEN: &str = "\
@@ -19,7 +20,7 @@ Load-test a server, and learn whether the results can be trusted.
 
 Usage: brunt [OPTIONS] URL... | PLAN.yaml
        brunt demo | report | plan | doctor | calibrate | explain |
-       target | help | completions | man
+       target | probe | help | completions | man
 
 Load
   -c, --users N           concurrent users, each sending back to back [10]

@@ -195,12 +195,14 @@ fn over(
     let urls = ways::named(&flags, urls)?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
     let plan = plan(&flags, urls, &*protocols[protocol], options, defaults)?;
     let keep_secrets = flags.switch("keep-secrets");
+    let watching = watching::read(&flags)?;
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(line.iter().cloned()).collect();
     let (shown, command, redaction) = if keep_secrets {
         (plan.clone(), command, Redaction::default())
     } else {
         let mut known = Secrets::of_plan(&plan);
         flags.texts("watch").into_iter().filter_map(place).for_each(|place| known.learn_url(place));
+        watching.probes.token.iter().for_each(|token| known.learn_option("token", token));
         let redaction = Redaction::over(known);
         let command = mask::command(&command, &secrets(&flags, &plan));
         (mask::plan(&plan), command.iter().map(|word| redaction.sentence(word)).collect(), redaction)
@@ -215,7 +217,7 @@ fn over(
         debug: flags.switch("debug"),
         yes: flags.switch("yes"),
         redaction,
-        watching: watching::read(&flags)?,
+        watching,
         processes: processes(&flags)?,
         notes: Vec::new(),
         remarks: Vec::new(),
@@ -346,7 +348,8 @@ fn secrets(flags: &Matched<'_>, plan: &Plan) -> Vec<(String, String)> {
         .options
         .iter()
         .flat_map(|(name, values)| values.iter().map(|value| (value.clone(), mask::option(name, value))));
-    let whole = ["curl", "bearer", "cookie", "proxy-user"].into_iter().flat_map(|name| flags.texts(name));
+    let whole =
+        ["curl", "bearer", "cookie", "proxy-user", "probe-token"].into_iter().flat_map(|name| flags.texts(name));
     let commands = whole.map(|text| (text.to_string(), mask::MASK.to_string()));
     let key = plan.tls.key.iter().map(|key| (key.clone(), mask::MASK.to_string()));
     urls.chain(watched).chain(options).chain(commands).chain(key).filter(|(raw, shown)| raw != shown).collect()

@@ -11,6 +11,7 @@ mod intent;
 mod keys;
 mod load;
 mod matched;
+mod probing;
 mod proxies;
 mod sealed;
 mod serving;
@@ -32,11 +33,12 @@ use crate::foreign;
 pub use given::{Given, Said};
 pub use intent::{Defaults, Intent, Presentation};
 pub use keys::nearest;
+pub use probing::Probing;
 pub use serving::Serving;
-pub use watching::{Local, Watching};
+pub use watching::{Local, Probes, Watching};
 
 /// The commands there are.
-pub const COMMANDS: [&str; 7] = ["run", "demo", "doctor", "calibrate", "report", "target", "plan"];
+pub const COMMANDS: [&str; 8] = ["run", "demo", "doctor", "calibrate", "report", "target", "plan", "probe"];
 
 /// What a command line asks for.
 #[derive(Debug)]
@@ -53,6 +55,8 @@ pub enum Command {
     Doctor(Option<Box<Intent>>),
     /// `brunt target`.
     Target(Box<Serving>),
+    /// `brunt probe`.
+    Probe(Box<Probing>),
     /// `brunt plan`: whether to check it only.
     Plan(Box<Intent>, bool),
     /// A text asked for: help or version.
@@ -116,6 +120,7 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
         "calibrate" => showing::calibrate_command(),
         "report" => showing::report_command(),
         "target" => serving::command(),
+        "probe" => probing::command(),
         "plan" => flags::plan_command(&spoken::of(protocols)),
         "doctor" => flags::doctor_command(&spoken::of(protocols)),
         _ => flags::run_command(&spoken::of(protocols)),
@@ -140,6 +145,7 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
             intent::read(&matches, line, protocols, defaults).map(|intent| Command::Doctor(Some(Box::new(intent))))
         }
         "target" => serving::read(&matches).map(|serving| Command::Target(Box::new(serving))),
+        "probe" => probing::read(&matches).map(|probing| Command::Probe(Box::new(probing))),
         _ => match intent::read(&matches, line, protocols, defaults) {
             Ok(intent) => Ok(Command::Run(Box::new(intent))),
             Err(complaint) => Err(usage::of_another_tool(complaint, rest)),

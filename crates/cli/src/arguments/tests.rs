@@ -196,6 +196,9 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ("--watch-pid x a.b", "--watch-pid: `x` is not the number of a process"),
         ("--watch-pid 0 a.b", "--watch-pid: `0` is not the number of a process"),
         ("--watch-port 70000 a.b", "--watch-port: `70000` is not a port; write 1 to 65535"),
+        ("--probe db1 a.b", "--probe: `db1` is no address; write HOST:PORT, such as 10.0.0.7:7070"),
+        ("--probe :7070 a.b", "--probe: `:7070` is no address; write HOST:PORT, such as 10.0.0.7:7070"),
+        ("--probe-cacert x a.b", "--probe-cacert: is for probes, and none is named; add --probe HOST:PORT"),
         (
             "--watch-port 80 --watch-pid 7 a.b",
             "--watch-port: does not go with --watch-pid, which names the service already; leave one of them out",
@@ -216,7 +219,7 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ("ftp://a.b", "URL: `ftp://` is not spoken by brunt; write one of http://, https://"),
         (
             "sweep",
-            "sweep: is not a command of this version (run, demo, doctor, calibrate, report, target, plan); for a host of that name write http://sweep",
+            "sweep: is not a command of this version (run, demo, doctor, calibrate, report, target, plan, probe); for a host of that name write http://sweep",
         ),
         ("--quiet demo", "demo: is a command and stands first; write `brunt demo ...`"),
         (
@@ -291,6 +294,7 @@ fn flags_of_two_sources_do_not_collide() {
     showing::calibrate_command().debug_assert();
     showing::report_command().debug_assert();
     serving::command().debug_assert();
+    probing::command().debug_assert();
 }
 
 #[test]

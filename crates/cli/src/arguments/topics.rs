@@ -4,7 +4,7 @@ use clap::{Arg, Command};
 use wire::Complaint;
 
 use super::spoken::{self, Spoken};
-use super::{COMMANDS, flags, help, keys, serving, showing};
+use super::{COMMANDS, flags, help, keys, probing, serving, showing};
 
 /// Makes the options of a topic.
 type Options = fn() -> Vec<Arg>;
@@ -44,6 +44,7 @@ pub fn help(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
         "calibrate" => Ok(super::full(showing::calibrate_command())),
         "report" => Ok(super::full(showing::report_command())),
         "target" => Ok(super::full(serving::command())),
+        "probe" => Ok(super::full(probing::command())),
         "plan" => Ok(super::full(flags::plan_command(spoken))),
         "doctor" => Ok(super::full(flags::doctor_command(spoken))),
         other => {
@@ -82,6 +83,7 @@ fn whole(spoken: &[Spoken]) -> Command {
         .subcommand(named("doctor", flags::doctor_command(spoken)))
         .subcommand(named("report", showing::report_command()))
         .subcommand(named("target", serving::command()))
+        .subcommand(named("probe", probing::command()))
 }
 
 /// `brunt completions SHELL`: a script that completes commands and options.

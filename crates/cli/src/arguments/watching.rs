@@ -16,7 +16,23 @@ pub struct Watching {
     pub told: Vec<String>,
     /// Logs that are followed.
     pub logs: Vec<String>,
+    /// Probes of other hosts.
+    pub probes: Probes,
 }
+
+/// Which probes are joined, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Probes {
+    /// Where they listen, host and port.
+    pub addresses: Vec<String>,
+    /// What shows them that we may.
+    pub token: Option<String>,
+    /// Whom their certificates are vouched for by (PEM): this file; None: public authorities.
+    pub cacert: Option<String>,
+}
+
+/// The variable of the environment that may hold the token of probes.
+pub const TOKEN: &str = "BRUNT_PROBE_TOKEN";
 
 /// A service of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +58,19 @@ pub fn described() -> Vec<Arg> {
             None,
             "KIND=WHERE",
             "Ask a service for its own counters once a second: redis=HOST:PORT, mysql=mysql://USER:PASSWORD@HOST:PORT, nginx=URL of stub_status, prometheus=URL",
+        ),
+        flags::many(
+            "probe",
+            None,
+            "HOST:PORT",
+            "Count on the host under test, too: `brunt probe` runs there; may be repeated",
+        ),
+        flags::one("probe-token", None, "TOKEN", "What probes ask for [default: $BRUNT_PROBE_TOKEN]"),
+        flags::one(
+            "probe-cacert",
+            None,
+            "FILE",
+            "Trust probes with this certificate, or of this authority (PEM) [default: public authorities; none on this machine]",
         ),
         flags::many(
             "watch-log",
@@ -79,5 +108,30 @@ pub fn read(flags: &Matched<'_>) -> Result<Watching, Complaint> {
         }
     }
     let logs = flags.texts("watch-log").into_iter().map(str::to_owned).collect();
-    Ok(Watching { service, told, logs })
+    Ok(Watching { service, told, logs, probes: probes(flags)? })
+}
+
+fn probes(flags: &Matched<'_>) -> Result<Probes, Complaint> {
+    let addresses: Vec<String> = flags.texts("probe").into_iter().map(str::to_owned).collect();
+    for (n, address) in addresses.iter().enumerate() {
+        let port =
+            address.rsplit_once(':').filter(|(host, _)| !host.is_empty()).and_then(|(_, port)| port.parse().ok());
+        if port.is_none_or(|port: u16| port == 0) || address.contains('/') {
+            let trouble = format!("`{address}` is no address; write HOST:PORT, such as 10.0.0.7:7070");
+            return Err(Complaint::new("--probe", trouble));
+        }
+        if addresses[..n].contains(address) {
+            return Err(Complaint::new("--probe", format!("{address} is named twice; leave one of them out")));
+        }
+    }
+    for (name, option) in [("probe-token", "--probe-token"), ("probe-cacert", "--probe-cacert")] {
+        if flags.given(name) && addresses.is_empty() {
+            return Err(Complaint::new(option, "is for probes, and none is named; add --probe HOST:PORT"));
+        }
+    }
+    let token = flags.text("probe-token").map(str::to_owned).or_else(|| std::env::var(TOKEN).ok());
+    if token.as_deref() == Some("") {
+        return Err(Complaint::new("--probe-token", "is empty; give the token that the probe was started with"));
+    }
+    Ok(Probes { addresses, token, cacert: flags.text("probe-cacert").map(str::to_owned) })
 }

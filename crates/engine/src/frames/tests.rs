@@ -115,8 +115,8 @@ fn an_announced_length_takes_no_memory() {
     struct Announces(usize);
     impl Read for Announces {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            assert!(into.len() <= MEMORY as usize, "room for {} bytes that never came", into.len());
-            let rest = &LONGEST.to_le_bytes()[self.0.min(4)..];
+            assert!(into.len() <= record::frames::MEMORY as usize, "room for {} bytes that never came", into.len());
+            let rest = &LINK.longest.to_le_bytes()[self.0.min(4)..];
             let n = rest.len().min(into.len());
             into[..n].copy_from_slice(&rest[..n]);
             self.0 += n;
@@ -124,7 +124,7 @@ fn an_announced_length_takes_no_memory() {
         }
     }
     assert_eq!(read(&mut Announces(0)).err().map(|error| error.kind()), Some(io::ErrorKind::UnexpectedEof));
-    let too_long = [(LONGEST + 1).to_le_bytes(), [0; 4]].concat();
+    let too_long = [(LINK.longest + 1).to_le_bytes(), [0; 4]].concat();
     assert!(read(&mut too_long.as_slice()).is_err_and(|error| error.to_string().contains("impossible length")));
 }
 

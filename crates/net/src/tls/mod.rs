@@ -14,6 +14,7 @@ mod pem;
 mod secured;
 mod sentence;
 mod serving;
+mod stream;
 mod tickets;
 mod trusted;
 
@@ -34,6 +35,7 @@ use wire::{Origin, SecureChannel, Security};
 use self::channel::RustlsChannel;
 pub use self::secured::Secured;
 pub use self::serving::RustlsServing;
+pub use self::stream::Clear;
 use self::tickets::Tickets;
 use self::trusted::Trusted;
 

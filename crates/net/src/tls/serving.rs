@@ -15,7 +15,7 @@ use super::{pem, sentence};
 /// Makes TLS channels to clients; one instance serves all workers.
 #[derive(Clone, Debug)]
 pub struct RustlsServing {
-    config: Arc<ServerConfig>,
+    pub(super) config: Arc<ServerConfig>,
 }
 
 impl RustlsServing {

@@ -21,7 +21,8 @@ use places::Spans;
 pub const MASK: &str = "***";
 
 /// Options whose whole value is a secret.
-const SECRET_OPTIONS: [&str; 8] = ["user", "proxy-user", "key", "password", "token", "auth", "bearer", "cookie"];
+const SECRET_OPTIONS: [&str; 9] =
+    ["user", "proxy-user", "probe-token", "key", "password", "token", "auth", "bearer", "cookie"];
 
 /// A URL (its scheme may be missing) without its user info, its fragment and the values of secret query parameters.
 pub fn url(text: &str) -> String {

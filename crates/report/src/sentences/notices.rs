@@ -62,6 +62,10 @@ pub(crate) fn notice(of: Subject) -> Text {
             "{waited} of {scheduled} requests found no connection free and waited at the limit of {limit} (--max-connections): {wait} of a mean response of {response}.",
             "{scheduled} 个请求中有 {waited} 个没有空闲连接可用，在 {limit} 个连接的上限（--max-connections）处等待：平均响应 {response} 中占 {wait}。",
         ),
+        Subject::ProbeLost => text(
+            "The probe of {host} was lost ({why}): what is counted there is not observable from then on.",
+            "与 {host} 上的探针失去连接（{why}）：此后该主机的计数器无法读取。",
+        ),
         Subject::ProcessLost => text(
             "{processes} of the run's processes ended early ({how}). {processes|Its|Their} results end at {until}; {requests} {requests|request|requests} then in flight {requests|counts|count} as unfinished; what came later is unknown.",
             "本次压测有 {processes} 个进程提前结束（{how}）。其数据截至 {until}；当时在途的 {requests} 个请求计为未结束，此后的情况未知。",

@@ -1,0 +1,110 @@
+//! How far the clock of another host is ahead, and by how much that may be wrong.
+
+use measure::Nanos;
+
+/// Two clocks that nobody holds together part by less than this in a second: one part in so many (100 ppm; a crystal has 10 to 50).
+const DRIFT: u64 = 10_000;
+
+/// What an exchange told: four stamps, two on each clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exchange {
+    /// When it was asked, on our clock.
+    pub asked: Nanos,
+    /// When the question was there, on theirs.
+    pub heard: Nanos,
+    /// When the answer left, on theirs.
+    pub told: Nanos,
+    /// When the answer was here, on ours.
+    pub came: Nanos,
+}
+
+/// A comparison of two clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockReading {
+    /// When it was made, on our clock.
+    pub at: Nanos,
+    /// How far theirs was ahead of ours (nanoseconds).
+    pub ahead_ns: i64,
+    /// By how much that may be wrong either way (nanoseconds).
+    pub within_ns: u64,
+}
+
+impl Exchange {
+    /// What it tells; None where its stamps cannot be true.
+    pub fn reading(&self) -> Option<ClockReading> {
+        let [asked, heard, told, came] = [self.asked, self.heard, self.told, self.came].map(|at| i128::from(at.0));
+        let round = (came - asked) - (told - heard);
+        if came < asked || told < heard || round < 0 {
+            return None;
+        }
+        let ahead = ((heard - asked) + (told - came)) / 2;
+        let within_ns = u64::try_from(round / 2 + 1).ok()?;
+        Some(ClockReading { at: self.came, ahead_ns: i64::try_from(ahead).ok()?, within_ns })
+    }
+}
+
+impl ClockReading {
+    /// By how much it may be wrong at a moment.
+    fn within_at(&self, now: Nanos) -> u64 {
+        self.within_ns.saturating_add(now.0.saturating_sub(self.at.0) / DRIFT)
+    }
+
+    /// The better of two: the later one, unless it may be wrong by more.
+    pub(super) fn or_later(self, later: ClockReading) -> ClockReading {
+        if later.within_ns <= self.within_at(later.at) { later } else { self }
+    }
+
+    /// A moment of theirs on our clock; before our clock began it is its beginning.
+    pub(super) fn ours(&self, theirs: i64) -> i64 {
+        theirs.saturating_sub(self.ahead_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange(asked: u64, there: u64, spent: u64, back: u64, ahead: i64) -> Exchange {
+        let theirs = |ours: u64| Nanos(ours.saturating_add_signed(ahead));
+        let (heard, told) = (asked + there, asked + there + spent);
+        Exchange { asked: Nanos(asked), heard: theirs(heard), told: theirs(told), came: Nanos(told + back) }
+    }
+
+    #[test]
+    fn the_true_difference_is_within_half_the_round_trip() {
+        for ahead in [0, 1, -1, 5_000_000_000, -9_000, 1 << 50] {
+            for (there, spent, back) in [(100, 50, 100), (0, 0, 0), (1_000, 7, 3), (3, 9_000, 2_000)] {
+                let reading = exchange(10_000_000, there, spent, back, ahead).reading().unwrap();
+                assert!(reading.ahead_ns.abs_diff(ahead) <= reading.within_ns, "{reading:?} of {ahead}");
+                assert_eq!(reading.within_ns, (there + back) / 2 + 1);
+            }
+        }
+    }
+
+    #[test]
+    fn stamps_that_cannot_be_true_tell_nothing() {
+        let good = exchange(1_000, 10, 10, 10, 7);
+        assert!(good.reading().is_some());
+        for wrong in [
+            Exchange { came: Nanos(999), ..good },
+            Exchange { told: Nanos(good.heard.0 - 1), ..good },
+            Exchange { told: Nanos(good.heard.0 + 31), ..good },
+            Exchange { heard: Nanos(0), told: Nanos(u64::MAX), ..good },
+        ] {
+            assert_eq!(wrong.reading(), None, "{wrong:?}");
+        }
+        let far = Exchange { asked: Nanos(0), heard: Nanos(u64::MAX), told: Nanos(u64::MAX), came: Nanos(1) };
+        assert_eq!(far.reading(), None, "no clock is so far ahead");
+    }
+
+    #[test]
+    fn a_reading_is_kept_until_its_age_makes_it_worse_than_a_new_one() {
+        let reading = |at_s: u64, within_ns| ClockReading { at: Nanos::from_secs(at_s), ahead_ns: 0, within_ns };
+        let sharp = reading(0, 1_000);
+        assert_eq!(sharp.or_later(reading(1, 200_000)), sharp);
+        assert_eq!(sharp.or_later(reading(1, 900)), reading(1, 900));
+        // In ten seconds clocks part by a millisecond at most.
+        assert_eq!(sharp.or_later(reading(10, 1_000_000)), reading(10, 1_000_000));
+        assert_eq!(sharp.or_later(reading(9, 1_000_000)), sharp);
+    }
+}

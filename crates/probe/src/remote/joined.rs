@@ -1,0 +1,315 @@
+//! A probe of another host, joined to a run: its counters, on our clock.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use measure::{Clock, Nanos};
+use record::HostCounters;
+use record::frames::Pieces;
+
+use super::clock::{ClockReading, Exchange};
+use super::serving::place;
+use super::speech::{ASKED, Ask, Asked, Facts, MOST, TOLD, Told, prove};
+use super::{Line, PATIENCE, Seal, gave_up};
+use crate::Source;
+
+/// So many exchanges compare the clocks before a run, and at its end.
+const EXCHANGES: usize = 8;
+/// A probe that has told nothing for so long is lost: it tells something each second.
+const SILENCE: Nanos = Nanos::from_secs(10);
+/// So soon it is seen that the run is over.
+const LOOK: Duration = Duration::from_millis(100);
+/// So long the last sample may take.
+const LAST: Nanos = Nanos::from_secs(2);
+
+/// What is needed to join a probe.
+pub struct Joining<'a> {
+    /// Where it listens: `10.0.0.7:7070`.
+    pub address: &'a str,
+    /// What shows that we may.
+    pub token: Option<&'a str>,
+    /// How the connection is sealed.
+    pub seal: Seal,
+    /// The address under load, where it is known.
+    pub target: Option<SocketAddr>,
+}
+
+/// A probe that has let us in.
+pub struct Joined {
+    line: Line,
+    pieces: Pieces,
+    facts: Facts,
+    clock: ClockReading,
+    /// Told while the clocks were compared.
+    early: Vec<HostCounters>,
+    /// What it has told so far, by name.
+    known: BTreeSet<String>,
+    address: String,
+}
+
+/// What becomes known of another host, on our clock.
+#[derive(Debug)]
+pub enum News {
+    /// What it counted; its moment is one of our clock, not of a window.
+    Sample(HostCounters),
+    /// The probe is gone, and why; what it told is told as gone before.
+    Lost(String),
+}
+
+impl Joining<'_> {
+    /// Connects, shows the token, and compares the clocks.
+    ///
+    /// # Errors
+    /// Why it cannot be joined, in a sentence without a full stop.
+    pub fn join(self) -> Result<Joined, String> {
+        let socket = connect(self.address)?;
+        let mut line = Line::over(socket, &self.seal).map_err(|error| because(&error))?;
+        let facts = self.greet(&mut line)?;
+        let unknown = ClockReading { at: Nanos::ZERO, ahead_ns: 0, within_ns: u64::MAX };
+        let mut joined = Joined {
+            line,
+            pieces: Pieces::default(),
+            facts,
+            clock: unknown,
+            early: Vec::new(),
+            known: BTreeSet::new(),
+            address: self.address.to_owned(),
+        };
+        joined.compare()?;
+        if joined.clock == unknown {
+            return Err("what it says of its clock cannot be true".into());
+        }
+        Ok(joined)
+    }
+
+    fn greet(&self, line: &mut Line) -> Result<Facts, String> {
+        let heard = (|| {
+            ASKED.write_hello(line.to())?;
+            TOLD.read_hello(&mut line.clear)?;
+            let Some(Told::Challenge(challenge)) = next(line)? else { return Err(nonsense()) };
+            let proof = self.token.map(|token| prove(token, &challenge)).unwrap_or_default();
+            let ask = Ask { proof, target: self.target, place: place(&Source::here()) };
+            say(line, &Asked::Ask(ask))?;
+            next(line)
+        })();
+        match heard.map_err(|error| because(&error))? {
+            Some(Told::Welcome(facts)) => Ok(facts),
+            Some(Told::Refused(why)) => Err(why),
+            Some(_) => Err(nonsense().to_string()),
+            None => Err("it closed the connection without a word".into()),
+        }
+    }
+}
+
+impl Joined {
+    /// What it says of its host.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// How far its clock is ahead.
+    pub fn clock(&self) -> ClockReading {
+        self.clock
+    }
+
+    /// Hands on what it tells, on a thread of its own, until it is stopped.
+    ///
+    /// # Errors
+    /// No thread could be started.
+    pub fn follow(mut self, mut tell: impl FnMut(News) + Send + 'static) -> io::Result<Following> {
+        let stop = Arc::new(AtomicBool::default());
+        let asked = Arc::clone(&stop);
+        let thread = thread::Builder::new().name("probe".into()).spawn(move || {
+            if let Err(why) = self.hand_on(&asked, &mut |sample| tell(News::Sample(sample))) {
+                tell(News::Sample(self.gone(&why)));
+                tell(News::Lost(why));
+            }
+            self.clock
+        })?;
+        Ok(Following { stop, thread: Some(thread) })
+    }
+
+    fn hand_on(&mut self, stop: &AtomicBool, tell: &mut dyn FnMut(HostCounters)) -> Result<(), String> {
+        self.line.wait_at_most(LOOK).map_err(|error| because(&error))?;
+        for sample in std::mem::take(&mut self.early) {
+            tell(self.ours(sample)?);
+        }
+        let mut heard = Clock.now();
+        while !stop.load(Ordering::Relaxed) {
+            if Clock.now().0.saturating_sub(heard.0) > SILENCE.0 {
+                return Err(format!("it told nothing for {} s", SILENCE.0 / 1_000_000_000));
+            }
+            let Some(told) = self.listen()? else { continue };
+            heard = Clock.now();
+            match told {
+                Told::Sample(sample) => {
+                    tell(self.ours(sample)?);
+                    self.ask(&Asked::When(Clock.now()))?;
+                }
+                told => self.learn(told, heard)?,
+            }
+        }
+        self.ask(&Asked::Last)?;
+        let begin = Clock.now();
+        loop {
+            match self.listen()? {
+                // One that was on its way still.
+                Some(Told::Sample(sample)) => tell(self.ours(sample)?),
+                Some(Told::Last(sample)) => {
+                    tell(self.ours(sample)?);
+                    break;
+                }
+                Some(told) => self.learn(told, Clock.now())?,
+                None if Clock.now().0.saturating_sub(begin.0) > LAST.0 => {
+                    return Err("its last sample did not come".into());
+                }
+                None => {}
+            }
+        }
+        // How far the clocks parted meanwhile; what it counted is told, whatever becomes of this.
+        let _ = self.compare();
+        Ok(())
+    }
+
+    /// Asks for the time several times.
+    fn compare(&mut self) -> Result<(), String> {
+        for _ in 0..EXCHANGES {
+            let asked = Clock.now();
+            self.ask(&Asked::When(asked))?;
+            loop {
+                let told = self.listen()?;
+                let came = Clock.now();
+                match told {
+                    Some(Told::Sample(sample)) => self.early.push(sample),
+                    Some(told @ Told::Stamps([of, ..])) => {
+                        self.learn(told, came)?;
+                        if of == asked {
+                            break;
+                        }
+                    }
+                    Some(told) => self.learn(told, came)?,
+                    None if came.0.saturating_sub(asked.0) > PATIENCE.as_nanos() as u64 => {
+                        return Err("it does not tell the time".into());
+                    }
+                    None => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What it says next; None where that is not there yet.
+    fn listen(&mut self) -> Result<Option<Told>, String> {
+        match self.pieces.whole(&TOLD, &mut self.line.clear) {
+            Ok(Some(frame)) => Told::parse(&frame).map(Some).ok_or_else(|| nonsense().to_string()),
+            Ok(None) => Err("it closed the connection".into()),
+            Err(error) if gave_up(&error) => Ok(None),
+            Err(error) => Err(because(&error)),
+        }
+    }
+
+    fn ask(&mut self, asked: &Asked) -> Result<(), String> {
+        say(&mut self.line, asked).map_err(|error| because(&error))
+    }
+
+    /// What it says beside samples.
+    fn learn(&mut self, told: Told, came: Nanos) -> Result<(), String> {
+        match told {
+            Told::Stamps([asked, heard, told]) => {
+                let reading = Exchange { asked, heard, told, came }.reading();
+                self.clock = reading.map_or(self.clock, |later| self.clock.or_later(later));
+                Ok(())
+            }
+            Told::Refused(why) => Err(why),
+            _ => Err(nonsense().to_string()),
+        }
+    }
+
+    /// A sample at its moment on our clock.
+    fn ours(&mut self, sample: HostCounters) -> Result<HostCounters, String> {
+        self.known.retain(|name| !sample.gone.contains(name));
+        self.known.extend(sample.values.keys().chain(sample.labels.keys()).cloned());
+        if self.known.len() > MOST {
+            return Err(format!("it tells more than {MOST} counters"));
+        }
+        Ok(HostCounters { at_ns: self.clock.ours(sample.at_ns), ..sample })
+    }
+
+    /// From now on nothing of it can be read.
+    fn gone(&mut self, why: &str) -> HostCounters {
+        HostCounters {
+            at_ns: Clock.now().0.cast_signed(),
+            host: self.facts.host.clone(),
+            gone: std::mem::take(&mut self.known).into_iter().collect(),
+            unobservable: vec![format!("probe {}: {why}", self.address)],
+            ..HostCounters::default()
+        }
+    }
+}
+
+/// A probe whose news are handed on. Dropping it ends that.
+pub struct Following {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<ClockReading>>,
+}
+
+impl Following {
+    /// Asks for one last sample, waits for it, and compares the clocks once more.
+    pub fn stop(mut self) -> Option<ClockReading> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Option<ClockReading> {
+        self.stop.store(true, Ordering::Relaxed);
+        // A thread that panicked has said so already.
+        self.thread.take()?.join().ok()
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+fn connect(address: &str) -> Result<TcpStream, String> {
+    let places = address.to_socket_addrs().map_err(|error| format!("its name does not resolve: {error}"))?;
+    let mut why = "its name has no address".to_owned();
+    for place in places {
+        match TcpStream::connect_timeout(&place, PATIENCE) {
+            Ok(socket) => return Ok(socket),
+            Err(error) => why = because(&error),
+        }
+    }
+    Err(why)
+}
+
+fn next(line: &mut Line) -> io::Result<Option<Told>> {
+    let Some(frame) = TOLD.whole(&mut line.clear)? else { return Ok(None) };
+    Told::parse(&frame).map(Some).ok_or_else(nonsense)
+}
+
+fn say(line: &mut Line, asked: &Asked) -> io::Result<()> {
+    let (kind, body) = asked.body();
+    ASKED.put(line.to(), 0, kind, &body)
+}
+
+fn nonsense() -> io::Error {
+    io::Error::other("it said what means nothing")
+}
+
+fn because(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
+            format!("it did not answer within {} s", PATIENCE.as_secs())
+        }
+        io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        io::ErrorKind::UnexpectedEof => "it closed the connection".to_owned(),
+        _ => error.to_string(),
+    }
+}

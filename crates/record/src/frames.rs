@@ -1,0 +1,201 @@
+//! Frames between processes of brunt: a length, then a number, a kind and its content, all little-endian. What is in them is the
+//! business of whoever speaks; here is how they begin and end, and that nothing is believed of either.
+//!
+//! Before the first frame each side says hello in a line that people can read, so that whoever is called by mistake, or is
+//! another brunt, is told in a sentence.
+
+use std::io::{self, BufRead, Read, Write};
+
+/// So much memory is taken for a frame before its bytes are there.
+pub const MEMORY: u32 = 64 << 10;
+/// Number and kind.
+const HEAD: u32 = 5;
+/// A hello is shorter, and so much of what is none is quoted.
+const HELLO_BOUND: u64 = 100;
+
+/// What is spoken in frames over one sort of connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Speech {
+    /// The first word of a hello.
+    pub hello: &'static str,
+    /// What the frames mean; another number on the other side, and nothing is said.
+    pub version: u32,
+    /// What this is the version of, as a sentence goes on.
+    pub what: &'static str,
+    /// The longest frame that may come, without its length.
+    pub longest: u32,
+}
+
+impl Speech {
+    /// Says hello.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_hello(&self, to: &mut dyn Write) -> io::Result<()> {
+        to.write_all(format!("{} {} {}\n", self.hello, self.version, env!("CARGO_PKG_VERSION")).as_bytes())?;
+        to.flush()
+    }
+
+    /// Reads the hello of the other side.
+    ///
+    /// # Errors
+    /// It cannot be read, or a sentence says why no frame of the other side would be understood.
+    pub fn read_hello(&self, from: &mut dyn BufRead) -> io::Result<()> {
+        let mut line = Vec::new();
+        from.take(HELLO_BOUND).read_until(b'\n', &mut line)?;
+        let Speech { hello, version, what, .. } = self;
+        let said = measure::plain::bytes(line.trim_ascii_end());
+        let mut words = said.split(' ');
+        let (word, spoken, brunt) =
+            (words.next(), words.next().and_then(|v| v.parse::<u32>().ok()), words.next().unwrap_or("?"));
+        match (word, spoken) {
+            (Some(word), Some(spoken)) if word == *hello && spoken == *version => Ok(()),
+            (Some(word), Some(other)) if word == *hello => Err(io::Error::other(format!(
+                "it is brunt {brunt} with version {other} of {what}, and this is brunt {} with version {version}; run the same brunt on \
+                 both sides",
+                env!("CARGO_PKG_VERSION")
+            ))),
+            _ if said.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Err(io::Error::other(format!(
+                "it said `{said}` where a brunt says `{hello} {version}`; there is something else than brunt at the other end"
+            ))),
+        }
+    }
+
+    /// Writes a frame.
+    ///
+    /// # Errors
+    /// It cannot be written, or is too long.
+    pub fn put(&self, to: &mut dyn Write, number: u32, kind: u8, body: &[u8]) -> io::Result<()> {
+        if body.len() + HEAD as usize > self.longest as usize {
+            return Err(io::Error::other("no frame is so long"));
+        }
+        let mut frame = Vec::with_capacity(body.len() + HEAD as usize + 4);
+        frame.extend((body.len() as u32 + HEAD).to_le_bytes());
+        frame.extend(number.to_le_bytes());
+        frame.push(kind);
+        frame.extend(body);
+        to.write_all(&frame)?;
+        to.flush()
+    }
+
+    /// The next frame without its length; None at the end.
+    ///
+    /// # Errors
+    /// It cannot be read, its length is impossible, or it breaks off.
+    pub fn whole(&self, from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
+        Pieces::default().whole(self, from)
+    }
+}
+
+/// A frame that comes in pieces: what came of it is kept where a read gives up waiting.
+#[derive(Debug, Default)]
+pub struct Pieces(Vec<u8>);
+
+impl Pieces {
+    /// The next frame without its length, once all of it is there; None at the end. May be asked again after a read that gave up waiting.
+    ///
+    /// # Errors
+    /// As [`Speech::whole`].
+    pub fn whole(&mut self, speech: &Speech, from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
+        if !self.fill(4, from)? {
+            return if self.0.is_empty() { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
+        }
+        let length = self.0.first_chunk().map_or(0, |length| u32::from_le_bytes(*length));
+        if !(HEAD..=speech.longest).contains(&length) {
+            return Err(io::Error::other("it sent a frame of an impossible length"));
+        }
+        if !self.fill(4 + length as usize, from)? {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(Some(std::mem::take(&mut self.0).split_off(4)))
+    }
+
+    /// Reads until so many bytes are there; false where it ends before. Memory is taken for what comes, not for what is announced.
+    fn fill(&mut self, wanted: usize, from: &mut dyn Read) -> io::Result<bool> {
+        let mut have = self.0.len();
+        while have < wanted {
+            self.0.resize(wanted.min(have + MEMORY as usize), 0);
+            let read = from.read(&mut self.0[have..]);
+            self.0.truncate(have + *read.as_ref().unwrap_or(&0));
+            match read {
+                Ok(0) => return Ok(false),
+                Ok(more) => have += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPEECH: Speech = Speech { hello: "brunt-x", version: 3, what: "the x", longest: 100 };
+
+    /// Gives so many bytes at a time, and none at all each second time.
+    struct Halting<'a>(&'a [u8], usize, bool);
+
+    impl Read for Halting<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            self.2 = !self.2;
+            if self.2 {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let most = self.1.min(into.len());
+            self.0.read(&mut into[..most])
+        }
+    }
+
+    #[test]
+    fn frames_are_read_alike_however_they_come() {
+        let mut bytes = Vec::new();
+        for (number, kind, body) in [(7, 1, &b"abc"[..]), (u32::MAX, 255, b""), (0, 0, &[9; 95])] {
+            SPEECH.put(&mut bytes, number, kind, body).unwrap();
+        }
+        assert!(SPEECH.put(&mut Vec::new(), 0, 0, &[0; 96]).is_err(), "too long");
+        for at_once in [1, 2, 3, 5, 64, 1000] {
+            let (mut from, mut pieces, mut found) = (Halting(&bytes, at_once, false), Pieces::default(), Vec::new());
+            loop {
+                match pieces.whole(&SPEECH, &mut from) {
+                    Ok(Some(frame)) => found.push(frame),
+                    Ok(None) => break,
+                    Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+                }
+            }
+            assert_eq!(found.len(), 3, "{at_once}");
+            assert_eq!((&found[0][..], &found[1][..]), (&b"\x07\0\0\0\x01abc"[..], &b"\xff\xff\xff\xff\xff"[..]));
+            assert_eq!(found[2].len(), 100);
+        }
+        for cut in [1, 3, 4, 8, 11] {
+            let error = SPEECH.whole(&mut &bytes[..cut]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{cut}");
+        }
+    }
+
+    #[test]
+    fn impossible_lengths_take_no_memory() {
+        for length in [0, 4, 101, u32::MAX] {
+            let error = SPEECH.whole(&mut &length.to_le_bytes()[..]).unwrap_err();
+            assert_eq!(error.to_string(), "it sent a frame of an impossible length");
+        }
+        let announced = Speech { longest: u32::MAX, ..SPEECH };
+        let mut pieces = Pieces::default();
+        assert!(pieces.whole(&announced, &mut Halting(&[255; 9], 9, true)).is_err());
+        assert!(pieces.0.capacity() <= 2 * MEMORY as usize);
+    }
+
+    #[test]
+    fn a_hello_that_is_another_is_told_in_a_sentence() {
+        let mut hello = Vec::new();
+        SPEECH.write_hello(&mut hello).unwrap();
+        SPEECH.read_hello(&mut hello.as_slice()).unwrap();
+        let said = |bytes: &[u8]| SPEECH.read_hello(&mut &*bytes).unwrap_err().to_string();
+        assert!(said(b"brunt-x 4 0.9\n").starts_with("it is brunt 0.9 with version 4 of the x"));
+        assert!(said(b"HTTP/1.1 400 Bad\r\n").starts_with("it said `HTTP/1.1 400 Bad` where a brunt says `brunt-x 3`"));
+        assert!(said(b"brunt-link 3 0.9\n").contains("something else than brunt"));
+        assert!(said(&[b'a'; 5000]).len() < 250);
+    }
+}

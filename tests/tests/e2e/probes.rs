@@ -1,0 +1,188 @@
+//! Counters of the host under test, told by `brunt probe` and joined to a run with `--probe`.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use e2e::certificates::Certificates;
+use e2e::program;
+use e2e::report::report;
+use e2e::target::free_port;
+use e2e::{Report, Target, brunt, prepare, start};
+use serde_json::Value;
+
+use crate::counters::{samples, tell};
+
+/// A probe that runs; ended with the value.
+struct Probe {
+    child: Child,
+    address: String,
+}
+
+impl Probe {
+    fn with(flags: &[&str], token: Option<&str>) -> Probe {
+        let mut command = Command::new(program::path());
+        command
+            .args(["probe", "--listen", "127.0.0.1:0"])
+            .args(flags)
+            .env("LC_ALL", "C")
+            .env_remove("BRUNT_PROBE_TOKEN");
+        command.envs(token.map(|token| ("BRUNT_PROBE_TOKEN", token)));
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the probe starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("it speaks");
+        let address = line.split_whitespace().next_back().unwrap_or_default().to_owned();
+        assert!(address.contains(':'), "it says where it listens: {line:?}");
+        Probe { child, address }
+    }
+
+    /// Ends it as an operator would; its exit code.
+    fn stop(&mut self) -> Option<i32> {
+        let id = rustix::process::Pid::from_child(&self.child);
+        let _ = rustix::process::kill_process(id, rustix::process::Signal::INT);
+        self.child.wait().expect("it ends").code()
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        // Both fail only where it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What was found of the service or on the way to it: of the generator, a busy machine says enough.
+fn findings(report: &Report) -> Vec<&Value> {
+    let all = report.at("diagnosis.findings").as_array().expect("a list").iter();
+    all.filter(|found| found["stage"] != "generator").collect()
+}
+
+#[test]
+fn counters_of_a_probe_are_in_the_record_on_our_clock_and_a_healthy_run_has_no_finding() {
+    let (target, mut probe) = (Target::healthy(), Probe::with(&[], Some("hidden-in-probe")));
+    let directory = tempfile::tempdir().expect("a folder");
+    let record = directory.path().join("kept.jsonl");
+    let (path, url) = (record.display().to_string(), target.url(""));
+    let line =
+        ["-r", "50/s", "-d", "2s", "--probe", &probe.address, "--probe-token", "hidden-in-probe", "--record", &path];
+    let report = report(&[&line[..], &[&url]].concat());
+    assert!(findings(&report).is_empty(), "{report}");
+    let joined = report.at("probes.0");
+    assert_eq!(
+        (&joined["holds_target"], &joined["shares_kernel"]),
+        (&Value::Bool(true), &Value::Bool(true)),
+        "{report}"
+    );
+    // Both clocks are one, and so the true difference is zero.
+    for (ahead, within) in [("clock_ahead_s", "clock_within_s"), ("clock_ahead_at_end_s", "clock_within_at_end_s")] {
+        let (ahead, within) = (joined[ahead].as_f64().expect("a time"), joined[within].as_f64().expect("a time"));
+        assert!(ahead.abs() <= within && within > 0.0, "{ahead} within {within}");
+    }
+    assert!(!format!("{report}").contains("hidden-in-probe"));
+    let again = brunt(["report", &path, "--format", "json"]);
+    assert!(!again.out.contains("hidden-in-probe") && again.out.contains("\"probes\""));
+    assert_eq!(probe.stop(), Some(0));
+    let Some(samples) = samples(&record) else { return };
+    let told = &samples[joined["host"].as_str().expect("a name")];
+    let port = target.host().rsplit(':').next().expect("a port");
+    for name in [
+        "cpu.count",
+        "Tcp.RetransSegs",
+        &format!("listener.127.0.0.1:{port}.queue"),
+        &format!("service.{}.cpu", target.id()),
+    ] {
+        assert!(tell(told, name), "{name}");
+    }
+    // The last sample is of the end of the window or later, whatever the other clock says.
+    let last = told.last().expect("samples")["at_ns"].as_i64().expect("a moment");
+    let window = (report.number("window_s") * 1e9) as i64;
+    assert!(last >= window - (joined["clock_within_s"].as_f64().expect("a time") * 2e9) as i64, "{last} of {window}");
+}
+
+#[test]
+fn a_probe_that_is_lost_is_told_and_the_run_goes_on() {
+    let (target, mut probe) = (Target::healthy(), Probe::with(&[], None));
+    let directory = tempfile::tempdir().expect("a folder");
+    let record = directory.path().join("kept.jsonl");
+    let (path, url) = (record.display().to_string(), target.url(""));
+    let flags =
+        ["--quiet", "--format", "json", "-r", "50/s", "-d", "3s", "--probe", &probe.address, "--record", &path, &url];
+    let running = start(flags);
+    e2e::program::until("the load has begun", || target.heard() > 10);
+    probe.stop();
+    let report = Report::of(running.end()).with_code(0);
+    assert_eq!(report.notices(), ["probe_lost"], "{report}");
+    assert!(report.count("requests.succeeded") > 100 && findings(&report).is_empty(), "{report}");
+    let Some(samples) = samples(&record) else { return };
+    let told = &samples[report.at("probes.0.host").as_str().expect("a name")];
+    let last = told.last().expect("samples");
+    assert!(last["gone"].as_array().is_some_and(|gone| gone.len() > 100), "{last}");
+    assert!(last["unobservable"][0].as_str().is_some_and(|why| why.starts_with("probe 127.0.0.1:")), "{last}");
+}
+
+#[test]
+fn what_cannot_be_joined_is_refused_before_anything_is_sent() {
+    let target = Target::healthy();
+    let (url, guarded) = (target.url(""), Probe::with(&[], Some("right")));
+    let nobody = format!("127.0.0.1:{}", free_port());
+    let twice = ["--probe", &guarded.address, "--probe", &guarded.address];
+    for (flags, said) in [
+        (
+            &["--probe", &guarded.address][..],
+            "it asks for a token; give it with --probe-token, or in BRUNT_PROBE_TOKEN",
+        ),
+        (&["--probe", &guarded.address, "--probe-token", "another-one"], "the token is wrong"),
+        (&["--probe", &nobody], "cannot be joined: connection refused"),
+        (&["--probe", target.host()], "there is something else than brunt at the other end; start `brunt probe` there"),
+        (&["--probe", "db1"], "--probe: `db1` is no address; write HOST:PORT"),
+        (&["--probe-token", "x"], "--probe-token: is for probes, and none is named"),
+        (&twice, "is named twice; leave one of them out"),
+    ] {
+        let ended = brunt([&["-r", "50/s", "-d", "1s"], flags, &[&url]].concat()).with_code(64).said(said);
+        assert_eq!(ended.err.lines().count(), 1, "{}", ended.err);
+    }
+    let joined = prepare(["-n", "5", "--probe", &guarded.address, &url]).env("BRUNT_PROBE_TOKEN", "right");
+    joined.run().with_code(0);
+    // Five, the first answer, and what asked for this count.
+    assert!(target.heard() <= 7, "{}", target.heard());
+}
+
+#[test]
+fn beyond_this_machine_a_probe_needs_a_token_and_a_certificate() {
+    for (flags, said) in [
+        (&["--listen", "0.0.0.0:0"][..], "can be reached by others: add --token-file FILE, --cert FILE and --key FILE"),
+        (&["--listen", "[::]:0", "--token", "x"], "add --cert FILE and --key FILE"),
+        (&["--listen", "nowhere"], "`nowhere` is no address to listen at"),
+        (&["--token", ""], "--token: is empty"),
+        (&["--token-file", "/nowhere"], "--token-file: /nowhere cannot be read"),
+        (&["--token", "x", "--token-file", "/nowhere"], "does not go with --token"),
+        (&["--port", "0"], "--port: `0` is not a port"),
+        (&["--pid", "4194304"], "--pid: process 4194304: there is no such process"),
+        (&["--port", "1", "--pid", "1"], "does not go with --pid"),
+        (&["--cert", "a"], "its private key is missing"),
+    ] {
+        brunt([&["probe"], flags].concat()).with_code(64).said(said);
+    }
+}
+
+#[test]
+fn a_probe_speaks_tls_to_those_who_trust_its_certificate() {
+    let Some(made) = Certificates::make() else { return e2e::skip("openssl is not installed") };
+    let (cert, key, ca) = (made.text("server.pem"), made.text("server.key"), made.text("ca.pem"));
+    let probe = Probe::with(&["--cert", &cert, "--key", &key], Some("right"));
+    let target = Target::healthy();
+    let url = target.url("");
+    let run = |flags: &[&str]| {
+        let line =
+            [&["--quiet", "--format", "json", "-r", "50/s", "-d", "1s", "--probe", &probe.address], flags, &[&url]];
+        prepare(line.concat()).env("BRUNT_PROBE_TOKEN", "right").run()
+    };
+    let report = Report::of(run(&["--probe-cacert", &ca]));
+    assert_eq!(report.at("probes").as_array().map(Vec::len), Some(1), "{report}");
+    let other = Certificates::make().expect("it was made before");
+    run(&["--probe-cacert", &other.text("ca.pem")])
+        .with_code(64)
+        .said("name its certificate, or that of its authority, with --probe-cacert");
+    run(&[]).with_code(64).said("cannot be joined");
+    run(&["--probe-cacert", "/nowhere"]).with_code(64).said("--probe-cacert: /nowhere cannot be read");
+}
