@@ -7,6 +7,10 @@ varied MS        answers after an exponential time of this mean, all at once
 slower MS AT     answers after this time, and after twice as long from second AT on
 leak             opens a file for each request and keeps it
 threads N        answers at once, with so many idle threads beside
+nagle            writes head and body apart, and lets the kernel hold the second back
+whole            the same in one write
+stalls MS EVERY  answers after 5 ms, and stands still for so long every so many seconds
+timeouts S PART  answers after 5 ms, one in so many requests after so many seconds
 forks MS         a process for each connection, which computes for so long a request
 """
 
@@ -37,6 +41,22 @@ def backlog(port, number, milliseconds):
                 connection.sendall(CLOSING)
             except OSError:
                 pass
+
+
+def thread_each(port, parts):
+    """A thread for each connection, whose responses are written in these parts, with Nagle's algorithm."""
+    listener = socket.create_server(("127.0.0.1", port), backlog=1024)
+
+    def serve_one(connection):
+        with contextlib.suppress(OSError):
+            while connection.recv(4096):
+                for part in parts:
+                    connection.sendall(part)
+        connection.close()
+
+    while True:
+        connection, _ = listener.accept()
+        threading.Thread(target=serve_one, args=(connection,), daemon=True).start()
 
 
 def forks(port, milliseconds):
@@ -118,6 +138,30 @@ def leak():
     return work
 
 
+def stalls(milliseconds, every):
+    next_stall = time.monotonic() + every
+
+    async def work():
+        nonlocal next_stall
+        await asyncio.sleep(0.005)
+        if time.monotonic() >= next_stall:
+            next_stall += every
+            time.sleep(milliseconds / 1000)
+
+    return work
+
+
+def timeouts(seconds, part):
+    count = 0
+
+    async def work():
+        nonlocal count
+        count += 1
+        await asyncio.sleep(seconds if count % part == 0 else 0.005)
+
+    return work
+
+
 def threads(number):
     for _ in range(number):
         threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
@@ -132,9 +176,12 @@ def main():
     port, kind, numbers = int(sys.argv[1]), sys.argv[2], [int(word) for word in sys.argv[3:]]
     if kind == "backlog":
         backlog(port, *numbers)
+    if kind in ("nagle", "whole"):
+        head, body = ANSWER[:-2], ANSWER[-2:]
+        thread_each(port, [head, body] if kind == "nagle" else [ANSWER])
     if kind == "forks":
         forks(port, *numbers)
-    work = {"pool": pool, "burn": burn, "varied": varied, "slower": slower, "leak": leak, "threads": threads}[kind]
+    work = {"pool": pool, "burn": burn, "varied": varied, "slower": slower, "leak": leak, "threads": threads, "stalls": stalls, "timeouts": timeouts}[kind]
     asyncio.run(serve(port, work(*numbers)))
 
 

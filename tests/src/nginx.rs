@@ -87,6 +87,11 @@ impl Nginx {
         log.lines().map(String::from).collect()
     }
 
+    /// A file that its configuration names.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
     /// Where it complains.
     pub fn error_log(&self) -> PathBuf {
         self.directory.path().join("error.log")

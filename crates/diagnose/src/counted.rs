@@ -36,6 +36,8 @@ impl Course {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counted {
     courses: BTreeMap<String, Course>,
+    /// What things were called at the last reading.
+    names: BTreeMap<String, String>,
     from_ns: i64,
     to_ns: i64,
     readings: u32,
@@ -56,6 +58,16 @@ impl Counted {
                 None => drop(self.courses.insert(name.to_owned(), Course::of(value, at_ns))),
             }
         }
+    }
+
+    /// Takes what things are called.
+    pub fn call<'a>(&mut self, names: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        self.names = names.into_iter().map(|(name, word)| (name.to_owned(), word.to_owned())).collect();
+    }
+
+    /// What something was called at the last reading.
+    pub fn called(&self, name: &str) -> Option<&str> {
+        self.names.get(name).map(String::as_str)
     }
 
     /// True where nothing was counted over any span.

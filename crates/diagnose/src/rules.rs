@@ -4,27 +4,40 @@
 //! looks alike and has another cause.
 
 mod accept_queue;
+mod client_closed;
 mod conntrack;
 mod cores_full;
+mod delayed_ack;
 mod descriptors;
 mod generator_full;
+mod idle_closes;
 mod leak;
 mod limiter;
 mod link;
 mod logged;
+mod lost_connects;
+mod lost_segments;
+mod mysql_churn;
+mod mysql_commits;
 mod mysql_connections;
+mod mysql_crowd;
 mod nginx_connections;
+mod one_proxy_worker;
 mod own_connections;
+mod periodic_stalls;
 mod pool;
 mod ports;
 mod proxy_descriptors;
 mod proxy_ports;
 mod quota;
 mod receive_drops;
+mod recycled_ports;
 mod redis_clients;
 mod redis_command;
+mod redis_evictions;
 mod redis_thread;
 mod retransmits;
+mod round_timeouts;
 mod row_locks;
 mod serial;
 mod service_descriptors;
@@ -34,6 +47,7 @@ mod stuck_listener;
 mod syn_queue;
 mod tcp_memory;
 mod time_wait_table;
+mod uneven_workers;
 mod upstream_down;
 mod upstream_slow;
 mod waiting_for_disk;
@@ -79,6 +93,7 @@ impl Rule {
 
 /// All of them.
 pub(crate) const ALL: &[Rule] = &[
+    Rule { page: uneven_workers::PAGE, on: On::Generator, judge: uneven_workers::judge },
     Rule { page: generator_full::PAGE, on: On::Generator, judge: generator_full::judge },
     Rule { page: steal::PAGE, on: On::Either, judge: steal::judge },
     Rule { page: descriptors::PAGE, on: On::Generator, judge: descriptors::judge },
@@ -86,24 +101,33 @@ pub(crate) const ALL: &[Rule] = &[
     Rule { page: own_connections::PAGE, on: On::Generator, judge: own_connections::judge },
     Rule { page: link::PAGE, on: On::Either, judge: link::judge },
     Rule { page: retransmits::PAGE, on: On::Either, judge: retransmits::judge },
+    Rule { page: lost_segments::PAGE, on: On::Generator, judge: lost_segments::judge },
+    Rule { page: lost_connects::PAGE, on: On::Generator, judge: lost_connects::judge },
     Rule { page: conntrack::PAGE, on: On::Either, judge: conntrack::judge },
     Rule { page: tcp_memory::PAGE, on: On::Either, judge: tcp_memory::judge },
     Rule { page: receive_drops::PAGE, on: On::Either, judge: receive_drops::judge },
     Rule { page: time_wait_table::PAGE, on: On::Either, judge: time_wait_table::judge },
     Rule { page: limiter::PAGE, on: On::Generator, judge: limiter::judge },
+    Rule { page: one_proxy_worker::PAGE, on: On::Service, judge: one_proxy_worker::judge },
     Rule { page: nginx_connections::PAGE, on: On::Generator, judge: nginx_connections::judge },
     Rule { page: proxy_descriptors::PAGE, on: On::Generator, judge: proxy_descriptors::judge },
     Rule { page: proxy_ports::PAGE, on: On::Generator, judge: proxy_ports::judge },
     Rule { page: upstream_down::PAGE, on: On::Generator, judge: upstream_down::judge },
     Rule { page: upstream_slow::PAGE, on: On::Generator, judge: upstream_slow::judge },
+    Rule { page: client_closed::PAGE, on: On::Generator, judge: client_closed::judge },
     Rule { page: accept_queue::PAGE, on: On::Service, judge: accept_queue::judge },
     Rule { page: syn_queue::PAGE, on: On::Service, judge: syn_queue::judge },
+    Rule { page: recycled_ports::PAGE, on: On::Service, judge: recycled_ports::judge },
     Rule { page: stuck_listener::PAGE, on: On::Service, judge: stuck_listener::judge },
     Rule { page: service_descriptors::PAGE, on: On::Service, judge: service_descriptors::judge },
+    Rule { page: idle_closes::PAGE, on: On::Generator, judge: idle_closes::judge },
+    Rule { page: delayed_ack::PAGE, on: On::Generator, judge: delayed_ack::judge },
     Rule { page: redis_clients::PAGE, on: On::Generator, judge: redis_clients::judge },
+    Rule { page: redis_evictions::PAGE, on: On::Generator, judge: redis_evictions::judge },
     Rule { page: mysql_connections::PAGE, on: On::Generator, judge: mysql_connections::judge },
     Rule { page: whole_tables::PAGE, on: On::Generator, judge: whole_tables::judge },
     Rule { page: row_locks::PAGE, on: On::Generator, judge: row_locks::judge },
+    Rule { page: mysql_churn::PAGE, on: On::Generator, judge: mysql_churn::judge },
     Rule { page: quota::PAGE, on: On::Service, judge: quota::judge },
     Rule { page: cores_full::PAGE, on: On::Service, judge: cores_full::judge },
     Rule { page: redis_command::PAGE, on: On::Generator, judge: redis_command::judge },
@@ -111,8 +135,12 @@ pub(crate) const ALL: &[Rule] = &[
     Rule { page: single_thread::PAGE, on: On::Service, judge: single_thread::judge },
     Rule { page: waiting_for_disk::PAGE, on: On::Service, judge: waiting_for_disk::judge },
     Rule { page: leak::PAGE, on: On::Service, judge: leak::judge },
+    Rule { page: periodic_stalls::PAGE, on: On::Generator, judge: periodic_stalls::judge },
     Rule { page: pool::PAGE, on: On::Service, judge: pool::judge },
     Rule { page: serial::PAGE, on: On::Service, judge: serial::judge },
+    Rule { page: mysql_commits::PAGE, on: On::Generator, judge: mysql_commits::judge },
+    Rule { page: mysql_crowd::PAGE, on: On::Generator, judge: mysql_crowd::judge },
+    Rule { page: round_timeouts::PAGE, on: On::Generator, judge: round_timeouts::judge },
 ];
 
 /// Cases for tests: a closed run of 50 users, pressed and healthy, and counters that rise.

@@ -37,6 +37,42 @@ impl Spread {
     }
 }
 
+/// Times and how many took each, in seconds, shortest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Times(Vec<(f64, u64)>);
+
+impl Times {
+    /// Of these, shortest first.
+    pub fn of(times: impl IntoIterator<Item = (f64, u64)>) -> Times {
+        Times(times.into_iter().collect())
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        total(self.0.iter())
+    }
+
+    /// How many took from `from` to below `to`.
+    pub fn within(&self, from: f64, to: f64) -> u64 {
+        total(self.0.iter().filter(|(time, _)| (from..to).contains(time)))
+    }
+
+    /// What half of them took at most; 0 of none.
+    pub fn median(&self) -> f64 {
+        let (half, mut seen) = (self.count().div_ceil(2), 0u64);
+        let middle = self.0.iter().find(|(_, n)| {
+            seen = seen.saturating_add(*n);
+            seen >= half
+        });
+        middle.map_or(0.0, |(time, _)| *time)
+    }
+}
+
+/// A record from elsewhere may count anything.
+fn total<'a>(times: impl Iterator<Item = &'a (f64, u64)>) -> u64 {
+    times.fold(0, |sum, (_, n)| sum.saturating_add(*n))
+}
+
 /// The shortest wait before a segment is sent again, in seconds (`TCP_RTO_MIN`).
 const SENT_AGAIN: f64 = 0.2;
 
@@ -91,6 +127,21 @@ pub struct Run {
     pub expects_status: bool,
     /// What the trust rules doubt of the generator itself; its words then stand for the limit.
     pub generator_doubt: Option<GeneratorDoubt>,
+    /// Requests that had no end when the run was over.
+    pub unfinished: u64,
+    /// Failures on connections that had served before, closed by the other side before a byte of the response came.
+    pub closed_when_reused: u64,
+    /// From `connect` to the connection, each.
+    pub connects: Times,
+    /// Service times of all complete responses.
+    pub times: Times,
+    /// From the first byte of a response to its last.
+    pub transfers: Times,
+    /// Of each whole second of the window, what its slow responses took at least (the third slowest), in seconds; 0 where brunt itself was
+    /// held up.
+    pub slow_each_second: Vec<f64>,
+    /// Worker threads.
+    pub workers: u32,
     /// CPU time of the busiest worker ÷ the window.
     pub busiest_worker: f64,
     /// CPU time of all workers in cores, that which was polled away included.

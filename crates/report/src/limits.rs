@@ -1,11 +1,12 @@
 //! What limited a run: the case that diagnosis judges, made of the sums and of what was counted beside them.
 
 use diagnose::{
-    Case, Conclusion, Counted, Failures, Found, GeneratorDoubt, Outcome, Proof, Run, Seen, Shared, Spread, conclude,
+    Case, Conclusion, Counted, Failures, Found, GeneratorDoubt, Outcome, Proof, Run, Seen, Shared, Spread, Times,
+    conclude,
 };
 use measure::{Histogram, Nanos};
 use plan::{Load, Plan};
-use record::{Carried, HostCounters, Joined, Part, RunEvent};
+use record::{Carried, HostCounters, Joined, Part, RunEvent, Second};
 use words::Lang;
 
 use crate::again::again;
@@ -27,6 +28,8 @@ const SECOND_SYN: Nanos = Nanos::from_millis(900);
 const MOST_HOSTS: usize = 64;
 /// So many readings are kept until a second tells of which part they are; a run has a few.
 const MOST_PENDING: usize = 1024;
+/// So many seconds are looked at one by one.
+const MOST_SECONDS: usize = 7200;
 
 /// The counters of a run as they pass.
 #[derive(Default)]
@@ -37,6 +40,8 @@ pub(crate) struct Counting {
     pending: Vec<HostCounters>,
     /// Those that were joined by their probes.
     joined: Vec<Joined>,
+    /// Of each second of the window, what its slow responses took at least.
+    slow: Vec<f64>,
     window_ends: Option<i64>,
 }
 
@@ -58,6 +63,7 @@ impl Counts {
         self.lost = self.carried.values.is_empty();
         let values = self.carried.values.iter().map(|(name, value)| (name.as_str(), value.real()));
         self.counted.see(sample.at_ns, values);
+        self.counted.call(self.carried.labels.iter().map(|(name, word)| (name.as_str(), word.as_str())));
     }
 
     /// They are of no machine: a service told them of itself.
@@ -75,7 +81,10 @@ impl Counting {
             RunEvent::Second(second) if second.part == Part::Drain => {
                 self.window_ends.get_or_insert(second.from_ns);
             }
-            RunEvent::Second(second) => self.take_until(second.to_ns.saturating_add(AFTER)),
+            RunEvent::Second(second) => {
+                self.take_until(second.to_ns.saturating_add(AFTER));
+                self.slow.extend(slow(second).filter(|_| self.slow.len() < MOST_SECONDS));
+            }
             RunEvent::Counters(sample) if self.pending.len() < MOST_PENDING => self.pending.push(sample.clone()),
             RunEvent::Joined(joined) => {
                 self.joined.retain(|known| known.host != joined.host);
@@ -116,7 +125,8 @@ impl Counting {
         let mut hosts = hosts.into_iter();
         let here = hosts.next().unwrap_or_default().counted;
         let elsewhere = elsewhere(hosts.collect(), &self.joined, has_service(&here));
-        conclude(&Case { run: run(sums, trust), here, elsewhere, told })
+        let run = Run { slow_each_second: self.slow, ..run(sums, trust) };
+        conclude(&Case { run, here, elsewhere, told })
     }
 }
 
@@ -152,10 +162,44 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         status: totals.status.clone(),
         expects_status: plan.is_some_and(|plan| plan.options.contains_key("expect-status")),
         generator_doubt: doubt(trust),
+        unfinished: totals.censored,
+        closed_when_reused: closed_when_reused(sums),
+        connects: times(&totals.latency.connect),
+        times: times(&totals.latency.service),
+        transfers: times(&totals.latency.transfer),
+        slow_each_second: Vec::new(),
+        workers: sums.started.as_ref().map_or(1, |started| started.workers),
         busiest_worker: totals.generator.busiest_share().unwrap_or(0.0),
         generator_cores: cores(totals.generator.cpu),
         polled_cores: cores(totals.generator.spun),
     }
+}
+
+fn times(histogram: &Histogram) -> Times {
+    Times::of(histogram.buckets().map(|(time, n)| (time.as_secs_f64(), n)))
+}
+
+/// Of a whole second of the window, what its third slowest response took, in seconds: one alone may be anybody's. 0 where brunt itself did not look for
+/// half as long.
+fn slow(second: &Second) -> Option<f64> {
+    if second.part != Part::Window || second.length() < Nanos::from_millis(900) {
+        return None;
+    }
+    let service = &second.latency.service;
+    let slow = service.count().checked_sub(2).and_then(|rank| service.at_rank(rank)).unwrap_or_default();
+    let ours = second.latency.loop_gap.max().saturating_mul(2) >= slow.0;
+    Some(if ours { 0.0 } else { slow.as_secs_f64() })
+}
+
+/// Failures of a sort whose kept example was closed by the other side before the first byte, on a connection that had served.
+fn closed_when_reused(sums: &Sums) -> u64 {
+    let closed = |kind: &str| kind == "closed" || kind == "reset";
+    let failures =
+        sums.totals.failures.iter().filter(|f| closed(&f.kind) && ["send", "first_byte"].contains(&&*f.phase));
+    failures
+        .filter(|f| sums.example(f).is_some_and(|example| example.reused))
+        .map(|f| f.count)
+        .fold(0, u64::saturating_add)
 }
 
 /// Requests that may share a connection.
@@ -169,7 +213,7 @@ fn turned_away(totals: &Totals) -> u64 {
     let says = |text: &str| WORDS.iter().any(|words| text.contains(words));
     let unopened = totals.unopened.iter().filter(|loss| says(&loss.detail)).map(|loss| loss.count);
     let failed = totals.status.iter().filter(|(code, _)| says(code)).map(|(_, count)| *count);
-    unopened.chain(failed).sum()
+    unopened.chain(failed).fold(0, u64::saturating_add)
 }
 
 /// The most users a plan asks for. At the end of each second there may be fewer, as those whose requests are done are gone.

@@ -139,6 +139,15 @@ fn a_rate_that_is_kept_meets_no_limit_and_an_old_record_is_judged_the_same() {
 }
 
 #[test]
+fn a_head_and_a_body_that_nagle_holds_apart_are_told_from_a_whole_response() {
+    for (kind, wanted) in [("nagle", true), ("whole", false)] {
+        let Some(server) = Queueing::start(&[], kind) else { return };
+        let report = undisturbed(&["-c", "2", "-d", "3s", &server.url()]);
+        assert_eq!(has(&report, "L3", "consistent"), wanted, "{kind} {report}");
+    }
+}
+
+#[test]
 fn counters_take_no_descriptors_from_connections() {
     if daemon::find("prlimit").is_none() {
         return e2e::skip("prlimit is not installed");

@@ -31,6 +31,31 @@ fn redis_that_turns_clients_away_says_so_itself() {
 }
 
 #[test]
+fn keys_that_redis_evicts_are_told_and_those_it_keeps_are_not() {
+    for (options, wanted) in [(&["--maxmemory", "3mb", "--maxmemory-policy", "allkeys-lru"][..], true), (&[], false)] {
+        let Some(redis) = Redis::start(options) else { return };
+        let watch = format!("redis=127.0.0.1:{}", redis.port);
+        let url = redis.url(0);
+        let report =
+            report(&["-c", "4", "-n", "60000", "--command", "SET key:{counter} {random 100}", "--watch", &watch, &url]);
+        assert_eq!(rules(&report).contains(&"R4 proved".to_owned()), wanted, "{report}");
+    }
+}
+
+#[test]
+fn clients_that_leave_are_told_from_whatever_leaves_in_between() {
+    let target = Target::healthy();
+    let server = format!("access_log clients.log combined; location / {{ proxy_pass {}; }}", target.url("delay/400ms"));
+    let Some(nginx) = Nginx::start("", "", &server) else { return };
+    let log = nginx.file("clients.log").display().to_string();
+    let run = |timeout: &str| report(&["-c", "4", "-d", "2s", "-t", timeout, "--watch-log", &log, &nginx.url()]);
+    let given_up = run("100ms");
+    assert!(rules(&given_up).contains(&"P4 proved".to_owned()), "{given_up}");
+    let patient = run("5s");
+    assert!(!rules(&patient).iter().any(|rule| rule.starts_with("P4")), "{patient}");
+}
+
+#[test]
 fn a_proxy_without_its_service_says_so_in_its_log_and_a_healthy_one_is_not_blamed() {
     let server = "location / { return 204; } location /status { stub_status; } location /down { proxy_pass http://127.0.0.1:1; }";
     let Some(nginx) = Nginx::start("", "", server) else { return };

@@ -93,12 +93,29 @@ pub const ALL: &[Case] = &[
         own: &["nice", "-n", "19"],
         ..case("healthy, lowest priority", "pool 1000 10", "-c 5 -d 3s", Expected::Not(&["S2", "S3", "S4", "N1", "N2"]))
     },
+    case("head and body apart, with Nagle", "nagle", "-c 4 -d 4s", Expected::Principal("L3", "consistent")),
+    case("twin: head and body at once", "whole", "-c 4 -d 4s", Expected::Not(&["L3"])),
+    case("a stall every 3 s", "stalls 400 3", "-r 100/s -d 20s", Expected::Principal("S6", "consistent")),
+    case("twin: slow at any time", "varied 60", "-r 100/s -d 20s", Expected::Not(&["S6"])),
+    case("a timeout of 5 s", "timeouts 5 50", "-r 100/s -d 9s -t 8s", Expected::Principal("L4", "consistent")),
     case("twin: users, not a pool", "pool 100 20", "-c 10 -d 4s", Expected::Outcome("users")),
     case(
         "Redis with 20 clients",
         "redis --maxclients 20",
         "-c 60 -d 3s --command GET~a --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
         Expected::Principal("R2", "proved"),
+    ),
+    case(
+        "Redis out of memory",
+        "redis --maxmemory 3mb --maxmemory-policy allkeys-lru",
+        "-c 4 -d 3s --command SET~key:{counter}~{random~100} --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
+        Expected::Principal("R4", "proved"),
+    ),
+    case(
+        "twin: Redis with memory",
+        "redis",
+        "-c 4 -d 3s --command SET~key:{counter}~{random~100} --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
+        Expected::Not(&["R4", "R2"]),
     ),
     case(
         "KEYS among 100,000 keys",

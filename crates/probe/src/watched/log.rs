@@ -16,7 +16,7 @@ const LONGEST_LINE: usize = 64 << 10;
 
 /// The texts, and what they are counted as. nginx (`src/event`, `src/http` of 1.24), MySQL and PostgreSQL; of several in a line the
 /// first counts.
-const TEXTS: [(&str, &str); 12] = [
+const TEXTS: [(&str, &str); 13] = [
     ("worker_connections are not enough", "worker_connections"),
     ("Too many open files", "too_many_open_files"),
     ("(99: Cannot assign requested address)", "no_ports"),
@@ -29,6 +29,7 @@ const TEXTS: [(&str, &str); 12] = [
     ("limiting connections", "limiting_connections"),
     ("Too many connections", "too_many_connections"),
     ("too many clients already", "too_many_connections"),
+    ("\" 499 ", "client_closed"),
 ];
 
 /// A log that is followed.

@@ -1,0 +1,76 @@
+//! L3: the rest of a response comes 40 ms after its beginning: Nagle's algorithm there waits for a delayed acknowledgement here.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "Nagle's algorithm and delayed acknowledgements wait for each other: {share} of the responses stop for 40 ms behind their first bytes",
+    "Nagle 算法与延迟确认互相等待：{share} 的响应在首字节后停顿 40 毫秒",
+);
+const EVIDENCE: Text = text(
+    "first byte to last took 38 to 48 ms for {slow} of {count} responses; TcpExt DelayedACKs +{acks}",
+    "{count} 个响应中有 {slow} 个首字节到末字节耗时 38 至 48 毫秒；TcpExt DelayedACKs +{acks}",
+);
+const REMEDY: Text = text(
+    "set TCP_NODELAY on the service's connections, or write a response at once (headers and body in one write)",
+    "在服务的连接上设置 TCP_NODELAY，或一次写出整个响应（头与体同一次 write）",
+);
+const EXPERIMENT: Text = text(
+    "with TCP_NODELAY the pause must be gone, and throughput of one user rise many times",
+    "设置 TCP_NODELAY 后停顿应消失，单用户吞吐量应成倍上升",
+);
+
+/// A delayed acknowledgement waits 40 ms (`TCP_DELACK_MIN`), by a timer of some milliseconds.
+const FROM: f64 = 0.038;
+const TO: f64 = 0.048;
+/// This share of the responses at least, and so many.
+const SHARE: f64 = 0.2;
+const LEAST: u64 = 5;
+/// For each of them an acknowledgement was delayed.
+const DELAYED: f64 = 0.5;
+
+pub(super) const PAGE: Page = Page {
+    rule: "L3",
+    title: text("40 ms behind the first bytes", "首字节后停顿 40 毫秒"),
+    sign: text("a shelf of latency at 40 ms while every CPU is idle", "延迟集中在 40 毫秒而 CPU 空闲"),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let transfers = &case.run.transfers;
+    let slow = transfers.within(FROM, TO);
+    let acks = case.here.rise("TcpExt.DelayedACKs")?;
+    if slow < LEAST || (slow as f64) < SHARE * transfers.count() as f64 || acks < DELAYED * slow as f64 {
+        return None;
+    }
+    let facts = [
+        ("slow", words::show::count(slow)),
+        ("count", words::show::count(transfers.count())),
+        ("acks", words::show::count(acks as u64)),
+    ];
+    let claim = Said::new(CLAIM, [("share", words::show::percent(slow, transfers.count()))]);
+    let found = Found::new("L3", Stage::ServerKernel, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+    use crate::run::{Run, Times};
+
+    #[test]
+    fn a_pause_within_responses() {
+        let transfers = |at: f64, n: u64| move |run: &mut Run| run.transfers = Times::of([(0.0, 100), (at, n)]);
+        let acks = |n: f64| counted(&[("TcpExt.DelayedACKs", 3.0, 3.0 + n)]);
+        assert_eq!(judged(judge, transfers(0.0405, 900), acks(900.0)), Some("consistent"));
+        assert_eq!(judged(judge, transfers(0.0405, 900), acks(3.0)), None, "nobody delayed anything");
+        assert_eq!(judged(judge, transfers(0.070, 900), acks(900.0)), None, "a slow body");
+        assert_eq!(judged(judge, transfers(0.0405, 10), acks(900.0)), None, "few of them");
+    }
+}

@@ -1,0 +1,79 @@
+//! L1: connects that took as long as a second or third SYN does, to a machine whose counters nobody read.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+use crate::run::Times;
+
+const CLAIM: Text = text(
+    "connects were dropped on their way or by the service's kernel: {lost} took a retransmission of their SYN",
+    "建连请求在途中或被服务端内核丢弃：{lost} 个经历了 SYN 重传",
+);
+const EVIDENCE: Text = text(
+    "{lost} of {count} connects took about 1, 3 or 7 s, the others {median} at the middle",
+    "{count} 次建连中有 {lost} 次约 1、3 或 7 秒，其余中位数 {median}",
+);
+const REMEDY: Text = text(
+    "read the counters of the service's machine: ListenOverflows (accept queue), TCPReqQFullDrop, conntrack drops, or loss between; `brunt probe` there joins them to a run",
+    "查看服务所在机器的计数：ListenOverflows（accept 队列）、TCPReqQFullDrop、conntrack 丢弃，或网络丢包；在该机运行 `brunt probe` 可并入本次压测",
+);
+const EXPERIMENT: Text = text("with keep-alive (fewer connects) they must be gone", "使用长连接（减少建连）后应消失");
+
+/// The first SYN is sent again after 1 s, then 2 s, then 4 s (`TCP_TIMEOUT_INIT`), and the round trip comes on top.
+const AGAIN: [f64; 3] = [1.0, 3.0, 7.0];
+const LATER: f64 = 0.15;
+/// Times are kept to one part in a hundred.
+const EARLIER: f64 = 0.985;
+/// So many at least.
+const LEAST: u64 = 3;
+
+pub(super) const PAGE: Page = Page {
+    rule: "L1",
+    title: text("Connects of 1, 3 or 7 seconds", "建连耗时 1、3 或 7 秒"),
+    sign: text(
+        "connects cluster at 1 s, 3 s, 7 s; the service's machine is not counted",
+        "建连耗时集中在 1、3、7 秒；服务所在机器未被统计",
+    ),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let connects: &Times = &case.run.connects;
+    let again = AGAIN.iter().map(|at| connects.within(at * EARLIER, at + LATER));
+    let lost = again.fold(0, u64::saturating_add);
+    // Where the service's kernel was counted its counters say which.
+    let counted = case.here.between("listener.", "").next().is_some() || case.elsewhere.is_some();
+    let median = connects.median();
+    if counted || lost < LEAST || median > 0.3 {
+        return None;
+    }
+    let facts = [
+        ("lost", words::show::count(lost)),
+        ("count", words::show::count(connects.count())),
+        ("median", words::show::seconds(median)),
+    ];
+    let claim = Said::new(CLAIM, [("lost", words::show::count(lost))]);
+    let found = Found::new("L1", Stage::Network, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+    use crate::run::Run;
+
+    #[test]
+    fn connects_that_were_sent_again() {
+        let connects = |slow: f64, n: u64| move |run: &mut Run| run.connects = Times::of([(0.001, 500), (slow, n)]);
+        assert_eq!(judged(judge, connects(1.02, 9), counted(&[])), Some("consistent"));
+        assert_eq!(judged(judge, connects(1.02, 2), counted(&[])), None);
+        assert_eq!(judged(judge, connects(0.8, 9), counted(&[])), None, "no time of the kernel's");
+        let local = counted(&[("listener.127.0.0.1:80.queue", 0.0, 0.0)]);
+        assert_eq!(judged(judge, connects(1.02, 9), local), None, "its counters say what it is");
+    }
+}

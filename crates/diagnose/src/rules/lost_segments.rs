@@ -1,0 +1,85 @@
+//! L2: responses that took 200 ms more than the others: the shortest wait before a segment is sent again.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "segments were lost on the way: {lost} responses took 200 ms more than the others, which is one retransmission",
+    "途中有丢包：{lost} 个响应比其他多 200 毫秒，即一次重传",
+);
+const EVIDENCE: Text = text(
+    "{lost} responses between {from} and {to}, {around} at other times above {bulk}; at the middle {median}",
+    "{lost} 个响应在 {from} 与 {to} 之间，其他高于 {bulk} 的有 {around} 个；中位数 {median}",
+);
+const REMEDY: Text = text(
+    "count on the service's machine too (TcpExt and Tcp RetransSegs there are of what it sends): `brunt probe`; then look for loss between (link errors, a full buffer, a policer)",
+    "同时统计服务所在机器（其 RetransSegs 反映响应方向）：`brunt probe`；再排查沿途丢包（链路错误、缓冲区满、限速）",
+);
+const EXPERIMENT: Text = text("from a machine beside the service they must be gone", "在服务旁边的机器上压测时应消失");
+
+/// `TCP_RTO_MIN`, and how far a response may lie behind it.
+const AGAIN: f64 = 0.2;
+const WIDE: f64 = 0.02;
+/// So many at least, and so many times those around them.
+const LEAST: u64 = 5;
+const PEAK: u64 = 5;
+
+pub(super) const PAGE: Page = Page {
+    rule: "L2",
+    title: text("Responses 200 ms later than the others", "响应多出 200 毫秒"),
+    sign: text(
+        "a second peak of latency 200 ms behind the first; the service's machine is not counted",
+        "延迟分布在主峰之后 200 毫秒处有第二个峰；服务所在机器未被统计",
+    ),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let times = &case.run.times;
+    let median = times.median();
+    let counted = case.here.between("listener.", "").next().is_some() || case.elsewhere.is_some();
+    if counted || median > AGAIN / 4.0 {
+        return None;
+    }
+    let (from, to, bulk) = (median + AGAIN * 0.98, median + AGAIN + WIDE, AGAIN / 2.0);
+    let lost = times.within(from, to);
+    let around = times.within(bulk, from).saturating_add(times.within(to, 2.0 * AGAIN));
+    if lost < LEAST || lost < around.max(1).saturating_mul(PEAK) || lost.saturating_mul(4) > times.count() {
+        return None;
+    }
+    let facts = [
+        ("lost", words::show::count(lost)),
+        ("around", words::show::count(around)),
+        ("from", words::show::seconds(from)),
+        ("to", words::show::seconds(to)),
+        ("bulk", words::show::seconds(bulk)),
+        ("median", words::show::seconds(median)),
+    ];
+    let claim = Said::new(CLAIM, [("lost", words::show::count(lost))]);
+    let found = Found::new("L2", Stage::Network, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+    use crate::run::{Run, Times};
+
+    #[test]
+    fn responses_that_were_sent_again() {
+        let times = |slow: &'static [(f64, u64)]| {
+            move |run: &mut Run| run.times = Times::of([(0.002, 5_000)].into_iter().chain(slow.iter().copied()))
+        };
+        assert_eq!(judged(judge, times(&[(0.203, 40)]), counted(&[])), Some("consistent"));
+        assert_eq!(judged(judge, times(&[(0.203, 40), (0.15, 30), (0.3, 30)]), counted(&[])), None, "slow in any way");
+        assert_eq!(judged(judge, times(&[(0.203, 5_000)]), counted(&[])), None, "half of its work is that slow");
+        let local = counted(&[("listener.127.0.0.1:80.queue", 0.0, 0.0)]);
+        assert_eq!(judged(judge, times(&[(0.203, 40)]), local), None, "its counters say what it is");
+    }
+}

@@ -1,0 +1,85 @@
+//! D6: each connection to the database costs it a new thread.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::counted::Counted;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "connections to the database come and go: {connections} for {questions} questions, and it made {threads} threads for them",
+    "数据库连接频繁建立和断开：{questions} 次 Questions 使用了 {connections} 个连接，并为其创建 {threads} 个线程",
+);
+const EVIDENCE: Text = text(
+    "SHOW GLOBAL STATUS: Connections rose by {connections}, Threads_created by {threads}, Questions by {questions}",
+    "SHOW GLOBAL STATUS：Connections 增加 {connections}，Threads_created 增加 {threads}，Questions 增加 {questions}",
+);
+const REMEDY: Text = text(
+    "keep connections in a pool; until then a larger thread_cache_size saves the threads",
+    "使用连接池保持连接；在此之前可加大 thread_cache_size 以复用线程",
+);
+const EXPERIMENT: Text = text(
+    "with connections that stay throughput must rise, and Threads_created stand still",
+    "保持连接后吞吐量应上升，Threads_created 应不再增加",
+);
+
+/// A connection for fewer questions than this is churn.
+const QUESTIONS: f64 = 20.0;
+/// Threads made for this share of the connections are too many for the cache that there is.
+const THREADS: f64 = 0.05;
+/// So many connections at least.
+const LEAST: f64 = 100.0;
+
+pub(super) const PAGE: Page = Page {
+    rule: "D6",
+    title: text("Connections to the database come and go", "数据库连接频繁重建"),
+    sign: text(
+        "connecting takes a large part of the time; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+        "建连占用大量时间；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+    ),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    if !case.run.is_pressed() {
+        return None;
+    }
+    case.told("mysql.").find_map(found)
+}
+
+fn found(mysql: &Counted) -> Option<Found> {
+    let rise = |name: &str| mysql.rise(&format!("mysql.{name}"));
+    let (connections, threads, questions) = (rise("Connections")?, rise("Threads_created")?, rise("Questions")?);
+    if connections < LEAST || questions > QUESTIONS * connections || threads < THREADS * connections {
+        return None;
+    }
+    let shown = |n: f64| words::show::count(n as u64);
+    let facts = || [("connections", shown(connections)), ("threads", shown(threads)), ("questions", shown(questions))];
+    let (claim, evidence) = (Said::new(CLAIM, facts()), Said::new(EVIDENCE, facts()));
+    let found = Found::new("D6", Stage::Service, Proof::Consistent, claim, evidence);
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged_told};
+
+    #[test]
+    fn a_connection_for_each_question() {
+        let mysql = |connections: f64, threads: f64| {
+            counted(&[
+                ("mysql.Connections", 7.0, 7.0 + connections),
+                ("mysql.Threads_created", 3.0, 3.0 + threads),
+                ("mysql.Questions", 100.0, 10_100.0),
+            ])
+        };
+        assert_eq!(judged_told(judge, |_| (), mysql(5_000.0, 4_000.0)), Some("consistent"));
+        assert_eq!(judged_told(judge, |_| (), mysql(50.0, 50.0)), None, "the connections of a pool");
+        assert_eq!(judged_told(judge, |_| (), mysql(5_000.0, 40.0)), None, "the cache of threads holds");
+        assert_eq!(judged_told(judge, |run| run.is_open = true, mysql(5_000.0, 4_000.0)), None, "the rate was kept");
+    }
+}

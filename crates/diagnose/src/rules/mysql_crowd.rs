@@ -1,0 +1,82 @@
+//! D7: more queries run at once than the machine has cores for.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "the database runs {running} queries at once on {cores} cores, all of them busy: more of them only take turns",
+    "数据库在 {cores} 个已占满的核上同时运行 {running} 个查询：再多也只是轮流执行",
+);
+const EVIDENCE: Text = text(
+    "SHOW GLOBAL STATUS: Threads_running {running} on average; /proc/stat: {busy} of {cores} cores busy",
+    "SHOW GLOBAL STATUS：Threads_running 平均 {running}；/proc/stat：{cores} 个核中 {busy} 个繁忙",
+);
+const REMEDY: Text = text(
+    "let fewer queries run at once (a smaller pool, a queue before it): each is then done sooner, and throughput does not fall",
+    "减少并发查询（更小的连接池、前置队列）：每个查询更快完成，吞吐量不会下降",
+);
+const EXPERIMENT: Text = text(
+    "with {users} users throughput must be the same and latency lower: `brunt -c {users} {url}`",
+    "{users} 个用户时吞吐量应相同而延迟更低：`brunt -c {users} {url}`",
+);
+
+/// So many queries for each core.
+const CROWD: f64 = 2.0;
+/// The share of the cores at which they are full.
+const FULL: f64 = 0.93;
+
+pub(super) const PAGE: Page = Page {
+    rule: "D7",
+    title: text("More queries than cores", "并发查询多于 CPU 核"),
+    sign: text(
+        "latency grows with users, throughput falls; needs --watch mysql=… and the database on a machine whose cores are counted",
+        "延迟随用户数增长，吞吐量下降；需要 --watch mysql=…，且数据库所在机器的 CPU 可被统计",
+    ),
+    remedy: REMEDY,
+    beware: Some(text(
+        "a larger pool makes it worse: cores are the places at work, not connections",
+        "加大连接池只会更糟：真正的工位是 CPU 核，而不是连接",
+    )),
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let (run, here) = (&case.run, &case.here);
+    let (busy, cores) = here.busy_cores()?;
+    let busy = busy - run.polled_cores;
+    // One of those that run is the question for this number.
+    let running = case.told("mysql.").find_map(|mysql| mysql.mean("mysql.Threads_running"))? - 1.0;
+    // Only where the database's machine is the one that is counted.
+    let local = here.per_s("service.all.cpu")? / 1e9 >= 0.5 * busy;
+    if !run.is_pressed() || !local || busy < FULL * cores || running < CROWD * cores {
+        return None;
+    }
+    let [running, shown] = [running, cores].map(|n| format!("{n:.0}"));
+    let claim = Said::new(CLAIM, [("running", running.clone()), ("cores", shown.clone())]);
+    let facts = [("running", running), ("busy", format!("{busy:.2}")), ("cores", shown.clone())];
+    let found = Found::new("D7", Stage::Dependency, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
+    let users = format!("{:.0}", CROWD * cores);
+    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("users", users), ("url", run.again())])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{cores, counted, run};
+
+    #[test]
+    fn queries_that_take_turns() {
+        let found = |running: f64, busy: f64, service: f64| {
+            let here = cores(busy, &[("service.all.cpu", 0.0, service * 1e10)]);
+            let told = vec![counted(&[("mysql.Threads_running", running, running)])];
+            judge(&Case { run: run(), here, told, ..Case::default() }).map(|found| found.proof)
+        };
+        assert_eq!(found(20.0, 1.99, 1.7), Some(Proof::Consistent));
+        assert_eq!(found(3.0, 1.99, 1.7), None, "as many as cores");
+        assert_eq!(found(20.0, 1.2, 1.1), None, "they wait for something else");
+        assert_eq!(found(20.0, 1.99, 0.1), None, "the cores are those of another machine");
+    }
+}

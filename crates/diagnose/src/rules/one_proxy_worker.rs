@@ -1,0 +1,82 @@
+//! P9: one worker process of nginx had all the work.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "one of nginx's {workers} worker processes was full, the others nearly idle",
+    "nginx 的 {workers} 个工作进程中有一个占满，其余几乎空闲",
+);
+const EVIDENCE: Text = text(
+    "/proc/{pid}/stat: {share} of a core; the next busiest {next}",
+    "/proc/{pid}/stat：占用一个核的 {share}；次忙的 {next}",
+);
+const REMEDY: Text = text(
+    "listen … reuseport gives each worker a queue of its own; with few long connections use more of them",
+    "listen … reuseport 让每个工作进程有自己的队列；长连接较少时增加连接数",
+);
+const EXPERIMENT: Text = text(
+    "with more connections, or one for each request, the work must spread: `brunt --no-keepalive {url}`",
+    "增加连接或每请求新建连接后，负载应分散：`brunt --no-keepalive {url}`",
+);
+
+const FULL: f64 = 0.9;
+const IDLE: f64 = 0.2;
+
+pub(super) const PAGE: Page = Page {
+    rule: "P9",
+    title: text("One worker of nginx has all the work", "nginx 单个工作进程占满"),
+    sign: text("throughput is level, one nginx process at 100 %", "吞吐量持平，一个 nginx 进程 100 %"),
+    remedy: REMEDY,
+    beware: Some(text(
+        "accept_mutex is off since nginx 1.11.3: turning it on again brings this back",
+        "accept_mutex 自 nginx 1.11.3 起默认关闭：重新打开会导致此问题",
+    )),
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let here = &case.here;
+    let is_nginx = here.called("service.all.busiest.comm") == Some("nginx");
+    let share = |pid: &str| here.per_s(&format!("service.{pid}.cpu")).map(|ns| ns / 1e9);
+    let mut workers: Vec<(f64, &str)> = here
+        .between("service.", ".cpu")
+        .filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()))
+        .filter_map(|pid| Some((share(pid)?, pid)))
+        .collect();
+    workers.sort_by(|a, b| b.0.total_cmp(&a.0));
+    // The master is one of the processes.
+    let [(most, pid), (next, _), _, ..] = workers[..] else { return None };
+    if !is_nginx || !case.run.is_pressed() || most < FULL || next > IDLE {
+        return None;
+    }
+    let shown = |share: f64| words::show::share(share.min(1.0));
+    let claim = Said::new(CLAIM, [("workers", (workers.len() - 1).to_string())]);
+    let evidence = Said::new(EVIDENCE, [("pid", pid.to_owned()), ("share", shown(most)), ("next", shown(next))]);
+    let found = Found::new("P9", Stage::Proxy, Proof::Proved, claim, evidence);
+    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", case.run.again())])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+
+    #[test]
+    fn one_worker_full_and_the_others_idle() {
+        let nginx = |cpu: [f64; 3], name: &str| {
+            let [a, b, c] = cpu.map(|share| share * 1e10);
+            let mut counted =
+                counted(&[("service.7.cpu", 0.0, a), ("service.8.cpu", 0.0, b), ("service.9.cpu", 0.0, c)]);
+            counted.call([("service.all.busiest.comm", name)]);
+            counted
+        };
+        assert_eq!(judged(judge, |_| (), nginx([0.0, 0.97, 0.02], "nginx")), Some("proved"));
+        assert_eq!(judged(judge, |_| (), nginx([0.0, 0.97, 0.9], "nginx")), None, "both are full");
+        assert_eq!(judged(judge, |_| (), nginx([0.0, 0.97, 0.02], "node")), None, "another rule's");
+        assert_eq!(judged(judge, |run| run.has_pauses = true, nginx([0.0, 0.97, 0.02], "nginx")), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! R4: Redis drops keys to stay below its memory: requests find less than they wrote.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::counted::Counted;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "Redis is out of memory and evicts keys: {evicted} of them while the run lasted",
+    "Redis 内存已满并在淘汰键：压测期间淘汰 {evicted} 个",
+);
+const EVIDENCE: Text = text(
+    "INFO stats: evicted_keys rose by {evicted}; used_memory {used} MB of maxmemory {max} MB",
+    "INFO stats：evicted_keys 增加 {evicted}；used_memory {used} MB，maxmemory {max} MB",
+);
+const REMEDY: Text = text(
+    "raise maxmemory, let keys expire sooner, or keep fewer of them; figures of hits and of misses are figures of two services",
+    "提高 maxmemory，缩短键的过期时间或减少键数；命中与未命中的数据属于两种不同的负载",
+);
+const EXPERIMENT: Text = text(
+    "with a smaller set of keys evicted_keys must stand still, and latency behind a cache must fall",
+    "缩小键的范围后，evicted_keys 应不再上升，缓存后端的延迟应下降",
+);
+
+/// From this share of the requests on, evictions are a part of what is measured.
+const SHARE: f64 = 0.01;
+
+pub(super) const PAGE: Page = Page {
+    rule: "R4",
+    title: text("Redis evicts keys", "Redis 淘汰键"),
+    sign: text(
+        "misses after a while, and latency that changes with them; needs --watch redis=HOST:PORT",
+        "一段时间后出现未命中，延迟随之变化；需要 --watch redis=HOST:PORT",
+    ),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let requests = case.run.answered_per_s() * case.run.window_s;
+    case.told("redis.").find_map(|redis| found(redis, requests))
+}
+
+fn found(redis: &Counted, requests: f64) -> Option<Found> {
+    let evicted = redis.rise("redis.evicted_keys").filter(|evicted| *evicted > 0.0 && *evicted >= SHARE * requests)?;
+    let megabytes = |name: &str| redis.last(name).map_or_else(|| "?".to_owned(), |bytes| format!("{:.1}", bytes / 1e6));
+    let evicted = words::show::count(evicted as u64);
+    let facts =
+        [("evicted", evicted.clone()), ("used", megabytes("redis.used_memory")), ("max", megabytes("redis.maxmemory"))];
+    let claim = Said::new(CLAIM, [("evicted", evicted)]);
+    let found = Found::new("R4", Stage::Service, Proof::Proved, claim, Said::new(EVIDENCE, facts));
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged_told};
+
+    #[test]
+    fn keys_that_were_evicted() {
+        let redis = |evicted: f64| {
+            counted(&[
+                ("redis.evicted_keys", 5.0, 5.0 + evicted),
+                ("redis.used_memory", 1e6, 2e6),
+                ("redis.maxmemory", 2e6, 2e6),
+            ])
+        };
+        assert_eq!(judged_told(judge, |_| (), redis(5_000.0)), Some("proved"));
+        assert_eq!(judged_told(judge, |_| (), redis(0.0)), None, "those of yesterday");
+        assert_eq!(judged_told(judge, |_| (), redis(10.0)), None, "10 of 10,000 requests");
+    }
+}

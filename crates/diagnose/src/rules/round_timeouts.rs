@@ -1,0 +1,89 @@
+//! L4: responses that took a round number of seconds: somebody's timeout.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "something behind the service waits for a timeout of {time}: {slow} responses took just that longer than the others",
+    "服务后端在等待 {time} 的超时：{slow} 个响应恰好多出这么久",
+);
+const EVIDENCE: Text = text(
+    "{slow} of {count} responses between {time} and 2 % more, {around} within half as much around; at the middle {median}",
+    "{count} 个响应中有 {slow} 个在 {time} 至其 102 % 之间，其周围一半范围内 {around} 个；中位数 {median}",
+);
+const REMEDY: Text = text(
+    "find whose timeout it is: 5 s is a name server that does not answer (resolv.conf, options timeout), others stand in the configuration of the service, its pools and its proxies",
+    "查明是谁的超时：5 秒常为 DNS 服务器无响应（resolv.conf 的 timeout），其余见服务、连接池与代理的配置",
+);
+const EXPERIMENT: Text = text(
+    "with that timeout changed the time of these responses must change with it",
+    "修改该超时后，这些响应的耗时应随之改变",
+);
+
+/// Timeouts that people and programs choose, in seconds.
+const ROUND: [f64; 6] = [5.0, 10.0, 15.0, 20.0, 30.0, 60.0];
+/// Such a response comes so much later at most, as a share.
+const LATER: f64 = 0.02;
+/// Times are kept to one part in a hundred.
+const EARLIER: f64 = 0.985;
+/// So many at least, and so many times those around.
+const LEAST: u64 = 3;
+const PEAK: u64 = 5;
+
+pub(super) const PAGE: Page = Page {
+    rule: "L4",
+    title: text("Responses after a round number of seconds", "整数秒后才响应"),
+    sign: text("some responses take just 5, 10, 15, 30 or 60 s", "部分响应恰好耗时 5、10、15、30 或 60 秒"),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let times = &case.run.times;
+    let median = times.median();
+    let peak = |at: f64| {
+        let slow = times.within(at * EARLIER, at * (1.0 + LATER) + median);
+        let around = times.within(0.75 * at, 1.25 * at).saturating_sub(slow);
+        (slow >= LEAST && slow >= around.max(1).saturating_mul(PEAK) && median < at / 20.0)
+            .then_some((at, slow, around))
+    };
+    let (at, slow, around) = ROUND.into_iter().find_map(peak)?;
+    let time = words::show::seconds(at);
+    let facts = [
+        ("time", time.clone()),
+        ("slow", words::show::count(slow)),
+        ("around", words::show::count(around)),
+        ("count", words::show::count(times.count())),
+        ("median", words::show::seconds(median)),
+    ];
+    let claim = Said::new(CLAIM, [("time", time), ("slow", words::show::count(slow))]);
+    let found = Found::new("L4", Stage::Dependency, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+    use crate::run::{Run, Times};
+
+    #[test]
+    fn somebodys_timeout() {
+        let times = |slow: &'static [(f64, u64)]| {
+            move |run: &mut Run| run.times = Times::of([(0.01, 900)].into_iter().chain(slow.iter().copied()))
+        };
+        assert_eq!(judged(judge, times(&[(5.013, 8)]), counted(&[])), Some("consistent"));
+        assert_eq!(judged(judge, times(&[(30.2, 8)]), counted(&[])), Some("consistent"));
+        assert_eq!(judged(judge, times(&[(5.013, 8), (4.2, 5), (5.6, 5)]), counted(&[])), None, "slow in any way");
+        assert_eq!(judged(judge, times(&[(5.6, 8)]), counted(&[])), None, "no round time");
+        assert_eq!(
+            judged(judge, |run| run.times = Times::of([(5.01, 50)]), counted(&[])),
+            None,
+            "that is its usual time"
+        );
+    }
+}

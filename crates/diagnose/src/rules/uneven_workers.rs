@@ -1,0 +1,76 @@
+//! C2: one worker of brunt was full while its others had little to do.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+use crate::run::GeneratorDoubt;
+
+const CLAIM: Text = text(
+    "one of brunt's {workers} workers was full while the others had little to do: connections lie unevenly on them",
+    "brunt 的 {workers} 个工作线程中有一个占满，其余空闲：连接分布不均",
+);
+const EVIDENCE: Text = text(
+    "its busiest worker used {busiest} of a core, the others {others} each",
+    "最忙的工作线程占用一个核的 {busiest}，其余各 {others}",
+);
+const REMEDY: Text = text(
+    "use connections in a multiple of the workers (-c), or fewer workers (-w)",
+    "让连接数（-c）为工作线程数的整数倍，或减少工作线程（-w）",
+);
+const EXPERIMENT: Text = text(
+    "with {users} users throughput must rise: `brunt -c {users} {url}`",
+    "{users} 个用户时吞吐量应上升：`brunt -c {users} {url}`",
+);
+
+/// The share of a core at which a worker is full, and the part of it that the others use at most.
+const FULL: f64 = 0.9;
+const PART: f64 = 0.5;
+
+pub(super) const PAGE: Page = Page {
+    rule: "C2",
+    title: text("Workers of brunt unevenly loaded", "发压端工作线程负载不均"),
+    sign: text("brunt is at its limit while cores are free", "发压端到达极限而 CPU 仍有空闲"),
+    remedy: REMEDY,
+    beware: None,
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let run = &case.run;
+    if run.generator_doubt != Some(GeneratorDoubt::Busy) || run.workers < 2 || run.busiest_worker < FULL {
+        return None;
+    }
+    let others = (run.generator_cores - run.polled_cores - run.busiest_worker).max(0.0) / f64::from(run.workers - 1);
+    if others > PART * run.busiest_worker {
+        return None;
+    }
+    let share = |share: f64| words::show::share(share.min(1.0));
+    let claim = Said::new(CLAIM, [("workers", run.workers.to_string())]);
+    let evidence = Said::new(EVIDENCE, [("busiest", share(run.busiest_worker)), ("others", share(others))]);
+    let users = (run.users / run.workers + 1).saturating_mul(run.workers);
+    let found = Found::new("C2", Stage::Generator, Proof::Proved, claim, evidence);
+    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("users", users.to_string()), ("url", run.again())])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+    use crate::run::Run;
+
+    #[test]
+    fn one_worker_that_has_all_the_work() {
+        let with = |busiest: f64, all: f64, workers: u32| {
+            move |run: &mut Run| {
+                run.generator_doubt = Some(GeneratorDoubt::Busy);
+                (run.busiest_worker, run.generator_cores, run.workers) = (busiest, all, workers);
+            }
+        };
+        assert_eq!(judged(judge, with(0.97, 1.1, 2), counted(&[])), Some("proved"));
+        assert_eq!(judged(judge, with(0.97, 1.9, 2), counted(&[])), None, "both are full");
+        assert_eq!(judged(judge, with(0.97, 0.97, 1), counted(&[])), None, "there is only one");
+        assert_eq!(judged(judge, with(0.5, 0.6, 2), counted(&[])), None, "it had time");
+    }
+}
