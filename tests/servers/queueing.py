@@ -5,6 +5,7 @@ backlog N MS     one blocking acceptor with a queue of N, a connection for each 
 burn MS          one thread that computes for so long a request
 varied MS        answers after an exponential time of this mean, all at once
 slower MS AT     answers after this time, and after twice as long from second AT on
+warming MS FOR   answers after three times this time, and after this time from second FOR on
 leak             opens a file for each request and keeps it
 threads N        answers at once, with so many idle threads beside
 nagle            writes head and body apart, and lets the kernel hold the second back
@@ -129,6 +130,16 @@ def slower(milliseconds, at):
     return work
 
 
+def warming(milliseconds, until):
+    begun = time.monotonic()
+
+    async def work():
+        cold = time.monotonic() - begun < until
+        await asyncio.sleep(milliseconds * (3 if cold else 1) / 1000)
+
+    return work
+
+
 def leak():
     kept = []
 
@@ -181,7 +192,7 @@ def main():
         thread_each(port, [head, body] if kind == "nagle" else [ANSWER])
     if kind == "forks":
         forks(port, *numbers)
-    work = {"pool": pool, "burn": burn, "varied": varied, "slower": slower, "leak": leak, "threads": threads, "stalls": stalls, "timeouts": timeouts}[kind]
+    work = {"pool": pool, "burn": burn, "varied": varied, "slower": slower, "warming": warming, "leak": leak, "threads": threads, "stalls": stalls, "timeouts": timeouts}[kind]
     asyncio.run(serve(port, work(*numbers)))
 
 

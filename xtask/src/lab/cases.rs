@@ -59,14 +59,40 @@ pub struct Case {
     pub under: &'static [&'static str],
     /// What brunt runs under.
     pub own: &'static [&'static str],
+    /// Both run in a network of their own that these shell commands set up; empty: in that of the host.
+    pub network: &'static str,
     /// Words with spaces between; within a word `~` is a space, `{port}` that of the server, `{log}` the file it complains to.
     pub load: &'static str,
     pub expected: Expected,
 }
 
 const fn case(name: &'static str, kind: &'static str, load: &'static str, expected: Expected) -> Case {
-    Case { name, kind, under: &[], own: &[], load, expected }
+    Case { name, kind, under: &[], own: &[], network: "", load, expected }
 }
+
+/// What follows gets 30 % of a core (control groups of either version); the lab removes the group.
+const THROTTLED: &[&str] = &[
+    "bash",
+    "-c",
+    "set -e; if [ -d /sys/fs/cgroup/cpu ]; then g=/sys/fs/cgroup/cpu/brunt-lab-$$; mkdir $g; echo 30000 > $g/cpu.cfs_quota_us\n\
+     else g=/sys/fs/cgroup/brunt-lab-$$; mkdir $g; echo '30000 100000' > $g/cpu.max; fi\n\
+     echo $$ > $g/cgroup.procs; exec \"$@\"",
+    "-",
+];
+/// What follows is stopped for 300 ms of each second.
+const STOPPED: &[&str] = &[
+    "bash",
+    "-c",
+    "\"$@\" & p=$!; while sleep 0.7 && kill -STOP $p 2>/dev/null; do sleep 0.3; kill -CONT $p; done; wait $p",
+    "-",
+];
+/// What follows shares its core with two programs that never rest.
+const STARVED: &[&str] = &[
+    "bash",
+    "-c",
+    "for n in 1 2; do taskset -c 1 sh -c 'while :; do :; done' & h=\"$h $!\"; done; taskset -c 1 \"$@\"; r=$?; kill $h; exit $r",
+    "-",
+];
 
 pub const ALL: &[Case] = &[
     case("accept queue of 5", "backlog 5 20", "-c 60 -d 5s -t 3s --no-keepalive", Expected::Principal("N2", "proved")),
@@ -86,6 +112,31 @@ pub const ALL: &[Case] = &[
         under: &["prlimit", "--nofile=64", "--"],
         ..case("service with 64 descriptors", "pool 1000 5", "-c 100 -d 4s -t 2s", Expected::Principal("S10", "proved"))
     },
+    Case {
+        under: THROTTLED,
+        ..case("a service with 30 % of a core", "burn 4", "-c 20 -d 5s", Expected::Principal("S5", "proved"))
+    },
+    Case {
+        own: THROTTLED,
+        ..case("brunt with 30 % of a core", "whole", "-c 50 -d 4s", Expected::Principal("C1", "proved"))
+    },
+    Case {
+        own: STOPPED,
+        ..case("brunt stopped 300 ms a second", "varied 5", "-r 200/s -d 5s", Expected::Principal("C1", "proved"))
+    },
+    Case {
+        own: STARVED,
+        ..case("brunt on a core of others", "varied 5", "-c 20 -d 5s", Expected::Principal("C1", "proved"))
+    },
+    Case {
+        network: "echo 40000 40999 > /proc/sys/net/ipv4/ip_local_port_range",
+        ..case("1,000 ports", "pool 5000 5", "-c 1200 -d 3s --source 127.0.0.1", Expected::Principal("C5", "proved"))
+    },
+    Case {
+        network: "echo 40000 41999 > /proc/sys/net/ipv4/ip_local_port_range",
+        ..case("twin: 2,000 ports", "pool 5000 5", "-c 1200 -d 3s --source 127.0.0.1", Expected::Not(&["C5"]))
+    },
+    case("a warm-up of 8 s", "warming 10 8", "-c 10 -d 32s", Expected::Settled("settled_late")),
     case("a leak of descriptors", "leak", "-r 300/s -d 5s", Expected::Principal("S7", "consistent")),
     case("twin: as many requests, none leaks", "pool 1000 5", "-r 300/s -d 4s", Expected::Not(&["S7"])),
     case("twice as slow from the middle on", "slower 10 12", "-c 10 -d 24s", Expected::Settled("two_regimes")),

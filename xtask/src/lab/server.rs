@@ -16,6 +16,50 @@ pub struct Server {
     port: u16,
     /// Where it complains.
     log: PathBuf,
+    network: Network,
+}
+
+/// A network of its own, gone with the value, or that of the host.
+struct Network(Option<String>);
+
+impl Network {
+    fn of(case: &Case) -> Result<Network, String> {
+        if case.network.is_empty() {
+            return Ok(Network(None));
+        }
+        let name = format!("brunt-lab-{}", std::process::id());
+        let network = Network(Some(name.clone()));
+        let shell =
+            format!("ip netns add {name} && ip netns exec {name} sh -c 'ip link set lo up && {}'", case.network);
+        match Command::new("sh").args(["-c", &shell]).status() {
+            Ok(status) if status.success() => Ok(network),
+            _ => Err(format!("`{}` needs root and iproute2, for a network of its own", case.name)),
+        }
+    }
+
+    /// What runs in it runs under this.
+    fn under(&self) -> Vec<String> {
+        let enter = |name: &String| ["ip", "netns", "exec", name].map(str::to_owned).to_vec();
+        self.0.as_ref().map(enter).unwrap_or_default()
+    }
+
+    /// Somebody listens at a port of its loopback.
+    fn reaches(&self, port: u16) -> bool {
+        let mut under = self.under().into_iter();
+        let Some(first) = under.next() else { return TcpStream::connect(("127.0.0.1", port)).is_ok() };
+        let shell = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
+        let mut command = Command::new(first);
+        command.args(under).args(["bash", "-c", &shell]).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        if let Some(name) = &self.0 {
+            let _ = Command::new("ip").args(["netns", "del", name]).status();
+        }
+    }
 }
 
 impl Server {
@@ -23,14 +67,16 @@ impl Server {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let port = free.map_err(|e| format!("no free port: {e}"))?.port();
         let log = places::scratch("lab-server")?.join(format!("{port}.log"));
-        let mut line: Vec<String> = case.under.iter().map(|word| (*word).to_owned()).collect();
+        let network = Network::of(case)?;
+        let mut line: Vec<String> = network.under();
+        line.extend(case.under.iter().map(|word| (*word).to_owned()));
         line.extend(program(case.kind, port, &log)?);
         let mut command = Command::new(&line[0]);
         command.args(&line[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|e| format!("cannot start {}: {e}", line[0]))?;
-        let server = Server { child, port, log };
+        let server = Server { child, port, log, network };
         let began = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        while !server.network.reaches(port) {
             if began.elapsed() > Duration::from_secs(10) {
                 return Err(format!("`{}` does not answer", line.join(" ")));
             }
@@ -42,7 +88,8 @@ impl Server {
     /// Loads it as the case says; the JSON report.
     pub fn load(&self, case: &Case, brunt: &Path) -> Result<Value, String> {
         let home = places::scratch("lab")?;
-        let mut line: Vec<String> = case.own.iter().map(|word| (*word).to_owned()).collect();
+        let mut line = self.network.under();
+        line.extend(case.own.iter().map(|word| (*word).to_owned()));
         line.push(brunt.display().to_string());
         let port = self.port.to_string();
         let log = self.log.display().to_string();
@@ -100,5 +147,11 @@ impl Drop for Server {
         // Nothing is lost if it is already gone.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // Groups are empty now; one that is not is not ours to remove.
+        for folder in ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"] {
+            let ours = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("brunt-lab-");
+            let found = std::fs::read_dir(folder).into_iter().flatten().flatten().filter(ours);
+            found.for_each(|entry| drop(std::fs::remove_dir(entry.path())));
+        }
     }
 }
