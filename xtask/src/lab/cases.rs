@@ -130,11 +130,21 @@ pub const ALL: &[Case] = &[
     },
     Case {
         network: "echo 40000 40999 > /proc/sys/net/ipv4/ip_local_port_range",
-        ..case("1,000 ports", "pool 5000 5", "-c 1200 -d 3s --source 127.0.0.1", Expected::Principal("C5", "proved"))
+        ..case(
+            "1,000 ports",
+            "pool 5000 5",
+            "-c 1200 -d 3s --think 1s --source 127.0.0.1",
+            Expected::Principal("C5", "proved"),
+        )
     },
     Case {
         network: "echo 40000 41999 > /proc/sys/net/ipv4/ip_local_port_range",
-        ..case("twin: 2,000 ports", "pool 5000 5", "-c 1200 -d 3s --source 127.0.0.1", Expected::Not(&["C5"]))
+        ..case(
+            "twin: 2,000 ports",
+            "pool 5000 5",
+            "-c 1200 -d 3s --think 1s --source 127.0.0.1",
+            Expected::Not(&["C5"]),
+        )
     },
     case("a warm-up of 8 s", "warming 10 8", "-c 10 -d 32s", Expected::Settled("settled_late")),
     case("a leak of descriptors", "leak", "-r 300/s -d 5s", Expected::Principal("S7", "consistent")),
