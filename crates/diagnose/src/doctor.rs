@@ -87,6 +87,11 @@ const PORTS: Text = text(
 );
 const LISTEN: Text = text("accept queues of at most {most} (somaxconn)", "accept 队列最长 {most}（somaxconn）");
 
+const IDLE: Text = text(
+    "an idle core takes up to {exit} to wake (cpuidle); workers of an open load wake that much earlier and poll, see --precise",
+    "空闲的核最多需要 {exit} 才能唤醒（cpuidle）；固定速率压测的工作线程会提前唤醒并轮询，见 --precise",
+);
+
 /// What the machine can do, whatever the run.
 pub fn abilities(read: Read<'_>) -> Vec<Said> {
     let whole = |n: f64| show::count(n as u64);
@@ -106,6 +111,9 @@ pub fn abilities(read: Read<'_>) -> Vec<Said> {
     }
     if let Some(most) = read("setting.somaxconn") {
         all.push(Said::new(LISTEN, [("most", whole(most))]));
+    }
+    if let Some(exit) = read("setting.idle_exit_us") {
+        all.push(Said::new(IDLE, [("exit", show::seconds(exit / 1e6))]));
     }
     all
 }

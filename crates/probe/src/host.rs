@@ -14,13 +14,14 @@ use crate::source::{Kept, Source, why};
 type Parse = fn(&str, Units, &mut Sink);
 
 /// The files that hold counters of the host, each with what it tells.
-const FILES: [(&str, &str, Parse); 15] = [
+const FILES: [(&str, &str, Parse); 16] = [
     ("cpu", "/proc/stat", |text, units, sink| cpu::stat(text, units.tick_ns, sink)),
     ("psi.cpu", "/proc/pressure/cpu", |text, _, sink| cpu::pressure(text, "cpu", sink)),
     ("psi.io", "/proc/pressure/io", |text, _, sink| cpu::pressure(text, "io", sink)),
     ("psi.memory", "/proc/pressure/memory", |text, _, sink| cpu::pressure(text, "memory", sink)),
     ("softnet", "/proc/net/softnet_stat", |text, _, sink| cpu::softnet(text, sink)),
     ("Tcp", "/proc/net/snmp", |text, _, sink| network::tables(text, sink)),
+    ("Ip6", "/proc/net/snmp6", |text, _, sink| network::lines(text, sink)),
     ("TcpExt", "/proc/net/netstat", |text, _, sink| network::tables(text, sink)),
     ("sockstat", "/proc/net/sockstat", |text, _, sink| network::sockstat(text, sink)),
     ("sockstat.TCP6", "/proc/net/sockstat6", |text, _, sink| network::sockstat(text, sink)),
@@ -48,6 +49,8 @@ pub struct Host {
     own: Own,
     /// The texts of the settings, or why they cannot be read.
     settings: Vec<Result<String, &'static str>>,
+    /// How long the deepest idle state of the first core takes to leave (microseconds).
+    idle_exit_us: Option<u64>,
     service: Option<Service>,
 }
 
@@ -63,6 +66,7 @@ impl Host {
             interfaces: Interfaces::new(),
             own: Own::new(),
             settings: SETTINGS.iter().map(|(_, path, _)| read(path)).collect(),
+            idle_exit_us: idle_exit(&source),
             service: None,
             source,
         }
@@ -94,6 +98,7 @@ impl Host {
             let text = text.as_deref().map_err(|why| *why);
             tell(&format!("setting.{name}"), text, sink, |text, sink| setting(text, name, *form, sink));
         }
+        sink.put_some(&["setting.idle_exit_us"], self.idle_exit_us);
         self.interfaces.tell(source, buffer, sink);
         self.own.tell(source, *units, buffer, sink);
         if let Some(service) = &mut self.service {
@@ -105,6 +110,19 @@ impl Host {
     pub(crate) fn source(&self) -> &Source {
         &self.source
     }
+}
+
+/// Of the idle states of the first core that are not switched off, what the slowest takes to leave; None where the kernel has none, as in most virtual machines.
+fn idle_exit(source: &Source) -> Option<u64> {
+    let state = |n: u32, what: &str| {
+        let text = source.text(&format!("/sys/devices/system/cpu/cpu0/cpuidle/state{n}/{what}")).ok()?;
+        number(&text)
+    };
+    (0..)
+        .map_while(|n| Some((n, state(n, "latency")?)))
+        .filter(|(n, _)| state(*n, "disable") != Some(1))
+        .map(|state| state.1)
+        .max()
 }
 
 /// Parses a text, or says why there is nothing of it.

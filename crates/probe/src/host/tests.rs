@@ -2,7 +2,7 @@ use super::*;
 use crate::fake::Fake;
 
 /// A host as Linux 6.18 shows it, cut to what matters.
-const FULL: [(&str, &str); 36] = [
+const FULL: [(&str, &str); 37] = [
     ("proc/stat", "cpu  3 0 1 9 7 1 2 3 0 0\ncpu0 3 0 1 9 7 1 2 3 0 0\nprocs_running 2\n"),
     (
         "proc/pressure/cpu",
@@ -41,6 +41,7 @@ const FULL: [(&str, &str); 36] = [
     ("proc/sys/net/core/netdev_max_backlog", "1000\n"),
     ("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
     ("proc/self/timerslack_ns", "50000\n"),
+    ("proc/net/snmp6", "Ip6InReceives 31\nIcmp6InType1 1\nUdp6RcvbufErrors 32\nbroken\n"),
     ("proc/self/cgroup", "0::/box\n"),
     ("sys/fs/cgroup/box/cpu.max", "50000 100000\n"),
     ("sys/fs/cgroup/box/cpu.stat", "nr_periods 8\nnr_throttled 7\nthrottled_usec 6\n"),
@@ -58,7 +59,8 @@ fn everything_of_a_host_has_its_name() {
     let told = host.read_at(Nanos(9));
     assert_eq!((told.moment, &*told.unobservable), (Nanos(9), &[][..]));
     let names = [
-        "IpExt.InOctets Tcp.RetransSegs TcpExt.ListenDrops TcpExt.ListenOverflows Udp.RcvbufErrors",
+        "Ip6.InReceives IpExt.InOctets Tcp.RetransSegs TcpExt.ListenDrops TcpExt.ListenOverflows Udp.RcvbufErrors",
+        "Udp6.RcvbufErrors",
         "conntrack.count conntrack.drop conntrack.early_drop conntrack.insert_failed conntrack.max",
         "cpu.0.idle cpu.0.iowait cpu.0.irq cpu.0.softirq cpu.0.steal cpu.0.system cpu.0.user",
         "cpu.all.idle cpu.all.iowait cpu.all.irq cpu.all.softirq cpu.all.steal cpu.all.system cpu.all.user cpu.count",
@@ -96,6 +98,18 @@ fn everything_of_a_host_has_its_name() {
     let then = host.read_at(Nanos(10));
     let one_more = crate::delta(&told, &then).grown().map(|(name, _)| name).collect::<Vec<_>>();
     assert_eq!((one_more, then.get("TcpExt.ListenDrops")), (vec!["TcpExt.ListenOverflows"], None));
+}
+
+#[test]
+fn the_deepest_idle_state_that_is_allowed_is_told() {
+    let fake = Fake::new(&FULL);
+    assert_eq!(Host::new(fake.source()).read_at(Nanos(1)).get("setting.idle_exit_us"), None);
+    for (file, text) in
+        [("state0/latency", "0"), ("state1/latency", "33"), ("state2/latency", "400"), ("state2/disable", "1")]
+    {
+        fake.write(&format!("sys/devices/system/cpu/cpu0/cpuidle/{file}"), &format!("{text}\n"));
+    }
+    assert_eq!(Host::new(fake.source()).read_at(Nanos(1)).get("setting.idle_exit_us"), Some(33));
 }
 
 #[test]

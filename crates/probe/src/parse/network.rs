@@ -22,6 +22,17 @@ pub(crate) fn tables(text: &str, sink: &mut Sink) {
     }
 }
 
+/// `/proc/net/snmp6`: a name and its value a line, the table in front of the name (`Ip6`, `Icmp6`, `Udp6`, `UdpLite6`). Messages by their type are left out.
+pub(crate) fn lines(text: &str, sink: &mut Sink) {
+    for line in text.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let (Some(name), Some(value)) = (words.next(), words.next()) else { continue };
+        let table = ["Ip6", "Udp6"].into_iter().find(|table| name.starts_with(table));
+        let Some((table, rest)) = table.and_then(|table| Some((table, name.strip_prefix(table)?))) else { continue };
+        sink.put_some(&[table, rest], value.parse().ok());
+    }
+}
+
 /// `/proc/net/sockstat` and `/proc/net/sockstat6`: pairs behind a protocol.
 pub(crate) fn sockstat(text: &str, sink: &mut Sink) {
     for line in text.lines() {
