@@ -37,7 +37,7 @@ impl Case {
             // The generator takes nothing of the cores over there.
             (run.generator_cores, run.polled_cores) = (0.0, 0.0);
         }
-        Some(Case { run, here: elsewhere.counted.clone(), ..Case::default() })
+        Some(Case { run, here: elsewhere.counted.clone(), told: self.told.clone(), ..Case::default() })
     }
 
     /// What services told whose counters begin so: `redis.`.

@@ -138,8 +138,8 @@ pub(crate) const ALL: &[Rule] = &[
     Rule { page: periodic_stalls::PAGE, on: On::Generator, judge: periodic_stalls::judge },
     Rule { page: pool::PAGE, on: On::Service, judge: pool::judge },
     Rule { page: serial::PAGE, on: On::Service, judge: serial::judge },
-    Rule { page: mysql_commits::PAGE, on: On::Generator, judge: mysql_commits::judge },
-    Rule { page: mysql_crowd::PAGE, on: On::Generator, judge: mysql_crowd::judge },
+    Rule { page: mysql_commits::PAGE, on: On::Service, judge: mysql_commits::judge },
+    Rule { page: mysql_crowd::PAGE, on: On::Service, judge: mysql_crowd::judge },
     Rule { page: round_timeouts::PAGE, on: On::Generator, judge: round_timeouts::judge },
 ];
 
