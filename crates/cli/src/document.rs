@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek as _, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use wire::Complaint;
@@ -52,6 +53,12 @@ pub fn replace(path: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
 /// # Errors
 /// Why it cannot.
 pub fn check_writable(place: &str, path: &str) -> Result<(), Complaint> {
+    let wrong = |error: io::Error| {
+        Complaint::new(place, format!("{path} cannot be written ({error}); write the path of a file that can"))
+    };
+    if protocols::pipe::is_named(path.as_ref()) {
+        return hold_pipe(path).map_err(wrong);
+    }
     let is_new = !std::path::Path::new(path).exists();
     match OpenOptions::new().create(true).append(true).open(path) {
         Ok(_) if is_new => {
@@ -60,10 +67,17 @@ pub fn check_writable(place: &str, path: &str) -> Result<(), Complaint> {
             Ok(())
         }
         Ok(_) => Ok(()),
-        Err(error) => {
-            Err(Complaint::new(place, format!("{path} cannot be written ({error}); write the path of a file that can")))
-        }
+        Err(error) => Err(wrong(error)),
     }
+}
+
+/// Opens a named pipe that somebody reads, and keeps it open to the end of the process: its reader takes a closing for the
+/// end of what is written, which would come before its beginning.
+fn hold_pipe(path: &str) -> io::Result<()> {
+    let pipe = OpenOptions::new().write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path);
+    let unread = |error: &io::Error| error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error());
+    pipe.map(std::mem::forget)
+        .map_err(|error| if unread(&error) { io::Error::other("nobody reads from this pipe") } else { error })
 }
 
 /// Makes sure that a report and a record do not go to one file, where the later would end the earlier; devices take both.
@@ -87,6 +101,21 @@ pub fn check_apart(report: &str, record: &str) -> Result<(), Complaint> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_named_pipe_is_written_where_somebody_reads_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pipe").display().to_string();
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
+        let said = check_writable("-o", &path).unwrap_err().to_string();
+        let why = "cannot be written (nobody reads from this pipe); write the path of a file that can";
+        assert_eq!(said, format!("-o: {path} {why}"));
+        let (reader, _) = protocols::pipe::open(path.as_ref()).unwrap();
+        check_writable("-o", &path).unwrap();
+        replace(&path, |out| out.write_all(b"report")).unwrap();
+        let read = rustix::io::read(&reader, &mut [0; 9]).unwrap();
+        assert_eq!(read, 6, "and no end before it");
+    }
 
     #[test]
     fn a_report_and_a_record_in_one_file_are_refused() {

@@ -24,6 +24,7 @@ mod log;
 mod messages;
 mod named;
 mod observed;
+mod patient;
 mod probed;
 mod redact;
 mod remarks;

@@ -26,6 +26,10 @@ pub fn replay(file: Option<&str>, shown: &Presentation) -> Outcome {
     if let Some(output) = &shown.output {
         document::check_writable("-o", output)?;
     }
+    if protocols::pipe::is_named(&path) {
+        let trouble = format!("{} is a named pipe, which a record cannot be read from; write a file", path.display());
+        return Err(Complaint::new("FILE", trouble));
+    }
     let past = RecordFile(path);
     let summary = Summary::from_past(&past).map_err(|fault| unreadable(&past.0, &fault))?;
     if summary.exit == Exit::Bug {

@@ -198,6 +198,9 @@ fn without_load(
     (reason, exit): (End, Exit),
     view: &mut View,
 ) -> u8 {
+    if let Some(error) = view.trouble() {
+        screen::not_written(&error, intent.lang());
+    }
     if intent.record.is_none() && intent.presentation.output.is_none() {
         return exit.code();
     }

@@ -12,6 +12,7 @@ use measure::plain;
 use report::{Exit, Lang};
 
 use crate::document::in_pieces;
+use crate::patient::Patient;
 use crate::{messages, redact};
 
 /// Where lines go.
@@ -98,15 +99,18 @@ impl Screen {
             return;
         }
         let outcome = match self.side {
-            Side::Out => write_all(&mut io::stdout().lock(), text.as_bytes()),
-            Side::Error => write_all(&mut io::stderr().lock(), text.as_bytes()),
+            Side::Out => Patient(io::stdout().lock()).write_all(text.as_bytes()),
+            Side::Error => Patient(io::stderr().lock()).write_all(text.as_bytes()),
             Side::Nowhere => Ok(()),
         };
         match outcome {
             Err(error) if has_gone(&error) => self.closed = true,
-            // What follows may find room.
-            Err(error) if self.side == Side::Out => self.trouble = Some(error),
-            Err(_) | Ok(()) => {}
+            // What follows may find room, but for a reader who took nothing until the run's time was over.
+            Err(error) => {
+                self.closed |= error.kind() == io::ErrorKind::TimedOut;
+                self.trouble = Some(error).filter(|_| self.side == Side::Out);
+            }
+            Ok(()) => {}
         }
     }
 }
@@ -116,15 +120,10 @@ fn has_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
 }
 
-fn write_all(to: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
-    to.write_all(bytes)?;
-    to.flush()
-}
-
 /// One line on standard error, without secrets; a closed standard error is nobody's loss.
 pub fn complain(text: &str) {
     let said = redact::complaint(text);
-    let _ = write_all(&mut io::stderr().lock(), format!("{}\n", plain::text(&said)).as_bytes());
+    let _ = Patient(io::stderr().lock()).write_all(format!("{}\n", plain::text(&said)).as_bytes());
 }
 
 /// Text on standard output, whoever it is from, and the exit code of a command that has nothing else to say: `code`, or that
@@ -154,7 +153,7 @@ pub fn not_written(error: &io::Error, lang: Lang) {
 /// # Errors
 /// What went wrong, but for a reader that has gone.
 pub fn document(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let written = in_pieces(io::stdout().lock(), fill).and_then(|mut out| out.flush());
+    let written = in_pieces(Patient(io::stdout().lock()), fill).map(drop);
     match written {
         Err(error) if has_gone(&error) => Ok(()),
         outcome => outcome,

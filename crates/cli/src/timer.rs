@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use measure::Nanos;
 
+use crate::patient;
 use crate::signals::Interrupts;
 
 /// What is left after the run is given at least so long, so that a run that was stopped does not leave behind what it made.
@@ -29,6 +30,8 @@ impl Timer {
     /// What the operating system refused.
     pub fn start(after: Nanos, interrupts: &Interrupts, said: String) -> io::Result<Timer> {
         let after = Duration::from_nanos(after.0);
+        let ends = Instant::now() + after;
+        patient::limit(ends);
         let (cancel, cancelled) = channel::<()>();
         let fired = Arc::new(AtomicBool::new(false));
         let (interrupts, flag) = (interrupts.clone(), Arc::clone(&fired));
@@ -38,7 +41,7 @@ impl Timer {
                 interrupts.time_is_up(&said);
             }
         })?;
-        Ok(Timer { cancel: Some(cancel), fired, ends: Instant::now() + after })
+        Ok(Timer { cancel: Some(cancel), fired, ends })
     }
 
     /// True where it was this that stopped the run.

@@ -5,13 +5,16 @@
 //! ([`gathering`]), and read there from it ([`from_bundle`]). Everything that preparing a plan reads is read through this module.
 
 use std::cell::RefCell;
-use std::fs::File;
-use std::io::Read as _;
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use plan::Bundle;
 use wire::Complaint;
+
+use crate::pipe;
 
 /// Where the calling thread reads from.
 #[derive(Default)]
@@ -122,9 +125,10 @@ pub fn shared(place: &str, path: &str) -> Result<Arc<[u8]>, Complaint> {
     if let Some(content) = brought(path) {
         return content.map_err(|trouble| Complaint::new(place, trouble));
     }
-    let size = |file: &File| file.metadata().ok().filter(|data| data.is_file() && data.len() <= BODY_BOUND);
-    if let Ok(mut file) = File::open(path)
-        && let Some(size) = size(&file).and_then(|data| usize::try_from(data.len()).ok())
+    let size = |data: &Metadata| Some(data.len()).filter(|size| data.is_file() && *size <= BODY_BOUND);
+    // Looked at before it is opened: what is no file may be read once only.
+    if let Some(size) = std::fs::metadata(path).ok().as_ref().and_then(size)
+        && let (Ok(mut file), Ok(size)) = (File::open(path), usize::try_from(size))
     {
         let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, size).collect();
         let read = Arc::get_mut(&mut bytes).map_or(Ok(()), |bytes| file.read_exact(bytes));
@@ -157,6 +161,15 @@ pub fn unmarked(text: &str) -> &str {
     text.strip_prefix(MARK).unwrap_or(text)
 }
 
+/// Whether a file can be opened to be read. What is no regular file is not tried: a pipe is opened once.
+///
+/// # Errors
+/// What the operating system said.
+pub fn readable(path: &str) -> io::Result<()> {
+    let data = std::fs::metadata(path)?;
+    if data.is_file() { File::open(path).map(drop) } else { Ok(()) }
+}
+
 /// The bytes of a file of up to so many.
 ///
 /// # Errors
@@ -166,11 +179,13 @@ pub fn bounded(path: &str, bound: u64) -> Result<Vec<u8>, String> {
         return content.map(|bytes| bytes.to_vec());
     }
     let unreadable = |error| format!("{path} cannot be read ({error}); write the path of a readable file");
-    let file = File::open(path).map_err(unreadable)?;
+    let (file, kind) = pipe::open(path.as_ref()).map_err(unreadable)?;
     let data = file.metadata().map_err(unreadable)?;
     let bound = if data.is_file() { bound } else { bound.min(TEXT_BOUND) };
     let mut bytes = Vec::new();
-    if data.len() <= bound {
+    if kind.is_fifo() {
+        bytes = pipe::read(&file, pipe::is_named(path.as_ref()), bound, pipe::PATIENCE).map_err(unreadable)?;
+    } else if data.len() <= bound {
         file.take(bound + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     }
     if data.len() > bound || bytes.len() as u64 > bound {

@@ -17,6 +17,7 @@ pub mod mysql;
 mod names;
 mod pattern;
 mod percent;
+pub mod pipe;
 pub mod postgres;
 pub mod raw;
 pub mod redis;

@@ -1,7 +1,7 @@
 //! What cannot be written is said and is no success; a reader that has gone is neither.
 
 use std::fs::OpenOptions;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
 use e2e::program::{brunt, prepare};
@@ -60,5 +60,59 @@ fn a_reader_that_has_gone_is_no_trouble() {
         drop(read);
         let ended = prepare(line).out(write).run();
         assert_eq!((ended.err.as_str(), ended.code), ("", Some(0)), "{line:?}");
+    }
+}
+
+#[test]
+fn the_time_of_a_run_ends_it_though_nobody_reads_what_it_writes() {
+    let target = Target::healthy();
+    let filled = || {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        rustix::io::ioctl_fionbio(&writer, true).expect("told");
+        while rustix::io::write(&writer, &[b'x'; 4096]).is_ok() {}
+        rustix::io::ioctl_fionbio(&writer, false).expect("told");
+        (reader, writer)
+    };
+    let line = ["-c", "1", "-d", "1h", "--run-timeout", "1s", &target.address];
+    let (_reader, writer) = filled();
+    let ended = prepare(line).out(writer).run().with_code(21);
+    let said = "brunt: standard output could not be written: nobody reads it, and the time of the run is over.";
+    assert!(ended.err.contains(said), "{ended:?}");
+    // Standard error alone, both, and a document.
+    let ((_reader, err), (_other, out)) = (filled(), filled());
+    prepare(line).err(err.try_clone().expect("another")).run().with_code(21);
+    prepare(line).out(out.try_clone().expect("another")).err(err).run().with_code(21);
+    let document = [&line[..], &["--format", "json"]].concat();
+    prepare(document).out(out).run().with_code(21);
+}
+
+#[test]
+fn pipes_are_files_to_read_and_none_is_waited_for_without_an_end() {
+    let target = Target::healthy();
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe").display().to_string();
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    brunt(["-n", "10", "-c", "1", "--urls", &pipe])
+        .with_code(64)
+        .said("--urls: ")
+        .said("cannot be read (nobody writes to this pipe for 5 s); write the path of a readable file");
+    brunt(["report", &pipe]).with_code(64).said("is a named pipe, which a record cannot be read from; write a file");
+    brunt(["-n", "10", "-c", "1", "-o", &pipe, &target.address])
+        .with_code(64)
+        .said("-o: ")
+        .said("cannot be written (nobody reads from this pipe); write the path of a file that can");
+    // Somebody writes, later; and what stands for a file in a shell.
+    let writer = std::thread::spawn({
+        let (pipe, url) = (pipe.clone(), format!("{}?named\n", target.address));
+        move || std::fs::write(pipe, url)
+    });
+    brunt(["-n", "10", "-c", "1", "--urls", &pipe]).with_code(0).said("?named");
+    writer.join().expect("no panic").expect("written");
+    for stdin in ["/dev/stdin", "/proc/self/fd/0"] {
+        let (read, mut write) = std::io::pipe().expect("a pipe");
+        writeln!(write, "{}?nameless", target.address).expect("written");
+        drop(write);
+        prepare(["-n", "10", "-c", "1", "--urls", stdin]).input(read).run().with_code(0).said("?nameless");
     }
 }

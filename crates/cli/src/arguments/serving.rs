@@ -106,7 +106,7 @@ fn listen(flags: &Matched<'_>) -> Result<Place, Complaint> {
 /// The certificate to show: one given, or one made now.
 fn tls(flags: &Matched<'_>) -> Result<Option<RustlsServing>, Complaint> {
     let read = |option: &str, file: &str| {
-        std::fs::read(file).map_err(|e| Complaint::new(option, format!("{file} cannot be read: {e}")))
+        protocols::file::bounded(file, protocols::file::TEXT_BOUND).map_err(|e| Complaint::new(option, e))
     };
     let served = match (flags.text("cert"), flags.text("key")) {
         (Some(_), None) => return Err(Complaint::new("--cert", "its private key is missing; add --key FILE")),

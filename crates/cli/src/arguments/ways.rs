@@ -1,7 +1,5 @@
 //! Where requests go and over what: URLs, redirections, source addresses, TLS.
 
-use std::path::Path;
-
 use engine::Runner;
 use plan::address::{self, ConnectTo};
 use plan::{Tls, WeightedUrl, mask};
@@ -73,7 +71,7 @@ pub fn tls(flags: &Matched<'_>) -> Result<Tls, Complaint> {
     }
     for name in ["cacert", "cert", "key"] {
         if let Some(path) = flags.text(name) {
-            std::fs::File::open(Path::new(path)).map_err(|error| unreadable(&format!("--{name}"), path, &error))?;
+            protocols::file::readable(path).map_err(|error| unreadable(&format!("--{name}"), path, &error))?;
         }
     }
     let text = |name| flags.text(name).map(String::from);

@@ -1,7 +1,5 @@
 //! The body or the query of a curl command: `-d` and its kin, put together as curl does.
 
-use std::fs;
-
 use protocols::file;
 use wire::Complaint;
 
@@ -101,7 +99,7 @@ pub fn readable(name: &str, path: &str, place: &str) -> Result<(), Complaint> {
         let trouble = format!("--{name} would read standard input, which is read once only; write the name of a file");
         return Err(Complaint::new(place, trouble));
     }
-    fs::File::open(path).map(drop).map_err(|error| unreadable(name, path, &error.to_string(), place))
+    file::readable(path).map_err(|error| unreadable(name, path, &error.to_string(), place))
 }
 
 fn unreadable(name: &str, path: &str, error: &str, place: &str) -> Complaint {
