@@ -12,6 +12,8 @@ use regex_automata::{Anchored, MatchKind};
 
 /// Largest table of a regular expression, in bytes.
 const TABLE_BOUND: usize = 4 << 20;
+/// What an expression may come to on the way to its table: `((a{1000}){1000}){1000}` is short, and a thousand million states.
+const STATES_BOUND: usize = 4 << 20;
 /// Longest delimiter or expected text, in bytes.
 pub const TEXT_BOUND: usize = 1024;
 
@@ -37,7 +39,7 @@ impl Regex {
                     .determinize_size_limit(Some(4 * TABLE_BOUND)),
             )
             .syntax(syntax::Config::new().unicode(false).utf8(false))
-            .thompson(thompson::Config::new().utf8(false))
+            .thompson(thompson::Config::new().utf8(false).nfa_size_limit(Some(STATES_BOUND)))
             .build(text);
         let wrong = |trouble: String| {
             let line = trouble.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
@@ -47,6 +49,11 @@ impl Regex {
             )
         };
         let table = table.map_err(|error| {
+            if too_large(&error) {
+                return format!(
+                    "\"{text}\" comes to too many states; write a shorter one, or one that repeats less ({{N}})"
+                );
+            }
             // The innermost cause is the one that says what is wrong.
             let mut cause: &dyn std::error::Error = &error;
             while let Some(inner) = cause.source() {
@@ -96,6 +103,12 @@ impl Regex {
     }
 }
 
+/// Whether an expression was refused for what it comes to, and not for what it says.
+fn too_large(error: &dense::BuildError) -> bool {
+    let states = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<thompson::BuildError>());
+    error.is_size_limit_exceeded() || states.is_some_and(|states| states.size_limit().is_some())
+}
+
 /// What was seen of a text that may lie across pieces: at most its length less one byte.
 #[derive(Debug, Default)]
 pub struct Overlap(Vec<u8>);
@@ -120,5 +133,31 @@ impl Overlap {
         let surplus = self.0.len().saturating_sub(length - 1);
         self.0.drain(..surplus);
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expression_that_comes_to_too_much_is_refused_before_it_does() {
+        for text in [
+            "((a{1000}){1000}){1000}",
+            "(([a-z]{0,1000}){0,1000}){0,1000}",
+            "((a?){1,1000}){1,1000}{1,1000}",
+            "(((){1000}b){1000}){1000}",
+            "((\\b{1000}c){1000}){1000}",
+            // Few states on the way, and too many in the table.
+            "a.{200}",
+        ] {
+            let said = Regex::new(text).map(|_| ()).expect_err(text);
+            let wanted =
+                format!("\"{text}\" comes to too many states; write a shorter one, or one that repeats less ({{N}})");
+            assert_eq!(said, wanted);
+        }
+        for text in ["a{1000}", "((){1000}){1000}", "[0-9]{1,200}\\r\\n"] {
+            assert!(Regex::new(text).is_ok(), "{text}");
+        }
     }
 }

@@ -75,6 +75,10 @@ fn the_time_of_a_run_ends_it_though_nobody_reads_what_it_writes() {
     };
     let line = ["-c", "1", "-d", "1h", "--run-timeout", "1s", &target.address];
     let (_reader, writer) = filled();
+    prepare(line).out(writer).run().with_code(21).said("stopped after 1 s, as --run-timeout asked");
+    // Room for the first line and no more.
+    let (_reader, writer) = std::io::pipe().expect("a pipe");
+    rustix::pipe::fcntl_setpipe_size(&writer, 4096).expect("a small one");
     let ended = prepare(line).out(writer).run().with_code(21);
     let said = "brunt: standard output could not be written: nobody reads it, and the time of the run is over.";
     assert!(ended.err.contains(said), "{ended:?}");

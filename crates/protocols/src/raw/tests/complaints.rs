@@ -61,7 +61,12 @@ fn options() {
         (
             "tcp",
             &[("send", "x"), ("until-regex", "((a{100}){100}){100}")],
-            "--until-regex: \"((a{100}){100}){100}\" is no regular",
+            "--until-regex: \"((a{100}){100}){100}\" comes to too many states; write a shorter one",
+        ),
+        (
+            "tcp",
+            &[("send", "x"), ("until", "x"), ("expect-regex", "((a{1000}){1000}){1000}")],
+            "--expect-regex: \"((a{1000}){1000}){1000}\" comes to too many states; write a shorter one",
         ),
         ("udp", &[("send", "x"), ("until", "x")], "--until: is about streams"),
         ("udp", &[("send", "x"), ("pipeline", "2")], "--pipeline: needs --match on UDP"),
