@@ -271,7 +271,7 @@ impl Marks {
 
     /// A complaint in which slots stand as they were written.
     pub fn complaint(&self, complaint: Complaint) -> Complaint {
-        Complaint { place: self.restored(&complaint.place), trouble: self.restored(&complaint.trouble) }
+        Complaint::new(self.restored(&complaint.place), self.restored(&complaint.trouble)).with_lines(complaint.below)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use measure::plain;
+
 use crate::Proxies;
 
 /// Protocol options by long name, in the order given; a switch has one empty value.
@@ -131,18 +133,27 @@ pub struct Complaint {
     pub place: String,
     /// What was wrong with it and what would be right.
     pub trouble: String,
+    /// What stands below the sentence, a line each: a command to be copied.
+    pub below: Vec<String>,
 }
 
 impl Complaint {
     /// A complaint about `place`.
     pub fn new(place: impl Into<String>, trouble: impl Into<String>) -> Complaint {
-        Complaint { place: place.into(), trouble: trouble.into() }
+        Complaint { place: place.into(), trouble: trouble.into(), below: Vec::new() }
+    }
+
+    /// The same, with lines below it.
+    pub fn with_lines(self, below: Vec<String>) -> Complaint {
+        Complaint { below, ..self }
     }
 }
 
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.trouble)
+        // One line, whatever is quoted in it.
+        write!(f, "{}: {}", plain::line(&self.place), plain::line(&self.trouble))?;
+        self.below.iter().try_for_each(|line| write!(f, "\n  {}", plain::line(line)))
     }
 }
 

@@ -112,6 +112,7 @@ fn mistakes_have_a_line_and_a_column() {
     #[rustfmt::skip]
     let table = [
         ("urls: [h]\nuser: 5", "p.yaml line 2 column 7 (user): the password is missing; write NAME:PASSWORD"),
+        ("urls: [h]\n\"us\\r\\ners\": 5", "p.yaml line 2 column 1 (us\\r\\ners): unknown key; write `users` if you meant that"),
         ("urls: [h]\nusrs: 5", "p.yaml line 2 column 1 (usrs): unknown key; write `users` if you meant that"),
         ("urls: [h]\nfrobnicate: 5", "p.yaml line 2 column 1 (frobnicate): unknown key; `brunt plan --schema` lists all keys"),
         ("urls: [h]\ntimeout: 8", "p.yaml line 2 column 10 (timeout): `8` is missing its unit; write 8s, 8ms or 8m"),

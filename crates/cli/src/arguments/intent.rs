@@ -134,11 +134,11 @@ pub fn read(
     let (mut intent, given) = match intent {
         Ok(intent) => (intent, given),
         Err(complaint) => {
-            let Complaint { place, trouble } = given.located(complaint, &line_alone);
+            let Complaint { place, trouble, below } = given.located(complaint, &line_alone);
             // Before there is a plan: what the file or the curl command says may be quoted.
             let keep = matches!(matches.try_get_one::<bool>("keep-secrets"), Ok(Some(true)));
             let redaction = if keep { Redaction::default() } else { Redaction::over(given.secrets()) };
-            return Err(Complaint { trouble: redaction.sentence(&trouble), place });
+            return Err(Complaint { trouble: redaction.sentence(&trouble), place, below });
         }
     };
     intent.notes.clone_from(&given.notes);

@@ -110,7 +110,7 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
     if command == "run" {
         bare::curl(rest).map_or(Ok(()), Err)?;
         match foreign::pasted(rest) {
-            Some(found) => return Err(Complaint::new(found.tool, format!("with brunt this is{}", found.answer()))),
+            Some(found) => return Err(Complaint::new(found.tool, "with brunt this is").with_lines(found.answer())),
             None => usage::one_dash(rest).map_or(Ok(()), Err)?,
         }
     }

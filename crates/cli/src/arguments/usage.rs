@@ -52,8 +52,8 @@ pub fn with_the_line(complaint: Complaint, option: &str, line: &[String]) -> Com
     match foreign::guessed(line, option) {
         None => complaint,
         Some(found) => {
-            let trouble = format!("{}. If this is {}:{}", complaint.trouble, found.tool, found.answer());
-            Complaint { trouble, ..complaint }
+            let trouble = format!("{}. If this is {}:", complaint.trouble, found.tool);
+            Complaint { trouble, ..complaint }.with_lines(found.answer())
         }
     }
 }

@@ -27,9 +27,8 @@ impl Translation {
     }
 
     /// The answer: the command on a line of its own, and a line for each note.
-    pub fn answer(&self) -> String {
-        let notes: String = self.notes.iter().map(|note| format!("\n  ({note})")).collect();
-        format!("\n  {}{notes}", self.command())
+    pub fn answer(&self) -> Vec<String> {
+        std::iter::once(self.command()).chain(self.notes.iter().map(|note| format!("({note})"))).collect()
     }
 }
 

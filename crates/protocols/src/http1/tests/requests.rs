@@ -270,7 +270,7 @@ fn mistakes_get_a_sentence() {
         (&[good], &["method=CONNECT"], "--method: CONNECT opens a tunnel and has no response to measure; write another method"),
         (&[good], &["header=X"], "--header: a line has no colon between name and value; write -H 'NAME: VALUE', as in -H 'Accept: text/html'"),
         (&[good], &["header=X Y: a"], "--header: \"X Y: a\" has no valid name before the colon; write NAME: VALUE"),
-        (&[good], &["header=X: a\nb"], "--header: \"X: a\nb\" holds a line break or another control character; write NAME: VALUE"),
+        (&[good], &["header=X: a\nb"], "--header: \"X: a\\nb\" holds a line break or another control character; write NAME: VALUE"),
         (&[good], &["header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: chunked needs a body to cut; add --data, or leave it out"),
         (&[good], &["data=a", "header=Transfer-Encoding: gzip"], "--header: Transfer-Encoding can only be chunked; write `Transfer-Encoding: chunked`, or leave it out"),
         (&[good], &["data=a", "http=1.0", "header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: chunked is of HTTP/1.1 alone; leave it out, or speak --http 1.1"),
