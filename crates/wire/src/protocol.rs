@@ -354,6 +354,10 @@ pub trait Session: Send {
     fn farewell(&self) -> Cow<'static, str> {
         Cow::Borrowed(self.goodbye())
     }
+    /// Why the peer did nothing for exchanges ([`Event::Refused`]), in a sentence.
+    fn why_refused(&self) -> &'static str {
+        "the target turned it away again and again"
+    }
     /// Appends a sign of life that the peer answers; false where the protocol has none, or not now. The answer is told by
     /// [`Event::Heartbeat`]. At most one is on its way.
     fn heartbeat(&mut self, _out: &mut Out) -> bool {

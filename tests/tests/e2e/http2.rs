@@ -3,6 +3,7 @@
 use e2e::certificates::Certificates;
 use e2e::http2::{Nghttpd, Server};
 use e2e::nginx::Nginx;
+use e2e::peer::Peer;
 use e2e::report::report;
 use e2e::{Report, brunt};
 
@@ -150,4 +151,42 @@ fn a_server_of_http1_is_said_to_be_one() {
     let ended = brunt(["--http2", "-n", "10", &nginx.url()]);
     assert_ne!(ended.code, Some(0), "{ended:?}");
     assert!(ended.err.contains("does not speak HTTP/2") || ended.out.contains("does not speak HTTP/2"), "{ended:?}");
+}
+
+/// The head of a frame of HTTP/2 (RFC 9113 4.1).
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let size = payload.len() as u8;
+    [&[0, 0, size, kind, flags][..], &stream.to_be_bytes(), payload].concat()
+}
+
+#[test]
+fn a_server_that_refuses_streams_is_not_said_to_have_closed_a_connection() {
+    const PREFACE: usize = 24;
+    // One request on each connection is answered, and each further one refused.
+    let peer = Peer::new(|mut connection| {
+        let mut came = Vec::new();
+        let mut at = PREFACE;
+        connection.send(&frame(4, 0, 0, &[]));
+        while let Some(bytes) = connection.bytes() {
+            came.extend_from_slice(&bytes);
+            while let Some(head) = came.get(at..at + 9) {
+                let size = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+                let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+                match (head[3], stream) {
+                    (1, 1) => connection.send(&frame(1, 5, 1, &[0x88])),
+                    (1, _) => connection.send(&frame(3, 0, stream, &7_u32.to_be_bytes())),
+                    (4, _) if head[4] == 0 => connection.send(&frame(4, 1, 0, &[])),
+                    _ => true,
+                };
+                at += 9 + size;
+            }
+        }
+    });
+    let url = peer.url();
+    let ended = brunt(["-n", "3", "-c", "1", "--http2", &url]);
+    assert!(
+        ended.out.contains("the server refused the stream again and again (RST_STREAM REFUSED_STREAM)"),
+        "{ended:?}"
+    );
+    assert!(!ended.out.contains("closed it as idle"), "{ended:?}");
 }

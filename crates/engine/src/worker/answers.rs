@@ -57,9 +57,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let origin = c.origin;
         let x = self.flights.get(id);
         if x.resent == RESENT_AT_MOST {
-            let words = self.links.session(conn).map(|session| session.farewell().into_owned());
-            let words = words.filter(|words| !words.is_empty());
-            let why = words.as_deref().unwrap_or("the target turned it away again and again");
+            let session = self.links.session(conn);
+            let words = session.map(|session| (session.farewell(), session.why_refused()));
+            let (farewell, refusal) = words.unwrap_or_default();
+            let why = if farewell.is_empty() { refusal } else { &*farewell };
             return self.fail_now(id, &Cause::new(FaultKind::Closed, Phase::FirstByte).saying(why), true);
         }
         (x.conn, x.resent) = (NONE, x.resent + 1);

@@ -78,6 +78,9 @@ impl Session for HttpSession {
     fn farewell(&self) -> Cow<'static, str> {
         either!(self, s => s.farewell())
     }
+    fn why_refused(&self) -> &'static str {
+        either!(self, s => s.why_refused())
+    }
     fn heartbeat(&mut self, out: &mut Out) -> bool {
         either!(self, s => s.heartbeat(out))
     }

@@ -61,6 +61,10 @@ pub trait Listener<T> {
     fn word(&mut self, _word: code::Word) {}
 }
 
+const TURNED_AWAY: &str = "the server went away each time before it took the stream (GOAWAY)";
+const REFUSED: &str = "the server refused the stream again and again (RST_STREAM REFUSED_STREAM) on connections that go on: it is \
+     overloaded, or takes fewer streams at a time than its SETTINGS_MAX_CONCURRENT_STREAMS says; load less, or lower --streams";
+
 /// Why the connection cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fault(pub(super) u32, pub(super) &'static str);
@@ -317,6 +321,11 @@ impl<T> Connection<T> {
                 Cow::Owned(format!("{} ({})", self.goodbye(), text.escape_ascii()))
             }
         }
+    }
+
+    /// Why the peer did nothing for a stream: on a connection that goes on it refused it, and nothing else ended.
+    pub fn why_refused(&self) -> &'static str {
+        if self.going_away { TURNED_AWAY } else { REFUSED }
     }
 
     /// What the peer said beside that.

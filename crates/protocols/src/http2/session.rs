@@ -210,6 +210,10 @@ impl Session for Http2Session {
         self.connection.farewell()
     }
 
+    fn why_refused(&self) -> &'static str {
+        self.connection.why_refused()
+    }
+
     fn heartbeat(&mut self, out: &mut Out) -> bool {
         self.connection.ping(out)
     }

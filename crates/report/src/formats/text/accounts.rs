@@ -111,7 +111,9 @@ fn example(page: &mut Page, example: &Example, indent: usize) {
     if !example.detail.is_empty() {
         page.inner(&format!("{indent}{}", one_line(&reason(&example.detail, page.lang), SENTENCE)));
     }
-    if example.reused && (example.is(Kind::Closed) || example.is(Kind::Reset)) {
+    // Where the peer said why, that is the reason.
+    let unexplained = example.detail.is_empty() || example.errno.is_some();
+    if example.reused && unexplained && (example.is(Kind::Closed) || example.is(Kind::Reset)) {
         page.inner(&format!("{indent}{}", page.say(say::ON_REUSED)));
     }
     let sides: [(Text, &str); 2] = [(say::SENT, &example.sent), (say::RECEIVED, &example.received)];
