@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 
 use measure::{Clock, Nanos};
 use probe::{Counters, Host, Sampler, Service, Source, Watched};
-use record::{Changes, RunEvent};
+use record::{Changes, Notice, RunEvent, Subject};
 use wire::Complaint;
 
 use crate::arguments::{Local, Watching};
@@ -32,15 +32,59 @@ struct Reading {
     /// Read before anybody knew when the window begins.
     early: Vec<Counters>,
     changes: Changes,
+    /// Of a service that is asked.
+    told: Option<Told>,
+}
+
+/// How often a service was asked, and how often it told nothing.
+struct Told {
+    name: String,
+    readings: u32,
+    missed: u32,
+    /// The first time, and why.
+    lost: Option<(Nanos, String)>,
+}
+
+impl Told {
+    fn of(name: &str) -> Told {
+        Told { name: name.to_owned(), readings: 0, missed: 0, lost: None }
+    }
+
+    fn heard(&mut self, sample: &Counters) {
+        self.readings += 1;
+        if let ([why, ..], true) = (&sample.unobservable[..], sample.values.is_empty()) {
+            self.missed += 1;
+            let why = why.strip_prefix(&format!("{}: ", self.name)).unwrap_or(why);
+            self.lost.get_or_insert_with(|| (sample.moment, why.to_owned()));
+        }
+    }
+
+    /// What to say of it at the end. A single reading that came too late is one second of a run.
+    fn loss(&self, window_begins: Nanos) -> Option<Notice> {
+        let (first, why) = self.lost.as_ref().filter(|_| self.missed > 1)?;
+        let at = Nanos(first.0.saturating_sub(window_begins.0)).as_secs_f64().round().to_string();
+        let facts = [
+            ("service", self.name.clone()),
+            ("missed", self.missed.to_string()),
+            ("readings", self.readings.to_string()),
+            ("at", at),
+            ("why", why.clone()),
+        ];
+        Some(Notice::new(Subject::WatchedLost, facts))
+    }
 }
 
 impl Reading {
+    fn of_service(name: &str, read: impl FnMut() -> Counters + Send + 'static) -> Reading {
+        Reading { told: Some(Told::of(name)), ..Reading::begin(name, read) }
+    }
+
     fn begin(name: &str, read: impl FnMut() -> Counters + Send + 'static) -> Reading {
         let (told, samples) = channel();
         // Nobody listens any more only once the run is over.
         let take = move |sample| drop(told.send(sample));
         let sampler = Sampler::start(read, Clock.now(), EVERY, take).ok();
-        Reading { sampler, samples, early: Vec::new(), changes: Changes::new(name) }
+        Reading { sampler, samples, early: Vec::new(), changes: Changes::new(name), told: None }
     }
 }
 
@@ -57,7 +101,7 @@ impl Observed {
         let mut readings = vec![Reading::begin(machine, apart(move || host.read()))];
         for mut watched in told(watching)? {
             let name = watched.name().to_owned();
-            readings.push(Reading::begin(&name, move || watched.read()));
+            readings.push(Reading::of_service(&name, move || watched.read()));
         }
         let mut names: Vec<String> = vec![machine.to_owned()];
         let mut remotes = Vec::new();
@@ -84,6 +128,7 @@ impl Observed {
                 // The head of a record comes first.
                 Some(start) if !matches!(event, RunEvent::Began(_)) => {
                     for sample in reading.early.drain(..).chain(reading.samples.try_iter()) {
+                        reading.told.iter_mut().for_each(|told| told.heard(&sample));
                         sink(RunEvent::Counters(sample.tell(&mut reading.changes, start)));
                     }
                 }
@@ -92,6 +137,10 @@ impl Observed {
         }
         if let Some(start) = self.window_begins.filter(|_| !matches!(event, RunEvent::Began(_))) {
             self.remotes.iter_mut().for_each(|remote| remote.tell(start, sink));
+        }
+        if let (RunEvent::Ended(_), Some(start)) = (&event, self.window_begins) {
+            let told = self.readings.iter().filter_map(|reading| reading.told.as_ref());
+            told.filter_map(|told| told.loss(start)).for_each(|loss| sink(RunEvent::Notice(loss)));
         }
         sink(event);
     }
@@ -145,5 +194,28 @@ fn service(host: &Host, watching: &Watching, target: Option<SocketAddr>) -> Resu
             let found = Service::at_port(host, port);
             found.map(Some).map_err(|why| missing("--watch-port", format!("port {port}"), why))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_that_tells_nothing_is_told_once_and_a_single_late_reading_is_not() {
+        let name = "redis=127.0.0.1:6379";
+        let missed = |at_s| Counters {
+            moment: Nanos::from_secs(at_s),
+            unobservable: vec![format!("{name}: connection refused")],
+            ..Counters::default()
+        };
+        let mut told = Told::of(name);
+        told.heard(&Counters::default());
+        told.heard(&missed(13));
+        assert_eq!(told.loss(Nanos::from_secs(10)), None);
+        told.heard(&missed(14));
+        let loss = told.loss(Nanos::from_secs(10)).expect("a notice");
+        let facts = [("missed", "2"), ("readings", "3"), ("service", name), ("at", "3"), ("why", "connection refused")];
+        assert_eq!(loss, Notice::new(Subject::WatchedLost, facts.map(|(fact, value)| (fact, value.to_owned()))));
     }
 }

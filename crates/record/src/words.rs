@@ -105,6 +105,8 @@ words! {
         UringStreamsOnly = "uring_streams_only",
         /// There is no io_uring here.
         UringUnavailable = "uring_unavailable",
+        /// A watched service told nothing for a while, or from some moment on.
+        WatchedLost = "watched_lost",
         /// A worker thread was lost.
         WorkerLost = "worker_lost",
     }

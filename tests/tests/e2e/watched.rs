@@ -1,9 +1,11 @@
 //! What services tell of themselves beside a run (`--watch`), what their logs say (`--watch-log`), and what follows from it.
 
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use e2e::mariadb::Mariadb;
 use e2e::nginx::Nginx;
+use e2e::peer::Peer;
 use e2e::redis::Redis;
 use e2e::report::report;
 use e2e::{Report, Target, brunt};
@@ -145,4 +147,23 @@ fn mariadb_proves_what_limits_it_and_the_same_load_without_the_fault_has_no_find
     let kept = std::process::Command::new("zstdcat").arg(&record).output().expect("it ran a moment ago").stdout;
     let kept = String::from_utf8(kept).expect("text");
     assert!(!kept.contains("pass%3Aword") && !kept.contains("pass:word"), "the password is kept nowhere");
+}
+
+#[test]
+fn a_service_that_is_lost_on_the_way_is_told_in_a_line_and_costs_no_trust() {
+    let target = Target::healthy();
+    let page = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\na_total 1\n";
+    for lives in [2, u64::MAX] {
+        let asked = AtomicU64::new(0);
+        let peer = Peer::new(move |mut connection| {
+            if connection.request().is_some() && asked.fetch_add(1, Ordering::SeqCst) < lives {
+                connection.send(page.as_bytes());
+            }
+        });
+        let watch = format!("prometheus={}", peer.url());
+        let ended = brunt(["-r", "50/s", "-d", "4s", "--watch", &watch, &target.address]).with_code(0);
+        let told = ended.out.lines().filter(|line| line.contains("(watched) told nothing in")).collect::<Vec<_>>();
+        assert_eq!(told.is_empty(), lives > 2, "{ended:?}");
+        assert!(told.iter().all(|line| line.contains("it closed the connection without an answer")), "{told:?}");
+    }
 }

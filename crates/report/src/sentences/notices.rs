@@ -46,6 +46,11 @@ pub(crate) fn notice(of: Subject) -> Text {
             "--after 被中断：未能全部发出并收到响应。",
         ),
         Subject::AfterFailed => text("--after failed: {why}.", "--after 执行失败：{why}。"),
+        Subject::WatchedLost => text(
+            "{service} (watched) told nothing in {missed} of {readings} readings, first {at} s into the run: {why}; its counters \
+             are not observable there.",
+            "所观察的 {service} 在 {readings} 次读取中有 {missed} 次没有响应，首次在压测开始后 {at} 秒：{why}；其间无法观测它的计数器。",
+        ),
         Subject::RunTimeout => text(
             "The run was stopped after {time}, as --run-timeout asked.",
             "按 --run-timeout 的要求，压测在 {time} 后停止。",
