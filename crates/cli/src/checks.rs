@@ -97,10 +97,12 @@ pub fn workers(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint>
     if needed <= asked {
         return Ok(());
     }
+    let fewer = if plan.load.is_open() { "--max-connections" } else { "-c" };
     let trouble = format!(
-        "{asked} cannot hold the connections that are asked for, with {} descriptors each (ulimit -n); raise that limit, write -w \
-         {needed}, or leave it out",
-        host::descriptors()
+        "{asked} cannot hold the connections that are asked for, with {} descriptors each (ulimit -n), of which {} are for connections; \
+         raise that limit, write -w {needed}, fewer connections ({fewer}), or leave -w out",
+        host::descriptors(),
+        net::tables::capacity()
     );
     Err(Complaint::new("-w", trouble))
 }

@@ -184,6 +184,8 @@ fn load(bench: &Bench, intent: &Intent, (stop, mut timer): (&Stop, Option<Timer>
 /// Says why no load can be sent, and keeps that as a run that could not begin.
 fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstAnswer, Text), view: &mut View) -> u8 {
     let failure = probe.failure.clone().unwrap_or_default();
+    // It is this machine that has none to give, and no target that does not answer.
+    let failure = if failure.contains("Too many open files") { engine::no_descriptors() } else { failure };
     let lang = intent.lang();
     let failure = report::reason(&failure, lang);
     screen::complain(&lang.fill(text, &[("url", &probe.url), ("failure", failure.trim_end_matches('.'))]));

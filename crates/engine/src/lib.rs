@@ -55,6 +55,6 @@ pub use control::Control;
 #[cfg(feature = "oracle")]
 #[doc(hidden)]
 pub use frames::oracle;
-pub use no_thread::no_thread;
+pub use no_thread::{no_descriptors, no_thread};
 pub use processes::{Assignment, ClockOffset, Ending, Launcher, Link, child};
 pub use run::runner;

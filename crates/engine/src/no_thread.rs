@@ -1,15 +1,36 @@
-//! What is said where the system refuses a thread.
+//! What is said where the system refuses a thread or a descriptor: the limit, what is needed, and what to do.
 
 use std::io;
 
 use rustix::process::{Resource, getrlimit};
 
+/// Descriptors of a run beside its connections: standard streams, loops, timers, counters, files.
+const BESIDE: u64 = 32;
+
 /// Why no thread could be started, and the limit that most often is the reason.
 pub fn no_thread(why: &io::Error) -> String {
-    let limit = getrlimit(Resource::Nproc).current.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string());
+    if why.raw_os_error() == Some(libc::EMFILE) {
+        return no_descriptors();
+    }
+    let own = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
     format!(
-        "no thread could be started: {why}; this user may have {limit} processes and threads, raise that (ulimit -u)"
+        "no thread could be started: {why}; this user may have {} processes and threads, and brunt needs more than its {own}: \
+         raise that limit by 10 or more (ulimit -u), or use fewer workers (-w)",
+        limit(Resource::Nproc)
     )
+}
+
+/// What is said where all descriptors are taken.
+pub fn no_descriptors() -> String {
+    format!(
+        "all descriptors are taken: this process may have {} (ulimit -n), and brunt needs {BESIDE} and one for each \
+         connection; raise that limit: ulimit -n 1024",
+        limit(Resource::Nofile)
+    )
+}
+
+fn limit(of: Resource) -> String {
+    getrlimit(of).current.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string())
 }
 
 #[cfg(test)]
@@ -17,8 +38,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_is_named() {
+    fn the_limit_is_named_and_what_to_do() {
         let said = no_thread(&io::Error::from_raw_os_error(libc::EAGAIN));
-        assert!(said.contains("ulimit -u") && said.contains("os error 11") && !said.contains('\n'), "{said}");
+        let own = std::fs::read_dir("/proc/self/task").unwrap().count();
+        assert!(
+            own > 0 && said.contains("ulimit -u") && said.contains("os error 11") && !said.contains('\n'),
+            "{said}"
+        );
+        // No limit of threads has to do with it.
+        let said = no_thread(&io::Error::from_raw_os_error(libc::EMFILE));
+        assert!(said.contains("needs 32 and one for each connection; raise that limit: ulimit -n"), "{said}");
+        assert!(!said.contains("ulimit -u"), "{said}");
     }
 }

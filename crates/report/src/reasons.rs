@@ -31,8 +31,14 @@ const REASONS: &[(&str, &str)] = &[
     ("Name or service not known", "域名不存在"),
     ("Temporary failure in name resolution", "域名解析暂时失败"),
     (
-        "no thread could be started: {}; this user may have {} processes and threads, raise that (ulimit -u)",
-        "无法启动线程：{}；该用户最多可有 {} 个进程和线程，请提高此上限（ulimit -u）",
+        "no thread could be started: {}; this user may have {} processes and threads, and brunt needs more than its {}: raise that limit \
+         by 10 or more (ulimit -u), or use fewer workers (-w)",
+        "无法启动线程：{}；该用户最多可有 {} 个进程和线程，而 brunt 需要的线程多于现有的 {} 个：请将此上限提高 10 或更多（ulimit -u），或减少工作线程（-w）",
+    ),
+    (
+        "all descriptors are taken: this process may have {} (ulimit -n), and brunt needs {} and one for each connection; raise that limit: \
+         ulimit -n 1024",
+        "描述符已用尽：该进程最多可有 {} 个（ulimit -n），brunt 需要 {} 个，另加每个连接一个；请提高此上限：ulimit -n 1024",
     ),
     // Proxies.
     ("the proxy {} cannot be found: {}", "找不到代理 {}：{}"),
@@ -102,6 +108,13 @@ const REASONS: &[(&str, &str)] = &[
         "对开场消息的响应不是 --on-connect 所等待的内容",
     ),
     ("a flood of messages whose replies the peer does not read", "对方大量发送需要回复的消息，却不读取回复"),
+    ("the server went away each time before it took the stream (GOAWAY)", "服务器每次都在接受该流之前离开（GOAWAY）"),
+    (
+        "the server refused the stream again and again (RST_STREAM REFUSED_STREAM) on connections that go on: it is \
+         overloaded, or takes fewer streams at a time than its SETTINGS_MAX_CONCURRENT_STREAMS says; load less, or lower --streams",
+        "服务器在仍然存活的连接上反复拒绝该流（RST_STREAM REFUSED_STREAM）：它已过载，或同时接受的流少于其 \
+         SETTINGS_MAX_CONCURRENT_STREAMS 所声明的数量；请降低负载，或减小 --streams",
+    ),
     ("the response is not HTTP/1.x", "响应不是 HTTP/1.x"),
     ("endless headers: the head of the response is larger than 256 KiB", "响应头过长：超过 256 KiB"),
     (

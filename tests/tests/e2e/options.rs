@@ -152,6 +152,10 @@ fn too_few_workers_for_the_connections_are_refused() {
     );
     let needed =
         ended.err.split("write -w ").nth(1).and_then(|rest| rest.split(',').next()).expect("a number").to_owned();
+    assert!(ended.err.contains("fewer connections (-c), or leave -w out"), "{ended:?}");
+    // Where nobody says how many connections there may be, there are as many as the workers hold.
+    let open = ["-r", "100/s", "-n", "20", "-w", "1", &target.address];
+    e2e::program::prepare_under(&["prlimit", "--nofile=40", "--"], open).run().with_code(0).said("1 worker thread,");
     // What each process inherits open may differ by one from run to run, and so what its tables hold.
     let enough = (2 * needed.parse::<u32>().expect("a number")).to_string();
     run(&["-w", &enough]).with_code(0).said(&format!("{enough} worker threads"));
@@ -207,4 +211,19 @@ fn a_public_address_above_the_bound_is_asked_about_before_anything_is_sent() {
     }
     let modest = e2e::program::prepare_under(&nowhere, ["-c", "50", "-d", "1s", "http://192.0.0.9/"]).run();
     modest.with_code(30).said("nothing was sent");
+}
+
+#[test]
+fn a_process_without_descriptors_says_so_and_blames_nobody_else() {
+    let target = Target::healthy();
+    for few in [4, 6] {
+        let wrapper = ["prlimit", &format!("--nofile={few}"), "--"];
+        let ended = e2e::program::prepare_under(&wrapper, ["-n", "5", "-c", "1", &target.address]).run();
+        let said = format!(
+            "all descriptors are taken: this process may have {few} (ulimit -n), and brunt needs 32 and one for each connection; \
+             raise that limit: ulimit -n 1024"
+        );
+        assert!(ended.err.contains(&said) && matches!(ended.code, Some(30 | 64)), "{ended:?}");
+        assert!(!ended.err.contains("does not answer") && !ended.err.contains("ulimit -u"), "{ended:?}");
+    }
 }

@@ -238,6 +238,10 @@ fn plan(
     let timeout = flags.parsed("timeout", "-t", |text| timeout(text, flags.on_line("timeout")))?;
     let timeout = timeout.unwrap_or(Nanos::from_secs(10));
     let bound = defaults.descriptors.saturating_mul(3) / 4;
+    // Where nobody asks for more than the workers hold that were asked for, nothing is refused.
+    let asked = flags.text("workers").and_then(|text| text.parse::<u64>().ok());
+    let held = asked.map(|workers| (net::tables::capacity() as u64).saturating_mul(workers));
+    let bound = bound.min(held.unwrap_or(u64::MAX));
     let connections = |text: &str| quantity::bounded_count(text, "connections", 10_000_000);
     let limit = flags.parsed("max-connections", "--max-connections", connections)?.or(connections_asked);
     let proxies = proxies::read(flags, protocol.name(), &urls, |name| std::env::var(name).ok())?;
