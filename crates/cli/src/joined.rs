@@ -44,6 +44,8 @@ fn hint(why: &str) -> &'static str {
         _ if why.contains("invalid peer certificate") => {
             "; name its certificate, or that of its authority, with --probe-cacert"
         }
+        // A record of TLS, of the sort that tells an alert.
+        _ if why.contains("it said `\\x15\\x03") => "; it speaks TLS: name its certificate with --probe-cacert",
         _ if why.contains("something else than brunt") => "; start `brunt probe` there",
         _ => "",
     }

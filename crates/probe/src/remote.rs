@@ -10,6 +10,8 @@
 
 mod clock;
 mod joined;
+#[cfg(any(test, feature = "oracle"))]
+pub mod oracle;
 mod serving;
 mod speech;
 #[cfg(test)]

@@ -122,9 +122,12 @@ impl Counting {
         self.take_until(self.window_ends.map_or(i64::MAX, |end| end.saturating_add(AFTER)));
         let (told, hosts): (Vec<_>, Vec<_>) = self.hosts.into_iter().partition(Counts::is_told);
         let told = told.into_iter().map(|counts| counts.counted).collect();
-        let mut hosts = hosts.into_iter();
-        let here = hosts.next().unwrap_or_default().counted;
-        let elsewhere = elsewhere(hosts.collect(), &self.joined, has_service(&here));
+        let is_joined = |counts: &Counts| self.joined.iter().any(|joined| joined.host == counts.host);
+        let (mut others, ours): (Vec<_>, Vec<_>) = hosts.into_iter().partition(is_joined);
+        let mut ours = ours.into_iter();
+        let here = ours.next().unwrap_or_default().counted;
+        others.extend(ours);
+        let elsewhere = elsewhere(others, &self.joined, has_service(&here));
         let run = Run { slow_each_second: self.slow, ..run(sums, trust) };
         conclude(&Case { run, here, elsewhere, told })
     }

@@ -59,6 +59,10 @@ pub(crate) const PROBE_WITHOUT_STATUS: Text = text(
     "首次响应：{bytes}，用时 {took}，来自 {address}（{spoken}）",
 );
 pub(crate) const OF_PROXY: Text = text(", the proxy {proxy}", "，即代理 {proxy}");
+pub(crate) const COUNTED_ON: Text = text(
+    "Counters of {host} ({kernel}, cores: {cores}) from its probe at {probe}; clocks compared within {within}",
+    "{host}（{kernel}，核数 {cores}）的计数器来自探针 {probe}；时钟比对误差不超过 {within}",
+);
 pub(crate) const PROBE_FAILED: Text = text("First request: {failure}", "首个请求：{failure}");
 
 // The same as a table, in Markdown.
@@ -72,6 +76,7 @@ pub(crate) const MACHINE: Text = text(
     "brunt {version} on {host} ({kernel}, cores: {cores})",
     "brunt {version}，主机 {host}（{kernel}，核数 {cores}）",
 );
+pub(crate) const PROBES: Text = text("Probes", "探针");
 pub(crate) const SHARE: Text = text("share", "占比");
 
 // Figures.

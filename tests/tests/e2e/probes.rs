@@ -186,3 +186,62 @@ fn a_probe_speaks_tls_to_those_who_trust_its_certificate() {
     run(&[]).with_code(64).said("cannot be joined");
     run(&["--probe-cacert", "/nowhere"]).with_code(64).said("--probe-cacert: /nowhere cannot be read");
 }
+
+/// Runs brunt in a network of its own against a target and a probe in another one, over a pair of virtual interfaces. None where there
+/// are no namespaces.
+fn across_networks(target: &str) -> Option<Report> {
+    if !e2e::is_root() {
+        e2e::skip("only root can make two networks");
+        return None;
+    }
+    let script = "inner=; trap 'kill $inner $target $probe' EXIT\n\
+        ip link set lo up || exit 99\n\
+        unshare --net sleep 100 & inner=$!\n\
+        while kill -0 $inner && [ \"$(readlink /proc/$inner/ns/net)\" = \"$(readlink /proc/self/ns/net)\" ]; do sleep 0.01; done\n\
+        there() { exec nsenter -t $inner -n \"$@\"; }\n\
+        ip link add here type veth peer name there && ip link set there netns $inner || exit 99\n\
+        ip addr add 10.77.0.1/24 dev here && ip link set here up || exit 99\n\
+        (there sh -c 'ip link set lo up && ip addr add 10.77.0.2/24 dev there && ip link set there up') || exit 99\n\
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3 -subj /CN=there \
+            -addext subjectAltName=IP:10.77.0.2 -keyout key.pem -out cert.pem 2>/dev/null || exit 99\n\
+        echo open-sesame > token\n\
+        (there \"$0\" target 10.77.0.2:8080 $1 > target.out 2>&1) & target=$!\n\
+        (there \"$0\" probe --listen 10.77.0.2:7070 --token-file token --cert cert.pem --key key.pem > probe.out 2>&1) & probe=$!\n\
+        for up in $target:target.out $probe:probe.out; do\n\
+            while kill -0 ${up%:*} && ! grep -q listening ${up#*:}; do sleep 0.01; done\n\
+        done\n\
+        BRUNT_PROBE_TOKEN=open-sesame \"$0\" -c 60 -d 3s -t 3s --no-keepalive --probe 10.77.0.2:7070 --probe-cacert cert.pem \
+            --quiet --format json http://10.77.0.2:8080/";
+    let directory = tempfile::tempdir().expect("a folder");
+    let outcome = Command::new("unshare")
+        .args(["--net", "bash", "-c", script])
+        .arg(program::path())
+        .arg(target)
+        .current_dir(directory.path())
+        .env("XDG_STATE_HOME", directory.path())
+        .env("LC_ALL", "C")
+        .output();
+    let Ok(output) = outcome else {
+        e2e::skip("unshare is not installed");
+        return None;
+    };
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(99) || err.contains("unshare:") {
+        e2e::skip(&format!("no two networks here: {err}"));
+        return None;
+    }
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    Some(Report::of(e2e::Ended { code: output.status.code(), out, err, peak: 0 }))
+}
+
+#[test]
+fn what_only_the_other_host_counts_proves_its_limit_and_a_healthy_one_is_not_blamed() {
+    // Five may wait, and for the most of each second nobody is taken in: the kernel over there counts those it turned away.
+    let Some(report) = across_networks("--backlog 5 --stall 300ms+700ms/1s") else { return };
+    let found = findings(&report);
+    let proof = found.iter().find(|found| found["rule"] == "N2").unwrap_or_else(|| panic!("no N2 in {report}"));
+    assert_eq!((&proof["proof"], &proof["host"]), (&Value::from("proved"), report.at("probes.0.host")), "{report}");
+    assert_eq!(report.at("probes.0.holds_target"), &Value::Bool(true), "{report}");
+    let Some(report) = across_networks("") else { return };
+    assert!(!findings(&report).iter().any(|found| found["rule"] == "N2" || found["rule"] == "N3"), "{report}");
+}

@@ -134,6 +134,9 @@ fn run(page: &mut Page, summary: &Summary) {
         let generator: Vec<String> = std::iter::once(head::machinery(started, lang)).chain(machines).collect();
         rows.push(vec![page.say(say::GENERATOR), generator.join(lang.of(say::SEMICOLON))]);
     }
+    if !summary.joined.is_empty() {
+        rows.push(vec![page.say(say::PROBES), head::probed(summary, lang).join(lang.of(say::SEMICOLON))]);
+    }
     page.table("ll", &rows);
 }
 

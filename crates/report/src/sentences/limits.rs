@@ -20,8 +20,8 @@ pub(crate) const UNKNOWN_HERE: Text = text(
     "本机与服务的计数器均未显示瓶颈；将负载翻倍可看出吞吐量是否还能上升",
 );
 pub(crate) const UNKNOWN_ELSEWHERE: Text = text(
-    "cannot be told from here, where the counters of the service's machine are not observable; twice the load tells whether more comes of it",
-    "从本机无法判断：看不到服务所在机器的计数器；将负载翻倍可看出吞吐量是否还能上升",
+    "cannot be told from here, where the counters of the service's machine are not observable (`brunt probe` there tells them); twice the load tells whether more comes of it",
+    "从本机无法判断：看不到服务所在机器的计数器（在该机器上运行 `brunt probe` 即可）；将负载翻倍可看出吞吐量是否还能上升",
 );
 pub(crate) const SHARED: Text = text(
     "service and generator share this machine: the service used {service} of its {cores} cores, brunt {generator}, all together {busy}",

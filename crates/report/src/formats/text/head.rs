@@ -1,8 +1,8 @@
 //! What was asked, and the first answer.
 
-use measure::format_rate;
+use measure::{Nanos, format_rate};
 use plan::{Arrivals, Load, Plan, Stage};
-use record::{FirstAnswer, Started};
+use record::{FirstAnswer, Joined, Started};
 
 use super::Page;
 use crate::reasons::reason;
@@ -23,6 +23,24 @@ pub(super) fn asked(page: &mut Page, summary: &Summary) {
         let line = first_answer(probe, page.lang);
         page.line(&line);
     }
+    probed(summary, page.lang).iter().for_each(|line| page.line(line));
+}
+
+/// The machines under test that told their counters, each as a sentence.
+pub(crate) fn probed(summary: &Summary, lang: Lang) -> Vec<String> {
+    let told = |(first, last): &(Joined, Option<Joined>)| {
+        let within = last.as_ref().map_or(0, |last| last.clock_within_ns).max(first.clock_within_ns);
+        let (cores, within) = (first.cores.to_string(), show::duration(Nanos(within)));
+        let facts: [(&str, &str); 5] = [
+            ("host", &first.host),
+            ("kernel", &first.kernel),
+            ("cores", &cores),
+            ("probe", &first.probe),
+            ("within", &within),
+        ];
+        lang.fill(say::COUNTED_ON, &facts)
+    };
+    summary.joined.iter().map(told).collect()
 }
 
 /// The URL, and how many more there are.

@@ -1,0 +1,8 @@
+//! Any bytes between a probe and its client, as what either says.
+//! `cargo +nightly fuzz run probe fuzz/corpus/probe fuzz/seeds/probe`
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    probe::remote::oracle::said(bytes);
+});
