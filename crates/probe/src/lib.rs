@@ -26,8 +26,8 @@
 //! | `service.{PID,all}.busiest.{cpu,tid}` and the label `.comm` | ns |
 //! | `service.cgroup.*`, `service.connections` | as `self`; connections |
 //!
-//! What services tell of themselves ([`Watched`]) is as they spell it: `redis.NAME`, `redis.cmdstat_get.calls`, `nginx.accepts`,
-//! `prometheus.NAME{labels}`.
+//! What services tell of themselves ([`Watched`]) is as they spell it: `redis.NAME`, `redis.cmdstat_get.calls`, `mysql.NAME`,
+//! `postgres.{database,activity,tables,setting}.NAME`, `nginx.accepts`, `prometheus.NAME{labels}`.
 //!
 //! Another host tells its counters through a probe there ([`remote`]).
 //!

@@ -10,6 +10,7 @@ mod log;
 mod mysql;
 mod nginx;
 mod page;
+mod postgres;
 mod prometheus;
 mod redis;
 
@@ -23,6 +24,7 @@ use crate::counters::Sink;
 use log::Log;
 use mysql::Mysql;
 use page::Page;
+use postgres::Postgres;
 use redis::Redis;
 
 /// So many counters of one sample are kept.
@@ -42,12 +44,14 @@ pub struct Watched {
 enum Asked {
     Redis(Redis),
     Mysql(Mysql),
+    Postgres(Postgres),
     Nginx(Page),
     Prometheus(Page),
     Log(Log),
 }
 
-const RIGHT: &str = "write redis=HOST:PORT, mysql=mysql://USER:PASSWORD@HOST:PORT, nginx=http://HOST:PORT/stub_status or \
+const RIGHT: &str = "write redis=HOST:PORT, mysql=mysql://USER:PASSWORD@HOST:PORT, \
+                     postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, nginx=http://HOST:PORT/stub_status or \
                      prometheus=http://HOST:PORT/metrics";
 
 impl Watched {
@@ -61,6 +65,7 @@ impl Watched {
         let asked = match kind {
             "redis" => Asked::Redis(Redis::parse(place)?),
             "mysql" => Asked::Mysql(Mysql::parse(place)?),
+            "postgres" => Asked::Postgres(Postgres::parse(place)?),
             "nginx" => Asked::Nginx(Page::parse(place)?),
             "prometheus" => Asked::Prometheus(Page::parse(place)?),
             _ => return Err(format!("`{kind}` is no kind of service that can be watched; {RIGHT}")),
@@ -68,6 +73,7 @@ impl Watched {
         let shown = match &asked {
             Asked::Redis(redis) => redis.authority(),
             Asked::Mysql(mysql) => mysql.authority(),
+            Asked::Postgres(postgres) => postgres.authority(),
             Asked::Nginx(page) | Asked::Prometheus(page) => page.authority(),
             Asked::Log(_) => return Err(format!("a log is followed by --watch-log {place}")),
         };
@@ -92,6 +98,7 @@ impl Watched {
         let told = match &mut self.asked {
             Asked::Redis(redis) => redis.ask().map(|text| redis::parse(&text, &mut self.sink)),
             Asked::Mysql(mysql) => mysql.ask().map(|told| mysql::put(&told, &mut self.sink)),
+            Asked::Postgres(postgres) => postgres.ask().map(|told| postgres::put(&told, &mut self.sink)),
             Asked::Nginx(page) => page.read().map(|text| nginx::parse(&text, &mut self.sink)),
             Asked::Prometheus(page) => page.read().map(|text| prometheus::parse(&text, &mut self.sink)),
             Asked::Log(log) => log.follow().map(|passed_over| {
@@ -131,6 +138,7 @@ impl Watched {
         match self.asked {
             Asked::Redis(_) => "it does not answer INFO as Redis does",
             Asked::Mysql(_) => "it does not tell SHOW GLOBAL STATUS",
+            Asked::Postgres(_) => "it tells neither pg_stat_database nor anything else that was asked",
             Asked::Nginx(_) => "this is not the page of stub_status",
             Asked::Log(_) => "it cannot be read",
             Asked::Prometheus(_) => "this is no page in the text format of Prometheus",

@@ -1,0 +1,126 @@
+//! From the first word to the server's consent: without a password, in clear, by MD5 and by SCRAM-SHA-256, without TLS.
+
+use std::io;
+
+use md5::{Digest, Md5};
+
+use super::messages::{Talk, invalid, message, refusal, startup, strange};
+use super::scram::{self, Scram};
+
+/// Messages until the server is ready, at most: it may ask for ever.
+const MOST_SAID: usize = 100;
+
+/// Who asks, and for which database; none of them holds a zero byte.
+#[derive(Debug)]
+pub struct Account {
+    pub user: Vec<u8>,
+    pub password: Vec<u8>,
+    pub database: Vec<u8>,
+}
+
+/// How far the proofs are.
+#[derive(Debug)]
+enum Step {
+    Begun,
+    /// The password was told, or a proof of it: a server may ask once.
+    Told,
+    Scram(Scram),
+    /// The server owes a proof of its own.
+    Owed(Vec<u8>),
+    Entered,
+}
+
+/// Logs in on a connection on which nothing was said yet.
+///
+/// # Errors
+/// The server refuses, or speaks another protocol.
+pub fn enter(talk: &mut Talk, account: &Account) -> io::Result<()> {
+    talk.say(&startup(&account.user, &account.database))?;
+    let mut step = Step::Begun;
+    for _ in 0..MOST_SAID {
+        let (kind, body) = talk.next()?;
+        step = match (kind, step) {
+            (b'E', _) => return Err(invalid(&refusal(&body))),
+            (b'R', step) => {
+                let (code, rest) = body.split_first_chunk::<4>().ok_or_else(strange)?;
+                let (answer, step) = asked(u32::from_be_bytes(*code), rest, step, account)?;
+                if let Some(answer) = answer {
+                    talk.say(&message(b'p', &answer))?;
+                }
+                step
+            }
+            // The number of the connection.
+            (b'K', Step::Entered) => Step::Entered,
+            (b'Z', Step::Entered) => return Ok(()),
+            _ => return Err(strange()),
+        };
+    }
+    Err(invalid("it asks for the password again and again"))
+}
+
+/// What is answered to an "Authentication…" message, and how far that brings the login.
+fn asked(code: u32, rest: &[u8], step: Step, account: &Account) -> io::Result<(Option<Vec<u8>>, Step)> {
+    if matches!(code, 3 | 5 | 10) && account.password.is_empty() {
+        return Err(invalid(&format!("it wants a password; {}", super::RIGHT)));
+    }
+    Ok(match (code, step) {
+        (0, Step::Begun | Step::Told) => (None, Step::Entered),
+        (0, Step::Scram(_) | Step::Owed(_)) => {
+            return Err(invalid("it lets us in without its own proof of SCRAM-SHA-256"));
+        }
+        (3, Step::Begun) => (Some(ended(account.password.clone())), Step::Told),
+        (5, Step::Begun) => (Some(ended(proof(account, rest.get(..4).ok_or_else(strange)?))), Step::Told),
+        (10, Step::Begun) => {
+            if !rest.split(|byte| *byte == 0).any(|name| name == scram::NAME) {
+                return Err(invalid("it offers no way to prove a password that is known here"));
+            }
+            let (scram, first) = Scram::begin()?;
+            let mut answer = ended(scram::NAME.to_vec());
+            answer.extend_from_slice(&(first.len() as u32).to_be_bytes());
+            answer.extend_from_slice(first.as_bytes());
+            (Some(answer), Step::Scram(scram))
+        }
+        (11, Step::Scram(scram)) => {
+            let (answer, signature) = scram.answer(rest, &account.password)?;
+            (Some(answer.into_bytes()), Step::Owed(signature))
+        }
+        (12, Step::Owed(signature)) => {
+            if rest != signature {
+                return Err(invalid("it does not know the password itself: its signature in SCRAM-SHA-256 is wrong"));
+            }
+            (None, Step::Told)
+        }
+        (0 | 3 | 5 | 10 | 11 | 12, _) => return Err(strange()),
+        _ => return Err(invalid("it wants a login by Kerberos, GSSAPI, SSPI or another way that is not known here")),
+    })
+}
+
+fn ended(mut text: Vec<u8>) -> Vec<u8> {
+    text.push(0);
+    text
+}
+
+/// `md5` and MD5(MD5(password, user), salt).
+fn proof(account: &Account, salt: &[u8]) -> Vec<u8> {
+    let inner = hex(&[&account.password, &account.user]);
+    format!("md5{}", hex(&[inner.as_bytes(), salt])).into_bytes()
+}
+
+fn hex(parts: &[&[u8]]) -> String {
+    let mut digest = Md5::new();
+    parts.iter().for_each(|part| digest.update(part));
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What libpq sends, of this account and salt.
+    #[test]
+    fn the_proof_by_md5() {
+        let account = Account { user: b"me".to_vec(), password: b"secret".to_vec(), database: Vec::new() };
+        // md5(md5("secretme") + 01020304), reckoned with md5sum.
+        assert_eq!(proof(&account, &[1, 2, 3, 4]), b"md58322d584bf59f0253d58346307bb6ba3");
+    }
+}

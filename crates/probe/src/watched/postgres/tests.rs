@@ -1,0 +1,266 @@
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use measure::Nanos;
+
+use super::*;
+use crate::Counters;
+use crate::watched::Watched;
+
+/// What a row of these is on the way; None is NULL.
+fn data(values: &[Option<&str>]) -> Vec<u8> {
+    let mut body = (values.len() as u16).to_be_bytes().to_vec();
+    for value in values {
+        let length = value.map_or(-1, |text| text.len() as i32);
+        body.extend_from_slice(&length.to_be_bytes());
+        body.extend_from_slice(value.unwrap_or("").as_bytes());
+    }
+    message(b'D', &body)
+}
+
+/// The answer to a question: columns, which are not read, a row, its end, and that the server is ready.
+fn told(values: &[&str]) -> Vec<u8> {
+    let row = data(&values.iter().copied().map(Some).collect::<Vec<_>>());
+    [message(b'T', b"\0\0"), row, message(b'C', b"SELECT 1\0"), ready()].concat()
+}
+
+fn ready() -> Vec<u8> {
+    message(b'Z', b"I")
+}
+
+fn error(code: &str, words: &str) -> Vec<u8> {
+    message(b'E', format!("SERROR\0C{code}\0M{words}\0\0").as_bytes())
+}
+
+fn authentication(code: u32, rest: &[u8]) -> Vec<u8> {
+    message(b'R', &[&code.to_be_bytes(), rest].concat())
+}
+
+/// The end of a login, with what every server tells.
+fn entered() -> Vec<u8> {
+    [authentication(0, b""), message(b'S', b"TimeZone\0UTC\0"), message(b'K', &[0; 8]), ready()].concat()
+}
+
+const DATABASE: [&str; 9] = ["3", "1000", "2", "40", "50", "60", "70", "1", "9"];
+const ACTIVITY: [&str; 9] = ["8", "0", "0", "5", "1", "4", "3", "2", "1"];
+const TABLES: [&str; 3] = ["11", "12", "13"];
+const SETTINGS: [&str; 5] = ["100", "3", "0", "134217728", "15.18 (Debian)"];
+
+fn all() -> Vec<u8> {
+    [told(&DATABASE), told(&ACTIVITY), told(&TABLES), told(&SETTINGS)].concat()
+}
+
+/// A server on one connection, which says the next of these each time it heard so many messages; what it heard.
+fn served(says: Vec<(usize, Vec<u8>)>) -> (String, std::thread::JoinHandle<Vec<Vec<u8>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let option = format!("postgres=postgres://me:s%20t@{}/db", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let (mut peer, _) = listener.accept().unwrap();
+        let mut heard = Vec::new();
+        for (count, answer) in says.into_iter().chain([(1, Vec::new())]) {
+            for _ in 0..count {
+                // The first has no type.
+                let mut head = vec![0; if heard.is_empty() { 4 } else { 5 }];
+                if peer.read_exact(&mut head).is_err() {
+                    return heard;
+                }
+                let length = u32::from_be_bytes(head[head.len() - 4..].try_into().unwrap()) as usize;
+                let mut body = vec![0; length - 4];
+                peer.read_exact(&mut body).unwrap();
+                heard.push([&head[..head.len() - 4], &body].concat());
+            }
+            // In pieces that end anywhere.
+            for piece in answer.chunks(7) {
+                let _ = peer.write_all(piece);
+            }
+        }
+        heard
+    });
+    (option, server)
+}
+
+#[test]
+fn four_questions_over_one_connection_that_is_closed_in_form() {
+    let notice = message(b'N', b"SNOTICE\0\0");
+    let (option, server) = served(vec![(1, entered()), (4, [all(), notice].concat()), (4, all())]);
+    let mut watched = Watched::parse(&option).unwrap();
+    for _ in 0..2 {
+        let told = watched.ask().unwrap();
+        for (name, value) in [
+            ("database.numbackends", 3),
+            ("database.xact_commit", 1000),
+            ("database.xact_rollback", 2),
+            ("database.deadlocks", 9),
+            ("activity.clients", 8),
+            ("activity.active", 5),
+            ("activity.idle_in_transaction", 1),
+            ("activity.waiting_lock", 4),
+            ("activity.waiting_row", 3),
+            ("activity.waiting_io", 2),
+            ("activity.waiting_lwlock", 1),
+            ("tables.seq_scan", 11),
+            ("tables.seq_tup_read", 12),
+            ("tables.idx_scan", 13),
+            ("setting.max_connections", 100),
+            ("setting.shared_buffers", 134_217_728),
+        ] {
+            assert_eq!(told.get(&format!("postgres.{name}")), Some(value), "{name}");
+        }
+        assert_eq!(told.label("postgres.setting.server_version"), Some("15.18 (Debian)"));
+        assert!(told.unobservable.is_empty() && told.get("postgres.activity.hidden").is_none(), "{told:?}");
+    }
+    drop(watched);
+    let heard = server.join().unwrap();
+    assert_eq!(heard.len(), 10, "a login, four questions twice, a farewell");
+    let asks = b"\0\x03\0\0user\0me\0database\0db\0";
+    assert!(heard[0].starts_with(asks), "{:?}", heard[0]);
+    assert_eq!((&heard[1][1..heard[1].len() - 1], &heard[9][..]), (ALL[0].sql.as_bytes(), &b"X"[..]));
+}
+
+/// What is kept of these answers.
+fn kept(answers: Vec<Vec<u8>>) -> Result<Counters, String> {
+    let (option, server) = served(vec![(1, entered()), (4, answers.concat())]);
+    let told = Watched::parse(&option).unwrap().ask();
+    server.join().unwrap();
+    told
+}
+
+#[test]
+fn what_cannot_be_read_is_absent_and_named() {
+    let denied = [error("42501", "permission denied for view pg_stat_activity"), ready()].concat();
+    let nulls = [data(&[Some("1"), None, Some("3")]), ready()].concat();
+    let told = kept(vec![told(&DATABASE), denied.clone(), nulls, told(&SETTINGS)]).unwrap();
+    assert!(!told.values.keys().any(|name| name.starts_with("postgres.activity.")), "{told:?}");
+    let why = "it answered: permission denied for view pg_stat_activity (error 42501)";
+    assert_eq!(told.unobservable[0], format!("postgres.activity: {why}"));
+    assert_eq!(told.unobservable[1], "postgres.tables.seq_tup_read: the server does not tell it");
+    assert_eq!((told.get("postgres.tables.seq_scan"), told.get("postgres.tables.idx_scan")), (Some(1), Some(3)));
+    // Where nothing at all is told, the reason is the whole answer.
+    assert_eq!(kept(vec![denied; 4]).unwrap_err(), why);
+    assert_eq!(kept(vec![[message(b'C', b"SELECT 0\0"), ready()].concat(); 4]).unwrap_err(), "it answers with no row");
+}
+
+#[test]
+fn states_of_sessions_that_are_not_shown_are_never_zero() {
+    let with = |at: usize, count| {
+        let mut activity = ACTIVITY;
+        activity[at] = count;
+        kept(vec![told(&DATABASE), told(&activity), told(&TABLES), told(&SETTINGS)]).unwrap()
+    };
+    let hidden = with(1, "2");
+    assert_eq!(hidden.get("postgres.activity.clients"), Some(8), "that they are there is shown");
+    assert_eq!(hidden.values.keys().filter(|name| name.starts_with("postgres.activity.")).count(), 1);
+    assert!(
+        hidden
+            .unobservable
+            .iter()
+            .any(|line| line.starts_with("postgres.activity.waiting_row: ") && line.contains("pg_monitor"))
+    );
+    let untracked = with(2, "1");
+    assert_eq!(untracked.get("postgres.activity.waiting_lock"), Some(4), "waits are shown without states");
+    assert_eq!(untracked.get("postgres.activity.active"), None);
+}
+
+#[test]
+fn the_server_s_own_words_where_it_refuses() {
+    for (says, said) in [
+        (
+            error("28P01", "password authentication failed for user \"me\"\x1b"),
+            "it answered: password authentication failed for user \"me\"\\x1b (error 28P01)",
+        ),
+        (
+            error("53300", "sorry, too many clients already"),
+            "it answered: sorry, too many clients already (error 53300)",
+        ),
+        (authentication(7, b""), "it wants a login by Kerberos, GSSAPI, SSPI or another way that is not known here"),
+        (authentication(10, b"OTHER\0\0"), "it offers no way to prove a password that is known here"),
+        (authentication(12, b"v=AAAA"), "it does not speak the protocol of PostgreSQL"),
+        (ready(), "it does not speak the protocol of PostgreSQL"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), "it does not speak the protocol of PostgreSQL"),
+    ] {
+        let (option, server) = served(vec![(1, says)]);
+        assert_eq!(Watched::parse(&option).unwrap().ask().unwrap_err(), said);
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn a_password_is_told_as_the_server_asks_for_it_and_once() {
+    let (option, server) = served(vec![(1, authentication(3, b"")), (1, entered()), (4, all())]);
+    assert!(Watched::parse(&option).unwrap().ask().is_ok());
+    assert_eq!(server.join().unwrap()[1], b"ps t\0");
+    let (option, server) = served(vec![(1, authentication(5, &[1, 2, 3, 4])), (1, entered()), (4, all())]);
+    assert!(Watched::parse(&option).unwrap().ask().is_ok());
+    let heard = server.join().unwrap();
+    assert!(heard[1].starts_with(b"pmd5") && heard[1].len() == 37, "{:?}", heard[1]);
+    let (option, server) = served(vec![(1, authentication(3, b"")), (1, authentication(3, b""))]);
+    assert_eq!(Watched::parse(&option).unwrap().ask().unwrap_err(), "it does not speak the protocol of PostgreSQL");
+    server.join().unwrap();
+    // Without one there is nothing to tell.
+    let (option, server) = served(vec![(1, authentication(10, b"SCRAM-SHA-256\0\0"))]);
+    let said = Watched::parse(&option.replace(":s%20t", "")).unwrap().ask().unwrap_err();
+    assert!(said.starts_with("it wants a password; write postgres="), "{said}");
+    server.join().unwrap();
+}
+
+#[test]
+fn a_server_that_leaves_out_its_proof_is_not_believed() {
+    let (option, server) = served(vec![(1, authentication(10, b"SCRAM-SHA-256\0\0")), (1, entered())]);
+    let said = Watched::parse(&option).unwrap().ask().unwrap_err();
+    assert_eq!(said, "it lets us in without its own proof of SCRAM-SHA-256");
+    assert!(server.join().unwrap()[1].starts_with(b"pSCRAM-SHA-256\0\0\0\0\x20n,,n=,r="));
+}
+
+#[test]
+fn options_as_people_write_them() {
+    let name = |text: &str| Watched::parse(text).map(|watched| watched.name().to_owned());
+    assert_eq!(name("postgres=postgres://me:p%40@h/db").unwrap(), "postgres=h:5432/db");
+    assert_eq!(name("postgres=postgresql://me@h:7").unwrap(), "postgres=h:7/me");
+    assert_eq!(name("postgres=me:p@[::1]:7/").unwrap(), "postgres=[::1]:7/me");
+    for (text, said) in [
+        ("postgres=h:1/db", "names no user"),
+        ("postgres=:p@h/db", "names no user"),
+        ("postgres=me@/db", "no host"),
+        ("postgres=me@h:0", "is no port"),
+        ("postgres=https://me@h/db", "by postgres:// alone"),
+        ("postgres=postgres://me@h/db?sslmode=require", "without TLS"),
+        ("postgres=me%00@h", "zero byte"),
+    ] {
+        let trouble = name(text).unwrap_err();
+        assert!(trouble.contains(said), "{text}: {trouble}");
+    }
+}
+
+#[test]
+fn garbled_messages_are_refused_and_never_believed_beyond_their_bytes() {
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = move || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random as usize
+    };
+    let whole = [all(), error("53300", "no"), data(&[None, Some("7")])];
+    for _ in 0..20_000 {
+        let mut bytes = whole[next() % whole.len()].clone();
+        for _ in 0..next() % 4 {
+            let at = next() % bytes.len();
+            bytes[at] = next() as u8;
+        }
+        bytes.truncate(next() % (bytes.len() + 1));
+        let mut rest = &bytes[..];
+        while let Ok(Some((_, body, length))) = messages::first(rest) {
+            assert!(length <= rest.len() && body.len() + 5 == length);
+            let _ = refusal(body);
+            if let Ok(values) = row(body) {
+                let bytes: usize = values.iter().flatten().map(String::len).sum();
+                // What is no UTF-8 takes three bytes for one.
+                assert!(values.len() <= body.len() && bytes <= 3 * body.len());
+                let mut sink = Sink::default();
+                put(&vec![Ok(values); 4], &mut sink);
+                assert!(sink.take(Nanos::ZERO).values.len() <= 26);
+            }
+            rest = &rest[length..];
+        }
+    }
+}
