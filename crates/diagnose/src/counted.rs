@@ -120,6 +120,14 @@ impl Counted {
         self.courses.get(name).map(|course| course.sum / f64::from(course.readings))
     }
 
+    /// The mean of the readings between the first and the last, and how many they are: those two may be of a moment without the load.
+    /// None where there are none.
+    pub fn mean_within(&self, name: &str) -> Option<(f64, u32)> {
+        let course = self.courses.get(name)?;
+        let within = course.readings.checked_sub(2).filter(|within| *within > 0)?;
+        Some(((course.sum - course.first - course.last) / f64::from(within), within))
+    }
+
     /// The last reading.
     pub fn last(&self, name: &str) -> Option<f64> {
         self.courses.get(name).map(|course| course.last)
@@ -176,6 +184,16 @@ mod tests {
         counted.see(S, [("back", 4.0), ("late", 7.0), ("none", f64::NAN)]);
         assert_eq!((counted.rise("back"), counted.rise("late"), counted.last("none")), (None, None, None));
         assert_eq!((counted.least("back"), counted.last("late")), (Some(4.0), Some(7.0)));
+    }
+
+    #[test]
+    fn the_mean_within_leaves_out_both_ends() {
+        let mut counted = Counted::default();
+        for (at, value) in [100.0, 3.0, 5.0, 50.0].into_iter().enumerate() {
+            assert_eq!(counted.mean_within("a"), (at == 3).then_some((3.0, 1)));
+            counted.see(at as i64 * S, [("a", value)]);
+        }
+        assert_eq!((counted.mean_within("a"), counted.mean_within("b")), (Some((4.0, 2)), None));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod accept_queue;
 mod client_closed;
 mod conntrack;
 mod cores_full;
+mod database_connections;
 mod delayed_ack;
 mod descriptors;
 mod generator_full;
@@ -19,7 +20,6 @@ mod lost_connects;
 mod lost_segments;
 mod mysql_churn;
 mod mysql_commits;
-mod mysql_connections;
 mod mysql_crowd;
 mod nginx_connections;
 mod one_proxy_worker;
@@ -124,7 +124,7 @@ pub(crate) const ALL: &[Rule] = &[
     Rule { page: delayed_ack::PAGE, on: On::Generator, judge: delayed_ack::judge },
     Rule { page: redis_clients::PAGE, on: On::Generator, judge: redis_clients::judge },
     Rule { page: redis_evictions::PAGE, on: On::Generator, judge: redis_evictions::judge },
-    Rule { page: mysql_connections::PAGE, on: On::Generator, judge: mysql_connections::judge },
+    Rule { page: database_connections::PAGE, on: On::Generator, judge: database_connections::judge },
     Rule { page: whole_tables::PAGE, on: On::Generator, judge: whole_tables::judge },
     Rule { page: row_locks::PAGE, on: On::Generator, judge: row_locks::judge },
     Rule { page: mysql_churn::PAGE, on: On::Generator, judge: mysql_churn::judge },

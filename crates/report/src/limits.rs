@@ -68,7 +68,7 @@ impl Counts {
 
     /// They are of no machine: a service told them of itself.
     fn is_told(&self) -> bool {
-        ["redis.", "mysql.", "nginx.", "prometheus.", "log."]
+        ["redis.", "mysql.", "postgres.", "nginx.", "prometheus.", "log."]
             .iter()
             .any(|of| self.counted.between(of, "").next().is_some())
     }

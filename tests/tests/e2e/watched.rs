@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use e2e::mariadb::Mariadb;
 use e2e::nginx::Nginx;
 use e2e::peer::Peer;
+use e2e::postgres::Postgres;
 use e2e::redis::Redis;
 use e2e::report::report;
 use e2e::{Report, Target, brunt};
@@ -174,5 +175,75 @@ fn a_service_that_is_lost_on_the_way_is_told_in_a_line_and_costs_no_trust() {
         let told = ended.out.lines().filter(|line| line.contains("(watched) told nothing in")).collect::<Vec<_>>();
         assert_eq!(told.is_empty(), lives > 2, "{ended:?}");
         assert!(told.iter().all(|line| line.contains("it closed the connection without an answer")), "{told:?}");
+    }
+}
+
+#[test]
+fn postgres_proves_what_limits_it_and_the_same_load_without_the_fault_has_no_finding() {
+    let Some(server) = Postgres::start("scram-sha-256", "max_connections = 30") else { return };
+    server.ask(
+        "CREATE TABLE r (id INT PRIMARY KEY, n INT NOT NULL, name TEXT NOT NULL) WITH (fillfactor = 50); \
+         INSERT INTO r SELECT n, 0, 'x' FROM generate_series(1, 50000) AS n; \
+         CREATE TABLE s AS SELECT n AS id, 0 AS n FROM generate_series(1, 20000) AS n; ANALYZE",
+    );
+    let url = server.url("postgres:secret");
+    let watch = format!("postgres={url}");
+    let directory = tempfile::tempdir().expect("a folder");
+    let record = directory.path().join("kept.jsonl");
+    let path = record.display().to_string();
+    let run = |users: &str, sql: &str| {
+        report(&["-c", users, "-d", "5s", "--sql", sql, "--watch", &watch, "--record", &path, &url])
+    };
+    let found = |users: &str, sql: &str| rules(&run(users, sql));
+    // Where the machine disturbed the generator nothing is said of the database, and rightly so.
+    let proved = |rules: &[String], rule: &str| rules.iter().any(|told| told == rule || told == "C1 proved");
+    // The row is locked by the time its new value is returned, and sleeps until the statement ends; other rows sleep side by side.
+    let hot = found("20", "UPDATE r SET n = n + 1 WHERE id = 7 RETURNING pg_sleep(0.01)");
+    assert!(proved(&hot, "D2 proved"), "{hot:?}");
+    let cold = found("20", "UPDATE r SET n = n + 1 WHERE id = {counter} RETURNING pg_sleep(0.01)");
+    assert!(!cold.iter().any(|rule| rule.starts_with('D')), "{cold:?}");
+    let whole = found("5", "SELECT n FROM s WHERE n = {random 1..9} LIMIT 5");
+    assert!(proved(&whole, "D5 proved"), "{whole:?}");
+    let narrow = found("5", "SELECT name FROM r WHERE id = {random 1..100}");
+    assert!(!narrow.iter().any(|rule| rule.starts_with('D')), "{narrow:?}");
+    let crowd = found("50", "SELECT 1");
+    assert!(crowd.contains(&"D1 proved".to_owned()), "{crowd:?}");
+    let Some(samples) = samples(&record) else { return };
+    let told = &samples[&format!("postgres=127.0.0.1:{}/postgres", server.port)];
+    for name in ["database.xact_commit", "activity.waiting_row", "tables.seq_tup_read", "setting.max_connections"] {
+        assert!(tell(told, &format!("postgres.{name}")), "{name}");
+    }
+    let kept = std::process::Command::new("zstdcat").arg(&record).output().expect("it ran a moment ago").stdout;
+    assert!(!String::from_utf8(kept).expect("text").contains("secret"), "the password is kept nowhere");
+}
+
+#[test]
+fn postgres_is_asked_by_every_login_it_knows_and_says_what_it_hides() {
+    for method in ["trust", "password", "md5", "scram-sha-256"] {
+        let Some(server) = Postgres::start(method, "") else { return };
+        let (url, directory) = (server.url("postgres:secret"), tempfile::tempdir().expect("a folder"));
+        let kept = |login: &str, name: &str| {
+            let path = directory.path().join(name);
+            let watch = format!("--watch=postgres={}", server.url(login));
+            let run = report(&["-n", "20", "--sql", "SELECT 1", &watch, "--record", &path.display().to_string(), &url]);
+            assert_eq!(run.code, 0, "{method}: {run}");
+            let kept = std::process::Command::new("zstdcat").arg(&path).output().expect("it runs").stdout;
+            String::from_utf8(kept).expect("text")
+        };
+        let record = kept("postgres:secret", "all.jsonl");
+        assert!(record.contains("postgres.activity.waiting_row") && !record.contains("pg_monitor"), "{method}");
+        if method == "trust" {
+            server.ask("CREATE ROLE little LOGIN");
+            let hangs = "--sql=SELECT pg_sleep(1.5)";
+            let path = directory.path().join("little.jsonl");
+            let watch = format!("--watch=postgres={}", server.url("little"));
+            report(&["-n", "2", "-c", "2", hangs, &watch, "--record", &path.display().to_string(), &url]);
+            let kept = std::process::Command::new("zstdcat").arg(&path).output().expect("it runs").stdout;
+            let kept = String::from_utf8(kept).expect("text");
+            assert!(kept.contains("postgres.activity.waiting_row: ") && kept.contains("pg_monitor"), "{kept}");
+        } else {
+            let watch = format!("postgres={}", server.url("postgres:wrong"));
+            brunt(["-n", "1", "--watch", &watch, &url]).with_code(64).said("cannot be watched: it answered: ");
+        }
     }
 }

@@ -57,7 +57,7 @@ pub fn described() -> Vec<Arg> {
             "watch",
             None,
             "KIND=WHERE",
-            "Ask a service for its own counters once a second: redis=HOST:PORT, mysql=mysql://USER:PASSWORD@HOST:PORT, nginx=URL of stub_status, prometheus=URL",
+            "Ask a service for its own counters once a second: redis=HOST:PORT, mysql=mysql://USER:PASSWORD@HOST:PORT, postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, nginx=URL of stub_status, prometheus=URL",
         ),
         flags::many(
             "probe",

@@ -25,17 +25,26 @@ const EXPERIMENT: Text = text(
     "同样的请求分散到许多行（用随机键代替固定的键）应快得多",
 );
 
+const SAMPLED: Text = text(
+    "pg_stat_activity, read {readings} times: {waiting} of {active} active sessions waited for a row on average (Lock: transactionid, tuple), {most} at most; idle in transaction: {idle} at most",
+    "pg_stat_activity 读取 {readings} 次：平均 {active} 个活动会话中有 {waiting} 个在等待行（Lock：transactionid、tuple），最多 {most} 个；idle in transaction 最多 {idle} 个",
+);
+
 /// From this share of the questions on, waits are no accident.
 const WAITS: f64 = 0.01;
 /// The part of what is in flight that waits.
 const PART: f64 = 0.5;
+/// The same of what a reading a second saw: at its ends a run has fewer in flight.
+const PART_SEEN: f64 = 0.4;
+/// Readings between the first and the last, at least: one moment is no rule.
+const READINGS: u32 = 2;
 
 pub(super) const PAGE: Page = Page {
     rule: "D2",
     title: text("Locked rows", "行锁"),
     sign: text(
-        "writes a second are level from few users on while the database has idle cores; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
-        "从少量用户起每秒写入数就持平，而数据库 CPU 空闲；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+        "writes a second are level from few users on while the database has idle cores; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+        "从少量用户起每秒写入数就持平，而数据库 CPU 空闲；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT 或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
     ),
     remedy: REMEDY,
     beware: Some(text(
@@ -48,7 +57,35 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if !case.run.is_pressed() {
         return None;
     }
-    case.told("mysql.").find_map(|mysql| found(mysql, case.run.in_flight))
+    let in_flight = case.run.in_flight;
+    let postgres = || case.told("postgres.").find_map(|postgres| seen(postgres, in_flight));
+    case.told("mysql.").find_map(|mysql| found(mysql, in_flight)).or_else(postgres)
+}
+
+fn claim(waiting: f64, in_flight: f64) -> Said {
+    let facts = [("waiting", format!("{:.0}", waiting.min(in_flight))), ("in_flight", format!("{in_flight:.0}"))];
+    Said::new(CLAIM, facts)
+}
+
+/// PostgreSQL keeps no sum of waits: each reading says who waits at that moment.
+fn seen(postgres: &Counted, in_flight: f64) -> Option<Found> {
+    let (waiting, readings) = postgres.mean_within("postgres.activity.waiting_row")?;
+    let (active, _) = postgres.mean_within("postgres.activity.active")?;
+    let most = postgres.most("postgres.activity.waiting_row")?;
+    if readings < READINGS || waiting < 1.0 || waiting < PART_SEEN * in_flight || waiting < PART * active {
+        return None;
+    }
+    let idle = postgres.most("postgres.activity.idle_in_transaction").unwrap_or(0.0);
+    let facts = [
+        ("readings", words::show::count(readings.into())),
+        ("waiting", format!("{waiting:.1}")),
+        ("active", format!("{active:.1}")),
+        ("most", format!("{most:.0}")),
+        ("idle", format!("{idle:.0}")),
+    ];
+    let evidence = Said::new(SAMPLED, facts);
+    let found = Found::new("D2", Stage::Service, Proof::Proved, claim(waiting, in_flight), evidence);
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
 }
 
 fn found(mysql: &Counted, in_flight: f64) -> Option<Found> {
@@ -58,13 +95,12 @@ fn found(mysql: &Counted, in_flight: f64) -> Option<Found> {
     if waits < WAITS * questions || waiting < 1.0 || waiting < PART * in_flight {
         return None;
     }
-    let claim = [("waiting", format!("{:.0}", waiting.min(in_flight))), ("in_flight", format!("{in_flight:.0}"))];
     let facts = [
         ("waits", words::show::count(waits as u64)),
         ("questions", words::show::count(questions as u64)),
         ("waited", words::show::seconds(waiting * mysql.span_s())),
     ];
-    let found = Found::new("D2", Stage::Service, Proof::Proved, Said::new(CLAIM, claim), Said::new(EVIDENCE, facts));
+    let found = Found::new("D2", Stage::Service, Proof::Proved, claim(waiting, in_flight), Said::new(EVIDENCE, facts));
     Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
 }
 
@@ -80,6 +116,33 @@ mod tests {
             ("mysql.Innodb_row_lock_time", 70.0, 70.0 + ms),
             ("mysql.Questions", 100.0, 20_100.0),
         ])
+    }
+
+    /// Readings of sessions: (active, waiting for a row), a second apart, the first before the load.
+    fn sessions(readings: &[(f64, f64)]) -> Counted {
+        let mut counted = Counted::default();
+        for (at, (active, waiting)) in readings.iter().enumerate() {
+            let told = [("postgres.activity.active", *active), ("postgres.activity.waiting_row", *waiting)];
+            counted.see(at as i64 * 1_000_000_000, told);
+        }
+        counted
+    }
+
+    #[test]
+    fn one_row_that_all_want_in_postgres() {
+        let all = sessions(&[(0.0, 0.0), (50.0, 48.0), (50.0, 49.0), (50.0, 47.0), (3.0, 0.0)]);
+        assert_eq!(judged_told(judge, |_| (), all.clone()), Some("proved"));
+        assert_eq!(judged_told(judge, |run| run.is_open = true, all), None, "the rate was kept");
+        let few = sessions(&[(0.0, 0.0), (50.0, 9.0), (50.0, 8.0), (50.0, 9.0), (0.0, 0.0)]);
+        assert_eq!(judged_told(judge, |_| (), few), None, "the rest is elsewhere");
+        let once = sessions(&[(0.0, 0.0), (9.0, 0.0), (50.0, 49.0), (9.0, 0.0), (9.0, 1.0), (0.0, 0.0)]);
+        assert_eq!(judged_told(judge, |_| (), once), None, "one moment");
+        let short = sessions(&[(0.0, 0.0), (50.0, 49.0), (50.0, 49.0)]);
+        assert_eq!(judged_told(judge, |_| (), short), None, "one reading within");
+        let crowd = sessions(&[(100.0, 25.0); 6]);
+        assert_eq!(judged_told(judge, |_| (), crowd), None, "most of what is active does not wait");
+        let hidden = counted(&[("postgres.activity.clients", 51.0, 51.0)]);
+        assert_eq!(judged_told(judge, |_| (), hidden), None, "not observable");
     }
 
     #[test]

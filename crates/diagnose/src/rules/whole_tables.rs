@@ -16,9 +16,17 @@ const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS: Handler_read_rnd_next rose by {rows} ({rate}/s) over {questions} questions",
     "SHOW GLOBAL STATUS：{questions} 次 Questions 期间 Handler_read_rnd_next 增加 {rows}（{rate}/s）",
 );
+const WALKED: Text = text(
+    "the database walks over {each} rows for each transaction: an index is missing",
+    "数据库每个事务要逐行扫描 {each} 行：缺少索引",
+);
+const TABLES: Text = text(
+    "pg_stat_user_tables: seq_tup_read rose by {rows} ({rate}/s) in {scans} sequential scans, over {transactions} transactions of pg_stat_database",
+    "pg_stat_user_tables：pg_stat_database 的 {transactions} 个事务期间，{scans} 次顺序扫描使 seq_tup_read 增加 {rows}（{rate}/s）",
+);
 const REMEDY: Text = text(
-    "EXPLAIN the statements of the run and give those with type ALL an index on the columns of their condition",
-    "对压测的语句执行 EXPLAIN，为 type 是 ALL 的语句在条件列上建立索引",
+    "EXPLAIN the statements of the run and give those with type ALL (MySQL) or Seq Scan (PostgreSQL) an index on the columns of their condition",
+    "对压测的语句执行 EXPLAIN，为 type 是 ALL（MySQL）或含 Seq Scan（PostgreSQL）的语句在条件列上建立索引",
 );
 const EXPERIMENT: Text = text(
     "by primary key the same number of rows must come much faster, and the counter must stand still",
@@ -34,8 +42,8 @@ pub(super) const PAGE: Page = Page {
     rule: "D5",
     title: text("A missing index", "缺少索引"),
     sign: text(
-        "few questions a second fill the cores of the database; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
-        "每秒查询不多，数据库 CPU 却已占满；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+        "few questions a second fill the cores of the database; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+        "每秒查询不多，数据库 CPU 却已占满；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT 或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
     ),
     remedy: REMEDY,
     beware: Some(text(
@@ -48,7 +56,28 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if !case.run.is_pressed() {
         return None;
     }
-    case.told("mysql.").find_map(found)
+    case.told("mysql.").find_map(found).or_else(|| case.told("postgres.").find_map(walked))
+}
+
+fn walked(postgres: &Counted) -> Option<Found> {
+    const ROWS: &str = "postgres.tables.seq_tup_read";
+    let (rows, rate) = (postgres.rise(ROWS)?, postgres.per_s(ROWS)?);
+    let [committed, rolled_back] =
+        ["commit", "rollback"].map(|end| postgres.rise(&format!("postgres.database.xact_{end}")));
+    let transactions = (committed? + rolled_back?).max(1.0);
+    if rows < EACH * transactions || rate < RATE {
+        return None;
+    }
+    let shown = |n: f64| words::show::count(n as u64);
+    let facts = [
+        ("rows", shown(rows)),
+        ("rate", shown(rate)),
+        ("scans", shown(postgres.rise("postgres.tables.seq_scan").unwrap_or(0.0))),
+        ("transactions", shown(transactions)),
+    ];
+    let claim = Said::new(WALKED, [("each", shown(rows / transactions))]);
+    let found = Found::new("D5", Stage::Service, Proof::Proved, claim, Said::new(TABLES, facts));
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
 }
 
 fn found(mysql: &Counted) -> Option<Found> {
@@ -81,5 +110,25 @@ mod tests {
         assert_eq!(judged_told(judge, |_| (), walked(1e5, 1e7)), None, "a hundred rows each");
         assert_eq!(judged_told(judge, |_| (), walked(20.0, 40_000.0)), None, "what asking for counters takes");
         assert_eq!(judged_told(judge, |run| run.is_open = true, walked(1000.0, 1e8)), None, "the rate was kept");
+    }
+
+    /// The same of PostgreSQL.
+    fn scanned(transactions: f64, rows: f64) -> Counted {
+        counted(&[
+            ("postgres.database.xact_commit", 9.0, 9.0 + transactions),
+            ("postgres.database.xact_rollback", 1.0, 1.0),
+            ("postgres.tables.seq_scan", 3.0, 3.0 + transactions),
+            ("postgres.tables.seq_tup_read", 80.0, 80.0 + rows),
+        ])
+    }
+
+    #[test]
+    fn tables_of_postgres_that_are_walked_over() {
+        assert_eq!(judged_told(judge, |_| (), scanned(1000.0, 1e8)), Some("proved"));
+        assert_eq!(judged_told(judge, |_| (), scanned(1e5, 1e7)), None, "a hundred rows each");
+        assert_eq!(judged_told(judge, |_| (), scanned(40.0, 100_000.0)), None, "a little work beside");
+        assert_eq!(judged_told(judge, |run| run.is_open = true, scanned(1000.0, 1e8)), None, "the rate was kept");
+        let dropped = counted(&[("postgres.tables.seq_tup_read", 1e8, 5.0)]);
+        assert_eq!(judged_told(judge, |_| (), dropped), None, "a table that is gone took its counts along");
     }
 }

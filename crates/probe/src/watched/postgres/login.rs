@@ -116,11 +116,10 @@ fn hex(parts: &[&[u8]]) -> String {
 mod tests {
     use super::*;
 
-    /// What libpq sends, of this account and salt.
     #[test]
     fn the_proof_by_md5() {
         let account = Account { user: b"me".to_vec(), password: b"secret".to_vec(), database: Vec::new() };
-        // md5(md5("secretme") + 01020304), reckoned with md5sum.
+        // md5(md5("secretme") + 01020304), reckoned by md5sum.
         assert_eq!(proof(&account, &[1, 2, 3, 4]), b"md58322d584bf59f0253d58346307bb6ba3");
     }
 }

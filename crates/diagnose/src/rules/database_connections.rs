@@ -32,13 +32,26 @@ const FEWER: Text = text(
     "with fewer connections (-c, --max-connections) none must be turned away",
     "减少连接数（-c、--max-connections）后，不应再有连接被拒绝",
 );
+/// PostgreSQL counts nobody whom it turned away: whoever asks it is told that, and the sessions are counted beside.
+const TOLD: Text = text(
+    "connections refused with error 53300: {refused}; pg_stat_activity had {clients} sessions of clients at most, max_connections is {max}, of which {reserved} reserved",
+    "因错误 53300 被拒绝的连接：{refused}；pg_stat_activity 中客户端会话最多 {clients} 个，max_connections 为 {max}，其中保留 {reserved} 个",
+);
+const USED_UP: Text = text(
+    "the database had as many connections as it takes ({max}) while requests failed",
+    "请求失败期间，数据库的连接数达到上限（{max}）",
+);
+const SESSIONS: Text = text(
+    "pg_stat_activity had {clients} sessions of clients at most; max_connections is {max}, of which {reserved} reserved",
+    "pg_stat_activity 中客户端会话最多 {clients} 个；max_connections 为 {max}，其中保留 {reserved} 个",
+);
 
 pub(super) const PAGE: Page = Page {
     rule: "D1",
     title: text("The database has all its connections", "数据库连接数已满"),
     sign: text(
-        "connections fail with «too many connections» (MySQL error 1040, PostgreSQL 53300); --watch mysql=… shows its counters",
-        "连接失败并提示 too many connections（MySQL 错误 1040、PostgreSQL 53300）；--watch mysql=… 可显示其计数",
+        "connections fail with «too many connections» (MySQL error 1040, PostgreSQL 53300); --watch mysql=… or postgres=… shows its counters",
+        "连接失败并提示 too many connections（MySQL 错误 1040、PostgreSQL 53300）；--watch mysql=… 或 postgres=… 可显示其计数",
     ),
     remedy: REMEDY,
     beware: None,
@@ -49,7 +62,33 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if case.run.failures.is_empty() && case.run.turned_away == 0 {
         return None;
     }
-    case.told("mysql.").find_map(counted).or_else(|| said(case.run.turned_away))
+    let refused = case.run.turned_away;
+    let postgres = || case.told("postgres.").find_map(|postgres| full(postgres, refused));
+    case.told("mysql.").find_map(counted).or_else(postgres).or_else(|| said(refused))
+}
+
+/// What a watched PostgreSQL adds to what it said to those it turned away; where it said that to somebody in front of it, what that looks
+/// like.
+fn full(postgres: &Counted, refused: u64) -> Option<Found> {
+    let max = postgres.last("postgres.setting.max_connections")?;
+    let kept = ["superuser_reserved_connections", "reserved_connections"];
+    let reserved = kept.iter().filter_map(|name| postgres.last(&format!("postgres.setting.{name}"))).sum::<f64>();
+    let clients = postgres.most("postgres.activity.clients")?;
+    let shown = |n: f64| words::show::count(n as u64);
+    let facts = [
+        ("refused", words::show::count(refused)),
+        ("clients", shown(clients)),
+        ("max", shown(max)),
+        ("reserved", shown(reserved)),
+    ];
+    let (proof, claim, evidence) = match refused {
+        0 if clients < max - reserved => return None,
+        0 => (Proof::Consistent, USED_UP, SESSIONS),
+        _ => (Proof::Proved, CLAIM, TOLD),
+    };
+    let max = [("max", shown(max))];
+    let found = Found::new("D1", Stage::ServerKernel, proof, Said::new(claim, max.clone()), Said::new(evidence, facts));
+    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, max)))
 }
 
 fn said(refused: u64) -> Option<Found> {
@@ -81,6 +120,35 @@ mod tests {
             ("mysql.variable.max_connections", 10.0, 10.0),
             ("mysql.Threads_connected", 1.0, 11.0),
         ])
+    }
+
+    /// A hundred connections, three of them reserved, and so many sessions at most.
+    fn postgres(clients: f64) -> Counted {
+        counted(&[
+            ("postgres.setting.max_connections", 100.0, 100.0),
+            ("postgres.setting.superuser_reserved_connections", 3.0, 3.0),
+            ("postgres.activity.clients", 2.0, clients),
+        ])
+    }
+
+    #[test]
+    fn postgres_says_it_to_those_it_turns_away() {
+        let failed = |run: &mut crate::Run| run.failures = vec![Failures::default()];
+        assert_eq!(
+            judged_told(judge, |run| run.turned_away = 7, postgres(90.0)),
+            Some("proved"),
+            "between two readings"
+        );
+        assert_eq!(
+            judged_told(judge, failed, postgres(97.0)),
+            Some("consistent"),
+            "it said so to a service in front of it"
+        );
+        assert_eq!(judged_told(judge, failed, postgres(96.0)), None, "there was room");
+        assert_eq!(judged_told(judge, |_| (), postgres(97.0)), None, "full, and nobody failed");
+        let unseen = counted(&[("postgres.setting.max_connections", 100.0, 100.0)]);
+        assert_eq!(judged_told(judge, failed, unseen.clone()), None, "sessions that are not observable");
+        assert_eq!(judged_told(judge, |run| run.turned_away = 7, unseen), Some("proved"), "its own word is enough");
     }
 
     #[test]
