@@ -2,8 +2,8 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek as _, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 
 use wire::Complaint;
 
@@ -56,7 +56,7 @@ pub fn check_writable(place: &str, path: &str) -> Result<(), Complaint> {
     let wrong = |error: io::Error| {
         Complaint::new(place, format!("{path} cannot be written ({error}); write the path of a file that can"))
     };
-    if protocols::pipe::is_named(path.as_ref()) {
+    if is_named_pipe(path.as_ref()) {
         return hold_pipe(path).map_err(wrong);
     }
     let is_new = !std::path::Path::new(path).exists();
@@ -69,6 +69,18 @@ pub fn check_writable(place: &str, path: &str) -> Result<(), Complaint> {
         Ok(_) => Ok(()),
         Err(error) => Err(wrong(error)),
     }
+}
+
+/// The file system of pipes without a name: what has one is elsewhere (`PIPEFS_MAGIC` of linux/magic.h).
+const NAMELESS: i64 = 0x5049_5045;
+
+/// True for a pipe with a name in the file system, which has another end only once somebody opens it.
+pub fn is_named_pipe(path: &Path) -> bool {
+    let is_pipe = fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo());
+    // The width of the field differs from machine to machine.
+    #[allow(clippy::unnecessary_cast)]
+    let nameless = || rustix::fs::statfs(path).is_ok_and(|system| system.f_type as i64 == NAMELESS);
+    is_pipe && !nameless()
 }
 
 /// Opens a named pipe that somebody reads, and keeps it open to the end of the process: its reader takes a closing for the
@@ -110,7 +122,11 @@ mod tests {
         let said = check_writable("-o", &path).unwrap_err().to_string();
         let why = "cannot be written (nobody reads from this pipe); write the path of a file that can";
         assert_eq!(said, format!("-o: {path} {why}"));
-        let (reader, _) = protocols::pipe::open(path.as_ref()).unwrap();
+        let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+        let reader = OpenOptions::new().read(true).custom_flags(flags).open(&path).unwrap();
+        let nameless = std::io::pipe().unwrap().0;
+        let nameless = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&nameless));
+        assert!(is_named_pipe(path.as_ref()) && !is_named_pipe(nameless.as_ref()));
         check_writable("-o", &path).unwrap();
         replace(&path, |out| out.write_all(b"report")).unwrap();
         let read = rustix::io::read(&reader, &mut [0; 9]).unwrap();

@@ -26,7 +26,7 @@ pub fn replay(file: Option<&str>, shown: &Presentation) -> Outcome {
     if let Some(output) = &shown.output {
         document::check_writable("-o", output)?;
     }
-    if protocols::pipe::is_named(&path) {
+    if document::is_named_pipe(&path) {
         let trouble = format!("{} is a named pipe, which a record cannot be read from; write a file", path.display());
         return Err(Complaint::new("FILE", trouble));
     }

@@ -179,13 +179,13 @@ pub fn bounded(path: &str, bound: u64) -> Result<Vec<u8>, String> {
         return content.map(|bytes| bytes.to_vec());
     }
     let unreadable = |error| format!("{path} cannot be read ({error}); write the path of a readable file");
-    let (file, kind) = pipe::open(path.as_ref()).map_err(unreadable)?;
-    let data = file.metadata().map_err(unreadable)?;
+    let data = std::fs::metadata(path).map_err(unreadable)?;
     let bound = if data.is_file() { bound } else { bound.min(TEXT_BOUND) };
     let mut bytes = Vec::new();
-    if kind.is_fifo() {
-        bytes = pipe::read(&file, pipe::is_named(path.as_ref()), bound, pipe::PATIENCE).map_err(unreadable)?;
+    if data.file_type().is_fifo() {
+        bytes = pipe::read(path.as_ref(), bound, pipe::PATIENCE).map_err(unreadable)?;
     } else if data.len() <= bound {
+        let file = File::open(path).map_err(unreadable)?;
         file.take(bound + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     }
     if data.len() > bound || bytes.len() as u64 > bound {

@@ -1,17 +1,14 @@
-//! Files that may be pipes, opened and read without waiting for ever.
+//! Pipes that stand for files, read without waiting for ever.
 //!
 //! `<(command)`, `/dev/stdin` and named pipes stand for files, and whoever opens a named pipe waits until somebody writes to
-//! it. Nothing could end that: a run that has not begun has no clock. So each wait has an end of its own.
+//! it. Nothing could end that: a run that has not begun has no clock. So each wait has an end of its own: a thread waits, which
+//! is left to itself where nothing comes.
 
-use std::fs::{File, FileType};
-use std::io;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
-use std::time::{Duration, Instant};
-
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{OFlags, Timespec, fcntl_getfl, fcntl_setfl, statfs};
-use rustix::io::Errno;
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
 
 /// How long a pipe is waited for.
 #[derive(Clone, Copy, Debug)]
@@ -25,121 +22,101 @@ pub struct Patience {
 /// As long as a command may take that makes what is read.
 pub const PATIENCE: Patience = Patience { writer: Duration::from_secs(5), more: Duration::from_secs(60) };
 
-/// The file system of pipes without a name: what has one is elsewhere (`PIPEFS_MAGIC` of linux/magic.h).
-const NAMELESS: i64 = 0x5049_5045;
-
-/// Opens a file to read; a pipe is open at once, whether or not somebody writes to it.
-///
-/// # Errors
-/// What the operating system said.
-pub fn open(path: &Path) -> io::Result<(File, FileType)> {
-    let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)?;
-    let kind = file.metadata()?.file_type();
-    if !kind.is_fifo() {
-        // A terminal is waited for as ever.
-        fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
-    }
-    Ok((file, kind))
-}
-
-/// True for a pipe with a name in the file system, which has a writer only once somebody opens it.
-pub fn is_named(path: &Path) -> bool {
-    let is_pipe = std::fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo());
-    // The width of the field differs from machine to machine.
-    #[allow(clippy::unnecessary_cast)]
-    let nameless = || statfs(path).is_ok_and(|system| system.f_type as i64 == NAMELESS);
-    is_pipe && !nameless()
-}
-
-/// What comes through a pipe that [`open`] opened, up to so many bytes and one more.
+/// What comes through a pipe, up to so many bytes and one more.
 ///
 /// # Errors
 /// Nobody writes to it, or nothing comes any more; or what the operating system said.
-pub fn read(pipe: &File, named: bool, bound: u64, patience: Patience) -> io::Result<Vec<u8>> {
-    let (mut bytes, mut piece) = (Vec::new(), vec![0; 1 << 16]);
-    let (began, mut heard) = (Instant::now(), !named);
-    while bytes.len() as u64 <= bound {
-        match rustix::io::read(pipe, &mut piece) {
-            // An end before a beginning: there is no writer yet.
-            Ok(0) if !heard && began.elapsed() < patience.writer => std::thread::sleep(Duration::from_millis(10)),
-            Ok(0) if !heard => return Err(nothing("nobody writes to this pipe", patience.writer)),
-            Ok(0) => break,
-            Ok(n) => {
-                heard = true;
-                bytes.extend_from_slice(&piece[..n]);
-            }
-            Err(Errno::AGAIN) => {
-                heard = true;
-                await_more(pipe, patience.more)?;
-            }
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+pub fn read(path: &Path, bound: u64, patience: Patience) -> io::Result<Vec<u8>> {
+    let (tell, pieces) = sync_channel(1);
+    let path = path.to_owned();
+    std::thread::Builder::new().name("pipe".into()).spawn(move || hand_on(&path, bound, &tell))?;
+    // The first piece is empty: the pipe has a writer.
+    let mut bytes = heard(pieces.recv_timeout(patience.writer), "nobody writes to this pipe", patience.writer)?;
+    loop {
+        let piece = heard(pieces.recv_timeout(patience.more), "nothing came through this pipe", patience.more)?;
+        if piece.is_empty() {
+            return Ok(bytes);
         }
-    }
-    bytes.truncate(usize::try_from(bound.saturating_add(1)).unwrap_or(usize::MAX));
-    Ok(bytes)
-}
-
-fn await_more(pipe: &File, at_most: Duration) -> io::Result<()> {
-    let limit = Timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: i64::from(at_most.subsec_nanos()) };
-    match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&limit)) {
-        Ok(0) => Err(nothing("nothing came through this pipe", at_most)),
-        Ok(_) | Err(Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
+        bytes.extend_from_slice(&piece);
     }
 }
 
-fn nothing(what: &str, waited: Duration) -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, format!("{what} for {} s", waited.as_secs()))
+/// Reads to the end or one byte beyond the bound; an empty piece at the beginning and one at the end. Who listens no more is told nothing.
+fn hand_on(path: &Path, bound: u64, tell: &SyncSender<io::Result<Vec<u8>>>) {
+    let all = || {
+        let mut pipe = File::open(path)?.take(bound.saturating_add(1));
+        let listens = |piece| tell.send(Ok(piece)).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe));
+        listens(Vec::new())?;
+        loop {
+            let mut piece = vec![0; 1 << 16];
+            let length = pipe.read(&mut piece)?;
+            piece.truncate(length);
+            listens(piece)?;
+            if length == 0 {
+                return Ok(());
+            }
+        }
+    };
+    if let Err(error) = all() {
+        let _ = tell.send(Err(error));
+    }
+}
+
+fn heard(said: Result<io::Result<Vec<u8>>, RecvTimeoutError>, nothing: &str, waited: Duration) -> io::Result<Vec<u8>> {
+    let late = || io::Error::new(io::ErrorKind::TimedOut, format!("{nothing} for {} s", waited.as_secs()));
+    said.unwrap_or_else(|_| Err(late()))
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
+    use std::os::fd::AsRawFd as _;
+    use std::path::PathBuf;
 
     use super::*;
 
-    const BRIEF: Patience = Patience { writer: Duration::from_millis(30), more: Duration::from_millis(30) };
+    const BRIEF: Duration = Duration::from_millis(30);
 
-    fn pipe() -> (tempfile::TempDir, std::path::PathBuf) {
+    fn pipe() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("pipe");
-        rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).expect("made");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+        assert!(made.success());
         (folder, path)
+    }
+
+    fn writes(path: &Path, then: impl FnOnce(&mut File) -> io::Result<()> + Send + 'static) {
+        let path = path.to_owned();
+        drop(std::thread::spawn(move || File::options().write(true).open(path).and_then(|mut to| then(&mut to))));
     }
 
     #[test]
     fn a_named_pipe_without_a_writer_is_not_waited_for_for_ever() {
         let (_folder, path) = pipe();
-        let (file, kind) = open(&path).expect("open at once");
-        assert!(kind.is_fifo() && is_named(&path));
-        let said = read(&file, true, 100, BRIEF).expect_err("nobody writes").to_string();
+        let said = read(&path, 100, Patience { writer: BRIEF, ..PATIENCE }).expect_err("nobody writes").to_string();
         assert_eq!(said, "nobody writes to this pipe for 0 s");
         // One that is there and silent.
-        let _writer = File::options().write(true).open(&path).expect("a writer");
-        let said = read(&file, true, 100, BRIEF).expect_err("silent").to_string();
+        let (_folder, path) = pipe();
+        let (silent, waits) = sync_channel::<()>(0);
+        writes(&path, move |_| {
+            let _ = waits.recv();
+            Ok(())
+        });
+        let said = read(&path, 100, Patience { more: BRIEF, ..PATIENCE }).expect_err("silent").to_string();
         assert_eq!(said, "nothing came through this pipe for 0 s");
+        drop(silent);
     }
 
     #[test]
     fn what_is_written_is_read_to_its_end_or_its_bound() {
         let (_folder, path) = pipe();
-        let (file, _) = open(&path).expect("open at once");
-        let writer = std::thread::spawn({
-            let path = path.clone();
-            move || File::options().write(true).open(path).and_then(|mut to| to.write_all(&[b'x'; 200_000]))
-        });
-        let read_all = read(&file, true, 1 << 20, PATIENCE).expect("read");
-        assert_eq!(read_all.len(), 200_000);
-        writer.join().expect("no panic").expect("written");
+        writes(&path, |to| to.write_all(&[b'x'; 200_000]));
+        assert_eq!(read(&path, 1 << 20, PATIENCE).expect("read").len(), 200_000);
         let (from, mut to) = io::pipe().expect("a pipe");
         to.write_all(&[b'x'; 100]).expect("written");
         drop(to);
-        let nameless = std::path::PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&from)));
-        assert!(!is_named(&nameless));
-        let (file, _) = open(&nameless).expect("open");
-        assert_eq!(read(&file, false, 9, BRIEF).expect("read").len(), 10, "one more than the bound");
-        let (file, _) = open(&nameless).expect("open");
-        assert_eq!(read(&file, false, 100, BRIEF).expect("its end").len(), 0);
+        let nameless = PathBuf::from(format!("/proc/self/fd/{}", from.as_raw_fd()));
+        assert_eq!(read(&nameless, 9, PATIENCE).expect("read").len(), 10, "one more than the bound");
+        assert!(read(&PathBuf::from("/no/such"), 9, PATIENCE).is_err());
     }
 }

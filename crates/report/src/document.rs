@@ -9,6 +9,7 @@ mod diagnosis;
 mod distribution;
 mod latency;
 mod named;
+mod probed;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ use self::connections::ConnectionReport;
 use self::distribution::Distribution;
 use self::latency::{LatencyReport, Phases};
 use self::named::NameReport;
+use self::probed::Probed;
 use crate::finding::Finding;
 use crate::overload::Overload;
 use crate::seconds::Pass;
@@ -128,50 +130,6 @@ pub struct Report<'a> {
     /// The same figures for every second.
     #[schemars(with = "Vec<SecondReport<'static>>")]
     seconds: Seconds<'a>,
-}
-
-/// A machine under test that told its counters.
-#[derive(Serialize, JsonSchema)]
-struct Probed<'a> {
-    /// What it is called.
-    host: &'a str,
-    /// Where its probe was reached.
-    probe: &'a str,
-    /// Its kernel.
-    kernel: &'a str,
-    /// Its cores.
-    cores: f64,
-    /// The address under load is one of its own.
-    holds_target: bool,
-    /// It runs on the kernel of the generator.
-    shares_kernel: bool,
-    /// How far its clock was ahead of the generator's at the start (seconds), and by how much that may be wrong.
-    clock_ahead_s: f64,
-    /// See `clock_ahead_s`.
-    clock_within_s: f64,
-    /// The same at the end of the run; absent where it could not be compared again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    clock_ahead_at_end_s: Option<f64>,
-    /// The same at the end of the run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    clock_within_at_end_s: Option<f64>,
-}
-
-impl<'a> Probed<'a> {
-    fn of((first, last): &'a (record::Joined, Option<record::Joined>)) -> Probed<'a> {
-        Probed {
-            host: &first.host,
-            probe: &first.probe,
-            kernel: &first.kernel,
-            cores: first.cores,
-            holds_target: first.holds_target,
-            shares_kernel: first.shares_kernel,
-            clock_ahead_s: first.clock_ahead_ns as f64 / 1e9,
-            clock_within_s: first.clock_within_ns as f64 / 1e9,
-            clock_ahead_at_end_s: last.as_ref().map(|last| last.clock_ahead_ns as f64 / 1e9),
-            clock_within_at_end_s: last.as_ref().map(|last| last.clock_within_ns as f64 / 1e9),
-        }
-    }
 }
 
 /// Requests of a run.
