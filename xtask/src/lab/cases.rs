@@ -86,11 +86,11 @@ const STOPPED: &[&str] = &[
     "\"$@\" & p=$!; while sleep 0.7 && kill -STOP $p 2>/dev/null; do sleep 0.3; kill -CONT $p; done; wait $p",
     "-",
 ];
-/// What follows shares its core with two programs that never rest.
+/// What follows shares its core with two programs that never rest, and comes after them.
 const STARVED: &[&str] = &[
     "bash",
     "-c",
-    "for n in 1 2; do taskset -c 1 sh -c 'while :; do :; done' & h=\"$h $!\"; done; taskset -c 1 \"$@\"; r=$?; kill $h; exit $r",
+    "for n in 1 2; do taskset -c 1 sh -c 'while :; do :; done' & h=\"$h $!\"; done; taskset -c 1 nice -n 19 \"$@\"; r=$?; kill $h; exit $r",
     "-",
 ];
 

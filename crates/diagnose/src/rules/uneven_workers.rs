@@ -28,6 +28,8 @@ const EXPERIMENT: Text = text(
 /// The share of a core at which a worker is full, and the part of it that the others use at most.
 const FULL: f64 = 0.9;
 const PART: f64 = 0.5;
+/// The share of the requests that may fail.
+const FAILED: f64 = 0.01;
 
 pub(super) const PAGE: Page = Page {
     rule: "C2",
@@ -40,6 +42,11 @@ pub(super) const PAGE: Page = Page {
 pub(super) fn judge(case: &Case) -> Option<Found> {
     let run = &case.run;
     if run.generator_doubt != Some(GeneratorDoubt::Busy) || run.workers < 2 || run.busiest_worker < FULL {
+        return None;
+    }
+    // A worker may as well be full of what fails.
+    let failed = run.failures.iter().fold(0u64, |sum, failure| sum.saturating_add(failure.count));
+    if failed as f64 > FAILED * run.scheduled as f64 {
         return None;
     }
     let others = (run.generator_cores - run.polled_cores - run.busiest_worker).max(0.0) / f64::from(run.workers - 1);
@@ -58,7 +65,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::Run;
+    use crate::run::{Failures, Run};
 
     #[test]
     fn one_worker_that_has_all_the_work() {
@@ -72,5 +79,10 @@ mod tests {
         assert_eq!(judged(judge, with(0.97, 1.9, 2), counted(&[])), None, "both are full");
         assert_eq!(judged(judge, with(0.97, 0.97, 1), counted(&[])), None, "there is only one");
         assert_eq!(judged(judge, with(0.5, 0.6, 2), counted(&[])), None, "it had time");
+        let turned_away = |run: &mut Run| {
+            with(0.97, 1.1, 2)(run);
+            run.failures = vec![Failures { count: 5_000, ..Failures::default() }];
+        };
+        assert_eq!(judged(judge, turned_away, counted(&[])), None, "it is full of what fails");
     }
 }

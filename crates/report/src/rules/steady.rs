@@ -31,6 +31,8 @@ const BATCHED: usize = 60;
 /// What differs by less than this, as a ratio, or by less than that, is the noise of a healthy run on a shared machine.
 const RATIO: f64 = 1.5;
 const DIFFERENCE: f64 = 200_000.0;
+/// What becomes quicker within this part of a run, and stays so, was a warm-up.
+const EARLY: f64 = 0.35;
 /// Of a series of which more than this share is unknown nothing is said.
 const UNKNOWN: f64 = 0.2;
 /// A regime lasts so long at least: shorter ones are stalls, which have a rule of their own.
@@ -157,7 +159,11 @@ impl Steady {
             .filter(|(_, before, after)| differ(*before, *after))
             // Of several the one that divides best: medians alone are the same a little before it and after.
             .max_by(|a, b| parted(logs, a.0).total_cmp(&parted(logs, b.0)))
-            .map(|(at, before, after)| told("two_regimes", REGIMES, at, before, after))
+            .map(|(at, before, after)| match at as f64 <= EARLY * n as f64 && after < before {
+                // Where the end of a series is calmer still than its middle, the cut is looked for there and none is found.
+                true => told("settled_late", SETTLED_LATE, at, before, after),
+                false => told("two_regimes", REGIMES, at, before, after),
+            })
     }
 }
 
@@ -214,6 +220,19 @@ mod tests {
         assert_eq!(code(60, |second| if second < 30 { 10.0 } else { 12.0 }), None, "a fifth");
         assert_eq!(code(60, |second| if second < 30 { 0.1 } else { 0.2 }), None, "a tenth of a millisecond");
         assert_eq!(code(60, |second| if second == 30 { 500.0 } else { 10.0 }), None, "a single stall");
+    }
+
+    #[test]
+    fn a_warm_up_is_one_whether_or_not_its_cut_is_found() {
+        let mut series = Steady::default();
+        for second in 0..32 {
+            // The last seconds are more alike than any before.
+            let noise = if second < 26 { 0.05 * (second % 3) as f64 } else { 0.0 };
+            series.add(if second < 8 { 30e6 } else { 10e6 } * (1.0 + noise), 1.0);
+        }
+        let found = series.judge(&series.logs().unwrap()).unwrap();
+        assert_eq!(found.code, "settled_late", "{found:?}");
+        assert_eq!(measure::steady::settled_after(&series.logs().unwrap(), 1), None, "the case that is meant");
     }
 
     #[test]
