@@ -154,7 +154,7 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         ended_per_s: sums.per_s(totals.finished_in_window.saturating_add(totals.failed)),
         failed_responses: spread(&totals.latency.failed_responses),
         per_connection: plan.and_then(streams).unwrap_or(1),
-        turned_away: turned_away(totals),
+        turned_away: plan.filter(|plan| DATABASES.contains(&&*plan.protocol)).map_or(0, |_| turned_away(totals)),
         is_overloaded: Overload::of(sums).is_some(),
         waited_for_connection: totals.limited,
         in_flight: if sums.window == Nanos::ZERO { 0.0 } else { totals.in_flight_ns as f64 / sums.window.0 as f64 },
@@ -209,6 +209,9 @@ fn closed_when_reused(sums: &Sums) -> u64 {
 fn streams(plan: &Plan) -> Option<u32> {
     plan.options.get("streams")?.first()?.parse().ok()
 }
+
+/// The protocols whose servers are databases: anybody else may close with the same words.
+const DATABASES: [&str; 2] = ["mysql", "postgres"];
 
 /// Connections that a database refused because it had all it takes: those that arrivals waited for, and those whose requests failed.
 fn turned_away(totals: &Totals) -> u64 {

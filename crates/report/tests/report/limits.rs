@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Calibration, HostCounters, Number, Part, RunEvent};
+use record::{Calibration, HostCounters, Loss, Number, Part, RunEvent};
 use report::{Headroom, Lang, Summary};
 
 use crate::made_up::{Filled, Run, closed, ms, second};
@@ -55,6 +55,20 @@ fn only_what_was_counted_within_the_window_and_on_this_machine_is_judged() {
     assert_eq!(rules(0, 3, 0), ["N2"]);
     assert_eq!(rules(9, 0, 0), [""; 0], "before the window");
     assert_eq!(rules(0, 0, 9), [""; 0], "long after it");
+}
+
+#[test]
+fn only_a_database_turns_connections_away_by_these_words() {
+    for (protocol, wanted) in [("mysql", 1), ("postgres", 1), ("websocket", 0)] {
+        let mut run = closed(10, 4);
+        run.plan.protocol = protocol.into();
+        let mut told = second(0).answered(40, ms(250));
+        told.unopened =
+            vec![Loss { kind: "closed".into(), detail: "too many connections".into(), count: 9, ..Loss::default() }];
+        let json = run.second(told).json();
+        let found = json["diagnosis"]["findings"].as_array().unwrap().iter().filter(|found| found["rule"] == "D1");
+        assert_eq!(found.count(), wanted, "{protocol}");
+    }
 }
 
 #[test]
