@@ -4,6 +4,7 @@
 //! the scenario answers. Whether that is a weighted choice among prepared requests, what is said on a connection of one's
 //! own, a flow or a script makes no difference to it. A scenario belongs to one worker: it shares nothing and never waits.
 
+mod condition;
 mod mix;
 mod own;
 mod requests;
@@ -11,6 +12,7 @@ mod requests;
 use measure::Nanos;
 use wire::FaultKind;
 
+pub use condition::Condition;
 pub use mix::Mix;
 pub use own::OwnConnections;
 pub use requests::Requests;

@@ -1,0 +1,128 @@
+//! What conditions compare: values, texts and numbers.
+
+use std::cmp::Ordering;
+
+/// The longest text that is read as a number, in bytes.
+const LONGEST_NUMBER: usize = 64;
+
+/// One side of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Operand {
+    /// The value of this index.
+    Value(u16),
+    /// A text in quotes, or a word that stands for itself.
+    Text(Box<str>),
+    /// A number, and how it was written.
+    Number(Number, Box<str>),
+}
+
+/// A number: exactly, where it is whole, so that identifiers of many digits are told apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Number {
+    Whole(i128),
+    Other(f64),
+}
+
+/// One side of a comparison with the bytes that it has for a user.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Known<'a> {
+    /// None: it is not known yet.
+    Value(Option<&'a [u8]>),
+    Text(&'a [u8]),
+    Number(Number, &'a [u8]),
+}
+
+impl Operand {
+    /// The index of its name, where it is a value.
+    pub(super) fn value(&self) -> Option<u16> {
+        match self {
+            Operand::Value(value) => Some(*value),
+            Operand::Text(_) | Operand::Number(..) => None,
+        }
+    }
+
+    pub(super) fn known<'a, 'v: 'a>(&'a self, look_up: &dyn Fn(u16) -> Option<&'v [u8]>) -> Known<'a> {
+        match self {
+            Operand::Value(value) => Known::Value(look_up(*value)),
+            Operand::Text(text) => Known::Text(text.as_bytes()),
+            Operand::Number(number, text) => Known::Number(*number, text.as_bytes()),
+        }
+    }
+}
+
+impl<'a> Known<'a> {
+    fn bytes(self) -> Option<&'a [u8]> {
+        match self {
+            Known::Value(value) => value,
+            Known::Text(text) | Known::Number(_, text) => Some(text),
+        }
+    }
+
+    fn number(self) -> Option<Number> {
+        match self {
+            Known::Number(number, _) => Some(number),
+            Known::Value(_) | Known::Text(_) => self.bytes().and_then(Number::of),
+        }
+    }
+
+    /// The bytes of both, where both are known.
+    pub(super) fn both(self, other: Known<'a>) -> Option<(&'a [u8], &'a [u8])> {
+        Some((self.bytes()?, other.bytes()?))
+    }
+
+    pub(super) fn equals(self, other: Known<'a>) -> bool {
+        let texts = || self.bytes().unwrap_or_default() == other.bytes().unwrap_or_default();
+        let numbers = || matches!((self.number(), other.number()), (Some(a), Some(b)) if a.order(b).is_eq());
+        match (self, other) {
+            (Known::Text(_), _) | (_, Known::Text(_)) => texts(),
+            (Known::Number(..), _) | (_, Known::Number(..)) => numbers(),
+            (Known::Value(_), Known::Value(_)) => texts() || numbers(),
+        }
+    }
+
+    /// None: one is not known, or cannot be ordered with the other.
+    pub(super) fn order(self, other: Known<'a>) -> Option<Ordering> {
+        let (left, right) = self.both(other)?;
+        match (self, other, self.number(), other.number()) {
+            (.., Some(left), Some(right)) => Some(left.order(right)),
+            (Known::Number(..), ..) | (_, Known::Number(..), ..) => None,
+            _ => Some(left.cmp(right)),
+        }
+    }
+}
+
+impl Number {
+    /// A number as JSON writes it; zeros in front and blanks on both sides do no harm.
+    pub(super) fn of(bytes: &[u8]) -> Option<Number> {
+        let text = bytes.trim_ascii();
+        let digits = text.strip_prefix(b"-").unwrap_or(text);
+        let plain = |byte: &u8| byte.is_ascii_digit() || b".eE+-".contains(byte);
+        if text.len() > LONGEST_NUMBER || !digits.first()?.is_ascii_digit() || !digits.iter().all(plain) {
+            return None;
+        }
+        let text = std::str::from_utf8(text).ok()?;
+        let whole = text.parse().ok().map(Number::Whole);
+        whole.or_else(|| text.parse().ok().filter(|number: &f64| number.is_finite()).map(Number::Other))
+    }
+
+    fn order(self, other: Number) -> Ordering {
+        match (self, other) {
+            (Number::Whole(left), Number::Whole(right)) => left.cmp(&right),
+            // Neither is ever NaN.
+            _ => self.approximate().partial_cmp(&other.approximate()).unwrap_or(Ordering::Equal),
+        }
+    }
+
+    fn approximate(self) -> f64 {
+        match self {
+            Number::Whole(number) => number as f64,
+            Number::Other(number) => number,
+        }
+    }
+}
+
+/// Anything but nothing, `false`, `null` and zero.
+pub(super) fn is_something(value: &[u8]) -> bool {
+    let zero = || Number::of(value).is_some_and(|number| number.order(Number::Whole(0)).is_eq());
+    !matches!(value, b"" | b"false" | b"null") && !zero()
+}

@@ -1,0 +1,284 @@
+//! Reads conditions: words and signs, then a tree by descent, bounded in length and depth.
+
+use super::operand::{Number, Operand};
+use super::{Comparison, Node};
+
+/// The longest condition, in bytes.
+const LONGEST: usize = 4096;
+/// So deep may parentheses and `not` stand in each other.
+const DEEPEST: usize = 50;
+/// Characters of a condition, and of the names there are, that a complaint shows.
+const SHOWN: usize = 100;
+/// What complaints name as right.
+const EXAMPLE: &str = "state == 'open' and items > 0";
+
+/// One word or sign, and where it begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Token<'a> {
+    at: usize,
+    what: What<'a>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum What<'a> {
+    Word(&'a str),
+    Text(&'a str),
+    Number(&'a str),
+    Compare(Comparison),
+    And,
+    Or,
+    Not,
+    Open,
+    Close,
+    End,
+}
+
+/// The signs; longer ones before those they begin with.
+const SIGNS: [(&str, What<'static>); 11] = [
+    ("==", What::Compare(Comparison::Equal)),
+    ("!=", What::Compare(Comparison::Unequal)),
+    ("<=", What::Compare(Comparison::AtMost)),
+    (">=", What::Compare(Comparison::AtLeast)),
+    ("<", What::Compare(Comparison::Less)),
+    (">", What::Compare(Comparison::More)),
+    ("&&", What::And),
+    ("||", What::Or),
+    ("!", What::Not),
+    ("(", What::Open),
+    (")", What::Close),
+];
+
+pub(super) fn condition(text: &str, names: &[&str]) -> Result<Node, String> {
+    if text.trim().is_empty() {
+        return Err(format!("a condition is missing; write for instance {EXAMPLE}"));
+    }
+    if text.len() > LONGEST {
+        return Err(format!("the condition has {} bytes; at most {LONGEST} are read", text.len()));
+    }
+    let tokens = tokens(text)?;
+    let mut parser = Parser { text, tokens: &tokens, next: 0, depth: 0, names };
+    let node = parser.any()?;
+    match parser.peek().what {
+        What::End => Ok(node),
+        What::Close => Err(parser.wrong("has no ( before it")),
+        What::Compare(_) => Err(parser.wrong("compares a third; compare two at a time and join with `and`")),
+        _ => Err(parser.wrong("is one too many; write and, or, or a comparison before it")),
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    /// The last is [`What::End`].
+    tokens: &'a [Token<'a>],
+    next: usize,
+    depth: usize,
+    names: &'a [&'a str],
+}
+
+impl<'a> Parser<'a> {
+    fn peek(&self) -> Token<'a> {
+        self.tokens[self.next]
+    }
+
+    /// Goes past what is next, if it is this.
+    fn takes(&mut self, what: What<'_>) -> bool {
+        let takes = self.peek().what == what;
+        self.next += usize::from(takes);
+        takes
+    }
+
+    /// A complaint about what is next.
+    fn wrong(&self, why: &str) -> String {
+        wrong(self.text, self.peek().at, why)
+    }
+
+    fn any(&mut self) -> Result<Node, String> {
+        let mut nodes = vec![self.all()?];
+        while self.takes(What::Or) {
+            nodes.push(self.all()?);
+        }
+        Ok(single(nodes, Node::Any))
+    }
+
+    fn all(&mut self) -> Result<Node, String> {
+        let mut nodes = vec![self.not()?];
+        while self.takes(What::And) {
+            nodes.push(self.not()?);
+        }
+        Ok(single(nodes, Node::All))
+    }
+
+    fn not(&mut self) -> Result<Node, String> {
+        if self.takes(What::Not) {
+            return self.deeper(|parser| Ok(Node::Not(Box::new(parser.not()?))));
+        }
+        if self.takes(What::Open) {
+            return self.deeper(|parser| {
+                let node = parser.any()?;
+                if parser.takes(What::Close) {
+                    Ok(node)
+                } else {
+                    Err(parser.wrong("stands where a ( is still open; write ) before it"))
+                }
+            });
+        }
+        self.comparison()
+    }
+
+    fn deeper(&mut self, inside: impl FnOnce(&mut Self) -> Result<Node, String>) -> Result<Node, String> {
+        if self.depth == DEEPEST {
+            return Err(self.wrong(&format!("is nested more than {DEEPEST} deep; write it in fewer parentheses")));
+        }
+        self.depth += 1;
+        let node = inside(self);
+        self.depth -= 1;
+        node
+    }
+
+    fn comparison(&mut self) -> Result<Node, String> {
+        let begin = self.peek().at;
+        let left = self.operand()?;
+        let Some(comparison) = self.between()? else {
+            let why = "is the same for every user; compare it with a value";
+            return left.value().map(Node::Is).ok_or_else(|| wrong(self.text, begin, why));
+        };
+        let right = self.operand()?;
+        if left.value().is_none() && right.value().is_none() {
+            return Err(wrong(self.text, begin, "compares no value, so that it is always the same; name a value"));
+        }
+        Ok(Node::Compare(left, comparison, right))
+    }
+
+    /// What two operands are compared by, where anything stands there.
+    fn between(&mut self) -> Result<Option<Comparison>, String> {
+        let comparison = match self.peek().what {
+            What::Compare(comparison) => comparison,
+            What::Word("contains") => Comparison::Contains,
+            What::Word(word @ ("starts" | "ends")) => {
+                self.next += 1;
+                if self.peek().what != What::Word("with") {
+                    return Err(self.wrong(&format!("stands behind `{word}`; write `{word} with`")));
+                }
+                if word == "starts" { Comparison::StartsWith } else { Comparison::EndsWith }
+            }
+            _ => return Ok(None),
+        };
+        self.next += 1;
+        Ok(Some(comparison))
+    }
+
+    fn operand(&mut self) -> Result<Operand, String> {
+        let operand = match self.peek().what {
+            What::Text(text) | What::Word(text @ ("true" | "false" | "null")) => Operand::Text(text.into()),
+            What::Number(text) => match Number::of(text.as_bytes()) {
+                Some(number) => Operand::Number(number, text.into()),
+                None => {
+                    return Err(self.wrong("begins no number; write numbers as 12, -0.5 or 1e6, and texts in quotes"));
+                }
+            },
+            What::Word(name) => Operand::Value(self.value(name)?),
+            What::Not => return Err(self.wrong("stands before a side of a comparison; write `not` before all of it")),
+            What::Open => return Err(self.wrong("opens a side of a comparison; parentheses hold whole comparisons")),
+            _ => return Err(self.wrong(&format!("stands where a value is missing; write for instance {EXAMPLE}"))),
+        };
+        self.next += 1;
+        Ok(operand)
+    }
+
+    fn value(&self, name: &str) -> Result<u16, String> {
+        let index = self.names.iter().position(|known| *known == name);
+        index.and_then(|index| u16::try_from(index).ok()).ok_or_else(|| self.wrong(&self.unknown(name)))
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let same = |known: &&&str| known.eq_ignore_ascii_case(name);
+        if let Some(meant) = self.names.iter().find(same) {
+            return format!("begins with no value's name; write `{meant}` if you meant that");
+        }
+        if self.names.is_empty() {
+            return format!(
+                "begins with no value's name, as nothing is captured; write a text in quotes: '{}'",
+                short(name)
+            );
+        }
+        let known = short(&self.names.join(", "));
+        format!("begins with no value's name; there are {known}, and texts stand in quotes")
+    }
+}
+
+/// One node stands for itself.
+fn single(mut nodes: Vec<Node>, several: fn(Vec<Node>) -> Node) -> Node {
+    match nodes.pop() {
+        Some(only) if nodes.is_empty() => only,
+        last => {
+            nodes.extend(last);
+            several(nodes)
+        }
+    }
+}
+
+fn tokens(text: &str) -> Result<Vec<Token<'_>>, String> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    loop {
+        let rest = text[at..].trim_start();
+        at = text.len() - rest.len();
+        if rest.is_empty() {
+            tokens.push(Token { at, what: What::End });
+            return Ok(tokens);
+        }
+        let (what, long) = token(rest).map_err(|why| wrong(text, at, &why))?;
+        tokens.push(Token { at, what });
+        at += long;
+    }
+}
+
+/// What a text begins with, and how long that is in bytes.
+fn token(rest: &str) -> Result<(What<'_>, usize), String> {
+    if let Some((sign, what)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
+        return Ok((*what, sign.len()));
+    }
+    let first = rest.chars().next().unwrap_or_default();
+    let run = |of: fn(char) -> bool| rest.find(|c| !of(c)).unwrap_or(rest.len());
+    match first {
+        '\'' | '"' => {
+            let inside = &rest[1..];
+            let end = inside.find(first).ok_or(format!("is not closed; write {first} behind the text"))?;
+            Ok((What::Text(&inside[..end]), end + 2))
+        }
+        '0'..='9' | '-' => {
+            let long = run(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '+' | '-' | '_'));
+            Ok((What::Number(&rest[..long]), long))
+        }
+        'a'..='z' | 'A'..='Z' | '_' => {
+            let word = &rest[..run(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))];
+            let what = match word {
+                "and" => What::And,
+                "or" => What::Or,
+                "not" => What::Not,
+                _ => What::Word(word),
+            };
+            Ok((what, word.len()))
+        }
+        '=' => Err("is no comparison; write == for equal".into()),
+        '&' | '|' => Err(format!("is no sign of conditions; write {}", if first == '&' { "and" } else { "or" })),
+        '{' | '}' | '$' => Err("begins no name; names stand without braces here".into()),
+        '+' | '*' | '/' | '%' => Err("calculates, which conditions do not; compare values as they are".into()),
+        _ => Err("begins no value, no number and no comparison; texts stand in quotes".into()),
+    }
+}
+
+/// The beginning of a condition from a place on, and what is wrong there.
+fn wrong(text: &str, at: usize, why: &str) -> String {
+    match text[at..].trim() {
+        "" => format!("the condition `{}` ends too early: its end {why}", short(text.trim())),
+        rest => format!("`{}` in the condition {why}", short(rest)),
+    }
+}
+
+/// The beginning of a text, on one line and harmless.
+fn short(text: &str) -> String {
+    let cut = text.char_indices().nth(SHOWN).map_or(text.len(), |(at, _)| at);
+    let line = measure::plain::line(&text[..cut]);
+    if cut < text.len() { format!("{line}…") } else { line.into_owned() }
+}

@@ -1,0 +1,343 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// Names and their values; `later` is not known yet.
+const VALUES: [(&str, Option<&[u8]>); 17] = [
+    ("state", Some(b"open")),
+    ("items", Some(b"3")),
+    ("pages", Some(b"12")),
+    ("price", Some(b"9.50")),
+    ("code", Some(b"007")),
+    ("day", Some(b"2026-01-05")),
+    ("empty", Some(b"")),
+    ("zero", Some(b"0.0")),
+    ("yes", Some(b"true")),
+    ("no", Some(b"false")),
+    ("nothing", Some(b"null")),
+    ("order-id", Some(b"9007199254740993")),
+    ("spaced", Some(b" 3\r\n")),
+    ("bytes", Some(b"\xff\xfe")),
+    ("contains", Some(b"it")),
+    ("huge", Some(b"1e999")),
+    ("later", None),
+];
+
+fn names() -> Vec<&'static str> {
+    VALUES.iter().map(|(name, _)| *name).collect()
+}
+
+fn holds(text: &str) -> bool {
+    let condition = Condition::parse(text, &names()).unwrap_or_else(|why| panic!("{text}: {why}"));
+    condition.holds(|at| VALUES[usize::from(at)].1)
+}
+
+fn check(all: &[(&str, bool)]) {
+    for (text, expected) in all {
+        assert_eq!(holds(text), *expected, "{text}");
+    }
+}
+
+#[test]
+fn a_name_alone_holds_if_it_is_something() {
+    check(&[
+        ("state", true),
+        ("items", true),
+        ("yes", true),
+        ("code", true),
+        ("bytes", true),
+        ("huge", true),
+        ("empty", false),
+        ("zero", false),
+        ("no", false),
+        ("nothing", false),
+        ("later", false),
+        ("not later", true),
+        ("contains", true),
+    ]);
+}
+
+#[test]
+fn texts_are_equal_byte_for_byte_and_numbers_as_numbers() {
+    check(&[
+        ("state == 'open'", true),
+        ("state == \"open\"", true),
+        ("state == 'Open'", false),
+        ("state != 'done'", true),
+        ("'open' == state", true),
+        ("code == 7", true),
+        ("code == '7'", false),
+        ("code == '007'", true),
+        ("price == 9.5", true),
+        ("price == 95e-1", true),
+        ("price == '9.5'", false),
+        ("state == 5", false),
+        ("state != 5", true),
+        ("items == spaced", true),
+        ("items == code", false),
+        ("state == state", true),
+        ("yes == true", true),
+        ("no == true", false),
+        ("nothing == null", true),
+        // Told apart, though a floating point number cannot.
+        ("order-id == 9007199254740993", true),
+        ("order-id == 9007199254740992", false),
+        ("order-id > 9007199254740992", true),
+        ("zero == 0", true),
+        ("zero == -0", true),
+    ]);
+}
+
+#[test]
+fn numbers_are_ordered_as_numbers_and_texts_by_their_bytes() {
+    check(&[
+        ("items < pages", true),
+        ("pages > items", true),
+        ("items <= 3", true),
+        ("items < 3", false),
+        ("items >= 3", true),
+        ("items > -1", true),
+        ("2 < items", true),
+        ("price < 10", true),
+        ("pages > '3'", true),
+        ("day > '2025-12-31'", true),
+        ("day < '2026-01-05T00:00'", true),
+        ("day > 5", false),
+        ("day <= 5", false),
+        ("state < 'p'", true),
+        ("bytes > 'z'", true),
+        ("empty < 1", false),
+        ("empty < 'a'", true),
+        ("huge > 5", false),
+    ]);
+}
+
+#[test]
+fn what_is_not_known_is_as_an_empty_text_but_stands_in_no_order() {
+    check(&[
+        ("later == ''", true),
+        ("later == empty", true),
+        ("later != 'a'", true),
+        ("later == 0", false),
+        ("later < 5", false),
+        ("later >= 0", false),
+        ("later < 'a'", false),
+        ("later <= later", false),
+        ("later contains ''", false),
+        ("state contains later", false),
+        ("state starts with later", false),
+    ]);
+}
+
+#[test]
+fn texts_are_looked_for_in_values() {
+    check(&[
+        ("state contains 'pe'", true),
+        ("state contains 'x'", false),
+        ("state starts with 'op'", true),
+        ("state starts  with 'pe'", false),
+        ("state ends with 'en'", true),
+        ("state ends with 'e'", false),
+        ("'a bit' contains contains", true),
+        ("contains contains 'it'", true),
+        ("pages contains 2", true),
+        ("not state contains 'pe'", false),
+    ]);
+}
+
+#[test]
+fn not_binds_closer_than_and_and_that_closer_than_or() {
+    check(&[
+        ("yes or no and no", true),
+        ("(yes or no) and no", false),
+        ("not no and yes", true),
+        ("not (no and yes)", true),
+        ("not yes or yes", true),
+        ("not (yes or yes)", false),
+        ("not not yes", true),
+        ("not state == 'open'", false),
+        ("!no && yes || no", true),
+        ("!(yes||no)", false),
+        ("((yes))and(yes)", true),
+        ("state == 'open'and items>0", true),
+        ("state == ')' or state == 'a or b'", false),
+        ("no or no or no or yes", true),
+        ("yes and yes and yes and no", false),
+    ]);
+}
+
+#[test]
+fn a_complaint_says_where_and_what_would_be_right() {
+    let cases = [
+        ("", "a condition is missing; write for instance state == 'open' and items > 0"),
+        ("state = 'a'", "`= 'a'` in the condition is no comparison; write == for equal"),
+        (
+            "stat == 'a'",
+            "`stat == 'a'` in the condition begins with no value's name; there are state, items, pages, price, ",
+        ),
+        ("State", "`State` in the condition begins with no value's name; write `state` if you meant that"),
+        (
+            "state ==",
+            "the condition `state ==` ends too early: its end stands where a value is missing; write for instance ",
+        ),
+        ("(state", "the condition `(state` ends too early: its end stands where a ( is still open; write ) before it"),
+        ("state)", "`)` in the condition has no ( before it"),
+        ("state == 'a", "`'a` in the condition is not closed; write ' behind the text"),
+        ("state items", "`items` in the condition is one too many; write and, or, or a comparison before it"),
+        ("1 < items < 5", "`< 5` in the condition compares a third; compare two at a time and join with `and`"),
+        ("1 < 2", "`1 < 2` in the condition compares no value, so that it is always the same; name a value"),
+        ("items > 0 or true", "`true` in the condition is the same for every user; compare it with a value"),
+        (
+            "items > 5ms",
+            "`5ms` in the condition begins no number; write numbers as 12, -0.5 or 1e6, and texts in quotes",
+        ),
+        ("day > 2026-01-05", "`2026-01-05` in the condition begins no number; write numbers as "),
+        ("items > 1e999", "`1e999` in the condition begins no number; "),
+        ("{state} == 'a'", "`{state} == 'a'` in the condition begins no name; names stand without braces here"),
+        ("items + 1 > 3", "`+ 1 > 3` in the condition calculates, which conditions do not; compare values as they are"),
+        ("yes & no", "`& no` in the condition is no sign of conditions; write and"),
+        ("yes | no", "`| no` in the condition is no sign of conditions; write or"),
+        (
+            "state == 打开",
+            "`打开` in the condition begins no value, no number and no comparison; texts stand in quotes",
+        ),
+        ("state starts 'a'", "`'a'` in the condition stands behind `starts`; write `starts with`"),
+        (
+            "state == not yes",
+            "`not yes` in the condition stands before a side of a comparison; write `not` before all of it",
+        ),
+        ("state == (yes)", "`(yes)` in the condition opens a side of a comparison; parentheses hold whole comparisons"),
+        ("\u{1b}[2J", "`\\x1b[2J` in the condition begins no value, "),
+        ("and", "`and` in the condition stands where a value is missing; "),
+    ];
+    for (text, expected) in cases {
+        let why = Condition::parse(text, &names()).expect_err(text);
+        assert!(why.starts_with(expected), "{text}: {why}");
+    }
+    let why = Condition::parse("open", &[""; 0]).expect_err("no names");
+    assert!(
+        why.ends_with("begins with no value's name, as nothing is captured; write a text in quotes: 'open'"),
+        "{why}"
+    );
+}
+
+#[test]
+fn length_and_depth_are_bounded_and_complaints_short() {
+    let nested = |depth: usize| format!("{}state{}", "(".repeat(depth), ")".repeat(depth));
+    assert!(holds(&nested(50)));
+    let deep = [nested(51), nested(2000), "!".repeat(51) + "state", "not ".repeat(1000) + "state"];
+    for text in deep {
+        let why = Condition::parse(&text, &names()).expect_err("too deep");
+        assert!(why.contains("is nested more than 50 deep"), "{why}");
+    }
+    let long = vec!["state"; 400].join(" and ");
+    assert!(holds(&long), "many are not deep");
+    let why = Condition::parse(&(long + &" and state".repeat(200)), &names()).expect_err("too long");
+    assert!(why.ends_with("bytes; at most 4096 are read"), "{why}");
+    let many: Vec<String> = (0..500).map(|n| format!("value-{n}")).collect();
+    let why = Condition::parse(&"x".repeat(4000), &many).expect_err("unknown");
+    assert!(why.chars().count() < 400, "{why}");
+}
+
+#[test]
+fn the_values_it_looks_at_are_told() {
+    let condition = Condition::parse("not (items > 0 or code == items) and state", &names()).expect("right");
+    assert_eq!(condition.values(), [1, 4, 1, 0]);
+}
+
+/// A tree and its text, with parentheses only where they are needed or not: both must mean the same.
+#[derive(Clone, Debug)]
+enum Tree {
+    Leaf(usize),
+    Not(Box<Tree>),
+    All(Vec<Tree>),
+    Any(Vec<Tree>),
+}
+
+impl Tree {
+    fn holds(&self, known: u8) -> bool {
+        match self {
+            Tree::Leaf(n) => known >> n & 1 == 1,
+            Tree::Not(tree) => !tree.holds(known),
+            Tree::All(trees) => trees.iter().all(|tree| tree.holds(known)),
+            Tree::Any(trees) => trees.iter().any(|tree| tree.holds(known)),
+        }
+    }
+
+    /// How closely it binds.
+    fn rank(&self) -> u8 {
+        match self {
+            Tree::Any(_) => 0,
+            Tree::All(_) => 1,
+            Tree::Not(_) | Tree::Leaf(_) => 2,
+        }
+    }
+
+    fn text(&self, within: u8) -> String {
+        let joined =
+            |trees: &[Tree], by: &str, rank| trees.iter().map(|tree| tree.text(rank)).collect::<Vec<_>>().join(by);
+        let text = match self {
+            Tree::Leaf(n) => ["a", "b == 'y'", "c > 0"][*n].to_owned(),
+            Tree::Not(tree) => format!("not {}", tree.text(2)),
+            Tree::All(trees) => joined(trees, " and ", 2),
+            Tree::Any(trees) => joined(trees, " or ", 1),
+        };
+        if self.rank() < within { format!("({text})") } else { text }
+    }
+}
+
+fn trees() -> impl Strategy<Value = Tree> {
+    (0..3usize).prop_map(Tree::Leaf).prop_recursive(5, 30, 4, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|tree| Tree::Not(Box::new(tree))),
+            prop::collection::vec(inner.clone(), 1..4).prop_map(Tree::All),
+            prop::collection::vec(inner, 1..4).prop_map(Tree::Any),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_tree_holds_as_it_is_written(tree in trees()) {
+        let text = tree.text(0);
+        let condition = Condition::parse(&text, &["a", "b", "c"]).expect("right");
+        for known in 0..8u8 {
+            let value = |at: u16| Some(if known >> at & 1 == 1 { [&b"x"[..], b"y", b"1"][usize::from(at)] } else { b"0" });
+            prop_assert_eq!(condition.holds(value), tree.holds(known), "{} of {:03b}", text, known);
+        }
+    }
+
+    #[test]
+    fn any_numbers_compare_as_they_do(a in any::<i64>(), b in prop_oneof![any::<i64>(), -3..3i64]) {
+        let (left, right) = (a.to_string(), b.to_string());
+        let values = [left.as_bytes(), right.as_bytes()];
+        for (sign, expected) in [("==", a == b), ("!=", a != b), ("<", a < b), ("<=", a <= b), (">", a > b), (">=", a >= b)] {
+            for text in [format!("a {sign} b"), format!("a {sign} {b}"), format!("{a} {sign} b")] {
+                let condition = Condition::parse(&text, &["a", "b"]).expect("right");
+                prop_assert_eq!(condition.holds(|at| Some(values[usize::from(at)])), expected, "{}", text);
+            }
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_or_complained_about(text in r#"([abc]|==|!=|[<>]=?|and|or|not|contains|starts|ends|with|[()'"!&|=+{$\-]|-?[0-9]{1,3}|\PC| ){0,20}"#) {
+        match Condition::parse(&text, &["a", "b", "c"]) {
+            Ok(condition) => prop_assert!(condition.values().iter().all(|at| *at < 3) && !condition.values().is_empty()),
+            Err(why) => prop_assert!(!why.is_empty() && !why.contains('\n')),
+        }
+    }
+
+    #[test]
+    fn any_values_are_compared_without_panic(
+        a in prop::option::of(prop::collection::vec(any::<u8>(), 0..80)),
+        b in prop::option::of("[-+0-9.eE ]{0,70}"),
+        at in 0..10usize,
+    ) {
+        let text = ["a", "a == b", "a != b", "a < b", "a <= b", "a > b", "a >= b", "a contains b", "a starts with b", "b ends with a"][at];
+        let condition = Condition::parse(text, &["a", "b"]).expect("right");
+        let values = [a.as_deref(), b.as_deref().map(str::as_bytes)];
+        let held = condition.holds(|at| values[usize::from(at)]);
+        let not = Condition::parse(&format!("not ({text})"), &["a", "b"]).expect("right");
+        prop_assert_eq!(not.holds(|at| values[usize::from(at)]), !held);
+    }
+}
