@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use engine::{PreparedRun, Runner};
 use net::tls::{RustlsSecurity, TlsSettings, Versions};
-use plan::{Load, Plan, Urls, address};
+use plan::{Load, Plan, Urls, WeightedUrl, address};
+use protocols::CAPTURE;
 use report::show;
 use wire::{Asked, AskedUrl, Complaint};
 
@@ -21,6 +22,7 @@ use crate::{host, named, through};
 pub fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
     let own = urls.iter().any(|url| !url.options.is_empty());
     let named = urls.iter().any(|url| url.name.is_some());
+    let variables = variables(&urls);
     Ok(Asked {
         names: if named { urls.iter().map(|url| url.name.clone()).collect() } else { Vec::new() },
         own: if own { urls.iter().map(|url| url.options.clone()).collect() } else { Vec::new() },
@@ -30,7 +32,20 @@ pub fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
         proxies: Arc::new(through::proxies(plan)?),
         seed: plan.seed,
         learnt: Vec::new(),
+        variables,
     })
+}
+
+/// What users of a flow know by name: what its steps capture.
+fn variables(urls: &[WeightedUrl]) -> Arc<[String]> {
+    let mut names: Vec<String> = Vec::new();
+    for captured in urls.iter().filter_map(|url| url.options.get(CAPTURE)).flatten() {
+        let name = captured.split(' ').next().unwrap_or_default();
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names.into()
 }
 
 /// Checks everything that can be without the target, and lets go of it. Of very many URLs the intent keeps the first.

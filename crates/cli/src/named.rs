@@ -15,7 +15,9 @@ const LISTED: usize = 5;
 /// # Errors
 /// The first such objective, and the name that may have been meant.
 pub fn check_objectives(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
-    let names = prepared.names();
+    let flow = plan.flow.as_ref();
+    let spans = flow.into_iter().flat_map(|flow| std::iter::once("iteration").chain(flow.groups())).map(str::to_owned);
+    let names: Vec<String> = prepared.names().iter().cloned().chain(spans).collect();
     let parsed = plan.objectives.iter().filter_map(|text| Objective::parse(text).ok());
     let Some((text, name)) = parsed.into_iter().find_map(|objective| {
         let name = objective.name()?.to_owned();

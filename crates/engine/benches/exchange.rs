@@ -160,6 +160,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         more_urls: 0,
         options: options.clone(),
         load: load.clone(),
+        flow: None,
         requests: None,
         duration: Some(LASTS),
         warmup: Nanos::ZERO,

@@ -3,6 +3,8 @@
 //! Nothing here decides anything. A request is `due`, `started`, `sent`, and then over in one of four ways: it succeeded,
 //! failed, was written (one-way), or is unfinished at the end. What belongs to the warm-up is in no figure.
 
+mod spans;
+
 use measure::Nanos;
 use record::Latency;
 use wire::{FaultKind, Phase};
@@ -41,7 +43,7 @@ pub(crate) struct Gauges {
 }
 
 impl Books {
-    /// Of a run with so many names.
+    /// Of a run with so many names, rows of a flow's iterations and groups among them.
     pub fn new(limits: &Limits, names: usize, now: Nanos, report: Box<dyn FnMut(Message) + Send>) -> Books {
         Books {
             open: limits.open,

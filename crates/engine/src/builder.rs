@@ -7,7 +7,7 @@ use load::Users;
 use measure::Nanos;
 use measure::random::Rng;
 use plan::{Load, Plan, Share};
-use scenario::{Choice, OwnConnections, Requests};
+use scenario::{Choice, Flow, OwnConnections, Program, Requests};
 use wire::{Dialogue, Network, Origin, Place};
 
 use crate::barrier::Barrier;
@@ -67,6 +67,10 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         let window = self.start + plan.warmup;
         let nominal = load::nominal_end(plan);
         let ends = [load::run_ends(plan), nominal].into_iter().flatten().min();
+        // Iterations take as long as they take, however many.
+        let by_iterations = plan.flow.is_some() && plan.requests.is_some();
+        let nominal = nominal.filter(|_| !by_iterations);
+        let ends = ends.filter(|_| !by_iterations).or_else(|| load::run_ends(plan));
         Limits {
             open: plan.load.is_open(),
             start: self.start,
@@ -108,6 +112,9 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
     /// What the users of this worker do.
     fn scenario(&self, seed: u64) -> Choice {
         let plan = &self.setup.plan;
+        if let Some(flow) = &plan.flow {
+            return Choice::Flow(Box::new(Flow::new(Arc::new(Program::of(flow)), seed)));
+        }
         let Load::Closed { think, .. } = plan.load else { return Choice::Requests(self.requests.seeded(seed)) };
         if !self.fixed {
             return Choice::Requests(self.requests.seeded(seed).again(think));
@@ -129,10 +136,17 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         Source::new(schedule, VirtualUsers::new(profile), self.scenario(seed), limits.quota, rng)
     }
 
+    /// Rows of figures: of names, and two of each span of a flow.
+    fn rows(&self) -> usize {
+        let spans = self.setup.plan.flow.as_ref().map_or(0, |flow| 1 + flow.groups().len());
+        self.dialogue.names().list().len() + 2 * spans
+    }
+
     fn fills(&self, limits: &Limits, seed: u64) -> FillSource {
         let plan = &self.setup.plan;
         let dealt = load::dealt_before(plan, self.share);
-        FillSource::new(self.share, limits.per_user, (seed, plan.seed), dealt, self.dialogue.has_slots())
+        let fills = FillSource::new(self.share, limits.per_user, (seed, plan.seed), dealt, self.dialogue.has_slots());
+        if plan.flow.is_some() { fills.by_iteration() } else { fills }
     }
 
     fn build<N: Network>(self, mut net: N, lookups: Lookups) -> Worker<N, D> {
@@ -157,7 +171,8 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             common_start: self.common_start(&limits, users),
             held: self.fixed.then(held),
             heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, limits.start)),
-            books: Books::new(&limits, self.dialogue.names().list().len(), now, self.report),
+            books: Books::new(&limits, self.rows(), now, self.report),
+            values: self.setup.plan.flow.is_some(),
             heeding: Heeding::new(self.setup.control.clone()),
             spinning: self.spinning,
             dialogue: self.dialogue,

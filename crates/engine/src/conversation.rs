@@ -201,7 +201,7 @@ struct Conversation<'a, 'b, D: Dialogue> {
     /// How often the peer did not touch one.
     untouched: u32,
     /// What that was filled with.
-    fill: Fill,
+    fill: Fill<'static>,
     /// When a part of the request under way has been withheld for long enough.
     release_at: Nanos,
     ears: Ears,

@@ -21,6 +21,8 @@ pub(crate) struct FillSource {
     random: u64,
     /// Random bits of the run, the same for all workers.
     run: u64,
+    /// The numbers that the requests of each user's iteration share, and the next to be taken; None: each request has its own.
+    iterations: Option<(Vec<u64>, u64)>,
     /// Requests have slots, and are filled.
     pub fills: bool,
     /// From the clock of the run to 1970.
@@ -38,7 +40,23 @@ impl FillSource {
             Some(before) => (before + 1, 1),
             None => (u64::from(share.index) + 1, u64::from(share.of)),
         };
-        FillSource { next, step, share, per_user, random, run, fills, unix }
+        FillSource { next, step, share, per_user, random, run, iterations: None, fills, unix }
+    }
+
+    /// All requests of an iteration have one number.
+    pub fn by_iteration(self) -> FillSource {
+        FillSource { iterations: Some((Vec::new(), self.next)), ..self }
+    }
+
+    /// A user begins another iteration.
+    pub fn iteration_begins(&mut self, user: u32) {
+        let Some((numbers, next)) = &mut self.iterations else { return };
+        let user = user as usize;
+        if numbers.len() <= user {
+            numbers.resize(user + 1, 0);
+        }
+        numbers[user] = *next;
+        *next += self.step;
     }
 
     /// What connections outside of the load are opened with: all of them have the number 0.
@@ -55,7 +73,7 @@ impl FillSource {
     /// What a request is filled with that is submitted now. One that is sent once more is filled as it was, and one that an answer
     /// asked for has no slots: its text was filled with the request before it.
     #[inline]
-    pub fn fill_for(&mut self, x: &mut Exchange, now: Nanos) -> Fill {
+    pub fn fill_for(&mut self, x: &mut Exchange, now: Nanos) -> Fill<'static> {
         if x.request == NONE {
             return self.of_a_hop(now);
         }
@@ -68,34 +86,39 @@ impl FillSource {
     }
 
     /// A hop has nothing to fill, but its time.
-    fn of_a_hop(&self, now: Nanos) -> Fill {
+    fn of_a_hop(&self, now: Nanos) -> Fill<'static> {
         Fill { unix_ns: self.unix_ns(now), ..Fill::default() }
     }
 
     /// What the next request is filled with, and what it is known by to [`FillSource::again`].
     #[inline]
-    pub fn fill(&mut self, user: u32, now: Nanos) -> (Fill, u32) {
+    pub fn fill(&mut self, user: u32, now: Nanos) -> (Fill<'static>, u32) {
         let number = self.next;
         self.next += self.step;
         (self.of(number, user, now), number as u32)
     }
 
     /// What a request was filled with that is not over: `known_by` are the lower bits of its number.
-    pub fn again(&self, known_by: u32, user: u32, now: Nanos) -> Fill {
+    pub fn again(&self, known_by: u32, user: u32, now: Nanos) -> Fill<'static> {
         let back = (self.next as u32).wrapping_sub(known_by);
         self.of(self.next.wrapping_sub(u64::from(back)), user, now)
     }
 
     /// All of it follows from the number, the user and the time, so that it need not be kept.
     #[inline]
-    fn of(&self, number: u64, user: u32, now: Nanos) -> Fill {
-        let of = u64::from(self.share.of);
+    fn of(&self, number: u64, user: u32, now: Nanos) -> Fill<'static> {
+        let (of, sender) = (u64::from(self.share.of), user);
         let user = match user {
             NONE => 0,
             user => u64::from(user / self.per_user) * of + u64::from(self.share.index),
         };
         let unix_ns = self.unix_ns(now);
-        Fill { number, user, random: mixed(self.random ^ number), unix_ns, run: self.run, sequence: 0 }
+        let random = mixed(self.random ^ number);
+        let number = match &self.iterations {
+            Some((numbers, _)) => numbers.get(sender as usize).copied().unwrap_or(0),
+            None => number,
+        };
+        Fill { number, user, random, unix_ns, run: self.run, ..Fill::default() }
     }
 }
 

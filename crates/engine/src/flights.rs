@@ -94,14 +94,19 @@ impl<D: Dialogue> Flights<D> {
         self.fills.fills
     }
 
+    /// A user begins another iteration of its flow.
+    pub fn iteration_begins(&mut self, user: u32) {
+        self.fills.iteration_begins(user);
+    }
+
     /// What the exchange is filled with, submitted now.
     #[inline]
-    pub fn fill(&mut self, id: ExchangeId, now: Nanos) -> Fill {
+    pub fn fill(&mut self, id: ExchangeId, now: Nanos) -> Fill<'static> {
         self.fills.fill_for(self.slab.get(id), now)
     }
 
     /// What an exchange was filled with that is not over yet, or was a moment ago.
-    pub fn filled(&self, x: &Exchange, id: ExchangeId) -> Fill {
+    pub fn filled(&self, x: &Exchange, id: ExchangeId) -> Fill<'static> {
         let sequence = self.sequences.get(id.0 as usize).copied().unwrap_or(0);
         Fill { sequence, ..self.fills.again(x.serial, x.user, x.written) }
     }

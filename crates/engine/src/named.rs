@@ -24,6 +24,9 @@ struct Row {
     used: bool,
 }
 
+/// All names, the row of those beyond them, and two rows for the iteration of a flow and each group of it.
+pub(crate) const ROWS: usize = wire::NAMES + 1 + 2 * (1 + plan::flow::GROUPS);
+
 /// Status codes of a name that have room without an allocation.
 const USUAL_CODES: usize = 4;
 
@@ -71,6 +74,11 @@ impl ByName {
     pub fn code(&mut self, name: u16, code: u32) {
         self.counts(name);
         count_code(&mut self.rows[usize::from(name)].codes, code);
+    }
+
+    /// True where no name has anything to report.
+    pub fn is_empty(&self) -> bool {
+        self.used.is_empty()
     }
 
     /// Appends the names with anything to report.
@@ -125,9 +133,8 @@ pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<Named>> {
     if bytes.is_empty() {
         return Some(all);
     }
-    // All names, and the row of those beyond them.
-    for _ in 0..number_of(bytes, wire::NAMES + 1)? {
-        let (name, mut counts) = (number_of(bytes, wire::NAMES)? as u16, NamedCounts::default());
+    for _ in 0..number_of(bytes, ROWS)? {
+        let (name, mut counts) = (number_of(bytes, ROWS - 1)? as u16, NamedCounts::default());
         for n in counts.each_mut() {
             *n = word(bytes)?;
         }

@@ -4,7 +4,7 @@ use load::Schedule;
 use measure::Nanos;
 use measure::random::Rng;
 use plan::Change;
-use scenario::{Act, Choice, News};
+use scenario::{Act, Choice, Flow, News};
 
 use crate::limits::Limits;
 use crate::timers::Pauses;
@@ -111,10 +111,16 @@ impl Source {
         self.next_due = next_due;
     }
 
-    /// What a user does next; `on`: where the connection leads that is its own.
+    /// What a user does next after what happened at `at`; `on`: where the connection leads that is its own.
     #[inline]
-    pub fn wake(&mut self, user: u32, on: Option<u32>, news: News) -> Act {
-        self.scenario.wake(user, on, news)
+    pub fn wake(&mut self, user: u32, on: Option<u32>, news: News, at: Nanos) -> Act {
+        self.scenario.wake(user, on, news, at)
+    }
+
+    /// The flow that users go through, where they do.
+    #[inline]
+    pub fn flow(&mut self) -> Option<&mut Flow> {
+        self.scenario.flow()
     }
 
     /// Where a connection leads that is opened ahead.
@@ -138,10 +144,10 @@ impl Source {
         self.pauses.next()
     }
 
-    /// The next user whose pause is over.
+    /// The next user whose pause is over, and when it was.
     #[inline]
-    pub fn awake(&mut self, now: Nanos) -> Option<u32> {
-        self.pauses.due(now).map(|(_, user)| user)
+    pub fn awake(&mut self, now: Nanos) -> Option<(Nanos, u32)> {
+        self.pauses.due(now)
     }
 
     /// A user of a closed load starts a request; the warm-up's are not counted.
@@ -160,10 +166,16 @@ impl Source {
     pub fn is_over(&self, limits: &Limits, now: Nanos) -> bool {
         if self.users.arrive() {
             // Without a number of requests the run lasts as long as was asked, though the last arrival came before.
-            return self.next_due == Nanos::MAX && !self.paused && (limits.until_quota || limits.end.is_none());
+            let no_more = self.next_due == Nanos::MAX && !self.paused;
+            return no_more && (limits.until_quota || limits.end.is_none()) && !self.is_within_iterations();
         }
         let no_more = self.users.next_change() == Nanos::MAX && !self.paused;
         self.users.alive() == 0 && (no_more || self.quota_spent(limits, now))
+    }
+
+    /// Users whom arrivals brought have further steps to go.
+    fn is_within_iterations(&self) -> bool {
+        matches!(self.scenario, Choice::Flow(_)) && self.users.alive() > 0
     }
 
     /// When the next connection may be begun, as far as `--connect-rate` goes.

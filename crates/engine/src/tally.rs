@@ -206,7 +206,8 @@ impl Tally {
         let Connections { opened, failed, lost, refused, .. } = c.connections;
         let connections = opened + failed + lost + refused + c.bytes.received;
         let beats = c.heartbeats.sent + c.heartbeats.answered + c.heartbeats.missed + c.heartbeats.open;
-        requests + connections + beats == 0
+        // An iteration may be cut when nothing else happens.
+        requests + connections + beats == 0 && self.named.as_ref().is_none_or(|named| named.is_empty())
     }
 }
 

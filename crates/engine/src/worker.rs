@@ -12,6 +12,7 @@ mod batching;
 mod common_start;
 mod failing;
 mod final_read;
+mod flowing;
 mod health;
 mod heartbeat;
 mod held;
@@ -123,6 +124,8 @@ pub(crate) struct Parts<N: Network, D: Dialogue> {
     pub heartbeats: Option<Heartbeats>,
     pub heeding: Heeding,
     pub spinning: Spinning,
+    /// Users of a flow keep values.
+    pub values: bool,
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
@@ -146,7 +149,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             heeding: parts.heeding,
             one_way: OneWay::default(),
             withheld: Withheld::default(),
-            memories: dialogue.remembers().then(Memories::default),
+            memories: (dialogue.remembers() || parts.values).then(Memories::default),
             lesson: None,
             batching: Batching::NONE,
             health: Health::default(),
@@ -292,7 +295,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let Some(request) = self.flights.request(&self.dialogue, &x, id) else { return };
         let sent = match &mut self.memories {
             None => self.links.submit(conn, id, request, &fill),
-            Some(memories) => self.links.submit_with(conn, id, request, &fill, memories.of(x.user)),
+            Some(memories) => {
+                let memory = memories.of(x.user);
+                let fill = Fill { values: &memory.values, ..fill };
+                self.links.submit_with(conn, id, request, &fill, memory)
+            }
         };
         let Ok(sent) = sent else { return self.not_taken(id, conn) };
         let c = self.links.conn_mut(conn);
@@ -390,7 +397,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             match next.follow.take() {
                 Some(_) if self.window_over() => self.user_ends(next.user),
                 Some(follow) => self.arrive_by(next, *follow),
-                None if next.back_off => self.user_backs_off(next.user),
+                None if next.back_off => self.user_backs_off(next.user, next.news),
                 None => self.ask(next.user, self.stamp, next.news),
             }
         }

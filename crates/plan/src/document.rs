@@ -3,6 +3,8 @@
 //! Times and rates carry units here; the record keeps nanoseconds. The keys are the names of the flags, so that there is
 //! one vocabulary; docs/decisions/0010-plan-file.md tells why.
 
+mod flow;
+
 use std::fmt::Write as _;
 
 use measure::Nanos;
@@ -29,9 +31,15 @@ pub fn stage(stage: &Stage, open: bool) -> String {
 pub fn yaml(plan: &Plan) -> String {
     let mut page = Page::default();
     page.one("protocol", &plan.protocol);
-    urls(&mut page, plan);
+    match &plan.flow {
+        None => urls(&mut page, plan),
+        Some(flow) => {
+            page.head("flow");
+            flow::steps(&mut page, plan, &flow.steps);
+        }
+    }
     load(&mut page, plan);
-    page.maybe("requests", plan.requests);
+    page.maybe(if plan.flow.is_some() { "iterations" } else { "requests" }, plan.requests);
     for (name, span) in [("warmup", plan.warmup), ("drain", plan.drain), ("timeout", plan.timeout)] {
         page.one(name, &time(span));
     }

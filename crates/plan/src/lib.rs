@@ -7,6 +7,7 @@ pub mod address;
 mod bundle;
 mod change;
 pub mod document;
+pub mod flow;
 pub mod mask;
 pub mod quantity;
 pub mod stages;
@@ -213,6 +214,9 @@ pub struct Plan {
     pub requests: Option<u64>,
     /// Stop after so long (nanoseconds), warm-up not counted. None: until `requests` are done.
     pub duration: Option<Nanos>,
+    /// What users do in order. None: each sends requests of its choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<flow::Flow>,
     /// Run and leave out of the figures (nanoseconds), by intended time.
     pub warmup: Nanos,
     /// How long unfinished requests may still finish after the end (nanoseconds).

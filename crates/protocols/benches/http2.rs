@@ -34,7 +34,7 @@ const PLAIN: &str =
 const SLOTS: &str = r#"{"id":{counter},"name":"{random 16}","u":"{uuid}","t":{time ms}}"#;
 
 /// As an engine fills the request of this number.
-fn fill(number: u64) -> Fill {
+fn fill(number: u64) -> Fill<'static> {
     Fill {
         number,
         user: 0,
@@ -42,6 +42,7 @@ fn fill(number: u64) -> Fill {
         unix_ns: 1_795_253_195_123_456_789,
         run: 1,
         sequence: 0,
+        values: wire::Values::NONE,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod before_after;
 mod beside;
+pub mod capture;
 mod cookies;
 mod detect;
 pub mod file;
@@ -27,3 +28,5 @@ mod url_overrides;
 pub mod verify;
 pub mod websocket;
 pub mod weight;
+
+pub use http1::captured::CAPTURE;

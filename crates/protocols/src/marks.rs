@@ -4,6 +4,7 @@
 //! request is read, checked and encoded as one without slots; what was encoded is then split at its marks, and becomes a template.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use memchr::memmem;
 use wire::{Asked, Complaint, Fill, OptionSpec, Takes, option};
@@ -34,6 +35,8 @@ pub struct Marks {
     names: Vec<String>,
     taken: Vec<Taken>,
     files: Files,
+    /// What users of a flow know by name.
+    variables: Arc<[String]>,
     /// Braces are braces.
     off: bool,
 }
@@ -73,10 +76,16 @@ impl Marks {
                 break key;
             }
         };
+        let variables = Arc::clone(&asked.variables);
+        let scope = Scope { variables: &variables, ..Scope::default() };
         if !off {
-            texts.iter().for_each(|text| template::names(text, Scope::default(), &mut names));
+            texts.iter().for_each(|text| template::names(text, scope, &mut names));
         }
-        Marks { key, names, off, ..Marks::default() }
+        Marks { key, names, variables, off, ..Marks::default() }
+    }
+
+    fn scope(&self) -> Scope<'_> {
+        Scope { variables: &self.variables, ..Scope::default() }
     }
 
     /// Of texts that have no slots.
@@ -93,7 +102,7 @@ impl Marks {
             return Ok(Cow::Borrowed(text));
         }
         let found =
-            template::pieces(text, &self.names, Scope::default()).map_err(|trouble| Complaint::new(place, trouble))?;
+            template::pieces(text, &self.names, self.scope()).map_err(|trouble| Complaint::new(place, trouble))?;
         if found == [Found::Text(text)] {
             return Ok(Cow::Borrowed(text));
         }
@@ -116,7 +125,7 @@ impl Marks {
             return Ok(None);
         }
         let found =
-            template::pieces(text, &self.names, Scope::default()).map_err(|trouble| Complaint::new(place, trouble))?;
+            template::pieces(text, &self.names, self.scope()).map_err(|trouble| Complaint::new(place, trouble))?;
         Ok((found != [Found::Text(text)]).then(|| template::strict(&found)))
     }
 
@@ -151,7 +160,7 @@ impl Marks {
             return Ok(Cow::Borrowed(text));
         }
         let found =
-            template::pieces(text, &self.names, Scope::default()).map_err(|trouble| Complaint::new(place, trouble))?;
+            template::pieces(text, &self.names, self.scope()).map_err(|trouble| Complaint::new(place, trouble))?;
         let (mut marked, mut quoted, mut escaped) = (String::with_capacity(text.len()), false, false);
         for piece in found {
             match piece {
@@ -245,7 +254,9 @@ impl Marks {
         &mut self,
         mut put: impl FnMut(&mut Building<'_, '_>) -> Result<(), Complaint>,
     ) -> Result<Template, Complaint> {
-        let mut building = Building { builder: Builder::new(&mut self.files), taken: &self.taken, last: "slots" };
+        let scope = Scope { variables: &self.variables, ..Scope::default() };
+        let builder = Builder::new(&mut self.files).in_scope(scope);
+        let mut building = Building { builder, taken: &self.taken, last: "slots" };
         put(&mut building)?;
         let place = building.last;
         building.builder.finish().map_err(|trouble| Complaint::new(place, trouble))

@@ -13,6 +13,7 @@ fn plan() -> Plan {
             stages: vec![Stage { lasts: Nanos::from_secs(10), from: 5.0, to: 5.0 }],
             arrivals: Arrivals::Poisson,
         },
+        flow: None,
         requests: None,
         duration: Some(Nanos::from_secs(10)),
         warmup: Nanos::ZERO,

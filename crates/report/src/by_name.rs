@@ -43,7 +43,7 @@ impl Sums {
 }
 
 /// Of a name that nothing was asked by.
-fn nothing() -> &'static NamedTotals {
+pub(crate) fn nothing() -> &'static NamedTotals {
     static NOTHING: std::sync::LazyLock<NamedTotals> = std::sync::LazyLock::new(NamedTotals::default);
     &NOTHING
 }

@@ -7,6 +7,7 @@
 mod connections;
 mod diagnosis;
 mod distribution;
+mod iterations;
 mod latency;
 mod named;
 mod probed;
@@ -21,6 +22,7 @@ use serde::{Serialize, Serializer};
 
 use self::connections::ConnectionReport;
 use self::distribution::Distribution;
+use self::iterations::SpanReport;
 use self::latency::{LatencyReport, Phases};
 use self::named::NameReport;
 use self::probed::Probed;
@@ -70,6 +72,8 @@ pub struct Report<'a> {
     latency: LatencyReport<'a>,
     /// The same figures of the requests of each name, where the run has several; they add up to the run's.
     by_name: Vec<NameReport<'a>>,
+    /// Where the run has a flow: its iterations, and then each of its groups.
+    iterations: Vec<SpanReport<'a>>,
     /// Parts of requests and of connections.
     phases: Phases<'a>,
     /// Connections.
@@ -375,6 +379,7 @@ impl<'a> Report<'a> {
             failures: failures(summary),
             latency: LatencyReport::of_run(totals, summary.open),
             by_name: named::reports(summary),
+            iterations: iterations::reports(summary),
             phases: Phases::of(&totals.latency),
             connections: ConnectionReport::from(&totals.connections),
             losses: &totals.losses,

@@ -13,6 +13,7 @@ mod elsewhere;
 mod exit;
 mod finding;
 pub mod formats;
+pub(crate) mod iterations;
 mod judgement;
 mod kinds;
 mod limit;

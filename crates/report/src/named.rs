@@ -8,8 +8,9 @@ use record::{Named, NamedCounts, Part};
 
 use crate::ranked::Ranked;
 
-/// So many names are told apart: those a run may have and the one they share beyond. A record from elsewhere may have any.
-const NAMES: usize = 1001;
+/// So many rows are told apart: of the names that a run may have, of the one they share beyond, and of a flow's iterations and groups.
+/// A record from elsewhere may have any.
+const NAMES: usize = 1001 + 2 * (1 + plan::flow::GROUPS);
 /// So many examples are kept beside the first of each sort.
 pub(crate) const EXAMPLES: usize = 256;
 

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use measure::Nanos;
 use plan::quantity;
 
+use crate::iterations::ITERATION;
 use crate::ranked::{Figure, Ranked};
 use crate::show;
 use crate::sums::Sums;
@@ -229,10 +230,14 @@ impl<'a> Facts<'a> {
 
     /// None where the run has no such name.
     fn of_name(run: &'a Sums, name: &str) -> Option<Facts<'a>> {
-        if let [only] = run.names() {
-            return (only == name).then(|| Facts::of_all(run));
+        if let [only] = run.names()
+            && only == name
+        {
+            return Some(Facts::of_all(run));
         }
-        let totals = run.by_name().find(|row| row.name == name)?.totals;
+        let of_name = run.by_name().find(|row| row.name == name).map(|row| row.totals);
+        let of_span = || run.spans().find(|row| row.group.unwrap_or(ITERATION) == name).map(|row| row.totals);
+        let totals = of_name.or_else(of_span)?;
         Some(Facts {
             due: totals.counts.due,
             failed: totals.counts.failed,

@@ -5,16 +5,20 @@
 //! own, a flow or a script makes no difference to it. A scenario belongs to one worker: it shares nothing and never waits.
 
 mod condition;
+mod flow;
 mod mix;
 mod own;
+mod program;
 mod requests;
 
 use measure::Nanos;
 use wire::FaultKind;
 
 pub use condition::Condition;
+pub use flow::{Flow, Told, What};
 pub use mix::Mix;
 pub use own::OwnConnections;
+pub use program::Program;
 pub use requests::Requests;
 
 /// Chooses what the users of one worker do.
@@ -51,25 +55,42 @@ pub enum Act {
     Pause(Nanos),
     /// Has said everything, and keeps its connection.
     Hold,
-    /// Its visit is over.
+    /// Its visit, or its iteration, is over.
     Done,
+    /// It leaves for good.
+    Leave,
 }
 
 /// The scenario of a worker: what every usual run plays is called without a detour.
 pub enum Choice {
     /// A weighted choice among the prepared requests.
     Requests(Requests),
+    /// A flow, step by step.
+    Flow(Box<Flow>),
     /// Any other.
     Other(Box<dyn Scenario>),
 }
 
 impl Choice {
-    /// As [`Scenario::wake`].
+    /// As [`Scenario::wake`]; of a flow at the moment `at` at which it happened.
     #[inline]
-    pub fn wake(&mut self, user: u32, on: Option<u32>, news: News) -> Act {
+    pub fn wake(&mut self, user: u32, on: Option<u32>, news: News, at: Nanos) -> Act {
         match self {
             Choice::Requests(requests) => requests.wake(user, on, news),
+            Choice::Flow(flow) => {
+                flow.hear(user, news, at);
+                flow.next(user, at)
+            }
             Choice::Other(other) => other.wake(user, on, news),
+        }
+    }
+
+    /// The flow that users go through, where they do.
+    #[inline]
+    pub fn flow(&mut self) -> Option<&mut Flow> {
+        match self {
+            Choice::Flow(flow) => Some(flow),
+            Choice::Requests(_) | Choice::Other(_) => None,
         }
     }
 
@@ -77,6 +98,8 @@ impl Choice {
     pub fn leads_to(&mut self, nth: u32) -> u32 {
         match self {
             Choice::Requests(requests) => requests.leads_to(nth),
+            // Users of a flow open what they need.
+            Choice::Flow(_) => 0,
             Choice::Other(other) => other.leads_to(nth),
         }
     }

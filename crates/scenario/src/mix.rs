@@ -36,14 +36,24 @@ impl Mix {
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "a mix never ends, so callers are spared the Option")]
     pub fn next(&mut self) -> usize {
-        let n = self.columns.len();
-        if n <= 1 {
-            return 0;
-        }
-        let column = self.rng.below(n as u64) as usize;
-        let (stay, other) = self.columns[column];
-        if self.rng.next_u64() >> 32 < u64::from(stay) { column } else { other as usize }
+        drawn(&self.columns, &mut self.rng)
     }
+
+    /// As [`Mix::next`], drawn from elsewhere.
+    pub fn pick(&self, rng: &mut Rng) -> usize {
+        drawn(&self.columns, rng)
+    }
+}
+
+#[inline]
+fn drawn(columns: &[(u32, u32)], rng: &mut Rng) -> usize {
+    let n = columns.len();
+    if n <= 1 {
+        return 0;
+    }
+    let column = rng.below(n as u64) as usize;
+    let (stay, other) = columns[column];
+    if rng.next_u64() >> 32 < u64::from(stay) { column } else { other as usize }
 }
 
 /// Columns of equal height, each holding at most two entries.

@@ -6,6 +6,7 @@
 //! epoll, on io_uring and on the simulated network.
 
 mod fault;
+mod fill;
 mod memory;
 mod names;
 mod network;
@@ -15,17 +16,20 @@ mod protocol;
 mod proxy;
 mod secure;
 mod server;
+mod values;
 
 pub use fault::{Errno, FaultKind, Phase};
+pub use fill::Fill;
 pub use memory::{Lesson, Memory};
 pub use names::{NAMES, Names, OTHER};
 pub use network::{Arrival, ConnId, Dial, ListenerId, Network, Place, Rest, Running};
 pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, option};
 pub use out::Out;
 pub use protocol::{
-    Broken, ByOrder, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Follow, Full, Origin, Protocol,
-    SHOWN, Sent, Session, Weighted,
+    Broken, ByOrder, Dialogue, Done, Ended, Established, Event, ExchangeId, Follow, Full, Origin, Protocol, SHOWN,
+    Sent, Session, Weighted,
 };
 pub use proxy::{Exception, Proxies, Proxy, ProxyKind, bracketed};
 pub use secure::{Fed, Handshake, SecureChannel, Security};
 pub use server::{Ask, Extent, Reply, ServerSession, Shape};
+pub use values::Values;

@@ -86,6 +86,8 @@ pub struct Asked {
     pub seed: u64,
     /// What the target answered to [`Protocol::inquire`](crate::Protocol::inquire), in order.
     pub learnt: Vec<Vec<u8>>,
+    /// What users of a flow know by name: slots of these names stand for it.
+    pub variables: Arc<[String]>,
 }
 
 impl Asked {
@@ -122,6 +124,7 @@ impl Asked {
             proxies: Arc::clone(&self.proxies),
             seed: self.seed,
             learnt: self.learnt.clone(),
+            variables: Arc::clone(&self.variables),
         })
     }
 }

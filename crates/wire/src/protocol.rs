@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use measure::Nanos;
 
-use crate::{Asked, Complaint, FaultKind, Lesson, Memory, Names, OptionSpec, Out};
+use crate::{Asked, Complaint, FaultKind, Fill, Lesson, Memory, Names, OptionSpec, Out};
 
 /// Where connections of a request go: what the pool keys on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -150,11 +150,11 @@ pub trait Dialogue: Send + Sync + 'static {
     /// The bytes of a request as sent, for examples of failures and for `--debug`.
     fn sent(&self, request: &Self::Request) -> Vec<u8>;
     /// The same as it was sent with this fill: by protocols whose requests have slots.
-    fn sent_with(&self, request: &Self::Request, _fill: &Fill) -> Vec<u8> {
+    fn sent_with(&self, request: &Self::Request, _fill: &Fill<'_>) -> Vec<u8> {
         self.sent(request)
     }
     /// The same as a user sent it who keeps this ([`Dialogue::remembers`]).
-    fn sent_remembering(&self, request: &Self::Request, fill: &Fill, _memory: &Memory) -> Vec<u8> {
+    fn sent_remembering(&self, request: &Self::Request, fill: &Fill<'_>, _memory: &Memory) -> Vec<u8> {
         self.sent_with(request, fill)
     }
     /// True where users keep something of answers for requests to come (cookies): each then has a [`Memory`] from its first
@@ -163,7 +163,7 @@ pub trait Dialogue: Send + Sync + 'static {
         false
     }
     /// Puts into a user's memory what an answer to this request of its asked for ([`Event::Learnt`]).
-    fn learn(&self, _request: &Self::Request, _fill: &Fill, _lesson: Lesson, _memory: &mut Memory) {}
+    fn learn(&self, _request: &Self::Request, _fill: &Fill<'_>, _lesson: Lesson, _memory: &mut Memory) {}
     /// False where no request of this run has slots, though those of the protocol may: then none is filled.
     fn has_slots(&self) -> bool {
         true
@@ -213,31 +213,7 @@ pub struct Established {
     pub seed: u64,
     /// What slots of messages that open the connection are filled with: its number is the connection's, which no other of the
     /// run has (0 outside of the load), and its user the one whom it is opened for.
-    pub fill: Fill,
-}
-
-/// What the slots of a prepared request are filled with this time.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Fill {
-    /// Requests of the run before this one: no two of a run have the same.
-    pub number: u64,
-    /// The user who sends it, counted over the whole run; in open load the one who visits with the arrival.
-    pub user: u64,
-    /// Random bits.
-    pub random: u64,
-    /// Nanoseconds since 1970.
-    pub unix_ns: u64,
-    /// Random bits of the run, the same in all its requests.
-    pub run: u64,
-    /// What is said on its connection is counted by the session: which of it this is, from 1 on. 0: it is not counted.
-    pub sequence: u64,
-}
-
-impl Fill {
-    /// Seconds since 1970.
-    pub fn seconds(&self) -> u64 {
-        self.unix_ns / 1_000_000_000
-    }
+    pub fill: Fill<'static>,
 }
 
 /// What was submitted.
@@ -281,7 +257,8 @@ pub trait Session: Send {
     ///
     /// # Errors
     /// [`Full`] where [`Session::room`] is 0; nothing was appended.
-    fn submit(&mut self, id: ExchangeId, request: &Self::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full>;
+    fn submit(&mut self, id: ExchangeId, request: &Self::Request, fill: &Fill<'_>, out: &mut Out)
+    -> Result<Sent, Full>;
     /// The same for a user who keeps something of earlier answers: in the place of [`Session::submit`] where the dialogue
     /// says that its users do ([`Dialogue::remembers`]).
     ///
@@ -291,7 +268,7 @@ pub trait Session: Send {
         &mut self,
         id: ExchangeId,
         request: &Self::Request,
-        fill: &Fill,
+        fill: &Fill<'_>,
         _memory: &Memory,
         out: &mut Out,
     ) -> Result<Sent, Full> {

@@ -7,6 +7,7 @@ mod curl;
 mod doctor;
 mod endless;
 mod faults;
+mod flows;
 mod foreign_text;
 mod frames;
 mod generator;

@@ -33,22 +33,22 @@ pub fn read(path: &str, text: &str, protocols: &[Box<dyn Runner>]) -> Result<Giv
     Ok(reader.given)
 }
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     path: &'a str,
     keys: Rc<Keys>,
     schemes: Vec<&'static str>,
     specs: Vec<OptionSpec>,
     /// The plan of a report: bare numbers are nanoseconds.
-    recorded: bool,
-    given: Given,
+    pub(super) recorded: bool,
+    pub(super) given: Given,
 }
 
 impl Reader<'_> {
-    fn place(&self, at: At, name: &str) -> String {
+    pub(super) fn place(&self, at: At, name: &str) -> String {
         format!("{} line {} column {} ({name})", self.path, at.line, at.column)
     }
 
-    fn wrong<T>(&self, at: At, name: &str, trouble: impl Into<String>) -> Result<T, Complaint> {
+    pub(super) fn wrong<T>(&self, at: At, name: &str, trouble: impl Into<String>) -> Result<T, Complaint> {
         Err(Complaint::new(self.place(at, name), trouble))
     }
 
@@ -78,6 +78,7 @@ impl Reader<'_> {
                     return self.wrong(*at, written, trouble);
                 }
                 Some(Key::Urls) => self.urls(node)?,
+                Some(Key::Flow) => self.flow(*at, node)?,
                 Some(Key::Protocol) => {}
                 // Beside the load, which says whether it adds anything.
                 Some(Key::Duration) if self.recorded => {}
@@ -92,6 +93,10 @@ impl Reader<'_> {
                 Some(Key::Load) => self.load(node, entries)?,
                 Some(Key::Duration) => self.flag("duration", *at, node)?,
                 Some(Key::Flag(flag)) if flag == "net" && text_of(node) == "auto" => {}
+                // What a report's plan counts are iterations where it has a flow.
+                Some(Key::Flag("requests")) if self.recorded && entry(entries, "flow").is_some() => {
+                    self.flag("iterations", *at, node)?;
+                }
                 Some(Key::Flag(flag)) => self.flag(flag, *at, node)?,
                 Some(Key::Option(name)) => self.option(name, *at, node)?,
             }
@@ -193,7 +198,7 @@ impl Reader<'_> {
         }
     }
 
-    fn scalar(&self, name: &str, node: &Node) -> Result<String, Complaint> {
+    pub(super) fn scalar(&self, name: &str, node: &Node) -> Result<String, Complaint> {
         match &node.value {
             Value::Text(text) => self.revealed(name, text, node.at),
             _ => self.wrong(node.at, name, "is no single value; write a text or a number"),
@@ -227,16 +232,21 @@ impl Reader<'_> {
                 Value::Map(entries) => self.url(item, entries)?,
                 _ => WeightedUrl::plain(self.scalar("URL", item)?),
             };
-            let place = self.place(item.at, "URL");
-            let typed = urls::with_scheme(&place, &url.url, &self.schemes)?;
-            self.given.inside.push(Said { name: "URL".into(), text: typed.clone(), place });
-            self.given.urls.push(WeightedUrl { url: typed, ..url });
+            self.add_url(item.at, url)?;
         }
         Ok(())
     }
 
+    pub(super) fn add_url(&mut self, at: At, url: WeightedUrl) -> Result<(), Complaint> {
+        let place = self.place(at, "URL");
+        let typed = urls::with_scheme(&place, &url.url, &self.schemes)?;
+        self.given.inside.push(Said { name: "URL".into(), text: typed.clone(), place });
+        self.given.urls.push(WeightedUrl { url: typed, ..url });
+        Ok(())
+    }
+
     /// A URL with a weight and options of its own.
-    fn url(&mut self, item: &Node, entries: &[(String, At, Node)]) -> Result<WeightedUrl, Complaint> {
+    pub(super) fn url(&mut self, item: &Node, entries: &[(String, At, Node)]) -> Result<WeightedUrl, Complaint> {
         let mut url = WeightedUrl::plain("");
         let mut options = Options::new();
         for (written, at, node) in entries {
@@ -269,15 +279,20 @@ impl Reader<'_> {
         checked.or_else(|trouble| self.wrong(node.at, "name", trouble))
     }
 
-    fn own(&mut self, name: &str, at: At, node: &Node, options: &mut Options) -> Result<(), Complaint> {
-        if !self.keys.is_of_one_url(name) {
+    pub(super) fn own(&mut self, name: &str, at: At, node: &Node, options: &mut Options) -> Result<(), Complaint> {
+        // A step's, as a report has it.
+        let captures = self.recorded && name == protocols::CAPTURE;
+        if !self.keys.is_of_one_url(name) && !captures {
             let trouble = match self.keys.find(name) {
                 Some(_) => "holds for the whole run; write it beside `urls`, not in one of them".to_owned(),
                 None => self.keys.unknown_of_one_url(name),
             };
             return self.wrong(at, name, trouble);
         }
-        let values = self.option_values(name, at, node)?;
+        let values = match captures {
+            true => self.values(name, at, node, Takes::Many(""))?,
+            false => self.option_values(name, at, node)?,
+        };
         for (text, at) in &values {
             let place = self.place(*at, name);
             self.given.inside.push(Said { name: name.into(), text: text.clone(), place });
@@ -286,7 +301,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn weight(&self, node: &Node) -> Result<f64, Complaint> {
+    pub(super) fn weight(&self, node: &Node) -> Result<f64, Complaint> {
         let weight = text_of(node).parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight > 0.0);
         weight.map_or_else(
             || {
@@ -340,7 +355,7 @@ impl Reader<'_> {
 }
 
 /// The tree as JSON, for the one part that a report has in its own form.
-fn json_of(node: &Node) -> serde_json::Value {
+pub(super) fn json_of(node: &Node) -> serde_json::Value {
     match &node.value {
         Value::Null => serde_json::Value::Null,
         Value::Text(text) => serde_json::from_str(text).unwrap_or_else(|_| serde_json::Value::String(text.clone())),
@@ -353,7 +368,7 @@ fn entry<'a>(entries: &'a [(String, At, Node)], name: &str) -> Option<&'a (Strin
     entries.iter().find(|(key, ..)| key == name)
 }
 
-fn text_of(node: &Node) -> &str {
+pub(super) fn text_of(node: &Node) -> &str {
     match &node.value {
         Value::Text(text) => text,
         _ => "",

@@ -6,7 +6,7 @@ use super::tests::{DEFAULTS, protocols};
 use super::*;
 
 /// Reads `words` beside a file with this text.
-fn with_file(text: &str, words: &[&str]) -> Result<Intent, Complaint> {
+pub(super) fn with_file(text: &str, words: &[&str]) -> Result<Intent, Complaint> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("p.yaml");
     std::fs::write(&path, text).expect("written");
@@ -20,7 +20,7 @@ fn with_file(text: &str, words: &[&str]) -> Result<Intent, Complaint> {
     }
 }
 
-fn of_file(text: &str, words: &[&str]) -> Plan {
+pub(super) fn of_file(text: &str, words: &[&str]) -> Plan {
     with_file(text, words).unwrap_or_else(|complaint| panic!("{text}: {complaint}")).plan
 }
 
@@ -124,7 +124,7 @@ fn mistakes_have_a_line_and_a_column() {
         ("urls:\n  - weight: 2", "p.yaml line 2 column 5 (urls): has no `url`; write `- url: http://localhost:8080/`"),
         ("urls:\n  - url: h\n    weight: x", "p.yaml line 3 column 13 (weight): `x` is not a weight; write a number above zero, such as 3"),
         ("urls:\n  - url: h\n    users: 2", "p.yaml line 3 column 5 (users): holds for the whole run; write it beside `urls`, not in one of them"),
-        ("urls:\n  - url: h\n    redirects: 2", "p.yaml line 3 column 5 (redirects): holds for the whole run; write it beside `urls`, not in one of them"),
+        ("urls:\n  - url: h\n    cookie-jar: true", "p.yaml line 3 column 5 (cookie-jar): holds for the whole run; write it beside `urls`, not in one of them"),
         ("urls:\n  - url: h\n    wieght: 3", "p.yaml line 3 column 5 (wieght): unknown key; write `weight` if you meant that"),
         ("urls:\n  - url: h\n    methd: GET", "p.yaml line 3 column 5 (methd): unknown key; write `method` if you meant that"),
         ("urls: [h]\nusers:3\nduration: 1s", "p.yaml line 2 column 1: `users:3` lacks a space after its colon; write `users: 3`"),
@@ -162,7 +162,7 @@ fn the_schema_names_every_key() {
     }
     assert_eq!(schema["additionalProperties"], false);
     let of_one_url = &schema["properties"]["url"]["anyOf"][1]["properties"];
-    assert!(of_one_url["header"].is_object() && of_one_url["redirects"].is_null(), "{of_one_url}");
+    assert!(of_one_url["header"].is_object() && of_one_url["cookie-jar"].is_null(), "{of_one_url}");
     let known = schema["properties"].as_object().expect("a map");
     assert!(known.keys().all(|key| keys.find(&key.replace('_', "-")).is_some()), "{known:?}");
 }

@@ -4,6 +4,7 @@
 //! it stands, so that a complaint about it names that place and not a flag nobody wrote.
 
 use plan::WeightedUrl;
+use plan::flow::Flow;
 use plan::mask::Secrets;
 use wire::Complaint;
 
@@ -27,6 +28,8 @@ pub struct Given {
     pub said: Vec<Said>,
     /// The URLs, with options of their own.
     pub urls: Vec<WeightedUrl>,
+    /// What users do with them in order.
+    pub flow: Option<Flow>,
     /// Values inside a URL's own options, for their places only.
     pub inside: Vec<Said>,
     /// What differs from the command that was given: told, and kept in the record.
@@ -51,7 +54,7 @@ impl Given {
         let silent: Vec<Said> = other.said.into_iter().filter(|said| !self.has(&said.name)).collect();
         self.said.extend(silent);
         if self.urls.is_empty() {
-            self.urls = other.urls;
+            (self.urls, self.flow) = (other.urls, other.flow);
             self.inside.extend(other.inside);
         }
         self.notes.extend(other.notes);

@@ -38,7 +38,7 @@ const HABITS: &[Habit] = &[
         Fits::Number,
     ),
     habit(&["--spawn-rate", "--hatch-rate", "--ramp-up"], "--connect-rate {}/s", "100", Fits::Number),
-    habit(&["--iterations", "-i", "--num-requests"], "-n {}", "1000", Fits::Number),
+    habit(&["-i", "--num-requests"], "-n {}", "1000", Fits::Number),
     habit(&["--threads", "--cpus", "-cpus"], "-w {}", "2", Fits::Number),
     habit(&["--host", "-host"], "-H 'Host: {}'", "NAME", Fits::Text),
     habit(&["--body", "--data-binary", "--data-ascii"], "--data {}", "TEXT", Fits::Text),

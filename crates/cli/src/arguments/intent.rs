@@ -17,7 +17,7 @@ use crate::redact::Redaction;
 use super::given::Given;
 use super::matched::Matched;
 use super::watching::Watching;
-use super::{file, load, proxies, sealed, shorthand, spoken, urls, watching, ways};
+use super::{file, flow_file, load, proxies, sealed, shorthand, spoken, urls, watching, ways};
 
 /// Most worker threads a run may ask for.
 const MOST_WORKERS: u64 = 1024;
@@ -193,7 +193,8 @@ fn over(
     let options = shorthand::spelled_out(sealed::opened(options_of(&flags, specs))?, specs)?;
     let own = |url| shorthand::spelled_out_url(sealed::opened_url(url)?, specs);
     let urls = ways::named(&flags, urls)?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
-    let plan = plan(&flags, urls, &*protocols[protocol], options, defaults)?;
+    let flow = flow_file::of_run(&flags, given, &*protocols[protocol])?;
+    let plan = Plan { flow, ..plan(&flags, urls, &*protocols[protocol], options, defaults)? };
     let keep_secrets = flags.switch("keep-secrets");
     let watching = watching::read(&flags)?;
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(line.iter().cloned()).collect();
@@ -253,6 +254,7 @@ fn plan(
         options,
         requests,
         duration,
+        flow: None,
         warmup: flags.parsed("warmup", "--warmup", quantity::duration)?.unwrap_or_default(),
         drain: flags.parsed("drain", "--drain", quantity::duration)?.unwrap_or(timeout.min(Nanos::from_secs(5))),
         timeout,

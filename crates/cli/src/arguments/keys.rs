@@ -25,6 +25,8 @@ const ALIASES: [(&str, &str); 5] = [
 pub enum Key<'a> {
     /// Where requests go.
     Urls,
+    /// What users do in order.
+    Flow,
     /// The name of the protocol, which the URLs say already.
     Protocol,
     /// Options of the protocol, together.
@@ -86,6 +88,7 @@ impl Keys {
     pub fn find(&self, name: &str) -> Option<Key<'_>> {
         match name {
             "urls" | "url" => return Some(Key::Urls),
+            "flow" => return Some(Key::Flow),
             "protocol" => return Some(Key::Protocol),
             "options" => return Some(Key::Options),
             "tls" => return Some(Key::Tls),
@@ -132,7 +135,7 @@ impl Keys {
     }
 
     fn names(&self) -> Vec<String> {
-        let special = ["urls", "protocol", "options", "tls", "load"].map(String::from);
+        let special = ["urls", "flow", "protocol", "options", "tls", "load"].map(String::from);
         let flags = self.0.iter().map(|flag| flag.name.clone()).filter(|name| self.find(name).is_some());
         flags.chain(special).chain(ALIASES.iter().map(|(alias, _)| (*alias).to_owned())).collect()
     }
@@ -185,6 +188,7 @@ impl Keys {
             "urls".into(),
             json!({"description": "Where to send requests", "anyOf": [url, {"type": "array", "items": url}]}),
         );
+        all.insert("flow".into(), super::flow_file::schema(&url));
         all.insert("protocol".into(), json!({"type": "string", "description": "The protocol's name, as in reports"}));
         all.insert("load".into(), json!({"type": "object", "description": "The load as in a JSON report"}));
         all.insert("options".into(), json!({"type": "object", "properties": options, "additionalProperties": false}));

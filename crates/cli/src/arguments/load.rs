@@ -33,6 +33,8 @@ pub struct Asked {
 /// The user's mistake, naming the option.
 pub fn read(flags: &Matched<'_>, fixed: bool) -> Result<Asked, Complaint> {
     let requests = flags.parsed("requests", "-n", |text| quantity::count(text, "requests"))?;
+    let iterations = flags.parsed("iterations", "--iterations", |text| quantity::count(text, "iterations"))?;
+    let requests = iterations.or(requests);
     let duration = flags.time("duration", "-d")?;
     let staged = staged(flags)?;
     if let (Some(_), Some(given)) = (&staged, flags.text("duration")) {

@@ -4,6 +4,7 @@ mod bare;
 mod explain;
 mod file;
 mod flags;
+mod flow_file;
 mod given;
 mod habits;
 mod help;
@@ -196,5 +197,7 @@ fn full(command: clap::Command) -> String {
 
 #[cfg(test)]
 mod file_tests;
+#[cfg(test)]
+mod flow_tests;
 #[cfg(test)]
 mod tests;

@@ -147,7 +147,7 @@ mod tests {
             ("--vus 20 h", "--vus: unknown option; write -c 20"),
             ("--host a.example h", "--host: unknown option; write -H 'Host: a.example'"),
             ("--threshold p99<1s h", "--threshold: unknown option; write --objective 'p99<1s'"),
-            ("--iterations 7 h", "--iterations: unknown option; write -n 7"),
+            ("--num-requests 7 h", "--num-requests: unknown option; write -n 7"),
             ("--run-time 90 h", "--run-time: unknown option; write -d 90s"),
             ("--spawn-rate 10 h", "--spawn-rate: unknown option; write --connect-rate 10/s"),
             ("--auth a:b h", "--auth: unknown option; write --user a:b"),

@@ -38,7 +38,7 @@ fn told(bytes: &[u8]) {
     let name = |code: u32| code.to_string();
     let mut sink = |event| {
         if let RunEvent::Second(second) = &event {
-            assert!(second.status.len() <= record::CODES + 1 && second.named.len() <= wire::NAMES + 1, "{second:?}");
+            assert!(second.status.len() <= record::CODES + 1 && second.named.len() <= crate::named::ROWS, "{second:?}");
         }
     };
     let mut collector = Collector::new(WORKERS, true, &name, &mut sink);

@@ -65,6 +65,7 @@ impl Scene {
             more_urls: 0,
             options: Default::default(),
             load,
+            flow: None,
             requests: None,
             duration: Some(lasts),
             warmup: Nanos::ZERO,
@@ -179,6 +180,9 @@ impl Scene {
             urls: plan.urls.iter().map(|u| AskedUrl { url: u.url.clone(), weight: u.weight }).collect(),
             options: plan.options.clone(),
             seed: plan.seed,
+            own: plan.urls.iter().map(|u| u.options.clone()).collect(),
+            names: plan.urls.iter().map(|u| u.name.clone()).collect(),
+            variables: plan.flow.iter().map(|_| "token".to_owned()).collect(),
             ..Asked::default()
         };
         let dialogue = Arc::new(protocol.prepare(&asked).expect("the plan can be said"));

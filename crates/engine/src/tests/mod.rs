@@ -9,6 +9,7 @@ mod cookies;
 mod cut;
 mod ending;
 mod endless;
+mod flowing;
 mod fronted;
 mod full;
 pub(crate) mod harness;

@@ -103,7 +103,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let fill = self.flights.filled(x, id);
         let Some(request) = self.flights.request(&self.dialogue, x, id) else { return };
         if let Some(memories) = &mut self.memories {
-            self.dialogue.learn(request, &fill, lesson, memories.of(x.user));
+            let memory = memories.of(x.user);
+            self.dialogue.learn(request, &fill, lesson, memory);
         }
     }
 

@@ -57,12 +57,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn unsent(&mut self, due: Nanos, many: u64) {
         let user = self.source.users().come();
         // A visit begins with a request.
-        let request = match self.source.wake(user, None, News::Begin) {
+        let request = match self.source.wake(user, None, News::Begin, due) {
             Act::Send(request) => request as usize,
-            Act::Pause(_) | Act::Hold | Act::Done => 0,
+            Act::Pause(_) | Act::Hold | Act::Done | Act::Leave => 0,
         };
         let name = self.dialogue.names().of(request);
         self.books.unsent(name, self.stamp - due, many, due <= self.held_back);
+        self.iterations_unsent(user, self.stamp - due, many);
         self.source.users().end(user);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use scenario::News;
-use wire::{Dialogue, Errno, ExchangeId, FaultKind, Network, Phase, Session};
+use wire::{Dialogue, Errno, ExchangeId, FaultKind, Fill, Network, Phase, Session};
 
 use crate::exchange::{Exchange, NONE, REUSED, Standing};
 use crate::message::{Message, RawExample};
@@ -168,7 +168,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn sent_of(&mut self, x: &Exchange, id: ExchangeId) -> Vec<u8> {
         let Some(request) = self.flights.request(&self.dialogue, x, id) else { return Vec::new() };
         if let Some(memories) = &mut self.memories {
-            return self.dialogue.sent_remembering(request, &self.flights.filled(x, id), memories.of(x.user));
+            let memory = memories.of(x.user);
+            let fill = Fill { values: &memory.values, ..self.flights.filled(x, id) };
+            return self.dialogue.sent_remembering(request, &fill, memory);
         }
         if !D::Session::SLOTS || !self.flights.fills() || x.request == NONE {
             return self.dialogue.sent(request);

@@ -187,9 +187,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     fn gauges(&mut self) -> Gauges {
+        let flows = self.source.flow().is_some();
         let users = self.source.users();
         // Those whom arrivals bring are the requests in flight.
-        let users = if users.arrive() { 0 } else { u64::from(users.alive() / self.limits.per_user) };
+        let users = if users.arrive() && !flows { 0 } else { u64::from(users.alive() / self.limits.per_user) };
         let (bytes_sent, refused) = self.links.sent_and_refused();
         let (waiting, connections) = (self.pools.waiting(), u64::from(self.links.count()));
         Gauges { users, waiting, connections, bytes_sent, refused }
@@ -246,7 +247,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Users that wait for their next request have none.
     fn stop_users(&mut self) {
-        while let Some(user) = self.source.awake(Nanos(u64::MAX - 1)) {
+        while let Some((_, user)) = self.source.awake(Nanos(u64::MAX - 1)) {
             self.user_ends(user);
         }
         self.let_holders_go();
@@ -265,6 +266,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.books.unfinished(&x, &self.limits, now);
         }
         self.read_finally(stop);
+        self.all_leave_flow();
         self.roll_seconds();
         if self.held.is_some() && now > self.books.second_began() {
             // The last second tells what stood in it: whom we say goodbye to now did stand.

@@ -16,6 +16,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     ///    the run.
     #[inline]
     pub(super) fn ask(&mut self, user: u32, due: Nanos, news: News) {
+        if self.source.flow().is_some() {
+            return self.ask_in_flow(user, due, news);
+        }
         let users = self.source.users();
         let (arrives, conn, may) = (users.arrive(), users.conn(user), users.may_go_on(user));
         if !arrives {
@@ -31,7 +34,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
         }
         let on = if conn == NONE { None } else { Some(self.links.conn(conn).origin) };
-        match self.source.wake(user, on, news) {
+        match self.source.wake(user, on, news, due) {
             Act::Send(request) => {
                 if !arrives {
                     self.source.start_request(&self.limits, self.stamp);
@@ -40,12 +43,15 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
             Act::Pause(pause) => self.source.pause(user, self.stamp + pause),
             Act::Hold => self.user_holds(user),
-            Act::Done => self.user_ends(user),
+            Act::Done | Act::Leave => self.user_ends(user),
         }
     }
 
     /// A user could reach nobody: it is woken after a while. One whom an arrival brought leaves.
-    pub(super) fn user_backs_off(&mut self, user: u32) {
+    pub(super) fn user_backs_off(&mut self, user: u32, news: News) {
+        if let Some(flow) = self.source.flow() {
+            flow.hear(user, news, self.stamp);
+        }
         if self.source.users().arrive() {
             return self.user_ends(user);
         }
@@ -76,8 +82,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Users whose pause is over.
     pub(super) fn wake_users(&mut self) {
-        while let Some(user) = self.source.awake(self.stamp) {
-            self.ask(user, self.stamp, News::Awake);
+        let flows = self.source.flow().is_some();
+        while let Some((until, user)) = self.source.awake(self.stamp) {
+            // The next step of a flow is due when its pause is over, however late we are.
+            self.ask(user, if flows { until } else { self.stamp }, News::Awake);
             self.go_on_without();
             self.mark();
         }
@@ -86,6 +94,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// The user has no further request: its connection is closed.
     #[inline]
     pub(super) fn user_ends(&mut self, user: u32) {
+        self.leaves_flow(user);
         let Some(conn) = self.source.users().end(user) else { return };
         if let Some(memories) = &mut self.memories {
             memories.forget(user);

@@ -52,6 +52,21 @@ impl Captures {
         self.machine.get_nfa().group_info().group_len(regex_automata::PatternID::ZERO).saturating_sub(1)
     }
 
+    /// Shows what its first group finds (all that it matches, where it has none), match after match, until `more` wants no more.
+    pub fn each(&self, text: &[u8], more: &mut dyn FnMut(&[u8]) -> bool) {
+        let group = self.groups().min(1);
+        MEMORY.with_borrow_mut(|memory| {
+            let cache = memory.get_or_insert_with(|| self.machine.create_cache());
+            cache.reset(&self.machine);
+            for found in self.machine.captures_iter(cache, text) {
+                let span = found.get_group(group);
+                if !span.is_none_or(|span| more(&text[span.start..span.end])) {
+                    break;
+                }
+            }
+        });
+    }
+
     /// Appends where in `message` all of the pattern and then each group was found; nothing stands where one found nothing.
     pub fn find(&self, message: &[u8], spans: &mut Vec<(u32, u32)>) {
         let mut slots = [None; 2 * (MOST_GROUPS + 1)];

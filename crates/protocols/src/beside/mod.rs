@@ -4,7 +4,7 @@
 //! None of them is a request: they are counted apart, are never due and have no latency. How a message is put on the wire is the
 //! protocol's; here is which, when and with what. Left out: opening messages that use what an earlier answer held.
 
-mod captures;
+pub(crate) mod captures;
 mod talk;
 #[cfg(test)]
 mod tests;
@@ -76,7 +76,7 @@ impl<M: Said> Beside<M> {
     /// The first mistake.
     pub fn read(
         asked: &Asked,
-        mut compile: impl FnMut(&str, &str, Scope) -> Result<M, Complaint>,
+        mut compile: impl FnMut(&str, &str, Scope<'static>) -> Result<M, Complaint>,
     ) -> Result<Beside<M>, Complaint> {
         let (mut openings, mut replies) = (Vec::new(), Vec::new());
         for text in asked.values(ON_CONNECT.name) {
@@ -130,7 +130,7 @@ impl<M: Said> Beside<M> {
 
 fn opening<M: Said>(
     text: &str,
-    compile: &mut impl FnMut(&str, &str, Scope) -> Result<M, Complaint>,
+    compile: &mut impl FnMut(&str, &str, Scope<'static>) -> Result<M, Complaint>,
 ) -> Result<Opening<M>, Complaint> {
     const PLACE: &str = "--on-connect";
     let wrong = |trouble: String| Complaint::new(PLACE, trouble);
@@ -138,7 +138,7 @@ fn opening<M: Said>(
     if text.is_empty() && answer.is_none() {
         return Err(wrong("says nothing and awaits nothing; write for instance 'LOGIN me=>OK'".into()));
     }
-    let scope = Scope { sequence: true, captured: None };
+    let scope = Scope { sequence: true, captured: None, variables: &[] };
     let said = (!text.is_empty()).then(|| compile(text, PLACE, scope)).transpose()?;
     ends(said.as_ref(), PLACE)?;
     let awaits = answer.map(Regex::new).transpose().map_err(wrong)?.map(Box::new);
@@ -147,7 +147,7 @@ fn opening<M: Said>(
 
 fn reply<M: Said>(
     text: &str,
-    compile: &mut impl FnMut(&str, &str, Scope) -> Result<M, Complaint>,
+    compile: &mut impl FnMut(&str, &str, Scope<'static>) -> Result<M, Complaint>,
 ) -> Result<Reply<M>, Complaint> {
     const PLACE: &str = "--reply";
     let wrong = |trouble: String| Complaint::new(PLACE, trouble);
@@ -159,7 +159,7 @@ fn reply<M: Said>(
     }
     let compiled = Box::new(Regex::new(pattern).map_err(wrong)?);
     let captures = Captures::new(pattern).map_err(wrong)?;
-    let scope = Scope { sequence: true, captured: Some(captures.groups()) };
+    let scope = Scope { sequence: true, captured: Some(captures.groups()), variables: &[] };
     let said = (!text.is_empty()).then(|| compile(text, PLACE, scope)).transpose()?;
     ends(said.as_ref(), PLACE)?;
     let captures = said.as_ref().and_then(Said::template).filter(|template| template.has_captured()).map(|_| captures);

@@ -43,7 +43,7 @@ const KEPT: usize = 4096;
 #[derive(Debug)]
 pub struct Talk {
     /// What slots are filled with, but for what differs from one message to the next.
-    fill: Fill,
+    fill: Fill<'static>,
     /// The step of the opening that is next, or whose answer is awaited.
     step: usize,
     /// Opening messages said.
@@ -69,12 +69,12 @@ struct Owed {
 impl Talk {
     /// Of a connection that is opened with these values.
     pub fn new(fill: &Fill) -> Talk {
-        Talk { fill: *fill, step: 0, said: 0, numbers: 0, spoken: 0, unread: 0, owed: Owed::default() }
+        Talk { fill: fill.without_values(), step: 0, said: 0, numbers: 0, spoken: 0, unread: 0, owed: Owed::default() }
     }
 
     /// What a request is filled with that takes the next number.
     #[inline]
-    pub fn numbered(&mut self, fill: &Fill) -> Fill {
+    pub fn numbered<'a>(&mut self, fill: &Fill<'a>) -> Fill<'a> {
         self.numbers += 1;
         Fill { sequence: self.numbers, ..*fill }
     }
@@ -183,7 +183,7 @@ impl Talk {
     }
 
     /// What the next message beside requests is filled with: each has random values of its own.
-    fn next_fill<M: Said>(&mut self, said: &M, unix_ns: u64) -> Fill {
+    fn next_fill<M: Said>(&mut self, said: &M, unix_ns: u64) -> Fill<'static> {
         self.spoken += 1;
         let random = self.fill.random ^ self.spoken.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let fill = Fill { random, unix_ns, ..self.fill };

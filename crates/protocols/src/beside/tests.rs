@@ -6,7 +6,8 @@ use super::captures::Captures;
 use super::{Beside, Heard, Talk};
 use crate::template::{Captured, Notation, Template};
 
-const FILL: Fill = Fill { number: 3, user: 9, random: 77, unix_ns: 1_000_000_000, run: 1, sequence: 0 };
+const FILL: Fill<'static> =
+    Fill { number: 3, user: 9, random: 77, unix_ns: 1_000_000_000, run: 1, sequence: 0, values: wire::Values::NONE };
 
 fn beside(openings: &[&str], replies: &[&str]) -> Result<Beside<Template>, String> {
     let mut asked = Asked::default();

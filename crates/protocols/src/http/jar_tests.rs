@@ -7,7 +7,15 @@ use super::tests::{established, prepare};
 use crate::http1::Request;
 use crate::http2::frames;
 
-const NOW: Fill = Fill { number: 5, user: 7, random: 3, unix_ns: 1_700_000_000_000_000_000, run: 1, sequence: 0 };
+const NOW: Fill<'static> = Fill {
+    number: 5,
+    user: 7,
+    random: 3,
+    unix_ns: 1_700_000_000_000_000_000,
+    run: 1,
+    sequence: 0,
+    values: wire::Values::NONE,
+};
 
 /// What is sent of a request by somebody who keeps this, as people read it.
 fn sent(dialogue: &HttpDialogue, request: &Request, memory: &Memory) -> String {
@@ -143,7 +151,8 @@ fn the_peers_table_stays_right_whatever_the_jar_holds() {
         assert_eq!(cookies(&text).len(), (0..=id).filter(|id| *id > 0).count(), "{text}");
         assert!(out.bytes().len() > from && cookies(&text).len() >= expected);
         let lesson = crate::cookies::heard(head, &crate::cookies::budget()).expect("room").expect("a cookie");
-        dialogue.learn(request, &NOW, lesson, &mut memory);
+        let lesson = crate::http1::captured::Lesson { cookies: Some(lesson), values: Vec::new() };
+        dialogue.learn(request, &NOW, Box::new(lesson), &mut memory);
     }
 }
 

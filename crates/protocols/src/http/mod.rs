@@ -6,6 +6,8 @@
 
 mod dialogue;
 #[cfg(test)]
+mod flow_tests;
+#[cfg(test)]
 mod jar_tests;
 mod options;
 mod session;

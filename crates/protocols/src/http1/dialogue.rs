@@ -8,12 +8,13 @@ use wire::{
     Weighted,
 };
 
+use super::captured::{CAPTURE, Lesson};
 use super::filled::compiled;
 use super::options::{self, OF_ONE_URL, Wishes};
 use super::request::{Encoder, Request, Rules, encode_listed};
 use super::session::{EXPECTS, Http1Session, LAST, SECURE};
 use super::withheld;
-use crate::cookies::{self, Jar, Lesson};
+use crate::cookies::{self, Jar};
 use crate::marks::Marks;
 use crate::template::Guard;
 use crate::url_overrides;
@@ -62,9 +63,17 @@ impl Http1 {
         let (mut origins, mut recipes, mut names) = (Vec::new(), Vec::new(), Names::default());
         let mut requests = Vec::with_capacity(asked.urls.len());
         let mut encoder = (asked.urls.len() > 1).then(Encoder::default);
+        let follows = wishes.follows() || asked.own.iter().any(|own| own.contains_key("redirects"));
+        let mut others = Vec::new();
         for (index, url) in asked.urls.iter().enumerate() {
             let own = url_overrides::wished(asked, index, OF_ONE_URL, |asked| Wishes::read(asked, marks))?;
-            let mut recipe = own.as_ref().unwrap_or(&wishes).recipe(parse_url(&url.url, marks)?);
+            let wished = own.as_ref().unwrap_or(&wishes);
+            let mut recipe = wished.recipe(parse_url(&url.url, marks)?);
+            let expect_filled = wished.expect_filled().map(str::to_owned);
+            if let Some(own) = own.filter(|_| checked_apart(asked, index)) {
+                others.push(own.checks());
+                recipe.checks = u16::try_from(others.len()).map_err(|_| too_many())?;
+            }
             let place = recipe.goes_by(&proxies).ok_or_else(|| no_url(&url.url, "it names no host"))?;
             let origin = origins.iter().position(|o| *o == place).unwrap_or_else(|| {
                 origins.push(place);
@@ -74,13 +83,13 @@ impl Http1 {
                 Some(encoder) => encoder.encode(&recipe, index as u32),
                 None => encode_listed(&recipe, index as u32),
             };
-            let request = compiled(request, &mut recipe, (wishes.follows(), wishes.expect_filled()), marks)?;
+            let request = compiled(request, &mut recipe, (follows, expect_filled.as_deref()), marks)?;
             requests.push(Weighted { request, origin, weight: url.weight });
             match asked.name(index) {
                 Some(name) => names.add(name),
                 None => names.add(&format!("{} {}", recipe.method, url.path())),
             }
-            if wishes.follows() {
+            if follows {
                 recipes.push(recipe);
             }
         }
@@ -90,9 +99,10 @@ impl Http1 {
         let old = wishes.speaks_old();
         let withheld = requests.iter().any(|weighted| weighted.request.marks & EXPECTS != 0);
         withheld::check(asked, withheld)?;
-        let mut rules = wishes.rules(recipes, proxies);
+        let mut rules = wishes.rules(others, recipes, proxies);
         // What answers such a request decides about more than its status.
-        rules.plain &= !withheld;
+        rules.first.plain &= !withheld;
+        rules.others.iter_mut().for_each(|checks| checks.plain &= !withheld);
         let rules = Arc::new(rules);
         let slots = requests.iter().any(|weighted| weighted.request.slots.is_some());
         Ok(Http1Dialogue { requests, names, origins, rules, slots, old, end: marks.end() })
@@ -160,15 +170,19 @@ impl Dialogue for Http1Dialogue {
         self.rules.jar.is_some()
     }
     fn learn(&self, request: &Request, fill: &Fill, lesson: wire::Lesson, memory: &mut Memory) {
-        let sent = self.sent_with(request, fill);
-        let asked = cookies::site(&sent, request.marks & SECURE != 0);
-        if let (Some(asked), Ok(lesson), Some(jar)) = (asked, lesson.downcast::<Lesson>(), memory.get_mut::<Jar>()) {
-            jar.learn(&asked.site, *lesson, fill.seconds());
+        let Ok(lesson) = lesson.downcast::<Lesson>() else { return };
+        if let Some(cookies) = lesson.cookies {
+            let sent = self.sent_with(request, &Fill { values: &memory.values, ..*fill });
+            let asked = cookies::site(&sent, request.marks & SECURE != 0);
+            if let (Some(asked), Some(jar)) = (asked, memory.get_mut::<Jar>()) {
+                jar.learn(&asked.site, *cookies, fill.seconds());
+            }
         }
+        lesson.values.iter().for_each(|(variable, value)| memory.values.set(*variable, value));
     }
     fn has_slots(&self) -> bool {
         // Whoever keeps cookies is told the time.
-        self.slots || self.remembers()
+        self.slots || self.remembers() || self.rules.all().any(|checks| !checks.captures.is_empty())
     }
     fn requests_at_most(&self) -> Option<u64> {
         self.end
@@ -179,6 +193,16 @@ impl Dialogue for Http1Dialogue {
     fn spoken(&self, _established: &Established) -> String {
         if self.old { "HTTP/1.0" } else { "HTTP/1.1" }.to_owned()
     }
+}
+
+/// True where the URL of this index has checks of its own.
+fn checked_apart(asked: &Asked, index: usize) -> bool {
+    let checks = ["expect-status", "expect-body", "expect-header", "expect-json", "redirects", CAPTURE];
+    asked.own.get(index).is_some_and(|own| own.keys().any(|name| checks.contains(&name.as_str())))
+}
+
+fn too_many() -> Complaint {
+    Complaint::new("URL", "more than 65,535 of them have checks of their own; write what all share beside the URLs")
 }
 
 /// Reads a URL; what must be encoded in it is, and the fragment is dropped.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{Complaint, Fill, Out};
+use wire::{Complaint, Fill, Out, Values};
 
 use super::request::{Common, Content, HeaderWish, Recipe, Request};
 use super::session::{EXPECTS, SLOTS};
-use crate::marks::{Marks, Piece, Values};
+use crate::marks::{self, Marks, Piece};
 use crate::template::Template;
 use crate::template::room::{TRIAL, digits_of, settle};
 
@@ -25,9 +25,29 @@ pub struct Filled {
     /// As it was encoded, marks in the places of slots: what HTTP/2 is prepared from.
     pub(crate) marked: Box<[u8]>,
     /// For redirects, which are made from a recipe.
-    values: Option<Values>,
+    values: Option<marks::Values>,
     /// What the body of the response must hold, behind a mark; before it is the request, whose named values it may repeat.
     expected: Option<Template>,
+}
+
+/// What a request was filled from, and with what: redirects are made from it.
+#[derive(Debug)]
+pub struct FilledWith {
+    pub filled: Arc<Filled>,
+    fill: Fill<'static>,
+    values: Values,
+}
+
+impl FilledWith {
+    /// Of a request that was just filled.
+    pub fn new(filled: &Arc<Filled>, fill: &Fill) -> FilledWith {
+        FilledWith { filled: Arc::clone(filled), fill: fill.without_values(), values: fill.values.clone() }
+    }
+
+    /// What it was filled with.
+    pub fn fill(&self) -> Fill<'_> {
+        Fill { values: &self.values, ..self.fill }
+    }
 }
 
 impl Filled {

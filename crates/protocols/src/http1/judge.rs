@@ -6,10 +6,11 @@ use std::borrow::Cow;
 use memchr::memmem::Finder;
 use wire::{Broken, FaultKind};
 
+use super::captured::{Captured, Lesson};
 use super::redirect::{self, Hop};
-use super::request::{Recipe, Rules};
+use super::request::{Checks, Recipe, Rules};
 use super::watch::Watch;
-use crate::cookies::{self, Lesson};
+use crate::cookies;
 use crate::verify::{self, Seen};
 
 /// The most bytes of an answer kept as an example.
@@ -28,42 +29,54 @@ pub struct Judge {
     seen: Option<Box<Seen>>,
     /// The text its body must hold, where that is another for each request.
     pub expected: Option<Box<Finder<'static>>>,
-    /// What its user is to keep.
-    pub lesson: Option<Box<Lesson>>,
+    /// Cookies that its user is to keep.
+    cookies: Option<Box<cookies::Lesson>>,
+    /// What was taken out of it.
+    captured: Captured,
+    /// Random bits, for a capture that takes one of several at random.
+    pub random: u64,
     /// There is no room for that.
     crowded: bool,
 }
 
 impl Judge {
-    /// Of a request whose response must hold a text of its own.
-    pub fn expecting(expected: Option<Box<Finder<'static>>>) -> Judge {
-        Judge { expected, ..Judge::default() }
+    /// Of a request whose response must hold a text of its own, or of whose response something is taken with these random bits.
+    pub fn expecting(expected: Option<Box<Finder<'static>>>, random: u64) -> Judge {
+        Judge { expected, random, ..Judge::default() }
     }
 
     /// The text that the body must hold.
-    fn text<'a>(&'a self, rules: &'a Rules) -> Option<&'a Finder<'static>> {
-        self.expected.as_deref().or(rules.expect_body.as_ref())
+    fn text<'a>(&'a self, checks: &'a Checks) -> Option<&'a Finder<'static>> {
+        self.expected.as_deref().or(checks.expect_body.as_ref())
     }
 
     /// The head is there, as HTTP/1 writes it: `recipe` made the request.
     ///
     /// # Errors
     /// A `Location` that is no HTTP URL.
-    pub fn head(&mut self, rules: &Rules, recipe: Option<&Recipe>, status: u16, text: &[u8]) -> Result<(), Broken> {
-        if rules.redirects > 0
+    pub fn head(
+        &mut self,
+        (rules, checks): (&Rules, &Checks),
+        recipe: Option<&Recipe>,
+        status: u16,
+        text: &[u8],
+    ) -> Result<(), Broken> {
+        if checks.redirects > 0
             && redirect::is_redirect(status)
             && let Some(recipe) = recipe
         {
-            self.hop = redirect::next(recipe, status, text, rules)?;
+            self.hop = redirect::next(recipe, status, text, (rules, checks.redirects))?;
         }
-        let searched = self.text(rules).is_some();
+        let searched = self.text(checks).is_some();
         if let Some(jar) = &rules.jar {
             match cookies::heard(text, jar) {
-                Ok(lesson) => self.lesson = lesson,
+                Ok(lesson) => self.cookies = lesson,
                 Err(_) => self.crowded = true,
             }
         }
-        self.seen = Seen::head(rules.expected.as_ref(), searched, text);
+        let captures = if matches!(self.hop, Hop::None) { &checks.captures[..] } else { &[] };
+        let whole = self.captured.head(captures, status, text, self.random);
+        self.seen = Seen::head(checks.expected.as_ref(), (searched, whole), text);
         // A body that is kept is searched once it is whole.
         let streamed = self.seen.as_ref().is_none_or(|seen| !seen.keeps_body());
         self.watch = (searched && streamed).then(Watch::default);
@@ -72,8 +85,8 @@ impl Judge {
 
     /// A piece of the body.
     #[inline]
-    pub fn feed(&mut self, rules: &Rules, piece: &[u8]) {
-        let text = self.expected.as_deref().or(rules.expect_body.as_ref());
+    pub fn feed(&mut self, (rules, checks): (&Rules, &Checks), piece: &[u8]) {
+        let text = self.expected.as_deref().or(checks.expect_body.as_ref());
         if let (Some(watch), Some(text)) = (&mut self.watch, text) {
             watch.feed(piece, text);
         }
@@ -82,36 +95,56 @@ impl Judge {
         }
     }
 
+    /// The body is whole: what is to be taken out of it is, where nothing else is wrong.
+    pub fn whole(&mut self, rules: (&Rules, &Checks), status: u16) {
+        if self.captured.wants_body() && self.verdict(rules, status).is_none() {
+            let (rules, checks) = rules;
+            match self.seen.as_ref().map(|seen| seen.whole(&rules.kept)) {
+                Some(Ok(body)) => self.captured.body(&checks.captures, &body, (status, self.random)),
+                Some(Err(why)) => self.captured.lost(why),
+                None => self.captured.body(&checks.captures, &[], (status, self.random)),
+            }
+        }
+    }
+
+    /// What its user is to keep; values only where it succeeded.
+    pub fn lesson(&mut self, succeeded: bool) -> Option<Box<Lesson>> {
+        let cookies = self.cookies.take();
+        let values = if succeeded { self.captured.take() } else { Vec::new() };
+        (cookies.is_some() || !values.is_empty()).then(|| Box::new(Lesson { cookies, values }))
+    }
+
     /// What is wrong with the answer, by what was seen so far.
-    pub fn verdict(&self, rules: &Rules, status: u16) -> Option<FaultKind> {
+    pub fn verdict(&self, (rules, checks): (&Rules, &Checks), status: u16) -> Option<FaultKind> {
         match &self.hop {
             _ if self.crowded => return Some(FaultKind::WrongHeader),
             Hop::To(_) => return None,
             Hop::TooMany => return Some(FaultKind::TooManyRedirects),
             Hop::None => {}
         }
-        if !rules.success.has(status) {
+        if !checks.success.has(status) {
             // Only a proxy asks for this.
             let of_proxy = status == 407 && !rules.proxies.is_empty();
             return Some(if of_proxy { FaultKind::Proxy } else { FaultKind::WrongStatus });
         }
         if let Some(seen) = &self.seen {
-            let wrong = seen.verdict(rules.expected.as_ref(), self.text(rules), &rules.kept);
+            let wrong = seen.verdict(checks.expected.as_ref(), self.text(checks), &rules.kept);
             if wrong.is_some() || seen.keeps_body() {
-                return wrong;
+                return wrong.or(self.captured.missing());
             }
         }
-        let missing = self.text(rules).is_some() && !self.watch.as_ref().is_some_and(Watch::found);
-        missing.then_some(FaultKind::WrongBody)
+        let missing = self.text(checks).is_some() && !self.watch.as_ref().is_some_and(Watch::found);
+        missing.then_some(FaultKind::WrongBody).or(self.captured.missing())
     }
 
     /// What was expected of a body and what was found instead, where that is what is wrong; `size` is the body's as it came.
     #[cold]
-    pub fn why(&self, rules: &Rules, kind: FaultKind, size: u64) -> Cow<'static, str> {
-        let (expected, text) = (rules.expected.as_ref(), self.text(rules));
+    pub fn why(&self, (rules, checks): (&Rules, &Checks), kind: FaultKind, size: u64) -> Cow<'static, str> {
+        let (expected, text) = (checks.expected.as_ref(), self.text(checks));
         match (&self.seen, &self.watch, text) {
             _ if kind == FaultKind::Proxy => Cow::Borrowed(PROXY_REFUSED),
             _ if self.crowded => Cow::Borrowed(cookies::NO_ROOM),
+            _ if self.captured.missing() == Some(kind) => self.captured.why(),
             _ if kind != FaultKind::WrongBody => Cow::Borrowed(""),
             (Some(seen), ..) if seen.keeps_body() => seen.why(expected, text, &rules.kept).into(),
             (_, Some(watch), Some(text)) => verify::lacks("body", text.needle(), watch.beginning(), size).into(),

@@ -6,6 +6,7 @@
 //! folded header lines. `codec` says what is tolerated and what is refused.
 
 mod body;
+pub(crate) mod captured;
 mod chunks;
 pub(crate) mod codec;
 mod dialogue;
@@ -15,6 +16,7 @@ mod multipart;
 pub(crate) mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
+mod rare;
 pub(crate) mod redirect;
 pub(crate) mod request;
 mod server;

@@ -8,12 +8,14 @@ use memchr::memmem::Finder;
 use url::Url;
 use wire::{Asked, Complaint, OptionSpec, Proxies, Takes, Text};
 
+use super::captured::{self, CAPTURE};
 use super::chunks;
 use super::codec::is_token;
 use super::multipart;
-use super::request::{Content, HeaderWish, Recipe, Rules};
+use super::request::{Checks, Content, HeaderWish, Recipe, Rules};
 use super::status::Statuses;
 use super::withheld;
+use crate::capture::Capture;
 use crate::cookies;
 use crate::file;
 use crate::identity;
@@ -149,6 +151,13 @@ pub const OF_ONE_URL: &[&str] = &[
     "bearer",
     "cookie",
     "expect-continue",
+    "expect-status",
+    "expect-body",
+    "expect-header",
+    "expect-json",
+    "redirects",
+    "location",
+    CAPTURE,
 ];
 
 const fn option(
@@ -183,6 +192,7 @@ pub struct Wishes {
     /// The same where slots stand in it, as their marks.
     expect_filled: Option<String>,
     expected: Option<Expectations>,
+    captures: Vec<(u16, Capture)>,
 }
 
 impl Wishes {
@@ -224,6 +234,7 @@ impl Wishes {
             expect_body,
             expect_filled,
             expected: Expectations::read(asked)?,
+            captures: captured::wished(asked)?,
         })
     }
 
@@ -239,6 +250,7 @@ impl Wishes {
             keepalive: self.keepalive,
             old: self.old,
             expects: self.expects,
+            checks: 0,
             hops: 0,
             forwarded: None,
         }
@@ -259,24 +271,27 @@ impl Wishes {
         self.expect_filled.as_deref()
     }
 
-    /// What holds for every exchange.
-    pub fn rules(self, recipes: Vec<Recipe>, proxies: Arc<Proxies>) -> Rules {
-        Rules {
+    /// What decides about responses.
+    pub fn checks(self) -> Checks {
+        Checks {
             plain: self.redirects == 0
                 && !self.jar
                 && self.expect_body.is_none()
                 && self.expect_filled.is_none()
-                && self.expected.is_none(),
+                && self.expected.is_none()
+                && self.captures.is_empty(),
             success: self.success,
             redirects: self.redirects,
             expect_body: self.expect_body.map(|text| Finder::new(text.as_bytes()).into_owned()),
             expected: self.expected,
-            kept: Budget::default(),
-            recipes,
-            jar: self.jar.then(cookies::budget),
-            waits: self.waits,
-            proxies,
+            captures: self.captures,
         }
+    }
+
+    /// What holds for every exchange; `others`: what decides about responses to requests that wish it otherwise.
+    pub fn rules(self, others: Vec<Checks>, recipes: Vec<Recipe>, proxies: Arc<Proxies>) -> Rules {
+        let (jar, waits) = (self.jar.then(cookies::budget), self.waits);
+        Rules { first: self.checks(), others, kept: Budget::default(), recipes, jar, waits, proxies }
     }
 }
 

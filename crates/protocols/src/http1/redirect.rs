@@ -32,9 +32,9 @@ pub fn is_redirect(status: u16) -> bool {
 ///
 /// # Errors
 /// A `Location` that is no HTTP URL.
-pub fn next(recipe: &Recipe, status: u16, head: &[u8], rules: &Rules) -> Result<Hop, Broken> {
+pub fn next(recipe: &Recipe, status: u16, head: &[u8], (rules, most): (&Rules, u32)) -> Result<Hop, Broken> {
     let Some(location) = codec::field(head, "location") else { return Ok(Hop::None) };
-    if recipe.hops >= rules.redirects {
+    if recipe.hops >= most {
         return Ok(Hop::TooMany);
     }
     let location = String::from_utf8_lossy(location);

@@ -12,12 +12,13 @@ use base64::Engine as _;
 use measure::Nanos;
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{Fill, Origin, Proxies};
+use wire::{Origin, Proxies};
 
-use super::filled::Filled;
+use super::filled::FilledWith;
 use super::redirect::is_redirect;
 use super::session::{EXPECTS, LAST, NO_BODY, SECURE, UPGRADES};
 use super::status::Statuses;
+use crate::capture::Capture;
 use crate::kept::Budget;
 use crate::percent::{decoded, host};
 use crate::verify::Expectations;
@@ -42,6 +43,8 @@ pub struct Request {
     pub(crate) listed: u32,
     /// What the session must know of it.
     pub(crate) marks: u8,
+    /// What decides about its response, as [`Rules::checks`] has it.
+    pub(crate) checks: u16,
     /// Its recipe where it is in no list.
     pub(crate) own: Option<Arc<Recipe>>,
     /// As HTTP/2 says it, where that was prepared.
@@ -91,12 +94,10 @@ pub struct Common {
 /// What holds for every exchange of a run.
 #[derive(Debug)]
 pub struct Rules {
-    /// Nothing but the status decides, and redirects are answers like others.
-    pub(crate) plain: bool,
-    pub(crate) success: Statuses,
-    pub(crate) redirects: u32,
-    pub(crate) expect_body: Option<Finder<'static>>,
-    pub(crate) expected: Option<Expectations>,
+    /// What decides about responses.
+    pub(crate) first: Checks,
+    /// About those to requests that wish it otherwise.
+    pub(crate) others: Vec<Checks>,
     pub(crate) kept: Budget,
     pub(crate) recipes: Vec<Recipe>,
     /// Users keep cookies that answers set, within this.
@@ -107,16 +108,39 @@ pub struct Rules {
     pub(crate) proxies: Arc<Proxies>,
 }
 
+/// What decides about a response.
+#[derive(Debug)]
+pub struct Checks {
+    /// Nothing but the status decides, and redirects are answers like others.
+    pub(crate) plain: bool,
+    pub(crate) success: Statuses,
+    /// How many are followed.
+    pub(crate) redirects: u32,
+    pub(crate) expect_body: Option<Finder<'static>>,
+    pub(crate) expected: Option<Expectations>,
+    /// What is taken out of it, and the index of the variable it becomes.
+    pub(crate) captures: Vec<(u16, Capture)>,
+}
+
 impl Rules {
+    /// What decides about the response to a request.
+    #[inline]
+    pub(crate) fn checks(&self, index: u16) -> &Checks {
+        match index {
+            0 => &self.first,
+            index => self.others.get(usize::from(index) - 1).unwrap_or(&self.first),
+        }
+    }
+
+    /// All checks of the run.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Checks> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
     /// The recipe of a request with slots as it was filled, where the answer asks for another request.
-    pub(crate) fn filled(
-        &self,
-        recipe: Option<&Recipe>,
-        with: Option<&(Arc<Filled>, Fill)>,
-        status: u16,
-    ) -> Option<Recipe> {
-        let (filled, fill) = with.filter(|_| self.redirects > 0 && is_redirect(status))?;
-        Some(filled.recipe(recipe?, fill))
+    pub(crate) fn filled(&self, recipe: Option<&Recipe>, with: Option<&FilledWith>, status: u16) -> Option<Recipe> {
+        let with = with.filter(|_| is_redirect(status))?;
+        Some(with.filled.recipe(recipe?, &with.fill()))
     }
 }
 
@@ -185,6 +209,8 @@ pub struct Recipe {
     pub old: bool,
     /// The body waits until the server asks for it.
     pub expects: bool,
+    /// What decides about its response.
+    pub checks: u16,
     /// How many redirects led here.
     pub hops: u32,
     /// It goes to a proxy, which sends it on.
@@ -366,6 +392,7 @@ pub fn encode_listed(recipe: &Recipe, listed: u32) -> Request {
         common,
         listed,
         marks: recipe.marks(),
+        checks: recipe.checks,
         own: None,
         two: None,
         slots: None,
@@ -404,7 +431,16 @@ impl Encoder {
         });
         // Made to measure: a million of them may be kept.
         let bytes = Box::from(recipe.start().as_bytes());
-        Request { bytes, common: Some(common), listed, marks: recipe.marks(), own: None, two: None, slots: None }
+        Request {
+            bytes,
+            common: Some(common),
+            listed,
+            marks: recipe.marks(),
+            checks: recipe.checks,
+            own: None,
+            two: None,
+            slots: None,
+        }
     }
 }
 

@@ -12,10 +12,11 @@ use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Memory
 
 use super::body::Body;
 use super::codec::{CHUNKED, CODED, HEAD_BOUND, Head, SIZED, response_head};
-use super::filled::Filled;
+use super::filled::FilledWith;
 use super::judge::{EXCERPT_BOUND, Judge};
+use super::rare::Rare;
 use super::redirect::Hop;
-use super::request::{Recipe, Request, Rules};
+use super::request::{Request, Rules};
 use super::withheld::Withheld;
 use crate::cookies::Jar;
 use crate::kept::{Kept, NO_ROOM_FOR_HEADS};
@@ -61,25 +62,7 @@ pub struct Http1Session {
     status: u16,
     state: State,
     marks: u8,
-}
-
-/// What most exchanges never need.
-#[derive(Debug, Default)]
-struct Rare {
-    /// A head that is not whole yet; later the beginning of an answer that may become an example.
-    kept: Kept,
-    /// How far that head was read.
-    head: Head,
-    /// Bytes of interim answers so far.
-    interim: usize,
-    /// The recipe of a request that is not in the list (a redirect's).
-    own: Option<Arc<Recipe>>,
-    /// What a request with slots was filled from, where redirects are made from it.
-    filled: Option<(Arc<Filled>, Fill)>,
-    /// The body, where it waits for the server to ask for it.
-    withheld: Withheld,
-    /// What was seen of the answer.
-    judge: Judge,
+    checks: u16,
 }
 
 impl Http1Session {
@@ -94,6 +77,7 @@ impl Http1Session {
             status: 0,
             state: State::Idle,
             marks: 0,
+            checks: 0,
         }
     }
 
@@ -194,7 +178,8 @@ impl Http1Session {
         if !head.keeps_alive() {
             self.marks |= LAST;
         }
-        if !self.rules.plain || !self.rules.success.has(head.status) {
+        let checks = self.rules.checks(self.checks);
+        if !checks.plain || !checks.success.has(head.status) {
             self.look_closer(text, done)?;
         }
         if self.marks & NO_BODY != 0 || head.status == 204 || head.status == 304 {
@@ -238,12 +223,13 @@ impl Http1Session {
             // The server waits for a body that does not come (RFC 9110 10.1.1).
             self.marks |= LAST;
         }
-        if !rules.plain {
+        let checks = rules.checks(self.checks);
+        if !checks.plain {
             let (status, listed) = (self.status, self.listed);
             let Rare { own, filled, judge, .. } = self.rare();
             let recipe = own.as_deref().or_else(|| rules.recipes.get(listed as usize));
             let filled = rules.filled(recipe, filled.as_ref(), status);
-            judge.head(&rules, filled.as_ref().or(recipe), status, text)?;
+            judge.head((&rules, checks), filled.as_ref().or(recipe), status, text)?;
         }
         if self.verdict().is_some_and(|kind| done.wants_example(kind)) {
             self.marks |= CAPTURES;
@@ -254,21 +240,31 @@ impl Http1Session {
     #[inline]
     fn feed(&mut self, rest: &[u8], at: &mut usize) -> Result<bool, Broken> {
         let (payload, rare, rules) = (&mut self.payload, &mut self.rare, &self.rules);
+        let checks = rules.checks(self.checks);
         let (used, over) = self.body.feed(rest, |data| {
             *payload += data.len() as u64;
             if let Some(rare) = rare.as_mut() {
-                rare.judge.feed(rules, data);
+                rare.judge.feed((rules, checks), data);
             }
         })?;
         *at += used;
         Ok(over)
     }
 
+    /// The answer is whole: what is wrong with it.
+    fn judged(&mut self) -> Option<FaultKind> {
+        if let Some(rare) = &mut self.rare {
+            rare.judge.whole((&self.rules, self.rules.checks(self.checks)), self.status);
+        }
+        self.verdict()
+    }
+
     /// What is wrong with the answer, by its status and what was seen of its body.
     fn verdict(&self) -> Option<FaultKind> {
+        let rules = (&*self.rules, self.rules.checks(self.checks));
         match &self.rare {
-            Some(rare) => rare.judge.verdict(&self.rules, self.status),
-            None => Judge::default().verdict(&self.rules, self.status),
+            Some(rare) => rare.judge.verdict(rules, self.status),
+            None => Judge::default().verdict(rules, self.status),
         }
     }
 
@@ -294,17 +290,19 @@ impl Http1Session {
     /// As [`Self::end`], for a failure, a redirect, or an answer that came in pieces.
     #[cold]
     fn end_closely(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done<Request>) {
-        let rare = self.rare.take().map(|r| *r).unwrap_or_default();
+        let mut rare = self.rare.take().map(|r| *r).unwrap_or_default();
         let excerpt = fault.is_some_and(|kind| done.wants_example(kind)).then(|| {
             let mut excerpt = rare.kept[..rare.kept.len().min(EXCERPT_BOUND)].to_vec();
             excerpt.extend_from_slice(&fresh[..fresh.len().min(EXCERPT_BOUND - excerpt.len())]);
             excerpt.into_boxed_slice()
         });
         let why = match fault.filter(|kind| done.wants_example(*kind)) {
-            Some(kind) => rare.withheld.why(rare.judge.why(&self.rules, kind, self.payload)),
+            Some(kind) => {
+                rare.withheld.why(rare.judge.why((&self.rules, self.rules.checks(self.checks)), kind, self.payload))
+            }
             None => Cow::Borrowed(""),
         };
-        if let Some(lesson) = rare.judge.lesson {
+        if let Some(lesson) = rare.judge.lesson(fault.is_none()) {
             done.push(Event::Learnt(self.id, lesson));
         }
         if rare.withheld.declined {
@@ -344,8 +342,8 @@ impl Http1Session {
         } else {
             self.rare().withheld = Withheld::filled(filled, fill, out);
         }
-        if self.rules.redirects > 0 {
-            self.rare().filled = Some((Arc::clone(filled), *fill));
+        if self.rules.checks(request.checks).redirects > 0 {
+            self.rare().filled = Some(FilledWith::new(filled, fill));
         }
         if let Some(expected) = filled.expected(fill) {
             self.rare().judge.expected = Some(expected);
@@ -399,12 +397,15 @@ impl Session for Http1Session {
         }
         self.id = id;
         self.listed = request.listed;
-        self.marks = request.marks;
+        (self.marks, self.checks) = (request.marks, request.checks);
         self.state = State::Head;
         self.payload = 0;
         self.status = 0;
         if let Some(own) = &request.own {
             self.rare().own = Some(Arc::clone(own));
+        }
+        if !self.rules.checks(request.checks).captures.is_empty() {
+            self.rare().judge.random = fill.random;
         }
         Ok(if request.marks & EXPECTS == 0 { Sent::Asked } else { Sent::Withheld(self.rules.waits) })
     }
@@ -441,11 +442,12 @@ impl Session for Http1Session {
         let (mut at, mut kept_to) = (0, 0);
         match self.advance(bytes, &mut at, &mut kept_to, done) {
             Ok(true) => {
-                let fault = if self.rules.plain && self.rare.is_none() && self.rules.success.has(self.status) {
+                let checks = self.rules.checks(self.checks);
+                let fault = if checks.plain && self.rare.is_none() && checks.success.has(self.status) {
                     None
                 } else {
                     self.give(out);
-                    self.verdict()
+                    self.judged()
                 };
                 self.end(fault, &bytes[kept_to..at], done);
                 if at < bytes.len() {
@@ -474,7 +476,7 @@ impl Session for Http1Session {
 
     fn closed(&mut self, done: &mut Done<Request>) {
         if self.state == State::Body && self.body.ends_with_connection() {
-            let fault = self.verdict();
+            let fault = self.judged();
             self.end(fault, &[], done);
         }
         self.state = State::Over;

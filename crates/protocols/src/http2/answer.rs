@@ -3,15 +3,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use memchr::memmem::Finder;
-use wire::{Done, Ended, Event, ExchangeId, FaultKind, Fill};
+use wire::{Done, Ended, Event, ExchangeId, FaultKind};
 
 use super::connection::{Listener, Next};
 use super::frames::code;
 use super::head::{self, Said, UNKNOWN, Wrong};
 use super::hpack::{Fields, Malformed};
 use crate::http1::Request;
-use crate::http1::filled::Filled;
+use crate::http1::filled::FilledWith;
 use crate::http1::judge::{EXCERPT_BOUND, Judge};
 use crate::http1::redirect::Hop;
 use crate::http1::request::{Recipe, Rules};
@@ -34,6 +33,7 @@ pub struct Exchange {
     /// 0 until a final head is there.
     status: u16,
     marks: u8,
+    checks: u16,
     rare: Option<Box<Rare>>,
 }
 
@@ -45,7 +45,7 @@ struct Rare {
     /// The recipe of a request that is not in the list (a redirect's).
     own: Option<Arc<Recipe>>,
     /// What a request with slots was filled from, where redirects are made from it.
-    filled: Option<(Arc<Filled>, Fill)>,
+    filled: Option<FilledWith>,
     judge: Judge,
 }
 
@@ -54,22 +54,26 @@ impl Exchange {
     #[inline]
     pub fn new(id: ExchangeId, request: &Request) -> Exchange {
         let rare = request.own.as_ref().map(|own| Box::new(Rare { own: Some(Arc::clone(own)), ..Rare::default() }));
-        let (listed, marks) = (request.listed, request.marks & !BEGUN);
-        Exchange { id, payload: 0, announced: UNKNOWN, listed, status: 0, marks, rare }
+        let (listed, marks, checks) = (request.listed, request.marks & !BEGUN, request.checks);
+        Exchange { id, payload: 0, announced: UNKNOWN, listed, status: 0, marks, checks, rare }
     }
 }
 
 impl Exchange {
+    /// The same with random bits for what is taken out of its response; 0: nothing is.
+    #[inline]
+    pub fn drawing(mut self, random: u64) -> Exchange {
+        if random != 0 {
+            self.rare.get_or_insert_default().judge.random = random;
+        }
+        self
+    }
+
     /// The same of a request with slots: what it was filled from where redirects are made from it, and what the response's body
     /// must hold.
-    pub fn filled(
-        id: ExchangeId,
-        request: &Request,
-        filled: Option<(Arc<Filled>, Fill)>,
-        expected: Option<Box<Finder<'static>>>,
-    ) -> Exchange {
-        let rare = (filled.is_some() || expected.is_some())
-            .then(|| Box::new(Rare { filled, judge: Judge::expecting(expected), ..Rare::default() }));
+    pub fn filled(id: ExchangeId, request: &Request, filled: Option<FilledWith>, judge: Judge) -> Exchange {
+        let closely = filled.is_some() || judge.expected.is_some() || judge.random != 0;
+        let rare = closely.then(|| Box::new(Rare { filled, judge, ..Rare::default() }));
         Exchange { rare, ..Exchange::new(id, request) }
     }
 }
@@ -132,9 +136,9 @@ impl Listener<Exchange> for Ear<'_> {
         if x.status != 0 {
             return self.trailer(x, fields, end);
         }
-        let (rules, done) = (self.rules, &*self.done);
+        let (checks, done) = (self.rules.checks(x.checks), &*self.done);
         let closely =
-            |status| !rules.plain || (!rules.success.has(status) && done.wants_example(FaultKind::WrongStatus));
+            |status| !checks.plain || (!checks.success.has(status) && done.wants_example(FaultKind::WrongStatus));
         let known = fields.known(0).map(Said::of_digest).filter(|said| !closely(said.status));
         let mut text = Vec::new();
         let said = match known {
@@ -176,7 +180,7 @@ impl Listener<Exchange> for Ear<'_> {
         }
         x.payload += bytes.len() as u64;
         if let Some(rare) = &mut x.rare {
-            rare.judge.feed(self.rules, bytes);
+            rare.judge.feed((self.rules, self.rules.checks(x.checks)), bytes);
             let room = EXCERPT_BOUND.saturating_sub(rare.kept.len());
             rare.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
         } else {
@@ -229,7 +233,8 @@ impl Ear<'_> {
         let rare = x.rare.get_or_insert_default();
         let recipe = rare.own.as_deref().or_else(|| rules.recipes.get(listed as usize));
         let filled = rules.filled(recipe, rare.filled.as_ref(), status);
-        let good = rules.plain || rare.judge.head(rules, filled.as_ref().or(recipe), status, &text).is_ok();
+        let checks = rules.checks(x.checks);
+        let good = checks.plain || rare.judge.head((rules, checks), filled.as_ref().or(recipe), status, &text).is_ok();
         rare.kept = text;
         rare.kept.truncate(EXCERPT_BOUND);
         good
@@ -243,9 +248,13 @@ impl Ear<'_> {
         if length != UNKNOWN && length != x.payload {
             return self.fail(x, if length > x.payload { TOO_SHORT } else { TOO_LONG });
         }
-        let fault = match &x.rare {
-            Some(rare) => rare.judge.verdict(self.rules, x.status),
-            None if self.rules.success.has(x.status) => None,
+        let checks = self.rules.checks(x.checks);
+        let fault = match &mut x.rare {
+            Some(rare) => {
+                rare.judge.whole((self.rules, checks), x.status);
+                rare.judge.verdict((self.rules, checks), x.status)
+            }
+            None if checks.success.has(x.status) => None,
             None => Some(FaultKind::WrongStatus),
         };
         self.end(x, fault, "");
@@ -274,12 +283,12 @@ impl Ear<'_> {
         let (mut excerpt, mut follow, mut said) = (None, None, Cow::Borrowed(why));
         if let Some(rare) = x.rare.take() {
             let Rare { kept, mut judge, .. } = *rare;
-            if let Some(lesson) = judge.lesson.take() {
+            if let Some(lesson) = judge.lesson(fault.is_none()) {
                 self.done.push(Event::Learnt(x.id, lesson));
             }
             if let Some(kind) = fault.filter(|kind| self.done.wants_example(*kind)) {
                 if why.is_empty() {
-                    said = judge.why(self.rules, kind, x.payload);
+                    said = judge.why((self.rules, self.rules.checks(x.checks)), kind, x.payload);
                 }
                 excerpt = Some(kept.into_boxed_slice());
             }

@@ -19,6 +19,8 @@ use super::receiving::SPEAKS_HTTP1;
 use super::request::{self, Prepared};
 use crate::cookies::{self, Jar};
 use crate::http1::Request;
+use crate::http1::filled::FilledWith;
+use crate::http1::judge::Judge;
 use crate::http1::request::Rules;
 use crate::http1::session::{LAST, SECURE};
 
@@ -83,7 +85,9 @@ impl Http2Session {
             return Sent::Asked;
         }
         let end = prepared.body.is_none();
-        let (lexicon, list, own, cookie) = (&self.lexicon, &prepared.list, Exchange::new(id, request), &self.cookie);
+        let captures = !self.rules.checks(request.checks).captures.is_empty();
+        let own = Exchange::new(id, request).drawing(if captures { fill.random } else { 0 });
+        let (lexicon, list, cookie) = (&self.lexicon, &prepared.list, &self.cookie);
         let stream = self.connection.begin_with(own, end, out, |encoder, out| {
             match list.leaves_path_out() {
                 true => encoder.write_with(lexicon, list, request.path(), out),
@@ -107,9 +111,15 @@ impl Http2Session {
         out: &mut Out,
     ) {
         let cookie = &self.cookie;
-        let kept = request.slots.as_ref().filter(|_| self.rules.redirects > 0).map(|slots| (Arc::clone(slots), *fill));
+        let checks = self.rules.checks(request.checks);
+        let kept = request.slots.as_ref().filter(|_| checks.redirects > 0);
         let expected = request.slots.as_ref().and_then(|slots| slots.expected(fill));
-        let own = Exchange::filled(id, request, kept, expected);
+        let own = Exchange::filled(
+            id,
+            request,
+            kept.map(|slots| FilledWith::new(slots, fill)),
+            Judge::expecting(expected, if checks.captures.is_empty() { 0 } else { fill.random }),
+        );
         let said = &mut self.said;
         slots.fill(fill, said);
         let end = prepared.body.is_none() && !slots.body;

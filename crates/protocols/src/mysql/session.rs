@@ -56,7 +56,7 @@ pub struct MysqlSession {
     pub(super) kept: Vec<u8>,
     /// What the server said when it refused.
     pub(super) told: Box<[u8]>,
-    pub(super) fill: Fill,
+    pub(super) fill: Fill<'static>,
     /// Bytes of rows, and rows returned or changed, of the exchange in flight.
     pub(super) payload: u64,
     pub(super) rows: u64,
@@ -256,7 +256,7 @@ impl Session for MysqlSession {
         if self.stage != Stage::Idle {
             return Err(Full);
         }
-        (self.id, self.script, self.statement, self.fill) = (id, request.script, 0, *fill);
+        (self.id, self.script, self.statement, self.fill) = (id, request.script, 0, fill.without_values());
         (self.payload, self.rows, self.status, self.begun) = (0, 0, 0, false);
         self.send(out);
         Ok(Sent::Asked)

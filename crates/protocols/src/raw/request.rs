@@ -6,7 +6,7 @@ use crate::beside::Said;
 use crate::template::{Scope, Template};
 
 /// The slots that whatever is sent may have.
-pub const SCOPE: Scope = Scope { sequence: true, captured: None };
+pub const SCOPE: Scope<'static> = Scope { sequence: true, captured: None, variables: &[] };
 
 /// Largest payload of a UDP datagram over IPv4: 65,535 less the headers of IP and UDP.
 pub const DATAGRAM_BOUND: usize = 65_507;

@@ -1,6 +1,7 @@
 //! What the bytes of a slot can be, found out before anything is sent: a value that ended a header line would make the rest of it
 //! another request.
 
+use super::emit::ends_line;
 use super::format::Format;
 use super::piece::{Function, Part, Piece, Program};
 use super::rows::Order;
@@ -27,6 +28,9 @@ fn within(pieces: &[Piece], parts: &[Part], bad: &dyn Fn(u8) -> bool, depth: usi
                 Function::Length { format, .. } | Function::Sum { format, .. } => of_format(*format, bad),
                 Function::Hex | Function::Base64 | Function::Url => any(b"09afAFzZ+/=%-._~"),
                 Function::UrlSafe => any(b"%") || within(&made.content, parts, &|b| b > b' ' && bad(b), depth + 1),
+                Function::LineSafe => {
+                    any(b" ") || within(&made.content, parts, &|b| !ends_line(b) && bad(b), depth + 1)
+                }
                 Function::Json => any(b"\\\"") || within(&made.content, parts, &|b| b >= b' ' && bad(b), depth + 1),
                 Function::Pad { with, .. } => bad(*with) || within(&made.content, parts, bad, depth + 1),
                 Function::Digest { .. } | Function::Xor { .. } => true,
@@ -45,6 +49,11 @@ pub fn is_numbered(program: &Program) -> bool {
 /// True where what a pattern found stands among these pieces.
 pub fn has_captured(program: &Program) -> bool {
     holds(program, &|piece| matches!(piece, Piece::Captured(_)))
+}
+
+/// True where what a user of a flow knows stands among these pieces.
+pub fn holds_variable(pieces: &[Piece]) -> bool {
+    among(pieces, &|piece| matches!(piece, Piece::Value(Value::Variable(_))))
 }
 
 /// True where one of all the pieces is so.
@@ -96,7 +105,7 @@ fn of_value(value: &Value, bad: &dyn Fn(u8) -> bool) -> bool {
         | Value::User { format }
         | Value::Time { format, .. }
         | Value::Row { format: Some(format), .. } => of_format(*format, bad),
-        Value::Bytes { .. } => true,
+        Value::Bytes { .. } | Value::Variable(_) => (0..=u8::MAX).any(bad),
         Value::Row { column, format: None, .. } => column.rows().any(|row| row.iter().any(|b| bad(*b))),
         Value::Characters { .. } | Value::Iso | Value::FixTime | Value::Uuid { .. } => {
             b"09AZaz:-.".iter().any(|b| bad(*b))

@@ -10,7 +10,7 @@ use super::piece::{Function, MOST_PATCHES, Part, Piece, Program};
 /// What is known while one request is filled.
 struct Filling<'a> {
     parts: &'a [Part],
-    fill: &'a Fill,
+    fill: &'a Fill<'a>,
     /// Where the bytes of patches begin.
     places: [usize; MOST_PATCHES],
     /// Where each mark came to stand.
@@ -121,6 +121,7 @@ impl Filling<'_> {
             Function::Base64 => base64(from, out),
             Function::Url => percent(from, out, |b| !b.is_ascii_alphanumeric() && !b"-._~".contains(&b)),
             Function::UrlSafe => percent(from, out, no_url),
+            Function::LineSafe => out[from..].iter_mut().filter(|b| ends_line(**b)).for_each(|b| *b = b' '),
             Function::Json => json(from, out),
             Function::Pad { size, with } => out.resize(out.len().max(from + size), *with),
             Function::Xor { other } => {
@@ -138,6 +139,11 @@ impl Filling<'_> {
             }
         }
     }
+}
+
+/// True for bytes that end a header line, or stand in none.
+pub fn ends_line(byte: u8) -> bool {
+    byte < b' ' && byte != b'\t' || byte == 0x7f
 }
 
 /// True for bytes that stand in no URL.

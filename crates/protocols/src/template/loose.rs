@@ -19,7 +19,7 @@ pub enum Found<'a> {
 }
 
 /// The names that texts give to parts of theirs: `{id={uuid}}` names one, `{id=7}` does not.
-pub fn names(text: &str, scope: Scope, names: &mut Vec<String>) {
+pub fn names(text: &str, scope: Scope<'_>, names: &mut Vec<String>) {
     for (at, _) in text.match_indices('{') {
         let rest = &text[at..];
         let name = name_of(rest);
@@ -43,7 +43,7 @@ pub fn slot_at(text: &str) -> Option<usize> {
 ///
 /// # Errors
 /// A word that was meant to be a slot and is none.
-pub fn pieces<'a>(text: &'a str, names: &[String], scope: Scope) -> Result<Vec<Found<'a>>, String> {
+pub fn pieces<'a>(text: &'a str, names: &[String], scope: Scope<'_>) -> Result<Vec<Found<'a>>, String> {
     let (mut all, mut from, mut at) = (Vec::new(), 0, 0);
     while let Some(brace) = memchr::memchr(b'{', &text.as_bytes()[at..]).map(|found| at + found) {
         let rest = &text[brace..];
@@ -93,12 +93,12 @@ fn name_of(rest: &str) -> &str {
     if word.starts_with(|c: char| c.is_ascii_alphabetic()) { word } else { "" }
 }
 
-fn is_taken(name: &str, scope: Scope) -> bool {
+fn is_taken(name: &str, scope: Scope<'_>) -> bool {
     scope.is_value(name) || is_function(name) || name == "text"
 }
 
 /// The slot that begins with the brace at the beginning of `rest`.
-fn slot<'a>(rest: &'a str, names: &[String], scope: Scope) -> Option<&'a str> {
+fn slot<'a>(rest: &'a str, names: &[String], scope: Scope<'_>) -> Option<&'a str> {
     if !rest.starts_with('{') {
         return None;
     }
@@ -137,7 +137,7 @@ fn whole(rest: &str) -> Option<&str> {
 }
 
 /// True where a slot stands in a content.
-fn holds_slot(content: &str, names: &[String], scope: Scope) -> bool {
+fn holds_slot(content: &str, names: &[String], scope: Scope<'_>) -> bool {
     let mut left = content.match_indices('{').take(64);
     left.any(|(at, _)| {
         let rest = &content[at..];
@@ -149,7 +149,7 @@ fn holds_slot(content: &str, names: &[String], scope: Scope) -> bool {
 
 /// # Errors
 /// The word behind this brace is no slot, and one slip away from one that could stand here.
-fn meant(rest: &str, names: &[String], scope: Scope) -> Result<(), String> {
+fn meant(rest: &str, names: &[String], scope: Scope<'_>) -> Result<(), String> {
     let name = name_of(rest);
     let behind = &rest[1 + name.len().min(rest.len() - 1)..];
     if name.len() < 3 || is_taken(name, scope) {

@@ -5,7 +5,8 @@ use wire::Fill;
 
 use super::{Notation, Scope, Template};
 
-const FILL: Fill = Fill { number: 41, user: 7, random: 3, unix_ns: 5_000_000_000, run: 9, sequence: 0 };
+const FILL: Fill<'static> =
+    Fill { number: 41, user: 7, random: 3, unix_ns: 5_000_000_000, run: 9, sequence: 0, values: wire::Values::NONE };
 
 fn filled(text: &str) -> String {
     let template = Template::of_text(text, "--data", Notation::Plain, Scope::default())

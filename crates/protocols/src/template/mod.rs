@@ -30,6 +30,8 @@ mod value;
 
 use std::ops::Range;
 
+#[cfg(any(test, feature = "oracle"))]
+use wire::Values;
 use wire::{Complaint, Fill};
 
 pub use csv::Files;
@@ -37,10 +39,16 @@ pub use emit::Captured;
 pub use format::decimal;
 pub use loose::{Found, names, pieces, slot_at, strict};
 pub use notation::Notation;
-pub use piece::{MOST_CAPTURED, MOST_MARKS};
+pub use piece::{MOST_CAPTURED, MOST_MARKS, MOST_OF_A_VALUE};
 pub use slots::Scope;
 
 use piece::{Function, Made, Part, Piece, Program};
+
+/// True for the names of slots, which nothing else can be called.
+pub fn is_reserved(name: &str) -> bool {
+    let everywhere = Scope { sequence: true, captured: Some(0), variables: &[] };
+    everywhere.is_value(name) || parse::is_function(name) || name == "text"
+}
 
 /// A text whose slots are compiled.
 #[derive(Debug)]
@@ -79,7 +87,7 @@ impl Template {
     ///
     /// # Errors
     /// What is wrong with a slot or with the notation, and what would be right.
-    pub fn parse_in(text: &str, place: &str, notation: Notation, scope: Scope) -> Result<Template, Complaint> {
+    pub fn parse_in(text: &str, place: &str, notation: Notation, scope: Scope<'_>) -> Result<Template, Complaint> {
         let mut files = Files::default();
         let program = parse::program(text, (notation, scope), &mut files);
         Ok(Template::of(program.map_err(|trouble| Complaint::new(place, trouble))?, &files))
@@ -89,7 +97,7 @@ impl Template {
     ///
     /// # Errors
     /// What is wrong with a slot, or a word that was meant to be one.
-    pub fn of_text(text: &str, place: &str, notation: Notation, scope: Scope) -> Result<Template, Complaint> {
+    pub fn of_text(text: &str, place: &str, notation: Notation, scope: Scope<'_>) -> Result<Template, Complaint> {
         let mut known = Vec::new();
         names(text, scope, &mut known);
         let found = pieces(text, &known, scope).map_err(|trouble| Complaint::new(place, trouble))?;
@@ -101,7 +109,7 @@ impl Template {
     ///
     /// # Errors
     /// As [`Template::of_text`].
-    pub fn of_two(texts: [Source<'_>; 2], notation: Notation, scope: Scope) -> Result<Template, Complaint> {
+    pub fn of_two(texts: [Source<'_>; 2], notation: Notation, scope: Scope<'_>) -> Result<Template, Complaint> {
         let mut known = Vec::new();
         texts.iter().filter_map(Source::text).for_each(|text| names(text, scope, &mut known));
         let mut files = Files::default();
@@ -194,7 +202,7 @@ pub struct Builder<'f> {
     lines: Vec<(Range<usize>, String)>,
     /// How the bytes within slots are written.
     notation: Notation,
-    scope: Scope,
+    scope: Scope<'f>,
 }
 
 /// A text that is put into a template.
@@ -219,6 +227,11 @@ impl<'a> Source<'a> {
 const SALTS: u64 = 1 << 10;
 
 impl<'f> Builder<'f> {
+    /// The same for texts that have slots of their own kind.
+    pub fn in_scope(self, scope: Scope<'f>) -> Builder<'f> {
+        Builder { scope, ..self }
+    }
+
     /// Nothing yet; files that slots name are kept in `files`.
     pub fn new(files: &'f mut Files) -> Builder<'f> {
         Builder {
@@ -269,6 +282,10 @@ impl<'f> Builder<'f> {
         if guard == Guard::Url && check::may_hold(&pieces, &self.parts, &emit::no_url) {
             pieces = vec![Piece::Made(Box::new(Made { function: Function::UrlSafe, content: pieces }))];
         }
+        // What a flow will know is not known yet.
+        if guard == Guard::Line && check::holds_variable(&pieces) {
+            pieces = vec![Piece::Made(Box::new(Made { function: Function::LineSafe, content: pieces }))];
+        }
         let from = self.pieces.len();
         self.pieces.extend(pieces);
         if guard == Guard::Line {
@@ -282,9 +299,8 @@ impl<'f> Builder<'f> {
     /// # Errors
     /// What cannot be worked out.
     pub fn finish(self) -> Result<Template, String> {
-        let ends_line = |b: u8| b < b' ' && b != b'\t' || b == 0x7f;
         for (range, text) in &self.lines {
-            if check::may_hold(&self.pieces[range.clone()], &self.parts, &ends_line) {
+            if check::may_hold(&self.pieces[range.clone()], &self.parts, &emit::ends_line) {
                 let mut bare = text.clone();
                 bare.pop();
                 return Err(format!(
@@ -308,10 +324,13 @@ pub fn oracle(text: &str) {
         return;
     }
     for notation in [Notation::Plain, Notation::Escaped, Notation::Hex] {
-        let scope = Scope { sequence: true, captured: Some(1) };
+        let known = ["known".to_owned()];
+        let scope = Scope { sequence: true, captured: Some(1), variables: &known };
         let Ok(template) = Template::parse_in(text, "", notation, scope) else { continue };
         let (mut once, mut twice) = (Vec::new(), Vec::new());
-        let fill = Fill { number: 41, user: 7, random: 3, unix_ns: 5, run: 9, sequence: 2 };
+        let mut values = Values::default();
+        values.set(0, b"a\r\nb");
+        let fill = Fill { number: 41, user: 7, random: 3, unix_ns: 5, run: 9, sequence: 2, values: &values };
         let captured = Captured { text: b"abc", groups: &[(0, 3), (1, 2)] };
         template.fill_captured(&fill, captured, &mut once);
         template.fill_captured(&fill, captured, &mut twice);

@@ -10,6 +10,7 @@ use super::format::Format;
 use super::notation::Notation;
 use super::piece::{Function, MOST_PARTS, Made, Part, Piece, Program};
 use super::slots::Scope;
+use super::value::Value;
 use super::{resolve, slots};
 
 /// Deepest nesting of slots.
@@ -22,7 +23,7 @@ const LARGEST_PAD: usize = 1 << 20;
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn program(text: &str, (notation, scope): (Notation, Scope), files: &mut Files) -> Result<Program, String> {
+pub fn program(text: &str, (notation, scope): (Notation, Scope<'_>), files: &mut Files) -> Result<Program, String> {
     let mut parser = Parser { text, at: 0, notation, scope, parts: Vec::new(), files, salt: 0, depth: 0 };
     let pieces = parser.content(false)?;
     resolve::program(Program { pieces, parts: parser.parts })
@@ -36,7 +37,7 @@ pub fn program(text: &str, (notation, scope): (Notation, Scope), files: &mut Fil
 pub fn slot(
     text: &str,
     salt: u64,
-    (notation, scope): (Notation, Scope),
+    (notation, scope): (Notation, Scope<'_>),
     parts: &mut Vec<Part>,
     files: &mut Files,
 ) -> Result<Vec<Piece>, String> {
@@ -51,7 +52,7 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     notation: Notation,
-    scope: Scope,
+    scope: Scope<'a>,
     parts: Vec<Part>,
     files: &'a mut Files,
     /// Slots so far: what makes random ones differ.
@@ -168,6 +169,12 @@ impl<'a> Parser<'a> {
         let mut words = self.words().split('|');
         let of_slot = words.next().unwrap_or_default().trim();
         self.salt += 1;
+        if let Some(variable) = self.scope.variable(name) {
+            if !of_slot.is_empty() {
+                return Err(format!("\"{of_slot}\" is not known in {{{name}}}; write {{{name}}}, or {{{name} | url}}"));
+            }
+            return encoded(vec![Piece::Value(Value::Variable(variable))], words);
+        }
         let piece = match name {
             "env" => Piece::Bytes(slots::env(of_slot)?.into_bytes().into()),
             "captured" => Piece::Captured(slots::group(of_slot, self.scope.captured.unwrap_or(0))?),

@@ -14,6 +14,9 @@ pub const MOST_MARKS: usize = 64;
 /// Most bytes of a message in which a pattern looks for what is then said (`{captured}`).
 pub const MOST_CAPTURED: usize = 4096;
 
+/// Most bytes of what a user of a flow knows by one name.
+pub const MOST_OF_A_VALUE: usize = 64 << 10;
+
 /// Most names of parts.
 pub const MOST_PARTS: usize = 64;
 
@@ -118,6 +121,8 @@ pub enum Function {
     Url,
     /// Percent-encoded where a byte can stand in no URL at all; the rest as it is.
     UrlSafe,
+    /// As it may stand in a header line: what would end it is a space.
+    LineSafe,
     /// As it stands between the quotes of a JSON text.
     Json,
     /// Filled up to a size with a byte; what is longer stays.

@@ -1,10 +1,17 @@
 //! Room for a number that is known once what follows it is written: a length in front of what it is of.
 
-use wire::Fill;
+use wire::{Fill, Values};
 
 /// What slots are tried with before the run, to see how long what they are in is likely to be.
-pub const TRIAL: Fill =
-    Fill { number: 1_000_000, user: 10, random: 1 << 63, unix_ns: 1_800_000_000_000_000_000, run: 0, sequence: 0 };
+pub const TRIAL: Fill<'static> = Fill {
+    number: 1_000_000,
+    user: 10,
+    random: 1 << 63,
+    unix_ns: 1_800_000_000_000_000_000,
+    run: 0,
+    sequence: 0,
+    values: Values::NONE,
+};
 
 /// Digits of a number.
 #[inline]

@@ -4,7 +4,7 @@
 //! What counts is the most bytes that the slots can come to. A counter without `below` counts with all its digits.
 
 use super::format::Format;
-use super::piece::{Function, MOST_CAPTURED, Made, Part, Piece};
+use super::piece::{Function, MOST_CAPTURED, MOST_OF_A_VALUE, Made, Part, Piece};
 use super::value::Value;
 
 /// # Errors
@@ -96,6 +96,7 @@ impl Sizes<'_> {
             Function::Url | Function::UrlSafe => content.saturating_mul(3),
             Function::Json => content.saturating_mul(6),
             Function::Base64 => content.div_ceil(3).saturating_mul(4),
+            Function::LineSafe => content,
             Function::Pad { size, .. } => content.max(*size as u64),
             Function::Xor { other } => content.max(self.of(other)),
         }
@@ -117,6 +118,7 @@ fn of_value(value: &Value) -> u64 {
         Value::Iso => "2026-11-21T09:26:35.123Z".len() as u64,
         Value::FixTime => "20261121-09:26:35.123".len() as u64,
         Value::Uuid { .. } => 36,
+        Value::Variable(_) => MOST_OF_A_VALUE as u64,
         Value::Row { column, format: None, .. } => column.rows().map(<[u8]>::len).max().unwrap_or(0) as u64,
         Value::Row { format: Some(format), .. } => format.most_bytes(u64::MAX),
     }

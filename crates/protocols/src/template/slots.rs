@@ -14,23 +14,31 @@ pub const VALUES: [&str; 8] = ["counter", "random", "user", "time", "uuid", "csv
 
 /// The slots that some texts have and others have not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Scope {
+pub struct Scope<'a> {
     /// What is said on a connection is counted (`{sequence}`).
     pub sequence: bool,
     /// A pattern with so many groups found something (`{captured}`).
     pub captured: Option<usize>,
+    /// What users of a flow know by name.
+    pub variables: &'a [String],
 }
 
-impl Scope {
+impl<'a> Scope<'a> {
     /// True where a slot of this name is a value.
     pub fn is_value(self, name: &str) -> bool {
         VALUES.contains(&name) || self.own().any(|own| own == name)
     }
 
     /// Values that not every text has.
-    pub fn own(self) -> impl Iterator<Item = &'static str> {
+    pub fn own(self) -> impl Iterator<Item = &'a str> {
         let captured = self.captured.map(|_| "captured");
-        self.sequence.then_some("sequence").into_iter().chain(captured)
+        let variables = self.variables.iter().map(String::as_str);
+        self.sequence.then_some("sequence").into_iter().chain(captured).chain(variables)
+    }
+
+    /// What a user knows by this name.
+    pub fn variable(self, name: &str) -> Option<u16> {
+        self.variables.iter().position(|known| known == name).map(|at| at as u16)
     }
 }
 

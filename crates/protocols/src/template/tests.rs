@@ -5,13 +5,14 @@ use wire::Fill;
 
 use super::{Notation, Template};
 
-const FILL: Fill = Fill {
+const FILL: Fill<'static> = Fill {
     number: 41,
     user: 7,
     random: 0x0123_4567_89ab_cdef,
     unix_ns: 1_795_253_195_123_456_789,
     run: 11,
     sequence: 5,
+    values: wire::Values::NONE,
 };
 
 fn filled(text: &str, notation: Notation, fill: &Fill) -> Vec<u8> {

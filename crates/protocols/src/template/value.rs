@@ -34,6 +34,8 @@ pub enum Value {
     FixTime,
     /// A version 4 UUID (RFC 9562 5.4).
     Uuid { salt: u64 },
+    /// What the user knows by the name of this index; nothing where it knows nothing.
+    Variable(u16),
     /// The row of a column that the number chooses.
     Row { column: Arc<Column>, format: Option<Format>, choice: Choice, salt: u64 },
 }
@@ -100,6 +102,7 @@ impl Value {
             Value::Iso => calendar(fill.unix_ns, *b"--T::.Z", out),
             Value::FixTime => calendar(fill.unix_ns, *b"\0\0-::.\0", out),
             Value::Uuid { salt } => uuid(Stream::of(fill, *salt), out),
+            Value::Variable(index) => out.extend_from_slice(fill.values.get(*index).unwrap_or_default()),
             Value::Row { column, format, choice, salt } => {
                 let row = column.row(choice.row(fill, column.count(), *salt));
                 match format {

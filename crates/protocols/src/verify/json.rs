@@ -1,6 +1,7 @@
 //! `--expect-json '$.code == 200'`: a place in a JSON body and what must stand there.
 //!
-//! A small part of JSONPath (RFC 9535): names, indices (negative ones from the end) and `*`; then nothing (the place must
+//! JSONPath (RFC 9535) but for slices, unions and functions: names, indices (negative ones from the end), `*`, `..` and filters
+//! of one test (`[?@.price < 10]`); then nothing (the place must
 //! exist), a comparison, or `contains`. Where a path leads to several places, one that keeps the rule is enough; `!=`
 //! must hold at all of them. Numbers are compared by all of their digits ([`decimal`]), and a body is looked into where it
 //! lies ([`places`]).
@@ -11,6 +12,30 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 use super::{decimal, places};
+
+/// A place in a body.
+#[derive(Debug, PartialEq)]
+pub struct Place(Vec<Step>);
+
+impl Place {
+    /// Reads a path.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Place, String> {
+        let wrong = |what: &str| format!("\"{text}\" {what}; write a path such as $.token or $.items[0].id");
+        let rest = text.strip_prefix('$').ok_or_else(|| wrong("does not begin with $"))?;
+        match path(rest, DEEPEST).map_err(|what| wrong(&what))? {
+            (path, "") => Ok(Place(path)),
+            (_, rest) => Err(wrong(&format!("goes on with \"{rest}\", which is no step of a path"))),
+        }
+    }
+
+    /// Shows `seen` the values that stand there.
+    pub fn walk<'a>(&self, body: &'a RawValue, seen: &mut dyn FnMut(&'a RawValue)) {
+        walk(body, &self.0, seen);
+    }
+}
 
 /// One rule.
 #[derive(Debug, PartialEq)]
@@ -31,10 +56,14 @@ pub enum Step {
     Index(i64),
     /// All of them.
     All,
+    /// Those items or members in which something stands, and which pass a test where there is one.
+    Where(Vec<Step>, Option<(Compare, Wanted)>),
+    /// It, and all that is in it at any depth.
+    Within,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Compare {
+pub enum Compare {
     Equal,
     Unequal,
     Less,
@@ -57,7 +86,7 @@ const COMPARISONS: [(&str, Compare); 7] = [
 
 /// What a rule compares with.
 #[derive(Debug, PartialEq)]
-enum Wanted {
+pub enum Wanted {
     /// null, true or false.
     Word(String),
     /// Its digits, as they were written.
@@ -70,6 +99,9 @@ enum Wanted {
 /// A path has at most so many steps, and what a rule compares with is nested no deeper.
 const DEEPEST: usize = 128;
 
+/// `..` looks so deep.
+const DEEPEST_WITHIN: usize = 32;
+
 /// Where a path leads to several places, so many of their values are named.
 const NAMED: usize = 3;
 
@@ -80,15 +112,8 @@ impl Json {
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Json, String> {
         let wrong = |what: &str| format!("\"{text}\" {what}; write a rule such as $.code == 200 or $.items[0].id");
-        let mut rest = text.trim().strip_prefix('$').ok_or_else(|| wrong("does not begin with $"))?;
-        let mut path = Vec::new();
-        while let Some((step, after)) = step(rest).ok_or_else(|| wrong("has a path that cannot be read"))? {
-            path.push(step);
-            rest = after;
-            if path.len() > DEEPEST {
-                return Err(wrong(&format!("has a path of more than {DEEPEST} steps")));
-            }
-        }
+        let rest = text.trim().strip_prefix('$').ok_or_else(|| wrong("does not begin with $"))?;
+        let (path, rest) = path(rest, DEEPEST).map_err(|what| wrong(&what))?;
         let rule = text.trim().to_owned();
         let place = rule[..rule.len() - rest.trim_end().len()].to_owned();
         let rest = rest.trim();
@@ -98,20 +123,8 @@ impl Json {
         if rest.starts_with('=') && !rest.starts_with("==") {
             return Err(format!("\"{text}\" has a single =; write == to compare: {place} =={}", &rest[1..]));
         }
-        let (compare, value) = COMPARISONS
-            .iter()
-            .find_map(|(sign, compare)| Some((*compare, rest.strip_prefix(sign)?.trim())))
-            .ok_or_else(|| wrong("has no comparison (==, !=, <, <=, >, >=, contains) behind its path"))?;
-        if value.is_empty() {
-            return Err(wrong("compares with nothing"));
-        }
-        let value =
-            literal(value).ok_or_else(|| wrong(&format!("compares with JSON that is nested deeper than {DEEPEST}")))?;
-        let ordered = matches!(compare, Compare::Less | Compare::AtMost | Compare::Greater | Compare::AtLeast);
-        if ordered && !matches!(value, Wanted::Number(_)) {
-            return Err(wrong("orders by something that is no number"));
-        }
-        Ok(Json { rule, place, path, test: Some((compare, value)) })
+        let test = test(rest).map_err(|what| wrong(&what))?;
+        Ok(Json { rule, place, path, test: Some(test) })
     }
 
     /// As it was written.
@@ -153,6 +166,83 @@ impl Json {
             _ => passed > 0,
         }
     }
+}
+
+/// A comparison and what is compared with.
+///
+/// # Errors
+/// What is wrong with it.
+fn test(text: &str) -> Result<(Compare, Wanted), String> {
+    let (compare, value) = COMPARISONS
+        .iter()
+        .find_map(|(sign, compare)| Some((*compare, text.strip_prefix(sign)?.trim())))
+        .ok_or("has no comparison (==, !=, <, <=, >, >=, contains) behind its path")?;
+    if value.is_empty() {
+        return Err("compares with nothing".into());
+    }
+    let value = literal(value).ok_or_else(|| format!("compares with JSON that is nested deeper than {DEEPEST}"))?;
+    let ordered = matches!(compare, Compare::Less | Compare::AtMost | Compare::Greater | Compare::AtLeast);
+    if ordered && !matches!(value, Wanted::Number(_)) {
+        return Err("orders by something that is no number".into());
+    }
+    Ok((compare, value))
+}
+
+/// The steps that a text begins with, and what follows them; tests within tests are no deeper than `deepest`.
+///
+/// # Errors
+/// What is wrong with them.
+fn path(text: &str, deepest: usize) -> Result<(Vec<Step>, &str), String> {
+    let (mut path, mut rest) = (Vec::new(), text);
+    loop {
+        if let Some(behind) = rest.strip_prefix("..") {
+            path.push(Step::Within);
+            // `..name` is `..` and then `.name`.
+            rest = if behind.starts_with('[') { behind } else { &rest[1..] };
+        }
+        if rest.starts_with("[?") {
+            let (step, after) = filter(rest, deepest)?;
+            path.push(step);
+            rest = after;
+        } else if let Some((step, after)) = step(rest).ok_or("has a path that cannot be read")? {
+            path.push(step);
+            rest = after;
+        } else {
+            return Ok((path, rest));
+        }
+        if path.len() > DEEPEST {
+            return Err(format!("has a path of more than {DEEPEST} steps"));
+        }
+    }
+}
+
+/// `[?@.price < 10]`, `[?(@.id)]`
+fn filter(text: &str, deepest: usize) -> Result<(Step, &str), String> {
+    let wrong = || format!("has a filter that cannot be read ({text}); write for instance [?@.price < 10]");
+    let deeper = deepest.checked_sub(1).ok_or_else(wrong)?;
+    let (mut quote, mut open, mut end) = (None, 0, None);
+    for (at, c) in text.char_indices() {
+        match (quote, c) {
+            (Some(q), c) => quote = (c != q).then_some(q),
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '[') => open += 1,
+            (None, ']') => open -= 1,
+            _ => {}
+        }
+        if open == 0 {
+            end = Some(at);
+            break;
+        }
+    }
+    let end = end.ok_or_else(wrong)?;
+    let inside = text[2..end].trim();
+    let inside = inside.strip_prefix('(').and_then(|inside| inside.strip_suffix(')')).unwrap_or(inside).trim();
+    let (path, rest) = path(inside.strip_prefix('@').ok_or_else(wrong)?, deeper)?;
+    let test = match rest.trim() {
+        "" => None,
+        rest => Some(test(rest)?),
+    };
+    Ok((Step::Where(path, test), &text[end + 1..]))
 }
 
 /// The next step and what follows it; `Some(None)` at the end of the path, None where it cannot be read.
@@ -244,10 +334,31 @@ fn walk<'a>(value: &'a RawValue, path: &[Step], seen: &mut dyn FnMut(&'a RawValu
                 at += 1;
             });
         }
-        Step::All => {
-            places::items(value, |item| walk(item, rest, seen));
-            places::members(value, |_, member| walk(member, rest, seen));
-        }
+        Step::All => each(value, &mut |inner| walk(inner, rest, seen)),
+        Step::Where(path, test) => each(value, &mut |inner| {
+            let mut fits = false;
+            walk(inner, path, &mut |found| {
+                fits = fits || test.as_ref().is_none_or(|(compare, wanted)| passes(found, *compare, wanted));
+            });
+            if fits {
+                walk(inner, rest, seen);
+            }
+        }),
+        Step::Within => within(value, rest, DEEPEST_WITHIN, seen),
+    }
+}
+
+/// Shows `seen` the items or members.
+fn each<'a>(value: &'a RawValue, seen: &mut dyn FnMut(&'a RawValue)) {
+    places::items(value, &mut *seen);
+    places::members(value, |_, member| seen(member));
+}
+
+/// Goes on from a value, and from all in it that is no deeper than this.
+fn within<'a>(value: &'a RawValue, rest: &[Step], deepest: usize, seen: &mut dyn FnMut(&'a RawValue)) {
+    walk(value, rest, seen);
+    if deepest > 0 {
+        each(value, &mut |inner| within(inner, rest, deepest - 1, seen));
     }
 }
 

@@ -16,7 +16,7 @@ mod tests;
 use memchr::memmem::Finder;
 use wire::{Asked, Complaint, FaultKind, OptionSpec, Takes, Text};
 
-use coding::Coding;
+use coding::{Coding, Plain};
 use header::Header;
 use json::Json;
 
@@ -92,12 +92,25 @@ enum Missed {
     NoRoom,
 }
 
+impl Missed {
+    fn why(self) -> String {
+        match self {
+            Missed::TooLong => {
+                let bound = measure::format_bytes(KEPT_BOUND as u64);
+                format!("the body is longer than {bound}, the most that is kept to be looked into")
+            }
+            Missed::NoRoom => format!("the body was not looked into: {NO_ROOM}"),
+        }
+    }
+}
+
 impl Seen {
     /// The head is there, in the notation of HTTP/1. `text`: the body must hold a text, which a coded body hides.
     /// None: nothing about this answer needs a closer look.
-    pub fn head(expected: Option<&Expectations>, text: bool, head: &[u8]) -> Option<Box<Seen>> {
+    /// `whole`: something is taken out of the whole body.
+    pub fn head(expected: Option<&Expectations>, (text, whole): (bool, bool), head: &[u8]) -> Option<Box<Seen>> {
         let coding = Coding::of(header::values(head, "content-encoding"));
-        let body = expected.is_some_and(Expectations::needs_body) || (text && coding != Coding::None);
+        let body = whole || expected.is_some_and(Expectations::needs_body) || (text && coding != Coding::None);
         let wrong_header = expected.is_some_and(|e| !e.headers.iter().all(|header| header.holds(head)));
         (body || wrong_header)
             .then(|| Box::new(Seen { wrong_header, body: body.then(Kept::default), coding, missed: None }))
@@ -148,15 +161,24 @@ impl Seen {
         (self.missed.is_some() || good().is_none()).then_some(FaultKind::WrongBody)
     }
 
+    /// The whole body as it was before its coding.
+    ///
+    /// # Errors
+    /// Why there is none, in a sentence.
+    pub fn whole(&self, budget: &Budget) -> Result<Plain<'_>, String> {
+        match self.missed {
+            Some(missed) => Err(missed.why()),
+            None => {
+                let body = self.body.as_deref().unwrap_or_default();
+                self.coding.decode(body, budget).map_err(|undecoded| undecoded.why(body.len()))
+            }
+        }
+    }
+
     /// What was expected of the body and what was found instead, where [`Seen::verdict`] says that it is wrong.
     pub fn why(&self, expected: Option<&Expectations>, text: Option<&Finder<'static>>, budget: &Budget) -> String {
-        match self.missed {
-            Some(Missed::TooLong) => {
-                let bound = measure::format_bytes(KEPT_BOUND as u64);
-                return format!("the body is longer than {bound}, the most that is kept to be looked into");
-            }
-            Some(Missed::NoRoom) => return format!("the body was not looked into: {NO_ROOM}"),
-            None => {}
+        if let Some(missed) = self.missed {
+            return missed.why();
         }
         let body = self.body.as_deref().unwrap_or_default();
         let plain = match self.coding.decode(body, budget) {

@@ -20,7 +20,7 @@ fn expectations(headers: &[&str], json: &[&str]) -> Expectations {
 }
 
 fn verdict(expected: &Expectations, head: &str, body: &[u8]) -> Option<FaultKind> {
-    let mut seen = Seen::head(Some(expected), false, head.as_bytes())?;
+    let mut seen = Seen::head(Some(expected), (false, false), head.as_bytes())?;
     let budget = Budget::default();
     body.chunks(7).for_each(|piece| seen.feed(piece, &budget));
     seen.verdict(Some(expected), None, &budget)
@@ -75,7 +75,9 @@ fn json_rules() {
         ("$.code ==", "compares with nothing"),
         ("$.code = 200", "has a single =; write == to compare: $.code == 200"),
         ("$.code=200", "has a single =; write == to compare: $.code ==200"),
-        ("$..code", "has a path that cannot be read"),
+        ("$..", "has a path that cannot be read"),
+        ("$.a[?@.b < x]", "orders by something that is no number"),
+        ("$.a[?b]", "has a filter that cannot be read"),
         ("$[x]", "has a path that cannot be read"),
         ("$.code < abc", "orders by something that is no number"),
     ] {
@@ -90,7 +92,7 @@ fn a_wrong_body_says_what_was_expected_and_what_was_found() {
         let expected = (!rules.is_empty()).then(|| expectations(&[], rules));
         let text = text.map(|text| Finder::new(text.as_bytes()).into_owned());
         let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n");
-        let mut seen = Seen::head(expected.as_ref(), text.is_some(), head.as_bytes()).expect("a closer look");
+        let mut seen = Seen::head(expected.as_ref(), (text.is_some(), false), head.as_bytes()).expect("a closer look");
         let budget = Budget::default();
         seen.feed(body, &budget);
         assert_eq!(seen.verdict(expected.as_ref(), text.as_ref(), &budget), Some(FaultKind::WrongBody), "{rules:?}");
@@ -184,12 +186,12 @@ fn a_text_is_looked_for_in_a_coded_body_too() {
     let text = Finder::new(b"needle").into_owned();
     let coded = zstd::encode_all(&b"hay needle hay"[..], 3).expect("encoded");
     let head = b"HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\n\r\n";
-    let mut seen = Seen::head(None, true, head).expect("a closer look");
+    let mut seen = Seen::head(None, (true, false), head).expect("a closer look");
     assert!(seen.keeps_body());
     let budget = Budget::default();
     seen.feed(&coded, &budget);
     assert_eq!(seen.verdict(None, Some(&text), &budget), None);
-    assert!(Seen::head(None, true, b"HTTP/1.1 200 OK\r\n\r\n").is_none());
+    assert!(Seen::head(None, (true, false), b"HTTP/1.1 200 OK\r\n\r\n").is_none());
 }
 
 #[test]
@@ -209,7 +211,7 @@ fn what_all_answers_keep_is_bounded_and_said() {
     let expected = expectations(&[], &["$[0] == 0"]);
     let (head, budget) = (b"HTTP/1.1 200 OK\r\n\r\n", Budget::of(24 << 20));
     let body = [&b"[0"[..], &b" ".repeat(600_000), b"]"].concat();
-    let mut all: Vec<_> = (0..100).filter_map(|_| Seen::head(Some(&expected), false, head)).collect();
+    let mut all: Vec<_> = (0..100).filter_map(|_| Seen::head(Some(&expected), (false, false), head)).collect();
     all.iter_mut().for_each(|seen| body.chunks(16_000).for_each(|piece| seen.feed(piece, &budget)));
     let mut verdicts = all.iter().map(|seen| seen.missed).collect::<Vec<_>>();
     verdicts.dedup();
@@ -248,7 +250,7 @@ fn numbers_keep_all_their_digits() {
         assert_eq!(holds(rule, id), kept, "{rule}");
     }
     let expected = expectations(&[], &["$.id == 12345678901234567890124"]);
-    let mut seen = Seen::head(Some(&expected), false, b"HTTP/1.1 200 OK\r\n\r\n").expect("a closer look");
+    let mut seen = Seen::head(Some(&expected), (false, false), b"HTTP/1.1 200 OK\r\n\r\n").expect("a closer look");
     seen.feed(id.as_bytes(), &Budget::default());
     assert_eq!(
         seen.why(Some(&expected), None, &Budget::default()),
@@ -283,7 +285,7 @@ fn however_deep_and_many_the_values_are_a_body_takes_no_more_room() {
     let many = format!("{{\"b\": [{}0], \"a\": 1}}", "0,".repeat(500_000));
     for (body, verdict) in [(deep, None), (many, None), ("[".repeat(1 << 20), Some(FaultKind::WrongBody))] {
         let budget = Budget::of(KEPT_BOUND + (16 << 10));
-        let mut seen = Seen::head(Some(&expected), false, head).expect("a closer look");
+        let mut seen = Seen::head(Some(&expected), (false, false), head).expect("a closer look");
         seen.feed(body.as_bytes(), &budget);
         assert_eq!(seen.verdict(Some(&expected), None, &budget), verdict);
         if verdict.is_some() {

@@ -11,7 +11,7 @@ use crate::marks::NO_SLOTS;
 use crate::template::{Notation, Scope, Source, Template};
 
 /// The slots that messages may have.
-pub const SCOPE: Scope = Scope { sequence: true, captured: None };
+pub const SCOPE: Scope<'static> = Scope { sequence: true, captured: None, variables: &[] };
 const NO_TEXT: &str = "is not UTF-8, as a text message must be; add --binary";
 
 /// How the texts of messages are written.
@@ -55,7 +55,7 @@ impl Content {
     ///
     /// # Errors
     /// What is wrong with a slot.
-    pub fn template(&self, scope: Scope, expected: Option<&str>) -> Result<Template, Complaint> {
+    pub fn template(&self, scope: Scope<'_>, expected: Option<&str>) -> Result<Template, Complaint> {
         let text = std::str::from_utf8(&self.bytes).ok().filter(|_| self.slots);
         let bytes = match text {
             Some(text) if expected.is_none() => return Template::of_text(text, &self.place, self.notation, scope),

@@ -33,13 +33,13 @@ enum Body {
 #[derive(Clone, Copy, Debug)]
 pub struct Filling<'a> {
     /// The values of its slots.
-    pub fill: &'a Fill,
+    pub fill: &'a Fill<'a>,
     /// What a pattern found in the message that is replied to.
     pub captured: Captured<'a>,
 }
 
-impl<'a> From<&'a Fill> for Filling<'a> {
-    fn from(fill: &'a Fill) -> Filling<'a> {
+impl<'a> From<&'a Fill<'a>> for Filling<'a> {
+    fn from(fill: &'a Fill<'a>) -> Filling<'a> {
         Filling { fill, captured: Captured::default() }
     }
 }

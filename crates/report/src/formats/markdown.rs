@@ -36,6 +36,7 @@ impl Format for Markdown {
         verdict(&mut page, summary);
         objectives(&mut page, summary);
         latency(&mut page, summary);
+        iterations(&mut page, summary);
         by_name(&mut page, summary);
         requests(&mut page, summary);
         failures(&mut page, summary);
@@ -213,6 +214,15 @@ fn latency(page: &mut Page, summary: &Summary) {
     }
     if ranked.unfinished() > 0 {
         page.block(&escaped(lang.of(say::LOWER_BOUND_NOTE)));
+    }
+}
+
+/// What the iterations and groups of a flow come to.
+fn iterations(page: &mut Page, summary: &Summary) {
+    let rows = super::iterations::rows(summary, page.lang);
+    if let Some(heading) = rows.first() {
+        page.section(page.lang.of(super::iterations::ITERATIONS));
+        page.table(&format!("l{}", "r".repeat(heading.len() - 1)), &rows);
     }
 }
 

@@ -44,6 +44,7 @@ fn run(load: Load, seconds: u64) -> Run {
         more_urls: 0,
         options: BTreeMap::new(),
         load,
+        flow: None,
         requests: None,
         duration: Some(Nanos::from_secs(seconds)),
         warmup: Nanos::ZERO,

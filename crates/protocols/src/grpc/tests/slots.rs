@@ -37,8 +37,8 @@ fn all() -> MessageDescriptor {
     schema.expect("a schema").method("t.S", "Call").expect("a method").input()
 }
 
-fn fill(number: u64) -> Fill {
-    Fill { number, user: 7, random: number, unix_ns: 5_000_000_000, run: 1, sequence: 0 }
+fn fill(number: u64) -> Fill<'static> {
+    Fill { number, user: 7, random: number, unix_ns: 5_000_000_000, run: 1, sequence: 0, values: wire::Values::NONE }
 }
 
 /// The message of JSON with slots, encoded.

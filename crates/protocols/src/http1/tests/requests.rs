@@ -189,7 +189,7 @@ fn a_url_may_have_options_of_its_own() {
     assert!(sent(0).contains("\r\nX: 1\r\n") && !sent(0).contains("Y: 2"), "{}", sent(0));
     assert!(sent(1).contains("\r\nY: 2\r\n") && !sent(1).contains("X: 1"), "{}", sent(1));
     for (name, said) in [
-        ("redirects", "URL 2, redirects: holds for the whole run; write it beside the URLs, not in one"),
+        ("cookie-jar", "URL 2, cookie-jar: holds for the whole run; write it beside the URLs, not in one"),
         ("method", "URL 2, --method: \"a b\" is no method; write one word, for instance PUT"),
     ] {
         asked.own[1] = [(name.to_owned(), vec!["a b".to_owned()])].into();

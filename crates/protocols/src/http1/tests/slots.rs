@@ -5,8 +5,16 @@ use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Orig
 
 use super::{Http1, Http1Dialogue, asked, dialogue};
 
-fn fill(number: u64) -> Fill {
-    Fill { number, user: 7, random: number.wrapping_mul(0x9e37_79b9_7f4a_7c15), unix_ns: 5, run: 1, sequence: 0 }
+fn fill(number: u64) -> Fill<'static> {
+    Fill {
+        number,
+        user: 7,
+        random: number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        unix_ns: 5,
+        run: 1,
+        sequence: 0,
+        values: wire::Values::NONE,
+    }
 }
 
 /// What a session really sends.

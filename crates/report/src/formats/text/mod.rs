@@ -38,6 +38,7 @@ impl Format for Text {
         figures::throughput(&mut page, summary);
         figures::distribution(&mut page, summary);
         figures::where_time_went(&mut page, summary);
+        iterations(&mut page, summary);
         by_name(&mut page, summary);
         accounts::requests(&mut page, summary);
         accounts::failures(&mut page, summary);
@@ -58,6 +59,14 @@ fn by_name(page: &mut Page, summary: &Summary) {
     page.section(page.say(named::BY_NAME));
     let room = page.cells.map(|cells| cells.saturating_sub(2));
     named::lines(summary, page.lang, room).iter().for_each(|line| page.inner(line));
+}
+
+/// What the iterations and groups of a flow come to.
+fn iterations(page: &mut Page, summary: &Summary) {
+    if summary.spans().next().is_some() {
+        page.section(page.say(super::iterations::ITERATIONS));
+        super::iterations::lines(summary, page.lang).iter().for_each(|line| page.inner(line));
+    }
 }
 
 /// Lines collected before they are written.

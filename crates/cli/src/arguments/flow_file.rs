@@ -1,0 +1,320 @@
+//! The `flow` of a plan file: what users do in order, read into steps whose requests join the URLs of the plan.
+
+use engine::Runner;
+use measure::Nanos;
+use plan::flow::{Flow, GROUPS, OnFailure, Pause, Step, Way};
+use plan::yaml::{At, Node, Value};
+use plan::{WeightedUrl, quantity};
+use protocols::CAPTURE;
+use serde_json::json;
+use wire::Complaint;
+
+use super::file::{Reader, json_of, text_of};
+use super::given::Given;
+use super::keys::nearest;
+use super::matched::Matched;
+
+/// What a step may be, by the key that says so.
+const KINDS: [&str; 7] = ["url", "pause", "pace", "group", "repeat", "choose", "once"];
+/// Steps within steps go no deeper.
+const DEEPEST: usize = 32;
+/// A loop is gone through no more often.
+const MOST_TIMES: u64 = 1_000_000;
+
+type Entry = (String, At, Node);
+
+impl Reader<'_> {
+    /// Reads `flow`.
+    pub(super) fn flow(&mut self, at: At, node: &Node) -> Result<(), Complaint> {
+        if self.recorded {
+            let flow = serde_json::from_value(json_of(node));
+            self.given.flow =
+                Some(flow.or_else(|error| self.wrong(at, "flow", format!("is not the flow of a report: {error}")))?);
+            return Ok(());
+        }
+        if !self.given.urls.is_empty() {
+            return self.wrong(
+                at,
+                "flow",
+                "stands beside `urls`; write each URL as a step of the flow, or leave one out",
+            );
+        }
+        let steps = self.steps(node, &mut Vec::new())?;
+        let flow = Flow { steps };
+        if flow.urls().is_empty() {
+            return self.wrong(at, "flow", "sends nothing; write a step such as `- url: http://localhost:8080/`");
+        }
+        if flow.groups().len() > GROUPS {
+            return self.wrong(at, "flow", format!("has more than {GROUPS} groups; write fewer"));
+        }
+        self.given.flow = Some(flow);
+        Ok(())
+    }
+
+    /// A list of steps; `within`: the groups around it.
+    fn steps(&mut self, node: &Node, within: &mut Vec<String>) -> Result<Vec<Step>, Complaint> {
+        let Value::List(items) = &node.value else {
+            return self.wrong(node.at, "steps", "are no list; write `- url: http://localhost:8080/`, a step a line");
+        };
+        if within.len() > DEEPEST {
+            return self.wrong(
+                node.at,
+                "steps",
+                format!("stand more than {DEEPEST} deep in others; write them flatter"),
+            );
+        }
+        items.iter().map(|item| self.flow_step(item, within)).collect()
+    }
+
+    fn flow_step(&mut self, item: &Node, within: &mut Vec<String>) -> Result<Step, Complaint> {
+        let entries = match &item.value {
+            Value::Map(entries) => entries,
+            Value::Text(_) => {
+                let url = WeightedUrl::plain(self.scalar("URL", item)?);
+                return self.request(item.at, url, OnFailure::default());
+            }
+            _ => return self.wrong(item.at, "step", "is neither a URL nor keys and values; write `- url: …`"),
+        };
+        let kinds: Vec<&Entry> = entries.iter().filter(|(key, ..)| KINDS.contains(&key.as_str())).collect();
+        let (kind, at, node) = match kinds[..] {
+            [(kind, at, node)] => (kind.as_str(), *at, node),
+            [] => return self.no_kind(item.at, entries),
+            [_, (second, at, _), ..] => {
+                return self.wrong(*at, second, "begins another step; put `- ` in front of it");
+            }
+        };
+        let rest: Vec<&Entry> = entries.iter().filter(|(key, ..)| key != kind).collect();
+        match kind {
+            "url" => self.request_step(item, entries),
+            "pause" => self.alone(&rest).and_then(|()| self.pause(node)).map(Step::Pause),
+            "pace" => self.alone(&rest).and_then(|()| self.time("pace", node)).map(Step::Pace),
+            "group" => {
+                let name = self.scalar("group", node)?;
+                if name.trim().is_empty() || within.contains(&name) {
+                    let trouble = if name.trim().is_empty() { "has no name" } else { "stands within itself" };
+                    return self.wrong(at, "group", format!("{trouble}; write another name"));
+                }
+                within.push(name.clone());
+                let steps = self.steps_beside("group", at, &rest, within)?;
+                within.pop();
+                Ok(Step::Group { name, steps })
+            }
+            "repeat" => {
+                let times = quantity::bounded_count(text_of(node), "times", MOST_TIMES);
+                let times = times.or_else(|trouble| self.wrong(at, "repeat", trouble))?;
+                within.push(String::new());
+                let steps = self.steps_beside("repeat", at, &rest, within)?;
+                within.pop();
+                Ok(Step::Repeat { times, steps })
+            }
+            "once" => {
+                self.alone(&rest)?;
+                within.push(String::new());
+                let steps = self.steps(node, within)?;
+                within.pop();
+                Ok(Step::Once { steps })
+            }
+            _ => self.alone(&rest).and_then(|()| self.ways(node, within)).map(|ways| Step::Choose { ways }),
+        }
+    }
+
+    fn no_kind<T>(&self, at: At, entries: &[Entry]) -> Result<T, Complaint> {
+        let Some((key, at, _)) = entries.first() else { return self.wrong(at, "step", "is empty; write `- url: …`") };
+        let near = entries.iter().find_map(|(key, at, _)| Some((key, at, nearest(key, KINDS.into_iter())?)));
+        match near {
+            Some((key, at, kind)) => self.wrong(*at, key, format!("unknown key; write `{kind}` if you meant that")),
+            None => self.wrong(*at, key, format!("is no step; a step has one of {}", KINDS.join(", "))),
+        }
+    }
+
+    /// Nothing else stands beside the key that says what the step is.
+    fn alone(&self, rest: &[&Entry]) -> Result<(), Complaint> {
+        match rest.first() {
+            None => Ok(()),
+            Some((key, at, _)) => self.wrong(*at, key, "does not belong to this step; put `- ` in front of it"),
+        }
+    }
+
+    fn steps_beside(
+        &mut self,
+        kind: &str,
+        at: At,
+        rest: &[&Entry],
+        within: &mut Vec<String>,
+    ) -> Result<Vec<Step>, Complaint> {
+        match rest {
+            [(key, _, node)] if key == "steps" => self.steps(node, within),
+            [] => self.wrong(at, kind, "has no `steps`; write them below it"),
+            [(key, at, _), ..] => self.wrong(*at, key, "is not known here; a step like this has `steps` and no more"),
+        }
+    }
+
+    fn request_step(&mut self, item: &Node, entries: &[Entry]) -> Result<Step, Complaint> {
+        let of_flow = ["on-failure", "on_failure", CAPTURE];
+        let of_url: Vec<Entry> = entries.iter().filter(|(key, ..)| !of_flow.contains(&key.as_str())).cloned().collect();
+        if let Some((key, at, _)) = of_url.iter().find(|(key, ..)| key == "weight") {
+            return self.wrong(*at, key, "is about URLs that share a load; in a flow write `choose`");
+        }
+        let mut url = self.url(item, &of_url)?;
+        let mut on_failure = OnFailure::default();
+        for (key, at, node) in entries.iter().filter(|(key, ..)| of_flow.contains(&key.as_str())) {
+            if key == CAPTURE {
+                url.options.insert(CAPTURE.to_owned(), self.captures(*at, node)?);
+                continue;
+            }
+            let word = OnFailure::WORDS.iter().find(|(word, _)| *word == text_of(node));
+            let words = OnFailure::WORDS.map(|(word, _)| word).join(", ");
+            let Some((_, meant)) = word else {
+                return self.wrong(*at, key, format!("`{}` is not known; write one of {words}", text_of(node)));
+            };
+            on_failure = *meant;
+        }
+        self.request(item.at, url, on_failure)
+    }
+
+    fn request(&mut self, at: At, url: WeightedUrl, on_failure: OnFailure) -> Result<Step, Complaint> {
+        self.add_url(at, url)?;
+        Ok(Step::Request { url: self.given.urls.len() as u32 - 1, on_failure })
+    }
+
+    /// `capture: {token: json $.token}`, as `token json $.token` each.
+    fn captures(&mut self, at: At, node: &Node) -> Result<Vec<String>, Complaint> {
+        let Value::Map(entries) = &node.value else {
+            return self.wrong(at, CAPTURE, "has no names; write for instance `capture: {token: json $.token}`");
+        };
+        let mut all = Vec::new();
+        for (name, at, node) in entries {
+            if let Err(trouble) = protocols::capture::valid_name(name) {
+                return self.wrong(*at, name, trouble);
+            }
+            let source = self.scalar(name, node)?;
+            if let Err(trouble) = protocols::capture::Capture::parse(&source) {
+                return self.wrong(node.at, name, trouble);
+            }
+            all.push(format!("{name} {source}"));
+        }
+        Ok(all)
+    }
+
+    fn ways(&mut self, node: &Node, within: &mut Vec<String>) -> Result<Vec<Way>, Complaint> {
+        let Value::List(items) = &node.value else {
+            return self.wrong(node.at, "choose", "is no list; write `- weight: 3` and `steps` for each way");
+        };
+        let mut ways = Vec::new();
+        for item in items {
+            let Value::Map(entries) = &item.value else {
+                return self.wrong(item.at, "choose", "is no map; write `- weight: 3` and `steps` for each way");
+            };
+            let weight = match entries.iter().find(|(key, ..)| key == "weight") {
+                Some((.., node)) => self.weight(node)?,
+                None => 1.0,
+            };
+            let rest: Vec<&Entry> = entries.iter().filter(|(key, ..)| key != "weight").collect();
+            within.push(String::new());
+            let steps = self.steps_beside("choose", item.at, &rest, within)?;
+            within.pop();
+            ways.push(Way { weight, steps });
+        }
+        if ways.is_empty() {
+            return self.wrong(node.at, "choose", "has no ways; write `- steps: [...]` for each");
+        }
+        Ok(ways)
+    }
+
+    fn time(&self, name: &str, node: &Node) -> Result<Nanos, Complaint> {
+        let time = self.scalar(name, node)?;
+        quantity::duration(&time).or_else(|trouble| self.wrong(node.at, name, trouble))
+    }
+
+    /// `2s`, `1s..3s`, `normal 2s 500ms`, `exponential 2s`.
+    fn pause(&self, node: &Node) -> Result<Pause, Complaint> {
+        let text = self.scalar("pause", node)?;
+        pause(&text).or_else(|trouble| self.wrong(node.at, "pause", trouble))
+    }
+}
+
+fn pause(text: &str) -> Result<Pause, String> {
+    let usual = "write 2s, 1s..3s, `normal 2s 500ms` or `exponential 2s`";
+    let words: Vec<&str> = text.split_whitespace().collect();
+    Ok(match words[..] {
+        ["normal", mean, deviation] => {
+            Pause::Normal { mean: quantity::duration(mean)?, deviation: quantity::duration(deviation)? }
+        }
+        ["exponential", mean] => Pause::Exponential { mean: quantity::duration(mean)? },
+        ["normal" | "exponential", ..] => return Err(format!("`{text}` is no pause; {usual}")),
+        [one] => {
+            let (from, to) = quantity::duration_range(one)?;
+            Pause::Uniform { from, to }
+        }
+        _ => return Err(format!("`{text}` is no pause; {usual}")),
+    })
+}
+
+/// What does not go with a flow, or only with one.
+///
+/// # Errors
+/// The first flag that does not.
+pub(super) fn of_run(flags: &Matched<'_>, given: &Given, protocol: &dyn Runner) -> Result<Option<Flow>, Complaint> {
+    let Some(flow) = &given.flow else {
+        return match flags.text("iterations") {
+            None => Ok(None),
+            Some(_) => {
+                let trouble = "counts iterations of a flow, and there is none; write -n for requests";
+                Err(Complaint::new("--iterations", trouble))
+            }
+        };
+    };
+    if protocol.name() != "http" {
+        let trouble = format!("has steps of {}; a flow has steps of HTTP only", protocol.name());
+        return Err(Complaint::new("flow", trouble));
+    }
+    let on_line = flags.texts("target").into_iter().any(|text| !super::urls::is_plan(text));
+    if on_line || flags.given("url") || flags.given("urls") {
+        return Err(Complaint::new("URL", "stands beside a flow, whose steps say where requests go; leave it out"));
+    }
+    let others = [
+        ("requests", "-n", "counts requests; with a flow write --iterations"),
+        ("think", "--think", "is the pause between requests; in a flow write `pause` where it is"),
+        ("interval", "--interval", "is the time from request to request; in a flow write `pace`"),
+        ("hold", "--hold", "keeps connections on which all is said; leave it out with a flow"),
+    ];
+    match others.into_iter().find(|(name, ..)| flags.given(name)) {
+        Some((_, place, trouble)) => Err(Complaint::new(place, trouble)),
+        None => Ok(Some(flow.clone())),
+    }
+}
+
+/// The schema of `flow`, for editors; `url`: that of a URL in `urls`.
+pub(super) fn schema(url: &serde_json::Value) -> serde_json::Value {
+    let mut request = url["anyOf"][1].clone();
+    if let Some(properties) = request["properties"].as_object_mut() {
+        properties.remove("weight");
+        properties.insert(
+            CAPTURE.into(),
+            json!({"type": "object", "additionalProperties": {"type": "string"},
+                "description": "Values for later steps, each taken out of the response: `token: json $.token`"}),
+        );
+        properties.insert(
+            "on-failure".into(),
+            json!({"enum": OnFailure::WORDS.map(|(word, _)| word), "description": "What follows where the step fails"}),
+        );
+    }
+    let time = json!({"type": "string", "examples": ["2s", "1s..3s", "normal 2s 500ms", "exponential 2s"]});
+    let steps = json!({"$ref": "#/properties/flow"});
+    let object = |properties: serde_json::Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+    let way = object(json!({"weight": {"type": ["number", "string"]}, "steps": steps}), &["steps"]);
+    json!({
+        "type": "array",
+        "description": "What each user does in an iteration, step by step",
+        "items": {"anyOf": [
+            {"type": "string"},
+            request,
+            object(json!({"pause": time}), &["pause"]),
+            object(json!({"pace": {"type": "string"}}), &["pace"]),
+            object(json!({"group": {"type": "string"}, "steps": steps}), &["group", "steps"]),
+            object(json!({"repeat": {"type": ["integer", "string"]}, "steps": steps}), &["repeat", "steps"]),
+            object(json!({"choose": {"type": "array", "items": way}}), &["choose"]),
+            object(json!({"once": steps}), &["once"]),
+        ]},
+    })
+}

@@ -1,0 +1,102 @@
+//! Flows of plan files: what they are read into, the places of their mistakes, and the way back.
+
+use plan::flow::{OnFailure, Pause, Step};
+use plan::{Plan, document};
+
+use super::file_tests::{of_file, with_file};
+
+const SHOP: &str = "\
+users: 3
+duration: 2s
+flow:
+  - url: http://h/login
+    name: login
+    data: a=b
+    capture:
+      token: json $.token
+      id: 'regex id=(\\d+) | last'
+    on-failure: stop-user
+  - pause: 1s..3s
+  - h/plain
+  - group: browse
+    steps:
+      - repeat: 3
+        steps:
+          - url: http://h/item?t={token}
+          - pause: normal 2s 500ms
+  - choose:
+      - weight: 3
+        steps: [h/a]
+      - steps: [{pause: exponential 1s}, h/b]
+  - once: [h/welcome]
+  - pace: 10s
+";
+
+#[test]
+fn a_flow_is_read_into_steps_over_the_urls_of_the_plan() {
+    let plan = of_file(SHOP, &[]);
+    let urls: Vec<&str> = plan.urls.iter().map(|url| url.url.as_str()).collect();
+    let expected =
+        ["http://h/login", "http://h/plain", "http://h/item?t={token}", "http://h/a", "http://h/b", "http://h/welcome"];
+    assert_eq!(urls, expected);
+    assert_eq!(plan.urls[0].options["capture"], ["token json $.token", "id regex id=(\\d+) | last"]);
+    let flow = plan.flow.expect("a flow");
+    assert_eq!((flow.groups(), flow.urls()), (vec!["browse"], vec![0, 1, 2, 3, 4, 5]));
+    assert_eq!(flow.steps[0], Step::Request { url: 0, on_failure: OnFailure::StopUser });
+    let [from, to] = [1, 3].map(measure::Nanos::from_secs);
+    assert_eq!(flow.steps[1], Step::Pause(Pause::Uniform { from, to }));
+}
+
+#[test]
+fn a_flow_that_is_written_down_reads_as_itself_and_so_does_that_of_a_report() {
+    let plan = of_file(SHOP, &["--iterations", "7"]);
+    assert_eq!(plan.requests, Some(7));
+    let text = document::yaml(&plan);
+    assert_eq!(Plan { seed: plan.seed, ..of_file(&text, &[]) }, plan, "{text}");
+    let json = serde_json::to_string(&plan).expect("JSON");
+    assert_eq!(Plan { seed: plan.seed, ..of_file(&json, &[]) }, plan, "{json}");
+}
+
+#[test]
+fn mistakes_are_named_where_they_stand() {
+    let table = [
+        ("flow: []", "p.yaml line 1 column 1 (flow)", "sends nothing"),
+        ("flow: 3", "p.yaml line 1 column 7 (steps)", "are no list"),
+        ("urls: [h]\nflow: [h]", "p.yaml line 2 column 1 (flow)", "stands beside `urls`"),
+        ("flow:\n - paus: 1s", "p.yaml line 2 column 4 (paus)", "write `pause` if you meant that"),
+        ("flow:\n - method: GET", "p.yaml line 2 column 4 (method)", "is no step; a step has one of url, pause,"),
+        ("flow:\n - url: h\n   pause: 1s", "p.yaml line 3 column 4 (pause)", "begins another step"),
+        ("flow:\n - pause: 3s..1s", "p.yaml line 2 column 11 (pause)", "3s..1s"),
+        ("flow:\n - pause: normal 1s", "p.yaml line 2 column 11 (pause)", "is no pause; write 2s, 1s..3s,"),
+        ("flow:\n - repeat: x\n   steps: [h]", "p.yaml line 2 column 4 (repeat)", "x"),
+        ("flow:\n - group: g", "p.yaml line 2 column 4 (group)", "has no `steps`"),
+        (
+            "flow:\n - group: g\n   steps: [{group: g, steps: [h]}]",
+            "p.yaml line 3 column 13 (group)",
+            "stands within itself",
+        ),
+        ("flow:\n - choose: []", "p.yaml line 2 column 12 (choose)", "has no ways"),
+        ("flow:\n - url: h\n   weight: 2", "p.yaml line 3 column 4 (weight)", "in a flow write `choose`"),
+        ("flow:\n - url: h\n   timeuot: 2", "p.yaml line 3 column 4 (timeuot)", "unknown key"),
+        ("flow:\n - url: h\n   capture: x", "p.yaml line 3 column 4 (capture)", "has no names"),
+        ("flow:\n - url: h\n   capture: {user: status}", "p.yaml line 3 column 14 (user)", "is a slot of its own"),
+        ("flow:\n - url: h\n   capture: {a: stat}", "p.yaml line 3 column 17 (a)", "is no source of a value"),
+        (
+            "flow:\n - url: h\n   on-failure: no",
+            "p.yaml line 3 column 4 (on-failure)",
+            "write one of next-iteration, go-on, stop-user",
+        ),
+        ("flow: [h]\nrequests: 5", "p.yaml line 2 column 11 (requests)", "with a flow write --iterations"),
+        ("flow: [h]\nthink: 1s", "p.yaml line 2 column 8 (think)", "in a flow write `pause`"),
+        ("urls: [h]\niterations: 5", "p.yaml line 2 column 13 (iterations)", "there is none; write -n"),
+    ];
+    for (text, place, trouble) in table {
+        let complaint = with_file(text, &[]).map(|_| ()).expect_err(text);
+        assert!(complaint.place == place && complaint.trouble.contains(trouble), "{text}: {complaint}");
+    }
+    let beside = with_file("flow: [h]", &["http://other/"]).map(|_| ()).expect_err("two places");
+    assert!(beside.trouble.contains("stands beside a flow"), "{beside}");
+    let deep = format!("flow: {}h{}", "[{repeat: 2, steps: ".repeat(40), "}]".repeat(40));
+    let deep = with_file(&deep, &[]).map(|_| ()).expect_err("too deep");
+    assert!(deep.trouble.contains("deep"), "{deep}");
+}

@@ -1,0 +1,37 @@
+//! Iterations and groups of a flow, counted in rows behind those of the names.
+
+use measure::Nanos;
+use scenario::{Told, What};
+
+use super::Books;
+use crate::limits::Limits;
+
+impl Books {
+    /// An iteration of a flow, or a group of it, began or is over; `row` is where its figures stand, those without pauses behind it.
+    pub fn span(&mut self, row: u16, told: &Told, limits: &Limits) {
+        let Some(named) = &mut self.tally.named else { return };
+        let warmup = told.began < limits.window;
+        match told.what {
+            What::Ended { passed: true, .. } if warmup => named.counts(row).finished_of_warmup += 1,
+            _ if warmup => {}
+            What::Began => named.counts(row).due += 1,
+            What::Ended { passed: true, lasted, active } => {
+                named.finished(row, lasted);
+                named.finished(row + 1, active);
+            }
+            What::Ended { passed: false, .. } => named.counts(row).failed += 1,
+            What::Cut(lasted) => {
+                named.counts(row).censored += 1;
+                named.at_least(row, lasted);
+            }
+        }
+    }
+
+    /// So many iterations were due and never begun, the last of them so long ago.
+    pub fn iterations_unsent(&mut self, row: u16, since: Nanos, many: u64) {
+        let Some(named) = &mut self.tally.named else { return };
+        named.counts(row).due += many;
+        named.counts(row).censored += many;
+        named.at_least_n(row, since, many);
+    }
+}

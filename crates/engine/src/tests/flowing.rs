@@ -1,0 +1,226 @@
+//! Flows: what users do in order, what is counted of iterations and groups, and from when their steps are timed.
+
+use std::collections::BTreeMap;
+
+use measure::{Histogram, Nanos};
+use net::sim::ReplyOwned;
+use plan::flow::{Flow, OnFailure, Pause, Step, Way};
+use plan::{Arrivals, WeightedUrl};
+use record::Named;
+use wire::Ask;
+
+use super::harness::{MS, SECOND, Scene, after, each_seed};
+use super::played::Played;
+
+/// So many names have the requests of these tests: `/a`, `/b` and `/c`.
+const NAMES: u16 = 3;
+const ITERATIONS: u16 = NAMES;
+const GROUP: u16 = NAMES + 2;
+
+fn send(url: u32) -> Step {
+    Step::Request { url, on_failure: OnFailure::default() }
+}
+
+fn pause(millis: u64) -> Step {
+    let time = Nanos::from_millis(millis);
+    Step::Pause(Pause::Uniform { from: time, to: time })
+}
+
+fn group(steps: Vec<Step>) -> Step {
+    Step::Group { name: "group".into(), steps }
+}
+
+/// A flow over three requests, of which the second carries what the first captured.
+fn flowing(scene: Scene, steps: Vec<Step>) -> Scene {
+    scene.with(|plan| {
+        let url = |path: &str, name: &str| WeightedUrl { name: Some(name.into()), ..WeightedUrl::plain(path) };
+        let mut urls = vec![url("http://test/a", "a"), url("http://test/b?t={token}", "b"), url("http://test/c", "c")];
+        urls[0].options.insert("capture".into(), vec!["token json $.token".into()]);
+        plan.urls = urls.into();
+        plan.flow = Some(Flow { steps });
+    })
+}
+
+/// A server that gives each `/a` a token of its own, after so long.
+fn giving(delay: Nanos) -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
+    let mut given = 0;
+    move |now, ask| {
+        given += u32::from(ask.path == "/a");
+        (now + delay, ReplyOwned::new(200, format!(r#"{{"token":"t{given}"}}"#).as_bytes()))
+    }
+}
+
+fn rows(played: &Played) -> BTreeMap<u16, Named> {
+    let mut all = BTreeMap::<u16, Named>::new();
+    for named in played.seconds.iter().flat_map(|second| &second.named) {
+        all.entry(named.name).or_default().merge(named);
+    }
+    all
+}
+
+fn histogram(packed: &measure::Packed) -> Histogram {
+    let mut histogram = Histogram::new();
+    packed.add_to(&mut histogram);
+    histogram
+}
+
+/// Started, succeeded, failed, cut.
+fn counts(named: Option<&Named>) -> [u64; 4] {
+    named.map_or([0; 4], |named| [named.counts.due, named.counts.finished, named.counts.failed, named.counts.censored])
+}
+
+fn heard(played: &Played, path: &str) -> u64 {
+    played.asks.iter().filter(|(_, asked)| asked.starts_with(path)).count() as u64
+}
+
+#[test]
+fn every_branch_is_counted_exactly_and_every_iteration_ends_in_one_of_three_ways() {
+    each_seed(1..20, |seed| {
+        let way = |weight, steps| Way { weight, steps };
+        let steps = vec![
+            Step::Once { steps: vec![send(2)] },
+            send(0),
+            group(vec![Step::Repeat { times: 3, steps: vec![send(1), pause(1)] }]),
+            Step::Choose { ways: vec![way(3.0, vec![send(2)]), way(1.0, vec![send(2), send(2)])] },
+        ];
+        let scene = flowing(Scene::closed(7, Nanos::from_secs(3600)), steps).with(|plan| {
+            (plan.requests, plan.duration, plan.workers, plan.seed) = (Some(100), None, 2, seed);
+        });
+        let played = scene.play(|| giving(MS));
+        let rows = rows(&played);
+        assert_eq!(counts(rows.get(&ITERATIONS)), [100, 100, 0, 0]);
+        assert_eq!(counts(rows.get(&GROUP)), [100, 100, 0, 0]);
+        assert_eq!((heard(&played, "/a"), heard(&played, "/b")), (100, 300));
+        let chosen = heard(&played, "/c") - 7;
+        assert!((100..200).contains(&chosen), "one or two each: {chosen}");
+        for (name, path) in [(0, "/a"), (1, "/b"), (2, "/c")] {
+            assert_eq!(counts(rows.get(&name)), [heard(&played, path), heard(&played, path), 0, 0], "{path}");
+        }
+        let sum = &played.sum;
+        assert_eq!((sum.due, sum.finished, sum.failed, sum.censored), (played.heard, played.heard, 0, 0));
+    });
+}
+
+#[test]
+fn what_a_response_gave_is_in_the_requests_of_its_user_and_no_other() {
+    let scene = flowing(Scene::closed(5, SECOND), vec![send(0), send(1), send(1)]);
+    let played = scene.play(|| giving(MS));
+    let mut tokens = BTreeMap::<&str, u32>::new();
+    for (_, path) in played.asks.iter().filter(|(_, path)| path.starts_with("/b")) {
+        *tokens.entry(path).or_default() += 1;
+    }
+    assert!(tokens.len() > 300, "{}", tokens.len());
+    assert!(tokens.keys().all(|path| path.starts_with("/b?t=t")), "none is empty");
+    assert!(tokens.values().all(|times| *times <= 2), "each iteration has its own");
+}
+
+#[test]
+fn a_step_that_fails_ends_its_iteration_unless_it_is_to_go_on() {
+    // The token is missing in every second response.
+    let brain = || {
+        let mut asked = 0u32;
+        move |now: Nanos, ask: &Ask<'_>| {
+            asked += u32::from(ask.path == "/a");
+            let body: &[u8] = if asked.is_multiple_of(2) { br#"{"token":"t"}"# } else { br#"{"name":"n"}"# };
+            (now + MS, ReplyOwned::new(200, body))
+        }
+    };
+    let play = |on_failure| {
+        let steps = vec![group(vec![Step::Request { url: 0, on_failure }, send(1)])];
+        let scene = flowing(Scene::closed(1, Nanos::from_secs(60)), steps);
+        scene.with(|plan| (plan.requests, plan.duration) = (Some(10), None)).play(brain)
+    };
+    let played = play(OnFailure::NextIteration);
+    let rows_of = rows(&played);
+    assert_eq!((heard(&played, "/a"), heard(&played, "/b")), (10, 5));
+    assert_eq!(counts(rows_of.get(&ITERATIONS)), [10, 5, 5, 0]);
+    assert_eq!(counts(rows_of.get(&GROUP)), [10, 5, 5, 0]);
+    assert_eq!(played.sum.failures("wrong_body"), 5);
+    let example = &played.examples[0];
+    assert!(example.detail.contains("json $.token found nothing; the body is"), "{}", example.detail);
+    let played = play(OnFailure::GoOn);
+    assert_eq!((heard(&played, "/a"), heard(&played, "/b")), (10, 10));
+    assert_eq!(counts(rows(&played).get(&ITERATIONS)), [10, 5, 5, 0], "it failed all the same");
+    let played = play(OnFailure::StopUser);
+    assert_eq!((heard(&played, "/a"), heard(&played, "/b")), (1, 0));
+    assert_eq!(counts(rows(&played).get(&ITERATIONS)), [1, 0, 1, 0]);
+}
+
+#[test]
+fn iterations_are_timed_from_when_they_were_due_and_steps_from_when_the_one_before_was_over() {
+    let steps = vec![send(0), pause(20), send(1), pause(5)];
+    let scene = flowing(Scene::open(100.0, Arrivals::Constant, Nanos::from_secs(4)), steps);
+    let played = scene.with(|plan| plan.drain = Nanos::ZERO).play(|| giving(Nanos::from_millis(10)));
+    let rows = rows(&played);
+    let [started, ended, failed, cut] = counts(rows.get(&ITERATIONS));
+    assert_eq!((started, failed, ended + cut), (400, 0, 400));
+    assert!((1..=6).contains(&cut), "of those that began in the last 45 ms: {cut}");
+    let near = |h: &Histogram, expected: u64, what: &str| {
+        let (low, high) = (Nanos::from_millis(expected).0, Nanos::from_millis(expected + 2).0);
+        assert!(h.min() >= low && h.max() <= high, "{what}: {} to {}", h.min(), h.max());
+    };
+    near(&histogram(&rows[&ITERATIONS].latency), 45, "with its pauses");
+    near(&histogram(&rows[&(ITERATIONS + 1)].latency), 20, "without them");
+    near(&histogram(&rows[&0].latency), 10, "the first step");
+    near(&histogram(&rows[&1].latency), 10, "the second, without the pause before it");
+    assert_eq!(played.sum.latency.gen_late.count(), played.sum.due, "what is late of a later step is ours");
+}
+
+#[test]
+fn a_stall_of_the_server_is_in_the_iterations_that_were_due_during_it() {
+    let second = Nanos::from_secs(1);
+    let stalls = move |now: Nanos, _: &Ask<'_>| {
+        let since = now.0 % 5_000_000_000;
+        // From 2 s to 3 s of every five nothing is answered.
+        let wait = if (2_000_000_000..3_000_000_000).contains(&since) { 3_000_000_000 - since } else { 0 };
+        (now + Nanos(wait) + MS, ReplyOwned::new(200, br#"{"token":"t"}"#))
+    };
+    let scene = flowing(Scene::open(200.0, Arrivals::Constant, Nanos::from_secs(5)), vec![send(0), send(1)]);
+    let played = scene.play(|| stalls);
+    let rows = rows(&played);
+    let durations = histogram(&rows[&ITERATIONS].latency);
+    assert_eq!(counts(rows.get(&ITERATIONS))[..3], [1000, durations.count(), 0]);
+    // A fifth of them was due in the stall, half of these waited for more than half of it: uniformly from 0 to 1 s.
+    let longer = |millis: u64| durations.count() - durations.count_at_most(Nanos::from_millis(millis));
+    assert!((190..=210).contains(&longer(10)), "{}", longer(10));
+    assert!((92..=108).contains(&longer(500)), "{}", longer(500));
+    assert!(durations.max() < second.0 + 5_000_000);
+}
+
+#[test]
+fn littles_law_holds_for_iterations() {
+    let steps = vec![send(0), pause(30), send(1), Step::Pace(Nanos::from_millis(80))];
+    let scene = flowing(Scene::closed(40, Nanos::from_secs(10)), steps);
+    let played = scene.play(|| giving(Nanos::from_millis(7)));
+    let iterations = &rows(&played)[&ITERATIONS];
+    let [started, ended, failed, cut] = counts(Some(iterations));
+    assert_eq!((started, failed), (ended + cut, 0));
+    let time = (histogram(&iterations.latency).sum() + histogram(&iterations.at_least).sum()) as f64;
+    let users = time / 10e9;
+    assert!((users - 40.0).abs() < 0.1, "{users} users at a time");
+    let pace = histogram(&iterations.latency);
+    assert!(pace.min() >= 80_000_000 && pace.max() <= 82_000_000, "{} to {}", pace.min(), pace.max());
+}
+
+#[test]
+fn iterations_that_are_counted_are_all_finished_in_open_load_too() {
+    let steps = vec![send(0), pause(500), send(1)];
+    let scene = flowing(Scene::open(50.0, Arrivals::Constant, SECOND), steps);
+    let scene = scene.with(|plan| (plan.requests, plan.duration, plan.drain) = (Some(30), None, Nanos::ZERO));
+    let played = scene.play(|| giving(MS));
+    assert_eq!(counts(rows(&played).get(&ITERATIONS)), [30, 30, 0, 0]);
+    assert_eq!((played.sum.due, played.sum.finished, played.heard), (60, 60, 60));
+}
+
+#[test]
+fn a_dead_server_fails_iterations_and_loses_none() {
+    let steps = vec![group(vec![send(0), send(1)])];
+    for scene in [Scene::closed(3, SECOND), Scene::open(50.0, Arrivals::Constant, SECOND)] {
+        let scene = flowing(scene, steps.clone()).on(|sim| sim.refuse = 1.0);
+        let played = scene.play(|| after(MS));
+        let rows = rows(&played);
+        let [started, ended, failed, cut] = counts(rows.get(&ITERATIONS));
+        assert!(started > 2 && ended == 0 && started == failed + cut, "{started} {ended} {failed} {cut}");
+        assert_eq!((played.sum.due, played.sum.finished), (played.sum.failed + played.sum.censored, 0));
+    }
+}

@@ -1,0 +1,98 @@
+//! Users who go through a flow: what each does next, and what is told of its iterations and groups.
+
+use measure::Nanos;
+use scenario::{Act, News};
+use wire::{Dialogue, Network};
+
+use crate::exchange::NONE;
+
+use super::Worker;
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// 2. As `ask`, of a user in a flow. An iteration that began goes on though its user is retired or all were started that were
+    ///    asked for; the end of the window cuts it.
+    pub(super) fn ask_in_flow(&mut self, user: u32, due: Nanos, news: News) {
+        let arrives = self.source.users().arrive();
+        if news == News::Begin && !arrives {
+            let no_more = !self.source.users().may_go_on(user) || self.window_over();
+            if no_more || self.source.quota_spent(&self.limits, self.stamp) {
+                return self.user_ends(user);
+            }
+        }
+        let Some(flow) = self.source.flow() else { return };
+        flow.hear(user, news, due);
+        if news == News::Begin {
+            self.iteration_begins(user);
+        }
+        let waits = self.source.users().troubled().waits(user);
+        if !arrives && waits > self.stamp && self.source.users().conn(user) == NONE {
+            return self.source.pause(user, waits);
+        }
+        let act = self.source.flow().map(|flow| flow.next(user, due));
+        self.hear_flow();
+        match act {
+            // What was due in the window and is late is sent all the same; nothing follows it.
+            Some(Act::Send(_) | Act::Pause(_)) if self.window_over() && news != News::Begin => self.user_ends(user),
+            Some(Act::Send(request)) => self.arrive(due, request, user),
+            Some(Act::Pause(pause)) => self.source.pause(user, due.saturating_add(pause)),
+            Some(Act::Done) if !arrives => self.ask_in_flow(user, self.stamp, News::Begin),
+            Some(Act::Done | Act::Leave | Act::Hold) | None => self.user_ends(user),
+        }
+    }
+
+    /// Its requests have one number, and it knows nothing of the iteration before.
+    fn iteration_begins(&mut self, user: u32) {
+        if !self.source.users().arrive() {
+            self.source.start_request(&self.limits, self.stamp);
+        }
+        self.flights.iteration_begins(user);
+        if let Some(memories) = &mut self.memories {
+            memories.of(user).values.forget();
+        }
+    }
+
+    /// Counts what the flow tells.
+    fn hear_flow(&mut self) {
+        let Some(flow) = self.source.flow() else { return };
+        let told = flow.told();
+        for one in &told {
+            self.books.span(self.row_of_span(one.span), one, &self.limits);
+        }
+        if let Some(flow) = self.source.flow() {
+            flow.give_back(told);
+        }
+    }
+
+    /// Iterations and groups have two rows each behind the names: with pauses, and without.
+    fn row_of_span(&self, span: u16) -> u16 {
+        self.dialogue.names().list().len() as u16 + 2 * span
+    }
+
+    /// A user leaves, in the middle of its iteration or not.
+    #[inline]
+    pub(super) fn leaves_flow(&mut self, user: u32) {
+        let arrives = self.source.users().arrive();
+        if let Some(flow) = self.source.flow() {
+            flow.left(user, self.stamp, arrives);
+            self.hear_flow();
+        }
+    }
+
+    /// The run is over: whoever is in the middle of an iteration is cut.
+    pub(super) fn all_leave_flow(&mut self) {
+        if let Some(flow) = self.source.flow() {
+            flow.all_left(self.stamp);
+            self.hear_flow();
+        }
+    }
+
+    /// So many iterations were due that we never came to begin, the last of them so long ago; one of them was begun to see with which
+    /// request.
+    pub(super) fn iterations_unsent(&mut self, user: u32, since: Nanos, many: u64) {
+        let Some(flow) = self.source.flow() else { return };
+        flow.left(user, self.stamp, true);
+        let told = flow.told();
+        flow.give_back(told);
+        self.books.iterations_unsent(self.row_of_span(0), since, many);
+    }
+}

@@ -1,0 +1,84 @@
+//! A flow as people write it in a plan.
+
+use super::{Page, quoted, time};
+use crate::Plan;
+use crate::flow::{OnFailure, Pause, Step};
+
+/// What a step takes out of its response, among the options of its URL: `NAME SOURCE` each.
+const CAPTURE: &str = "capture";
+
+/// The steps, a list below `flow`.
+pub(super) fn steps(page: &mut Page, plan: &Plan, steps: &[Step]) {
+    page.indent += 2;
+    steps.iter().for_each(|step| one(page, plan, step));
+    page.indent -= 2;
+}
+
+fn one(page: &mut Page, plan: &Plan, step: &Step) {
+    let first = |page: &mut Page, name: &str, value: &str| page.line(format!("- {name}: {value}").trim_end());
+    match step {
+        Step::Request { url, on_failure } => request(page, plan, *url, *on_failure),
+        Step::Pause(pause) => first(page, "pause", &quoted(&pause_of(*pause))),
+        Step::Pace(pace) => first(page, "pace", &time(*pace)),
+        Step::Group { name, steps } => {
+            first(page, "group", &quoted(name));
+            below(page, plan, steps);
+        }
+        Step::Repeat { times, steps } => {
+            first(page, "repeat", &times.to_string());
+            below(page, plan, steps);
+        }
+        Step::Once { steps: inner } => {
+            page.line("- once:");
+            page.indent += 2;
+            steps(page, plan, inner);
+            page.indent -= 2;
+        }
+        Step::Choose { ways } => {
+            page.line("- choose:");
+            page.indent += 4;
+            for way in ways {
+                first(page, "weight", &way.weight.to_string());
+                below(page, plan, &way.steps);
+            }
+            page.indent -= 4;
+        }
+    }
+}
+
+/// The steps of the step whose first line was just written.
+fn below(page: &mut Page, plan: &Plan, inner: &[Step]) {
+    page.indent += 2;
+    page.head("steps");
+    steps(page, plan, inner);
+    page.indent -= 2;
+}
+
+fn request(page: &mut Page, plan: &Plan, url: u32, on_failure: OnFailure) {
+    let Some(url) = plan.urls.get(url as usize) else { return };
+    page.line(&format!("- url: {}", quoted(&url.url)));
+    page.indent += 2;
+    page.maybe("name", url.name.as_deref().map(quoted));
+    let mut options = url.options.clone();
+    let captures = options.remove(CAPTURE).unwrap_or_default();
+    page.options(&options);
+    if !captures.is_empty() {
+        page.head(CAPTURE);
+        for (name, source) in captures.iter().filter_map(|text| text.split_once(' ')) {
+            page.line(&format!("  {name}: {}", quoted(source)));
+        }
+    }
+    if on_failure != OnFailure::default() {
+        page.one("on-failure", on_failure.word());
+    }
+    page.indent -= 2;
+}
+
+fn pause_of(pause: Pause) -> String {
+    match pause {
+        Pause::Uniform { from, to } if from == to => time(from),
+        Pause::Uniform { from, to } => format!("{}..{}", time(from), time(to)),
+        Pause::Normal { mean, deviation } => format!("normal {} {}", time(mean), time(deviation)),
+        Pause::Exponential { mean } => format!("exponential {}", time(mean)),
+    }
+}

@@ -1,0 +1,187 @@
+//! Values taken out of a response for requests to come.
+//!
+//! A capture names a source and, behind ` | `, which of several to take:
+//!
+//! ```text
+//! json $.items[?@.price < 10].id | last
+//! regex id=(\d+)
+//! between 'name="csrf" value="' '"'
+//! header Location
+//! cookie session
+//! status
+//! body
+//! ```
+//!
+//! Endings: `first` (the usual), `last`, `nth N` (from 1), `random`, `all` (joined by commas), `count`, and `default TEXT`, which is
+//! taken where nothing is found. Strings of JSON come without their quotes, all else as it was written. Left out: XPath and CSS,
+//! which are for documents (`regex` and `between` find a token in a form).
+
+mod source;
+#[cfg(test)]
+mod tests;
+
+use crate::template::MOST_OF_A_VALUE;
+use source::Source;
+
+/// A response, or the part of it that is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// Its status code.
+    pub status: u16,
+    /// Its head as HTTP/1 writes it.
+    pub head: &'a [u8],
+    /// Its body before its coding.
+    pub body: &'a [u8],
+}
+
+/// One value to be taken.
+#[derive(Debug)]
+pub struct Capture {
+    /// As it was written.
+    text: String,
+    source: Source,
+    pick: Pick,
+    default: Option<Vec<u8>>,
+}
+
+/// Which of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pick {
+    First,
+    Last,
+    /// From 1 on.
+    Nth(usize),
+    Random,
+    All,
+    Count,
+}
+
+/// So many values of one response are looked at.
+const MOST: usize = 100_000;
+
+impl Capture {
+    /// Reads what stands behind a name.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what would be right.
+    pub fn parse(text: &str) -> Result<Capture, String> {
+        let (mut rest, mut pick, mut default) = (text.trim(), None, None);
+        while let Some((before, ending)) = last_ending(rest) {
+            match ending_of(ending.trim())? {
+                Some(Ending::Pick(which)) if pick.is_none() => pick = Some(which),
+                Some(Ending::Default(text)) if default.is_none() => default = Some(text.into_bytes()),
+                Some(_) => return Err(format!("`{ending}` says again what stands behind it; write it once")),
+                None => break,
+            }
+            rest = before.trim_end();
+        }
+        let source = Source::parse(rest)?;
+        Ok(Capture { text: text.trim().to_owned(), source, pick: pick.unwrap_or(Pick::First), default })
+    }
+
+    /// True where it looks into the body; else the head has all of it.
+    pub fn needs_body(&self) -> bool {
+        self.source.is_of_body()
+    }
+
+    /// Takes the value; random bits choose where any is asked for.
+    ///
+    /// # Errors
+    /// In a sentence: nothing was found, and what was there instead; or it is too long.
+    pub fn take(&self, answer: &Answer<'_>, random: u64) -> Result<Vec<u8>, String> {
+        let mut all = Vec::new();
+        self.source.find(answer, &mut |value| {
+            if all.len() < MOST {
+                all.push(value.to_vec());
+            }
+            // More than one is of use to some only.
+            self.pick != Pick::First
+        })?;
+        let count = all.len();
+        let at = |at: usize| all.get(at).cloned();
+        let taken = match self.pick {
+            Pick::Count => Some(count.to_string().into_bytes()),
+            Pick::First => at(0),
+            Pick::Last => all.last().cloned(),
+            Pick::Nth(n) => at(n - 1),
+            Pick::Random if count > 0 => at((random % count as u64) as usize),
+            Pick::All if count > 0 => Some(all.join(&b","[..])),
+            Pick::Random | Pick::All => None,
+        };
+        match taken.or_else(|| self.default.clone()) {
+            Some(value) if value.len() > MOST_OF_A_VALUE => Err(format!(
+                "what {} finds is {} long; a value has at most {}",
+                self.shown(),
+                measure::format_bytes(value.len() as u64),
+                measure::format_bytes(MOST_OF_A_VALUE as u64)
+            )),
+            Some(value) => Ok(value),
+            None if count > 0 => Err(format!("{} found {count} only", self.shown())),
+            None => Err(format!("{} found nothing; {}", self.shown(), self.source.instead(answer))),
+        }
+    }
+
+    fn shown(&self) -> String {
+        source::short(self.text.as_bytes())
+    }
+}
+
+enum Ending {
+    Pick(Pick),
+    Default(String),
+}
+
+/// What stands in front of the last ` | ` and behind it; a quoted text may hold one.
+fn last_ending(text: &str) -> Option<(&str, &str)> {
+    let quoted = ["'", "\""].into_iter().find_map(|quote| {
+        let at = text.find(&format!(" | default {quote}")).filter(|_| text.ends_with(quote))?;
+        Some((&text[..at], &text[at + 3..]))
+    });
+    quoted.or_else(|| text.rsplit_once(" | "))
+}
+
+/// None: it is none, and belongs to what stands before it.
+fn ending_of(text: &str) -> Result<Option<Ending>, String> {
+    let (word, rest) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
+    Ok(Some(match (word, rest) {
+        ("first", "") => Ending::Pick(Pick::First),
+        ("last", "") => Ending::Pick(Pick::Last),
+        ("random", "") => Ending::Pick(Pick::Random),
+        ("all", "") => Ending::Pick(Pick::All),
+        ("count", "") => Ending::Pick(Pick::Count),
+        ("nth", number) => match number.parse() {
+            Ok(n @ 1..) => Ending::Pick(Pick::Nth(n)),
+            _ => return Err(format!("`{text}` is no place; write for instance `nth 2`, counted from 1")),
+        },
+        ("default", text) => Ending::Default(source::unquoted(text).to_owned()),
+        _ => return Ok(None),
+    }))
+}
+
+/// Whether steps may call a value so.
+///
+/// # Errors
+/// What is wrong with the name.
+pub fn valid_name(name: &str) -> Result<(), String> {
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if !begins || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
+        return Err(format!("`{name}` is no name of a value; write letters, digits, _ and -, a letter first"));
+    }
+    if crate::template::is_reserved(name) {
+        return Err(format!("`{name}` is a slot of its own ({{{name}}}); write another name"));
+    }
+    Ok(())
+}
+
+/// Any text may be read as a capture, and any bytes as a response: no panic, and no value that is too long.
+#[cfg(any(test, feature = "oracle"))]
+pub fn oracle(text: &str, head: &[u8], body: &[u8]) {
+    let Ok(capture) = Capture::parse(text) else { return };
+    let answer = Answer { status: 200, head, body };
+    for random in [0, u64::MAX] {
+        match capture.take(&answer, random) {
+            Ok(value) => assert!(value.len() <= MOST_OF_A_VALUE),
+            Err(why) => assert!(!why.contains(['\n', '\u{1b}']), "{why:?}"),
+        }
+    }
+}

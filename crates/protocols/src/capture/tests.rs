@@ -1,0 +1,119 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const HEAD: &[u8] =
+    b"HTTP/1.1 302 Found\r\nLocation: /next?id=7\r\nSet-Cookie: sid=abc; Path=/\r\nset-cookie: lang=de\r\n\r\n";
+const BODY: &str = r#"{"token": "t\u00e9\"", "n": 12345678901234567890.10, "ok": true, "none": null,
+    "items": [{"id": 1, "price": 12, "tags": ["a"]}, {"id": 2, "price": 8}, {"id": 3, "price": 7.5}], "deep": {"x": {"id": 9}}}"#;
+
+fn taken(text: &str, body: &str) -> Result<String, String> {
+    let capture = Capture::parse(text).unwrap_or_else(|why| panic!("{text}: {why}"));
+    let answer = Answer { status: 302, head: HEAD, body: body.as_bytes() };
+    capture.take(&answer, 4).map(|value| String::from_utf8_lossy(&value).into_owned())
+}
+
+#[test]
+fn values_are_found_where_they_stand() {
+    for (text, value) in [
+        ("json $.token", "té\""),
+        ("json $.n", "12345678901234567890.10"),
+        ("json $.ok", "true"),
+        ("json $.items[0].tags", r#"["a"]"#),
+        ("json $.items[-1].id", "3"),
+        ("json $.items[*].id | last", "3"),
+        ("json $.items[*].id | nth 2", "2"),
+        ("json $.items[*].id | all", "1,2,3"),
+        ("json $.items[*].id | count", "3"),
+        ("json $.items[*].id | random", "2"),
+        ("json $.items[?@.price < 10].id | all", "2,3"),
+        ("json $.items[?(@.tags)].id", "1"),
+        ("json $.items[?@.tags[?@ == 'a']].id", "1"),
+        ("json $..id | all", "1,2,3,9"),
+        ("json $.nothing | default none", "none"),
+        ("json $.nothing | default 'a | b'", "a | b"),
+        ("json $.nothing | count", "0"),
+        ("header location", "/next?id=7"),
+        ("cookie lang", "de"),
+        ("header Set-Cookie | count", "2"),
+        ("status", "302"),
+        (r#"regex "id": (\d+)"#, "1"),
+        (r#"regex "id": (\d+) | all"#, "1,2,3,9"),
+        (r#"regex \d+\.\d+"#, "12345678901234567890.10"),
+        (r#"between '"price": ' '}' | last"#, "7.5"),
+    ] {
+        assert_eq!(taken(text, BODY).as_deref(), Ok(value), "{text}");
+    }
+    assert_eq!(taken("body", "abc").as_deref(), Ok("abc"));
+}
+
+#[test]
+fn what_is_not_found_is_told_with_what_was_there() {
+    for (text, body, told) in [
+        ("json $.nothing", BODY, r#"json $.nothing found nothing; the body is {"token": "t"#),
+        ("json $.items[*].id | nth 4", BODY, "json $.items[*].id | nth 4 found 3 only"),
+        ("json $.a", "<html>", "the body is no JSON: <html>"),
+        ("json $.a", "", "the body is no JSON: "),
+        ("regex x(y)", "", "regex x(y) found nothing; the body is empty"),
+        ("header X-Id", "", "header X-Id found nothing; the response has Location, Set-Cookie, set-cookie"),
+        ("cookie s", "", "cookie s found nothing; set were sid, lang"),
+        ("between '<' '>'", "a<b\u{1b}[1m\n", "between '<' '>' found nothing; the body is a<b"),
+    ] {
+        let why = taken(text, body).expect_err(text);
+        assert!(why.starts_with(told), "{text}: {why}");
+        assert!(!why.contains(['\u{1b}', '\n']), "{why:?}");
+    }
+    let long = taken("body", &"x".repeat(MOST_OF_A_VALUE + 1)).expect_err("too long");
+    assert_eq!(long, "what body finds is 65.5 kB long; a value has at most 65.5 kB");
+}
+
+#[test]
+fn what_cannot_be_read_is_a_sentence() {
+    for (text, told) in [
+        ("", "`` is no source of a value"),
+        ("token", "`token` is no source of a value"),
+        ("json", "`json` says not what"),
+        ("json token", "\"token\" does not begin with $"),
+        ("json $.a[?@.b <]", "compares with nothing"),
+        ("json $.a[?b]", "has a filter that cannot be read"),
+        ("json $.a[1:2]", "has a path that cannot be read"),
+        ("json $.a == 1", "goes on with"),
+        ("css input", "css is not known"),
+        ("regex (", "is no regular expression"),
+        ("between a b", "are no two texts"),
+        ("between 'a'", "are no two texts"),
+        ("status | nth 0", "is no place"),
+        ("status | first | last", "says again"),
+    ] {
+        let why = Capture::parse(text).map(|_| ()).expect_err(text);
+        assert!(why.contains(told), "{text}: {why}");
+    }
+}
+
+#[test]
+fn names_are_such_that_a_slot_can_have_them() {
+    for name in ["token", "a1", "_x", "csrf-token"] {
+        assert_eq!(valid_name(name), Ok(()), "{name}");
+    }
+    for name in ["", "1a", "a b", "user", "counter", "length", "text", "captured", "sequence", "é"] {
+        assert!(valid_name(name).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn brackets_without_end_are_no_place() {
+    let deep = "[".repeat(200_000) + &"]".repeat(200_000);
+    assert!(taken("json $..id", &deep).is_err());
+    assert!(Capture::parse(&format!("json $.a{}", "[?@.a".repeat(500))).is_err());
+}
+
+proptest! {
+    #[test]
+    fn random_texts_and_bodies_do_no_harm(
+        text in "(json \\$[.a\\[\\]?@*0-9<= ]{0,12}|regex [a(.*)+]{0,6}|between '.' '.'|header [a-z]{1,3}|cookie [a-z]|body)( \\| (last|all|count|nth 2|random))?",
+        head in "HTTP/1.1 200 OK\r\n([a-z-]{1,10}: [ -~]{0,10}\r\n){0,3}\r\n",
+        body in proptest::collection::vec(any::<u8>(), 0..200),
+    ) {
+        oracle(&text, head.as_bytes(), &body);
+    }
+}

@@ -1,0 +1,120 @@
+//! Steps of a flow in both versions: checks of their own, what is taken out of a response, and what carries it.
+
+use std::sync::Arc;
+
+use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Memory, Origin, Out};
+use wire::{Protocol, Session};
+
+use super::Http;
+use super::dialogue::HttpDialogue;
+
+/// A login that gives a token, a page that wants it, and one that may be missing.
+fn prepared(version: &str) -> HttpDialogue {
+    let url = |url: &str| AskedUrl { url: url.into(), weight: 1.0 };
+    let own =
+        |options: &[(&str, &str)]| options.iter().map(|(n, v)| ((*n).to_owned(), vec![(*v).to_owned()])).collect();
+    let asked = Asked {
+        urls: vec![url("http://h/login"), url("http://h/page/{token}?{id | url}"), url("http://h/none")],
+        own: vec![
+            [("capture".to_owned(), vec!["token json $.token".to_owned(), "id header X-Id".to_owned()])].into(),
+            own(&[("header", "Authorization: Bearer {token}"), ("data", "t={token}"), ("expect-body", "got {token}")]),
+            own(&[("expect-status", "404")]),
+        ],
+        options: [(version.to_owned(), vec![String::new()])].into(),
+        variables: Arc::from(["token".to_owned(), "id".to_owned()]),
+        ..Asked::default()
+    };
+    Http.prepare(&asked).unwrap_or_else(|complaint| panic!("{complaint}"))
+}
+
+const VERSIONS: [&str; 2] = ["no-slots-here", "http2"];
+
+/// What a request with this index is as bytes of HTTP/1 or a transcript of HTTP/2, for a user who keeps this.
+fn said(dialogue: &HttpDialogue, index: usize, memory: &Memory) -> String {
+    let mut session = dialogue.session(&Origin::default(), &Established::default());
+    let mut out = Out::default();
+    session.open(&mut out);
+    let fill = Fill { values: &memory.values, ..Fill::default() };
+    session.submit_with(ExchangeId(1), &dialogue.requests()[index].request, &fill, memory, &mut out).expect("room");
+    let sent = dialogue.readable(&Established::default(), out.bytes(), &[]).map(|[sent, _]| sent);
+    String::from_utf8(sent.unwrap_or_else(|| out.bytes().to_vec())).expect("text")
+}
+
+/// What comes of a response of HTTP/1 to the request with this index.
+fn ended(dialogue: &HttpDialogue, index: usize, memory: &mut Memory, response: &str) -> (Option<FaultKind>, String) {
+    let mut session = dialogue.session(&Origin::default(), &Established::default());
+    let (mut out, mut done) = (Out::default(), Done::default());
+    let fill = Fill { random: 9, ..Fill::default() };
+    let request = &dialogue.requests()[index].request;
+    session
+        .submit_with(ExchangeId(1), request, &Fill { values: &memory.values, ..fill }, memory, &mut out)
+        .expect("room");
+    // In two pieces, so that a head and a body are kept.
+    let (first, second) = response.split_at(response.len() / 2);
+    for piece in [first, second] {
+        session.receive(piece.as_bytes(), &mut out, &mut done).expect("well formed");
+    }
+    let mut what = None;
+    for event in done.events {
+        match event {
+            Event::Learnt(_, lesson) => dialogue.learn(request, &fill, lesson, memory),
+            Event::Ended(ended) => what = Some((ended.fault, ended.why.into_owned())),
+            _ => {}
+        }
+    }
+    what.expect("an end")
+}
+
+#[test]
+fn a_value_is_carried_in_url_header_body_and_what_is_expected() {
+    for version in VERSIONS {
+        let dialogue = prepared(version);
+        let mut memory = Memory::default();
+        memory.values.set(0, b"a/b c\r\nX: y");
+        memory.values.set(1, "é&".as_bytes());
+        let text = said(&dialogue, 1, &memory);
+        assert!(text.contains("/page/a/b%20c%0D%0AX:%20y?%C3%A9%26"), "{version}: {text}");
+        assert!(text.contains("Bearer a/b c  X: y"), "no line of its own: {version}: {text}");
+        let length = "t=a/b c\r\nX: y".len();
+        assert!(text.to_ascii_lowercase().contains(&format!("content-length: {length}")), "{version}: {text}");
+        let nobody = said(&dialogue, 1, &Memory::default());
+        assert!(nobody.contains("/page/?"), "{version}: {nobody}");
+    }
+}
+
+#[test]
+fn what_a_response_gives_is_its_users() {
+    let dialogue = prepared("no-slots-here");
+    let mut memory = Memory::default();
+    let body = r#"{"token": "tok-1"}"#;
+    let response = format!("HTTP/1.1 200 OK\r\nX-Id: 7\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    assert_eq!(ended(&dialogue, 0, &mut memory, &response), (None, String::new()));
+    assert_eq!((memory.values.get(0), memory.values.get(1)), (Some(&b"tok-1"[..]), Some(&b"7"[..])));
+    let page = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ngot tok-1";
+    assert_eq!(ended(&dialogue, 1, &mut memory, page).0, None);
+    let other = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\ngot tok-2";
+    assert_eq!(ended(&dialogue, 1, &mut memory, other).0, Some(FaultKind::WrongBody));
+}
+
+#[test]
+fn what_is_missing_fails_the_request_and_gives_nothing() {
+    let dialogue = prepared("no-slots-here");
+    let mut memory = Memory::default();
+    let (fault, why) = ended(&dialogue, 0, &mut memory, "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{\"a\": 1}");
+    assert_eq!(fault, Some(FaultKind::WrongHeader));
+    assert_eq!(why, "header X-Id found nothing; the response has Content-Length");
+    let (fault, why) =
+        ended(&dialogue, 0, &mut memory, "HTTP/1.1 200 OK\r\nX-Id: 1\r\nContent-Length: 8\r\n\r\n{\"a\": 1}");
+    assert_eq!((fault, &*why), (Some(FaultKind::WrongBody), "json $.token found nothing; the body is {\"a\": 1}"));
+    assert_eq!((memory.values.get(0), memory.values.get(1)), (None, None));
+}
+
+#[test]
+fn each_url_has_the_checks_it_asks_for() {
+    let dialogue = prepared("no-slots-here");
+    let missing = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(ended(&dialogue, 2, &mut Memory::default(), missing).0, None);
+    assert_eq!(ended(&dialogue, 0, &mut Memory::default(), missing).0, Some(FaultKind::WrongStatus));
+    let there = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(ended(&dialogue, 2, &mut Memory::default(), there).0, Some(FaultKind::WrongStatus));
+}

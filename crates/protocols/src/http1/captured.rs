@@ -1,0 +1,105 @@
+//! What is taken out of a response for requests to come (`capture`), and what its user is to keep.
+
+use std::borrow::Cow;
+
+use wire::{Asked, Complaint, FaultKind};
+
+use crate::capture::{Answer, Capture};
+use crate::cookies;
+
+/// What is taken out of the response of one URL: `NAME SOURCE`. It is no option of a run.
+pub const CAPTURE: &str = "capture";
+
+/// What is taken out of a response, each with the index of the variable it becomes.
+///
+/// # Errors
+/// A source that is none, or a name that no flow has.
+pub fn wished(asked: &Asked) -> Result<Vec<(u16, Capture)>, Complaint> {
+    let mut all = Vec::new();
+    for text in asked.values(CAPTURE) {
+        let (name, source) = text.split_once(' ').unwrap_or((text, ""));
+        let at = asked.variables.iter().position(|known| known == name);
+        let place = || format!("{CAPTURE} {name}");
+        let at = at.ok_or_else(|| Complaint::new(place(), "stands outside of a flow; write it at a step of one"))?;
+        let capture = Capture::parse(source).map_err(|trouble| Complaint::new(place(), trouble))?;
+        all.push((at as u16, capture));
+    }
+    Ok(all)
+}
+
+/// What a response asks its user to keep.
+#[derive(Debug)]
+pub struct Lesson {
+    /// Cookies.
+    pub cookies: Option<Box<cookies::Lesson>>,
+    /// Values, by the index of their variables.
+    pub values: Vec<(u16, Vec<u8>)>,
+}
+
+/// What was taken out of one response.
+#[derive(Debug, Default)]
+pub struct Captured {
+    values: Vec<(u16, Vec<u8>)>,
+    /// What the body has is not taken yet.
+    body: bool,
+    /// What could not be found, and where it was looked for.
+    missing: Option<(FaultKind, String)>,
+}
+
+impl Captured {
+    /// The head is there: takes what stands in it. True where the whole body is needed.
+    pub fn head(&mut self, captures: &[(u16, Capture)], status: u16, head: &[u8], random: u64) -> bool {
+        self.body = captures.iter().any(|(_, capture)| capture.needs_body());
+        let answer = Answer { status, head, body: &[] };
+        let of_head = captures.iter().filter(|(_, capture)| !capture.needs_body());
+        self.all(of_head, &answer, random, FaultKind::WrongHeader);
+        self.body
+    }
+
+    /// True where the body must be whole first.
+    pub fn wants_body(&self) -> bool {
+        self.body
+    }
+
+    /// The body is whole: takes what stands in it.
+    pub fn body(&mut self, captures: &[(u16, Capture)], body: &[u8], (status, random): (u16, u64)) {
+        let answer = Answer { status, head: &[], body };
+        let of_body = captures.iter().filter(|(_, capture)| capture.needs_body());
+        self.all(of_body, &answer, random, FaultKind::WrongBody);
+    }
+
+    /// There is no whole body.
+    pub fn lost(&mut self, why: String) {
+        self.missing.get_or_insert((FaultKind::WrongBody, why));
+    }
+
+    fn all<'a>(
+        &mut self,
+        captures: impl Iterator<Item = &'a (u16, Capture)>,
+        answer: &Answer<'_>,
+        random: u64,
+        kind: FaultKind,
+    ) {
+        for (variable, capture) in captures {
+            match capture.take(answer, random) {
+                Ok(value) => self.values.push((*variable, value)),
+                Err(why) => drop(self.missing.get_or_insert((kind, why))),
+            }
+        }
+    }
+
+    /// What is wrong with a response in which something was not found.
+    pub fn missing(&self) -> Option<FaultKind> {
+        self.missing.as_ref().map(|(kind, _)| *kind)
+    }
+
+    /// The same in a sentence.
+    pub fn why(&self) -> Cow<'static, str> {
+        self.missing.as_ref().map_or(Cow::Borrowed(""), |(_, why)| Cow::Owned(why.clone()))
+    }
+
+    /// The values.
+    pub fn take(&mut self) -> Vec<(u16, Vec<u8>)> {
+        std::mem::take(&mut self.values)
+    }
+}

@@ -1,0 +1,56 @@
+//! Iterations and groups of a flow as people read them: a row of cells each.
+
+use crate::columns::table;
+use crate::iterations::SpanRow;
+use crate::ranked::QUANTILES;
+use crate::sentences as say;
+use crate::show;
+use crate::summary::Summary;
+use crate::text::{Lang, Text, text};
+
+/// The heading above the rows.
+pub(super) const ITERATIONS: Text = text("Iterations", "迭代");
+const ITERATION: Text = text("iteration", "迭代");
+const STARTED: Text = text("started", "开始");
+const CUT: Text = text("cut", "中断");
+const ACTIVE: Text = text("{q} active", "{q} 不含停顿");
+
+/// All rows with their heading; none where the run has no flow.
+pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
+    let rows: Vec<Vec<String>> = summary.spans().map(|row| cells(&row, summary, lang)).collect();
+    if rows.is_empty() {
+        return rows;
+    }
+    let words = [STARTED, say::OK, say::FAILED, CUT, say::RATE, say::MEAN].map(|text| lang.of(text).to_owned());
+    let mut heading = vec![String::new()];
+    heading.extend(words);
+    heading.extend(quantiles().map(|(name, _)| name.to_owned()));
+    heading.push(lang.of(say::MAX).into());
+    heading.extend(actives().map(|(name, _)| lang.fill(ACTIVE, &[("q", name)])));
+    std::iter::once(heading).chain(rows).collect()
+}
+
+fn quantiles() -> impl Iterator<Item = (&'static str, f64)> {
+    QUANTILES.iter().filter(|named| ["p50", "p95", "p99"].contains(&named.name)).map(|named| (named.name, named.q))
+}
+
+/// Those that are told without pauses, too.
+fn actives() -> impl Iterator<Item = (&'static str, f64)> {
+    quantiles().filter(|(name, _)| *name != "p95")
+}
+
+fn cells(row: &SpanRow<'_>, summary: &Summary, lang: Lang) -> Vec<String> {
+    let (counts, duration, active) = (&row.totals.counts, row.duration(), row.active());
+    let mut cells = vec![row.group.map_or_else(|| lang.of(ITERATION).to_owned(), str::to_owned)];
+    cells.extend([counts.due, counts.finished, counts.failed, counts.censored].map(show::count));
+    cells.extend([show::rate(summary.per_s(row.totals.finished_in_window)), duration.mean().show()]);
+    cells.extend(quantiles().map(|(_, q)| duration.quantile(q).figure.show()));
+    cells.push(duration.max().show());
+    cells.extend(actives().map(|(_, q)| active.quantile(q).figure.show()));
+    cells
+}
+
+/// The rows as lines.
+pub(super) fn lines(summary: &Summary, lang: Lang) -> Vec<String> {
+    table(&rows(summary, lang))
+}

@@ -1,0 +1,124 @@
+use plan::flow::{Flow as Tree, Step, Way};
+use wire::FaultKind;
+
+use super::*;
+
+const OK: News = News::Ended { code: 200, fault: None };
+const BAD: News = News::Ended { code: 500, fault: Some(FaultKind::WrongStatus) };
+
+fn send(url: u32) -> Step {
+    Step::Request { url, on_failure: OnFailure::default() }
+}
+
+fn flow(steps: Vec<Step>) -> Flow {
+    Flow::new(Arc::new(Program::of(&Tree { steps })), 1)
+}
+
+fn wake(flow: &mut Flow, news: News, at: u64) -> Act {
+    flow.hear(0, news, Nanos(at));
+    flow.next(0, Nanos(at))
+}
+
+fn told(flow: &mut Flow) -> Vec<(u16, What)> {
+    flow.told().into_iter().map(|told| (told.span, told.what)).collect()
+}
+
+#[test]
+fn steps_follow_each_other_and_loops_end() {
+    let mut flow = flow(vec![send(0), Step::Repeat { times: 2, steps: vec![send(1)] }, send(2)]);
+    for _ in 0..2 {
+        assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(0));
+        let rest = [Act::Send(1), Act::Send(1), Act::Send(2), Act::Done];
+        assert_eq!([(); 4].map(|()| wake(&mut flow, OK, 0)), rest);
+    }
+}
+
+#[test]
+fn a_group_lasts_from_its_first_request_to_its_last_response_and_an_iteration_to_its_last_step() {
+    let pause = |nanos| Step::Pause(Pause::Uniform { from: Nanos(nanos), to: Nanos(nanos) });
+    let group = Step::Group { name: "g".into(), steps: vec![pause(10), send(0), pause(5), send(1), pause(7)] };
+    let mut flow = flow(vec![group]);
+    assert_eq!(wake(&mut flow, News::Begin, 100), Act::Pause(Nanos(10)));
+    assert_eq!(wake(&mut flow, News::Awake, 110), Act::Send(0));
+    assert_eq!(wake(&mut flow, OK, 120), Act::Pause(Nanos(5)));
+    assert_eq!(wake(&mut flow, News::Awake, 125), Act::Send(1));
+    assert_eq!(told(&mut flow), [(0, What::Began), (1, What::Began)]);
+    assert_eq!(wake(&mut flow, OK, 140), Act::Pause(Nanos(7)));
+    assert_eq!(wake(&mut flow, News::Awake, 147), Act::Done);
+    let ended = |lasted, active| What::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active) };
+    assert_eq!(told(&mut flow), [(1, ended(30, 18)), (0, ended(47, 25))]);
+}
+
+#[test]
+fn a_group_that_sent_nothing_was_none() {
+    let group = |steps| Step::Group { name: "g".into(), steps };
+    let mut flow = flow(vec![group(vec![]), send(0)]);
+    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(0));
+    assert_eq!(wake(&mut flow, OK, 5), Act::Done);
+    assert!(told(&mut flow).iter().all(|(span, _)| *span == 0));
+}
+
+#[test]
+fn an_iteration_that_sends_nothing_keeps_no_core_busy() {
+    let ways = vec![Way { weight: 1.0, steps: vec![] }];
+    let mut flow = flow(vec![Step::Choose { ways }]);
+    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Pause(IDLE));
+    assert_eq!(wake(&mut flow, News::Awake, IDLE.0), Act::Done);
+    let mut endless =
+        Flow::new(Arc::new(Program::of(&Tree { steps: vec![Step::Repeat { times: u32::MAX, steps: vec![] }] })), 1);
+    assert_eq!(wake(&mut endless, News::Begin, 0), Act::Pause(Nanos(1)), "others have their turn");
+}
+
+#[test]
+fn what_failed_is_left_and_what_is_left_in_the_middle_is_cut() {
+    let steps = || vec![Step::Group { name: "g".into(), steps: vec![send(0), send(1)] }];
+    let mut failing = flow(steps());
+    wake(&mut failing, News::Begin, 0);
+    assert_eq!(wake(&mut failing, BAD, 9), Act::Done);
+    let failed = What::Ended { passed: false, lasted: Nanos(9), active: Nanos(9) };
+    assert_eq!(told(&mut failing)[2..], [(1, failed), (0, failed)]);
+    let mut cut = flow(steps());
+    wake(&mut cut, News::Begin, 0);
+    wake(&mut cut, OK, 4);
+    told(&mut cut);
+    cut.left(0, Nanos(6), false);
+    assert_eq!(told(&mut cut), [(0, What::Cut(Nanos(6))), (1, What::Cut(Nanos(6)))]);
+    cut.all_left(Nanos(8));
+    assert_eq!(told(&mut cut), [], "once");
+    let mut unreachable = flow(steps());
+    wake(&mut unreachable, News::Begin, 0);
+    unreachable.hear(0, BAD, Nanos(3));
+    unreachable.left(0, Nanos(3), true);
+    assert_eq!(
+        told(&mut unreachable).last().map(|(_, what)| matches!(what, What::Ended { passed: false, .. })),
+        Some(true)
+    );
+}
+
+#[test]
+fn once_is_the_first_iteration_of_each_user_and_anew_for_who_takes_its_number() {
+    let mut flow = flow(vec![Step::Once { steps: vec![send(7)] }, send(0)]);
+    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(7));
+    wake(&mut flow, OK, 0);
+    assert_eq!(wake(&mut flow, OK, 0), Act::Done);
+    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(0));
+    flow.left(0, Nanos(0), true);
+    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(7));
+}
+
+#[test]
+fn pauses_have_the_means_they_are_asked_for() {
+    let mut rng = Rng::new(3);
+    let (mean, deviation) = (Nanos::from_millis(200), Nanos::from_millis(20));
+    for (pause, spread) in [
+        (Pause::Uniform { from: Nanos::from_millis(100), to: Nanos::from_millis(300) }, 0.2887),
+        (Pause::Normal { mean, deviation }, 0.1),
+        (Pause::Exponential { mean }, 1.0),
+    ] {
+        let drawn: Vec<f64> = (0..20_000).map(|_| drawn(&pause, &mut rng).as_secs_f64() / 0.2).collect();
+        let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
+        let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / drawn.len() as f64;
+        assert!((mean - 1.0).abs() < 5.0 * spread / 141.0, "{pause:?}: {mean}");
+        assert!((variance.sqrt() - spread).abs() < 0.05 * spread.max(0.3), "{pause:?}: {}", variance.sqrt());
+    }
+}
