@@ -232,6 +232,7 @@ fn length_and_depth_are_bounded_and_complaints_short() {
     }
     let long = vec!["state"; 400].join(" and ");
     assert!(holds(&long), "many are not deep");
+    assert!(holds(&vec!["not (no)"; 60].join(" and ")), "many beside each other are not deep");
     let why = Condition::parse(&(long + &" and state".repeat(200)), &names()).expect_err("too long");
     assert!(why.ends_with("bytes; at most 4096 are read"), "{why}");
     let many: Vec<String> = (0..500).map(|n| format!("value-{n}")).collect();
