@@ -4,6 +4,7 @@
 //! looks alike and has another cause.
 
 mod accept_queue;
+mod buffer_pool;
 mod client_closed;
 mod conntrack;
 mod cores_full;
@@ -138,6 +139,7 @@ pub(crate) const ALL: &[Rule] = &[
     Rule { page: periodic_stalls::PAGE, on: On::Generator, judge: periodic_stalls::judge },
     Rule { page: pool::PAGE, on: On::Service, judge: pool::judge },
     Rule { page: serial::PAGE, on: On::Service, judge: serial::judge },
+    Rule { page: buffer_pool::PAGE, on: On::Service, judge: buffer_pool::judge },
     Rule { page: mysql_commits::PAGE, on: On::Service, judge: mysql_commits::judge },
     Rule { page: mysql_crowd::PAGE, on: On::Service, judge: mysql_crowd::judge },
     Rule { page: round_timeouts::PAGE, on: On::Generator, judge: round_timeouts::judge },

@@ -1,0 +1,108 @@
+//! D4: what queries read does not fit into the buffer pool of InnoDB.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::counted::Counted;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "{share} of what queries read is not in the buffer pool and comes from files: {reads} pages a second",
+    "查询读取的页有 {share} 不在缓冲池中，须从文件读取：每秒 {reads} 页",
+);
+const EVIDENCE: Text = text(
+    "SHOW GLOBAL STATUS: Innodb_buffer_pool_reads +{missed} over Innodb_buffer_pool_read_requests +{asked}, while the pool came to hold {filled} pages more",
+    "SHOW GLOBAL STATUS：Innodb_buffer_pool_reads +{missed}，Innodb_buffer_pool_read_requests +{asked}，期间缓冲池多容纳 {filled} 页",
+);
+const REMEDY: Text = text(
+    "raise innodb_buffer_pool_size until what the run reads fits (it can be changed while the server runs), or let queries read less: an index, fewer columns, fewer rows",
+    "调大 innodb_buffer_pool_size，使本次测试所读的数据放得下（可在线修改），或让查询少读：加索引、少取列、少取行",
+);
+const EXPERIMENT: Text = text(
+    "with requests for so few rows that they fit into the pool Innodb_buffer_pool_reads must stand still and latency fall",
+    "若只请求放得进缓冲池的少量行，Innodb_buffer_pool_reads 应不再增加，延迟应下降",
+);
+
+/// The share of reads that miss, from which on it may be the limit, and how many a second these must be.
+const SHARE: f64 = 0.01;
+const RATE: f64 = 100.0;
+/// Where more of the cores are busy, they are what is waited for.
+const CORES: f64 = 0.8;
+
+pub(super) const PAGE: Page = Page {
+    rule: "D4",
+    title: text("A buffer pool that is too small", "缓冲池太小"),
+    sign: text(
+        "queries that read other rows each time are slower than those that read the same; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+        "每次读不同行的查询比反复读相同行的慢；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+    ),
+    remedy: REMEDY,
+    beware: Some(text(
+        "after a start every pool is empty: load it before the measurement (--warmup), and keep the figures of a cold and of a warm one apart",
+        "刚启动时缓冲池总是空的：测量前先预热（--warmup），冷、热两种数字不要混在一起",
+    )),
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let full = case.here.busy_cores().is_some_and(|(busy, cores)| busy > CORES * cores);
+    if full || !case.run.is_pressed() {
+        return None;
+    }
+    case.told("mysql.").find_map(found)
+}
+
+fn found(mysql: &Counted) -> Option<Found> {
+    let pool = |name: &str| format!("mysql.Innodb_buffer_pool_{name}");
+    let (missed, asked) = (mysql.rise(&pool("reads"))?, mysql.rise(&pool("read_requests"))?);
+    // A pool that is still cold keeps what missed: only misses that took the place of another page tell that it is too small.
+    mysql.last(&pool("pages_data"))?;
+    let filled = mysql.rise(&pool("pages_data")).unwrap_or(0.0);
+    let replaced = (missed - filled).max(0.0);
+    mysql.per_s(&pool("reads"))?;
+    let rate = replaced / mysql.span_s();
+    if replaced < SHARE * asked || rate < RATE {
+        return None;
+    }
+    let shown = |n: f64| words::show::count(n as u64);
+    let claim = [("share", words::show::share((replaced / asked.max(missed)).min(1.0))), ("reads", shown(rate))];
+    let facts = [("missed", shown(missed)), ("asked", shown(asked)), ("filled", shown(filled))];
+    let (claim, evidence) = (Said::new(CLAIM, claim), Said::new(EVIDENCE, facts));
+    let found = Found::new("D4", Stage::Dependency, Proof::Consistent, claim, evidence);
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{cores, counted, judged_told, run};
+
+    /// Ten seconds in which so many of so many reads missed, and the pool came to hold so many pages more.
+    fn pool(missed: f64, asked: f64, filled: f64) -> Counted {
+        counted(&[
+            ("mysql.Innodb_buffer_pool_reads", 7.0, 7.0 + missed),
+            ("mysql.Innodb_buffer_pool_read_requests", 90.0, 90.0 + asked),
+            ("mysql.Innodb_buffer_pool_pages_data", 300.0, 300.0 + filled),
+        ])
+    }
+
+    #[test]
+    fn reads_that_miss_a_full_pool() {
+        assert_eq!(judged_told(judge, |_| (), pool(20_000.0, 200_000.0, 3.0)), Some("consistent"));
+        assert_eq!(judged_told(judge, |_| (), pool(1_500.0, 200_000.0, 3.0)), None, "less than one of a hundred");
+        assert_eq!(judged_told(judge, |_| (), pool(300.0, 900.0, 3.0)), None, "too few to matter");
+        assert_eq!(judged_told(judge, |_| (), pool(20_000.0, 200_000.0, 19_500.0)), None, "a cold pool");
+        assert_eq!(judged_told(judge, |run| run.is_open = true, pool(20_000.0, 200_000.0, 3.0)), None, "rate kept");
+    }
+
+    #[test]
+    fn cores_that_are_full_are_what_is_waited_for() {
+        let found = |busy: f64| {
+            let told = vec![pool(20_000.0, 200_000.0, 3.0)];
+            judge(&Case { run: run(), here: cores(busy, &[]), told, ..Case::default() }).is_some()
+        };
+        assert!(found(0.6));
+        assert!(!found(1.9));
+    }
+}
