@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use engine::{PreparedRun, Runner};
 use net::tls::{RustlsSecurity, TlsSettings, Versions};
-use plan::{Load, Plan, Urls, WeightedUrl, address};
-use protocols::CAPTURE;
+use plan::{Load, Plan, Urls, address};
 use report::show;
 use wire::{Asked, AskedUrl, Complaint};
 
@@ -22,7 +21,7 @@ use crate::{host, named, through};
 pub fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
     let own = urls.iter().any(|url| !url.options.is_empty());
     let named = urls.iter().any(|url| url.name.is_some());
-    let variables = variables(&urls);
+    let variables = plan.flow.as_ref().map(|flow| flow.variables.as_slice()).unwrap_or_default().into();
     Ok(Asked {
         names: if named { urls.iter().map(|url| url.name.clone()).collect() } else { Vec::new() },
         own: if own { urls.iter().map(|url| url.options.clone()).collect() } else { Vec::new() },
@@ -34,18 +33,6 @@ pub fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
         learnt: Vec::new(),
         variables,
     })
-}
-
-/// What users of a flow know by name: what its steps capture.
-fn variables(urls: &[WeightedUrl]) -> Arc<[String]> {
-    let mut names: Vec<String> = Vec::new();
-    for captured in urls.iter().filter_map(|url| url.options.get(CAPTURE)).flatten() {
-        let name = captured.split(' ').next().unwrap_or_default();
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
-        }
-    }
-    names.into()
 }
 
 /// Checks everything that can be without the target, and lets go of it. Of very many URLs the intent keeps the first.

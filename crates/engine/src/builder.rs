@@ -113,7 +113,9 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
     fn scenario(&self, seed: u64) -> Choice {
         let plan = &self.setup.plan;
         if let Some(flow) = &plan.flow {
-            return Choice::Flow(Box::new(Flow::new(Arc::new(Program::of(flow)), seed)));
+            // Its conditions were read when the plan was checked.
+            let program = Program::of(flow).unwrap_or_default();
+            return Choice::Flow(Box::new(Flow::new(Arc::new(program), seed)));
         }
         let Load::Closed { think, .. } = plan.load else { return Choice::Requests(self.requests.seeded(seed)) };
         if !self.fixed {

@@ -7,6 +7,10 @@ use measure::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::WeightedUrl;
+
+/// A flow has at most so many requests.
+pub const REQUESTS: usize = 1000;
 /// So many groups are told apart.
 pub const GROUPS: usize = 64;
 
@@ -15,6 +19,9 @@ pub const GROUPS: usize = 64;
 pub struct Flow {
     /// One after the other.
     pub steps: Vec<Step>,
+    /// What users know by name: all that steps capture, each once.
+    #[serde(default)]
+    pub variables: Vec<String>,
 }
 
 /// One step of a flow.
@@ -49,6 +56,23 @@ pub enum Step {
     Choose {
         /// The ways.
         ways: Vec<Way>,
+    },
+    /// Steps where a condition over the user's values holds.
+    If {
+        /// As it was written: `state == 'open' and items > 0`.
+        condition: String,
+        /// What is done where it holds.
+        steps: Vec<Step>,
+        /// What is done where it does not.
+        #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "else")]
+        otherwise: Vec<Step>,
+    },
+    /// Steps as long as a condition holds, looked at before each time.
+    While {
+        /// As it was written.
+        condition: String,
+        /// Its steps.
+        steps: Vec<Step>,
     },
     /// Steps in the first iteration of each user only.
     Once {
@@ -128,6 +152,16 @@ impl Flow {
         names
     }
 
+    /// The conditions of its steps, as they were written.
+    pub fn conditions(&self) -> Vec<&str> {
+        let mut all = Vec::new();
+        each(&self.steps, &mut |step| match step {
+            Step::If { condition, .. } | Step::While { condition, .. } => all.push(condition.as_str()),
+            _ => {}
+        });
+        all
+    }
+
     /// The URLs that its steps send, by their indices, in the order they stand in.
     pub fn urls(&self) -> Vec<u32> {
         let mut urls = Vec::new();
@@ -140,12 +174,34 @@ impl Flow {
     }
 }
 
+/// What a step takes out of its response, among the options of its URL: `NAME SOURCE` each.
+pub const CAPTURE: &str = "capture";
+
+/// What users know by name: all that the steps of a flow over these URLs capture, each once, in their order.
+pub fn variables<'a>(urls: impl IntoIterator<Item = &'a WeightedUrl>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for captured in urls.into_iter().filter_map(|url| url.options.get(CAPTURE)).flatten() {
+        let name = captured.split(' ').next().unwrap_or_default();
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    names
+}
+
 /// Hears of each step, those within others too.
 fn each<'a>(steps: &'a [Step], hear: &mut impl FnMut(&'a Step)) {
     for step in steps {
         hear(step);
         match step {
-            Step::Group { steps, .. } | Step::Repeat { steps, .. } | Step::Once { steps } => each(steps, hear),
+            Step::Group { steps, .. }
+            | Step::Repeat { steps, .. }
+            | Step::While { steps, .. }
+            | Step::Once { steps } => each(steps, hear),
+            Step::If { steps, otherwise, .. } => {
+                each(steps, hear);
+                each(otherwise, hear);
+            }
             Step::Choose { ways } => ways.iter().for_each(|way| each(&way.steps, hear)),
             Step::Request { .. } | Step::Pause(_) | Step::Pace(_) => {}
         }
@@ -167,6 +223,7 @@ mod tests {
                 Step::Choose { ways: vec![Way { weight: 1.0, steps: vec![group("a", vec![request(3)])] }] },
                 Step::Once { steps: vec![Step::Pace(Nanos(1))] },
             ],
+            variables: vec!["x".into()],
         };
         assert_eq!((flow.groups(), flow.urls()), (vec!["a", "b"], vec![0, 1, 2, 3]));
         let text = serde_json::to_string(&flow).expect("JSON");

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use measure::{Nanos, Rng};
 use plan::flow::{OnFailure, Pause};
+use wire::Values;
 
 use crate::program::{Op, Program};
 use crate::{Act, News};
@@ -186,8 +187,8 @@ impl Flow {
         self.spans_of(user).iter_mut().filter(under_way).for_each(|span| span.failed = true);
     }
 
-    /// What a user does next, at a moment. [`Act::Done`]: its iteration is over.
-    pub fn next(&mut self, user: u32, at: Nanos) -> Act {
+    /// What a user does next who knows these values, at a moment. [`Act::Done`]: its iteration is over.
+    pub fn next(&mut self, user: u32, at: Nanos, values: &Values) -> Act {
         let program = Arc::clone(&self.program);
         for _ in 0..AT_A_TIME {
             let player = &mut self.players[user as usize];
@@ -225,6 +226,10 @@ impl Flow {
                     player.at = ways[mix.pick(&mut self.rng)];
                 }
                 Op::Goto(to) => player.at = *to,
+                Op::Unless(condition, to) if !program.conditions[*condition].holds(|at| values.get(at)) => {
+                    player.at = *to;
+                }
+                Op::Unless(..) => {}
                 Op::Once(past) if player.again => player.at = *past,
                 Op::Once(_) => {}
             }

@@ -72,14 +72,14 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// As [`Scenario::wake`]; of a flow at the moment `at` at which it happened.
+    /// As [`Scenario::wake`]; of a flow at the moment `at` at which it happened, by a user who knows nothing yet.
     #[inline]
     pub fn wake(&mut self, user: u32, on: Option<u32>, news: News, at: Nanos) -> Act {
         match self {
             Choice::Requests(requests) => requests.wake(user, on, news),
             Choice::Flow(flow) => {
                 flow.hear(user, news, at);
-                flow.next(user, at)
+                flow.next(user, at, wire::Values::NONE)
             }
             Choice::Other(other) => other.wake(user, on, news),
         }

@@ -27,8 +27,15 @@ pub fn read(path: &str, text: &str, protocols: &[Box<dyn Runner>]) -> Result<Giv
     let root = yaml::parse(text).map_err(wrong)?;
     let schemes = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
     let specs = protocols.iter().flat_map(|p| p.options().iter().copied()).collect();
-    let mut reader =
-        Reader { path, keys: Rc::new(Keys::new(protocols)), schemes, specs, recorded: false, given: Given::default() };
+    let mut reader = Reader {
+        path,
+        keys: Rc::new(Keys::new(protocols)),
+        schemes,
+        specs,
+        recorded: false,
+        given: Given::default(),
+        conditions: Vec::new(),
+    };
     reader.root(&root)?;
     Ok(reader.given)
 }
@@ -41,6 +48,8 @@ pub(super) struct Reader<'a> {
     /// The plan of a report: bare numbers are nanoseconds.
     pub(super) recorded: bool,
     pub(super) given: Given,
+    /// Conditions of a flow, and where they stand.
+    pub(super) conditions: Vec<(String, At)>,
 }
 
 impl Reader<'_> {

@@ -2,10 +2,11 @@
 
 use engine::Runner;
 use measure::Nanos;
-use plan::flow::{Flow, GROUPS, OnFailure, Pause, Step, Way};
+use plan::flow::{Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, Way, variables};
 use plan::yaml::{At, Node, Value};
 use plan::{WeightedUrl, quantity};
 use protocols::CAPTURE;
+use scenario::Condition;
 use serde_json::json;
 use wire::Complaint;
 
@@ -15,7 +16,7 @@ use super::keys::nearest;
 use super::matched::Matched;
 
 /// What a step may be, by the key that says so.
-const KINDS: [&str; 7] = ["url", "pause", "pace", "group", "repeat", "choose", "once"];
+const KINDS: [&str; 9] = ["url", "pause", "pace", "group", "repeat", "while", "if", "choose", "once"];
 /// Steps within steps go no deeper.
 const DEEPEST: usize = 32;
 /// A loop is gone through no more often.
@@ -40,7 +41,15 @@ impl Reader<'_> {
             );
         }
         let steps = self.steps(node, &mut Vec::new())?;
-        let flow = Flow { steps };
+        let flow = Flow { steps, variables: variables(&self.given.urls) };
+        if flow.urls().len() > REQUESTS {
+            return self.wrong(at, "flow", format!("has more than {REQUESTS} requests; write fewer, or loops"));
+        }
+        for (condition, at) in &self.conditions {
+            if let Err(trouble) = Condition::parse(condition, &flow.variables) {
+                return self.wrong(*at, "condition", trouble);
+            }
+        }
         if flow.urls().is_empty() {
             return self.wrong(at, "flow", "sends nothing; write a step such as `- url: http://localhost:8080/`");
         }
@@ -106,6 +115,26 @@ impl Reader<'_> {
                 let steps = self.steps_beside("repeat", at, &rest, within)?;
                 within.pop();
                 Ok(Step::Repeat { times, steps })
+            }
+            "while" => {
+                let condition = self.condition(node)?;
+                within.push(String::new());
+                let steps = self.steps_beside("while", at, &rest, within)?;
+                within.pop();
+                Ok(Step::While { condition, steps })
+            }
+            "if" => {
+                let condition = self.condition(node)?;
+                let (otherwise, rest): (Vec<&Entry>, Vec<&Entry>) =
+                    rest.into_iter().partition(|(key, ..)| key == "else");
+                within.push(String::new());
+                let steps = self.steps_beside("if", at, &rest, within)?;
+                let otherwise = match otherwise[..] {
+                    [(.., node)] => self.steps(node, within)?,
+                    _ => Vec::new(),
+                };
+                within.pop();
+                Ok(Step::If { condition, steps, otherwise })
             }
             "once" => {
                 self.alone(&rest)?;
@@ -221,6 +250,13 @@ impl Reader<'_> {
         Ok(ways)
     }
 
+    /// Read once all is known that steps capture.
+    fn condition(&mut self, node: &Node) -> Result<String, Complaint> {
+        let condition = self.scalar("condition", node)?;
+        self.conditions.push((condition.clone(), node.at));
+        Ok(condition)
+    }
+
     fn time(&self, name: &str, node: &Node) -> Result<Nanos, Complaint> {
         let time = self.scalar(name, node)?;
         quantity::duration(&time).or_else(|trouble| self.wrong(node.at, name, trouble))
@@ -313,6 +349,8 @@ pub(super) fn schema(url: &serde_json::Value) -> serde_json::Value {
             object(json!({"pace": {"type": "string"}}), &["pace"]),
             object(json!({"group": {"type": "string"}, "steps": steps}), &["group", "steps"]),
             object(json!({"repeat": {"type": ["integer", "string"]}, "steps": steps}), &["repeat", "steps"]),
+            object(json!({"while": {"type": "string"}, "steps": steps}), &["while", "steps"]),
+            object(json!({"if": {"type": "string"}, "steps": steps, "else": steps}), &["if", "steps"]),
             object(json!({"choose": {"type": "array", "items": way}}), &["choose"]),
             object(json!({"once": steps}), &["once"]),
         ]},

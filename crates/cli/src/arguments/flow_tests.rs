@@ -28,6 +28,9 @@ flow:
       - weight: 3
         steps: [h/a]
       - steps: [{pause: exponential 1s}, h/b]
+  - if: token == 'x' and id > 3
+    steps: [h/c]
+    else: [{while: not id, steps: [h/d]}]
   - once: [h/welcome]
   - pace: 10s
 ";
@@ -36,12 +39,20 @@ flow:
 fn a_flow_is_read_into_steps_over_the_urls_of_the_plan() {
     let plan = of_file(SHOP, &[]);
     let urls: Vec<&str> = plan.urls.iter().map(|url| url.url.as_str()).collect();
-    let expected =
-        ["http://h/login", "http://h/plain", "http://h/item?t={token}", "http://h/a", "http://h/b", "http://h/welcome"];
+    let expected = [
+        "http://h/login",
+        "http://h/plain",
+        "http://h/item?t={token}",
+        "http://h/a",
+        "http://h/b",
+        "http://h/c",
+        "http://h/d",
+        "http://h/welcome",
+    ];
     assert_eq!(urls, expected);
     assert_eq!(plan.urls[0].options["capture"], ["token json $.token", "id regex id=(\\d+) | last"]);
     let flow = plan.flow.expect("a flow");
-    assert_eq!((flow.groups(), flow.urls()), (vec!["browse"], vec![0, 1, 2, 3, 4, 5]));
+    assert_eq!((flow.groups(), flow.urls()), (vec!["browse"], (0..8).collect()));
     assert_eq!(flow.steps[0], Step::Request { url: 0, on_failure: OnFailure::StopUser });
     let [from, to] = [1, 3].map(measure::Nanos::from_secs);
     assert_eq!(flow.steps[1], Step::Pause(Pause::Uniform { from, to }));
@@ -75,6 +86,8 @@ fn mistakes_are_named_where_they_stand() {
             "p.yaml line 3 column 13 (group)",
             "stands within itself",
         ),
+        ("flow:\n - if: tokn\n   steps: [h]", "p.yaml line 2 column 8 (condition)", "tokn"),
+        ("flow:\n - if: a\n   else: [h]", "p.yaml line 2 column 4 (if)", "has no `steps`"),
         ("flow:\n - choose: []", "p.yaml line 2 column 12 (choose)", "has no ways"),
         ("flow:\n - url: h\n   weight: 2", "p.yaml line 3 column 4 (weight)", "in a flow write `choose`"),
         ("flow:\n - url: h\n   timeuot: 2", "p.yaml line 3 column 4 (timeuot)", "unknown key"),

@@ -182,7 +182,7 @@ impl Scene {
             seed: plan.seed,
             own: plan.urls.iter().map(|u| u.options.clone()).collect(),
             names: plan.urls.iter().map(|u| u.name.clone()).collect(),
-            variables: plan.flow.iter().map(|_| "token".to_owned()).collect(),
+            variables: plan.flow.iter().flat_map(|flow| flow.variables.clone()).collect(),
             ..Asked::default()
         };
         let dialogue = Arc::new(protocol.prepare(&asked).expect("the plan can be said"));

@@ -2,7 +2,7 @@
 
 use measure::Nanos;
 use scenario::{Act, News};
-use wire::{Dialogue, Network};
+use wire::{Dialogue, Network, Values};
 
 use crate::exchange::NONE;
 
@@ -28,7 +28,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if !arrives && waits > self.stamp && self.source.users().conn(user) == NONE {
             return self.source.pause(user, waits);
         }
-        let act = self.source.flow().map(|flow| flow.next(user, due));
+        let values = self.memories.as_mut().map(|memories| &memories.of(user).values);
+        let act = self.source.flow().map(|flow| flow.next(user, due, values.unwrap_or(Values::NONE)));
         self.hear_flow();
         match act {
             // What was due in the window and is late is sent all the same; nothing follows it.

@@ -2,10 +2,7 @@
 
 use super::{Page, quoted, time};
 use crate::Plan;
-use crate::flow::{OnFailure, Pause, Step};
-
-/// What a step takes out of its response, among the options of its URL: `NAME SOURCE` each.
-const CAPTURE: &str = "capture";
+use crate::flow::{CAPTURE, OnFailure, Pause, Step};
 
 /// The steps, a list below `flow`.
 pub(super) fn steps(page: &mut Page, plan: &Plan, steps: &[Step]) {
@@ -26,6 +23,20 @@ fn one(page: &mut Page, plan: &Plan, step: &Step) {
         }
         Step::Repeat { times, steps } => {
             first(page, "repeat", &times.to_string());
+            below(page, plan, steps);
+        }
+        Step::If { condition, steps: inner, otherwise } => {
+            first(page, "if", &quoted(condition));
+            below(page, plan, inner);
+            if !otherwise.is_empty() {
+                page.indent += 2;
+                page.head("else");
+                steps(page, plan, otherwise);
+                page.indent -= 2;
+            }
+        }
+        Step::While { condition, steps } => {
+            first(page, "while", &quoted(condition));
             below(page, plan, steps);
         }
         Step::Once { steps: inner } => {

@@ -10,13 +10,18 @@ fn send(url: u32) -> Step {
     Step::Request { url, on_failure: OnFailure::default() }
 }
 
+fn program(steps: Vec<Step>) -> Program {
+    let variables = vec!["state".to_owned(), "page".to_owned()];
+    Program::of(&Tree { steps, variables }).expect("conditions that can be read")
+}
+
 fn flow(steps: Vec<Step>) -> Flow {
-    Flow::new(Arc::new(Program::of(&Tree { steps })), 1)
+    Flow::new(Arc::new(program(steps)), 1)
 }
 
 fn wake(flow: &mut Flow, news: News, at: u64) -> Act {
     flow.hear(0, news, Nanos(at));
-    flow.next(0, Nanos(at))
+    flow.next(0, Nanos(at), Values::NONE)
 }
 
 fn told(flow: &mut Flow) -> Vec<(u16, What)> {
@@ -64,8 +69,7 @@ fn an_iteration_that_sends_nothing_keeps_no_core_busy() {
     let mut flow = flow(vec![Step::Choose { ways }]);
     assert_eq!(wake(&mut flow, News::Begin, 0), Act::Pause(IDLE));
     assert_eq!(wake(&mut flow, News::Awake, IDLE.0), Act::Done);
-    let mut endless =
-        Flow::new(Arc::new(Program::of(&Tree { steps: vec![Step::Repeat { times: u32::MAX, steps: vec![] }] })), 1);
+    let mut endless = self::flow(vec![Step::Repeat { times: u32::MAX, steps: vec![] }]);
     assert_eq!(wake(&mut endless, News::Begin, 0), Act::Pause(Nanos(1)), "others have their turn");
 }
 
@@ -121,4 +125,33 @@ fn pauses_have_the_means_they_are_asked_for() {
         assert!((mean - 1.0).abs() < 5.0 * spread / 141.0, "{pause:?}: {mean}");
         assert!((variance.sqrt() - spread).abs() < 0.05 * spread.max(0.3), "{pause:?}: {}", variance.sqrt());
     }
+}
+
+#[test]
+fn conditions_look_at_what_the_user_knows_then() {
+    let condition = |text: &str| text.to_owned();
+    let choice = Step::If { condition: condition("state == 'open'"), steps: vec![send(1)], otherwise: vec![send(2)] };
+    let pages = Step::While { condition: condition("page < 3"), steps: vec![send(3)] };
+    let only = Step::If { condition: condition("state"), steps: vec![send(4)], otherwise: vec![] };
+    let mut flow = flow(vec![send(0), choice, pages, only]);
+    let mut values = Values::default();
+    flow.hear(0, News::Begin, Nanos(0));
+    assert_eq!(flow.next(0, Nanos(0), &values), Act::Send(0));
+    let mut after = |flow: &mut Flow, page: &[u8], state: &[u8]| {
+        values.set(1, page);
+        values.set(0, state);
+        flow.hear(0, OK, Nanos(0));
+        flow.next(0, Nanos(0), &values)
+    };
+    assert_eq!(after(&mut flow, b"0", b"open"), Act::Send(1));
+    assert_eq!(
+        [&b"1"[..], b"2", b"3"].map(|page| after(&mut flow, page, b"open")),
+        [Act::Send(3), Act::Send(3), Act::Send(4)]
+    );
+    assert_eq!(after(&mut flow, b"3", b""), Act::Done);
+    flow.hear(0, News::Begin, Nanos(0));
+    flow.next(0, Nanos(0), Values::NONE);
+    assert_eq!(after(&mut flow, b"9", b"shut"), Act::Send(2), "the other way");
+    let tree = Tree { steps: vec![Step::While { condition: "stat".into(), steps: vec![] }], ..Tree::default() };
+    assert!(Program::of(&tree).is_err());
 }
