@@ -152,6 +152,13 @@ impl Flow {
         names
     }
 
+    /// True where its users pause at all.
+    pub fn has_pauses(&self) -> bool {
+        let mut pauses = false;
+        each(&self.steps, &mut |step| pauses |= matches!(step, Step::Pause(_) | Step::Pace(_)));
+        pauses
+    }
+
     /// The conditions of its steps, as they were written.
     pub fn conditions(&self) -> Vec<&str> {
         let mut all = Vec::new();

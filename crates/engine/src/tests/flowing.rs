@@ -202,6 +202,27 @@ fn littles_law_holds_for_iterations() {
     assert!(pace.min() >= 80_000_000 && pace.max() <= 82_000_000, "{} to {}", pace.min(), pace.max());
 }
 
+/// An open network of queues (Jackson 1957) with one station, visited twice: each visit takes 1 / (μ − 2λ) on average.
+#[test]
+fn two_steps_at_one_queue_take_as_long_as_theory_says() {
+    let (rate, service) = (20.0, 0.01);
+    let queue = move || {
+        let (mut rng, mut free) = (measure::Rng::new(7), Nanos::ZERO);
+        move |now: Nanos, _: &Ask<'_>| {
+            free = free.max(now) + Nanos::from_secs_f64(service * rng.exponential());
+            (free, ReplyOwned::new(200, br#"{"token":"t"}"#))
+        }
+    };
+    let scene = flowing(Scene::open(rate, Arrivals::Poisson, Nanos::from_secs(2000)), vec![send(0), send(1)]);
+    let rows = rows(&scene.play(queue));
+    let mean = |row: u16| histogram(&rows[&row].latency).mean().expect("some").as_secs_f64();
+    let visit = 1.0 / (1.0 / service - 2.0 * rate);
+    for (row, expected) in [(ITERATIONS, 2.0 * visit), (0, visit), (1, visit)] {
+        let found = mean(row);
+        assert!((found / expected - 1.0).abs() < 0.08, "row {row}: {found} s, {expected} s expected");
+    }
+}
+
 #[test]
 fn iterations_that_are_counted_are_all_finished_in_open_load_too() {
     let steps = vec![send(0), pause(500), send(1)];

@@ -13,6 +13,19 @@ pub struct Spans<'a> {
     known: Vec<&'a str>,
 }
 
+/// True of `{token}`, which stands for a value, and of the first word of a slot that has several (`{csv users.csv.password}`).
+pub(super) fn is_slot(text: &str) -> bool {
+    let Some(inside) = text.strip_prefix('{').filter(|inside| inside.starts_with(|c: char| c.is_ascii_alphabetic()))
+    else {
+        return false;
+    };
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match inside.strip_suffix('}') {
+        Some(inside) => !inside.contains(['{', '}', '"', ':']),
+        None => inside.chars().all(word),
+    }
+}
+
 impl<'a> Spans<'a> {
     /// None yet.
     pub fn none(text: &'a str) -> Spans<'a> {
@@ -47,7 +60,7 @@ impl<'a> Spans<'a> {
 
     /// `part` is not to be shown here; elsewhere it may be an ordinary word.
     pub fn cover(&mut self, part: &'a str) {
-        if part.is_empty() {
+        if part.is_empty() || is_slot(part) {
             return;
         }
         let from = part.as_ptr() as usize - self.text.as_ptr() as usize;
@@ -101,6 +114,10 @@ impl<'a> Spans<'a> {
 
     /// The value of a secret header: hidden as a whole, known by the parts that are secret.
     fn header_value(&mut self, name: &str, value: &'a str) {
+        // `Bearer {token}`: what is sent is not known to who reads it.
+        if value.split_once(' ').is_some_and(|(_, rest)| is_slot(rest.trim())) {
+            return;
+        }
         self.cover(value);
         let name = name.trim();
         if name.to_ascii_lowercase().contains("cookie") {

@@ -14,6 +14,7 @@ fn urls() {
         ("http://a/?token=abc&page=2#top", "http://a/?token=***&page=2#***"),
         ("http://a/?API_KEY=abc", "http://a/?API_KEY=***"),
         ("http://a/?key=", "http://a/?key="),
+        ("http://a/?token={token}&key={csv f.csv.key}", "http://a/?token={token}&key={csv f.csv.key}"),
         ("/search?q=1&sig=9", "/search?q=1&sig=***"),
         (
             "http://a/?X-Amz-Signature=b&code=c&zipcode=1#id_token=x",
@@ -31,6 +32,10 @@ fn urls() {
 fn headers() {
     let table = [
         ("Authorization: Bearer abc", "Authorization: ***"),
+        ("Authorization: Bearer {token}", "Authorization: Bearer {token}"),
+        ("X-Api-Key: {key}", "X-Api-Key: {key}"),
+        ("X-Api-Key: {\"a\":1}", "X-Api-Key: ***"),
+        ("X-Api-Key: a{key}", "X-Api-Key: ***"),
         ("authorization:Basic abc", "authorization:***"),
         ("Cookie: a=b; c=d", "Cookie: ***"),
         ("Set-Cookie: sid=1", "Set-Cookie: ***"),

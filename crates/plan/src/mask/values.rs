@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::places::Spans;
+use super::places::{Spans, is_slot};
 use super::{MASK, option_spans};
 use crate::Plan;
 
@@ -132,7 +132,7 @@ impl Secrets {
 
     fn add(&mut self, value: &str) {
         let slot = value.starts_with('{') && value.ends_with('}');
-        if value.trim().is_empty() || value == MASK || slot {
+        if value.trim().is_empty() || value == MASK || slot || is_slot(value) {
             return;
         }
         let in_json = value.replace('\\', "\\\\").replace('"', "\\\"");

@@ -87,6 +87,10 @@ pub(crate) fn load(plan: &Plan, lang: Lang) -> Vec<String> {
                 Arrivals::Burst => say::BURST,
             };
             let rate = levels(stages, format_rate);
+            let rate = match plan.flow {
+                Some(_) => format!("{rate} {}", lang.of(say::OF_ITERATIONS)),
+                None => rate,
+            };
             parts.push(lang.fill(say::OPEN_LOAD, &[("rate", &rate), ("arrivals", lang.of(arrivals))]));
         }
         Load::Closed { stages, .. } => {
@@ -94,7 +98,8 @@ pub(crate) fn load(plan: &Plan, lang: Lang) -> Vec<String> {
         }
     }
     if let Some(n) = plan.requests {
-        parts.push(lang.fill(say::REQUESTS_ASKED, &[("n", &show::count(n))]));
+        let asked = if plan.flow.is_some() { say::ITERATIONS_ASKED } else { say::REQUESTS_ASKED };
+        parts.push(lang.fill(asked, &[("n", &show::count(n))]));
     }
     if let Some(time) = plan.duration {
         parts.push(lang.fill(say::FOR, &[("time", &show::duration(time))]));
