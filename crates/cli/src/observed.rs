@@ -159,6 +159,9 @@ fn apart(mut read: impl FnMut() -> Counters + Send + 'static) -> impl FnMut() ->
     }
 }
 
+/// A service that is to be watched and does not answer in time is asked so many times more.
+const TRIES: usize = 3;
+
 /// Whether all that is to be watched is there, before anything is sent.
 ///
 /// # Errors
@@ -166,7 +169,15 @@ fn apart(mut read: impl FnMut() -> Counters + Send + 'static) -> impl FnMut() ->
 pub fn check(watching: &Watching) -> Result<(), Complaint> {
     service(&Host::new(Source::here()), watching, None)?;
     for mut watched in told(watching)? {
-        if let Err(why) = watched.ask() {
+        let mut told = watched.ask();
+        // Who is busy, or looks a name up, may be slow once.
+        for _ in 0..TRIES {
+            match &told {
+                Err(why) if why.starts_with(Watched::LATE) => told = watched.ask(),
+                _ => break,
+            }
+        }
+        if let Err(why) = told {
             let option = if watched.name().starts_with("log=") { "--watch-log" } else { "--watch" };
             return Err(Complaint::new(option, format!("{} cannot be watched: {why}", watched.name())));
         }

@@ -173,8 +173,8 @@ impl Source {
         self.users.alive() == 0 && (no_more || self.quota_spent(limits, now))
     }
 
-    /// Users whom arrivals brought have further steps to go.
-    fn is_within_iterations(&self) -> bool {
+    /// Users have further steps to go.
+    pub fn is_within_iterations(&self) -> bool {
         matches!(self.scenario, Choice::Flow(_)) && self.users.alive() > 0
     }
 

@@ -90,6 +90,9 @@ impl Watched {
         &self.name
     }
 
+    /// What the reason begins with where an answer did not come in time.
+    pub const LATE: &str = "it did not answer within";
+
     /// What it tells now.
     ///
     /// # Errors

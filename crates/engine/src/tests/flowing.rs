@@ -190,7 +190,7 @@ fn a_stall_of_the_server_is_in_the_iterations_that_were_due_during_it() {
 #[test]
 fn littles_law_holds_for_iterations() {
     let steps = vec![send(0), pause(30), send(1), Step::Pace(Nanos::from_millis(80))];
-    let scene = flowing(Scene::closed(40, Nanos::from_secs(10)), steps);
+    let scene = flowing(Scene::closed(40, Nanos::from_secs(10)), steps).with(|plan| plan.drain = Nanos::ZERO);
     let played = scene.play(|| giving(Nanos::from_millis(7)));
     let iterations = &rows(&played)[&ITERATIONS];
     let [started, ended, failed, cut] = counts(Some(iterations));
@@ -220,6 +220,22 @@ fn two_steps_at_one_queue_take_as_long_as_theory_says() {
     for (row, expected) in [(ITERATIONS, 2.0 * visit), (0, visit), (1, visit)] {
         let found = mean(row);
         assert!((found / expected - 1.0).abs() < 0.08, "row {row}: {found} s, {expected} s expected");
+    }
+}
+
+#[test]
+fn what_is_under_way_at_the_end_may_finish_as_long_as_the_drain_lasts() {
+    for scene in [Scene::closed(10, SECOND), Scene::open(30.0, Arrivals::Constant, SECOND)] {
+        // Half a second each, and the drain is a second long.
+        let steps = vec![send(0), pause(400), send(1), pause(90)];
+        let played = flowing(scene.clone(), steps).play(|| giving(MS));
+        let [started, ended, failed, cut] = counts(rows(&played).get(&ITERATIONS));
+        assert!(started >= 20 && (ended, failed, cut) == (started, 0, 0), "{started} {ended} {failed} {cut}");
+        assert_eq!((played.sum.due, played.sum.finished, played.heard), (2 * started, 2 * started, 2 * started));
+        // Two seconds each: those that began are cut when the drain is over, and it is not waited for pauses beyond it.
+        let played = flowing(scene, vec![send(0), pause(2000), send(1)]).play(|| giving(MS));
+        let [started, ended, failed, cut] = counts(rows(&played).get(&ITERATIONS));
+        assert!(started > 0 && (ended, failed, cut) == (0, 0, started), "{started} {ended} {failed} {cut}");
     }
 }
 

@@ -9,8 +9,8 @@ use crate::exchange::NONE;
 use super::Worker;
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
-    /// 2. As `ask`, of a user in a flow. An iteration that began goes on though its user is retired or all were started that were
-    ///    asked for; the end of the window cuts it.
+    /// 2. As `ask`, of a user in a flow. An iteration that began goes on though its user is retired, all were started that were
+    ///    asked for, or the window is over; the end of the drain cuts it.
     pub(super) fn ask_in_flow(&mut self, user: u32, due: Nanos, news: News) {
         let arrives = self.source.users().arrive();
         if news == News::Begin && !arrives {
@@ -32,13 +32,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let act = self.source.flow().map(|flow| flow.next(user, due, values.unwrap_or(Values::NONE)));
         self.hear_flow();
         match act {
-            // What was due in the window and is late is sent all the same; nothing follows it.
-            Some(Act::Send(_) | Act::Pause(_)) if self.window_over() && news != News::Begin => self.user_ends(user),
             Some(Act::Send(request)) => self.arrive(due, request, user),
             Some(Act::Pause(pause)) => self.source.pause(user, due.saturating_add(pause)),
             Some(Act::Done) if !arrives => self.ask_in_flow(user, self.stamp, News::Begin),
             Some(Act::Done | Act::Leave | Act::Hold) | None => self.user_ends(user),
         }
+    }
+
+    /// True where somebody goes through its iteration: not where all that is left are pauses beyond the end of the drain.
+    pub(super) fn is_within_iterations(&mut self) -> bool {
+        self.source.is_within_iterations() && (self.flights.alive() > 0 || self.source.next_awake() < self.next_end())
     }
 
     /// Its requests have one number, and it knows nothing of the iteration before.

@@ -83,7 +83,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     /// What ends next: the window, then its drain; never where the quota ends the run, or before a common start.
-    fn next_end(&self) -> Nanos {
+    pub(super) fn next_end(&self) -> Nanos {
         match self.limits.end {
             Some(end) if self.closing => end.saturating_add(self.limits.drain),
             Some(end) if self.common_start.is_none() => end,
@@ -219,7 +219,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let nothing_more = (self.closing && self.source.next_due() == Nanos::MAX)
             || (self.common_start.is_none() && self.source.is_over(&self.limits, self.stamp));
         let overdue = self.closing && self.stamp >= self.next_end();
-        if (nothing_more && self.flights.alive() == 0) || overdue {
+        if (nothing_more && self.flights.alive() == 0 && !self.is_within_iterations()) || overdue {
             self.finish(stop, false, self.stamp);
         }
     }
@@ -247,7 +247,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Users that wait for their next request have none.
     fn stop_users(&mut self) {
-        while let Some((_, user)) = self.source.awake(Nanos(u64::MAX - 1)) {
+        // Who is in the middle of an iteration goes on as long as the drain lasts.
+        while self.source.flow().is_none()
+            && let Some((_, user)) = self.source.awake(Nanos(u64::MAX - 1))
+        {
             self.user_ends(user);
         }
         self.let_holders_go();

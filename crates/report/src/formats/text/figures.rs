@@ -188,7 +188,8 @@ pub(crate) fn throughput_lines(summary: &Summary, lang: Lang) -> Vec<String> {
         line += &lang.fill(say::THROUGHPUT_PAUSED, &[("paused", &show::duration(paused))]);
     }
     let mut lines = vec![line];
-    if summary.open {
+    // Of a flow the rate is one of iterations, whose rows tell it.
+    if summary.open && summary.spans().next().is_none() {
         let due = show::rate(summary.per_s(totals.due));
         let facts = [("due", &*due), ("sent", &*show::count(totals.sent)), ("n", &*show::count(totals.due))];
         let expected = poisson_expected(summary).map_or(String::new(), |n| {
