@@ -94,7 +94,8 @@ fn planned(intent: &mut arguments::Intent, check: bool, protocol: &dyn Runner) -
     let lang = intent.lang();
     let said = if check {
         checks::check(intent, protocol).map_err(|complaint| intent.located(complaint))?;
-        format!("can be run: {}\n", before::intro(&intent.shown, lang))
+        let notes: String = intent.of_flow.iter().map(|note| format!("flow: {note}\n")).collect();
+        format!("can be run: {}\n{notes}", before::intro(&intent.shown, lang))
     } else {
         plan::document::yaml(&intent.shown)
     };

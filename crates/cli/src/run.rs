@@ -65,6 +65,7 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
         .iter()
         .chain(&intent.remarks)
         .for_each(|note| view.say(&intent.redaction.sentence(&format!("curl {note}"))));
+    intent.of_flow.iter().for_each(|note| view.say(&format!("flow: {note}")));
     view.say(&before::intro(&bench.shown().shown, lang));
     before::proxies(&bench.shown().shown, lang).into_iter().for_each(|said| view.say(&said));
     // From here on a signal ends in good order, so that a document that was asked for is written.

@@ -128,11 +128,6 @@ impl Flow {
         }
     }
 
-    /// True where so many users have an iteration under way.
-    pub fn plays(&self, user: u32) -> bool {
-        self.players.get(user as usize).is_some_and(|player| player.plays)
-    }
-
     /// What happened to a user, and when.
     pub fn hear(&mut self, user: u32, news: News, at: Nanos) {
         match news {

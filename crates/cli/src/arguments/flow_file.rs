@@ -56,6 +56,7 @@ impl Reader<'_> {
         if flow.groups().len() > GROUPS {
             return self.wrong(at, "flow", format!("has more than {GROUPS} groups; write fewer"));
         }
+        self.given.of_flow = super::flow_values::remarks(&flow, &self.given.urls);
         self.given.flow = Some(flow);
         Ok(())
     }

@@ -36,6 +36,8 @@ pub struct Given {
     pub notes: Vec<String>,
     /// What makes no difference: told only.
     pub remarks: Vec<String>,
+    /// What the author of a flow will want to know, a sentence each.
+    pub of_flow: Vec<String>,
 }
 
 impl Given {
@@ -59,6 +61,7 @@ impl Given {
         }
         self.notes.extend(other.notes);
         self.remarks.extend(other.remarks);
+        self.of_flow.extend(other.of_flow);
         self
     }
 

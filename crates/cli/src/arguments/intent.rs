@@ -81,6 +81,8 @@ pub struct Intent {
     pub notes: Vec<String>,
     /// What of the curl commands makes no difference.
     pub remarks: Vec<String>,
+    /// What the author of its flow will want to know.
+    pub of_flow: Vec<String>,
     /// Where values stand that are not flags.
     located: Located,
 }
@@ -143,6 +145,7 @@ pub fn read(
     };
     intent.notes.clone_from(&given.notes);
     intent.remarks.clone_from(&given.remarks);
+    intent.of_flow.clone_from(&given.of_flow);
     intent.located = Located { given, line: matches.clone() };
     Ok(intent)
 }
@@ -222,6 +225,7 @@ fn over(
         processes: processes(&flags)?,
         notes: Vec::new(),
         remarks: Vec::new(),
+        of_flow: Vec::new(),
         located: Located { given: Given::default(), line: matches.clone() },
         plan,
     })

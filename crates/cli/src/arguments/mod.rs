@@ -5,6 +5,7 @@ mod explain;
 mod file;
 mod flags;
 mod flow_file;
+mod flow_values;
 mod given;
 mod habits;
 mod help;

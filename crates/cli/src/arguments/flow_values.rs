@@ -1,0 +1,126 @@
+//! What can be said of the values of a flow before anything is sent: captured for nobody, or used before any step captured them.
+
+use plan::WeightedUrl;
+use plan::flow::{CAPTURE, Flow, Step};
+
+/// What its author will want to know, a sentence each.
+pub(super) fn remarks(flow: &Flow, urls: &[WeightedUrl]) -> Vec<String> {
+    let mut reader = Values { flow, urls, known: Vec::new(), used: Vec::new(), early: Vec::new() };
+    reader.steps(&flow.steps);
+    let Values { used, early, .. } = reader;
+    let unused = flow.variables.iter().filter(|name| !used.contains(name));
+    let unused = unused.map(|name| format!("`{name}` is captured, and no step uses it"));
+    let early = early
+        .into_iter()
+        .map(|name| format!("`{name}` is used before any step of the iteration has captured it, and is empty there"));
+    unused.chain(early).collect()
+}
+
+/// The steps so far, in the order they stand in.
+struct Values<'a> {
+    flow: &'a Flow,
+    urls: &'a [WeightedUrl],
+    known: Vec<&'a str>,
+    used: Vec<&'a String>,
+    early: Vec<&'a str>,
+}
+
+impl<'a> Values<'a> {
+    fn steps(&mut self, steps: &'a [Step]) {
+        for step in steps {
+            match step {
+                Step::Request { url, .. } => self.request(*url),
+                Step::Group { steps, .. } | Step::Once { steps } => self.steps(steps),
+                Step::Repeat { steps, .. } => self.again(steps),
+                Step::While { condition, steps } => {
+                    self.known.extend(captured_in(steps, self.urls));
+                    self.condition(condition);
+                    self.again(steps);
+                }
+                Step::If { condition, steps, otherwise } => {
+                    self.condition(condition);
+                    self.steps(steps);
+                    self.steps(otherwise);
+                }
+                Step::Choose { ways } => ways.iter().for_each(|way| self.steps(&way.steps)),
+                Step::Pause(_) | Step::Pace(_) => {}
+            }
+        }
+    }
+
+    /// What a later step of a loop captures, an earlier one may use the next time.
+    fn again(&mut self, steps: &'a [Step]) {
+        self.known.extend(captured_in(steps, self.urls));
+        self.steps(steps);
+    }
+
+    fn request(&mut self, url: u32) {
+        let Some(url) = self.urls.get(url as usize) else { return };
+        let options = url.options.iter().filter(|(name, _)| *name != CAPTURE).flat_map(|(_, values)| values);
+        let texts: Vec<&str> = options.chain([&url.url]).map(String::as_str).collect();
+        self.uses(|name| texts.iter().any(|text| is_slot_of(text, name)));
+        self.known.extend(captures(url));
+    }
+
+    /// A value that is not known yet is looked at on purpose.
+    fn condition(&mut self, text: &str) {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let words: Vec<&str> = text.split(|c| !word(c)).collect();
+        self.used.extend(self.flow.variables.iter().filter(|name| words.contains(&name.as_str())));
+    }
+
+    fn uses(&mut self, uses: impl Fn(&str) -> bool) {
+        for name in self.flow.variables.iter().filter(|name| uses(name)) {
+            self.used.push(name);
+            if !self.known.contains(&name.as_str()) && !self.early.contains(&name.as_str()) {
+                self.early.push(name);
+            }
+        }
+    }
+}
+
+/// The names of what a URL captures.
+fn captures(url: &WeightedUrl) -> impl Iterator<Item = &str> {
+    url.options.get(CAPTURE).into_iter().flatten().map(|text| text.split(' ').next().unwrap_or_default())
+}
+
+fn captured_in<'a>(steps: &'a [Step], urls: &'a [WeightedUrl]) -> Vec<&'a str> {
+    let within = Flow { steps: steps.to_vec(), ..Flow::default() }.urls();
+    within.into_iter().filter_map(|url| urls.get(url as usize)).flat_map(captures).collect()
+}
+
+/// True where `{name}` or `{name | url}` stands in a text.
+fn is_slot_of(text: &str, name: &str) -> bool {
+    text.match_indices(&format!("{{{name}"))
+        .any(|(at, found)| text[at + found.len()..].trim_start_matches(' ').starts_with(['}', '|']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file_tests::with_file;
+
+    fn remarks(flow: &str) -> Vec<String> {
+        with_file(&format!("flow:\n{flow}"), &[]).unwrap_or_else(|complaint| panic!("{complaint}")).of_flow
+    }
+
+    #[test]
+    fn what_is_captured_for_nobody_or_used_too_early_is_told() {
+        let login = " - url: h/login\n   capture: {token: status}\n";
+        let page = " - url: h/page\n   header: 'X: {token | url}'\n";
+        assert_eq!(remarks(&format!("{login}{page}")), [""; 0]);
+        assert_eq!(remarks(login), ["`token` is captured, and no step uses it"]);
+        let early = "`token` is used before any step of the iteration has captured it, and is empty there";
+        assert_eq!(remarks(&format!("{page}{login}")), [early]);
+        let body = " - url: h/login?{token}\n   capture: {token: status}\n";
+        assert_eq!(remarks(body), [early], "its own response comes later");
+    }
+
+    #[test]
+    fn loops_and_conditions_may_use_what_comes_later() {
+        let next = "steps: [{url: 'h/?{next}', capture: {next: header X}}]";
+        assert_eq!(remarks(&format!(" - repeat: 3\n   {next}\n")), [""; 0]);
+        assert_eq!(remarks(&format!(" - while: not next\n   {next}\n")), [""; 0]);
+        let asked = " - if: state\n   steps: [h]\n - url: h\n   capture: {state: status}\n";
+        assert_eq!(remarks(asked), [""; 0]);
+    }
+}
