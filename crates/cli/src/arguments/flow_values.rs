@@ -5,15 +5,17 @@ use plan::flow::{CAPTURE, Flow, Step};
 
 /// What its author will want to know, a sentence each.
 pub(super) fn remarks(flow: &Flow, urls: &[WeightedUrl]) -> Vec<String> {
-    let mut reader = Values { flow, urls, known: Vec::new(), used: Vec::new(), early: Vec::new() };
+    let mut reader = Values { flow, urls, known: vec![], used: vec![], early: vec![], unknown: vec![] };
     reader.steps(&flow.steps);
-    let Values { used, early, .. } = reader;
+    let Values { used, early, unknown, .. } = reader;
     let unused = flow.variables.iter().filter(|name| !used.contains(name));
     let unused = unused.map(|name| format!("`{name}` is captured, and no step uses it"));
     let early = early
         .into_iter()
         .map(|name| format!("`{name}` is used before any step of the iteration has captured it, and is empty there"));
-    unused.chain(early).collect()
+    let unknown =
+        unknown.into_iter().map(|name| format!("`{{{name}}}` is no slot and no step captures it; it is sent as it is"));
+    unused.chain(early).chain(unknown).collect()
 }
 
 /// The steps so far, in the order they stand in.
@@ -23,6 +25,7 @@ struct Values<'a> {
     known: Vec<&'a str>,
     used: Vec<&'a String>,
     early: Vec<&'a str>,
+    unknown: Vec<&'a str>,
 }
 
 impl<'a> Values<'a> {
@@ -58,6 +61,15 @@ impl<'a> Values<'a> {
         let Some(url) = self.urls.get(url as usize) else { return };
         let options = url.options.iter().filter(|(name, _)| *name != CAPTURE).flat_map(|(_, values)| values);
         let texts: Vec<&str> = options.chain([&url.url]).map(String::as_str).collect();
+        for name in texts.iter().flat_map(|text| words_in_braces(text)) {
+            let part = format!("{{{name}=");
+            let known = self.flow.variables.iter().any(|known| known == name)
+                || protocols::template::is_reserved(name)
+                || texts.iter().any(|text| text.contains(&part));
+            if !known && !self.unknown.contains(&name) {
+                self.unknown.push(name);
+            }
+        }
         self.uses(|name| texts.iter().any(|text| is_slot_of(text, name)));
         self.known.extend(captures(url));
     }
@@ -89,6 +101,16 @@ fn captured_in<'a>(steps: &'a [Step], urls: &'a [WeightedUrl]) -> Vec<&'a str> {
     within.into_iter().filter_map(|url| urls.get(url as usize)).flat_map(captures).collect()
 }
 
+/// What stands alone between braces and could be a name: `{name}`, `{name | url}`, but not `{{name}}`.
+fn words_in_braces(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices('{').filter_map(move |(at, _)| {
+        let inside = &text[at + 1..];
+        let end = inside.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-')?;
+        let closes = inside[end..].trim_start_matches(' ').starts_with(['}', '|']);
+        (protocols::capture::is_word(&inside[..end]) && closes && !text[..at].ends_with('{')).then_some(&inside[..end])
+    })
+}
+
 /// True where `{name}` or `{name | url}` stands in a text.
 fn is_slot_of(text: &str, name: &str) -> bool {
     text.match_indices(&format!("{{{name}"))
@@ -113,6 +135,15 @@ mod tests {
         assert_eq!(remarks(&format!("{page}{login}")), [early]);
         let body = " - url: h/login?{token}\n   capture: {token: status}\n";
         assert_eq!(remarks(body), [early], "its own response comes later");
+    }
+
+    #[test]
+    fn words_between_braces_that_mean_nothing_are_told() {
+        let said = |name: &str| vec![format!("`{{{name}}}` is no slot and no step captures it; it is sent as it is")];
+        assert_eq!(remarks(" - h/?{tok}\n"), said("tok"));
+        assert_eq!(remarks(" - url: h\n   header: 'X: {a | url}{a}'\n"), said("a"));
+        let known = " - url: h/{user}?{id={uuid}}{id}\n   data: '{\"a\":1}{{b}}{counter}{}'\n";
+        assert_eq!(remarks(known), [""; 0]);
     }
 
     #[test]

@@ -158,13 +158,18 @@ fn ending_of(text: &str) -> Result<Option<Ending>, String> {
     }))
 }
 
+/// True of letters, digits, `_` and `-`, of which the first is no digit.
+pub fn is_word(name: &str) -> bool {
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
 /// Whether steps may call a value so.
 ///
 /// # Errors
 /// What is wrong with the name.
 pub fn valid_name(name: &str) -> Result<(), String> {
-    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if !begins || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
+    if !is_word(name) {
         return Err(format!("`{name}` is no name of a value; write letters, digits, _ and -, a letter first"));
     }
     if crate::template::is_reserved(name) {
