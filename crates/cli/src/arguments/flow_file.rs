@@ -24,6 +24,13 @@ const MOST_TIMES: u64 = 1_000_000;
 
 type Entry = (String, At, Node);
 
+/// What is around a list of steps.
+#[derive(Default)]
+struct Within {
+    groups: Vec<String>,
+    depth: usize,
+}
+
 impl Reader<'_> {
     /// Reads `flow`.
     pub(super) fn flow(&mut self, at: At, node: &Node) -> Result<(), Complaint> {
@@ -40,7 +47,7 @@ impl Reader<'_> {
                 "stands beside `urls`; write each URL as a step of the flow, or leave one out",
             );
         }
-        let steps = self.steps(node, &mut Vec::new())?;
+        let steps = self.steps(node, &mut Within::default())?;
         let flow = Flow { steps, variables: variables(&self.given.urls) };
         if flow.urls().len() > REQUESTS {
             return self.wrong(at, "flow", format!("has more than {REQUESTS} requests; write fewer, or loops"));
@@ -61,22 +68,25 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A list of steps; `within`: the groups around it.
-    fn steps(&mut self, node: &Node, within: &mut Vec<String>) -> Result<Vec<Step>, Complaint> {
+    /// A list of steps, and what is around it.
+    fn steps(&mut self, node: &Node, within: &mut Within) -> Result<Vec<Step>, Complaint> {
         let Value::List(items) = &node.value else {
             return self.wrong(node.at, "steps", "are no list; write `- url: http://localhost:8080/`, a step a line");
         };
-        if within.len() > DEEPEST {
+        if within.depth > DEEPEST {
             return self.wrong(
                 node.at,
                 "steps",
                 format!("stand more than {DEEPEST} deep in others; write them flatter"),
             );
         }
-        items.iter().map(|item| self.flow_step(item, within)).collect()
+        within.depth += 1;
+        let steps = items.iter().map(|item| self.flow_step(item, within)).collect();
+        within.depth -= 1;
+        steps
     }
 
-    fn flow_step(&mut self, item: &Node, within: &mut Vec<String>) -> Result<Step, Complaint> {
+    fn flow_step(&mut self, item: &Node, within: &mut Within) -> Result<Step, Complaint> {
         let entries = match &item.value {
             Value::Map(entries) => entries,
             Value::Text(_) => {
@@ -98,54 +108,48 @@ impl Reader<'_> {
             "url" => self.request_step(item, entries),
             "pause" => self.alone(&rest).and_then(|()| self.pause(node)).map(Step::Pause),
             "pace" => self.alone(&rest).and_then(|()| self.time("pace", node)).map(Step::Pace),
-            "group" => {
-                let name = self.scalar("group", node)?;
-                if name.trim().is_empty() || within.contains(&name) {
-                    let trouble = if name.trim().is_empty() { "has no name" } else { "stands within itself" };
-                    return self.wrong(at, "group", format!("{trouble}; write another name"));
-                }
-                within.push(name.clone());
-                let steps = self.steps_beside("group", at, &rest, within)?;
-                within.pop();
-                Ok(Step::Group { name, steps })
-            }
+            "group" => self.group((at, node), &rest, within),
             "repeat" => {
                 let times = quantity::bounded_count(text_of(node), "times", MOST_TIMES);
                 let times = times.or_else(|trouble| self.wrong(at, "repeat", trouble))?;
-                within.push(String::new());
                 let steps = self.steps_beside("repeat", at, &rest, within)?;
-                within.pop();
                 Ok(Step::Repeat { times, steps })
             }
             "while" => {
                 let condition = self.condition(node)?;
-                within.push(String::new());
                 let steps = self.steps_beside("while", at, &rest, within)?;
-                within.pop();
                 Ok(Step::While { condition, steps })
             }
-            "if" => {
-                let condition = self.condition(node)?;
-                let (otherwise, rest): (Vec<&Entry>, Vec<&Entry>) =
-                    rest.into_iter().partition(|(key, ..)| key == "else");
-                within.push(String::new());
-                let steps = self.steps_beside("if", at, &rest, within)?;
-                let otherwise = match otherwise[..] {
-                    [(.., node)] => self.steps(node, within)?,
-                    _ => Vec::new(),
-                };
-                within.pop();
-                Ok(Step::If { condition, steps, otherwise })
-            }
+            "if" => self.choice((at, node), rest, within),
             "once" => {
                 self.alone(&rest)?;
-                within.push(String::new());
-                let steps = self.steps(node, within)?;
-                within.pop();
-                Ok(Step::Once { steps })
+                self.steps(node, within).map(|steps| Step::Once { steps })
             }
             _ => self.alone(&rest).and_then(|()| self.ways(node, within)).map(|ways| Step::Choose { ways }),
         }
+    }
+
+    fn group(&mut self, (at, node): (At, &Node), rest: &[&Entry], within: &mut Within) -> Result<Step, Complaint> {
+        let name = self.scalar("group", node)?;
+        if name.trim().is_empty() || within.groups.contains(&name) {
+            let trouble = if name.trim().is_empty() { "has no name" } else { "stands within itself" };
+            return self.wrong(at, "group", format!("{trouble}; write another name"));
+        }
+        within.groups.push(name.clone());
+        let steps = self.steps_beside("group", at, rest, within)?;
+        within.groups.pop();
+        Ok(Step::Group { name, steps })
+    }
+
+    fn choice(&mut self, (at, node): (At, &Node), rest: Vec<&Entry>, within: &mut Within) -> Result<Step, Complaint> {
+        let condition = self.condition(node)?;
+        let (otherwise, rest): (Vec<&Entry>, Vec<&Entry>) = rest.into_iter().partition(|(key, ..)| key == "else");
+        let steps = self.steps_beside("if", at, &rest, within)?;
+        let otherwise = match otherwise[..] {
+            [(.., node)] => self.steps(node, within)?,
+            _ => Vec::new(),
+        };
+        Ok(Step::If { condition, steps, otherwise })
     }
 
     fn no_kind<T>(&self, at: At, entries: &[Entry]) -> Result<T, Complaint> {
@@ -170,7 +174,7 @@ impl Reader<'_> {
         kind: &str,
         at: At,
         rest: &[&Entry],
-        within: &mut Vec<String>,
+        within: &mut Within,
     ) -> Result<Vec<Step>, Complaint> {
         match rest {
             [(key, _, node)] if key == "steps" => self.steps(node, within),
@@ -226,7 +230,7 @@ impl Reader<'_> {
         Ok(all)
     }
 
-    fn ways(&mut self, node: &Node, within: &mut Vec<String>) -> Result<Vec<Way>, Complaint> {
+    fn ways(&mut self, node: &Node, within: &mut Within) -> Result<Vec<Way>, Complaint> {
         let Value::List(items) = &node.value else {
             return self.wrong(node.at, "choose", "is no list; write `- weight: 3` and `steps` for each way");
         };
@@ -240,9 +244,7 @@ impl Reader<'_> {
                 None => 1.0,
             };
             let rest: Vec<&Entry> = entries.iter().filter(|(key, ..)| key != "weight").collect();
-            within.push(String::new());
             let steps = self.steps_beside("choose", item.at, &rest, within)?;
-            within.pop();
             ways.push(Way { weight, steps });
         }
         if ways.is_empty() {

@@ -387,16 +387,13 @@ pub fn encode_listed(recipe: &Recipe, listed: u32) -> Request {
     let (mut bytes, Common { text, body }) = (recipe.start().into_bytes(), common(recipe));
     bytes.extend_from_slice(&text);
     let common = body.is_some().then(|| Arc::new(Common { text: Box::default(), body }));
-    Request {
-        bytes: bytes.into_boxed_slice(),
-        common,
-        listed,
-        marks: recipe.marks(),
-        checks: recipe.checks,
-        own: None,
-        two: None,
-        slots: None,
-    }
+    encoded(recipe, listed, (bytes.into_boxed_slice(), common))
+}
+
+/// A request of these bytes.
+fn encoded(recipe: &Recipe, listed: u32, (bytes, common): (Box<[u8]>, Option<Arc<Common>>)) -> Request {
+    let (marks, checks) = (recipe.marks(), recipe.checks);
+    Request { bytes, common, listed, marks, checks, own: None, two: None, slots: None }
 }
 
 /// All of a request but its method and target.
@@ -431,16 +428,7 @@ impl Encoder {
         });
         // Made to measure: a million of them may be kept.
         let bytes = Box::from(recipe.start().as_bytes());
-        Request {
-            bytes,
-            common: Some(common),
-            listed,
-            marks: recipe.marks(),
-            checks: recipe.checks,
-            own: None,
-            two: None,
-            slots: None,
-        }
+        encoded(recipe, listed, (bytes, Some(common)))
     }
 }
 
