@@ -20,6 +20,7 @@ use crate::guard::Guard;
 use crate::journal::Journal;
 use crate::observed::{self, Observed};
 use crate::redact::Redaction;
+use crate::reference::Client;
 use crate::through::{self, Through};
 use crate::worker::{Again, briefing};
 use crate::{before, inquiry, named};
@@ -112,6 +113,7 @@ impl Bench {
             sources: checks::own_sources(plan)?,
             processes: None,
             control: Default::default(),
+            read_late: None,
         };
         let (prepared, refused) = inquiry::prepare(protocol, &mut asked, &setup)?;
         if refused.is_none() {
@@ -235,9 +237,16 @@ impl Bench {
         let setup = Setup { control: control.clone(), ..self.setup_of(trial)? };
         let mut first = self.first.clone();
         let mut observed = Observed::begin(&setup.host.name, &self.watching, self.address())?;
+        let mut client = None;
         Arc::clone(&self.prepared).run(&setup, stop, &mut |event| {
             let started = matches!(event, RunEvent::Started(_));
-            observed.pass(event, sink);
+            if started {
+                client = Client::begin(&self.prepared, &setup);
+            }
+            match &mut client {
+                Some(client) => client.pass(event, &mut |event| observed.pass(event, sink)),
+                None => observed.pass(event, sink),
+            }
             if let Some(first) = first.take_if(|_| started) {
                 sink(RunEvent::FirstAnswer(first));
             }
@@ -300,6 +309,7 @@ impl Bench {
 /// Whether these requests can be sent as the plan says; the number of them after which it ends.
 fn can_be_measured(plan: &Plan, prepared: &dyn PreparedRun) -> Result<Option<u64>, Complaint> {
     checks::something_to_say(plan, prepared)?;
+    checks::reference(plan, prepared)?;
     let requests = ends_with_its_data(plan, prepared)?;
     checks::descriptors(plan, prepared)?;
     Ok(requests)

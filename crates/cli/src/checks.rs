@@ -53,6 +53,7 @@ pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<(), Complaint
             let prepared = protocol.prepare(&asked)?;
             ends_with_its_data(&intent.plan, &*prepared)?;
             something_to_say(&intent.plan, &*prepared)?;
+            reference(&intent.plan, &*prepared)?;
             through::check(&intent.plan, prepared.origins())?;
             named::check_objectives(&intent.plan, &*prepared)
         }
@@ -79,6 +80,21 @@ pub fn something_to_say(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), C
         Some(option) if prepared.silent() => Err(Complaint::new(option, trouble)),
         _ => Ok(()),
     }
+}
+
+/// A client beside the load needs responses to time.
+pub fn reference(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
+    let trouble = match plan.reference {
+        Some(_) if plan.hold.is_some() => {
+            "times responses, and --hold keeps connections on which all is said; leave one of them out"
+        }
+        Some(_) if prepared.silent() => "times responses where nothing is said; write --data TEXT, or leave it out",
+        Some(_) if prepared.requests_at_most().is_some() => {
+            "takes rows of a data file of which each is to be taken once; leave it out, or let the file recycle"
+        }
+        _ => return Ok(()),
+    };
+    Err(Complaint::new("--reference", trouble))
 }
 
 /// More connections than descriptors allow are refused before any is opened.

@@ -27,6 +27,7 @@ mod observed;
 mod patient;
 mod probed;
 mod redact;
+mod reference;
 mod remarks;
 mod replay;
 mod resolver;

@@ -66,7 +66,11 @@ impl Redaction {
             // Some names are what is sent: a path, a statement.
             RunEvent::Started(started) => started.names.iter_mut().for_each(|name| self.texts([name])),
             RunEvent::Joined(joined) => self.texts([&mut joined.host, &mut joined.probe, &mut joined.kernel]),
-            RunEvent::Began(_) | RunEvent::Changed(_) | RunEvent::Ended(_) | RunEvent::Unknown => {}
+            RunEvent::Reference(_)
+            | RunEvent::Began(_)
+            | RunEvent::Changed(_)
+            | RunEvent::Ended(_)
+            | RunEvent::Unknown => {}
         }
     }
 

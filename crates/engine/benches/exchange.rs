@@ -173,6 +173,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         precise: false,
         slack: Nanos::ZERO,
         connect_rate: None,
+        reference: None,
         hold: None,
         heartbeat: None,
         net: NetKind::Auto,
@@ -194,6 +195,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         sources: vec![],
         processes: None,
         control: Default::default(),
+        read_late: None,
     };
     let asked = Asked { urls: vec![AskedUrl { url: url.into(), weight: 1.0 }], options, ..Asked::default() };
     let net = sim(if load.is_open() { 100.0 } else { load.peak() });

@@ -124,6 +124,8 @@ pub struct Setup {
     pub processes: Option<Processes>,
     /// Changes the load on the way.
     pub control: Control,
+    /// Where it is collected how late responses are read (on epoll).
+    pub read_late: Option<net::Lateness>,
 }
 
 /// Processes that take the workers of a run.

@@ -36,7 +36,7 @@ impl Backend {
         let lookups = Lookups::thread(Arc::clone(&seed.setup.resolver));
         match self {
             Backend::Epoll => {
-                let net = net::Epoll::new().map_err(|e| format!("epoll: {e}"))?;
+                let net = net::Epoll::new().map_err(|e| format!("epoll: {e}"))?.stamping(seed.setup.read_late.clone());
                 seed.run(net, lookups);
             }
             Backend::Uring => {

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
 
 use measure::{Clock, Nanos};
 use rustix::buffer::spare_capacity;
@@ -25,6 +25,7 @@ use self::slot::{Listener, Slot, State};
 use crate::nagle::Nagle;
 use crate::running::Thread;
 use crate::socket;
+use crate::stamps::Lateness;
 use crate::unsent::{Unsent, write_two};
 
 mod backlog;
@@ -60,6 +61,8 @@ pub struct Epoll {
     /// A listener is starved.
     starving: bool,
     buffer: Vec<u8>,
+    /// Where it is collected how late reads are, in a network that does.
+    stamps: Option<Lateness>,
     sent: u64,
     clock: Clock,
     thread: Thread,
@@ -100,11 +103,19 @@ impl Epoll {
             accepting: None,
             starving: false,
             buffer: Vec::with_capacity(READ),
+            stamps: None,
             sent: 0,
             read_at: Nanos::ZERO,
             clock: Clock,
             thread: Thread::default(),
         })
+    }
+
+    /// The same, and collects how late reads are.
+    #[must_use]
+    pub fn stamping(mut self, lateness: Option<Lateness>) -> Epoll {
+        self.stamps = lateness;
+        self
     }
 
     fn settle(&mut self, fd: OwnedFd, state: State, flags: EventFlags) -> Result<ConnId, Errno> {
@@ -190,9 +201,13 @@ impl Epoll {
         // SAFETY: as in `fd`; borrowed apart from `self` so that the buffer can be written to.
         let fd = unsafe { BorrowedFd::borrow_raw(self.slots[slot as usize].fd) };
         let room = self.buffer.capacity();
-        match rustix::net::recv(fd, spare_capacity(&mut self.buffer), RecvFlags::empty()) {
-            Ok((0, _)) if self.slots[slot as usize].state != State::Datagrams => Read::Closed(None),
-            Ok((n, _)) => {
+        let read = match &self.stamps {
+            None => rustix::net::recv(fd, spare_capacity(&mut self.buffer), RecvFlags::empty()).map(|(n, _)| n),
+            Some(stamps) => stamps.receive(fd, &mut self.buffer),
+        };
+        match read {
+            Ok(0) if self.slots[slot as usize].state != State::Datagrams => Read::Closed(None),
+            Ok(n) => {
                 let s = &mut self.slots[slot as usize];
                 if n == room || s.state == State::Failing {
                     s.later = true;
@@ -263,6 +278,9 @@ impl Network for Epoll {
 
     fn connect(&mut self, dial: &Dial) -> Result<ConnId, Errno> {
         let fd = socket::client(dial)?;
+        if let Some(stamps) = &self.stamps {
+            stamps.ask(fd.as_fd());
+        }
         socket::begin(&fd, &dial.to)?;
         if let Place::Udp(_) = dial.to {
             return self.adopt_datagrams(fd);

@@ -15,6 +15,7 @@ mod running;
 pub mod sim;
 mod socket;
 pub mod sources;
+mod stamps;
 pub mod tables;
 pub mod tls;
 pub mod tunnel;
@@ -23,4 +24,5 @@ mod uring;
 
 pub use epoll::Epoll;
 pub use socket::{address, listener};
+pub use stamps::Lateness;
 pub use uring::Uring;

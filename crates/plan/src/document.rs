@@ -46,6 +46,7 @@ pub fn yaml(plan: &Plan) -> String {
     page.one("connect-timeout", &time(plan.connect_timeout));
     page.maybe("connect-rate", plan.connect_rate.map(|rate| format!("{rate}/s")));
     page.maybe("hold", plan.hold.map(time));
+    page.maybe("reference", plan.reference.map(|rate| format!("{rate}/s")));
     page.maybe("ping", plan.heartbeat.map(time));
     page.one("workers", &plan.workers.to_string());
     if plan.pin {

@@ -247,6 +247,9 @@ pub struct Plan {
     /// Each standing connection gives a sign of life that the peer answers, so often (nanoseconds).
     #[serde(default)]
     pub heartbeat: Option<Nanos>,
+    /// A client beside the load, timed apart, sends so many requests a second on a connection of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<f64>,
     /// Which network carries the bytes.
     pub net: NetKind,
     /// Source addresses (single or `a-b` ranges, as written).

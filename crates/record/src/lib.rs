@@ -13,6 +13,7 @@ mod listener;
 mod named;
 mod plausible;
 mod read;
+mod reference;
 mod second;
 mod spool;
 #[cfg(test)]
@@ -27,6 +28,7 @@ pub use latency::Latency;
 pub use listener::Listener;
 pub use named::{Named, NamedCounts};
 pub use read::{ReadFault, Reader, RecordFile};
+pub use reference::Reference;
 pub use second::{Bytes, Connections, Counts, Generator, Heartbeats, Second};
 pub use spool::{Past, Spool};
 pub use words::{End, Kind, Phase, Subject};
@@ -59,6 +61,8 @@ pub enum RunEvent {
     Changed(Changed),
     /// What a machine counted, once a second.
     Counters(HostCounters),
+    /// What the client beside the load found, once a second.
+    Reference(Box<Reference>),
     /// A machine under test tells its counters through a probe: told before the first of them, and once more at the run's end.
     Joined(Joined),
     /// The kept example of one kind of failure.

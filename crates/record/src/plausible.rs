@@ -7,7 +7,7 @@ use std::borrow::Borrow;
 
 use measure::Nanos;
 
-use crate::{Ended, Latency, Part, RunEvent, Second, Started};
+use crate::{Ended, Latency, Part, Reference, RunEvent, Second, Started};
 
 /// So far from the start of the window a moment of a run may be, and so long its window (nanoseconds: 73 years).
 const FARTHEST: u64 = 1 << 61;
@@ -17,6 +17,8 @@ const COUNTED: u128 = 1 << 60;
 const MEASURED: u128 = 1 << 62;
 /// So many request-nanoseconds in a second.
 const AREA: u128 = 1 << 90;
+
+const BEYOND_REASON: &str = "it counts more than any run does: the record was changed or damaged";
 
 /// What was seen of a record so far.
 #[derive(Default)]
@@ -44,6 +46,7 @@ impl Plausible {
             RunEvent::Changed(changed) => [Some(changed.at_ns), None],
             RunEvent::Example(example) => [example.at_ns, None],
             RunEvent::Notice(notice) => [notice.at_ns, None],
+            RunEvent::Reference(client) => return self.reference(client),
             RunEvent::Counters(sample) => [Some(sample.at_ns), None],
             RunEvent::Joined(joined) => [joined.at_ns, None],
             RunEvent::Ended(ended) => return self.ended(ended),
@@ -51,6 +54,15 @@ impl Plausible {
             RunEvent::Started(_) | RunEvent::Began(_) | RunEvent::Unknown => [None, None],
         };
         near(moments)
+    }
+
+    /// What the client beside the load counts is in no sum of the run, and must be none that overflows.
+    fn reference(&mut self, client: &Reference) -> Result<(), String> {
+        near([Some(client.from_ns), Some(client.to_ns)])?;
+        let counts = [client.scheduled, client.succeeded, client.failed, client.unfinished];
+        let histograms = [client.service.count(), client.read_late.count()];
+        self.counted = counts.into_iter().chain(histograms).fold(self.counted, |sum, n| sum.saturating_add(n.into()));
+        self.within_reason()
     }
 
     /// What came in the whole window is no throughput of a part of it.
@@ -76,8 +88,15 @@ impl Plausible {
         let area = s.in_flight_ns.max(s.service_ns.unsigned_abs());
         self.counted = self.counted.saturating_add(counted(s));
         self.measured = self.measured.saturating_add(measured(s));
-        if self.counted > COUNTED || self.measured > MEASURED || area > AREA {
-            return Err("it counts more than any run does: the record was changed or damaged".into());
+        if area > AREA {
+            return Err(BEYOND_REASON.into());
+        }
+        self.within_reason()
+    }
+
+    fn within_reason(&self) -> Result<(), String> {
+        if self.counted > COUNTED || self.measured > MEASURED {
+            return Err(BEYOND_REASON.into());
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ fn plan() -> Plan {
         precise: false,
         slack: Nanos::ZERO,
         connect_rate: None,
+        reference: None,
         hold: None,
         heartbeat: None,
         net: NetKind::Auto,
@@ -85,7 +86,19 @@ fn the_schema_names_every_event_and_the_fields_of_a_line() {
     let names: Vec<&str> = shapes.iter().map(|s| s["properties"]["event"]["const"].as_str().unwrap()).collect();
     assert_eq!(
         names,
-        ["started", "probe", "began", "second", "changed", "counters", "joined", "example", "notice", "ended"]
+        [
+            "started",
+            "probe",
+            "began",
+            "second",
+            "changed",
+            "counters",
+            "reference",
+            "joined",
+            "example",
+            "notice",
+            "ended"
+        ]
     );
     let line = serde_json::to_value(second(0)).unwrap();
     let known = schema["$defs"]["Second"]["properties"].as_object().unwrap();

@@ -11,6 +11,7 @@ mod iterations;
 mod latency;
 mod named;
 mod probed;
+mod reference;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use self::iterations::SpanReport;
 use self::latency::{LatencyReport, Phases};
 use self::named::NameReport;
 use self::probed::Probed;
+use self::reference::ReferenceReport;
 use crate::finding::Finding;
 use crate::overload::Overload;
 use crate::seconds::Pass;
@@ -74,6 +76,9 @@ pub struct Report<'a> {
     by_name: Vec<NameReport<'a>>,
     /// Where the run has a flow: its iterations, and then each of its groups.
     iterations: Vec<SpanReport<'a>>,
+    /// Where the run had a reference client: what it found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<ReferenceReport<'a>>,
     /// Parts of requests and of connections.
     phases: Phases<'a>,
     /// Connections.
@@ -380,6 +385,7 @@ impl<'a> Report<'a> {
             latency: LatencyReport::of_run(totals, summary.open),
             by_name: named::reports(summary),
             iterations: iterations::reports(summary),
+            reference: summary.reference.as_ref().map(ReferenceReport::of),
             phases: Phases::of(&totals.latency),
             connections: ConnectionReport::from(&totals.connections),
             losses: &totals.losses,

@@ -9,6 +9,7 @@ use record::{Changed, End, Ended, Example, FirstAnswer, Joined, Notice, RunEvent
 
 use crate::named::EXAMPLES;
 use crate::ranked::Ranked;
+use crate::reference::ReferenceTotals;
 use crate::totals::Totals;
 
 /// A run summed up.
@@ -28,6 +29,8 @@ pub struct Sums {
     pub(crate) examples_by_name: Vec<Example>,
     /// Changes of the load on the way, the first of them.
     pub changes: Vec<Changed>,
+    /// The reference client, where the run had one.
+    pub reference: Option<ReferenceTotals>,
     /// Machines under test that told their counters: as they were joined, and at the end.
     pub joined: Vec<(Joined, Option<Joined>)>,
     /// What the reader should know; each code once, the last of it.
@@ -66,6 +69,7 @@ pub(crate) struct Adding {
     examples: Vec<Example>,
     examples_by_name: Vec<Example>,
     changes: Vec<Changed>,
+    reference: Option<ReferenceTotals>,
     joined: Vec<(Joined, Option<Joined>)>,
     notices: Vec<Notice>,
     ended: Option<Ended>,
@@ -94,6 +98,7 @@ impl Adding {
                     None => {}
                 }
             }
+            RunEvent::Reference(client) => self.reference.get_or_insert_default().add(client),
             RunEvent::Ended(ended) => self.ended = Some(ended.clone()),
             RunEvent::Changed(changed) if self.changes.len() < KEPT => self.changes.push(*changed),
             RunEvent::Changed(_) | RunEvent::Began(_) | RunEvent::Counters(_) | RunEvent::Unknown => {}
@@ -122,7 +127,8 @@ impl Adding {
             self.ended.as_ref().map_or((self.totals.window, self.totals.elapsed), |e| (e.window, e.elapsed));
         // Whatever a record says, throughput is never what came in more time by less.
         let window = window.max(self.totals.window);
-        let Adding { started, probe, totals, examples, examples_by_name, changes, joined, notices, .. } = self;
+        let Adding { started, probe, totals, examples, examples_by_name, changes, reference, joined, notices, .. } =
+            self;
         Sums {
             started,
             open,
@@ -131,6 +137,7 @@ impl Adding {
             examples,
             examples_by_name,
             changes,
+            reference,
             joined,
             notices,
             end,

@@ -34,6 +34,7 @@ mod proxies;
 mod raw;
 mod record;
 mod redis;
+mod reference;
 mod secrets;
 mod signals;
 mod slots;

@@ -8,6 +8,8 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Verdict;
@@ -45,9 +47,14 @@ pub(super) fn check() -> Verdict {
     }
 }
 
+/// Blocks that run beside each other: they mostly wait for the runs in them.
+const BESIDE: usize = 2;
+
+/// A block that is to be run, and where it stands.
+type Placed = (String, Block);
+
 fn run_all() -> Result<(usize, usize), String> {
-    let (mut ran, mut left_out, mut wrong) = (0, 0, Vec::new());
-    let mut target = None;
+    let (mut to_run, mut left_out) = (Vec::new(), 0);
     for document in documents() {
         let text = fs::read_to_string(&document).map_err(|e| format!("cannot read {}: {e}", document.display()))?;
         for block in blocks(&text) {
@@ -58,17 +65,37 @@ fn run_all() -> Result<(usize, usize), String> {
                 left_out += 1;
                 continue;
             }
-            if target.is_none() {
-                target = Some(Target::start()?);
-            }
-            println!("{place}");
-            ran += 1;
-            if let Err(why) = run_in_turn(&block) {
-                wrong.push(format!("{place}: {why}"));
-            }
+            to_run.push((place, block));
         }
     }
-    if wrong.is_empty() { Ok((ran, left_out)) } else { Err(wrong.join("\n  ")) }
+    if to_run.is_empty() {
+        return Ok((0, left_out));
+    }
+    let _target = Target::start()?;
+    let fallen = run_beside(&to_run);
+    // What fails because another ran beside it is told apart from what fails.
+    let wrong = fallen.into_iter().filter_map(|(place, block)| {
+        println!("{place}, once more by itself");
+        run_in_turn(block).err().map(|why| format!("{place}: {why}"))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    if wrong.is_empty() { Ok((to_run.len(), left_out)) } else { Err(wrong.join("\n  ")) }
+}
+
+/// Runs blocks beside each other; those that failed.
+fn run_beside(to_run: &[Placed]) -> Vec<&Placed> {
+    let next = AtomicUsize::new(0);
+    let fallen = Mutex::new(Vec::new());
+    let work = || {
+        while let Some(placed) = to_run.get(next.fetch_add(1, Ordering::Relaxed)) {
+            println!("{}", placed.0);
+            if run_in_turn(&placed.1).is_err() {
+                fallen.lock().unwrap_or_else(PoisonError::into_inner).push(placed);
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..BESIDE).for_each(|_| drop(scope.spawn(work))));
+    fallen.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn documents() -> Vec<PathBuf> {

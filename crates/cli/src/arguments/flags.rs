@@ -282,7 +282,13 @@ pub fn generator() -> Vec<Arg> {
     )
 }
 
-/// What is counted beside the run, to tell what limited it.
+/// What is counted and measured beside the run, to tell what limited it.
 pub fn counters() -> Vec<Arg> {
-    under(COUNTERS, watching::described())
+    let reference = one(
+        "reference",
+        None,
+        "RATE",
+        "Send so many requests a second from a reference client beside the load, timed and counted apart: 20/s",
+    );
+    under(COUNTERS, watching::described().into_iter().chain([reference]).collect())
 }

@@ -272,6 +272,7 @@ fn plan(
         connect_rate: flags.parsed("connect-rate", "--connect-rate", quantity::rate)?,
         hold: flags.time("hold", "--hold")?,
         heartbeat: flags.time("ping", "--ping")?,
+        reference: flags.parsed("reference", "--reference", reference)?,
         net: flags.word("net", &nets)?.unwrap_or_default(),
         sources: ways::sources(flags)?,
         connect_to: ways::connect_to(flags)?,
@@ -310,6 +311,16 @@ fn timeout(text: &str, on_line: bool) -> Result<Nanos, String> {
         return Err(format!("{text} is missing its unit; write `-w {text}` for workers or `-t {text}s`"));
     }
     quantity::positive_duration(text)
+}
+
+/// A light client: what it adds to the load must not be seen in the figures.
+fn reference(text: &str) -> Result<f64, String> {
+    const MOST: f64 = 100.0;
+    let rate = quantity::rate(text)?;
+    if rate > MOST {
+        return Err(format!("{text} is a load of its own; write at most {MOST}/s, such as 20/s"));
+    }
+    Ok(rate)
 }
 
 fn seed(text: &str) -> Result<u64, String> {

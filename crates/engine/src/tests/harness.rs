@@ -78,6 +78,7 @@ impl Scene {
             precise: false,
             slack: Nanos::ZERO,
             connect_rate: None,
+            reference: None,
             hold: None,
             heartbeat: None,
             net: NetKind::Auto,
@@ -196,6 +197,7 @@ impl Scene {
             sources: vec![],
             processes: None,
             control: self.control(),
+            read_late: None,
         };
         let origins = wire::Dialogue::origins(&*dialogue).iter();
         let pools: Vec<_> = origins.map(|o| (o.clone(), self.resolver.resolve(o).unwrap_or_default())).collect();

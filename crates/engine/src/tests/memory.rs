@@ -96,6 +96,7 @@ fn cost(scene: &Scene, close: bool) -> Cost {
         sources: vec![],
         processes: None,
         control: Default::default(),
+        read_late: None,
     };
     let urls = plan.urls.iter().map(|url| AskedUrl { url: url.url.clone(), weight: url.weight }).collect();
     let asked = Asked { urls, options: plan.options.clone(), ..Asked::default() };

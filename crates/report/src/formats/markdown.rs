@@ -38,6 +38,7 @@ impl Format for Markdown {
         latency(&mut page, summary);
         iterations(&mut page, summary);
         by_name(&mut page, summary);
+        reference(&mut page, summary);
         requests(&mut page, summary);
         failures(&mut page, summary);
         where_time_went(&mut page, summary);
@@ -223,6 +224,15 @@ fn iterations(page: &mut Page, summary: &Summary) {
     if let Some(heading) = rows.first() {
         page.section(page.lang.of(super::iterations::ITERATIONS));
         page.table(&format!("l{}", "r".repeat(heading.len() - 1)), &rows);
+    }
+}
+
+/// What the client beside the load found.
+fn reference(page: &mut Page, summary: &Summary) {
+    let lines = super::reference::lines(summary, page.lang);
+    if !lines.is_empty() {
+        page.section(page.lang.of(super::reference::REFERENCE));
+        lines.iter().for_each(|line| page.block(&escaped(line)));
     }
 }
 

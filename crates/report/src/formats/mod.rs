@@ -6,6 +6,7 @@ mod json;
 mod junit;
 mod markdown;
 mod named;
+mod reference;
 pub(crate) mod text;
 
 use std::fmt;

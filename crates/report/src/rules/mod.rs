@@ -18,6 +18,7 @@ mod local_limit;
 mod lower_bound;
 mod outages;
 mod pairing;
+mod reference;
 mod split_limit;
 mod steady;
 mod unheard;
@@ -97,6 +98,7 @@ pub(crate) fn all() -> Vec<Box<dyn Rule>> {
         of_sums(generator::starved),
         Box::new(generator::Busy::default()),
         of_sums(generator::late),
+        Box::new(reference::Beside::default()),
         Box::new(clock::Clock::default()),
         of_sums(ending::judge),
     ]

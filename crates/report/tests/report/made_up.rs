@@ -55,6 +55,7 @@ fn run(load: Load, seconds: u64) -> Run {
         connect_rate: None,
         hold: None,
         heartbeat: None,
+        reference: None,
         max_connections: 1000,
         workers: 2,
         pin: false,

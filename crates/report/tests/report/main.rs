@@ -13,3 +13,4 @@ mod limits;
 mod live;
 mod made_up;
 mod named;
+mod reference;

@@ -1,0 +1,117 @@
+//! How late what arrives is read, by the kernel's stamps of received segments.
+//!
+//! A stamp is of `CLOCK_REALTIME` and is held against that clock at the read. While any socket of a machine asks for stamps, its kernel
+//! takes the time of every packet, which is why only the reference client asks.
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use measure::{Histogram, Nanos};
+use rustix::io::Errno as Os;
+use rustix::time::{ClockId, clock_gettime};
+
+/// Collects how late reads were; clones share one collection.
+#[derive(Clone, Debug, Default)]
+pub struct Lateness(Arc<Mutex<Histogram>>);
+
+/// Room for one control message with a time.
+#[repr(C, align(8))]
+struct Control([u8; 64]);
+
+impl Lateness {
+    /// What was collected since this was last asked.
+    pub fn take(&self) -> Histogram {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Histogram> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Asks for stamps on a socket; one that has none goes without.
+    pub(crate) fn ask(&self, fd: BorrowedFd<'_>) {
+        let on: libc::c_int = 1;
+        // SAFETY: the option takes an int, and a pointer to one with its size is given.
+        unsafe {
+            libc::setsockopt(
+                fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_TIMESTAMPNS,
+                (&raw const on).cast(),
+                size_of::<libc::c_int>() as libc::socklen_t,
+            );
+        }
+    }
+
+    /// Reads once into the spare room of `buffer`, as recv(2); gives how much.
+    pub(crate) fn receive(&self, fd: BorrowedFd<'_>, buffer: &mut Vec<u8>) -> Result<usize, Os> {
+        let spare = buffer.spare_capacity_mut();
+        let mut into = libc::iovec { iov_base: spare.as_mut_ptr().cast(), iov_len: spare.len() };
+        let mut control = Control([0; 64]);
+        // SAFETY: a header of zeros is a valid, empty one.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        (message.msg_iov, message.msg_iovlen) = (&raw mut into, 1);
+        (message.msg_control, message.msg_controllen) = ((&raw mut control).cast(), size_of::<Control>() as _);
+        // SAFETY: the header points to one vector over spare memory of the buffer, and to control memory of the size it names; both live.
+        let read = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, 0) };
+        let Ok(n) = usize::try_from(read) else {
+            let error = std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+            return Err(Os::from_raw_os_error(error));
+        };
+        let now = clock_gettime(ClockId::Realtime);
+        // SAFETY: the kernel has written so many bytes into the spare memory.
+        unsafe { buffer.set_len(buffer.len() + n) };
+        if let Some(stamp) = stamp(&message) {
+            let late = i128::from(now.tv_sec - stamp.tv_sec) * 1_000_000_000 + i128::from(now.tv_nsec - stamp.tv_nsec);
+            // The clock of the wall may be set meanwhile.
+            self.lock().record(Nanos(u64::try_from(late).unwrap_or(0)));
+        }
+        Ok(n)
+    }
+}
+
+/// The stamp among the control messages.
+fn stamp(message: &libc::msghdr) -> Option<libc::timespec> {
+    // SAFETY: the header is as recvmsg(2) left it, and its control memory lives; CMSG_* stay within what it names.
+    unsafe {
+        let first = libc::CMSG_FIRSTHDR(message);
+        let header = first.as_ref()?;
+        let stamped = header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_TIMESTAMPNS;
+        stamped.then(|| libc::CMSG_DATA(first).cast::<libc::timespec>().read_unaligned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsFd;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_read_is_as_late_as_it_waited_and_brings_the_bytes() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        let lateness = Lateness::default();
+        lateness.ask(client.as_fd());
+        // The kernel begins to stamp a little after it was first asked to.
+        let late = (0..100).map(|_| {
+            let mut buffer = b"kept, ".to_vec();
+            buffer.reserve(64);
+            server.write_all(b"late").unwrap();
+            std::thread::sleep(Duration::from_millis(50));
+            assert_eq!(lateness.receive(client.as_fd(), &mut buffer), Ok(4));
+            assert_eq!(buffer, b"kept, late");
+            lateness.take()
+        });
+        let late = late.skip_while(Histogram::is_empty).next().expect("a stamp within five seconds");
+        assert_eq!((late.count(), lateness.take().count()), (1, 0));
+        assert!(late.min() >= Nanos::from_millis(45).0, "{late:?}");
+        drop(server);
+        let mut buffer = Vec::with_capacity(64);
+        assert_eq!(lateness.receive(client.as_fd(), &mut buffer), Ok(0), "closed");
+    }
+}

@@ -1,0 +1,164 @@
+//! Whether the load is served as a client beside it is (V10): what the load waits for and the client does not is queueing inside brunt.
+
+use measure::quantile::{QuantileValue, quantile};
+use measure::{Histogram, Nanos};
+use record::{Part, Reference, RunEvent, Second};
+
+use super::{Evidence, Rule};
+use crate::finding::{Finding, Grade};
+use crate::show;
+use crate::text::{Text, text};
+
+const QUEUED: Text = text(
+    "requests waited inside brunt: service p50 {load}, where the reference client beside the load saw {client} in the same seconds, and the \
+     busiest worker used {share} of a core; use more workers (-w) or machines, or a lower load",
+    "请求在发压端内部排队：服务时间 p50 为 {load}，而同一时段旁路参照客户端只有 {client}，且最忙的工作线程占用一个核的 {share}；请增加工作线程（-w）或机器，或降低负载",
+);
+
+/// A load is served so much more slowly than the client where both hold (`docs/measurement.md` 2.1, V10).
+const RATIO: f64 = 1.25;
+const DIFFERENCE: Nanos = Nanos::from_micros(50);
+/// So many seconds at least, in so many of which it must be so.
+const SECONDS: usize = 5;
+const MOST_OF_THEM: f64 = 0.9;
+/// A second with fewer successes on either side tells nothing of its median.
+const LEAST: u64 = 5;
+/// Below this share of a core nothing queues inside of brunt: then connections are served unequally by somebody else.
+const BUSY: f64 = 0.5;
+/// Longer runs are judged by their first seconds.
+const KEPT: usize = 1 << 16;
+
+/// A stretch and the median of what was served in it.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    from_ns: i64,
+    to_ns: i64,
+    median: Nanos,
+}
+
+/// The seconds of both that have a median.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    load: Vec<Stretch>,
+    client: Vec<Stretch>,
+}
+
+impl Rule for Beside {
+    fn see(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Second(second) if second.part == Part::Window => {
+                let Second { from_ns, to_ns, latency, .. } = &**second;
+                keep(&mut self.load, (*from_ns, *to_ns), &latency.service);
+            }
+            RunEvent::Reference(client) => {
+                let Reference { from_ns, to_ns, service, .. } = &**client;
+                keep(&mut self.client, (*from_ns, *to_ns), service);
+            }
+            _ => {}
+        }
+    }
+
+    fn findings(&self, run: &Evidence<'_>) -> Vec<Finding> {
+        let pairs = self.pairs();
+        let apart = pairs.iter().filter(|(load, client)| is_slower(*load, *client)).count();
+        let share = run.totals.generator.busiest_share().unwrap_or(0.0);
+        if pairs.len() < SECONDS || (apart as f64) < MOST_OF_THEM * pairs.len() as f64 || share < BUSY {
+            return Vec::new();
+        }
+        let typical = |of: fn(&(Nanos, Nanos)) -> Nanos| {
+            let mut all: Vec<Nanos> = pairs.iter().map(of).collect();
+            all.sort_unstable();
+            show::duration(all[all.len() / 2])
+        };
+        let facts = [
+            ("load", typical(|(load, _)| *load)),
+            ("client", typical(|(_, client)| *client)),
+            ("share", show::share(share)),
+        ];
+        vec![Finding::new("queued_inside", Grade::Warn, QUEUED, facts)]
+    }
+}
+
+impl Beside {
+    /// The medians of load and client in the same seconds: a second of the load holds the middle of the client's.
+    fn pairs(&self) -> Vec<(Nanos, Nanos)> {
+        let at = |client: &Stretch| {
+            let middle = client.from_ns / 2 + client.to_ns / 2;
+            let found = self.load.partition_point(|load| load.to_ns <= middle);
+            let load = self.load.get(found).filter(|load| load.from_ns <= middle)?;
+            Some((load.median, client.median))
+        };
+        self.client.iter().filter_map(at).collect()
+    }
+}
+
+fn keep(kept: &mut Vec<Stretch>, (from_ns, to_ns): (i64, i64), service: &Histogram) {
+    if kept.len() == KEPT || service.count() < LEAST {
+        return;
+    }
+    if let QuantileValue::Value(median) = quantile(service, &Histogram::new(), 0.5).value {
+        kept.push(Stretch { from_ns, to_ns, median });
+    }
+}
+
+fn is_slower(load: Nanos, client: Nanos) -> bool {
+    load.0 as f64 > RATIO * client.0 as f64 && load.0.saturating_sub(client.0) > DIFFERENCE.0
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Generator;
+
+    use super::*;
+    use crate::rules::tests::found;
+
+    const SECOND: i64 = 1_000_000_000;
+
+    /// Ten seconds in which the load took so long and the client so long (microseconds), while the busiest worker used so much of a core.
+    fn ten_seconds(took: impl Fn(i64) -> (u64, u64), busy: f64) -> Vec<RunEvent> {
+        let of = |n: u64, us: u64| {
+            let mut service = Histogram::new();
+            service.record_n(Nanos::from_micros(us), n);
+            service
+        };
+        let second = |at: i64| {
+            let (load, client) = took(at);
+            let (from_ns, to_ns) = (at * SECOND, (at + 1) * SECOND);
+            let generator = Generator { busiest_cpu_ns: (busy * SECOND as f64) as u64, ..Generator::default() };
+            let mut second = Second { from_ns, to_ns, generator, part: Part::Window, ..Second::default() };
+            second.latency.service = of(1000, load);
+            // The client's seconds begin at other moments than those of the load.
+            let (from_ns, to_ns) = (from_ns + 3_000_000, to_ns + 3_000_000);
+            let client = Reference { from_ns, to_ns, service: of(20, client), ..Reference::default() };
+            [RunEvent::Reference(Box::new(client)), RunEvent::Second(Box::new(second))]
+        };
+        (0..10).flat_map(second).collect()
+    }
+
+    #[test]
+    fn queueing_inside_is_found_where_the_load_waits_longer_and_brunt_was_busy() {
+        let said = found(Beside::default(), ten_seconds(|_| (900, 300), 0.8));
+        assert_eq!((said[0].code, said[0].grade), ("queued_inside", Grade::Warn));
+        let sentence = said[0].sentence(crate::Lang::En);
+        assert!(sentence.contains("service p50 900 µs") && sentence.contains("saw 300 µs"), "{sentence}");
+    }
+
+    #[test]
+    fn load_and_client_that_queue_at_the_same_server_are_no_finding() {
+        let silent = [
+            ten_seconds(|_| (900, 850), 0.8),
+            // A stall of the server is in the seconds of both.
+            ten_seconds(|at| if at == 4 { (90_000, 300) } else { (310, 300) }, 0.8),
+            // Somebody else serves them unequally.
+            ten_seconds(|_| (900, 300), 0.2),
+            // Nobody cares for so little.
+            ten_seconds(|_| (70, 30), 0.8),
+            ten_seconds(|_| (300, 900), 0.8),
+            ten_seconds(|_| (900, 300), 0.8).split_off(12),
+            Vec::new(),
+        ];
+        for (case, events) in silent.into_iter().enumerate() {
+            assert_eq!(found(Beside::default(), events), [], "case {case}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The reference client: its requests are counted apart, and nginx's log holds both.
+
+use e2e::nginx::Nginx;
+use e2e::program::until;
+use e2e::report::report;
+use e2e::{Report, prepare};
+use rustix::process::Signal;
+
+/// Scheduled, succeeded, failed, unfinished of the client.
+fn client(report: &Report) -> [u64; 4] {
+    let client = &report.json["reference"];
+    ["scheduled", "succeeded", "failed", "unfinished"]
+        .map(|key| client[key].as_u64().unwrap_or_else(|| panic!("{report}")))
+}
+
+#[test]
+fn nginx_sees_the_load_and_the_client_beside_it_and_each_is_counted_once() {
+    for load in [
+        &["-n", "3000", "-c", "3", "--think", "1ms"][..],
+        &["-r", "300/s", "-d", "2s"],
+        &["-c", "2", "-d", "1s", "--processes", "2"],
+    ] {
+        let Some(nginx) = Nginx::start("", "", "location / { return 200 'page'; }") else { return };
+        let url = nginx.url();
+        let report = report(&[load, &["--reference", "50/s", &url]].concat());
+        let ([due, finished, failed, open], [scheduled, succeeded, missed, cut]) = (report.requests(), client(&report));
+        assert_eq!((due, failed, open, missed), (finished, 0, 0, 0), "{load:?}: {report}");
+        assert_eq!(scheduled, succeeded + cut, "{load:?}: {report}");
+        assert!(succeeded > 5 && cut <= 1, "{load:?}: {report}");
+        let service = &report.json["reference"]["service"];
+        assert_eq!(service["count"], succeeded, "{load:?}: {report}");
+        assert!(report.json["reference"]["read_late"]["count"].as_u64() > Some(0), "stamps: {report}");
+        let logged = nginx.stop_and_read_log().len() as u64;
+        assert!((due + succeeded + 1..=due + scheduled + 1).contains(&logged), "{logged} logged, {load:?}: {report}");
+    }
+}
+
+#[test]
+fn a_stop_ends_the_client_with_the_run_and_the_record_tells_of_it() {
+    let Some(nginx) = Nginx::start("", "", "location / { return 200 'page'; }") else { return };
+    let (folder, url) = (tempfile::tempdir().expect("a folder"), nginx.url());
+    let record = folder.path().join("run.jsonl").display().to_string();
+    let line =
+        ["-c", "2", "-d", "60s", "--reference", "100/s", "--record", &record, "--quiet", "--format", "json", &url];
+    let running = prepare(line).start();
+    until("the run has begun", || nginx.logged() > 2000);
+    running.signal(Signal::INT);
+    let live = Report::of(running.end()).with_code(21);
+    let again = Report::of(e2e::brunt(["report", "--format", "json", &record])).with_code(21);
+    assert_eq!(client(&live), client(&again), "{live}");
+    assert!(client(&live)[1] > 0, "{live}");
+}
+
+#[test]
+fn a_client_that_could_time_nothing_or_is_a_load_is_refused() {
+    let cases = [
+        (&["--hold", "1s", "--data", "x", "--reference", "5/s", "ws://127.0.0.1:9/"][..], "--hold keeps connections"),
+        (&["--reference", "5000/s", "http://127.0.0.1:9/"], "--reference: 5000/s is a load of its own"),
+    ];
+    for (line, said) in cases {
+        let ended = e2e::brunt(line);
+        assert_eq!(ended.code, Some(64), "{line:?}");
+        assert!(ended.err.contains(said), "{}", ended.err);
+    }
+}
