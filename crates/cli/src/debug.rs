@@ -1,6 +1,6 @@
-//! `--debug`: one whole exchange, as sent and received, and what a run would count it as.
+//! `--debug`: one whole exchange, as sent and received, and what a run would count it as; of a flow each of its requests.
 
-use engine::{PreparedRun, ProbeFailure, Setup, Transcript};
+use engine::{PreparedRun, ProbeFailure, ProbeResult, Setup, Stop, Transcript, Walked};
 use measure::plain;
 use record::FirstAnswer;
 use report::{Exit, Lang};
@@ -9,36 +9,120 @@ use wire::FaultKind;
 use crate::redact::Redaction;
 use crate::{messages, screen};
 
-/// Sends one request and shows it with its answer; the exit code.
+/// So much of a captured value is shown (bytes).
+const LONGEST: usize = 200;
+
+/// Sends one request, or goes through a flow once, and shows what was sent and received; the exit code.
 pub fn show(prepared: &dyn PreparedRun, setup: &Setup, redaction: &Redaction, lang: Lang) -> u8 {
-    let (mut probe, transcript, fault) = match prepared.probe(setup, &engine::Stop::default()) {
-        Ok(answer) => (answer.probe, answer.transcript, None),
-        Err(failure) => {
-            let ProbeFailure { probe, transcript, fault, .. } = *failure;
-            (probe, transcript, fault)
+    let shown = Shown { redaction, lang };
+    if setup.plan.flow.is_some() {
+        return walk(prepared, setup, &shown);
+    }
+    let (text, ending) = shown.told(prepared.probe(setup, &Stop::default()));
+    let code = screen::answer(&text, ending.exit().code(), lang);
+    if let Ending::NoAnswer(failure) = &ending {
+        screen::complain(&shown.no_answer(failure));
+    }
+    code
+}
+
+/// How an exchange ended.
+enum Ending {
+    Success,
+    Failure,
+    /// In a sentence.
+    NoAnswer(String),
+}
+
+impl Ending {
+    /// As of a run that was nothing else: one in which nothing succeeded is not trusted.
+    fn exit(&self) -> Exit {
+        match self {
+            Ending::Success => Exit::Ok,
+            Ending::Failure => Exit::NotTrusted,
+            Ending::NoAnswer(_) => Exit::Unreachable,
         }
-    };
-    redaction.probe(&mut probe);
-    let mut text = exchange(&probe, &transcript, redaction, lang);
-    match (&probe.failure, fault.filter(|kind| is_answer(&probe, *kind))) {
-        (None, _) => {
-            text += &format!("{}\n", lang.of(messages::DEBUG_SUCCESS));
-            screen::answer(&text, Exit::Ok.code(), lang)
+    }
+}
+
+/// A user goes through the flow; its worst step decides.
+fn walk(prepared: &dyn PreparedRun, setup: &Setup, shown: &Shown<'_>) -> u8 {
+    let lang = shown.lang;
+    let (mut text, mut worst, mut nth) = (String::new(), Exit::Ok, 0);
+    prepared.walk(setup, &Stop::default(), &mut |walked| match walked {
+        Walked::Sent { request, outcome, captured } => {
+            nth += 1;
+            text += &shown.heading(nth, setup, request);
+            let (told, ending) = shown.told(outcome);
+            text += &told;
+            captured.iter().for_each(|(name, value)| text += &shown.captured(name, value));
+            if let Ending::NoAnswer(failure) = &ending {
+                text += &format!("--- {}\n", shown.no_answer(failure));
+            }
+            worst = if worst == Exit::Ok { ending.exit() } else { worst };
         }
-        (Some(failure), Some(kind)) => {
-            text += &format!(
-                "{}\n",
-                lang.fill(messages::DEBUG_FAILURE, &[("why", &verdict(&probe, kind, &report::reason(failure, lang)))])
-            );
-            // As of a run in which nothing finished.
-            screen::answer(&text, Exit::NotTrusted.code(), lang)
+        Walked::Paused(pause) => {
+            text += &format!("{}\n", lang.fill(messages::DEBUG_PAUSE, &[("time", &report::show::duration(pause))]));
         }
-        (Some(failure), None) => {
-            let code = screen::answer(&text, Exit::Unreachable.code(), lang);
-            let failure = report::reason(failure, lang);
-            screen::complain(&lang.fill(messages::NO_ANSWER, &[("failure", failure.trim_end_matches('.'))]));
-            code
+        Walked::TooFar(most) => {
+            text += &format!("{}\n", lang.fill(messages::DEBUG_TOO_FAR, &[("n", &most.to_string())]));
         }
+    });
+    screen::answer(&text, worst.code(), lang)
+}
+
+/// How exchanges are shown.
+struct Shown<'a> {
+    redaction: &'a Redaction,
+    lang: Lang,
+}
+
+impl Shown<'_> {
+    /// An exchange and what a run would count it as.
+    fn told(&self, outcome: Result<ProbeResult, Box<ProbeFailure>>) -> (String, Ending) {
+        let (mut probe, transcript, fault) = match outcome {
+            Ok(answer) => (answer.probe, answer.transcript, None),
+            Err(failure) => {
+                let ProbeFailure { probe, transcript, fault, .. } = *failure;
+                (probe, transcript, fault)
+            }
+        };
+        self.redaction.probe(&mut probe);
+        let mut text = exchange(&probe, &transcript, self.redaction, self.lang);
+        match (&probe.failure, fault.filter(|kind| is_answer(&probe, *kind))) {
+            (None, _) => {
+                text += &format!("{}\n", self.lang.of(messages::DEBUG_SUCCESS));
+                (text, Ending::Success)
+            }
+            (Some(failure), Some(kind)) => {
+                let why = verdict(&probe, kind, &report::reason(failure, self.lang));
+                text += &format!("{}\n", self.lang.fill(messages::DEBUG_FAILURE, &[("why", &why)]));
+                (text, Ending::Failure)
+            }
+            (Some(failure), None) => (text, Ending::NoAnswer(report::reason(failure, self.lang).into_owned())),
+        }
+    }
+
+    fn no_answer(&self, failure: &str) -> String {
+        self.lang.fill(messages::NO_ANSWER, &[("failure", failure.trim_end_matches('.'))])
+    }
+
+    /// `=== 2 login  http://…`
+    fn heading(&self, nth: usize, setup: &Setup, request: usize) -> String {
+        let Some(url) = setup.shown.urls.get(request) else { return format!("=== {nth}\n") };
+        let name = url.name.as_ref().map(|name| format!("{name}  ")).unwrap_or_default();
+        format!("=== {nth}  {name}{}\n", self.redaction.sentence(&url.url))
+    }
+
+    /// What was taken out of a response, as far as it is no secret.
+    fn captured(&self, name: &str, value: &[u8]) -> String {
+        let mut pair = format!("{name}={}", plain::bytes(&value[..value.len().min(LONGEST)]));
+        if value.len() > LONGEST {
+            pair.push('…');
+        }
+        self.redaction.texts([&mut pair]);
+        let bytes = value.len().to_string();
+        format!("{}\n", self.lang.fill(messages::DEBUG_CAPTURED, &[("pair", &pair), ("n", &bytes)]))
     }
 }
 

@@ -95,6 +95,13 @@ pub const DEBUG_SUCCESS: Text =
 /// The end of --debug.
 pub const DEBUG_FAILURE: Text =
     text("--- a run would count this exchange as failed: {why}", "--- 压测会把这次请求计为失败：{why}");
+/// Of a flow, between what --debug shows of its requests.
+pub const DEBUG_PAUSE: Text = text("=== pause of {time}, skipped", "=== 停顿 {time}，已跳过");
+/// Of a flow, behind a request of --debug.
+pub const DEBUG_CAPTURED: Text = text("--- captured {pair} ({n} {n|byte|bytes})", "--- 提取 {pair}（{n} 字节）");
+/// The end of --debug of a flow in a loop.
+pub const DEBUG_TOO_FAR: Text =
+    text("=== stopped after {n} requests; a condition may never change", "=== {n} 个请求后停止；某个条件可能永远不变");
 /// The question before a public address.
 pub const PUBLIC_ASK: Text = text(
     "{host} ({address}) is a public address, and this is load ({load}). Are you allowed to load-test it? [y/N] ",

@@ -9,6 +9,7 @@ use plan::{Bundle, Plan};
 use record::{Host, RunEvent};
 use wire::{Asked, ByOrder, Complaint, FaultKind, OptionSpec, Origin, Place, Security};
 
+use crate::Walked;
 use crate::control::Control;
 use crate::processes::{Assignment, Launcher};
 
@@ -84,6 +85,8 @@ pub trait PreparedRun: Send + Sync {
     /// Sends what the plan asks for once after the run; the first failure, in a sentence. All of it takes no longer than
     /// `within`, and ends with a stop that is asked for meanwhile: one that ended the run does not end this.
     fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure>;
+    /// Goes once, alone and without pauses, through the flow of the plan, where it has one.
+    fn walk(&self, _setup: &Setup, _stop: &Stop, _told: &mut dyn FnMut(Walked)) {}
     /// What its requests are called in figures.
     fn names(&self) -> &[String] {
         &[]

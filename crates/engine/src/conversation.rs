@@ -430,9 +430,10 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
             let fill = Fill { random: self.asked as u64, unix_ns, run, ..Fill::default() };
             let id = ExchangeId(self.asked as u32);
             let (request, memory) = (self.requests[self.asked], self.one_shot.memory.borrow());
+            let filled = Fill { values: &memory.values, ..fill };
             let sent = match self.one_shot.dialogue.remembers() {
-                false => self.links.submit(self.conn, id, request, &fill),
-                true => self.links.submit_with(self.conn, id, request, &fill, &memory),
+                false => self.links.submit(self.conn, id, request, &filled),
+                true => self.links.submit_with(self.conn, id, request, &filled, &memory),
             };
             let Ok(sent) = sent else { break };
             self.fill = fill;

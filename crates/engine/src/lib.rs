@@ -43,6 +43,7 @@ mod threads;
 mod timers;
 mod turn;
 mod virtual_users;
+mod walk;
 mod withheld;
 mod worker;
 
@@ -58,3 +59,4 @@ pub use frames::oracle;
 pub use no_thread::{no_descriptors, no_thread};
 pub use processes::{Assignment, ClockOffset, Ending, Launcher, Link, child};
 pub use run::runner;
+pub use walk::Walked;

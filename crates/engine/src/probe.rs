@@ -22,11 +22,19 @@ pub(crate) fn probe<D: Dialogue>(
     setup: &Setup,
     stop: &Stop,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
+    probe_of(dialogue, 0, &Way::new(setup, stop))
+}
+
+/// The same of any request of the run, by a user who may have come a part of its way.
+pub(crate) fn probe_of<D: Dialogue>(
+    dialogue: &Arc<D>,
+    request: usize,
+    way: &Way<'_>,
+) -> Result<ProbeResult, Box<ProbeFailure>> {
     let began = Clock.now();
     let mut probe = FirstAnswer::default();
     let mut transcript = Transcript::default();
-    let way = Way { setup, stop, memory: RefCell::default() };
-    let outcome = follow(dialogue, &way, &mut probe, &mut transcript);
+    let outcome = follow(dialogue, request, way, &mut probe, &mut transcript);
     probe.took = Clock.now() - began;
     match outcome {
         Ok(()) => Ok(ProbeResult { probe, transcript }),
@@ -37,15 +45,24 @@ pub(crate) fn probe<D: Dialogue>(
     }
 }
 
-struct Way<'a> {
+/// The way of one user, from request to request.
+pub(crate) struct Way<'a> {
     setup: &'a Setup,
     stop: &'a Stop,
-    /// What is kept from hop to hop.
-    memory: RefCell<Memory>,
+    /// What it keeps.
+    pub memory: RefCell<Memory>,
+}
+
+impl<'a> Way<'a> {
+    /// Its beginning.
+    pub fn new(setup: &'a Setup, stop: &'a Stop) -> Way<'a> {
+        Way { setup, stop, memory: RefCell::default() }
+    }
 }
 
 fn follow<D: Dialogue>(
     d: &Arc<D>,
+    request: usize,
     way: &Way<'_>,
     probe: &mut FirstAnswer,
     told: &mut Transcript,
@@ -53,7 +70,7 @@ fn follow<D: Dialogue>(
     if d.silent() {
         return exchange(d, way, &d.origins()[0], None, probe, told).map(drop);
     }
-    let first = &d.requests()[0];
+    let first = &d.requests()[request];
     let mut hop = exchange(d, way, &d.origins()[first.origin], Some(&first.request), probe, told)?;
     while let Some(ended) = &mut hop {
         probe.status = if ended.code == 0 { String::new() } else { d.code_name(ended.code) };

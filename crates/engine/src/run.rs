@@ -16,8 +16,8 @@ use crate::stragglers::Awaited;
 use crate::tables::Tables;
 use crate::threads::{self, Threads};
 use crate::{
-    AfterFailure, Assignment, OneShotFailure, PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, probe,
-    processes,
+    AfterFailure, Assignment, OneShotFailure, PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, Walked,
+    probe, processes, walk,
 };
 
 /// From the decision to start to the start: workers have made their networks by then.
@@ -96,6 +96,12 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
 
     fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
         probe::probe(&self.dialogue, setup, stop)
+    }
+
+    fn walk(&self, setup: &Setup, stop: &Stop, told: &mut dyn FnMut(Walked)) {
+        if let Some(flow) = &setup.plan.flow {
+            walk::walk(&self.dialogue, (setup, stop), flow, told);
+        }
     }
 
     fn learnt(&self) -> Option<Vec<u8>> {

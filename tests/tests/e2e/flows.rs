@@ -130,3 +130,51 @@ fn objectives_may_name_a_step_a_group_or_iterations() {
     let said = e2e::brunt(["plan", "--check", &path]);
     assert!(said.err.contains("write {browse} if you meant that"), "{}", said.err);
 }
+
+#[test]
+fn debug_goes_through_a_flow_once_and_shows_what_nginx_gave_and_took() {
+    let Some(nginx) = Nginx::start("", "", SITE) else { return };
+    let text = shop(&nginx.url(), "users: 7\niterations: 100");
+    let (_folder, path) = plan(&text);
+    let shown = e2e::brunt(["--debug", "--keep-secrets", &path]);
+    assert_eq!(shown.code, Some(0), "{}", shown.out);
+    let headings: Vec<&str> = shown.out.lines().filter(|line| line.starts_with("=== ")).collect();
+    assert_eq!(headings.len(), 6, "five requests and a pause: {headings:?}");
+    let captured = shown.out.lines().find_map(|line| line.strip_prefix("--- captured token=")).expect("a token");
+    let token = captured.split(' ').next().expect("its value");
+    assert_eq!(shown.out.matches(&format!("Authorization: Bearer {token}")).count(), 3, "{}", shown.out);
+    assert!(shown.out.contains(&format!("X-Token: {token}")), "{}", shown.out);
+    // A step that fails ends it, with what was there.
+    let (_folder, path) = plan(&text.replace("$.data.token", "$.data.tokn"));
+    let shown = e2e::brunt(["--debug", &path]);
+    assert_eq!(shown.code, Some(20), "{}", shown.out);
+    assert!(shown.out.contains("json $.data.tokn found nothing") && !shown.out.contains("=== 2"), "{}", shown.out);
+    // A condition that never changes does not keep it for ever.
+    let endless = format!(
+        "flow:\n  - while: not done\n    steps:\n      - url: {}login\n        capture: {{done: json $.none | default ''}}\n",
+        nginx.url()
+    );
+    let (_folder, path) = plan(&endless);
+    let shown = e2e::brunt(["--debug", &path]);
+    assert!(shown.out.ends_with("=== stopped after 200 requests; a condition may never change\n"), "{}", shown.out);
+    assert_eq!(nginx.stop_and_read_log().len(), 5 + 1 + 200, "and nothing else was sent");
+}
+
+#[test]
+fn curl_commands_sent_as_a_flow_keep_what_nginx_set() {
+    let Some(nginx) = Nginx::start(
+        "",
+        "",
+        "location = /in { add_header Set-Cookie \"sid=7; Path=/\"; return 200; } location = /page { if ($cookie_sid != 7) { return 403; } return 200; }",
+    ) else {
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("flow.sh");
+    let url = nginx.url();
+    std::fs::write(&file, format!("curl {url}in\ncurl {url}page\n")).expect("written");
+    let file = file.display().to_string();
+    let report = report(&["--curl-file", &file, "--as-flow", "--iterations", "30", "-c", "3"]);
+    assert_eq!(iterations(&report, "iteration"), [30, 30, 0, 0], "{report}");
+    assert_eq!((report.requests(), nginx.stop_and_read_log().len()), ([60, 60, 0, 0], 61), "{report}");
+}

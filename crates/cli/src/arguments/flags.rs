@@ -42,7 +42,7 @@ pub fn run_command(spoken: &[Spoken]) -> Command {
 pub fn plan_command(spoken: &[Spoken]) -> Command {
     run_command(spoken)
         .name("brunt plan")
-        .override_usage("brunt plan [--show | --check | --schema] [OPTIONS] [PLAN.yaml | URL...]")
+        .override_usage("brunt plan [--show | --check | --schema | --example NAME] [OPTIONS] [PLAN.yaml | URL...]")
         .about("Show the plan that a file and flags make, or check it; nothing is sent.")
         .before_help("")
         .after_help("Example: brunt plan -c 50 -d 30s http://localhost:8080/ > plan.yaml")
@@ -50,6 +50,12 @@ pub fn plan_command(spoken: &[Spoken]) -> Command {
         .arg(switch("show", None, "Print the plan as YAML (the default)"))
         .arg(switch("check", None, "Say whether it can be run"))
         .arg(switch("schema", None, "Print the JSON Schema of plan files, for editors"))
+        .arg(one(
+            "example",
+            None,
+            "NAME",
+            "Print a plan to begin with, explained: smoke, load, users, stress, spike, soak, breakpoint or flow",
+        ))
 }
 
 /// The command line of `brunt doctor`: that of the run it is asked about.
@@ -171,6 +177,11 @@ pub fn connection() -> Vec<Arg> {
                 "Send what this curl command would send: --curl 'curl -d a=b http://localhost/'",
             ),
             one("curl-file", None, "FILE", "Send what the curl commands in FILE would send, each with equal weight"),
+            switch(
+                "as-flow",
+                None,
+                "Each user sends the curl commands one after the other, again and again, and keeps cookies",
+            ),
             one("timeout", Some('t'), "TIME", "Fail a request after TIME [default: 10s]"),
             one("connect-timeout", None, "TIME", "Fail a connection attempt after TIME [default: 5s]"),
             one("run-timeout", None, "TIME", "Stop the whole run after TIME, wherever it stands"),
@@ -239,7 +250,7 @@ pub fn output() -> Vec<Arg> {
     args.extend([
         switch("quiet", None, "No console output but a document asked for with --format; -o is still written"),
         switch("no-color", None, "No colours"),
-        switch("debug", None, "Send one request, show it and the response in full, and exit"),
+        switch("debug", None, "Send one request, or go through a flow once, show it all in full, and exit"),
         switch("keep-secrets", None, "Do not mask credentials in output and records"),
         switch("yes", None, "Do not ask before load-testing a public address"),
     ]);

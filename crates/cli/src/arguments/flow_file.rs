@@ -289,6 +289,33 @@ fn pause(text: &str) -> Result<Pause, String> {
     })
 }
 
+/// Requests that are sent one after the other, by users who keep cookies.
+///
+/// # Errors
+/// There are none, or more than a flow has.
+pub(super) fn in_order(mut given: Given) -> Result<Given, Complaint> {
+    let trouble = match given.urls.len() {
+        0 => "has no commands to put in order; write --curl-file FILE beside it".to_owned(),
+        more if more > REQUESTS => {
+            format!("makes a flow of {more} requests, of which it may have {REQUESTS}; write fewer")
+        }
+        _ => String::new(),
+    };
+    if !trouble.is_empty() {
+        return Err(Complaint::new("--as-flow", trouble));
+    }
+    let step = |url| Step::Request { url, on_failure: OnFailure::default() };
+    let steps = (0..given.urls.len() as u32).map(step).collect();
+    given.flow = Some(Flow { steps, variables: variables(&given.urls) });
+    if !given.has("cookie-jar") {
+        given.say("cookie-jar", "", "--as-flow");
+    }
+    let unkept = |said: &String| said.contains("not kept without --cookie-jar");
+    given.notes.retain(|said| !unkept(said));
+    given.remarks.retain(|said| !unkept(said));
+    Ok(given)
+}
+
 /// What does not go with a flow, or only with one.
 ///
 /// # Errors

@@ -113,3 +113,29 @@ fn mistakes_are_named_where_they_stand() {
     let deep = with_file(&deep, &[]).map(|_| ()).expect_err("too deep");
     assert!(deep.trouble.contains("deep"), "{deep}");
 }
+
+#[test]
+fn curl_commands_are_a_flow_in_their_order_whose_users_keep_cookies() {
+    let commands = "curl http://h/login -d a=b -c jar\ncurl http://h/page -b jar\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("flow.sh");
+    std::fs::write(&path, commands).expect("written");
+    let path = path.display().to_string();
+    let read_line = |words: &[&str]| {
+        let line: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        match super::read(&line, &super::tests::protocols(), &super::tests::DEFAULTS) {
+            Ok(super::Command::Run(intent)) => Ok(intent),
+            Ok(other) => panic!("{other:?}"),
+            Err(complaint) => Err(complaint.to_string()),
+        }
+    };
+    let intent = read_line(&["--curl-file", &path, "--as-flow", "--iterations", "9"]).expect("a good line");
+    let requests = [0, 1].map(|url| Step::Request { url, on_failure: OnFailure::NextIteration });
+    assert_eq!(intent.plan.flow.as_ref().expect("a flow").steps, requests);
+    assert_eq!((intent.plan.requests, intent.plan.options.contains_key("cookie-jar")), (Some(9), true));
+    assert!(!format!("{:?}{:?}", intent.notes, intent.remarks).contains("not kept"), "{intent:?}");
+    let shown = document::yaml(&intent.plan);
+    assert_eq!(of_file(&shown, &[]).flow, intent.plan.flow, "{shown}");
+    let alone = read_line(&["--as-flow", "http://h/"]).expect_err("no commands");
+    assert!(alone.starts_with("--as-flow: has no commands"), "{alone}");
+}

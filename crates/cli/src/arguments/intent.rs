@@ -165,6 +165,11 @@ fn plan_file(flags: &Matched<'_>, protocols: &[Box<dyn Runner>]) -> Result<Given
 
 /// What `--curl` and `--curl-file` say.
 fn curl_commands(flags: &Matched<'_>) -> Result<Given, Complaint> {
+    let given = curl_given(flags)?;
+    if flags.switch("as-flow") { flow_file::in_order(given) } else { Ok(given) }
+}
+
+fn curl_given(flags: &Matched<'_>) -> Result<Given, Complaint> {
     match (flags.texts("curl"), flags.text("curl-file")) {
         (texts, Some(_)) if !texts.is_empty() => {
             Err(Complaint::new("--curl-file", "does not go with --curl; write all commands into the file"))

@@ -1,6 +1,7 @@
 //! From the command line to a plan, or to one sentence that says what is wrong with it.
 
 mod bare;
+mod examples;
 mod explain;
 mod file;
 mod flags;
@@ -163,6 +164,9 @@ fn planned(
     defaults: &Defaults,
 ) -> Result<Command, Complaint> {
     let flags = matched::Matched::line(matches);
+    if let Some(name) = flags.text("example") {
+        return examples::find(name, &flags.texts("target")).map(Command::Text);
+    }
     let asked = ["check", "show", "schema"].map(|name| flags.switch(name));
     match asked {
         [_, _, true] => {

@@ -1,0 +1,73 @@
+//! Plans to begin with, one for each sort of test: `brunt plan --example soak`.
+
+use wire::Complaint;
+
+/// A plan to begin with.
+struct Example {
+    name: &'static str,
+    text: &'static str,
+}
+
+const fn example(name: &'static str, text: &'static str) -> Example {
+    Example { name, text }
+}
+
+const EXAMPLES: [Example; 8] = [
+    example("smoke", include_str!("examples/smoke.yaml")),
+    example("load", include_str!("examples/load.yaml")),
+    example("users", include_str!("examples/users.yaml")),
+    example("stress", include_str!("examples/stress.yaml")),
+    example("spike", include_str!("examples/spike.yaml")),
+    example("soak", include_str!("examples/soak.yaml")),
+    example("breakpoint", include_str!("examples/breakpoint.yaml")),
+    example("flow", include_str!("examples/flow.yaml")),
+];
+
+/// What stands in them for the address under test.
+const PLACEHOLDER: &str = "http://localhost:8080";
+
+/// The plan of this name, over the address of a URL where there is one.
+///
+/// # Errors
+/// There is none of that name.
+pub(super) fn find(name: &str, urls: &[&str]) -> Result<String, Complaint> {
+    let Some(found) = EXAMPLES.iter().find(|example| example.name == name) else {
+        let names = EXAMPLES.map(|example| example.name).join(", ");
+        return Err(Complaint::new("--example", format!("`{name}` is not known; write one of {names}")));
+    };
+    match urls {
+        [] => Ok(found.text.to_owned()),
+        [url] if url.contains(['{', '"', '\'', '#', ' ']) => {
+            Err(Complaint::new("URL", "is no plain address; write one such as http://localhost:8080"))
+        }
+        [url] if url.contains("://") => Ok(found.text.replace(PLACEHOLDER, url.trim_end_matches('/'))),
+        [url] => Ok(found.text.replace(PLACEHOLDER, &format!("http://{}", url.trim_end_matches('/')))),
+        [_, second, ..] => Err(Complaint::new(*second, "is a second address; an example has one")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file_tests::with_file;
+    use super::*;
+
+    #[test]
+    fn every_example_is_a_plan_that_can_be_run_and_says_what_it_is_for() {
+        for Example { name, text } in EXAMPLES {
+            let intent = with_file(text, &[]).unwrap_or_else(|complaint| panic!("{name}: {complaint}"));
+            assert!(!intent.plan.objectives.is_empty(), "{name}");
+            assert_eq!(intent.of_flow, [""; 0], "{name}");
+            assert!(text.starts_with("# ") && text.contains(PLACEHOLDER), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_example_takes_the_address_of_a_url() {
+        let urls = |text: &str| with_file(text, &[]).expect("a plan").plan.urls[0].url.clone();
+        assert_eq!(urls(&find("soak", &["https://shop.example/"]).expect("soak")), "https://shop.example/");
+        assert_eq!(urls(&find("flow", &["shop.example:81/v1"]).expect("flow")), "http://shop.example:81/v1/login");
+        let said = find("sok", &[]).expect_err("none").to_string();
+        assert!(said.starts_with("--example: `sok` is not known; write one of smoke, load"), "{said}");
+        assert!(find("soak", &["a", "b"]).is_err() && find("soak", &["h/{x}"]).is_err());
+    }
+}
