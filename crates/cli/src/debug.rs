@@ -18,7 +18,7 @@ pub fn show(prepared: &dyn PreparedRun, setup: &Setup, redaction: &Redaction, la
     if setup.plan.flow.is_some() {
         return walk(prepared, setup, &shown);
     }
-    let (text, ending) = shown.told(prepared.probe(setup, &Stop::default()));
+    let (text, ending) = shown.told(prepared.probe(setup, &Stop::default()).map(Box::new));
     let code = screen::answer(&text, ending.exit().code(), lang);
     if let Ending::NoAnswer(failure) = &ending {
         screen::complain(&shown.no_answer(failure));
@@ -79,7 +79,7 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     /// An exchange and what a run would count it as.
-    fn told(&self, outcome: Result<ProbeResult, Box<ProbeFailure>>) -> (String, Ending) {
+    fn told(&self, outcome: Result<Box<ProbeResult>, Box<ProbeFailure>>) -> (String, Ending) {
         let (mut probe, transcript, fault) = match outcome {
             Ok(answer) => (answer.probe, answer.transcript, None),
             Err(failure) => {

@@ -20,7 +20,7 @@ pub enum Walked {
         /// Which, by its index among those of the run.
         request: usize,
         /// What came of it.
-        outcome: Result<ProbeResult, Box<ProbeFailure>>,
+        outcome: Result<Box<ProbeResult>, Box<ProbeFailure>>,
         /// The values it took out of the response, by name.
         captured: Vec<(String, Vec<u8>)>,
     },
@@ -55,7 +55,7 @@ pub(crate) fn walk<D: Dialogue>(
                 now = now.max(Clock.now());
                 user.hear(0, News::Ended { code: 0, fault: fault(&outcome) }, now);
                 let captured = captured(flow, &before, &way.memory.borrow().values);
-                told(Walked::Sent { request: request as usize, outcome, captured });
+                told(Walked::Sent { request: request as usize, outcome: outcome.map(Box::new), captured });
             }
             Act::Pause(pause) => {
                 now = now.saturating_add(pause);
