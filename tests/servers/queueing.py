@@ -12,6 +12,8 @@ nagle            writes head and body apart, and lets the kernel hold the second
 whole            the same in one write
 stalls MS EVERY  answers after 5 ms, and stands still for so long every so many seconds
 timeouts S PART  answers after 5 ms, one in so many requests after so many seconds
+reads BYTES      reads bodies at so many bytes a second on each connection
+takes MS         reads bodies at once, and answers after this time
 forks MS         a process for each connection, which computes for so long a request
 """
 
@@ -75,6 +77,30 @@ def forks(port, milliseconds):
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
+
+
+def takes_bodies(port, pause_for, pause_at_end):
+    """A thread for each connection that reads bodies in pieces and rests after each piece and before the answer."""
+    listener = socket.create_server(("127.0.0.1", port), backlog=1024)
+
+    def serve_one(connection):
+        with contextlib.suppress(OSError), connection.makefile("rb") as stream:
+            while stream.readline():
+                length = 0
+                while (line := stream.readline()) not in (b"\r\n", b""):
+                    name, _, value = line.partition(b":")
+                    if name.lower() == b"content-length":
+                        length = int(value)
+                while length > 0 and (piece := stream.read1(min(length, 16384))):
+                    length -= len(piece)
+                    time.sleep(pause_for(len(piece)))
+                time.sleep(pause_at_end)
+                connection.sendall(ANSWER)
+        connection.close()
+
+    while True:
+        connection, _ = listener.accept()
+        threading.Thread(target=serve_one, args=(connection,), daemon=True).start()
 
 
 async def serve(port, work):
@@ -190,6 +216,10 @@ def main():
     if kind in ("nagle", "whole"):
         head, body = ANSWER[:-2], ANSWER[-2:]
         thread_each(port, [head, body] if kind == "nagle" else [ANSWER])
+    if kind == "reads":
+        takes_bodies(port, lambda size: size / numbers[0], 0)
+    if kind == "takes":
+        takes_bodies(port, lambda _: 0, numbers[0] / 1000)
     if kind == "forks":
         forks(port, *numbers)
     work = {"pool": pool, "burn": burn, "varied": varied, "slower": slower, "warming": warming, "leak": leak, "threads": threads, "stalls": stalls, "timeouts": timeouts}[kind]

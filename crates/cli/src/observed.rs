@@ -98,6 +98,9 @@ impl Observed {
         if let Some(service) = service(&host, watching, target)? {
             host.watch(service);
         }
+        if let Some(target) = target {
+            host.follow(target);
+        }
         let mut readings = vec![Reading::begin(machine, apart(move || host.read()))];
         for mut watched in told(watching)? {
             let name = watched.name().to_owned();

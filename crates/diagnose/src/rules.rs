@@ -43,6 +43,7 @@ mod row_locks;
 mod serial;
 mod service_descriptors;
 mod single_thread;
+mod slow_reader;
 mod steal;
 mod stuck_listener;
 mod syn_queue;
@@ -134,6 +135,7 @@ pub(crate) const ALL: &[Rule] = &[
     Rule { page: redis_command::PAGE, on: On::Generator, judge: redis_command::judge },
     Rule { page: redis_thread::PAGE, on: On::Generator, judge: redis_thread::judge },
     Rule { page: single_thread::PAGE, on: On::Service, judge: single_thread::judge },
+    Rule { page: slow_reader::PAGE, on: On::Generator, judge: slow_reader::judge },
     Rule { page: waiting_for_disk::PAGE, on: On::Service, judge: waiting_for_disk::judge },
     Rule { page: leak::PAGE, on: On::Service, judge: leak::judge },
     Rule { page: periodic_stalls::PAGE, on: On::Generator, judge: periodic_stalls::judge },

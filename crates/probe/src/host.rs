@@ -1,5 +1,7 @@
 //! A host: everything of it that can be read at one moment.
 
+use std::net::SocketAddr;
+
 use measure::{Clock, Nanos};
 
 use crate::counters::{Counters, Sink};
@@ -8,6 +10,7 @@ use crate::own::{Labels, Own};
 use crate::parse::settings::{SETTINGS, setting};
 use crate::parse::{cpu, host, network, number};
 use crate::process::Units;
+use crate::sampled::Sampled;
 use crate::service::Service;
 use crate::source::{Kept, Source, why};
 
@@ -52,6 +55,8 @@ pub struct Host {
     /// How long the deepest idle state of the first core takes to leave (microseconds).
     idle_exit_us: Option<u64>,
     service: Option<Service>,
+    /// What TCP says of some of the connections to the address under load.
+    sampled: Option<Sampled>,
 }
 
 impl Host {
@@ -68,6 +73,7 @@ impl Host {
             settings: SETTINGS.iter().map(|(_, path, _)| read(path)).collect(),
             idle_exit_us: idle_exit(&source),
             service: None,
+            sampled: None,
             source,
         }
     }
@@ -80,6 +86,11 @@ impl Host {
     /// From now on samples hold this service's counters too.
     pub fn watch(&mut self, service: Service) {
         self.service = Some(service);
+    }
+
+    /// From now on samples hold what TCP says of some of the connections from this host to an address.
+    pub fn follow(&mut self, target: SocketAddr) {
+        self.sampled = Some(Sampled::to(target));
     }
 
     /// Reads everything as it is now.
@@ -103,6 +114,9 @@ impl Host {
         self.own.tell(source, *units, buffer, sink);
         if let Some(service) = &mut self.service {
             service.tell(source, *units, moment, buffer, sink);
+        }
+        if let Some(sampled) = &mut self.sampled {
+            sampled.tell(source, moment, sink);
         }
         sink.take(moment)
     }

@@ -25,6 +25,8 @@
 //! | `service.{PID,all}.{cpu,wait,threads,fds,rss,swap,voluntary,involuntary}`, `service.PID.fd_limit`, `service.all.processes` | as `self` |
 //! | `service.{PID,all}.busiest.{cpu,tid}` and the label `.comm` | ns |
 //! | `service.cgroup.*`, `service.connections` | as `self`; connections |
+//! | `{target,service}.tcp.{sockets,unread,rtt}`: 64 connections to the address under load at the most, and of the service | connections; bytes; µs |
+//! | `{target,service}.tcp.{time,busy,window_limited,buffer_limited,retransmits}`, of the same, summed up | µs; segments |
 //!
 //! What services tell of themselves ([`Watched`]) is as they spell it: `redis.NAME`, `redis.cmdstat_get.calls`, `mysql.NAME`,
 //! `postgres.{database,activity,tables,setting}.NAME`, `nginx.accepts`, `prometheus.NAME{labels}`.
@@ -49,6 +51,7 @@ mod parse;
 mod process;
 mod quotas;
 pub mod remote;
+mod sampled;
 mod sampler;
 mod service;
 mod sock_diag;

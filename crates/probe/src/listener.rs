@@ -24,7 +24,7 @@ impl Listener {
         let target = SocketAddr::new(target.ip().to_canonical(), target.port());
         let mut best: Option<(u8, SocketAddr)> = None;
         for v6 in [false, true] {
-            let query = Query { v6, state: State::Listen, port: target.port() };
+            let query = Query { v6, state: State::Listen, port: target.port(), peer: 0, sampled: false };
             source.sockets(&query, &mut |socket| {
                 let fits = fit(target.ip(), &socket).map(|fit| (fit, socket.local));
                 best = best.max(fits);
@@ -40,7 +40,7 @@ impl Listener {
     pub fn at_port(source: &Source, port: u16) -> io::Result<Option<Listener>> {
         let mut best: Option<(bool, SocketAddr)> = None;
         for v6 in [false, true] {
-            let query = Query { v6, state: State::Listen, port };
+            let query = Query { v6, state: State::Listen, port, peer: 0, sampled: false };
             source.sockets(&query, &mut |socket| {
                 best = best.max(Some((socket.local.ip().is_unspecified(), socket.local)));
             })?;
@@ -76,7 +76,7 @@ impl Listener {
     }
 
     fn query(self, state: State) -> Query {
-        Query { v6: self.address.is_ipv6(), state, port: self.address.port() }
+        Query { v6: self.address.is_ipv6(), state, port: self.address.port(), peer: 0, sampled: false }
     }
 
     /// Tells the sockets under `listener.ADDRESS`: the queue and limit of the fullest, the drops of all.
@@ -117,10 +117,22 @@ pub(crate) mod tests {
     use super::*;
     use crate::counters::{found, these};
     use crate::fake::Fake;
+    use crate::sock_diag::Tcp;
 
     pub(crate) fn socket(local: &str, state: State, inode: u32, (queue, limit): (u32, u32)) -> Socket {
         let local = local.parse().unwrap();
-        Socket { state: state as u8, local, queue, limit, inode, drops: Some(inode), only_v6: false }
+        Socket {
+            state: state as u8,
+            local,
+            peer: "0.0.0.0:0".parse().unwrap(),
+            cookie: u64::from(inode),
+            queue,
+            limit,
+            inode,
+            drops: Some(inode),
+            only_v6: false,
+            tcp: (state == State::Established).then(Tcp::default),
+        }
     }
 
     fn listening(all: &[&str]) -> Source {

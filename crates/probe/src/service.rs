@@ -16,6 +16,7 @@ use crate::pace::{Pace, thread_cpu};
 use crate::parse::network::is_local;
 use crate::process::{Looked, Process, Units};
 use crate::quotas::Quotas;
+use crate::sampled::Sampled;
 use crate::source::{Source, why};
 use sums::{All, Followed, Sums};
 
@@ -32,6 +33,8 @@ pub struct Service {
     named: Option<u32>,
     me: u32,
     listener: Option<Listener>,
+    /// What TCP says of some of its connections.
+    sampled: Option<Sampled>,
     inodes: BTreeSet<u32>,
     holders: BTreeSet<u32>,
     /// Why the processes are not known.
@@ -100,6 +103,7 @@ impl Service {
             named: None,
             me,
             listener,
+            sampled: None,
             inodes: BTreeSet::new(),
             holders: BTreeSet::new(),
             hidden: None,
@@ -126,6 +130,7 @@ impl Service {
         self.quotas.follow(folders);
         self.quotas.tell(source, buffer, "service", sink);
         self.tell_connections(source, now, sink);
+        self.tell_transfers(source, now, sink);
     }
 
     fn tell_listener(&mut self, source: &Source, sink: &mut Sink) {
@@ -266,6 +271,12 @@ impl Service {
             Err(error) => sink.unobservable("service.connections", why(&error)),
         }
         self.counting.took(now, Nanos(thread_cpu().0.saturating_sub(before.0)));
+    }
+
+    fn tell_transfers(&mut self, source: &Source, now: Nanos, sink: &mut Sink) {
+        let Some(listener) = self.listener else { return };
+        let sampled = self.sampled.take().filter(|sampled| sampled.is_of(listener.address));
+        self.sampled.insert(sampled.unwrap_or_else(|| Sampled::of_service(listener.address))).tell(source, now, sink);
     }
 }
 

@@ -12,7 +12,8 @@ const REQUEST_AND_DUMP: u16 = 0x301;
 const TCP: u8 = 6;
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
-/// Attributes of an answer: memory of the socket, whose ninth number are its drops; whether it takes IPv6 alone.
+/// Attributes of an answer: what TCP knows of it; memory of the socket, whose ninth number are its drops; whether it takes IPv6 alone.
+const INFO: u16 = 2;
 const MEMORY: u16 = 7;
 const DROPS: usize = 8;
 const ONLY_V6: u16 = 11;
@@ -28,12 +29,17 @@ pub(crate) enum State {
     Listen = 10,
 }
 
-/// Sockets of one family and state at one local port.
+/// Sockets of one family and state between these ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Query {
     pub v6: bool,
     pub state: State,
+    /// Their own; 0: any.
     pub port: u16,
+    /// That of the other side; 0: any.
+    pub peer: u16,
+    /// Some of them are enough, each with what TCP knows of it.
+    pub sampled: bool,
 }
 
 impl Query {
@@ -49,16 +55,25 @@ impl Query {
         question[0] = if self.v6 { AF_INET6 } else { AF_INET };
         question[1] = TCP;
         // The memory of many thousands is not asked for.
-        question[2] = if self.state == State::Listen { 1 << (MEMORY - 1) } else { 0 };
+        question[2] = match (self.state, self.sampled) {
+            (State::Listen, _) => 1 << (MEMORY - 1),
+            (State::Established, true) => 1 << (INFO - 1),
+            (State::Established, false) => 0,
+        };
         question[4..8].copy_from_slice(&(1u32 << self.state as u32).to_ne_bytes());
         question[8..10].copy_from_slice(&self.port.to_be_bytes());
+        question[10..12].copy_from_slice(&self.peer.to_be_bytes());
         message
     }
 
     /// Whether a socket is one of those asked for.
     #[cfg(test)]
     pub fn asks_for(&self, socket: &Socket) -> bool {
-        socket.state == self.state as u8 && socket.local.port() == self.port && socket.local.is_ipv6() == self.v6
+        let fits = |asked: u16, port: u16| asked == 0 || asked == port;
+        socket.state == self.state as u8
+            && fits(self.port, socket.local.port())
+            && fits(self.peer, socket.peer.port())
+            && socket.local.is_ipv6() == self.v6
     }
 }
 
@@ -68,7 +83,11 @@ pub(crate) struct Socket {
     pub state: u8,
     /// Its own address.
     pub local: SocketAddr,
-    /// Connections that wait to be accepted.
+    /// That of the other side.
+    pub peer: SocketAddr,
+    /// No other socket has or had it.
+    pub cookie: u64,
+    /// Connections that wait to be accepted; of a connection, bytes that nobody has read yet.
     pub queue: u32,
     /// How many may wait.
     pub limit: u32,
@@ -78,6 +97,36 @@ pub(crate) struct Socket {
     pub drops: Option<u32>,
     /// It takes no IPv4.
     pub only_v6: bool,
+    /// What TCP knows of it, where that was asked for.
+    pub tcp: Option<Tcp>,
+}
+
+/// What TCP knows of a connection: the parts of `tcp_info` that say what its sending waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tcp {
+    /// Round trip, smoothed (µs).
+    pub rtt: u32,
+    /// Segments that were sent again.
+    pub retransmits: u32,
+    /// Time in which there was something to send or to be acknowledged (µs).
+    pub busy: u64,
+    /// Of it, time in which the window of the other side was full (µs).
+    pub window_limited: u64,
+    /// Of it, time in which its own buffer was (µs).
+    pub buffer_limited: u64,
+}
+
+impl Tcp {
+    /// None before Linux 4.10, which does not know the times.
+    fn of(info: &[u8]) -> Option<Tcp> {
+        Some(Tcp {
+            rtt: u32_at(info, 68)?,
+            retransmits: u32_at(info, 100)?,
+            busy: u64_at(info, 168)?,
+            window_limited: u64_at(info, 176)?,
+            buffer_limited: u64_at(info, 184)?,
+        })
+    }
 }
 
 /// Whether more answers are to come.
@@ -119,22 +168,28 @@ pub(crate) fn answers(mut bytes: &[u8], sequence: u32, each: &mut dyn FnMut(Sock
 /// `inet_diag_msg` and the attributes behind it.
 fn socket(body: &[u8]) -> Option<Socket> {
     let (fixed, attributes) = body.split_at_checked(ANSWER)?;
-    let port = u16::from_be_bytes([fixed[4], fixed[5]]);
-    let address = match fixed[0] {
-        AF_INET => IpAddr::V4(Ipv4Addr::from(fixed[8..12].first_chunk::<4>().copied()?)),
-        AF_INET6 => IpAddr::V6(Ipv6Addr::from(fixed[8..24].first_chunk::<16>().copied()?)),
-        _ => return None,
+    let address = |at: usize, port: usize| {
+        let ip = match fixed[0] {
+            AF_INET => IpAddr::V4(Ipv4Addr::from(fixed[at..].first_chunk::<4>().copied()?)),
+            AF_INET6 => IpAddr::V6(Ipv6Addr::from(fixed[at..].first_chunk::<16>().copied()?)),
+            _ => return None,
+        };
+        Some(SocketAddr::new(ip, u16::from_be_bytes([fixed[port], fixed[port + 1]])))
     };
     let mut socket = Socket {
         state: fixed[1],
-        local: SocketAddr::new(address, port),
+        local: address(8, 4)?,
+        peer: address(24, 6)?,
+        cookie: u64_at(fixed, 44)?,
         queue: u32_at(fixed, 56)?,
         limit: u32_at(fixed, 60)?,
         inode: u32_at(fixed, 68)?,
         drops: None,
         only_v6: false,
+        tcp: None,
     };
     for_each_attribute(attributes, |kind, value| match kind {
+        INFO => socket.tcp = Tcp::of(value),
         MEMORY => socket.drops = u32_at(value, 4 * DROPS),
         ONLY_V6 => socket.only_v6 = value.first().is_some_and(|only| *only != 0),
         _ => {}
@@ -153,6 +208,10 @@ fn for_each_attribute(mut bytes: &[u8], mut each: impl FnMut(u16, &[u8])) {
         each(kind, &bytes[HEAD..length]);
         bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
     }
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 8)?.first_chunk().copied().map(u64::from_ne_bytes)
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

@@ -162,6 +162,21 @@ fn counters_take_no_descriptors_from_connections() {
     assert!(scheduled > 100 && succeeded == scheduled && failed == 0, "{report}");
 }
 
+/// A body that does not fit into the window of a connection, taken slowly; one that fits, taken at once and answered late.
+#[test]
+fn a_service_that_reads_slowly_is_told_and_one_that_answers_late_is_not() {
+    let directory = tempfile::tempdir().expect("a folder");
+    for (kind, bytes, wanted) in [("reads 500000", 2_000_000, true), ("takes 100", 40_000, false)] {
+        let Some(server) = Queueing::start(&[], kind) else { return };
+        let body = directory.path().join("body");
+        std::fs::write(&body, vec![b'x'; bytes]).expect("a file");
+        let file = body.display().to_string();
+        let report = undisturbed(&["-c", "4", "-d", "6s", "--data-file", &file, &server.url()]);
+        let disturbed = wanted && has(&report, "C1", "proved");
+        assert!(has(&report, "N8", "proved") == wanted || disturbed, "{kind} {report}");
+    }
+}
+
 #[test]
 fn what_children_do_that_a_service_forks_is_its_doing() {
     let Some(server) = Queueing::start(&[], "forks 2") else { return };

@@ -41,16 +41,27 @@ fn what_the_kernel_answered_is_understood() {
     let listening = Socket {
         state: State::Listen as u8,
         local: "127.0.0.1:52353".parse().unwrap(),
+        peer: "0.0.0.0:0".parse().unwrap(),
+        cookie: 1,
         queue: 3,
         limit: 7,
         inode: 1_377_099,
         drops: Some(0),
         only_v6: false,
+        tcp: None,
     };
-    let v6 =
-        Socket { local: "[::]:56105".parse().unwrap(), queue: 0, limit: 511, inode: 1_377_196, ..listening.clone() };
+    let v6 = Socket {
+        local: "[::]:56105".parse().unwrap(),
+        peer: "[::]:0".parse().unwrap(),
+        cookie: 2,
+        queue: 0,
+        limit: 511,
+        inode: 1_377_196,
+        ..listening.clone()
+    };
     let state = State::Established as u8;
-    let connection = Socket { state, queue: 0, limit: 0, inode: 0, drops: None, ..listening.clone() };
+    let peer = "127.0.0.1:55344".parse().unwrap();
+    let connection = Socket { state, peer, cookie: 3, queue: 0, limit: 0, inode: 0, drops: None, ..listening.clone() };
     assert_eq!(found, [listening, v6, connection]);
 }
 
@@ -118,13 +129,15 @@ proptest! {
 
 #[test]
 fn a_question_is_as_the_kernel_has_it() {
-    let asked = Query { v6: true, state: State::Listen, port: 0x1f90 }.encode(7);
+    let asked = Query { v6: true, state: State::Listen, port: 0x1f90, peer: 0, sampled: false }.encode(7);
     let expected = "48000000 1400 0103 07000000 00000000 0a064000 00040000 1f90";
     let mut wanted = hex(expected);
     wanted.resize(72, 0);
     assert_eq!(Vec::from(asked), wanted);
-    let asked = Query { v6: false, state: State::Established, port: 80 }.encode(1);
-    assert_eq!(asked[16..26], [2, 6, 0, 0, 2, 0, 0, 0, 0, 80]);
+    let asked = Query { v6: false, state: State::Established, port: 80, peer: 0, sampled: false }.encode(1);
+    assert_eq!(asked[16..28], [2, 6, 0, 0, 2, 0, 0, 0, 0, 80, 0, 0]);
+    let asked = Query { v6: false, state: State::Established, port: 0, peer: 443, sampled: true }.encode(1);
+    assert_eq!(asked[16..28], [2, 6, 2, 0, 2, 0, 0, 0, 0, 0, 1, 187]);
 }
 
 /// A listener with a backlog of 7, asked about in earnest.
@@ -137,7 +150,7 @@ fn a_real_listener_has_its_limit_and_its_queue() {
     let address = listener.local_addr().unwrap();
     let ask = |state| {
         let mut found = Vec::new();
-        let query = Query { v6: false, state, port: address.port() };
+        let query = Query { v6: false, state, port: address.port(), peer: 0, sampled: false };
         Source::here().sockets(&query, &mut |socket| found.push(socket)).unwrap();
         found
     };
@@ -150,4 +163,48 @@ fn a_real_listener_has_its_limit_and_its_queue() {
     assert_eq!(of(&ask(State::Listen)), [(address, 2, 7)]);
     assert_eq!(ask(State::Established).len(), 3, "those that connect have other ports of their own");
     drop((connected, accepted));
+}
+
+#[test]
+fn what_tcp_knows_is_read_where_it_stands_and_not_where_it_is_cut() {
+    let mut info = vec![0; 232];
+    info[68..72].copy_from_slice(&1_500u32.to_ne_bytes());
+    info[100..104].copy_from_slice(&3u32.to_ne_bytes());
+    for (at, time) in [(168, 9_000_000u64), (176, 8_000_000), (184, 20)] {
+        info[at..at + 8].copy_from_slice(&time.to_ne_bytes());
+    }
+    let whole = Tcp { rtt: 1_500, retransmits: 3, busy: 9_000_000, window_limited: 8_000_000, buffer_limited: 20 };
+    assert_eq!(Tcp::of(&info), Some(whole));
+    assert_eq!(Tcp::of(&info[..191]), None, "a kernel without these times");
+}
+
+/// A server that does not read: what is sent fills its window, and both ends say so.
+#[test]
+fn a_real_connection_whose_reader_sleeps_waits_for_its_window() {
+    use std::io::Write;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut sender = TcpStream::connect(address).unwrap();
+    let asleep = listener.accept().unwrap();
+    sender.set_nonblocking(true).unwrap();
+    while sender.write(&[7; 1 << 16]).is_ok() {}
+    let ask = |port, peer| {
+        let mut found = Vec::new();
+        let query = Query { v6: false, state: State::Established, port, peer, sampled: true };
+        Source::here().sockets(&query, &mut |socket| found.push(socket)).unwrap();
+        found
+    };
+    let limited = || ask(0, address.port()).first().and_then(|socket| socket.tcp).map_or(0, |tcp| tcp.window_limited);
+    while limited() == 0 {
+        std::thread::yield_now();
+        let _ = sender.write(&[7; 1 << 16]);
+    }
+    let (here, there) = (ask(0, address.port()), ask(address.port(), 0));
+    assert_eq!((here.len(), there.len()), (1, 1));
+    assert_eq!((here[0].peer, there[0].local, here[0].local), (address, address, there[0].peer));
+    assert_ne!(here[0].cookie, there[0].cookie);
+    let tcp = here[0].tcp.unwrap();
+    assert!(tcp.busy >= tcp.window_limited && there[0].tcp.unwrap().window_limited == 0, "{tcp:?}");
+    assert!(there[0].queue > 0 && here[0].queue == 0, "{} bytes unread", there[0].queue);
+    drop(asleep);
 }

@@ -1,0 +1,201 @@
+//! N8: what is sent waits for the other side to read what came before.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::counted::Counted;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "the service reads slowly: for {share} of the time it took to send to it, sending stood still until it read on",
+    "服务读取缓慢：向其发送的时间中有 {share} 在停顿，等待服务继续读取",
+);
+const UNSEEN: Text = text(
+    "for {share} of the time it took to send to the service, sending stood still: it reads slowly, or its receive buffer is too small for a round trip of {rtt}",
+    "向服务发送的时间中有 {share} 在停顿：服务读取缓慢，或其接收缓冲区对 {rtt} 的往返时间而言太小",
+);
+const OURS: Text = text(
+    "brunt reads slowly: for {share} of the time the service took to send, sending stood still until brunt read on",
+    "brunt 读取缓慢：服务发送的时间中有 {share} 在停顿，等待 brunt 继续读取",
+);
+const EVIDENCE: Text = text(
+    "tcp_info of {sockets} connections, seen from who sends: the receiver's window was full for {limited} s of {busy} s",
+    "{sockets} 个连接的 tcp_info（发送方）：{busy} 秒中有 {limited} 秒接收窗口已满",
+);
+const UNREAD: Text = text("; at the receiver {unread} kB lay unread on each", "；接收方每个连接有 {unread} kB 未读");
+const REMEDY: Text = text(
+    "find what the service does instead of reading (too few workers, its disk, one thread for all); on a long way also net.ipv4.tcp_rmem there",
+    "查明服务为何不读取（工作线程太少、磁盘、单线程处理）；链路很长时还要看对端的 net.ipv4.tcp_rmem",
+);
+const OUR_REMEDY: Text = text(
+    "give brunt more workers (-w), or make the load on more machines; smaller responses",
+    "增加 brunt 的工作线程（-w），或用更多机器施压；或减小响应",
+);
+const EXPERIMENT: Text = text(
+    "with bodies of a few bytes throughput must rise: the window of a connection is never full then",
+    "改用几字节的请求体，吞吐量应上升：此时连接的窗口不会满",
+);
+const OUR_EXPERIMENT: Text = text(
+    "with half as many connections on the same workers the share must fall",
+    "用同样的工作线程、一半的连接再测，该比例应下降",
+);
+
+/// Of the time in which something was being sent, the share that must have waited; and of all the time.
+const SHARE: f64 = 0.05;
+/// Less than this in all, in seconds, says nothing.
+const LEAST_BUSY_S: f64 = 0.5;
+/// Bytes on a connection that nobody has read, on the mean of the readings: less is what is on its way to a reader that keeps up.
+const UNREAD_LEAST: f64 = 4096.0;
+
+pub(super) const PAGE: Page = Page {
+    rule: "N8",
+    title: text("A reader that is too slow", "接收方读取太慢"),
+    sign: text(
+        "uploads or downloads stall while neither the link nor a CPU is full",
+        "上传或下载停顿，而链路与 CPU 均未满",
+    ),
+    remedy: REMEDY,
+    beware: Some(text(
+        "larger buffers only put the stall off: whoever reads slowly fills them too",
+        "加大缓冲区只是推迟停顿：读取慢的一方同样会把它填满",
+    )),
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    if !case.run.is_pressed() {
+        return None;
+    }
+    let service = case.elsewhere.as_ref().map_or(&case.here, |elsewhere| &elsewhere.counted);
+    reads_slowly(&case.here, service).or_else(|| {
+        let host = case.elsewhere.as_ref().map(|elsewhere| elsewhere.host.clone());
+        we_read_slowly(&case.here, service).map(|found| found.by(host))
+    })
+}
+
+/// The service does: what this machine sends it waits.
+fn reads_slowly(here: &Counted, service: &Counted) -> Option<Found> {
+    let sent = Sent::of(here, "target.tcp")?;
+    let Some(unread) = unread(service, "service.tcp") else {
+        let rtt = ("rtt", words::show::seconds(here.mean("target.tcp.rtt")? / 1e6));
+        let claim = Said::new(UNSEEN, [("share", words::show::share(sent.share)), rtt]);
+        let found = Found::new("N8", Stage::Service, Proof::Consistent, claim, sent.evidence());
+        return Some(found.then(plain(REMEDY), plain(EXPERIMENT)));
+    };
+    let evidence = sent.evidence_beside(unread)?;
+    let claim = Said::new(CLAIM, [("share", words::show::share(sent.share))]);
+    let found = Found::new("N8", Stage::Service, Proof::Proved, claim, evidence);
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+/// The generator does: what the service sends waits, and lies here.
+fn we_read_slowly(here: &Counted, service: &Counted) -> Option<Found> {
+    let sent = Sent::of(service, "service.tcp")?;
+    let evidence = sent.evidence_beside(unread(here, "target.tcp")?)?;
+    let claim = Said::new(OURS, [("share", words::show::share(sent.share))]);
+    let found = Found::new("N8", Stage::Generator, Proof::Proved, claim, evidence);
+    Some(found.then(plain(OUR_REMEDY), plain(OUR_EXPERIMENT)))
+}
+
+/// Bytes that nobody had read, of each connection on the mean.
+fn unread(counted: &Counted, name: &str) -> Option<f64> {
+    Some(counted.mean(&format!("{name}.unread"))? / counted.mean(&format!("{name}.sockets"))?)
+}
+
+/// How long some connections waited for the other side to read.
+struct Sent {
+    sockets: f64,
+    busy_s: f64,
+    limited_s: f64,
+    share: f64,
+}
+
+impl Sent {
+    /// None where they hardly waited, or hardly sent.
+    fn of(counted: &Counted, name: &str) -> Option<Sent> {
+        let rise = |what: &str| Some(counted.rise(&format!("{name}.{what}"))? / 1e6);
+        let (busy_s, limited_s, time_s) = (rise("busy")?, rise("window_limited")?, rise("time")?);
+        let waited = busy_s >= LEAST_BUSY_S && limited_s > SHARE * busy_s && limited_s > SHARE * time_s;
+        let sockets = counted.most(&format!("{name}.sockets"))?;
+        waited.then(|| Sent { sockets, busy_s, limited_s, share: (limited_s / busy_s).min(1.0) })
+    }
+
+    fn evidence(&self) -> Said {
+        let facts = [
+            ("sockets", words::show::count(self.sockets as u64)),
+            ("limited", format!("{:.1}", self.limited_s)),
+            ("busy", format!("{:.1}", self.busy_s)),
+        ];
+        Said::new(EVIDENCE, facts)
+    }
+
+    /// With what lay at the reader; None where it had read everything, and something else kept the window small.
+    fn evidence_beside(&self, unread: f64) -> Option<Said> {
+        let lay = ("unread", format!("{:.0}", unread / 1000.0));
+        (unread >= UNREAD_LEAST).then(|| self.evidence().and(UNREAD, [lay]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Elsewhere;
+    use crate::rules::made_up::{counted, judged, run};
+    use crate::run::Run;
+
+    /// Eight connections over ten seconds: busy and limited for so long in all, and so much unread on each.
+    fn connections(name: &str, busy_s: f64, limited_s: f64, unread: f64) -> Counted {
+        let names = ["time", "busy", "window_limited", "sockets", "unread", "rtt"].map(|what| format!("{name}.{what}"));
+        let from = [0.0, 0.0, 0.0, 8.0, 8.0 * unread, 2e4];
+        let to = [8e7, busy_s * 1e6, limited_s * 1e6, 8.0, 8.0 * unread, 2e4];
+        let all: Vec<(&str, f64, f64)> =
+            names.iter().zip(from.iter().zip(to)).map(|(name, (from, to))| (&**name, *from, to)).collect();
+        counted(&all)
+    }
+
+    fn both(there: Counted, here: Counted) -> Case {
+        let elsewhere = Some(Elsewhere { host: "web1".into(), counted: there, shares_kernel: false });
+        Case { run: run(), here, elsewhere, ..Case::default() }
+    }
+
+    fn seen(case: &Case) -> Option<(Stage, Proof)> {
+        judge(case).map(|found| (found.stage, found.proof))
+    }
+
+    #[test]
+    fn sending_that_waits_is_a_slow_reader_where_bytes_lie_unread() {
+        let sending = || connections("target.tcp", 60.0, 50.0, 0.0);
+        let at_service = |unread| connections("service.tcp", 0.1, 0.0, unread);
+        let slow = both(at_service(60e3), sending());
+        assert_eq!(seen(&slow), Some((Stage::Service, Proof::Proved)));
+        let said = judge(&slow).unwrap().evidence(words::Lang::En);
+        assert!(
+            said.contains("8 connections") && said.contains("50.0 s of 60.0 s") && said.contains("60 kB"),
+            "{said}"
+        );
+        assert_eq!(seen(&both(at_service(0.0), sending())), None, "all was read: the window is small by itself");
+        assert_eq!(judged(judge, |_| (), sending()), Some("consistent"), "nobody counted there");
+    }
+
+    #[test]
+    fn what_hardly_waits_or_hardly_sends_is_well() {
+        let judged_of = |busy, limited| judged(judge, |_| (), connections("target.tcp", busy, limited, 0.0));
+        assert_eq!(judged_of(60.0, 2.0), None, "3 % of it");
+        assert_eq!(judged_of(0.4, 0.4), None, "next to nothing was sent");
+        assert_eq!(judged_of(5.0, 3.0), None, "4 % of the time of all connections");
+        assert_eq!(judged_of(20.0, 15.0), Some("consistent"));
+        let kept = |run: &mut Run| run.is_open = true;
+        assert_eq!(judged(judge, kept, connections("target.tcp", 60.0, 50.0, 0.0)), None, "the rate was kept");
+        assert_eq!(judged(judge, |_| (), counted(&[])), None);
+    }
+
+    #[test]
+    fn what_lies_unread_here_is_ours() {
+        let sending = || connections("service.tcp", 60.0, 50.0, 0.0);
+        let found = judge(&both(sending(), connections("target.tcp", 0.1, 0.0, 1e6))).unwrap();
+        assert_eq!((found.stage, found.proof, found.host.as_deref()), (Stage::Generator, Proof::Proved, Some("web1")));
+        assert_eq!(seen(&both(sending(), connections("target.tcp", 0.1, 0.0, 100.0))), None, "we had read everything");
+        assert_eq!(seen(&both(sending(), counted(&[]))), None, "nobody saw who reads");
+    }
+}

@@ -1,0 +1,230 @@
+//! What TCP says of some connections: whether what they send waits for the other side to read, and what waits here to be read.
+//!
+//! The same 64 at the most are followed while they stand. What a connection did before it was seen first is in no sum, so that sums hold only
+//! what happened while somebody looked.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use measure::Nanos;
+
+use crate::counters::Sink;
+use crate::pace::{Pace, thread_cpu};
+use crate::sock_diag::{Query, Socket, State, Tcp};
+use crate::source::{Source, why};
+
+/// So many are followed.
+const MOST: usize = 64;
+
+/// Which end of its connections an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// That of this host.
+    Near,
+    /// The other.
+    Far,
+}
+
+/// Some connections at an address, or to one.
+#[derive(Debug)]
+pub(crate) struct Sampled {
+    address: SocketAddr,
+    end: End,
+    /// How each was when it was looked at last, by its cookie.
+    known: BTreeMap<u64, Tcp>,
+    looked: Nanos,
+    sums: Sums,
+    pace: Pace,
+}
+
+/// Over all of them, while they were followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sums {
+    time_us: u64,
+    busy: u64,
+    window_limited: u64,
+    buffer_limited: u64,
+    retransmits: u64,
+}
+
+impl Sums {
+    fn add(&mut self, before: &Tcp, now: &Tcp, time_us: u64) {
+        self.time_us += time_us;
+        self.busy += now.busy.saturating_sub(before.busy);
+        self.window_limited += now.window_limited.saturating_sub(before.window_limited);
+        self.buffer_limited += now.buffer_limited.saturating_sub(before.buffer_limited);
+        self.retransmits += u64::from(now.retransmits.saturating_sub(before.retransmits));
+    }
+}
+
+impl Sampled {
+    /// Of those that this host has to an address, whoever opened them.
+    pub fn to(target: SocketAddr) -> Sampled {
+        Sampled::at(SocketAddr::new(target.ip().to_canonical(), target.port()), End::Far)
+    }
+
+    /// Of those that a service of this host accepted.
+    pub fn of_service(listener: SocketAddr) -> Sampled {
+        Sampled::at(listener, End::Near)
+    }
+
+    fn at(address: SocketAddr, end: End) -> Sampled {
+        Sampled {
+            address,
+            end,
+            known: BTreeMap::new(),
+            looked: Nanos::ZERO,
+            sums: Sums::default(),
+            pace: Pace::at_most_every(Nanos::ZERO),
+        }
+    }
+
+    /// Whether it is of this address.
+    pub fn is_of(&self, address: SocketAddr) -> bool {
+        self.address == address
+    }
+
+    /// Tells them, no oftener than it costs next to nothing.
+    pub fn tell(&mut self, source: &Source, now: Nanos, sink: &mut Sink) {
+        if !self.pace.is_due(now) {
+            return;
+        }
+        let before = thread_cpu();
+        self.look(source, now, sink);
+        self.pace.took(now, Nanos(thread_cpu().0.saturating_sub(before.0)));
+    }
+
+    fn look(&mut self, source: &Source, now: Nanos, sink: &mut Sink) {
+        let name = match self.end {
+            End::Near => "service.tcp",
+            End::Far => "target.tcp",
+        };
+        let mut found = Vec::new();
+        let asked = source.sockets(&self.query(), &mut |socket| {
+            if self.is_meant(&socket) {
+                found.push(socket);
+            }
+        });
+        if let Err(error) = asked {
+            return sink.unobservable(name, why(&error));
+        }
+        if !found.is_empty() && found.iter().all(|socket| socket.tcp.is_none()) {
+            return sink.unobservable(name, "the kernel does not say");
+        }
+        // Those that were followed go on being followed.
+        found.sort_by_key(|socket| !self.known.contains_key(&socket.cookie));
+        found.truncate(MOST);
+        self.follow(&found, now);
+        self.put(&found, name, sink);
+    }
+
+    fn query(&self) -> Query {
+        let (port, peer) = match self.end {
+            End::Near => (self.address.port(), 0),
+            End::Far => (0, self.address.port()),
+        };
+        Query { v6: self.address.is_ipv6(), state: State::Established, port, peer, sampled: true }
+    }
+
+    fn is_meant(&self, socket: &Socket) -> bool {
+        match self.end {
+            End::Near => self.address.ip().is_unspecified() || socket.local == self.address,
+            End::Far => socket.peer.ip().to_canonical() == self.address.ip(),
+        }
+    }
+
+    fn follow(&mut self, found: &[Socket], now: Nanos) {
+        let time_us = now.0.saturating_sub(self.looked.0) / 1000;
+        let seen: BTreeMap<u64, Tcp> = found.iter().filter_map(|socket| Some((socket.cookie, socket.tcp?))).collect();
+        for (cookie, tcp) in &seen {
+            if let Some(before) = self.known.get(cookie) {
+                self.sums.add(before, tcp, time_us);
+            }
+        }
+        (self.known, self.looked) = (seen, now);
+    }
+
+    fn put(&self, found: &[Socket], name: &str, sink: &mut Sink) {
+        let Sums { time_us, busy, window_limited, buffer_limited, retransmits } = self.sums;
+        let sums = [
+            ("time", time_us),
+            ("busy", busy),
+            ("window_limited", window_limited),
+            ("buffer_limited", buffer_limited),
+            ("retransmits", retransmits),
+        ];
+        sums.iter().for_each(|(what, sum)| sink.put(&[name, what], *sum));
+        // Where there is none, there is no mean of any.
+        if !self.known.is_empty() {
+            let count = self.known.len() as u64;
+            let round_trips: u64 = self.known.values().map(|tcp| u64::from(tcp.rtt)).sum();
+            sink.put(&[name, "sockets"], count);
+            sink.put(&[name, "unread"], found.iter().map(|socket| u64::from(socket.queue)).sum());
+            sink.put(&[name, "rtt"], round_trips / count);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Counters;
+    use crate::fake::Fake;
+    use crate::listener::tests::socket;
+
+    const TARGET: &str = "10.0.0.1:80";
+
+    fn connection(cookie: u64, peer: &str, busy: u64, window_limited: u64) -> Socket {
+        let tcp = Tcp { rtt: 100 * cookie as u32, retransmits: busy as u32, busy, window_limited, buffer_limited: 1 };
+        let near = socket("10.0.0.9:5000", State::Established, 0, (7, 0));
+        Socket { cookie, peer: peer.parse().unwrap(), tcp: Some(tcp), ..near }
+    }
+
+    fn told(sampled: &mut Sampled, at_s: u64, sockets: Vec<Socket>) -> Counters {
+        let (fake, mut sink) = (Fake::new(&[]), Sink::default());
+        let source = Source { sockets, ..fake.source() };
+        // However long the last look took here.
+        sampled.pace = Pace::at_most_every(Nanos::ZERO);
+        sampled.tell(&source, Nanos::from_secs(at_s), &mut sink);
+        sink.take(Nanos::from_secs(at_s))
+    }
+
+    #[test]
+    fn only_what_happens_while_they_are_followed_is_summed_up() {
+        let mut sampled = Sampled::to(TARGET.parse().unwrap());
+        let first = told(&mut sampled, 10, vec![connection(1, TARGET, 500, 400), connection(9, "10.0.0.2:80", 1, 1)]);
+        let sum = |counters: &Counters, what: &str| counters.get(&format!("target.tcp.{what}"));
+        assert_eq!((sum(&first, "busy"), sum(&first, "sockets"), sum(&first, "unread")), (Some(0), Some(1), Some(7)));
+        // A new one begins at what it has; the other rose by 700, of which 600 for the window.
+        let both = vec![connection(2, TARGET, 9_000, 9_000), connection(1, TARGET, 1_200, 1_000)];
+        let second = told(&mut sampled, 12, both);
+        let sums = ["busy", "window_limited", "buffer_limited", "retransmits", "time", "rtt", "sockets"];
+        let values = sums.map(|what| sum(&second, what).unwrap());
+        assert_eq!(values, [700, 600, 0, 700, 2_000_000, 150, 2]);
+        // All are gone: what was summed up stays, and there is no mean.
+        let last = told(&mut sampled, 13, Vec::new());
+        assert_eq!((sum(&last, "busy"), sum(&last, "rtt"), sum(&last, "unread")), (Some(700), None, None));
+    }
+
+    #[test]
+    fn those_that_were_followed_are_followed_on() {
+        let mut sampled = Sampled::to(TARGET.parse().unwrap());
+        told(&mut sampled, 1, vec![connection(1_000, TARGET, 0, 0)]);
+        let mut many: Vec<Socket> = (0..90).map(|cookie| connection(cookie, TARGET, 0, 0)).collect();
+        many.push(connection(1_000, TARGET, 50, 50));
+        let counters = told(&mut sampled, 2, many);
+        let get = |what: &str| counters.get(&format!("target.tcp.{what}"));
+        assert_eq!((get("sockets"), get("busy")), (Some(MOST as u64), Some(50)));
+    }
+
+    #[test]
+    fn a_service_has_those_at_its_address_and_a_kernel_that_says_nothing_is_told() {
+        let mut sampled = Sampled::of_service("10.0.0.9:5000".parse().unwrap());
+        let counters = told(&mut sampled, 1, vec![connection(1, "10.0.0.2:7", 5, 5)]);
+        assert_eq!(counters.get("service.tcp.sockets"), Some(1));
+        let silent = Socket { tcp: None, ..connection(1, "10.0.0.2:7", 5, 5) };
+        let counters = told(&mut sampled, 2, vec![silent]);
+        assert_eq!(counters.unobservable, ["service.tcp: the kernel does not say"]);
+        assert_eq!(counters.get("service.tcp.busy"), None);
+    }
+}
