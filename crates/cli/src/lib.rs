@@ -36,6 +36,7 @@ mod screen;
 mod second_process;
 mod serve;
 mod signals;
+mod stopping;
 mod through;
 mod timer;
 mod view;

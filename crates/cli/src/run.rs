@@ -17,6 +17,7 @@ use crate::keys::{self, Keys};
 use crate::log::Logs;
 use crate::remarks::Remarks;
 use crate::signals::Interrupts;
+use crate::stopping::Stopping;
 use crate::timer::Timer;
 use crate::view::View;
 use crate::waiting::Waiting;
@@ -157,6 +158,7 @@ fn load(bench: &Bench, intent: &Intent, (stop, mut timer): (&Stop, Option<Timer>
     bench.remarks().into_iter().chain(differing).for_each(|said| journal.say_at_end(said));
     let control = Control::default();
     let keys = if watched { Keys::listen(&intent.plan, &control, stop) } else { None };
+    let mut stopping = Stopping::default();
     let ran = bench.run(&Trial::of(&intent.plan), (stop, &control), &mut |event| {
         if matches!(event, RunEvent::Ended(_)) {
             let within = timer.as_mut().map(Timer::rest);
@@ -166,6 +168,7 @@ fn load(bench: &Bench, intent: &Intent, (stop, mut timer): (&Stop, Option<Timer>
             bench.refused_hosts().into_iter().for_each(|said| journal.say_at_end(said));
             bench.after(stop, within).into_iter().for_each(|said| journal.say_at_end(said));
         }
+        stopping.see(&event, stop).into_iter().for_each(|said| journal.say_at_end(said));
         journal.take(event);
         if !must_go_on && !journal.is_wanted() {
             stop.request();

@@ -87,6 +87,8 @@ words! {
         NotKept = "not_kept",
         /// Nothing but failures came back at the beginning.
         OnlyErrors = "only_errors",
+        /// An objective that asks for it stopped the run where it was missed.
+        ObjectiveStop = "objective_stop",
         /// Every answer was a redirect, and none was followed.
         OnlyRedirects = "only_redirects",
         /// Probes of machines under test broke off: what they count is not observable from then on.

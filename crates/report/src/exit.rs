@@ -51,8 +51,9 @@ impl Exit {
         if run.end == End::Aborted && run.totals.due == 0 && probe_failed {
             return Exit::Unreachable;
         }
-        let rest_undone = run.notices.iter().any(|notice| notice.subject() == Some(Subject::AfterInterrupted));
-        if run.end != End::Completed || rest_undone {
+        let said = |subject| run.notices.iter().any(|notice| notice.subject() == Some(subject));
+        let as_asked = run.end == End::Interrupted && said(Subject::ObjectiveStop);
+        if (run.end != End::Completed && !as_asked) || said(Subject::AfterInterrupted) {
             return Exit::Interrupted;
         }
         if trust.against().next().is_some() {

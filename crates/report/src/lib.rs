@@ -40,7 +40,7 @@ pub use document::schema_json;
 pub use exit::Exit;
 pub use finding::{Finding, Grade};
 pub use formats::{FORMATS, Format, Style, format};
-pub use objectives::{Judged, Objective};
+pub use objectives::{Judged, Objective, Windows};
 pub use reasons::reason;
 pub use record::End;
 pub use reference::ReferenceTotals;

@@ -5,6 +5,10 @@
 //! in less than 50 ms. A failed or unfinished request did not. So no failure can sweeten a figure, and a quantile that
 //! cannot be shown (too few requests, or only a lower bound) can still be judged.
 
+#[cfg(test)]
+mod tests;
+mod windows;
+
 use std::borrow::Cow;
 
 use measure::Nanos;
@@ -15,6 +19,12 @@ use crate::ranked::{Figure, Ranked};
 use crate::show;
 use crate::sums::Sums;
 
+pub use self::windows::Windows;
+
+/// A stretch has a second at least, as records have, and is held in memory.
+const SHORTEST: Nanos = Nanos::from_secs(1);
+const LONGEST: Nanos = Nanos::from_secs(600);
+
 /// An objective as parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objective {
@@ -24,6 +34,10 @@ pub struct Objective {
     of: Option<String>,
     metric: Metric,
     strict: bool,
+    /// It is about any stretch of the run that lasts so long; None: about the run as a whole.
+    lasts: Option<Nanos>,
+    /// The run stops where it is missed.
+    stops: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +65,8 @@ pub struct Facts<'a> {
     pub failed: u64,
     /// Given up unfinished.
     pub censored: u64,
+    /// Successes.
+    pub finished: u64,
     /// Successes within the window ÷ its length.
     pub throughput_per_s: f64,
     /// The headline latency.
@@ -89,7 +105,8 @@ impl Objective {
     /// One sentence saying what is wrong and what would be right.
     pub fn parse(text: &str) -> Result<Objective, String> {
         let wrong = |why: &str| format!("objective `{text}`: {why}");
-        let (whole, of) = split_name(text).map_err(&wrong)?;
+        let (figure, lasts, stops) = stretch(text).map_err(|why| wrong(&why))?;
+        let (whole, of) = split_name(figure).map_err(&wrong)?;
         let at = whole
             .find(['<', '>', '='])
             .ok_or_else(|| wrong("there is no comparison; write for example p99<50ms, failed<0.1% or rate>=1000/s"))?;
@@ -139,7 +156,7 @@ impl Objective {
                 Metric::Quantile { name: name.into(), share, whole, limit: time()? }
             }
         };
-        Ok(Objective { text: text.into(), of: of.map(str::to_owned), metric, strict })
+        Ok(Objective { text: text.into(), of: of.map(str::to_owned), metric, strict, lasts, stops })
     }
 
     /// The name of the requests it is about; None: all of them.
@@ -202,11 +219,12 @@ impl Objective {
 }
 
 /// The objectives of a run's plan, judged.
-pub(crate) fn judged(run: &Sums) -> Vec<Judged> {
+pub(crate) fn judged(run: &Sums, windows: &Windows) -> Vec<Judged> {
     let judged = |text: &String| {
-        let objective = Objective::parse(text).ok()?;
-        let facts = objective.name().map_or_else(|| Some(Facts::of_all(run)), |name| Facts::of_name(run, name))?;
-        Some(objective.judge(&facts))
+        windows.judged(text).or_else(|| {
+            let objective = Objective::parse(text).ok()?;
+            Some(objective.judge(&Facts::of(run, &objective)?))
+        })
     };
     let asked = run.started.iter().flat_map(|s| &s.plan.objectives);
     asked.map(|text| judged(text).unwrap_or_else(|| Judged::unreadable(text))).collect()
@@ -218,11 +236,17 @@ pub(crate) fn ask_for_failures(judged: &[Judged]) -> bool {
 }
 
 impl<'a> Facts<'a> {
+    /// Those that an objective is about; None where the run has no such name.
+    fn of(run: &'a Sums, objective: &Objective) -> Option<Facts<'a>> {
+        objective.name().map_or_else(|| Some(Facts::of_all(run)), |name| Facts::of_name(run, name))
+    }
+
     fn of_all(run: &'a Sums) -> Facts<'a> {
         Facts {
             due: run.totals.due,
             failed: run.totals.failed,
             censored: run.totals.censored,
+            finished: run.totals.finished,
             throughput_per_s: run.throughput_per_s(),
             latency: run.headline(),
         }
@@ -242,9 +266,31 @@ impl<'a> Facts<'a> {
             due: totals.counts.due,
             failed: totals.counts.failed,
             censored: totals.counts.censored,
+            finished: totals.counts.finished,
             throughput_per_s: run.per_s(totals.finished_in_window),
             latency: totals.ranked(),
         })
+    }
+}
+
+/// What stands behind the figure: `for 10s`, and `stop`.
+fn stretch(text: &str) -> Result<(&str, Option<Nanos>, bool), String> {
+    let (rest, stops) = match text.trim_end().strip_suffix(" stop") {
+        Some(rest) => (rest, true),
+        None => (text, false),
+    };
+    // A name may hold the word.
+    let Some((figure, time)) = rest.rsplit_once(" for ").filter(|(_, time)| !time.contains('}')) else {
+        return if stops {
+            Err("`stop` needs a time: write for example failed<5% for 10s stop".into())
+        } else {
+            Ok((text, None, false))
+        };
+    };
+    let lasts = quantity::positive_duration(time.trim()).map_err(|why| format!("the time {why}"))?;
+    match (SHORTEST..=LONGEST).contains(&lasts) {
+        true => Ok((figure, Some(lasts), stops)),
+        false => Err(format!("`{}` is no stretch; write 1s to 10m", time.trim())),
     }
 }
 
@@ -318,146 +364,4 @@ fn percentile(text: &str) -> Option<(u64, u64)> {
 fn share_of_failures(text: &str) -> Option<f64> {
     let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
     (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use measure::Histogram;
-
-    fn check(objective: &str, facts: &Facts<'_>, wanted: &str) {
-        let judged = Objective::parse(objective).unwrap().judge(facts);
-        let verdict = if judged.met { "met" } else { "missed" };
-        let few = if judged.few { ", few" } else { "" };
-        assert_eq!(format!("{verdict}: {}{few}", judged.measured), wanted, "{objective}");
-    }
-
-    fn times(counts: &[(u64, u64)]) -> Histogram {
-        let mut h = Histogram::new();
-        counts.iter().for_each(|&(ms, n)| h.record_n(Nanos::from_millis(ms), n));
-        h
-    }
-
-    #[test]
-    fn judged_over_all_due_requests() {
-        let finished = times(&[(10, 990), (100, 5)]);
-        let none = Histogram::new();
-        let good = Facts {
-            due: 1000,
-            failed: 5,
-            censored: 0,
-            throughput_per_s: 1000.0,
-            latency: Ranked::with(&finished, &none),
-        };
-        check("p50<50ms", &good, "met: p50 10.0 ms");
-        check("p99<50ms", &good, "met: p99 10.0 ms");
-        // 995 finished, so their own p99.5 is 100 ms; over the 1000 due ones it is a failure.
-        check("p99.5 <= 100ms", &good, "met: p99.5 100 ms");
-        check("p99.6 <= 100ms", &good, "missed: p99.6 100 ms");
-        check("max<2s", &good, "missed: max 100 ms");
-        check("mean<10.5ms", &good, "met: mean 10.5 ms");
-        check("mean<10ms", &good, "missed: mean 10.5 ms");
-        check("failed<0.5%", &good, "missed: failed 0.50 %");
-        check("failed<=0.5%", &good, "met: failed 0.50 %");
-        check("rate>=1000/s", &good, "met: rate 1,000/s");
-        check("rate>1000/s", &good, "missed: rate 1,000/s");
-        check("rate>=60000/min", &good, "met: rate 1,000/s");
-        // One more failure and p99 is missed, though nothing that finished is slower.
-        let worse = Facts { due: 1001, failed: 6, ..good };
-        check("p99<50ms", &worse, "missed: p99 10.0 ms");
-    }
-
-    #[test]
-    fn the_unfinished_cannot_meet_anything() {
-        let (finished, hung) = (times(&[(1, 5)]), times(&[(5000, 5)]));
-        let latency = Ranked::with(&finished, &hung);
-        let facts = Facts { due: 10, failed: 0, censored: 5, throughput_per_s: 0.5, latency };
-        check("p50<50ms", &facts, "met: p50 ≥ 1.00 ms");
-        check("p60<50ms", &facts, "missed: p60 ≥ 5.00 s");
-        check("max<1h", &facts, "missed: max ≥ 5.00 s");
-        check("mean<1h", &facts, "missed: mean ≥ 2.50 s");
-        check("failed<1%", &facts, "missed: failed 50.0 %");
-    }
-
-    #[test]
-    fn a_withheld_quantile_is_judged_by_counting_and_says_so() {
-        let finished = times(&[(1, 20)]);
-        let facts = Facts { due: 20, failed: 0, censored: 0, throughput_per_s: 2.0, latency: Ranked::plain(&finished) };
-        check("p99<50ms", &facts, "met: p99 –, few");
-        check("p99<1ms", &facts, "missed: p99 –, few");
-        check("p99<=1ms", &facts, "met: p99 –, few");
-        let facts = Facts { due: 21, failed: 1, ..facts };
-        check("p99<50ms", &facts, "missed: p99 –, few");
-    }
-
-    #[test]
-    fn nothing_due_meets_nothing() {
-        let none = Histogram::new();
-        let facts = Facts { due: 0, failed: 0, censored: 0, throughput_per_s: 0.0, latency: Ranked::plain(&none) };
-        for (objective, wanted) in [
-            ("p99<1s", "missed: p99 –"),
-            ("mean<1s", "missed: mean –"),
-            ("max<1s", "missed: max –"),
-            ("failed<1%", "missed: failed 0 %"),
-            ("rate>1/s", "missed: rate 0/s"),
-        ] {
-            check(objective, &facts, wanted);
-        }
-    }
-
-    #[test]
-    fn names_stand_in_braces_and_may_hold_braces_and_comparisons() {
-        for (text, name) in [
-            ("p99<50ms", None),
-            ("p99{checkout}<50ms", Some("checkout")),
-            ("failed{GET /items/{id}}<1%", Some("GET /items/{id}")),
-            ("p99.9{ SELECT 1 WHERE a >= 2 } <= 5s", Some("SELECT 1 WHERE a >= 2")),
-            ("rate{a}>=1/s", Some("a")),
-        ] {
-            assert_eq!(Objective::parse(text).as_ref().map(Objective::name), Ok(name), "{text}");
-        }
-    }
-
-    #[test]
-    fn mistakes_get_one_sentence() {
-        for (text, wanted) in [
-            ("p99", "objective `p99`: there is no comparison; write for example p99<50ms, failed<0.1% or rate>=1000/s"),
-            ("p99=50ms", "objective `p99=50ms`: a figure is never exactly equal; compare with <, <=, > or >="),
-            ("p99>50ms", "objective `p99>50ms`: that way round it asks for a worse figure; write p99<50ms"),
-            ("rate<9/s", "objective `rate<9/s`: that way round it asks for a worse figure; write rate>=1000/s"),
-            ("errors<1%", "objective `errors<1%`: `errors` is called differently here; write failed<1%"),
-            (
-                "http_req_failed<0.01",
-                "objective `http_req_failed<0.01`: `http_req_failed` is called differently here; write failed<1%",
-            ),
-            ("rps>100", "objective `rps>100`: `rps` is called differently here; write rate>100/s"),
-            ("p(95)<200", "objective `p(95)<200`: `p(95)` is called differently here; write p95<200ms"),
-            ("p(99.9) <= 2s", "objective `p(99.9) <= 2s`: `p(99.9)` is called differently here; write p99.9<=2s"),
-            ("p99<50", "objective `p99<50`: the limit `50` is missing its unit; write 50s, 50ms or 50m"),
-            (
-                "p100<1s",
-                "objective `p100<1s`: `p100` is not measured; write p50, p99, p99.9, mean, max, failed or rate",
-            ),
-            ("p0<1s", "objective `p0<1s`: `p0` is not measured; write p50, p99, p99.9, mean, max, failed or rate"),
-            (
-                "latency<1s",
-                "objective `latency<1s`: `latency` is not measured; write p50, p99, p99.9, mean, max, failed or rate",
-            ),
-            (
-                "p99{GET /a{b}<50ms",
-                "objective `p99{GET /a{b}<50ms`: a brace of the name is not closed; write for example p99{checkout}<50ms",
-            ),
-            (
-                "p99{ }<5s",
-                "objective `p99{ }<5s`: there is no name in the braces; write for example p99{checkout}<50ms",
-            ),
-            (
-                "p99{a}b<5s",
-                "objective `p99{a}b<5s`: `p99b` is not measured; write p50, p99, p99.9, mean, max, failed or rate",
-            ),
-            ("failed<5", "objective `failed<5`: `5` is not a share; write a percentage from 0% to 100%, such as 0.1%"),
-        ] {
-            assert_eq!(Objective::parse(text), Err(wanted.into()));
-        }
-    }
 }

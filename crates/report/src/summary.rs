@@ -8,7 +8,7 @@ use record::{Listener, Notice, Past, ReadFault, RunEvent};
 use crate::exit::Exit;
 use crate::limit::Limited;
 use crate::limits::Counting;
-use crate::objectives::{self, Judged};
+use crate::objectives::{self, Judged, Windows};
 use crate::rules::{self, Evidence, Rule};
 use crate::sums::{Adding, Sums};
 use crate::trust::Trust;
@@ -45,12 +45,18 @@ impl DerefMut for Summary {
 pub struct Summing {
     adding: Adding,
     counting: Counting,
+    windows: Windows,
     rules: Vec<Box<dyn Rule>>,
 }
 
 impl Default for Summing {
     fn default() -> Summing {
-        Summing { adding: Adding::default(), counting: Counting::default(), rules: rules::all() }
+        Summing {
+            adding: Adding::default(),
+            counting: Counting::default(),
+            windows: Windows::default(),
+            rules: rules::all(),
+        }
     }
 }
 
@@ -66,6 +72,7 @@ impl Summing {
     pub fn add(&mut self, event: &RunEvent) {
         self.adding.add(event);
         self.counting.see(event);
+        self.windows.add(event);
         self.rules.iter_mut().for_each(|rule| rule.see(event));
     }
 
@@ -74,7 +81,7 @@ impl Summing {
         let mut sums = self.adding.finish();
         let limited = Limited::of(&sums).map(|limited| limited.notice());
         sums.notices.extend(limited);
-        let objectives = objectives::judged(&sums);
+        let objectives = objectives::judged(&sums, &self.windows);
         let evidence = Evidence { sums: &sums, objectives: &objectives };
         let trust = Trust { findings: self.rules.iter().flat_map(|rule| rule.findings(&evidence)).collect() };
         let exit = Exit::of(&sums, &trust, &objectives);

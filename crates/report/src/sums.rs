@@ -5,7 +5,7 @@
 
 use measure::Nanos;
 use plan::Change;
-use record::{Changed, End, Ended, Example, FirstAnswer, Joined, Notice, RunEvent, Started};
+use record::{Changed, End, Ended, Example, FirstAnswer, Joined, Notice, RunEvent, Second, Started};
 
 use crate::named::EXAMPLES;
 use crate::ranked::Ranked;
@@ -81,7 +81,7 @@ impl Adding {
         match event {
             RunEvent::Started(started) => self.started = Some(started.clone()),
             RunEvent::FirstAnswer(probe) => self.probe = Some(probe.clone()),
-            RunEvent::Second(second) => self.totals.add(second),
+            RunEvent::Second(second) => self.add_second(second),
             RunEvent::Example(example) => self.keep(example),
             RunEvent::Notice(notice) => {
                 self.notices.retain(|n| n.code != notice.code);
@@ -103,6 +103,11 @@ impl Adding {
             RunEvent::Changed(changed) if self.changes.len() < KEPT => self.changes.push(*changed),
             RunEvent::Changed(_) | RunEvent::Began(_) | RunEvent::Counters(_) | RunEvent::Unknown => {}
         }
+    }
+
+    /// Takes a second, without an event around it.
+    pub fn add_second(&mut self, second: &Second) {
+        self.totals.add(second);
     }
 
     /// The first of its sort, or else of its name.

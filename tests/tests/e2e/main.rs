@@ -24,6 +24,7 @@ mod memory;
 mod mysql;
 mod names;
 mod nginx;
+mod objectives;
 mod options;
 mod outputs;
 mod own_protocol;

@@ -242,7 +242,12 @@ pub fn tls() -> Vec<Arg> {
 /// What comes out.
 pub fn output() -> Vec<Arg> {
     let mut args = vec![
-        many("objective", None, "RULE", "A requirement: 'p99<50ms', 'failed<0.1%', 'rate>=1000/s'; exit 10 if missed"),
+        many(
+            "objective",
+            None,
+            "RULE",
+            "A requirement: 'p99<50ms', 'failed<0.1%', 'rate>=1000/s', 'failed<5% for 10s stop'; exit 10 if missed",
+        ),
         one("name", None, "NAME", "What the request is called in the report; in a plan, `name:` beside its URL"),
         one("record", None, "FILE", "Write the events of the run to FILE as they happen"),
     ];

@@ -1,6 +1,6 @@
 //! A run that did not end as planned: what is missing, is missing because of that.
 
-use record::End;
+use record::{End, Subject};
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -21,6 +21,10 @@ const CUT_OFF: Text = text(
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let text = match run.end {
         End::Completed => return None,
+        // An objective stopped it, as the notice says.
+        End::Interrupted if run.notices.iter().any(|said| said.subject() == Some(Subject::ObjectiveStop)) => {
+            return None;
+        }
         End::Interrupted => INTERRUPTED,
         End::Partial => PARTIAL,
         End::Aborted => ABORTED,

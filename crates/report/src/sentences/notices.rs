@@ -51,6 +51,10 @@ pub(crate) fn notice(of: Subject) -> Text {
              are not observable there.",
             "所观察的 {service} 在 {readings} 次读取中有 {missed} 次没有响应，首次在压测开始后 {at} 秒：{why}；其间无法观测它的计数器。",
         ),
+        Subject::ObjectiveStop => text(
+            "The run was stopped because an objective was missed: {objective}. Results cover the time until then.",
+            "有目标未达成，压测已停止：{objective}。结果只包含停止之前的部分。",
+        ),
         Subject::RunTimeout => text(
             "The run was stopped after {time}, as --run-timeout asked.",
             "按 --run-timeout 的要求，压测在 {time} 后停止。",

@@ -1,0 +1,167 @@
+//! Objectives as they are written, and as they come out.
+
+use super::*;
+use measure::Histogram;
+
+fn check(objective: &str, facts: &Facts<'_>, wanted: &str) {
+    let judged = Objective::parse(objective).unwrap().judge(facts);
+    let verdict = if judged.met { "met" } else { "missed" };
+    let few = if judged.few { ", few" } else { "" };
+    assert_eq!(format!("{verdict}: {}{few}", judged.measured), wanted, "{objective}");
+}
+
+fn times(counts: &[(u64, u64)]) -> Histogram {
+    let mut h = Histogram::new();
+    counts.iter().for_each(|&(ms, n)| h.record_n(Nanos::from_millis(ms), n));
+    h
+}
+
+#[test]
+fn judged_over_all_due_requests() {
+    let finished = times(&[(10, 990), (100, 5)]);
+    let none = Histogram::new();
+    let good = Facts {
+        due: 1000,
+        failed: 5,
+        censored: 0,
+        finished: 995,
+        throughput_per_s: 1000.0,
+        latency: Ranked::with(&finished, &none),
+    };
+    check("p50<50ms", &good, "met: p50 10.0 ms");
+    check("p99<50ms", &good, "met: p99 10.0 ms");
+    // 995 finished, so their own p99.5 is 100 ms; over the 1000 due ones it is a failure.
+    check("p99.5 <= 100ms", &good, "met: p99.5 100 ms");
+    check("p99.6 <= 100ms", &good, "missed: p99.6 100 ms");
+    check("max<2s", &good, "missed: max 100 ms");
+    check("mean<10.5ms", &good, "met: mean 10.5 ms");
+    check("mean<10ms", &good, "missed: mean 10.5 ms");
+    check("failed<0.5%", &good, "missed: failed 0.50 %");
+    check("failed<=0.5%", &good, "met: failed 0.50 %");
+    check("rate>=1000/s", &good, "met: rate 1,000/s");
+    check("rate>1000/s", &good, "missed: rate 1,000/s");
+    check("rate>=60000/min", &good, "met: rate 1,000/s");
+    // One more failure and p99 is missed, though nothing that finished is slower.
+    let worse = Facts { due: 1001, failed: 6, ..good };
+    check("p99<50ms", &worse, "missed: p99 10.0 ms");
+}
+
+#[test]
+fn the_unfinished_cannot_meet_anything() {
+    let (finished, hung) = (times(&[(1, 5)]), times(&[(5000, 5)]));
+    let latency = Ranked::with(&finished, &hung);
+    let facts = Facts { due: 10, failed: 0, censored: 5, finished: 5, throughput_per_s: 0.5, latency };
+    check("p50<50ms", &facts, "met: p50 ≥ 1.00 ms");
+    check("p60<50ms", &facts, "missed: p60 ≥ 5.00 s");
+    check("max<1h", &facts, "missed: max ≥ 5.00 s");
+    check("mean<1h", &facts, "missed: mean ≥ 2.50 s");
+    check("failed<1%", &facts, "missed: failed 50.0 %");
+}
+
+#[test]
+fn a_withheld_quantile_is_judged_by_counting_and_says_so() {
+    let finished = times(&[(1, 20)]);
+    let facts = Facts {
+        due: 20,
+        failed: 0,
+        censored: 0,
+        finished: 20,
+        throughput_per_s: 2.0,
+        latency: Ranked::plain(&finished),
+    };
+    check("p99<50ms", &facts, "met: p99 –, few");
+    check("p99<1ms", &facts, "missed: p99 –, few");
+    check("p99<=1ms", &facts, "met: p99 –, few");
+    let facts = Facts { due: 21, failed: 1, ..facts };
+    check("p99<50ms", &facts, "missed: p99 –, few");
+}
+
+#[test]
+fn nothing_due_meets_nothing() {
+    let none = Histogram::new();
+    let facts =
+        Facts { due: 0, failed: 0, censored: 0, finished: 0, throughput_per_s: 0.0, latency: Ranked::plain(&none) };
+    for (objective, wanted) in [
+        ("p99<1s", "missed: p99 –"),
+        ("mean<1s", "missed: mean –"),
+        ("max<1s", "missed: max –"),
+        ("failed<1%", "missed: failed 0 %"),
+        ("rate>1/s", "missed: rate 0/s"),
+    ] {
+        check(objective, &facts, wanted);
+    }
+}
+
+#[test]
+fn names_stand_in_braces_and_may_hold_braces_and_comparisons() {
+    for (text, name) in [
+        ("p99<50ms", None),
+        ("p99{checkout}<50ms", Some("checkout")),
+        ("failed{GET /items/{id}}<1%", Some("GET /items/{id}")),
+        ("p99.9{ SELECT 1 WHERE a >= 2 } <= 5s", Some("SELECT 1 WHERE a >= 2")),
+        ("rate{a}>=1/s", Some("a")),
+    ] {
+        assert_eq!(Objective::parse(text).as_ref().map(Objective::name), Ok(name), "{text}");
+    }
+}
+
+#[test]
+fn mistakes_get_one_sentence() {
+    for (text, wanted) in [
+        ("p99", "objective `p99`: there is no comparison; write for example p99<50ms, failed<0.1% or rate>=1000/s"),
+        ("p99=50ms", "objective `p99=50ms`: a figure is never exactly equal; compare with <, <=, > or >="),
+        ("p99>50ms", "objective `p99>50ms`: that way round it asks for a worse figure; write p99<50ms"),
+        ("rate<9/s", "objective `rate<9/s`: that way round it asks for a worse figure; write rate>=1000/s"),
+        ("errors<1%", "objective `errors<1%`: `errors` is called differently here; write failed<1%"),
+        (
+            "http_req_failed<0.01",
+            "objective `http_req_failed<0.01`: `http_req_failed` is called differently here; write failed<1%",
+        ),
+        ("rps>100", "objective `rps>100`: `rps` is called differently here; write rate>100/s"),
+        ("p(95)<200", "objective `p(95)<200`: `p(95)` is called differently here; write p95<200ms"),
+        ("p(99.9) <= 2s", "objective `p(99.9) <= 2s`: `p(99.9)` is called differently here; write p99.9<=2s"),
+        ("p99<50", "objective `p99<50`: the limit `50` is missing its unit; write 50s, 50ms or 50m"),
+        ("p100<1s", "objective `p100<1s`: `p100` is not measured; write p50, p99, p99.9, mean, max, failed or rate"),
+        ("p0<1s", "objective `p0<1s`: `p0` is not measured; write p50, p99, p99.9, mean, max, failed or rate"),
+        (
+            "latency<1s",
+            "objective `latency<1s`: `latency` is not measured; write p50, p99, p99.9, mean, max, failed or rate",
+        ),
+        (
+            "p99{GET /a{b}<50ms",
+            "objective `p99{GET /a{b}<50ms`: a brace of the name is not closed; write for example p99{checkout}<50ms",
+        ),
+        ("p99{ }<5s", "objective `p99{ }<5s`: there is no name in the braces; write for example p99{checkout}<50ms"),
+        (
+            "p99{a}b<5s",
+            "objective `p99{a}b<5s`: `p99b` is not measured; write p50, p99, p99.9, mean, max, failed or rate",
+        ),
+        ("failed<5", "objective `failed<5`: `5` is not a share; write a percentage from 0% to 100%, such as 0.1%"),
+    ] {
+        assert_eq!(Objective::parse(text), Err(wanted.into()));
+    }
+}
+
+#[test]
+fn an_objective_may_be_about_any_stretch_and_stop_the_run() {
+    let parsed = |text: &str| Objective::parse(text).map(|o| (o.lasts, o.stops, o.name().map(str::to_owned)));
+    let name = |name: &str| Some(name.to_owned());
+    for (text, wanted) in [
+        ("p95<300ms", (None, false, None)),
+        ("p95<300ms for 10s", (Some(Nanos::from_secs(10)), false, None)),
+        ("failed<5% for 1m stop", (Some(Nanos::from_secs(60)), true, None)),
+        ("p95{wait for 3s}<300ms", (None, false, name("wait for 3s"))),
+        ("p95{wait for 3s}<300ms for 2s stop", (Some(Nanos::from_secs(2)), true, name("wait for 3s"))),
+    ] {
+        assert_eq!(parsed(text), Ok(wanted), "{text}");
+    }
+    for (text, said) in [
+        ("failed<5% stop", "objective `failed<5% stop`: `stop` needs a time: write for example failed<5% for 10s stop"),
+        ("failed<5% for 10", "objective `failed<5% for 10`: the time `10` is missing its unit; write 10s, 10ms or 10m"),
+        ("failed<5% for 2h", "objective `failed<5% for 2h`: `2h` is no stretch; write 1s to 10m"),
+        ("failed<5% for 10s halt", "objective `failed<5% for 10s halt`: the time `10s halt` is not a time"),
+    ] {
+        let complaint = parsed(text).expect_err(text);
+        assert!(complaint.starts_with(said), "{complaint}");
+    }
+}
