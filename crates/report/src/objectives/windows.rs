@@ -89,9 +89,9 @@ impl Windows {
     pub(super) fn judged(&self, text: &str) -> Option<Judged> {
         let window = self.each.iter().find(|window| window.objective.text == text)?;
         let Shown { from_ns, to_ns, judged } = window.shown.as_ref()?;
-        let [from, to] = [from_ns, to_ns].map(|ns| show::duration(Nanos(ns.unsigned_abs())));
+        let [from, to] = [from_ns, to_ns].map(|ns| (*ns as f64 / 1e9).round());
         let (missed, all) = (show::count(window.missed), show::count(window.judged));
-        let measured = format!("{} ({from} – {to}; {missed}/{all})", judged.measured);
+        let measured = format!("{} ({from}–{to} s; {missed}/{all})", judged.measured);
         Some(Judged { met: window.missed == 0, measured, counted: None, ..judged.clone() })
     }
 
@@ -171,9 +171,9 @@ mod tests {
         let mut seconds = vec![(100, 10, 0); 60];
         seconds[30] = (100, 900, 0);
         let whole = judged("p95<300ms for 20s", &seconds).expect("judged");
-        assert_eq!(whole, (true, "p95 10.0 ms (40.0 s – 60.0 s; 0/21)".into()));
+        assert_eq!(whole, (true, "p95 10.0 ms (40–60 s; 0/21)".into()));
         let part = judged("p95<300ms for 2s", &seconds).expect("judged");
-        assert_eq!(part, (false, "p95 900 ms (29.0 s – 31.0 s; 2/59)".into()), "the first that missed it");
+        assert_eq!(part, (false, "p95 900 ms (29–31 s; 2/59)".into()), "the first that missed it");
     }
 
     #[test]
