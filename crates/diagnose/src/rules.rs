@@ -25,6 +25,7 @@ mod mysql_crowd;
 mod nginx_connections;
 mod one_proxy_worker;
 mod own_connections;
+mod own_memory;
 mod periodic_stalls;
 mod pool;
 mod ports;
@@ -101,6 +102,7 @@ pub(crate) const ALL: &[Rule] = &[
     Rule { page: descriptors::PAGE, on: On::Generator, judge: descriptors::judge },
     Rule { page: ports::PAGE, on: On::Generator, judge: ports::judge },
     Rule { page: own_connections::PAGE, on: On::Generator, judge: own_connections::judge },
+    Rule { page: own_memory::PAGE, on: On::Generator, judge: own_memory::judge },
     Rule { page: link::PAGE, on: On::Either, judge: link::judge },
     Rule { page: retransmits::PAGE, on: On::Either, judge: retransmits::judge },
     Rule { page: lost_segments::PAGE, on: On::Generator, judge: lost_segments::judge },

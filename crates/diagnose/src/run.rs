@@ -140,6 +140,8 @@ pub struct Run {
     /// Of each whole second of the window, what its slow responses took at least (the third slowest), in seconds; 0 where brunt itself was
     /// held up.
     pub slow_each_second: Vec<f64>,
+    /// Arrivals of open load that waited for a connection at the end of each second of the window.
+    pub waiting_each_second: Vec<f64>,
     /// Worker threads.
     pub workers: u32,
     /// CPU time of the busiest worker ÷ the window.

@@ -42,6 +42,8 @@ pub(crate) struct Counting {
     joined: Vec<Joined>,
     /// Of each second of the window, what its slow responses took at least.
     slow: Vec<f64>,
+    /// At the end of each second of the window, the arrivals that waited for a connection.
+    waiting: Vec<f64>,
     window_ends: Option<i64>,
 }
 
@@ -84,6 +86,9 @@ impl Counting {
             RunEvent::Second(second) => {
                 self.take_until(second.to_ns.saturating_add(AFTER));
                 self.slow.extend(slow(second).filter(|_| self.slow.len() < MOST_SECONDS));
+                if second.part == Part::Window && self.waiting.len() < MOST_SECONDS {
+                    self.waiting.push(f64::from(second.waiting));
+                }
             }
             RunEvent::Counters(sample) if self.pending.len() < MOST_PENDING => self.pending.push(sample.clone()),
             RunEvent::Joined(joined) => {
@@ -128,7 +133,7 @@ impl Counting {
         let here = ours.next().unwrap_or_default().counted;
         others.extend(ours);
         let elsewhere = elsewhere(others, &self.joined, has_service(&here));
-        let run = Run { slow_each_second: self.slow, ..run(sums, trust) };
+        let run = Run { slow_each_second: self.slow, waiting_each_second: self.waiting, ..run(sums, trust) };
         conclude(&Case { run, here, elsewhere, told })
     }
 }
@@ -174,6 +179,7 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         times: times(&totals.latency.service),
         transfers: times(&totals.latency.transfer),
         slow_each_second: Vec::new(),
+        waiting_each_second: Vec::new(),
         workers: sums.started.as_ref().map_or(1, |started| started.workers),
         busiest_worker: totals.generator.busiest_share().unwrap_or(0.0),
         generator_cores: cores(totals.generator.cpu),

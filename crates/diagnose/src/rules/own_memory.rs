@@ -1,0 +1,103 @@
+//! C8: brunt's own memory grows with a queue of arrivals that nobody bounds in time.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+
+const CLAIM: Text = text(
+    "brunt's own memory grows with the arrivals that wait: by {rise} MB, {share} of what this machine had free",
+    "brunt 自身内存随排队的请求增长：增加了 {rise} MB，占本机可用内存的 {share}",
+);
+const EVIDENCE: Text = text(
+    "self.rss +{rise} MB in {span} s, mem.available {free} MB; {middle} arrivals waited for a connection at the middle of the window, {last} at its end",
+    "{span} 秒内 self.rss +{rise} MB，mem.available 为 {free} MB；等待连接的请求在窗口中点为 {middle} 个，结束时为 {last} 个",
+);
+const REMEDY: Text = text(
+    "a rate that the service keeps, or more connections (--max-connections) if it has room for them: up to a million arrivals of a run are kept while they wait",
+    "降到服务能承受的速率；若服务仍有余量，可增加连接数（--max-connections）：一次压测最多保留一百万个等待的请求",
+);
+const EXPERIMENT: Text =
+    text("at a rate that is kept the memory of brunt must stay level", "在能维持的速率下，brunt 的内存应保持平稳");
+
+/// It rose by so much at least, in bytes, and by this share of what was free.
+const RISE: f64 = 64e6;
+const SHARE: f64 = 0.1;
+/// So many wait at the end, and so many times those at the middle of the window.
+const WAITING: f64 = 1000.0;
+const GROWN: f64 = 1.5;
+
+pub(super) const PAGE: Page = Page {
+    rule: "C8",
+    title: text("Memory of brunt", "brunt 自身的内存"),
+    sign: text(
+        "a rate is not kept, and the generator takes more memory every second",
+        "速率未能维持，发压端占用的内存每秒都在增加",
+    ),
+    remedy: REMEDY,
+    beware: Some(text(
+        "more memory only puts the end off: the queue grows as long as more arrives than is answered",
+        "增加内存只是推迟：只要到达多于应答，队列就会一直增长",
+    )),
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let (run, here) = (&case.run, &case.here);
+    let (middle, last) = queue(&run.waiting_each_second)?;
+    let (rise, free) = (here.rise("self.rss")?, here.most("mem.available")?);
+    let queued = run.is_open && run.is_overloaded && last >= WAITING && last >= GROWN * middle;
+    if !queued || rise < RISE || rise < SHARE * free {
+        return None;
+    }
+    let megabytes = |bytes: f64| words::show::count((bytes / 1e6) as u64);
+    let share = words::show::share((rise / free).min(1.0));
+    let facts = [
+        ("rise", megabytes(rise)),
+        ("span", format!("{:.0}", here.span_s())),
+        ("free", megabytes(free)),
+        ("middle", words::show::count(middle as u64)),
+        ("last", words::show::count(last as u64)),
+    ];
+    let claim = Said::new(CLAIM, [("rise", megabytes(rise)), ("share", share)]);
+    let found = Found::new("C8", Stage::Generator, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+/// How many waited at the middle of the window and at its end; None where it is too short to have grown.
+fn queue(waiting: &[f64]) -> Option<(f64, f64)> {
+    let last = waiting.last().filter(|_| waiting.len() >= 4)?;
+    Some((*waiting.get(waiting.len() / 2 - 1)?, *last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged};
+    use crate::run::Run;
+
+    /// So many wait after each of ten seconds.
+    fn open(waiting: fn(u32) -> f64, overloaded: bool) -> impl FnOnce(&mut Run) {
+        move |run: &mut Run| {
+            (run.is_open, run.is_overloaded) = (true, overloaded);
+            run.waiting_each_second = (1..=10).map(waiting).collect();
+        }
+    }
+
+    #[test]
+    fn memory_that_grows_with_the_queue_and_fills_the_machine() {
+        let memory =
+            |rise: f64, free: f64| counted(&[("self.rss", 2e7, 2e7 + rise), ("mem.available", free, free - rise)]);
+        let grows = |second| 50_000.0 * f64::from(second);
+        assert_eq!(judged(judge, open(grows, true), memory(3e8, 1e9)), Some("consistent"));
+        assert_eq!(judged(judge, open(grows, true), memory(3e8, 6e10)), None, "the machine has room for it");
+        assert_eq!(judged(judge, open(grows, true), memory(1e7, 5e7)), None, "ten megabytes are no matter");
+        assert_eq!(judged(judge, open(grows, true), memory(-1e6, 1e9)), None, "it became less");
+        assert_eq!(judged(judge, open(grows, false), memory(3e8, 1e9)), None, "the rate was kept");
+        assert_eq!(judged(judge, open(|_| 50_000.0, true), memory(3e8, 1e9)), None, "the queue is level");
+        assert_eq!(judged(judge, open(f64::from, true), memory(3e8, 1e9)), None, "hardly anybody waits");
+        let closed = |run: &mut Run| run.is_overloaded = true;
+        assert_eq!(judged(judge, closed, memory(3e8, 1e9)), None, "users of closed load never queue up");
+    }
+}
