@@ -1,24 +1,30 @@
 //! `brunt doctor`: what this machine can do, and what a run would hit before it is run. Nothing is sent to the target, but for what its
 //! protocol must ask before requests can be prepared.
 
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use diagnose::doctor::{Advice, Planned, Prospect, abilities, examine};
+use diagnose::doctor::{Advice, Planned, Prospect, abilities, examine, examine_service, service_abilities};
 use engine::Runner;
 use measure::Nanos;
 use plan::{Load, Plan};
-use probe::{Counters, Host, Service, Source};
+use probe::{Host, Service, Source};
+use record::Number;
 use report::Lang;
 use report::text::{Text, text};
 use wire::Place;
 
 use crate::arguments::Intent;
 use crate::bench::Bench;
+use crate::joined::{self, Looked};
 use crate::run::Outcome;
 use crate::screen;
 
 const THIS_MACHINE: Text = text("This machine", "本机");
 const THIS_RUN: Text = text("This run", "本次压测");
+const THAT_MACHINE: Text = text("The machine of the service, {name}", "服务所在机器 {name}");
+const ANOTHER: Text = text("Another machine, {name}", "另一台机器 {name}");
 const NOTHING: Text = text("nothing stands against it", "没有障碍");
 const UNREAD: Text = text("not observable", "无法读取");
 const COMMAND: Text = text("change: {command}", "改进：{command}");
@@ -32,19 +38,22 @@ const UNFIT: u8 = 20;
 /// The user's mistake, naming the option.
 pub fn examine_run(planned: Option<(&mut Intent, &dyn Runner)>, facts: &record::Host) -> Outcome {
     let mut host = Host::new(Source::here());
-    let (lang, run) = match planned {
-        None => (Lang::from_env(), None),
-        Some((intent, protocol)) => (intent.lang(), Some(plan_of(intent, protocol, facts, &mut host)?)),
+    let (lang, run, others) = match planned {
+        None => (Lang::from_env(), None, Vec::new()),
+        Some((intent, protocol)) => {
+            let (run, target) = plan_of(intent, protocol, facts, &mut host)?;
+            (intent.lang(), Some(run), joined::look(&intent.watching.probes, target)?)
+        }
     };
     let counters = host.read();
-    let read = |name: &str| reading(&counters, name);
+    let read = |name: &str| reading(&counters.values, name);
     let mut page = String::new();
     section(&mut page, lang.of(THIS_MACHINE));
     abilities(&read).iter().for_each(|said| line(&mut page, "", &said.of(lang)));
     if !counters.unobservable.is_empty() {
         line(&mut page, "", &format!("{}: {}", lang.of(UNREAD), counters.unobservable.join(", ")));
     }
-    let advice = run.map(|run| examine(&read, &run));
+    let advice = run.as_ref().map(|run| examine(&read, run));
     if let Some(advice) = &advice {
         page.push('\n');
         section(&mut page, lang.of(THIS_RUN));
@@ -53,8 +62,31 @@ pub fn examine_run(planned: Option<(&mut Intent, &dyn Runner)>, facts: &record::
         }
         advice.iter().for_each(|advice| told(&mut page, advice, lang));
     }
-    let stops = advice.into_iter().flatten().any(|advice| advice.prospect == Prospect::Stops);
+    let mut all = advice.unwrap_or_default();
+    for (host, run) in others.iter().zip(run.iter().cycle()) {
+        all.extend(of_another(&mut page, host, run, lang));
+    }
+    let stops = all.iter().any(|advice| advice.prospect == Prospect::Stops);
     Ok(screen::answer(&page, if stops { UNFIT } else { 0 }, lang))
+}
+
+/// Tells what a probe says of its host, and what the run would fill there.
+fn of_another(page: &mut String, host: &Looked, run: &Planned, lang: Lang) -> Vec<Advice> {
+    let read = |name: &str| reading(&host.sample.values, name);
+    // One that serves something else is not what the connections go to.
+    let serves = host.holds_target || read("listener.limit").is_some() || read("service.room").is_some();
+    page.push('\n');
+    section(page, &lang.fill(if serves { THAT_MACHINE } else { ANOTHER }, &[("name", &host.name)]));
+    service_abilities(&read).iter().for_each(|said| line(page, "", &said.of(lang)));
+    if !host.sample.unobservable.is_empty() {
+        line(page, "", &format!("{}: {}", lang.of(UNREAD), host.sample.unobservable.join(", ")));
+    }
+    let advice = if serves { examine_service(&read, run) } else { Vec::new() };
+    if serves && advice.is_empty() {
+        line(page, "+ ", lang.of(NOTHING));
+    }
+    advice.iter().for_each(|advice| told(page, advice, lang));
+    advice
 }
 
 fn section(page: &mut String, heading: &str) {
@@ -78,26 +110,36 @@ fn told(page: &mut String, advice: &Advice, lang: Lang) {
     }
 }
 
-/// A counter by its name; `listener.limit` is that of the only listener there can be.
-fn reading(counters: &Counters, name: &str) -> Option<f64> {
-    let known = |name: &str| counters.values.get(name).map(|value| value.real());
+/// A counter by its name; `listener.limit` is that of the only listener there can be, `service.room` the descriptors that the processes of the
+/// service may still open.
+fn reading<Name: Borrow<str> + Ord>(values: &BTreeMap<Name, Number>, name: &str) -> Option<f64> {
+    let known = |name: &str| values.get(name).map(|value| value.real());
+    let names = || values.keys().map(Borrow::borrow);
     match name {
-        "listener.limit" => counters
-            .values
-            .keys()
-            .find(|name| name.starts_with("listener.") && name.ends_with(".limit"))
-            .and_then(|name| known(name)),
+        "listener.limit" => {
+            names().find(|name: &&str| name.starts_with("listener.") && name.ends_with(".limit")).and_then(known)
+        }
+        "service.room" => {
+            let pids = names().filter_map(|name: &str| name.strip_prefix("service.")?.strip_suffix(".fd_limit"));
+            let room = |pid: &str| {
+                let open = known(&format!("service.{pid}.fds"))?;
+                Some((known(&format!("service.{pid}.fd_limit"))? - open).max(0.0))
+            };
+            let rooms: Vec<f64> = pids.map(room).collect::<Option<_>>()?;
+            // Of some processes alone it would be too little.
+            (known("service.all.processes")? == rooms.len() as f64).then(|| rooms.iter().sum())
+        }
         _ => known(name),
     }
 }
 
-/// What a run needs; a service on this machine is watched from now on.
+/// What a run needs, and the address it goes to; a service on this machine is watched from now on.
 fn plan_of(
     intent: &mut Intent,
     protocol: &dyn Runner,
     facts: &record::Host,
     host: &mut Host,
-) -> Result<Planned, wire::Complaint> {
+) -> Result<(Planned, Option<SocketAddr>), wire::Complaint> {
     let bench = Bench::prepare(intent, protocol, facts)?;
     let setup = bench.shown();
     let mut addresses: Vec<SocketAddr> = Vec::new();
@@ -114,7 +156,7 @@ fn plan_of(
     let is_local = local.is_some() || addresses.iter().any(|address| address.ip().is_loopback());
     local.into_iter().for_each(|service| host.watch(service));
     let plan = &setup.plan;
-    Ok(Planned {
+    let planned = Planned {
         connections: connections(plan),
         rate_per_s: plan.load.is_open().then(|| plan.load.peak()),
         is_one_shot: plan.options.contains_key("no-keepalive"),
@@ -123,7 +165,8 @@ fn plan_of(
         destinations: addresses.len().max(1) as u64,
         is_local,
         most_per_s: calibrated(plan, facts),
-    })
+    };
+    Ok((planned, addresses.first().copied()))
 }
 
 /// Source addresses: those that were given, or those that a run takes by itself where the target is on the loopback network.

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use measure::Nanos;
 use net::tls::{RustlsSecurity, TlsSettings};
@@ -10,6 +11,9 @@ use record::{HostCounters, Notice, RunEvent, Subject};
 use wire::Complaint;
 
 use crate::arguments::Probes;
+
+/// A probe tells a sample each second.
+const LOOK_AT_MOST: Duration = Duration::from_secs(5);
 
 /// A probe that let us in, and where it is.
 pub struct Probe {
@@ -35,6 +39,44 @@ pub fn join(probes: &Probes, target: Option<SocketAddr>) -> Result<Vec<Probe>, C
         Ok(Probe { address: address.clone(), joined })
     });
     each.collect()
+}
+
+/// What each probe tells of its host, read once.
+///
+/// # Errors
+/// Which one cannot be joined, or told nothing, and why.
+pub fn look(probes: &Probes, target: Option<SocketAddr>) -> Result<Vec<Looked>, Complaint> {
+    join(probes, target)?.into_iter().map(Probe::look).collect()
+}
+
+/// A host as its probe tells it at one moment.
+pub struct Looked {
+    /// What it is called, and where its probe is.
+    pub name: String,
+    /// The address under load is one of this host.
+    pub holds_target: bool,
+    /// All it counts.
+    pub sample: HostCounters,
+}
+
+impl Probe {
+    fn look(self) -> Result<Looked, Complaint> {
+        let Probe { address, joined } = self;
+        let facts = joined.facts().clone();
+        let (told, news) = channel();
+        let refused = |why: String| Complaint::new("--probe", format!("{address}: {why}"));
+        let following = joined.follow(move |news| drop(told.send(news))).map_err(|error| refused(error.to_string()))?;
+        let first = news.recv_timeout(LOOK_AT_MOST);
+        following.stop();
+        match first {
+            Ok(News::Sample(sample)) if !sample.values.is_empty() => {
+                let name = if facts.host.is_empty() { address } else { format!("{} ({address})", facts.host) };
+                Ok(Looked { name, holds_target: facts.holds_target, sample })
+            }
+            Ok(News::Lost(why)) => Err(refused(why)),
+            _ => Err(refused("it told nothing".into())),
+        }
+    }
 }
 
 /// What would be right, where that is known.

@@ -7,6 +7,10 @@ use words::{Lang, Said, show};
 
 use crate::found::plain;
 
+mod service;
+
+pub use service::{examine_service, service_abilities};
+
 /// How long a closed connection keeps its port, in seconds (`TCP_TIMEWAIT_LEN`).
 const TIME_WAIT_S: f64 = 60.0;
 /// Loopback reuses such ports after a second (`tcp_tw_reuse` is 2, or 1 where it is on for all).
@@ -212,8 +216,8 @@ fn used_ports(read: Read<'_>, planned: &Planned) -> Option<Advice> {
 }
 
 const TRACKED: Text = text(
-    "this machine tracks connections: {count} of {max} entries are taken, and this run needs up to {more}",
-    "本机启用了连接跟踪：{max} 条中已用 {count} 条，本次压测最多还需 {more} 条",
+    "connections are tracked: {count} of {max} entries are taken, and this run needs up to {more}",
+    "启用了连接跟踪：{max} 条中已用 {count} 条，本次压测最多还需 {more} 条",
 );
 const RAISE_TRACKED: Text =
     text("sysctl -w net.netfilter.nf_conntrack_max={wanted}", "sysctl -w net.netfilter.nf_conntrack_max={wanted}");
@@ -245,11 +249,27 @@ const LONGER: Text = text(
     "加大服务 listen() 的 backlog；或用 --connect-rate 放慢建连",
 );
 
+const LONGER_BOTH: Text = text(
+    "sysctl -w net.core.somaxconn={wanted} where the service runs, and a backlog as long in its listen(); --connect-rate opens them more slowly",
+    "在服务所在机器 sysctl -w net.core.somaxconn={wanted}，并同样加大其 listen() 的 backlog；或用 --connect-rate 放慢建连",
+);
+
 fn accept_queue(read: Read<'_>, planned: &Planned) -> Option<Advice> {
-    let limit = read("listener.limit").filter(|_| planned.is_local)?;
+    listen_queue(read, planned).filter(|_| planned.is_local)
+}
+
+/// The queue of the listener, wherever it is.
+fn listen_queue(read: Read<'_>, planned: &Planned) -> Option<Advice> {
+    let limit = read("listener.limit")?;
     (planned.connections as f64 > limit).then(|| {
         let facts = [("limit", show::count(limit as u64)), ("connections", show::count(planned.connections))];
-        Advice::new(Prospect::Caution, Said::new(QUEUE, facts)).change(plain(LONGER))
+        // A longer backlog alone would be cut to what the kernel allows.
+        let is_cut = read("setting.somaxconn").is_some_and(|most| (planned.connections as f64) > most);
+        let change = match is_cut {
+            true => Said::new(LONGER_BOTH, [("wanted", planned.connections.to_string())]),
+            false => plain(LONGER),
+        };
+        Advice::new(Prospect::Caution, Said::new(QUEUE, facts)).change(change)
     })
 }
 

@@ -99,6 +99,21 @@ fn counters_of_a_probe_are_in_the_record_on_our_clock_and_a_healthy_run_has_no_f
     assert!(last >= window - (joined["clock_within_s"].as_f64().expect("a time") * 2e9) as i64, "{last} of {window}");
 }
 
+/// A service with room for some fifty descriptors, and one with room enough.
+#[test]
+fn before_a_run_a_doctor_asks_the_probe_what_the_run_would_fill_there() {
+    let (target, probe) = (Target::limited(64, &["-w", "1"]), Probe::with(&[], None));
+    let line = ["doctor", "-c", "500", "-d", "1s", "--probe", &probe.address, &target.url("")];
+    brunt(line).with_code(0).said("The machine of the service").said("and this run has up to 500 connections");
+    let line = ["doctor", "-c", "5", "-d", "1s", "--probe", &probe.address, &target.url("")];
+    let told = brunt(line).with_code(0).said("The machine of the service");
+    assert!(!told.out.contains("and this run has up to"), "{}", told.out);
+    assert_eq!(target.heard(), 0, "no load is sent");
+    let nobody = format!("127.0.0.1:{}", free_port());
+    let line = ["doctor", "-c", "5", "-d", "1s", "--probe", &nobody, &target.url("")];
+    brunt(line).with_code(64).said("cannot be joined");
+}
+
 #[test]
 fn a_probe_that_is_lost_is_told_and_the_run_goes_on() {
     let (target, mut probe) = (Target::healthy(), Probe::with(&[], None));

@@ -1,0 +1,133 @@
+//! The machine of the service, before a run: what the run would fill there.
+
+use words::text::{Text, text};
+use words::{Said, show};
+
+use super::{Advice, Planned, Prospect, Read, TIME_WAIT_S, listen_queue, tracked};
+
+/// What a run would fill on the service's machine, where its counters were read; the worst first. Beside the names of counters it asks for
+/// `listener.limit`, the queue of the only listener there can be, and `service.room`, the descriptors that all processes of the service may still open.
+pub fn examine_service(read: Read<'_>, planned: &Planned) -> Vec<Advice> {
+    let checks: [fn(Read<'_>, &Planned) -> Option<Advice>; 4] = [descriptors, listen_queue, tracked, time_wait];
+    let mut all: Vec<Advice> = checks.iter().filter_map(|check| check(read, planned)).collect();
+    all.sort_by_key(|advice| std::cmp::Reverse(advice.prospect));
+    all
+}
+
+const CORES: Text = text("{cores} cores", "{cores} 个核");
+const QUEUE: Text = text("an accept queue of {limit}", "accept 队列长 {limit}");
+const ROOM: Text = text(
+    "{room} more file descriptors for the service ({processes} {processes|process|processes})",
+    "服务还可打开 {room} 个文件描述符（{processes} 个进程）",
+);
+
+/// What that machine can do, as far as it tells.
+pub fn service_abilities(read: Read<'_>) -> Vec<Said> {
+    let whole = |n: f64| show::count(n as u64);
+    let cores = read("cpu.count").map(|cores| Said::new(CORES, [("cores", whole(cores))]));
+    let queue = read("listener.limit").map(|limit| Said::new(QUEUE, [("limit", whole(limit))]));
+    let room = || {
+        let facts = [("room", whole(read("service.room")?)), ("processes", whole(read("service.all.processes")?))];
+        Some(Said::new(ROOM, facts))
+    };
+    [cores, queue, room()].into_iter().flatten().collect()
+}
+
+const FEW: Text = text(
+    "the service may open {room} more file descriptors, and this run has up to {connections} connections",
+    "服务最多还能打开 {room} 个文件描述符，而本次压测最多有 {connections} 个连接",
+);
+const RAISE: Text = text(
+    "LimitNOFILE= of its unit, ulimit -n, or worker_rlimit_nofile of nginx: more than {wanted}",
+    "提高其单元的 LimitNOFILE=、ulimit -n 或 nginx 的 worker_rlimit_nofile：大于 {wanted}",
+);
+
+/// Each connection needs one there; those that it opens itself come to that.
+fn descriptors(read: Read<'_>, planned: &Planned) -> Option<Advice> {
+    let room = read("service.room")?;
+    (planned.connections as f64 > room).then(|| {
+        let facts = [("room", show::count(room as u64)), ("connections", show::count(planned.connections))];
+        let wanted = [("wanted", show::count(planned.connections))];
+        // A service may give its threads tables of their own: it need not stop.
+        Advice::new(Prospect::Caution, Said::new(FEW, facts)).change(Said::new(RAISE, wanted))
+    })
+}
+
+const LEFT: Text = text(
+    "connections that are used once and closed there leave up to {more} in TIME_WAIT, and its table holds {max}",
+    "只用一次并由服务关闭的连接最多留下 {more} 个 TIME_WAIT，而其表只能容纳 {max} 个",
+);
+const LARGER: Text =
+    text("sysctl -w net.ipv4.tcp_max_tw_buckets={wanted}", "sysctl -w net.ipv4.tcp_max_tw_buckets={wanted}");
+
+fn time_wait(read: Read<'_>, planned: &Planned) -> Option<Advice> {
+    let rate = planned.rate_per_s.filter(|_| planned.is_one_shot)?;
+    let max = read("setting.tcp_max_tw_buckets").filter(|max| *max > 0.0)?;
+    let more = rate * planned.lasts_s.unwrap_or(TIME_WAIT_S).min(TIME_WAIT_S);
+    (more > max).then(|| {
+        let facts = [("more", show::count(more as u64)), ("max", show::count(max as u64))];
+        let wanted = [("wanted", format!("{:.0}", (more * 1.25).ceil()))];
+        Advice::new(Prospect::Caution, Said::new(LEFT, facts)).change(Said::new(LARGER, wanted))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use words::Lang;
+
+    fn host(name: &str) -> Option<f64> {
+        Some(match name {
+            "cpu.count" => 4.0,
+            "listener.limit" => 128.0,
+            "setting.somaxconn" => 128.0,
+            "setting.tcp_max_tw_buckets" => 65_536.0,
+            "service.room" => 900.0,
+            "service.all.processes" => 1.0,
+            "conntrack.count" => 10.0,
+            "conntrack.max" => 10_000.0,
+            _ => return None,
+        })
+    }
+
+    fn run() -> Planned {
+        Planned { connections: 100, lasts_s: Some(600.0), sources: 1, destinations: 1, ..Planned::default() }
+    }
+
+    fn said(planned: &Planned) -> Vec<(Prospect, String)> {
+        let all = examine_service(&host, planned);
+        for (advice, lang) in all.iter().flat_map(|advice| [(advice, Lang::En), (advice, Lang::Zh)]) {
+            let whole = advice.sentence(lang) + &advice.command(lang).unwrap_or_default();
+            assert!(!whole.contains(['{', '}']), "{whole}");
+        }
+        all.iter()
+            .map(|advice| (advice.prospect, advice.sentence(Lang::En) + &advice.command(Lang::En).unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn a_run_that_fits_asks_for_nothing_there() {
+        assert_eq!(said(&run()), []);
+        let rate = Planned { rate_per_s: Some(1000.0), is_one_shot: true, lasts_s: Some(5.0), ..run() };
+        assert_eq!(said(&rate), [], "5,000 connections and no more");
+        assert_eq!(examine_service(&|_| None, &Planned { connections: 1_000_000, ..run() }), [], "nothing was told");
+        assert_eq!(service_abilities(&|_| None).len(), 0);
+        let able: Vec<String> = service_abilities(&host).iter().map(|said| said.of(Lang::En)).collect();
+        assert_eq!(
+            able,
+            ["4 cores", "an accept queue of 128", "900 more file descriptors for the service (1 process)"]
+        );
+    }
+
+    #[test]
+    fn each_table_that_the_run_would_fill_is_told_with_its_number() {
+        let queue = said(&Planned { connections: 500, ..run() });
+        assert_eq!((queue.len(), queue[0].0), (1, Prospect::Caution), "{queue:?}");
+        assert!(queue[0].1.contains("holds 128") && queue[0].1.contains("somaxconn"), "{queue:?}");
+        let many = said(&Planned { connections: 1_000, ..run() });
+        assert!(many[0].1.starts_with("the service may open 900 more file descriptors"), "{many:?}");
+        let short = said(&Planned { rate_per_s: Some(2_000.0), is_one_shot: true, ..run() });
+        assert!(short.iter().any(|(_, said)| said.contains("leave up to 120,000 in TIME_WAIT")), "{short:?}");
+        assert!(short.iter().any(|(_, said)| said.contains("connections are tracked")), "{short:?}");
+    }
+}
