@@ -175,6 +175,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, limits.start)),
             books: Books::new(&limits, self.rows(), now, self.report),
             values: self.setup.plan.flow.is_some(),
+            clears: self.setup.plan.flow.as_ref().is_some_and(|flow| flow.clear_cookies),
             heeding: Heeding::new(self.setup.control.clone()),
             spinning: self.spinning,
             dialogue: self.dialogue,

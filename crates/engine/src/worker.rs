@@ -126,6 +126,8 @@ pub(crate) struct Parts<N: Network, D: Dialogue> {
     pub spinning: Spinning,
     /// Users of a flow keep values.
     pub values: bool,
+    /// What users keep lasts for one iteration.
+    pub clears: bool,
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
@@ -149,7 +151,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             heeding: parts.heeding,
             one_way: OneWay::default(),
             withheld: Withheld::default(),
-            memories: (dialogue.remembers() || parts.values).then(Memories::default),
+            memories: (dialogue.remembers() || parts.values).then(|| Memories::new(parts.clears)),
             lesson: None,
             batching: Batching::NONE,
             health: Health::default(),

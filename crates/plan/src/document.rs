@@ -34,6 +34,9 @@ pub fn yaml(plan: &Plan) -> String {
     match &plan.flow {
         None => urls(&mut page, plan),
         Some(flow) => {
+            if flow.clear_cookies {
+                page.one("clear-cookies", "true");
+            }
             page.head("flow");
             flow::steps(&mut page, plan, &flow.steps);
         }

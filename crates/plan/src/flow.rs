@@ -22,6 +22,9 @@ pub struct Flow {
     /// What users know by name: all that steps capture, each once.
     #[serde(default)]
     pub variables: Vec<String>,
+    /// The cookies of a user last for one iteration; otherwise as long as the user.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clear_cookies: bool,
 }
 
 /// One step of a flow.
@@ -231,6 +234,7 @@ mod tests {
                 Step::Once { steps: vec![Step::Pace(Nanos(1))] },
             ],
             variables: vec!["x".into()],
+            clear_cookies: true,
         };
         assert_eq!((flow.groups(), flow.urls()), (vec!["a", "b"], vec![0, 1, 2, 3]));
         let text = serde_json::to_string(&flow).expect("JSON");

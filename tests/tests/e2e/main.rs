@@ -1,6 +1,7 @@
 //! The real program against servers, as its users run it. One test program, so that it is linked once and its tests, which
 //! mostly wait, run beside each other.
 
+mod applications;
 mod beside;
 mod counters;
 mod curl;

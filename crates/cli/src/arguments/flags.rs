@@ -121,6 +121,11 @@ pub fn load() -> Vec<Arg> {
             one("users", Some('c'), "N", "Concurrent users, each sending requests back to back [default: 10]"),
             one("requests", Some('n'), "N", "Stop after N requests"),
             one("iterations", None, "N", "Stop after N iterations of the plan's flow"),
+            switch(
+                "clear-cookies",
+                None,
+                "Each iteration of a flow begins without cookies: users stay, visitors are new",
+            ),
             one("duration", Some('d'), "TIME", "Stop after TIME [default: 10s, without -n and --stage]"),
             one("rate", Some('r'), "RATE", "Send at this rate whatever the server does: 5000/s, 300/min"),
             one(

@@ -48,7 +48,7 @@ impl Reader<'_> {
             );
         }
         let steps = self.steps(node, &mut Within::default())?;
-        let flow = Flow { steps, variables: variables(&self.given.urls) };
+        let flow = Flow { steps, variables: variables(&self.given.urls), clear_cookies: false };
         if flow.urls().len() > REQUESTS {
             return self.wrong(at, "flow", format!("has more than {REQUESTS} requests; write fewer, or loops"));
         }
@@ -306,7 +306,7 @@ pub(super) fn in_order(mut given: Given) -> Result<Given, Complaint> {
     }
     let step = |url| Step::Request { url, on_failure: OnFailure::default() };
     let steps = (0..given.urls.len() as u32).map(step).collect();
-    given.flow = Some(Flow { steps, variables: variables(&given.urls) });
+    given.flow = Some(Flow { steps, variables: variables(&given.urls), clear_cookies: false });
     if !given.has("cookie-jar") {
         given.say("cookie-jar", "", "--as-flow");
     }
@@ -322,13 +322,12 @@ pub(super) fn in_order(mut given: Given) -> Result<Given, Complaint> {
 /// The first flag that does not.
 pub(super) fn of_run(flags: &Matched<'_>, given: &Given, protocol: &dyn Runner) -> Result<Option<Flow>, Complaint> {
     let Some(flow) = &given.flow else {
-        return match flags.text("iterations") {
-            None => Ok(None),
-            Some(_) => {
-                let trouble = "counts iterations of a flow, and there is none; write -n for requests";
-                Err(Complaint::new("--iterations", trouble))
-            }
-        };
+        let of_flows = [
+            ("iterations", "--iterations", "counts iterations of a flow, and there is none; write -n for requests"),
+            ("clear-cookies", "--clear-cookies", "is about iterations of a flow, and there is none; leave it out"),
+        ];
+        let said = of_flows.into_iter().find(|(name, ..)| flags.given(name));
+        return said.map_or(Ok(None), |(_, place, trouble)| Err(Complaint::new(place, trouble)));
     };
     if protocol.name() != "http" {
         let trouble = format!("has steps of {}; a flow has steps of HTTP only", protocol.name());
@@ -346,7 +345,7 @@ pub(super) fn of_run(flags: &Matched<'_>, given: &Given, protocol: &dyn Runner) 
     ];
     match others.into_iter().find(|(name, ..)| flags.given(name)) {
         Some((_, place, trouble)) => Err(Complaint::new(place, trouble)),
-        None => Ok(Some(flow.clone())),
+        None => Ok(Some(Flow { clear_cookies: flags.switch("clear-cookies"), ..flow.clone() })),
     }
 }
 

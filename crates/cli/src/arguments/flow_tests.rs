@@ -139,3 +139,14 @@ fn curl_commands_are_a_flow_in_their_order_whose_users_keep_cookies() {
     let alone = read_line(&["--as-flow", "http://h/"]).expect_err("no commands");
     assert!(alone.starts_with("--as-flow: has no commands"), "{alone}");
 }
+
+#[test]
+fn cookies_last_for_one_iteration_where_asked() {
+    let flow = |text: &str| of_file(text, &[]).flow.expect("a flow");
+    assert!(!flow("flow: [h/]\n").clear_cookies);
+    let text = "clear-cookies: true\nflow: [h/]\n";
+    assert!(flow(text).clear_cookies);
+    assert_eq!(flow(&document::yaml(&of_file(text, &[]))), flow(text));
+    let said = with_file("clear-cookies: true\nurls: [h/]\n", &[]).expect_err("no flow").to_string();
+    assert!(said.contains("is about iterations of a flow, and there is none"), "{said}");
+}

@@ -37,7 +37,7 @@ fn flowing(scene: Scene, steps: Vec<Step>) -> Scene {
         let mut urls = vec![url("http://test/a", "a"), url("http://test/b?t={token}", "b"), url("http://test/c", "c")];
         urls[0].options.insert("capture".into(), vec!["token json $.token".into()]);
         plan.urls = urls.into();
-        plan.flow = Some(Flow { steps, variables: vec!["token".into()] });
+        plan.flow = Some(Flow { steps, variables: vec!["token".into()], clear_cookies: false });
     })
 }
 

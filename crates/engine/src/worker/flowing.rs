@@ -51,7 +51,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         self.flights.iteration_begins(user);
         if let Some(memories) = &mut self.memories {
-            memories.of(user).values.forget();
+            memories.iteration_begins(user);
         }
     }
 

@@ -12,7 +12,7 @@ fn send(url: u32) -> Step {
 
 fn program(steps: Vec<Step>) -> Program {
     let variables = vec!["state".to_owned(), "page".to_owned()];
-    Program::of(&Tree { steps, variables }).expect("conditions that can be read")
+    Program::of(&Tree { steps, variables, clear_cookies: false }).expect("conditions that can be read")
 }
 
 fn flow(steps: Vec<Step>) -> Flow {
