@@ -106,6 +106,18 @@ pub const ALL: &[Case] = &[
     case("twin: as many users as places", "pool 50 20", "-c 50 -d 4s", Expected::Not(&["S4", "S3"])),
     case("one lock of 20 ms", "pool 1 20", "-c 20 -d 5s", Expected::Principal("S3", "consistent")),
     case("twin: exponential work, all at once", "varied 20", "-c 50 -d 4s", Expected::Not(&["S4", "S3"])),
+    case(
+        "a service that reads slowly",
+        "reads 200000",
+        "-c 4 -d 6s --data {random~1000000}",
+        Expected::Principal("N8", "proved"),
+    ),
+    case(
+        "twin: one that reads at once and answers late",
+        "takes 100",
+        "-c 4 -d 4s --data {random~40000}",
+        Expected::Not(&["N8"]),
+    ),
     case("one thread that computes", "burn 4", "-c 20 -d 5s", Expected::Principal("S2", "proved")),
     case("twin: the same thread, paused users", "burn 4", "-c 4 -d 4s --think 100ms", Expected::Not(&["S2", "S1"])),
     Case {
