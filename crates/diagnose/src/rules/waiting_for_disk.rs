@@ -28,7 +28,10 @@ const SHARE: f64 = 0.25;
 pub(super) const PAGE: Page = Page {
     rule: "S9",
     title: text("Waiting for disks", "等待磁盘"),
-    sign: text("latency grows with writes while the CPU is idle", "CPU 空闲，延迟随写入增长"),
+    sign: text(
+        "latency grows with writes while the CPU is idle; a log line for each request is a write too",
+        "CPU 空闲，延迟随写入增长；每个请求写一行日志也是写入",
+    ),
     remedy: REMEDY,
     beware: Some(text(
         "access_log off hides the cost instead of lowering it: buffer the log",
