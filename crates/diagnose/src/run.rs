@@ -113,6 +113,8 @@ pub struct Run {
     pub waited_for_connection: u64,
     /// Mean of the requests in flight.
     pub in_flight: f64,
+    /// Bytes received on the wire within the window ÷ its length.
+    pub received_per_s: f64,
     /// From the first write to the last byte.
     pub service: Spread,
     /// From `connect` to the connection.

@@ -166,6 +166,7 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         is_overloaded: Overload::of(sums).is_some(),
         waited_for_connection: totals.limited,
         in_flight: if sums.window == Nanos::ZERO { 0.0 } else { totals.in_flight_ns as f64 / sums.window.0 as f64 },
+        received_per_s: sums.per_s(totals.bytes_in_window.received),
         service: Spread { min: shortest(sums), ..spread(&totals.latency.service) },
         connect: spread(&totals.latency.connect),
         opened: totals.connections.opened,

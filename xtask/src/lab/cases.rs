@@ -52,8 +52,8 @@ impl Expected {
 /// A cause made real.
 pub struct Case {
     pub name: &'static str,
-    /// What `tests/servers/queueing.py` does; or `redis` and its options; or `nginx` with how many connections a worker may have, and
-    /// what it does with a request.
+    /// What `tests/servers/queueing.py` does; or `redis` and its options; or `nginx` with how many connections a worker may have, what
+    /// it does with a request, and what stands around the server; or `target`, that of brunt.
     pub kind: &'static str,
     /// What the server runs under.
     pub under: &'static [&'static str],
@@ -144,7 +144,7 @@ pub const ALL: &[Case] = &[
         network: "echo 40000 40999 > /proc/sys/net/ipv4/ip_local_port_range",
         ..case(
             "1,000 ports",
-            "pool 5000 5",
+            "nginx 4000 return~200",
             "-c 1200 -d 3s --think 1s --source 127.0.0.1",
             Expected::Principal("C5", "proved"),
         )
@@ -153,7 +153,7 @@ pub const ALL: &[Case] = &[
         network: "echo 40000 41999 > /proc/sys/net/ipv4/ip_local_port_range",
         ..case(
             "twin: 2,000 ports",
-            "pool 5000 5",
+            "nginx 4000 return~200",
             "-c 1200 -d 3s --think 1s --source 127.0.0.1",
             Expected::Not(&["C5"]),
         )
@@ -217,7 +217,7 @@ pub const ALL: &[Case] = &[
     case(
         "twin: nginx with 1024",
         "nginx 1024 return~200",
-        "-c 120 -d 3s --watch-log {log} http://127.0.0.1:{port}/",
+        "-c 120 -d 3s --think 50ms --watch-log {log} http://127.0.0.1:{port}/",
         Expected::Not(&["P1", "P2", "P5"]),
     ),
     case(
@@ -226,6 +226,45 @@ pub const ALL: &[Case] = &[
         "-c 8 -d 3s --watch-log {log} http://127.0.0.1:{port}/",
         Expected::Principal("P5", "proved"),
     ),
+    case(
+        "nginx with limit_req of 50/s",
+        "nginx 1024 limit_req~zone=all;~empty_gif limit_req_zone~$server_name~zone=all:1m~rate=50r/s;~limit_req_status~429;",
+        "-r 300/s -d 4s",
+        Expected::Principal("P7", "proved"),
+    ),
+    case(
+        "twin: limit_req beyond the rate",
+        "nginx 1024 limit_req~zone=all~burst=100;~empty_gif limit_req_zone~$server_name~zone=all:1m~rate=900r/s;~limit_req_status~429;",
+        "-r 300/s -d 4s",
+        Expected::Not(&["P7"]),
+    ),
+    Case {
+        network: "ip link set lo mtu 1500 && tc qdisc add dev lo root tbf rate 100mbit burst 32kb latency 400ms",
+        ..case(
+            "a link of 100 Mb/s",
+            "target",
+            "-c 8 -d 5s http://127.0.0.1:{port}/bytes/100000",
+            Expected::Principal("C7", "consistent"),
+        )
+    },
+    Case {
+        network: "ip link set lo mtu 1500 && tc qdisc add dev lo root tbf rate 100mbit burst 32kb latency 400ms",
+        ..case(
+            "twin: that link, a slow service",
+            "target",
+            "-c 8 -d 5s http://127.0.0.1:{port}/delay/50ms",
+            Expected::Not(&["C7", "N1", "S3"]),
+        )
+    },
+    Case {
+        network: "ip link set lo mtu 1500 && tc qdisc add dev lo root tbf rate 100mbit burst 32kb latency 3ms",
+        ..case(
+            "a short queue before that link",
+            "target",
+            "-c 8 -d 5s http://127.0.0.1:{port}/bytes/100000",
+            Expected::Principal("N1", "proved"),
+        )
+    },
     case("healthy, closed", "varied 5", "-c 4 -d 5s", Expected::Healthy),
     case("healthy, open and slow", "varied 5", "-r 20/s -d 5s", Expected::Healthy),
     case("healthy, open and faster", "varied 5", "-r 300/s -d 5s", Expected::Healthy),

@@ -58,7 +58,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
 fn tried(case: &Case, brunt: &std::path::Path) -> Result<(Verdict, String), String> {
     let mut last = (Verdict::Open, String::new());
     for _ in 0..TRIES {
-        let server = Server::start(case)?;
+        let server = Server::start(case, brunt)?;
         let report = server.load(case, brunt)?;
         let found = told(&report);
         let disturbed = !case.expected.is_of_the_generator() && found.starts_with("C1");

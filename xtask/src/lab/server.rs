@@ -63,14 +63,14 @@ impl Drop for Network {
 }
 
 impl Server {
-    pub fn start(case: &Case) -> Result<Server, String> {
+    pub fn start(case: &Case, brunt: &Path) -> Result<Server, String> {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let port = free.map_err(|e| format!("no free port: {e}"))?.port();
         let log = places::scratch("lab-server")?.join(format!("{port}.log"));
         let network = Network::of(case)?;
         let mut line: Vec<String> = network.under();
         line.extend(case.under.iter().map(|word| (*word).to_owned()));
-        line.extend(program(case.kind, port, &log)?);
+        line.extend(program(case.kind, port, &log, brunt)?);
         let mut command = Command::new(&line[0]);
         command.args(&line[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|e| format!("cannot start {}: {e}", line[0]))?;
@@ -112,7 +112,7 @@ fn words(line: &str) -> impl Iterator<Item = String> {
 }
 
 /// The command line of a server at this port.
-fn program(kind: &str, port: u16, log: &Path) -> Result<Vec<String>, String> {
+fn program(kind: &str, port: u16, log: &Path, brunt: &Path) -> Result<Vec<String>, String> {
     let mut words = words(kind);
     let port = port.to_string();
     match words.next().as_deref() {
@@ -120,13 +120,14 @@ fn program(kind: &str, port: u16, log: &Path) -> Result<Vec<String>, String> {
             let fixed = ["redis-server", "--port", &port, "--bind", "127.0.0.1", "--save", ""];
             Ok(fixed.map(str::to_owned).into_iter().chain(words).collect())
         }
+        Some("target") => Ok(vec![brunt.display().to_string(), "target".into(), format!("127.0.0.1:{port}")]),
         Some("nginx") => {
-            let (connections, does) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+            let [connections, does, around] = [(); 3].map(|()| words.next().unwrap_or_default());
             let file = log.with_extension("conf");
             let text = format!(
                 "daemon off; master_process off; worker_processes 1; pid {0}.pid; error_log {0} warn;\n\
                  events {{ worker_connections {connections}; }}\n\
-                 http {{ access_log off; client_body_temp_path {0}.1; proxy_temp_path {0}.2; fastcgi_temp_path {0}.3;\n\
+                 http {{ {around} access_log off; client_body_temp_path {0}.1; proxy_temp_path {0}.2; fastcgi_temp_path {0}.3;\n\
                  uwsgi_temp_path {0}.4; scgi_temp_path {0}.5; server {{ listen 127.0.0.1:{port} backlog=1024;\n\
                  location / {{ {does}; }} }} }}\n",
                 log.display()

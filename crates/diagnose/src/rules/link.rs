@@ -15,11 +15,53 @@ const EVIDENCE: Text = text(
     "its byte counters: +{bytes} in {span} s at {speed} Mb/s",
     "其字节计数：{span} 秒内 +{bytes}，速率 {speed} Mb/s",
 );
+const SHAPED: Text = text(
+    "responses come as fast as a link of {nominal} Mb/s carries them: {used} MB/s",
+    "响应的到达速度正好是 {nominal} Mb/s 链路的上限：{used} MB/s",
+);
+const SEEN: Text = text(
+    "{share} of {nominal} Mb/s in the bytes of responses of {size} each, before the headers of TCP, IP and Ethernet",
+    "每个响应 {size}，其字节占 {nominal} Mb/s 的 {share}，未计 TCP、IP 与以太网首部",
+);
 const REMEDY: Text = text("smaller or compressed responses, or a faster path", "减小或压缩响应，或换用更快的链路");
 const EXPERIMENT: Text = text("with a body half as large throughput must double", "响应体减半后，吞吐量应翻倍");
 
 /// The share of its speed at which a link is full (V17).
 const FULL: f64 = 0.9;
+
+/// Speeds that links and their shapers have (Mb/s).
+const SPEEDS: [f64; 5] = [10.0, 100.0, 1000.0, 2500.0, 10000.0];
+/// Of a full link so much is left for what TCP carries: 1,448 of 1,514 to 1,538 bytes, and a little for acknowledgements and turns.
+const CARRIED: std::ops::RangeInclusive<f64> = 0.92..=0.965;
+/// Smaller responses are no matter of bytes.
+const SIZE: f64 = 16_000.0;
+/// So much of the service time at least is the transfer of a response.
+const TRANSFER: f64 = 0.1;
+
+/// The speed of the link that the responses would fill, where they look so: large, mostly in transfer, and as fast as such links are.
+pub(super) fn shaped(case: &Case) -> Option<f64> {
+    let run = &case.run;
+    let size = run.received_per_s / run.ended_per_s;
+    let in_transfer = run.transfers.median() >= TRANSFER * run.service.mean;
+    if !run.is_pressed() || size.is_nan() || size < SIZE || !in_transfer {
+        return None;
+    }
+    SPEEDS.into_iter().find(|speed| CARRIED.contains(&(run.received_per_s * 8e-6 / speed)))
+}
+
+/// What looks like a full link whose speed no interface tells: a shaper, or a hop in between.
+fn seems_full(case: &Case) -> Option<Found> {
+    let nominal = shaped(case)?;
+    let run = &case.run;
+    let facts = [("nominal", format!("{nominal:.0}")), ("used", words::show::megabytes_per_s(run.received_per_s))];
+    let seen = [
+        ("share", words::show::share(run.received_per_s * 8e-6 / nominal)),
+        ("nominal", format!("{nominal:.0}")),
+        ("size", words::show::bytes((run.received_per_s / run.ended_per_s) as u64)),
+    ];
+    let found = Found::new("C7", Stage::Network, Proof::Consistent, Said::new(SHAPED, facts), Said::new(SEEN, seen));
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
 
 pub(super) const PAGE: Page = Page {
     rule: "C7",
@@ -33,6 +75,10 @@ pub(super) const PAGE: Page = Page {
 };
 
 pub(super) fn judge(case: &Case) -> Option<Found> {
+    is_full(case).or_else(|| seems_full(case))
+}
+
+fn is_full(case: &Case) -> Option<Found> {
     let here = &case.here;
     let full = here.between("net.", ".speed_mbps").filter(|link| *link != "lo").find_map(|link| {
         let speed = here.last(&format!("net.{link}.speed_mbps")).filter(|speed| *speed > 0.0)?;
@@ -59,6 +105,27 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
+    use crate::run::{Run, Times};
+
+    #[test]
+    fn responses_as_fast_as_a_link_carries_them_look_like_one() {
+        let run = |bytes: f64, transfer: f64| {
+            move |run: &mut Run| {
+                (run.received_per_s, run.ended_per_s) = (bytes, 116.0);
+                run.service.mean = 0.068;
+                run.transfers = Times::of([(transfer, 700)]);
+            }
+        };
+        assert_eq!(judged(judge, run(11.75e6, 0.050), counted(&[])), Some("consistent"));
+        assert_eq!(judged(judge, run(117.5e6, 0.050), counted(&[])), Some("consistent"));
+        assert_eq!(judged(judge, run(9.0e6, 0.050), counted(&[])), None, "no such link");
+        assert_eq!(judged(judge, run(11.75e6, 0.001), counted(&[])), None, "a slow service");
+        let small = |change: &mut Run| {
+            run(11.75e6, 0.05)(change);
+            change.ended_per_s = 11_750.0;
+        };
+        assert_eq!(judged(judge, small, counted(&[])), None, "small responses");
+    }
 
     #[test]
     fn a_full_link_is_told_and_a_fast_one_is_not() {

@@ -53,7 +53,9 @@ pub(super) fn places(case: &Case) -> Option<Places> {
     let waiting = run.in_flight >= WAITING * at_work.max(1.0);
     let free = busy < COMPUTING * at_work && run.busiest_worker < OWN;
     let number = at_work.round();
-    let whole = number >= 1.0 && (at_work - number).abs() <= NEAR * number;
+    // A full link takes one response at a time as well.
+    let linked = super::link::shaped(case).is_some();
+    let whole = !linked && number >= 1.0 && (at_work - number).abs() <= NEAR * number;
     (run.is_pressed() && alike && waiting && free && whole).then_some(Places { number: number as u64, busy })
 }
 
