@@ -145,7 +145,7 @@ pub const ALL: &[Case] = &[
         ..case(
             "1,000 ports",
             "nginx 4000 return~200",
-            "-c 1200 -d 3s --think 1s --source 127.0.0.1",
+            "-c 1100 -d 5s --connect-rate 400/s --think 1s --source 127.0.0.1",
             Expected::Principal("C5", "proved"),
         )
     },
@@ -154,7 +154,7 @@ pub const ALL: &[Case] = &[
         ..case(
             "twin: 2,000 ports",
             "nginx 4000 return~200",
-            "-c 1200 -d 3s --think 1s --source 127.0.0.1",
+            "-c 1100 -d 5s --connect-rate 400/s --think 1s --source 127.0.0.1",
             Expected::Not(&["C5"]),
         )
     },
@@ -228,13 +228,13 @@ pub const ALL: &[Case] = &[
     ),
     case(
         "nginx with limit_req of 50/s",
-        "nginx 1024 limit_req~zone=all;~empty_gif limit_req_zone~$server_name~zone=all:1m~rate=50r/s;~limit_req_status~429;",
+        "nginx 1024 limit_req~zone=all;~empty_gif limit_req_zone~$server_port~zone=all:1m~rate=50r/s;~limit_req_status~429;",
         "-r 300/s -d 4s",
         Expected::Principal("P7", "proved"),
     ),
     case(
         "twin: limit_req beyond the rate",
-        "nginx 1024 limit_req~zone=all~burst=100;~empty_gif limit_req_zone~$server_name~zone=all:1m~rate=900r/s;~limit_req_status~429;",
+        "nginx 1024 limit_req~zone=all~burst=100;~empty_gif limit_req_zone~$server_port~zone=all:1m~rate=900r/s;~limit_req_status~429;",
         "-r 300/s -d 4s",
         Expected::Not(&["P7"]),
     ),
@@ -266,6 +266,7 @@ pub const ALL: &[Case] = &[
         )
     },
     case("healthy, closed", "varied 5", "-c 4 -d 5s", Expected::Healthy),
+    case("healthy, closed, with a reference client", "varied 5", "-c 4 -d 6s --reference 20/s", Expected::Healthy),
     case("healthy, open and slow", "varied 5", "-r 20/s -d 5s", Expected::Healthy),
     case("healthy, open and faster", "varied 5", "-r 300/s -d 5s", Expected::Healthy),
 ];
