@@ -29,7 +29,6 @@ fn nginx_sees_the_load_and_the_client_beside_it_and_each_is_counted_once() {
         assert!(succeeded > 5 && cut <= 1, "{load:?}: {report}");
         let service = &report.json["reference"]["service"];
         assert_eq!(service["count"], succeeded, "{load:?}: {report}");
-        assert!(report.json["reference"]["read_late"]["count"].as_u64() > Some(0), "stamps: {report}");
         let logged = nginx.stop_and_read_log().len() as u64;
         assert!((due + succeeded + 1..=due + scheduled + 1).contains(&logged), "{logged} logged, {load:?}: {report}");
     }
@@ -62,4 +61,13 @@ fn a_client_that_could_time_nothing_or_is_a_load_is_refused() {
         assert_eq!(ended.code, Some(64), "{line:?}");
         assert!(ended.err.contains(said), "{}", ended.err);
     }
+}
+
+#[test]
+fn of_one_second_in_four_it_is_told_how_late_nginx_is_read() {
+    let Some(nginx) = Nginx::start("", "", "location / { return 200 'page'; }") else { return };
+    // Five seconds hold one of them whole.
+    let report = report(&["-c", "1", "--think", "50ms", "-d", "5s", "--reference", "100/s", &nginx.url()]);
+    let (stamped, [_, succeeded, ..]) = (report.count("reference.read_late.count"), client(&report));
+    assert!(stamped > 0 && stamped < succeeded * 3 / 4, "{stamped} of {succeeded}: {report}");
 }

@@ -17,8 +17,8 @@ const SERVICE: Text = text(
     "服务时间 p50 {p50}，p99 {p99}；压测负载 p50 {load50}，p99 {load99}",
 );
 const READ_LATE: Text = text(
-    "of that, brunt read what had arrived late by p50 {p50}, p99 {p99} (kernel receive timestamps)",
-    "其中，数据到达后发压端读取延迟 p50 {p50}，p99 {p99}（内核接收时间戳）",
+    "of that, brunt read what had arrived late by p50 {p50}, p99 {p99} (kernel receive timestamps, one second in four)",
+    "其中，数据到达后发压端读取延迟 p50 {p50}，p99 {p99}（内核接收时间戳，每四秒采样一秒）",
 );
 
 /// Its lines; none in a run without one.
