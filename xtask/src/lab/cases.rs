@@ -94,6 +94,17 @@ const STARVED: &[&str] = &[
     "-",
 ];
 
+/// Connections are tracked where a rule asks for their state.
+const TRACKED: &str = "nft add table ip t && nft add chain ip t c \"{ type filter hook output priority 0; }\" && nft add rule ip t c ct state new accept";
+/// What follows runs while this machine tracks 100 connections at most. The limit is the host's, from where it is put back.
+const FEW_TRACKED: &[&str] = &[
+    "bash",
+    "-c",
+    "f=/proc/sys/net/netfilter/nf_conntrack_max; host() { nsenter --net=/proc/$PPID/ns/net sh -c \"$1\"; }\n\
+     old=$(host \"cat $f\"); trap 'host \"echo $old > $f\"' EXIT; host \"echo 100 > $f\"; \"$@\"",
+    "-",
+];
+
 pub const ALL: &[Case] = &[
     case("accept queue of 5", "backlog 5 20", "-c 60 -d 5s -t 3s --no-keepalive", Expected::Principal("N2", "proved")),
     case(
@@ -226,6 +237,24 @@ pub const ALL: &[Case] = &[
         "-c 8 -d 3s --watch-log {log} http://127.0.0.1:{port}/",
         Expected::Principal("P5", "proved"),
     ),
+    Case {
+        network: "echo 40000 40499 > /proc/sys/net/ipv4/ip_local_port_range",
+        ..case(
+            "a proxy that keeps no connection",
+            "nginx 1024 proxy_pass~http://127.0.0.1:9777;~proxy_http_version~1.1;~proxy_set_header~Connection~'' server~{~listen~127.0.0.1:9777;~location~/~{~return~200;~}~}",
+            "-c 4 -d 4s --watch-log {log} http://127.0.0.1:{port}/",
+            Expected::Principal("P3", "proved"),
+        )
+    },
+    Case {
+        network: "echo 40000 40499 > /proc/sys/net/ipv4/ip_local_port_range",
+        ..case(
+            "twin: a proxy that keeps them",
+            "nginx 1024 proxy_pass~http://up;~proxy_http_version~1.1;~proxy_set_header~Connection~'' upstream~up~{~server~127.0.0.1:9777;~keepalive~16;~}~server~{~listen~127.0.0.1:9777;~location~/~{~return~200;~}~}",
+            "-c 4 -d 4s --watch-log {log} http://127.0.0.1:{port}/",
+            Expected::Not(&["P3", "P5"]),
+        )
+    },
     case(
         "nginx with limit_req of 50/s",
         "nginx 1024 limit_req~zone=all;~empty_gif limit_req_zone~$server_port~zone=all:1m~rate=50r/s;~limit_req_status~429;",
@@ -263,6 +292,25 @@ pub const ALL: &[Case] = &[
             "target",
             "-c 8 -d 5s http://127.0.0.1:{port}/bytes/100000",
             Expected::Principal("N1", "proved"),
+        )
+    },
+    Case {
+        network: TRACKED,
+        own: FEW_TRACKED,
+        ..case(
+            "a table of 100 tracked connections",
+            "nginx 4000 return~200",
+            "-c 150 -d 5s --connect-timeout 2s --think 100ms",
+            Expected::Principal("N5", "proved"),
+        )
+    },
+    Case {
+        network: TRACKED,
+        ..case(
+            "twin: a table as it comes",
+            "nginx 4000 return~200",
+            "-c 150 -d 5s --connect-timeout 2s --think 100ms",
+            Expected::Not(&["N5"]),
         )
     },
     case("healthy, closed", "varied 5", "-c 4 -d 5s", Expected::Healthy),

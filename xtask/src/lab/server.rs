@@ -33,7 +33,10 @@ impl Network {
             format!("ip netns add {name} && ip netns exec {name} sh -c 'ip link set lo up && {}'", case.network);
         match Command::new("sh").args(["-c", &shell]).status() {
             Ok(status) if status.success() => Ok(network),
-            _ => Err(format!("`{}` needs root and iproute2, for a network of its own", case.name)),
+            _ => Err(format!(
+                "`{}` needs root, iproute2 and what else its network is made with: {}",
+                case.name, case.network
+            )),
         }
     }
 
