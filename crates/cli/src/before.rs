@@ -75,11 +75,15 @@ fn workers(plan: &Plan) -> u32 {
 }
 
 fn length(plan: &Plan, lang: Lang) -> String {
-    let requests = plan.requests.map(show::count).unwrap_or_default();
+    let n = plan.requests.map(show::count).unwrap_or_default();
+    let (both, alone) = match plan.flow {
+        Some(_) => (messages::LENGTH_BOTH_ITERATIONS, messages::LENGTH_ITERATIONS),
+        None => (messages::LENGTH_BOTH, messages::LENGTH_REQUESTS),
+    };
     match (plan.duration, plan.requests) {
         (Some(time), None) => span(time),
-        (Some(time), Some(_)) => lang.fill(messages::LENGTH_BOTH, &[("time", &span(time)), ("n", &requests)]),
-        (None, _) => lang.fill(messages::LENGTH_REQUESTS, &[("n", &requests)]),
+        (Some(time), Some(_)) => lang.fill(both, &[("time", &span(time)), ("n", &n)]),
+        (None, _) => lang.fill(alone, &[("n", &n)]),
     }
 }
 

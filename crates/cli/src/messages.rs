@@ -21,6 +21,10 @@ pub const OPEN: Text =
 pub const LENGTH_REQUESTS: Text = text("{n} {n|request|requests}", "{n} 个请求");
 /// The end of a run that is bound by both.
 pub const LENGTH_BOTH: Text = text("{time} or {n} {n|request|requests}", "{time} 或 {n} 个请求");
+/// The end of a run of a flow after so many iterations.
+pub const LENGTH_ITERATIONS: Text = text("{n} {n|iteration|iterations}", "{n} 次迭代");
+/// The end of a run of a flow that is bound by both.
+pub const LENGTH_BOTH_ITERATIONS: Text = text("{time} or {n} {n|iteration|iterations}", "{time} 或 {n} 次迭代");
 /// Behind the URL where there are more.
 pub const AND_MORE: Text = text("{url} and {n} more", "{url} 及另外 {n} 个");
 /// The warm-up, where there is one.
