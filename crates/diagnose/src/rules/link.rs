@@ -38,12 +38,17 @@ const SIZE: f64 = 16_000.0;
 /// So much of the service time at least is the transfer of a response.
 const TRANSFER: f64 = 0.1;
 
+/// Below this share of their time cores and workers had to wait for somebody.
+const IDLE: f64 = 0.7;
+
 /// The speed of the link that the responses would fill, where they look so: large, mostly in transfer, and as fast as such links are.
 pub(super) fn shaped(case: &Case) -> Option<f64> {
     let run = &case.run;
     let size = run.received_per_s / run.ended_per_s;
     let in_transfer = run.transfers.median() >= TRANSFER * run.service.mean;
-    if !run.is_pressed() || size.is_nan() || size < SIZE || !in_transfer {
+    // Bytes that are copied within one machine keep its cores busy.
+    let copied = run.busiest_worker >= IDLE || case.here.busy_cores().is_some_and(|(busy, cores)| busy >= IDLE * cores);
+    if !run.is_pressed() || size.is_nan() || size < SIZE || !in_transfer || copied {
         return None;
     }
     SPEEDS.into_iter().find(|speed| CARRIED.contains(&(run.received_per_s * 8e-6 / speed)))
@@ -120,6 +125,11 @@ mod tests {
         assert_eq!(judged(judge, run(117.5e6, 0.050), counted(&[])), Some("consistent"));
         assert_eq!(judged(judge, run(9.0e6, 0.050), counted(&[])), None, "no such link");
         assert_eq!(judged(judge, run(11.75e6, 0.001), counted(&[])), None, "a slow service");
+        let copying = |change: &mut Run| {
+            run(1175e6, 0.05)(change);
+            change.busiest_worker = 0.8;
+        };
+        assert_eq!(judged(judge, copying, counted(&[])), None, "bytes copied within a machine");
         let small = |change: &mut Run| {
             run(11.75e6, 0.05)(change);
             change.ended_per_s = 11_750.0;
