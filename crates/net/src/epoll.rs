@@ -50,6 +50,8 @@ pub struct Epoll {
     again: Vec<(u32, u32)>,
     /// Those that have more than a turn takes: looked at in the next ones, in this order.
     later: VecDeque<(u32, u32)>,
+    /// How many of these this turn still looks at, behind its events.
+    owed: usize,
     unsent: BTreeMap<u32, Unsent>,
     /// Datagrams that wait, and what the system said to those it did not take.
     waiting: BTreeMap<u32, Waiting>,
@@ -95,6 +97,7 @@ impl Epoll {
             free: Vec::new(),
             again: Vec::new(),
             later: VecDeque::new(),
+            owed: 0,
             unsent: BTreeMap::new(),
             waiting: BTreeMap::new(),
             refusals: BTreeMap::new(),
@@ -246,6 +249,15 @@ impl Epoll {
                 return Some((slot, event.flags));
             }
         }
+        while self.owed > 0 {
+            self.owed -= 1;
+            if let Some((slot, age)) = self.later.pop_front()
+                && self.slots[slot as usize].age == age
+            {
+                self.slots[slot as usize].later = false;
+                return Some((slot, EventFlags::IN));
+            }
+        }
         None
     }
 
@@ -361,14 +373,7 @@ impl Network for Epoll {
         }
         self.events.clear();
         self.at = 0;
-        for _ in 0..TURN.min(self.later.len()) {
-            if let Some((slot, age)) = self.later.pop_front()
-                && self.slots[slot as usize].age == age
-            {
-                self.slots[slot as usize].later = false;
-                self.again.push((slot, age));
-            }
-        }
+        self.owed = TURN.min(self.later.len());
         let span = if !self.again.is_empty() || !self.later.is_empty() {
             Some(Nanos::ZERO)
         } else if until == Nanos::MAX {
@@ -448,7 +453,7 @@ impl Network for Epoll {
     }
 
     fn rest(&mut self) -> Rest {
-        if self.at < self.events.len() || self.accepting.is_some() || !self.again.is_empty() {
+        if self.at < self.events.len() || self.accepting.is_some() || !self.again.is_empty() || self.owed > 0 {
             Rest::Untold
         } else if self.events.len() == TURN || self.later.len() > TURN {
             Rest::Others(TURN as u32)

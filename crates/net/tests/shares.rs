@@ -74,6 +74,32 @@ fn hold(mut network: impl Network) {
     assert!(numbers.eq(0..NUMBERS), "{} bytes, and not those that were sent", heard.len());
 }
 
+/// What comes while a turn is told waits for the next one, though an event of this connection is in the turn.
+#[test]
+fn on_epoll_a_connection_is_read_once_in_a_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let mut network = Epoll::new().unwrap();
+    let (conn, mut server) = pair(&mut network, &listener, &Place::Unix(Arc::new(path)));
+    let mut turn = |first: usize, then: usize| {
+        server.write_all(&vec![0; first]).unwrap();
+        let until = network.now() + Nanos::from_millis(600_000);
+        network.wait(until);
+        let mut pieces = Vec::new();
+        while let Some(arrival) = network.next() {
+            let Arrival::Received(from, bytes) = arrival else { panic!("{arrival:?}") };
+            assert_eq!(from, conn);
+            pieces.push(bytes.len());
+            server.write_all(&vec![0; then]).unwrap();
+        }
+        pieces
+    };
+    assert_eq!(turn(SHARE + 100, 10), [SHARE], "and 110 are left, with an event of their own");
+    assert_eq!(turn(0, 7), [110]);
+    assert_eq!(turn(0, 0), [7]);
+}
+
 #[test]
 fn on_epoll_nobody_is_heard_alone() {
     hold(Epoll::new().unwrap());
