@@ -1,23 +1,92 @@
 //! Objectives that stop a run where they are missed: `failed<5% for 10s stop`.
 
 use engine::Stop;
-use record::{Notice, RunEvent, Subject};
+use record::{End, Notice, RunEvent, Subject};
 use report::Windows;
 
 /// Judges a run while it goes on.
 #[derive(Default)]
 pub struct Stopping {
     windows: Windows,
-    stopped: bool,
+    /// Why the run was asked to stop.
+    missed: Option<String>,
 }
 
 impl Stopping {
-    /// Takes the next event; where it is the last one that was to come, the run is asked to stop, and why is told.
+    /// Takes the next event, and asks the run to stop where an objective wants it. At the end of one that was stopped so: why.
     pub fn see(&mut self, event: &RunEvent, stop: &Stop) -> Option<Notice> {
         self.windows.add(event);
-        let missed = self.windows.stops().filter(|_| !self.stopped && !stop.requested())?;
-        self.stopped = true;
-        stop.request();
-        Some(Notice::new(Subject::ObjectiveStop, [("objective", missed.to_owned())]))
+        if self.missed.is_none() && !stop.requested() {
+            self.missed = self.windows.stops().map(str::to_owned);
+            self.missed.iter().for_each(|_| stop.request());
+        }
+        match event {
+            // What was missed in its last second stopped nothing.
+            RunEvent::Ended(ended) if ended.reason == End::Interrupted => {
+                let objective = self.missed.take()?;
+                Some(Notice::new(Subject::ObjectiveStop, [("objective", objective)]))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Nanos;
+    use record::{Ended, Part, Second, Started};
+
+    use super::*;
+
+    /// What is said of a run of two seconds, all of which failed, that ended so; and whether it was asked to stop. `by_user`: somebody had
+    /// asked before.
+    fn said(objective: &str, reason: End, by_user: bool) -> (bool, Option<String>) {
+        let words = ["-d", "9s", "--objective", objective, "http://h/"].map(String::from);
+        let defaults = crate::arguments::Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
+        let protocols = [engine::runner(protocols::http::Http)];
+        let Ok(crate::arguments::Command::Run(intent)) = crate::arguments::read(&words, &protocols, &defaults) else {
+            panic!("{objective}")
+        };
+        let started = Started {
+            schema: record::SCHEMA.into(),
+            brunt: String::new(),
+            unix_ms: 0,
+            command: Vec::new(),
+            plan: intent.plan.clone(),
+            hosts: Vec::new(),
+            net: String::new(),
+            workers: 1,
+            silent: None,
+            names: Vec::new(),
+        };
+        let second = |at: i64| {
+            let (from_ns, to_ns) = (at * 1_000_000_000, (at + 1) * 1_000_000_000);
+            RunEvent::Second(Box::new(Second {
+                from_ns,
+                to_ns,
+                part: Part::Window,
+                due: 9,
+                failed: 9,
+                ..Second::default()
+            }))
+        };
+        let ended = RunEvent::Ended(Ended { reason, window: Nanos::from_secs(2), ..Ended::default() });
+        let (mut stopping, stop) = (Stopping::default(), Stop::default());
+        if by_user {
+            stop.request();
+        }
+        let events = [RunEvent::Started(Box::new(started)), second(0), second(1), ended];
+        let told: Vec<Notice> = events.iter().filter_map(|event| stopping.see(event, &stop)).collect();
+        assert!(told.len() <= 1, "{told:?}");
+        (stop.requested(), told.first().map(|told| told.facts["objective"].clone()))
+    }
+
+    #[test]
+    fn only_a_run_that_an_objective_stopped_is_told_to_be() {
+        let stops = "failed<5% for 1s stop";
+        assert_eq!(said(stops, End::Interrupted, false), (true, Some(stops.to_owned())));
+        assert_eq!(said(stops, End::Completed, false), (true, None), "missed in its last second");
+        assert_eq!(said(stops, End::Interrupted, true), (true, None), "the user was first");
+        assert_eq!(said("failed<5% for 1s", End::Interrupted, false), (false, None));
     }
 }

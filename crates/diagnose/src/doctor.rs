@@ -303,18 +303,21 @@ mod tests {
     }
 
     /// A hundred users for ten minutes.
-    fn run() -> Planned {
+    pub(super) fn run() -> Planned {
         Planned { connections: 100, lasts_s: Some(600.0), sources: 1, destinations: 1, ..Planned::default() }
+    }
+
+    /// Every place in what they say is filled, in both languages.
+    pub(super) fn filled(all: &[Advice]) {
+        for (advice, lang) in all.iter().flat_map(|advice| [(advice, Lang::En), (advice, Lang::Zh)]) {
+            let whole = advice.sentence(lang) + &advice.command(lang).unwrap_or_default();
+            assert!(!whole.contains(['{', '}']), "{whole}");
+        }
     }
 
     fn said(planned: &Planned) -> Vec<(Prospect, String)> {
         let all = examine(&host, planned);
-        for advice in &all {
-            for lang in [Lang::En, Lang::Zh] {
-                let whole = advice.sentence(lang) + &advice.command(lang).unwrap_or_default();
-                assert!(!whole.contains(['{', '}']), "{whole}");
-            }
-        }
+        filled(&all);
         all.iter().map(|advice| (advice.prospect, advice.sentence(Lang::En))).collect()
     }
 

@@ -68,6 +68,10 @@ mod tests {
         assert_eq!(urls(&find("flow", &["shop.example:81/v1"]).expect("flow")), "http://shop.example:81/v1/login");
         let said = find("sok", &[]).expect_err("none").to_string();
         assert!(said.starts_with("--example: `sok` is not known; write one of smoke, load"), "{said}");
+        let line = ["plan", "--example", "soak", "-c", "5"].map(String::from);
+        let said = super::super::read(&line, &super::super::tests::protocols(), &super::super::tests::DEFAULTS);
+        let said = said.expect_err("without effect").to_string();
+        assert_eq!(said, "--users: changes no example; write it beside the plan that --example prints");
         assert!(find("soak", &["a", "b"]).is_err() && find("soak", &["h/{x}"]).is_err());
     }
 }

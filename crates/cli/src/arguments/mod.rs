@@ -165,6 +165,12 @@ fn planned(
 ) -> Result<Command, Complaint> {
     let flags = matched::Matched::line(matches);
     if let Some(name) = flags.text("example") {
+        let given = |id: &str| matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine);
+        let mut ids = matches.ids().map(clap::Id::as_str);
+        if let Some(other) = ids.find(|id| given(id) && !["example", "target"].contains(id)) {
+            let trouble = "changes no example; write it beside the plan that --example prints";
+            return Err(Complaint::new(format!("--{other}"), trouble));
+        }
         return examples::find(name, &flags.texts("target")).map(Command::Text);
     }
     let asked = ["check", "show", "schema"].map(|name| flags.switch(name));

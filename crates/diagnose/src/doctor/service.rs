@@ -74,6 +74,7 @@ fn time_wait(read: Read<'_>, planned: &Planned) -> Option<Advice> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::doctor::tests::{filled, run};
     use words::Lang;
 
     fn host(name: &str) -> Option<f64> {
@@ -90,16 +91,9 @@ mod tests {
         })
     }
 
-    fn run() -> Planned {
-        Planned { connections: 100, lasts_s: Some(600.0), sources: 1, destinations: 1, ..Planned::default() }
-    }
-
     fn said(planned: &Planned) -> Vec<(Prospect, String)> {
         let all = examine_service(&host, planned);
-        for (advice, lang) in all.iter().flat_map(|advice| [(advice, Lang::En), (advice, Lang::Zh)]) {
-            let whole = advice.sentence(lang) + &advice.command(lang).unwrap_or_default();
-            assert!(!whole.contains(['{', '}']), "{whole}");
-        }
+        filled(&all);
         all.iter()
             .map(|advice| (advice.prospect, advice.sentence(Lang::En) + &advice.command(Lang::En).unwrap()))
             .collect()
