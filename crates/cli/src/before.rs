@@ -212,7 +212,7 @@ mod tests {
     fn plan(line: &str) -> Plan {
         let words: Vec<String> = line.split(' ').map(String::from).collect();
         let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
-        let protocols = [engine::runner(protocols::http::Http), engine::runner(protocols::redis::Redis)];
+        let protocols = wires::all();
         match read(&words, &protocols, &defaults) {
             Ok(Command::Run(intent)) => intent.plan,
             other => panic!("{line}: {other:?}"),

@@ -248,22 +248,23 @@ mod tests {
 
     #[test]
     fn heartbeats_are_refused_where_there_are_none() {
-        let checked = |number: usize, line: &str| {
+        let checked = |line: &str| {
             let words: Vec<String> = line.split(' ').map(String::from).collect();
             let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
-            let protocols = [engine::runner(protocols::http::Http), engine::runner(protocols::raw::Raw)];
+            let protocols = wires::all();
             match read(&words, &protocols, &defaults) {
                 Ok(Command::Run(mut intent)) => {
-                    check(&mut intent, &*protocols[number]).map_err(|wrong| wrong.to_string())
+                    let protocol = &*protocols[intent.protocol];
+                    check(&mut intent, protocol).map_err(|wrong| wrong.to_string())
                 }
                 other => panic!("{line}: {other:?}"),
             }
         };
-        let said = checked(0, "--ping 1s http://127.0.0.1:9/").expect_err("no heartbeat");
+        let said = checked("--ping 1s http://127.0.0.1:9/").expect_err("no heartbeat");
         assert_eq!(said, "--ping: HTTP/1.1 has no heartbeat; write --http2 beside it, or leave it out");
-        let said = checked(1, "--ping 1s --send x --until-close tcp://127.0.0.1:9").expect_err("no heartbeat");
+        let said = checked("--ping 1s --send x --until-close tcp://127.0.0.1:9").expect_err("no heartbeat");
         assert!(said.starts_with("--ping: tcp://"), "{said}");
-        assert_eq!(checked(0, "--ping 1s --http2 http://127.0.0.1:9/"), Ok(()));
+        assert_eq!(checked("--ping 1s --http2 http://127.0.0.1:9/"), Ok(()));
     }
 
     /// Also of a URL beyond those that the plan keeps, and of any protocol over TLS.
@@ -277,7 +278,7 @@ mod tests {
             std::fs::write(&list, text).unwrap();
             let words = ["-k", "-d", "1s", "--urls", list.to_str().unwrap()].map(String::from);
             let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
-            let protocols = [engine::runner(protocols::http::Http), engine::runner(protocols::websocket::WebSocket)];
+            let protocols = wires::all();
             let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{scheme}") };
             let protocol = &*protocols[intent.protocol];
             let bench = Bench::prepare(&mut intent, protocol, &Host::default()).map_err(|wrong| wrong.to_string());

@@ -120,7 +120,7 @@ fn mistakes_have_a_line_and_a_column() {
         ("urls: [h]\ntogether: ja", "p.yaml line 2 column 11 (together): `ja` is not a switch; write true or false"),
         ("urls: [h]\nstages:\n  - 30s:5\n  - 10s:x", "p.yaml line 4 column 5 (stage): `x` is not a number of users; write one such as 100"),
         ("urls: [h]\nusers: [1, 2]", "p.yaml line 2 column 8 (users): takes one value; write it without a list"),
-        ("urls: ['ftp://h']", "p.yaml line 1 column 8 (URL): `ftp://` is not spoken by brunt; write one of http://, https://"),
+        ("urls: ['ftp://h']", "p.yaml line 1 column 8 (URL): `ftp://` is not spoken by brunt; write one of http://, https://, ws://, wss://, grpc://, grpcs://, redis://, rediss://, mysql://, mariadb://, postgres://, postgresql://, tcp://, tls://, udp://"),
         ("urls:\n  - weight: 2", "p.yaml line 2 column 5 (urls): has no `url`; write `- url: http://localhost:8080/`"),
         ("urls:\n  - url: h\n    weight: x", "p.yaml line 3 column 13 (weight): `x` is not a weight; write a number above zero, such as 3"),
         ("urls:\n  - url: h\n    users: 2", "p.yaml line 3 column 5 (users): holds for the whole run; write it beside `urls`, not in one of them"),
@@ -171,10 +171,8 @@ fn the_schema_names_every_key() {
 fn options_of_one_url_are_refused_where_its_protocol_has_none() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("p.yaml");
-    let mut both = protocols();
-    both.push(engine::runner(protocols::redis::Redis));
     std::fs::write(&path, "urls:\n  - url: redis://h\n    header: 'X: 1'\n").expect("written");
-    let complaint = read(&[path.display().to_string()], &both, &DEFAULTS).expect_err("a complaint");
+    let complaint = read(&[path.display().to_string()], &protocols(), &DEFAULTS).expect_err("a complaint");
     let said = "`redis://h` has options of its own, which redis does not take; write them beside the URLs";
     assert_eq!(complaint.trouble, said);
 }

@@ -9,7 +9,7 @@ use super::*;
 pub const DEFAULTS: Defaults = Defaults { cores: 4.7, descriptors: 1024, seed: 7 };
 
 pub fn protocols() -> Vec<Box<dyn Runner>> {
-    vec![engine::runner(protocols::http::Http)]
+    wires::all()
 }
 
 /// Splits at spaces; `_` stands for a space inside a word.
@@ -216,7 +216,11 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ("a.b -c", "-c: a value is missing; write -c N"),
         ("-c 5 -c 6 a.b", "-c: is given twice; write it once"),
         ("--pin=yes a.b", "--pin: takes no value; write --pin"),
-        ("ftp://a.b", "URL: `ftp://` is not spoken by brunt; write one of http://, https://"),
+        (
+            "ftp://a.b",
+            "URL: `ftp://` is not spoken by brunt; write one of http://, https://, ws://, wss://, grpc://, grpcs://, redis://, \
+             rediss://, mysql://, mariadb://, postgres://, postgresql://, tcp://, tls://, udp://",
+        ),
         (
             "sweep",
             "sweep: is not a command of this version (run, demo, doctor, calibrate, report, target, plan, probe); for a host of that name write http://sweep",

@@ -21,9 +21,10 @@ fn target() -> (Target, String) {
 fn bench(words: &[&str]) -> (Bench, Plan) {
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
     let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
-    let protocols = [engine::runner(protocols::http::Http)];
+    let protocols = wires::all();
     let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{words:?}") };
-    let bench = Bench::prepare(&mut intent, &*protocols[0], &Host::default());
+    let protocol = &*protocols[intent.protocol];
+    let bench = Bench::prepare(&mut intent, protocol, &Host::default());
     let bench = bench.map_err(|complaint| complaint.to_string()).expect("a good plan");
     (bench, intent.plan)
 }
