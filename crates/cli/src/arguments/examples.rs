@@ -68,10 +68,15 @@ mod tests {
         assert_eq!(urls(&find("flow", &["shop.example:81/v1"]).expect("flow")), "http://shop.example:81/v1/login");
         let said = find("sok", &[]).expect_err("none").to_string();
         assert!(said.starts_with("--example: `sok` is not known; write one of smoke, load"), "{said}");
-        let line = ["plan", "--example", "soak", "-c", "5"].map(String::from);
-        let said = super::super::read(&line, &super::super::tests::protocols(), &super::super::tests::DEFAULTS);
-        let said = said.expect_err("without effect").to_string();
-        assert_eq!(said, "--users: changes no example; write it beside the plan that --example prints");
+        for (beside, named) in [(["-c", "5"], "-c"), (["--think", "5s"], "--think"), (["--show", "h"], "--show")] {
+            let line = ["plan", "--example", "soak"].iter().chain(&beside).map(ToString::to_string).collect::<Vec<_>>();
+            let said = super::super::read(&line, &super::super::tests::protocols(), &super::super::tests::DEFAULTS);
+            let said = said.expect_err("without effect").to_string();
+            assert_eq!(
+                said,
+                format!("{named}: does not go with --example, which prints a plan as it is; leave it out")
+            );
+        }
         assert!(find("soak", &["a", "b"]).is_err() && find("soak", &["h/{x}"]).is_err());
     }
 }

@@ -123,6 +123,11 @@ const SHORT: [(&str, &str); 11] = [
     ("-X", "method"),
 ];
 
+/// What complaints call a flag.
+pub fn called(flag: &str) -> String {
+    SHORT.iter().find(|(_, long)| *long == flag).map_or_else(|| format!("--{flag}"), |(short, _)| (*short).to_owned())
+}
+
 /// What a command line with this load hides of a file's load: a rate has no users, users have no arrivals.
 pub fn hidden(line: &Matched<'_>) -> &'static [&'static str] {
     let stages = line.line_texts("stage");

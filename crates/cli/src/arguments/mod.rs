@@ -165,11 +165,10 @@ fn planned(
 ) -> Result<Command, Complaint> {
     let flags = matched::Matched::line(matches);
     if let Some(name) = flags.text("example") {
-        let given = |id: &str| matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine);
         let mut ids = matches.ids().map(clap::Id::as_str);
-        if let Some(other) = ids.find(|id| given(id) && !["example", "target"].contains(id)) {
-            let trouble = "changes no example; write it beside the plan that --example prints";
-            return Err(Complaint::new(format!("--{other}"), trouble));
+        if let Some(other) = ids.find(|id| flags.on_line(id) && !["example", "target"].contains(id)) {
+            let trouble = "does not go with --example, which prints a plan as it is; leave it out";
+            return Err(Complaint::new(given::called(other), trouble));
         }
         return examples::find(name, &flags.texts("target")).map(Command::Text);
     }

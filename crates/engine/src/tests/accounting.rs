@@ -181,12 +181,12 @@ fn play(seed: u64, faults: bool) -> Played {
 
 #[test]
 fn random_plans_with_random_faults_account_for_every_request() {
-    each_seed(0..200, |seed| play(seed, true).check());
+    each_seed(0..400, |seed| play(seed, true).check());
 }
 
 #[test]
 fn random_plans_on_a_faultless_network_account_for_every_request() {
-    each_seed(1000..1100, |seed| {
+    each_seed(1000..1200, |seed| {
         let played = play(seed, false);
         played.check();
         let s = &played.sum;
@@ -199,7 +199,7 @@ fn random_plans_on_a_faultless_network_account_for_every_request() {
 
 #[test]
 fn the_same_seed_is_the_same_run() {
-    each_seed(2000..2010, |seed| {
+    each_seed(2000..2020, |seed| {
         let (one, two) = (play(seed, true), play(seed, true));
         assert_eq!(one.timeless(), two.timeless());
         assert_eq!(one.examples, two.examples);
