@@ -14,6 +14,8 @@ stalls MS EVERY  answers after 5 ms, and stands still for so long every so many 
 timeouts S PART  answers after 5 ms, one in so many requests after so many seconds
 reads BYTES      reads bodies at so many bytes a second on each connection
 takes MS         reads bodies at once, and answers after this time
+named MS         answers at once; beside it a name server at 127.0.0.1:53 that answers after this time, and knows every name
+asks PART        looks a name up for each request, at a name server at 127.0.0.1:53 that loses one in so many questions
 forks MS         a process for each connection, which computes for so long a request
 """
 
@@ -95,6 +97,50 @@ def takes_bodies(port, pause_for, pause_at_end):
                     length -= len(piece)
                     time.sleep(pause_for(len(piece)))
                 time.sleep(pause_at_end)
+                connection.sendall(ANSWER)
+        connection.close()
+
+    while True:
+        connection, _ = listener.accept()
+        threading.Thread(target=serve_one, args=(connection,), daemon=True).start()
+
+
+def name_server(delay_of):
+    """Answers every question with 127.0.0.1 (questions of other kinds than A with nothing), so much later; none: never."""
+    server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    server.bind(("127.0.0.1", 53))
+
+    def answer(question, asker, delay):
+        time.sleep(delay)
+        end = question.index(b"\0", 12) + 5
+        is_v4 = question[end - 4 : end - 2] == b"\0\1"
+        head = question[:2] + b"\x81\x80\0\1" + (b"\0\1" if is_v4 else b"\0\0") + b"\0\0\0\0"
+        record = b"\xc0\x0c\0\1\0\1\0\0\0\0\0\4\x7f\0\0\1" if is_v4 else b""
+        server.sendto(head + question[12:end] + record, asker)
+
+    while True:
+        question, asker = server.recvfrom(512)
+        delay = delay_of()
+        if delay is not None:
+            threading.Thread(target=answer, args=(question, asker, delay), daemon=True).start()
+
+
+def asks(port, part):
+    """A thread for each connection, which looks a name up for each request."""
+    asked = 0
+
+    def delay():
+        nonlocal asked
+        asked += 1
+        return None if asked % part == 0 else 0
+
+    threading.Thread(target=name_server, args=(delay,), daemon=True).start()
+    listener = socket.create_server(("127.0.0.1", port), backlog=1024)
+
+    def serve_one(connection):
+        with contextlib.suppress(OSError):
+            while connection.recv(4096):
+                socket.getaddrinfo("database.test", 80, socket.AF_INET, socket.SOCK_STREAM)
                 connection.sendall(ANSWER)
         connection.close()
 
@@ -222,6 +268,12 @@ def main():
         takes_bodies(port, lambda _: 0, numbers[0] / 1000)
     if kind == "forks":
         forks(port, *numbers)
+    if kind == "asks":
+        asks(port, *numbers)
+    if kind == "named":
+        late = numbers.pop() / 1000
+        threading.Thread(target=name_server, args=(lambda: late,), daemon=True).start()
+        kind, numbers = "threads", [0]
     work = {"pool": pool, "burn": burn, "varied": varied, "slower": slower, "warming": warming, "leak": leak, "threads": threads, "stalls": stalls, "timeouts": timeouts}[kind]
     asyncio.run(serve(port, work(*numbers)))
 

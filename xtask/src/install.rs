@@ -109,10 +109,14 @@ fn told(outcome: Result<(), String>) {
     }
 }
 
-fn can_install() -> bool {
+/// Whether this is the superuser.
+pub fn is_root() -> bool {
     // SAFETY: geteuid has no conditions and cannot fail.
-    let root = unsafe { libc::geteuid() } == 0;
-    root && places::find("apt-get").is_some()
+    unsafe { libc::geteuid() == 0 }
+}
+
+fn can_install() -> bool {
+    is_root() && places::find("apt-get").is_some()
 }
 
 /// Installs packages, refreshing the lists only when the first try fails: on a fresh machine they are empty or stale.

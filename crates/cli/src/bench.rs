@@ -21,6 +21,7 @@ use crate::journal::Journal;
 use crate::observed::{self, Observed};
 use crate::redact::Redaction;
 use crate::reference::Client;
+use crate::resolver::SystemResolver;
 use crate::through::{self, Through};
 use crate::worker::{Again, briefing};
 use crate::{before, inquiry, named};
@@ -33,6 +34,7 @@ pub struct Bench {
     /// Where its workers run in processes of their own.
     apart: Option<Apart>,
     guard: Arc<Guard>,
+    resolver: Arc<SystemResolver>,
     redaction: Redaction,
     /// What is counted beside a measurement.
     watching: Watching,
@@ -99,8 +101,8 @@ impl Bench {
         let plan = &*plan;
         let mut asked = checks::asked(plan, urls)?;
         checks::heartbeats(plan, protocol, &asked)?;
-        let resolver = crate::resolver::SystemResolver::new(plan).map_err(|t| Complaint::new("--connect-to", t))?;
-        let guard = Arc::new(Guard::over(Arc::new(resolver)));
+        let resolver = Arc::new(SystemResolver::new(plan).map_err(|t| Complaint::new("--connect-to", t))?);
+        let guard = Arc::new(Guard::over(Arc::clone(&resolver) as Arc<dyn engine::Resolver>));
         let (proxies, tls) = (Arc::clone(&asked.proxies), checks::security(plan)?);
         let through = Arc::new(Through::over(plan, proxies, Arc::clone(&guard), tls)?);
         let mut setup = Setup {
@@ -125,7 +127,7 @@ impl Bench {
         setup.shown.requests = requests;
         let redaction = Redaction::default();
         let watching = Watching::default();
-        Ok(Bench { prepared, setup, apart: None, guard, redaction, watching, refused, first: None })
+        Ok(Bench { prepared, setup, apart: None, guard, resolver, redaction, watching, refused, first: None })
     }
 
     /// From now on shares of it are taken where this launcher says.
@@ -303,6 +305,13 @@ impl Bench {
     pub fn refused_hosts(&self) -> Option<Notice> {
         let hosts: Vec<String> = self.guard.take_refused().into_keys().collect();
         (!hosts.is_empty()).then(|| Notice::new(Subject::PublicRefused, [("hosts", hosts.join(", "))]))
+    }
+
+    /// The look-up of a name that took long.
+    pub fn slow_lookup(&self) -> Option<Notice> {
+        let (name, took) = self.resolver.slow()?;
+        let took = report::show::seconds(took.as_secs_f64());
+        Some(Notice::new(Subject::SlowLookup, [("name", name), ("took", took)]))
     }
 }
 

@@ -8,13 +8,15 @@ use std::collections::HashMap;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::Resolver;
 use plan::Plan;
 use plan::address::ConnectTo;
 use wire::{Origin, Place};
 
+/// A look-up that takes so long is told: from here on somebody waits who should not have to.
+const SLOW: Duration = Duration::from_secs(1);
 /// How long a knock may take.
 const KNOCK: Duration = Duration::from_secs(1);
 
@@ -30,6 +32,8 @@ pub struct SystemResolver {
     unix: Option<Arc<PathBuf>>,
     rules: Vec<ConnectTo>,
     answering: Mutex<HashMap<(String, u16), Answering>>,
+    /// The longest that a name took, and which.
+    slowest: Mutex<(Duration, String)>,
     knock: fn(SocketAddr) -> bool,
 }
 
@@ -43,15 +47,31 @@ impl SystemResolver {
             unix: plan.unix_socket.as_ref().map(|path| Arc::new(PathBuf::from(path))),
             rules: plan.connect_to.iter().map(|rule| ConnectTo::parse(rule)).collect::<Result<_, _>>()?,
             answering: Mutex::default(),
+            slowest: Mutex::default(),
             knock: |address| TcpStream::connect_timeout(&address, KNOCK).is_ok(),
         })
     }
 
+    fn took(&self, host: &str, time: Duration) {
+        if let Ok(mut slowest) = self.slowest.lock()
+            && time > slowest.0
+        {
+            *slowest = (time, host.to_owned());
+        }
+    }
+
+    /// The name that took longest to look up, and how long, where that was a second or more.
+    pub fn slow(&self) -> Option<(String, Duration)> {
+        let slowest = self.slowest.lock().ok()?;
+        (slowest.0 >= SLOW).then(|| (slowest.1.clone(), slowest.0))
+    }
+
     fn addresses(&self, host: &str, port: u16, datagrams: bool) -> Result<Vec<SocketAddr>, String> {
-        let found: Vec<SocketAddr> = (host, port)
-            .to_socket_addrs()
-            .map_err(|error| format!("the name {host} was not found ({})", plain(&error)))?
-            .collect();
+        let began = Instant::now();
+        let found = (host, port).to_socket_addrs();
+        self.took(host, began.elapsed());
+        let found: Vec<SocketAddr> =
+            found.map_err(|error| format!("the name {host} was not found ({})", plain(&error)))?.collect();
         // Nobody can be knocked for at a port of UDP.
         Ok(if datagrams { found } else { self.answering(host, port, found) })
     }
@@ -106,6 +126,7 @@ mod tests {
             unix: unix.map(|path| Arc::new(PathBuf::from(path))),
             rules: rules.iter().map(|rule| ConnectTo::parse(rule).unwrap()).collect(),
             answering: Mutex::default(),
+            slowest: Mutex::default(),
             knock,
         }
     }
@@ -133,6 +154,18 @@ mod tests {
         let resolver = resolver(&rules, None, |_| true);
         assert_eq!(shown(&resolver, "a.example"), "127.0.0.1:8080 127.0.0.2:8080");
         assert_eq!(shown(&resolver, "b.example"), "127.0.0.3:80");
+    }
+
+    #[test]
+    fn the_slowest_of_the_names_is_told_from_a_second_on() {
+        let resolver = resolver(&[], None, |_| true);
+        resolver.resolve(&origin("127.0.0.1", 80)).unwrap();
+        resolver.took("quick.example", Duration::from_millis(999));
+        assert_eq!(resolver.slow(), None);
+        for (name, seconds) in [("slow.example", 5), ("less.example", 2)] {
+            resolver.took(name, Duration::from_secs(seconds));
+        }
+        assert_eq!(resolver.slow(), Some(("slow.example".into(), Duration::from_secs(5))));
     }
 
     #[test]

@@ -165,7 +165,7 @@ fn load(bench: &Bench, intent: &Intent, (stop, mut timer): (&Stop, Option<Timer>
             if let (Some(after), true) = (intent.run_timeout, timer.as_ref().is_some_and(Timer::passed)) {
                 journal.say_at_end(Notice::new(Subject::RunTimeout, [("time", before::span(after))]));
             }
-            bench.refused_hosts().into_iter().for_each(|said| journal.say_at_end(said));
+            bench.refused_hosts().into_iter().chain(bench.slow_lookup()).for_each(|said| journal.say_at_end(said));
             bench.after(stop, within).into_iter().for_each(|said| journal.say_at_end(said));
         }
         stopping.see(&event, stop).into_iter().for_each(|said| journal.say_at_end(said));

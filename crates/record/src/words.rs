@@ -103,6 +103,8 @@ words! {
         RunTimeout = "run_timeout",
         /// The seconds cannot be kept for the documents.
         SecondsLost = "seconds_lost",
+        /// A name took a second or more to look up.
+        SlowLookup = "slow_lookup",
         /// io_uring carries no datagrams here.
         UringStreamsOnly = "uring_streams_only",
         /// There is no io_uring here.

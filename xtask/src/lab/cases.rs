@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-/// The words of runs that did not settle.
-pub const STEADY: [&str; 3] = ["settled_late", "two_regimes", "never_settled"];
+/// What is shown beside findings: the words of runs that did not settle, and a notice.
+pub const TOLD: [&str; 4] = ["settled_late", "two_regimes", "never_settled", "slow_lookup"];
 
 /// What is to be found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +14,8 @@ pub enum Expected {
     Not(&'static [&'static str]),
     /// This word among those of trust.
     Settled(&'static str),
+    /// This among the notices.
+    Notice(&'static str),
     /// No limit, but this outcome.
     Outcome(&'static str),
     /// No limit, trusted, and not a remark.
@@ -25,7 +27,7 @@ impl Expected {
         match self {
             Expected::Principal(rule, proof) => format!("{rule} {proof}"),
             Expected::Not(rules) => format!("not {}", rules.join(", ")),
-            Expected::Settled(word) | Expected::Outcome(word) => word.into(),
+            Expected::Settled(word) | Expected::Outcome(word) | Expected::Notice(word) => word.into(),
             Expected::Healthy => "trusted, no limit".into(),
         }
     }
@@ -39,7 +41,7 @@ impl Expected {
         match self {
             Expected::Principal(rule, proof) => found.starts_with(&format!("{rule} {proof}")),
             Expected::Not(rules) => rules.iter().all(|rule| !found.contains(&format!("{rule} "))),
-            Expected::Settled(word) => found.contains(word),
+            Expected::Settled(word) | Expected::Notice(word) => found.contains(word),
             Expected::Outcome(word) => found == word,
             Expected::Healthy => {
                 let clean = report["trust"]["verdict"] == "trusted" && report["exit"] == 0;
@@ -53,7 +55,8 @@ impl Expected {
 pub struct Case {
     pub name: &'static str,
     /// What `tests/servers/queueing.py` does; or `redis` and its options; or `nginx` with how many connections a worker may have, what
-    /// it does with a request, and what stands around the server; or `target`, that of brunt.
+    /// it does with a request, and what stands around the server; `mariadb` and its options, or `postgres` and its
+    /// settings, without a password for their superusers; or `target`, that of brunt.
     pub kind: &'static str,
     /// What the server runs under.
     pub under: &'static [&'static str],
@@ -79,6 +82,18 @@ const THROTTLED: &[&str] = &[
      echo $$ > $g/cgroup.procs; exec \"$@\"",
     "-",
 ];
+/// What follows reads 1,000 blocks a second from the disk that this stands on, as cloud disks do, and has 160 MB of memory, files it read
+/// included.
+const SLOW_DISK: &[&str] = &[
+    "bash",
+    "-c",
+    "set -e; d=$(lsblk -rnso TYPE,MAJ:MIN $(df --output=source . | tail -1) | awk '$1==\"disk\"{print $2;exit}')\n\
+     if [ -d /sys/fs/cgroup/blkio ]; then g=/sys/fs/cgroup/blkio/brunt-lab-$$; mkdir $g; echo $d 1000 > $g/blkio.throttle.read_iops_device\n\
+     m=/sys/fs/cgroup/memory/brunt-lab-$$; mkdir $m; echo 160M > $m/memory.limit_in_bytes; echo $$ > $m/cgroup.procs\n\
+     else g=/sys/fs/cgroup/brunt-lab-$$; mkdir $g; echo $d riops=1000 > $g/io.max; echo 160M > $g/memory.max; fi\n\
+     echo $$ > $g/cgroup.procs; exec \"$@\"",
+    "-",
+];
 /// What follows is stopped for 300 ms of each second.
 const STOPPED: &[&str] = &[
     "bash",
@@ -94,14 +109,19 @@ const STARVED: &[&str] = &[
     "-",
 ];
 
+/// A network whose names are asked for at 127.0.0.1, as every network of the lab has it.
+const OWN_NAMES: &str = "true";
 /// Connections are tracked where a rule asks for their state.
 const TRACKED: &str = "nft add table ip t && nft add chain ip t c \"{ type filter hook output priority 0; }\" && nft add rule ip t c ct state new accept";
-/// What follows runs while this machine tracks 100 connections at most. The limit is the host's, from where it is put back.
+/// What follows runs while this machine tracks 100 connections at most. The limit is the host's, where somebody who outlives all of us
+/// puts it back.
 const FEW_TRACKED: &[&str] = &[
     "bash",
     "-c",
-    "f=/proc/sys/net/netfilter/nf_conntrack_max; host() { nsenter --net=/proc/$PPID/ns/net sh -c \"$1\"; }\n\
-     old=$(host \"cat $f\"); trap 'host \"echo $old > $f\"' EXIT; host \"echo 100 > $f\"; \"$@\"",
+    "exec 9< /proc/$PPID/ns/net; f=/proc/sys/net/netfilter/nf_conntrack_max\n\
+     host() { nsenter --net=/proc/self/fd/9 sh -c \"$1\"; }; old=$(host \"cat $f\"); me=$$\n\
+     ( trap '' INT TERM HUP; while kill -0 $me 2>/dev/null; do sleep 0.1; done; host \"echo $old > $f\" ) >/dev/null 2>&1 &\n\
+     host \"echo 100 > $f\"; exec \"$@\"",
     "-",
 ];
 
@@ -111,7 +131,8 @@ pub const ALL: &[Case] = &[
         "twin: accept queue of 1000",
         "backlog 1000 2",
         "-c 20 -d 4s --no-keepalive",
-        Expected::Not(&["N2", "N3", "N1"]),
+        // One accepts, and serves, one after another.
+        Expected::Principal("S3", "consistent"),
     ),
     case("pool of 8", "pool 8 20", "-c 50 -d 5s", Expected::Principal("S4", "consistent")),
     case("twin: as many users as places", "pool 50 20", "-c 50 -d 4s", Expected::Not(&["S4", "S3"])),
@@ -182,11 +203,42 @@ pub const ALL: &[Case] = &[
     case("a stall every 3 s", "stalls 400 3", "-r 100/s -d 20s", Expected::Principal("S6", "consistent")),
     case("twin: slow at any time", "varied 60", "-r 100/s -d 20s", Expected::Not(&["S6"])),
     case("a timeout of 5 s", "timeouts 5 50", "-r 100/s -d 9s -t 8s", Expected::Principal("L4", "consistent")),
+    Case {
+        network: OWN_NAMES,
+        ..case(
+            "a name server that loses questions",
+            "asks 50",
+            "-r 40/s -d 12s -t 8s",
+            Expected::Principal("L4", "consistent"),
+        )
+    },
+    Case {
+        network: OWN_NAMES,
+        ..case("twin: one that loses none", "asks 1000000", "-r 40/s -d 5s -t 8s", Expected::Not(&["L4"]))
+    },
+    Case {
+        network: OWN_NAMES,
+        ..case(
+            "a name server that takes 5 s",
+            "named 4900",
+            "-c 4 -d 2s http://shop.test:{port}/",
+            Expected::Notice("slow_lookup"),
+        )
+    },
+    Case {
+        network: OWN_NAMES,
+        ..case(
+            "twin: one that answers at once",
+            "named 0",
+            "-r 50/s -d 3s http://shop.test:{port}/",
+            Expected::Outcome("not_reached"),
+        )
+    },
     case("twin: users, not a pool", "pool 100 20", "-c 10 -d 4s", Expected::Outcome("users")),
     case(
         "Redis with 20 clients",
         "redis --maxclients 20",
-        "-c 60 -d 3s --command GET~a --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
+        "-c 60 -d 3s --think 5ms --command GET~a --watch redis=127.0.0.1:{port} redis://127.0.0.1:{port}",
         Expected::Principal("R2", "proved"),
     ),
     case(
@@ -313,6 +365,102 @@ pub const ALL: &[Case] = &[
             Expected::Not(&["N5"]),
         )
     },
+    case(
+        "MariaDB with max_connections 10",
+        "mariadb --max-connections=10",
+        "-c 40 -d 4s --think 5ms --sql SELECT~1 --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
+        Expected::Principal("D1", "proved"),
+    ),
+    case(
+        "twin: MariaDB with 100",
+        "mariadb --max-connections=100",
+        "-c 40 -d 4s --think 5ms --sql SELECT~1 --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
+        Expected::Not(&["D1", "D2", "D4", "D5"]),
+    ),
+    case(
+        "one hot row",
+        "mariadb",
+        "-c 20 -d 5s --before CREATE~TABLE~r~(id~INT~PRIMARY~KEY,~n~INT)~AS~SELECT~seq~AS~id,~0~AS~n~FROM~seq_1_to_50000 --sql UPDATE~r~SET~n~=~n~+~1~+~SLEEP(0.005)~WHERE~id~=~7 --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
+        Expected::Principal("D2", "proved"),
+    ),
+    case(
+        "twin: random rows",
+        "mariadb",
+        "-c 20 -d 5s --before CREATE~TABLE~r~(id~INT~PRIMARY~KEY,~n~INT)~AS~SELECT~seq~AS~id,~0~AS~n~FROM~seq_1_to_50000 --sql UPDATE~r~SET~n~=~n~+~1~+~SLEEP(0.005)~WHERE~id~=~{random~1..50000} --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
+        Expected::Not(&["D1", "D2", "D4", "D5", "S3"]),
+    ),
+    case(
+        "a missing index",
+        "mariadb",
+        "-c 4 -d 5s --before CREATE~TABLE~s~AS~SELECT~seq~AS~id,~0~AS~n~FROM~seq_1_to_20000 --sql SELECT~n~FROM~s~WHERE~id~=~{random~1..20000} --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
+        Expected::Principal("D5", "proved"),
+    ),
+    case(
+        "twin: with it",
+        "mariadb",
+        "-c 4 -d 5s --before CREATE~TABLE~s~(id~INT~PRIMARY~KEY)~AS~SELECT~seq~AS~id,~0~AS~n~FROM~seq_1_to_20000 --sql SELECT~n~FROM~s~WHERE~id~=~{random~1..20000} --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
+        Expected::Not(&["D5", "D2"]),
+    ),
+    Case {
+        under: SLOW_DISK,
+        ..case(
+            "a buffer pool of 8 MB",
+            "mariadb --innodb-buffer-pool-size=8M --innodb-flush-method=O_DIRECT",
+            "-c 8 -d 6s --before CREATE~TABLE~b~(id~INT~PRIMARY~KEY,~t~CHAR(250)~CHARACTER~SET~latin1)~AS~SELECT~seq~AS~id,~'x'~AS~t~FROM~seq_1_to_400000 --sql SELECT~t~FROM~b~WHERE~id~=~{random~1..400000} --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
+            Expected::Principal("D4", "consistent"),
+        )
+    },
+    Case {
+        under: SLOW_DISK,
+        ..case(
+            "twin: that pool, the same rows each time",
+            "mariadb --innodb-buffer-pool-size=8M --innodb-flush-method=O_DIRECT",
+            "-c 8 -d 6s --before CREATE~TABLE~b~(id~INT~PRIMARY~KEY,~t~CHAR(250)~CHARACTER~SET~latin1)~AS~SELECT~seq~AS~id,~'x'~AS~t~FROM~seq_1_to_400000 --sql SELECT~t~FROM~b~WHERE~id~=~{random~1..4000} --watch mysql=mysql://root@127.0.0.1:{port} mysql://root@127.0.0.1:{port}/mysql",
+            Expected::Not(&["D4", "D5"]),
+        )
+    },
+    Case {
+        under: SLOW_DISK,
+        ..case(
+            "shared buffers of 1 MB",
+            "postgres shared_buffers=1MB track_io_timing=on fsync=off",
+            "-c 8 -d 6s --before CREATE~TABLE~b~AS~SELECT~n~AS~id,~repeat('x',500)~AS~t~FROM~generate_series(1,600000)~AS~n --before CREATE~UNIQUE~INDEX~i~ON~b(id) --before CHECKPOINT --sql SELECT~t~FROM~b~WHERE~id~=~{random~1..600000} --watch postgres=postgres://postgres@127.0.0.1:{port}/postgres postgres://postgres@127.0.0.1:{port}/postgres",
+            Expected::Principal("D4", "proved"),
+        )
+    },
+    Case {
+        under: SLOW_DISK,
+        ..case(
+            "twin: those buffers, the same rows each time",
+            "postgres shared_buffers=1MB track_io_timing=on fsync=off",
+            "-c 8 -d 6s --before CREATE~TABLE~b~AS~SELECT~n~AS~id,~repeat('x',500)~AS~t~FROM~generate_series(1,600000)~AS~n --before CREATE~UNIQUE~INDEX~i~ON~b(id) --before CHECKPOINT --sql SELECT~t~FROM~b~WHERE~id~=~{random~1..4000} --watch postgres=postgres://postgres@127.0.0.1:{port}/postgres postgres://postgres@127.0.0.1:{port}/postgres",
+            Expected::Not(&["D4", "D5"]),
+        )
+    },
+    case(
+        "PostgreSQL with max_connections 10",
+        "postgres max_connections=10",
+        "-c 40 -d 4s --think 5ms --sql SELECT~1 --watch postgres=postgres://postgres@127.0.0.1:{port}/postgres postgres://postgres@127.0.0.1:{port}/postgres",
+        Expected::Principal("D1", "proved"),
+    ),
+    case(
+        "one hot row of PostgreSQL",
+        "postgres",
+        "-c 20 -d 5s --before CREATE~TABLE~r~AS~SELECT~n~AS~id,~0~AS~n~FROM~generate_series(1,50000)~AS~n --before CREATE~UNIQUE~INDEX~i~ON~r(id) --sql UPDATE~r~SET~n~=~n~+~1~WHERE~id~=~7~RETURNING~pg_sleep(0.005) --watch postgres=postgres://postgres@127.0.0.1:{port}/postgres postgres://postgres@127.0.0.1:{port}/postgres",
+        Expected::Principal("D2", "proved"),
+    ),
+    case(
+        "twin: random rows of PostgreSQL",
+        "postgres",
+        "-c 20 -d 5s --before CREATE~TABLE~r~AS~SELECT~n~AS~id,~0~AS~n~FROM~generate_series(1,50000)~AS~n --before CREATE~UNIQUE~INDEX~i~ON~r(id) --sql UPDATE~r~SET~n~=~n~+~1~WHERE~id~=~{random~1..50000}~RETURNING~pg_sleep(0.005) --watch postgres=postgres://postgres@127.0.0.1:{port}/postgres postgres://postgres@127.0.0.1:{port}/postgres",
+        Expected::Not(&["D1", "D2", "D4", "D5", "S3"]),
+    ),
+    case(
+        "a missing index of PostgreSQL",
+        "postgres",
+        "-c 4 -d 5s --before CREATE~TABLE~s~AS~SELECT~n~AS~id,~0~AS~n~FROM~generate_series(1,20000)~AS~n --sql SELECT~n~FROM~s~WHERE~id~=~{random~1..20000} --watch postgres=postgres://postgres@127.0.0.1:{port}/postgres postgres://postgres@127.0.0.1:{port}/postgres",
+        Expected::Principal("D5", "proved"),
+    ),
     case("healthy, closed", "varied 5", "-c 4 -d 5s", Expected::Healthy),
     case("healthy, closed, with a reference client", "varied 5", "-c 4 -d 6s --reference 20/s", Expected::Healthy),
     case("healthy, open and slow", "varied 5", "-r 20/s -d 5s", Expected::Healthy),

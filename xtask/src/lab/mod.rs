@@ -4,6 +4,7 @@
 //! verdict: such a case is tried again, and then left open.
 
 mod cases;
+mod program;
 mod server;
 
 use serde_json::Value;
@@ -92,7 +93,8 @@ fn told(report: &Value) -> String {
     let reasons = report["trust"]["reasons"].as_array().unwrap_or(&none).iter();
     let told = reasons.filter(|reason| reason["grade"] != "ok").map(|reason| word(&reason["code"]));
     let mut line = if all.is_empty() { word(&report["diagnosis"]["outcome"]) } else { all.join(", ") };
-    let settled: Vec<String> = told.filter(|code| cases::STEADY.contains(&code.as_str())).collect();
+    let notices = report["notices"].as_array().unwrap_or(&none).iter().map(|notice| word(&notice["code"]));
+    let settled: Vec<String> = told.chain(notices).filter(|code| cases::TOLD.contains(&code.as_str())).collect();
     if !settled.is_empty() {
         line = format!("{line}; {}", settled.join(", "));
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::cases::Case;
+use super::program::{data, program, serves};
 use crate::places;
 
 /// A server with a fault; gone with the value.
@@ -17,6 +18,8 @@ pub struct Server {
     /// Where it complains.
     log: PathBuf,
     network: Network,
+    /// The folder of a database.
+    data: PathBuf,
 }
 
 /// A network of its own, gone with the value, or that of the host.
@@ -29,8 +32,12 @@ impl Network {
         }
         let name = format!("brunt-lab-{}", std::process::id());
         let network = Network(Some(name.clone()));
-        let shell =
-            format!("ip netns add {name} && ip netns exec {name} sh -c 'ip link set lo up && {}'", case.network);
+        let own = network.files();
+        let shell = format!(
+            "mkdir -p {own} && echo nameserver 127.0.0.1 > {own}/resolv.conf && ip netns add {name} && \
+             ip netns exec {name} sh -c 'ip link set lo up && {}'",
+            case.network
+        );
         match Command::new("sh").args(["-c", &shell]).status() {
             Ok(status) if status.success() => Ok(network),
             _ => Err(format!(
@@ -38,6 +45,11 @@ impl Network {
                 case.name, case.network
             )),
         }
+    }
+
+    /// What stands here is seen in place of what stands in `/etc`, by what runs in it.
+    fn files(&self) -> String {
+        format!("/etc/netns/{}", self.0.as_deref().unwrap_or_default())
     }
 
     /// What runs in it runs under this.
@@ -61,6 +73,7 @@ impl Drop for Network {
     fn drop(&mut self) {
         if let Some(name) = &self.0 {
             let _ = Command::new("ip").args(["netns", "del", name]).status();
+            let _ = std::fs::remove_dir_all(self.files());
         }
     }
 }
@@ -73,14 +86,15 @@ impl Server {
         let network = Network::of(case)?;
         let mut line: Vec<String> = network.under();
         line.extend(case.under.iter().map(|word| (*word).to_owned()));
+        let data = data(case.kind, port, &log);
         line.extend(program(case.kind, port, &log, brunt)?);
         let mut command = Command::new(&line[0]);
         command.args(&line[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|e| format!("cannot start {}: {e}", line[0]))?;
-        let server = Server { child, port, log, network };
+        let server = Server { child, port, log, network, data };
         let began = Instant::now();
-        while !server.network.reaches(port) {
-            if began.elapsed() > Duration::from_secs(10) {
+        while !(server.network.reaches(port) && serves(case.kind, port)) {
+            if began.elapsed() > Duration::from_secs(30) {
                 return Err(format!("`{}` does not answer", line.join(" ")));
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -110,40 +124,8 @@ impl Server {
 }
 
 /// The words of a line; in each `~` is a space.
-fn words(line: &str) -> impl Iterator<Item = String> {
+pub fn words(line: &str) -> impl Iterator<Item = String> {
     line.split(' ').map(|word| word.replace('~', " "))
-}
-
-/// The command line of a server at this port.
-fn program(kind: &str, port: u16, log: &Path, brunt: &Path) -> Result<Vec<String>, String> {
-    let mut words = words(kind);
-    let port = port.to_string();
-    match words.next().as_deref() {
-        Some("redis") => {
-            let fixed = ["redis-server", "--port", &port, "--bind", "127.0.0.1", "--save", ""];
-            Ok(fixed.map(str::to_owned).into_iter().chain(words).collect())
-        }
-        Some("target") => Ok(vec![brunt.display().to_string(), "target".into(), format!("127.0.0.1:{port}")]),
-        Some("nginx") => {
-            let [connections, does, around] = [(); 3].map(|()| words.next().unwrap_or_default());
-            let file = log.with_extension("conf");
-            let text = format!(
-                "daemon off; master_process off; worker_processes 1; pid {0}.pid; error_log {0} warn;\n\
-                 events {{ worker_connections {connections}; }}\n\
-                 http {{ {around} access_log off; client_body_temp_path {0}.1; proxy_temp_path {0}.2; fastcgi_temp_path {0}.3;\n\
-                 uwsgi_temp_path {0}.4; scgi_temp_path {0}.5; server {{ listen 127.0.0.1:{port} backlog=1024;\n\
-                 location / {{ {does}; }} }} }}\n",
-                log.display()
-            );
-            std::fs::write(&file, text).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
-            let nginx = places::find("nginx").ok_or("nginx is not here: apt-get install nginx")?;
-            Ok(vec![nginx.display().to_string(), "-c".into(), file.display().to_string()])
-        }
-        _ => {
-            let script = places::root().join("tests/servers/queueing.py").display().to_string();
-            Ok(["python3".to_owned(), script, port].into_iter().chain(kind.split(' ').map(str::to_owned)).collect())
-        }
-    }
 }
 
 impl Drop for Server {
@@ -151,8 +133,9 @@ impl Drop for Server {
         // Nothing is lost if it is already gone.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.data);
         // Groups are empty now; one that is not is not ours to remove.
-        for folder in ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"] {
+        for folder in ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/blkio", "/sys/fs/cgroup/memory", "/sys/fs/cgroup"] {
             let ours = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("brunt-lab-");
             let found = std::fs::read_dir(folder).into_iter().flatten().flatten().filter(ours);
             found.for_each(|entry| drop(std::fs::remove_dir(entry.path())));

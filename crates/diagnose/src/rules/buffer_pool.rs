@@ -1,4 +1,4 @@
-//! D4: what queries read does not fit into the buffer pool of InnoDB.
+//! D4: what queries read does not fit into the memory of the database, InnoDB's buffer pool or the shared buffers of PostgreSQL.
 
 use words::Said;
 use words::text::{Text, text};
@@ -25,6 +25,25 @@ const EXPERIMENT: Text = text(
     "若只请求放得进缓冲池的少量行，Innodb_buffer_pool_reads 应不再增加，延迟应下降",
 );
 
+const WAITING: Text = text(
+    "{waiting} of {in_flight} requests in flight wait at any moment for what is read from files: it is not in shared_buffers",
+    "任一时刻在途 {in_flight} 个请求中有 {waiting} 个在等待从文件读取：所读的页不在 shared_buffers 中",
+);
+const READ: Text = text(
+    "pg_stat_database: blks_read +{missed} ({share} of all blocks that were asked for), blk_read_time +{time} in {span}",
+    "pg_stat_database：blks_read +{missed}（占所请求块的 {share}），{span} 内 blk_read_time +{time}",
+);
+const MORE: Text = text(
+    "raise shared_buffers (PostgreSQL must be restarted) or the memory of the machine until what the run reads fits, or let queries read less: an index, fewer columns, fewer rows",
+    "调大 shared_buffers（需重启 PostgreSQL）或内存，使本次测试所读的数据放得下，或让查询少读：加索引、少取列、少取行",
+);
+const STILL: Text = text(
+    "with requests for so few rows that they fit, blk_read_time must stand still and latency fall",
+    "若只请求放得下的少量行，blk_read_time 应不再增加，延迟应下降",
+);
+
+/// The part of the requests in flight that must wait for files.
+const PART: f64 = 0.4;
 /// The share of reads that miss, from which on it may be the limit, and how many a second these must be.
 const SHARE: f64 = 0.01;
 const RATE: f64 = 100.0;
@@ -35,8 +54,8 @@ pub(super) const PAGE: Page = Page {
     rule: "D4",
     title: text("A buffer pool that is too small", "缓冲池太小"),
     sign: text(
-        "queries that read other rows each time are slower than those that read the same; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
-        "每次读不同行的查询比反复读相同行的慢；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+        "queries that read other rows each time are slower than those that read the same; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT, or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE where track_io_timing is on",
+        "每次读不同行的查询比反复读相同行的慢；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT，或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE（须开启 track_io_timing）",
     ),
     remedy: REMEDY,
     beware: Some(text(
@@ -50,7 +69,30 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if full || !case.run.is_pressed() {
         return None;
     }
-    case.told("mysql.").find_map(found)
+    let postgres = || case.told("postgres.").find_map(|postgres| timed(postgres, case.run.in_flight));
+    case.told("mysql.").find_map(found).or_else(postgres)
+}
+
+/// Much of what PostgreSQL reads is in the system's cache and costs next to nothing: only the time of reading tells, which it keeps where
+/// `track_io_timing` is on.
+fn timed(postgres: &Counted, in_flight: f64) -> Option<Found> {
+    let database = |name: &str| format!("postgres.database.{name}");
+    let (missed, hit) = (postgres.rise(&database("blks_read"))?, postgres.rise(&database("blks_hit"))?);
+    // Milliseconds, summed over all sessions: a second of it each second is one that always reads.
+    let waiting = postgres.per_s(&database("blk_read_time"))? / 1e3;
+    if missed < SHARE * (missed + hit) || waiting < PART * in_flight.max(1.0) {
+        return None;
+    }
+    let claim = [("waiting", format!("{:.1}", waiting.min(in_flight))), ("in_flight", format!("{in_flight:.0}"))];
+    let facts = [
+        ("missed", words::show::count(missed as u64)),
+        ("share", words::show::share(missed / (missed + hit))),
+        ("time", words::show::seconds(waiting * postgres.span_s())),
+        ("span", words::show::seconds(postgres.span_s())),
+    ];
+    let (claim, evidence) = (Said::new(WAITING, claim), Said::new(READ, facts));
+    let found = Found::new("D4", Stage::Dependency, Proof::Proved, claim, evidence);
+    Some(found.then(plain(MORE), plain(STILL)))
 }
 
 fn found(mysql: &Counted) -> Option<Found> {
@@ -94,6 +136,26 @@ mod tests {
         assert_eq!(judged_told(judge, |_| (), pool(300.0, 900.0, 3.0)), None, "too few to matter");
         assert_eq!(judged_told(judge, |_| (), pool(20_000.0, 200_000.0, 19_500.0)), None, "a cold pool");
         assert_eq!(judged_told(judge, |run| run.is_open = true, pool(20_000.0, 200_000.0, 3.0)), None, "rate kept");
+    }
+
+    /// The same of PostgreSQL: blocks read and found, and the milliseconds of reading.
+    fn blocks(read: f64, hit: f64, ms: f64) -> Counted {
+        counted(&[
+            ("postgres.database.blks_read", 7.0, 7.0 + read),
+            ("postgres.database.blks_hit", 90.0, 90.0 + hit),
+            ("postgres.database.blk_read_time", 1.5, 1.5 + ms),
+        ])
+    }
+
+    #[test]
+    fn blocks_of_postgres_that_are_waited_for() {
+        let ten = |run: &mut crate::Run| run.in_flight = 10.0;
+        assert_eq!(judged_told(judge, ten, blocks(20_000.0, 200_000.0, 60_000.0)), Some("proved"));
+        assert_eq!(judged_told(judge, ten, blocks(20_000.0, 200_000.0, 0.0)), None, "track_io_timing is off");
+        assert_eq!(judged_told(judge, ten, blocks(20_000.0, 200_000.0, 900.0)), None, "the system's cache had them");
+        assert_eq!(judged_told(judge, ten, blocks(900.0, 200_000.0, 60_000.0)), None, "less than one of a hundred");
+        let open = |run: &mut crate::Run| (run.in_flight, run.is_open) = (10.0, true);
+        assert_eq!(judged_told(judge, open, blocks(20_000.0, 200_000.0, 60_000.0)), None, "rate kept");
     }
 
     #[test]

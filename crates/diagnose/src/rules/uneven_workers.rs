@@ -44,9 +44,9 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if run.generator_doubt != Some(GeneratorDoubt::Busy) || run.workers < 2 || run.busiest_worker < FULL {
         return None;
     }
-    // A worker may as well be full of what fails.
+    // A worker may as well be full of what fails, and another empty as its users were turned away and wait for a new connection.
     let failed = run.failures.iter().fold(0u64, |sum, failure| sum.saturating_add(failure.count));
-    if failed as f64 > FAILED * run.scheduled as f64 {
+    if failed as f64 > FAILED * run.scheduled as f64 || failed > run.users.into() {
         return None;
     }
     let others = (run.generator_cores - run.polled_cores - run.busiest_worker).max(0.0) / f64::from(run.workers - 1);
@@ -84,5 +84,14 @@ mod tests {
             run.failures = vec![Failures { count: 5_000, ..Failures::default() }];
         };
         assert_eq!(judged(judge, turned_away, counted(&[])), None, "it is full of what fails");
+        let waiting = |failed: u64| {
+            move |run: &mut Run| {
+                with(0.97, 1.1, 2)(run);
+                (run.users, run.scheduled) = (60, 1_000_000);
+                run.failures = vec![Failures { count: failed, ..Failures::default() }];
+            }
+        };
+        assert_eq!(judged(judge, waiting(540), counted(&[])), None, "the users of the others are turned away");
+        assert_eq!(judged(judge, waiting(3), counted(&[])), Some("proved"), "a few that failed on the way");
     }
 }

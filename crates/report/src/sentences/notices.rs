@@ -59,6 +59,10 @@ pub(crate) fn notice(of: Subject) -> Text {
             "The run was stopped after {time}, as --run-timeout asked.",
             "按 --run-timeout 的要求，压测在 {time} 后停止。",
         ),
+        Subject::SlowLookup => text(
+            "Looking up {name} took {took}. brunt does that before the load and keeps the addresses; a client or service that looks it up for each connection waits as long: check the name servers in /etc/resolv.conf.",
+            "解析域名 {name} 耗时 {took}。brunt 在加压前解析并保留地址；每次建立连接都解析的客户端或服务会同样等待：请检查 /etc/resolv.conf 中的 DNS 服务器。",
+        ),
         Subject::UringStreamsOnly => text(
             "io_uring does not support UDP here; this run uses epoll.",
             "io_uring 不支持 UDP，本次压测改用 epoll。",

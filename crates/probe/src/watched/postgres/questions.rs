@@ -22,7 +22,8 @@ pub struct Question {
 pub const ALL: [Question; 4] = [
     Question {
         group: "database",
-        sql: "SELECT numbackends, xact_commit, xact_rollback, blks_read, blks_hit, tup_returned, tup_fetched, temp_files, deadlocks \
+        sql: "SELECT numbackends, xact_commit, xact_rollback, blks_read, blks_hit, blk_read_time, tup_returned, tup_fetched, temp_files, \
+              deadlocks \
               FROM pg_stat_database WHERE datname = current_database()",
         columns: &[
             "numbackends",
@@ -30,6 +31,7 @@ pub const ALL: [Question; 4] = [
             "xact_rollback",
             "blks_read",
             "blks_hit",
+            "blk_read_time",
             "tup_returned",
             "tup_fetched",
             "temp_files",
@@ -76,12 +78,13 @@ pub const ALL: [Question; 4] = [
         group: "setting",
         sql: "SELECT current_setting('max_connections'), current_setting('superuser_reserved_connections'), \
               coalesce(current_setting('reserved_connections', true), '0'), pg_size_bytes(current_setting('shared_buffers')), \
-              current_setting('server_version')",
+              (current_setting('track_io_timing') = 'on')::int, current_setting('server_version')",
         columns: &[
             "max_connections",
             "superuser_reserved_connections",
             "reserved_connections",
             "shared_buffers",
+            "track_io_timing",
             "server_version",
         ],
     },

@@ -41,10 +41,10 @@ fn entered() -> Vec<u8> {
     [authentication(0, b""), message(b'S', b"TimeZone\0UTC\0"), message(b'K', &[0; 8]), ready()].concat()
 }
 
-const DATABASE: [&str; 9] = ["3", "1000", "2", "40", "50", "60", "70", "1", "9"];
+const DATABASE: [&str; 10] = ["3", "1000", "2", "40", "50", "55", "60", "70", "1", "9"];
 const ACTIVITY: [&str; 9] = ["8", "0", "0", "5", "1", "4", "3", "2", "1"];
 const TABLES: [&str; 3] = ["11", "12", "13"];
-const SETTINGS: [&str; 5] = ["100", "3", "0", "134217728", "15.18 (Debian)"];
+const SETTINGS: [&str; 6] = ["100", "3", "0", "134217728", "1", "15.18 (Debian)"];
 
 fn all() -> Vec<u8> {
     [told(&DATABASE), told(&ACTIVITY), told(&TABLES), told(&SETTINGS)].concat()
@@ -90,6 +90,7 @@ fn four_questions_over_one_connection_that_is_closed_in_form() {
             ("database.numbackends", 3),
             ("database.xact_commit", 1000),
             ("database.xact_rollback", 2),
+            ("database.blk_read_time", 55),
             ("database.deadlocks", 9),
             ("activity.clients", 8),
             ("activity.active", 5),
@@ -103,6 +104,7 @@ fn four_questions_over_one_connection_that_is_closed_in_form() {
             ("tables.idx_scan", 13),
             ("setting.max_connections", 100),
             ("setting.shared_buffers", 134_217_728),
+            ("setting.track_io_timing", 1),
         ] {
             assert_eq!(told.get(&format!("postgres.{name}")), Some(value), "{name}");
         }

@@ -1,0 +1,124 @@
+//! The command line of a case's server.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::server::words;
+use crate::{install, places};
+
+/// Where the database of a case at this port keeps its data: beside other files of the lab; PostgreSQL, whose user may see nothing of
+/// them, among the temporary ones.
+pub fn data(kind: &str, port: u16, log: &Path) -> PathBuf {
+    match kind.starts_with("postgres") {
+        true => std::env::temp_dir().join(format!("brunt-lab-{port}")),
+        false => log.with_extension("data"),
+    }
+}
+
+/// The command line of a server at this port, which complains to `log`.
+pub fn program(kind: &str, port: u16, log: &Path, brunt: &Path) -> Result<Vec<String>, String> {
+    let mut rest = words(kind);
+    let at = port.to_string();
+    match rest.next().as_deref() {
+        Some("redis") => {
+            let fixed = ["redis-server", "--port", &at, "--bind", "127.0.0.1", "--save", ""];
+            Ok(fixed.map(str::to_owned).into_iter().chain(rest).collect())
+        }
+        Some("target") => Ok(vec![brunt.display().to_string(), "target".into(), format!("127.0.0.1:{port}")]),
+        Some("nginx") => nginx([(); 3].map(|()| rest.next().unwrap_or_default()), port, log),
+        Some("mariadb") => mariadb(rest, port, &data(kind, port, log)),
+        Some("postgres") => postgres(rest, port, &data(kind, port, log)),
+        _ => {
+            let script = places::root().join("tests/servers/queueing.py").display().to_string();
+            Ok(["python3".to_owned(), script, at].into_iter().chain(kind.split(' ').map(str::to_owned)).collect())
+        }
+    }
+}
+
+fn nginx([connections, does, around]: [String; 3], port: u16, log: &Path) -> Result<Vec<String>, String> {
+    let file = log.with_extension("conf");
+    let text = format!(
+        "daemon off; master_process off; worker_processes 1; pid {0}.pid; error_log {0} warn;\n\
+         events {{ worker_connections {connections}; }}\n\
+         http {{ {around} access_log off; client_body_temp_path {0}.1; proxy_temp_path {0}.2; fastcgi_temp_path {0}.3;\n\
+         uwsgi_temp_path {0}.4; scgi_temp_path {0}.5; server {{ listen 127.0.0.1:{port} backlog=1024;\n\
+         location / {{ {does}; }} }} }}\n",
+        log.display()
+    );
+    std::fs::write(&file, text).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
+    let nginx = places::find("nginx").ok_or("nginx is not here: apt-get install nginx")?;
+    Ok(vec![nginx.display().to_string(), "-c".into(), file.display().to_string()])
+}
+
+/// An empty MariaDB in which `root` needs no password.
+fn mariadb(options: impl Iterator<Item = String>, port: u16, data: &Path) -> Result<Vec<String>, String> {
+    let missing = "MariaDB is not here: apt-get install mariadb-server";
+    let (server, install) =
+        (places::find("mariadbd").ok_or(missing)?, places::find("mariadb-install-db").ok_or(missing)?);
+    let user = if install::is_root() { "root".to_owned() } else { std::env::var("USER").unwrap_or_default() };
+    let data = data.display().to_string();
+    let mut setting_up = Command::new(install);
+    setting_up.args(["--no-defaults", &format!("--datadir={data}"), &format!("--user={user}")]);
+    setting_up.args(["--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=16M"]);
+    quietly(setting_up)?;
+    let fixed = [
+        server.display().to_string(),
+        "--no-defaults".into(),
+        format!("--user={user}"),
+        format!("--datadir={data}"),
+        format!("--socket={data}/socket"),
+        format!("--port={port}"),
+        "--bind-address=127.0.0.1".into(),
+    ];
+    Ok(fixed.into_iter().chain(options).collect())
+}
+
+/// An empty PostgreSQL in which `postgres` needs no password. It refuses to run as root.
+fn postgres(settings: impl Iterator<Item = String>, port: u16, data: &Path) -> Result<Vec<String>, String> {
+    let programs = newest_postgres().ok_or("PostgreSQL is not here: apt-get install postgresql")?;
+    let (mut under, data) = (Vec::new(), data.display().to_string());
+    if install::is_root() {
+        let mut handing_over = Command::new("install");
+        handing_over.args(["-d", "-o", "postgres", "-g", "postgres", &data]);
+        quietly(handing_over)?;
+        under = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"].map(str::to_owned).to_vec();
+    }
+    let mut line = under.clone();
+    line.push(programs.join("initdb").display().to_string());
+    line.extend(["--no-sync", "-U", "postgres", "-A", "trust", "-D", &data].map(str::to_owned));
+    let mut setting_up = Command::new(&line[0]);
+    setting_up.args(&line[1..]);
+    quietly(setting_up)?;
+    let mut line = under;
+    line.push(programs.join("postgres").display().to_string());
+    line.extend(["-D", &data, "-p", &port.to_string(), "-c"].map(str::to_owned));
+    line.push(format!("unix_socket_directories={data}"));
+    settings.for_each(|setting| line.extend(["-c".to_owned(), setting]));
+    Ok(line)
+}
+
+/// Whether who listens at this port serves by now: PostgreSQL refuses everybody while it starts.
+pub fn serves(kind: &str, port: u16) -> bool {
+    let asks = || {
+        Some(
+            Command::new(newest_postgres()?.join("pg_isready"))
+                .args(["-q", "-h", "127.0.0.1", "-p", &port.to_string()])
+                .status(),
+        )
+    };
+    !kind.starts_with("postgres") || asks().is_some_and(|status| status.is_ok_and(|status| status.success()))
+}
+
+/// Where Debian puts the programs of the newest version.
+fn newest_postgres() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
+    let found = versions.filter_map(|entry| Some(entry.ok()?.path().join("bin")));
+    found.filter(|bin| bin.join("initdb").is_file()).max()
+}
+
+fn quietly(mut command: Command) -> Result<(), String> {
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|e| format!("cannot start {}: {e}", command.get_program().display()))?;
+    let said = || String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or_default().to_owned();
+    if output.status.success() { Ok(()) } else { Err(format!("{} fails: {}", command.get_program().display(), said())) }
+}
