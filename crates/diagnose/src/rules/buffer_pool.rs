@@ -91,7 +91,7 @@ fn timed(postgres: &Counted, in_flight: f64) -> Option<Found> {
         ("span", words::show::seconds(postgres.span_s())),
     ];
     let (claim, evidence) = (Said::new(WAITING, claim), Said::new(READ, facts));
-    let found = Found::new("D4", Stage::Dependency, Proof::Proved, claim, evidence);
+    let found = Found::new("D4", Stage::Service, Proof::Proved, claim, evidence);
     Some(found.then(plain(MORE), plain(STILL)))
 }
 
@@ -111,7 +111,7 @@ fn found(mysql: &Counted) -> Option<Found> {
     let claim = [("share", words::show::share((replaced / asked.max(missed)).min(1.0))), ("reads", shown(rate))];
     let facts = [("missed", shown(missed)), ("asked", shown(asked)), ("filled", shown(filled))];
     let (claim, evidence) = (Said::new(CLAIM, claim), Said::new(EVIDENCE, facts));
-    let found = Found::new("D4", Stage::Dependency, Proof::Consistent, claim, evidence);
+    let found = Found::new("D4", Stage::Service, Proof::Consistent, claim, evidence);
     Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
 }
 

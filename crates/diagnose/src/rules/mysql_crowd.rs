@@ -57,7 +57,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     let [running, shown] = [running, cores].map(|n| format!("{n:.0}"));
     let claim = Said::new(CLAIM, [("running", running.clone()), ("cores", shown.clone())]);
     let facts = [("running", running), ("busy", format!("{busy:.2}")), ("cores", shown.clone())];
-    let found = Found::new("D7", Stage::Dependency, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
+    let found = Found::new("D7", Stage::Service, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
     let users = format!("{:.0}", CROWD * cores);
     Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("users", users), ("url", run.again())])))
 }

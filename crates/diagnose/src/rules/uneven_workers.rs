@@ -46,7 +46,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     }
     // A worker may as well be full of what fails, and another empty as its users were turned away and wait for a new connection.
     let failed = run.failures.iter().fold(0u64, |sum, failure| sum.saturating_add(failure.count));
-    if failed as f64 > FAILED * run.scheduled as f64 || failed > run.users.into() {
+    if failed as f64 > FAILED * run.scheduled as f64 || (!run.is_open && failed > run.users.into()) {
         return None;
     }
     let others = (run.generator_cores - run.polled_cores - run.busiest_worker).max(0.0) / f64::from(run.workers - 1);

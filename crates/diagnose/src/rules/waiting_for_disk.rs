@@ -56,7 +56,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
         ("busy", format!("{busy:.2}")),
         ("cores", format!("{cores:.0}")),
     ];
-    let found = Found::new("S9", Stage::Service, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
+    let found = Found::new("S9", Stage::Dependency, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
     Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
 }
 
