@@ -38,6 +38,17 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "python3", package: "python3" },
 ];
 
+/// What `cargo xtask lab` needs.
+pub const FOR_LAB: &[Tool] = &[
+    Tool { program: "python3", package: "python3" },
+    Tool { program: "nginx", package: "nginx" },
+    Tool { program: "redis-server", package: "redis-server" },
+    Tool { program: "mariadbd", package: "mariadb-server" },
+    Tool { program: "pg_ctlcluster", package: "postgresql" },
+    Tool { program: "ip", package: "iproute2" },
+    Tool { program: "nft", package: "nftables" },
+];
+
 /// What `cargo xtask bench` takes from Debian.
 pub const FOR_BENCH: &[Tool] = &[
     Tool { program: "nginx", package: "nginx" },

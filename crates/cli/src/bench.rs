@@ -87,7 +87,7 @@ impl Bench {
         bench.setup.command = intent.command.clone();
         bench.redaction = intent.redaction.clone();
         bench.watching = intent.watching.clone();
-        observed::check(&bench.watching)?;
+        observed::check(&bench.watching, &intent.plan)?;
         bench.apart = whole.map(|(number, plan)| Apart { number, launcher: Arc::new(Again), plan, bundle });
         Ok(bench)
     }
@@ -238,7 +238,7 @@ impl Bench {
     ) -> Result<(), Complaint> {
         let setup = Setup { control: control.clone(), ..self.setup_of(trial)? };
         let mut first = self.first.clone();
-        let mut observed = Observed::begin(&setup.host.name, &self.watching, self.address())?;
+        let mut observed = Observed::begin(&setup.host.name, &self.watching, &self.setup.plan, self.address())?;
         let mut client = None;
         Arc::clone(&self.prepared).run(&setup, stop, &mut |event| {
             let started = matches!(event, RunEvent::Started(_));

@@ -5,11 +5,14 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
 
 use measure::{Clock, Nanos};
-use probe::{Counters, Host, Sampler, Service, Source, Watched};
+use plan::Plan;
+use probe::remote::Clear;
+use probe::{Counters, Host, Sampler, Sealing, Service, Source, Watched};
 use record::{Changes, Notice, RunEvent, Subject};
 use wire::Complaint;
 
 use crate::arguments::{Local, Watching};
+use crate::checks;
 use crate::joined::{self, Remote};
 
 /// How often counters are read.
@@ -93,7 +96,12 @@ impl Observed {
     ///
     /// # Errors
     /// What was to be watched is not there, naming the option.
-    pub fn begin(machine: &str, watching: &Watching, target: Option<SocketAddr>) -> Result<Observed, Complaint> {
+    pub fn begin(
+        machine: &str,
+        watching: &Watching,
+        plan: &Plan,
+        target: Option<SocketAddr>,
+    ) -> Result<Observed, Complaint> {
         let mut host = Host::new(Source::here());
         if let Some(service) = service(&host, watching, target)? {
             host.watch(service);
@@ -102,7 +110,7 @@ impl Observed {
             host.follow(target);
         }
         let mut readings = vec![Reading::begin(machine, apart(move || host.read()))];
-        for mut watched in told(watching)? {
+        for mut watched in told(watching, plan)? {
             let name = watched.name().to_owned();
             readings.push(Reading::of_service(&name, move || watched.read()));
         }
@@ -169,9 +177,9 @@ const TRIES: usize = 3;
 ///
 /// # Errors
 /// What is not, naming the option.
-pub fn check(watching: &Watching) -> Result<(), Complaint> {
+pub fn check(watching: &Watching, plan: &Plan) -> Result<(), Complaint> {
     service(&Host::new(Source::here()), watching, None)?;
-    for mut watched in told(watching)? {
+    for mut watched in told(watching, plan)? {
         let mut told = watched.ask();
         // Who is busy, or looks a name up, may be slow once.
         for _ in 0..TRIES {
@@ -188,9 +196,19 @@ pub fn check(watching: &Watching) -> Result<(), Complaint> {
     joined::join(&watching.probes, None).map(drop)
 }
 
-/// The services that are asked for counters of their own.
-fn told(watching: &Watching) -> Result<Vec<Watched>, Complaint> {
-    let read = |text: &String| Watched::parse(text).map_err(|trouble| Complaint::new("--watch", trouble));
+/// The services that are asked for counters of their own; over TLS with the certificates that the run trusts.
+fn told(watching: &Watching, plan: &Plan) -> Result<Vec<Watched>, Complaint> {
+    let read = |text: &String| {
+        let mut watched = Watched::parse(text).map_err(|trouble| Complaint::new("--watch", trouble))?;
+        if watched.is_over_tls() {
+            let security = checks::security(plan)?;
+            watched.seal_with(Sealing::new(move |socket, host| {
+                let clear = security.over(socket, host).map_err(std::io::Error::other)?;
+                Ok(Box::new(clear) as Box<dyn Clear>)
+            }));
+        }
+        Ok(watched)
+    };
     let logs = watching.logs.iter().map(|path| Ok(Watched::log(path)));
     watching.told.iter().map(read).chain(logs).collect()
 }

@@ -66,4 +66,4 @@ pub use own::Labels;
 pub use sampler::Sampler;
 pub use service::Service;
 pub use source::Source;
-pub use watched::Watched;
+pub use watched::{Sealing, Watched};

@@ -21,6 +21,8 @@ use record::Number;
 
 use crate::Counters;
 use crate::counters::Sink;
+use conversation::Place;
+pub use conversation::Sealing;
 use log::Log;
 use mysql::Mysql;
 use page::Page;
@@ -80,9 +82,42 @@ impl Watched {
         Ok(Watched { name: format!("{kind}={shown}"), asked, sink: Sink::default() })
     }
 
+    /// Whether it is asked over TLS.
+    pub fn is_over_tls(&self) -> bool {
+        self.place().is_some_and(Place::is_over_tls)
+    }
+
+    /// With what TLS is spoken, where it is.
+    pub fn seal_with(&mut self, sealing: Sealing) {
+        if let Some(place) = self.place_mut() {
+            place.seal_with(sealing);
+        }
+    }
+
     /// The log of a service, whose lines are counted by what they say.
     pub fn log(path: &str) -> Watched {
         Watched { name: format!("log={path}"), asked: Asked::Log(Log::new(path)), sink: Sink::default() }
+    }
+
+    /// Where it is; None for a log.
+    fn place(&self) -> Option<&Place> {
+        match &self.asked {
+            Asked::Redis(redis) => Some(&redis.place),
+            Asked::Mysql(mysql) => Some(&mysql.place),
+            Asked::Postgres(postgres) => Some(&postgres.place),
+            Asked::Nginx(page) | Asked::Prometheus(page) => Some(&page.place),
+            Asked::Log(_) => None,
+        }
+    }
+
+    fn place_mut(&mut self) -> Option<&mut Place> {
+        match &mut self.asked {
+            Asked::Redis(redis) => Some(&mut redis.place),
+            Asked::Mysql(mysql) => Some(&mut mysql.place),
+            Asked::Postgres(postgres) => Some(&mut postgres.place),
+            Asked::Nginx(page) | Asked::Prometheus(page) => Some(&mut page.place),
+            Asked::Log(_) => None,
+        }
     }
 
     /// What it is called in records: its kind and where it is, without a password.
@@ -155,8 +190,29 @@ fn why(error: &io::Error) -> String {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "it did not answer within 500 ms".to_owned(),
         io::ErrorKind::UnexpectedEof => "it closed the connection without an answer".to_owned(),
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
-        _ => error.to_string(),
+        _ => match error.to_string() {
+            unknown if unknown.contains("invalid peer certificate") => {
+                format!("{unknown}; name its authority with --cacert, or accept any certificate with --insecure")
+            }
+            other => other,
+        },
     }
+}
+
+/// Whether what stands behind the `?` of a database's URL asks for TLS, by `ssl` or as clients of the databases write it.
+fn asks_for_tls(query: &str) -> Result<bool, String> {
+    let mut tls = false;
+    for word in query.split('&').filter(|word| !word.is_empty()) {
+        let (name, value) = word.split_once('=').unwrap_or((word, "require"));
+        let value = value.to_ascii_lowercase().replace('_', "-");
+        tls = match (name, &*value) {
+            ("ssl" | "sslmode" | "ssl-mode" | "tls", "require" | "required" | "true") => true,
+            ("sslmode" | "ssl-mode", "verify-ca" | "verify-full" | "verify-identity") => true,
+            ("ssl" | "sslmode" | "ssl-mode" | "tls", "disable" | "disabled" | "false") => false,
+            _ => return Err(format!("`?{word}` is not known here")),
+        };
+    }
+    Ok(tls)
 }
 
 /// A name of a counter that somebody else chose: of a length and of letters that can be shown.
@@ -212,13 +268,28 @@ mod tests {
         assert_eq!(name("redis=redis://me:p%40ss@h:7/0").unwrap(), "redis=h:7");
         assert_eq!(name("nginx=http://127.0.0.1:8080/status").unwrap(), "nginx=127.0.0.1:8080");
         assert_eq!(name("prometheus=http://[::1]:9100/metrics").unwrap(), "prometheus=[::1]:9100");
+        assert_eq!(name("nginx=https://h/status").unwrap(), "nginx=h:443");
+        let tls = |text: &str| Watched::parse(text).unwrap().is_over_tls();
+        for secured in [
+            "nginx=https://h/s",
+            "redis=rediss://h",
+            "mysql=u@h?ssl",
+            "mysql=mysql://u:p@h/d?ssl-mode=VERIFY_IDENTITY",
+            "postgres=postgres://u@h/d?sslmode=verify-full",
+        ] {
+            assert!(tls(secured), "{secured}");
+        }
+        for clear in ["nginx=http://h/s", "redis=h", "mysql=u@h", "postgres=u@h?sslmode=disable"] {
+            assert!(!tls(clear), "{clear}");
+        }
         for (text, said) in [
             ("6379", "names no kind of service"),
             ("mongo=h:1", "`mongo` is no kind"),
             ("redis=", "names no host"),
             ("redis=h:x", "is no port"),
-            ("nginx=https://h/status", "write http://"),
             ("nginx=h/status", "write http://"),
+            ("mysql=u@h?compress", "`?compress` is not known here"),
+            ("postgres=u@h?sslmode=prefer", "`?sslmode=prefer` is not known here"),
             ("prometheus=http:///metrics", "names no host"),
         ] {
             let complaint = name(text).unwrap_err();

@@ -159,6 +159,10 @@ fn logins_over_tls_and_unix_sockets() {
     brunt(["--ssl", "-n", "1", &url]).with_code(30).said("unknown issuer");
     server.sql("ALTER USER brunt@'%' REQUIRE SSL");
     assert_eq!(report(&["-n", "2", "-c", "1", &url]).requests()[2], 2);
+    let watch = format!("--watch=mysql={}", server.url());
+    let line = ["--ssl", "-n", "1", &url];
+    brunt([&line[..], &["-k", &watch]].concat()).with_code(64).said("cannot be watched");
+    brunt([&line[..], &["-k", &format!("{watch}?ssl")]].concat()).with_code(0);
 
     let socket = server.socket();
     let url = "mysql://brunt:pass%3Aword@localhost/test";

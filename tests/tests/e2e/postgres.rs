@@ -102,7 +102,11 @@ fn postgres_speaks_tls_behind_its_own_request() {
     let tls = format!("ssl = on\nssl_cert_file = '{}'\nssl_key_file = '{}'", cert.display(), key.display());
     let Some(postgres) = Postgres::start("scram-sha-256", &tls) else { return };
     let url = postgres.url("postgres:secret");
-    let report = report(&[&line[..], &["--ssl", "--cacert", &certificates.text("ca.pem"), &url]].concat()).with_code(0);
+    let (watch, ca) = (format!("--watch=postgres={url}?sslmode=require"), certificates.text("ca.pem"));
+    let report = report(&[&line[..], &["--ssl", "--cacert", &ca, &watch, &url]].concat()).with_code(0);
+    brunt(["-n", "1", &watch, &url]).with_code(64).said("name its authority with --cacert");
+    let without = format!("--watch=postgres={}?sslmode=require", plain.url("postgres"));
+    brunt(["-n", "1", &without, &plain.url("postgres")]).with_code(64).said("it speaks no TLS");
     assert_eq!(report.requests(), [20, 20, 0, 0], "{report}");
     assert_eq!(report.count("connections.handshakes"), report.count("connections.opened"), "{report}");
 }

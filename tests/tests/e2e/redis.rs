@@ -145,6 +145,10 @@ fn redis_speaks_tls() {
     assert_eq!(report.requests(), [300, 300, 0, 0], "{report}");
     assert_eq!(report.count("connections.handshakes"), report.count("connections.opened"), "{report}");
     assert_eq!(redis.calls("", "set"), 300 + probes(&report), "{report}");
+    let watch = format!("--watch=redis={url}");
+    let line = ["-n", "1", "--command", "PING", &watch, &url];
+    brunt([&line[..], &["--cacert", &ca]].concat()).with_code(0);
+    brunt([&line[..], &["-k"]].concat()).with_code(0);
 }
 
 #[test]

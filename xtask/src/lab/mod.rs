@@ -12,7 +12,7 @@ use serde_json::Value;
 use self::cases::{ALL, Case, Expected};
 use self::server::Server;
 use crate::arguments::Arguments;
-use crate::{pair, places};
+use crate::{install, pair};
 
 /// A disturbed case is tried so often.
 const TRIES: u32 = 3;
@@ -31,7 +31,8 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let only = arguments.values("--only")?.pop().unwrap_or_default();
     let healthy = arguments.number("--healthy", 3)?;
     arguments.words()?;
-    if places::find("python3").is_none() {
+    let missing = install::from_debian(install::FOR_LAB);
+    if missing.contains(&"python3") {
         return Err("python3 is needed: apt-get install python3".into());
     }
     let brunt = pair::program(given)?.ok_or("brunt does not build")?;

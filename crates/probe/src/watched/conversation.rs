@@ -1,19 +1,44 @@
 //! A connection that is waited for no longer than a bound, whatever the other side does.
 
+use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use crate::remote::Clear;
 
 /// All of one question and its answer.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// No answer is longer in earnest.
 const LONGEST: usize = 16 << 20;
 
+type Seal = dyn Fn(TcpStream, &str) -> io::Result<Box<dyn Clear>> + Send + Sync;
+
+/// Puts TLS over a socket that is connected to a host of this name.
+#[derive(Clone)]
+pub struct Sealing(Arc<Seal>);
+
+impl Sealing {
+    /// TLS as `seal` puts it over a socket; its handshake is done with the first byte.
+    pub fn new(seal: impl Fn(TcpStream, &str) -> io::Result<Box<dyn Clear>> + Send + Sync + 'static) -> Sealing {
+        Sealing(Arc::new(seal))
+    }
+}
+
+impl fmt::Debug for Sealing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sealing")
+    }
+}
+
 /// Where a service is.
 #[derive(Debug)]
 pub struct Place {
     host: String,
     port: u16,
+    tls: bool,
+    sealing: Option<Sealing>,
     /// Its addresses, looked up once: a name server that hangs must not delay a run that goes on.
     known: Vec<SocketAddr>,
 }
@@ -36,7 +61,34 @@ impl Place {
             None => usual,
             Some(port) => read(port).ok_or_else(|| format!("`{port}` is no port; write 1 to 65535"))?,
         };
-        Ok(Place { host: host.to_owned(), port, known: Vec::new() })
+        Ok(Place { host: host.to_owned(), port, tls: false, sealing: None, known: Vec::new() })
+    }
+
+    /// The same, asked over TLS or not.
+    pub fn over_tls(self, tls: bool) -> Place {
+        Place { tls, ..self }
+    }
+
+    /// Whether it is asked over TLS.
+    pub fn is_over_tls(&self) -> bool {
+        self.tls
+    }
+
+    /// With what TLS is spoken.
+    pub fn seal_with(&mut self, sealing: Sealing) {
+        self.sealing = Some(sealing);
+    }
+
+    /// Goes on over TLS, which is this place's.
+    ///
+    /// # Errors
+    /// Its name is none that a certificate can be for.
+    pub fn seal(&self, talk: Conversation) -> io::Result<Conversation> {
+        let Some(Sealing(seal)) = &self.sealing else {
+            return Err(io::Error::new(ErrorKind::Unsupported, "it is to be asked over TLS, which is not set up here"));
+        };
+        let clear = seal(talk.socket.try_clone()?, &self.host)?;
+        Ok(Conversation { clear: Some(clear), ..talk })
     }
 
     /// `host:port`, as URLs have it.
@@ -56,7 +108,7 @@ impl Place {
             match TcpStream::connect_timeout(address, left(until)?) {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
-                    return Ok(Conversation { stream, until });
+                    return Ok(Conversation { socket: stream, clear: None, until });
                 }
                 Err(error) => last = error,
             }
@@ -66,9 +118,10 @@ impl Place {
 }
 
 /// A connection, and until when its question must be answered.
-#[derive(Debug)]
 pub struct Conversation {
-    stream: TcpStream,
+    socket: TcpStream,
+    /// What TLS makes of it.
+    clear: Option<Box<dyn Clear>>,
     until: Instant,
 }
 
@@ -76,16 +129,25 @@ impl Conversation {
     /// Says something; the time for its answer begins.
     pub fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.until = Instant::now() + PATIENCE;
-        self.stream.set_write_timeout(Some(left(self.until)?))?;
-        self.stream.write_all(bytes)
+        // A handshake reads, too.
+        self.socket.set_read_timeout(Some(left(self.until)?))?;
+        self.socket.set_write_timeout(Some(left(self.until)?))?;
+        match &mut self.clear {
+            Some(clear) => clear.write_all(bytes).and_then(|()| clear.flush()),
+            None => self.socket.write_all(bytes),
+        }
     }
 
     /// Appends what comes next; false at the end.
     pub fn more(&mut self, heard: &mut Vec<u8>) -> io::Result<bool> {
-        self.stream.set_read_timeout(Some(left(self.until)?))?;
+        self.socket.set_read_timeout(Some(left(self.until)?))?;
         let mut piece = [0; 16 << 10];
         let length = loop {
-            match self.stream.read(&mut piece) {
+            let read = match &mut self.clear {
+                Some(clear) => clear.read(&mut piece),
+                None => self.socket.read(&mut piece),
+            };
+            match read {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 read => break read?,
             }
@@ -95,6 +157,12 @@ impl Conversation {
             return Err(io::Error::new(ErrorKind::FileTooLarge, "its answer is longer than 16 MiB"));
         }
         Ok(length > 0)
+    }
+}
+
+impl fmt::Debug for Conversation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conversation").field("socket", &self.socket).field("tls", &self.clear.is_some()).finish()
     }
 }
 

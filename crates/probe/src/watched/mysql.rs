@@ -6,7 +6,7 @@ mod packets;
 use std::io;
 
 use super::conversation::{Conversation, Place};
-use super::{is_name, number, unescaped};
+use super::{asks_for_tls, is_name, number, unescaped};
 use crate::counters::Sink;
 use packets::{Packets, invalid};
 
@@ -23,12 +23,12 @@ const QUIT: u8 = 0x01;
 /// No server has more counters in earnest.
 const MOST_ROWS: usize = 20_000;
 
-const RIGHT: &str = "write mysql=mysql://USER:PASSWORD@HOST:PORT";
+const RIGHT: &str = "write mysql=mysql://USER:PASSWORD@HOST:PORT, with ?ssl behind it for TLS";
 
 /// Where it is, who asks, and the connection to it.
 #[derive(Debug)]
 pub struct Mysql {
-    place: Place,
+    pub(super) place: Place,
     user: Vec<u8>,
     password: Vec<u8>,
     talk: Option<Conversation>,
@@ -42,15 +42,17 @@ pub struct Told {
 }
 
 impl Mysql {
-    /// Reads `mysql://USER[:PASSWORD]@HOST[:PORT]`; the scheme may be left out.
+    /// Reads `mysql://USER[:PASSWORD]@HOST[:PORT][?ssl]`; the scheme may be left out.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Mysql, String> {
         let rest = text.strip_prefix("mysql://").unwrap_or(text);
         if rest.contains("://") {
-            return Err(format!("it is asked without TLS; {RIGHT}"));
+            return Err(format!("it is asked by mysql:// alone; {RIGHT}"));
         }
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let tls = asks_for_tls(query).map_err(|trouble| format!("{trouble}; {RIGHT}"))?;
         let rest = rest.split('/').next().unwrap_or_default();
         let (who, place) = rest.rsplit_once('@').ok_or_else(|| format!("it names no user; {RIGHT}"))?;
         let (user, password) = who.split_once(':').unwrap_or((who, ""));
@@ -59,7 +61,7 @@ impl Mysql {
         if user.is_empty() || user.contains(&0) || password.contains(&0) {
             return Err(format!("it names no user; {RIGHT}"));
         }
-        Ok(Mysql { place: Place::parse(place, 3306)?, user, password, talk: None })
+        Ok(Mysql { place: Place::parse(place, 3306)?.over_tls(tls), user, password, talk: None })
     }
 
     /// `host:port`.
@@ -72,9 +74,8 @@ impl Mysql {
         let mut talk = match self.talk.take() {
             Some(talk) => talk,
             None => {
-                let mut talk = self.place.open()?;
-                login::enter(&mut talk, &self.user, &self.password)?;
-                talk
+                let talk = self.place.open()?;
+                login::enter(&self.place, talk, &self.user, &self.password)?
             }
         };
         let told = Told { status: rows(&mut talk, STATUS)?, settings: rows(&mut talk, SETTINGS)? };

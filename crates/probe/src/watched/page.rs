@@ -1,4 +1,4 @@
-//! A page that is read once a second: HTTP/1.0, a connection each time, no TLS.
+//! A page that is read once a second: HTTP/1.0, a connection each time.
 
 use std::io::{self, ErrorKind};
 
@@ -7,24 +7,26 @@ use super::conversation::Place;
 /// Where it is.
 #[derive(Debug)]
 pub struct Page {
-    place: Place,
+    pub(super) place: Place,
     path: String,
 }
 
 impl Page {
-    /// Reads `http://HOST[:PORT]/PATH`.
+    /// Reads `http://HOST[:PORT]/PATH`, or `https://`.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Page, String> {
-        let rest = text
-            .strip_prefix("http://")
-            .ok_or_else(|| format!("`{text}` cannot be read: it is asked without TLS; write http://HOST:PORT/PATH"))?;
+        let (tls, rest) = match (text.strip_prefix("http://"), text.strip_prefix("https://")) {
+            (Some(rest), _) => (false, rest),
+            (None, Some(rest)) => (true, rest),
+            (None, None) => return Err(format!("`{text}` is no page; write http://HOST:PORT/PATH, or https://")),
+        };
         let (authority, path) = match rest.find('/') {
             Some(at) => rest.split_at(at),
             None => (rest, "/"),
         };
-        let place = Place::parse(authority, 80)?;
+        let place = Place::parse(authority, if tls { 443 } else { 80 })?.over_tls(tls);
         if !path.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(format!("`{text}` has a path with characters that must be escaped"));
         }
@@ -39,6 +41,9 @@ impl Page {
     /// Its text as it is now.
     pub fn read(&mut self) -> io::Result<String> {
         let mut talk = self.place.open()?;
+        if self.place.is_over_tls() {
+            talk = self.place.seal(talk)?;
+        }
         let (path, authority) = (&self.path, self.authority());
         let request =
             format!("GET {path} HTTP/1.0\r\nHost: {authority}\r\nAccept: text/plain\r\nUser-Agent: brunt\r\n\r\n");

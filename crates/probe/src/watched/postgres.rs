@@ -9,18 +9,19 @@ mod scram;
 use std::io;
 
 use super::conversation::Place;
-use super::unescaped;
+use super::{asks_for_tls, unescaped};
 use crate::counters::Sink;
 use login::Account;
 use messages::{Talk, invalid, message, refusal, row, strange};
 use questions::{ALL, Answer};
 
-const RIGHT: &str = "write postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+const RIGHT: &str =
+    "write postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, with ?sslmode=require behind it for TLS";
 
 /// Where it is, who asks, and the connection to it.
 #[derive(Debug)]
 pub struct Postgres {
-    place: Place,
+    pub(super) place: Place,
     account: Account,
     talk: Option<Talk>,
 }
@@ -29,7 +30,7 @@ pub struct Postgres {
 pub type Told = Vec<Answer>;
 
 impl Postgres {
-    /// Reads `postgres://USER[:PASSWORD]@HOST[:PORT][/DATABASE]`, also with `postgresql://`; the scheme may be left out. The database is
+    /// Reads `postgres://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?sslmode=require]`, also with `postgresql://`; the scheme may be left out. The database is
     /// called like the user where none is named.
     ///
     /// # Errors
@@ -39,9 +40,8 @@ impl Postgres {
         if rest.contains("://") {
             return Err(format!("it is asked by postgres:// alone; {RIGHT}"));
         }
-        if rest.contains('?') {
-            return Err(format!("it takes no parameters behind `?`, and is asked without TLS; {RIGHT}"));
-        }
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let tls = asks_for_tls(query).map_err(|trouble| format!("{trouble}; {RIGHT}"))?;
         let (rest, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (who, place) = rest.rsplit_once('@').ok_or_else(|| format!("it names no user; {RIGHT}"))?;
         let (user, password) = who.split_once(':').unwrap_or((who, ""));
@@ -54,7 +54,8 @@ impl Postgres {
             return Err(format!("it has a zero byte (%00) in a name or the password; {RIGHT}"));
         }
         let database = if database.is_empty() { user.clone() } else { database };
-        Ok(Postgres { place: Place::parse(place, 5432)?, account: Account { user, password, database }, talk: None })
+        let place = Place::parse(place, 5432)?.over_tls(tls);
+        Ok(Postgres { place, account: Account { user, password, database }, talk: None })
     }
 
     /// `host:port/database`.
@@ -71,7 +72,7 @@ impl Postgres {
         let mut talk = match self.talk.take() {
             Some(talk) => talk,
             None => {
-                let mut talk = Talk::new(self.place.open()?);
+                let mut talk = Talk::new(login::opened(&mut self.place)?);
                 login::enter(&mut talk, &self.account)?;
                 talk
             }

@@ -12,25 +12,26 @@ const LABELS: [&str; 4] = ["redis_version", "role", "redis_mode", "maxmemory_pol
 /// Where it is, and the connection to it.
 #[derive(Debug)]
 pub struct Redis {
-    place: Place,
+    pub(super) place: Place,
     /// User and password, encoded as a command.
     login: Vec<u8>,
     talk: Option<Conversation>,
 }
 
 impl Redis {
-    /// Reads `HOST`, `HOST:PORT` or `redis://[USER][:PASSWORD]@HOST:PORT`.
+    /// Reads `HOST`, `HOST:PORT` or `redis://[USER][:PASSWORD]@HOST:PORT`; `rediss://` is asked over TLS.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Redis, String> {
-        let rest = text.strip_prefix("redis://").unwrap_or(text);
+        let secured = text.strip_prefix("rediss://");
+        let rest = secured.or_else(|| text.strip_prefix("redis://")).unwrap_or(text);
         if rest.contains("://") {
-            return Err("it is asked without TLS; write redis=HOST:PORT".to_owned());
+            return Err("it is asked by redis:// or rediss:// alone; write redis=HOST:PORT".to_owned());
         }
         let rest = rest.split('/').next().unwrap_or_default();
         let (who, place_of) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
-        let place = Place::parse(place_of, 6379)?;
+        let place = Place::parse(place_of, 6379)?.over_tls(secured.is_some());
         Ok(Redis { place, login: who.map(login).unwrap_or_default(), talk: None })
     }
 
@@ -44,6 +45,7 @@ impl Redis {
         let fresh = self.talk.is_none();
         let mut talk = match self.talk.take() {
             Some(talk) => talk,
+            None if self.place.is_over_tls() => self.place.open().and_then(|talk| self.place.seal(talk))?,
             None => self.place.open()?,
         };
         let mut question = if fresh { self.login.clone() } else { Vec::new() };

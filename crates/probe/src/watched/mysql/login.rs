@@ -1,17 +1,18 @@
-//! From the greeting to the server's OK: `mysql_native_password` and `caching_sha2_password`, without TLS.
+//! From the greeting to the server's OK: `mysql_native_password` and `caching_sha2_password`, over TLS where that is asked for.
 //!
-//! A password is never told as it is. An account of `caching_sha2_password` whose password the server has not seen since it started would
-//! need that, and is refused with what helps.
+//! A password is told as it is over TLS alone. Without it, an account of `caching_sha2_password` whose password the server has not seen
+//! since it started would need that, and is refused with what helps.
 
 use std::io;
 
 use aws_lc_rs::digest::{Algorithm, Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 
 use super::packets::{self, END, Fields, OK, Packets, invalid};
-use crate::watched::conversation::Conversation;
+use crate::watched::conversation::{Conversation, Place};
 
 const LONG_PASSWORD: u32 = 1;
 const PROTOCOL_41: u32 = 1 << 9;
+const SSL: u32 = 1 << 11;
 const SECURE_CONNECTION: u32 = 1 << 15;
 const PLUGIN_AUTH: u32 = 1 << 19;
 /// utf8mb4_general_ci.
@@ -27,25 +28,36 @@ const FULL: &[u8] = &[0x04];
 /// Packets about the password, at most: a server may ask for ever.
 const MOST_ASKED: usize = 8;
 
-/// Logs in on a connection that has heard nothing yet.
+/// Logs in on a connection that has heard nothing yet, and gives it back as it is spoken on from there.
 ///
 /// # Errors
 /// The server refuses, or speaks another protocol.
-pub fn enter(talk: &mut Conversation, user: &[u8], password: &[u8]) -> io::Result<()> {
+pub fn enter(place: &Place, mut talk: Conversation, user: &[u8], password: &[u8]) -> io::Result<Conversation> {
     let mut packets = Packets::default();
-    let (number, greeting) = packets.next(talk)?;
+    let (mut number, greeting) = packets.next(&mut talk)?;
     packets::fail_on_error(&greeting)?;
     let greeting = Greeting::read(&greeting)?;
-    talk.say(&packets::packet(number.wrapping_add(1), &greeting.answer(user, password)))?;
+    let tls = place.is_over_tls();
+    if tls {
+        number = number.wrapping_add(1);
+        talk.say(&packets::packet(number, &greeting.asks_for_tls()?))?;
+        // What came in clear behind the greeting would be an attacker's.
+        packets = Packets::default();
+        talk = place.seal(talk)?;
+    }
+    talk.say(&packets::packet(number.wrapping_add(1), &greeting.answer(user, password, tls)))?;
     for _ in 0..MOST_ASKED {
-        let (number, packet) = packets.next(talk)?;
+        let (number, packet) = packets.next(&mut talk)?;
         packets::fail_on_error(&packet)?;
         match packet.split_first() {
-            Some((&OK, _)) => return Ok(()),
+            Some((&OK, _)) => return Ok(talk),
             Some((&MORE, FAST)) => {}
+            Some((&MORE, FULL)) if tls => {
+                talk.say(&packets::packet(number.wrapping_add(1), &[password, &[0]].concat()))?;
+            }
             Some((&MORE, FULL)) => {
                 return Err(invalid(
-                    "it has not seen this account's password since it started and is asked without TLS; log in once with another client, \
+                    "it has not seen this account's password since it started and is asked without TLS; write ?ssl behind its URL, log in once with another client, \
                      or take an account IDENTIFIED WITH mysql_native_password",
                 ));
             }
@@ -98,17 +110,32 @@ impl Greeting {
         Ok(Greeting { scramble, plugin, capabilities })
     }
 
+    /// "Protocol::SSLRequest".
+    fn asks_for_tls(&self) -> io::Result<Vec<u8>> {
+        if self.capabilities & SSL == 0 {
+            return Err(invalid("it speaks no TLS; leave ?ssl out"));
+        }
+        Ok(self.begins(true))
+    }
+
+    /// What both of our packets begin with.
+    fn begins(&self, tls: bool) -> Vec<u8> {
+        let ssl = if tls { SSL } else { 0 };
+        let flags = PROTOCOL_41 | SECURE_CONNECTION | ssl | (LONG_PASSWORD | PLUGIN_AUTH) & self.capabilities;
+        let mut packet = Vec::with_capacity(128);
+        packet.extend_from_slice(&flags.to_le_bytes());
+        packet.extend_from_slice(&LARGEST_PACKET.to_le_bytes());
+        packet.push(UTF8MB4);
+        packet.extend_from_slice(&[0; 23]);
+        packet
+    }
+
     /// "Protocol::HandshakeResponse41".
-    fn answer(&self, user: &[u8], password: &[u8]) -> Vec<u8> {
+    fn answer(&self, user: &[u8], password: &[u8], tls: bool) -> Vec<u8> {
         // A server that proposes a way we do not know may still take another one for this account.
         let plugin = if self.plugin == SHA2 { SHA2 } else { NATIVE };
         let proof = proof(plugin, password, &self.scramble);
-        let flags = PROTOCOL_41 | SECURE_CONNECTION | (LONG_PASSWORD | PLUGIN_AUTH) & self.capabilities;
-        let mut answer = Vec::with_capacity(128);
-        answer.extend_from_slice(&flags.to_le_bytes());
-        answer.extend_from_slice(&LARGEST_PACKET.to_le_bytes());
-        answer.push(UTF8MB4);
-        answer.extend_from_slice(&[0; 23]);
+        let mut answer = self.begins(tls);
         answer.extend_from_slice(user);
         answer.push(0);
         // 20 or 32 bytes, or none.

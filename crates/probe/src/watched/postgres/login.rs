@@ -1,8 +1,10 @@
-//! From the first word to the server's consent: without a password, in clear, by MD5 and by SCRAM-SHA-256, without TLS.
+//! From the first word to the server's consent: without a password, in clear, by MD5 and by SCRAM-SHA-256, over TLS where that is asked for.
 
 use std::io;
 
 use md5::{Digest, Md5};
+
+use crate::watched::conversation::{Conversation, Place};
 
 use super::messages::{Talk, invalid, message, refusal, startup, strange};
 use super::scram::{self, Scram};
@@ -28,6 +30,29 @@ enum Step {
     /// The server owes a proof of its own.
     Owed(Vec<u8>),
     Entered,
+}
+
+/// "SSLRequest": its length, and the code that no version has.
+const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+
+/// A connection on which the protocol may begin: over TLS, where it is to be.
+///
+/// # Errors
+/// There is nobody, or who is there speaks no TLS.
+pub fn opened(place: &mut Place) -> io::Result<Conversation> {
+    let mut talk = place.open()?;
+    if !place.is_over_tls() {
+        return Ok(talk);
+    }
+    talk.say(&SSL_REQUEST)?;
+    let mut heard = Vec::new();
+    talk.more(&mut heard)?;
+    match &heard[..] {
+        b"S" => place.seal(talk),
+        b"N" => Err(invalid("it speaks no TLS; leave ?sslmode out")),
+        // What came in clear behind the consent would be an attacker's.
+        _ => Err(strange()),
+    }
 }
 
 /// Logs in on a connection on which nothing was said yet.
