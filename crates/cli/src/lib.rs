@@ -12,6 +12,7 @@ mod demo;
 mod doctor;
 mod document;
 mod ending;
+mod exporting;
 mod foreign;
 mod guard;
 mod host;

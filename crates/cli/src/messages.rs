@@ -66,6 +66,16 @@ pub const KEYS: Text = text(
 );
 /// The same where connections are held.
 pub const KEYS_HELD: Text = text("Keys: q ends the run", "按键：q 结束压测");
+/// Before a run whose figures are served.
+pub const PROMETHEUS: Text =
+    text("Prometheus metrics at http://{address}/metrics", "Prometheus 指标：http://{address}/metrics");
+/// After it.
+pub const LINGERS: Text = text(
+    "Keeping the final metrics until Prometheus has scraped them, at most {time} (Ctrl-C ends this) …",
+    "最终指标保留到 Prometheus 抓取一次为止，最多 {time}（Ctrl-C 结束等待）…",
+);
+/// After that, where it did not.
+pub const NOT_FETCHED: Text = text("Nobody scraped the final metrics.", "最终指标没有被抓取。");
 /// The first answer is late.
 pub const WAITING_BEFORE: Text = text("waiting for --before on {address} …", "正在等待 {address} 完成 --before …");
 /// As above.

@@ -12,6 +12,7 @@ use wire::Complaint;
 use crate::arguments::Intent;
 use crate::bench::{Bench, First};
 use crate::ending::{conclude, write_output};
+use crate::exporting::Exports;
 use crate::journal::Journal;
 use crate::keys::{self, Keys};
 use crate::log::Logs;
@@ -61,6 +62,7 @@ pub fn run(intent: &mut Intent, protocol: &dyn Runner, host: &Host, interrupts: 
 pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupts, Option<Timer>)) -> Outcome {
     let lang = intent.lang();
     let mut view = View::new(&intent.presentation, lang);
+    let mut exports = Exports::begin(&intent.exporting)?;
     intent
         .notes
         .iter()
@@ -69,6 +71,7 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
     intent.of_flow.iter().for_each(|note| view.say(&format!("flow: {note}")));
     view.say(&before::intro(&bench.shown().shown, lang));
     before::proxies(&bench.shown().shown, lang).into_iter().for_each(|said| view.say(&said));
+    exports.introduce(&mut view, lang);
     // From here on a signal ends in good order, so that a document that was asked for is written.
     interrupts.end_orderly();
     let stop = interrupts.stop();
@@ -87,7 +90,11 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
         return Ok(without_load(bench, intent, found, (End::Interrupted, Exit::Interrupted), &mut view));
     }
     match outcome {
-        Ok(_) => load(bench, intent, (stop, timer), &mut view),
+        Ok(_) => {
+            let code = load(bench, intent, (stop, timer), (&mut view, &mut exports))?;
+            exports.linger(stop, &mut view, lang);
+            Ok(code)
+        }
         Err(failed) => Ok(unreachable(bench, intent, *failed, &mut view)),
     }
 }
@@ -136,7 +143,12 @@ fn waiting_for(bench: &Bench, said: Text, lang: Lang) -> String {
 }
 
 /// The run itself, and what follows it.
-fn load(bench: &Bench, intent: &Intent, (stop, mut timer): (&Stop, Option<Timer>), view: &mut View) -> Outcome {
+fn load(
+    bench: &Bench,
+    intent: &Intent,
+    (stop, mut timer): (&Stop, Option<Timer>),
+    (view, exports): (&mut View, &mut Exports),
+) -> Outcome {
     let lang = intent.lang();
     let watched = view.is_watched();
     if watched && keys::are_ours() {
@@ -152,6 +164,7 @@ fn load(bench: &Bench, intent: &Intent, (stop, mut timer): (&Stop, Option<Timer>
     // Everybody who watches a run.
     journal.add(view);
     logs.listeners().for_each(|log| journal.add(log));
+    exports.listeners().for_each(|listener| journal.add(listener));
     journal.add(&mut remarks);
     journal.add(&mut summing);
     let differing = intent.notes.iter().map(|note| Notice::new(Subject::Curl, [("difference", note.clone())]));

@@ -193,6 +193,17 @@ impl Histogram {
             .map(|(i, &n)| (Nanos(middle_of(i).clamp(self.min, self.max)), n))
     }
 
+    /// Filled buckets in ascending order: lowest value, width and count. Unlike [`Histogram::buckets`] they stay where they are
+    /// whatever else is counted.
+    pub fn cells(&self) -> impl Iterator<Item = (Nanos, Nanos, u64)> + '_ {
+        let filled = if self.total == 0 { 0..0 } else { index_of(self.min)..index_of(self.max) + 1 };
+        let counts = &self.counts[filled.clone()];
+        filled.zip(counts).filter(|&(_, &n)| n > 0).map(|(index, &n)| {
+            let (low, width) = bucket(index);
+            (Nanos(low), Nanos(width), n)
+        })
+    }
+
     /// Adds another's counts.
     pub fn merge(&mut self, other: &Histogram) {
         if other.total == 0 {

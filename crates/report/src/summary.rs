@@ -41,6 +41,17 @@ impl DerefMut for Summary {
     }
 }
 
+/// A run that goes on, summed up and judged.
+#[derive(Clone, Debug)]
+pub struct SoFar {
+    /// What was counted; the window is as long as it has lasted.
+    pub sums: Sums,
+    /// Whether to trust the figures.
+    pub trust: Trust,
+    /// The objectives of the plan, judged.
+    pub objectives: Vec<Judged>,
+}
+
 /// Collects the events of a run; [`Summing::finish`] judges them. Usable live, beside the record.
 pub struct Summing {
     adding: Adding,
@@ -76,14 +87,29 @@ impl Summing {
         self.rules.iter_mut().for_each(|rule| rule.see(event));
     }
 
+    /// What there is of a run that goes on, judged as if it ended now: requests without an end are neither lost nor unfinished.
+    pub fn so_far(&self) -> SoFar {
+        let mut sums = self.adding.so_far();
+        let objectives = objectives::judged(&sums, &self.windows);
+        let censored = sums.totals.censored;
+        sums.totals.censored = censored.saturating_add(sums.totals.open());
+        let trust = self.trust(&sums, &objectives);
+        sums.totals.censored = censored;
+        SoFar { sums, trust, objectives }
+    }
+
+    fn trust(&self, sums: &Sums, objectives: &[Judged]) -> Trust {
+        let evidence = Evidence { sums, objectives };
+        Trust { findings: self.rules.iter().flat_map(|rule| rule.findings(&evidence)).collect() }
+    }
+
     /// Sums up and judges.
-    pub fn finish(self) -> Summary {
-        let mut sums = self.adding.finish();
+    pub fn finish(mut self) -> Summary {
+        let mut sums = std::mem::take(&mut self.adding).finish();
         let limited = Limited::of(&sums).map(|limited| limited.notice());
         sums.notices.extend(limited);
         let objectives = objectives::judged(&sums, &self.windows);
-        let evidence = Evidence { sums: &sums, objectives: &objectives };
-        let trust = Trust { findings: self.rules.iter().flat_map(|rule| rule.findings(&evidence)).collect() };
+        let trust = self.trust(&sums, &objectives);
         let exit = Exit::of(&sums, &trust, &objectives);
         let limits = self.counting.conclude(&sums, &trust);
         Summary { sums, trust, limits, objectives, exit }

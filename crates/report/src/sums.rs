@@ -120,6 +120,14 @@ impl Adding {
         }
     }
 
+    /// What there is, as if the run had ended as planned with its last second.
+    pub fn so_far(&self) -> Sums {
+        let mut all = self.clone();
+        let (window, elapsed) = (all.totals.window, all.totals.elapsed);
+        all.ended.get_or_insert(Ended { reason: End::Completed, window, elapsed });
+        all.finish()
+    }
+
     /// All of it together.
     pub fn finish(mut self) -> Sums {
         let end = self.ended.as_ref().map_or(End::CutOff, |e| e.reason);

@@ -150,7 +150,7 @@ impl Totals {
 
     /// The record stops before the end of the run: what was still open then has no end we know of.
     pub(crate) fn cut_off(&mut self) {
-        let open = self.due.saturating_sub(self.ended());
+        let open = self.open();
         self.censored = self.censored.saturating_add(open);
         self.untold = open;
         self.named.cut_off();
@@ -159,6 +159,11 @@ impl Totals {
     /// True where every request that was due is counted exactly once.
     pub fn add_up(&self) -> bool {
         self.due == self.ended()
+    }
+
+    /// Requests that were due and have no end yet.
+    pub(crate) fn open(&self) -> u64 {
+        self.due.saturating_sub(self.ended())
     }
 
     fn ended(&self) -> u64 {

@@ -5,6 +5,7 @@
 
 use clap::{Arg, ArgAction, Command};
 
+use super::exporting;
 use super::help;
 use super::spoken::{self, Spoken};
 use super::watching;
@@ -257,6 +258,7 @@ pub fn output() -> Vec<Arg> {
         one("record", None, "FILE", "Write the events of the run to FILE as they happen"),
     ];
     args.extend(document());
+    args.extend(exporting::described());
     args.extend([
         switch("quiet", None, "No console output but a document asked for with --format; -o is still written"),
         switch("no-color", None, "No colours"),

@@ -14,10 +14,11 @@ use wire::{Complaint, OptionSpec, Takes};
 use crate::curl;
 use crate::redact::Redaction;
 
+use super::exporting::Exporting;
 use super::given::Given;
 use super::matched::Matched;
 use super::watching::Watching;
-use super::{file, flow_file, load, proxies, sealed, shorthand, spoken, urls, watching, ways};
+use super::{exporting, file, flow_file, load, proxies, sealed, shorthand, spoken, urls, watching, ways};
 
 /// Most worker threads a run may ask for.
 const MOST_WORKERS: u64 = 1024;
@@ -75,6 +76,8 @@ pub struct Intent {
     pub redaction: Redaction,
     /// What is counted beside it.
     pub watching: Watching,
+    /// Where its figures go while it goes on.
+    pub exporting: Exporting,
     /// Processes that the workers run in; None: threads of this one.
     pub processes: Option<u32>,
     /// In what the run differs from its curl commands.
@@ -227,6 +230,7 @@ fn over(
         yes: flags.switch("yes"),
         redaction,
         watching,
+        exporting: exporting::read(&flags)?,
         processes: processes(&flags)?,
         notes: Vec::new(),
         remarks: Vec::new(),

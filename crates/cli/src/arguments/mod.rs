@@ -3,6 +3,7 @@
 mod bare;
 mod examples;
 mod explain;
+mod exporting;
 mod file;
 mod flags;
 mod flow_file;
@@ -33,6 +34,7 @@ use wire::Complaint;
 
 use crate::foreign;
 
+pub use exporting::Exporting;
 pub use given::{Given, Said};
 pub use intent::{Defaults, Intent, Presentation};
 pub use keys::nearest;

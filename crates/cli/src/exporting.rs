@@ -1,0 +1,74 @@
+//! The figures of a run on their way to Prometheus.
+
+use std::time::Duration;
+
+use engine::Stop;
+use export::{Figures, Linger, Prometheus};
+use measure::Nanos;
+use record::Listener;
+use report::Lang;
+use wire::Complaint;
+
+use crate::arguments::Exporting;
+use crate::before::span;
+use crate::messages;
+use crate::view::View;
+
+/// So long the final figures are kept unless it is said: most scrape every 15 s.
+const LINGER: Nanos = Nanos::from_secs(20);
+
+/// Who is told the figures while a run goes on; nobody, unless it was asked for.
+#[derive(Default)]
+pub struct Exports {
+    figures: Option<Figures>,
+    prometheus: Option<Prometheus>,
+    linger: Option<Nanos>,
+}
+
+impl Exports {
+    /// Opens what was asked for, before anything is sent.
+    ///
+    /// # Errors
+    /// The address that cannot be listened at.
+    pub fn begin(asked: &Exporting) -> Result<Exports, Complaint> {
+        let Some(address) = asked.prometheus else { return Ok(Exports::default()) };
+        let figures = Figures::new();
+        let prometheus = Prometheus::listen(address, figures.clone()).map_err(|why| {
+            let trouble =
+                format!("{address} cannot be listened at: {why}; write another address, or 0 for any free port");
+            Complaint::new("--prometheus", trouble)
+        })?;
+        Ok(Exports { figures: Some(figures), prometheus: Some(prometheus), linger: asked.linger })
+    }
+
+    /// Says where the figures are.
+    pub fn introduce(&self, view: &mut View, lang: Lang) {
+        if let Some(prometheus) = &self.prometheus {
+            let address = prometheus.address().to_string();
+            view.say(&lang.fill(messages::PROMETHEUS, &[("address", &address)]));
+        }
+    }
+
+    /// Who is told the events of the run.
+    pub fn listeners(&mut self) -> impl Iterator<Item = &mut dyn Listener> {
+        self.figures.iter_mut().map(|figures| figures as &mut dyn Listener)
+    }
+
+    /// Keeps the final figures until they were fetched, or nobody is to be expected any more, or somebody interrupts.
+    pub fn linger(&self, stop: &Stop, view: &mut View, lang: Lang) {
+        let Some(prometheus) = self.prometheus.as_ref().filter(|p| self.linger.is_some() || p.is_awaited()) else {
+            return;
+        };
+        let at_most = self.linger.unwrap_or(LINGER);
+        if at_most == Nanos::ZERO {
+            return;
+        }
+        view.say(&lang.fill(messages::LINGERS, &[("time", &span(at_most))]));
+        // Who has interrupted the run already ends it with the next one.
+        let ended = stop.requested();
+        let fetched = prometheus.linger(Duration::from_nanos(at_most.0), &|| !ended && stop.requested());
+        if fetched == Linger::Left {
+            view.say(lang.of(messages::NOT_FETCHED));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What a client asks for: the path, and which of our formats it would rather have.
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The figures as text.
+    Text,
+    /// The figures as protobuf.
+    Protobuf,
+    /// The page that says where the figures are.
+    Root,
+    /// A path there is nothing at.
+    Nothing,
+    /// A method that is not answered.
+    Method,
+}
+
+/// Most header fields of a request.
+const FIELDS: usize = 64;
+
+/// Reads the head of a request; `Ok(None)`: there is more to come.
+///
+/// # Errors
+/// It is no HTTP.
+pub fn asked(head: &[u8]) -> Result<Option<Asked>, httparse::Error> {
+    let mut fields = [httparse::EMPTY_HEADER; FIELDS];
+    let mut request = httparse::Request::new(&mut fields);
+    if request.parse(head)?.is_partial() {
+        return Ok(None);
+    }
+    if !matches!(request.method, Some("GET")) {
+        return Ok(Some(Asked::Method));
+    }
+    let path = request.path.unwrap_or_default();
+    let accept = request.headers.iter().filter(|field| field.name.eq_ignore_ascii_case("accept"));
+    let values: Vec<&str> = accept.filter_map(|field| std::str::from_utf8(field.value).ok()).collect();
+    Ok(Some(match path.split('?').next().unwrap_or_default() {
+        "/metrics" if wants_protobuf(&values) => Asked::Protobuf,
+        "/metrics" => Asked::Text,
+        "/" => Asked::Root,
+        _ => Asked::Nothing,
+    }))
+}
+
+/// True where protobuf is named with a greater weight than any text.
+fn wants_protobuf(values: &[&str]) -> bool {
+    let (mut protobuf, mut text) = (0.0, 0.0);
+    for range in values.iter().flat_map(|value| value.split(',')) {
+        let mut parts = range.split(';').map(str::trim);
+        let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let (mut weight, mut is_ours) = (1.0, true);
+        for (name, value) in parts.filter_map(|part| part.split_once('=')) {
+            match (name.trim(), value.trim().trim_matches('"')) {
+                ("q", q) => weight = q.parse().unwrap_or(0.0),
+                ("proto", proto) => is_ours &= proto == "io.prometheus.client.MetricFamily",
+                ("encoding", encoding) => is_ours &= encoding == "delimited",
+                _ => {}
+            }
+        }
+        match &*kind {
+            "application/vnd.google.protobuf" if is_ours => protobuf = f64::max(protobuf, weight),
+            "text/plain" | "text/*" | "application/openmetrics-text" => text = f64::max(text, weight),
+            _ => {}
+        }
+    }
+    protobuf > text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(path: &str, accept: &str) -> Option<Asked> {
+        asked(format!("GET {path} HTTP/1.1\r\nHost: a\r\nAccept: {accept}\r\n\r\n").as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_format_is_the_one_a_client_would_rather_have() {
+        let prometheus = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited,\
+            application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+        let turned = "application/openmetrics-text;version=1.0.0;q=0.6,\
+            application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.5,*/*;q=0.2";
+        let compact = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=text";
+        let expected = [
+            (prometheus, Asked::Protobuf),
+            (turned, Asked::Text),
+            (compact, Asked::Text),
+            ("*/*", Asked::Text),
+            ("text/html, application/vnd.google.protobuf;q=0", Asked::Text),
+            (";;q=,=,", Asked::Text),
+        ];
+        for (accept, asked) in expected {
+            assert_eq!(of("/metrics", accept), Some(asked), "{accept}");
+        }
+    }
+
+    #[test]
+    fn paths_and_methods_are_told_apart_and_heads_in_pieces_waited_for() {
+        assert_eq!(of("/metrics?name[]=a", "*/*"), Some(Asked::Text));
+        assert_eq!((of("/", "*/*"), of("/metricss", "*/*")), (Some(Asked::Root), Some(Asked::Nothing)));
+        assert_eq!(asked(b"POST /metrics HTTP/1.1\r\n\r\n").unwrap(), Some(Asked::Method));
+        assert_eq!(asked(b"GET /metrics HTTP/1.1\r\nHost: a\r\n").unwrap(), None);
+        assert!(asked(b"\x16\x03\x01\x02\x00\x01").is_err());
+    }
+}

@@ -1,0 +1,146 @@
+//! Our histograms in the buckets that others have: fixed bounds, and exponential ones.
+//!
+//! What is counted is counted in one bucket of ours, and that bucket goes by its middle: a bucket that is told once never holds
+//! less later, which readers would take for a restart. Either way a value is off by at most 0.2 % of itself before it is put
+//! into a bucket of the reader's.
+
+use measure::Histogram;
+
+/// Upper bounds of the classic buckets, in seconds: from a tenth of a millisecond to a minute.
+pub(crate) const BOUNDS: [f64; 18] =
+    [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+
+/// Values below this are zero: there is nothing between a nanosecond and none.
+pub(crate) const ZERO: f64 = 1e-9;
+
+/// The finest scale: 256 buckets for each power of two, as many as ours. Prometheus knows none finer.
+const FINEST: i32 = 8;
+
+/// How many values are at most each of [`BOUNDS`].
+pub(crate) fn classic(of: &Histogram) -> [u64; BOUNDS.len()] {
+    let mut counts = [0; BOUNDS.len()];
+    for (low, width, n) in of.cells() {
+        let middle = middle(low.0, width.0);
+        if let Some(at) = BOUNDS.iter().position(|bound| middle <= *bound) {
+            counts[at] += n;
+        }
+    }
+    let mut below = 0;
+    counts.map(|n| {
+        below += n;
+        below
+    })
+}
+
+/// A histogram in buckets that grow by the same factor: bucket `i` holds what is above base^i and at most base^(i+1), with
+/// base = 2^(2^-scale).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Exponential {
+    pub scale: i32,
+    /// How many are zero.
+    pub zero: u64,
+    /// Index of the first of `counts`.
+    pub offset: i32,
+    /// Without gaps.
+    pub counts: Vec<u64>,
+}
+
+impl Exponential {
+    /// With so many buckets at most, and as fine as that allows.
+    pub fn of(of: &Histogram, most: usize) -> Exponential {
+        let mut zero = 0;
+        let mut cells: Vec<(i32, u64)> = Vec::new();
+        for (low, width, n) in of.cells() {
+            match (low.0, middle(low.0, width.0)) {
+                (0, _) => zero += n,
+                (_, middle) => cells.push((index(middle), n)),
+            }
+        }
+        let (Some((first, _)), Some((last, _))) = (cells.first(), cells.last()) else {
+            return Exponential { scale: FINEST, zero, ..Exponential::default() };
+        };
+        let coarser = (0..i32::BITS).find(|by| ((last >> by) - (first >> by)) < most as i32).unwrap_or(0);
+        let (offset, end) = (first >> coarser, last >> coarser);
+        let mut counts = vec![0; (end - offset) as usize + 1];
+        for (index, n) in &cells {
+            counts[((index >> coarser) - offset) as usize] += n;
+        }
+        Exponential { scale: FINEST - coarser as i32, zero, offset, counts }
+    }
+}
+
+/// The value that stands for a bucket of ours, in seconds.
+fn middle(low: u64, width: u64) -> f64 {
+    (low as f64 + (width - 1) as f64 / 2.0) / 1e9
+}
+
+/// The bucket of the finest scale that a value lies in.
+fn index(seconds: f64) -> i32 {
+    (seconds.log2() * f64::from(1 << FINEST)).ceil() as i32 - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::{Nanos, Rng};
+
+    use super::*;
+
+    fn histogram(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|v| histogram.record(Nanos(*v)));
+        histogram
+    }
+
+    #[test]
+    fn a_value_lies_in_the_bucket_that_is_told_for_it() {
+        let mut rng = Rng::new(3);
+        for _ in 0..2000 {
+            let value = (rng.f64() * 36.0).exp2() as u64 + 1;
+            let told = Exponential::of(&histogram(&[value]), 160);
+            let base = f64::from(-told.scale).exp2().exp2();
+            let (low, high) = (base.powi(told.offset), base.powi(told.offset + 1));
+            let seconds = value as f64 / 1e9;
+            assert_eq!((told.scale, told.counts.iter().sum::<u64>()), (8, 1));
+            assert!(low * 0.998 <= seconds && seconds <= high * 1.002, "{value} ns in {low}..{high}");
+        }
+    }
+
+    #[test]
+    fn many_buckets_become_coarser_ones_and_nothing_is_lost() {
+        let mut rng = Rng::new(5);
+        let values: Vec<u64> = (0..5000).map(|_| (rng.f64() * 30.0 + 5.0).exp2() as u64).collect();
+        for (most, scale) in [(10_000, 8), (160, 2), (20, -1)] {
+            let told = Exponential::of(&histogram(&values), most);
+            assert!(told.counts.len() <= most && told.scale == scale, "{} at {}", told.counts.len(), told.scale);
+            assert_eq!(told.counts.iter().sum::<u64>(), 5000);
+            assert!(told.counts[0] > 0 && told.counts.last() > Some(&0));
+        }
+        let told = Exponential::of(&histogram(&[0, 0, 7]), 160);
+        assert_eq!((told.zero, told.counts), (2, vec![1]));
+        assert_eq!(Exponential::of(&Histogram::new(), 160), Exponential { scale: 8, ..Exponential::default() });
+    }
+
+    #[test]
+    fn what_was_told_of_a_bucket_never_becomes_less() {
+        let (mut rng, mut histogram) = (Rng::new(9), Histogram::new());
+        let (mut classic_before, mut fine_before) = ([0; BOUNDS.len()], Exponential::of(&histogram, 100_000));
+        for _ in 0..300 {
+            histogram.record(Nanos((rng.f64() * 36.0).exp2() as u64));
+            let (classic, fine) = (classic(&histogram), Exponential::of(&histogram, 100_000));
+            assert!(classic.iter().zip(&classic_before).all(|(now, before)| now >= before));
+            for (at, n) in fine_before.counts.iter().enumerate() {
+                let at = (fine_before.offset - fine.offset) as usize + at;
+                assert!(fine.counts[at] >= *n);
+            }
+            (classic_before, fine_before) = (classic, fine);
+        }
+    }
+
+    #[test]
+    fn classic_buckets_hold_what_is_at_most_their_bound() {
+        let ms = |n: u64| n * 1_000_000;
+        let told = classic(&histogram(&[0, 50_000, ms(1) - 10_000, ms(3), ms(90), ms(70_000)]));
+        let of = |bound: f64| told[BOUNDS.iter().position(|b| *b == bound).unwrap()];
+        assert_eq!([of(0.0001), of(0.001), of(0.0025), of(0.005), of(0.1), of(60.0)], [2, 3, 3, 4, 5, 5]);
+    }
+}

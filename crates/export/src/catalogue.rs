@@ -1,0 +1,369 @@
+//! Everything that is told of a run, once for all formats: families of points with a name, a unit and labels.
+//!
+//! Names are those of OpenTelemetry (`requests.scheduled`); Prometheus' follow from them by its own rules
+//! (`brunt_requests_scheduled_total`), so that both roads lead to the same names. Labels are bounded: codes and kinds of failure
+//! by the sums, names here.
+
+use std::borrow::Cow;
+
+use measure::{Histogram, Nanos};
+use record::{NamedCounts, Part};
+use report::{Grade, NamedTotals, Sums};
+
+use crate::figures::Reading;
+
+/// So many names have points of their own; what the others come to goes by [`OTHERS`].
+pub(crate) const NAMES: usize = 100;
+/// What all further names are called.
+pub(crate) const OTHERS: &str = "(others)";
+
+/// What a family is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+/// Points of one name.
+#[derive(Debug)]
+pub(crate) struct Family<'a> {
+    /// Its words, with dots between them: `requests.scheduled`.
+    pub name: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+    /// `s`, `By`, or nothing.
+    pub unit: &'static str,
+    pub kind: Kind,
+    pub points: Vec<Point<'a>>,
+}
+
+/// Names and values of labels.
+pub(crate) type Labels<'a> = Vec<(&'static str, Cow<'a, str>)>;
+
+/// One value and its labels.
+#[derive(Debug)]
+pub(crate) struct Point<'a> {
+    pub labels: Labels<'a>,
+    pub value: Value<'a>,
+}
+
+/// What a point tells.
+#[derive(Debug)]
+pub(crate) enum Value<'a> {
+    Count(u64),
+    Real(f64),
+    /// Of times; with so many exponential buckets at most.
+    Times(Cow<'a, Histogram>, usize),
+}
+
+impl Family<'_> {
+    /// As Prometheus calls it: `brunt_requests_scheduled_total`.
+    pub fn prometheus_name(&self) -> String {
+        let unit = match self.unit {
+            "s" => "_seconds",
+            "By" => "_bytes",
+            _ => "",
+        };
+        let total = if self.kind == Kind::Counter { "_total" } else { "" };
+        format!("brunt_{}{unit}{total}", self.name.replace('.', "_"))
+    }
+}
+
+/// Exponential buckets of the run's own histograms, and of each name's.
+const FINE: usize = 2560;
+const COARSE: usize = 320;
+
+/// All of it.
+pub(crate) fn families(reading: &Reading) -> Vec<Family<'_>> {
+    let sums = &reading.so_far.sums;
+    let mut all = vec![run(sums), part(reading)];
+    all.extend(gauges(reading));
+    all.extend(requests(sums));
+    all.extend(connections(sums));
+    all.extend(times(sums));
+    all.extend(by_name(sums));
+    all.extend(spans(sums));
+    all.extend(judged(reading));
+    all.extend(generator(sums));
+    all
+}
+
+fn family<'a>(kind: Kind, (name, unit): (&'static str, &'static str), help: &'static str) -> Family<'a> {
+    Family { name, help, unit, kind, points: Vec::new() }
+}
+
+/// A family of one counter without labels.
+fn counter<'a>(name: &'static str, n: u64, help: &'static str) -> Family<'a> {
+    family(Kind::Counter, (name, ""), help).with([], Value::Count(n))
+}
+
+fn gauge<'a>(name: &'static str, unit: &'static str, value: f64, help: &'static str) -> Family<'a> {
+    family(Kind::Gauge, (name, unit), help).with([], Value::Real(value))
+}
+
+impl<'a> Family<'a> {
+    /// One more point.
+    fn with<const N: usize>(mut self, labels: [(&'static str, &'a str); N], value: Value<'a>) -> Family<'a> {
+        let labels = labels.map(|(name, value)| (name, Cow::Borrowed(value))).into();
+        self.points.push(Point { labels, value });
+        self
+    }
+
+    fn counts(self, label: &'static str, all: impl IntoIterator<Item = (&'a str, u64)>) -> Family<'a> {
+        all.into_iter().fold(self, |family, (value, n)| family.with([(label, value)], Value::Count(n)))
+    }
+}
+
+/// What runs, so that panels can say it.
+fn run(sums: &Sums) -> Family<'_> {
+    let none = family(Kind::Gauge, ("run.info", ""), "What runs: always 1.");
+    let Some(started) = &sums.started else { return none };
+    let url = started.plan.urls.first().map_or("", |url| &url.url);
+    let load = if started.plan.load.is_open() { "open" } else { "closed" };
+    let labels = [("version", &*started.brunt), ("protocol", &started.plan.protocol), ("url", url), ("load", load)];
+    none.with(labels, Value::Real(1.0))
+}
+
+/// Where the run stands.
+fn part(reading: &Reading) -> Family<'_> {
+    let part = reading.now.second.map(|second| second.part);
+    let at = match (reading.now.ended, part) {
+        (true, _) => "ended",
+        (_, None) => "starting",
+        (_, Some(Part::Warmup)) => "warmup",
+        (_, Some(Part::Window)) => "window",
+        (_, Some(Part::Drain)) => "drain",
+    };
+    let family =
+        family(Kind::Gauge, ("run.part", ""), "Where the run stands: 1 for the part it is in, 0 for the others.");
+    ["starting", "warmup", "window", "drain", "ended"]
+        .into_iter()
+        .fold(family, |family, part| family.with([("part", part)], Value::Real(f64::from(u8::from(part == at)))))
+}
+
+fn gauges(reading: &Reading) -> Vec<Family<'_>> {
+    let now = reading.now.second.unwrap_or_default();
+    let window = reading.so_far.sums.window.as_secs_f64();
+    vec![
+        gauge("users", "", now.users.into(), "Users alive at the end of the last second."),
+        gauge(
+            "requests.in_flight",
+            "",
+            now.in_flight.into(),
+            "Requests sent and not ended at the end of the last second.",
+        ),
+        gauge(
+            "requests.waiting",
+            "",
+            now.waiting.into(),
+            "Arrivals waiting for a connection at the end of the last second.",
+        ),
+        gauge("connections.open", "", now.connections.into(), "Connections open at the end of the last second."),
+        gauge("offered_rate", "", now.offered_per_s, "Requests that became due in the last second, per second."),
+        gauge("window", "s", window, "How long the window has lasted: what throughput is divided by."),
+    ]
+}
+
+fn requests(sums: &Sums) -> Vec<Family<'_>> {
+    let totals = &sums.totals;
+    let outcome = family(Kind::Counter, ("requests", ""), "Requests by what became of them; the warm-up is left out.");
+    let code = family(Kind::Counter, ("responses", ""), "Responses by status code.");
+    let failed = family(Kind::Counter, ("failures", ""), "Failed requests by kind, phase and errno.");
+    let bytes = family(Kind::Counter, ("transferred", "By"), "Bytes on the wire, and payload of the responses.");
+    vec![
+        counter("requests.scheduled", totals.due, "Requests that became due; the warm-up is left out."),
+        counter("requests.sent", totals.sent, "Requests whose first write happened."),
+        counter("requests.warmup", totals.warmup, "Requests of the warm-up; in no other count."),
+        counter("requests.resent", totals.resent, "Requests that the peer did not touch and that were sent once more."),
+        outcome.counts("outcome", outcomes(totals.finished, totals.failed, totals.censored)),
+        counter(
+            "requests.window",
+            totals.finished_in_window,
+            "Successes that ended within the window: what throughput counts.",
+        ),
+        code.counts("code", totals.status.iter().map(|(code, n)| (code.as_str(), *n))),
+        totals.failures.iter().fold(failed, |family, f| {
+            let labels = [("kind", &*f.kind), ("phase", &f.phase), ("errno", f.errno.as_deref().unwrap_or(""))];
+            family.with(labels, Value::Count(f.count))
+        }),
+        bytes.counts(
+            "direction",
+            [("sent", totals.bytes.sent), ("received", totals.bytes.received), ("payload", totals.bytes.payload)],
+        ),
+    ]
+}
+
+fn outcomes(succeeded: u64, failed: u64, unfinished: u64) -> [(&'static str, u64); 3] {
+    [("succeeded", succeeded), ("failed", failed), ("unfinished", unfinished)]
+}
+
+fn connections(sums: &Sums) -> Vec<Family<'_>> {
+    let c = &sums.totals.connections;
+    let words = family(Kind::Counter, ("peer_words", ""), "What peers said of how connections and requests end.");
+    vec![
+        counter("connections.opened", c.opened, "Connections that stood, TLS included."),
+        counter("connections.failed", c.failed, "Connections that did not come to stand."),
+        counter("connections.reused", c.reused, "Requests on connections that had served one before."),
+        counter("connections.lost", c.lost, "Connections of a fixed number that stood and were lost."),
+        counter("tls.handshakes", c.handshakes, "TLS handshakes completed."),
+        counter("tls.resumed", c.resumed, "TLS handshakes that resumed a session."),
+        words.counts("word", sums.totals.words.iter().map(|(word, n)| (word.as_str(), *n))),
+    ]
+}
+
+fn times(sums: &Sums) -> Vec<Family<'_>> {
+    let latency = &sums.totals.latency;
+    let of = |name, histogram, help| {
+        family(Kind::Histogram, (name, "s"), help).with([], Value::Times(Cow::Borrowed(histogram), FINE))
+    };
+    let mut all = vec![
+        of("service", &latency.service, "From the first write to the last byte of the response, of successes."),
+        of("service_at_least", &latency.service_at_least, "Lower bounds of service of requests that did not finish."),
+        of("failed", &latency.failed, "How long failed requests took to fail."),
+    ];
+    if sums.open {
+        all.extend([
+            of(
+                "response",
+                &latency.response,
+                "From the intended start to the last byte, of successes: what visitors feel.",
+            ),
+            of(
+                "response_at_least",
+                &latency.response_at_least,
+                "Lower bounds of response of requests that did not finish.",
+            ),
+            of("wait_conn", &latency.wait_conn, "How long requests waited for a connection."),
+            of("gen_late", &latency.gen_late, "How late the generator itself was."),
+        ]);
+    }
+    let phase = family(Kind::Histogram, ("phase", "s"), "Where the time of requests went.");
+    let phases = [
+        ("connect", &latency.connect),
+        ("tls", &latency.tls),
+        ("greeting", &latency.greeting),
+        ("first_byte", &latency.first_byte),
+        ("transfer", &latency.transfer),
+    ];
+    all.push(
+        phases.into_iter().filter(|(_, histogram)| !histogram.is_empty()).fold(phase, |family, (name, histogram)| {
+            family.with([("phase", name)], Value::Times(Cow::Borrowed(histogram), COARSE))
+        }),
+    );
+    all
+}
+
+/// What requests of several names come to, the first of them each alone.
+fn by_name(sums: &Sums) -> Vec<Family<'_>> {
+    let mut counts = family(Kind::Counter, ("named.requests", ""), "Requests by name and by what became of them.");
+    let mut codes = family(Kind::Counter, ("named.responses", ""), "Responses by name and status code.");
+    let mut times =
+        family(Kind::Histogram, ("named.latency", "s"), "Latency by name: response in open load, else service.");
+    let rows: Vec<_> = sums.by_name().collect();
+    let (own, rest) = rows.split_at(rows.len().min(NAMES));
+    for row in own {
+        counts = add_outcomes(counts, ("name", row.name), &row.totals.counts);
+        for (code, n) in &row.totals.status {
+            codes = codes.with([("name", row.name), ("code", code)], Value::Count(*n));
+        }
+        times = times.with([("name", row.name)], latency_of(row.totals));
+    }
+    if !rest.is_empty() {
+        let (mut others, mut latency) = (NamedCounts::default(), Histogram::new());
+        for row in rest {
+            others.add(&row.totals.counts);
+            latency.merge(row.totals.ranked().finished);
+        }
+        counts = add_outcomes(counts, ("name", OTHERS), &others);
+        times = times.with([("name", OTHERS)], Value::Times(Cow::Owned(latency), COARSE));
+    }
+    vec![counts, codes, times]
+}
+
+fn latency_of(totals: &NamedTotals) -> Value<'_> {
+    Value::Times(Cow::Borrowed(totals.ranked().finished), COARSE)
+}
+
+fn add_outcomes<'a>(family: Family<'a>, (label, name): (&'static str, &'a str), c: &NamedCounts) -> Family<'a> {
+    outcomes(c.finished, c.failed, c.censored)
+        .into_iter()
+        .fold(family, |family, (outcome, n)| family.with([(label, name), ("outcome", outcome)], Value::Count(n)))
+}
+
+/// Iterations of a flow, and its groups.
+fn spans(sums: &Sums) -> Vec<Family<'_>> {
+    let mut counts = [
+        family(Kind::Counter, ("iterations", ""), "Iterations of the flow by what became of them."),
+        family(Kind::Counter, ("groups", ""), "Groups of the flow by name and by what became of them."),
+    ];
+    let mut times = [
+        family(Kind::Histogram, ("iteration", "s"), "How long iterations took, pauses included."),
+        family(Kind::Histogram, ("group", "s"), "How long groups took, pauses included."),
+    ];
+    for row in sums.spans().take(NAMES) {
+        let at = usize::from(row.group.is_some());
+        let label: Vec<_> = row.group.map(|group| ("group", Cow::Borrowed(group))).into_iter().collect();
+        let c = &row.totals.counts;
+        counts[at].points.extend(outcomes(c.finished, c.failed, c.censored).map(|(outcome, n)| {
+            let labels = label.iter().cloned().chain([("outcome", Cow::Borrowed(outcome))]).collect();
+            Point { labels, value: Value::Count(n) }
+        }));
+        times[at].points.push(Point { labels: label, value: latency_of(row.totals) });
+    }
+    counts.into_iter().chain(times).collect()
+}
+
+/// Whether the figures can be trusted, and whether the objectives hold, so far.
+fn judged(reading: &Reading) -> Vec<Family<'_>> {
+    let trust = &reading.so_far.trust;
+    let number = |grade| match grade {
+        Grade::Ok => 0.0,
+        Grade::Warn => 1.0,
+        Grade::Fail => 2.0,
+    };
+    let findings =
+        family(Kind::Gauge, ("finding", ""), "What speaks against the figures so far: 1 a caution, 2 against them.");
+    let objectives = family(Kind::Gauge, ("objective.met", ""), "Whether an objective holds so far: 1 or 0.");
+    let against = trust.findings.iter().filter(|finding| finding.grade != Grade::Ok);
+    let mut told: Vec<(&str, Grade)> = Vec::new();
+    for finding in against {
+        match told.iter_mut().find(|(code, _)| *code == finding.code) {
+            Some((_, grade)) => *grade = finding.grade.max(*grade),
+            None => told.push((finding.code, finding.grade)),
+        }
+    }
+    let mut met: Vec<(&str, bool)> = Vec::new();
+    for judged in reading.so_far.objectives.iter().take(NAMES) {
+        match met.iter_mut().find(|(objective, _)| *objective == judged.objective) {
+            Some((_, met)) => *met &= judged.met,
+            None => met.push((&judged.objective, judged.met)),
+        }
+    }
+    vec![
+        gauge(
+            "trust",
+            "",
+            number(trust.verdict()),
+            "Whether the figures can be trusted so far: 0 yes, 1 with caution, 2 no.",
+        ),
+        told.into_iter().fold(findings, |all, (code, grade)| all.with([("code", code)], Value::Real(number(grade)))),
+        met.into_iter().fold(objectives, |all, (objective, met)| {
+            all.with([("objective", objective)], Value::Real(f64::from(u8::from(met))))
+        }),
+    ]
+}
+
+fn generator(sums: &Sums) -> Vec<Family<'_>> {
+    let seconds =
+        |name, time: Nanos, help| family(Kind::Counter, (name, "s"), help).with([], Value::Real(time.as_secs_f64()));
+    let generator = &sums.totals.generator;
+    vec![
+        seconds("generator.cpu", generator.cpu, "CPU time of brunt's workers within the window."),
+        seconds(
+            "generator.busiest_cpu",
+            generator.busiest,
+            "CPU time of the busiest worker of each second of the window.",
+        ),
+    ]
+}

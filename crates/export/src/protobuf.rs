@@ -1,0 +1,176 @@
+//! The protobuf exposition of Prometheus: delimited messages of `io.prometheus.client.MetricFamily`, in which histograms are told
+//! both in classic buckets and as native ones.
+
+use prost::Message;
+
+use crate::buckets::{self, BOUNDS, Exponential, ZERO};
+use crate::catalogue::{Family, Kind, Point, Value};
+
+/// What the bytes are, for the head of the response.
+pub(crate) const CONTENT_TYPE: &str =
+    "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
+
+#[derive(Clone, PartialEq, Message)]
+struct MetricFamily {
+    #[prost(string, optional, tag = "1")]
+    name: Option<String>,
+    #[prost(string, optional, tag = "2")]
+    help: Option<String>,
+    /// Counter 0, gauge 1, histogram 4.
+    #[prost(int32, optional, tag = "3")]
+    kind: Option<i32>,
+    #[prost(message, repeated, tag = "4")]
+    metric: Vec<Metric>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Metric {
+    #[prost(message, repeated, tag = "1")]
+    label: Vec<Label>,
+    #[prost(message, optional, tag = "2")]
+    gauge: Option<Number>,
+    #[prost(message, optional, tag = "3")]
+    counter: Option<Number>,
+    #[prost(message, optional, boxed, tag = "7")]
+    histogram: Option<Box<Histogram>>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Label {
+    #[prost(string, optional, tag = "1")]
+    name: Option<String>,
+    #[prost(string, optional, tag = "2")]
+    value: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Number {
+    #[prost(double, optional, tag = "1")]
+    value: Option<f64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Histogram {
+    #[prost(uint64, optional, tag = "1")]
+    sample_count: Option<u64>,
+    #[prost(double, optional, tag = "2")]
+    sample_sum: Option<f64>,
+    #[prost(message, repeated, tag = "3")]
+    bucket: Vec<Bucket>,
+    #[prost(sint32, optional, tag = "5")]
+    schema: Option<i32>,
+    #[prost(double, optional, tag = "6")]
+    zero_threshold: Option<f64>,
+    #[prost(uint64, optional, tag = "7")]
+    zero_count: Option<u64>,
+    #[prost(message, repeated, tag = "12")]
+    positive_span: Vec<Span>,
+    #[prost(sint64, repeated, tag = "13")]
+    positive_delta: Vec<i64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Bucket {
+    #[prost(uint64, optional, tag = "1")]
+    cumulative_count: Option<u64>,
+    #[prost(double, optional, tag = "2")]
+    upper_bound: Option<f64>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Span {
+    #[prost(sint32, optional, tag = "1")]
+    offset: Option<i32>,
+    #[prost(uint32, optional, tag = "2")]
+    length: Option<u32>,
+}
+
+/// Writes all families.
+pub(crate) fn write(families: &[Family<'_>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for family in families.iter().filter(|family| !family.points.is_empty()) {
+        let message = MetricFamily {
+            name: Some(family.prometheus_name()),
+            help: Some(family.help.into()),
+            kind: Some(match family.kind {
+                Kind::Counter => 0,
+                Kind::Gauge => 1,
+                Kind::Histogram => 4,
+            }),
+            metric: family.points.iter().map(|point| metric(family.kind, point)).collect(),
+        };
+        message.encode_length_delimited(&mut out).expect("memory has room for what is encoded");
+    }
+    out
+}
+
+fn metric(kind: Kind, point: &Point<'_>) -> Metric {
+    let label = |name: &str, value: &str| Label { name: Some(name.into()), value: Some(value.into()) };
+    let mut metric =
+        Metric { label: point.labels.iter().map(|(name, value)| label(name, value)).collect(), ..Metric::default() };
+    let number = match &point.value {
+        Value::Count(n) => *n as f64,
+        Value::Real(real) => *real,
+        Value::Times(times, most) => {
+            metric.histogram = Some(Box::new(histogram(times, *most)));
+            return metric;
+        }
+    };
+    let place = if kind == Kind::Counter { &mut metric.counter } else { &mut metric.gauge };
+    *place = Some(Number { value: Some(number) });
+    metric
+}
+
+fn histogram(times: &measure::Histogram, most: usize) -> Histogram {
+    let bucket = |(bound, n): (f64, u64)| Bucket { cumulative_count: Some(n), upper_bound: Some(bound) };
+    let classic = BOUNDS.into_iter().zip(buckets::classic(times));
+    let native = Exponential::of(times, most);
+    let (positive_span, positive_delta) = spans(&native);
+    Histogram {
+        sample_count: Some(times.count()),
+        sample_sum: Some(times.sum() as f64 / 1e9),
+        bucket: classic.chain([(f64::INFINITY, times.count())]).map(bucket).collect(),
+        schema: Some(native.scale),
+        // It also tells that this is a native histogram, where nothing was counted yet.
+        zero_threshold: Some(ZERO),
+        zero_count: Some(native.zero),
+        positive_span,
+        positive_delta,
+    }
+}
+
+/// Filled buckets as stretches without a gap, and by how much each differs from the one before.
+fn spans(native: &Exponential) -> (Vec<Span>, Vec<i64>) {
+    let (mut spans, mut deltas): (Vec<Span>, Vec<i64>) = (Vec::new(), Vec::new());
+    let (mut before, mut gap) = (0, 0);
+    for (at, n) in native.counts.iter().enumerate() {
+        if *n == 0 {
+            gap += 1;
+            continue;
+        }
+        match spans.last_mut().filter(|_| gap == 0) {
+            Some(Span { length: Some(length), .. }) => *length += 1,
+            _ => {
+                // Prometheus numbers buckets by their upper bound: one more than ours, which go by the lower.
+                let offset = if spans.is_empty() { native.offset + 1 + at as i32 } else { gap };
+                spans.push(Span { offset: Some(offset), length: Some(1) });
+            }
+        }
+        deltas.push(*n as i64 - before);
+        (before, gap) = (*n as i64, 0);
+    }
+    (spans, deltas)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filled_buckets_are_told_as_stretches_and_differences() {
+        let native = Exponential { scale: 3, zero: 0, offset: -10, counts: vec![5, 0, 0, 2, 2, 0, 7] };
+        let (spans, deltas) = spans(&native);
+        let spans: Vec<_> = spans.iter().map(|span| (span.offset(), span.length())).collect();
+        assert_eq!((spans, deltas), (vec![(-9, 1), (2, 2), (1, 1)], vec![5, -3, 0, 5]));
+    }
+}

@@ -1,0 +1,169 @@
+//! What is told of a run, and to whom.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use measure::Nanos;
+use record::{Began, End, Ended, Failure, Listener, Named, NamedCounts, Part, RunEvent, Second, Started};
+
+use crate::catalogue::{NAMES, families};
+use crate::{Figures, Linger, Prometheus, text};
+
+/// As a record holds it: what is not said there has its default.
+const PLAN: &str = r#"{"protocol": "http", "urls": [{"url": "http://127.0.0.1:1/", "weight": 1.0}], "options": {},
+    "load": {"model": "closed", "stages": [{"lasts": 5000000000, "from": 7, "to": 7}], "think": null, "together": false}, "requests": null, "duration": 5000000000, "warmup": 0,
+    "drain": 0, "timeout": 10000000000, "connect_timeout": 5000000000, "max_connections": 1, "workers": 1, "pin": false, "net": "auto", "sources": [],
+    "connect_to": [], "unix_socket": null, "tls": {"insecure": false, "cacert": null, "cert": null, "key": null, "resume": true}, "objectives": [], "seed": 1}"#;
+
+fn started(names: usize) -> RunEvent {
+    let started = Started {
+        schema: record::SCHEMA.into(),
+        brunt: "0.1.0".into(),
+        unix_ms: 1000,
+        command: Vec::new(),
+        plan: serde_json::from_str(PLAN).expect("a plan"),
+        hosts: Vec::new(),
+        net: "sim".into(),
+        workers: 1,
+        silent: None,
+        names: (0..names).map(|n| format!("GET /{n}\"\\\n")).collect(),
+    };
+    RunEvent::Started(Box::new(started))
+}
+
+/// Three successes of 2 ms, one failure; one request is still under way.
+fn second(n: i64, part: Part) -> Second {
+    let mut second = Second {
+        from_ns: n * 1_000_000_000,
+        to_ns: (n + 1) * 1_000_000_000,
+        part,
+        due: 5,
+        finished: 3,
+        failed: 1,
+        users: 7,
+        in_flight: 1,
+        failures: vec![Failure { kind: "closed".into(), phase: "transfer".into(), errno: None, count: 1 }],
+        ..Second::default()
+    };
+    second.status.insert("200".into(), 3);
+    second.latency.service.record_n(Nanos::from_millis(2), 3);
+    second
+}
+
+fn run(events: impl IntoIterator<Item = RunEvent>) -> Figures {
+    let mut figures = Figures::new();
+    events.into_iter().for_each(|event| figures.see(&event).expect("it takes all"));
+    figures
+}
+
+fn told(figures: &Figures) -> String {
+    String::from_utf8(text::write(&families(&figures.read()))).expect("text")
+}
+
+#[test]
+fn counts_are_those_of_the_window_and_what_is_open_is_neither_lost_nor_doubted() {
+    let of = |n, part| RunEvent::Second(Box::new(second(n, part)));
+    let figures = run([
+        started(1),
+        RunEvent::Began(Began::default()),
+        of(-1, Part::Warmup),
+        of(0, Part::Window),
+        of(1, Part::Window),
+    ]);
+    let said = told(&figures);
+    for line in [
+        "brunt_requests_scheduled_total 10",
+        "brunt_requests_total{outcome=\"succeeded\"} 6",
+        "brunt_requests_total{outcome=\"failed\"} 2",
+        "brunt_requests_total{outcome=\"unfinished\"} 0",
+        "brunt_failures_total{kind=\"closed\",phase=\"transfer\",errno=\"\"} 2",
+        "brunt_responses_total{code=\"200\"} 6",
+        "brunt_service_seconds_bucket{le=\"0.001\"} 0",
+        "brunt_service_seconds_bucket{le=\"0.0025\"} 6",
+        "brunt_service_seconds_bucket{le=\"+Inf\"} 6",
+        "brunt_service_seconds_sum 0.012",
+        "brunt_service_seconds_count 6",
+        "brunt_users 7",
+        "brunt_offered_rate 5",
+        "brunt_window_seconds 2",
+        "brunt_run_part{part=\"window\"} 1",
+        "brunt_run_part{part=\"ended\"} 0",
+    ] {
+        assert!(said.lines().any(|told| told == line), "{line} in\n{said}");
+    }
+    assert!(!said.contains("brunt_finding{code=\"accounting\"}"), "{said}");
+}
+
+#[test]
+fn names_are_bounded_and_escaped_and_no_request_is_left_out() {
+    let mut second = second(0, Part::Window);
+    let counts = NamedCounts { finished: 2, ..NamedCounts::default() };
+    let names = NAMES as u16 + 50;
+    second.named = (0..names).map(|name| Named { name, counts, ..Named::default() }).collect();
+    let said = told(&run([started(names.into()), RunEvent::Second(Box::new(second))]));
+    let named: Vec<&str> = said.lines().filter(|line| line.starts_with("brunt_named_requests_total{")).collect();
+    assert_eq!(named.len(), 3 * (NAMES + 1));
+    assert!(named[0].starts_with("brunt_named_requests_total{name=\"GET /0\\\"\\\\\\n\",outcome="), "{}", named[0]);
+    assert!(named.contains(&"brunt_named_requests_total{name=\"(others)\",outcome=\"succeeded\"} 100"));
+}
+
+#[test]
+fn the_dashboard_shows_what_there_is() {
+    let dashboard = include_str!("../../../docs/grafana.json");
+    let is_part = |c: char| c.is_ascii_lowercase() || c == '_';
+    let shown: BTreeSet<&str> = dashboard
+        .match_indices("brunt_")
+        .map(|(at, _)| dashboard[at..].split(|c| !is_part(c)).next().unwrap_or_default())
+        .map(|name| ["_bucket", "_sum", "_count"].iter().fold(name, |name, end| name.strip_suffix(end).unwrap_or(name)))
+        .collect();
+    let figures = Figures::new();
+    let reading = figures.read();
+    let mut known: BTreeSet<String> = families(&reading).iter().map(|family| family.prometheus_name()).collect();
+    // Of open load only.
+    known.insert("brunt_response_seconds".into());
+    assert!(shown.len() > 15, "{shown:?}");
+    assert!(shown.iter().all(|name| known.contains(*name)), "{shown:?} of {known:?}");
+}
+
+fn get(prometheus: &Prometheus, request: &str) -> String {
+    let mut stream = TcpStream::connect(prometheus.address()).expect("it listens");
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut said = Vec::new();
+    stream.read_to_end(&mut said).expect("it answers");
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+#[test]
+fn the_final_figures_are_kept_until_they_were_fetched() {
+    let mut figures = run([started(1), RunEvent::Second(Box::new(second(0, Part::Window)))]);
+    let prometheus = Prometheus::listen("127.0.0.1:0".parse().unwrap(), figures.clone()).expect("a port");
+    assert!(get(&prometheus, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n").contains("part=\"ended\"} 0"));
+    assert!(prometheus.is_awaited());
+    figures.see(&RunEvent::Ended(Ended { reason: End::Completed, ..Ended::default() })).unwrap();
+    assert_eq!(prometheus.linger(Duration::ZERO, &|| false), Linger::Left, "fetched before the end only");
+    assert_eq!(prometheus.linger(Duration::from_secs(60), &|| true), Linger::Left, "given up");
+    let fetched = std::thread::scope(|scope| {
+        let waits = scope.spawn(|| prometheus.linger(Duration::from_secs(60), &|| false));
+        assert!(get(&prometheus, "GET /metrics HTTP/1.1\r\n\r\n").contains("part=\"ended\"} 1"));
+        waits.join().unwrap()
+    });
+    assert_eq!(fetched, Linger::Fetched);
+}
+
+#[test]
+fn what_is_no_scrape_is_answered_as_that() {
+    let prometheus = Prometheus::listen("127.0.0.1:0".parse().unwrap(), Figures::new()).expect("a port");
+    for (request, status) in [
+        ("GET / HTTP/1.1\r\n\r\n", "200 OK"),
+        ("GET /other HTTP/1.1\r\n\r\n", "404 Not Found"),
+        ("PUT /metrics HTTP/1.1\r\n\r\n", "405 Method Not Allowed"),
+        ("nonsense\r\n\r\n", "400 Bad Request"),
+    ] {
+        let said = get(&prometheus, request);
+        assert!(said.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{said}");
+    }
+    let asked = "GET /metrics HTTP/1.1\r\nAccept: application/vnd.google.protobuf\r\n\r\n";
+    assert!(get(&prometheus, asked).contains("encoding=delimited"));
+}
