@@ -4,6 +4,7 @@
 //! here asserts how long something took: a deadline only turns a hang into a failure.
 
 pub mod certificates;
+pub mod console;
 pub mod daemon;
 pub mod foreign;
 pub mod grpc;
@@ -22,6 +23,7 @@ pub mod report;
 pub mod target;
 pub mod websocket;
 
+pub use console::Console;
 pub use peer::Peer;
 pub use program::{Ended, Running, brunt, prepare, start};
 pub use proxy::Proxy;

@@ -2,7 +2,7 @@
 //!
 //! A convenience: where it does not work the run says so in its notices and goes on.
 
-use std::fs::{DirBuilder, File, Permissions, TryLockError};
+use std::fs::{DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub fn begin(directory: &Path) -> io::Result<(Writer, PathBuf)> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     // Earlier versions made it for everybody to read.
     let _ = std::fs::set_permissions(directory, Permissions::from_mode(0o700));
-    for old in kept(directory)?.into_iter().rev().skip(KEPT - 1).filter(|old| !still_goes(old)) {
+    for old in kept(directory)?.into_iter().rev().skip(KEPT - 1).filter(|old| !record::is_being_written(old)) {
         match std::fs::remove_file(&old).map_err(|error| error.kind()) {
             // Another run made room at the same moment.
             Ok(()) | Err(io::ErrorKind::NotFound) => {}
@@ -47,11 +47,6 @@ pub fn begin(directory: &Path) -> io::Result<(Writer, PathBuf)> {
     // Names sort by time; the process makes them differ where two runs begin in the same millisecond.
     let path = directory.join(format!("{:014}-{}{ENDING}", since.as_millis(), std::process::id()));
     Ok((Writer::create(&path)?, path))
-}
-
-/// True where the run is still being written: its writer holds a lock.
-fn still_goes(run: &Path) -> bool {
-    File::open(run).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// The last run kept.

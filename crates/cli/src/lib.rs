@@ -11,6 +11,7 @@ mod debug;
 mod demo;
 mod doctor;
 mod document;
+mod driven;
 mod ending;
 mod exporting;
 mod foreign;
@@ -37,9 +38,11 @@ mod screen;
 mod second_process;
 mod serve;
 mod signals;
+mod steering;
 mod stopping;
 mod through;
 mod timer;
+mod ui;
 mod view;
 mod waiting;
 mod worker;
@@ -71,6 +74,9 @@ pub fn main_with(protocols: Vec<Box<dyn Runner>>) -> ExitCode {
         Err(_) => Err(Complaint::new("arguments", "are not all UTF-8; write them in UTF-8")),
     };
     ExitCode::from(outcome.unwrap_or_else(|complaint| {
+        if driven::asks(std::env::args().nth(1).as_deref()) {
+            return screen::answer_as_is(&driven::refused(&complaint), USAGE, report::Lang::En);
+        }
         let said = complaint.to_string();
         // A command on a line of its own is to be copied.
         let hint = if said.contains("--help") || said.contains('\n') { "" } else { " (brunt --help)" };
@@ -97,6 +103,9 @@ fn planned(intent: &mut arguments::Intent, check: bool, protocol: &dyn Runner) -
     let lang = intent.lang();
     let said = if check {
         checks::check(intent, protocol).map_err(|complaint| intent.located(complaint))?;
+        if driven::asks(Some("plan")) {
+            return Ok(screen::answer_as_is(&driven::checked(intent), 0, lang));
+        }
         let notes: String = intent.of_flow.iter().map(|note| format!("flow: {note}\n")).collect();
         format!("can be run: {}\n{notes}", before::intro(&intent.shown, lang))
     } else {
@@ -141,6 +150,7 @@ fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
         Command::Report(file, shown) => replay::replay(file.as_deref(), &shown),
         Command::Target(serving) => serve::serve(*serving),
         Command::Probe(probing) => probed::probe(*probing, &host),
+        Command::Ui(asked) => ui::serve(*asked),
         Command::Text(text) => Ok(screen::answer_as_is(&text, 0, report::Lang::from_env())),
     }
 }

@@ -7,7 +7,7 @@ use record::{Listener, Notice, Past, ReadFault, Reader, RunEvent, Spool, Subject
 
 use report::Lang;
 
-use crate::{keep, messages, screen};
+use crate::{driven, keep, messages, screen};
 
 /// A file that events are written to.
 struct Log {
@@ -63,12 +63,9 @@ impl Logs {
     /// Begins the file to be kept, and the one asked for.
     pub fn begin(record: Option<&str>) -> Logs {
         let mut logs = Logs::default();
-        let directory = keep::directory().ok_or_else(|| "there is no home directory".to_owned());
-        let kept = directory
-            .and_then(|directory| keep::begin(&directory).map_err(|error| format!("{}: {error}", directory.display())));
-        match kept {
-            Ok((writer, path)) => logs.add(writer, path, Subject::NotKept, false),
-            Err(error) => logs.troubles.push(Notice::new(Subject::NotKept, [("error", error)])),
+        // Whoever drives a run keeps it.
+        if !driven::is_driven() {
+            logs.keep();
         }
         if let Some(path) = record.map(Path::new) {
             match Writer::create(path) {
@@ -84,6 +81,16 @@ impl Logs {
             logs.spool = spool.map_err(|trouble| logs.troubles.push(trouble)).ok();
         }
         logs
+    }
+
+    fn keep(&mut self) {
+        let directory = keep::directory().ok_or_else(|| "there is no home directory".to_owned());
+        let kept = directory
+            .and_then(|directory| keep::begin(&directory).map_err(|error| format!("{}: {error}", directory.display())));
+        match kept {
+            Ok((writer, path)) => self.add(writer, path, Subject::NotKept, false),
+            Err(error) => self.troubles.push(Notice::new(Subject::NotKept, [("error", error)])),
+        }
     }
 
     fn add(&mut self, writer: Writer, path: PathBuf, trouble: Subject, asked_for: bool) {

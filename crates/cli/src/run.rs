@@ -11,6 +11,7 @@ use wire::Complaint;
 
 use crate::arguments::Intent;
 use crate::bench::{Bench, First};
+use crate::driven::Driver;
 use crate::ending::{conclude, write_output};
 use crate::exporting::Exports;
 use crate::journal::Journal;
@@ -22,7 +23,7 @@ use crate::stopping::Stopping;
 use crate::timer::Timer;
 use crate::view::View;
 use crate::waiting::Waiting;
-use crate::{before, checks, debug, document, messages, screen};
+use crate::{before, checks, debug, document, driven, messages, screen};
 
 /// What a command ends with: a number for the operating system, or the user's mistake.
 pub type Outcome = Result<u8, Complaint>;
@@ -33,6 +34,7 @@ pub type Outcome = Result<u8, Complaint>;
 /// The user's mistake, naming the option.
 pub fn run(intent: &mut Intent, protocol: &dyn Runner, host: &Host, interrupts: &Interrupts) -> Outcome {
     let lang = intent.lang();
+    driven::take_over(intent)?;
     let late = |after| lang.fill(messages::OUT_OF_TIME, &[("time", &before::span(after))]);
     let timer = intent.run_timeout.map(|after| Timer::start(after, interrupts, late(after))).transpose();
     let timer = timer.map_err(|why| Complaint::new("--run-timeout", engine::no_thread(&why)))?;
@@ -171,6 +173,7 @@ fn load(
     bench.remarks().into_iter().chain(differing).for_each(|said| journal.say_at_end(said));
     let control = Control::default();
     let keys = if watched { Keys::listen(&intent.plan, &control, stop) } else { None };
+    let driver = Driver::listen(&intent.plan, &control, stop);
     let mut stopping = Stopping::default();
     let ran = bench.run(&Trial::of(&intent.plan), (stop, &control), &mut |event| {
         if matches!(event, RunEvent::Ended(_)) {
@@ -182,13 +185,14 @@ fn load(
             bench.after(stop, within).into_iter().for_each(|said| journal.say_at_end(said));
         }
         stopping.see(&event, stop).into_iter().for_each(|said| journal.say_at_end(said));
+        driver.iter().for_each(|driver| driver.see(&event, stop));
         journal.take(event);
         if !must_go_on && !journal.is_wanted() {
             stop.request();
         }
     });
     // The report is shown on a terminal that is as it was.
-    drop(keys);
+    drop((keys, driver));
     ran?;
     let (whole, mut summary) = (logs.is_recorded(lang), summing.finish());
     // A record that was asked for and breaks off is no success, and the documents say so, too.

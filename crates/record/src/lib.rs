@@ -6,6 +6,7 @@
 mod calibration;
 mod counts;
 mod file;
+mod follow;
 pub mod frames;
 mod host_counters;
 mod latency;
@@ -23,6 +24,7 @@ mod words;
 
 pub use calibration::Calibration;
 pub use file::Writer;
+pub use follow::is_being_written;
 pub use host_counters::{Carried, Changes, HostCounters, Number, increase};
 pub use latency::Latency;
 pub use listener::Listener;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::follow::Followed;
 use crate::plausible::Plausible;
 use crate::{Past, RunEvent, SCHEMA, Started};
 
@@ -50,6 +51,8 @@ pub struct Reader<'a> {
     lines: Box<dyn BufRead + 'a>,
     line: u64,
     text: Vec<u8>,
+    /// So many bytes may come yet, once they are decompressed.
+    left: u64,
     plausible: Plausible,
     done: bool,
     ended: bool,
@@ -67,6 +70,21 @@ impl Reader<'static> {
 }
 
 impl<'a> Reader<'a> {
+    /// Reads a record whose run may still go on: at the end of what is written `wait` waits for more, and says whether more may come.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn follow(path: &Path, wait: impl FnMut() -> bool + 'a) -> Result<Reader<'a>, ReadFault> {
+        let file = File::open(path).map_err(|e| fault(0, format!("{}: {e}", path.display())))?;
+        Reader::over(Followed::new(file, wait))
+    }
+
+    /// The same, and a record that holds more than so many bytes, decompressed, is refused: a small file may unpack to anything.
+    #[must_use]
+    pub fn within(self, bytes: u64) -> Reader<'a> {
+        Reader { left: bytes, ..self }
+    }
+
     /// Reads a record from any source of bytes, compressed or plain.
     ///
     /// # Errors
@@ -85,7 +103,8 @@ impl<'a> Reader<'a> {
         } else {
             Box::new(source)
         };
-        Ok(Reader { lines, line: 0, text: Vec::new(), plausible: Plausible::default(), done: false, ended: false })
+        let (text, plausible) = (Vec::new(), Plausible::default());
+        Ok(Reader { lines, line: 0, text, left: u64::MAX, plausible, done: false, ended: false })
     }
 
     /// True where the record stopped before it said how the run ended; final once the iterator is at its end.
@@ -107,6 +126,7 @@ impl<'a> Reader<'a> {
             let sentence = format!("the line is longer than {} MiB: this is not a record of brunt", longest >> 20);
             return Err(fault(self.line, sentence));
         }
+        self.left = self.left.checked_sub(n).ok_or_else(|| fault(self.line, "the record is too large to be taken"))?;
         Ok(n > 0)
     }
 
@@ -361,6 +381,16 @@ mod tests {
             !old.contains("\"names\"") && !old.contains("\"named\""),
             "nothing new is written of a run of one name"
         );
+    }
+
+    #[test]
+    fn a_record_that_unpacks_to_more_than_is_taken_is_a_fault() {
+        let text = lines(&a_run(2));
+        let blank = zstd::bulk::compress(&vec![b'\n'; 1 << 20], 1).unwrap();
+        let packed = [zstd::bulk::compress(text.as_bytes(), 1).unwrap(), blank].concat();
+        let read = |most| Reader::over(packed.as_slice()).unwrap().within(most).find_map(Result::err);
+        assert_eq!(read(2 << 20), None);
+        assert_eq!(read(1 << 20).unwrap().sentence, "the record is too large to be taken");
     }
 
     #[test]

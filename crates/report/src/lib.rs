@@ -8,6 +8,7 @@ mod again;
 mod bars;
 mod by_name;
 mod columns;
+pub mod contrast;
 mod document;
 mod elsewhere;
 mod exit;

@@ -44,6 +44,7 @@ mod tables;
 mod target;
 mod terminal;
 mod tongues;
+mod ui;
 mod watched;
 mod websocket;
 mod withheld;

@@ -12,7 +12,8 @@ Commands:
   help       help by topic: brunt help, brunt help http
   report     show a past run again
   target     the built-in server, with faults on request
-  probe      the counters of this host, for runs on other machines";
+  probe      the counters of this host, for runs on other machines
+  ui         the console in the browser: look through runs, start and steer them";
 
 /// `-h`: what most runs need, on one screen.
 pub const SCREEN: &str = "\
@@ -20,7 +21,7 @@ Load-test a server, and learn whether the results can be trusted.
 
 Usage: brunt [OPTIONS] URL... | PLAN.yaml
        brunt demo | report | plan | doctor | calibrate | explain |
-       target | probe | help | completions | man
+       target | probe | ui | help | completions | man
 
 Load
   -c, --users N           concurrent users, each sending back to back [10]
@@ -71,6 +72,13 @@ pub const CALIBRATE: &str = "\
 Starts `brunt target` in a second process and loads it at full speed, then with one user alone. Kept is the CPU time of a
 request, which tells what a core sends at most, and the least latency that is measured on this machine. Runs of HTTP/1.1
 without TLS then say their headroom. Do it on a quiet machine, and again with another version, kernel or number of cores.";
+
+/// Under `brunt ui --help`.
+pub const UI: &str = "\
+Prints a link with a token, and opens it: whoever has it may start and steer runs. The second link only looks. Runs are
+processes of their own, and every run of this machine is kept in the library from the moment the console has seen it.
+
+Example: brunt ui --listen :8089 --password-file pw.txt --cert chain.pem --key key.pem --name load.example";
 
 /// Under `brunt demo --help`.
 pub const DEMO: &str = "\

@@ -23,6 +23,7 @@ mod shorthand;
 mod showing;
 mod spoken;
 mod topics;
+mod ui;
 mod urls;
 mod usage;
 mod watching;
@@ -40,10 +41,11 @@ pub use intent::{Defaults, Intent, Presentation};
 pub use keys::nearest;
 pub use probing::Probing;
 pub use serving::Serving;
+pub use ui::Ui;
 pub use watching::{Local, Probes, Watching};
 
 /// The commands there are.
-pub const COMMANDS: [&str; 8] = ["run", "demo", "doctor", "calibrate", "report", "target", "plan", "probe"];
+pub const COMMANDS: [&str; 9] = ["run", "demo", "doctor", "calibrate", "report", "target", "plan", "probe", "ui"];
 
 /// What a command line asks for.
 #[derive(Debug)]
@@ -62,6 +64,8 @@ pub enum Command {
     Target(Box<Serving>),
     /// `brunt probe`.
     Probe(Box<Probing>),
+    /// `brunt ui`.
+    Ui(Box<Ui>),
     /// `brunt plan`: whether to check it only.
     Plan(Box<Intent>, bool),
     /// A text asked for: help or version.
@@ -126,6 +130,7 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
         "report" => showing::report_command(),
         "target" => serving::command(),
         "probe" => probing::command(),
+        "ui" => ui::command(),
         "plan" => flags::plan_command(&spoken::of(protocols)),
         "doctor" => flags::doctor_command(&spoken::of(protocols)),
         _ => flags::run_command(&spoken::of(protocols)),
@@ -151,6 +156,7 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
         }
         "target" => serving::read(&matches).map(|serving| Command::Target(Box::new(serving))),
         "probe" => probing::read(&matches).map(|probing| Command::Probe(Box::new(probing))),
+        "ui" => ui::read(&matches).map(|asked| Command::Ui(Box::new(asked))),
         _ => match intent::read(&matches, line, protocols, defaults) {
             Ok(intent) => Ok(Command::Run(Box::new(intent))),
             Err(complaint) => Err(usage::of_another_tool(complaint, rest)),

@@ -106,7 +106,8 @@ fn token(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
     }
 }
 
-fn tls(flags: &Matched<'_>) -> Result<Option<RustlsServing>, Complaint> {
+/// The certificate to show, where one is given.
+pub(super) fn tls(flags: &Matched<'_>) -> Result<Option<RustlsServing>, Complaint> {
     let read = |option: &str, file: &str| {
         std::fs::read(file).map_err(|e| Complaint::new(option, format!("{file} cannot be read: {e}")))
     };

@@ -223,7 +223,7 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ),
         (
             "sweep",
-            "sweep: is not a command of this version (run, demo, doctor, calibrate, report, target, plan, probe); for a host of that name write http://sweep",
+            "sweep: is not a command of this version (run, demo, doctor, calibrate, report, target, plan, probe, ui); for a host of that name write http://sweep",
         ),
         ("--quiet demo", "demo: is a command and stands first; write `brunt demo ...`"),
         (

@@ -4,7 +4,7 @@ use clap::{Arg, Command};
 use wire::Complaint;
 
 use super::spoken::{self, Spoken};
-use super::{COMMANDS, flags, help, keys, probing, serving, showing};
+use super::{COMMANDS, flags, help, keys, probing, serving, showing, ui};
 
 /// Makes the options of a topic.
 type Options = fn() -> Vec<Arg>;
@@ -45,6 +45,7 @@ pub fn help(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
         "report" => Ok(super::full(showing::report_command())),
         "target" => Ok(super::full(serving::command())),
         "probe" => Ok(super::full(probing::command())),
+        "ui" => Ok(super::full(ui::command())),
         "plan" => Ok(super::full(flags::plan_command(spoken))),
         "doctor" => Ok(super::full(flags::doctor_command(spoken))),
         other => {
@@ -84,6 +85,7 @@ fn whole(spoken: &[Spoken]) -> Command {
         .subcommand(named("report", showing::report_command()))
         .subcommand(named("target", serving::command()))
         .subcommand(named("probe", probing::command()))
+        .subcommand(named("ui", ui::command()))
 }
 
 /// `brunt completions SHELL`: a script that completes commands and options.

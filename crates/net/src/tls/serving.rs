@@ -51,6 +51,11 @@ impl RustlsServing {
         RustlsServing::new(cert.as_bytes(), key.as_bytes(), alpn)
     }
 
+    /// What it is made of, for servers that bring a loop of their own.
+    pub fn config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.config)
+    }
+
     /// A channel to a client that is about to speak.
     ///
     /// # Errors

@@ -1,0 +1,170 @@
+//! The flags of `brunt ui`.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+
+use net::tls::RustlsServing;
+use wire::Complaint;
+
+use super::matched::Matched;
+use super::{flags, help, probing};
+
+/// Where the console listens unless it is said: at a free port.
+const LISTEN: &str = "127.0.0.1:0";
+
+/// The variable of the environment that may hold the password.
+const PASSWORD: &str = "BRUNT_UI_PASSWORD";
+
+/// The shortest password: it stands between the network and somebody who may send any load.
+const SHORTEST: usize = 8;
+
+/// What `brunt ui` was asked.
+pub struct Ui {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Names it is reached by beside its addresses.
+    pub names: Vec<String>,
+    /// What people type beside their link.
+    pub password: Option<String>,
+    /// How connections are sealed; None: not at all.
+    pub tls: Option<RustlsServing>,
+    /// The folder of the library; None: the usual one.
+    pub library: Option<PathBuf>,
+    /// Open a browser.
+    pub open: bool,
+    /// The language; None: the locale's.
+    pub language: Option<report::Lang>,
+}
+
+impl std::fmt::Debug for Ui {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // A password is shown nowhere.
+        f.debug_struct("Ui").field("listen", &self.listen).field("library", &self.library).finish_non_exhaustive()
+    }
+}
+
+/// The command line of `brunt ui`.
+pub fn command() -> clap::Command {
+    flags::bare("brunt ui")
+        .about("The console in the browser: look through runs, start them, watch and steer them, compare them.")
+        .after_help(help::UI)
+        .arg(flags::one(
+            "listen",
+            None,
+            "ADDRESS",
+            "Where to listen; beyond this machine a password and a certificate are needed [default: 127.0.0.1 and a free port]",
+        ))
+        .arg(flags::switch("no-open", None, "Print the link and open no browser"))
+        .arg(flags::one("library", None, "DIR", "Keep runs in DIR [default: $XDG_STATE_HOME/brunt/library]"))
+        .arg(flags::one("password-file", None, "FILE", "The password is the first line of FILE [default: $BRUNT_UI_PASSWORD]"))
+        .arg(flags::one("cert", None, "FILE", "Speak TLS with this certificate and chain, PEM"))
+        .arg(flags::one("key", None, "FILE", "Its private key, PEM"))
+        .arg(flags::many("name", None, "HOST", "A name that the console is reached by, beside this machine's; repeatable"))
+        .arg(flags::one("lang", None, "LANG", "en or zh [default: from the locale]"))
+}
+
+/// Reads the flags of `brunt ui`.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn read(matches: &clap::ArgMatches) -> Result<Ui, Complaint> {
+    let flags = Matched::line(matches);
+    let listen =
+        address(flags.text("listen").unwrap_or(LISTEN)).map_err(|trouble| Complaint::new("--listen", trouble))?;
+    let (password, tls) = (password(&flags)?, probing::tls(&flags)?);
+    if !listen.ip().to_canonical().is_loopback() && (password.is_none() || tls.is_none()) {
+        let missing = match (&password, &tls) {
+            (None, None) => "--password-file FILE, --cert FILE and --key FILE",
+            (None, _) => "--password-file FILE",
+            _ => "--cert FILE and --key FILE",
+        };
+        let trouble = format!(
+            "{listen} can be reached by others, who could send any load from here: add {missing}, or listen at 127.0.0.1 and come \
+             through SSH"
+        );
+        return Err(Complaint::new("--listen", trouble));
+    }
+    Ok(Ui {
+        listen,
+        names: flags.texts("name").into_iter().map(String::from).collect(),
+        password,
+        tls,
+        library: flags.text("library").map(PathBuf::from),
+        open: !flags.switch("no-open"),
+        language: flags.parsed("lang", "--lang", super::intent::language)?,
+    })
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.parse::<u16>().map(|port| format!("127.0.0.1:{port}"));
+    let whole = match port {
+        Ok(local) => local,
+        Err(_) if text.starts_with(':') => format!("0.0.0.0{text}"),
+        Err(_) => text.to_owned(),
+    };
+    let found = whole.to_socket_addrs().ok().and_then(|mut all| all.next());
+    found.ok_or_else(|| format!("`{text}` is no address to listen at; write one such as 127.0.0.1:8089 or 8089"))
+}
+
+fn password(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
+    let (option, password) = match flags.text("password-file") {
+        Some(file) => {
+            let text = protocols::file::bounded(file, 1 << 16).map_err(|e| Complaint::new("--password-file", e))?;
+            let text = String::from_utf8(text);
+            let text = text.map_err(|_| Complaint::new("--password-file", format!("{file} is no text (UTF-8)")))?;
+            ("--password-file", Some(text.lines().next().unwrap_or_default().trim().to_owned()))
+        }
+        None => (PASSWORD, std::env::var(PASSWORD).ok()),
+    };
+    match password {
+        Some(password) if password.chars().count() < SHORTEST => Err(Complaint::new(
+            option,
+            format!("is shorter than {SHORTEST} characters; choose one that is hard to guess"),
+        )),
+        password => Ok(password),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(line: &str) -> Result<Ui, String> {
+        let words = std::iter::once("").chain(line.split_whitespace());
+        let matches = command().try_get_matches_from(words).map_err(|error| error.to_string())?;
+        read(&matches).map_err(|complaint| complaint.to_string())
+    }
+
+    #[test]
+    fn beyond_loopback_a_password_and_tls_are_asked_for() {
+        for listen in ["0.0.0.0:8089", ":8089", "[::]:8089", "10.0.0.7:1"] {
+            let said = asked(&format!("--listen {listen}")).unwrap_err();
+            assert!(
+                said.starts_with("--listen: ") && said.contains("add --password-file FILE, --cert FILE and --key FILE"),
+                "{said}"
+            );
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "open sesame\nnot this\n").unwrap();
+        let said = asked(&format!("--listen :1 --password-file {}", file.path().display())).unwrap_err();
+        assert!(said.contains("add --cert FILE and --key FILE"), "{said}");
+        let local = asked(&format!("--listen 8089 --password-file {}", file.path().display())).unwrap();
+        assert_eq!(
+            (local.listen.to_string(), local.password.as_deref()),
+            ("127.0.0.1:8089".into(), Some("open sesame"))
+        );
+        assert!(!format!("{local:?}").contains("sesame"));
+    }
+
+    #[test]
+    fn mistakes_name_their_option() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "short\n").unwrap();
+        let said = asked(&format!("--password-file {}", file.path().display())).unwrap_err();
+        assert_eq!(said, "--password-file: is shorter than 8 characters; choose one that is hard to guess");
+        assert!(asked("--listen nowhere").unwrap_err().starts_with("--listen: `nowhere` is no address to listen at"));
+        assert!(asked("--cert c.pem").unwrap_err().starts_with("--cert: its private key is missing"));
+        assert!(asked("--lang de").unwrap_err().starts_with("--lang: "));
+        assert!(asked("").unwrap().open && !asked("--no-open").unwrap().open);
+    }
+}

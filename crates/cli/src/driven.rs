@@ -1,0 +1,185 @@
+//! A run that another program drives: the console starts it as a process of its own, steers it by lines through a named pipe, and
+//! reads its record while it is written. The pipe outlives whoever writes to it, so a run goes on where the console ends.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use console::{Order, driving};
+use engine::{Control, Stop};
+use measure::Nanos;
+use plan::{Change, Plan};
+use record::RunEvent;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::json;
+use wire::Complaint;
+
+use crate::arguments::Intent;
+use crate::before;
+use crate::steering::Steering;
+
+/// So often it is looked whether the run still goes on.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// A run that names no end of its own ends at the latest after so long: nobody may look any more.
+const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
+
+/// An order is a word and a number.
+const LONGEST_LINE: usize = 4096;
+
+/// Where the record of this run is to be written, where another program drives it.
+fn record() -> Option<OsString> {
+    std::env::var_os(driving::RECORD)
+}
+
+/// True where another program drives this run.
+pub fn is_driven() -> bool {
+    record().is_some()
+}
+
+/// Makes what was asked a driven run, where it is one: its record goes where the driver says, and nothing else is written.
+///
+/// # Errors
+/// The plan asks for files.
+pub fn take_over(intent: &mut Intent) -> Result<(), Complaint> {
+    let Some(record) = record() else { return Ok(()) };
+    if intent.presentation.output.is_some() {
+        return Err(Complaint::new(
+            "--output",
+            "is for the command line; the console keeps every report, leave it out",
+        ));
+    }
+    if intent.record.is_some() {
+        return Err(Complaint::new(
+            "--record",
+            "is for the command line; the console keeps every record, leave it out",
+        ));
+    }
+    intent.record = Some(record.into_string().map_err(|_| Complaint::new("--record", "its path is not UTF-8"))?);
+    intent.run_timeout = intent.run_timeout.or(Some(LONGEST));
+    Ok(())
+}
+
+/// Listens to orders until it is dropped.
+pub struct Driver {
+    over: Arc<AtomicBool>,
+    ending: Arc<Mutex<Ending>>,
+    listening: Option<JoinHandle<()>>,
+}
+
+/// What is known of a run that is to end once nothing is in flight.
+#[derive(Default)]
+struct Ending {
+    asked: Option<Instant>,
+    at_most: Duration,
+}
+
+impl Driver {
+    /// Listens, where this run is driven.
+    pub fn listen(plan: &Plan, control: &Control, stop: &Stop) -> Option<Driver> {
+        let mut pipe = record()?;
+        pipe.push(driving::PIPE);
+        // Also for writing: so the pipe has no end, whoever comes and goes.
+        let mut pipe = OpenOptions::new().read(true).write(true).open(pipe).ok()?;
+        let (over, ending) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Ending::default())));
+        lock(&ending).at_most = Duration::from_nanos(plan.drain.0);
+        let mut orders = Orders {
+            load: Steering::of(plan, control),
+            stop: stop.clone(),
+            ending: Arc::clone(&ending),
+            line: Vec::new(),
+        };
+        let ended = Arc::clone(&over);
+        let listening = std::thread::Builder::new().name("driver".into()).spawn(move || {
+            while !ended.load(Ordering::Relaxed) {
+                orders.wait_for_more(&mut pipe);
+            }
+        });
+        Some(Driver { over, ending, listening: listening.ok() })
+    }
+
+    /// Sees the next event: a run that is to be drained ends once nothing is in flight, or its time to drain is over.
+    pub fn see(&self, event: &RunEvent, stop: &Stop) {
+        let RunEvent::Second(second) = event else { return };
+        let ending = lock(&self.ending);
+        let Some(asked) = ending.asked else { return };
+        let waited = asked.elapsed();
+        // The pause holds from a moment to come.
+        let quiet = waited > Duration::from_secs(1) && second.in_flight == 0 && second.waiting == 0 && second.sent == 0;
+        if quiet || waited > ending.at_most + Duration::from_secs(1) {
+            stop.request();
+        }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = self.listening.take().map(JoinHandle::join);
+    }
+}
+
+fn lock(ending: &Mutex<Ending>) -> MutexGuard<'_, Ending> {
+    ending.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// What was read of orders, and what they are about.
+struct Orders {
+    load: Steering,
+    stop: Stop,
+    ending: Arc<Mutex<Ending>>,
+    line: Vec<u8>,
+}
+
+impl Orders {
+    fn wait_for_more(&mut self, pipe: &mut File) {
+        if !poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&LOOK)).is_ok_and(|ready| ready > 0) {
+            return;
+        }
+        let mut bytes = [0; 512];
+        let read = pipe.read(&mut bytes).unwrap_or(0);
+        self.line.extend_from_slice(&bytes[..read]);
+        while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.line.drain(..=end).collect();
+            Order::parse(String::from_utf8_lossy(&line).trim()).into_iter().for_each(|order| self.obey(order));
+        }
+        if self.line.len() > LONGEST_LINE {
+            self.line.clear();
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Change(change) => self.load.change(change),
+            Order::By(factor) => self.load.by(factor),
+            Order::Stop => self.stop.request(),
+            Order::Drain => {
+                self.load.change(Change::Pause);
+                lock(&self.ending).asked.get_or_insert_with(Instant::now);
+            }
+        }
+    }
+}
+
+/// What a plan is, for a driver: a line of JSON.
+pub fn checked(intent: &Intent) -> String {
+    let said = before::intro(&intent.shown, intent.lang());
+    let heavy = before::is_heavy(&intent.plan);
+    let notes: Vec<&String> = intent.notes.iter().chain(&intent.remarks).chain(&intent.of_flow).collect();
+    json!({ "ok": true, "said": said, "notes": notes, "heavy": heavy, "plan": intent.shown }).to_string()
+}
+
+/// What is wrong with a plan, for a driver: a line of JSON.
+pub fn refused(complaint: &Complaint) -> String {
+    let Complaint { place, trouble, below } = complaint;
+    json!({ "ok": false, "place": place, "trouble": trouble, "below": below }).to_string()
+}
+
+/// True where the answer to a command goes to a driver.
+pub fn asks(command: Option<&str>) -> bool {
+    command == Some("plan") && std::env::var_os(driving::CHECK).is_some()
+}

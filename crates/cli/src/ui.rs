@@ -1,0 +1,71 @@
+//! `brunt ui`: the console in the browser, until a signal ends it.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use console::{Console, Settings};
+use report::text::{Text, text};
+use report::{Exit, Lang};
+use wire::Complaint;
+
+use crate::arguments::Ui;
+use crate::run::Outcome;
+use crate::{keep, signals};
+
+const LINK: Text = text("console at {link}", "控制台：{link}");
+const LOOK: Text = text("to look only: {link}", "只能查看：{link}");
+const PASSWORD: Text = text("both links ask for the password", "两个链接都需要密码");
+const END: Text = text("Ctrl-C ends it, and the runs started from it", "按 Ctrl-C 结束控制台及其启动的压测");
+
+/// Serves until SIGINT or SIGTERM.
+///
+/// # Errors
+/// The user's mistake: an address that cannot be listened at, a library that cannot be opened.
+pub fn serve(asked: Ui) -> Outcome {
+    let lang = asked.language.unwrap_or_else(Lang::from_env);
+    let signals = signals::Awaited::register().map_err(|error| Complaint::new("signals", error.to_string()))?;
+    let kept = keep::directory();
+    let usual = || kept.as_ref().and_then(|kept| kept.parent()).map(|state| state.join("library"));
+    let library = asked.library.or_else(usual).ok_or_else(|| {
+        Complaint::new("--library", "there is no home directory to keep runs in; write --library DIR")
+    })?;
+    let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("brunt"));
+    let asks_password = asked.password.is_some();
+    let console = Console::start(Settings {
+        listen: asked.listen,
+        names: asked.names,
+        password: asked.password,
+        tls: asked.tls.map(|tls| tls.config()),
+        library,
+        kept,
+        program,
+    });
+    let console = console.map_err(|(option, trouble)| Complaint::new(option, trouble))?;
+    let link = console.link(true);
+    let mut said = vec![lang.fill(LINK, &[("link", &link)]), lang.fill(LOOK, &[("link", &console.link(false))])];
+    said.extend(asks_password.then(|| lang.of(PASSWORD).to_owned()));
+    said.push(lang.of(END).to_owned());
+    // Whoever started us may not read: that is no reason to stop serving.
+    let _ = writeln!(std::io::stdout(), "{}", said.join("\n"));
+    if asked.open {
+        open(&link);
+    }
+    signals.wait();
+    drop(console);
+    Ok(Exit::Ok.code())
+}
+
+/// Opens a browser where there is a desktop; where there is none, the link was printed.
+fn open(link: &str) {
+    let desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
+    if !desktop {
+        return;
+    }
+    let quiet = || Stdio::null();
+    let opened = Command::new("xdg-open").arg(link).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
+    if let Ok(mut browser) = opened {
+        // It hands the link over and ends.
+        let _ = std::thread::Builder::new().name("browser".into()).spawn(move || browser.wait());
+    }
+}

@@ -1,0 +1,237 @@
+//! Who may do what: two tokens, one to steer and one to look, a password beside them where it is asked for, and the sessions of
+//! browsers.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use axum::http::HeaderMap;
+use axum::http::header::{AUTHORIZATION, COOKIE};
+
+/// What somebody may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Watch runs, read reports.
+    Look,
+    /// Start, steer, stop, keep and delete them, too.
+    Steer,
+}
+
+impl Role {
+    /// Its word in the API.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Look => "look",
+            Role::Steer => "steer",
+        }
+    }
+}
+
+/// How somebody showed who they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// By a cookie, which browsers send by themselves.
+    Cookie,
+    /// By a header, which nobody sends by accident.
+    Header,
+}
+
+/// Why no session begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Nobody has this token.
+    Token,
+    /// The password is missing, or another.
+    Password,
+    /// It was tried too often.
+    TooOften,
+}
+
+/// Sessions held at once; the oldest makes room.
+const MOST_SESSIONS: usize = 1000;
+/// So many wrong tries are answered in a minute.
+const TRIES: usize = 10;
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Tokens, password and sessions.
+pub struct Access {
+    steer: String,
+    look: String,
+    password: Option<String>,
+    cookie: String,
+    sessions: Mutex<Sessions>,
+}
+
+#[derive(Default)]
+struct Sessions {
+    roles: HashMap<String, Role>,
+    order: VecDeque<String>,
+    wrong: VecDeque<Instant>,
+}
+
+impl Access {
+    /// New tokens. Browsers do not tell ports apart for cookies: the name of ours has it.
+    ///
+    /// # Errors
+    /// The system gives no random bits.
+    pub fn new(password: Option<String>, port: u16) -> Result<Access, String> {
+        let sessions = Mutex::default();
+        Ok(Access { steer: random()?, look: random()?, password, cookie: format!("brunt-{port}"), sessions })
+    }
+
+    /// The token of a role.
+    pub fn token(&self, role: Role) -> &str {
+        match role {
+            Role::Steer => &self.steer,
+            Role::Look => &self.look,
+        }
+    }
+
+    /// True where a password belongs to the tokens.
+    pub fn asks_password(&self) -> bool {
+        self.password.is_some()
+    }
+
+    /// The name of the cookie.
+    pub fn cookie(&self) -> &str {
+        &self.cookie
+    }
+
+    /// Begins a session; what its cookie holds, and what it may do.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn begin(&self, token: &str, password: Option<&str>) -> Result<(String, Role), Refusal> {
+        let role = self.admitted(token, password)?;
+        let id = random().map_err(|_| Refusal::TooOften)?;
+        let mut sessions = self.sessions();
+        while sessions.order.len() >= MOST_SESSIONS {
+            let oldest = sessions.order.pop_front().unwrap_or_default();
+            sessions.roles.remove(&oldest);
+        }
+        sessions.order.push_back(id.clone());
+        sessions.roles.insert(id.clone(), role);
+        Ok((id, role))
+    }
+
+    /// Whether token and password are right; wrong ones are counted.
+    fn admitted(&self, token: &str, password: Option<&str>) -> Result<Role, Refusal> {
+        let mut sessions = self.sessions();
+        let now = Instant::now();
+        while sessions.wrong.front().is_some_and(|at| now.duration_since(*at) > MINUTE) {
+            sessions.wrong.pop_front();
+        }
+        if sessions.wrong.len() >= TRIES {
+            return Err(Refusal::TooOften);
+        }
+        let known = [Role::Steer, Role::Look].into_iter().find(|role| same(token, self.token(*role)));
+        let outcome = match (known, &self.password) {
+            (None, _) => Err(Refusal::Token),
+            (Some(_), Some(_)) if password.is_none() => return Err(Refusal::Password),
+            (Some(_), Some(right)) if !same(password.unwrap_or_default(), right) => Err(Refusal::Password),
+            (Some(role), _) => Ok(role),
+        };
+        if outcome.is_err() {
+            sessions.wrong.push_back(now);
+        }
+        outcome
+    }
+
+    /// Who sends these headers.
+    ///
+    /// # Errors
+    /// Why they are nobody, where they say that they are somebody.
+    pub fn of(&self, headers: &HeaderMap) -> Result<Option<(Role, Shown)>, Refusal> {
+        if let Some(value) = headers.get(AUTHORIZATION) {
+            let value = value.to_str().unwrap_or_default();
+            let token = value.strip_prefix("Bearer ").ok_or(Refusal::Token)?;
+            // A password follows the token where one is asked for: a token has no colon.
+            let (token, password) = token.split_once(':').map_or((token, None), |(token, word)| (token, Some(word)));
+            return self.admitted(token, password).map(|role| Some((role, Shown::Header)));
+        }
+        let named = |text: &str| {
+            text.trim().split_once('=').filter(|(name, _)| *name == self.cookie).map(|(_, id)| id.to_owned())
+        };
+        let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let ids: Vec<String> = cookies.flat_map(|text| text.split(';').filter_map(named)).collect();
+        let sessions = self.sessions();
+        Ok(ids.iter().find_map(|id| sessions.roles.get(id)).map(|role| (*role, Shown::Cookie)))
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// 128 random bits as text.
+pub fn random() -> Result<String, String> {
+    let mut bits = [0; 16];
+    getrandom::fill(&mut bits).map_err(|error| format!("the system gives no random bits ({error})"))?;
+    Ok(bits.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Whether both are the same, told in a time that says nothing of where they differ.
+fn same(a: &str, b: &str) -> bool {
+    let differ = a.bytes().zip(b.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
+    std::hint::black_box(differ) == 0 && a.len() == b.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(name: &'static str, value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())])
+    }
+
+    #[test]
+    fn a_session_may_what_its_token_may() {
+        let access = Access::new(None, 8080).unwrap();
+        for role in [Role::Steer, Role::Look] {
+            let (id, begun) = access.begin(access.token(role), None).unwrap();
+            assert_eq!(begun, role);
+            let cookie = headers("cookie", &format!("other=1; brunt-8080={id}"));
+            assert_eq!(access.of(&cookie), Ok(Some((role, Shown::Cookie))));
+            let header = headers("authorization", &format!("Bearer {}", access.token(role)));
+            assert_eq!(access.of(&header), Ok(Some((role, Shown::Header))));
+            assert_eq!(access.of(&headers("cookie", &format!("brunt-8081={id}"))), Ok(None), "another console's");
+        }
+        assert_eq!(access.of(&HeaderMap::new()), Ok(None));
+        assert_eq!(access.of(&headers("cookie", "brunt-8080=")), Ok(None));
+        assert_eq!(access.of(&headers("authorization", "Basic YTpi")), Err(Refusal::Token));
+        assert_ne!(access.token(Role::Steer), access.token(Role::Look));
+    }
+
+    #[test]
+    fn wrong_tokens_are_refused_and_soon_not_even_looked_at() {
+        let access = Access::new(None, 1).unwrap();
+        for _ in 0..TRIES {
+            assert_eq!(access.begin("wrong", None), Err(Refusal::Token));
+        }
+        let right = access.token(Role::Steer).to_owned();
+        assert_eq!(access.begin(&right, None), Err(Refusal::TooOften));
+    }
+
+    #[test]
+    fn a_password_is_asked_for_beside_the_token() {
+        let access = Access::new(Some("open sesame".into()), 1).unwrap();
+        let token = access.token(Role::Look).to_owned();
+        // A link alone is no wrong try: it leads to the question.
+        (0..2 * TRIES).for_each(|_| assert_eq!(access.begin(&token, None), Err(Refusal::Password)));
+        assert_eq!(access.begin(&token, Some("open")), Err(Refusal::Password));
+        assert!(access.begin(&token, Some("open sesame")).is_ok());
+        let bearer = |text: String| access.of(&headers("authorization", &text));
+        assert_eq!(bearer(format!("Bearer {token}")), Err(Refusal::Password));
+        assert_eq!(bearer(format!("Bearer {token}:open sesame")), Ok(Some((Role::Look, Shown::Header))));
+    }
+
+    #[test]
+    fn sessions_make_room_for_each_other() {
+        let access = Access::new(None, 1).unwrap();
+        let token = access.token(Role::Look).to_owned();
+        let first = access.begin(&token, None).unwrap().0;
+        (0..MOST_SESSIONS).for_each(|_| drop(access.begin(&token, None).unwrap()));
+        assert_eq!(access.of(&headers("cookie", &format!("brunt-1={first}"))), Ok(None));
+        assert_eq!(access.sessions().roles.len(), MOST_SESSIONS);
+    }
+}

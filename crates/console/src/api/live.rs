@@ -1,0 +1,129 @@
+//! A run that goes on: what it tells, and what it is told.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::stream::{self, Stream, StreamExt as _};
+use plan::Change;
+use serde::Deserialize;
+
+use super::runs::find;
+use super::{blocking, body};
+use crate::App;
+use crate::driving::Order;
+use crate::feed::{Message, Watcher};
+use crate::problem::Problem;
+
+/// So often something is said where nothing happens, so that a broken connection is noticed.
+const ALIVE: Duration = Duration::from_secs(15);
+
+/// `GET /runs/{id}/events`: server-sent events from the beginning of the run on, or behind the last one that was seen.
+pub async fn events(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    let seen = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(0);
+    let watcher = blocking(&app, move |app| {
+        find(app, &id)?;
+        let (record, runs) = (app.library.record(&id), std::sync::Arc::clone(&app.runs));
+        let (written, name) = (record.clone(), id.clone());
+        let goes = move || runs.goes(&name) || record::is_being_written(&written);
+        let too_many =
+            || Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_watchers", "too many watch this run already");
+        app.feeds.watch(&id, record, seen, goes).ok_or_else(too_many)
+    })
+    .await?;
+    Ok(Sse::new(told(watcher)).keep_alive(KeepAlive::new().interval(ALIVE)))
+}
+
+/// What a watcher hears, to the end.
+fn told(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
+    let some = |mut watcher: Watcher| async move {
+        let messages = watcher.next().await;
+        (!messages.is_empty()).then_some((messages, watcher))
+    };
+    let event =
+        |message: Message| Ok(Event::default().id(message.number.to_string()).event(message.name).data(&*message.data));
+    stream::unfold(watcher, some).flat_map(move |messages| stream::iter(messages.into_iter().map(event)))
+}
+
+/// What a run may be told; one of them.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Wanted {
+    /// So many requests a second.
+    Rate(f64),
+    /// So many users.
+    Users(u32),
+    /// So many per cent more, or less.
+    ByPercent(f64),
+    /// Nothing is due, until it goes on.
+    Pause,
+    /// It goes on.
+    Resume,
+}
+
+impl Wanted {
+    fn order(self) -> Result<Order, Problem> {
+        Ok(match self {
+            Wanted::Rate(rate) => Order::Change(Change::Rate(rate)),
+            Wanted::Users(users) => Order::Change(Change::Users(users)),
+            Wanted::Pause => Order::Change(Change::Pause),
+            Wanted::Resume => Order::Change(Change::Resume),
+            Wanted::ByPercent(percent) if (-90.0..=900.0).contains(&percent) => Order::By(1.0 + percent / 100.0),
+            Wanted::ByPercent(percent) => {
+                return Err(Problem::bad(format!("{percent} % is no step; write -90 to 900")));
+            }
+        })
+    }
+}
+
+/// `POST /runs/{id}/change`.
+pub async fn change(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    wanted: Result<Json<Wanted>, JsonRejection>,
+) -> Result<StatusCode, Problem> {
+    let order = body(wanted)?.order()?;
+    blocking(&app, move |app| {
+        find(app, &id)?;
+        let plan = app.runs.plan_of(&id)?;
+        let judged = match order {
+            Order::Change(change) => change.check(&plan),
+            _ => Change::Pause.check(&plan),
+        };
+        judged.map_err(|sentence| Problem::unfit("change", sentence))?;
+        app.runs.order(&id, order)?;
+        Ok(StatusCode::ACCEPTED)
+    })
+    .await
+}
+
+/// How a run is stopped.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Stop {
+    /// What is in flight may still finish.
+    drain: bool,
+}
+
+/// `POST /runs/{id}/stop`.
+pub async fn stop(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    asked: Result<Json<Stop>, JsonRejection>,
+) -> Result<StatusCode, Problem> {
+    let order = if body(asked)?.drain { Order::Drain } else { Order::Stop };
+    blocking(&app, move |app| {
+        find(app, &id)?;
+        app.runs.order(&id, order)?;
+        Ok(StatusCode::ACCEPTED)
+    })
+    .await
+}

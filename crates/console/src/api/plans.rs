@@ -1,0 +1,163 @@
+//! Plans: checked, made of curl commands, tried once, and looked at by the doctor; all of it by brunt itself.
+
+use std::path::{Path as FilePath, PathBuf};
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::runs::find;
+use super::{blocking, body, language};
+use crate::App;
+use crate::problem::Problem;
+use crate::program::{LONGEST_PLAN, unanswered};
+use crate::runs::{new_id, private_file};
+
+/// A plan, as text.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    plan: String,
+    lang: Option<String>,
+}
+
+/// Commands of curl.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curl {
+    curl: String,
+    /// Each user sends them one after the other.
+    #[serde(default)]
+    as_flow: bool,
+    lang: Option<String>,
+}
+
+/// A text in a file, for as long as brunt reads it.
+struct Written(PathBuf);
+
+impl Written {
+    fn new(app: &App, text: &str, ending: &str) -> Result<Written, Problem> {
+        if text.len() > LONGEST_PLAN {
+            return Err(Problem::bad(format!("a plan has at most {} KiB", LONGEST_PLAN >> 10)));
+        }
+        let path = app.library.plan(&format!("draft-{}", new_id()?)).with_extension(ending);
+        let mut file = private_file(&path)?;
+        let written = Written(path);
+        std::io::Write::write_all(&mut file, text.as_bytes())?;
+        Ok(written)
+    }
+
+    fn path(&self) -> &FilePath {
+        &self.0
+    }
+
+    /// What brunt said, without the name of the file.
+    fn said(&self, text: &str) -> String {
+        text.replace(&self.0.display().to_string(), "plan")
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// `POST /plan/check`: what the plan is, or what is wrong with it and where.
+pub async fn check(State(app): State<App>, asked: Result<Json<Plan>, JsonRejection>) -> Result<Json<Value>, Problem> {
+    let Plan { plan, lang } = body(asked)?;
+    blocking(&app, move |app| {
+        let file = Written::new(app, &plan, "yaml")?;
+        app.program.check(file.path(), language(lang.as_deref())).map(Json)
+    })
+    .await
+}
+
+/// `POST /plan/from-curl`: a plan that sends what the commands would send.
+pub async fn from_curl(
+    State(app): State<App>,
+    asked: Result<Json<Curl>, JsonRejection>,
+) -> Result<Json<Value>, Problem> {
+    let Curl { curl, as_flow, lang } = body(asked)?;
+    blocking(&app, move |app| {
+        let file = Written::new(app, &curl, "curl")?;
+        let mut command = app.program.command();
+        // What its author typed here is nobody's secret from its author.
+        command.args(["plan", "--show", "--keep-secrets", "--lang", language(lang.as_deref()), "--curl-file"]);
+        command.arg(file.path()).args(as_flow.then_some("--as-flow"));
+        let answer = app.program.ask(&mut command, Duration::from_secs(20))?;
+        if answer.code == Some(0) {
+            return Ok(Json(json!({ "plan": answer.out })));
+        }
+        let said = file.said(answer.err.trim());
+        let sentence =
+            said.trim_start_matches("brunt: ").trim_end_matches(" (brunt --help)").replace("plan line", "line");
+        Err(if answer.code == Some(64) { Problem::unfit("curl", sentence) } else { unanswered(&answer) })
+    })
+    .await
+}
+
+/// `POST /plan/try`: one exchange, or one way through the flow, in full.
+pub async fn try_once(
+    State(app): State<App>,
+    asked: Result<Json<Plan>, JsonRejection>,
+) -> Result<Json<Value>, Problem> {
+    told(app, asked, &["run", "--debug"]).await
+}
+
+/// `POST /plan/doctor`: what the run would hit.
+pub async fn doctor(State(app): State<App>, asked: Result<Json<Plan>, JsonRejection>) -> Result<Json<Value>, Problem> {
+    told(app, asked, &["doctor"]).await
+}
+
+/// What a command says of a plan.
+async fn told(
+    app: App,
+    asked: Result<Json<Plan>, JsonRejection>,
+    words: &'static [&'static str],
+) -> Result<Json<Value>, Problem> {
+    let Plan { plan, lang } = body(asked)?;
+    let _place = app.readers.acquire().await.map_err(Problem::machine)?;
+    blocking(&app, move |app| {
+        let file = Written::new(app, &plan, "yaml")?;
+        let mut command = app.program.command();
+        command.args(words).args(["--lang", language(lang.as_deref())]).arg(file.path());
+        let answer = app.program.ask(&mut command, Duration::from_secs(60))?;
+        if answer.late || answer.code.is_none() {
+            return Err(unanswered(&answer));
+        }
+        let (out, err) = (file.said(&answer.out), file.said(&answer.err));
+        Ok(Json(json!({ "exit": answer.code, "said": out, "complaint": err.trim() })))
+    })
+    .await
+}
+
+/// `GET /plan/schema`: the JSON Schema of plan files.
+pub async fn schema(State(app): State<App>) -> Result<impl IntoResponse, Problem> {
+    blocking(&app, move |app| {
+        let mut command = app.program.command();
+        let answer = app.program.ask(command.args(["plan", "--schema"]), Duration::from_secs(20))?;
+        if answer.code != Some(0) {
+            return Err(unanswered(&answer));
+        }
+        Ok(([(CONTENT_TYPE, "application/schema+json")], answer.out))
+    })
+    .await
+}
+
+/// `GET /runs/{id}/plan`: the plan file that a run of the console was started with.
+pub async fn of_run(State(app): State<App>, Path(id): Path<String>) -> Result<impl IntoResponse, Problem> {
+    blocking(&app, move |app| {
+        find(app, &id)?;
+        let text = std::fs::read_to_string(app.library.plan(&id));
+        let none =
+            |_| Problem::new(axum::http::StatusCode::NOT_FOUND, "no_plan", "this run was not started from the console");
+        Ok(([(CONTENT_TYPE, "application/yaml")], text.map_err(none)?))
+    })
+    .await
+}

@@ -1,0 +1,174 @@
+//! Records: downloaded, dropped in, and shown as reports.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use axum::Json;
+use axum::body::{Body, BodyDataStream};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::Response;
+use futures_util::StreamExt as _;
+use record::RecordFile;
+use report::formats::Style;
+use report::{Format, Lang, Replayed};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::runs::find;
+use super::{blocking, language, query, streamed};
+use crate::App;
+use crate::figures;
+use crate::library::{Marks, Origin};
+use crate::problem::Problem;
+use crate::runs::{new_id, private_file};
+
+/// The largest record that is taken: a day of a run with many names has a tenth of it.
+const LARGEST: u64 = 512 << 20;
+
+/// Scripts of a report are its own and reach nothing: it is a page of nobody.
+const REPORT_POLICY: &str = "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline'; \
+                             style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'none'";
+
+/// A file to be kept.
+fn attached(name: &str, kind: &'static str, body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    if let Ok(value) = HeaderValue::from_str(&format!("attachment; filename=\"{name}\"")) {
+        headers.insert(CONTENT_DISPOSITION, value);
+    }
+    response
+}
+
+/// `GET /runs/{id}/record`.
+pub async fn download(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    blocking(&app, move |app| {
+        find(app, &id)?;
+        let mut file = std::fs::File::open(app.library.record(&id)).map_err(|_| Problem::no_run())?;
+        let body = streamed::body(move |out| std::io::copy(&mut file, out).map(drop));
+        Ok(attached(&format!("{id}.brunt.zst"), "application/zstd", body))
+    })
+    .await
+}
+
+/// How a report is to be.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    #[serde(default)]
+    format: String,
+    lang: Option<String>,
+    /// Shown in the browser instead of kept as a file.
+    #[serde(default)]
+    show: bool,
+}
+
+/// The media type of a format.
+fn kind(format: &dyn Format) -> &'static str {
+    match format.name() {
+        "json" => "application/json",
+        "csv" => "text/csv; charset=utf-8",
+        "markdown" => "text/markdown; charset=utf-8",
+        "junit" => "application/xml",
+        "html" => "text/html; charset=utf-8",
+        _ => "text/plain; charset=utf-8",
+    }
+}
+
+/// `GET /runs/{id}/report`.
+pub async fn report(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let wanted = query(wanted)?;
+    let name = if wanted.format.is_empty() { "json" } else { &wanted.format };
+    let unknown = || {
+        let known: Vec<&str> = report::FORMATS.iter().map(|format| format.name()).collect();
+        Problem::bad(format!("`{name}` is no format; write one of {}", known.join(", ")))
+    };
+    let format = report::format(name).ok_or_else(unknown)?;
+    let lang = if language(wanted.lang.as_deref()) == "zh" { Lang::Zh } else { Lang::En };
+    let _place = app.readers.acquire().await.map_err(Problem::machine)?;
+    blocking(&app, move |app| {
+        find(app, &id)?;
+        let path = app.library.record(&id);
+        let summary = figures::summary(&path).map_err(|fault| Problem::unfit("record", fault))?;
+        let body = streamed::body(move |out| {
+            let past = figures::Bounded(RecordFile(path));
+            format.write(&summary, &Replayed(Some(&past)), Style { lang, ..Style::default() }, out)
+        });
+        let ending = format.endings().first().copied().unwrap_or("txt");
+        let mut response = attached(&format!("{id}.{ending}"), kind(format), body);
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
+        if wanted.show {
+            response.headers_mut().remove(CONTENT_DISPOSITION);
+        }
+        Ok(response)
+    })
+    .await
+}
+
+/// What a dropped record is called.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dropped {
+    #[serde(default)]
+    name: String,
+}
+
+/// A file that is gone unless it is kept.
+struct Incoming(Option<PathBuf>);
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        // It may be gone already.
+        self.0.iter().for_each(|path| drop(std::fs::remove_file(path)));
+    }
+}
+
+/// `POST /records`: the bytes of a record, which may come from anywhere.
+pub async fn upload(
+    State(app): State<App>,
+    named: Result<Query<Dropped>, QueryRejection>,
+    body: Body,
+) -> Result<(StatusCode, Json<Value>), Problem> {
+    let marks = Marks { name: Some(query(named)?.name), ..Marks::default() }.checked()?;
+    let _place = app.readers.acquire().await.map_err(Problem::machine)?;
+    let id = new_id()?;
+    let incoming = Incoming(Some(app.library.incoming(&id)));
+    receive(body.into_data_stream(), &incoming).await?;
+    blocking(&app, move |app| {
+        let mut incoming = incoming;
+        let path = incoming.0.clone().unwrap_or_default();
+        let refused = |why| Problem::unfit("record", why);
+        let figures = figures::Figures::of(&path).map_err(refused)?;
+        std::fs::rename(&path, app.library.record(&id))?;
+        incoming.0 = None;
+        app.library.begin(&id, Origin::Dropped, figures.started_ms)?;
+        app.library.index(&id)?;
+        app.library.mark(&id, &marks)?;
+        Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
+    })
+    .await
+}
+
+/// Writes what comes into a file, up to a bound.
+async fn receive(mut pieces: BodyDataStream, incoming: &Incoming) -> Result<(), Problem> {
+    let path = incoming.0.clone().unwrap_or_default();
+    let mut file = tokio::task::spawn_blocking(move || private_file(&path)).await.map_err(Problem::machine)??;
+    let mut left = LARGEST;
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|_| Problem::bad("the record did not come to its end"))?;
+        left = left.checked_sub(piece.len() as u64).ok_or_else(|| {
+            let sentence = format!("a record has at most {} MiB", LARGEST >> 20);
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", sentence)
+        })?;
+        let written = tokio::task::spawn_blocking(move || file.write_all(&piece).map(|()| file)).await;
+        file = written.map_err(Problem::machine)??;
+    }
+    Ok(())
+}

@@ -1,0 +1,264 @@
+//! What a run tells while it goes on, to everybody who watches: its record is read as it is written, once for all of them, and whoever
+//! comes late hears what was told before. Nothing of it holds up the run: it writes its record in any case, and knows of nobody.
+
+mod tell;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use record::Reader;
+use tokio::sync::watch;
+
+use tell::Teller;
+
+/// So often it is looked whether more was written.
+const LOOK: Duration = Duration::from_millis(100);
+/// Nobody watches any more: so long it is still listened.
+const LINGER: Duration = Duration::from_secs(20);
+/// So many messages are kept for those who come late; beyond, every other one of the older seconds goes.
+const MOST: usize = 40_000;
+/// So many may watch a run.
+const MOST_WATCHERS: usize = 100;
+
+/// One thing told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// Its number in the run, from 1.
+    pub number: u64,
+    /// What it is: `head`, `line` …
+    pub name: &'static str,
+    /// JSON.
+    pub data: Arc<str>,
+}
+
+/// What a run told so far.
+#[derive(Default)]
+struct Told {
+    messages: Vec<Message>,
+    last: u64,
+    over: bool,
+}
+
+/// A run that is listened to.
+pub struct Feed {
+    told: Mutex<Told>,
+    news: watch::Sender<u64>,
+    watchers: AtomicUsize,
+}
+
+impl Feed {
+    fn new() -> Feed {
+        Feed { told: Mutex::default(), news: watch::Sender::new(0), watchers: AtomicUsize::new(0) }
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn tell(&self, messages: Vec<(&'static str, String)>) {
+        let mut told = self.told();
+        for (name, data) in messages {
+            told.last += 1;
+            let number = told.last;
+            told.messages.push(Message { number, name, data: data.into() });
+        }
+        if told.messages.len() > MOST {
+            let half = told.messages.len() / 2;
+            let (mut at, mut nth) = (0, 0);
+            told.messages.retain(|message| {
+                at += 1;
+                let old = at <= half && message.name == tell::LINE;
+                nth += usize::from(old);
+                !old || nth % 2 == 0
+            });
+        }
+        let last = told.last;
+        drop(told);
+        self.news.send_replace(last);
+    }
+
+    fn end(&self) {
+        self.told().over = true;
+        self.news.send_modify(|last| *last += 1);
+    }
+}
+
+/// Somebody who watches a run.
+pub struct Watcher {
+    feed: Arc<Feed>,
+    news: watch::Receiver<u64>,
+    /// The number of the last message this one has.
+    seen: u64,
+}
+
+impl Watcher {
+    /// The next messages, as soon as there are any; none: that was all.
+    pub async fn next(&mut self) -> Vec<Message> {
+        const AT_ONCE: usize = 500;
+        loop {
+            self.news.mark_unchanged();
+            {
+                let told = self.feed.told();
+                let from = told.messages.partition_point(|message| message.number <= self.seen);
+                let some: Vec<Message> = told.messages[from..].iter().take(AT_ONCE).cloned().collect();
+                if let Some(last) = some.last() {
+                    self.seen = last.number;
+                    return some;
+                }
+                if told.over {
+                    return some;
+                }
+            }
+            if self.news.changed().await.is_err() {
+                return Vec::new();
+            }
+        }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.feed.watchers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Every run that is listened to.
+#[derive(Default)]
+pub struct Feeds {
+    open: Mutex<HashMap<String, Arc<Feed>>>,
+}
+
+impl Feeds {
+    /// Watches a run from message `seen` on; None: too many do. `goes` tells whether more may be written.
+    pub fn watch(
+        self: &Arc<Feeds>,
+        id: &str,
+        record: PathBuf,
+        seen: u64,
+        goes: impl Fn() -> bool + Send + 'static,
+    ) -> Option<Watcher> {
+        let mut open = self.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let feed = match open.get(id) {
+            Some(feed) => Arc::clone(feed),
+            None => {
+                let feed = Arc::new(Feed::new());
+                open.insert(id.to_owned(), Arc::clone(&feed));
+                let (feeds, id, listened) = (Arc::clone(self), id.to_owned(), Arc::clone(&feed));
+                let listen = move || {
+                    listened.listen(&record, goes);
+                    feeds.close(&id);
+                };
+                std::thread::Builder::new().name("feed".into()).spawn(listen).ok()?;
+                feed
+            }
+        };
+        if feed.watchers.fetch_add(1, Ordering::Relaxed) >= MOST_WATCHERS {
+            feed.watchers.fetch_sub(1, Ordering::Relaxed);
+            return None;
+        }
+        let news = feed.news.subscribe();
+        Some(Watcher { feed, news, seen })
+    }
+
+    fn close(&self, id: &str) {
+        self.open.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).remove(id);
+    }
+}
+
+impl Feed {
+    /// Reads the record to its end, or until nobody watches.
+    fn listen(&self, record: &std::path::Path, goes: impl Fn() -> bool) {
+        let mut left = Instant::now();
+        let mut wait = || {
+            // Asked before the wait: what is written until then is read after it.
+            let more = goes();
+            std::thread::sleep(if more { LOOK } else { Duration::ZERO });
+            if self.watchers.load(Ordering::Relaxed) > 0 {
+                left = Instant::now();
+            }
+            more && left.elapsed() < LINGER
+        };
+        while !record.exists() && wait() {}
+        let mut teller = Teller::default();
+        match Reader::follow(record, wait) {
+            Err(fault) => self.tell(teller.fault(&fault.sentence)),
+            Ok(events) => {
+                for event in events {
+                    match event {
+                        Ok(event) => self.tell(teller.see(&event)),
+                        Err(fault) => self.tell(teller.fault(&fault.to_string())),
+                    }
+                }
+                self.tell(teller.finish());
+            }
+        }
+        self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use record::Writer;
+
+    fn all(watcher: &mut Watcher) -> Vec<Message> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let mut all = Vec::new();
+            loop {
+                let some = watcher.next().await;
+                if some.is_empty() {
+                    return all;
+                }
+                all.extend(some);
+            }
+        })
+    }
+
+    #[test]
+    fn who_comes_late_hears_all_and_each_the_same() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run");
+        let mut writer = Writer::create(&path).unwrap();
+        let events = testing::a_run(3);
+        events[..3].iter().for_each(|event| writer.write(event).unwrap());
+        let feeds = Arc::new(Feeds::default());
+        let written = path.clone();
+        let watch = |seen| {
+            let written = written.clone();
+            feeds.watch("a", path.clone(), seen, move || record::is_being_written(&written)).unwrap()
+        };
+        let mut first = watch(0);
+        let (told, mut late) = std::thread::scope(|scope| {
+            let told = scope.spawn(|| all(&mut first));
+            let late = watch(0);
+            events[3..].iter().for_each(|event| writer.write(event).unwrap());
+            drop(writer);
+            (told.join().unwrap(), late)
+        });
+        assert_eq!(told, all(&mut late));
+        let names: Vec<&str> = told.iter().map(|message| message.name).collect();
+        assert_eq!(names.iter().filter(|name| **name == tell::LINE).count(), 3, "{names:?}");
+        assert_eq!(names.last(), Some(&"over"));
+        // Whoever lost the connection goes on behind what it has.
+        let rest = all(&mut watch(told[1].number));
+        assert_eq!(rest, told[2..]);
+    }
+
+    #[test]
+    fn of_a_long_run_what_is_kept_is_bounded_and_its_end_is_whole() {
+        let feed = Feed::new();
+        feed.tell(vec![("head", "{}".into())]);
+        (0..3 * MOST).for_each(|at| feed.tell(vec![(tell::LINE, at.to_string())]));
+        let told = feed.told();
+        assert!(told.messages.len() <= MOST);
+        assert_eq!(told.messages[0].name, "head");
+        let last: Vec<&str> = told.messages.iter().rev().take(3).map(|message| &*message.data).collect();
+        assert_eq!(last, [3 * MOST - 1, 3 * MOST - 2, 3 * MOST - 3].map(|at| at.to_string()));
+        assert!(told.messages.windows(2).all(|two| two[0].number < two[1].number));
+    }
+}

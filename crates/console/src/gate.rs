@@ -1,0 +1,188 @@
+//! What every request passes: is it meant for this console, does a page of ours send it, and may who sends it.
+//!
+//! A page of somebody else can make a browser send requests here (it cannot read the answers), and a name that changes its address
+//! can make such a page look like ours (DNS rebinding). So the host must be one of ours, and what changes anything must come from our
+//! own origin, or show its token in a header.
+
+use std::net::IpAddr;
+
+use axum::extract::{Request, State};
+use axum::http::header::{HOST, HeaderName, HeaderValue, ORIGIN};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::App;
+use crate::access::{Refusal, Role, Shown};
+use crate::problem::Problem;
+
+/// Handlers that stream take as long as they take; all others no longer than this.
+const LONGEST: std::time::Duration = std::time::Duration::from_secs(120);
+
+/// The names under which the console is reached.
+#[derive(Clone, Debug)]
+pub struct Names {
+    scheme: &'static str,
+    port: u16,
+    /// Only names of this machine are right.
+    loopback: bool,
+    more: Vec<String>,
+}
+
+impl Names {
+    /// Of a console that listens there; `more` are names it has beside its addresses.
+    pub fn new(listens: std::net::SocketAddr, tls: bool, more: Vec<String>) -> Names {
+        let scheme = if tls { "https" } else { "http" };
+        Names { scheme, port: listens.port(), loopback: listens.ip().to_canonical().is_loopback(), more }
+    }
+
+    /// True where connections are sealed.
+    pub fn is_sealed(&self) -> bool {
+        self.scheme == "https"
+    }
+
+    /// Whether this `Host` is one of ours. Names beyond our own are none, since anybody's name may lead here; an address is
+    /// nobody's.
+    pub fn are(&self, host: &str) -> bool {
+        let usual = if self.scheme == "https" { 443 } else { 80 };
+        let (name, port) = match host.rsplit_once(':').filter(|(name, _)| !name.contains(':') || name.ends_with(']')) {
+            Some((name, port)) => (name, port.parse().ok()),
+            None => (host, Some(usual)),
+        };
+        if port != Some(self.port) {
+            return false;
+        }
+        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        match address {
+            Ok(address) => !self.loopback || address.to_canonical().is_loopback(),
+            Err(_) => {
+                name.eq_ignore_ascii_case("localhost") || self.more.iter().any(|ours| name.eq_ignore_ascii_case(ours))
+            }
+        }
+    }
+
+    /// Whether an `Origin` is the page at this host.
+    fn is_own(&self, origin: &str, host: &str) -> bool {
+        origin.strip_prefix(self.scheme).and_then(|rest| rest.strip_prefix("://")) == Some(host)
+    }
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
+}
+
+/// What a refusal is answered with.
+pub fn refused(why: Refusal) -> Problem {
+    let (status, code, sentence) = match why {
+        Refusal::Token => (
+            StatusCode::UNAUTHORIZED,
+            "token",
+            "the token is missing or another; open the link that `brunt ui` printed",
+        ),
+        Refusal::Password => (StatusCode::UNAUTHORIZED, "password", "the password is missing or another"),
+        Refusal::TooOften => (StatusCode::TOO_MANY_REQUESTS, "too_often", "too many wrong tries; wait for a minute"),
+    };
+    Problem::new(status, code, sentence)
+}
+
+fn forbidden(code: &'static str, sentence: &str) -> Problem {
+    Problem::new(StatusCode::FORBIDDEN, code, sentence)
+}
+
+/// Whether a request may pass; who sends it.
+fn judge(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<Option<Role>, Problem> {
+    let host = text(headers, &HOST).unwrap_or_default();
+    if !app.names.are(host) {
+        let sentence = "this host name is none of the console's; use the address that `brunt ui` printed";
+        return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", sentence));
+    }
+    let reads = matches!(*method, Method::GET | Method::HEAD);
+    let who = app.access.of(headers).map_err(refused)?;
+    let by_cookie = who.is_some_and(|(_, shown)| shown == Shown::Cookie);
+    let origin = text(headers, &ORIGIN);
+    let foreign = match origin {
+        Some(origin) => !app.names.is_own(origin, host),
+        // Browsers say where a request that changes something comes from.
+        None => !reads && by_cookie,
+    };
+    let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
+    let api = path.starts_with("/api/");
+    if foreign || (api && site.is_some_and(|site| !matches!(site, "same-origin" | "none"))) {
+        return Err(forbidden("origin", "this request comes from another page; only the console's own may send it"));
+    }
+    if !api {
+        return Ok(who.map(|(role, _)| role));
+    }
+    match who {
+        None => Err(refused(Refusal::Token)),
+        Some((Role::Look, _)) if !reads => {
+            Err(forbidden("look_only", "this token may only look; open the other link that `brunt ui` printed"))
+        }
+        Some((role, _)) => Ok(Some(role)),
+    }
+}
+
+/// The middleware around everything.
+pub async fn pass(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let judged = judge(&app, request.method(), request.uri().path(), request.headers());
+    let api = request.uri().path().starts_with("/api/");
+    let mut response = match judged {
+        Err(problem) => problem.into_response(),
+        Ok(role) => {
+            request.extensions_mut().insert(role);
+            match tokio::time::timeout(LONGEST, next.run(request)).await {
+                Ok(response) => response,
+                Err(_) => Problem::new(StatusCode::GATEWAY_TIMEOUT, "time", "this took too long").into_response(),
+            }
+        }
+    };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        ("content-security-policy", if api { "default-src 'none'; frame-ancestors 'none'" } else { POLICY }),
+        ("x-content-type-options", "nosniff"),
+        ("x-frame-options", "DENY"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("cache-control", "no-store"),
+    ] {
+        headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Nothing comes from elsewhere, and nothing goes there.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data: blob:; \
+                      connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_ours_or_nobodys() {
+        let here = Names::new("127.0.0.1:8080".parse().unwrap(), false, Vec::new());
+        for (host, ours) in [
+            ("127.0.0.1:8080", true),
+            ("localhost:8080", true),
+            ("[::1]:8080", true),
+            ("127.0.0.1:8081", false),
+            ("127.0.0.1", false),
+            ("evil.example:8080", false),
+            ("localhost.evil.example:8080", false),
+            ("10.0.0.7:8080", false),
+            ("", false),
+        ] {
+            assert_eq!(here.are(host), ours, "{host}");
+        }
+        let out = Names::new("0.0.0.0:443".parse().unwrap(), true, vec!["load.example".into()]);
+        for (host, ours) in
+            [("10.0.0.7", true), ("load.example", true), ("LOAD.example:443", true), ("evil.example", false)]
+        {
+            assert_eq!(out.are(host), ours, "{host}");
+        }
+        assert!(
+            out.is_own("https://load.example", "load.example") && !out.is_own("http://load.example", "load.example")
+        );
+    }
+}

@@ -1,0 +1,154 @@
+//! The library by itself.
+
+use std::time::Instant;
+
+use record::{Ended, RunEvent, Writer};
+
+use super::*;
+use crate::testing;
+
+fn library() -> (tempfile::TempDir, Library) {
+    let directory = tempfile::tempdir().unwrap();
+    let kept = directory.path().join("kept");
+    std::fs::create_dir(&kept).unwrap();
+    let library = Library::open(&directory.path().join("library"), Some(kept)).unwrap();
+    (directory, library)
+}
+
+fn keep(directory: &Path, id: &str, events: &[RunEvent]) -> Writer {
+    let mut writer = Writer::create(&directory.join("kept").join(format!("{id}{ENDING}"))).unwrap();
+    events.iter().for_each(|event| writer.write(event).unwrap());
+    writer
+}
+
+fn all(library: &Library, query: &Query) -> Vec<String> {
+    library.list(query).unwrap().runs.into_iter().map(|run| run.id).collect()
+}
+
+#[test]
+fn what_the_command_line_keeps_is_taken_over_and_stays() {
+    let (directory, library) = library();
+    drop(keep(directory.path(), "00000000000007-1", &testing::a_run(3)));
+    let going = keep(directory.path(), "00000000000008-1", &testing::a_run(3)[..2]);
+    std::fs::write(directory.path().join("kept/..nothing.brunt.zst"), "x").unwrap();
+    library.refresh(&|_| false).unwrap();
+    let page = library.list(&Query::default()).unwrap();
+    let states: Vec<(Origin, State)> = page.runs.iter().map(|run| (run.origin, run.state)).collect();
+    assert_eq!(states, [(Origin::CommandLine, State::Running), (Origin::CommandLine, State::Over)]);
+    let figures = page.runs[1].figures.as_ref().unwrap();
+    assert_eq!((figures.scheduled, figures.succeeded, figures.exit), (30, 30, testing::EXIT));
+    assert_eq!((&*figures.target, &*figures.mode, figures.load_peak), ("http://127.0.0.1:8080/", "closed", 10.0));
+    // Its writer goes on in the same file, and ends.
+    drop(going);
+    std::fs::remove_dir_all(directory.path().join("kept")).unwrap();
+    library.refresh(&|_| false).unwrap();
+    let run = library.run("00000000000008-1").unwrap().unwrap();
+    assert_eq!((run.state, run.figures.unwrap().ended.as_str()), (State::Over, "cut_off"));
+    assert!(library.record("00000000000007-1").exists());
+}
+
+#[test]
+fn a_deleted_run_does_not_come_back() {
+    let (directory, library) = library();
+    drop(keep(directory.path(), "7-1", &testing::a_run(1)));
+    library.refresh(&|_| false).unwrap();
+    assert!(library.delete("7-1").unwrap() && !library.delete("7-1").unwrap());
+    library.refresh(&|_| false).unwrap();
+    assert_eq!(all(&library, &Query::default()), Vec::<String>::new());
+    assert!(!library.record("7-1").exists());
+}
+
+#[test]
+fn runs_are_found_by_words_tags_and_favour() {
+    let (_directory, library) = library();
+    for (at, name) in ["Checkout before the fix", "checkout after", "search"].into_iter().enumerate() {
+        let id = format!("r{at}");
+        library.begin(&id, Origin::Dropped, at as u64).unwrap();
+        let tags = (at < 2).then(|| vec!["shop".to_owned(), format!("n{at}")]);
+        let marks = Marks { name: Some(name.into()), tags, favourite: Some(at == 1), notes: None };
+        assert!(library.mark(&id, &marks.checked().unwrap()).unwrap());
+    }
+    let find = |q: &str, tag: Option<&str>, favourite| {
+        all(&library, &Query { q: q.into(), tag: tag.map(String::from), favourite, ..Query::default() })
+    };
+    assert_eq!(find("CHECKOUT", None, false), ["r1", "r0"]);
+    assert_eq!(find("fix checkout", None, false), ["r0"]);
+    assert_eq!(find("", Some("shop"), false), ["r1", "r0"]);
+    assert_eq!(find("", Some("sho"), false), Vec::<String>::new());
+    assert_eq!(find("n1", None, true), ["r1"]);
+    assert_eq!(find("%", None, false), Vec::<String>::new());
+    let tags: Vec<(String, u64)> = library.list(&Query::default()).unwrap().tags.into_iter().collect();
+    assert_eq!(tags, [("n0".to_owned(), 1), ("n1".into(), 1), ("shop".into(), 2)]);
+    // What is not named stays.
+    library.mark("r1", &Marks { notes: Some("slower".into()), ..Marks::default() }).unwrap();
+    let run = library.run("r1").unwrap().unwrap();
+    assert_eq!((&*run.name, &*run.notes, run.favourite, run.tags.len()), ("checkout after", "slower", true, 2));
+    assert!(!library.mark("none", &Marks::default()).unwrap());
+}
+
+#[test]
+fn marks_are_bounded() {
+    let tags = |tags: Vec<String>| Marks { tags: Some(tags), ..Marks::default() }.checked();
+    let tidy = tags(vec![" b ".into(), "a\nx".into(), "b".into(), String::new()]).unwrap();
+    assert_eq!(tidy.tags.unwrap(), ["a x", "b"]);
+    assert!(tags((0..=MOST_TAGS).map(|n| n.to_string()).collect()).is_err());
+    assert!(tags(vec!["x".repeat(LONGEST_TAG + 1)]).is_err());
+    assert!(Marks { name: Some("x".repeat(LONGEST_NAME + 1)), ..Marks::default() }.checked().is_err());
+    assert!(Marks { notes: Some("x".repeat(LONGEST_NOTES + 1)), ..Marks::default() }.checked().is_err());
+}
+
+#[test]
+fn ten_thousand_runs_are_gone_through_page_by_page_and_searched_at_once() {
+    let (_directory, library) = library();
+    let figures = Figures { target: "http://127.0.0.1:8080/".into(), ..Figures::default() };
+    library.database().execute_batch("BEGIN").unwrap();
+    for at in 0..10_000_u64 {
+        let id = format!("r{at:05}");
+        library.begin(&id, Origin::Console, at).unwrap();
+        let figures = Figures { started_ms: at / 10, ..figures.clone() };
+        library.known(&id, State::Over, Some(&figures), None, 1000).unwrap();
+    }
+    library.database().execute_batch("COMMIT").unwrap();
+    let mut seen = 0;
+    let mut query = Query { limit: Some(200), ..Query::default() };
+    loop {
+        let page = library.list(&query).unwrap();
+        assert_eq!((page.total, page.bytes), (10_000, 10_000_000));
+        let first = page.runs[0].id.clone();
+        assert_eq!(first, format!("r{:05}", 9_999 - seen));
+        seen += page.runs.len();
+        query.after = page.next;
+        if query.after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, 10_000);
+    // The plan of the page: by its index, and not by sorting all of them.
+    let sql = "EXPLAIN QUERY PLAN SELECT id FROM run WHERE (started_ms, id) < (5, 'x') ORDER BY started_ms DESC, id DESC LIMIT 51";
+    let plan: String = library.database().query_row(sql, [], |row| row.get(3)).unwrap();
+    assert!(plan.contains("run_started"), "{plan}");
+    let began = Instant::now();
+    assert_eq!(all(&library, &Query { q: "r07777".into(), ..Query::default() }), ["r07777"]);
+    // Far beyond what it takes: a search that reads records would take minutes.
+    assert!(began.elapsed().as_secs() < 5);
+}
+
+#[test]
+fn a_library_of_a_later_version_is_left_alone() {
+    let (directory, library) = library();
+    library.database().pragma_update(None, "user_version", 9).unwrap();
+    drop(library);
+    let said = Library::open(&directory.path().join("library"), None).map(|_| ()).unwrap_err();
+    assert!(said.contains("a later brunt wrote it: version 9"), "{said}");
+}
+
+#[test]
+fn names_of_runs_are_names_of_files() {
+    for (text, right) in
+        [("00001-7", true), ("a-B9", true), ("", false), ("../x", false), ("a.b", false), ("a/b", false)]
+    {
+        assert_eq!(is_id(text), right, "{text}");
+    }
+    assert!(!is_id(&"a".repeat(65)));
+    assert!(matches!(testing::a_run(1).last(), Some(RunEvent::Ended(Ended { .. }))));
+}

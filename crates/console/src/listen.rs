@@ -1,0 +1,65 @@
+//! Connections: taken, sealed where that was asked for, and bounded in number and in how long a request may take to come.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tower::ServiceExt as _;
+
+/// So many connections at once.
+const CONNECTIONS: usize = 512;
+/// The head of a request, and a TLS handshake, come within this.
+const HEAD: Duration = Duration::from_secs(10);
+/// The largest head of a request.
+const LARGEST_HEAD: usize = 32 << 10;
+
+/// Serves what comes, for as long as the runtime lives.
+pub async fn serve(listener: std::net::TcpListener, tls: Option<Arc<ServerConfig>>, router: Router) {
+    let Ok(listener) = TcpListener::from_std(listener) else { return };
+    let (room, acceptor) = (Arc::new(Semaphore::new(CONNECTIONS)), tls.map(TlsAcceptor::from));
+    loop {
+        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
+        let Ok((socket, _)) = listener.accept().await else {
+            // No descriptor is free: soon one may be.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let _ = socket.set_nodelay(true);
+        let (router, acceptor) = (router.clone(), acceptor.clone());
+        tokio::spawn(async move {
+            match acceptor {
+                None => speak(socket, router, place).await,
+                Some(acceptor) => {
+                    if let Ok(Ok(sealed)) = tokio::time::timeout(HEAD, acceptor.accept(socket)).await {
+                        speak(sealed, router, place).await;
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// One connection, to its end.
+async fn speak(io: impl AsyncRead + AsyncWrite + Unpin, router: Router, _place: OwnedSemaphorePermit) {
+    let answer = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
+        let router = router.clone();
+        async move {
+            let answer: Result<_, Infallible> = router.oneshot(request.map(Body::new)).await;
+            answer
+        }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(LARGEST_HEAD).half_close(false);
+    // A peer that breaks off is its own affair.
+    let _ = http.serve_connection(TokioIo::new(io), answer).await;
+}

@@ -1,0 +1,119 @@
+//! The pages, and how a browser comes in: by a link with a token, which becomes a cookie, so that it stands in no history and no
+//! log after that.
+
+use axum::Extension;
+use axum::extract::{Form, Path, Query, State};
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION, SET_COOKIE};
+use axum::response::{Html, IntoResponse, Response};
+use serde::Deserialize;
+
+use crate::App;
+use crate::access::{Refusal, Role};
+
+/// A file of the pages: its path, its media type, its bytes.
+type File = (&'static str, &'static str, &'static [u8]);
+
+/// Every file of the pages but the first page.
+const FILES: [File; 1] = [("door.css", "text/css; charset=utf-8", include_bytes!("door.css"))];
+
+/// The page of all pages.
+const INDEX: &str = "<!doctype html><meta charset=utf-8><title>brunt</title><p>brunt";
+
+/// A link's token.
+#[derive(Deserialize, Default)]
+pub struct Link {
+    token: Option<String>,
+}
+
+/// What is typed.
+#[derive(Deserialize)]
+pub struct Typed {
+    #[serde(default)]
+    token: String,
+    password: Option<String>,
+}
+
+/// `GET /`.
+pub async fn index(
+    State(app): State<App>,
+    Query(link): Query<Link>,
+    Extension(role): Extension<Option<Role>>,
+) -> Response {
+    match link.token {
+        Some(token) => come_in(&app, &token, None),
+        None if role.is_some() => Html(INDEX).into_response(),
+        None => door(&app, StatusCode::UNAUTHORIZED, "", None),
+    }
+}
+
+/// `POST /login`.
+pub async fn login(State(app): State<App>, Form(typed): Form<Typed>) -> Response {
+    come_in(&app, typed.token.trim(), typed.password.as_deref())
+}
+
+/// `POST /logout`.
+pub async fn logout(State(app): State<App>) -> Response {
+    let gone = format!("{}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict", app.access.cookie());
+    to_pages(&gone)
+}
+
+fn to_pages(cookie: &str) -> Response {
+    let mut response = StatusCode::SEE_OTHER.into_response();
+    response.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
+    if let Ok(cookie) = HeaderValue::from_str(cookie) {
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    response
+}
+
+fn come_in(app: &App, token: &str, password: Option<&str>) -> Response {
+    match app.access.begin(token, password) {
+        Ok((id, _)) => {
+            let secure = if app.names.is_sealed() { "; Secure" } else { "" };
+            to_pages(&format!("{}={id}; Path=/; HttpOnly; SameSite=Strict{secure}", app.access.cookie()))
+        }
+        Err(Refusal::Password) => {
+            let tried = password.map(|_| Refusal::Password);
+            door(app, StatusCode::UNAUTHORIZED, token, tried)
+        }
+        Err(why) => {
+            let status =
+                if why == Refusal::TooOften { StatusCode::TOO_MANY_REQUESTS } else { StatusCode::UNAUTHORIZED };
+            door(app, status, "", Some(why))
+        }
+    }
+}
+
+/// The page for those who may not come in yet.
+fn door(app: &App, status: StatusCode, token: &str, why: Option<Refusal>) -> Response {
+    let said = match why {
+        None => "",
+        Some(Refusal::Token) => "This token is not right any more. 此令牌已失效。",
+        Some(Refusal::Password) => "This is not the password. 密码不对。",
+        Some(Refusal::TooOften) => "Too many wrong tries; wait for a minute. 错误次数过多，请等一分钟。",
+    };
+    // A token has letters and digits only; whatever else came is not repeated.
+    let token: String = token.chars().filter(char::is_ascii_alphanumeric).collect();
+    let password = match app.access.asks_password() {
+        true => {
+            "<label>Password 密码 <input type=password name=password autocomplete=current-password required></label>"
+        }
+        false => "",
+    };
+    let page = DOOR.replace("@@SAID@@", said).replace("@@TOKEN@@", &token).replace("@@PASSWORD@@", password);
+    (status, Html(page)).into_response()
+}
+
+const DOOR: &str = include_str!("door.html");
+
+/// `GET /…`: a file of the pages.
+pub async fn asset(Path(path): Path<String>) -> Response {
+    let Some((_, kind, bytes)) = FILES.iter().find(|(name, ..)| *name == path) else {
+        return (StatusCode::NOT_FOUND, "there is no such page").into_response();
+    };
+    let mut response = bytes.into_response();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}

@@ -1,0 +1,265 @@
+//! Runs that were started here and go on: each a process of brunt, its pipe for orders, and who waits for its end.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Child;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::driving::{self, Order};
+use crate::library::{Library, Origin, State};
+use crate::problem::Problem;
+use crate::program::Program;
+
+/// So many runs go on at once: they take each other's cores.
+const MOST: usize = 4;
+/// A run that cannot begin mostly says so within this.
+const SAYS_SO: Duration = Duration::from_millis(400);
+/// So much of what a run says on standard error is kept.
+const SAID: usize = 16 << 10;
+
+/// All of them.
+pub struct Runs {
+    program: Program,
+    library: Arc<Library>,
+    going: Mutex<HashMap<String, Arc<Going>>>,
+}
+
+/// One of them.
+#[derive(Default)]
+struct Going {
+    process: Mutex<Option<Pid>>,
+    /// What it said on standard error.
+    said: Mutex<Vec<u8>>,
+    /// Its exit code, once it is over.
+    over: Mutex<Option<Option<i32>>>,
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// What is started.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    /// The plan file.
+    pub plan: String,
+    /// A public address may be loaded.
+    pub yes: bool,
+    /// The language of sentences.
+    pub lang: &'static str,
+}
+
+impl Runs {
+    /// None yet.
+    pub fn new(program: Program, library: Arc<Library>) -> Runs {
+        Runs { program, library, going: Mutex::default() }
+    }
+
+    /// True where this run goes on and is looked after here.
+    pub fn goes(&self, id: &str) -> bool {
+        lock(&self.going).contains_key(id)
+    }
+
+    /// True where a run takes orders: also one that was started by a console before this one.
+    pub fn takes_orders(&self, id: &str) -> bool {
+        self.orders(id).exists() && (self.goes(id) || record::is_being_written(&self.library.record(id)))
+    }
+
+    /// Starts a run; its name.
+    ///
+    /// # Errors
+    /// It did not begin, and why.
+    pub fn start(self: &Arc<Runs>, asked: &Asked) -> Result<String, Problem> {
+        let id = new_id()?;
+        let going = Arc::new(Going::default());
+        {
+            let mut all = lock(&self.going);
+            if all.len() >= MOST {
+                let sentence =
+                    format!("{MOST} runs go on already, and they take each other's cores; stop one of them first");
+                return Err(Problem::conflict("too_many_runs", sentence));
+            }
+            all.insert(id.clone(), Arc::clone(&going));
+        }
+        let begun = self.begin(&id, asked);
+        if begun.is_err() {
+            self.forget(&id);
+        }
+        let child = begun?;
+        *lock(&going.process) = Some(Pid::from_child(&child));
+        self.look_after(id.clone(), child, Arc::clone(&going));
+        self.refused_at_once(&id, &going).map_or(Ok(id), Err)
+    }
+
+    fn begin(&self, id: &str, asked: &Asked) -> Result<Child, Problem> {
+        let (plan, record, orders) = (self.library.plan(id), self.library.record(id), self.orders(id));
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&plan)?;
+        file.write_all(asked.plan.as_bytes())?;
+        mknodat(CWD, &orders, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).map_err(std::io::Error::from)?;
+        self.library.begin(id, Origin::Console, now_ms())?;
+        let mut command = self.program.command();
+        command.env(driving::RECORD, &record).args(["run", "--quiet", "--lang", asked.lang]);
+        if asked.yes {
+            command.arg("--yes");
+        }
+        // What is typed at the console's terminal is not for the run: it is told when the console ends.
+        command.arg(&plan).stdout(std::process::Stdio::null()).process_group(0);
+        command.spawn().map_err(|error| Problem::machine(format!("brunt cannot be started ({error})")))
+    }
+
+    /// Waits for its end on a thread of its own, and puts it into the library.
+    fn look_after(self: &Arc<Runs>, id: String, mut child: Child, going: Arc<Going>) {
+        let runs = Arc::clone(self);
+        let watch = move || {
+            let mut bytes = [0; 4096];
+            let mut said = child.stderr.take();
+            while let Some(read @ 1..) = said.as_mut().and_then(|said| said.read(&mut bytes).ok()) {
+                let mut all = lock(&going.said);
+                let room = SAID.saturating_sub(all.len()).min(read);
+                all.extend_from_slice(&bytes[..room]);
+            }
+            // From here on it is over, or about to be.
+            *lock(&going.process) = None;
+            let code = child.wait().ok().and_then(|status| status.code());
+            runs.ended(&id, code, &going);
+        };
+        if std::thread::Builder::new().name("run".into()).spawn(watch).is_err() {
+            // It goes on, and is found again by its record.
+        }
+    }
+
+    fn ended(&self, id: &str, code: Option<i32>, going: &Going) {
+        let kept = self.library.record(id).metadata().is_ok_and(|data| data.len() > 0);
+        // A database that fails now is asked again when somebody looks.
+        let _ = match kept {
+            true => self.library.index(id),
+            false => self.library.known(id, State::Failed, None, Some(&sentence(going)), 0),
+        };
+        *lock(&going.over) = Some(code);
+        self.forget(id);
+    }
+
+    fn forget(&self, id: &str) {
+        let _ = std::fs::remove_file(self.orders(id));
+        lock(&self.going).remove(id);
+    }
+
+    /// Why it did not begin, where it says so at once: nothing of it is kept then.
+    fn refused_at_once(&self, id: &str, going: &Going) -> Option<Problem> {
+        const USAGE: i32 = 64;
+        let until = Instant::now() + SAYS_SO;
+        while Instant::now() < until {
+            let over = *lock(&going.over);
+            if over == Some(Some(USAGE)) {
+                let _ = self.library.delete(id);
+                return Some(Problem::unfit("refused", sentence(going)));
+            }
+            if over.is_some() || self.library.record(id).exists() {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        None
+    }
+
+    fn orders(&self, id: &str) -> PathBuf {
+        let mut path = self.library.record(id).into_os_string();
+        path.push(driving::PIPE);
+        path.into()
+    }
+
+    /// Tells a run to do something.
+    ///
+    /// # Errors
+    /// It goes on no more, or takes no orders.
+    pub fn order(&self, id: &str, order: Order) -> Result<(), Problem> {
+        let gone = || {
+            Problem::conflict("not_running", "this run takes no orders: it is over, or was started on the command line")
+        };
+        let nonblocking = OFlags::NONBLOCK.bits() as i32;
+        // Nobody reads the pipe where the run is over, or has not begun.
+        let pipe = OpenOptions::new().write(true).custom_flags(nonblocking).open(self.orders(id));
+        match pipe {
+            Ok(mut pipe) => pipe.write_all(format!("{order}\n").as_bytes()).map_err(|_| gone()),
+            Err(_) if matches!(order, Order::Stop | Order::Drain) => self.end_early(id).ok_or_else(gone),
+            Err(_) => Err(gone()),
+        }
+    }
+
+    /// Ends a run that still waits for its first answer: there is nothing to be drained.
+    fn end_early(&self, id: &str) -> Option<()> {
+        let going = lock(&self.going).get(id).cloned()?;
+        // Held until it was told: after that the number may be another process's.
+        let process = lock(&going.process);
+        kill_process((*process)?, Signal::TERM).ok()
+    }
+
+    /// The plan of a run, as its record has it.
+    ///
+    /// # Errors
+    /// The record says nothing yet.
+    pub fn plan_of(&self, id: &str) -> Result<plan::Plan, Problem> {
+        let not_yet = || Problem::conflict("not_running", "this run has not begun yet");
+        let mut events = record::Reader::open(&self.library.record(id)).map_err(|_| not_yet())?;
+        match events.next() {
+            Some(Ok(record::RunEvent::Started(started))) => Ok(started.plan),
+            _ => Err(not_yet()),
+        }
+    }
+
+    /// Ends all that go on, in good order, and waits a little for that.
+    pub fn stop_all(&self) {
+        let ids: Vec<String> = lock(&self.going).keys().cloned().collect();
+        ids.iter().for_each(|id| drop(self.order(id, Order::Stop)));
+        let until = Instant::now() + Duration::from_secs(10);
+        while !lock(&self.going).is_empty() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Takes over what a console left behind that was killed: pipes of runs that are over.
+    pub fn tidy_up(&self) {
+        let folder = self.library.record("x");
+        let names = folder.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+        for entry in names.into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let record = name.strip_suffix(driving::PIPE).map(|record| entry.path().with_file_name(record));
+            if record.is_some_and(|record| !record::is_being_written(&record)) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// What a run said last, without the name of its plan's file.
+fn sentence(going: &Going) -> String {
+    let said = String::from_utf8_lossy(&lock(&going.said)).into_owned();
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("brunt ended without a word");
+    let last = last.strip_prefix("brunt: ").unwrap_or(last);
+    last.split_whitespace().filter(|word| !word.contains("/plans/")).collect::<Vec<_>>().join(" ")
+}
+
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
+}
+
+/// A name that sorts by time and is nobody else's.
+pub fn new_id() -> Result<String, Problem> {
+    let random = crate::access::random().map_err(Problem::machine)?;
+    Ok(format!("{:014}-{}", now_ms(), &random[..8]))
+}
+
+/// A new file for its owner alone.
+pub fn private_file(path: &std::path::Path) -> std::io::Result<File> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    Ok(file)
+}

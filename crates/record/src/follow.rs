@@ -1,0 +1,75 @@
+//! Reading a record while its run goes on: the end of what is written is no end until the writer is gone.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// True where the run is still being written: its writer holds a lock.
+pub fn is_being_written(record: &Path) -> bool {
+    File::open(record).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// A file whose end may be moved on by somebody else.
+pub(crate) struct Followed<W> {
+    file: File,
+    wait: W,
+    over: bool,
+}
+
+impl<W: FnMut() -> bool> Followed<W> {
+    /// Reads `file`. At its end `wait` waits for more, as long as it likes, and says whether more may come.
+    pub fn new(file: File, wait: W) -> Followed<W> {
+        Followed { file, wait, over: false }
+    }
+}
+
+impl<W: FnMut() -> bool> Read for Followed<W> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.file.read(to)?;
+            if read > 0 || self.over {
+                return Ok(read);
+            }
+            // What was written before the writer was gone is read once more after it.
+            self.over = !(self.wait)();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::a_run;
+    use crate::{Reader, RunEvent, Writer};
+
+    #[test]
+    fn events_come_as_they_are_written_and_end_with_the_writer() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run.brunt");
+        let events = a_run(3);
+        let mut writer = Some(Writer::create(&path).unwrap());
+        assert!(is_being_written(&path));
+        let mut rest = events.clone().into_iter();
+        // Each wait brings one event; the last one the end of the writer.
+        let reader = Reader::follow(&path, || {
+            match rest.next() {
+                Some(event) => writer.as_mut().unwrap().write(&event).unwrap(),
+                None => writer = None,
+            }
+            writer.is_some()
+        });
+        let read: Vec<RunEvent> = reader.unwrap().map(Result::unwrap).collect();
+        assert_eq!(read, events);
+        assert!(!is_being_written(&path));
+    }
+
+    #[test]
+    fn a_run_that_is_killed_is_cut_off() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("run.brunt");
+        let mut writer = Writer::create(&path).unwrap();
+        a_run(3)[..3].iter().for_each(|event| writer.write(event).unwrap());
+        let mut reader = Reader::follow(&path, || false).unwrap();
+        assert_eq!((reader.by_ref().filter(Result::is_ok).count(), reader.cut_off()), (3, true));
+    }
+}

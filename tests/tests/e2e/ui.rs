@@ -1,0 +1,280 @@
+//! The console, by its API: who may come in, runs from start to end, and what is dropped in.
+
+use e2e::program::until;
+use e2e::{Console, Target, brunt, prepare};
+use serde_json::{Value, json};
+
+fn plan(target: &Target, load: &str) -> String {
+    format!("urls: {}\n{load}\n", target.address)
+}
+
+fn finished(console: &Console, id: &str) -> Value {
+    until("the run is over", || console.run(id)["state"] != "running");
+    console.run(id)
+}
+
+#[test]
+fn only_who_has_a_token_comes_in_and_only_from_our_own_pages() {
+    let home = tempfile::tempdir().unwrap();
+    let console = Console::start(home.path());
+    let host = format!("Host: {}", console.host);
+    let get = |fields: &[&str]| console.raw("GET", "/api/v1/runs", fields, b"").status;
+    let bearer = format!("Authorization: Bearer {}", console.token);
+    assert_eq!(get(&[&host, &bearer]), 200);
+    assert_eq!(get(&[&host]), 401);
+    assert_eq!(get(&[&host, "Authorization: Bearer wrong"]), 401);
+    assert_eq!(get(&["Host: evil.example", &bearer]), 421);
+    assert_eq!(get(&[&host, &bearer, "Origin: http://evil.example"]), 403);
+    assert_eq!(get(&[&host, &bearer, "Sec-Fetch-Site: cross-site"]), 403);
+    // A browser: the link becomes a cookie, and the token is in no address any more.
+    let came = console.raw("GET", &format!("/?token={}", console.token), &[&host], b"").with(303);
+    assert_eq!(came.field("location"), Some("/"));
+    let set = came.field("set-cookie").unwrap().to_owned();
+    assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict") && !set.contains(&console.token), "{set}");
+    let cookie = format!("Cookie: {}", set.split(';').next().unwrap());
+    assert_eq!(get(&[&host, &cookie]), 200);
+    let page = console.raw("GET", "/", &[&host, &cookie], b"").with(200);
+    let policy = page.field("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{policy}");
+    let start = |fields: &[&str]| console.raw("POST", "/api/v1/runs", fields, b"{\"plan\": 7}").status;
+    let (ours, json) = (format!("Origin: http://{}", console.host), "Content-Type: application/json");
+    assert_eq!(start(&[&host, &cookie, &ours, json]), 422, "a plan is text");
+    assert_eq!(start(&[&host, &cookie, json]), 403, "a browser says where a request comes from");
+    assert_eq!(start(&[&host, &cookie, "Origin: http://evil.example", json]), 403);
+    assert_eq!(start(&[&host, &cookie, &ours, "Content-Type: text/plain"]), 415);
+    assert_eq!(console.raw("GET", "/", &[&host], b"").status, 401);
+    assert_eq!(console.raw("GET", "/?token=wrong", &[&host], b"").status, 401);
+    // Who may look may not steer.
+    assert_eq!(console.ask_as(&console.look, "GET", "/api/v1/runs", &Value::Null).status, 200);
+    assert_eq!(console.ask_as(&console.look, "GET", "/api/v1", &Value::Null).json()["role"], "look");
+    let refused = console.ask_as(&console.look, "POST", "/api/v1/runs", &json!({ "plan": "" })).with(403);
+    assert_eq!(refused.json()["error"]["code"], "look_only");
+    assert_eq!(console.get("/api/v1/nothing").with(404).json()["error"]["code"], "no_route");
+    // What is too large is refused, before it is read to its end.
+    let much = json!({ "plan": "x".repeat(3 << 20) });
+    assert_eq!(console.post("/api/v1/plan/check", &much).with(413).json()["error"]["code"], "too_large");
+}
+
+#[test]
+fn a_password_is_asked_for_where_one_is_set() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("password");
+    std::fs::write(&file, "open sesame\n").unwrap();
+    let console = Console::with(home.path(), &["--password-file", file.to_str().unwrap()]);
+    let host = format!("Host: {}", console.host);
+    let door = console.raw("GET", &format!("/?token={}", console.token), &[&host], b"").with(401);
+    assert!(String::from_utf8_lossy(&door.body).contains("type=password"));
+    let typed = |password: &str| {
+        let body = format!("token={}&password={password}", console.token);
+        let fields =
+            [&*host, "Content-Type: application/x-www-form-urlencoded", &format!("Origin: http://{}", console.host)];
+        console.raw("POST", "/login", &fields, body.as_bytes()).status
+    };
+    assert_eq!((typed("open"), typed("open+sesame")), (401, 303));
+    assert_eq!(console.get("/api/v1").with(401).json()["error"]["code"], "password");
+    let both = format!("{}:open sesame", console.token);
+    assert_eq!(console.ask_as(&both, "GET", "/api/v1", &Value::Null).with(200).json()["role"], "steer");
+}
+
+#[test]
+fn beyond_loopback_the_console_wants_tls_and_a_password() {
+    let said = brunt(["ui", "--listen", "0.0.0.0:0"]).with_code(64);
+    assert!(said.err.contains("--listen: 0.0.0.0:0 can be reached by others"), "{}", said.err);
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("file"), "").unwrap();
+    let nowhere = home.path().join("file/library");
+    let said = brunt(["ui", "--no-open", "--library", nowhere.to_str().unwrap()]).with_code(64);
+    assert!(said.err.contains("--library: "), "{}", said.err);
+}
+
+#[test]
+fn a_run_is_started_watched_steered_and_kept() {
+    let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
+    let console = Console::start(home.path());
+    let text = plan(&target, "rate: 100/s\nduration: 60s\narrivals: constant");
+    let checked = console.post("/api/v1/plan/check", &json!({ "plan": text })).with(200).json();
+    assert_eq!((&checked["ok"], &checked["heavy"]), (&json!(true), &json!(false)), "{checked}");
+    assert!(checked["said"].as_str().unwrap().contains("100/s"), "{checked}");
+    let asked = json!({ "plan": text, "name": "first", "tags": ["e2e"] });
+    let id = console.post("/api/v1/runs", &asked).with(201).json()["id"].as_str().unwrap().to_owned();
+    let change = |change: Value| console.post(&format!("/api/v1/runs/{id}/change"), &change).status;
+    until("the run goes on", || target.heard() > 20);
+    until("it takes orders", || change(json!({ "rate": 150.0 })) == 202);
+    assert_eq!(change(json!({ "by_percent": 10.0 })), 202);
+    assert_eq!(
+        (change(json!({ "users": 7 })), change(json!({ "rate": 0.0 })), change(json!({ "by_percent": 1e9 }))),
+        (422, 422, 400)
+    );
+    assert_eq!(change(json!("pause")), 202);
+    assert_eq!(change(json!("resume")), 202);
+    let run = console.run(&id);
+    assert_eq!(
+        (&run["state"], &run["takes_orders"], &run["origin"], &run["name"]),
+        (&json!("running"), &json!(true), &json!("console"), &json!("first"))
+    );
+    assert_eq!(console.ask_as(&console.token, "DELETE", &format!("/api/v1/runs/{id}"), &Value::Null).status, 409);
+    // Two watch; one of them only looks.
+    let told = std::thread::scope(|scope| {
+        let watching = scope.spawn(|| console.events(&id));
+        until("the changes hold", || {
+            let record = console.get(&format!("/api/v1/runs/{id}/record")).with(200);
+            record.body.len() > 100 && console.run(&id)["state"] == "running" && target.heard() > 200
+        });
+        assert_eq!(console.post(&format!("/api/v1/runs/{id}/stop"), &json!({ "drain": true })).status, 202);
+        watching.join().unwrap()
+    });
+    let run = finished(&console, &id);
+    let figures = &run["figures"];
+    assert_eq!(
+        (&run["state"], &figures["ended"], &figures["mode"]),
+        (&json!("over"), &json!("interrupted"), &json!("open")),
+        "{run}"
+    );
+    let count = |name: &str| figures[name].as_u64().unwrap();
+    assert_eq!(count("scheduled"), count("succeeded") + count("failed") + count("unfinished"));
+    assert_eq!((count("unfinished"), count("failed")), (0, 0), "it was drained: {run}");
+    // The probe is one more.
+    assert_eq!(target.heard(), count("succeeded") + 1);
+    assert_eq!(told.last().map(|(name, _)| name.as_str()), Some("over"));
+    assert_eq!(console.events(&id), told, "whoever comes late hears the same");
+    let lines = told.iter().filter(|(name, _)| name == "line").count();
+    let report = console.get(&format!("/api/v1/runs/{id}/report?format=json")).with(200).json();
+    assert_eq!(report["seconds"].as_array().map(Vec::len), Some(lines));
+    assert_eq!(report["requests"]["scheduled"], figures["scheduled"]);
+    let changes: Vec<&Value> = report["changes"].as_array().unwrap().iter().map(|changed| &changed["change"]).collect();
+    assert_eq!(
+        changes,
+        [&json!({ "rate": 150.0 }), &json!({ "rate": 165.0 }), &json!("pause"), &json!("resume"), &json!("pause")]
+    );
+    assert_eq!(change(json!("pause")), 409, "it is over");
+    // What the command line makes of the same record.
+    let file = home.path().join("run.brunt.zst");
+    std::fs::write(&file, console.get(&format!("/api/v1/runs/{id}/record")).body).unwrap();
+    let said = prepare(["report", file.to_str().unwrap(), "--format", "json"]).run();
+    let theirs: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(theirs["requests"], report["requests"]);
+    assert_eq!(console.get(&format!("/api/v1/runs/{id}/plan")).with(200).body, text.as_bytes());
+    assert!(!home.path().join("brunt/runs").exists(), "it is kept once");
+}
+
+#[test]
+fn what_cannot_be_run_is_said_with_its_line() {
+    let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
+    let console = Console::start(home.path());
+    let text = plan(&target, "rate: fast\nduration: 1s");
+    let checked = console.post("/api/v1/plan/check", &json!({ "plan": text })).with(200).json();
+    assert_eq!((&checked["ok"], &checked["line"]), (&json!(false), &json!(2)), "{checked}");
+    let refused = console.post("/api/v1/runs", &json!({ "plan": text })).with(422).json();
+    assert!(refused["error"]["sentence"].as_str().unwrap().contains("fast"), "{refused}");
+    assert_eq!(console.get("/api/v1/runs").json()["total"], 0, "nothing is kept of it");
+    // Nobody writes files through the console.
+    for line in ["output: /tmp/x.json", "record: /tmp/x"] {
+        let text = plan(&target, &format!("duration: 1s\n{line}"));
+        let refused = console.post("/api/v1/runs", &json!({ "plan": text })).with(422).json();
+        assert!(refused["error"]["sentence"].as_str().unwrap().contains("is for the command line"), "{refused}");
+    }
+    let nobody = "urls: http://127.0.0.1:1/\nduration: 1s\n";
+    let id =
+        console.post("/api/v1/runs", &json!({ "plan": nobody })).with(201).json()["id"].as_str().unwrap().to_owned();
+    let run = finished(&console, &id);
+    assert_eq!((&run["figures"]["exit"], &run["figures"]["ended"]), (&json!(30), &json!("aborted")), "{run}");
+    let tried = console.post("/api/v1/plan/try", &json!({ "plan": plan(&target, "") })).with(200).json();
+    assert!(tried["exit"] == 0 && tried["said"].as_str().unwrap().contains("HTTP/1.1 200"), "{tried}");
+    let doctor = console.post("/api/v1/plan/doctor", &json!({ "plan": plan(&target, "users: 5") })).with(200).json();
+    assert!(doctor["said"].as_str().unwrap().contains("This run"), "{doctor}");
+    let curl = format!("curl -X POST -H 'Authorization: Bearer s3cr3t' {}", target.address);
+    let made = console.post("/api/v1/plan/from-curl", &json!({ "curl": curl })).with(200).json();
+    let made = made["plan"].as_str().unwrap();
+    assert!(made.contains("POST") && made.contains("s3cr3t"), "{made}");
+    assert_eq!(console.post("/api/v1/plan/check", &json!({ "plan": made })).json()["ok"], true, "{made}");
+    assert_eq!(console.post("/api/v1/plan/from-curl", &json!({ "curl": "curl --nonsense x" })).status, 422);
+    assert!(console.get("/api/v1/plan/schema").with(200).json()["properties"].is_object());
+}
+
+#[test]
+fn records_from_elsewhere_are_taken_or_refused_in_a_sentence() {
+    let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
+    let console = Console::start(home.path());
+    let file = home.path().join("ci.brunt.zst");
+    // A run of the command line is found by itself; the same record dropped in is another row.
+    let run = prepare(["-n", "20", "-c", "2", "--quiet", "--record", file.to_str().unwrap(), &target.address]);
+    run.env("XDG_STATE_HOME", home.path()).run();
+    let page = console.get("/api/v1/runs").with(200).json();
+    assert_eq!((&page["total"], &page["runs"][0]["origin"]), (&json!(1), &json!("command_line")), "{page}");
+    let drop = |bytes: &[u8]| {
+        let fields = [format!("Host: {}", console.host), format!("Authorization: Bearer {}", console.token)];
+        console.raw("POST", "/api/v1/records?name=from%20CI", &fields.each_ref().map(String::as_str), bytes)
+    };
+    let bytes = std::fs::read(&file).unwrap();
+    let id = drop(&bytes).with(201).json()["id"].as_str().unwrap().to_owned();
+    let run = console.run(&id);
+    assert_eq!(
+        (&run["origin"], &run["name"], &run["figures"]["scheduled"]),
+        (&json!("dropped"), &json!("from CI"), &json!(20))
+    );
+    for (bytes, said) in [
+        (&b""[..], "the file is empty"),
+        (b"<script>alert(1)</script>", "this is not a record of brunt"),
+        (&bytes[..40], "before it says how the run was started"),
+        (&[&bytes[..], &bytes[..]].concat(), "another run begins here"),
+    ] {
+        let refused = drop(bytes).with(422).json();
+        assert!(refused["error"]["sentence"].as_str().unwrap().contains(said), "{refused}");
+    }
+    let left = std::fs::read_dir(home.path().join("brunt/library/records")).unwrap().count();
+    assert_eq!(left, 2, "nothing is left of what was refused");
+    for format in ["text", "json", "csv", "markdown", "junit"] {
+        let report = console.get(&format!("/api/v1/runs/{id}/report?format={format}&lang=zh")).with(200);
+        assert!(!report.body.is_empty() && report.field("content-disposition").is_some(), "{format}");
+        assert!(report.field("content-security-policy").unwrap().starts_with("sandbox"), "{format}");
+    }
+    let ours = console.get("/api/v1/runs?q=from%20ci").json();
+    assert_eq!(ours["total"], 1);
+    let page = console.get("/api/v1/runs").json();
+    let ids: Vec<&str> = page["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap()).collect();
+    let compared = console.get(&format!("/api/v1/compare?runs={}", ids.join(","))).with(200).json();
+    assert_eq!((&compared["base"], &compared["compared"][0]["differs"]), (&json!(ids[0]), &json!([])), "{compared}");
+    assert_eq!(compared["compared"][0]["figures"][0]["change"], 1.0, "it is the same record: {compared}");
+    assert_eq!(console.get(&format!("/api/v1/compare?runs={id}")).status, 400);
+    assert_eq!(console.get(&format!("/api/v1/runs/{id}/report?format=exe")).status, 400);
+    assert_eq!(console.get("/api/v1/runs/..%2F..%2Fetc/record").status, 404);
+    let marked = console.ask_as(
+        &console.token,
+        "PATCH",
+        &format!("/api/v1/runs/{id}"),
+        &json!({ "favourite": true, "tags": ["ci"] }),
+    );
+    assert_eq!(marked.with(200).json()["tags"], json!(["ci"]));
+    assert_eq!(console.get("/api/v1/runs?q=from%20ci&tag=ci&favourite=true").json()["total"], 1);
+    assert_eq!(console.ask_as(&console.token, "DELETE", &format!("/api/v1/runs/{id}"), &Value::Null).status, 204);
+    assert_eq!(console.get(&format!("/api/v1/runs/{id}")).status, 404);
+}
+
+#[test]
+fn runs_end_with_the_console_in_good_order_and_outlive_its_crash() {
+    let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
+    let start = |console: &Console, load: &str| {
+        let asked = json!({ "plan": plan(&target, load) });
+        let id = console.post("/api/v1/runs", &asked).with(201).json()["id"].as_str().unwrap().to_owned();
+        let heard = target.heard();
+        until("the run goes on", || target.heard() > heard + 20);
+        id
+    };
+    let mut console = Console::start(home.path());
+    let ended = start(&console, "users: 1\nduration: 60s\nthink: 5ms");
+    console.signal(rustix::process::Signal::TERM);
+    assert_eq!(console.end(), Some(0));
+    let mut console = Console::start(home.path());
+    assert_eq!(console.run(&ended)["figures"]["ended"], "interrupted");
+    let left = start(&console, "users: 1\nduration: 60s\nthink: 5ms");
+    until("it takes orders", || console.run(&left)["takes_orders"] == true);
+    console.signal(rustix::process::Signal::KILL);
+    assert_eq!(console.end(), None);
+    // The next console finds it, steers it and sees its end.
+    let console = Console::start(home.path());
+    let run = console.run(&left);
+    assert_eq!((&run["state"], &run["takes_orders"]), (&json!("running"), &json!(true)), "{run}");
+    assert_eq!(console.post(&format!("/api/v1/runs/{left}/stop"), &json!({})).status, 202);
+    let run = finished(&console, &left);
+    assert_eq!(run["figures"]["ended"], "interrupted", "{run}");
+}
