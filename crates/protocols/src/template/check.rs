@@ -32,6 +32,7 @@ fn within(pieces: &[Piece], parts: &[Part], bad: &dyn Fn(u8) -> bool, depth: usi
                     any(b" ") || within(&made.content, parts, &|b| !ends_line(b) && bad(b), depth + 1)
                 }
                 Function::Json => any(b"\\\"") || within(&made.content, parts, &|b| b >= b' ' && bad(b), depth + 1),
+                Function::Change(change) => change.may_hold(bad, &|bad| within(&made.content, parts, bad, depth + 1)),
                 Function::Pad { with, .. } => bad(*with) || within(&made.content, parts, bad, depth + 1),
                 Function::Digest { .. } | Function::Xor { .. } => true,
             },
@@ -107,7 +108,8 @@ fn of_value(value: &Value, bad: &dyn Fn(u8) -> bool) -> bool {
         | Value::Row { format: Some(format), .. } => of_format(*format, bad),
         Value::Bytes { .. } | Value::Variable(_) => (0..=u8::MAX).any(bad),
         Value::Row { column, format: None, .. } => column.rows().any(|row| row.iter().any(|b| bad(*b))),
-        Value::Characters { .. } | Value::Iso | Value::FixTime | Value::Uuid { .. } => {
+        Value::Later { of, .. } => of_value(of, bad),
+        Value::Characters { .. } | Value::Iso | Value::Date | Value::FixTime | Value::Uuid { .. } => {
             b"09AZaz:-.".iter().any(|b| bad(*b))
         }
     }

@@ -123,6 +123,7 @@ impl Filling<'_> {
             Function::UrlSafe => percent(from, out, no_url),
             Function::LineSafe => out[from..].iter_mut().filter(|b| ends_line(**b)).for_each(|b| *b = b' '),
             Function::Json => json(from, out),
+            Function::Change(change) => change.make(from, out),
             Function::Pad { size, with } => out.resize(out.len().max(from + size), *with),
             Function::Xor { other } => {
                 let second = out.len();

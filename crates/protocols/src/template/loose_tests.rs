@@ -81,7 +81,10 @@ fn a_word_that_was_meant_to_be_a_slot_is_a_complaint_with_the_nearest_name() {
         ("{evn TOKEN}", "write {env TOKEN}, or"),
         ("{order={uuid}} {ordre}", "write {order}, or"),
         ("{counter form 5}", "\"form\" is not known in {counter}"),
-        ("{counter | ulr}", "\"ulr\" is no encoding; behind | there may stand url, json, base64 or hex"),
+        (
+            "{counter | ulr}",
+            "\"ulr\" is no encoding; behind | there may stand url, json, base64, base64url, hex, unurl,",
+        ),
         ("{env }", "{env} names no variable"),
         ("{env BRUNT_NO_SUCH_VARIABLE}", "{env BRUNT_NO_SUCH_VARIABLE} is not set; write BRUNT_NO_SUCH_VARIABLE=…"),
     ];

@@ -5,6 +5,7 @@
 //! and their like are made from a part, so that binary protocols need no code. `{{` and `}}` are braces themselves.
 //! `docs/guide.md` lists all of it. Any protocol may use it: none is named here. Left out: arithmetic and conditions.
 
+mod change;
 mod check;
 mod checksum;
 mod csv;

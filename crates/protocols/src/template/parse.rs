@@ -3,6 +3,7 @@
 //! In a slot's content literal braces come in pairs (`{body={{"id":{counter}}}}`), so that a brace that closes a slot is
 //! never in doubt.
 
+use super::change::{self, Change};
 use super::checksum::Sum;
 use super::csv::Files;
 use super::digest::Digest;
@@ -319,9 +320,8 @@ impl<'a> Parser<'a> {
 fn encoded<'a>(pieces: Vec<Piece>, names: impl Iterator<Item = &'a str>) -> Result<Vec<Piece>, String> {
     let mut pieces = pieces;
     for name in names {
-        let function = encoding(name.trim()).ok_or_else(|| {
-            format!("\"{}\" is no encoding; behind | there may stand url, json, base64 or hex", name.trim())
-        })?;
+        let function = encoding(name.trim())
+            .ok_or_else(|| format!("\"{}\" is no encoding; behind | there may stand {}", name.trim(), change::WORDS))?;
         pieces = vec![Piece::Made(Box::new(Made { function, content: pieces }))];
     }
     Ok(pieces)
@@ -334,7 +334,7 @@ fn encoding(name: &str) -> Option<Function> {
         "json" => Some(Function::Json),
         "base64" => Some(Function::Base64),
         "hex" => Some(Function::Hex),
-        _ => None,
+        _ => Change::parse(name).map(Function::Change),
     }
 }
 

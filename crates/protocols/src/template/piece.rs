@@ -1,5 +1,6 @@
 //! What a template is compiled to: pieces in order, parts with names, and values made from them.
 
+use super::change::Change;
 use super::checksum::Sum;
 use super::digest::Digest;
 use super::format::Format;
@@ -125,6 +126,8 @@ pub enum Function {
     LineSafe,
     /// As it stands between the quotes of a JSON text.
     Json,
+    /// Something else in its place.
+    Change(Change),
     /// Filled up to a size with a byte; what is longer stays.
     Pad { size: usize, with: u8 },
     /// Each byte exclusive-or the one at the same place of this; as long as the longer of the two.

@@ -79,7 +79,7 @@ pub fn value(name: &str, words: &str, salt: u64, files: &mut Files) -> Result<Va
         "random" => random(&mut words, salt)?,
         "user" => Value::User { format: words.format()? },
         "sequence" => sequence(&mut words)?,
-        "time" => time(&mut words)?,
+        "time" => later(&mut words)?,
         _ => Value::Uuid { salt },
     };
     words.none_left()?;
@@ -162,11 +162,34 @@ fn random(words: &mut Words<'_>, salt: u64) -> Result<Value, String> {
     })
 }
 
+/// `{time iso in 7d}`, `{time in -90s}`: another time than it is.
+fn later(words: &mut Words<'_>) -> Result<Value, String> {
+    let Some(at) = words.list.iter().position(|word| *word == "in") else { return time(words) };
+    let text = words.list.get(at + 1).copied().unwrap_or_default();
+    let (back, span) = text.strip_prefix('-').map_or((false, text), |span| (true, span));
+    let days =
+        span.strip_suffix('d').and_then(|days| days.parse::<u64>().ok()).and_then(|days| days.checked_mul(86_400));
+    let nanos = days.map_or_else(
+        || plan::quantity::duration(span).map(|span| span.0),
+        |days| Ok(days.saturating_mul(1_000_000_000)),
+    );
+    let by = nanos.ok().and_then(|nanos| i64::try_from(nanos).ok());
+    let by = by.ok_or_else(|| {
+        format!("{{time in {text}}} is no time from now; write for instance {{time iso in 90s}}, in -1h or in 7d")
+    })?;
+    words.list.drain(at..(at + 2).min(words.list.len()));
+    Ok(Value::Later { by: if back { -by } else { by }, of: Box::new(time(words)?) })
+}
+
 fn time(words: &mut Words<'_>) -> Result<Value, String> {
     let unit = match words.list.first().copied() {
-        Some(name @ ("iso" | "fix")) => {
+        Some(name @ ("iso" | "fix" | "date")) => {
             words.first();
-            return Ok(if name == "iso" { Value::Iso } else { Value::FixTime });
+            return Ok(match name {
+                "iso" => Value::Iso,
+                "date" => Value::Date,
+                _ => Value::FixTime,
+            });
         }
         Some("unix" | "s") => 1_000_000_000,
         Some("ms") => 1_000_000,
@@ -175,7 +198,7 @@ fn time(words: &mut Words<'_>) -> Result<Value, String> {
         Some(word) if Format::word(word).is_none() && word != "width" => {
             return Err(format!(
                 "{{time {word}}} is not known; write {{time}} for seconds since 1970, {{time ms}}, {{time us}}, {{time ns}}, \
-                 {{time iso}} or {{time fix}}"
+                 {{time iso}}, {{time date}} or {{time fix}}"
             ));
         }
         _ => return Ok(Value::Time { unit: 1_000_000_000, format: words.format()? }),
@@ -225,6 +248,7 @@ impl<'a> Words<'a> {
             "sequence" => {
                 "from N, below N, width N, hex, varint, zigzag, and u8 to u64 (le behind it for little endian)"
             }
+            "time" => "ms, us, ns, iso, date, fix, in 7d, width N, hex, varint, zigzag, and u8 to u64",
             "uuid" => "nothing",
             _ => "width N, hex, varint, zigzag, and u8 to u64 (le behind it for little endian)",
         };

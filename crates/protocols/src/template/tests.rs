@@ -49,6 +49,11 @@ fn values() {
         ("{time ns}", "1795253195123456789"),
         ("{time iso}", "2026-11-21T09:26:35.123Z"),
         ("{time fix}", "20261121-09:26:35.123"),
+        ("{time date}", "2026-11-21"),
+        ("{time date in 10d}", "2026-12-01"),
+        ("{time iso in -1h30m}", "2026-11-21T07:56:35.123Z"),
+        ("{text ab{time date in -1d} | upper}", "AB2026-11-20"),
+        ("{text 41 | add 1 | base64url}", "NDI"),
         ("{random 5..5}", "5"),
         ("{random 0}", ""),
     ];

@@ -30,6 +30,10 @@ pub enum Value {
     Time { unit: u64, format: Format },
     /// `2026-11-21T09:26:35.123Z`.
     Iso,
+    /// `2026-11-21`.
+    Date,
+    /// Another time, so many nanoseconds later or earlier than it is.
+    Later { by: i64, of: Box<Value> },
     /// `20261121-09:26:35.123`, as FIX writes it.
     FixTime,
     /// A version 4 UUID (RFC 9562 5.4).
@@ -99,6 +103,12 @@ impl Value {
             }
             Value::User { format } => format.put(fill.user, out),
             Value::Time { unit, format } => format.put(fill.unix_ns / unit, out),
+            Value::Date => {
+                let from = out.len();
+                calendar(fill.unix_ns, *b"--T::.Z", out);
+                out.truncate(from + "2026-11-21".len());
+            }
+            Value::Later { by, of } => of.put(&Fill { unix_ns: fill.unix_ns.saturating_add_signed(*by), ..*fill }, out),
             Value::Iso => calendar(fill.unix_ns, *b"--T::.Z", out),
             Value::FixTime => calendar(fill.unix_ns, *b"\0\0-::.\0", out),
             Value::Uuid { salt } => uuid(Stream::of(fill, *salt), out),
