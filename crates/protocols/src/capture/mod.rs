@@ -4,6 +4,8 @@
 //!
 //! ```text
 //! json $.items[?@.price < 10].id | last
+//! css input[name=csrf] @value
+//! xpath //item[price < 10]/@id
 //! regex id=(\d+)
 //! between 'name="csrf" value="' '"'
 //! header Location
@@ -13,14 +15,21 @@
 //! ```
 //!
 //! Endings: `first` (the usual), `last`, `nth N` (from 1), `random`, `all` (joined by commas), `count`, and `default TEXT`, which is
-//! taken where nothing is found. Strings of JSON come without their quotes, all else as it was written. Left out: XPath and CSS,
-//! which are for documents (`regex` and `between` find a token in a form).
+//! taken where nothing is found. Strings of JSON come without their quotes, texts of documents without the white space around them, all
+//! else as it was written.
 
+mod css;
+#[cfg(test)]
+mod document_tests;
+mod documents;
+mod html;
 mod source;
 #[cfg(test)]
 mod tests;
+mod xpath;
 
 use crate::template::MOST_OF_A_VALUE;
+pub use documents::Documents;
 use source::Source;
 
 /// A response, or the part of it that is there.
@@ -89,26 +98,16 @@ impl Capture {
     /// # Errors
     /// In a sentence: nothing was found, and what was there instead; or it is too long.
     pub fn take(&self, answer: &Answer<'_>, random: u64) -> Result<Vec<u8>, String> {
-        let mut all = Vec::new();
-        self.source.find(answer, &mut |value| {
-            if all.len() < MOST {
-                all.push(value.to_vec());
-            }
-            // More than one is of use to some only.
-            self.pick != Pick::First
-        })?;
-        let count = all.len();
-        let at = |at: usize| all.get(at).cloned();
-        let taken = match self.pick {
-            Pick::Count => Some(count.to_string().into_bytes()),
-            Pick::First => at(0),
-            Pick::Last => all.last().cloned(),
-            Pick::Nth(n) => at(n - 1),
-            Pick::Random if count > 0 => at((random % count as u64) as usize),
-            Pick::All if count > 0 => Some(all.join(&b","[..])),
-            Pick::Random | Pick::All => None,
-        };
-        match taken.or_else(|| self.default.clone()) {
+        self.take_of((answer, &Documents::of(answer.body)), random)
+    }
+
+    /// The same, with the body of the answer as documents, which are then read once for all captures of it.
+    ///
+    /// # Errors
+    /// As [`Capture::take`].
+    pub fn take_of(&self, (answer, documents): (&Answer<'_>, &Documents<'_>), random: u64) -> Result<Vec<u8>, String> {
+        let (found, count) = self.found((answer, documents), random)?;
+        match found.or_else(|| self.default.clone()) {
             Some(value) if value.len() > MOST_OF_A_VALUE => Err(format!(
                 "what {} finds is {} long; a value has at most {}",
                 self.shown(),
@@ -119,6 +118,43 @@ impl Capture {
             None if count > 0 => Err(format!("{} found {count} only", self.shown())),
             None => Err(format!("{} found nothing; {}", self.shown(), self.source.instead(answer))),
         }
+    }
+
+    /// The value, and how many were seen for it; none is held but what is taken.
+    fn found(&self, from: (&Answer<'_>, &Documents<'_>), random: u64) -> Result<(Option<Vec<u8>>, usize), String> {
+        let wanted = match self.pick {
+            Pick::First => Some(0),
+            Pick::Nth(n) => Some(n - 1),
+            Pick::Random => match self.count(from)? {
+                0 => return Ok((None, 0)),
+                count => Some((random % count as u64) as usize),
+            },
+            Pick::Last | Pick::All => None,
+            Pick::Count => return self.count(from).map(|count| (Some(count.to_string().into_bytes()), count)),
+        };
+        let (mut taken, mut count) = (Vec::new(), 0);
+        self.source.find(from, &mut |value| {
+            count += 1;
+            match wanted {
+                None if self.pick == Pick::Last => taken.clear(),
+                None if taken.len() > MOST_OF_A_VALUE => return false,
+                None if count > 1 => taken.push(b','),
+                Some(wanted) if wanted + 1 > count => return count < MOST,
+                _ => {}
+            }
+            taken.extend_from_slice(value);
+            wanted.is_none() && count < MOST
+        })?;
+        Ok(((count > wanted.unwrap_or(0)).then_some(taken), count))
+    }
+
+    fn count(&self, from: (&Answer<'_>, &Documents<'_>)) -> Result<usize, String> {
+        let mut count = 0;
+        self.source.find(from, &mut |_| {
+            count += 1;
+            count < MOST
+        })?;
+        Ok(count)
     }
 
     fn shown(&self) -> String {

@@ -1,8 +1,13 @@
 //! Where a value is looked for.
 
+use std::io::Write as _;
+
 use memchr::memmem;
 
 use super::Answer;
+use super::css::Css;
+use super::documents::Documents;
+use super::xpath::XPath;
 use crate::beside::captures::Captures;
 use crate::verify::header::values;
 use crate::verify::json::Place;
@@ -20,6 +25,10 @@ pub(super) enum Source {
     Json(Place),
     /// The first group of a pattern, or all that it matches.
     Regex(Captures),
+    /// Elements of HTML.
+    Css(Css),
+    /// What an expression finds in XML or HTML.
+    XPath(XPath),
     /// Between two texts.
     Between(Vec<u8>, Vec<u8>),
     /// The values of a header field.
@@ -32,7 +41,7 @@ pub(super) enum Source {
     Body,
 }
 
-const KINDS: &str = "json $.PATH, regex PATTERN, between 'A' 'B', header NAME, cookie NAME, status or body";
+const KINDS: &str = "json $.PATH, css SELECTOR, xpath EXPRESSION, regex PATTERN, between 'A' 'B', header NAME, cookie NAME, status or body";
 
 impl Source {
     /// Reads a source.
@@ -45,31 +54,39 @@ impl Source {
         match (word, rest) {
             ("status", "") => Ok(Source::Status),
             ("body", "") => Ok(Source::Body),
-            ("json" | "regex" | "between" | "header" | "cookie", "") => missing(),
+            ("json" | "css" | "xpath" | "regex" | "between" | "header" | "cookie", "") => missing(),
             ("json", path) => Place::parse(path).map(Source::Json),
             ("regex", pattern) => Captures::new(unquoted(pattern)).map(Source::Regex),
             ("between", texts) => between(texts),
             ("header", name) => Ok(Source::Header(name.to_ascii_lowercase())),
             ("cookie", name) => Ok(Source::Cookie(name.to_owned())),
-            ("css" | "xpath", _) => Err(format!(
-                "{word} is not known; documents are not read as such: write regex PATTERN, or between 'A' 'B'"
-            )),
+            ("css", selector) => Css::parse(selector).map(Source::Css),
+            ("xpath", expression) => XPath::parse(expression).map(Source::XPath),
             _ => Err(format!("`{}` is no source of a value; write {KINDS}", short(text.as_bytes()))),
         }
     }
 
     /// True where it is in the body.
     pub fn is_of_body(&self) -> bool {
-        matches!(self, Source::Json(_) | Source::Regex(_) | Source::Between(..) | Source::Body)
+        !matches!(self, Source::Header(_) | Source::Cookie(_) | Source::Status)
     }
 
     /// Shows all that is found, in order, until `more` wants no more.
     ///
     /// # Errors
     /// The body is not what is looked into.
-    pub fn find(&self, answer: &Answer<'_>, more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), String> {
+    pub fn find(
+        &self,
+        (answer, documents): (&Answer<'_>, &Documents<'_>),
+        more: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> Result<(), String> {
         match self {
-            Source::Status => _ = more(answer.status.to_string().as_bytes()),
+            Source::Status => {
+                let (mut digits, room) = ([0; 5], answer.status.checked_ilog10().unwrap_or(0) as usize + 1);
+                // Five digits have room for any status.
+                let _ = write!(&mut digits[..], "{}", answer.status);
+                more(&digits[..room]);
+            }
             Source::Body => _ = more(answer.body),
             Source::Header(name) => _ = values(answer.head, name).all(more),
             Source::Cookie(name) => {
@@ -88,6 +105,8 @@ impl Source {
                     }
                 });
             }
+            Source::Css(css) => css.find(documents.html()?, more)?,
+            Source::XPath(xpath) => xpath.find(documents.tree()?, more)?,
             Source::Regex(pattern) => {
                 let body = &answer.body[..answer.body.len().min(LOOKED_INTO)];
                 pattern.each(body, more);

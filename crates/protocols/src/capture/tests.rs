@@ -7,7 +7,7 @@ const HEAD: &[u8] =
 const BODY: &str = r#"{"token": "t\u00e9\"", "n": 12345678901234567890.10, "ok": true, "none": null,
     "items": [{"id": 1, "price": 12, "tags": ["a"]}, {"id": 2, "price": 8}, {"id": 3, "price": 7.5}], "deep": {"x": {"id": 9}}}"#;
 
-fn taken(text: &str, body: &str) -> Result<String, String> {
+pub(super) fn taken(text: &str, body: &str) -> Result<String, String> {
     let capture = Capture::parse(text).unwrap_or_else(|why| panic!("{text}: {why}"));
     let answer = Answer { status: 302, head: HEAD, body: body.as_bytes() };
     capture.take(&answer, 4).map(|value| String::from_utf8_lossy(&value).into_owned())
@@ -28,6 +28,12 @@ fn values_are_found_where_they_stand() {
         ("json $.items[*].id | random", "2"),
         ("json $.items[?@.price < 10].id | all", "2,3"),
         ("json $.items[?(@.tags)].id", "1"),
+        ("json $.items[?@.price > 7.5 && @.price < 10].id", "2"),
+        ("json $.items[?@.tags || @.price < 8].id | all", "1,3"),
+        ("json $.items[?!@.tags && (@.id == 2 || @.id == 1)].id", "2"),
+        ("json $.items[?!(@.id == 2 || @.id == 1)].id", "3"),
+        ("json $.items[?@.tags[?@ == 'a' || @ == ']&&'] && @.id].id", "1"),
+        ("json $.items[?(@.id == 1) || (@.id == 3)].id | all", "1,3"),
         ("json $.items[?@.tags[?@ == 'a']].id", "1"),
         ("json $..id | all", "1,2,3,9"),
         ("json $.nothing | default none", "none"),
@@ -76,9 +82,15 @@ fn what_cannot_be_read_is_a_sentence() {
         ("json token", "\"token\" does not begin with $"),
         ("json $.a[?@.b <]", "compares with nothing"),
         ("json $.a[?b]", "has a filter that cannot be read"),
+        ("json $.a[?@.b &&]", "has a filter that cannot be read"),
+        ("json $.a[?(@.b]", "has a filter that cannot be read"),
         ("json $.a[1:2]", "has a path that cannot be read"),
         ("json $.a == 1", "goes on with"),
-        ("css input", "css is not known"),
+        ("css", "`css` says not what"),
+        ("css input[", "`input[` is no CSS selector"),
+        ("css a:has(b ~ c)", ":has and ~ together"),
+        ("xpath", "`xpath` says not what"),
+        ("xpath //a[", "`//a[` is no XPath"),
         ("regex (", "is no regular expression"),
         ("between a b", "are no two texts"),
         ("between 'a'", "are no two texts"),
@@ -104,13 +116,16 @@ fn names_are_such_that_a_slot_can_have_them() {
 fn brackets_without_end_are_no_place() {
     let deep = "[".repeat(200_000) + &"]".repeat(200_000);
     assert!(taken("json $..id", &deep).is_err());
-    assert!(Capture::parse(&format!("json $.a{}", "[?@.a".repeat(500))).is_err());
+    for deep in ["[?@.a", "[?(", "[?!", "[?!!!!!!!!!!!!!(!!!!!!!!!(!!!!!!(!!!!!!"] {
+        assert!(Capture::parse(&format!("json $.a{}", deep.repeat(500))).is_err());
+        assert!(Capture::parse(&format!("json $.a[?{}@{}]", &deep[2..].repeat(500), ")".repeat(500))).is_err());
+    }
 }
 
 proptest! {
     #[test]
     fn random_texts_and_bodies_do_no_harm(
-        text in "(json \\$[.a\\[\\]?@*0-9<= ]{0,12}|regex [a(.*)+]{0,6}|between '.' '.'|header [a-z]{1,3}|cookie [a-z]|body)( \\| (last|all|count|nth 2|random))?",
+        text in "(json \\$[.a\\[\\]?@*0-9<= ]{0,12}|regex [a(.*)+]{0,6}|css [a-z*> ~\\[\\]=:.]{1,12}( @[a-z]{1,4})?|xpath [/a-z@*.\\[\\]()=|]{1,12}|between '.' '.'|header [a-z]{1,3}|cookie [a-z]|body)( \\| (last|all|count|nth 2|random))?",
         head in "HTTP/1.1 200 OK\r\n([a-z-]{1,10}: [ -~]{0,10}\r\n){0,3}\r\n",
         body in proptest::collection::vec(any::<u8>(), 0..200),
     ) {

@@ -138,7 +138,7 @@ fn known(rule: &Json, kind: &MessageDescriptor) -> Result<(), String> {
         if field.is_map() {
             return Ok(());
         }
-        if field.is_list() && !matches!(steps.next(), Some(Step::Index(_) | Step::All | Step::Where(..))) {
+        if field.is_list() && !matches!(steps.next(), Some(Step::Index(_) | Step::All | Step::Where(_))) {
             return Ok(());
         }
         at = match field.kind() {

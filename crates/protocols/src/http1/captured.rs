@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use wire::{Asked, Complaint, FaultKind};
 
-use crate::capture::{Answer, Capture};
+use crate::capture::{Answer, Capture, Documents};
 use crate::cookies;
 
 /// What is taken out of the response of one URL: `NAME SOURCE`. It is no option of a run.
@@ -80,8 +80,9 @@ impl Captured {
         random: u64,
         kind: FaultKind,
     ) {
+        let documents = Documents::of(answer.body);
         for (variable, capture) in captures {
-            match capture.take(answer, random) {
+            match capture.take_of((answer, &documents), random) {
                 Ok(value) => self.values.push((*variable, value)),
                 Err(why) => drop(self.missing.get_or_insert((kind, why))),
             }

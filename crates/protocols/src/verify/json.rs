@@ -1,7 +1,7 @@
 //! `--expect-json '$.code == 200'`: a place in a JSON body and what must stand there.
 //!
 //! JSONPath (RFC 9535) but for slices, unions and functions: names, indices (negative ones from the end), `*`, `..` and filters
-//! of one test (`[?@.price < 10]`); then nothing (the place must
+//! ([`Filter`]); then nothing (the place must
 //! exist), a comparison, or `contains`. Where a path leads to several places, one that keeps the rule is enough; `!=`
 //! must hold at all of them. Numbers are compared by all of their digits ([`decimal`]), and a body is looked into where it
 //! lies ([`places`]).
@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
+use super::filter::Filter;
 use super::{decimal, places};
 
 /// A place in a body.
@@ -56,8 +57,8 @@ pub enum Step {
     Index(i64),
     /// All of them.
     All,
-    /// Those items or members in which something stands, and which pass a test where there is one.
-    Where(Vec<Step>, Option<(Compare, Wanted)>),
+    /// Those items or members that pass.
+    Where(Filter),
     /// It, and all that is in it at any depth.
     Within,
 }
@@ -172,7 +173,7 @@ impl Json {
 ///
 /// # Errors
 /// What is wrong with it.
-fn test(text: &str) -> Result<(Compare, Wanted), String> {
+pub(super) fn test(text: &str) -> Result<(Compare, Wanted), String> {
     let (compare, value) = COMPARISONS
         .iter()
         .find_map(|(sign, compare)| Some((*compare, text.strip_prefix(sign)?.trim())))
@@ -192,7 +193,7 @@ fn test(text: &str) -> Result<(Compare, Wanted), String> {
 ///
 /// # Errors
 /// What is wrong with them.
-fn path(text: &str, deepest: usize) -> Result<(Vec<Step>, &str), String> {
+pub(super) fn path(text: &str, deepest: usize) -> Result<(Vec<Step>, &str), String> {
     let (mut path, mut rest) = (Vec::new(), text);
     loop {
         if let Some(behind) = rest.strip_prefix("..") {
@@ -201,8 +202,8 @@ fn path(text: &str, deepest: usize) -> Result<(Vec<Step>, &str), String> {
             rest = if behind.starts_with('[') { behind } else { &rest[1..] };
         }
         if rest.starts_with("[?") {
-            let (step, after) = filter(rest, deepest)?;
-            path.push(step);
+            let (filter, after) = Filter::parse(rest, deepest)?;
+            path.push(Step::Where(filter));
             rest = after;
         } else if let Some((step, after)) = step(rest).ok_or("has a path that cannot be read")? {
             path.push(step);
@@ -214,35 +215,6 @@ fn path(text: &str, deepest: usize) -> Result<(Vec<Step>, &str), String> {
             return Err(format!("has a path of more than {DEEPEST} steps"));
         }
     }
-}
-
-/// `[?@.price < 10]`, `[?(@.id)]`
-fn filter(text: &str, deepest: usize) -> Result<(Step, &str), String> {
-    let wrong = || format!("has a filter that cannot be read ({text}); write for instance [?@.price < 10]");
-    let deeper = deepest.checked_sub(1).ok_or_else(wrong)?;
-    let (mut quote, mut open, mut end) = (None, 0, None);
-    for (at, c) in text.char_indices() {
-        match (quote, c) {
-            (Some(q), c) => quote = (c != q).then_some(q),
-            (None, '\'' | '"') => quote = Some(c),
-            (None, '[') => open += 1,
-            (None, ']') => open -= 1,
-            _ => {}
-        }
-        if open == 0 {
-            end = Some(at);
-            break;
-        }
-    }
-    let end = end.ok_or_else(wrong)?;
-    let inside = text[2..end].trim();
-    let inside = inside.strip_prefix('(').and_then(|inside| inside.strip_suffix(')')).unwrap_or(inside).trim();
-    let (path, rest) = path(inside.strip_prefix('@').ok_or_else(wrong)?, deeper)?;
-    let test = match rest.trim() {
-        "" => None,
-        rest => Some(test(rest)?),
-    };
-    Ok((Step::Where(path, test), &text[end + 1..]))
 }
 
 /// The next step and what follows it; `Some(None)` at the end of the path, None where it cannot be read.
@@ -309,7 +281,7 @@ fn wanted(value: &RawValue, deepest: usize) -> Option<Wanted> {
 }
 
 /// Shows `seen` the values at the end of a path.
-fn walk<'a>(value: &'a RawValue, path: &[Step], seen: &mut dyn FnMut(&'a RawValue)) {
+pub(super) fn walk<'a>(value: &'a RawValue, path: &[Step], seen: &mut dyn FnMut(&'a RawValue)) {
     let Some((step, rest)) = path.split_first() else { return seen(value) };
     match step {
         Step::Name(name) => {
@@ -335,12 +307,8 @@ fn walk<'a>(value: &'a RawValue, path: &[Step], seen: &mut dyn FnMut(&'a RawValu
             });
         }
         Step::All => each(value, &mut |inner| walk(inner, rest, seen)),
-        Step::Where(path, test) => each(value, &mut |inner| {
-            let mut fits = false;
-            walk(inner, path, &mut |found| {
-                fits = fits || test.as_ref().is_none_or(|(compare, wanted)| passes(found, *compare, wanted));
-            });
-            if fits {
+        Step::Where(filter) => each(value, &mut |inner| {
+            if filter.holds(inner) {
                 walk(inner, rest, seen);
             }
         }),
@@ -388,7 +356,7 @@ fn same(found: &RawValue, wanted: &Wanted) -> bool {
     }
 }
 
-fn passes(found: &RawValue, compare: Compare, wanted: &Wanted) -> bool {
+pub(super) fn passes(found: &RawValue, compare: Compare, wanted: &Wanted) -> bool {
     let ordered = |test: fn(Ordering) -> bool| match (places::number(found), wanted) {
         (Some(found), Wanted::Number(digits)) => test(decimal::compare(found, digits)),
         _ => false,

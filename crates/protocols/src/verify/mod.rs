@@ -5,6 +5,7 @@
 
 pub(crate) mod coding;
 mod decimal;
+mod filter;
 pub(crate) mod header;
 pub(crate) mod json;
 #[cfg(any(test, feature = "oracle"))]

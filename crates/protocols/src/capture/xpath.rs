@@ -1,0 +1,170 @@
+//! `xpath //a/@href`: what an expression of XPath 1.0 finds in XML, or in HTML as browsers read it.
+//!
+//! Prefixes are those of the document, and a name without one is meant as the document writes it, whatever its default namespace:
+//! who writes `//item` for a feed wants its items.
+
+use scraper::{Html, Node};
+use uppsala::{Attribute, Document, NodeId, NodeKind, Parser, QName, XPathEvaluator, XPathValue};
+
+use super::html::{DEEPEST, MOST_NODES, too_deep, too_many};
+use super::source::short;
+
+/// An expression.
+#[derive(Debug)]
+pub(super) struct XPath {
+    /// As it was written, for sentences.
+    written: String,
+    /// As it is worked out.
+    meant: String,
+}
+
+/// Looking for something visits at most so many nodes.
+const MOST_VISITS: usize = 2_000_000;
+
+impl XPath {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<XPath, String> {
+        let nothing = Document::new();
+        let expression = XPath { written: text.to_owned(), meant: spelled_out(text) };
+        let read = XPathEvaluator::new().evaluate(&nothing, nothing.root(), &expression.meant);
+        read.map_err(|error| {
+            let shown = short(text.as_bytes());
+            format!("`{shown}` is no XPath ({}); write for instance xpath //input[@name='csrf']/@value", said(&error))
+        })?;
+        Ok(expression)
+    }
+
+    /// Shows what is found, in order of the document, until `more` wants no more.
+    ///
+    /// # Errors
+    /// It cannot be worked out.
+    pub fn find(&self, tree: &Document<'_>, more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), String> {
+        let mut evaluator = XPathEvaluator::new().with_max_node_visits(MOST_VISITS);
+        for id in tree.descendants(tree.root()) {
+            for (prefix, uri) in tree.element(id).iter().flat_map(|element| &element.namespace_declarations) {
+                evaluator.add_namespace(prefix.as_ref(), uri.as_ref());
+            }
+        }
+        let found = evaluator.evaluate(tree, tree.root(), &self.meant).map_err(|error| {
+            format!("xpath {} cannot be worked out ({})", short(self.written.as_bytes()), said(&error))
+        })?;
+        let XPathValue::NodeSet(nodes) = found else {
+            more(found.to_string_value(tree).as_bytes());
+            return Ok(());
+        };
+        for node in nodes {
+            let text = XPathValue::NodeSet(vec![node]).to_string_value(tree);
+            if !more(text.trim().as_bytes()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Elements may be called `div`, `mod`, `and` and `or` (XPath 1.0, 3.7), which the evaluator takes for operators wherever they stand:
+/// where a name stands they are written in another way.
+fn spelled_out(text: &str) -> String {
+    let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    let (mut out, mut rest, mut operand) = (String::with_capacity(text.len()), text, false);
+    while let Some(first) = rest.chars().next() {
+        let end = match first {
+            '"' | '\'' => rest[1..].find(first).map_or(rest.len(), |at| at + 2),
+            c if is_name(c) => rest.find(|c| !is_name(c)).unwrap_or(rest.len()),
+            c => c.len_utf8(),
+        };
+        let (word, behind) = rest.split_at(end);
+        let is_operator = matches!(word, "div" | "mod" | "and" | "or");
+        let follows = behind.trim_start();
+        let of_another = out.ends_with(':') && !out.ends_with("::") || follows.starts_with(['(', ':']);
+        if is_operator && !operand && !of_another {
+            out.extend(["*[name()='", word, "']"]);
+        } else {
+            out.push_str(word);
+        }
+        // Behind what can be computed with stands an operator.
+        operand = match first {
+            c if c.is_whitespace() => operand,
+            c if is_name(c) => !is_operator || !operand,
+            c => matches!(c, '"' | '\'' | ')' | ']' | '*'),
+        };
+        rest = behind;
+    }
+    out
+}
+
+/// What the reader says, in one harmless line.
+fn said(error: &uppsala::XmlError) -> String {
+    let text = error.to_string();
+    short(text.strip_prefix("XPath error: ").unwrap_or(&text).as_bytes())
+}
+
+/// Reads XML.
+///
+/// # Errors
+/// It is none, or more than can be looked into.
+pub(super) fn read(text: &str) -> Result<Document<'_>, String> {
+    if memchr::memchr_iter(b'<', text.as_bytes()).count() > MOST_NODES {
+        return Err(too_many());
+    }
+    if attributes(text) > MOST_NODES {
+        return Err(too_many());
+    }
+    let parser = Parser::new().with_forbid_entities(true);
+    let mut tree = parser.parse(text).map_err(|error| format!("the body is no XML: {}", said(&error)))?;
+    for id in tree.descendants(tree.root()) {
+        // As it is written.
+        if let Some(element) = tree.element_mut(id).filter(|element| element.name.prefix.is_none()) {
+            element.name.namespace_uri = None;
+        }
+    }
+    tree.prepare_xpath();
+    Ok(tree)
+}
+
+/// No more than stand in it.
+fn attributes(text: &str) -> usize {
+    memchr::memchr_iter(b'=', text.as_bytes()).count()
+}
+
+/// HTML as a tree for expressions.
+///
+/// # Errors
+/// It is deeper than can be looked into.
+pub(super) fn of_html(html: &Html) -> Result<Document<'static>, String> {
+    let mut tree = Document::new();
+    let root = tree.root();
+    // What stands in what is to be put, from the last to the first.
+    let mut open: Vec<(NodeId, usize, _)> = html.tree.root().children().rev().map(|node| (root, 0, node)).collect();
+    while let Some((parent, depth, node)) = open.pop() {
+        if depth > DEEPEST {
+            return Err(too_deep());
+        }
+        match node.value() {
+            Node::Element(element) => {
+                let id = tree.create_element(QName::local(element.name().to_owned()));
+                if let Some(NodeKind::Element(made)) = tree.node_kind_mut(id) {
+                    made.attributes = element
+                        .attrs()
+                        .map(|(name, value)| Attribute {
+                            name: QName::local(name.to_owned()),
+                            value: value.to_owned().into(),
+                        })
+                        .collect();
+                }
+                tree.append_child(parent, id);
+                open.extend(node.children().rev().map(|child| (id, depth + 1, child)));
+            }
+            Node::Text(text) => {
+                let id = tree.create_text(text.to_string());
+                tree.append_child(parent, id);
+            }
+            _ => {}
+        }
+    }
+    tree.prepare_xpath();
+    Ok(tree)
+}
