@@ -3,32 +3,78 @@
 use std::process::Command;
 
 use e2e::foreign::{Foreign, Made, or_left_out, sources};
-use e2e::report::report;
+use e2e::report::{Report, report};
 
-/// The administration of Django; none where Python or pip is missing.
-fn django() -> Option<Foreign> {
-    static FETCHED: Made = Made::new();
-    let packages = or_left_out(FETCHED.get_or_init(|| e2e::python::fetch("django-admin")))?;
-    let script = sources("django-admin").join("server.py");
-    Some(Foreign::start(Command::new("python3").arg(script).env("PYTHONPATH", packages)))
+/// A script of a folder of servers with its packages; none where Python or pip is missing.
+fn python(fetched: &'static Made, folder: &str, script: &str) -> Option<Foreign> {
+    let packages = or_left_out(fetched.get_or_init(|| e2e::python::fetch(folder)))?;
+    Some(Foreign::start(Command::new("python3").arg(sources(folder).join(script)).env("PYTHONPATH", packages)))
+}
+
+/// Packages that two servers have in common.
+static DJANGO: Made = Made::new();
+
+/// Plays the plan of an example against a server, with this file of its own.
+fn example(name: &str, file: &str, server: &Foreign) -> Report {
+    let example = sources("../../docs/examples").join(name);
+    let text = std::fs::read_to_string(example.join("plan.yaml")).expect("the example");
+    let own = example.join(file).display().to_string();
+    let text = text.replace(":8000", &format!(":{}", server.port)).replace(&format!("{file}."), &format!("{own}."));
+    let folder = tempfile::tempdir().expect("a folder");
+    let plan = folder.path().join("plan.yaml");
+    std::fs::write(&plan, text).expect("written");
+    report(&[&plan.display().to_string()])
+}
+
+/// Started and succeeded.
+fn iterations(report: &Report) -> [u64; 2] {
+    ["started", "succeeded"].map(|what| report.json["iterations"][0][what].as_u64().expect("a count"))
+}
+
+/// How many requests of a name succeeded.
+fn succeeded(report: &Report, name: &str) -> u64 {
+    let rows = report.json["by_name"].as_array().expect("names");
+    let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {report}"));
+    row["succeeded"].as_u64().expect("a count")
 }
 
 #[test]
 fn users_of_django_log_in_once_with_an_account_each_and_add_what_its_database_holds() {
-    let Some(server) = django() else { return };
-    let example = sources("../../docs/examples/django-admin");
-    let text = std::fs::read_to_string(example.join("plan.yaml")).expect("the example");
-    let accounts = example.join("accounts.csv").display().to_string();
-    let text = text.replace(":8000/", &format!(":{}/", server.port)).replace("accounts.csv.", &format!("{accounts}."));
-    let folder = tempfile::tempdir().expect("a folder");
-    let plan = folder.path().join("plan.yaml");
-    std::fs::write(&plan, text).expect("written");
-    let report = report(&[&plan.display().to_string()]);
-    let iterations = &report.json["iterations"][0];
-    assert_eq!((&iterations["started"], &iterations["succeeded"]), (&20.into(), &20.into()), "{report}");
+    let Some(server) = python(&DJANGO, "django-admin", "server.py") else { return };
+    let report = example("django-admin", "accounts.csv", &server);
+    assert_eq!(iterations(&report), [20, 20], "{report}");
     assert_eq!(report.requests(), [120, 120, 0, 0], "{report}");
     let counted: serde_json::Value = serde_json::from_str(&server.counts()).expect("counts");
     for (what, count) in [("groups", 20), ("names", 20), ("users", 20), ("sessions", 20)] {
+        assert_eq!(counted[what], count, "{what}: {counted}");
+    }
+}
+
+#[test]
+fn users_of_trac_read_its_wiki_and_write_the_tickets_and_comments_that_its_database_holds() {
+    static TRAC: Made = Made::new();
+    let Some(server) = python(&TRAC, "trac", "server.py") else { return };
+    let report = example("trac", "accounts.csv", &server);
+    assert_eq!(iterations(&report), [10, 10], "{report}");
+    assert_eq!(report.requests(), [80, 80, 0, 0], "{report}");
+    let counted: serde_json::Value = serde_json::from_str(&server.counts()).expect("counts");
+    for what in ["tickets", "summaries", "reporters", "comments", "logins"] {
+        assert_eq!(counted[what], 10, "{what}: {counted}");
+    }
+}
+
+/// Tokens live one second, and an iteration takes longer.
+#[test]
+fn clients_get_another_token_when_theirs_has_expired_as_often_as_the_server_refused_it() {
+    let Some(server) = python(&DJANGO, "django-admin", "oauth.py") else { return };
+    let report = example("oauth2", "clients.csv", &server);
+    assert_eq!(iterations(&report), [20, 20], "{report}");
+    let [first, asked, again] = ["token", "orders", "new token"].map(|name| succeeded(&report, name));
+    assert_eq!((first, asked, succeeded(&report, "orders again")), (20, 300, again), "{report}");
+    assert!(again >= 10, "{report}");
+    let counted: serde_json::Value = serde_json::from_str(&server.counts()).expect("counts");
+    // The request before the run got one, too.
+    for (what, count) in [("tokens", first + again + 1), ("clients", 20), ("refused", again), ("given", asked)] {
         assert_eq!(counted[what], count, "{what}: {counted}");
     }
 }
