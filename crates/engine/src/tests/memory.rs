@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use measure::Nanos;
 use net::sim::{Peer, Say, Sim};
-use plan::Arrivals;
+use plan::flow::{Flow, OnFailure, Pause, Step, Way};
+use plan::{Arrivals, WeightedUrl};
 use protocols::http1::Http1;
 use record::RunEvent;
 use wire::{Asked, AskedUrl};
@@ -99,7 +100,9 @@ fn cost(scene: &Scene, close: bool) -> Cost {
         read_late: None,
     };
     let urls = plan.urls.iter().map(|url| AskedUrl { url: url.url.clone(), weight: url.weight }).collect();
-    let asked = Asked { urls, options: plan.options.clone(), ..Asked::default() };
+    let own = plan.urls.iter().map(|u| u.options.clone()).collect();
+    let variables = plan.flow.iter().flat_map(|flow| flow.variables.clone()).collect();
+    let asked = Asked { urls, options: plan.options.clone(), own, variables, ..Asked::default() };
     let sim = Sim::new(plan.seed, scene.sim.clone(), Box::new(Answers { close }));
     let mut cost = Cost { finished: 0, failed: 0, seconds: 0, calls: CALLS.get(), peak: 0 };
     let before = LIVE.get();
@@ -197,4 +200,45 @@ fn requests_that_fail_allocate_nothing_either() {
     let (once, twice) = (cost(&scene(5_000.0), false), cost(&scene(10_000.0), false));
     assert_eq!((once.failed, twice.failed), (50_000, 100_000));
     assert!(twice.calls.abs_diff(once.calls) < 100, "{once:?} {twice:?}");
+}
+
+/// Users who go through all sorts of steps; the first request of each iteration captures what `capture` says.
+fn flowing(scene: Scene, capture: &str) -> Scene {
+    let send = |url| Step::Request { url, on_failure: OnFailure::default() };
+    let mean = Nanos::from_micros(100);
+    let group = |name: &str, steps| Step::Group { name: name.into(), steps };
+    scene.with(|plan| {
+        let mut urls =
+            ["http://test/a", "http://test/b?n={counter}&t={token}", "http://test/c?u={user}"].map(WeightedUrl::plain);
+        if !capture.is_empty() {
+            urls[0].options.insert("capture".into(), vec![format!("token {capture}")]);
+        }
+        plan.urls = urls.to_vec().into();
+        let ways = vec![Way { weight: 1.0, steps: vec![send(2)] }, Way { weight: 2.0, steps: vec![send(1), send(1)] }];
+        let steps = vec![
+            send(0),
+            Step::Pause(Pause::Exponential { mean }),
+            group("browse", vec![Step::Repeat { times: 3, steps: vec![send(1), Step::Choose { ways }] }]),
+            Step::If { condition: "token != 'x'".into(), steps: vec![send(2)], otherwise: vec![send(1)] },
+            Step::Once { steps: vec![send(2)] },
+            Step::Pace(Nanos::from_millis(1)),
+        ];
+        plan.flow = Some(Flow { steps, variables: vec!["token".into()], clear_cookies: false });
+    })
+}
+
+#[test]
+fn a_flow_allocates_nothing_for_its_steps_and_little_for_what_it_takes_out_of_heads() {
+    let latency = |us| move |s: &mut net::sim::SimSettings| s.latency = net::sim::Delay::fixed(Nanos::from_micros(us));
+    for (capture, at_most) in [("", 0), ("header Server", 4), ("status", 4)] {
+        let run = |us| cost(&flowing(Scene::closed(20, secs(10)).on(latency(us)), capture), false);
+        let (once, twice) = (run(500), run(250));
+        assert_eq!(once.failed + twice.failed, 0, "{capture}");
+        let more = twice.finished - once.finished;
+        assert!(more > 90_000, "{capture}: {once:?} {twice:?}");
+        // One request in nine or more captures; snapshots of names and groups take some for each second.
+        let spent = twice.calls.abs_diff(once.calls);
+        let bound = 3_000 + at_most * more / 9;
+        assert!(spent < bound, "{capture}: {spent} allocations for {more} requests more: {once:?} {twice:?}");
+    }
 }
