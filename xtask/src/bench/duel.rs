@@ -78,7 +78,16 @@ const K6_WEBSOCKETS: Contender = Contender {
     count: Count::After("messages: "),
 };
 
-pub(super) const ALL: [Duel; 6] = [
+/// Each iteration logs in, keeps the cookie, takes a token out of 1 kB of JSON and sends it in a header twice.
+const BRUNT_FLOW: Contender = Contender {
+    name: "brunt flow",
+    server: opponent::nginx_json,
+    program: None,
+    line: "flow.yaml",
+    count: Count::Report,
+};
+
+pub(super) const ALL: [Duel; 7] = [
     Duel {
         name: "http2",
         what: "HTTP/2 in clear text, 100 users on 10 connections, nginx",
@@ -144,6 +153,29 @@ pub(super) const ALL: [Duel; 6] = [
             },
         ],
         limits: &[("brunt websocket", "brunt http/1.1", 1.1), ("brunt websocket", "k6", 0.10)],
+    },
+    Duel {
+        name: "flow",
+        what: "three requests with a JSON capture, a cookie and a header slot, 1,000 users, nginx with 1 kB of JSON",
+        contenders: &[
+            BRUNT_FLOW,
+            Contender { name: "brunt plain", line: "http://127.0.0.1:PORT/items -c 1000", ..BRUNT_FLOW },
+            Contender {
+                name: "k6",
+                program: Some("k6"),
+                line: "run --quiet --no-usage-report -e PORT=PORT -e SECONDS=SECONDS k6_flow.js",
+                count: Count::After("requests: "),
+                ..BRUNT_FLOW
+            },
+            Contender {
+                name: "locust",
+                program: Some("locust"),
+                line: "-f locust_flow.py --headless --only-summary --reset-stats -u 1000 -r 1000 -t SECONDSs -H http://127.0.0.1:PORT",
+                count: Count::After("Aggregated"),
+                ..BRUNT_FLOW
+            },
+        ],
+        limits: &[("brunt flow", "brunt plain", 1.4), ("brunt flow", "k6", 0.10), ("brunt flow", "locust", 0.06)],
     },
     Duel {
         name: "redis",
@@ -220,8 +252,13 @@ pub(super) const ALL: [Duel; 6] = [
 ];
 
 /// What contenders are told to run.
-const SCRIPTS: [(&str, &str); 2] =
-    [("k6_websockets.js", include_str!("k6_websockets.js")), ("k6_ws.js", include_str!("k6_ws.js"))];
+const SCRIPTS: [(&str, &str); 5] = [
+    ("k6_websockets.js", include_str!("k6_websockets.js")),
+    ("k6_ws.js", include_str!("k6_ws.js")),
+    ("k6_flow.js", include_str!("k6_flow.js")),
+    ("locust_flow.py", include_str!("locust_flow.py")),
+    ("flow.yaml", include_str!("flow.yaml")),
+];
 
 /// Words with blanks or escapes in them, as a line cannot hold them.
 const WORDS: [(&str, &str); 4] = [
@@ -231,11 +268,12 @@ const WORDS: [(&str, &str); 4] = [
     ("END_LINE", r"END\r\n"),
 ];
 
-/// Processor time per million, and how many a second.
+/// Processor time per million, how many a second, and the most memory.
 #[derive(Clone, Copy)]
 struct Run {
     cpu_per_million: f64,
     per_second: f64,
+    peak_kib: f64,
 }
 
 /// Runs a duel, prints its figures and keeps its line.
@@ -252,8 +290,10 @@ pub(super) fn run(duel: &Duel, settings: &Settings) -> Result<(), String> {
     let mut results = serde_json::Map::new();
     for (name, runs) in &rounds {
         let (cpu, rate) = (median(runs.iter().map(|r| r.cpu_per_million)), median(runs.iter().map(|r| r.per_second)));
-        println!("{name:<24} {cpu:8.3} s per million {rate:>12.0}/s");
-        results.insert((*name).into(), json!({ "cpu_s_per_million": round(cpu), "per_second": rate.round() }));
+        let peak = median(runs.iter().map(|r| r.peak_kib));
+        println!("{name:<24} {cpu:8.3} s per million {rate:>12.0}/s {peak:>9.0} KiB");
+        let result = json!({ "cpu_s_per_million": round(cpu), "per_second": rate.round(), "peak_kib": peak.round() });
+        results.insert((*name).into(), result);
     }
     for (name, against, limit) in duel.limits {
         let (Some(mine), Some(theirs)) = (rounds.get(name), rounds.get(against)) else { continue };
@@ -275,6 +315,8 @@ fn one_run(contender: &Contender, settings: &Settings) -> Result<Option<Run>, St
     let document = folder.join("duel.json");
     for (name, text) in SCRIPTS {
         let script = folder.join(name);
+        // A plan has no other way to know it.
+        let text = text.replace("127.0.0.1:PORT", &format!("127.0.0.1:{}", server.port));
         fs::write(&script, text).map_err(|e| format!("cannot write {}: {e}", script.display()))?;
     }
     let own = contender.program.is_none();
@@ -308,7 +350,11 @@ fn one_run(contender: &Contender, settings: &Settings) -> Result<Option<Run>, St
         println!("{} did nothing (exit {}); see {}", contender.name, usage.exit, output.display());
         return Ok(None);
     };
-    Ok(Some(Run { cpu_per_million: usage.cpu_s() / count * 1e6, per_second: count / usage.wall_s }))
+    Ok(Some(Run {
+        cpu_per_million: usage.cpu_s() / count * 1e6,
+        per_second: count / usage.wall_s,
+        peak_kib: usage.peak_kib as f64,
+    }))
 }
 
 fn counted(count: &Count, document: &Path, output: &Path) -> Option<f64> {

@@ -57,15 +57,29 @@ impl Drop for Server {
 
 /// nginx, HTTP/1.1.
 pub(super) fn nginx(_: &Settings) -> Result<Option<Server>, String> {
-    nginx_with("")
+    nginx_with("", ONE_BYTE)
 }
+
+/// nginx, with 1 kB of JSON for everybody: a token first, and a cookie with it at `/login`.
+pub(super) fn nginx_json(_: &Settings) -> Result<Option<Server>, String> {
+    let items: Vec<String> =
+        (0..18).map(|n| format!("{{\"id\":{n},\"name\":\"thing number {n:02}\",\"price\":{n}.50}}")).collect();
+    let json = format!("{{\"token\":\"0123456789abcdef0123456789abcdef\",\"items\":[{}]}}", items.join(","));
+    let locations = format!(
+        "default_type application/json; location /login {{ add_header Set-Cookie \"session=fedcba9876543210; Path=/\"; \
+         return 200 '{json}'; }} location / {{ return 200 '{json}'; }}"
+    );
+    nginx_with("", &locations)
+}
+
+const ONE_BYTE: &str = "location / { return 200 \"x\"; }";
 
 /// nginx, HTTP/2 in clear text.
 pub(super) fn nginx_h2(_: &Settings) -> Result<Option<Server>, String> {
-    nginx_with("http2")
+    nginx_with("http2", ONE_BYTE)
 }
 
-fn nginx_with(http2: &str) -> Result<Option<Server>, String> {
+fn nginx_with(http2: &str, locations: &str) -> Result<Option<Server>, String> {
     let (port, folder) = (free_port()?, places::scratch("nginx")?);
     let file = folder.join(format!("duel-{http2}.conf"));
     let pid = folder.join("duel.pid");
@@ -73,7 +87,7 @@ fn nginx_with(http2: &str) -> Result<Option<Server>, String> {
         "worker_processes 1; worker_rlimit_nofile 20000; pid {}; error_log stderr; daemon off; master_process off;\n\
          events {{ worker_connections 19000; }}\n\
          http {{ access_log off; keepalive_requests 1000000000; keepalive_timeout 3600;\n\
-         server {{ listen 127.0.0.1:{port} {http2} backlog=20000; location / {{ return 200 \"x\"; }} }} }}\n",
+         server {{ listen 127.0.0.1:{port} {http2} backlog=20000; {locations} }} }}\n",
         pid.display()
     );
     std::fs::write(&file, text).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
