@@ -32,6 +32,7 @@ pub fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
         seed: plan.seed,
         learnt: Vec::new(),
         variables,
+        steps: plan.protocol == protocols::mixed::NAME,
     })
 }
 

@@ -23,7 +23,7 @@ use crate::patience::{LONGEST, LONGEST_OF_ARRIVALS};
 use crate::pool::Pools;
 use crate::source::Source;
 use crate::virtual_users::VirtualUsers;
-use crate::worker::{CommonStart, Heartbeats, HeldConnections, Parts, Spinning, Worker};
+use crate::worker::{Belongings, CommonStart, Heartbeats, HeldConnections, Parts, Spinning, Worker};
 use crate::{Setup, Stop};
 
 /// So many arrivals of a run may wait for a connection (some hundred bytes each), and so many of each worker in any case.
@@ -174,6 +174,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             held: self.fixed.then(held),
             heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, limits.start)),
             books: Books::new(&limits, self.rows(), now, self.report),
+            belongings: self.setup.plan.flow.as_ref().and_then(|_| Belongings::of(&*self.dialogue)),
             values: self.setup.plan.flow.is_some(),
             clears: self.setup.plan.flow.as_ref().is_some_and(|flow| flow.clear_cookies),
             heeding: Heeding::new(self.setup.control.clone()),

@@ -1,24 +1,28 @@
 //! One connection, outside the load: a few requests one after the other, with the beginning of what went over it kept. The
 //! probe is one, and so are the requests before and after a run. Its connection lives as those of a run do ([`Links`]).
 
+mod heard;
+mod kept;
 mod naming;
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
 
 use measure::Nanos;
 use measure::random::Rng;
 use net::Epoll;
 use wire::{
     Broken, Dialogue, Ended, Errno, Established, Event, ExchangeId, FaultKind, Fed, Fill, Memory, Network, Origin,
-    Place, SHOWN, Sent, Session, bracketed,
+    Place, Sent, Session, bracketed,
 };
 
+use self::heard::Ears;
+pub(crate) use self::heard::Transcribed;
+pub(crate) use self::kept::Kept;
+use self::kept::{led, unix_ns};
 use self::naming::{describe, place_name};
-use crate::exchange::NONE;
 use crate::filling::FillSource;
-use crate::links::{Arrived, CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, Cut, Links, Step, Tap};
+use crate::links::{Arrived, CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, Cut, Links, Step};
 use crate::worker::fail_cut;
 use crate::{Setup, Stop, lookup};
 
@@ -32,55 +36,6 @@ const UNTOUCHED_AT_MOST: u32 = 8;
 const TURNED_AWAY: &str = "the target turned it away again and again";
 /// A stop asked for from outside is seen at least so often.
 const ATTENTION: Nanos = Nanos::from_millis(50);
-
-/// What went over the wire, before TLS, and where to.
-#[derive(Debug, Default)]
-pub(crate) struct Transcribed {
-    /// The address connected to.
-    pub address: String,
-    /// The proxy that it is the address of.
-    pub through: Option<String>,
-    /// What was spoken.
-    pub spoken: String,
-    /// What was known of the last connection that stood.
-    pub established: Option<Established>,
-    pub sent: Heard,
-    pub received: Heard,
-}
-
-/// What one end said: its beginning, which is there to be shown, and how much it was. A peer may talk for ever.
-#[derive(Debug, Default)]
-pub(crate) struct Heard {
-    pub head: Vec<u8>,
-    pub all: u64,
-}
-
-impl Heard {
-    fn take(&mut self, bytes: &[u8]) {
-        let room = SHOWN - self.head.len();
-        self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        self.all += bytes.len() as u64;
-    }
-}
-
-/// Both ends of one conversation, as they are heard.
-#[derive(Clone, Debug, Default)]
-struct Ears(Arc<Mutex<[Heard; 2]>>);
-
-impl Ears {
-    fn both(&self) -> MutexGuard<'_, [Heard; 2]> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
-
-impl Tap for Ears {
-    fn sent(&mut self, bytes: &[u8]) {
-        self.both()[0].take(bytes);
-    }
-    fn received(&mut self, bytes: &[u8]) {
-        self.both()[1].take(bytes);
-    }
-}
 
 /// Why there is no answer.
 pub(crate) struct Trouble {
@@ -115,14 +70,33 @@ pub(crate) struct OneShot<'a, D: Dialogue> {
     pub until_failure: bool,
 }
 
-impl<D: Dialogue> OneShot<'_, D> {
+impl<D: Dialogue> Clone for OneShot<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Dialogue> Copy for OneShot<'_, D> {}
+
+impl<'a, D: Dialogue> OneShot<'a, D> {
     /// Sends the requests one after the other on a connection to the first address that takes one; with none, the
     /// connection is opened and greeted. How each ended, in order.
     pub fn run(
         &self,
-        requests: &[&D::Request],
+        requests: &[&'a D::Request],
         transcribed: &mut Transcribed,
     ) -> Result<Vec<Ended<D::Request>>, Trouble> {
+        let (outcome, kept) = self.begin(requests, transcribed)?;
+        kept.end();
+        Ok(outcome)
+    }
+
+    /// The same, and its conversation may go on.
+    pub fn begin(
+        &self,
+        requests: &[&'a D::Request],
+        transcribed: &mut Transcribed,
+    ) -> Result<(Vec<Ended<D::Request>>, Kept<'a, D>), Trouble> {
         let found = lookup::find(&self.setup.resolver, self.origin, self.stop);
         let places = found.ok_or_else(|| no_answer(STOPPED))?.map_err(unreachable)?;
         let mut last = unreachable(format!("{} has no address", self.origin.host));
@@ -138,21 +112,18 @@ impl<D: Dialogue> OneShot<'_, D> {
     fn talk(
         &self,
         to: Place,
-        requests: &[&D::Request],
+        requests: &[&'a D::Request],
         transcribed: &mut Transcribed,
-    ) -> Result<Vec<Ended<D::Request>>, Trouble> {
+    ) -> Result<(Vec<Ended<D::Request>>, Kept<'a, D>), Trouble> {
         let net = Epoll::new().map_err(|e| unreachable(format!("epoll: {e}")))?;
         let ears = Ears::default();
         let (address, proxy) = (place_name(&to), self.setup.security.proxy(self.origin));
         let name = proxy.as_ref().map_or_else(|| address.clone(), |proxy| format!("the proxy {proxy} ({address})"));
-        let mut talk = Conversation::new(self, net, requests, name, &ears);
-        let outcome = talk.run(to);
-        (transcribed.address, transcribed.through) = (address, proxy);
-        transcribed.spoken = talk.spoken;
-        transcribed.established = talk.established.or(transcribed.established.take());
-        let [sent, received] = std::mem::take(&mut *ears.both());
-        (transcribed.sent, transcribed.received) = (sent, received);
-        outcome
+        let talk = Conversation::new(self, net, requests, name, &ears);
+        let mut kept = Kept { talk, address, through: proxy };
+        let outcome = kept.talk.run(to);
+        kept.write_down(transcribed);
+        outcome.map(|ended| (ended, kept))
     }
 }
 
@@ -179,8 +150,8 @@ impl From<Cut> for Gone {
 }
 
 /// A conversation under way, on the only connection there is.
-struct Conversation<'a, 'b, D: Dialogue> {
-    one_shot: &'a OneShot<'b, D>,
+struct Conversation<'a, D: Dialogue> {
+    one_shot: OneShot<'a, D>,
     links: Links<Epoll, D>,
     conn: u32,
     /// Where it leads, in words.
@@ -193,7 +164,9 @@ struct Conversation<'a, 'b, D: Dialogue> {
     reached: bool,
     /// The connection takes requests.
     stands: bool,
-    requests: &'a [&'a D::Request],
+    requests: Vec<&'a D::Request>,
+    /// Of those, how many are over, and what came of them was told.
+    told: usize,
     /// Requests submitted, those that the peer did not touch taken away again.
     asked: usize,
     /// Requests whose time has begun.
@@ -208,14 +181,8 @@ struct Conversation<'a, 'b, D: Dialogue> {
     ended: Vec<Ended<D::Request>>,
 }
 
-impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
-    fn new(
-        one_shot: &'a OneShot<'b, D>,
-        mut net: Epoll,
-        requests: &'a [&'a D::Request],
-        name: String,
-        ears: &Ears,
-    ) -> Self {
+impl<'a, D: Dialogue> Conversation<'a, D> {
+    fn new(one_shot: &OneShot<'a, D>, mut net: Epoll, requests: &[&'a D::Request], name: String, ears: &Ears) -> Self {
         let OneShot { dialogue, setup, .. } = one_shot;
         let timeout = setup.plan.connect_timeout;
         let deadline = net.now() + timeout;
@@ -224,7 +191,7 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
         let links = Links::new(net, Arc::clone(dialogue), Arc::clone(&setup.security), timeout, seeded);
         let links = links.leaving_from(sources, 0).tapped(Box::new(ears.clone()));
         Conversation {
-            one_shot,
+            one_shot: *one_shot,
             links,
             conn: 0,
             name,
@@ -233,7 +200,8 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
             established: None,
             reached: false,
             stands: false,
-            requests,
+            requests: requests.to_vec(),
+            told: 0,
             asked: 0,
             begun: 0,
             untouched: 0,
@@ -248,6 +216,19 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
         let refused = |name: &str, errno: i32| unreachable(format!("{name} does not answer: {}", describe(errno)));
         let now = self.links.net().now();
         self.conn = self.links.dial(0, to, now).map_err(|e| refused(&self.name, e.0))?;
+        self.converse()
+    }
+
+    /// Another request is to be sent.
+    fn adds(&mut self, request: &'a D::Request) {
+        self.requests.push(request);
+        self.deadline = self.links.net().now() + self.one_shot.patience;
+        self.go_on();
+    }
+
+    /// Until all requests are over.
+    fn converse(&mut self) -> Result<Vec<Ended<D::Request>>, Trouble> {
+        let refused = |name: &str, errno: i32| unreachable(format!("{name} does not answer: {}", describe(errno)));
         while !self.is_over() {
             let now = self.links.net().now();
             let deadline = self.deadline.min(self.one_shot.until);
@@ -269,13 +250,18 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
                 Err(Gone::Trouble(trouble)) => return Err(trouble),
             }
         }
-        self.links.say_goodbye(self.conn);
+        self.told += self.ended.len();
         Ok(std::mem::take(&mut self.ended))
+    }
+
+    /// How many requests are over.
+    fn over(&self) -> usize {
+        self.told + self.ended.len()
     }
 
     fn is_over(&self) -> bool {
         let failed = self.one_shot.until_failure && self.ended.last().is_some_and(|ended| ended.fault.is_some());
-        self.stands && (failed || self.ended.len() >= self.requests.len())
+        self.stands && (failed || self.over() >= self.requests.len())
     }
 
     /// One thing that happened.
@@ -284,7 +270,7 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
             Arrived::Sent(_) => Ok(()),
             Arrived::Connected(conn) => {
                 let now = self.links.net().now();
-                let step = self.links.connected(conn, (self.one_shot.origin, NONE), now)?;
+                let step = self.links.connected(conn, led(&self.one_shot, &self.one_shot.memory.borrow()), now)?;
                 self.has_reached(step);
                 Ok(())
             }
@@ -294,7 +280,8 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
                 match fed {
                     Fed::Established if self.links.in_tunnel(conn) => {
                         let now = self.links.net().now();
-                        let step = self.links.reached(conn, (self.one_shot.origin, NONE), now)?;
+                        let step =
+                            self.links.reached(conn, led(&self.one_shot, &self.one_shot.memory.borrow()), now)?;
                         self.has_reached(step);
                     }
                     Fed::Established => self.shaken_hands(conn),
@@ -319,7 +306,7 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
     fn has_reached(&mut self, step: Step) {
         self.reached |= step != Step::Tunnelling;
         if step != Step::Tunnelling && !self.one_shot.origin.tls {
-            self.converses(Established::default());
+            self.converses(Established { bound: self.one_shot.origin.bound, ..Established::default() });
         }
         self.step(step);
     }
@@ -334,10 +321,11 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
         let settled = self.links.handshake(conn);
         let suite = format!("{} {}", settled.version, settled.suite);
         if self.links.session(conn).is_none() {
-            self.converses(Established { alpn: settled.alpn, tls: true, ..Established::default() });
+            let bound = self.one_shot.origin.bound;
+            self.converses(Established { bound, alpn: settled.alpn, tls: true, ..Established::default() });
         }
         let now = self.links.net().now();
-        let step = self.links.shaken_hands(conn, (self.one_shot.origin, NONE), now);
+        let step = self.links.shaken_hands(conn, led(&self.one_shot, &self.one_shot.memory.borrow()), now);
         self.step(step);
         self.spoken = [self.spoken.as_str(), suite.as_str()].join(" ").trim().to_owned();
     }
@@ -378,7 +366,7 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
     fn takes_no_more(&self) -> bool {
         let session = self.links.session(self.conn);
         let over = session.is_some_and(|s| !s.opening() && s.room() == 0 && !s.goodbye().is_empty());
-        over && self.asked == self.ended.len()
+        over && self.asked == self.over()
     }
 
     /// Why a conversation ended in which the peer does not do as the protocol says, or refuses, as it may.
@@ -424,12 +412,12 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
 
     /// The next request, once the one before is over and the session takes one.
     fn go_on(&mut self) {
-        while self.stands && self.asked == self.ended.len() && self.asked < self.requests.len() {
-            let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let (unix_ns, run) = (since_1970.as_nanos() as u64, self.one_shot.setup.plan.seed);
+        while self.stands && self.asked == self.over() && self.asked < self.requests.len() {
+            let (unix_ns, run) = (unix_ns(), self.one_shot.setup.plan.seed);
             let fill = Fill { random: self.asked as u64, unix_ns, run, ..Fill::default() };
             let id = ExchangeId(self.asked as u32);
-            let (request, memory) = (self.requests[self.asked], self.one_shot.memory.borrow());
+            let memory = self.one_shot.memory;
+            let (request, memory) = (self.requests[self.asked], memory.borrow());
             let filled = Fill { values: &memory.values, ..fill };
             let sent = match self.one_shot.dialogue.remembers() {
                 false => self.links.submit(self.conn, id, request, &filled),
@@ -439,6 +427,7 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
             self.fill = fill;
             self.asked += 1;
             self.release_at = Nanos::MAX;
+            let mut there = false;
             match sent {
                 Sent::Asked => {}
                 Sent::OneWay => {
@@ -446,10 +435,18 @@ impl<'a, 'b, D: Dialogue> Conversation<'a, 'b, D> {
                     self.ended.push(Ended { id, fault, code: 0, payload: 0, excerpt, follow, why: "".into() });
                 }
                 Sent::Withheld(at_most) => self.release_at = self.links.net().now() + at_most,
+                Sent::There => {
+                    self.links.tell(self.conn);
+                    there = true;
+                }
             }
             if self.asked > self.begun {
                 (self.begun, self.untouched) = (self.asked, 0);
                 self.deadline = self.links.net().now() + self.one_shot.patience;
+            }
+            if there {
+                drop(memory);
+                self.collect();
             }
         }
         self.links.flush();

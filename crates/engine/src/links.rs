@@ -14,8 +14,8 @@ use std::sync::Arc;
 use measure::Nanos;
 use measure::random::Rng;
 use wire::{
-    Arrival, Broken, ConnId, Dial, Dialogue, Done, Errno, Established, FaultKind, Fed, Handshake, Network, Origin, Out,
-    Place, Rest, Security, Session,
+    Arrival, Broken, ConnId, Dial, Dialogue, Done, Errno, Established, FaultKind, Fed, Fill, Handshake, Network,
+    Origin, Out, Place, Rest, Security, Session,
 };
 
 use crate::exchange::NONE;
@@ -66,8 +66,15 @@ pub(crate) struct Cut {
     pub why: String,
 }
 
-/// Where a connection leads, and the user whom it is opened for.
-pub(crate) type Led<'a> = (&'a Origin, u32);
+/// Where a connection leads.
+#[derive(Clone, Copy)]
+pub(crate) struct Led<'a> {
+    pub origin: &'a Origin,
+    /// The user whom it is opened for.
+    pub user: u32,
+    /// What its opening is filled with, where it is that user's ([`wire::Belongs::ToUser`]).
+    pub fill: Option<Fill<'a>>,
+}
 
 /// Hears what goes over connections in clear: what was sent, and what came.
 pub(crate) trait Tap: Send {
@@ -272,9 +279,9 @@ impl<N: Network, D: Dialogue> Links<N, D> {
     ///
     /// # Errors
     /// The proxy cannot be told, or TLS cannot begin.
-    pub fn connected(&mut self, conn: u32, (origin, user): Led<'_>, now: Nanos) -> Result<Step, Cut> {
-        let tunnel = self.security.tunnel(origin).map_err(|why| Cut { kind: FaultKind::Proxy, why })?;
-        let Some(mut tunnel) = tunnel else { return self.reached(conn, (origin, user), now) };
+    pub fn connected(&mut self, conn: u32, led: Led<'_>, now: Nanos) -> Result<Step, Cut> {
+        let tunnel = self.security.tunnel(led.origin).map_err(|why| Cut { kind: FaultKind::Proxy, why })?;
+        let Some(mut tunnel) = tunnel else { return self.reached(conn, led, now) };
         tunnel.start(&mut self.cipher);
         self.net.send(ConnId(conn), &mut self.cipher);
         self.conns[conn as usize].secure = Some(tunnel);
@@ -291,12 +298,12 @@ impl<N: Network, D: Dialogue> Links<N, D> {
     ///
     /// # Errors
     /// TLS cannot begin.
-    pub fn reached(&mut self, conn: u32, (origin, user): Led<'_>, now: Nanos) -> Result<Step, Cut> {
+    pub fn reached(&mut self, conn: u32, led: Led<'_>, now: Nanos) -> Result<Step, Cut> {
         let c = &mut self.conns[conn as usize];
         (c.since, c.secure) = (now, None);
-        match origin.tls {
-            true => self.secure(conn, origin, true, now),
-            false => Ok(self.converse(conn, (origin, user), Established::default(), now)),
+        match led.origin.tls {
+            true => self.secure(conn, led.origin, true, now),
+            false => Ok(self.converse(conn, led, Established::default(), now)),
         }
     }
 
@@ -304,7 +311,7 @@ impl<N: Network, D: Dialogue> Links<N, D> {
     fn secure(&mut self, conn: u32, origin: &Origin, outer: bool, now: Nanos) -> Result<Step, Cut> {
         let c = &mut self.conns[conn as usize];
         (c.stage, c.since) = (Stage::Handshaking, now);
-        let alpn = if outer { self.dialogue.alpn() } else { &[] };
+        let alpn = if outer { self.dialogue.alpn_of(origin) } else { &[] };
         let channel = self.security.client(origin, alpn);
         let mut channel = channel.map_err(|why| Cut { kind: FaultKind::Tls, why })?;
         channel.start(&mut self.cipher);
@@ -332,12 +339,16 @@ impl<N: Network, D: Dialogue> Links<N, D> {
     }
 
     /// The session says what it says first.
-    fn converse(&mut self, conn: u32, (origin, user): Led<'_>, mut established: Established, now: Nanos) -> Step {
+    fn converse(&mut self, conn: u32, led: Led<'_>, mut established: Established, now: Nanos) -> Step {
         established.seed = self.seeds.next_u64();
-        (established.fill, _) = self.fills.fill(user, now);
+        established.bound = led.origin.bound;
+        (established.fill, _) = self.fills.fill(led.user, now);
         self.aim(conn);
-        let mut session = self.dialogue.session(origin, &established);
-        session.open(&mut self.out);
+        let mut session = self.dialogue.session(led.origin, &established);
+        match &led.fill {
+            Some(fill) => session.open_with(fill, &mut self.out),
+            None => session.open(&mut self.out),
+        }
         let opening = session.opening();
         let c = &mut self.conns[conn as usize];
         c.session = Some(session);

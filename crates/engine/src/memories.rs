@@ -1,6 +1,6 @@
 //! What users keep of answers for their requests to come, from the first request of each to its last.
 
-use wire::Memory;
+use wire::{Memory, Values};
 
 use crate::exchange::NONE;
 
@@ -37,6 +37,12 @@ impl Memories {
             self.each.resize_with(user + 1, Memory::default);
         }
         &mut self.each[user]
+    }
+
+    /// What it knows by name.
+    pub fn values_of(&self, user: u32) -> &Values {
+        let memory = if user == NONE { None } else { self.each.get(user as usize + 1) };
+        memory.map_or(Values::NONE, |memory| &memory.values)
     }
 
     /// A user is gone; the next one of its number is somebody else.

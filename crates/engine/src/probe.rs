@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use measure::{Clock, Nanos};
 use record::FirstAnswer;
-use wire::{Dialogue, Ended, FaultKind, Memory, Origin, SHOWN};
+use wire::{Belongs, Dialogue, Ended, FaultKind, Memory, Origin, SHOWN};
 
-use crate::conversation::{OneShot, Transcribed, Trouble, no_answer};
+use crate::conversation::{Kept, OneShot, Transcribed, Trouble, no_answer};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
 
 /// How long each answer before a run may take: it may fill a table.
@@ -22,14 +22,14 @@ pub(crate) fn probe<D: Dialogue>(
     setup: &Setup,
     stop: &Stop,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
-    probe_of(dialogue, 0, &Way::new(setup, stop))
+    probe_of(dialogue, 0, &Way::new(setup, stop, &RefCell::default()))
 }
 
 /// The same of any request of the run, by a user who may have come a part of its way.
-pub(crate) fn probe_of<D: Dialogue>(
-    dialogue: &Arc<D>,
+pub(crate) fn probe_of<'a, D: Dialogue>(
+    dialogue: &'a Arc<D>,
     request: usize,
-    way: &Way<'_>,
+    way: &Way<'a, D>,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
     let began = Clock.now();
     let mut probe = FirstAnswer::default();
@@ -46,24 +46,57 @@ pub(crate) fn probe_of<D: Dialogue>(
 }
 
 /// The way of one user, from request to request.
-pub(crate) struct Way<'a> {
+pub(crate) struct Way<'a, D: Dialogue> {
     setup: &'a Setup,
     stop: &'a Stop,
     /// What it keeps.
-    pub memory: RefCell<Memory>,
+    pub memory: &'a RefCell<Memory>,
+    /// Its own connections, by where they lead ([`Belongs`]).
+    own: RefCell<Vec<(&'a Origin, Kept<'a, D>)>>,
 }
 
-impl<'a> Way<'a> {
+impl<'a, D: Dialogue> Way<'a, D> {
     /// Its beginning.
-    pub fn new(setup: &'a Setup, stop: &'a Stop) -> Way<'a> {
-        Way { setup, stop, memory: RefCell::default() }
+    pub fn new(setup: &'a Setup, stop: &'a Stop, memory: &'a RefCell<Memory>) -> Way<'a, D> {
+        Way { setup, stop, memory, own: RefCell::default() }
+    }
+
+    /// Its end: its own connections are closed.
+    pub fn end(&self) {
+        self.own.take().into_iter().for_each(|(_, kept)| kept.end());
+    }
+
+    fn one_shot(&self, dialogue: &'a Arc<D>, origin: &'a Origin) -> OneShot<'a, D> {
+        let patience = self.setup.plan.timeout;
+        let (setup, stop, memory) = (self.setup, self.stop, self.memory);
+        OneShot { dialogue, setup, stop, origin, memory, patience, until: Nanos::MAX, until_failure: true }
+    }
+
+    /// Sends a request on its own connection, which the first one opens.
+    fn on_own(
+        &self,
+        d: &'a Arc<D>,
+        (origin, request): (&'a Origin, &'a D::Request),
+        transcribed: &mut Transcribed,
+    ) -> Result<Vec<Ended<D::Request>>, Trouble> {
+        let mut own = self.own.borrow_mut();
+        if let Some(at) = own.iter().position(|(known, _)| *known == origin) {
+            let outcome = own[at].1.go_on(request, transcribed);
+            if outcome.is_err() {
+                own.remove(at);
+            }
+            return outcome;
+        }
+        let (ended, kept) = self.one_shot(d, origin).begin(&[request], transcribed)?;
+        own.push((origin, kept));
+        Ok(ended)
     }
 }
 
-fn follow<D: Dialogue>(
-    d: &Arc<D>,
+fn follow<'a, D: Dialogue>(
+    d: &'a Arc<D>,
     request: usize,
-    way: &Way<'_>,
+    way: &Way<'a, D>,
     probe: &mut FirstAnswer,
     told: &mut Transcript,
 ) -> Result<(), Trouble> {
@@ -71,7 +104,17 @@ fn follow<D: Dialogue>(
         return exchange(d, way, &d.origins()[0], None, probe, told).map(drop);
     }
     let first = &d.requests()[request];
-    let mut hop = exchange(d, way, &d.origins()[first.origin], Some(&first.request), probe, told)?;
+    let origin = &d.origins()[first.origin];
+    let mut hop = match d.belongs(origin) {
+        Belongs::ToNobody => exchange(d, way, origin, Some(&first.request), probe, told)?,
+        Belongs::ForIteration | Belongs::ToUser => {
+            probe.requests += 1;
+            let mut transcribed = Transcribed::default();
+            let outcome = way.on_own(d, (origin, &first.request), &mut transcribed);
+            write_down(&**d, transcribed, probe, told);
+            outcome?.pop()
+        }
+    };
     while let Some(ended) = &mut hop {
         probe.status = if ended.code == 0 { String::new() } else { d.code_name(ended.code) };
         probe.payload = ended.payload;
@@ -89,7 +132,7 @@ fn follow<D: Dialogue>(
 
 fn exchange<D: Dialogue>(
     d: &Arc<D>,
-    way: &Way<'_>,
+    way: &Way<'_, D>,
     origin: &Origin,
     request: Option<&D::Request>,
     probe: &mut FirstAnswer,
@@ -102,7 +145,7 @@ fn exchange<D: Dialogue>(
         setup: way.setup,
         stop: way.stop,
         origin,
-        memory: &way.memory,
+        memory: way.memory,
         patience: way.setup.plan.timeout,
         until: Nanos::MAX,
         until_failure: true,

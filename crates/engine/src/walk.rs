@@ -1,5 +1,6 @@
 //! One user who goes through a flow once, alone and without its pauses: what `--debug` shows.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use measure::{Clock, Nanos};
@@ -30,14 +31,15 @@ pub enum Walked {
     TooFar(usize),
 }
 
-/// Goes through the flow of a plan once, each request on a connection of its own.
+/// Goes through the flow of a plan once, each request on a connection of its own, unless it is on one that is the user's.
 pub(crate) fn walk<D: Dialogue>(
     dialogue: &Arc<D>,
     (setup, stop): (&Setup, &Stop),
     flow: &Flow,
     told: &mut dyn FnMut(Walked),
 ) {
-    let way = Way::new(setup, stop);
+    let memory = RefCell::default();
+    let way = Way::new(setup, stop, &memory);
     // Its conditions were read when the plan was checked.
     let program = Program::of(flow).unwrap_or_default();
     let mut user = scenario::Flow::new(Arc::new(program), setup.plan.seed);
@@ -47,7 +49,10 @@ pub(crate) fn walk<D: Dialogue>(
     while !stop.requested() {
         let act = user.next(0, now, &way.memory.borrow().values);
         match act {
-            Act::Send(_) if sent == MOST => return told(Walked::TooFar(MOST)),
+            Act::Send(_) if sent == MOST => {
+                told(Walked::TooFar(MOST));
+                break;
+            }
             Act::Send(request) => {
                 let before = way.memory.borrow().values.clone();
                 let outcome = probe_of(dialogue, request as usize, &way);
@@ -61,9 +66,10 @@ pub(crate) fn walk<D: Dialogue>(
                 now = now.saturating_add(pause);
                 told(Walked::Paused(pause));
             }
-            Act::Hold | Act::Done | Act::Leave => return,
+            Act::Hold | Act::Done | Act::Leave => break,
         }
     }
+    way.end();
 }
 
 fn fault(outcome: &Result<ProbeResult, Box<ProbeFailure>>) -> Option<FaultKind> {

@@ -9,6 +9,7 @@
 mod answers;
 mod backlog;
 mod batching;
+mod belonging;
 mod common_start;
 mod failing;
 mod final_read;
@@ -50,6 +51,7 @@ use self::health::Health;
 use self::one_way::OneWay;
 use self::spin::Spin;
 
+pub(crate) use self::belonging::Belongings;
 pub(crate) use self::common_start::CommonStart;
 pub(crate) use self::failing::EXAMPLES_BY_NAME;
 pub(crate) use self::heartbeat::Heartbeats;
@@ -94,6 +96,9 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     heeding: Heeding,
     one_way: OneWay,
     withheld: Withheld,
+    /// Where users of a flow have connections of their own.
+    belongings: Option<Belongings>,
+    own_of_one: Vec<u32>,
     /// Where users keep something of answers.
     memories: Option<Memories>,
     /// What the answer that ends now asks to be kept.
@@ -124,6 +129,8 @@ pub(crate) struct Parts<N: Network, D: Dialogue> {
     pub heartbeats: Option<Heartbeats>,
     pub heeding: Heeding,
     pub spinning: Spinning,
+    /// What users of a flow have of their own.
+    pub belongings: Option<Belongings>,
     /// Users of a flow keep values.
     pub values: bool,
     /// What users keep lasts for one iteration.
@@ -151,6 +158,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             heeding: parts.heeding,
             one_way: OneWay::default(),
             withheld: Withheld::default(),
+            belongings: parts.belongings,
+            own_of_one: Vec::new(),
             memories: (dialogue.remembers() || parts.values).then(|| Memories::new(parts.clears)),
             lesson: None,
             batching: Batching::NONE,
@@ -235,7 +244,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let due = self.source.take_arrival(&self.limits);
             let user = self.source.users().come();
             self.ask(user, due, News::Begin);
-            self.links.flush();
+            self.go_on_without();
             self.spin.sent(self.stamp);
             self.mark();
         }
@@ -269,6 +278,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// 4. A connection with room, or one opened for it, or the queue.
     #[inline]
     fn place(&mut self, id: ExchangeId, origin: u32) {
+        if self.belongings.is_some() && self.place_on_own(id, origin) {
+            return;
+        }
         let user = self.flights.get(id).user;
         if let Some(conn) = self.own_connection(user, origin) {
             return self.submit(id, conn, self.stamp);
@@ -304,6 +316,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
         };
         let Ok(sent) = sent else { return self.not_taken(id, conn) };
+        if self.belongings.is_some() {
+            self.takes_for_own(x.user, conn);
+        }
         let c = self.links.conn_mut(conn);
         let room = c.session.as_ref().map_or(0, |session| session.room());
         if D::Session::COUNTS
@@ -327,6 +342,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 self.one_way.sent(id);
             }
             Sent::Withheld(at_most) => self.withheld.waits(id, self.stamp, at_most),
+            Sent::There => return self.was_there(conn),
         }
         self.flights.watch(id, since);
         if room == 0 {

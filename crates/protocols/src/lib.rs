@@ -13,6 +13,7 @@ pub mod http2;
 mod identity;
 pub mod kept;
 mod marks;
+pub mod mixed;
 pub mod mysql;
 #[cfg(test)]
 mod names;

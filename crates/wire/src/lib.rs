@@ -5,6 +5,7 @@
 //! A session sees bytes in, bytes out and finished exchanges out: no I/O, no clock, no threads. The same session runs on
 //! epoll, on io_uring and on the simulated network.
 
+mod events;
 mod fault;
 mod fill;
 mod memory;
@@ -18,6 +19,7 @@ mod secure;
 mod server;
 mod values;
 
+pub use events::{Done, Ended, Event, Follow};
 pub use fault::{Errno, FaultKind, Phase};
 pub use fill::Fill;
 pub use memory::{Lesson, Memory};
@@ -26,8 +28,7 @@ pub use network::{Arrival, ConnId, Dial, ListenerId, Network, Place, Rest, Runni
 pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, option};
 pub use out::Out;
 pub use protocol::{
-    Broken, ByOrder, Dialogue, Done, Ended, Established, Event, ExchangeId, Follow, Full, Origin, Protocol, SHOWN,
-    Sent, Session, Weighted,
+    Belongs, Broken, ByOrder, Dialogue, Established, ExchangeId, Full, Origin, Protocol, SHOWN, Sent, Session, Weighted,
 };
 pub use proxy::{Exception, Proxies, Proxy, ProxyKind, bracketed};
 pub use secure::{Fed, Handshake, SecureChannel, Security};

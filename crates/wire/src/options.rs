@@ -88,6 +88,8 @@ pub struct Asked {
     pub learnt: Vec<Vec<u8>>,
     /// What users of a flow know by name: slots of these names stand for it.
     pub variables: Arc<[String]>,
+    /// The URLs are steps of a flow that speaks several protocols: what is said on a connection follows from what came on it.
+    pub steps: bool,
 }
 
 impl Asked {
@@ -125,6 +127,7 @@ impl Asked {
             seed: self.seed,
             learnt: self.learnt.clone(),
             variables: Arc::clone(&self.variables),
+            steps: self.steps,
         })
     }
 }

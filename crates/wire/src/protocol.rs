@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use measure::Nanos;
 
-use crate::{Asked, Complaint, FaultKind, Fill, Lesson, Memory, Names, OptionSpec, Out};
+use crate::{Asked, Complaint, Done, FaultKind, Fill, Lesson, Memory, Names, OptionSpec, Out};
 
 /// Where connections of a request go: what the pool keys on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -126,6 +126,14 @@ pub trait Dialogue: Send + Sync + 'static {
     fn alpn(&self) -> &[&'static [u8]] {
         &[]
     }
+    /// The same where it depends on where a connection leads.
+    fn alpn_of(&self, _origin: &Origin) -> &[&'static [u8]] {
+        self.alpn()
+    }
+    /// Whose connections to this origin are while users go through a flow.
+    fn belongs(&self, _origin: &Origin) -> Belongs {
+        Belongs::ToNobody
+    }
     /// True where a connection serves one exchange only.
     fn one_exchange_per_connection(&self) -> bool {
         false
@@ -202,9 +210,24 @@ pub trait Dialogue: Send + Sync + 'static {
     }
 }
 
+/// Whose a connection is while users go through a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Belongs {
+    /// Nobody's: each request takes one that is free.
+    #[default]
+    ToNobody,
+    /// Its user's from its first request on it to the end of the iteration, for what is said on it may depend on what was said
+    /// before (a transaction); then somebody else's.
+    ForIteration,
+    /// Its user's, who opens it with the values it knows, and nobody else's: it is closed with the iteration.
+    ToUser,
+}
+
 /// What is known of a connection once it stands.
 #[derive(Clone, Debug, Default)]
 pub struct Established {
+    /// What its origin is bound to ([`Origin::bound`]).
+    pub bound: u32,
     /// What ALPN chose.
     pub alpn: Option<Vec<u8>>,
     /// Whether TLS is spoken.
@@ -226,6 +249,8 @@ pub enum Sent {
     /// An answer will end the exchange, and a part of the request waits until the peer asks for it, but no longer than this:
     /// then the engine calls [`Session::release`].
     Withheld(Nanos),
+    /// What ends the exchange came before it: [`Session::receive`] of nothing tells.
+    There,
 }
 
 /// An exchange in flight, named by the engine; unique among those in flight in one worker.
@@ -253,6 +278,11 @@ pub trait Session: Send {
     const COUNTS: bool = false;
     /// Preface, upgrade, AUTH: before any request.
     fn open(&mut self, _out: &mut Out) {}
+    /// The same with what its user's first request on it is filled with, where the connection is its user's
+    /// ([`Belongs::ToUser`]).
+    fn open_with(&mut self, _fill: &Fill<'_>, out: &mut Out) {
+        self.open(out);
+    }
     /// Starts an exchange: appends its bytes.
     ///
     /// # Errors
@@ -298,6 +328,11 @@ pub trait Session: Send {
     fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Self::Request>) -> Result<(), Broken>;
     /// Which number ([`Fill::sequence`]) the request took that was submitted last; 0: none.
     fn sequence(&self) -> u64 {
+        0
+    }
+    /// Messages that came and were kept for whoever awaits them, and that nobody awaited so far: pushes, once the connection is
+    /// gone.
+    fn unheard(&self) -> u32 {
         0
     }
     /// Messages that opened the connection and were said so far; no requests.
@@ -375,92 +410,4 @@ pub trait Session: Send {
     fn tick(&mut self, _now: Nanos, _out: &mut Out, _done: &mut Done<Self::Request>) -> Result<Option<Nanos>, Broken> {
         Ok(None)
     }
-}
-
-/// What became of exchanges: a plain buffer the session appends to and the engine drains.
-#[derive(Debug)]
-pub struct Done<R> {
-    /// What happened, in order.
-    pub events: Vec<Event<R>>,
-    wanted: u32,
-}
-
-impl<R> Default for Done<R> {
-    fn default() -> Self {
-        Done { events: Vec::with_capacity(64), wanted: u32::MAX }
-    }
-}
-
-impl<R> Done<R> {
-    /// Appends an event.
-    #[inline]
-    pub fn push(&mut self, event: Event<R>) {
-        self.events.push(event);
-    }
-    /// True where no example of this kind of failure was kept yet: the session then attaches what came back.
-    pub fn wants_example(&self, kind: FaultKind) -> bool {
-        self.wanted & (1 << kind as u8) != 0
-    }
-    /// Remembers that an example of this kind is kept.
-    pub fn example_kept(&mut self, kind: FaultKind) {
-        self.wanted &= !(1 << kind as u8);
-    }
-}
-
-/// One thing that happened in a conversation.
-#[derive(Debug)]
-pub enum Event<R> {
-    /// The first byte of an answer arrived (before the bytes that end it; may be left out where one piece held both).
-    FirstByte(ExchangeId),
-    /// A message of so many bytes inside an exchange whose answer is a stream of them.
-    Message(ExchangeId, u32),
-    /// The peer answered a [`Session::heartbeat`].
-    Heartbeat,
-    /// The peer said of a connection or an exchange how it ends (GOAWAY, RST_STREAM), whatever became of the exchanges; what it
-    /// said is named as status codes are ([`Dialogue::code_name`]).
-    Word(u32),
-    /// Its user is to keep this of the answer; directly before the end of the exchange.
-    Learnt(ExchangeId, Lesson),
-    /// The exchange is over.
-    Ended(Ended<R>),
-    /// The peer says that it did nothing for this exchange and never will (GOAWAY, REFUSED_STREAM): nothing was lost, and
-    /// it may be submitted again as it was, on a connection that has room. The session has forgotten it.
-    Refused(ExchangeId),
-    /// The peer answered before it asked for the part that was withheld ([`Sent::Withheld`]), which is not sent.
-    Declined(ExchangeId),
-    /// A message (so many bytes) that nobody asked for: a push; not a failure.
-    Unsolicited(u32),
-    /// The peer said what is to be replied to: [`Session::pay`] says it.
-    Owed,
-    /// So many bytes of an answer beyond those that were asked for, where answers belong to requests by order alone: unlike a
-    /// push it may have been taken for another's.
-    Stray(u32),
-}
-
-/// How an exchange ended.
-#[derive(Debug)]
-pub struct Ended<R> {
-    /// Which one.
-    pub id: ExchangeId,
-    /// None: success.
-    pub fault: Option<FaultKind>,
-    /// The protocol's status code; 0 where there is none.
-    pub code: u32,
-    /// Bytes of payload (body) received.
-    pub payload: u64,
-    /// Why it failed, in a sentence, where the protocol knows more than the kind says; else empty.
-    pub why: Cow<'static, str>,
-    /// What came back, attached where the exchange failed and [`Done::wants_example`] said so.
-    pub excerpt: Option<Box<[u8]>>,
-    /// The next hop (a redirect): a request of its own, for the same user.
-    pub follow: Option<Box<Follow<R>>>,
-}
-
-/// A request that an answer asks for.
-#[derive(Debug)]
-pub struct Follow<R> {
-    /// Where it goes.
-    pub origin: Origin,
-    /// The request.
-    pub request: R,
 }

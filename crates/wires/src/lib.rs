@@ -14,5 +14,7 @@ pub fn all() -> Vec<Box<dyn Runner>> {
         engine::runner(protocols::mysql::Mysql),
         engine::runner(protocols::postgres::Postgres),
         engine::runner(protocols::raw::Raw),
+        // For flows that speak several of them.
+        engine::runner(protocols::mixed::Mixed),
     ]
 }

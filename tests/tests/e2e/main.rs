@@ -22,6 +22,7 @@ mod limits;
 mod load;
 mod long;
 mod memory;
+mod mixed;
 mod mysql;
 mod names;
 mod nginx;

@@ -329,8 +329,8 @@ pub(super) fn of_run(flags: &Matched<'_>, given: &Given, protocol: &dyn Runner) 
         let said = of_flows.into_iter().find(|(name, ..)| flags.given(name));
         return said.map_or(Ok(None), |(_, place, trouble)| Err(Complaint::new(place, trouble)));
     };
-    if protocol.name() != "http" {
-        let trouble = format!("has steps of {}; a flow has steps of HTTP only", protocol.name());
+    if protocol.name() != "http" && protocol.name() != protocols::mixed::NAME {
+        let trouble = format!("has steps of {}, which flows of this build do not speak", protocol.name());
         return Err(Complaint::new("flow", trouble));
     }
     let on_line = flags.texts("target").into_iter().any(|text| !super::urls::is_plan(text));

@@ -197,7 +197,7 @@ fn over(
     let flags = Matched::over(matches, given);
     given.refuse_without_effect(&flags)?;
     let urls = ways::all_urls(&flags, given, protocols, line.first().is_some_and(|first| first == "run"))?;
-    let protocol = ways::protocol_of(&urls, protocols)?;
+    let protocol = ways::protocol_of(&urls, given.flow.is_some(), protocols)?;
     ways::refuse_own_options(&urls, &*protocols[protocol])?;
     spoken::refuse_others(&flags, protocols, protocol)?;
     let specs = protocols[protocol].options();

@@ -15,7 +15,12 @@ pub type Spoken = (&'static str, &'static [OptionSpec]);
 
 /// The names and options of these protocols.
 pub fn of(protocols: &[Box<dyn Runner>]) -> Vec<Spoken> {
-    protocols.iter().map(|p| (p.name(), p.options())).collect()
+    alone(protocols).map(|p| (p.name(), p.options())).collect()
+}
+
+/// Those that have options of their own: not the one that speaks the others in a flow.
+fn alone(protocols: &[Box<dyn Runner>]) -> impl Iterator<Item = &dyn Runner> {
+    protocols.iter().map(|p| &**p).filter(|p| !p.schemes().is_empty())
 }
 
 /// A flag, and the protocols whose option it is, the one it stands under first.
@@ -85,7 +90,7 @@ fn flag(spec: &OptionSpec, help: String) -> Arg {
 /// The first such option, and who has it.
 pub fn refuse_others(flags: &Matched<'_>, protocols: &[Box<dyn Runner>], chosen: usize) -> Result<(), Complaint> {
     let own = protocols[chosen].options();
-    for other in protocols {
+    for other in alone(protocols) {
         let given = |spec: &&OptionSpec| match spec.takes {
             Takes::Nothing => flags.switch(spec.name),
             Takes::One(_) | Takes::Many(_) => flags.given(spec.name),
@@ -93,7 +98,7 @@ pub fn refuse_others(flags: &Matched<'_>, protocols: &[Box<dyn Runner>], chosen:
         let foreign = |spec: &&OptionSpec| !own.iter().any(|o| o.name == spec.name);
         if let Some(spec) = other.options().iter().filter(foreign).find(given) {
             let has = |other: &dyn Runner| other.options().iter().any(|o| o.name == spec.name);
-            let names: Vec<&str> = protocols.iter().filter(|other| has(&***other)).map(|other| other.name()).collect();
+            let names: Vec<&str> = alone(protocols).filter(|other| has(*other)).map(|other| other.name()).collect();
             let trouble = format!(
                 "is an option of {}, and the URL asks for {}; leave it out",
                 listed(&names),

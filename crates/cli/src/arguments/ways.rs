@@ -220,11 +220,11 @@ pub fn refuse_own_options(urls: &[WeightedUrl], protocol: &dyn Runner) -> Result
     }
 }
 
-/// Index of the protocol that speaks all of them.
+/// Index of the protocol that speaks all of them; of steps of a flow, the one that speaks several.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn protocol_of(urls: &[WeightedUrl], protocols: &[Box<dyn Runner>]) -> Result<usize, Complaint> {
+pub fn protocol_of(urls: &[WeightedUrl], flow: bool, protocols: &[Box<dyn Runner>]) -> Result<usize, Complaint> {
     let speaker = |url: &str| {
         let scheme = url.split("://").next().unwrap_or_default();
         protocols.iter().position(|p| p.schemes().contains(&scheme))
@@ -232,7 +232,12 @@ pub fn protocol_of(urls: &[WeightedUrl], protocols: &[Box<dyn Runner>]) -> Resul
     let first = speaker(&urls[0].url).ok_or_else(|| {
         Complaint::new("URL", format!("`{}` is spoken by no protocol of this build", mask::url(&urls[0].url)))
     })?;
-    match urls.iter().find(|other| speaker(&other.url) != Some(first)) {
+    let other = urls.iter().find(|other| speaker(&other.url) != Some(first));
+    let several = protocols.iter().position(|p| p.name() == protocols::mixed::NAME);
+    if let Some(several) = several.filter(|_| flow && (other.is_some() || protocols[first].name() != "http")) {
+        return Ok(several);
+    }
+    match other {
         None => Ok(first),
         Some(other) => Err(Complaint::new(
             "URL",

@@ -33,6 +33,16 @@ impl<N: Network, D: Dialogue> Links<N, D> {
         session.submit_with(id, request, fill, memory, &mut self.out)
     }
 
+    /// The session tells of what came before it was asked for ([`Sent::There`]).
+    #[cold]
+    pub fn tell(&mut self, conn: u32) {
+        self.aim(conn);
+        if let Some(session) = &mut self.conns[conn as usize].session {
+            // Nothing came that could be wrong.
+            let _ = session.receive(&[], &mut self.out, &mut self.done);
+        }
+    }
+
     /// The time of an exchange passed. True: its connection lives on.
     pub fn cancel(&mut self, conn: u32, id: ExchangeId) -> bool {
         self.aim(conn);

@@ -1,7 +1,7 @@
 //! Users who go through a flow: what each does next, and what is told of its iterations and groups.
 
 use measure::Nanos;
-use scenario::{Act, News};
+use scenario::{Act, News, What};
 use wire::{Dialogue, Network, Values};
 
 use crate::exchange::NONE;
@@ -61,6 +61,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let told = flow.told();
         for one in &told {
             self.books.span(self.row_of_span(one.span), one, &self.limits);
+            if one.span == 0 && one.what != What::Began && self.belongings.is_some() {
+                self.lets_go_of_own(one.user, matches!(one.what, What::Ended { passed: true, .. }));
+            }
         }
         if let Some(flow) = self.source.flow() {
             flow.give_back(told);

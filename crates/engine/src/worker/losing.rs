@@ -1,6 +1,6 @@
 //! Losing connections and letting them go: what is on them fails, and whoever needs another gets one.
 
-use wire::{Dialogue, Ended, Errno, Event, ExchangeId, FaultKind, Network, Phase, Session};
+use wire::{Belongs, Dialogue, Ended, Errno, Event, ExchangeId, FaultKind, Network, Phase, Session};
 
 use crate::exchange::{NONE, Standing};
 use crate::pool::Stage;
@@ -52,7 +52,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub(super) fn break_off(&mut self, conn: u32, kind: FaultKind, errno: Option<Errno>, detail: &str) {
         let c = self.links.conn(conn);
         let (stage, origin, user) = (c.stage, c.origin, c.user);
-        let idle_user = user != NONE && c.in_flight == 0;
+        let idle_user = user != NONE && c.in_flight == 0 && self.belongs(origin) == Belongs::ToNobody;
         let in_vain = stage != Stage::Open || self.is_in_vain(conn, kind);
         if !in_vain && kind != FaultKind::Timeout {
             self.proved(conn);
@@ -210,7 +210,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let said = c.session.as_ref().map_or(0, |session| session.opening_messages());
             self.books.counts().opening_messages += u64::from(said);
         }
-        self.source.users().own(user, NONE);
+        self.count_unheard(conn);
+        if !self.own_is_gone(conn) {
+            self.source.users().own(user, NONE);
+        }
         let pool = self.pools.get_mut(origin);
         pool.unmake_idle(self.links.conns_mut(), conn);
         match stage {

@@ -2,11 +2,12 @@
 //! that takes exchanges. TLS and the protocol's own handshake are phases of their own; the connect timeout covers each.
 
 use measure::Nanos;
-use wire::{Broken, Dialogue, Errno, ExchangeId, FaultKind, Fed, Network, Phase, Session};
+use wire::{Belongs, Broken, Dialogue, Errno, ExchangeId, FaultKind, Fed, Fill, Network, Phase, Session, Values};
 
 use crate::exchange::{NONE, Standing};
-use crate::links::{Cut, Step};
-use crate::pool::Stage;
+use crate::links::{Cut, Led, Step};
+use crate::memories::Memories;
+use crate::pool::{Pools, Stage};
 
 use super::Worker;
 use super::failing::Cause;
@@ -28,6 +29,16 @@ pub(super) fn kind_of(errno: Option<Errno>) -> FaultKind {
     }
 }
 
+/// Where a connection to this origin leads, for this user.
+fn led<'a>(
+    pools: &'a Pools,
+    memories: Option<&'a Memories>,
+    (origin, user, fill): (u32, u32, Option<Fill<'static>>),
+) -> Led<'a> {
+    let values = memories.map_or(Values::NONE, |memories| memories.values_of(user));
+    Led { origin: &pools.get(origin).origin, user, fill: fill.map(|fill| Fill { values, ..fill }) }
+}
+
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// No idle connection: open one for this exchange (closed load, one exchange a connection), or wait for the first to
     /// become free while the pool grows (open load).
@@ -45,7 +56,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Opens a connection that belongs to one exchange: its start is now, and service includes the opening.
     /// `ready` is when a connection was permitted: what came before is the bound's fault, what comes after ours.
-    fn dial_for(&mut self, id: ExchangeId, origin: u32, ready: Nanos) {
+    pub(super) fn dial_for(&mut self, id: ExchangeId, origin: u32, ready: Nanos) {
         // What was done since the last reading (closing the connection before this one) is no part of this request.
         self.mark();
         let now = self.stamp;
@@ -79,7 +90,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if self.pools.get(origin).places.is_empty() {
             return self.look_up(origin);
         }
-        if self.limits.one_shot || (!self.limits.open && self.limits.shared == 1) {
+        let owned = self.belongs(origin) == Belongs::ToUser;
+        if self.limits.one_shot || owned || (!self.limits.open && self.limits.shared == 1) {
             return self.open_for_each(origin);
         }
         let shared = self.limits.shared as usize;
@@ -214,8 +226,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.mark();
         let c = self.links.conn(conn);
         let (origin, since) = (c.origin, c.since);
-        let user = self.opened_for(conn);
-        let step = self.links.connected(conn, (&self.pools.get(origin).origin, user), self.stamp);
+        let (user, fill) = self.opened_with(conn);
+        let led = led(&self.pools, self.memories.as_ref(), (origin, user, fill));
+        let step = self.links.connected(conn, led, self.stamp);
         self.has_reached(since, &step);
         self.step(conn, step);
     }
@@ -236,6 +249,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             (NONE, owner) => self.flights.get(ExchangeId(owner)).user,
             (user, _) => user,
         }
+    }
+
+    /// The same, and what the opening is filled with of a connection that will be that user's.
+    fn opened_with(&mut self, conn: u32) -> (u32, Option<Fill<'static>>) {
+        let user = self.opened_for(conn);
+        let (origin, owner) = (self.links.conn(conn).origin, self.links.conn(conn).last);
+        let owned = owner != NONE && self.belongs(origin) == Belongs::ToUser;
+        (user, owned.then(|| self.flights.fill(ExchangeId(owner), self.stamp)))
     }
 
     /// An opening has come so far.
@@ -273,8 +294,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn led_through(&mut self, conn: u32) {
         let c = self.links.conn(conn);
         let (origin, since) = (c.origin, c.since);
-        let user = self.opened_for(conn);
-        let step = self.links.reached(conn, (&self.pools.get(origin).origin, user), self.stamp);
+        let (user, fill) = self.opened_with(conn);
+        let led = led(&self.pools, self.memories.as_ref(), (origin, user, fill));
+        let step = self.links.reached(conn, led, self.stamp);
         self.has_reached(since, &step);
         self.step(conn, step);
     }
@@ -287,8 +309,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let connections = &mut self.books.counts().connections;
         connections.handshakes += 1;
         connections.resumed += u64::from(resumed);
-        let user = self.opened_for(conn);
-        let step = self.links.shaken_hands(conn, (&self.pools.get(origin).origin, user), self.stamp);
+        let (user, fill) = self.opened_with(conn);
+        let led = led(&self.pools, self.memories.as_ref(), (origin, user, fill));
+        let step = self.links.shaken_hands(conn, led, self.stamp);
         self.step(conn, Ok(step));
     }
 
@@ -329,6 +352,6 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.give_connection(x.user, conn);
             self.submit(id, conn, x.started);
         }
-        self.links.flush();
+        self.go_on_without();
     }
 }

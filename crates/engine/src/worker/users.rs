@@ -2,7 +2,7 @@
 
 use measure::Nanos;
 use scenario::{Act, News};
-use wire::{Dialogue, Network, Session};
+use wire::{Belongs, Dialogue, Network, Session};
 
 use crate::exchange::NONE;
 
@@ -118,7 +118,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Gives a connection to a user; the one it had goes to whoever comes.
     pub(super) fn give_connection(&mut self, user: u32, conn: u32) {
-        if self.limits.shared > 1 || self.limits.open {
+        let belongs = self.belongs(self.links.conn(conn).origin);
+        if self.limits.shared > 1 || self.limits.open || belongs != Belongs::ToNobody {
             return;
         }
         let Some(had) = self.source.users().own(user, conn) else { return };

@@ -12,7 +12,13 @@
 //! cookie session
 //! status
 //! body
+//! trailer grpc-message
+//! element 2
+//! column id
+//! rows
 //! ```
+//!
+//! Which of them a protocol's responses have, it says itself: `message` and `reply` are what WebSocket and Redis have for a body.
 //!
 //! Endings: `first` (the usual), `last`, `nth N` (from 1), `random`, `all` (joined by commas), `count`, and `default TEXT`, which is
 //! taken where nothing is found. Strings of JSON come without their quotes, texts of documents without the white space around them, all
@@ -23,7 +29,9 @@ mod css;
 mod document_tests;
 mod documents;
 mod html;
+mod rows;
 mod source;
+mod taken;
 #[cfg(test)]
 mod tests;
 mod xpath;
@@ -32,15 +40,24 @@ use crate::template::MOST_OF_A_VALUE;
 pub use documents::Documents;
 use source::Source;
 
+pub use rows::Rows;
+pub use taken::{Taken, take_all, wished};
+
 /// A response, or the part of it that is there.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Answer<'a> {
     /// Its status code.
     pub status: u16,
     /// Its head as HTTP/1 writes it.
     pub head: &'a [u8],
-    /// Its body before its coding.
+    /// Its body before its coding; what another protocol has in its place: a message, a reply.
     pub body: &'a [u8],
+    /// It says that there is nothing.
+    pub nothing: bool,
+    /// What came behind the body, as HTTP/1 writes it.
+    pub trailers: &'a [u8],
+    /// What a database answered.
+    pub rows: Option<&'a Rows>,
 }
 
 /// One value to be taken.
@@ -86,6 +103,11 @@ impl Capture {
         }
         let source = Source::parse(rest)?;
         Ok(Capture { text: text.trim().to_owned(), source, pick: pick.unwrap_or(Pick::First), default })
+    }
+
+    /// What it looks into, in one word: `json`, `header`.
+    pub fn kind(&self) -> &'static str {
+        self.source.kind()
     }
 
     /// True where it looks into the body; else the head has all of it.
@@ -218,7 +240,7 @@ pub fn valid_name(name: &str) -> Result<(), String> {
 #[cfg(any(test, feature = "oracle"))]
 pub fn oracle(text: &str, head: &[u8], body: &[u8]) {
     let Ok(capture) = Capture::parse(text) else { return };
-    let answer = Answer { status: 200, head, body };
+    let answer = Answer { status: 200, head, body, trailers: head, ..Answer::default() };
     for random in [0, u64::MAX] {
         match capture.take(&answer, random) {
             Ok(value) => assert!(value.len() <= MOST_OF_A_VALUE),

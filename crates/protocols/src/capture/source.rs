@@ -7,6 +7,7 @@ use memchr::memmem;
 use super::Answer;
 use super::css::Css;
 use super::documents::Documents;
+use super::rows::{Column, Rows};
 use super::xpath::XPath;
 use crate::beside::captures::Captures;
 use crate::verify::header::values;
@@ -39,9 +40,18 @@ pub(super) enum Source {
     Status,
     /// The whole body.
     Body,
+    /// The values of a field behind the body.
+    Trailer(String),
+    /// One item of a list, from 1 on.
+    Element(usize),
+    /// A column of all rows, by its name or its number.
+    Column(Column),
+    /// How many rows there are.
+    Rows,
 }
 
-const KINDS: &str = "json $.PATH, css SELECTOR, xpath EXPRESSION, regex PATTERN, between 'A' 'B', header NAME, cookie NAME, status or body";
+const KINDS: &str = "json $.PATH, css SELECTOR, xpath EXPRESSION, regex PATTERN, between 'A' 'B', header NAME, cookie NAME, status or body; \
+    other protocols have message, reply, element N, trailer NAME, column NAME and rows";
 
 impl Source {
     /// Reads a source.
@@ -53,8 +63,16 @@ impl Source {
         let missing = || Err(format!("`{text}` says not what; write {KINDS}"));
         match (word, rest) {
             ("status", "") => Ok(Source::Status),
-            ("body", "") => Ok(Source::Body),
+            ("body" | "message" | "reply", "") => Ok(Source::Body),
+            ("rows", "") => Ok(Source::Rows),
             ("json" | "css" | "xpath" | "regex" | "between" | "header" | "cookie", "") => missing(),
+            ("trailer" | "element" | "column", "") => missing(),
+            ("trailer", name) => Ok(Source::Trailer(name.to_ascii_lowercase())),
+            ("column", name) => Ok(Source::Column(Column::parse(unquoted(name)))),
+            ("element", number) => match number.parse() {
+                Ok(number @ 1..) => Ok(Source::Element(number)),
+                _ => Err(format!("`{number}` is no place of an element; write for instance element 2, counted from 1")),
+            },
             ("json", path) => Place::parse(path).map(Source::Json),
             ("regex", pattern) => Captures::new(unquoted(pattern)).map(Source::Regex),
             ("between", texts) => between(texts),
@@ -69,6 +87,25 @@ impl Source {
     /// True where it is in the body.
     pub fn is_of_body(&self) -> bool {
         !matches!(self, Source::Header(_) | Source::Cookie(_) | Source::Status)
+    }
+
+    /// What it looks into, in one word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Source::Json(_) => "json",
+            Source::Css(_) => "css",
+            Source::XPath(_) => "xpath",
+            Source::Regex(_) => "regex",
+            Source::Between(..) => "between",
+            Source::Header(_) => "header",
+            Source::Cookie(_) => "cookie",
+            Source::Status => "status",
+            Source::Body => "body",
+            Source::Trailer(_) => "trailer",
+            Source::Element(_) => "element",
+            Source::Column(_) => "column",
+            Source::Rows => "rows",
+        }
     }
 
     /// Shows all that is found, in order, until `more` wants no more.
@@ -87,7 +124,28 @@ impl Source {
                 let _ = write!(&mut digits[..], "{}", answer.status);
                 more(&digits[..room]);
             }
+            Source::Body if answer.nothing => {}
             Source::Body => _ = more(answer.body),
+            Source::Trailer(name) => _ = values(answer.trailers, name).all(more),
+            Source::Rows => _ = more(answer.rows.map_or(0, Rows::count).to_string().as_bytes()),
+            Source::Column(column) => {
+                if let Some(rows) = answer.rows {
+                    rows.each(column, more)?;
+                }
+            }
+            Source::Element(number) => {
+                let Some(whole) = places::whole(answer.body).filter(|_| answer.body.starts_with(b"[")) else {
+                    return Err(format!("the reply is no list: {}", short(answer.body)));
+                };
+                let mut at = 0;
+                places::items(whole, |item| {
+                    at += 1;
+                    if at == *number && item.get() != "null" {
+                        let text = places::text(item);
+                        more(text.as_deref().unwrap_or(item.get().as_bytes()));
+                    }
+                });
+            }
             Source::Header(name) => _ = values(answer.head, name).all(more),
             Source::Cookie(name) => {
                 let mut set = cookies(answer.head).filter(|(set, _)| *set == name.as_bytes());
@@ -130,15 +188,22 @@ impl Source {
     pub fn instead(&self, answer: &Answer<'_>) -> String {
         match self {
             Source::Header(_) => {
-                let names =
-                    answer.head.split(|&b| b == b'\n').skip(1).filter_map(|line| line.split(|&b| b == b':').next());
-                let names: Vec<&[u8]> = names.map(<[u8]>::trim_ascii).filter(|name| !name.is_empty()).collect();
-                format!("the response has {}", listed(&names))
+                format!("the response has {}", listed(&field_names(answer.head)))
             }
             Source::Cookie(_) => {
                 let names: Vec<&[u8]> = cookies(answer.head).map(|(name, _)| name).collect();
                 if names.is_empty() { "no cookie was set".into() } else { format!("set were {}", listed(&names)) }
             }
+            Source::Trailer(_) => {
+                let names: Vec<&[u8]> = field_names(answer.trailers);
+                if names.is_empty() {
+                    "there are no trailers".into()
+                } else {
+                    format!("the trailers are {}", listed(&names))
+                }
+            }
+            Source::Column(_) | Source::Rows => answer.rows.map_or_else(|| "there are no rows".into(), Rows::told),
+            _ if answer.nothing => "the reply is nil".into(),
             _ if answer.body.is_empty() => "the body is empty".into(),
             _ => format!("the body is {}", short(answer.body)),
         }
@@ -166,6 +231,12 @@ fn cookies(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
         let equals = memchr::memchr(b'=', pair)?;
         Some((pair[..equals].trim_ascii(), pair[equals + 1..].trim_ascii()))
     })
+}
+
+/// The names of fields, below a first line.
+fn field_names(head: &[u8]) -> Vec<&[u8]> {
+    let names = head.split(|&b| b == b'\n').skip(1).filter_map(|line| line.split(|&b| b == b':').next());
+    names.map(<[u8]>::trim_ascii).filter(|name| !name.is_empty()).collect()
 }
 
 fn listed(names: &[&[u8]]) -> String {

@@ -4,27 +4,21 @@ use std::borrow::Cow;
 
 use wire::{Asked, Complaint, FaultKind};
 
-use crate::capture::{Answer, Capture, Documents};
+use crate::capture::{self, Answer, Capture, Documents};
 use crate::cookies;
 
 /// What is taken out of the response of one URL: `NAME SOURCE`. It is no option of a run.
 pub const CAPTURE: &str = "capture";
+
+/// What responses of HTTP have.
+const KNOWN: &[&str] = &["json", "css", "xpath", "regex", "between", "header", "cookie", "status", "body"];
 
 /// What is taken out of a response, each with the index of the variable it becomes.
 ///
 /// # Errors
 /// A source that is none, or a name that no flow has.
 pub fn wished(asked: &Asked) -> Result<Vec<(u16, Capture)>, Complaint> {
-    let mut all = Vec::new();
-    for text in asked.values(CAPTURE) {
-        let (name, source) = text.split_once(' ').unwrap_or((text, ""));
-        let at = asked.variables.iter().position(|known| known == name);
-        let place = || format!("{CAPTURE} {name}");
-        let at = at.ok_or_else(|| Complaint::new(place(), "stands outside of a flow; write it at a step of one"))?;
-        let capture = Capture::parse(source).map_err(|trouble| Complaint::new(place(), trouble))?;
-        all.push((at as u16, capture));
-    }
-    Ok(all)
+    capture::wished(asked, ("a response of HTTP", KNOWN))
 }
 
 /// What a response asks its user to keep.
@@ -50,7 +44,7 @@ impl Captured {
     /// The head is there: takes what stands in it. True where the whole body is needed.
     pub fn head(&mut self, captures: &[(u16, Capture)], status: u16, head: &[u8], random: u64) -> bool {
         self.body = captures.iter().any(|(_, capture)| capture.needs_body());
-        let answer = Answer { status, head, body: &[] };
+        let answer = Answer { status, head, ..Answer::default() };
         let of_head = captures.iter().filter(|(_, capture)| !capture.needs_body());
         self.all(of_head, &answer, random, FaultKind::WrongHeader);
         self.body
@@ -63,7 +57,7 @@ impl Captured {
 
     /// The body is whole: takes what stands in it.
     pub fn body(&mut self, captures: &[(u16, Capture)], body: &[u8], (status, random): (u16, u64)) {
-        let answer = Answer { status, head: &[], body };
+        let answer = Answer { status, body, ..Answer::default() };
         let of_body = captures.iter().filter(|(_, capture)| capture.needs_body());
         self.all(of_body, &answer, random, FaultKind::WrongBody);
     }

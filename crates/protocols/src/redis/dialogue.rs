@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use memchr::memmem::Finder;
-use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Out, Protocol, Weighted};
+use wire::{
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Out, Protocol, Weighted,
+};
 
-use super::options::{self, Door, Wishes};
+use super::options::{self, Checks, Door, Wishes};
 use super::request::Request;
 use super::session::RedisSession;
 use super::words::{self, Words};
+use crate::kept::Budget;
+use crate::url_overrides;
 
 /// Redis over TCP and TLS.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,12 +32,18 @@ impl Protocol for Redis {
         options::OPTIONS
     }
 
+    fn options_of_one_url(&self) -> &'static [&'static str] {
+        options::OF_ONE_URL
+    }
+
     fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
         Ok(())
     }
 
     fn prepare(&self, asked: &Asked) -> Result<RedisDialogue, Complaint> {
         let (mut doors, mut requests, mut names) = (Vec::<Door>::new(), Vec::new(), Names::default());
+        let wishes = Wishes::read(asked)?;
+        let mut others = Vec::new();
         for (index, url) in asked.urls.iter().enumerate() {
             let door = Door::read(&url.url)?;
             let origin = doors.iter().position(|known| *known == door).unwrap_or_else(|| {
@@ -42,7 +51,14 @@ impl Protocol for Redis {
                 doors.len() - 1
             });
             // Compiled once for each URL: a request belongs to one place in the list.
-            for (weight, request) in Wishes::read(asked)?.commands {
+            let own = url_overrides::wished(asked, index, options::OF_ONE_URL, Wishes::read)?;
+            let checks = if own.is_some() { others.len() + 1 } else { 0 };
+            let Wishes { commands, checks: decides, .. } = own.map_or_else(|| Wishes::read(asked), Ok)?;
+            if checks > 0 {
+                others.push(decides);
+            }
+            for (weight, mut request) in commands {
+                request.checks = u16::try_from(checks).map_err(|_| too_many())?;
                 names.add(&asked.name(index).map_or_else(|| request.kind(), str::to_owned));
                 requests.push(Weighted { request, origin, weight: weight * url.weight });
             }
@@ -50,14 +66,20 @@ impl Protocol for Redis {
         if requests.is_empty() {
             return Err(Complaint::new("URL", "none was given; write one, for instance redis://127.0.0.1:6379"));
         }
-        let wishes = Wishes::read(asked)?;
         let origins =
             doors.iter().enumerate().map(|(n, door)| Origin { bound: n as u32, ..door.origin.clone() }).collect();
         let openings = doors.iter().map(|door| Opening::of(door, wishes.resp3)).collect();
-        let rules = Rules { openings, expect: wishes.expect, pipeline: wishes.pipeline, words: Words::default() };
-        let Wishes { before, after, resp3, .. } = wishes;
+        let Wishes { before, after, resp3, checks, pipeline, .. } = wishes;
+        let checks: Vec<Checks> = std::iter::once(checks).chain(others).collect();
+        let looks = checks.iter().any(|checks| !checks.are_none());
+        let (words, kept) = (Words::default(), Budget::default());
+        let rules = Rules { openings, checks, looks, pipeline, words, kept };
         Ok(RedisDialogue { requests, names, origins, before, after, resp3, rules: Arc::new(rules) })
     }
+}
+
+fn too_many() -> Complaint {
+    Complaint::new("URL", "more than 65,535 of them have options of their own; write what all share beside the URLs")
 }
 
 /// What holds for every exchange of a run.
@@ -65,12 +87,16 @@ impl Protocol for Redis {
 pub struct Rules {
     /// What is said first, by [`Origin::bound`].
     pub openings: Vec<Opening>,
-    /// What a reply must hold.
-    pub expect: Option<Finder<'static>>,
+    /// What decides about replies: the run's own first, then that of single URLs.
+    pub checks: Vec<Checks>,
+    /// Some of them look into replies.
+    pub looks: bool,
     /// Exchanges in flight on a connection.
     pub pipeline: u32,
     /// First words of errors.
     pub words: Words,
+    /// What replies are kept within that are looked into.
+    pub kept: Budget,
 }
 
 /// What is said first on a connection.
@@ -150,6 +176,10 @@ impl Dialogue for RedisDialogue {
     }
     fn after(&self) -> &[Request] {
         &self.after
+    }
+    /// A transaction is one connection's.
+    fn belongs(&self, _origin: &Origin) -> Belongs {
+        Belongs::ForIteration
     }
     fn exchanges_per_connection(&self) -> u32 {
         self.rules.pipeline

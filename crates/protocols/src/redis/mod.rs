@@ -12,6 +12,7 @@ mod dialogue;
 mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
+mod reply;
 mod request;
 mod server;
 mod session;

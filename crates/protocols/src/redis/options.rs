@@ -5,6 +5,8 @@ use url::Url;
 use wire::{Asked, Complaint, OptionSpec, Origin, Takes, option};
 
 use super::request::Request;
+use crate::capture::{self, Capture};
+use crate::http1::captured::CAPTURE;
 use crate::{before_after, percent, weight};
 
 /// The options, in the order the help shows them.
@@ -48,6 +50,12 @@ pub const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
+/// Those of them that one URL may have for itself.
+pub const OF_ONE_URL: &[&str] = &["command", "expect-body", CAPTURE];
+
+/// What replies have.
+const KNOWN: &[&str] = &["body", "element", "json", "regex", "between"];
+
 /// Most exchanges in flight on a connection.
 const MOST_IN_FLIGHT: u32 = 10_000;
 
@@ -64,8 +72,30 @@ pub struct Wishes {
     pub before: Vec<Request>,
     /// Sent once after it.
     pub after: Vec<Request>,
-    /// What a reply must hold.
+    /// What decides about replies.
+    pub checks: Checks,
+}
+
+/// What decides about a reply.
+#[derive(Debug, Default)]
+pub struct Checks {
+    /// What it must hold.
     pub expect: Option<Finder<'static>>,
+    /// What is taken out of it.
+    pub captures: Vec<(u16, Capture)>,
+}
+
+impl Checks {
+    /// True where nothing is looked for in a reply.
+    pub fn are_none(&self) -> bool {
+        self.expect.is_none() && self.captures.is_empty()
+    }
+
+    fn read(asked: &Asked) -> Result<Checks, Complaint> {
+        let expect = asked.value("expect-body").filter(|text| !text.is_empty());
+        let expect = expect.map(|text| Finder::new(text.as_bytes()).into_owned());
+        Ok(Checks { expect, captures: capture::wished(asked, ("a reply of Redis", KNOWN))? })
+    }
 }
 
 impl Wishes {
@@ -76,7 +106,7 @@ impl Wishes {
     pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
         let weighted = |line: &String| {
             let (weight, line) = weight::split(line, "--command")?;
-            Ok((weight, Request::compile(line, "--command")?))
+            Ok((weight, Request::compile_with(line, "--command", &asked.variables)?))
         };
         let mut commands = asked.values("command").iter().map(weighted).collect::<Result<Vec<_>, Complaint>>()?;
         if commands.is_empty() {
@@ -89,10 +119,7 @@ impl Wishes {
             resp3: asked.value("resp").map_or(Ok(false), resp)?,
             before,
             after,
-            expect: asked
-                .value("expect-body")
-                .filter(|text| !text.is_empty())
-                .map(|text| Finder::new(text.as_bytes()).into_owned()),
+            checks: Checks::read(asked)?,
         })
     }
 }

@@ -8,7 +8,7 @@ use wire::{Complaint, Fill, Out};
 
 use super::commands::{self, Quote, Word};
 use crate::template::room::{TRIAL, digits_of, settle};
-use crate::template::{Notation, Template};
+use crate::template::{Notation, Scope, Template};
 
 /// Commands whose answer is no reply, or more than one.
 const STREAMING: [&str; 9] = [
@@ -32,6 +32,8 @@ pub struct Request {
     filled: Box<[Filled]>,
     /// Replies that end the exchange.
     pub(super) replies: u32,
+    /// What decides about them.
+    pub(super) checks: u16,
 }
 
 /// A word with slots.
@@ -52,18 +54,28 @@ impl Request {
     /// # Errors
     /// What is wrong with the line or with a slot.
     pub fn compile(line: &str, place: &str) -> Result<Request, Complaint> {
+        Request::compile_with(line, place, &[])
+    }
+
+    /// The same with what users of a flow know by name.
+    ///
+    /// # Errors
+    /// As [`Request::compile`].
+    pub fn compile_with(line: &str, place: &str, variables: &[String]) -> Result<Request, Complaint> {
+        let scope = Scope { variables, ..Scope::default() };
         let commands = commands::split(line, place)?;
         let mut building = Building::default();
         for command in &commands {
             refuse_streams(command, line, place)?;
             building.fixed().extend_from_slice(format!("*{}\r\n", command.len()).as_bytes());
             for word in command {
-                building.word(word, place)?;
+                building.word(word, place, scope)?;
             }
         }
         building.end_filled();
         let Building { start, filled, .. } = building;
-        let mut request = Request { start: start.into(), filled: filled.into(), replies: commands.len() as u32 };
+        let mut request =
+            Request { start: start.into(), filled: filled.into(), replies: commands.len() as u32, checks: 0 };
         let mut scratch = Vec::new();
         for word in &mut request.filled {
             scratch.clear();
@@ -184,12 +196,12 @@ impl Building {
         if self.filled.is_empty() { &mut self.start } else { &mut self.after }
     }
 
-    fn word(&mut self, word: &Word, place: &str) -> Result<(), Complaint> {
+    fn word(&mut self, word: &Word, place: &str, scope: Scope<'_>) -> Result<(), Complaint> {
         let pieces = word
             .iter()
             .map(|piece| match piece.quote {
-                Quote::Bare => Template::parse(&piece.text, place),
-                Quote::Double => Template::parse_as(&piece.text, place, Notation::Escaped),
+                Quote::Bare => Template::parse_in(&piece.text, place, Notation::Plain, scope),
+                Quote::Double => Template::parse_in(&piece.text, place, Notation::Escaped, scope),
                 Quote::Single => Ok(Template::fixed(piece.text.as_bytes())),
             })
             .collect::<Result<Vec<_>, _>>()?;

@@ -4,8 +4,8 @@
 //! line cut in two, an error that becomes an example and a text that is looked for get a buffer when it is first needed.
 
 mod contract;
+mod looking;
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -14,10 +14,11 @@ use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Session as _};
 
 use super::codec::{self, Head, LINE_BOUND};
 use super::dialogue::{Rules, Step};
+use super::options::Checks;
 use super::request::Request;
 use super::words::{NIL, OK};
 use crate::http1::watch::Watch;
-use crate::verify;
+use crate::kept::Kept;
 
 /// The most bytes of a reply kept as an example.
 const EXCERPT_BOUND: usize = 4096;
@@ -40,10 +41,16 @@ const REFUSES: u8 = 64;
 const CONTINUED: u8 = 128;
 
 /// A command that was sent, or several that are one exchange.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     id: u32,
     replies: u32,
+    /// What decides about its replies.
+    checks: u16,
+    /// Random bits, for what is taken out of them at random.
+    random: u16,
+    /// All its replies.
+    of: u32,
 }
 
 /// A heartbeat, in the place of an exchange's name.
@@ -88,6 +95,10 @@ struct Rare {
     error: Vec<u8>,
     /// The beginning of a reply that may become an example.
     kept: Vec<u8>,
+    /// The whole of a reply that something is taken out of.
+    whole: Kept,
+    /// It could not be kept.
+    lost: bool,
     /// Looks for the expected text.
     watch: Watch,
     /// What the replies of an exchange of several came to, where more of them are to come.
@@ -99,6 +110,7 @@ struct Rare {
 struct Before {
     payload: u64,
     kept: usize,
+    whole: usize,
     found: bool,
 }
 
@@ -113,7 +125,7 @@ impl RedisSession {
         RedisSession {
             rules,
             rare: None,
-            first: Pending { id: FORGOTTEN, replies: 0 },
+            first: Pending { id: FORGOTTEN, ..Pending::default() },
             more: VecDeque::new(),
             values: 0,
             bytes: 0,
@@ -134,7 +146,16 @@ impl RedisSession {
 
     /// What is kept of replies in case the next one does not hold the expected text.
     fn captures(&self, done: &Done<Request>) -> bool {
-        self.rules.expect.is_some() && self.marks & PUSHED == 0 && done.wants_example(FaultKind::WrongBody)
+        if !self.rules.looks || self.marks & PUSHED != 0 {
+            return false;
+        }
+        let checks = self.checks();
+        !checks.captures.is_empty() || (checks.expect.is_some() && done.wants_example(FaultKind::WrongBody))
+    }
+
+    /// What decides about the replies that come now.
+    fn checks(&self) -> &Checks {
+        &self.rules.checks[usize::from(self.first.checks)]
     }
 
     fn has_partial_line(&self) -> bool {
@@ -204,7 +225,7 @@ impl RedisSession {
         let text = &rest[..data as usize];
         self.bytes -= data;
         self.payload += data;
-        if self.marks & ERROR_TEXT != 0 || self.rules.expect.is_some() {
+        if self.marks & ERROR_TEXT != 0 || self.rules.looks {
             self.text(text);
         }
         let mut used = text.len();
@@ -222,12 +243,13 @@ impl RedisSession {
     /// Text of a value: looked through, or kept where it is an error.
     #[cold]
     fn text(&mut self, text: &[u8]) {
-        let expect = self.rules.expect.as_ref().map(|_| Arc::clone(&self.rules));
-        let (is_error, rare) = (self.marks & ERROR_TEXT != 0, self.rare());
+        let expect = self.checks().expect.as_ref().map(|_| Arc::clone(&self.rules));
+        let (is_error, checks) = (self.marks & ERROR_TEXT != 0, usize::from(self.first.checks));
+        let rare = self.rare();
         if is_error {
             let room = EXCERPT_BOUND.saturating_sub(rare.error.len());
             rare.error.extend_from_slice(&text[..text.len().min(room)]);
-        } else if let Some(text_wanted) = expect.as_ref().and_then(|rules| rules.expect.as_ref()) {
+        } else if let Some(text_wanted) = expect.as_ref().and_then(|rules| rules.checks[checks].expect.as_ref()) {
             rare.watch.feed(text, text_wanted);
         }
     }
@@ -239,7 +261,7 @@ impl RedisSession {
             self.marks &= !ERROR_TEXT;
             let text = std::mem::take(&mut self.rare().error);
             self.erred(&text);
-        } else if self.rules.expect.is_some() {
+        } else if self.rules.looks {
             self.rare().watch.pause();
         }
     }
@@ -290,7 +312,7 @@ impl RedisSession {
             }
             Head::Value => {
                 self.payload += line.len() as u64 - 1;
-                if self.rules.expect.is_some() {
+                if self.rules.looks {
                     self.text(&line[1..]);
                     self.rare().watch.pause();
                 }
@@ -412,7 +434,8 @@ impl RedisSession {
     /// The oldest exchange is over.
     #[inline]
     fn end(&mut self, done: &mut Done<Request>) {
-        let id = self.first.id;
+        let ended = self.first;
+        let id = ended.id;
         let nothing = self.marks & NOTHING != 0;
         self.in_flight -= 1;
         if let Some(next) = self.more.pop_front() {
@@ -428,8 +451,8 @@ impl RedisSession {
             0 => OK,
             error => error,
         };
-        if error != 0 || self.rules.expect.is_some() {
-            return self.end_closely(id, code, error != 0, payload, done);
+        if error != 0 || self.rules.looks {
+            return self.end_closely(ended, (code, error != 0), payload, done);
         }
         done.push(Event::Ended(Ended {
             id: ExchangeId(id),
@@ -446,37 +469,12 @@ impl RedisSession {
     fn end_silently(&mut self, id: u32, done: &mut Done<Request>) {
         if let Some(rare) = &mut self.rare {
             (rare.watch, _) = (Watch::default(), rare.kept.clear());
+            (rare.whole, rare.lost) = (Kept::default(), false);
         }
         if id == HEARTBEAT {
             self.beats = false;
             done.push(Event::Heartbeat);
         }
-    }
-
-    /// As [`Self::end`], for an error or where a text is looked for.
-    #[cold]
-    fn end_closely(&mut self, id: u32, code: u32, erred: bool, payload: u64, done: &mut Done<Request>) {
-        let rare = self.rare();
-        let found = std::mem::take(&mut rare.watch).found();
-        let kept = std::mem::take(&mut rare.kept);
-        let error = std::mem::take(&mut rare.error);
-        let (fault, excerpt) = if erred {
-            (Some(FaultKind::WrongStatus), [b"-", &error[..], b"\r\n"].concat())
-        } else {
-            ((self.rules.expect.is_some() && !found).then_some(FaultKind::WrongBody), kept)
-        };
-        let why = match (fault.filter(|kind| done.wants_example(*kind)), &self.rules.expect) {
-            (Some(FaultKind::WrongBody), Some(text)) => verify::lacks("reply", text.needle(), &excerpt, payload).into(),
-            _ => Cow::Borrowed(""),
-        };
-        let excerpt = fault.filter(|kind| done.wants_example(*kind)).map(|_| excerpt.into_boxed_slice());
-        done.push(Event::Ended(Ended { id: ExchangeId(id), fault, code, payload, excerpt, follow: None, why }));
-    }
-
-    #[cold]
-    fn capture(&mut self, fresh: &[u8]) {
-        let kept = &mut self.rare().kept;
-        kept.extend_from_slice(&fresh[..fresh.len().min(EXCERPT_BOUND.saturating_sub(kept.len()))]);
     }
 
     /// The conversation is broken: the oldest exchange is over with what came of its reply.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use url::{Host, Url};
-use wire::{Asked, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted};
+use wire::{
+    Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted,
+};
 
 use super::close;
 use super::codec::Sender;
@@ -13,11 +15,12 @@ use super::options::{self, Wishes};
 use super::request::Message;
 use super::rules::Rules;
 use super::session::WebSocketSession;
+use super::steps::{self, Steps};
 use super::transcript;
 use super::upgrade::Upgrade;
 use crate::beside::Beside;
 use crate::marks::Marks;
-use crate::template::Guard;
+use crate::template::{Guard, Template};
 
 const ALPN: &[&[u8]] = &[b"http/1.1"];
 
@@ -48,7 +51,15 @@ impl Protocol for WebSocket {
         Ok(())
     }
 
+    fn options_of_one_url(&self) -> &'static [&'static str] {
+        steps::OF_ONE_URL
+    }
+
     fn prepare(&self, asked: &Asked) -> Result<WebSocketDialogue, Complaint> {
+        if asked.steps {
+            return of_steps(asked);
+        }
+        refuse_own(asked)?;
         let wishes = Wishes::read(asked)?;
         let mut contents = content::contents(asked)?;
         let expect = Expect::read(asked, &contents)?;
@@ -66,7 +77,7 @@ impl Protocol for WebSocket {
         let (said, mut names) = (asked, Names::default());
         let mut marks = Marks::new(asked);
         for (number, asked) in asked.urls.iter().enumerate() {
-            let url = parse_url(&asked.url, &mut marks)?;
+            let url = parse_url(&asked.url, &mut marks, false)?;
             // A connection is bound to its URL.
             origins.push(origin(&url, number as u32).ok_or_else(|| no_url(&asked.url, "it names no host"))?);
             upgrades.push(Upgrade::new(&url, &wishes));
@@ -85,6 +96,28 @@ impl Protocol for WebSocket {
         let counts = requests.iter().any(|weighted| weighted.request.is_numbered());
         let rules = Arc::new(Rules::new(wishes, upgrades, expect, beside.counting(counts)));
         Ok(WebSocketDialogue { requests, names, origins, silent, rules, slots, end })
+    }
+}
+
+/// The steps of a flow.
+fn of_steps(asked: &Asked) -> Result<WebSocketDialogue, Complaint> {
+    let wishes = Wishes::read(asked)?;
+    let Steps { requests, names, origins, upgrades, each, end } = Steps::read(asked, &wishes)?;
+    let beside = Beside::read(asked, |_, _, _| Ok(Message::new(Template::fixed(Vec::new()), false, 0)))?;
+    let rules = Rules::new(Wishes { push: true, ..wishes }, upgrades, Expect::Nothing, beside);
+    let rules = Arc::new(Rules { steps: each, ..rules });
+    Ok(WebSocketDialogue { requests, names, origins, silent: false, rules, slots: true, end })
+}
+
+/// Options of single URLs are those of steps.
+fn refuse_own(asked: &Asked) -> Result<(), Complaint> {
+    let own = asked.own.iter().flat_map(|own| own.keys()).map(String::as_str);
+    match own.chain(asked.options.contains_key("await").then_some("await")).next() {
+        Some(name) => {
+            let trouble = "is for steps of a flow; elsewhere all connections say the same: write it beside the URLs";
+            Err(Complaint::new(format!("--{name}"), trouble))
+        }
+        None => Ok(()),
     }
 }
 
@@ -134,6 +167,10 @@ impl Dialogue for WebSocketDialogue {
     fn alpn(&self) -> &[&'static [u8]] {
         ALPN
     }
+    /// It is opened by its user's first step, with what that user knows.
+    fn belongs(&self, _origin: &Origin) -> Belongs {
+        Belongs::ToUser
+    }
     fn silent(&self) -> bool {
         self.silent
     }
@@ -172,8 +209,13 @@ impl Dialogue for WebSocketDialogue {
 }
 
 /// Reads a URL; what must be encoded in it is, and the fragment is dropped.
-fn parse_url(written: &str, marks: &mut Marks) -> Result<Url, Complaint> {
-    let text = &*options::said_once(&marks.take(written, "URL", Guard::Url)?, "URL", marks)?;
+pub(super) fn parse_url(written: &str, marks: &mut Marks, slots: bool) -> Result<Url, Complaint> {
+    let taken = marks.take(written, "URL", Guard::Url)?;
+    let text = &*if slots { marks.settled(&taken)? } else { options::said_once(&taken, "URL", marks)? };
+    let authority = text.split_once("://").map_or(text, |(_, behind)| behind).split(['/', '?', '#']).next();
+    if marks.are_in(authority.unwrap_or_default().as_bytes()) {
+        return Err(no_url(written, "in front of its path only {env NAME} can stand"));
+    }
     let mut url = Url::parse(text).map_err(|trouble| no_url(text, &trouble.to_string()))?;
     if !matches!(url.scheme(), "ws" | "wss") {
         return Err(no_url(text, "its scheme is neither ws nor wss"));
@@ -182,7 +224,7 @@ fn parse_url(written: &str, marks: &mut Marks) -> Result<Url, Complaint> {
     Ok(url)
 }
 
-fn origin(url: &Url, bound: u32) -> Option<Origin> {
+pub(super) fn origin(url: &Url, bound: u32) -> Option<Origin> {
     let host = match url.host()? {
         Host::Domain(name) => name.to_owned(),
         Host::Ipv4(address) => address.to_string(),

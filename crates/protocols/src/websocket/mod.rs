@@ -10,6 +10,7 @@ mod asked;
 mod close;
 mod codec;
 mod content;
+mod control;
 mod deflate;
 mod dialogue;
 mod expect;
@@ -25,6 +26,7 @@ mod request;
 mod rules;
 mod server;
 mod session;
+mod steps;
 #[cfg(test)]
 mod tests;
 mod transcript;

@@ -91,6 +91,13 @@ pub const OPTIONS: &[OptionSpec] = &[
     ),
     option("expect-body", None, Takes::One("TEXT"), "Fail a response unless it holds TEXT", "应答不含该文本则计为失败"),
     option(
+        "await",
+        None,
+        Takes::One("WHAT"),
+        "At a step of a flow: the message it awaits: any, json $.type == 1, regex PATTERN or text TEXT",
+        "流程步骤所等待的消息：any、json $.type == 1、regex 表达式、text 文本",
+    ),
+    option(
         "compress",
         None,
         Takes::Nothing,
@@ -134,11 +141,22 @@ impl Wishes {
     /// # Errors
     /// The first mistake found.
     pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
-        let mut marks = Marks::new(asked);
+        Wishes::read_with(asked, &mut Marks::new(asked))
+    }
+
+    /// The same with slots taken out of its texts; in steps of a flow, the upgrade may have them too.
+    ///
+    /// # Errors
+    /// As [`Wishes::read`].
+    pub fn read_with(asked: &Asked, marks: &mut Marks) -> Result<Wishes, Complaint> {
         let mut headers = Vec::new();
         for text in asked.values("header") {
-            headers.push(checked(once(header_with(text, &mut marks)?, &mut marks)?)?);
+            let wish = header_with(text, marks)?;
+            headers.push(checked(if asked.steps { wish } else { once(wish, marks)? })?);
         }
+        let user = asked.value("user").map(|text| credentials(text, marks)).transpose()?;
+        let once = |user: String| if asked.steps { Ok(user) } else { said_once(&user, "--user", marks) };
+        let user = user.map(once).transpose()?;
         let one_way = asked.switch("one-way");
         for name in ["match-field", "expect-body"] {
             if one_way && asked.options.contains_key(name) {
@@ -148,10 +166,7 @@ impl Wishes {
         }
         Ok(Wishes {
             headers,
-            user: asked
-                .value("user")
-                .map(|text| said_once(&credentials(text, &mut marks)?, "--user", &mut marks))
-                .transpose()?,
+            user,
             subprotocols: subprotocols(asked.values("subprotocol"))?,
             field: asked.value("match-field").map(field).transpose()?,
             one_way,

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use wire::ExchangeId;
 
 use super::deflate::Deflate;
+use super::steps::Inbox;
 use crate::beside::Talk;
 
 /// All of it.
@@ -17,6 +18,8 @@ pub struct Own {
     pub talk: Option<Talk>,
     /// What the answers of messages in flight must hold.
     pub expected: Expected,
+    /// What steps of a flow await.
+    pub inbox: Inbox,
 }
 
 /// What answers must hold, where that is another for each; memory is used again, so that a message allocates nothing.

@@ -6,6 +6,7 @@ use super::expect::Expect;
 use super::field::Field;
 use super::options::Wishes;
 use super::request::Message;
+use super::steps::Step;
 use super::upgrade::Upgrade;
 use crate::beside::Beside;
 use crate::kept::Budget;
@@ -33,6 +34,8 @@ pub struct Rules {
     pub compress: bool,
     /// What answers are kept within.
     pub kept: Budget,
+    /// Steps of a flow, where they are said; none in other runs.
+    pub steps: Vec<Step>,
 }
 
 impl Rules {
@@ -42,7 +45,8 @@ impl Rules {
         let kept = Budget::default();
         let expects_filled = expect.filled().is_some();
         let expect = if let Expect::Text(text) = expect { Some(Finder::new(&text).into_owned()) } else { None };
-        Rules { upgrades, subprotocols, field, expect, expects_filled, beside, one_way, push, compress, kept }
+        let steps = Vec::new();
+        Rules { upgrades, subprotocols, field, expect, expects_filled, beside, one_way, push, compress, kept, steps }
     }
 
     /// True where the next message is taken for the next answer, and none was said to be a push.
@@ -53,6 +57,6 @@ impl Rules {
     /// Where the content of an answer matters: what it is kept within.
     pub fn looks(&self) -> Option<&Budget> {
         let of_answers = self.field.is_some() || self.expect.is_some() || self.expects_filled;
-        (of_answers || self.beside.opens() || self.beside.listens()).then_some(&self.kept)
+        (of_answers || !self.steps.is_empty() || self.beside.opens() || self.beside.listens()).then_some(&self.kept)
     }
 }

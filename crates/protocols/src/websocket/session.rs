@@ -11,7 +11,7 @@ use wire::{Broken, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill,
 
 use super::asked::{Asked, Whose};
 use super::close;
-use super::codec::{CLOSE, CONTINUATION, Frame, PING, PONG, Sender, TEXT, frame};
+use super::codec::{CLOSE, CONTINUATION, Frame, PING, Sender, TEXT, frame};
 use super::deflate::Deflate;
 use super::incoming::{Incoming, NO_TEXT, unpack};
 use super::introduction::prompted;
@@ -55,17 +55,17 @@ pub struct WebSocketSession {
     pub(super) rules: Arc<Rules>,
     pub(super) rare: Option<Box<Rare>>,
     pub(super) own: Option<Box<Own>>,
-    asked: Asked,
+    pub(super) asked: Asked,
     pub(super) masks: Masks,
     /// Which of the upgrades is this connection's.
     path: u32,
     /// What the answer to our ping must hold; 0: none is awaited.
-    ping: u32,
+    pub(super) ping: u32,
     pub(super) stage: Stage,
     /// Pings answered, of which it is not known that the answers have left.
-    replies: u16,
+    pub(super) replies: u16,
     /// What the server closed with; 0: it has not.
-    closed_with: u16,
+    pub(super) closed_with: u16,
 }
 
 /// What an idle connection does not need.
@@ -90,7 +90,8 @@ pub(super) type Told<'a> = (&'a mut Out, &'a mut Done<Message>);
 impl WebSocketSession {
     pub(super) fn new(rules: Arc<Rules>, path: u32, established: &Established) -> WebSocketSession {
         let talk = rules.beside.talk(&established.fill);
-        let own = (talk.is_some() || rules.expects_filled).then(|| Box::new(Own { talk, ..Own::default() }));
+        let apart = talk.is_some() || rules.expects_filled || !rules.steps.is_empty();
+        let own = apart.then(|| Box::new(Own { talk, ..Own::default() }));
         WebSocketSession {
             rules,
             rare: None,
@@ -215,6 +216,10 @@ impl WebSocketSession {
         if self.stage == Stage::Introducing {
             return self.hear_opening(size, content, (out, done));
         }
+        if !self.rules.steps.is_empty() {
+            self.hear_step(size, content, done);
+            return Ok(());
+        }
         let WebSocketSession { rules, own, asked, .. } = self;
         let mut own = own.as_deref_mut();
         let whose = match &rules.field {
@@ -262,55 +267,6 @@ impl WebSocketSession {
         Ok(())
     }
 
-    /// A control frame came (5.5).
-    #[cold]
-    fn control(&mut self, kind: u8, payload: &[u8], (out, done): Told<'_>) -> Result<(), Broken> {
-        match kind {
-            PING if self.replies == REPLIES_BOUND => return Err(UNREAD),
-            PING => {
-                self.replies += 1;
-                put_frame(0x80 | PONG, payload, self.masks.key(), out.buffer());
-            }
-            // A pong may come unasked, and says nothing then.
-            PONG if self.ping != 0 && payload == self.ping.to_be_bytes() => {
-                self.ping = 0;
-                done.push(Event::Heartbeat);
-            }
-            CLOSE => {
-                let code = close::code(payload)?;
-                let echo = payload.get(..2).unwrap_or_default();
-                put_frame(0x80 | CLOSE, echo, self.masks.key(), out.buffer());
-                self.stage = Stage::Over;
-                self.closed_by(code, payload.get(2..).unwrap_or_default(), done);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// The server closed with a code: nobody answers what is in flight. Its words stay, for who asks why nothing is taken.
-    fn closed_by(&mut self, code: u16, reason: &[u8], done: &mut Done<Message>) {
-        let words = close::words(code, reason);
-        let words = words.as_bytes();
-        self.closed_with = code;
-        while self.asked.len() > 0 {
-            let Whose::Of(id) = self.asked.next() else { continue };
-            let fault = FaultKind::Closed;
-            let excerpt = done.wants_example(fault).then(|| Box::from(words));
-            let code = u32::from(code);
-            done.push(Event::Ended(Ended {
-                id,
-                fault: Some(fault),
-                code,
-                payload: 0,
-                excerpt,
-                follow: None,
-                why: "".into(),
-            }));
-        }
-        self.rare = Some(Rare::saying(words));
-    }
-
     fn read(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Message>) -> Result<(), Broken> {
         let mut at = 0;
         while at < bytes.len() {
@@ -346,9 +302,6 @@ fn elsewhere(spoken: Detected) -> Option<Broken> {
     }
 }
 
-/// Answers to pings that may wait for the server to read them.
-const REPLIES_BOUND: u16 = 32_768;
-const UNREAD: Broken = Broken("a flood of pings whose answers the server does not read");
 const ENDLESS: Broken = Broken("endless headers: the response to the upgrade is larger than 64 KiB");
 const UNASKED: Broken =
     Broken("a message that nobody asked for; if the server pushes messages, write --push to count them apart");
@@ -359,15 +312,26 @@ impl Session for WebSocketSession {
     const COUNTS: bool = true;
 
     fn open(&mut self, out: &mut Out) {
+        self.open_with(&Fill::default(), out);
+    }
+
+    fn open_with(&mut self, fill: &Fill<'_>, out: &mut Out) {
         if let Some(upgrade) = self.rules.upgrades.get(self.path as usize) {
-            upgrade.put(self.masks.seed(), out.buffer());
+            upgrade.put(self.masks.seed(), fill, out.buffer());
         }
+    }
+
+    fn unheard(&self) -> u32 {
+        self.own.as_ref().map_or(0, |own| own.inbox.unheard())
     }
 
     #[inline]
     fn submit(&mut self, id: ExchangeId, request: &Message, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
         if self.room() == 0 {
             return Err(Full);
+        }
+        if !self.rules.steps.is_empty() {
+            return self.begin_step(id, request, fill, out);
         }
         let (mask, field) = (self.masks.key(), &self.rules.field);
         let mut key = request.key;
@@ -395,6 +359,9 @@ impl Session for WebSocketSession {
     /// lost for good; by order, all that follow would be mistaken.
     fn cancel(&mut self, id: ExchangeId, _out: &mut Out) -> bool {
         if let Some(own) = &mut self.own {
+            if !self.rules.steps.is_empty() {
+                return own.inbox.cancel(&self.rules.steps);
+            }
             let text = own.expected.take(id);
             own.expected.give_back(text);
         }
@@ -403,6 +370,9 @@ impl Session for WebSocketSession {
 
     #[inline]
     fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Message>) -> Result<(), Broken> {
+        if bytes.is_empty() {
+            self.tell_step(done);
+        }
         let read = self.read(bytes, out, done);
         if read.is_err() && !matches!(self.stage, Stage::Refused | Stage::Unwelcome) {
             self.stage = Stage::Over;
@@ -478,7 +448,8 @@ impl Session for WebSocketSession {
 
     #[inline]
     fn room(&self) -> usize {
-        if self.stage == Stage::Open { ROOM - self.asked.len() } else { 0 }
+        let awaits = self.own.as_ref().is_some_and(|own| own.inbox.is_awaiting());
+        if self.stage == Stage::Open && !awaits { ROOM - self.asked.len() } else { 0 }
     }
 
     fn refusal(&self) -> FaultKind {

@@ -9,11 +9,14 @@ use super::deflate::{Agreement, Deflate};
 
 /// Everything one end said, from its first byte on. A line that begins with a star is about a frame.
 pub fn readable(bytes: &[u8], sender: Sender) -> Vec<u8> {
-    if sender == Sender::Server && !bytes.starts_with(b"HTTP/1.1 101") {
+    // Of a conversation that goes on there is no head: it begins with a frame.
+    let goes_on = bytes.first().is_some_and(|byte| !byte.is_ascii_alphabetic());
+    if sender == Sender::Server && !goes_on && !bytes.starts_with(b"HTTP/1.1 101") {
         // An upgrade that was refused is an answer of HTTP.
         return bytes.to_vec();
     }
     let head = memchr::memmem::find(bytes, b"\r\n\r\n").map_or(bytes.len(), |at| at + 4);
+    let head = if goes_on { 0 } else { head };
     let (mut text, mut rest) = (bytes[..head].to_vec(), &bytes[head..]);
     // A window that is not used does no harm, so that it does not matter what was agreed on.
     let agreed = Agreement { server_forgets: false, client_forgets: false, client_bits: 15 };

@@ -7,12 +7,14 @@ use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use url::Url;
-use wire::Broken;
+use wire::{Broken, Complaint, Fill};
 
 use super::deflate::{self, Agreement};
 use super::mask::Masks;
 use super::options::Wishes;
 use crate::http1::request::{HeaderWish, Recipe, encode_listed};
+use crate::marks::Marks;
+use crate::template::Template;
 
 /// The bytes of a key as sent.
 const KEY: usize = 24;
@@ -24,7 +26,12 @@ const NO_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
 pub struct Upgrade {
     bytes: Box<[u8]>,
     key_at: usize,
+    /// All of it, where it has slots.
+    slots: Option<Template>,
 }
+
+/// What stands in front of the key, before any line of the user's.
+const KEY_FIELD: &[u8] = b"\r\nSec-WebSocket-Key: ";
 
 impl Upgrade {
     /// The request for a URL.
@@ -61,16 +68,43 @@ impl Upgrade {
             forwarded: None,
         };
         let bytes = encode_listed(&recipe, 0).bytes;
-        let line = memchr::memmem::find(&bytes, b"\r\nSec-WebSocket-Key: ").unwrap_or_default();
-        Upgrade { bytes, key_at: line + b"\r\nSec-WebSocket-Key: ".len() }
+        let key_at = key_at(&bytes);
+        Upgrade { bytes, key_at, slots: None }
+    }
+
+    /// The same with what stands at the marks of slots filled for each connection.
+    ///
+    /// # Errors
+    /// What is wrong with a slot.
+    pub fn with_slots(mut self, marks: &mut Marks) -> Result<Upgrade, Complaint> {
+        if marks.are_in(&self.bytes) {
+            let pieces = marks.split(&self.bytes);
+            self.slots = Some(marks.template(|building| pieces.iter().try_for_each(|piece| building.piece(piece)))?);
+        }
+        Ok(self)
     }
 
     /// Appends it with the key of this seed.
-    pub fn put(&self, seed: u64, out: &mut Vec<u8>) {
-        let at = out.len() + self.key_at;
-        out.extend_from_slice(&self.bytes);
-        out[at..at + KEY].copy_from_slice(&key(seed));
+    pub fn put(&self, seed: u64, fill: &Fill<'_>, out: &mut Vec<u8>) {
+        let from = out.len();
+        let at = match &self.slots {
+            None => {
+                out.extend_from_slice(&self.bytes);
+                self.key_at
+            }
+            Some(template) => {
+                template.fill(fill, out);
+                key_at(&out[from..])
+            }
+        };
+        if let Some(place) = out.get_mut(from + at..from + at + KEY) {
+            place.copy_from_slice(&key(seed));
+        }
     }
+}
+
+fn key_at(bytes: &[u8]) -> usize {
+    memchr::memmem::find(bytes, KEY_FIELD).unwrap_or_default() + KEY_FIELD.len()
 }
 
 /// The key of a connection with this seed: 16 bytes in base64.

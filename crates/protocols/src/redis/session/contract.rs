@@ -25,7 +25,8 @@ impl Session for RedisSession {
             return Err(Full);
         }
         request.append(fill, out);
-        self.send(Pending { id: id.0, replies: request.replies });
+        let Request { replies, checks, .. } = *request;
+        self.send(Pending { id: id.0, replies, checks, random: fill.random as u16, of: replies });
         Ok(Sent::Asked)
     }
 
@@ -72,7 +73,7 @@ impl Session for RedisSession {
             return false;
         }
         out.put(heartbeat());
-        self.send(Pending { id: HEARTBEAT, replies: 1 });
+        self.send(Pending { id: HEARTBEAT, replies: 1, ..Pending::default() });
         self.beats = true;
         true
     }
@@ -138,6 +139,7 @@ impl RedisSession {
         if let Some(rare) = &mut self.rare {
             before = if self.marks & CONTINUED != 0 { rare.before } else { before };
             rare.kept.truncate(before.kept);
+            rare.whole.truncate(before.whole);
             if !before.found {
                 rare.watch = Watch::default();
             }
@@ -154,6 +156,7 @@ impl RedisSession {
         }
         let payload = self.payload;
         let rare = self.rare();
-        rare.before = Before { payload, kept: rare.kept.len(), found: rare.watch.found() };
+        let (kept, whole) = (rare.kept.len(), rare.whole.len());
+        rare.before = Before { payload, kept, whole, found: rare.watch.found() };
     }
 }

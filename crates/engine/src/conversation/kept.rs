@@ -1,0 +1,57 @@
+//! A conversation that goes on: on a connection that is somebody's own.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use wire::{Belongs, Dialogue, Ended, Fill, Memory};
+
+use super::{Conversation, OneShot, Transcribed, Trouble};
+use crate::exchange::NONE;
+use crate::links::Led;
+
+/// Where its connection leads.
+pub(super) fn led<'a, D: Dialogue>(one_shot: &OneShot<'a, D>, memory: &'a Memory) -> Led<'a> {
+    let owned = one_shot.dialogue.belongs(one_shot.origin) == Belongs::ToUser;
+    let fill = Fill { unix_ns: unix_ns(), run: one_shot.setup.plan.seed, values: &memory.values, ..Fill::default() };
+    Led { origin: one_shot.origin, user: NONE, fill: owned.then_some(fill) }
+}
+
+/// The time, as nanoseconds since 1970.
+pub(super) fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
+}
+
+/// A conversation that goes on, and what went over its connection.
+pub(crate) struct Kept<'a, D: Dialogue> {
+    pub(super) talk: Conversation<'a, D>,
+    /// The address connected to.
+    pub(super) address: String,
+    /// The proxy that it is the address of.
+    pub(super) through: Option<String>,
+}
+
+impl<'a, D: Dialogue> Kept<'a, D> {
+    /// Sends another request on it.
+    pub fn go_on(
+        &mut self,
+        request: &'a D::Request,
+        transcribed: &mut Transcribed,
+    ) -> Result<Vec<Ended<D::Request>>, Trouble> {
+        self.talk.adds(request);
+        let outcome = self.talk.converse();
+        self.write_down(transcribed);
+        outcome
+    }
+
+    pub(super) fn write_down(&mut self, transcribed: &mut Transcribed) {
+        (transcribed.address, transcribed.through) = (self.address.clone(), self.through.clone());
+        transcribed.spoken.clone_from(&self.talk.spoken);
+        transcribed.established = self.talk.established.clone().or(transcribed.established.take());
+        let [sent, received] = std::mem::take(&mut *self.talk.ears.both());
+        (transcribed.sent, transcribed.received) = (sent, received);
+    }
+
+    /// Says goodbye.
+    pub fn end(mut self) {
+        self.talk.links.say_goodbye(self.talk.conn);
+    }
+}

@@ -1,0 +1,172 @@
+//! Connections that are a user's while it goes through its flow: what is said on them may depend on what was said before (a
+//! transaction), or they were opened with what only this user knows (a WebSocket).
+//!
+//! A user has at most one to each origin, from its first request there to the end of its iteration. What is lost with such a
+//! connection is not made good in silence: the next request on it fails, and the one after that opens another.
+
+use wire::{Belongs, Dialogue, ExchangeId, FaultKind, Network, Phase, Session};
+
+use crate::exchange::NONE;
+
+use super::Worker;
+use super::failing::Cause;
+
+const LOST: &str =
+    "the connection that its user was on was closed before this step, and with it what was said on it before";
+
+/// What users have of their own, by user and origin.
+#[derive(Debug)]
+pub(crate) struct Belongings {
+    /// By origin; those that redirects found are nobody's.
+    belongs: Vec<Belongs>,
+    /// Where an origin's connections stand among those of a user; [`NONE`]: they are nobody's.
+    places: Vec<u32>,
+    /// So many origins have such connections.
+    each: usize,
+    conns: Vec<Own>,
+}
+
+/// One user's connection to one origin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Own {
+    #[default]
+    None,
+    Is(u32),
+    /// It was lost while nothing was under way on it.
+    Lost,
+}
+
+impl Belongings {
+    /// Of a dialogue with these origins; None where nothing is anybody's own.
+    pub fn of<D: Dialogue>(dialogue: &D) -> Option<Belongings> {
+        let belongs: Vec<Belongs> = dialogue.origins().iter().map(|origin| dialogue.belongs(origin)).collect();
+        let mut each = 0;
+        let place = |belongs: &Belongs| match belongs {
+            Belongs::ToNobody => NONE,
+            Belongs::ForIteration | Belongs::ToUser => {
+                each += 1;
+                each as u32 - 1
+            }
+        };
+        let places = belongs.iter().map(place).collect();
+        (each > 0).then(|| Belongings { belongs, places, each, conns: Vec::new() })
+    }
+
+    fn belongs(&self, origin: u32) -> Belongs {
+        self.belongs.get(origin as usize).copied().unwrap_or_default()
+    }
+
+    /// What a user has to an origin whose connections are somebody's.
+    fn own(&mut self, user: u32, origin: u32) -> Option<&mut Own> {
+        let place = self.places.get(origin as usize).copied().filter(|place| *place != NONE && user != NONE)?;
+        let at = user as usize * self.each + place as usize;
+        if self.conns.len() <= at {
+            self.conns.resize((user as usize + 1) * self.each, Own::None);
+        }
+        self.conns.get_mut(at)
+    }
+
+    /// All that a user has, which is its own no longer.
+    fn take(&mut self, user: u32, all: &mut Vec<u32>) {
+        let from = user as usize * self.each;
+        let own = self.conns.get_mut(from..from + self.each).unwrap_or_default();
+        all.extend(own.iter_mut().filter_map(|own| match std::mem::take(own) {
+            Own::Is(conn) => Some(conn),
+            Own::None | Own::Lost => None,
+        }));
+    }
+}
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// Whose connections to this origin are.
+    #[inline]
+    pub(super) fn belongs(&self, origin: u32) -> Belongs {
+        self.belongings.as_ref().map_or(Belongs::ToNobody, |belongings| belongings.belongs(origin))
+    }
+
+    /// Finds the connection for a request to an origin where its user has one of its own, or opens that. False: it takes one that is
+    /// free, which is then its own.
+    #[cold]
+    pub(super) fn place_on_own(&mut self, id: ExchangeId, origin: u32) -> bool {
+        let x = *self.flights.get(id);
+        let Some(belongings) = &mut self.belongings else { return false };
+        let belongs = belongings.belongs(origin);
+        let Some(own) = belongings.own(x.user, origin) else { return false };
+        match *own {
+            Own::Is(conn) => {
+                let session = self.links.session(conn);
+                if session.is_some_and(|session| session.room() > 0) {
+                    self.submit(id, conn, self.stamp);
+                } else {
+                    self.fail_now(id, &Cause::new(FaultKind::Closed, Phase::Wait).saying(LOST), false);
+                }
+            }
+            Own::Lost => {
+                *own = Own::None;
+                self.fail_now(id, &Cause::new(FaultKind::Closed, Phase::Wait).saying(LOST), false);
+            }
+            Own::None if belongs == Belongs::ToUser && !self.pools.get(origin).places.is_empty() => {
+                self.dial_for(id, origin, x.intended);
+            }
+            Own::None => return false,
+        }
+        true
+    }
+
+    /// A request is submitted on a connection that is its user's from now on, where connections to that origin are anybody's.
+    #[cold]
+    pub(super) fn takes_for_own(&mut self, user: u32, conn: u32) {
+        let origin = self.links.conn(conn).origin;
+        let Some(own) = self.belongings.as_mut().and_then(|belongings| belongings.own(user, origin)) else { return };
+        *own = Own::Is(conn);
+        self.links.conn_mut(conn).user = user;
+        self.pools.get_mut(origin).unmake_idle(self.links.conns_mut(), conn);
+    }
+
+    /// A connection is gone. True where it was somebody's own, as connections to its origin are.
+    pub(super) fn own_is_gone(&mut self, conn: u32) -> bool {
+        let c = self.links.conn(conn);
+        let (user, origin, busy) = (c.user, c.origin, c.in_flight > 0);
+        let Some(own) = self.belongings.as_mut().and_then(|belongings| belongings.own(user, origin)) else {
+            return false;
+        };
+        if *own == Own::Is(conn) {
+            // What was under way on it has failed, which is enough.
+            *own = if busy { Own::None } else { Own::Lost };
+        }
+        true
+    }
+
+    /// A user's iteration is over: what it opened for itself is closed, and so is, where the iteration failed, what it had of others,
+    /// for nobody knows what was left open on it. The rest goes to whoever comes.
+    #[cold]
+    pub(super) fn lets_go_of_own(&mut self, user: u32, passed: bool) {
+        let Some(belongings) = &mut self.belongings else { return };
+        let mut all = std::mem::take(&mut self.own_of_one);
+        belongings.take(user, &mut all);
+        for conn in all.drain(..) {
+            let c = self.links.conn_mut(conn);
+            c.user = NONE;
+            let (origin, busy) = (c.origin, c.in_flight > 0);
+            if passed && !busy && self.belongs(origin) == Belongs::ForIteration {
+                self.offer(conn);
+            } else if !busy {
+                self.let_go(conn);
+            }
+        }
+        self.own_of_one = all;
+    }
+
+    /// What ends a request came before it was sent: it is over now.
+    #[cold]
+    pub(super) fn was_there(&mut self, conn: u32) {
+        self.links.tell(conn);
+        self.settle(conn, "");
+    }
+
+    /// Messages that nobody awaited are pushes, now that nobody can any more.
+    pub(super) fn count_unheard(&mut self, conn: u32) {
+        let unheard = self.links.session(conn).map_or(0, |session| session.unheard());
+        self.books.counts().unsolicited += u64::from(unheard);
+    }
+}

@@ -1,0 +1,66 @@
+//! Control frames of the server: pings, pongs and the close (RFC 6455 5.5).
+
+use wire::{Broken, Done, Ended, Event, FaultKind};
+
+use super::asked::Whose;
+use super::close;
+use super::codec::{CLOSE, PING, PONG};
+use super::request::{Message, put_frame};
+use super::session::{Rare, Stage, Told, WebSocketSession};
+
+/// Answers to pings that may wait for the server to read them.
+const REPLIES_BOUND: u16 = 32_768;
+const UNREAD: Broken = Broken("a flood of pings whose answers the server does not read");
+
+impl WebSocketSession {
+    /// A control frame came (5.5).
+    #[cold]
+    pub(super) fn control(&mut self, kind: u8, payload: &[u8], (out, done): Told<'_>) -> Result<(), Broken> {
+        match kind {
+            PING if self.replies == REPLIES_BOUND => return Err(UNREAD),
+            PING => {
+                self.replies += 1;
+                put_frame(0x80 | PONG, payload, self.masks.key(), out.buffer());
+            }
+            // A pong may come unasked, and says nothing then.
+            PONG if self.ping != 0 && payload == self.ping.to_be_bytes() => {
+                self.ping = 0;
+                done.push(Event::Heartbeat);
+            }
+            CLOSE => {
+                let code = close::code(payload)?;
+                let echo = payload.get(..2).unwrap_or_default();
+                put_frame(0x80 | CLOSE, echo, self.masks.key(), out.buffer());
+                self.stage = Stage::Over;
+                self.closed_by(code, payload.get(2..).unwrap_or_default(), done);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The server closed with a code: nobody answers what is in flight. Its words stay, for who asks why nothing is taken.
+    fn closed_by(&mut self, code: u16, reason: &[u8], done: &mut Done<Message>) {
+        let words = close::words(code, reason);
+        let words = words.as_bytes();
+        self.closed_with = code;
+        let mut step = self.own.as_mut().and_then(|own| own.inbox.lost());
+        while step.is_some() || self.asked.len() > 0 {
+            let whose = step.take().map_or_else(|| self.asked.next(), Whose::Of);
+            let Whose::Of(id) = whose else { continue };
+            let fault = FaultKind::Closed;
+            let excerpt = done.wants_example(fault).then(|| Box::from(words));
+            let code = u32::from(code);
+            done.push(Event::Ended(Ended {
+                id,
+                fault: Some(fault),
+                code,
+                payload: 0,
+                excerpt,
+                follow: None,
+                why: "".into(),
+            }));
+        }
+        self.rare = Some(Rare::saying(words));
+    }
+}

@@ -1,0 +1,119 @@
+//! What a session tells: what became of exchanges, and what else happened in a conversation.
+
+use std::borrow::Cow;
+
+use crate::{ExchangeId, FaultKind, Lesson, Origin};
+
+/// What became of exchanges: a plain buffer the session appends to and the engine drains.
+#[derive(Debug)]
+pub struct Done<R> {
+    /// What happened, in order.
+    pub events: Vec<Event<R>>,
+    wanted: u32,
+}
+
+impl<R> Default for Done<R> {
+    fn default() -> Self {
+        Done { events: Vec::with_capacity(64), wanted: u32::MAX }
+    }
+}
+
+impl<R> Done<R> {
+    /// An empty one in this memory, of which the same examples are wanted.
+    pub fn like<S>(other: &Done<S>, events: Vec<Event<R>>) -> Done<R> {
+        Done { events, wanted: other.wanted }
+    }
+    /// Appends an event.
+    #[inline]
+    pub fn push(&mut self, event: Event<R>) {
+        self.events.push(event);
+    }
+    /// True where no example of this kind of failure was kept yet: the session then attaches what came back.
+    pub fn wants_example(&self, kind: FaultKind) -> bool {
+        self.wanted & (1 << kind as u8) != 0
+    }
+    /// Remembers that an example of this kind is kept.
+    pub fn example_kept(&mut self, kind: FaultKind) {
+        self.wanted &= !(1 << kind as u8);
+    }
+}
+
+/// One thing that happened in a conversation.
+#[derive(Debug)]
+pub enum Event<R> {
+    /// The first byte of an answer arrived (before the bytes that end it; may be left out where one piece held both).
+    FirstByte(ExchangeId),
+    /// A message of so many bytes inside an exchange whose answer is a stream of them.
+    Message(ExchangeId, u32),
+    /// The peer answered a [`Session::heartbeat`].
+    Heartbeat,
+    /// The peer said of a connection or an exchange how it ends (GOAWAY, RST_STREAM), whatever became of the exchanges; what it
+    /// said is named as status codes are ([`Dialogue::code_name`]).
+    Word(u32),
+    /// Its user is to keep this of the answer; directly before the end of the exchange.
+    Learnt(ExchangeId, Lesson),
+    /// The exchange is over.
+    Ended(Ended<R>),
+    /// The peer says that it did nothing for this exchange and never will (GOAWAY, REFUSED_STREAM): nothing was lost, and
+    /// it may be submitted again as it was, on a connection that has room. The session has forgotten it.
+    Refused(ExchangeId),
+    /// The peer answered before it asked for the part that was withheld ([`Sent::Withheld`]), which is not sent.
+    Declined(ExchangeId),
+    /// A message (so many bytes) that nobody asked for: a push; not a failure.
+    Unsolicited(u32),
+    /// The peer said what is to be replied to: [`Session::pay`] says it.
+    Owed,
+    /// So many bytes of an answer beyond those that were asked for, where answers belong to requests by order alone: unlike a
+    /// push it may have been taken for another's.
+    Stray(u32),
+}
+
+impl<R> Event<R> {
+    /// The same of a protocol that holds this one: what follows is a request of that, and so is its status code.
+    pub fn within<S>(self, code: impl Fn(u32) -> u32, follow: impl FnOnce(Follow<R>) -> Follow<S>) -> Event<S> {
+        match self {
+            Event::FirstByte(id) => Event::FirstByte(id),
+            Event::Message(id, size) => Event::Message(id, size),
+            Event::Heartbeat => Event::Heartbeat,
+            Event::Word(word) => Event::Word(code(word)),
+            Event::Learnt(id, lesson) => Event::Learnt(id, lesson),
+            Event::Ended(Ended { id, fault, code: own, payload, why, excerpt, follow: next }) => {
+                let next = next.map(|next| Box::new(follow(*next)));
+                Event::Ended(Ended { id, fault, code: code(own), payload, why, excerpt, follow: next })
+            }
+            Event::Refused(id) => Event::Refused(id),
+            Event::Declined(id) => Event::Declined(id),
+            Event::Unsolicited(size) => Event::Unsolicited(size),
+            Event::Owed => Event::Owed,
+            Event::Stray(size) => Event::Stray(size),
+        }
+    }
+}
+
+/// How an exchange ended.
+#[derive(Debug)]
+pub struct Ended<R> {
+    /// Which one.
+    pub id: ExchangeId,
+    /// None: success.
+    pub fault: Option<FaultKind>,
+    /// The protocol's status code; 0 where there is none.
+    pub code: u32,
+    /// Bytes of payload (body) received.
+    pub payload: u64,
+    /// Why it failed, in a sentence, where the protocol knows more than the kind says; else empty.
+    pub why: Cow<'static, str>,
+    /// What came back, attached where the exchange failed and [`Done::wants_example`] said so.
+    pub excerpt: Option<Box<[u8]>>,
+    /// The next hop (a redirect): a request of its own, for the same user.
+    pub follow: Option<Box<Follow<R>>>,
+}
+
+/// A request that an answer asks for.
+#[derive(Debug)]
+pub struct Follow<R> {
+    /// Where it goes.
+    pub origin: Origin,
+    /// The request.
+    pub request: R,
+}

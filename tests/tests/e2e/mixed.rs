@@ -1,0 +1,161 @@
+//! Flows that speak several protocols: each server's own count agrees with ours, step by step.
+
+use e2e::nginx::Nginx;
+use e2e::redis::Redis;
+use e2e::report::report;
+use e2e::websocket::WebSocketServer;
+use e2e::{Report, brunt};
+
+/// A token for each login; pages want one.
+const SITE: &str = r#"
+location = /login { default_type application/json; return 200 '{"data": {"token": "$request_id"}}'; }
+location = /page { if ($http_authorization = "") { return 401; } return 200 'page $http_authorization'; }
+"#;
+
+/// A plan file in a folder that goes with it.
+fn plan(text: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("flow.yaml");
+    std::fs::write(&path, text).expect("written");
+    let path = path.display().to_string();
+    (folder, path)
+}
+
+/// Started, succeeded, failed and cut iterations.
+fn iterations(report: &Report) -> [u64; 4] {
+    let row = &report.json["iterations"][0];
+    ["started", "succeeded", "failed", "cut"].map(|key| row[key].as_u64().unwrap_or_else(|| panic!("{report}")))
+}
+
+/// Scheduled and succeeded of a name.
+fn named(report: &Report, name: &str) -> [u64; 2] {
+    let rows = report.json["by_name"].as_array().expect("names");
+    let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {report}"));
+    ["scheduled", "succeeded"].map(|key| row[key].as_u64().expect("a count"))
+}
+
+fn login(nginx: &Nginx) -> String {
+    format!("  - url: {}login\n    name: login\n    capture: {{token: json $.data.token}}\n", nginx.url())
+}
+
+#[test]
+fn a_token_of_http_goes_through_redis_and_back_and_all_three_count_the_same() {
+    for load in ["users: 5\niterations: 60", "users: 5\niterations: 60\nprocesses: 2", "rate: 300/s\niterations: 60"] {
+        let (Some(nginx), Some(redis)) = (Nginx::start("", "", SITE), Redis::start(&[])) else { return };
+        let text = format!(
+            "{load}\nflow:\n{login}  - url: {redis}\n    command: SET kept:{{token}} {{token}}\n    expect-body: OK\n  \
+             - url: {redis}\n    name: read\n    command: \"MULTI; GET kept:{{token}}; EXEC\"\n    capture: {{back: json $[2][0]}}\n  \
+             - url: {page}page\n    name: page\n    header: 'Authorization: {{back}}'\n    expect-body: '{{token}}'\n",
+            login = login(&nginx),
+            redis = redis.url(1),
+            page = nginx.url(),
+        );
+        let (_folder, path) = plan(&text);
+        let report = report(&[&path]);
+        assert_eq!(iterations(&report), [60, 60, 0, 0], "{load}: {report}");
+        let names = ["login", "SET", "read", "page"];
+        names.iter().for_each(|name| assert_eq!(named(&report, name), [60; 2], "{load} {name}: {report}"));
+        assert_eq!(report.requests(), [240, 240, 0, 0], "{load}: {report}");
+        assert_eq!(
+            [redis.calls("", "set"), redis.calls("", "get"), redis.calls("", "exec")],
+            [60; 3],
+            "{load}: {report}"
+        );
+        let log = nginx.stop_and_read_log();
+        let served = |path: &str| log.iter().filter(|line| line.contains(path)).count();
+        // One login came before the run.
+        assert_eq!((served("/login"), served("/page")), (61, 60), "{load}: {report}");
+    }
+}
+
+/// Each user opens a WebSocket with its token, says something, and awaits what it said, among other news.
+fn chat(nginx: &Nginx, server: &WebSocketServer, load: &str) -> String {
+    let url = server.url("push");
+    format!(
+        "{load}\nflow:\n{login}  - url: {url}\n    name: hello\n    header: 'X-Token: {{token}}'\n    data: '{{\"type\": \"hello\", \"token\": \"{{token}}\"}}'\n    \
+         await: json $.type == \"hello\"\n    capture: {{mine: json $.token}}\n  \
+         - url: {url}\n    name: say\n    data: '{{\"type\": \"said\", \"token\": \"{{mine}}\"}}'\n    one-way: true\n  \
+         - url: {url}\n    name: hear\n    await: 'json $.token == \"{{token}}\"'\n    expect-body: said\n",
+        login = login(nginx),
+    )
+}
+
+#[test]
+fn users_open_a_websocket_with_their_token_and_await_what_they_said_among_pushes() {
+    for load in ["users: 5\niterations: 40", "rate: 200/s\niterations: 40"] {
+        let (Some(nginx), Some(server)) = (Nginx::start("", "", SITE), WebSocketServer::node()) else { return };
+        let (_folder, path) = plan(&chat(&nginx, &server, load));
+        let report = report(&[&path]);
+        assert_eq!(iterations(&report), [40, 40, 0, 0], "{load}: {report}");
+        let names = ["login", "hello", "say", "hear"];
+        names.iter().for_each(|name| assert_eq!(named(&report, name), [40; 2], "{load} {name}: {report}"));
+        assert_eq!(report.requests(), [160, 160, 0, 0], "{load}: {report}");
+        assert_eq!(report.count("unsolicited"), 3 * 40, "three news on each connection: {load}: {report}");
+        let counts = server.counts();
+        // A connection for each iteration, which is closed in order with it.
+        assert_eq!(
+            (&counts["connections"], &counts["normal"], &counts["messages"]),
+            (&40.into(), &40.into(), &80.into())
+        );
+    }
+}
+
+#[test]
+fn what_is_awaited_in_vain_times_out_and_what_is_lost_with_a_connection_is_told() {
+    let (Some(nginx), Some(server), Some(redis)) =
+        (Nginx::start("", "", SITE), WebSocketServer::node(), Redis::start(&[]))
+    else {
+        return;
+    };
+    let text = chat(&nginx, &server, "users: 2\niterations: 4\ntimeout: 300ms").replace("$.token ==", "$.tokn ==");
+    let (_folder, path) = plan(&text);
+    let vain = report(&[&path]);
+    assert_eq!((iterations(&vain), vain.failures().get("timeout")), ([4, 0, 4, 0], Some(&4)), "{vain}");
+    // The server ends the connection between two steps: what stood on it is gone.
+    let text = format!(
+        "users: 1\niterations: 3\nflow:\n  - url: {url}\n    command: SET a 1\n  - url: {url}\n    command: QUIT\n  - pause: 20ms\n  \
+         - url: {url}\n    name: after\n    command: GET a\n",
+        url = redis.url(0)
+    );
+    let (_folder, path) = plan(&text);
+    let lost = report(&[&path]);
+    assert_eq!((iterations(&lost), named(&lost, "after")), ([3, 0, 3, 0], [3, 0]), "{lost}");
+    assert!(
+        lost.json.to_string().contains("the connection that its user was on was closed before this step"),
+        "{lost}"
+    );
+}
+
+#[test]
+fn debug_shows_steps_of_all_protocols_on_connections_that_go_on() {
+    let (Some(nginx), Some(server)) = (Nginx::start("", "", SITE), WebSocketServer::node()) else { return };
+    let (_folder, path) = plan(&chat(&nginx, &server, "users: 1\niterations: 1"));
+    let shown = brunt(["--debug", "--keep-secrets", &path]);
+    assert_eq!(shown.code, Some(0), "{}", shown.out);
+    assert_eq!(shown.out.lines().filter(|line| line.starts_with("=== ")).count(), 4, "{}", shown.out);
+    assert_eq!(shown.out.matches("Upgrade: websocket").count(), 2, "asked and agreed to once: {}", shown.out);
+    let token = shown.out.lines().find_map(|line| line.strip_prefix("--- captured token=")).expect("a token");
+    let token = token.split(' ').next().expect("its value");
+    assert!(shown.out.contains(&format!("X-Token: {token}")), "{}", shown.out);
+    assert!(
+        shown.out.contains(&format!("* text, 51 bytes\n{{\"type\": \"said\", \"token\": \"{token}\"}}")),
+        "{}",
+        shown.out
+    );
+}
+
+#[test]
+fn what_no_step_can_do_is_said_before_anything_is_sent() {
+    for (step, said) in [
+        ("{url: 'redis://h', data: x}", "step 2, data: redis has no such option at a step; leave it out"),
+        ("{url: 'redis://h', capture: {a: header X}}", "a reply of Redis has no header; write one of body, element,"),
+        ("{url: 'ws://h/'}", "neither says nor awaits anything; write `data`, `await`, or both"),
+        ("{url: 'ws://h/', await: next}", "`next` does not say which message; write any, json"),
+        ("{url: 'ws://h/', data: x, one-way: true, await: any}", "awaits no message"),
+        ("{url: 'redis://h', command: ['GET a', 'GET b']}", "has a step that sends one of several at random"),
+    ] {
+        let (_folder, path) = plan(&format!("flow:\n  - http://h/\n  - {step}\n"));
+        let checked = brunt(["plan", "--check", &path]);
+        assert!(checked.err.contains(said) && checked.code == Some(64), "{step}: {}", checked.err);
+    }
+}
