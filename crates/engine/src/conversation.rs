@@ -18,6 +18,7 @@ use wire::{
 
 use self::heard::Ears;
 pub(crate) use self::heard::Transcribed;
+use self::kept::Begun;
 pub(crate) use self::kept::Kept;
 use self::kept::{led, unix_ns};
 use self::naming::{describe, place_name};
@@ -92,11 +93,7 @@ impl<'a, D: Dialogue> OneShot<'a, D> {
     }
 
     /// The same, and its conversation may go on.
-    pub fn begin(
-        &self,
-        requests: &[&'a D::Request],
-        transcribed: &mut Transcribed,
-    ) -> Result<(Vec<Ended<D::Request>>, Kept<'a, D>), Trouble> {
+    pub fn begin(&self, requests: &[&'a D::Request], transcribed: &mut Transcribed) -> Result<Begun<'a, D>, Trouble> {
         let found = lookup::find(&self.setup.resolver, self.origin, self.stop);
         let places = found.ok_or_else(|| no_answer(STOPPED))?.map_err(unreachable)?;
         let mut last = unreachable(format!("{} has no address", self.origin.host));
@@ -114,7 +111,7 @@ impl<'a, D: Dialogue> OneShot<'a, D> {
         to: Place,
         requests: &[&'a D::Request],
         transcribed: &mut Transcribed,
-    ) -> Result<(Vec<Ended<D::Request>>, Kept<'a, D>), Trouble> {
+    ) -> Result<Begun<'a, D>, Trouble> {
         let net = Epoll::new().map_err(|e| unreachable(format!("epoll: {e}")))?;
         let ears = Ears::default();
         let (address, proxy) = (place_name(&to), self.setup.security.proxy(self.origin));

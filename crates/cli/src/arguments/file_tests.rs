@@ -171,8 +171,8 @@ fn the_schema_names_every_key() {
 fn options_of_one_url_are_refused_where_its_protocol_has_none() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("p.yaml");
-    std::fs::write(&path, "urls:\n  - url: redis://h\n    header: 'X: 1'\n").expect("written");
+    std::fs::write(&path, "urls:\n  - url: tcp://h:1\n    header: 'X: 1'\n").expect("written");
     let complaint = read(&[path.display().to_string()], &protocols(), &DEFAULTS).expect_err("a complaint");
-    let said = "`redis://h` has options of its own, which redis does not take; write them beside the URLs";
+    let said = "`tcp://h:1` has options of its own, which raw does not take; write them beside the URLs";
     assert_eq!(complaint.trouble, said);
 }

@@ -20,6 +20,9 @@ pub(super) fn unix_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
 }
 
+/// What came of its first requests, and the conversation itself.
+pub(super) type Begun<'a, D> = (Vec<Ended<<D as Dialogue>::Request>>, Kept<'a, D>);
+
 /// A conversation that goes on, and what went over its connection.
 pub(crate) struct Kept<'a, D: Dialogue> {
     pub(super) talk: Conversation<'a, D>,

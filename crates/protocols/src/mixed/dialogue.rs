@@ -110,7 +110,7 @@ impl Protocol for Mixed {
     fn inquire(&self, asked: &Asked) -> Result<Option<MixedDialogue>, Complaint> {
         let mut inquiry = None;
         each!(P => if inquiry.is_none() && let Some(own) = own_of(&P::default(), asked)? {
-            inquiry = P::default().inquire(&own.asked)?.map(|dialogue| MixedDialogue::of_one::<P>(dialogue));
+            inquiry = P::default().inquire(&own.asked)?.map(MixedDialogue::of_one::<P>);
         });
         Ok(inquiry)
     }
