@@ -1,9 +1,10 @@
-//! The figures of a run on their way to Prometheus.
+//! The figures of a run on their way to Prometheus and OpenTelemetry.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use engine::Stop;
-use export::{Figures, Linger, Prometheus};
+use export::{Figures, Linger, Prometheus, Push};
 use measure::Nanos;
 use record::Listener;
 use report::Lang;
@@ -22,6 +23,7 @@ const LINGER: Nanos = Nanos::from_secs(20);
 pub struct Exports {
     figures: Option<Figures>,
     prometheus: Option<Prometheus>,
+    otlp: Option<Push>,
     linger: Option<Nanos>,
 }
 
@@ -29,16 +31,19 @@ impl Exports {
     /// Opens what was asked for, before anything is sent.
     ///
     /// # Errors
-    /// The address that cannot be listened at.
+    /// The address that cannot be listened at, a setting that is wrong.
     pub fn begin(asked: &Exporting) -> Result<Exports, Complaint> {
-        let Some(address) = asked.prometheus else { return Ok(Exports::default()) };
+        if asked.prometheus.is_none() && asked.otlp.is_none() {
+            return Ok(Exports::default());
+        }
         let figures = Figures::new();
-        let prometheus = Prometheus::listen(address, figures.clone()).map_err(|why| {
-            let trouble =
-                format!("{address} cannot be listened at: {why}; write another address, or 0 for any free port");
-            Complaint::new("--prometheus", trouble)
-        })?;
-        Ok(Exports { figures: Some(figures), prometheus: Some(prometheus), linger: asked.linger })
+        let prometheus = asked.prometheus.map(|address| listen(address, &figures)).transpose()?;
+        let start = |(endpoint, settings): &(export::Endpoint, export::Settings)| {
+            let push = Push::start(endpoint.clone(), settings, figures.clone());
+            push.map_err(|trouble| Complaint::new("--otlp", trouble))
+        };
+        let otlp = asked.otlp.as_ref().map(start).transpose()?;
+        Ok(Exports { figures: Some(figures), prometheus, otlp, linger: asked.linger })
     }
 
     /// Says where the figures are.
@@ -51,7 +56,8 @@ impl Exports {
 
     /// Who is told the events of the run.
     pub fn listeners(&mut self) -> impl Iterator<Item = &mut dyn Listener> {
-        self.figures.iter_mut().map(|figures| figures as &mut dyn Listener)
+        let figures = self.figures.iter_mut().map(|figures| figures as &mut dyn Listener);
+        figures.chain(self.otlp.iter_mut().map(|push| push as &mut dyn Listener))
     }
 
     /// Keeps the final figures until they were fetched, or nobody is to be expected any more, or somebody interrupts.
@@ -71,4 +77,11 @@ impl Exports {
             view.say(lang.of(messages::NOT_FETCHED));
         }
     }
+}
+
+fn listen(address: SocketAddr, figures: &Figures) -> Result<Prometheus, Complaint> {
+    Prometheus::listen(address, figures.clone()).map_err(|why| {
+        let trouble = format!("{address} cannot be listened at: {why}; write another address, or 0 for any free port");
+        Complaint::new("--prometheus", trouble)
+    })
 }

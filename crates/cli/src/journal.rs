@@ -50,7 +50,12 @@ impl<'a> Journal<'a> {
             }
             _ => {}
         }
+        let after_a_second = matches!(event, RunEvent::Second(_));
         self.tell(event);
+        if after_a_second {
+            let said: Vec<Notice> = self.listeners.iter_mut().filter_map(|listener| listener.meanwhile()).collect();
+            said.into_iter().for_each(|notice| self.tell(RunEvent::Notice(notice)));
+        }
     }
 
     /// Tells all; what those say who fail, too.
@@ -130,6 +135,29 @@ mod tests {
         assert_eq!(failing.words(), ["second"]);
         let RunEvent::Notice(why) = &before.heard[2] else { panic!("{:?}", before.heard) };
         assert_eq!((&*why.facts["secret"], why.at_ns), ("***", Some(2)), "without secrets, with its moment");
+    }
+
+    /// Says the same after each second.
+    struct Talks;
+
+    impl Listener for Talks {
+        fn see(&mut self, _event: &RunEvent) -> Result<(), Notice> {
+            Ok(())
+        }
+        fn meanwhile(&mut self) -> Option<Notice> {
+            Some(Notice::new(Subject::OtlpAway, []))
+        }
+    }
+
+    #[test]
+    fn what_a_listener_says_on_the_way_is_told_after_a_second_and_never_behind_the_end() {
+        let (mut talks, mut hears) = (Talks, Deaf::after(99));
+        let mut journal = Journal::new(Redaction::default());
+        journal.add(&mut talks);
+        journal.add(&mut hears);
+        journal.take(second(1));
+        journal.take(RunEvent::Ended(Ended::default()));
+        assert_eq!(hears.words(), ["second", "notice", "notice", "ended"], "the last one is its own last word");
     }
 
     #[test]

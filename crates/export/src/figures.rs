@@ -13,6 +13,10 @@ pub(crate) struct Now {
     pub second: Option<Moment>,
     /// The run is over: nothing changes any more.
     pub ended: bool,
+    /// Nanoseconds since 1970 of what is told.
+    pub unix_ns: u64,
+    /// Nanoseconds since 1970 of the start of the run.
+    pub began_unix_ns: u64,
 }
 
 /// The gauges of a second.
@@ -57,6 +61,10 @@ struct Shared {
 struct State {
     summing: Summing,
     now: Now,
+    /// Start of the window, nanoseconds since 1970.
+    window_unix_ns: Option<u64>,
+    /// How many seconds were added.
+    seconds: u64,
     /// The final figures were read so often.
     read_to_the_end: u64,
     /// They were read so often before.
@@ -97,6 +105,13 @@ impl Figures {
         self.lock().read > 0
     }
 
+    /// Waits until more seconds are known than these, or the run is over; how many there are, and whether it is.
+    pub(crate) fn wait_for_more(&self, than: u64) -> (u64, bool) {
+        let waits = |state: &mut State| state.seconds <= than && !state.now.ended;
+        let state = self.0.changed.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);
+        (state.seconds, state.now.ended)
+    }
+
     /// Nothing changes any more: who reads from now on has the final figures.
     pub fn end(&self) {
         self.lock().now.ended = true;
@@ -129,7 +144,18 @@ impl Listener for Figures {
         let mut state = self.lock();
         state.summing.add(event);
         match event {
-            RunEvent::Second(second) => state.now.second = Some(Moment::of(second)),
+            RunEvent::Started(started) => {
+                state.now.began_unix_ns = started.unix_ms.saturating_mul(1_000_000);
+                state.now.unix_ns = state.now.began_unix_ns;
+            }
+            RunEvent::Began(began) => state.window_unix_ns = Some(began.unix_ns),
+            RunEvent::Second(second) => {
+                state.now.second = Some(Moment::of(second));
+                let window = state.window_unix_ns.unwrap_or(state.now.began_unix_ns);
+                let moment = window.saturating_add_signed(second.to_ns);
+                state.now.unix_ns = moment.max(state.now.unix_ns);
+                state.seconds += 1;
+            }
             RunEvent::Ended(_) => state.now.ended = true,
             _ => return Ok(()),
         }

@@ -7,13 +7,18 @@
 mod accept;
 mod buckets;
 mod catalogue;
+mod collector;
 mod figures;
+mod otlp;
 mod protobuf;
+mod push;
 mod serve;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub use accept::{Asked, asked};
+pub use collector::{Endpoint, Settings};
 pub use figures::Figures;
+pub use push::Push;
 pub use serve::{Linger, Prometheus};

@@ -13,6 +13,11 @@ pub trait Listener {
     /// It takes no more, and why: the other listeners are told.
     fn see(&mut self, event: &RunEvent) -> Result<(), Notice>;
 
+    /// What there is to say while the run goes on; asked after each second.
+    fn meanwhile(&mut self) -> Option<Notice> {
+        None
+    }
+
     /// The run is over but for its last words; its summary follows them. What this one has to say before it ends.
     fn ending(&mut self) -> Vec<Notice> {
         Vec::new()

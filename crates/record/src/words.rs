@@ -91,6 +91,10 @@ words! {
         ObjectiveStop = "objective_stop",
         /// Every answer was a redirect, and none was followed.
         OnlyRedirects = "only_redirects",
+        /// A collector of OpenTelemetry did not take some of the exports.
+        OtlpAway = "otlp_away",
+        /// Nor the last of them.
+        OtlpIncomplete = "otlp_incomplete",
         /// Probes of machines under test broke off: what they count is not observable from then on.
         ProbeLost = "probe_lost",
         /// Processes of the run ended early.

@@ -43,6 +43,7 @@ mod signals;
 mod slots;
 mod tables;
 mod target;
+mod telemetry;
 mod terminal;
 mod tongues;
 mod ui;

@@ -3,8 +3,10 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use clap::Arg;
+use export::{Endpoint, Settings};
 use measure::Nanos;
-use wire::Complaint;
+use plan::{Options, WeightedUrl};
+use wire::{Complaint, OptionSpec};
 
 use super::flags;
 use super::matched::Matched;
@@ -19,6 +21,8 @@ pub struct Exporting {
     pub prometheus: Option<SocketAddr>,
     /// How long the final figures are kept for it; None: as long as it usually takes to come.
     pub linger: Option<Nanos>,
+    /// The collector of OpenTelemetry that they are sent to.
+    pub otlp: Option<(Endpoint, Settings)>,
 }
 
 /// The flags, under no heading yet.
@@ -36,6 +40,18 @@ pub fn described() -> Vec<Arg> {
             "TIME",
             "With --prometheus: keep the final metrics until they are scraped once, at most TIME [default: 20s]",
         ),
+        flags::one(
+            "trace",
+            None,
+            "SHARE",
+            "Send a W3C traceparent with each request (each iteration is one trace), SHARE of them sampled: 1%",
+        ),
+        flags::one(
+            "otlp",
+            None,
+            "URL",
+            "Send live metrics to an OpenTelemetry collector once a second, by HTTP: http://127.0.0.1:4318",
+        ),
     ]
 }
 
@@ -49,7 +65,58 @@ pub fn read(flags: &Matched<'_>) -> Result<Exporting, Complaint> {
     if linger.is_some() && prometheus.is_none() {
         return Err(Complaint::new("--linger", "is for Prometheus, which has no address; add --prometheus 9464"));
     }
-    Ok(Exporting { prometheus, linger })
+    let endpoint = flags.parsed("otlp", "--otlp", Endpoint::parse)?;
+    let otlp = endpoint.map(|endpoint| settings().map(|settings| (endpoint, settings))).transpose()?;
+    Ok(Exporting { prometheus, linger, otlp })
+}
+
+/// `--trace SHARE`: a header line that every request has, also those with lines of their own.
+///
+/// # Errors
+/// The user's mistake, naming the option.
+pub fn trace(
+    flags: &Matched<'_>,
+    specs: &[OptionSpec],
+    (options, urls): (&mut Options, &mut [WeightedUrl]),
+) -> Result<(), Complaint> {
+    let Some(share) = flags.text("trace") else { return Ok(()) };
+    let wrong = |trouble: String| Err(Complaint::new("--trace", trouble));
+    if !specs.iter().any(|spec| spec.name == "header") {
+        return wrong("needs header lines, which HTTP and gRPC have; leave it out".into());
+    }
+    let number = share.strip_suffix('%').map_or(share.parse(), |percent| percent.parse().map(|n: f64| n / 100.0));
+    if !number.is_ok_and(|share| (0.0..=1.0).contains(&share)) {
+        return wrong(format!("`{share}` is no share of the traces; write for instance 1%"));
+    }
+    let all = || urls.iter().map(|url| &url.options).chain([&*options]).filter_map(|options| options.get("header"));
+    let is_taken =
+        |line: &String| line.split([':', ';']).next().is_some_and(|name| name.trim().eq_ignore_ascii_case(TRACE));
+    if all().flatten().any(is_taken) {
+        return wrong("sets the traceparent header, and so does -H; leave one of them out".into());
+    }
+    let line = format!("{TRACE}: {{{TRACE} {share}}}");
+    let own = urls.iter_mut().filter_map(|url| url.options.get_mut("header"));
+    own.for_each(|lines| lines.push(line.clone()));
+    options.entry("header".into()).or_default().push(line);
+    Ok(())
+}
+
+/// The header of a trace, and the slot that fills it.
+const TRACE: &str = "traceparent";
+
+/// What the variables of OpenTelemetry say.
+fn settings() -> Result<Settings, Complaint> {
+    const CERTIFICATE: &str = "OTEL_EXPORTER_OTLP_CERTIFICATE";
+    let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+    let read = |file: String| {
+        std::fs::read(&file).map_err(|why| Complaint::new(CERTIFICATE, format!("{file} cannot be read: {why}")))
+    };
+    Ok(Settings {
+        headers: variable("OTEL_EXPORTER_OTLP_HEADERS"),
+        certificate: variable(CERTIFICATE).map(read).transpose()?,
+        attributes: variable("OTEL_RESOURCE_ATTRIBUTES"),
+        service: variable("OTEL_SERVICE_NAME"),
+    })
 }
 
 /// An address to listen at: a port of this machine, `:PORT` of all its addresses, a host with or without a port.

@@ -201,9 +201,10 @@ fn over(
     ways::refuse_own_options(&urls, &*protocols[protocol])?;
     spoken::refuse_others(&flags, protocols, protocol)?;
     let specs = protocols[protocol].options();
-    let options = shorthand::spelled_out(sealed::opened(options_of(&flags, specs))?, specs)?;
+    let mut options = shorthand::spelled_out(sealed::opened(options_of(&flags, specs))?, specs)?;
     let own = |url| shorthand::spelled_out_url(sealed::opened_url(url)?, specs);
-    let urls = ways::named(&flags, urls)?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
+    let mut urls = ways::named(&flags, urls)?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
+    exporting::trace(&flags, specs, (&mut options, &mut urls))?;
     let flow = flow_file::of_run(&flags, given, &*protocols[protocol])?;
     let plan = Plan { flow, ..plan(&flags, urls, &*protocols[protocol], options, defaults)? };
     let keep_secrets = flags.switch("keep-secrets");
@@ -214,6 +215,7 @@ fn over(
     } else {
         let mut known = Secrets::of_plan(&plan);
         flags.texts("watch").into_iter().filter_map(place).for_each(|place| known.learn_url(place));
+        flags.texts("otlp").into_iter().for_each(|url| known.learn_url(url));
         watching.probes.token.iter().for_each(|token| known.learn_option("token", token));
         let redaction = Redaction::over(known);
         let command = mask::command(&command, &secrets(&flags, &plan));
@@ -370,6 +372,7 @@ fn secrets(flags: &Matched<'_>, plan: &Plan) -> Vec<(String, String)> {
         .into_iter()
         .chain(flags.texts("url"))
         .chain(flags.texts("proxy"))
+        .chain(flags.texts("otlp"))
         .map(|url| (url.to_string(), mask::url(url)));
     // `redis=redis://USER:PASSWORD@HOST`
     let hidden = |text: &str| place(text).map(|place| text.replace(place, &mask::url(place)));

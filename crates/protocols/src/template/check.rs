@@ -109,8 +109,11 @@ fn of_value(value: &Value, bad: &dyn Fn(u8) -> bool) -> bool {
         Value::Bytes { .. } | Value::Variable(_) => (0..=u8::MAX).any(bad),
         Value::Row { column, format: None, .. } => column.rows().any(|row| row.iter().any(|b| bad(*b))),
         Value::Later { of, .. } => of_value(of, bad),
-        Value::Characters { .. } | Value::Iso | Value::Date | Value::FixTime | Value::Uuid { .. } => {
-            b"09AZaz:-.".iter().any(|b| bad(*b))
-        }
+        Value::Characters { .. }
+        | Value::Iso
+        | Value::Date
+        | Value::FixTime
+        | Value::Uuid { .. }
+        | Value::Trace { .. } => b"09AZaz:-.".iter().any(|b| bad(*b)),
     }
 }

@@ -121,6 +121,7 @@ fn of_value(value: &Value) -> u64 {
         Value::Later { of, .. } => of_value(of),
         Value::FixTime => "20261121-09:26:35.123".len() as u64,
         Value::Uuid { .. } => 36,
+        Value::Trace { .. } => 55,
         Value::Variable(_) => MOST_OF_A_VALUE as u64,
         Value::Row { column, format: None, .. } => column.rows().map(<[u8]>::len).max().unwrap_or(0) as u64,
         Value::Row { format: Some(format), .. } => format.most_bytes(u64::MAX),

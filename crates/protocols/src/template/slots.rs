@@ -10,7 +10,7 @@ use super::value::{ALPHANUMERIC, Value};
 const MOST_RANDOM: usize = 16 << 20;
 
 /// The slots that are values.
-pub const VALUES: [&str; 8] = ["counter", "random", "user", "time", "uuid", "csv", "jsonl", "env"];
+pub const VALUES: [&str; 9] = ["counter", "random", "user", "time", "uuid", "traceparent", "csv", "jsonl", "env"];
 
 /// The slots that some texts have and others have not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,6 +80,7 @@ pub fn value(name: &str, words: &str, salt: u64, files: &mut Files) -> Result<Va
         "user" => Value::User { format: words.format()? },
         "sequence" => sequence(&mut words)?,
         "time" => later(&mut words)?,
+        "traceparent" => traceparent(&mut words)?,
         _ => Value::Uuid { salt },
     };
     words.none_left()?;
@@ -207,6 +208,18 @@ fn time(words: &mut Words<'_>) -> Result<Value, String> {
     Ok(Value::Time { unit, format: words.format()? })
 }
 
+/// `{traceparent 1%}`: the share of traces that are sampled; all of them, where none is named.
+fn traceparent(words: &mut Words<'_>) -> Result<Value, String> {
+    let Some(text) = words.first() else { return Ok(Value::Trace { sampled: u64::MAX }) };
+    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let share = number.parse::<f64>().map(|number| number / scale).ok().filter(|share| (0.0..=1.0).contains(share));
+    let share = share.ok_or_else(|| {
+        format!("{{traceparent {text}}} is no share of the traces; write for instance {{traceparent 1%}}")
+    })?;
+    // A number above the largest becomes that.
+    Ok(Value::Trace { sampled: (share * 2f64.powi(64)) as u64 })
+}
+
 /// Words that are taken one after the other.
 struct Words<'a> {
     name: &'a str,
@@ -250,6 +263,7 @@ impl<'a> Words<'a> {
             }
             "time" => "ms, us, ns, iso, date, fix, in 7d, width N, hex, varint, zigzag, and u8 to u64",
             "uuid" => "nothing",
+            "traceparent" => "the share of traces to be sampled, such as 1%",
             _ => "width N, hex, varint, zigzag, and u8 to u64 (le behind it for little endian)",
         };
         Err(format!("\"{word}\" is not known in {{{}}}; there may follow {known}", self.name))

@@ -245,6 +245,28 @@ fn random_slots_differ_from_each_other_and_repeat_with_their_fill() {
     assert_eq!(filled("{random 11 bytes}", Notation::Plain, &FILL).len(), 11);
 }
 
+#[test]
+fn the_requests_of_an_iteration_are_spans_of_one_trace_and_the_share_is_sampled() {
+    let of = |text: &str, number, random| {
+        let line = filled(text, Notation::Plain, &Fill { number, random, run: 5, ..FILL });
+        String::from_utf8(line).unwrap()
+    };
+    let (first, second) = (of("{traceparent}", 1, 2), of("{traceparent}", 1, 3));
+    let parts: Vec<&str> = first.split('-').collect();
+    assert_eq!((parts[0], parts[1].len(), parts[2].len(), parts[3]), ("00", 32, 16, "01"));
+    assert!(first.bytes().all(|b| b"0123456789abcdef-".contains(&b)), "{first}");
+    assert_eq!(first[..35], second[..35]);
+    assert_ne!(first[36..52], second[36..52]);
+    assert_eq!(first, of("{traceparent 100%}", 1, 2));
+    let mut traces: Vec<String> = (0..10_000).map(|number| of("{traceparent 0.1}", number, number)).collect();
+    let sampled = traces.iter().filter(|line| line.ends_with("-01")).count();
+    assert!((850..1150).contains(&sampled), "{sampled}");
+    assert!((0..1000).all(|number| of("{traceparent 0%}", number, 1).ends_with("-00")));
+    traces.sort();
+    traces.dedup_by(|a, b| a[..35] == b[..35]);
+    assert_eq!(traces.len(), 10_000);
+}
+
 /// Every value of a small span comes, about equally often: 4000 draws of 8 values leave 500 ± 6 standard deviations.
 #[test]
 fn random_numbers_cover_their_span() {
@@ -399,6 +421,8 @@ fn complaints() {
         ("{counter varint width 4}", "a width is for digits"),
         ("{a=x{length varint {a}}}", "must have a size that does not depend on it"),
         ("{uuid 4}", "\"4\" is not known in {uuid}; there may follow nothing"),
+        ("{traceparent 2}", "{traceparent 2} is no share of the traces"),
+        ("{traceparent 1% x}", "\"x\" is not known in {traceparent}"),
         ("{csv users}", "\"users\" is no column; write {csv FILE.COLUMN}"),
         ("{length}", "{length} is of nothing"),
         ("{a=x}{a=y}", "a= stands twice"),

@@ -75,6 +75,14 @@ pub(crate) fn notice(of: Subject) -> Text {
             "{waited} of {scheduled} requests found no connection free and waited at the limit of {limit} (--max-connections): {wait} of a mean response of {response}.",
             "{scheduled} 个请求中有 {waited} 个没有空闲连接可用，在 {limit} 个连接的上限（--max-connections）处等待：平均响应 {response} 中占 {wait}。",
         ),
+        Subject::OtlpAway => text(
+            "{missed} of {exports} {exports|export|exports} to {url} failed: {why}. Each holds all figures so far: the next one that arrives makes up for it.",
+            "发往 {url} 的 {exports} 次导出中有 {missed} 次失败：{why}。每次导出都含截至当时的全部指标，下一次成功即可补齐。",
+        ),
+        Subject::OtlpIncomplete => text(
+            "The final figures did not reach {url}: {why}; what arrived there is not all of this run.",
+            "最终指标未能送达 {url}：{why}；该处的数据不完整。",
+        ),
         Subject::ProbeLost => text(
             "The probe of {host} was lost ({why}): what is counted there is not observable from then on.",
             "与 {host} 上的探针失去连接（{why}）：此后该主机的计数器无法读取。",

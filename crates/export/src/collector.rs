@@ -1,0 +1,206 @@
+//! A collector of OpenTelemetry that is spoken to by OTLP over HTTP: where it is, and how it is asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig};
+use ureq::{Agent, http};
+
+/// So long an export may take in all; a collector that stalls costs a moment of the figures, never the run.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The port of OTLP over HTTP.
+const PORT: u16 = 4318;
+/// What of a refusal is read.
+const REFUSAL: u64 = 64 * 1024;
+
+/// What the variables of OpenTelemetry's exporters say that users have set already.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// `OTEL_EXPORTER_OTLP_HEADERS`: `key=value,key=value`.
+    pub headers: Option<String>,
+    /// `OTEL_EXPORTER_OTLP_CERTIFICATE`: authorities to trust, as PEM; None: the public ones.
+    pub certificate: Option<Vec<u8>>,
+    /// `OTEL_RESOURCE_ATTRIBUTES`: as the headers.
+    pub attributes: Option<String>,
+    /// `OTEL_SERVICE_NAME`.
+    pub service: Option<String>,
+}
+
+/// Where a collector is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    base: String,
+    /// On this machine: no proxy is between.
+    local: bool,
+}
+
+impl Endpoint {
+    /// Reads a URL; the scheme may be left out, and then the port, too.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what would be right.
+    pub fn parse(text: &str) -> Result<Endpoint, String> {
+        let wrong = || format!("`{text}` is no URL of a collector; write one such as http://127.0.0.1:{PORT}");
+        let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+        let uri: http::Uri = whole.parse().map_err(|_| wrong())?;
+        let (Some("http" | "https"), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+            return Err(wrong());
+        };
+        if authority.host().is_empty() || uri.query().is_some() {
+            return Err(wrong());
+        }
+        let port = if text.contains("://") || authority.port().is_some() { String::new() } else { format!(":{PORT}") };
+        let path = uri.path().trim_end_matches('/');
+        // Some name the address of one signal; the others are beside it.
+        let path = ["/v1/metrics", "/v1/traces"].iter().fold(path, |path, end| path.strip_suffix(end).unwrap_or(path));
+        let host = authority.host().trim_matches(['[', ']']);
+        let local = host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
+        Ok(Endpoint { base: format!("{}://{authority}{port}{path}", uri.scheme_str().unwrap_or_default()), local })
+    }
+
+    /// As it may be shown: without a name and a password.
+    pub fn shown(&self) -> String {
+        match (self.base.split_once("://"), self.base.rsplit_once('@')) {
+            (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+            _ => self.base.clone(),
+        }
+    }
+}
+
+/// `key=value,key=value`, values with `%20` and the like.
+fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
+    let pair = |text: &str| {
+        let (name, value) = text.split_once('=').filter(|(name, _)| !name.trim().is_empty())?;
+        Some((name.trim().to_owned(), unescaped(value.trim())?))
+    };
+    let all = text.split(',').filter(|piece| !piece.trim().is_empty());
+    all.map(|piece| pair(piece).ok_or_else(|| "holds something else than NAME=VALUE,NAME=VALUE".to_owned())).collect()
+}
+
+fn unescaped(text: &str) -> Option<String> {
+    let (mut out, mut rest) = (Vec::new(), text);
+    while let Some((before, after)) = rest.split_once('%') {
+        out.extend_from_slice(before.as_bytes());
+        out.push(u8::from_str_radix(after.get(..2)?, 16).ok()?);
+        rest = &after[2..];
+    }
+    out.extend_from_slice(rest.as_bytes());
+    String::from_utf8(out).ok()
+}
+
+/// A collector that may be there.
+pub(crate) struct Collector {
+    agent: Agent,
+    endpoint: Endpoint,
+    headers: Vec<(String, String)>,
+    /// What all that is sent is told of.
+    pub resource: Vec<(String, String)>,
+}
+
+impl Collector {
+    /// Of this endpoint; nothing is sent yet.
+    ///
+    /// # Errors
+    /// What is wrong with a setting, which it names.
+    pub fn new(endpoint: Endpoint, settings: &Settings) -> Result<Collector, String> {
+        let roots = match &settings.certificate {
+            None => RootCerts::WebPki,
+            Some(pem) => RootCerts::new_with_certs(&certificates(pem)?),
+        };
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let tls = TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(provider).build();
+        let config = Agent::config_builder()
+            .timeout_global(Some(PATIENCE))
+            .http_status_as_error(false)
+            .user_agent(concat!("brunt/", env!("CARGO_PKG_VERSION")))
+            .max_redirects(0)
+            .tls_config(tls);
+        let config = if endpoint.local { config.proxy(None) } else { config };
+        let named = |name: &str, text: &Option<String>| {
+            let read = pairs(text.as_deref().unwrap_or_default());
+            read.map_err(|trouble| format!("{name} {trouble}"))
+        };
+        let headers = named("OTEL_EXPORTER_OTLP_HEADERS", &settings.headers)?;
+        let whole = |(name, value): &(String, String)| {
+            http::HeaderName::try_from(name).is_ok() && http::HeaderValue::try_from(value).is_ok()
+        };
+        if !headers.iter().all(whole) {
+            return Err("OTEL_EXPORTER_OTLP_HEADERS holds what is no header".into());
+        }
+        let mut resource = named("OTEL_RESOURCE_ATTRIBUTES", &settings.attributes)?;
+        let service = settings.service.clone().filter(|name| !name.is_empty());
+        if service.is_some() || !resource.iter().any(|(name, _)| name == "service.name") {
+            resource.retain(|(name, _)| name != "service.name");
+            resource.push(("service.name".into(), service.unwrap_or_else(|| "brunt".into())));
+        }
+        resource.push(("service.version".into(), env!("CARGO_PKG_VERSION").into()));
+        Ok(Collector { agent: config.build().into(), endpoint, headers, resource })
+    }
+
+    /// Sends one export; the error says why it was not taken.
+    pub fn send(&self, signal: &str, body: &[u8]) -> Result<(), String> {
+        let mut request = self.agent.post(format!("{}/v1/{signal}", self.endpoint.base));
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        let response = request.header("Content-Type", "application/x-protobuf").send(body);
+        let mut response = response.map_err(|error| error.to_string())?;
+        let status = response.status();
+        // Read to its end, the connection serves the next export.
+        let said = response.body_mut().with_config().limit(REFUSAL).read_to_vec().unwrap_or_default();
+        if status.is_success() {
+            return Ok(());
+        }
+        let said: String = String::from_utf8_lossy(&said).chars().filter(|c| !c.is_control()).take(200).collect();
+        Err(format!("{status} {said}").trim_end().to_owned())
+    }
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
+    let wrong = || "OTEL_EXPORTER_OTLP_CERTIFICATE names a file without a certificate (PEM)".to_owned();
+    let mut all = Vec::new();
+    for item in ureq::tls::parse_pem(pem) {
+        if let PemItem::Certificate(certificate) = item.map_err(|_| wrong())? {
+            all.push(certificate);
+        }
+    }
+    if all.is_empty() { Err(wrong()) } else { Ok(all) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collector_is_found_by_what_people_write() {
+        let base = |text| Endpoint::parse(text).map(|endpoint| endpoint.base);
+        assert_eq!(base("http://127.0.0.1:4318").unwrap(), "http://127.0.0.1:4318");
+        assert_eq!(base("http://h:80/otlp/v1/metrics").unwrap(), "http://h:80/otlp");
+        assert_eq!(base("https://h/").unwrap(), "https://h");
+        assert_eq!(base("localhost").unwrap(), "http://localhost:4318");
+        assert_eq!(base("localhost:1").unwrap(), "http://localhost:1");
+        for wrong in ["", "ftp://h", "http://", "http://h/?a=b", "a b"] {
+            assert!(base(wrong).is_err_and(|said| said.contains("is no URL of a collector")), "{wrong}");
+        }
+        let endpoint = Endpoint::parse("https://ann:secret@h/x").unwrap();
+        assert_eq!(endpoint.shown(), "https://h/x");
+    }
+
+    #[test]
+    fn the_variables_of_exporters_are_heeded() {
+        assert_eq!(
+            pairs("a=b, api-key = c%20d ,").unwrap(),
+            [("a".into(), "b".into()), ("api-key".into(), "c d".into())]
+        );
+        assert!(pairs("a").is_err() && pairs("=b").is_err() && pairs("a=%zz").is_err() && pairs("a=%é").is_err());
+        let endpoint = || Endpoint::parse("http://127.0.0.1").unwrap();
+        let of = |settings: &Settings| Collector::new(endpoint(), settings).map(|collector| collector.resource);
+        let told = of(&Settings { attributes: Some("service.name=a,env=ci".into()), ..Settings::default() }).unwrap();
+        assert!(told.contains(&("service.name".into(), "a".into())) && told.contains(&("env".into(), "ci".into())));
+        assert!(of(&Settings::default()).unwrap().contains(&("service.name".into(), "brunt".into())));
+        let wrong = Settings { certificate: Some(b"nothing".to_vec()), ..Settings::default() };
+        assert!(of(&wrong).is_err_and(|said| said.starts_with("OTEL_EXPORTER_OTLP_CERTIFICATE")));
+        let wrong = Settings { headers: Some("a b=c".into()), ..Settings::default() };
+        assert!(of(&wrong).is_err_and(|said| said.starts_with("OTEL_EXPORTER_OTLP_HEADERS")));
+    }
+}

@@ -1,0 +1,129 @@
+//! What is sent to OpenTelemetry: the same families as metrics of OTLP, all of them cumulative, so that an export that is lost
+//! loses nothing but its moment. Histograms are exponential ones.
+
+use std::borrow::Cow;
+
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value};
+use opentelemetry_proto::tonic::metrics::v1::exponential_histogram_data_point::Buckets;
+use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as Number;
+use opentelemetry_proto::tonic::metrics::v1::{
+    AggregationTemporality, ExponentialHistogram, ExponentialHistogramDataPoint, Gauge, Metric, NumberDataPoint,
+    ResourceMetrics, ScopeMetrics, Sum,
+};
+use opentelemetry_proto::tonic::resource::v1::Resource;
+use prost::Message;
+
+use crate::buckets::{Exponential, ZERO};
+use crate::catalogue::{Family, Kind, Point, Value, families};
+use crate::figures::Reading;
+
+const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
+
+/// One export: everything there is to tell now.
+pub(crate) fn metrics(reading: &Reading, resource: &[(String, String)]) -> Vec<u8> {
+    let times = Times { start: reading.now.began_unix_ns, now: reading.now.unix_ns };
+    let all = families(reading);
+    let told = all.iter().filter(|family| !family.points.is_empty());
+    let scope = ScopeMetrics {
+        scope: Some(scope()),
+        metrics: told.map(|family| metric(family, times)).collect(),
+        ..ScopeMetrics::default()
+    };
+    let resource = ResourceMetrics {
+        resource: Some(described(resource)),
+        scope_metrics: vec![scope],
+        ..ResourceMetrics::default()
+    };
+    ExportMetricsServiceRequest { resource_metrics: vec![resource] }.encode_to_vec()
+}
+
+/// Who tells it.
+pub(crate) fn scope() -> InstrumentationScope {
+    InstrumentationScope {
+        name: "brunt".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        ..InstrumentationScope::default()
+    }
+}
+
+/// What it is told of.
+pub(crate) fn described(attributes: &[(String, String)]) -> Resource {
+    let attributes = attributes.iter().map(|(name, value)| text(name, value)).collect();
+    Resource { attributes, ..Resource::default() }
+}
+
+/// An attribute that is text.
+pub(crate) fn text(name: &str, value: &str) -> KeyValue {
+    let value = AnyValue { value: Some(any_value::Value::StringValue(value.into())) };
+    KeyValue { key: name.into(), value: Some(value), ..KeyValue::default() }
+}
+
+/// Since when it was counted, and until when.
+#[derive(Clone, Copy)]
+struct Times {
+    start: u64,
+    now: u64,
+}
+
+fn metric(family: &Family<'_>, times: Times) -> Metric {
+    let numbers = || family.points.iter().filter_map(|point| number(point, times)).collect();
+    let data = match family.kind {
+        Kind::Gauge => Data::Gauge(Gauge { data_points: numbers() }),
+        Kind::Counter => {
+            Data::Sum(Sum { data_points: numbers(), aggregation_temporality: CUMULATIVE, is_monotonic: true })
+        }
+        Kind::Histogram => Data::ExponentialHistogram(ExponentialHistogram {
+            data_points: family.points.iter().filter_map(|point| histogram(point, times)).collect(),
+            aggregation_temporality: CUMULATIVE,
+        }),
+    };
+    Metric {
+        name: format!("brunt.{}", family.name),
+        description: family.help.into(),
+        unit: family.unit.into(),
+        data: Some(data),
+        ..Metric::default()
+    }
+}
+
+fn attributes(point: &Point<'_>) -> Vec<KeyValue> {
+    let told = point.labels.iter().filter(|(_, value): &&(_, Cow<'_, str>)| !value.is_empty());
+    told.map(|(name, value)| text(name, value)).collect()
+}
+
+fn number(point: &Point<'_>, times: Times) -> Option<NumberDataPoint> {
+    let value = match &point.value {
+        Value::Count(n) => Number::AsInt(i64::try_from(*n).unwrap_or(i64::MAX)),
+        Value::Real(real) => Number::AsDouble(*real),
+        Value::Times(..) => return None,
+    };
+    Some(NumberDataPoint {
+        attributes: attributes(point),
+        start_time_unix_nano: times.start,
+        time_unix_nano: times.now,
+        value: Some(value),
+        ..NumberDataPoint::default()
+    })
+}
+
+fn histogram(point: &Point<'_>, times: Times) -> Option<ExponentialHistogramDataPoint> {
+    let Value::Times(histogram, most) = &point.value else { return None };
+    let Exponential { scale, zero, offset, counts } = Exponential::of(histogram, *most);
+    let any = !histogram.is_empty();
+    Some(ExponentialHistogramDataPoint {
+        attributes: attributes(point),
+        start_time_unix_nano: times.start,
+        time_unix_nano: times.now,
+        count: histogram.count(),
+        sum: Some(histogram.sum() as f64 / 1e9),
+        scale,
+        zero_count: zero,
+        positive: Some(Buckets { offset, bucket_counts: counts }),
+        min: any.then(|| histogram.min() as f64 / 1e9),
+        max: any.then(|| histogram.max() as f64 / 1e9),
+        zero_threshold: ZERO,
+        ..ExponentialHistogramDataPoint::default()
+    })
+}

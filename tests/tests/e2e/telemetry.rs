@@ -1,0 +1,147 @@
+//! Live figures as others read them: Prometheus' own parser, and a collector made of OpenTelemetry's own messages.
+
+use std::path::Path;
+use std::process::Command;
+
+use e2e::foreign::{Foreign, Made, or_left_out, sources};
+use e2e::program::until;
+use e2e::report::report;
+use e2e::target::free_port;
+use e2e::{Report, Target, brunt, prepare};
+use serde_json::{Value, json};
+
+/// The script that reads telemetry; none where Python or pip is missing.
+fn python(arguments: &[&str]) -> Option<Command> {
+    static FETCHED: Made = Made::new();
+    let packages: &Path = or_left_out(FETCHED.get_or_init(|| e2e::python::fetch("telemetry-python")))?;
+    let mut command = Command::new("python3");
+    command.arg(sources("telemetry-python").join("telemetry.py")).args(arguments).env("PYTHONPATH", packages);
+    Some(command)
+}
+
+/// The value of a point by its name and labels.
+#[track_caller]
+fn of(points: &Value, name: &str, labels: Value) -> Value {
+    let all = points.as_array().expect("points");
+    let found = all.iter().find(|point| point[0] == name && point[1] == labels);
+    found.unwrap_or_else(|| panic!("{name} {labels} in {points}"))[2].clone()
+}
+
+#[test]
+fn the_last_scrape_says_what_the_report_says() {
+    let target = Target::with(&["--error-rate", "20%"]);
+    let (folder, port) = (tempfile::tempdir().expect("a folder"), free_port().to_string());
+    let file = folder.path().join("run.json");
+    let Some(mut scrape) = python(&["scrape", &format!("http://127.0.0.1:{port}/metrics")]) else { return };
+    let other = format!("{}status/404", target.address);
+    let out = file.display().to_string();
+    let line =
+        ["--prometheus", &port, "-r", "400/s", "-d", "1s", "--warmup", "200ms", "-o", &out, &target.address, &other];
+    let running = prepare(line).start();
+    until("the report is written", || file.exists());
+    let said = scrape.output().expect("python");
+    let told: Value = serde_json::from_slice(&said.stdout).unwrap_or_else(|_| panic!("{said:?}"));
+    // It was fetched, so brunt ends.
+    running.end();
+    let (report, samples) = (Report::in_file(&file), &told["samples"]);
+    for outcome in ["succeeded", "failed", "unfinished"] {
+        let count = report.number(&format!("requests.{outcome}"));
+        assert_eq!(of(samples, "brunt_requests_total", json!({ "outcome": outcome })), count, "{report}");
+        let named = of(samples, "brunt_named_requests_total", json!({ "name": "GET /status/404", "outcome": outcome }));
+        assert_eq!(named, report.number(&format!("by_name.1.{outcome}")), "{report}");
+    }
+    assert_eq!(of(samples, "brunt_requests_scheduled_total", json!({})), report.number("requests.scheduled"));
+    assert_eq!(of(samples, "brunt_requests_warmup_total", json!({})), report.number("requests.warmup"));
+    for (code, count) in report.at("status").as_object().expect("codes") {
+        assert_eq!(of(samples, "brunt_responses_total", json!({ "code": code })), count.as_f64().expect("a count"));
+    }
+    let count = report.number("latency.response.count");
+    assert_eq!(of(samples, "brunt_response_seconds_count", json!({})), count, "{report}");
+    assert_eq!(of(samples, "brunt_response_seconds_bucket", json!({ "le": "+Inf" })), count, "{report}");
+    let mean = of(samples, "brunt_response_seconds_sum", json!({})).as_f64().expect("a sum") / count * 1e6;
+    assert!((mean / report.number("latency.response.mean_us") - 1.0).abs() < 1e-3, "{mean}: {report}");
+    assert_eq!(of(samples, "brunt_run_part", json!({ "part": "ended" })), 1.0);
+    assert_eq!(told["types"]["brunt_response_seconds"], "histogram");
+}
+
+#[test]
+fn a_collector_has_what_the_report_has() {
+    let Some(mut collect) = python(&["collect"]) else { return };
+    let (target, collector) = (Target::with(&["--error-rate", "20%"]), Foreign::start(&mut collect));
+    let url = format!("http://127.0.0.1:{}/v1/metrics", collector.port);
+    let line = ["--otlp", &url, "-c", "3", "-n", "2000", "--quiet", "--format", "json", &target.address];
+    let set = prepare(line).env("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b").env("OTEL_SERVICE_NAME", "load");
+    let report = Report::of(set.run());
+    let told: Value = serde_json::from_str(&collector.counts()).expect("what it took");
+    let points = &told["points"];
+    assert_eq!((&told["key"], &told["resource"]["service.name"]), (&json!("a b"), &json!("load")), "{told}");
+    for outcome in ["succeeded", "failed", "unfinished"] {
+        let count = report.count(&format!("requests.{outcome}"));
+        assert_eq!(of(points, "brunt.requests", json!({ "outcome": outcome })), count, "{report}");
+    }
+    assert!(report.count("requests.failed") > 0 && !report.notices().contains(&"otlp_away".into()), "{report}");
+    let service = of(points, "brunt.service", json!({}));
+    assert_eq!(service[0], report.count("latency.service.count"), "{report}");
+    // The median of its buckets is the report's, to within both their widths.
+    let (scale, offset) = (service[2].as_i64().expect("a scale"), service[4].as_i64().expect("an offset"));
+    let counts: Vec<u64> = service[5].as_array().expect("buckets").iter().filter_map(Value::as_u64).collect();
+    let mut below = 0;
+    let rank = service[0].as_u64().expect("a count").div_ceil(2);
+    let at = counts.iter().position(|n| {
+        below += n;
+        below >= rank
+    });
+    let index = offset as f64 + at.expect("a bucket") as f64 + 0.5;
+    let median = (index * (-scale as f64).exp2()).exp2() * 1e6;
+    let off = (median / report.number("latency.service.p50_us") - 1.0).abs();
+    assert!(off < 0.004 + (-scale as f64).exp2(), "{median} at scale {scale}: {report}");
+}
+
+#[test]
+fn a_collector_that_is_away_or_refuses_stops_no_run_and_is_told_of() {
+    let target = Target::healthy();
+    let Some(mut refuse) = python(&["collect", "refuse"]) else { return };
+    let refusing = Foreign::start(&mut refuse);
+    for (port, why) in [(free_port(), "refused"), (refusing.port, "503 Service Unavailable")] {
+        let url = format!("http://ann:s3cret-word@127.0.0.1:{port}");
+        let report = report(&["--otlp", &url, "-c", "2", "-n", "100", &target.address]);
+        assert_eq!(report.requests(), [100, 100, 0, 0], "{report}");
+        let notices = report.json["notices"].as_array().expect("notices");
+        let notice = notices.iter().find(|notice| notice["code"] == "otlp_incomplete");
+        let said = notice.unwrap_or_else(|| panic!("{report}")).to_string();
+        assert!(
+            said.contains(&format!("http://127.0.0.1:{port}")) && said.to_lowercase().contains(&why.to_lowercase()),
+            "{said}"
+        );
+        assert!(!report.to_string().contains("s3cret-word"), "{report}");
+    }
+}
+
+#[test]
+fn what_cannot_be_exported_is_refused_before_anything_is_sent() {
+    let taken = Target::healthy();
+    let port = taken.address.trim_end_matches('/').rsplit(':').next().expect("a port").to_owned();
+    let cases: [(&[&str], &str); 6] = [
+        (&["--prometheus", &port], "--prometheus: 127.0.0.1:"),
+        (&["--prometheus", "http://x"], "--prometheus: `http://x` is no address to listen at"),
+        (&["--linger", "5s"], "--linger: is for Prometheus"),
+        (&["--otlp", "ftp://h"], "--otlp: `ftp://h` is no URL of a collector"),
+        (&["--trace", "7"], "--trace: `7` is no share of the traces"),
+        (&["--trace", "1%", "-H", "TraceParent: x"], "--trace: sets the traceparent header, and so does -H"),
+    ];
+    for (line, said) in cases {
+        brunt([line, &["-n", "1", &taken.address]].concat()).with_code(64).said(said);
+    }
+    brunt(["--trace", "1%", "-n", "1", "redis://127.0.0.1:9"]).with_code(64).said("--trace: needs header lines");
+    assert_eq!(taken.heard(), 0);
+}
+
+#[test]
+fn a_trace_goes_with_the_request() {
+    let target = Target::healthy();
+    let sent = brunt(["--debug", "--trace", "100%", "-H", "X-A: b", &target.address]).with_code(0).out;
+    let line =
+        sent.lines().find_map(|line| line.trim().strip_prefix("traceparent: ")).unwrap_or_else(|| panic!("{sent}"));
+    let parts: Vec<usize> = line.split('-').map(str::len).collect();
+    assert_eq!((parts, line.ends_with("-01")), (vec![2, 32, 16, 2], true), "{line}");
+}
