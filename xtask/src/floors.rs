@@ -9,7 +9,7 @@ use crate::shell;
 
 /// The crates of each floor, lowest first. A crate that is not here may not exist.
 const FLOORS: [&[&str]; 6] = [
-    &["measure"],
+    &["measure", "web"],
     &["plan", "wire", "record", "words"],
     &["load", "scenario", "protocols", "net", "probe", "diagnose"],
     &["engine", "report", "target"],

@@ -1,4 +1,4 @@
-//! A run's record as text, JSON, CSV, Markdown and JUnit.
+//! A run's record as text, JSON, CSV, Markdown, JUnit and HTML.
 //!
 //! Everything here reads the record and nothing else, live or from a file: a [`Summary`] is made by streaming its events
 //! once, judged (`rules`, `objectives`, `exit`), and written by one of the [`formats`]; [`Live`] shows the seconds as they

@@ -48,7 +48,8 @@ fn harmless<T: Serialize + DeserializeOwned>(part: &T) -> Option<T> {
     serde_json::from_value(value).ok()
 }
 
-fn walk(value: &mut Value) {
+/// Makes every text in it harmless.
+pub(crate) fn walk(value: &mut Value) {
     match value {
         Value::String(text) => line(text),
         Value::Array(items) => items.iter_mut().for_each(walk),

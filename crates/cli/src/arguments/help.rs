@@ -40,7 +40,7 @@ Request (http)
       --curl COMMAND      send what this curl command would send
 Output
       --objective RULE    'p99<50ms', 'failed<0.1%'; exit 10 if missed
-  -o, --output FILE       write a report: .json, .csv, .md, .xml (JUnit)
+  -o, --output FILE       write a report: .html, .json, .csv, .md, .xml
       --record FILE       keep the run, for brunt report FILE
       --debug             send one request, show it and the response, exit
       --lang zh           中文

@@ -409,11 +409,6 @@ pub(super) fn language(text: &str) -> Result<Lang, String> {
     }
 }
 
-fn is_html(path: &str) -> bool {
-    let ending = Path::new(path).extension().unwrap_or_default();
-    ["html", "htm"].iter().any(|html| ending.eq_ignore_ascii_case(html))
-}
-
 /// How to show it.
 ///
 /// # Errors
@@ -421,14 +416,6 @@ fn is_html(path: &str) -> bool {
 pub fn presentation(flags: &Matched<'_>) -> Result<Presentation, Complaint> {
     let format = flags.parsed("format", "--format", format_of_name)?;
     let ending = flags.text("output").and_then(format_of_file);
-    // A browser would show the text as one paragraph.
-    if let Some(path) = flags.text("output").filter(|path| format.is_none() && is_html(path)) {
-        let trouble = format!(
-            "{path} would be HTML, which is not written; write a name that ends in .json, .csv, .md, .xml or .txt, or say \
-             --format"
-        );
-        return Err(Complaint::new("-o", trouble));
-    }
     Ok(Presentation {
         format: format.or(ending).unwrap_or(FORMATS[0]),
         format_given: format.is_some(),

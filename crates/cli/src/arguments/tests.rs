@@ -262,6 +262,8 @@ fn the_ending_of_a_file_says_its_format() {
         ("-o x.md a.b", "markdown"),
         ("-o x.xml a.b", "junit"),
         ("-o x.txt a.b", "text"),
+        ("-o x.html a.b", "html"),
+        ("-o x.HTM a.b", "html"),
         ("-o x.bin a.b", "text"),
         ("-o json a.b", "text"),
         ("--format csv -o x.json a.b", "csv"),

@@ -1,6 +1,7 @@
 //! The formats of a report, in one list. A format costs one file here and one line in [`FORMATS`].
 
 mod csv;
+pub mod html;
 mod iterations;
 mod json;
 mod junit;
@@ -52,7 +53,8 @@ impl fmt::Debug for dyn Format {
 }
 
 /// Every format, the default one first.
-pub const FORMATS: [&dyn Format; 5] = [&text::Text, &json::Json, &csv::Csv, &markdown::Markdown, &junit::Junit];
+pub const FORMATS: [&dyn Format; 6] =
+    [&text::Text, &json::Json, &csv::Csv, &markdown::Markdown, &junit::Junit, &html::Html];
 
 /// The format of a name.
 pub fn format(name: &str) -> Option<&'static dyn Format> {

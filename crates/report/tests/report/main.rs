@@ -6,6 +6,7 @@ mod documents;
 mod exits;
 mod golden;
 mod hostile;
+mod html;
 mod iterations;
 mod joined;
 mod lies;

@@ -1,0 +1,106 @@
+//! The counters of hosts as lines of a page: those that moved, as often as there is room for.
+//!
+//! `c`: the host; `t`: when (milliseconds); `v`: what changed of the telling ones; `o`: of the others, which are told less often.
+
+use std::collections::BTreeMap;
+
+use record::{Carried, HostCounters, Number};
+use serde_json::{Map, Value, json};
+
+use super::grain::Grain;
+
+/// Counters that a page shows at once, by how their names begin and end; the others have to be looked for.
+const TELLING: [(&str, &str); 44] = [
+    ("cpu.all.", ""),
+    ("cpu.count", ""),
+    ("psi.", ".some"),
+    ("load.running", ""),
+    ("Tcp.RetransSegs", ""),
+    ("Tcp.OutSegs", ""),
+    ("Tcp.CurrEstab", ""),
+    ("Tcp.ActiveOpens", ""),
+    ("Tcp.PassiveOpens", ""),
+    ("TcpExt.ListenOverflows", ""),
+    ("TcpExt.ListenDrops", ""),
+    ("TcpExt.TCPTimeouts", ""),
+    ("TcpExt.TCPReqQFullDrop", ""),
+    ("Udp.RcvbufErrors", ""),
+    ("sockstat.TCP.inuse", ""),
+    ("sockstat.TCP.tw", ""),
+    ("softnet.all.dropped", ""),
+    ("net.", ".rx_bytes"),
+    ("net.", ".tx_bytes"),
+    ("mem.available", ""),
+    ("mem.total", ""),
+    ("self.rss", ""),
+    ("self.fds", ""),
+    ("self.cgroup.throttled_us", ""),
+    ("listener.", ".queue"),
+    ("listener.", ".limit"),
+    ("listener.", ".drops"),
+    ("service.all.cpu", ""),
+    ("service.all.wait", ""),
+    ("service.all.threads", ""),
+    ("service.all.fds", ""),
+    ("service.all.rss", ""),
+    ("service.all.busiest.cpu", ""),
+    ("service.connections", ""),
+    ("service.cgroup.throttled_us", ""),
+    ("service.tcp.rtt", ""),
+    ("target.tcp.rtt", ""),
+    ("target.tcp.unread", ""),
+    ("target.tcp.retransmits", ""),
+    ("nginx.", ""),
+    ("redis.connected_clients", ""),
+    ("redis.instantaneous_ops_per_sec", ""),
+    ("mysql.Threads_", ""),
+    ("postgres.activity.", ""),
+];
+
+/// Whether a counter is one of these.
+pub(super) fn is_telling(counter: &str) -> bool {
+    TELLING.iter().any(|(begins, ends)| counter.starts_with(begins) && counter.ends_with(ends))
+}
+
+/// The readings of a run, host by host.
+pub(super) struct Readings<'a> {
+    grain: &'a Grain,
+    hosts: BTreeMap<String, Host>,
+}
+
+#[derive(Default)]
+struct Host {
+    carried: Carried,
+    readings: usize,
+    /// As last told.
+    told: BTreeMap<String, Option<Number>>,
+}
+
+impl<'a> Readings<'a> {
+    /// Of a run of which nothing was read.
+    pub fn of(grain: &'a Grain) -> Readings<'a> {
+        Readings { grain, hosts: BTreeMap::new() }
+    }
+
+    /// Adds a reading; its line, where anything of it is told.
+    pub fn add(&mut self, sample: &HostCounters) -> Option<Value> {
+        let plan = self.grain.hosts.get(&sample.host)?;
+        let host = self.hosts.entry(sample.host.clone()).or_default();
+        host.carried.add(sample);
+        let at = host.readings;
+        host.readings += 1;
+        // The last reading has all of them: what moved in between would else lack its end.
+        let is_last = host.readings == plan.readings;
+        let (mut telling, mut others) = (Map::new(), Map::new());
+        for name in plan.moved.iter().filter(|name| is_last || at % plan.every(name) == 0) {
+            let now = host.carried.get(name);
+            let before = host.told.insert(name.clone(), now);
+            if before.flatten() != now {
+                let to = if is_telling(name) { &mut telling } else { &mut others };
+                to.insert(measure::plain::line(name).into_owned(), json!(now));
+            }
+        }
+        let name = measure::plain::line(&sample.host);
+        Some(json!({ "c": name, "t": sample.at_ns as f64 / 1e6, "v": telling, "o": others }))
+    }
+}

@@ -1,0 +1,75 @@
+//! The first line of a run on a page: the JSON report without its seconds, and what it says in words.
+
+use serde_json::{Map, Value, json};
+
+use super::grain::{Grain, Told};
+use super::words::words;
+use crate::document::Report;
+use crate::plainly;
+use crate::ranked::{Figure, Quantile};
+use crate::summary::Summary;
+use crate::text::Lang;
+
+/// The percentiles of the distribution's axis.
+const PERCENTILES: [f64; 8] = [0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
+
+/// The version of the lines.
+const FORMAT: u32 = 1;
+
+/// See the module. `summary` is one whose texts are harmless.
+pub(super) fn head(name: &str, summary: &Summary, grain: &Grain) -> Value {
+    let report = serde_json::to_value(Report::of(summary, Box::new(std::iter::empty()))).unwrap_or_default();
+    let mut report = without_histograms(report);
+    // Sums by name are shared, and not made harmless with the rest.
+    plainly::walk(&mut report);
+    let ranked = summary.headline();
+    let percentiles = PERCENTILES.map(|q| percentile(q, ranked.quantile(q)));
+    let host = |(host, told): (&String, &Told)| {
+        let told = json!({ "readings": told.readings, "coarse": told.coarse() });
+        (measure::plain::line(host).into_owned(), told)
+    };
+    let hosts: Map<String, Value> = grain.hosts.iter().map(host).collect();
+    json!({
+        "run": FORMAT,
+        "name": measure::plain::line(name),
+        "report": report,
+        "percentiles": percentiles,
+        "only_holds": summary.only_holds(),
+        "names": summary.names(),
+        "groups": summary.spans().filter_map(|row| row.group).collect::<Vec<_>>(),
+        "grain": { "buckets": grain.buckets, "names": grain.names, "block_s": grain.block_s },
+        "hosts": hosts,
+        "words": { "en": words(summary, Lang::En), "zh": words(summary, Lang::Zh) },
+    })
+}
+
+/// `[q, nanoseconds (null: withheld), whether it is only a lower bound, interval (null: none)]`.
+fn percentile(q: f64, quantile: Quantile) -> Value {
+    let ns = match quantile.figure {
+        Figure::Is(time) | Figure::AtLeast(time) => Some(time.0),
+        Figure::Withheld => None,
+    };
+    let interval = quantile.interval.map(|ends| ends.map(|end| end.map(|end| end.0)));
+    json!([q, ns, quantile.figure.at_least().is_some(), interval])
+}
+
+/// Those of the whole run's latency remain: the others are told by their figures.
+fn without_histograms(mut report: Value) -> Value {
+    let latency = report.get_mut("latency").map(Value::take);
+    strip(&mut report);
+    if let (Value::Object(entries), Some(latency)) = (&mut report, latency) {
+        entries.insert("latency".into(), latency);
+    }
+    report
+}
+
+fn strip(value: &mut Value) {
+    match value {
+        Value::Object(entries) => {
+            entries.retain(|name, _| !name.starts_with("histogram"));
+            entries.values_mut().for_each(strip);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        _ => {}
+    }
+}

@@ -1,0 +1,93 @@
+//! Histograms as pages read them: a list of numbers, as fine as there is room for.
+
+use std::collections::BTreeMap;
+
+use measure::Histogram;
+
+/// Buckets of a power of two, as a power of two: as the record has them, and the coarsest there is. A value read back is off by at most
+/// 0.2 % with the finest, twice as much with each step, 1.6 % with 32 buckets.
+pub(super) const FINEST: u32 = 8;
+pub(super) const COARSEST: u32 = 4;
+
+/// The bucket of a value, where a power of two is cut into `1 << grouping` of them.
+pub(super) fn bucket_of(value: u64, grouping: u32) -> u64 {
+    const TOP: u64 = (1 << 42) - 1;
+    let value = value.min(TOP);
+    let shift = 63 - (value | (1 << grouping)).leading_zeros() - grouping;
+    (u64::from(shift) << grouping) + (value >> shift)
+}
+
+/// What pages need of a histogram, added up from others.
+#[derive(Default)]
+pub(super) struct Coarse {
+    buckets: BTreeMap<u64, u64>,
+    sum: u128,
+    ends: Option<(u64, u64)>,
+}
+
+impl Coarse {
+    /// Adds a histogram in buckets of that size.
+    pub fn add(&mut self, histogram: &Histogram, grouping: u32) {
+        if histogram.is_empty() {
+            return;
+        }
+        self.sum = self.sum.saturating_add(histogram.sum());
+        let (min, max) = self.ends.unwrap_or((u64::MAX, 0));
+        self.ends = Some((min.min(histogram.min()), max.max(histogram.max())));
+        for (value, n) in histogram.buckets() {
+            let count = self.buckets.entry(bucket_of(value.0, grouping)).or_default();
+            *count = count.saturating_add(n);
+        }
+    }
+
+    /// `[min, max, sum in µs, first bucket, its count, then of each further one how many buckets on, and its count]`; nothing
+    /// where nothing was counted. Times but the sum in nanoseconds.
+    pub fn numbers(&self) -> Vec<u64> {
+        let Some((min, max)) = self.ends else { return Vec::new() };
+        let sum_us = u64::try_from(self.sum.saturating_add(500) / 1000).unwrap_or(u64::MAX);
+        let mut all = vec![min, max, sum_us];
+        let mut before = 0;
+        for (&bucket, &n) in &self.buckets {
+            all.extend([bucket - before, n]);
+            before = bucket;
+        }
+        all
+    }
+}
+
+/// A histogram as such numbers.
+pub(super) fn numbers(histogram: &Histogram, grouping: u32) -> Vec<u64> {
+    let mut coarse = Coarse::default();
+    coarse.add(histogram, grouping);
+    coarse.numbers()
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Nanos;
+
+    use super::*;
+
+    #[test]
+    fn the_finest_buckets_are_those_of_the_record() {
+        for value in [0, 1, 511, 512, 513, 1_000_000, 123_456_789, u64::MAX] {
+            let floor = Histogram::floor_of(Nanos(value));
+            assert_eq!(bucket_of(value, FINEST), bucket_of(floor.0, FINEST), "{value}");
+            assert!(floor.0 == 0 || bucket_of(floor.0 - 1, FINEST) < bucket_of(floor.0, FINEST), "{value}");
+        }
+        assert_eq!(bucket_of(1 << 20, COARSEST), (16 << COARSEST) + 16);
+    }
+
+    #[test]
+    fn numbers_hold_every_count() {
+        let mut histogram = Histogram::new();
+        for value in [5, 5, 700, 1_000_000] {
+            histogram.record(Nanos(value));
+        }
+        assert_eq!(numbers(&histogram, 8), [5, 1_000_000, 1001, 5, 2, 601, 1, 2698, 1]);
+        let coarse = numbers(&histogram, 4);
+        let counts: u64 = coarse[3..].chunks(2).map(|pair| pair[1]).sum();
+        assert_eq!((counts, coarse[3]), (4, 5));
+        assert!(numbers(&Histogram::new(), 8).is_empty());
+    }
+}

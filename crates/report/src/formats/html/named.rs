@@ -1,0 +1,91 @@
+//! Figures by name in blocks of seconds: what tables of a span and their small curves are made of.
+
+use std::collections::BTreeMap;
+
+use measure::Histogram;
+use record::{Named, NamedCounts, Part, Second};
+use serde_json::{Value, json};
+
+use super::grain::Grain;
+use super::histogram::Coarse;
+use crate::summary::Summary;
+
+/// What a block held of a name.
+#[derive(Default)]
+struct Row {
+    counts: NamedCounts,
+    finished_in_window: u64,
+    latency: Coarse,
+    at_least: Coarse,
+}
+
+/// The names of a run, block by block.
+pub(super) struct Blocks<'a> {
+    grain: &'a Grain,
+    block: Option<i64>,
+    rows: BTreeMap<u16, Row>,
+    scratch: Histogram,
+}
+
+impl<'a> Blocks<'a> {
+    /// Of a run of which nothing was read.
+    pub fn of(_: &Summary, grain: &'a Grain) -> Blocks<'a> {
+        Blocks { grain, block: None, rows: BTreeMap::new(), scratch: Histogram::new() }
+    }
+
+    /// Adds a second; a line of the block before, where it begins another.
+    pub fn add(&mut self, second: &Second) -> Option<Value> {
+        if second.part == Part::Warmup || second.named.is_empty() {
+            return None;
+        }
+        let length_ns = i64::try_from(self.grain.block_s).unwrap_or(1) * 1_000_000_000;
+        let block = second.from_ns.div_euclid(length_ns);
+        let before = if self.block == Some(block) { None } else { self.rest() };
+        self.block = Some(block);
+        for named in second.named.iter().filter(|named| self.grain.named.contains(&named.name)) {
+            let row = self.rows.entry(named.name).or_default();
+            row.add(named, second.part, self.grain.names, &mut self.scratch);
+        }
+        before
+    }
+
+    /// The line of what was not told yet.
+    pub fn rest(&mut self) -> Option<Value> {
+        let block = self.block.take()?;
+        let rows = std::mem::take(&mut self.rows);
+        let rows: Vec<Value> = rows.into_iter().map(|(name, row)| row.told(name)).collect();
+        let from_s = block.saturating_mul(i64::try_from(self.grain.block_s).unwrap_or(1));
+        (!rows.is_empty()).then(|| json!({ "n": from_s, "r": rows }))
+    }
+}
+
+impl Row {
+    fn add(&mut self, named: &Named, part: Part, grouping: u32, scratch: &mut Histogram) {
+        self.counts.add(&named.counts);
+        if part == Part::Window {
+            let ended = named.counts.finished.saturating_add(named.counts.finished_of_warmup);
+            self.finished_in_window = self.finished_in_window.saturating_add(ended);
+        }
+        for (packed, to) in [(&named.latency, &mut self.latency), (&named.at_least, &mut self.at_least)] {
+            scratch.clear();
+            packed.add_to(scratch);
+            to.add(scratch, grouping);
+        }
+    }
+
+    /// `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency, lower bounds]`.
+    fn told(&self, name: u16) -> Value {
+        let c = &self.counts;
+        json!([
+            name,
+            c.due,
+            c.finished,
+            c.failed,
+            c.censored,
+            self.finished_in_window,
+            c.payload,
+            self.latency.numbers(),
+            self.at_least.numbers(),
+        ])
+    }
+}

@@ -1,0 +1,68 @@
+//! A second as a line of a page.
+
+use std::collections::BTreeMap;
+
+use record::{Part, Second};
+use serde_json::{Value, json};
+
+use super::histogram::numbers;
+use crate::ranked::{Figure, Ranked, headline};
+
+/// `s`: what it held, in the order of `SECOND` in `web/src/lib/run.ts`; `h` and `a`: its latency, and lower bounds of it; `q`: p50, p95 and p99 of
+/// it (nanoseconds; negative: at least that; 0: withheld); `f`: failures by kind.
+pub(super) fn row(second: &Second, open: bool, grouping: u32) -> Value {
+    let s = second;
+    let ranked = headline(&s.latency, open);
+    let quantiles = [0.5, 0.95, 0.99].map(|q| figure(&ranked, q));
+    let ms = |ns: i64| ns as f64 / 1e6;
+    let mut row = json!({
+        "s": [
+            ms(s.from_ns), ms(s.to_ns), part(s.part), s.due, s.sent, s.finished, s.failed, s.censored,
+            s.finished_of_warmup, s.warmup, s.users, s.in_flight, s.waiting, s.bytes.sent, s.bytes.received,
+            s.connections.opened, s.connections.failed, s.connections.lost, s.connections.open,
+            s.cpu_ns / 1000, s.generator.busiest_cpu_ns / 1000,
+        ],
+        "q": quantiles,
+        "h": numbers(ranked.finished, grouping),
+    });
+    let at_least = ranked.at_least.filter(|bounds| !bounds.is_empty());
+    let failures = failures(s);
+    if let Value::Object(entries) = &mut row {
+        entries.extend(at_least.map(|bounds| ("a".to_owned(), json!(numbers(bounds, grouping)))));
+        if !failures.is_empty() {
+            entries.insert("f".to_owned(), json!(failures));
+        }
+    }
+    row
+}
+
+fn part(part: Part) -> u8 {
+    match part {
+        Part::Warmup => 0,
+        Part::Window => 1,
+        Part::Drain => 2,
+    }
+}
+
+fn figure(ranked: &Ranked<'_>, q: f64) -> i64 {
+    let whole = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+    match ranked.quantile(q).figure {
+        Figure::Is(time) => whole(time.0),
+        Figure::AtLeast(time) => -whole(time.0),
+        Figure::Withheld => 0,
+    }
+}
+
+/// So many kinds are told apart in a second: a record from elsewhere may have any.
+const KINDS: usize = 32;
+
+fn failures(second: &Second) -> BTreeMap<String, u64> {
+    let mut all: BTreeMap<String, u64> = BTreeMap::new();
+    for failure in &second.failures {
+        let kind = measure::plain::line(&failure.kind).into_owned();
+        let kind = if all.len() < KINDS || all.contains_key(&kind) { kind } else { "other".into() };
+        let count = all.entry(kind).or_default();
+        *count = count.saturating_add(failure.count);
+    }
+    all
+}

@@ -1,0 +1,84 @@
+//! What a report says in words, in one language: the page has them in both.
+
+use diagnose::pages::{Page, pages};
+use serde_json::{Value, json};
+
+use crate::formats::text::{accounts, figures, head};
+use crate::judgement;
+use crate::limits::{self, Told};
+use crate::reasons::reason;
+use crate::summary::Summary;
+use crate::text::{Lang, Text, text};
+
+const TITLE: Text = text("{target} · brunt report", "{target} · brunt 报告");
+
+/// A language as HTML names it.
+pub(super) fn code(lang: Lang) -> &'static str {
+    match lang {
+        Lang::En => "en",
+        Lang::Zh => "zh",
+    }
+}
+
+/// What the page is called.
+pub(super) fn title(summary: &Summary, lang: Lang) -> String {
+    let target = summary.started.as_ref().map_or(String::new(), |started| head::target(&started.plan, lang));
+    lang.fill(TITLE, &[("target", &target)])
+}
+
+/// Every sentence of the report.
+pub(super) fn words(summary: &Summary, lang: Lang) -> Value {
+    let started = summary.started.as_deref();
+    let plan = started.map(|started| &started.plan);
+    let (uncounted, special) = accounts::apart(summary, lang);
+    let apart: Vec<String> = uncounted.into_iter().chain(special).collect();
+    let objectives: Vec<String> = summary.objectives.iter().map(|o| judgement::measured(o, lang)).collect();
+    json!({
+        "target": plan.map(|plan| head::target(plan, lang)),
+        "load": plan.map_or_else(Vec::new, |plan| head::load(plan, lang)),
+        "machinery": started.map(|started| head::machinery(started, lang)),
+        "first_answer": summary.probe.as_ref().map(|probe| head::first_answer(probe, lang)),
+        "probed": head::probed(summary, lang),
+        "verdict": lang.of(judgement::verdict(summary.trust.verdict())),
+        "line": crate::line::line(summary, lang),
+        "exit": judgement::exit(summary, lang),
+        "reasons": summary.trust.findings.iter().map(|found| found.sentence(lang)).collect::<Vec<_>>(),
+        "objectives": objectives,
+        "limits": told(summary, lang),
+        "pages": explained(summary, lang),
+        "notices": summary.notices.iter().map(|notice| judgement::notice(notice, lang)).collect::<Vec<_>>(),
+        "changes": summary.changes.iter().map(|changed| judgement::change(changed, lang)).collect::<Vec<_>>(),
+        "heading": figures::heading(summary, lang),
+        "ranked": figures::ranked_of(summary, lang),
+        "throughput": figures::throughput_lines(summary, lang),
+        "account": accounts::account(summary, lang),
+        "apart": apart,
+        "failures": failures(summary, lang),
+        "connections": accounts::connection_lines(summary, lang),
+    })
+}
+
+/// What limited the run: what is claimed, and what goes with it.
+fn told(summary: &Summary, lang: Lang) -> Vec<Value> {
+    let told = |Told { claim, details }: Told| json!({ "claim": claim, "details": details });
+    limits::told(&summary.limits, lang).into_iter().map(told).collect()
+}
+
+/// The pages of the rules that found something.
+fn explained(summary: &Summary, lang: Lang) -> Value {
+    let found = |page: &&Page| summary.limits.found.iter().any(|found| found.rule == page.rule);
+    let page =
+        |page: &Page| json!({ "rule": page.rule, "title": lang.of(page.title), "paragraphs": page.paragraphs(lang) });
+    pages().filter(found).map(page).collect()
+}
+
+/// Of each sort of failure, in the order of the report: what it is called, what helps, and what is known of its example.
+fn failures(summary: &Summary, lang: Lang) -> Vec<Value> {
+    let failures = summary.totals.failures.iter();
+    failures
+        .map(|failure| {
+            let detail = summary.example(failure).map(|example| reason(&example.detail, lang).into_owned());
+            json!({ "sort": accounts::sort_of(failure, lang), "advice": accounts::advice(failure, lang), "detail": detail })
+        })
+        .collect()
+}

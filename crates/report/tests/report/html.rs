@@ -1,0 +1,160 @@
+//! The HTML page: what is in it, read back as a browser would.
+
+use std::io::Read as _;
+
+use base64::Engine as _;
+use measure::{Histogram, Nanos};
+use record::{HostCounters, Number, Part, RunEvent};
+use report::{Lang, Replayed, Style, Summary};
+use serde_json::Value;
+
+use crate::made_up::{Filled, Run, closed, ms, open, second};
+
+/// The lines of a page.
+fn lines(page: &str) -> Vec<Value> {
+    let (_, rest) = page.split_once("id=\"lines\">").expect("the page has its data");
+    let (text, _) = rest.split_once("</script>").expect("the data ends");
+    assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b)), "nothing in it is markup");
+    let packed = base64::engine::general_purpose::STANDARD.decode(text).expect("base64");
+    let mut all = String::new();
+    flate2::read::ZlibDecoder::new(&*packed).read_to_string(&mut all).expect("deflate");
+    all.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+fn page(run: &Run, lang: Lang) -> String {
+    run.written("html", lang)
+}
+
+fn numbers(value: &Value) -> Vec<u64> {
+    value.as_array().map_or_else(Vec::new, |all| all.iter().filter_map(Value::as_u64).collect())
+}
+
+fn mixed() -> Run {
+    let mut before = second(-1).within(Part::Warmup);
+    before.warmup = 1000;
+    let mut run = open(1000.0, 6).second(before).objectives(&["p99<50ms"]);
+    for n in 0..6 {
+        let s = second(n).answered(700, Nanos::from_micros(900)).answered(250 + n as u64, ms(2)).answered(45, ms(15));
+        run = run.second(if n == 2 { s.failing(6, "wrong_status", "transfer", None) } else { s });
+    }
+    run.second(second(6).unfinished(3, ms(5_000)).within(Part::Drain))
+}
+
+#[test]
+fn a_page_holds_the_report_and_every_second() {
+    let run = mixed();
+    let all = lines(&page(&run, Lang::En));
+    let json: Value = serde_json::from_str(&run.written("json", Lang::En)).unwrap();
+    let head = &all[0];
+    assert_eq!((&head["run"], &head["report"]["requests"]), (&1.into(), &json["requests"]));
+    assert_eq!(head["report"]["latency"], json["latency"], "with its histograms");
+    assert_eq!(head["words"]["zh"]["verdict"], "谨慎使用");
+    let seconds: Vec<&Value> = all.iter().filter(|line| line["s"].is_array()).collect();
+    assert_eq!(seconds.len(), json["seconds"].as_array().unwrap().len());
+    for (line, told) in seconds.iter().zip(json["seconds"].as_array().unwrap()) {
+        let column = |at: usize| line["s"][at].as_f64().unwrap();
+        assert_eq!(column(0) / 1000.0, told["from_s"].as_f64().unwrap());
+        assert_eq!(column(3), told["scheduled"].as_f64().unwrap());
+        assert_eq!(column(5), told["succeeded"].as_f64().unwrap());
+        let counted: u64 = numbers(&line["h"]).get(3..).unwrap_or_default().chunks(2).map(|pair| pair[1]).sum();
+        let latency = &told["latency"]["response"];
+        assert_eq!(counted + latency["unanswered"].as_u64().unwrap(), latency["count"].as_u64().unwrap());
+        let p50 = latency["p50_us"].as_f64().map_or(0.0, |us| us * 1000.0);
+        assert!((line["q"][0].as_f64().unwrap() - p50).abs() < 1.0, "{line} {latency}");
+    }
+    assert_eq!(seconds[3]["f"]["wrong_status"], 6);
+}
+
+#[test]
+fn texts_of_servers_are_never_markup() {
+    const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u{202e}";
+    let mut run = closed(1, 1).second(second(0).failing(3, "wrong_status", "transfer", None));
+    run = run.example("wrong_status", "transfer", None, (EVIL, EVIL));
+    run.plan.urls = vec![plan::WeightedUrl::plain(&format!("http://127.0.0.1:1/{EVIL}"))].into();
+    for lang in [Lang::En, Lang::Zh] {
+        let page = page(&run, lang);
+        assert!(!page.contains("alert(1)") || page.contains("&lt;script&gt;alert(1)"), "only as text of the title");
+        assert!(!page.contains("<script>alert") && !page.contains("<img src=x") && !page.contains('\u{202e}'));
+        let all = lines(&page);
+        let example = &all[0]["report"]["failures"][0]["example"]["received"];
+        assert!(example.as_str().unwrap().contains("<script>alert(1)"), "as data it is whole");
+        assert!(example.as_str().unwrap().ends_with("\\u{202e}"), "and acts on no line");
+    }
+}
+
+#[test]
+fn a_page_of_ten_minutes_is_small_and_counts_every_request() {
+    let mut run = open(2000.0, 600);
+    let mut busy = second(0);
+    for n in 0..2000_u64 {
+        busy = busy.answered(1, Nanos(1_000_000 + n * n * 40));
+    }
+    for n in 0..600 {
+        let mut s = busy.clone();
+        (s.from_ns, s.to_ns) = (n * 1_000_000_000, (n + 1) * 1_000_000_000);
+        run = run.second(s);
+    }
+    let page = page(&run, Lang::En);
+    assert!(page.len() < 700_000, "{} bytes", page.len());
+    let all = lines(&page);
+    assert!(all[0]["grain"]["buckets"].as_u64().unwrap() < 8, "parts are told coarser");
+    let counted: u64 = numbers(&all[400]["h"])[3..].chunks(2).map(|pair| pair[1]).sum();
+    assert_eq!(counted, 2000, "and no request is lost");
+}
+
+#[test]
+fn counters_are_told_as_often_as_there_is_room_and_end_where_they_ended() {
+    let mut run = closed(1, 900);
+    for n in 0..900_u64 {
+        let values = [("Tcp.RetransSegs", n), ("Tcp.InSegs", n * 10), ("Ip.DefaultTTL", 64)];
+        let values = values.into_iter().map(|(name, value)| (name.to_owned(), Number::Whole(value))).collect();
+        let sample =
+            HostCounters { at_ns: n as i64 * 1_000_000_000, host: "h".into(), values, ..HostCounters::default() };
+        run.events.push(RunEvent::Counters(sample));
+        run = run.second(second(n as i64).answered(1, ms(1)));
+    }
+    let record = Summary::from_events(run.events());
+    assert_eq!(record.totals.finished, 900);
+    let all = lines(&page_of_events(&run));
+    let told = |group: &str, name: &str| -> Vec<u64> {
+        all.iter().filter(|line| line["c"] == "h").filter_map(|line| line[group][name].as_u64()).collect()
+    };
+    let (telling, others) = (told("v", "Tcp.RetransSegs"), told("o", "Tcp.InSegs"));
+    assert!((400..=600).contains(&telling.len()), "{}", telling.len());
+    assert!((70..=85).contains(&others.len()), "{}", others.len());
+    assert_eq!((telling.last(), others.last()), (Some(&899), Some(&8990)), "the last reading has all of them");
+    assert_eq!(told("o", "Ip.DefaultTTL").len(), 0, "what stands still says nothing");
+}
+
+/// Written from events, as a record is: made-up seconds alone have no counters.
+fn page_of_events(run: &Run) -> String {
+    struct Lines(Vec<u8>);
+    impl record::Past for Lines {
+        fn replay(&self) -> Result<record::Reader<'_>, record::ReadFault> {
+            record::Reader::over(&*self.0)
+        }
+    }
+    let text: String = run.events().iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect();
+    let record = Lines(text.into_bytes());
+    let mut out = Vec::new();
+    let summary = Summary::from_past(&record).unwrap();
+    report::format("html").unwrap().write(&summary, &Replayed(Some(&record)), Style::default(), &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_histogram_of_the_report_is_the_sum_of_its_seconds() {
+    let all = lines(&page(&mixed(), Lang::En));
+    let mut sums = std::collections::BTreeMap::new();
+    for line in all.iter().filter(|line| line["s"].is_array()) {
+        let mut bucket = 0;
+        for pair in numbers(&line["h"]).get(3..).unwrap_or_default().chunks(2) {
+            bucket += pair[0];
+            *sums.entry(bucket).or_insert(0) += pair[1];
+        }
+    }
+    let whole: Histogram =
+        serde_json::from_value(all[0]["report"]["latency"]["response"]["histogram"].clone()).expect("a histogram");
+    let buckets: Vec<u64> = whole.buckets().map(|(_, n)| n).collect();
+    assert_eq!(sums.into_values().collect::<Vec<u64>>(), buckets);
+}

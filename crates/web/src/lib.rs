@@ -1,0 +1,85 @@
+//! The built pages of brunt, and how they are filled in.
+//!
+//! Their sources stand in `web/`; what is built of them (`npm run build` there) is committed and compiled in, so that building
+//! brunt needs no Node. `cargo xtask test web` holds that the one is what the other gives. A page is one file that loads
+//! nothing: its policy, its style and its script are in it, and it has three gaps.
+
+use std::io::{self, Write};
+
+/// The page of a report.
+pub const REPORT: &str = include_str!("../../../web/dist/report.html");
+
+/// The gaps, in the order they stand in.
+const LANG: &str = "@@LANG@@";
+const TITLE: &str = "@@TITLE@@";
+const DATA: &str = "@@DATA@@";
+
+/// Writes a page with its gaps filled: the language of its first showing, its title, and the data it draws, which `data` writes as characters of
+/// base64.
+///
+/// # Errors
+/// What writing said, or `data`; a page without the gaps was built wrongly.
+pub fn fill(
+    page: &str,
+    lang: &str,
+    title: &str,
+    out: &mut dyn Write,
+    data: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let gap = |of: &'static str| io::Error::other(format!("the page has no {of}"));
+    let (head, rest) = page.split_once(LANG).ok_or_else(|| gap(LANG))?;
+    let (between, rest) = rest.split_once(TITLE).ok_or_else(|| gap(TITLE))?;
+    let (body, end) = rest.split_once(DATA).ok_or_else(|| gap(DATA))?;
+    for piece in [head, &escaped(lang), between, &escaped(title), body] {
+        out.write_all(piece.as_bytes())?;
+    }
+    data(out)?;
+    out.write_all(end.as_bytes())
+}
+
+/// Text that is no markup, neither between tags nor in an attribute.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(page: &str, title: &str) -> io::Result<String> {
+        let mut out = Vec::new();
+        fill(page, "zh", title, &mut out, |to| to.write_all(b"QUJD"))?;
+        Ok(String::from_utf8(out).expect("a page is text"))
+    }
+
+    #[test]
+    fn titles_of_others_are_no_markup() {
+        let page = r#"<html lang="@@LANG@@"><title>@@TITLE@@</title><script>@@DATA@@</script>"#;
+        let said = filled(page, "</title><script>alert('1')&\"").expect("it has all gaps");
+        let title = "&lt;/title&gt;&lt;script&gt;alert(&#39;1&#39;)&amp;&quot;";
+        assert_eq!(said, format!(r#"<html lang="zh"><title>{title}</title><script>QUJD</script>"#));
+        assert!(filled("@@LANG@@@@DATA@@", "x").is_err());
+    }
+
+    #[test]
+    fn the_report_loads_nothing_and_has_its_gaps() {
+        let said = filled(REPORT, "x").expect("it has all gaps");
+        assert!(!said.contains("@@LANG@@") && !said.contains("@@TITLE@@") && !said.contains("@@DATA@@"));
+        assert!(said.contains("default-src &#39;none&#39;") || said.contains("default-src 'none'"));
+        for loading in [" src=\"", "<link", "@import", "url(http"] {
+            assert!(!said.contains(loading), "{loading}");
+        }
+        assert!(said.len() < 330_000, "{} bytes without any data", said.len());
+    }
+}

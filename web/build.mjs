@@ -1,0 +1,66 @@
+// Builds each page into one file that loads nothing: its script and style stand in it, and its policy names their hashes and nothing else.
+// `node build.mjs [FOLDER]` writes into FOLDER, `dist` where none is named. The same sources give the same bytes.
+
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { build } from 'vite';
+
+const root = dirname(fileURLToPath(import.meta.url));
+const into = process.argv[2] ?? join(root, 'dist');
+
+/** The pages: what each begins with, and what its policy allows beyond its own script and style. */
+const PAGES = [
+  { name: 'report', connect: "'none'" },
+  { name: 'console', connect: "'self'" },
+].filter(({ name }) => existsSync(join(root, 'src', name, 'main.ts')));
+
+/** A script in a page ends where its text says so. */
+const enclosed = (script) => script.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
+
+const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+async function built(name) {
+  const output = await build({
+    root,
+    configFile: false,
+    logLevel: 'warn',
+    plugins: [svelte({ configFile: false, emitCss: true })],
+    build: {
+      write: false,
+      target: 'es2022',
+      minify: 'esbuild',
+      cssCodeSplit: false,
+      modulePreload: false,
+      rollupOptions: {
+        input: join(root, 'src', name, 'main.ts'),
+        output: { format: 'iife', inlineDynamicImports: true },
+      },
+    },
+    esbuild: { legalComments: 'none' },
+  });
+  const files = (Array.isArray(output) ? output : [output]).flatMap((one) => one.output);
+  const script = files.filter((file) => file.type === 'chunk').map((file) => file.code);
+  const style = files.filter((file) => file.type === 'asset' && file.fileName.endsWith('.css')).map((file) => file.source);
+  return { script: enclosed(script.join('\n').trim()), style: style.join('\n').trim() };
+}
+
+mkdirSync(into, { recursive: true });
+const template = readFileSync(join(root, 'src', 'page.html'), 'utf8');
+for (const { name, connect } of PAGES) {
+  const { script, style } = await built(name);
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hash(script)}`,
+    `style-src ${hash(style)}`,
+    'img-src data: blob:',
+    `connect-src ${connect}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join('; ');
+  const page = template.replace('%POLICY%', () => policy).replace('%STYLE%', () => style).replace('%SCRIPT%', () => script);
+  writeFileSync(join(into, `${name}.html`), page);
+  console.log(`${name}.html ${page.length} characters`);
+}

@@ -1,0 +1,138 @@
+// Numbers as people read them, as `crates/measure/src/format.rs` and `crates/words/src/show.rs` write them: three digits and a unit, nothing that
+// is not zero shown as zero.
+
+import type { Quantity } from './histogram';
+
+/** What stands where a figure is withheld. */
+export const WITHHELD = '–';
+
+function threeDigits(value: number): string {
+  const size = Math.abs(value);
+  return size < 9.995 ? value.toFixed(2) : size < 99.95 ? value.toFixed(1) : value.toFixed(0);
+}
+
+function scaled(value: number, units: readonly string[]): string {
+  let rest = value;
+  for (const unit of units.slice(0, -1)) {
+    if (Math.abs(rest) < 999.5) return `${threeDigits(rest)} ${unit}`;
+    rest /= 1000;
+  }
+  return `${threeDigits(rest)} ${units[units.length - 1]}`;
+}
+
+/** A time in nanoseconds: `456 µs`, `1.23 ms`, `2.10 s`. */
+export function duration(ns: number | null | undefined): string {
+  if (ns === null || ns === undefined || !Number.isFinite(ns)) return WITHHELD;
+  return Math.abs(ns) < 1000 ? `${Math.round(ns)} ns` : scaled(ns / 1e3, ['µs', 'ms', 's']);
+}
+
+/** A latency as far as it is known: `1.23 ms`, `≥ 4.00 s`, `–`. */
+export function quantity(of: Quantity): string {
+  return of.ns === null ? WITHHELD : (of.atLeast ? '≥ ' : '') + duration(of.ns);
+}
+
+/** A count with its thousands grouped: `45,213`. */
+export function count(n: number | null | undefined): string {
+  if (n === null || n === undefined || !Number.isFinite(n)) return WITHHELD;
+  return Math.round(n).toString().replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+}
+
+/** Events a second without a unit: `0.250`, `12.3`, `4,998`. */
+export function rate(perS: number | null | undefined): string {
+  if (perS === null || perS === undefined || !Number.isFinite(perS)) return WITHHELD;
+  if (perS === 0) return '0';
+  if (Math.abs(perS) < 0.9995) return perS.toFixed(3);
+  return Math.abs(perS) < 999.5 ? threeDigits(perS) : count(perS);
+}
+
+/** Bytes in powers of 1000: `512 B`, `1.50 kB`. */
+export function bytes(n: number | null | undefined): string {
+  if (n === null || n === undefined || !Number.isFinite(n)) return WITHHELD;
+  return Math.abs(n) < 1000 ? `${Math.round(n)} B` : scaled(n / 1e3, ['kB', 'MB', 'GB', 'TB', 'PB']);
+}
+
+/** A count's share: `0 %`, `<0.01 %`, `12.3 %`, `>99.99 %`. */
+export function percent(part: number, whole: number): string {
+  if (whole === 0 || part === 0) return '0 %';
+  if (part === whole) return '100 %';
+  const share = (part / whole) * 100;
+  if (share < 0.01) return '<0.01 %';
+  if (share > 99.99) return '>99.99 %';
+  return share < 1 || share > 99 ? `${share.toFixed(2)} %` : `${share.toFixed(1)} %`;
+}
+
+/** A moment of a run as a clock has it: `1:05`, `-0:02`, `1:02:03`, with tenths where they count. */
+export function clock(seconds: number, tenths = false): string {
+  const sign = seconds < 0 ? '-' : '';
+  const size = Math.abs(seconds);
+  const whole = Math.floor(size + (tenths ? 1e-9 : 0.5));
+  const two = (n: number): string => n.toString().padStart(2, '0');
+  const hours = Math.floor(whole / 3600);
+  const minutes = Math.floor(whole / 60) % 60;
+  const rest = tenths ? `.${Math.floor((size - whole) * 10 + 1e-6)}` : '';
+  const clock = hours > 0 ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+  return sign + clock + rest;
+}
+
+/** A plain number for axes: no more digits than it has. */
+export function plain(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1e9) return `${trimmed(value / 1e9)}G`;
+  if (size >= 1e6) return `${trimmed(value / 1e6)}M`;
+  if (size >= 1e4) return `${trimmed(value / 1e3)}k`;
+  return size >= 1 || size === 0 ? trimmed(value) : value.toPrecision(2).replace(/\.?0+$/, '');
+}
+
+function trimmed(value: number): string {
+  return value.toFixed(2).replace(/\.?0+$/, '');
+}
+
+/** A time on an axis: `5 ms`, `2.5 s`. */
+export function axisDuration(ns: number): string {
+  if (ns === 0) return '0';
+  const size = Math.abs(ns);
+  if (size < 1e3) return `${trimmed(ns)} ns`;
+  if (size < 1e6) return `${trimmed(ns / 1e3)} µs`;
+  return size < 1e9 ? `${trimmed(ns / 1e6)} ms` : `${trimmed(ns / 1e9)} s`;
+}
+
+/** Kinds of figure and how they look. */
+export type Unit = 'count' | 'rate' | 'ns' | 'bytes' | 'bytes/s' | 'cores' | 'percent' | 'number';
+
+/** A figure of a kind as text. */
+export function shown(value: number | null | undefined, unit: Unit): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return WITHHELD;
+  switch (unit) {
+    case 'ns':
+      return duration(value);
+    case 'bytes':
+      return bytes(value);
+    case 'bytes/s':
+      return `${bytes(value)}/s`;
+    case 'count':
+      return count(value);
+    case 'rate':
+      return `${rate(value)}/s`;
+    case 'percent':
+      return `${threeDigits(value)} %`;
+    case 'cores':
+      return value.toFixed(2);
+    default:
+      return Math.abs(value) >= 1000 ? count(value) : trimmed(value);
+  }
+}
+
+/** The same on an axis, where room is short. */
+export function onAxis(value: number, unit: Unit): string {
+  switch (unit) {
+    case 'ns':
+      return axisDuration(value);
+    case 'bytes':
+    case 'bytes/s':
+      return value === 0 ? '0' : bytes(value).replace(/\.?0+ /, ' ');
+    case 'percent':
+      return `${trimmed(value)} %`;
+    default:
+      return plain(value);
+  }
+}

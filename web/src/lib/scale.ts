@@ -1,0 +1,45 @@
+// Axes: ticks that people would have chosen.
+
+/** Round steps of a linear axis from `from` to `to`, about so many. */
+export function linearTicks(from: number, to: number, about: number): number[] {
+  const range = to - from;
+  if (!(range > 0)) return [from];
+  const rough = range / Math.max(about, 1);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 2.5, 5, 10].find((m) => m * power >= rough * 0.999) ?? 10);
+  const ticks: number[] = [];
+  for (let i = Math.ceil(from / step - 1e-9); i * step <= to + step * 1e-9; i++) ticks.push(i * step);
+  return ticks;
+}
+
+/** Ticks of a logarithmic axis: powers of ten, with 2 and 5 between them where there is room. */
+export function logTicks(from: number, to: number, about: number): number[] {
+  const decades = Math.log10(to / from);
+  const between = decades <= about / 3 ? [1, 2, 5] : decades <= about / 2 ? [1, 3] : [1];
+  const ticks: number[] = [];
+  for (let power = Math.floor(Math.log10(from)); power <= Math.ceil(Math.log10(to)); power++) {
+    for (const m of between) {
+      const tick = m * 10 ** power;
+      if (tick >= from * 0.999 && tick <= to * 1.001) ticks.push(tick);
+    }
+  }
+  return ticks;
+}
+
+const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 14400];
+
+/** Ticks of an axis of seconds. */
+export function timeTicks(from: number, to: number, about: number): number[] {
+  const step = STEPS.find((s) => (to - from) / s <= about) ?? STEPS[STEPS.length - 1];
+  const ticks: number[] = [];
+  for (let i = Math.ceil(from / step - 1e-9); i * step <= to + 1e-9; i++) ticks.push(i * step);
+  return ticks;
+}
+
+/** The end of an axis that begins at zero: a little above the most. */
+export function niceMax(most: number): number {
+  if (!(most > 0)) return 1;
+  const ticks = linearTicks(0, most, 4);
+  const step = ticks.length > 1 ? ticks[1] - ticks[0] : most;
+  return Math.ceil((most * 1.02) / step) * step;
+}

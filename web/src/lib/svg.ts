@@ -1,0 +1,114 @@
+// Charts as SVG, to be saved: the same scales and colours as on the page, with title, axes and names of lines in the picture.
+
+import type { Line } from '../components/types';
+import { clock, onAxis, type Unit } from './format';
+import type { Mark, Span } from './run.svelte';
+import { linearTicks, logTicks, niceMax, timeTicks } from './scale';
+
+export interface Drawn {
+  svg: string;
+  width: number;
+  height: number;
+}
+
+interface Frame {
+  title: string;
+  note?: string;
+  color: (name: string) => string;
+  lang: string;
+}
+
+const FONT = "system-ui, 'Segoe UI', 'Noto Sans', 'PingFang SC', 'Microsoft YaHei', sans-serif";
+
+/** Text of others is text in a drawing, too. */
+export function escaped(text: string): string {
+  const names: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+  return text.replace(/[&<>"']/g, (c) => names[c]);
+}
+
+function text(x: number, y: number, said: string, fill: string, more = ''): string {
+  return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" fill="${fill}" ${more}>${escaped(said)}</text>`;
+}
+
+function page(width: number, height: number, frame: Frame, inner: string): Drawn {
+  const { color } = frame;
+  const svg =
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escaped(FONT)}" font-size="11">` +
+    `<rect width="${width}" height="${height}" fill="${color('panel')}"/>` +
+    text(16, 24, frame.title, color('ink'), 'font-size="14" font-weight="600"') +
+    (frame.note ? text(width - 16, 24, frame.note, color('ink-3'), 'text-anchor="end"') : '') +
+    inner +
+    '</svg>';
+  return { svg, width, height };
+}
+
+/** A line as the steps that the page draws: each value holds until the next moment. */
+export function stepped(xs: readonly number[], values: readonly (number | null)[], px: (x: number) => number, py: (y: number) => number): string {
+  let path = '';
+  let open = false;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    if (value === null || value === undefined) {
+      open = false;
+      continue;
+    }
+    const y = py(value).toFixed(1);
+    path += `${open ? 'V' + y : `M${px(xs[i]).toFixed(1)} ${y}`}H${px(xs[i + 1] ?? xs[i]).toFixed(1)}`;
+    open = true;
+  }
+  return path;
+}
+
+export interface TimeDrawing extends Frame {
+  unit: Unit;
+  x: readonly number[];
+  lines: readonly Line[];
+  span: Span;
+  log: boolean;
+  marks: readonly Mark[];
+}
+
+/** Lines over time. */
+export function timeSeries(of: TimeDrawing): Drawn {
+  const [width, height] = [960, 340];
+  const [left, right, top, bottom] = [64, width - 16, 56, height - 32];
+  const { color } = of;
+  const inside = (i: number): boolean => of.x[i + 1] > of.span.from && of.x[i] < of.span.to;
+  const all = of.lines.flatMap((line) => line.values.filter((v, i): v is number => v !== null && inside(i)));
+  const positive = all.filter((v) => v > 0);
+  const most = Math.max(0, ...all);
+  const low = of.log ? Math.min(...positive, most || 1) : 0;
+  const high = of.log ? most || 1 : niceMax(most);
+  const px = (x: number): number => left + ((x - of.span.from) / (of.span.to - of.span.from)) * (right - left);
+  const py = (y: number): number =>
+    of.log
+      ? bottom - (Math.log(Math.max(y, low) / low) / Math.log(Math.max(high / low, 1.0001))) * (bottom - top)
+      : bottom - (y / high) * (bottom - top);
+  let out = `<clipPath id="c"><rect x="${left}" y="${top - 2}" width="${right - left}" height="${bottom - top + 4}"/></clipPath>`;
+  for (const tick of of.log ? logTicks(low, high, 6) : linearTicks(0, high, 5)) {
+    const y = py(tick).toFixed(1);
+    out += `<path d="M${left} ${y}H${right}" stroke="${color('grid')}"/>` + text(left - 8, Number(y) + 4, onAxis(tick, of.unit), color('ink-3'), 'text-anchor="end"');
+  }
+  for (const tick of timeTicks(of.span.from, of.span.to, 10)) {
+    out += text(px(tick), bottom + 18, clock(tick), color('ink-3'), 'text-anchor="middle"');
+  }
+  for (const mark of of.marks.filter((m) => m.at >= of.span.from && m.at <= of.span.to)) {
+    const x = px(mark.at).toFixed(1);
+    out += `<path d="M${x} ${top}V${bottom}" stroke="${color('mark')}" stroke-dasharray="2 3"/>`;
+  }
+  let at = left;
+  for (const line of of.lines) {
+    const dash = line.dash ? ' stroke-dasharray="5 4"' : '';
+    const path = stepped(of.x, line.values, px, py);
+    out += `<path clip-path="url(#c)" d="${path}" fill="none" stroke="${color(line.color)}" stroke-width="${line.width ?? 1.5}"${dash}/>`;
+    out += `<path d="M${at} 42h14" stroke="${color(line.color)}" stroke-width="2"${dash}/>` + text(at + 20, 46, line.label, color('ink-2'));
+    at += 40 + line.label.length * (of.lang === 'zh' ? 12 : 6.6);
+  }
+  out += `<path d="M${left} ${bottom}H${right}" stroke="${color('line')}"/>`;
+  return page(width, height, of, out);
+}
+
+/** A drawing that the page holds already, with a title around it. */
+export function framed(inner: string, width: number, height: number, frame: Frame): Drawn {
+  return page(width, height + 40, frame, `<g transform="translate(0 36)">${inner}</g>`);
+}

@@ -1,0 +1,73 @@
+// What a reader looks at: language, theme, the span that all charts and tables follow, the moment under the pointer. Charts and tables know
+// this and their own data, and nothing of where that came from.
+
+import type { Span } from './run.svelte';
+
+export type Lang = 'en' | 'zh';
+export type Theme = 'light' | 'dark';
+/** What is chosen; `auto` follows the system. */
+export type ThemeChoice = Theme | 'auto';
+
+const KEPT = 'brunt-view';
+
+interface Kept {
+  lang?: Lang;
+  theme?: ThemeChoice;
+}
+
+/** A file opened by a double-click may have no storage. */
+function kept(): Kept {
+  try {
+    return JSON.parse(localStorage.getItem(KEPT) ?? '{}') as Kept;
+  } catch {
+    return {};
+  }
+}
+
+export class View {
+  lang: Lang = $state('en');
+  choice: ThemeChoice = $state('auto');
+  private dark: boolean = $state(false);
+  /** The part of the run that is looked at; null: all of it. */
+  span: Span | null = $state(null);
+  /** The moment under the pointer, in seconds. */
+  cursor: number | null = $state(null);
+  /** Where a selection by keyboard began. */
+  anchor: number | null = $state(null);
+  /** What was just copied, for those who listen to the page. */
+  said: string = $state('');
+
+  constructor(lang: string, kindly = kept()) {
+    this.lang = kindly.lang ?? (lang.toLowerCase().startsWith('zh') ? 'zh' : 'en');
+    this.choice = kindly.theme ?? 'auto';
+    const system = globalThis.matchMedia?.('(prefers-color-scheme: dark)');
+    this.dark = system?.matches ?? false;
+    system?.addEventListener('change', (event) => (this.dark = event.matches));
+  }
+
+  get theme(): Theme {
+    return this.choice === 'auto' ? (this.dark ? 'dark' : 'light') : this.choice;
+  }
+
+  /** Keeps the choice for the next page, where the browser lets it. */
+  choose(lang: Lang, theme: ThemeChoice): void {
+    this.lang = lang;
+    this.choice = theme;
+    try {
+      localStorage.setItem(KEPT, JSON.stringify({ lang, theme }));
+    } catch {
+      // Nothing is kept.
+    }
+  }
+
+  /** Looks at a part, in whole seconds; nothing that is shorter than one. */
+  look(span: Span | null, extent: Span): void {
+    if (!span) {
+      this.span = null;
+      return;
+    }
+    const from = Math.max(extent.from, Math.floor(Math.min(span.from, span.to) + 1e-6));
+    const to = Math.min(extent.to, Math.ceil(Math.max(span.from, span.to) - 1e-6));
+    this.span = to - from >= 1 && (from > extent.from || to < extent.to) ? { from, to } : null;
+  }
+}

@@ -1,0 +1,113 @@
+// The numbers that the page shows, as data: what a test holds against the JSON report of the same record.
+
+import { DRAIN, headline, quantileOf, WARMUP, type Head, type Run, type Span } from '../lib/run.svelte';
+
+/** A figure of the first row. */
+export interface Shown {
+  key: string;
+  ns?: number | null;
+  atLeast?: boolean;
+  value?: number;
+}
+
+/** Latency and throughput of a run, or of a part of it. */
+export function summary(run: Run, span: Span | null): {
+  throughput: number;
+  scheduled: number;
+  succeeded: number;
+  failed: number;
+  unfinished: number;
+  quantile: (key: string) => { ns: number | null; atLeast: boolean };
+} {
+  const { report } = run.head;
+  if (!span) {
+    const { scheduled, succeeded, failed, unfinished } = report.requests;
+    const dist = headline(run.head);
+    return { throughput: report.throughput_per_s, scheduled, succeeded, failed, unfinished, quantile: (key) => quantileOf(dist, key) };
+  }
+  const length = run.windowLength(span);
+  const inWindow = run.sum('finished', span, 1) + run.sum('finishedOfWarmup', span, 1);
+  const ranked = run.ranked(span);
+  const share: Record<string, number> = { p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99, p99_9: 0.999 };
+  return {
+    throughput: length > 0 ? inWindow / length : 0,
+    scheduled: run.sum('due', span),
+    succeeded: run.sum('finished', span),
+    failed: run.sum('failed', span),
+    unfinished: run.sum('censored', span),
+    quantile: (key) => (key === 'max' ? ranked.max() : key === 'mean' ? ranked.mean() : ranked.quantile(share[key])),
+  };
+}
+
+/** Rates and percentiles of each second, as the first picture draws them. */
+export function series(run: Run): Record<string, (number | null)[]> {
+  const { from, to, part, due, sent, warmup, finished, finishedOfWarmup, failed } = run.columns;
+  const per = (n: readonly number[]): (number | null)[] => n.map((count, i) => rated(count, to[i] - from[i]));
+  const succeeded = finished.map((n, i) => n + finishedOfWarmup[i]);
+  const quantile = (at: number): (number | null)[] => run.quantiles.map((q) => (q[at] === 0 ? null : Math.abs(q[at])));
+  const scheduled = due.map((n, i) => (part[i] === WARMUP ? null : part[i] === DRAIN ? 0 : rated(n, to[i] - from[i])));
+  return { scheduled, sent: per(sent.map((n, i) => n + warmup[i])), succeeded: per(succeeded), failed: per(failed), p50: quantile(0), p95: quantile(1), p99: quantile(2) };
+}
+
+/** So many seconds may be put together for a percentile that one second has too few requests for. */
+const TOGETHER = [1, 2, 5, 10, 15, 30, 60];
+
+export interface Percentile {
+  key: string;
+  /** It is told of so many seconds each. */
+  over: number;
+  values: (number | null)[];
+  bounds: boolean[];
+}
+
+/** p50, p95 and p99 over time, each of as few seconds as have enough requests for it. */
+export function percentiles(run: Run): Percentile[] {
+  const { from, part } = run.columns;
+  return [0.5, 0.95, 0.99].map((q, at) => {
+    const key = `p${q * 100}`;
+    const each = run.quantiles.map((all) => all[at]);
+    // Seconds in which anything ended.
+    const asked = each.map((_, i) => part[i] !== WARMUP && ((run.latency[i]?.length ?? 0) > 0 || (run.atLeast[i]?.length ?? 0) > 0));
+    const all = asked.filter(Boolean).length;
+    const enough = (values: readonly (number | null)[]): boolean => values.filter((v, i) => asked[i] && v !== null && v !== 0).length >= 0.8 * all;
+    const plain = { key, over: 1, values: each.map((v) => (v === 0 ? null : Math.abs(v))), bounds: each.map((v) => v < 0) };
+    if (all === 0 || enough(each)) return plain;
+    for (const over of TOGETHER.slice(1)) {
+      const values: (number | null)[] = new Array(each.length).fill(null);
+      const bounds: boolean[] = new Array(each.length).fill(false);
+      for (let i = 0; i < each.length; ) {
+        const block = Math.floor(from[i] / over);
+        let end = i;
+        while (end < each.length && Math.floor(from[end] / over) === block) end++;
+        const figure = run.rankedOf(i, end).quantile(q);
+        for (; i < end; i++) if (asked[i]) [values[i], bounds[i]] = [figure.ns, figure.atLeast];
+      }
+      if (enough(values)) return { key, over, values, bounds };
+    }
+    return plain;
+  });
+}
+
+/** A rate; of a rest of a second that is too short to tell one, nothing. */
+function rated(count: number, length: number): number | null {
+  return length >= 0.05 ? count / length : count > 0 ? count / Math.max(length, 0.05) : null;
+}
+
+/** Everything, for `window.brunt.figures()`. */
+export function figures(runs: readonly Run[], span: Span | null): unknown {
+  return runs.map((run) => {
+    const head: Head = run.head;
+    const all = summary(run, span);
+    const quantiles = Object.fromEntries(['p50', 'p90', 'p95', 'p99', 'p99_9', 'max', 'mean'].map((key) => [key, all.quantile(key)]));
+    return {
+      name: head.name,
+      span,
+      throughput: all.throughput,
+      requests: { scheduled: all.scheduled, succeeded: all.succeeded, failed: all.failed, unfinished: all.unfinished },
+      quantiles,
+      seconds: { ...run.columns, ...series(run) },
+      merged: Object.fromEntries([0.5, 0.9, 0.95, 0.99, 0.999].map((q) => [q, run.ranked(span).quantile(q)])),
+      count: run.ranked(span).count,
+    };
+  });
+}

@@ -1,0 +1,39 @@
+// The page of a report: unpacks its lines and shows them. `window.brunt.figures()` tells the numbers behind its charts, for tests and for scripts.
+
+import '../styles/base.css';
+import { mount } from 'svelte';
+import { runsOf, type Run, type Span } from '../lib/run.svelte';
+import { View } from '../lib/view.svelte';
+import App from './App.svelte';
+import { figures } from './figures';
+
+/** Why the lines cannot be shown. */
+type Trouble = { why: 'old' } | { why: 'broken'; said: string };
+
+async function unpacked(text: string): Promise<string> {
+  const bytes = Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Response(stream).text();
+}
+
+async function begin(): Promise<void> {
+  const view = new View(document.documentElement.lang || navigator.language);
+  let runs: Run[] = [];
+  let trouble: Trouble | null = null;
+  try {
+    if (typeof DecompressionStream === 'undefined') trouble = { why: 'old' };
+    else runs = runsOf(await unpacked(document.getElementById('lines')?.textContent ?? ''));
+    if (!trouble && runs.length === 0) trouble = { why: 'broken', said: '0' };
+  } catch (error) {
+    trouble = { why: 'broken', said: String(error) };
+  }
+  const target = document.getElementById('app');
+  if (!target) return;
+  mount(App, { target, props: { view, runs, trouble } });
+  Object.defineProperty(window, 'brunt', { value: Object.freeze({ figures: () => figures(runs, view.span), look: (span: Span | null) => view.look(span, runs[0].extent) }) });
+  document.documentElement.dataset.ready = 'yes';
+  // What a fragment names was not there when the page was loaded.
+  if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+}
+
+void begin();
