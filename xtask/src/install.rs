@@ -38,6 +38,13 @@ pub const FOR_TESTS: &[Tool] = &[
     Tool { program: "python3", package: "python3" },
 ];
 
+/// What `cargo xtask test web` needs.
+pub const FOR_WEB: &[Tool] = &[
+    Tool { program: "node", package: "nodejs" },
+    Tool { program: "npm", package: "npm" },
+    Tool { program: "chromium", package: "chromium" },
+];
+
 /// What `cargo xtask lab` needs.
 pub const FOR_LAB: &[Tool] = &[
     Tool { program: "python3", package: "python3" },

@@ -46,6 +46,7 @@ fn style(lang: Lang) -> Style {
     Style { lang, ..Style::default() }
 }
 
-fn not_written(file: &str, error: &std::io::Error, lang: Lang) {
+/// Tells that a report could not be written.
+pub fn not_written(file: &str, error: &std::io::Error, lang: Lang) {
     screen::complain(&lang.fill(messages::NOT_WRITTEN, &[("file", file), ("error", &error.to_string())]));
 }

@@ -5,6 +5,7 @@ mod before;
 mod bench;
 mod calibrate;
 mod checks;
+mod compare;
 mod cores;
 mod curl;
 mod debug;
@@ -147,7 +148,8 @@ fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
             let protocol = &*protocols[intent.protocol];
             doctor::examine_run(Some((&mut intent, protocol)), &host).map_err(|complaint| intent.located(complaint))
         }
-        Command::Report(file, shown) => replay::replay(file.as_deref(), &shown),
+        Command::Report(files, shown) if files.len() > 1 => compare::lay_over(&files, &shown),
+        Command::Report(files, shown) => replay::replay(files.first().map(String::as_str), &shown),
         Command::Target(serving) => serve::serve(*serving),
         Command::Probe(probing) => probed::probe(*probing, &host),
         Command::Ui(asked) => ui::serve(*asked),

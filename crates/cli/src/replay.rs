@@ -26,21 +26,30 @@ pub fn replay(file: Option<&str>, shown: &Presentation) -> Outcome {
     if let Some(output) = &shown.output {
         document::check_writable("-o", output)?;
     }
-    if document::is_named_pipe(&path) {
-        let trouble = format!("{} is a named pipe, which a record cannot be read from; write a file", path.display());
-        return Err(Complaint::new("FILE", trouble));
-    }
     let past = RecordFile(path);
-    let summary = Summary::from_past(&past).map_err(|fault| unreadable(&past.0, &fault))?;
-    if summary.exit == Exit::Bug {
-        // A run of ours with such counts has said so itself: of a record from elsewhere nobody knows who changed it.
-        return Err(contradiction(&past.0, &summary.totals));
-    }
+    let summary = summed(&past)?;
     let mut view = View::new(shown, lang);
     if view.document_on_stdout() {
         view.hush();
     }
     Ok(conclude(&summary, Some(&past), shown, lang, &mut view))
+}
+
+/// A record, summed up.
+///
+/// # Errors
+/// It cannot be read, or was changed.
+pub fn summed(past: &RecordFile) -> Result<Summary, Complaint> {
+    if document::is_named_pipe(&past.0) {
+        let trouble = format!("{} is a named pipe, which a record cannot be read from; write a file", past.0.display());
+        return Err(Complaint::new("FILE", trouble));
+    }
+    let summary = Summary::from_past(past).map_err(|fault| unreadable(&past.0, &fault))?;
+    if summary.exit == Exit::Bug {
+        // A run of ours with such counts has said so itself: of a record from elsewhere nobody knows who changed it.
+        return Err(contradiction(&past.0, &summary.totals));
+    }
+    Ok(summary)
 }
 
 fn last(lang: Lang) -> Result<PathBuf, Complaint> {

@@ -40,6 +40,7 @@ fn a_record_prints_the_same_report_again_in_every_format() {
         ("markdown", "### Service time at 3 users"),
         ("junit", "<testsuite"),
         ("text", "Service time at 3 users"),
+        ("html", "id=\"lines\">eN"),
     ] {
         let document = e2e::target::text(directory.path(), format);
         let objective = ["--objective", "failed<1%", "--objective", "p50<10s"];
@@ -54,6 +55,30 @@ fn a_record_prints_the_same_report_again_in_every_format() {
             assert_eq!(brunt(["report", &file, "--format", format]).with_code(0).out, first, "{format}");
         }
     }
+}
+
+#[test]
+fn records_are_laid_over_each_other_on_a_page() {
+    let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
+    let file = |name: &str| e2e::target::text(directory.path(), name);
+    for name in ["a.zst", "b.zst"] {
+        brunt(["-n", "50", "-c", "2", "--record", &file(name), "--quiet", &target.address]).with_code(0);
+    }
+    let page = file("compare.html");
+    brunt(["report", &file("a.zst"), &file("b.zst"), "-o", &page, "--quiet"]).with_code(0);
+    let one = brunt(["report", &file("a.zst"), "--format", "html"]).with_code(0).out.len();
+    let both = std::fs::read_to_string(&page).unwrap().len();
+    assert!(both > one + 2_000, "{both} of two, {one} of one");
+    for format in [&[][..], &["--format", "json"]] {
+        let line = ["report", &file("a.zst"), &file("b.zst")].map(String::from);
+        let ended = brunt(line.iter().map(String::as_str).chain(format.iter().copied())).with_code(64);
+        let said = "FILE: several records are compared on a page; write -o compare.html, or name one record";
+        assert!(ended.err.contains(said), "{ended:?}");
+    }
+    let many = vec![file("a.zst"); 7];
+    let line = ["report", "-o", &page].into_iter().chain(many.iter().map(String::as_str));
+    let ended = brunt(line).with_code(64);
+    assert!(ended.err.contains("7 records are more than a page lays over each other; name two to six"), "{ended:?}");
 }
 
 #[test]

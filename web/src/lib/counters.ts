@@ -30,14 +30,24 @@ export function isCounted(name: string, values: readonly (number | null)[]): boo
   return false;
 }
 
+/** So long a counter may be missing, in seconds, before its line ends. */
+const BETWEEN = 10;
+/** Readings so close to each other tell no rate. */
+const SHORTEST = 0.2;
+
 /** A counter at each reading of its host, carried forward where it did not change; null where it cannot be read, or was not told. */
 export function carried(host: HostReadings, name: string): (number | null)[] {
   const counter = host.counters.get(name);
   const all: (number | null)[] = [];
-  let [next, now] = [0, null as number | null];
+  let [next, now, gone] = [0, null as number | null, null as number | null];
   for (const at of host.at) {
-    while (counter && next < counter.at.length && counter.at[next] <= at + 1e-9) now = counter.value[next++];
-    all.push(now);
+    while (counter && next < counter.at.length && counter.at[next] <= at + 1e-9) {
+      const value = counter.value[next++];
+      if (value === null) gone ??= at;
+      else [now, gone] = [value, null];
+    }
+    // What costs much is read less often than the rest, and is not gone in between.
+    all.push(gone !== null && at - gone > BETWEEN ? null : now);
   }
   return all;
 }
@@ -50,7 +60,7 @@ export function grown(host: HostReadings, name: string): (number | null)[] {
   for (let i = 0; i < values.length - 1; ) {
     const end = Math.min(i + step, values.length - 1);
     const [before, after] = [values[i], values[end]];
-    const rate = before === null || after === null || after < before ? null : (after - before) / (host.at[end] - host.at[i]);
+    const rate = before === null || after === null || after < before || host.at[end] - host.at[i] < SHORTEST ? null : (after - before) / (host.at[end] - host.at[i]);
     for (; i < end; i++) rates[i] = rate;
   }
   return rates;
@@ -115,7 +125,7 @@ export function charts(host: HostReadings, lang: 'en' | 'zh'): CounterChart[] {
     );
     const lines = names.slice(0, COLORS.length).map(({ name, part }, i): Line => lineOf(host, name, COLORS[i], part.label ? part.label[lang] : short(name), part.scale));
     const telling = lines.filter((line) => even || moves(line.values));
-    if (telling.length && (even || telling.some((line) => moves(line.values)))) all.push({ key, title, unit, lines: telling });
+    if (telling.some((line) => even || (moves(line.values) && !line.key.endsWith('.limit')))) all.push({ key, title, unit, lines: telling });
   }
   return all;
 }

@@ -8,7 +8,7 @@ export function linearTicks(from: number, to: number, about: number): number[] {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 2.5, 5, 10].find((m) => m * power >= rough * 0.999) ?? 10);
   const ticks: number[] = [];
-  for (let i = Math.ceil(from / step - 1e-9); i * step <= to + step * 1e-9; i++) ticks.push(i * step);
+  for (let i = Math.ceil(from / step - 1e-9) || 0; i * step <= to + step * 1e-9; i++) ticks.push(i * step);
   return ticks;
 }
 
@@ -32,7 +32,7 @@ const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1
 export function timeTicks(from: number, to: number, about: number): number[] {
   const step = STEPS.find((s) => (to - from) / s <= about) ?? STEPS[STEPS.length - 1];
   const ticks: number[] = [];
-  for (let i = Math.ceil(from / step - 1e-9); i * step <= to + 1e-9; i++) ticks.push(i * step);
+  for (let i = Math.ceil(from / step - 1e-9) || 0; i * step <= to + 1e-9; i++) ticks.push(i * step);
   return ticks;
 }
 

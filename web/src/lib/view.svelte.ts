@@ -34,6 +34,8 @@ export class View {
   cursor: number | null = $state(null);
   /** Where a selection by keyboard began. */
   anchor: number | null = $state(null);
+  /** The page is being printed: on paper, in the light, all of it. */
+  printing: boolean = $state(false);
   /** What was just copied, for those who listen to the page. */
   said: string = $state('');
 
@@ -46,6 +48,7 @@ export class View {
   }
 
   get theme(): Theme {
+    if (this.printing) return 'light';
     return this.choice === 'auto' ? (this.dark ? 'dark' : 'light') : this.choice;
   }
 

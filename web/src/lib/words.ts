@@ -207,7 +207,7 @@ export const W = {
   failed_responses: t('failed responses', '失败的响应'),
   failures_time: t('failures', '失败请求'),
   part: t('Part', '部分'),
-  partsNote: t('Mean time of a request, from when it was due to its last byte.', '一个请求从计划时刻到最后一个字节的平均耗时。'),
+  partsNote: t('Mean of each part, of the requests that had it.', '各部分的平均耗时（按经历该部分的请求计算）。'),
 
   // Iterations.
   iteration: t('iteration', '迭代'),

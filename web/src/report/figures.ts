@@ -45,7 +45,7 @@ export function series(run: Run): Record<string, (number | null)[]> {
   const per = (n: readonly number[]): (number | null)[] => n.map((count, i) => rated(count, to[i] - from[i]));
   const succeeded = finished.map((n, i) => n + finishedOfWarmup[i]);
   const quantile = (at: number): (number | null)[] => run.quantiles.map((q) => (q[at] === 0 ? null : Math.abs(q[at])));
-  const scheduled = due.map((n, i) => (part[i] === WARMUP ? null : part[i] === DRAIN ? 0 : rated(n, to[i] - from[i])));
+  const scheduled = due.map((n, i) => (part[i] === WARMUP ? null : part[i] === DRAIN ? null : rated(n, to[i] - from[i])));
   return { scheduled, sent: per(sent.map((n, i) => n + warmup[i])), succeeded: per(succeeded), failed: per(failed), p50: quantile(0), p95: quantile(1), p99: quantile(2) };
 }
 
@@ -88,9 +88,11 @@ export function percentiles(run: Run): Percentile[] {
   });
 }
 
+const SHORTEST = 0.2;
+
 /** A rate; of a rest of a second that is too short to tell one, nothing. */
 function rated(count: number, length: number): number | null {
-  return length >= 0.05 ? count / length : count > 0 ? count / Math.max(length, 0.05) : null;
+  return length >= SHORTEST ? count / length : null;
 }
 
 /** Everything, for `window.brunt.figures()`. */
@@ -105,7 +107,7 @@ export function figures(runs: readonly Run[], span: Span | null): unknown {
       throughput: all.throughput,
       requests: { scheduled: all.scheduled, succeeded: all.succeeded, failed: all.failed, unfinished: all.unfinished },
       quantiles,
-      seconds: { ...run.columns, ...series(run) },
+      seconds: { counts: run.columns, drawn: series(run) },
       merged: Object.fromEntries([0.5, 0.9, 0.95, 0.99, 0.999].map((q) => [q, run.ranked(span).quantile(q)])),
       count: run.ranked(span).count,
     };

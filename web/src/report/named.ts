@@ -46,13 +46,24 @@ export function merged(run: Run, index: number, indices: readonly number[]): { c
   return { counts, ranked };
 }
 
+/** Curves that were made, as long as their run has not grown: a span does not change them. */
+const made = new WeakMap<Run, { version: number; curves: Map<number, (number | null)[]> }>();
+
 /** The median of each block where there are enough requests of it. */
-export function curveOf(run: Run, index: number, q = 0.5): (number | null)[] {
+export function curveOf(run: Run, index: number): (number | null)[] {
+  let known = made.get(run);
+  if (known?.version !== run.version) made.set(run, (known = { version: run.version, curves: new Map() }));
+  let curve = known.curves.get(index);
+  if (!curve) known.curves.set(index, (curve = medians(run, index)));
+  return curve;
+}
+
+function medians(run: Run, index: number): (number | null)[] {
   const grouping = run.head.grain.names;
   return run.blocks.map((block) => {
     const row = block.rows.find((one) => one[0] === index);
     if (!row) return null;
-    return new Ranked(Histogram.of(row[7], grouping), Histogram.of(row[8], grouping)).quantile(q).ns;
+    return new Ranked(Histogram.of(row[7], grouping), Histogram.of(row[8], grouping)).quantile(0.5).ns;
   });
 }
 

@@ -15,6 +15,9 @@ for (const lang of ['en', 'zh']) {
       await page.waitForTimeout(300);
       const name = join(folder, `${basename(file, '.html')}-${lang}-${theme}-${width}`);
       await page.screenshot({ path: `${name}.png` });
+      // What is far away is drawn when it comes near.
+      await page.setViewportSize({ width, height: await page.evaluate(() => document.documentElement.scrollHeight) });
+      await page.waitForTimeout(400);
       await page.screenshot({ path: `${name}-whole.png`, fullPage: true });
       for (const complaint of page.complaints) console.log(`${name}: ${complaint}`);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);

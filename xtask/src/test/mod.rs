@@ -5,6 +5,7 @@
 
 mod readme;
 mod steps;
+mod web;
 
 use std::collections::BTreeSet;
 use std::process::Child;

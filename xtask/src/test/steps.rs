@@ -5,7 +5,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::{Progress, Step, Verdict, readme};
+use super::{Progress, Step, Verdict, readme, web};
 use crate::{floors, generate, install, places, shell, tidy};
 
 /// The build of the newcomer's command.
@@ -14,7 +14,7 @@ const RELEASE: [&str; 4] = ["build", "--release", "-p", "brunt-cli"];
 /// More tests than these do not fail because others ran beside them.
 const UNSTEADY_MOST: usize = 4;
 
-pub(super) const STEPS: [Step; 12] = [
+pub(super) const STEPS: [Step; 13] = [
     Step { name: "tools", what: "programs the tests use", after: &[], run: tools },
     Step { name: "format", what: "cargo fmt --check", after: &[], run: format },
     Step { name: "floors", what: "a crate uses only floors below its own", after: &[], run: |_| of(floors::check()) },
@@ -30,6 +30,7 @@ pub(super) const STEPS: [Step; 12] = [
     },
     Step { name: "unit", what: "tests beside the code", after: &["build"], run: unit },
     Step { name: "e2e", what: "simulation and end-to-end tests", after: &["build"], run: end_to_end },
+    Step { name: "web", what: "the pages: built as committed, true, usable", after: &["build"], run: web::check },
     Step { name: "readme", what: "every command of the documentation", after: &["build"], run: |_| readme::check() },
     Step { name: "demo", what: "cargo run --release -- demo", after: &["build"], run: demo },
 ];

@@ -56,8 +56,8 @@ pub enum Command {
     Demo(Demo),
     /// `brunt calibrate`.
     Calibrate(Calibrate),
-    /// `brunt report [FILE]`.
-    Report(Option<String>, Presentation),
+    /// `brunt report [FILE…]`.
+    Report(Vec<String>, Presentation),
     /// `brunt doctor`: the run that is planned, if any.
     Doctor(Option<Box<Intent>>),
     /// `brunt target`.
@@ -148,7 +148,7 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
     match command {
         "demo" => showing::demo(&matches).map(Command::Demo),
         "calibrate" => showing::calibrate(&matches).map(Command::Calibrate),
-        "report" => showing::report(&matches).map(|(file, shown)| Command::Report(file, shown)),
+        "report" => showing::report(&matches).map(|(files, shown)| Command::Report(files, shown)),
         "plan" => planned(&matches, line, protocols, defaults),
         "doctor" if rest.is_empty() => Ok(Command::Doctor(None)),
         "doctor" => {

@@ -63,8 +63,8 @@ pub fn calibrate(matches: &ArgMatches) -> Result<Calibrate, Complaint> {
 /// The command line of `brunt report`.
 pub fn report_command() -> clap::Command {
     flags::bare("brunt report")
-        .about("Show a past run again: the last one, or the one in FILE.")
-        .arg(clap::Arg::new("file").value_name("FILE").help("A file that --record wrote"))
+        .about("Show a past run again: the last one, or the one in FILE. Several are laid over each other: -o compare.html.")
+        .arg(clap::Arg::new("file").value_name("FILE").num_args(0..).help("A file that --record wrote"))
         .args(flags::document())
         .arg(flags::switch(
             "quiet",
@@ -78,7 +78,7 @@ pub fn report_command() -> clap::Command {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn report(matches: &ArgMatches) -> Result<(Option<String>, Presentation), Complaint> {
+pub fn report(matches: &ArgMatches) -> Result<(Vec<String>, Presentation), Complaint> {
     let flags = Matched::line(matches);
-    Ok((flags.text("file").map(String::from), presentation(&flags)?))
+    Ok((flags.texts("file").into_iter().map(String::from).collect(), presentation(&flags)?))
 }

@@ -242,7 +242,6 @@ fn wrong_lines_are_answered_with_a_sentence() {
             "--unix-socket /x --source 127.0.0.1 a.b",
             "--source: is about TCP and does not go with --unix-socket; leave one of them out",
         ),
-        ("report a b", "b: is one word too many; leave it out"),
         ("demo -d 5", "-d: `5` is missing its unit; write 5s, 5ms or 5m"),
         (
             "target 127.0.0.1:1 --unix-socket /x",

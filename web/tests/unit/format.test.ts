@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { bytes, clock, count, duration, percent, plain, quantity, rate, shown } from '../../src/lib/format';
+
+it('writes times as the terminal does', () => {
+  const table: [number, string][] = [
+    [0, '0 ns'], [999, '999 ns'], [1_000, '1.00 µs'], [456_000, '456 µs'], [999_499, '999 µs'], [999_500, '1.00 ms'], [1_230_000, '1.23 ms'],
+    [9_994_000, '9.99 ms'], [9_996_000, '10.0 ms'], [99_960_000, '100 ms'], [2_100_000_000, '2.10 s'], [5_400_000_000_000, '5400 s'],
+  ];
+  for (const [ns, text] of table) expect(duration(ns)).toBe(text);
+  expect(duration(null)).toBe('–');
+  expect(quantity({ ns: 4e9, atLeast: true })).toBe('≥ 4.00 s');
+});
+
+it('writes counts, rates, shares and sizes as the terminal does', () => {
+  expect([0, 7, 999, 1_000, 45_213, 1_234_567].map(count)).toEqual(['0', '7', '999', '1,000', '45,213', '1,234,567']);
+  expect([0, 0.25, 12, 4998.3].map(rate)).toEqual(['0', '0.250', '12.0', '4,998']);
+  const shares: [number, number, string][] = [
+    [0, 0, '0 %'], [0, 10, '0 %'], [1, 1_000_000, '<0.01 %'], [1, 1_000, '0.10 %'], [123, 1_000, '12.3 %'], [9_998, 10_000, '99.98 %'], [999_999, 1_000_000, '>99.99 %'], [5, 5, '100 %'],
+  ];
+  for (const [part, whole, text] of shares) expect(percent(part, whole)).toBe(text);
+  expect([512, 1_500, 262_000_000].map(bytes)).toEqual(['512 B', '1.50 kB', '262 MB']);
+  expect(shown(null, 'ns')).toBe('–');
+});
+
+it('writes moments as a clock has them', () => {
+  expect([0, 65, 3723, -2].map((s) => clock(s))).toEqual(['0:00', '1:05', '1:02:03', '-0:02']);
+  expect(clock(1.5, true)).toBe('0:01.5');
+  expect([0, 2.5, 12_000, 3_400_000].map(plain)).toEqual(['0', '2.5', '12k', '3.4M']);
+});

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import { batchMean, difference } from '../../src/lib/compare';
+import { csv, markdown } from '../../src/lib/copy';
+import { carried, grown, isCounted } from '../../src/lib/counters';
+import { heatOf } from '../../src/lib/heat';
+import { bucketOf } from '../../src/lib/histogram';
+import { say, t } from '../../src/lib/i18n';
+import { Run, runsOf, SECOND, type Head } from '../../src/lib/run.svelte';
+import { linearTicks, logTicks, niceMax, timeTicks } from '../../src/lib/scale';
+import { escaped, stepped, timeSeries } from '../../src/lib/svg';
+
+describe('copies', () => {
+  it('of tables hold what was said and nothing else', () => {
+    expect(csv([['name', 'n'], ['=1+1', 5], ['a,"b"', null]])).toBe('name,n\n\'=1+1,5\n"a,""b""",\n');
+    expect(markdown([['a', 'b'], ['x|y', '<b>']], [false, true])).toBe('| a | b |\n|---|---:|\n| x\\|y | \\<b> |\n');
+  });
+  it('of charts have texts of others as text', () => {
+    expect(escaped('<script>"&\'')).toBe('&lt;script&gt;&quot;&amp;&#39;');
+    const { svg } = timeSeries({
+      title: '<b>', unit: 'ns', x: [0, 1, 2], lines: [{ key: 'a', label: '</svg>', color: 'p99', values: [1, 2] }], span: { from: 0, to: 2 }, log: false, marks: [],
+      color: () => '#000', lang: 'en',
+    });
+    expect(svg).toContain('&lt;/svg&gt;');
+    expect(svg.match(/<\/svg>/g)).toHaveLength(1);
+  });
+  it('draw each value as a level that holds to the next moment', () => {
+    expect(stepped([0, 1, 2, 3], [5, null, 7], (x) => x * 10, (y) => y)).toBe('M0.0 5.0H10.0M20.0 7.0H30.0');
+  });
+});
+
+describe('axes', () => {
+  it('have ticks that people would have chosen', () => {
+    expect(linearTicks(0, 10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
+    expect(logTicks(1, 1000, 4)).toEqual([1, 10, 100, 1000]);
+    expect(timeTicks(0, 120, 6)).toEqual([0, 20, 40, 60, 80, 100, 120]);
+    expect(niceMax(97)).toBe(100);
+    expect(niceMax(0)).toBe(1);
+  });
+});
+
+describe('sentences', () => {
+  it('are filled in, and go with their counts', () => {
+    const text = t('{n} {n|request|requests} of {what}', '{what} 的 {n} 个请求');
+    expect(say(text, 'en', { n: 1, what: '{n}' })).toBe('1 request of {n}');
+    expect(say(text, 'en', { n: '1,000', what: 'x' })).toBe('1,000 requests of x');
+    expect(say(text, 'zh', { n: 2, what: 'x' })).toBe('x 的 2 个请求');
+  });
+});
+
+describe('counters', () => {
+  const host = (at: number[], value: (number | null)[], every = 1) => ({
+    at: [0, 1, 2, 3, 4], coarse: every, counters: new Map([['Tcp.OutSegs', { name: 'Tcp.OutSegs', at, value, coarse: every > 1 }]]),
+  });
+  it('that count up are told by how much they grew', () => {
+    expect(isCounted('Tcp.OutSegs', [])).toBe(true);
+    expect(isCounted('Tcp.CurrEstab', [])).toBe(false);
+    expect(grown(host([0, 1, 3], [5, 15, 20]), 'Tcp.OutSegs').slice(0, 4)).toEqual([10, 0, 5, 0]);
+  });
+  it('that began anew have grown by nobody knows what', () => {
+    expect(grown(host([0, 1, 2], [5, 15, 3]), 'Tcp.OutSegs').slice(0, 2)).toEqual([10, null]);
+  });
+  it('that are told less often grow evenly in between', () => {
+    expect(grown(host([0, 2, 4], [0, 10, 30], 2), 'Tcp.OutSegs').slice(0, 4)).toEqual([5, 5, 10, 10]);
+  });
+  it('are carried forward over readings that left them out', () => {
+    expect(carried(host([0, 1, 2], [5, null, 7]), 'Tcp.OutSegs')).toEqual([5, 5, 7, 7, 7]);
+  });
+});
+
+describe('a heatmap', () => {
+  it('counts every request once, in whole buckets', () => {
+    const one = (ns: number, n: number): number[] => [ns, ns, (ns * n) / 1000, bucketOf(ns, 8), n];
+    const heat = heatOf([0, 1, 2], [1, 2, 3], [one(1e6, 10), one(8e6, 5), undefined], [undefined, one(1e9, 2), undefined], 8, { from: 0, to: 3 }, 100);
+    expect(heat.counts.map((rows) => rows.reduce((sum, n) => sum + n, 0))).toEqual([10, 5, 0]);
+    expect(heat.unanswered).toEqual([0, 2, 0]);
+    const row = heat.counts[1].findIndex((n) => n > 0);
+    expect(heat.levels[row] <= 8e6 && 8e6 < heat.levels[row + 1]).toBe(true);
+  });
+  it('puts seconds together where there are more than columns', () => {
+    const from = Array.from({ length: 100 }, (_, i) => i);
+    const heat = heatOf(from, from.map((f) => f + 1), from.map(() => [5, 5, 0, 5, 3]), [], 8, { from: 0, to: 100 }, 10);
+    expect(heat.counts).toHaveLength(10);
+    expect(heat.counts.reduce((sum, rows) => sum + rows.reduce((a, b) => a + b, 0), 0)).toBe(300);
+  });
+});
+
+describe('differences', () => {
+  const of = (value: number, low: number | null, high: number | null) => ({ value, interval: [low, high] as const });
+  it('are judged by their whole interval', () => {
+    expect(difference(of(10, 9.9, 10.1), of(20, 19, 21), 'worse', true).judgement).toBe('worse');
+    expect(difference(of(10, 9.9, 10.1), of(10.1, 10, 10.2), 'worse', true).judgement).toBe('same');
+    expect(difference(of(10, 9.9, 10.1), of(5, 4.9, 5.1), 'worse', true).judgement).toBe('better');
+    expect(difference(of(10, 9.9, 10.1), of(5, 4.9, 5.1), 'better', true).judgement).toBe('worse');
+    expect(difference(of(10, 8, 12), of(11, 9, 13), 'worse', true).judgement).toBe('cannotTell');
+    expect(difference(of(10, 9.9, 10.1), of(20, 19, null), 'worse', true).judgement).toBe('worse');
+    expect(difference(of(10, 9.9, null), of(20, 19, 21), 'worse', true).judgement).toBe('cannotTell');
+    expect(difference(of(10, 9.9, 10.1), of(20, 19, 21), 'worse', false).judgement).toBe('cannotTell');
+    expect(difference({ value: 10, interval: null }, of(20, 19, 21), 'worse', true).judgement).toBe('cannotTell');
+  });
+  it('have the width of both intervals together', () => {
+    const { interval, share } = difference(of(100, 90, 110), of(100, 90, 110), 'worse', true);
+    expect(share).toBe(0);
+    expect(interval![0]).toBeCloseTo(-0.133, 2);
+    expect(interval![1]).toBeCloseTo(0.153, 2);
+  });
+  it('of a rate are told by how much its blocks differ', () => {
+    const weights = new Array(100).fill(1);
+    expect(batchMean(new Array(100).fill(50), weights)).toEqual({ value: 50, interval: [50, 50] });
+    const { interval } = batchMean(weights.map((_, i) => (i < 50 ? 40 : 60)), weights);
+    expect(interval![0]).toBeLessThan(44);
+    expect(batchMean([1, 2], [1, 1]).interval).toBeNull();
+  });
+});
+
+describe('lines', () => {
+  const head = { run: 1, name: '', report: { mode: 'open' }, percentiles: [], only_holds: false, names: [], groups: [], grain: { buckets: 8, names: 5, block_s: 2 }, hosts: {}, words: {} } as unknown as Head;
+  const second = (from: number, part: number, due: number): object => ({
+    s: SECOND.map((name) => (name === 'from' ? from * 1000 : name === 'to' ? from * 1000 + 1000 : name === 'part' ? part : name === 'due' || name === 'finished' ? due : 0)),
+    q: [5, -7, 0], h: [5, 5, 0, 5, due],
+  });
+  it('make runs, each with its own', () => {
+    const text = [head, second(0, 1, 3), { n: 0, r: [] }, { c: 'h', t: 0, v: { a: 1 }, o: { b: 2 } }, { later: 'kind' }, head, second(0, 1, 4)].map((line) => JSON.stringify(line)).join('\n');
+    const runs = runsOf(text);
+    expect(runs.map((run) => run.length)).toEqual([1, 1]);
+    expect([...runs[0].hosts.get('h')!.values()].map(({ coarse }) => coarse)).toEqual([false, true]);
+    expect(runs[0].blocks).toEqual([{ from: 0, to: 2, rows: [] }]);
+  });
+  it('of a span count the seconds that lie in it, and no warm-up', () => {
+    const run = new Run(head);
+    run.add([second(-1, 0, 100), second(0, 1, 3), second(1, 1, 4), second(2, 2, 5)]);
+    expect(run.sum('due', null)).toBe(12);
+    expect(run.sum('due', { from: 0, to: 2 })).toBe(7);
+    expect(run.windowLength(null)).toBe(2);
+    expect(run.ranked({ from: 1, to: 3 }).count).toBe(9);
+    expect(run.extent).toEqual({ from: -1, to: 3 });
+  });
+});
