@@ -37,8 +37,29 @@ export function difference(before: Estimate, after: Estimate, moreIs: 'worse' | 
   return { share, interval, judgement: trusted ? judged(interval, moreIs) : 'cannotTell' };
 }
 
-function judged([low, high]: readonly [number, number], moreIs: 'worse' | 'better'): Judgement {
-  if (low >= -MARGIN && high <= MARGIN) return 'same';
+/** Shares of failures differ by points: nothing can be so many per cent more than none. */
+export const POINTS = 0.1;
+
+/** The difference of two shares in percentage points, put together in the same way. */
+export function pointsBetween(before: Estimate, after: Estimate, trusted: boolean): Difference {
+  const [a, b] = [before.value, after.value];
+  if (a === null || b === null) return { share: null, interval: null, judgement: 'cannotTell' };
+  const share = b - a;
+  if (!before.interval || !after.interval) return { share, interval: null, judgement: 'cannotTell' };
+  const end = (of: number | null): number => of ?? Infinity;
+  const low = share - Math.hypot(b - (after.interval[0] ?? 0), end(before.interval[1]) - a);
+  const high = share + Math.hypot(end(after.interval[1]) - b, a - (before.interval[0] ?? 0));
+  const interval = [low, high] as const;
+  return { share, interval, judgement: trusted ? judged(interval, 'worse', POINTS) : 'cannotTell' };
+}
+
+/** Of none in so many: with three in that many, none would be seen in one run of twenty. */
+export function noneOf(n: number): Estimate {
+  return { value: n > 0 ? 0 : null, interval: n > 0 ? [0, Math.min(100, 300 / n)] : null };
+}
+
+function judged([low, high]: readonly [number, number], moreIs: 'worse' | 'better', margin = MARGIN): Judgement {
+  if (low >= -margin && high <= margin) return 'same';
   if (low > 0) return moreIs;
   if (high < 0) return moreIs === 'worse' ? 'better' : 'worse';
   return 'cannotTell';

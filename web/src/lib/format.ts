@@ -129,7 +129,7 @@ export function onAxis(value: number, unit: Unit): string {
       return axisDuration(value);
     case 'bytes':
     case 'bytes/s':
-      return value === 0 ? '0' : bytes(value).replace(/\.?0+ /, ' ');
+      return value === 0 ? '0' : bytes(value).replace(/(\.\d*?)0+ /, (_, digits: string) => (digits === '.' ? ' ' : `${digits} `));
     case 'percent':
       return `${trimmed(value)} %`;
     default:

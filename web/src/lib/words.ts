@@ -227,6 +227,7 @@ export const W = {
     'Differences to the first run with their 95 % intervals. «Same»: the whole interval lies within ±{x} %. «Cannot tell»: the interval leaves both open.',
     '与第一个运行的差异及其 95 % 区间。“相同”：整个区间在 ±{x} % 之内；“无法判断”：区间无法排除任何一种。',
   ),
+  points: t('{n} points', '{n} 个百分点'),
   notComparable: t('These runs asked for different loads: what differs may be the load.', '这些运行的负载不同：差异可能来自负载。'),
   withoutInterval: t('without an interval', '没有区间'),
 } as const;

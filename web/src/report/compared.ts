@@ -1,6 +1,6 @@
 // What runs are compared by.
 
-import { batchMean, type Estimate } from '../lib/compare';
+import { batchMean, noneOf, type Estimate } from '../lib/compare';
 import type { Unit } from '../lib/format';
 import { headline, intervalOf, quantileOf, WINDOW, type Run } from '../lib/run.svelte';
 
@@ -37,7 +37,8 @@ export function compared(runs: readonly Run[], labels: { throughput: string; fai
     const { failed: lost, finished } = run.columns;
     const { requests } = run.head.report;
     const told = bySecond(run, (i) => lost[i] * 100, (i) => lost[i] + finished[i]);
-    return { value: requests.scheduled > 0 ? (requests.failed / requests.scheduled) * 100 : null, interval: requests.failed > 0 ? told.interval : null };
+    if (requests.failed === 0) return noneOf(requests.scheduled);
+    return { value: (requests.failed / requests.scheduled) * 100, interval: told.interval };
   });
   return [
     { key: 'throughput', label: labels.throughput, unit: 'rate', moreIs: 'better', estimates: throughput, bounds: runs.map(() => false) },

@@ -42,7 +42,9 @@ try {
     const page = await opened(browser, html);
     await drawsTrue(page, json, name);
     await usable(page, json, name);
+    same(await page.evaluate(() => window.bad ?? null), null, `${name}: nothing that a server or a user wrote is run`);
     same(page.complaints, [], `${name}: what the page complains of`);
+    if (name === 'hostile') that((await page.locator('#failures pre').first().textContent()).includes('<script>window.bad=1</script>'), 'it is text');
     await page.context().close();
     for (const lang of ['en', 'zh']) {
       for (const [width, theme] of [[1440, 'light'], [390, 'dark']]) {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bytes, clock, count, duration, percent, plain, quantity, rate, shown } from '../../src/lib/format';
+import { bytes, clock, count, duration, onAxis, percent, plain, quantity, rate, shown } from '../../src/lib/format';
 
 it('writes times as the terminal does', () => {
   const table: [number, string][] = [
@@ -26,4 +26,10 @@ it('writes moments as a clock has them', () => {
   expect([0, 65, 3723, -2].map((s) => clock(s))).toEqual(['0:00', '1:05', '1:02:03', '-0:02']);
   expect(clock(1.5, true)).toBe('0:01.5');
   expect([0, 2.5, 12_000, 3_400_000].map(plain)).toEqual(['0', '2.5', '12k', '3.4M']);
+});
+
+it('keeps every digit that counts on an axis', () => {
+  expect([0, 10_000, 100_000, 150_000, 1_500, 2_000_000, 12_500].map((n) => onAxis(n, 'bytes'))).toEqual(['0', '10 kB', '100 kB', '150 kB', '1.5 kB', '2 MB', '12.5 kB']);
+  expect([1e6, 1.5e6, 100e6, 2e9, 250].map((n) => onAxis(n, 'ns'))).toEqual(['1 ms', '1.5 ms', '100 ms', '2 s', '250 ns']);
+  expect([100, 2.5].map((n) => onAxis(n, 'percent'))).toEqual(['100 %', '2.5 %']);
 });

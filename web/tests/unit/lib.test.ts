@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { batchMean, difference } from '../../src/lib/compare';
+import { batchMean, difference, noneOf, pointsBetween } from '../../src/lib/compare';
 import { csv, markdown } from '../../src/lib/copy';
 import { carried, grown, isCounted } from '../../src/lib/counters';
 import { heatOf } from '../../src/lib/heat';
@@ -102,6 +102,12 @@ describe('differences', () => {
     expect(share).toBe(0);
     expect(interval![0]).toBeCloseTo(-0.133, 2);
     expect(interval![1]).toBeCloseTo(0.153, 2);
+  });
+  it('of failures are told in points, from none as well', () => {
+    expect(pointsBetween(noneOf(100_000), { value: 5, interval: [4, 6] }, true).judgement).toBe('worse');
+    expect(pointsBetween({ value: 5, interval: [4, 6] }, noneOf(100_000), true)).toMatchObject({ share: -5, judgement: 'better' });
+    expect(pointsBetween(noneOf(100_000), noneOf(100_000), true).judgement).toBe('same');
+    expect(pointsBetween(noneOf(100), noneOf(100), true).judgement).toBe('cannotTell');
   });
   it('of a rate are told by how much its blocks differ', () => {
     const weights = new Array(100).fill(1);

@@ -62,7 +62,7 @@ pub fn compare(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::
     let lang = words::code(style.lang);
     web::fill(web::REPORT, lang, &title, out, |out| {
         let text = base64::write::EncoderWriter::new(out, &base64::engine::general_purpose::STANDARD);
-        let mut packed = ZlibEncoder::new(text, Compression::best());
+        let mut packed = ZlibEncoder::new(text, Compression::new(7));
         runs.iter().try_for_each(|run| lines(run, &mut packed))?;
         packed.finish()?.finish().map(drop)
     })
