@@ -114,7 +114,7 @@ export function shown(value: number | null | undefined, unit: Unit): string {
     case 'rate':
       return `${rate(value)}/s`;
     case 'percent':
-      return `${threeDigits(value)} %`;
+      return value === 0 ? '0 %' : `${threeDigits(value)} %`;
     case 'cores':
       return value.toFixed(2);
     default:

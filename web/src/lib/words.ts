@@ -150,6 +150,7 @@ export const W = {
   blocks: t('By name a span is told in steps of {n} s: here {from} – {to}.', '按名称的时段以 {n} 秒为单位：此处 {from} – {to}。'),
 
   // Failures.
+  sort: t('Kind', '类别'),
   kind: t('What failed', '失败类型'),
   example: t('Example', '示例'),
   sentBytes: t('Sent', '发送'),

@@ -46,7 +46,7 @@ export function series(run: Run): Record<string, (number | null)[]> {
   const succeeded = finished.map((n, i) => n + finishedOfWarmup[i]);
   const quantile = (at: number): (number | null)[] => run.quantiles.map((q) => (q[at] === 0 ? null : Math.abs(q[at])));
   const scheduled = due.map((n, i) => (part[i] === WARMUP ? null : part[i] === DRAIN ? null : rated(n, to[i] - from[i])));
-  return { scheduled, sent: per(sent.map((n, i) => n + warmup[i])), succeeded: per(succeeded), failed: per(failed), p50: quantile(0), p95: quantile(1), p99: quantile(2) };
+  return { scheduled, sent: per(sent.map((n, i) => n + warmup[i])), succeeded: per(succeeded), failed: per(failed).map((n, i) => (part[i] === WARMUP ? null : n)), p50: quantile(0), p95: quantile(1), p99: quantile(2) };
 }
 
 /** So many seconds may be put together for a percentile that one second has too few requests for. */
