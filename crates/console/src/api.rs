@@ -39,6 +39,7 @@ fn routes() -> Vec<Route> {
         ("post", "/api/v1/runs/{id}/stop", post(live::stop)),
         ("get", "/api/v1/runs/{id}/plan", get(plans::of_run)),
         ("get", "/api/v1/runs/{id}/record", get(records::download)),
+        ("get", "/api/v1/runs/{id}/lines", get(records::lines)),
         ("get", "/api/v1/runs/{id}/report", get(records::report)),
         ("post", "/api/v1/records", post(records::upload)),
         ("get", "/api/v1/compare", get(compare::compare)),

@@ -1,10 +1,12 @@
 //! The pages, and how a browser comes in: by a link with a token, which becomes a cookie, so that it stands in no history and no
 //! log after that.
 
+use std::sync::LazyLock;
+
 use axum::Extension;
 use axum::extract::{Form, Path, Query, State};
 use axum::http::StatusCode;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION, SET_COOKIE};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION, SET_COOKIE};
 use axum::response::{Html, IntoResponse, Response};
 use serde::Deserialize;
 
@@ -14,11 +16,33 @@ use crate::access::{Refusal, Role};
 /// A file of the pages: its path, its media type, its bytes.
 type File = (&'static str, &'static str, &'static [u8]);
 
-/// Every file of the pages but the first page.
+/// What stands beside the page: that of those who may not come in yet has a style sheet.
 const FILES: [File; 1] = [("door.css", "text/css; charset=utf-8", include_bytes!("door.css"))];
 
-/// The page of all pages.
-const INDEX: &str = "<!doctype html><meta charset=utf-8><title>brunt</title><p>brunt";
+/// The page, which loads nothing, and its policy: what it allows itself, and that nobody frames it.
+struct Page {
+    html: String,
+    policy: String,
+}
+
+static PAGE: LazyLock<Page> = LazyLock::new(|| {
+    let mut html = Vec::new();
+    // A page without its gaps is told by a test.
+    let _ = web::fill(web::CONSOLE, "en", "brunt", &mut html, |_| Ok(()));
+    let html = String::from_utf8_lossy(&html).into_owned();
+    let own =
+        html.split_once("http-equiv=\"Content-Security-Policy\" content=\"").and_then(|(_, rest)| rest.split_once('"'));
+    let policy = format!("{}; frame-ancestors 'none'", own.map_or("default-src 'none'", |(policy, _)| policy));
+    Page { html, policy }
+});
+
+fn page() -> Response {
+    let mut response = Html(PAGE.html.as_str()).into_response();
+    if let Ok(policy) = HeaderValue::from_str(&PAGE.policy) {
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    response
+}
 
 /// A link's token.
 #[derive(Deserialize, Default)]
@@ -42,7 +66,7 @@ pub async fn index(
 ) -> Response {
     match link.token {
         Some(token) => come_in(&app, &token, None),
-        None if role.is_some() => Html(INDEX).into_response(),
+        None if role.is_some() => page(),
         None => door(&app, StatusCode::UNAUTHORIZED, "", None),
     }
 }
@@ -107,13 +131,33 @@ fn door(app: &App, status: StatusCode, token: &str, why: Option<Refusal>) -> Res
 
 const DOOR: &str = include_str!("door.html");
 
-/// `GET /…`: a file of the pages.
-pub async fn asset(Path(path): Path<String>) -> Response {
-    let Some((_, kind, bytes)) = FILES.iter().find(|(name, ..)| *name == path) else {
-        return (StatusCode::NOT_FOUND, "there is no such page").into_response();
-    };
-    let mut response = bytes.into_response();
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    response
+/// `GET /…`: a place within the page, or a file.
+pub async fn asset(
+    State(app): State<App>,
+    Path(path): Path<String>,
+    Extension(role): Extension<Option<Role>>,
+) -> Response {
+    if let Some((_, kind, bytes)) = FILES.iter().find(|(name, ..)| *name == path) {
+        return ([(CONTENT_TYPE, *kind), (CACHE_CONTROL, "no-cache")], *bytes).into_response();
+    }
+    match role {
+        _ if path.contains('.') => (StatusCode::NOT_FOUND, "there is no such page").into_response(),
+        Some(_) => page(),
+        None => door(&app, StatusCode::UNAUTHORIZED, "", None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_whole_and_its_policy_is_its_own() {
+        assert!(PAGE.html.contains("<title>brunt</title>") && !PAGE.html.contains("@@"));
+        assert!(PAGE.policy.starts_with("default-src 'none'; script-src 'sha256-"), "{}", PAGE.policy);
+        assert!(PAGE.policy.contains("connect-src 'self'") && PAGE.policy.ends_with("frame-ancestors 'none'"));
+        for loading in [" src=\"", "<link", "@import", "url(http"] {
+            assert!(!PAGE.html.contains(loading), "{loading}");
+        }
+    }
 }

@@ -9,6 +9,9 @@ use std::io::{self, Write};
 /// The page of a report.
 pub const REPORT: &str = include_str!("../../../web/dist/report.html");
 
+/// The page of the console.
+pub const CONSOLE: &str = include_str!("../../../web/dist/console.html");
+
 /// The gaps, in the order they stand in.
 const LANG: &str = "@@LANG@@";
 const TITLE: &str = "@@TITLE@@";

@@ -13,6 +13,7 @@ use axum::response::Response;
 use futures_util::StreamExt as _;
 use record::RecordFile;
 use report::formats::Style;
+use report::formats::html::{self, Compared};
 use report::{Format, Lang, Replayed};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -107,6 +108,24 @@ pub async fn report(
         if wanted.show {
             response.headers_mut().remove(CONTENT_DISPOSITION);
         }
+        Ok(response)
+    })
+    .await
+}
+
+/// `GET /runs/{id}/lines`: what the page of a report draws, a line of JSON each.
+pub async fn lines(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+    let _place = app.readers.acquire().await.map_err(Problem::machine)?;
+    blocking(&app, move |app| {
+        let name = find(app, &id)?.name;
+        let path = app.library.record(&id);
+        let summary = figures::summary(&path).map_err(|fault| Problem::unfit("record", fault))?;
+        let body = streamed::body(move |out| {
+            let past = figures::Bounded(RecordFile(path));
+            html::lines(&Compared { name: &name, summary: &summary, seconds: &Replayed(Some(&past)) }, out)
+        });
+        let mut response = Response::new(body);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
         Ok(response)
     })
     .await

@@ -68,8 +68,11 @@ pub fn compare(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::
     })
 }
 
-/// Writes the lines of a run.
-fn lines(run: &Compared<'_>, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the lines of a run: what its page draws.
+///
+/// # Errors
+/// What writing or reading said.
+pub fn lines(run: &Compared<'_>, out: &mut dyn Write) -> io::Result<()> {
     let summary = run.summary.plain();
     let grain = Grain::of(&summary, run.seconds)?;
     line(out, &head::head(run.name, &summary, &grain))?;

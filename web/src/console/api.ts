@@ -1,0 +1,140 @@
+// The HTTP API of the console (docs/api.md), as the pages use it.
+
+export interface Figures {
+  started_ms: number;
+  target: string;
+  urls: number;
+  protocol: string;
+  mode: string;
+  load_peak: number;
+  load_steady: boolean;
+  planned_s: number | null;
+  ended: string;
+  exit: number;
+  verdict: string;
+  window_s: number;
+  elapsed_s: number;
+  scheduled: number;
+  succeeded: number;
+  failed: number;
+  unfinished: number;
+  throughput_per_s: number;
+  p50_us: number | null;
+  p95_us: number | null;
+  p99_us: number | null;
+  objectives: number;
+  met: number;
+  limit: string | null;
+}
+
+export interface Kept {
+  id: string;
+  origin: 'console' | 'command_line' | 'dropped';
+  state: 'running' | 'over' | 'failed';
+  started_ms: number;
+  name: string;
+  notes: string;
+  favourite: boolean;
+  tags: string[];
+  bytes: number;
+  figures: Figures | null;
+  fault: string | null;
+  takes_orders: boolean;
+}
+
+export interface Page {
+  runs: Kept[];
+  next: string | null;
+  total: number;
+  bytes: number;
+  tags: Record<string, number>;
+}
+
+export interface About {
+  brunt: string;
+  role: 'look' | 'steer';
+  formats: string[];
+  look_link: string | null;
+}
+
+export interface Stage {
+  lasts: number;
+  from: number;
+  to: number;
+}
+
+export interface Checked {
+  ok: boolean;
+  said?: string;
+  notes?: string[];
+  heavy?: boolean;
+  // The plan as it is recorded; a page reads what it draws of it.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  plan?: any;
+  place?: string;
+  line?: number;
+  column?: number;
+  trouble?: string;
+  below?: string[];
+}
+
+export interface Contrast {
+  name: 'throughput_per_s' | 'p50_us' | 'p95_us' | 'p99_us' | 'failed_share';
+  more_is_better: boolean;
+  matters: number;
+  is_share: boolean;
+  values: [number | null, number | null];
+  change: number | null;
+  interval: [number, number] | null;
+  verdict: 'better' | 'same' | 'worse' | 'cannot_tell';
+}
+
+export interface Compared {
+  runs: Kept[];
+  base: string;
+  compared: { id: string; differs: string[]; figures: Contrast[] }[];
+}
+
+/** Why something was not done, in a sentence. */
+export class Problem extends Error {
+  constructor(readonly status: number, readonly code: string, sentence: string) {
+    super(sentence);
+  }
+}
+
+async function answer(method: string, path: string, body?: unknown, raw?: Blob): Promise<Response> {
+  const headers: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  let response: Response;
+  try {
+    response = await fetch(`/api/v1${path}`, { method, headers, body: raw ?? (body === undefined ? undefined : JSON.stringify(body)) });
+  } catch {
+    throw new Problem(0, 'gone', '');
+  }
+  if (response.ok) return response;
+  const said = await response.json().catch(() => null);
+  throw new Problem(response.status, said?.error?.code ?? 'unknown', said?.error?.sentence ?? response.statusText);
+}
+
+const json = async <T>(response: Promise<Response>): Promise<T> => (await response).json() as Promise<T>;
+
+export const about = (): Promise<About> => json(answer('GET', ''));
+export const list = (query: Record<string, string>): Promise<Page> => json(answer('GET', `/runs?${new URLSearchParams(query)}`));
+export const one = (id: string): Promise<Kept> => json(answer('GET', `/runs/${id}`));
+export const lines = async (id: string): Promise<string> => (await answer('GET', `/runs/${id}/lines`)).text();
+export const planOf = async (id: string): Promise<string> => (await answer('GET', `/runs/${id}/plan`)).text();
+export const mark = (id: string, marks: Partial<Pick<Kept, 'name' | 'notes' | 'favourite' | 'tags'>>): Promise<Kept> => json(answer('PATCH', `/runs/${id}`, marks));
+export const remove = (id: string): Promise<Response> => answer('DELETE', `/runs/${id}`);
+export const start = (asked: { plan: string; yes: boolean; name: string; lang: string }): Promise<{ id: string }> => json(answer('POST', '/runs', asked));
+export const change = (id: string, wanted: unknown): Promise<Response> => answer('POST', `/runs/${id}/change`, wanted);
+export const stop = (id: string, drain: boolean): Promise<Response> => answer('POST', `/runs/${id}/stop`, { drain });
+export const drop = (file: File): Promise<{ id: string }> => json(answer('POST', `/records?${new URLSearchParams({ name: file.name.slice(0, 200) })}`, undefined, file));
+export const check = (plan: string, lang: string): Promise<Checked> => json(answer('POST', '/plan/check', { plan, lang }));
+export const fromCurl = (curl: string, asFlow: boolean, lang: string): Promise<{ plan: string }> => json(answer('POST', '/plan/from-curl', { curl, as_flow: asFlow, lang }));
+export const tryOnce = (plan: string, lang: string): Promise<{ exit: number; said: string; complaint: string }> => json(answer('POST', '/plan/try', { plan, lang }));
+export const doctor = (plan: string, lang: string): Promise<{ exit: number; said: string; complaint: string }> => json(answer('POST', '/plan/doctor', { plan, lang }));
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export const schema = (): Promise<any> => json(answer('GET', '/plan/schema'));
+export const compare = (ids: string[]): Promise<Compared> => json(answer('GET', `/compare?runs=${ids.join(',')}`));
+export const reportLink = (id: string, format: string, lang: string, show = false): string => `/api/v1/runs/${id}/report?format=${format}&lang=${lang}${show ? '&show=true' : ''}`;
+export const recordLink = (id: string): string => `/api/v1/runs/${id}/record`;
+export const eventsLink = (id: string): string => `/api/v1/runs/${id}/events`;

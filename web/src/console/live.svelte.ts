@@ -1,0 +1,116 @@
+// A run that goes on, as its events tell it.
+
+import { Run, type Head, type Mark } from '../lib/run.svelte';
+import { rate } from '../lib/format';
+import { eventsLink } from './api';
+import { C } from './words';
+
+export interface Happened {
+  at: number | null;
+  kind: 'change' | 'notice' | 'fault';
+  text: { en: string; zh: string };
+}
+
+export interface Example {
+  kind: string;
+  phase: string;
+  errno: string | null;
+  detail: string;
+  sent: string;
+  received: string;
+}
+
+/** Listens to the events of a run until it is ended. */
+export class Live {
+  run: Run | null = $state(null);
+  /** Moves with every message. */
+  version = $state(0);
+  happened: Happened[] = $state([]);
+  examples: Example[] = $state([]);
+  paused = $state(false);
+  /** What the load was changed to. */
+  level: number | null = $state(null);
+  over = $state(false);
+  /** The connection is lost, and is tried again. */
+  lost = $state(false);
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  private waiting: any[] = [];
+  private drawing: ReturnType<typeof setTimeout> | undefined;
+  private readonly source: EventSource;
+
+  constructor(id: string, ended: () => void) {
+    this.source = new EventSource(eventsLink(id));
+    const on = (name: string, see: (data: string) => void): void => this.source.addEventListener(name, (event) => see((event as MessageEvent<string>).data));
+    this.source.onopen = () => (this.lost = false);
+    this.source.onerror = () => (this.lost = !this.over);
+    on('head', (data) => this.begin(JSON.parse(data)));
+    on('line', (data) => this.take(JSON.parse(data)));
+    on('changed', (data) => this.changed(JSON.parse(data)));
+    on('notice', (data) => this.noticed(JSON.parse(data)));
+    on('example', (data) => (this.examples = [...this.examples, JSON.parse(data)].slice(-50)));
+    on('fault', (data) => this.add({ at: null, kind: 'fault', text: both(JSON.parse(data).sentence) }));
+    on('over', () => {
+      this.over = true;
+      this.draw();
+      this.source.close();
+      ended();
+    });
+  }
+
+  end(): void {
+    this.source.close();
+    clearTimeout(this.drawing);
+  }
+
+  private begin(head: Head): void {
+    if (this.run) this.run.head = head;
+    else this.run = new Run(head);
+    this.version++;
+  }
+
+  /** Whoever comes late hears many at once: they are drawn together. */
+  private take(line: object): void {
+    this.waiting.push(line);
+    this.drawing ??= setTimeout(() => this.draw(), 60);
+  }
+
+  private draw(): void {
+    clearTimeout(this.drawing);
+    this.drawing = undefined;
+    if (this.waiting.length) this.run?.add(this.waiting);
+    this.waiting = [];
+    this.version++;
+  }
+
+  private add(what: Happened): void {
+    this.happened = [...this.happened, what].slice(-200);
+  }
+
+  private changed(event: { at_ns: number; change: 'pause' | 'resume' | { rate: number } | { users: number } }): void {
+    const { change } = event;
+    let text: { en: string; zh: string };
+    if (change === 'pause' || change === 'resume') {
+      this.paused = change === 'pause';
+      text = this.paused ? C.paused : C.resumed;
+    } else {
+      const isRate = 'rate' in change;
+      this.level = isRate ? change.rate : change.users;
+      const n = isRate ? rate(change.rate) : String(change.users);
+      const words = isRate ? C.changedRate : C.changedUsers;
+      text = { en: words.en.replace('{n}', n), zh: words.zh.replace('{n}', n) };
+    }
+    this.add({ at: event.at_ns / 1e9, kind: 'change', text });
+  }
+
+  private noticed(notice: { at_ns?: number; en?: string; zh?: string; code?: string }): void {
+    if (!notice.en && !notice.code) return;
+    this.add({ at: notice.at_ns === undefined ? null : notice.at_ns / 1e9, kind: 'notice', text: { en: notice.en ?? notice.code ?? '', zh: notice.zh ?? notice.code ?? '' } });
+  }
+
+  /** What charts mark. */
+  get marks(): Mark[] {
+    return this.happened.filter((one) => one.at !== null && one.kind !== 'fault').map((one) => ({ at: one.at ?? 0, kind: one.kind === 'change' ? 'change' : 'notice', text: one.text }));
+  }
+}
+
+const both = (text: string): { en: string; zh: string } => ({ en: text, zh: text });

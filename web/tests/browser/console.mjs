@@ -1,0 +1,187 @@
+// The console in a browser, against the built program: a first run from the form, steering, a stop, a comparison, a dropped record, a wrong
+// token; nothing is loaded from elsewhere, and axe finds no serious fault. `BRUNT=… node tests/browser/console.mjs [FOLDER]`: with pictures of
+// every page in that folder.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { launched, place } from './browser.mjs';
+
+const brunt = resolve(process.env.BRUNT ?? join(dirname(fileURLToPath(import.meta.url)), '../../../target/debug/brunt'));
+const shots = process.argv[2];
+if (!place) {
+  console.error('no Chromium: apt-get install chromium');
+  process.exit(1);
+}
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const home = mkdtempSync(join(tmpdir(), 'brunt-console-'));
+const started = [];
+
+/** Starts brunt and waits for so many lines. */
+function start(args, lines) {
+  const child = spawn(brunt, args, { env: { ...process.env, XDG_STATE_HOME: home, LC_ALL: 'C' }, stdio: ['ignore', 'pipe', 'inherit'] });
+  started.push(child);
+  return new Promise((done, fail) => {
+    let said = '';
+    child.stdout.on('data', (bytes) => {
+      said += bytes;
+      if (said.split('\n').length > lines) done(said.split('\n'));
+    });
+    child.on('exit', () => fail(new Error(`brunt ${args[0]} ended: ${said}`)));
+  });
+}
+
+async function faults(page, what) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  const grave = violations.filter((one) => ['serious', 'critical'].includes(one.impact));
+  assert.deepEqual(grave.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(' ')).slice(0, 4).join(', ')}`), [], what);
+}
+
+let browser;
+try {
+  const target = (await start(['target', '127.0.0.1:0'], 1))[0].split(' ').pop();
+  const [first, second] = await start(['ui', '--no-open'], 3);
+  const [link, look] = [first, second].map((line) => line.split(' ').pop());
+  const origin = new URL(link).origin;
+  browser = await launched();
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-GB' });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('request', (request) => !request.url().startsWith(origin) && !/^(data|blob):/.test(request.url()) && complaints.push(`asked for ${request.url()}`));
+  const shot = async (name) => shots && (mkdirSync(shots, { recursive: true }), await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true }));
+  /** A page in both languages, both themes, both widths. */
+  const looked = async (name) => {
+    await faults(page, name);
+    if (!shots) return;
+    for (const [lang, theme, width] of [['EN', 'Light', 1440], ['EN', 'Dark', 1440], ['EN', 'Light', 390], ['中文', '深色', 390]]) {
+      await page.setViewportSize({ width, height: width > 500 ? 900 : 844 });
+      await page.getByRole('button', { name: lang, exact: true }).click();
+      await page.getByRole('button', { name: theme, exact: true }).first().click();
+      await page.waitForTimeout(250);
+      await shot(`${name}-${lang === 'EN' ? 'en' : 'zh'}-${theme === 'Light' ? 'light' : 'dark'}-${width}`);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.getByRole('button', { name: 'EN', exact: true }).click();
+    await page.getByRole('button', { name: 'Light', exact: true }).first().click();
+  };
+
+  // A wrong token leads nowhere.
+  const wrong = await page.goto(`${origin}/?token=wrong`);
+  assert.equal(wrong.status(), 401);
+  assert.match(await page.textContent('main'), /not right any more/);
+  await faults(page, 'the door');
+  await shot('door');
+  complaints.length = 0;
+
+  // The link lets in, and its token stands in no address after that.
+  await page.goto(link);
+  assert.equal(page.url(), `${origin}/`);
+  await page.getByText('No runs yet.').waitFor();
+  await looked('runs-none');
+
+  // A first run from the form.
+  await page.getByRole('link', { name: 'New run' }).first().click();
+  await page.getByLabel('URL').fill(target);
+  await page.getByLabel('Rate', { exact: true }).check();
+  await page.getByLabel('Rate', { exact: true }).last().fill('200');
+  await page.getByLabel('Duration').fill('60s');
+  await page.getByLabel('Name').fill('First run');
+  await page.getByText('can be run').waitFor();
+  await page.getByText('200/s (poisson) for 60 s').waitFor();
+  await page.getByRole('button', { name: 'Try once' }).click();
+  await page.getByText('HTTP/1.1 200').first().waitFor();
+  await looked('new');
+  await page.getByRole('tab', { name: 'Plan' }).click();
+  await page.locator('.cm-content').waitFor();
+  await page.locator('.cm-content').click();
+  await page.keyboard.press('Control+End');
+  await page.keyboard.type('tiemout: 5s\n');
+  await page.getByText('tiemout').last().waitFor();
+  await page.getByRole('alert').waitFor();
+  assert.ok(await page.getByRole('button', { name: 'Start' }).isDisabled());
+  await looked('plan');
+  await page.getByRole('tab', { name: 'Form' }).click();
+  await page.getByText('can be run').waitFor();
+  await page.getByRole('button', { name: 'Start', exact: true }).last().click();
+
+  // Steering: a step, a rate, a pause; each is told as it holds.
+  await page.getByRole('button', { name: '+ 10 %' }).waitFor();
+  await page.locator('#rates').waitFor();
+  await page.waitForTimeout(1500);
+  await page.getByRole('button', { name: '+ 10 %' }).click();
+  await page.getByText('rate 220/s').waitFor();
+  await page.getByLabel('Rate').fill('300');
+  await page.getByRole('button', { name: 'Set' }).click();
+  await page.getByText('rate 300/s').waitFor();
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await page.getByText('resumed').waitFor();
+  await page.waitForTimeout(2000);
+  await looked('live');
+  // Somebody else watches, and may not steer.
+  const other = await (await browser.newContext()).newPage();
+  await other.goto(look);
+  await other.goto(page.url());
+  await other.getByText('looking only').waitFor();
+  await other.getByText('rate 300/s').waitFor();
+  assert.equal(await other.getByRole('button', { name: 'Stop now' }).count(), 0);
+  await page.getByRole('button', { name: 'Stop and drain' }).click();
+  await page.locator('#verdict').waitFor({ timeout: 30000 });
+  await other.locator('#verdict').waitFor({ timeout: 30000 });
+  await other.close();
+  await looked('report');
+
+  // A second run, of the same plan, and both beside each other.
+  const begun = await page.evaluate(async ([url]) => {
+    const plan = `urls: ${url}\nrate: 200/s\nduration: 6s\n`;
+    const answer = await fetch('/api/v1/runs', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ plan, name: 'Second run' }) });
+    return (await answer.json()).id;
+  }, [target]);
+  await page.goto(`${origin}/runs/${begun}`);
+  await page.locator('#verdict').waitFor({ timeout: 30000 });
+
+  // A record from elsewhere, and something that is none.
+  const record = join(home, 'brunt/library/records', `${begun}.brunt.zst`);
+  await page.getByRole('link', { name: 'Runs', exact: true }).click();
+  await page.locator('input[type=file]').setInputFiles({ name: 'from-ci.brunt.zst', mimeType: 'application/zstd', buffer: readFileSync(record) });
+  await page.getByRole('link', { name: 'from-ci.brunt.zst' }).waitFor();
+  writeFileSync(join(home, 'evil.html'), '<img src=x onerror=alert(1)>');
+  await page.locator('input[type=file]').setInputFiles(join(home, 'evil.html'));
+  await page.getByText('this is not a record of brunt').waitFor();
+  complaints.splice(0, complaints.length, ...complaints.filter((said) => !said.includes('422')));
+  await page.getByRole('checkbox', { name: /First run/ }).check();
+  await page.getByRole('checkbox', { name: /Second run/ }).check();
+  await looked('runs');
+  await page.getByRole('button', { name: 'Compare 2' }).click();
+  await page.getByRole('heading', { name: 'Compare' }).waitFor();
+  await page.locator('#p99').waitFor();
+  await looked('compare');
+  const told = await page.evaluate(async (runs) => (await fetch(`/api/v1/compare?runs=${runs}`)).json(), new URL(page.url()).searchParams.get('runs'));
+  const shown = await page.locator('tbody .verdict').allTextContents();
+  const words = { better: 'better', same: 'same', worse: 'worse', cannot_tell: 'cannot tell' };
+  assert.deepEqual(shown.map((text) => text.replace(/^\S+ /, '')), told.compared[0].figures.map((figure) => words[figure.verdict]));
+  // Found again, and deleted.
+  await page.getByRole('link', { name: 'Runs', exact: true }).click();
+  await page.getByRole('searchbox').fill('from-ci');
+  await page.getByRole('link', { name: 'Second run' }).waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'from-ci.brunt.zst' }).click();
+  await page.locator('#verdict').waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete for good?' }).click();
+  await page.getByRole('link', { name: 'First run' }).waitFor();
+  assert.equal(await page.getByRole('link', { name: 'from-ci.brunt.zst' }).count(), 0);
+  assert.deepEqual(complaints, []);
+  console.log('the console holds in a browser');
+} finally {
+  await browser?.close();
+  for (const child of started) child.removeAllListeners('exit').kill('SIGTERM');
+  await Promise.all(started.map((child) => child.exitCode ?? new Promise((done) => child.once('exit', done))));
+  rmSync(home, { recursive: true, force: true });
+}

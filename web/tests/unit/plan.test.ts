@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { curveOf, EMPTY, planOf } from '../../src/console/plan';
+
+describe('the form of a new run', () => {
+  it('is a plan file, whatever is typed into it', () => {
+    expect(planOf(EMPTY)).toBe('urls: "http://127.0.0.1:8080/"\nusers: 10\nduration: "30s"\n');
+    const form = { ...EMPTY, kind: 'rate' as const, level: '500', from: '100', warmup: '5s', method: 'POST', headers: 'A: b\n\n  C: "d": #e ', body: 'x: y\n- z', objectives: 'p99<50ms' };
+    expect(planOf(form)).toBe(
+      'urls: "http://127.0.0.1:8080/"\nstages:\n  - "30s:100/s..500/s"\nwarmup: "5s"\nmethod: POST\nheader:\n  - "A: b"\n  - "C: \\"d\\": #e"\ndata: "x: y\\n- z"\nobjectives:\n  - "p99<50ms"\n',
+    );
+    expect(planOf({ ...EMPTY, kind: 'rate', level: '300/min' })).toContain('rate: "300/min"');
+  });
+});
+
+describe('the load as planned', () => {
+  const stage = (lasts: number, from: number, to: number): object => ({ lasts: lasts * 1e9, from, to });
+  it('follows stages and begins with the warm-up', () => {
+    const plan = { load: { model: 'open', stages: [stage(10, 5, 5), stage(10, 5, 50)] }, warmup: 2e9, duration: null };
+    expect(curveOf(plan)).toEqual({
+      points: [{ at: -2, level: 5 }, { at: 0, level: 5 }, { at: 10, level: 5 }, { at: 10, level: 5 }, { at: 20, level: 50 }], open: true, warmup: 2, end: 20,
+    });
+  });
+  it('ends with the duration, and shows a minute of what only a number of requests ends', () => {
+    expect(curveOf({ load: { model: 'closed', stages: [stage(100, 0, 100)] }, duration: 25e9 })?.points[1]).toEqual({ at: 25, level: 25 });
+    expect(curveOf({ load: { model: 'closed', stages: [stage(8.64e6, 2, 2)] }, duration: null })?.end).toBe(60);
+    expect(curveOf(undefined)).toBeNull();
+  });
+});
