@@ -6,7 +6,10 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use engine::{AfterFailure, Assignment, Control, Launcher, PreparedRun, ProbeFailure, Processes, Runner, Setup, Stop};
+use engine::{
+    AfterFailure, Assignment, Control, Launcher, OneShotFailure, PreparedRun, ProbeFailure, Processes, Runner, Setup,
+    Stop,
+};
 use measure::Nanos;
 use plan::{Bundle, Plan, Trial};
 use protocols::file::gathering;
@@ -41,6 +44,8 @@ pub struct Bench {
     /// Nobody could be talked to already before the requests were prepared.
     refused: Option<Box<ProbeFailure>>,
     first: Option<FirstAnswer>,
+    /// The `setup` of its flow is done.
+    is_set_up: bool,
 }
 
 /// What processes that take shares need.
@@ -127,7 +132,18 @@ impl Bench {
         setup.shown.requests = requests;
         let redaction = Redaction::default();
         let watching = Watching::default();
-        Ok(Bench { prepared, setup, apart: None, guard, resolver, redaction, watching, refused, first: None })
+        Ok(Bench {
+            prepared,
+            setup,
+            apart: None,
+            guard,
+            resolver,
+            redaction,
+            watching,
+            refused,
+            first: None,
+            is_set_up: false,
+        })
     }
 
     /// From now on shares of it are taken where this launcher says.
@@ -171,11 +187,46 @@ impl Bench {
         if self.refused.is_some() {
             return Ok(());
         }
-        self.prepared.before(&self.setup, stop).map_err(|why| {
-            let mut found = FirstAnswer { url: self.first_url(), failure: Some(why.why), ..FirstAnswer::default() };
-            self.redaction.probe(&mut found);
-            Box::new(NoLoad { found, unreachable: why.unreachable })
+        self.prepared.before(&self.setup, stop).map_err(|why| self.no_load(why))
+    }
+
+    /// Goes through the `setup` of a flow, once however often it is asked; from then on all users know what it captured.
+    ///
+    /// # Errors
+    /// There must be no load.
+    pub fn set_up(&mut self, stop: &Stop) -> Result<(), Box<NoLoad>> {
+        let flow = self.setup.plan.flow.as_ref();
+        if self.refused.is_some() || self.is_set_up || flow.is_none_or(|flow| flow.setup.is_empty()) {
+            return Ok(());
+        }
+        let known = self.prepared.set_up(&self.setup, stop).map_err(|why| self.no_load(why))?;
+        if stop.requested() {
+            return Ok(());
+        }
+        self.is_set_up = true;
+        let own = Arc::make_mut(&mut self.setup.plan).flow.iter_mut();
+        let apart = self.apart.iter_mut().flat_map(|apart| apart.plan.flow.iter_mut());
+        own.chain(apart).for_each(|flow| flow.known.clone_from(&known));
+        Ok(())
+    }
+
+    /// Goes through its `teardown`; what there is to say of it.
+    pub fn tear_down(&self, stop: &Stop, within: Option<Nanos>) -> Option<Notice> {
+        Some(match self.prepared.tear_down(&self.setup, stop, within)? {
+            AfterFailure::Interrupted => Notice::new(Subject::AfterInterrupted, []),
+            AfterFailure::Failed(why) => Notice::new(Subject::TeardownFailed, [("why", why)]),
         })
+    }
+
+    /// True once a `setup` is done, which a `teardown` may undo.
+    pub fn is_set_up(&self) -> bool {
+        self.is_set_up
+    }
+
+    fn no_load(&self, why: OneShotFailure) -> Box<NoLoad> {
+        let mut found = FirstAnswer { url: self.first_url(), failure: Some(why.why), ..FirstAnswer::default() };
+        self.redaction.probe(&mut found);
+        Box::new(NoLoad { found, unreachable: why.unreachable })
     }
 
     /// Sends the first request once; its answer is the first answer of all measurements that follow.

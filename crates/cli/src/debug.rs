@@ -61,6 +61,7 @@ fn walk(prepared: &dyn PreparedRun, setup: &Setup, shown: &Shown<'_>) -> u8 {
             }
             worst = if worst == Exit::Ok { ending.exit() } else { worst };
         }
+        Walked::Part(part) => text += &format!("=== {part}\n"),
         Walked::Paused(pause) => {
             text += &format!("{}\n", lang.fill(messages::DEBUG_PAUSE, &[("time", &report::show::duration(pause))]));
         }

@@ -59,6 +59,11 @@ pub const BEFORE_FAILED: Text = text(
     "brunt: --before failed at {url}: {failure}; no load was sent.",
     "brunt: --before 在 {url} 上执行失败，没有发出负载。\n  {failure}",
 );
+/// A step of `setup` failed.
+pub const SETUP_FAILED: Text =
+    text("brunt: setup failed: {failure}; no load was sent.", "brunt: setup 执行失败，没有发出负载：{failure}。");
+/// A step of `teardown` failed where there was no load.
+pub const TEARDOWN_FAILED: Text = text("brunt: teardown failed: {failure}.", "brunt: teardown 执行失败：{failure}。");
 /// What keys do while a run goes on.
 pub const KEYS: Text = text(
     "Keys: + more load, - less, p pause and resume, q end the run",

@@ -116,7 +116,14 @@ fn probe(
         let text = if why.unreachable { messages::UNREACHABLE } else { messages::BEFORE_FAILED };
         Box::new((why.found, text))
     })?;
+    bench.set_up(stop).map_err(|why| {
+        let text = if why.unreachable { messages::UNREACHABLE } else { messages::SETUP_FAILED };
+        Box::new((why.found, text))
+    })?;
     drop(waiting);
+    if stop.requested() {
+        return Ok(FirstAnswer::default());
+    }
     let waiting = wait(waiting_for(bench, messages::WAITING, lang));
     let outcome = bench.first_answer(stop);
     drop(waiting);
@@ -182,6 +189,8 @@ fn load(
                 journal.say_at_end(Notice::new(Subject::RunTimeout, [("time", before::span(after))]));
             }
             bench.refused_hosts().into_iter().chain(bench.slow_lookup()).for_each(|said| journal.say_at_end(said));
+            bench.tear_down(stop, within).into_iter().for_each(|said| journal.say_at_end(said));
+            let within = timer.as_mut().map(Timer::rest);
             bench.after(stop, within).into_iter().for_each(|said| journal.say_at_end(said));
         }
         stopping.see(&event, stop).into_iter().for_each(|said| journal.say_at_end(said));
@@ -223,6 +232,13 @@ fn without_load(
 ) -> u8 {
     if let Some(error) = view.trouble() {
         screen::not_written(&error, intent.lang());
+    }
+    // What was set up is not left behind, though nobody came.
+    let left = if bench.is_set_up() { bench.tear_down(&Stop::default(), None) } else { None };
+    if let Some(said) = left.and_then(|said| said.facts.get("why").cloned()) {
+        screen::complain(
+            &intent.lang().fill(messages::TEARDOWN_FAILED, &[("failure", &intent.redaction.sentence(&said))]),
+        );
     }
     if intent.record.is_none() && intent.presentation.output.is_none() {
         return exit.code();

@@ -1,6 +1,9 @@
-//! Objectives that stop a run where they are missed: `failed<5% for 10s stop`.
+//! What stops a run from within: objectives where they are missed (`failed<5% for 10s stop`), and steps of a flow that failed and are to
+//! end it (`on-failure: stop-run`).
 
 use engine::Stop;
+use plan::Plan;
+use plan::flow::{OnFailure, Step};
 use record::{End, Notice, RunEvent, Subject};
 use report::Windows;
 
@@ -8,27 +11,59 @@ use report::Windows;
 #[derive(Default)]
 pub struct Stopping {
     windows: Windows,
+    /// The steps that are to end it, in words.
+    steps: String,
     /// Why the run was asked to stop.
-    missed: Option<String>,
+    why: Option<Notice>,
 }
 
 impl Stopping {
     /// Takes the next event, and asks the run to stop where an objective wants it. At the end of one that was stopped so: why.
     pub fn see(&mut self, event: &RunEvent, stop: &Stop) -> Option<Notice> {
         self.windows.add(event);
-        if self.missed.is_none() && !stop.requested() {
-            self.missed = self.windows.stops().map(str::to_owned);
-            self.missed.iter().for_each(|_| stop.request());
+        if let RunEvent::Started(started) = event {
+            self.steps = stopping_steps(&started.plan);
+        }
+        if self.why.is_none() && !stop.requested() {
+            self.why = self.stops(event);
+            self.why.iter().for_each(|_| stop.request());
         }
         match event {
-            // What was missed in its last second stopped nothing.
-            RunEvent::Ended(ended) if ended.reason == End::Interrupted => {
-                let objective = self.missed.take()?;
-                Some(Notice::new(Subject::ObjectiveStop, [("objective", objective)]))
+            // What was missed in its last second stopped nothing; a step that failed there was to end it all the same.
+            RunEvent::Ended(ended) => {
+                self.why.take_if(|why| ended.reason == End::Interrupted || why.subject() == Some(Subject::StepStop))
             }
             _ => None,
         }
     }
+
+    fn stops(&self, event: &RunEvent) -> Option<Notice> {
+        match event {
+            RunEvent::Second(second) if second.run_stops > 0 => {
+                Some(Notice::new(Subject::StepStop, [("step", self.steps.clone())]))
+            }
+            _ => self
+                .windows
+                .stops()
+                .map(|missed| Notice::new(Subject::ObjectiveStop, [("objective", missed.to_owned())])),
+        }
+    }
+}
+
+/// What the steps are called that end a run where they fail.
+fn stopping_steps(plan: &Plan) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    let mut add = |step: &Step| {
+        for url in step.urls().iter().filter(|_| step.on_failure() == Some(OnFailure::StopRun)) {
+            let Some(url) = plan.urls.get(*url as usize) else { continue };
+            let name = url.name.as_deref().unwrap_or(&url.url);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    };
+    plan.flow.iter().for_each(|flow| flow.each(&mut |step| add(step)));
+    names.join(", ")
 }
 
 #[cfg(test)]
@@ -79,6 +114,18 @@ mod tests {
         let told: Vec<Notice> = events.iter().filter_map(|event| stopping.see(event, &stop)).collect();
         assert!(told.len() <= 1, "{told:?}");
         (stop.requested(), told.first().map(|told| told.facts["objective"].clone()))
+    }
+
+    #[test]
+    fn a_step_that_failed_ends_the_run_and_is_told_however_it_ended() {
+        for reason in [End::Interrupted, End::Completed] {
+            let (mut stopping, stop) = (Stopping::default(), Stop::default());
+            let second = Second { part: Part::Window, run_stops: 1, ..Second::default() };
+            assert!(stopping.see(&RunEvent::Second(Box::new(second)), &stop).is_none() && stop.requested());
+            let ended = RunEvent::Ended(Ended { reason, ..Ended::default() });
+            let told = stopping.see(&ended, &stop).expect("a notice");
+            assert_eq!(told.subject(), Some(Subject::StepStop));
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use measure::Nanos;
+use plan::flow::Known;
 use plan::{Bundle, Plan};
 use record::{Host, RunEvent};
 use wire::{Asked, ByOrder, Complaint, FaultKind, OptionSpec, Origin, Place, Security};
@@ -85,6 +86,17 @@ pub trait PreparedRun: Send + Sync {
     /// Sends what the plan asks for once after the run; the first failure, in a sentence. All of it takes no longer than
     /// `within`, and ends with a stop that is asked for meanwhile: one that ended the run does not end this.
     fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure>;
+    /// Goes once through the `setup` of the plan's flow; what it captured, for all users.
+    ///
+    /// # Errors
+    /// Which step failed and why; the run must not begin.
+    fn set_up(&self, _setup: &Setup, _stop: &Stop) -> Result<Vec<Known>, OneShotFailure> {
+        Ok(Vec::new())
+    }
+    /// Goes once through its `teardown`, as [`PreparedRun::after`] does what that asks for.
+    fn tear_down(&self, _setup: &Setup, _stop: &Stop, _within: Option<Nanos>) -> Option<AfterFailure> {
+        None
+    }
     /// Goes once, alone and without pauses, through the flow of the plan, where it has one.
     fn walk(&self, _setup: &Setup, _stop: &Stop, _told: &mut dyn FnMut(Walked)) {}
     /// What its requests are called in figures.

@@ -8,7 +8,7 @@ use measure::Nanos;
 use measure::random::Rng;
 use plan::{Load, Plan, Share};
 use scenario::{Choice, Flow, OwnConnections, Program, Requests};
-use wire::{Dialogue, Network, Origin, Place};
+use wire::{Dialogue, Network, Origin, Place, Values};
 
 use crate::barrier::Barrier;
 use crate::books::Books;
@@ -177,10 +177,24 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             belongings: self.setup.plan.flow.as_ref().and_then(|_| Belongings::of(&*self.dialogue)),
             values: self.setup.plan.flow.is_some(),
             clears: self.setup.plan.flow.as_ref().is_some_and(|flow| flow.clear_cookies),
+            lasting: self
+                .setup
+                .plan
+                .flow
+                .as_ref()
+                .map(|flow| (flow.lasting(&plan.urls), known(flow)))
+                .unwrap_or_default(),
             heeding: Heeding::new(self.setup.control.clone()),
             spinning: self.spinning,
             dialogue: self.dialogue,
             limits,
         })
     }
+}
+
+/// What users of a flow know from their beginning.
+pub(crate) fn known(flow: &plan::flow::Flow) -> Values {
+    let mut values = Values::default();
+    flow.known.iter().for_each(|known| values.set_list(known.variable, &known.value, &known.ends));
+    values
 }

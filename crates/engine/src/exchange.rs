@@ -38,7 +38,7 @@ pub(crate) struct Exchange {
     pub watched: bool,
     /// Redirects before it.
     pub hops: u8,
-    /// How it was sent: [`REUSED`], [`ONE_WAY`].
+    /// How it was sent: [`REUSED`], [`ONE_WAY`], [`HELD_BACK`].
     pub marks: u8,
     /// How often it was sent to a peer that did not touch it.
     pub resent: u8,
@@ -73,6 +73,12 @@ impl Exchange {
         self.state == Standing::InFlight && self.conn == conn
     }
 
+    /// True where others of its batch had to end first.
+    #[inline]
+    pub fn is_held_back(&self) -> bool {
+        self.marks & HELD_BACK != 0
+    }
+
     /// Splits what came before its start, where a connection was permitted at `ready`, into `wait_conn` and `gen_late`.
     /// A request that the loop took up late and that then had to wait was late first: had it been taken up in time, the
     /// connection would have been asked for in time too, so that much is never blamed on the server.
@@ -97,6 +103,8 @@ pub(crate) enum Standing {
 
 /// Sent on a connection that had carried a request before.
 pub(crate) const REUSED: u8 = 1;
+/// As many of its batch were under way as may be.
+pub(crate) const HELD_BACK: u8 = 4;
 /// Over once its bytes are written.
 pub(crate) const ONE_WAY: u8 = 2;
 

@@ -23,6 +23,8 @@ pub(crate) struct FillSource {
     run: u64,
     /// The numbers that the requests of each user's iteration share, and the next to be taken; None: each request has its own.
     iterations: Option<(Vec<u64>, u64)>,
+    /// Users who have the number of their first iteration before it.
+    fresh: Vec<bool>,
     /// Requests have slots, and are filled.
     pub fills: bool,
     /// From the clock of the run to 1970.
@@ -40,12 +42,26 @@ impl FillSource {
             Some(before) => (before + 1, 1),
             None => (u64::from(share.index) + 1, u64::from(share.of)),
         };
-        FillSource { next, step, share, per_user, random, run, iterations: None, fills, unix }
+        FillSource { next, step, share, per_user, random, run, iterations: None, fresh: Vec::new(), fills, unix }
     }
 
     /// All requests of an iteration have one number.
     pub fn by_iteration(self) -> FillSource {
         FillSource { iterations: Some((Vec::new(), self.next)), ..self }
+    }
+
+    /// True where a user has a number for an iteration that it has not begun.
+    pub fn is_fresh(&self, user: u32) -> bool {
+        self.fresh.get(user as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether a user's number is for an iteration that it has not begun.
+    pub fn set_fresh(&mut self, user: u32, fresh: bool) {
+        let user = user as usize;
+        if self.fresh.len() <= user && fresh {
+            self.fresh.resize(user + 1, false);
+        }
+        self.fresh.get_mut(user).into_iter().for_each(|known| *known = fresh);
     }
 
     /// A user begins another iteration.

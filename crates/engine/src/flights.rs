@@ -94,6 +94,16 @@ impl<D: Dialogue> Flights<D> {
         self.fills.fills
     }
 
+    /// True where a user has a number already for the iteration it begins.
+    pub fn has_number(&self, user: u32) -> bool {
+        self.fills.is_fresh(user)
+    }
+
+    /// Whether it has one for an iteration that it has not begun.
+    pub fn number_is_fresh(&mut self, user: u32, fresh: bool) {
+        self.fills.set_fresh(user, fresh);
+    }
+
     /// A user begins another iteration of its flow.
     pub fn iteration_begins(&mut self, user: u32) {
         self.fills.iteration_begins(user);

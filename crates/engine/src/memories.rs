@@ -10,33 +10,42 @@ pub(crate) struct Memories {
     each: Vec<Memory>,
     /// Nothing is kept from one iteration of a flow to the next.
     clears: bool,
+    /// Of each value: it lasts as long as its user.
+    lasting: Vec<bool>,
+    /// What all know from their beginning.
+    known: Values,
 }
 
 impl Memories {
-    /// Nobody's yet; `clears`: what a user keeps lasts for one iteration.
-    pub fn new(clears: bool) -> Memories {
-        Memories { each: Vec::new(), clears }
+    /// Nobody's yet; `clears`: what a user keeps lasts for one iteration, but those values that last and those that all know.
+    pub fn new(clears: bool, (lasting, known): (Vec<bool>, Values)) -> Memories {
+        Memories { each: Vec::new(), clears, lasting, known }
     }
 
     /// A user begins another iteration: the values of the one before are gone.
     pub fn iteration_begins(&mut self, user: u32) {
-        let clears = self.clears;
-        let memory = self.of(user);
-        if clears {
-            *memory = Memory::default();
-        } else {
-            memory.values.forget();
+        let at = self.place_of(user);
+        let memory = &mut self.each[at];
+        memory.values.forget_all_but(&self.lasting);
+        if self.clears {
+            *memory = Memory::of(std::mem::take(&mut memory.values));
         }
     }
 
     /// What a user keeps.
     pub fn of(&mut self, user: u32) -> &mut Memory {
+        let at = self.place_of(user);
+        &mut self.each[at]
+    }
+
+    fn place_of(&mut self, user: u32) -> usize {
         // Nobody's is nobody's for long.
         let user = if user == NONE { 0 } else { user as usize + 1 };
         if self.each.len() <= user {
-            self.each.resize_with(user + 1, Memory::default);
+            let known = &self.known;
+            self.each.resize_with(user + 1, || Memory::of(known.clone()));
         }
-        &mut self.each[user]
+        user
     }
 
     /// What it knows by name.
@@ -48,7 +57,9 @@ impl Memories {
     /// A user is gone; the next one of its number is somebody else.
     pub fn forget(&mut self, user: u32) {
         if let Some(memory) = self.each.get_mut(user as usize + 1) {
-            *memory = Memory::default();
+            let mut values = std::mem::take(&mut memory.values);
+            values.become_those(&self.known);
+            *memory = Memory::of(values);
         }
     }
 }
@@ -60,7 +71,7 @@ mod tests {
     #[test]
     fn an_iteration_begins_without_values_and_where_asked_without_anything() {
         for clears in [false, true] {
-            let mut memories = Memories::new(clears);
+            let mut memories = Memories::new(clears, Default::default());
             *memories.of(1).get_mut::<u32>().expect("a number") = 7;
             memories.of(1).values.set(0, b"a");
             memories.iteration_begins(1);
@@ -78,5 +89,25 @@ mod tests {
         memories.forget(3);
         memories.forget(900);
         assert_eq!([0, 1, 3].map(|user| memories.of(user).get::<u32>().copied()), [None, Some(1), None]);
+    }
+
+    #[test]
+    fn what_all_know_and_what_lasts_survives_iterations_and_what_is_a_users_own_does_not_survive_it() {
+        let mut known = Values::default();
+        known.set(0, b"all");
+        for clears in [false, true] {
+            let mut memories = Memories::new(clears, (vec![true, true, false], known.clone()));
+            memories.of(1).values.set(1, b"own");
+            memories.of(1).values.set(2, b"gone");
+            memories.iteration_begins(1);
+            let values = |memories: &mut Memories| {
+                let values = &memories.of(1).values;
+                [0, 1, 2].map(|at| values.get(at).map(<[u8]>::to_vec))
+            };
+            assert_eq!(values(&mut memories), [Some(b"all".to_vec()), Some(b"own".to_vec()), None]);
+            memories.of(1).values.set(0, b"another");
+            memories.forget(1);
+            assert_eq!(values(&mut memories), [Some(b"all".to_vec()), None, None]);
+        }
     }
 }

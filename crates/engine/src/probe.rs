@@ -7,6 +7,7 @@ use measure::{Clock, Nanos};
 use record::FirstAnswer;
 use wire::{Belongs, Dialogue, Ended, FaultKind, Memory, Origin, SHOWN};
 
+use crate::builder::known;
 use crate::conversation::{Kept, OneShot, Transcribed, Trouble, no_answer};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
 
@@ -22,7 +23,7 @@ pub(crate) fn probe<D: Dialogue>(
     setup: &Setup,
     stop: &Stop,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
-    probe_of(dialogue, 0, &Way::new(setup, stop, &RefCell::default()))
+    probe_of(dialogue, 0, &Way::new(setup, stop, &beginning(setup)))
 }
 
 /// The same of any request of the run, by a user who may have come a part of its way.
@@ -45,10 +46,17 @@ pub(crate) fn probe_of<'a, D: Dialogue>(
     }
 }
 
+/// What a user keeps at its beginning: what `setup` captured.
+pub(crate) fn beginning(setup: &Setup) -> RefCell<Memory> {
+    RefCell::new(Memory::of(setup.plan.flow.as_ref().map(known).unwrap_or_default()))
+}
+
 /// The way of one user, from request to request.
 pub(crate) struct Way<'a, D: Dialogue> {
     setup: &'a Setup,
     stop: &'a Stop,
+    /// It goes no further than that.
+    until: Nanos,
     /// What it keeps.
     pub memory: &'a RefCell<Memory>,
     /// Its own connections, by where they lead ([`Belongs`]).
@@ -58,7 +66,12 @@ pub(crate) struct Way<'a, D: Dialogue> {
 impl<'a, D: Dialogue> Way<'a, D> {
     /// Its beginning.
     pub fn new(setup: &'a Setup, stop: &'a Stop, memory: &'a RefCell<Memory>) -> Way<'a, D> {
-        Way { setup, stop, memory, own: RefCell::default() }
+        Way { setup, stop, until: Nanos::MAX, memory, own: RefCell::default() }
+    }
+
+    /// The same with an end.
+    pub fn until(self, until: Nanos) -> Way<'a, D> {
+        Way { until, ..self }
     }
 
     /// Its end: its own connections are closed.
@@ -69,7 +82,7 @@ impl<'a, D: Dialogue> Way<'a, D> {
     fn one_shot(&self, dialogue: &'a Arc<D>, origin: &'a Origin) -> OneShot<'a, D> {
         let patience = self.setup.plan.timeout;
         let (setup, stop, memory) = (self.setup, self.stop, self.memory);
-        OneShot { dialogue, setup, stop, origin, memory, patience, until: Nanos::MAX, until_failure: true }
+        OneShot { dialogue, setup, stop, origin, memory, patience, until: self.until, until_failure: true }
     }
 
     /// Sends a request on its own connection, which the first one opens.
@@ -147,7 +160,7 @@ fn exchange<D: Dialogue>(
         origin,
         memory: way.memory,
         patience: way.setup.plan.timeout,
-        until: Nanos::MAX,
+        until: way.until,
         until_failure: true,
     };
     let mut transcribed = Transcribed::default();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use measure::{Clock, Nanos};
+use plan::flow::Known;
 use plan::{Load, Plan};
 use record::{Notice, RunEvent, Started, Subject};
 use wire::{Asked, ByOrder, Complaint, Dialogue, OptionSpec, Origin, Protocol};
@@ -96,6 +97,14 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
 
     fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
         probe::probe(&self.dialogue, setup, stop)
+    }
+
+    fn set_up(&self, setup: &Setup, stop: &Stop) -> Result<Vec<Known>, OneShotFailure> {
+        walk::set_up(&self.dialogue, setup, stop)
+    }
+
+    fn tear_down(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
+        walk::tear_down(&self.dialogue, setup, stop, within)
     }
 
     fn walk(&self, setup: &Setup, stop: &Stop, told: &mut dyn FnMut(Walked)) {
@@ -204,7 +213,8 @@ pub(crate) fn worker_count(plan: &Plan) -> u32 {
 fn connections<D: Dialogue>(plan: &Plan, dialogue: &D) -> u64 {
     match &plan.load {
         Load::Closed { .. } => {
-            let in_flight = plan.load.peak().round() as u64 * u64::from(dialogue.exchanges_per_user().max(1));
+            let each = plan.flow.as_ref().map_or(1, |flow| flow.at_once()).max(dialogue.exchanges_per_user());
+            let in_flight = plan.load.peak().round() as u64 * u64::from(each.max(1));
             in_flight.div_ceil(u64::from(dialogue.exchanges_per_connection().max(1)))
         }
         Load::Open { .. } => u64::from(plan.max_connections),

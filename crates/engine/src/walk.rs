@@ -1,15 +1,14 @@
-//! One user who goes through a flow once, alone and without its pauses: what `--debug` shows.
+//! One user who goes through a flow once, alone: what `--debug` shows, without its pauses; and what is done once before and after a run.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use measure::{Clock, Nanos};
-use plan::flow::Flow;
+use plan::flow::{Flow, Known, OnFailure};
 use scenario::{Act, News, Program};
-use wire::{Dialogue, FaultKind, Values};
+use wire::{Dialogue, FaultKind, Memory, Values};
 
-use crate::probe::{Way, probe_of};
-use crate::{ProbeFailure, ProbeResult, Setup, Stop};
+use crate::probe::{Way, beginning, probe_of};
+use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop};
 
 /// A loop that never ends is left after so many requests.
 const MOST: usize = 200;
@@ -25,51 +24,174 @@ pub enum Walked {
         /// The values it took out of the response, by name.
         captured: Vec<(String, Vec<u8>)>,
     },
+    /// What it does from here on is done once for all users: `setup` or `teardown`.
+    Part(&'static str),
     /// It would have paused for so long.
     Paused(Nanos),
     /// It was stopped after so many requests.
     TooFar(usize),
 }
 
-/// Goes through the flow of a plan once, each request on a connection of its own, unless it is on one that is the user's.
+/// Goes through the flow of a plan once, each request on a connection of its own, unless it is on one that is the user's; what is done once
+/// for all users comes before and after.
 pub(crate) fn walk<D: Dialogue>(
     dialogue: &Arc<D>,
     (setup, stop): (&Setup, &Stop),
     flow: &Flow,
     told: &mut dyn FnMut(Walked),
 ) {
-    let memory = RefCell::default();
+    let memory = beginning(setup);
     let way = Way::new(setup, stop, &memory);
-    // Its conditions were read when the plan was checked.
-    let program = Program::of(flow).unwrap_or_default();
-    let mut user = scenario::Flow::new(Arc::new(program), setup.plan.seed);
-    let mut now = Clock.now();
-    user.hear(0, News::Begin, now);
-    let mut sent = 0;
-    while !stop.requested() {
-        let act = user.next(0, now, &way.memory.borrow().values);
-        match act {
-            Act::Send(_) if sent == MOST => {
-                told(Walked::TooFar(MOST));
-                break;
+    let mut walk = Walk { dialogue, way, stop, flow, seed: setup.plan.seed, sent: 0 };
+    let user = Flow { start: flow.start.clone(), end: flow.end.clone(), ..flow.of(&flow.steps) };
+    for (part, steps) in [("setup", flow.of(&flow.setup)), ("", user), ("teardown", flow.of(&flow.teardown))] {
+        if steps.steps.is_empty() {
+            continue;
+        }
+        if !part.is_empty() {
+            told(Walked::Part(part));
+        }
+        walk.through(&steps, Some(MOST), &mut |walked| {
+            told(walked);
+            Nanos::ZERO
+        });
+    }
+    walk.way.end();
+}
+
+/// Goes once through the `setup` of the plan's flow; what it captured.
+///
+/// # Errors
+/// Which step failed and why.
+pub(crate) fn set_up<D: Dialogue>(dialogue: &Arc<D>, setup: &Setup, stop: &Stop) -> Result<Vec<Known>, OneShotFailure> {
+    let Some(flow) = setup.plan.flow.as_ref().filter(|flow| !flow.setup.is_empty()) else { return Ok(Vec::new()) };
+    let memory = once(dialogue, (setup, stop), &flow.of(&flow.setup), Nanos::MAX, true)?;
+    let known = (0..flow.variables.len() as u16).filter_map(|variable| {
+        let value = memory.values.get(variable)?.to_vec();
+        Some(Known { variable, value, ends: memory.values.ends(variable).to_vec() })
+    });
+    Ok(known.collect())
+}
+
+/// Goes once through its `teardown`, also where the run was interrupted; the first step that failed.
+pub(crate) fn tear_down<D: Dialogue>(
+    dialogue: &Arc<D>,
+    setup: &Setup,
+    stop: &Stop,
+    within: Option<Nanos>,
+) -> Option<AfterFailure> {
+    let flow = setup.plan.flow.as_ref().filter(|flow| !flow.teardown.is_empty())?;
+    // The stop that ended the run is no reason to leave what it made behind.
+    let again = Stop::default();
+    let stop = if stop.requested() { &again } else { stop };
+    let until = within.map_or(Nanos::MAX, |within| Clock.now() + within);
+    let failed = once(dialogue, (setup, stop), &flow.of(&flow.teardown), until, false).err()?;
+    Some(if stop.requested() { AfterFailure::Interrupted } else { AfterFailure::Failed(failed.why) })
+}
+
+/// Goes through steps once, with their pauses; what was kept by then. A step that fails and is not to go on ends it.
+fn once<D: Dialogue>(
+    dialogue: &Arc<D>,
+    (setup, stop): (&Setup, &Stop),
+    steps: &Flow,
+    until: Nanos,
+    before: bool,
+) -> Result<Memory, OneShotFailure> {
+    let memory = beginning(setup);
+    let way = Way::new(setup, stop, &memory).until(until);
+    let mut walk = Walk { dialogue, way, stop, flow: steps, seed: setup.plan.seed, sent: 0 };
+    let mut failed = None;
+    walk.through(steps, None, &mut |walked| match walked {
+        Walked::Sent { request, outcome: Err(failure), .. } => {
+            if failed.is_none() && !goes_on(steps, request as u32) {
+                let name = setup.plan.urls.get(request).map(|url| url.name.as_deref().unwrap_or(&url.url).to_owned());
+                let why = failure.probe.failure.clone().unwrap_or_default();
+                let status = Some(&failure.probe.status).filter(|status| !status.is_empty());
+                let status = status.map(|status| format!(" ({status})")).unwrap_or_default();
+                let why = format!("`{}` failed: {why}{status}", name.unwrap_or_default());
+                failed = Some(OneShotFailure { why, unreachable: before && failure.unreachable });
             }
-            Act::Send(request) => {
-                let before = way.memory.borrow().values.clone();
-                let outcome = probe_of(dialogue, request as usize, &way);
-                sent += 1;
-                now = now.max(Clock.now());
-                user.hear(0, News::Ended { code: 0, fault: fault(&outcome) }, now);
-                let captured = captured(flow, &before, &way.memory.borrow().values);
-                told(Walked::Sent { request: request as usize, outcome: outcome.map(Box::new), captured });
+            Nanos::ZERO
+        }
+        Walked::Paused(pause) => pause,
+        _ => Nanos::ZERO,
+    });
+    walk.way.end();
+    drop(walk);
+    failed.map_or_else(|| Ok(memory.into_inner()), Err)
+}
+
+/// True of a request after whose failure the next step follows.
+fn goes_on(steps: &Flow, request: u32) -> bool {
+    let mut goes_on = false;
+    steps.each(&mut |step| {
+        goes_on |= step.urls().contains(&request) && step.on_failure() == Some(OnFailure::GoOn);
+    });
+    goes_on
+}
+
+/// One user on its way.
+struct Walk<'a, D: Dialogue> {
+    dialogue: &'a Arc<D>,
+    way: Way<'a, D>,
+    stop: &'a Stop,
+    flow: &'a Flow,
+    seed: u64,
+    /// Requests so far.
+    sent: usize,
+}
+
+impl<D: Dialogue> Walk<'_, D> {
+    /// Goes through steps once, telling each; pauses last as long as `told` says.
+    fn through(&mut self, steps: &Flow, most: Option<usize>, told: &mut dyn FnMut(Walked) -> Nanos) {
+        // Its conditions were read when the plan was checked.
+        let program = Program::of(steps).unwrap_or_default();
+        let mut user = scenario::Flow::new(Arc::new(program), self.seed);
+        let mut now = Clock.now();
+        user.hear(0, News::Begin, now);
+        while !self.stop.requested() {
+            let act = user.next(0, now, &mut self.way.memory.borrow_mut().values);
+            match act {
+                Act::Send(_) if most == Some(self.sent) => {
+                    told(Walked::TooFar(self.sent));
+                    return;
+                }
+                Act::Send(request) => {
+                    let outcome = self.send(request as usize, told);
+                    now = now.max(Clock.now());
+                    user.hear(0, News::Ended { code: 0, fault: outcome }, now);
+                }
+                Act::Pause(pause) => {
+                    let sleeps = told(Walked::Paused(pause));
+                    now = now.saturating_add(pause);
+                    self.sleep(sleeps);
+                }
+                // What comes before the first iteration is over, or the iteration is.
+                Act::Done if !user.has_iterated(0) => user.hear(0, News::Begin, now),
+                Act::Done if user.ends(0, now) => {}
+                Act::Wait | Act::Hold | Act::Done | Act::Leave => return,
             }
-            Act::Pause(pause) => {
-                now = now.saturating_add(pause);
-                told(Walked::Paused(pause));
-            }
-            Act::Hold | Act::Done | Act::Leave => break,
         }
     }
-    way.end();
+
+    fn send(&mut self, request: usize, told: &mut dyn FnMut(Walked) -> Nanos) -> Option<FaultKind> {
+        let before = self.way.memory.borrow().values.clone();
+        let outcome = probe_of(self.dialogue, request, &self.way);
+        self.sent += 1;
+        let fault = fault(&outcome);
+        let captured = captured(self.flow, &before, &self.way.memory.borrow().values);
+        told(Walked::Sent { request, outcome: outcome.map(Box::new), captured });
+        fault
+    }
+
+    /// Sleeps, and wakes early where a stop is asked for.
+    fn sleep(&self, pause: Nanos) {
+        let until = Clock.now().saturating_add(pause);
+        while !self.stop.requested() && Clock.now() < until {
+            let left = (until - Clock.now()).min(Nanos::from_millis(50));
+            std::thread::sleep(std::time::Duration::from_nanos(left.0));
+        }
+    }
 }
 
 fn fault(outcome: &Result<ProbeResult, Box<ProbeFailure>>) -> Option<FaultKind> {

@@ -29,12 +29,12 @@ use std::sync::Arc;
 
 use measure::Nanos;
 use scenario::News;
-use wire::{Broken, Dialogue, ExchangeId, FaultKind, Fed, Fill, Follow, Lesson, Network, Sent, Session};
+use wire::{Broken, Dialogue, ExchangeId, FaultKind, Fed, Fill, Follow, Lesson, Network, Sent, Session, Values};
 
 use crate::Stop;
 use crate::books::Books;
 use crate::control::Heeding;
-use crate::exchange::{Exchange, NONE, ONE_WAY, REUSED, Standing};
+use crate::exchange::{Exchange, HELD_BACK, NONE, ONE_WAY, REUSED, Standing};
 use crate::flights::Flights;
 use crate::limits::Limits;
 use crate::links::{Arrived, Links};
@@ -135,6 +135,8 @@ pub(crate) struct Parts<N: Network, D: Dialogue> {
     pub values: bool,
     /// What users keep lasts for one iteration.
     pub clears: bool,
+    /// Of each value whether it lasts as long as its user, and what all users know from their beginning.
+    pub lasting: (Vec<bool>, Values),
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
@@ -160,7 +162,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             withheld: Withheld::default(),
             belongings: parts.belongings,
             own_of_one: Vec::new(),
-            memories: (dialogue.remembers() || parts.values).then(|| Memories::new(parts.clears)),
+            memories: (dialogue.remembers() || parts.values).then(|| Memories::new(parts.clears, parts.lasting)),
             lesson: None,
             batching: Batching::NONE,
             health: Health::default(),
@@ -261,6 +263,20 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.place(id, origin);
     }
 
+    /// The same of one of several that were due together at `began`, of which as many are under way as may be: it may leave since `now`.
+    fn arrive_of_batch(&mut self, (began, now): (Nanos, Nanos), request: u32, user: u32) {
+        if began == now {
+            return self.arrive(began, request, user);
+        }
+        let origin = self.dialogue.requests()[request as usize].origin as u32;
+        let name = self.dialogue.names().of(request as usize);
+        let id = self.new_exchange(began, request, name, user, 0);
+        let x = self.flights.get(id);
+        // Taken up when it was due; what it waited since is the bound's fault.
+        (x.written, x.marks) = (began, x.marks | HELD_BACK);
+        self.place(id, origin);
+    }
+
     /// A hop of a redirect: a request of its own, due now.
     fn arrive_by(&mut self, next: Next<D::Request>, follow: Follow<D::Request>) {
         let origin = self.pools.number_of(&follow.origin);
@@ -288,7 +304,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         match self.pools.get_mut(origin).choose(self.held.is_some()) {
             Some(conn) => {
                 self.give_connection(user, conn);
-                let ready = self.flights.get(id).intended.max(self.pools.get(origin).idle_since);
+                let idle_since = self.pools.get(origin).idle_since;
+                let x = self.flights.get(id);
+                let ready = if x.is_held_back() { self.stamp } else { x.intended.max(idle_since) };
                 self.submit(id, conn, ready);
             }
             None => self.open_for(id, origin),
@@ -413,7 +431,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn go_on_all(&mut self) {
         while let Some(mut next) = self.next.pop() {
             match next.follow.take() {
-                Some(_) if self.window_over() => self.user_ends(next.user),
+                Some(_) if self.window_over() && self.source.flow().is_none() => self.user_ends(next.user),
                 Some(follow) => self.arrive_by(next, *follow),
                 None if next.back_off => self.user_backs_off(next.user, next.news),
                 None => self.ask(next.user, self.stamp, next.news),

@@ -37,8 +37,7 @@ pub fn yaml(plan: &Plan) -> String {
             if flow.clear_cookies {
                 page.one("clear-cookies", "true");
             }
-            page.head("flow");
-            flow::steps(&mut page, plan, &flow.steps);
+            flow::of_plan(&mut page, plan, flow);
         }
     }
     load(&mut page, plan);

@@ -3,6 +3,8 @@
 //! A flow is a tree of steps. Its requests are the URLs of the plan, by their index, so that whatever reads a plan's requests
 //! reads a flow's as well.
 
+use std::collections::BTreeMap;
+
 use measure::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +21,25 @@ pub const GROUPS: usize = 64;
 pub struct Flow {
     /// One after the other.
     pub steps: Vec<Step>,
-    /// What users know by name: all that steps capture, each once.
+    /// Steps that others call by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<Called>,
+    /// What each user does before its first iteration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub start: Vec<Step>,
+    /// What each user does once it begins no further iteration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub end: Vec<Step>,
+    /// What is done once before the run, in no figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub setup: Vec<Step>,
+    /// What is done once after the run, in no figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub teardown: Vec<Step>,
+    /// What every user knows from its beginning: what `setup` captured. Only a plan that is being run has any, and no report.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<Known>,
+    /// What users know by name, each once: all that steps capture, that goes over a list, and that is given to flows that are called.
     #[serde(default)]
     pub variables: Vec<String>,
     /// The cookies of a user last for one iteration; otherwise as long as the user.
@@ -36,6 +56,16 @@ pub enum Step {
         /// Index into the URLs of the plan.
         url: u32,
         /// What follows where it fails.
+        #[serde(default)]
+        on_failure: OnFailure,
+    },
+    /// Sends several requests, as many at once as it may, and goes on once all are over.
+    Batch {
+        /// So many are under way at once.
+        at_most: u32,
+        /// Indices into the URLs of the plan, in the order they are sent in.
+        urls: Vec<u32>,
+        /// What follows where one of them fails.
         #[serde(default)]
         on_failure: OnFailure,
     },
@@ -84,6 +114,53 @@ pub enum Step {
     },
     /// Waits until so long after the iteration began (nanoseconds); no longer where that is over.
     Pace(Nanos),
+    /// Steps for each element of a list.
+    ForEach {
+        /// What users know the element by.
+        name: String,
+        /// The list.
+        list: List,
+        /// Its steps.
+        steps: Vec<Step>,
+    },
+    /// The steps of another flow.
+    Call {
+        /// Its name.
+        flow: String,
+        /// What it is given: values by their names, with `{name}` where another value stands.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        with: BTreeMap<String, String>,
+    },
+}
+
+/// What is gone over, element by element.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum List {
+    /// What a step captured, by its name.
+    Captured(String),
+    /// These, with `{name}` where a value stands.
+    Fixed(Vec<String>),
+}
+
+/// A value that is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Known {
+    /// The index of its variable.
+    pub variable: u16,
+    /// Its bytes.
+    pub value: Vec<u8>,
+    /// Of a list: where its elements end in it.
+    pub ends: Vec<u32>,
+}
+
+/// Steps that others call by name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Called {
+    /// Its name.
+    pub name: String,
+    /// Its steps.
+    pub steps: Vec<Step>,
 }
 
 /// One way among several.
@@ -131,12 +208,18 @@ pub enum OnFailure {
     GoOn,
     /// Leaves for good. In open load this is as the next iteration.
     StopUser,
+    /// Ends the run, as an objective does that stops it.
+    StopRun,
 }
 
 impl OnFailure {
     /// As people write them.
-    pub const WORDS: [(&'static str, OnFailure); 3] =
-        [("next-iteration", OnFailure::NextIteration), ("go-on", OnFailure::GoOn), ("stop-user", OnFailure::StopUser)];
+    pub const WORDS: [(&'static str, OnFailure); 4] = [
+        ("next-iteration", OnFailure::NextIteration),
+        ("go-on", OnFailure::GoOn),
+        ("stop-user", OnFailure::StopUser),
+        ("stop-run", OnFailure::StopRun),
+    ];
 
     /// The word for it.
     pub fn word(self) -> &'static str {
@@ -145,10 +228,76 @@ impl OnFailure {
 }
 
 impl Flow {
+    /// Hears of each step of its users, those within others and those of the flows they call too.
+    pub fn each<'a>(&'a self, hear: &mut impl FnMut(&'a Step)) {
+        each(&self.steps, hear);
+        self.flows.iter().for_each(|called| each(&called.steps, hear));
+        each(&self.start, hear);
+        each(&self.end, hear);
+    }
+
+    /// The same, and of what is done once for all of them.
+    pub fn each_of_run<'a>(&'a self, hear: &mut impl FnMut(&'a Step)) {
+        self.each(hear);
+        each(&self.setup, hear);
+        each(&self.teardown, hear);
+    }
+
+    /// A flow of these steps alone, over the same values.
+    pub fn of(&self, steps: &[Step]) -> Flow {
+        let (flows, variables) = (self.flows.clone(), self.variables.clone());
+        Flow { steps: steps.to_vec(), flows, variables, ..Flow::default() }
+    }
+
+    /// The most requests that a user has under way at once.
+    pub fn at_once(&self) -> u32 {
+        let mut most = 1;
+        self.each(&mut |step| {
+            if let Step::Batch { at_most, urls, .. } = step {
+                most = most.max((*at_most).min(urls.len() as u32));
+            }
+        });
+        most
+    }
+
+    /// Of each variable: whether it lasts as long as its user, because `setup` or `start` captures it. `urls`: those of the plan.
+    pub fn lasting(&self, urls: &[WeightedUrl]) -> Vec<bool> {
+        let mut lasting = vec![false; self.variables.len()];
+        let mut hear = |step: &Step| {
+            let captured = step.urls().iter().filter_map(|url| urls.get(*url as usize)?.options.get(CAPTURE)).flatten();
+            for name in captured.filter_map(|text| text.split(' ').next()) {
+                let at = self.variables.iter().position(|known| known == name);
+                at.into_iter().for_each(|at| lasting[at] = true);
+            }
+        };
+        for section in [&self.setup, &self.start] {
+            self.of(section).reached().iter().for_each(&mut hear);
+        }
+        lasting
+    }
+
+    /// Its steps and those of the flows that these call, without what calls nobody.
+    fn reached(&self) -> Vec<Step> {
+        let (mut all, mut known) = (Vec::new(), Vec::<String>::new());
+        let mut next = vec![&self.steps[..]];
+        while let Some(steps) = next.pop() {
+            each(steps, &mut |step| {
+                all.push(step.clone());
+                if let Step::Call { flow, .. } = step
+                    && !known.contains(flow)
+                {
+                    known.push(flow.clone());
+                    next.extend(self.called(flow).map(|called| &called.steps[..]));
+                }
+            });
+        }
+        all
+    }
+
     /// The names of its groups, each once, in the order they stand in.
     pub fn groups(&self) -> Vec<&str> {
         let mut names = Vec::new();
-        each(&self.steps, &mut |step| match step {
+        self.each(&mut |step| match step {
             Step::Group { name, .. } if !names.contains(&name.as_str()) => names.push(name),
             _ => {}
         });
@@ -158,14 +307,21 @@ impl Flow {
     /// True where its users pause at all.
     pub fn has_pauses(&self) -> bool {
         let mut pauses = false;
-        each(&self.steps, &mut |step| pauses |= matches!(step, Step::Pause(_) | Step::Pace(_)));
+        self.each(&mut |step| pauses |= matches!(step, Step::Pause(_) | Step::Pace(_)));
         pauses
+    }
+
+    /// True where a step that fails ends the run.
+    pub fn may_stop_run(&self) -> bool {
+        let mut may = false;
+        self.each(&mut |step| may |= step.on_failure() == Some(OnFailure::StopRun));
+        may
     }
 
     /// The conditions of its steps, as they were written.
     pub fn conditions(&self) -> Vec<&str> {
         let mut all = Vec::new();
-        each(&self.steps, &mut |step| match step {
+        self.each(&mut |step| match step {
             Step::If { condition, .. } | Step::While { condition, .. } => all.push(condition.as_str()),
             _ => {}
         });
@@ -175,45 +331,108 @@ impl Flow {
     /// The URLs that its steps send, by their indices, in the order they stand in.
     pub fn urls(&self) -> Vec<u32> {
         let mut urls = Vec::new();
-        each(&self.steps, &mut |step| {
-            if let Step::Request { url, .. } = step {
-                urls.push(*url);
-            }
-        });
+        self.each_of_run(&mut |step| urls.extend(step.urls()));
         urls
     }
+
+    /// The flow that is called so.
+    pub fn called(&self, name: &str) -> Option<&Called> {
+        self.flows.iter().find(|called| called.name == name)
+    }
+
+    /// The same with its variables: what these URLs capture, what goes over lists, and what is given to those who are called.
+    pub fn with_variables(mut self, urls: &[WeightedUrl]) -> Flow {
+        let mut names = variables(urls);
+        self.each_of_run(&mut |step| match step {
+            Step::ForEach { name, .. } => add(&mut names, name),
+            Step::Call { with, .. } => with.keys().for_each(|name| add(&mut names, name)),
+            _ => {}
+        });
+        self.variables = names;
+        self
+    }
+}
+
+impl Step {
+    /// The URLs that it sends itself, by their indices.
+    pub fn urls(&self) -> &[u32] {
+        match self {
+            Step::Request { url, .. } => std::slice::from_ref(url),
+            Step::Batch { urls, .. } => urls,
+            _ => &[],
+        }
+    }
+
+    /// What follows where a request of it fails; None: it sends none itself.
+    pub fn on_failure(&self) -> Option<OnFailure> {
+        match self {
+            Step::Request { on_failure, .. } | Step::Batch { on_failure, .. } => Some(*on_failure),
+            _ => None,
+        }
+    }
+}
+
+fn add(names: &mut Vec<String>, name: &str) {
+    if !names.iter().any(|known| known == name) {
+        names.push(name.to_owned());
+    }
+}
+
+/// A piece of a text with values in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// As it is.
+    Text(&'a str),
+    /// The value of this name, written `{name}`.
+    Value(&'a str),
+}
+
+/// The pieces of a text: `{name}` is a value where the name is one of these, and all else stands for itself.
+pub fn pieces<'a>(text: &'a str, names: &[String]) -> Vec<Piece<'a>> {
+    let (mut all, mut rest, mut from) = (Vec::new(), text, 0);
+    while let Some(at) = rest[from..].find('{').map(|at| at + from) {
+        let name = rest[at + 1..].split('}').next().unwrap_or_default();
+        let closes = rest.len() > at + 1 + name.len();
+        if !closes || !names.iter().any(|known| known == name) {
+            from = at + 1;
+            continue;
+        }
+        all.extend((at > 0).then(|| Piece::Text(&rest[..at])));
+        all.push(Piece::Value(name));
+        (rest, from) = (&rest[at + name.len() + 2..], 0);
+    }
+    all.extend((!rest.is_empty()).then_some(Piece::Text(rest)));
+    all
 }
 
 /// What a step takes out of its response, among the options of its URL: `NAME SOURCE` each.
 pub const CAPTURE: &str = "capture";
 
-/// What users know by name: all that the steps of a flow over these URLs capture, each once, in their order.
-pub fn variables<'a>(urls: impl IntoIterator<Item = &'a WeightedUrl>) -> Vec<String> {
+/// All that the steps of a flow over these URLs capture, each once, in their order.
+fn variables<'a>(urls: impl IntoIterator<Item = &'a WeightedUrl>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for captured in urls.into_iter().filter_map(|url| url.options.get(CAPTURE)).flatten() {
-        let name = captured.split(' ').next().unwrap_or_default();
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
-        }
+        add(&mut names, captured.split(' ').next().unwrap_or_default());
     }
     names
 }
 
 /// Hears of each step, those within others too.
-fn each<'a>(steps: &'a [Step], hear: &mut impl FnMut(&'a Step)) {
+pub fn each<'a>(steps: &'a [Step], hear: &mut impl FnMut(&'a Step)) {
     for step in steps {
         hear(step);
         match step {
             Step::Group { steps, .. }
             | Step::Repeat { steps, .. }
             | Step::While { steps, .. }
+            | Step::ForEach { steps, .. }
             | Step::Once { steps } => each(steps, hear),
             Step::If { steps, otherwise, .. } => {
                 each(steps, hear);
                 each(otherwise, hear);
             }
             Step::Choose { ways } => ways.iter().for_each(|way| each(&way.steps, hear)),
-            Step::Request { .. } | Step::Pause(_) | Step::Pace(_) => {}
+            Step::Request { .. } | Step::Batch { .. } | Step::Pause(_) | Step::Pace(_) | Step::Call { .. } => {}
         }
     }
 }
@@ -235,9 +454,43 @@ mod tests {
             ],
             variables: vec!["x".into()],
             clear_cookies: true,
+            ..Flow::default()
         };
         assert_eq!((flow.groups(), flow.urls()), (vec!["a", "b"], vec![0, 1, 2, 3]));
         let text = serde_json::to_string(&flow).expect("JSON");
         assert_eq!(serde_json::from_str::<Flow>(&text).expect("the same"), flow);
+    }
+
+    #[test]
+    fn what_setup_and_start_capture_lasts() {
+        let request = |url| Step::Request { url, on_failure: OnFailure::default() };
+        let capturing = |name: &str| {
+            let options = [(CAPTURE.to_owned(), vec![format!("{name} status")])].into();
+            WeightedUrl { options, ..WeightedUrl::plain("h") }
+        };
+        let urls = ["a", "b", "c", "d"].map(capturing);
+        let call = Step::Call { flow: "f".into(), with: BTreeMap::new() };
+        let flow = Flow {
+            steps: vec![request(0), call.clone()],
+            flows: vec![Called { name: "f".into(), steps: vec![request(1)] }],
+            start: vec![Step::Once { steps: vec![call] }],
+            setup: vec![Step::Batch { at_most: 6, urls: vec![2, 3], on_failure: OnFailure::StopRun }],
+            ..Flow::default()
+        };
+        let flow = flow.with_variables(&urls);
+        assert_eq!((flow.lasting(&urls), flow.urls()), (vec![false, true, true, true], vec![0, 1, 2, 3]));
+        assert_eq!((flow.at_once(), flow.may_stop_run()), (1, false), "what is done once for all is no user's");
+    }
+
+    #[test]
+    fn values_stand_in_texts_where_they_are_known() {
+        let names = ["a".to_owned(), "b".to_owned()];
+        let all = |text| pieces(text, &names);
+        assert_eq!(all("x{a}{b}y"), [Piece::Text("x"), Piece::Value("a"), Piece::Value("b"), Piece::Text("y")]);
+        assert_eq!(all("{c}{{a}}"), [Piece::Text("{c}{"), Piece::Value("a"), Piece::Text("}")]);
+        for text in ["{", "{a", "a}", "{ a }", "{é}"] {
+            assert_eq!(all(text), [Piece::Text(text)]);
+        }
+        assert_eq!(all(""), []);
     }
 }

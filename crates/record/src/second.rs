@@ -75,6 +75,9 @@ second! {
         /// (nanoseconds).
         #[serde(default)]
         kept_out_ns,
+        /// Failures of steps of a flow that are to end the run (`on-failure: stop-run`).
+        #[serde(default)]
+        run_stops,
     }
     rest {
         /// Its beginning since the start of the window (nanoseconds; negative within the warm-up).

@@ -89,6 +89,10 @@ words! {
         OnlyErrors = "only_errors",
         /// An objective that asks for it stopped the run where it was missed.
         ObjectiveStop = "objective_stop",
+        /// A step of `teardown` failed.
+        TeardownFailed = "teardown_failed",
+        /// A step of a flow failed that was to end the run.
+        StepStop = "step_stop",
         /// Every answer was a redirect, and none was followed.
         OnlyRedirects = "only_redirects",
         /// A collector of OpenTelemetry did not take some of the exports.

@@ -15,7 +15,7 @@ use crate::trust::Trust;
 pub enum Exit {
     /// Every objective met, and trusted.
     Ok,
-    /// An objective was missed.
+    /// An objective was missed, or a step failed that was to end the run.
     Missed,
     /// The figures cannot be trusted, or are only lower bounds.
     NotTrusted,
@@ -52,13 +52,14 @@ impl Exit {
             return Exit::Unreachable;
         }
         let said = |subject| run.notices.iter().any(|notice| notice.subject() == Some(subject));
-        let as_asked = run.end == End::Interrupted && said(Subject::ObjectiveStop);
+        let as_asked = run.end == End::Interrupted && (said(Subject::ObjectiveStop) || said(Subject::StepStop));
         if (run.end != End::Completed && !as_asked) || said(Subject::AfterInterrupted) {
             return Exit::Interrupted;
         }
         if trust.against().next().is_some() {
             return Exit::NotTrusted;
         }
-        if objectives.iter().all(|o| o.met) { Exit::Ok } else { Exit::Missed }
+        let met = objectives.iter().all(|o| o.met) && !said(Subject::StepStop);
+        if met { Exit::Ok } else { Exit::Missed }
     }
 }

@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod tests;
+mod told;
 
 use std::sync::Arc;
 
@@ -12,8 +13,10 @@ use measure::{Nanos, Rng};
 use plan::flow::{OnFailure, Pause};
 use wire::Values;
 
-use crate::program::{Op, Program};
+use crate::program::{Of, Op, Program};
 use crate::{Act, News};
+
+pub use told::{Told, What};
 
 /// Not begun.
 const NEVER: Nanos = Nanos::MAX;
@@ -24,43 +27,21 @@ const IDLE: Nanos = Nanos::from_millis(10);
 /// So many operations are gone through before others have their turn.
 const AT_A_TIME: u32 = 1000;
 
-/// An iteration, or a group of it, began or is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
-    /// Whose.
-    pub user: u32,
-    /// Which: 0 is the iteration as a whole, the groups follow in the order of [`plan::flow::Flow::groups`].
-    pub span: u16,
-    /// When it began: for an iteration, when it was due; for a group, when its first request was.
-    pub began: Nanos,
-    /// What became of it.
-    pub what: What,
-}
-
-/// What became of an iteration or a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
-    /// It began.
-    Began,
-    /// Its steps are done, or one of them failed so that it was left.
-    Ended {
-        /// No step of it failed.
-        passed: bool,
-        /// How long it took.
-        lasted: Nanos,
-        /// The same without pauses.
-        active: Nanos,
-    },
-    /// The run ended before it did, when it had lasted so long.
-    Cut(Nanos),
-}
-
 /// Where a user stands.
 #[derive(Clone, Copy, Debug)]
 struct Player {
     at: u32,
-    /// It is in the middle of an iteration.
+    /// It is in the middle of an iteration, or of what comes before its first or after its last.
     plays: bool,
+    phase: Phase,
+    /// Requests under way.
+    flying: u32,
+    /// Of a batch: so many were sent.
+    batch: u32,
+    /// When that batch began.
+    batch_began: Nanos,
+    /// One of it failed, so that nothing more of it is sent and what follows it is left.
+    dropped: bool,
     /// A step of this iteration failed.
     failed: bool,
     /// A request of this iteration was sent.
@@ -72,6 +53,16 @@ struct Player {
     /// Pauses of this iteration so far.
     slept: Nanos,
     last_answer: Nanos,
+}
+
+/// What a user is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Before its first iteration.
+    Before,
+    Start,
+    Iterations,
+    End,
 }
 
 /// One iteration or group of a user under way.
@@ -86,6 +77,11 @@ struct Span {
 const NEW: Player = Player {
     at: 0,
     plays: false,
+    phase: Phase::Before,
+    flying: 0,
+    batch: 0,
+    batch_began: Nanos::ZERO,
+    dropped: false,
     failed: false,
     sent: false,
     leaves: false,
@@ -106,13 +102,32 @@ pub struct Flow {
     spans: Vec<Span>,
     told: Vec<Told>,
     rng: Rng,
+    /// A step failed that is to end the run.
+    stops_run: bool,
+    /// A text that is being put together.
+    text: Vec<u8>,
 }
 
 impl Flow {
     /// A flow whose users draw from this seed.
     pub fn new(program: Arc<Program>, seed: u64) -> Flow {
         let rng = Rng::new(seed).fork(4);
-        Flow { program, players: Vec::new(), counters: Vec::new(), spans: Vec::new(), told: Vec::new(), rng }
+        Flow {
+            program,
+            players: Vec::new(),
+            counters: Vec::new(),
+            spans: Vec::new(),
+            told: Vec::new(),
+            rng,
+            stops_run: false,
+            text: Vec::new(),
+        }
+    }
+
+    /// True once after a step failed that is to end the run.
+    #[inline]
+    pub fn stops_run(&mut self) -> bool {
+        std::mem::take(&mut self.stops_run)
     }
 
     /// What began and ended since this was last asked; the vector is given back by [`Flow::give_back`].
@@ -144,11 +159,51 @@ impl Flow {
             self.counters.resize(needed * self.program.loops, 0);
             self.spans.resize(needed * self.program.spans, NOT_BEGUN);
         }
+        let first = self.players[user as usize].phase == Phase::Before;
+        match self.program.start.filter(|_| first) {
+            Some(from) => self.goes_on(user, at, (Phase::Start, from)),
+            None => {
+                self.goes_on(user, at, (Phase::Iterations, 0));
+                self.spans_of(user)[0] = Span { began: at, ..NOT_BEGUN };
+                self.told.push(Told { user, span: 0, began: at, what: What::Began });
+            }
+        }
+    }
+
+    fn goes_on(&mut self, user: u32, at: Nanos, (phase, from): (Phase, u32)) {
         let player = &mut self.players[user as usize];
-        *player = Player { plays: true, again: player.again, last_answer: at, ..NEW };
+        *player = Player { at: from, plays: true, phase, again: player.again, last_answer: at, ..NEW };
         self.spans_of(user).fill(NOT_BEGUN);
-        self.spans_of(user)[0] = Span { began: at, ..NOT_BEGUN };
-        self.told.push(Told { user, span: 0, began: at, what: What::Began });
+    }
+
+    /// True of a user who is in the middle of an iteration.
+    pub fn iterates(&self, user: u32) -> bool {
+        self.players.get(user as usize).is_some_and(|player| player.plays && player.phase == Phase::Iterations)
+    }
+
+    /// True of a user who has begun an iteration.
+    pub fn has_iterated(&self, user: u32) -> bool {
+        self.players.get(user as usize).is_some_and(|player| matches!(player.phase, Phase::Iterations | Phase::End))
+    }
+
+    /// A user begins no further iteration: true where it has something left to do, which is then next.
+    pub fn ends(&mut self, user: u32, at: Nanos) -> bool {
+        let iterated =
+            |player: &&Player| player.phase == Phase::Iterations || (player.phase == Phase::Start && !player.leaves);
+        let ready = self.players.get(user as usize).filter(iterated).is_some_and(|player| !player.plays);
+        let Some(from) = self.program.end.filter(|_| ready) else { return false };
+        self.goes_on(user, at, (Phase::End, from));
+        true
+    }
+
+    /// So many requests of a user are under way.
+    pub fn flying(&self, user: u32) -> u32 {
+        self.players.get(user as usize).map_or(0, |player| player.flying)
+    }
+
+    /// When the batch began that a user is in the middle of.
+    pub fn batch_began(&self, user: u32) -> Option<Nanos> {
+        self.players.get(user as usize).filter(|player| player.batch > 0).map(|player| player.batch_began)
     }
 
     fn spans_of(&mut self, user: u32) -> &mut [Span] {
@@ -165,35 +220,56 @@ impl Flow {
         let program = Arc::clone(&self.program);
         let Some(player) = self.players.get_mut(user as usize).filter(|player| player.plays) else { return };
         player.last_answer = at;
-        if !failed {
-            return;
+        player.flying = player.flying.saturating_sub(1);
+        if failed {
+            self.failed(user);
         }
+        let player = &mut self.players[user as usize];
+        if player.dropped && player.flying == 0 {
+            (player.dropped, player.batch, player.at) = (false, 0, program.ops.len() as u32);
+        }
+    }
+
+    /// A request failed: what follows it is left, or not.
+    fn failed(&mut self, user: u32) {
+        let program = Arc::clone(&self.program);
+        let player = &mut self.players[user as usize];
         player.failed = true;
-        let before = player.at.checked_sub(1).and_then(|at| program.ops.get(at as usize));
-        let on_failure = match before {
-            Some(Op::Send(_, on_failure)) => *on_failure,
+        let op = |at: u32| program.ops.get(at as usize);
+        let on_failure = match (op(player.at), player.at.checked_sub(1).and_then(op)) {
+            (Some(Op::Batch(batch)), _) if player.batch > 0 => program.batches[*batch].on_failure,
+            (_, Some(Op::Send(_, on_failure))) => *on_failure,
             _ => OnFailure::NextIteration,
         };
-        if on_failure != OnFailure::GoOn {
-            player.at = program.ops.len() as u32;
-        }
-        player.leaves |= on_failure == OnFailure::StopUser;
+        player.dropped |= on_failure != OnFailure::GoOn;
+        // Who could not begin has nothing to go on with.
+        let begins = player.phase == Phase::Start && on_failure != OnFailure::GoOn;
+        player.leaves |= begins || matches!(on_failure, OnFailure::StopUser | OnFailure::StopRun);
+        self.stops_run |= on_failure == OnFailure::StopRun;
         let under_way = |span: &&mut Span| span.began < SOON;
         self.spans_of(user).iter_mut().filter(under_way).for_each(|span| span.failed = true);
     }
 
     /// What a user does next who knows these values, at a moment. [`Act::Done`]: its iteration is over.
-    pub fn next(&mut self, user: u32, at: Nanos, values: &Values) -> Act {
+    pub fn next(&mut self, user: u32, at: Nanos, values: &mut Values) -> Act {
         let program = Arc::clone(&self.program);
         for _ in 0..AT_A_TIME {
             let player = &mut self.players[user as usize];
+            if player.flying > 0 && player.batch == 0 {
+                return Act::Wait;
+            }
             let Some(op) = program.ops.get(player.at as usize) else { return self.over(user, at) };
             player.at += 1;
             match op {
                 Op::Send(request, _) => {
-                    player.sent = true;
+                    (player.sent, player.flying) = (true, 1);
                     self.first_of_groups(user, at);
                     return Act::Send(*request);
+                }
+                Op::Batch(batch) => {
+                    if let Some(act) = self.next_of_batch(user, *batch, at) {
+                        return act;
+                    }
                 }
                 Op::Pause(pause) => {
                     let pause = drawn(pause, &mut self.rng);
@@ -227,9 +303,71 @@ impl Flow {
                 Op::Unless(..) => {}
                 Op::Once(past) if player.again => player.at = *past,
                 Op::Once(_) => {}
+                Op::Element(list, counter, past) => {
+                    if !self.next_element(user, (*list, *counter), values) {
+                        self.players[user as usize].at = *past;
+                    }
+                }
+                Op::Set(variable, made) => {
+                    made.write(values, &mut self.text);
+                    values.set(*variable, &self.text);
+                }
+                Op::Call(back, to) => {
+                    let from = std::mem::replace(&mut player.at, *to);
+                    *self.counter(user, *back) = from;
+                }
+                Op::Return(back) => self.players[user as usize].at = *self.counter(user, *back),
             }
         }
         Act::Pause(Nanos(1))
+    }
+
+    /// The next request of a batch, where one may be sent; None: all are over.
+    fn next_of_batch(&mut self, user: u32, batch: usize, at: Nanos) -> Option<Act> {
+        let program = Arc::clone(&self.program);
+        let batch = &program.batches[batch];
+        let player = &mut self.players[user as usize];
+        if player.batch == 0 {
+            player.batch_began = at;
+        }
+        let next = batch.urls.get(player.batch as usize).filter(|_| !player.dropped);
+        match next {
+            Some(request) if player.flying < batch.at_most => {
+                (player.batch, player.flying, player.sent) = (player.batch + 1, player.flying + 1, true);
+                player.at -= 1;
+                self.first_of_groups(user, at);
+                Some(Act::Send(*request))
+            }
+            _ if player.flying > 0 => {
+                player.at -= 1;
+                Some(Act::Wait)
+            }
+            _ => {
+                player.batch = 0;
+                None
+            }
+        }
+    }
+
+    /// The next element of a list becomes a value; false: there is none.
+    fn next_element(&mut self, user: u32, (list, counter): (usize, u32), values: &mut Values) -> bool {
+        let program = Arc::clone(&self.program);
+        let Some(list) = program.lists.get(list) else { return false };
+        let taken = *self.counter(user, counter) as usize;
+        self.text.clear();
+        match &list.of {
+            Of::Fixed(texts) => match texts.get(taken) {
+                Some(made) => made.write(values, &mut self.text),
+                None => return false,
+            },
+            Of::Value(value) => match values.element(*value, taken) {
+                Some(element) => self.text.extend_from_slice(element),
+                None => return false,
+            },
+        }
+        values.set(list.variable, &self.text);
+        *self.counter(user, counter) += 1;
+        true
     }
 
     fn pause(&mut self, user: u32, pause: Nanos) -> Act {
@@ -275,6 +413,12 @@ impl Flow {
         if !player.plays {
             return Act::Done;
         }
+        if player.phase != Phase::Iterations {
+            player.plays = false;
+            let goes_on = player.phase == Phase::Start && !player.leaves;
+            self.end_groups(user);
+            return if goes_on { Act::Done } else { Act::Leave };
+        }
         if !std::mem::replace(&mut player.sent, true) {
             return self.pause(user, IDLE);
         }
@@ -282,10 +426,12 @@ impl Flow {
         if self.players[user as usize].leaves { Act::Leave } else { Act::Done }
     }
 
+    fn end_groups(&mut self, user: u32) {
+        (1..self.program.spans as u16).for_each(|span| self.group_ends(user, span));
+    }
+
     fn end(&mut self, user: u32, at: Nanos) {
-        for span in 1..self.program.spans as u16 {
-            self.group_ends(user, span);
-        }
+        self.end_groups(user);
         let player = &mut self.players[user as usize];
         (player.plays, player.again) = (false, true);
         let failed = player.failed;
@@ -297,12 +443,14 @@ impl Flow {
     /// have its number next, where `anew`.
     pub fn left(&mut self, user: u32, at: Nanos, anew: bool) {
         let Some(player) = self.players.get_mut(user as usize) else { return };
-        let plays = std::mem::take(&mut player.plays);
+        let (plays, iterates) = (std::mem::take(&mut player.plays), player.phase == Phase::Iterations);
         player.again &= !anew;
+        // Whoever has its number next begins as everybody does.
+        (player.flying, player.phase) = (0, Phase::Before);
         if !plays {
             return;
         }
-        if player.failed && player.at as usize >= self.program.ops.len() {
+        if iterates && player.failed && player.at as usize >= self.program.ops.len() {
             return self.end(user, at);
         }
         for span in 0..self.program.spans {

@@ -53,6 +53,8 @@ pub enum Act {
     Send(u32),
     /// Does nothing for so long.
     Pause(Nanos),
+    /// Waits for what it sent before.
+    Wait,
     /// Has said everything, and keeps its connection.
     Hold,
     /// Its visit, or its iteration, is over.
@@ -79,7 +81,7 @@ impl Choice {
             Choice::Requests(requests) => requests.wake(user, on, news),
             Choice::Flow(flow) => {
                 flow.hear(user, news, at);
-                flow.next(user, at, wire::Values::NONE)
+                flow.next(user, at, &mut wire::Values::default())
             }
             Choice::Other(other) => other.wake(user, on, news),
         }

@@ -16,6 +16,11 @@ pub struct Memory {
 pub type Lesson = Box<dyn Any + Send>;
 
 impl Memory {
+    /// One that has these values and nothing else.
+    pub fn of(values: Values) -> Memory {
+        Memory { own: None, values }
+    }
+
     /// What is kept, where that is such a thing.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.own.as_ref()?.downcast_ref()

@@ -10,6 +10,8 @@ pub struct Values(Vec<Value>);
 struct Value {
     known: bool,
     bytes: Vec<u8>,
+    /// Of a list: where its elements end, a comma behind each. Empty: it is one value.
+    ends: Vec<u32>,
 }
 
 impl Values {
@@ -22,8 +24,25 @@ impl Values {
         self.0.get(usize::from(index)).filter(|value| value.known).map(|value| &*value.bytes)
     }
 
+    /// One of the elements of a list, from 0 on. A value that is no list has one, and none where it is empty.
+    #[inline]
+    pub fn element(&self, index: u16, nth: usize) -> Option<&[u8]> {
+        let value = self.0.get(usize::from(index)).filter(|value| value.known)?;
+        if value.ends.is_empty() {
+            return (nth == 0 && !value.bytes.is_empty()).then_some(&*value.bytes);
+        }
+        let end = *value.ends.get(nth)? as usize;
+        let from = nth.checked_sub(1).map_or(0, |before| value.ends[before] as usize + 1);
+        value.bytes.get(from..end)
+    }
+
     /// It is this from now on.
     pub fn set(&mut self, index: u16, bytes: &[u8]) {
+        self.set_list(index, bytes, &[]);
+    }
+
+    /// It is this list from now on: its elements with commas between, and where each ends.
+    pub fn set_list(&mut self, index: u16, bytes: &[u8], ends: &[u32]) {
         let index = usize::from(index);
         if self.0.len() <= index {
             self.0.resize_with(index + 1, Value::default);
@@ -32,6 +51,28 @@ impl Values {
         value.known = true;
         value.bytes.clear();
         value.bytes.extend_from_slice(bytes);
+        value.ends.clear();
+        value.ends.extend_from_slice(ends);
+    }
+
+    /// Only those of which `lasting` says so are known from now on.
+    pub fn forget_all_but(&mut self, lasting: &[bool]) {
+        for (at, value) in self.0.iter_mut().enumerate() {
+            value.known &= lasting.get(at).copied().unwrap_or(false);
+        }
+    }
+
+    /// These are known from now on, and no others; memory is kept.
+    pub fn become_those(&mut self, others: &Values) {
+        self.forget();
+        for (at, other) in others.0.iter().enumerate().filter(|(_, other)| other.known) {
+            self.set_list(at as u16, &other.bytes, &other.ends);
+        }
+    }
+
+    /// Where the elements of a value end, where it is a list.
+    pub fn ends(&self, index: u16) -> &[u32] {
+        self.0.get(usize::from(index)).map_or(&[], |value| &value.ends)
     }
 
     /// None of them is known any more.
@@ -54,5 +95,28 @@ mod tests {
         assert_eq!([0, 1, 2, 3, 4].map(|at| values.get(at)), [None, Some(&b""[..]), None, Some(b"de"), None]);
         values.forget();
         assert_eq!((values.get(1), values.get(3)), (None, None));
+    }
+
+    #[test]
+    fn lists_have_elements_and_a_value_is_a_list_of_one() {
+        let mut values = Values::default();
+        values.set_list(0, b"a,b,c,,d", &[1, 5, 6, 8]);
+        let all = |values: &Values| (0..5).map_while(|n| values.element(0, n).map(<[u8]>::to_vec)).collect::<Vec<_>>();
+        assert_eq!(all(&values), [&b"a"[..], b"b,c", b"", b"d"]);
+        values.set(0, b"a,b");
+        assert_eq!(all(&values), [b"a,b"]);
+        values.set(0, b"");
+        assert_eq!(all(&values), [[0; 0]; 0]);
+        values.set_list(0, b"", &[0]);
+        assert_eq!(all(&values), [b""], "one that is empty");
+        let mut others = Values::default();
+        others.set(2, b"gone");
+        others.become_those(&values);
+        assert_eq!((others.get(0), others.ends(0), others.get(2)), (Some(&b""[..]), &[0][..], None));
+        others.set(1, b"b");
+        others.forget_all_but(&[false, true]);
+        assert_eq!((others.get(0), others.get(1)), (None, Some(&b"b"[..])));
+        values.forget();
+        assert_eq!(values.element(0, 0), None);
     }
 }

@@ -178,3 +178,123 @@ fn curl_commands_sent_as_a_flow_keep_what_nginx_set() {
     assert_eq!(iterations(&report, "iteration"), [30, 30, 0, 0], "{report}");
     assert_eq!((report.requests(), nginx.stop_and_read_log().len()), ([60, 60, 0, 0], 61), "{report}");
 }
+
+#[test]
+fn lists_are_gone_over_by_a_flow_that_is_called_and_a_failure_may_end_the_run() {
+    const LIST: &str = r#"
+location = /list { default_type application/json; return 200 '{"items": [{"id": "a,1"}, {"id": "b"}, {"id": "c d"}]}'; }
+location = /item { if ($arg_id = "a,1") { return 201; } if ($arg_id = "b") { return 202; } if ($arg_id = "c%20d") { return 203; } return 404; }
+location = /broken { return 500; }
+"#;
+    let Some(nginx) = Nginx::start("", "", LIST) else { return };
+    let url = nginx.url();
+    let flow = |last: &str| {
+        format!(
+            r#"
+flow:
+  - url: {url}list
+    name: list
+    capture: {{ids: "json $.items[*].id | all"}}
+  - for-each: id
+    in: ids
+    steps:
+      - call: show
+        with: {{label: "item {{id}}"}}
+{last}
+flows:
+  show:
+    - url: {url}item?id={{id}}
+      name: item
+"#
+        )
+    };
+    let (_folder, path) = plan(&format!("users: 3\niterations: 20\n{}", flow("")));
+    let counted = report(&[&path]);
+    assert_eq!(iterations(&counted, "iteration"), [20, 20, 0, 0], "{counted}");
+    assert_eq!((named(&counted, "list"), named(&counted, "item")), ([20; 2], [60; 2]), "{counted}");
+    let last = format!("  - url: {url}broken\n    name: broken\n    on-failure: stop-run");
+    for processes in ["", "processes: 2\nworkers: 2\n"] {
+        let (_folder, path) = plan(&format!("users: 2\nduration: 60s\n{processes}{}", flow(&last)));
+        let stopped = Report::of(prepare([path.as_str(), "--quiet", "--format", "json"]).start().end()).with_code(10);
+        assert_eq!(iterations(&stopped, "iteration"), [2, 0, 2, 0], "{stopped}");
+        let text = stopped.json.to_string();
+        assert!(text.contains("step_stop") && text.contains("broken"), "{stopped}");
+    }
+    let log = nginx.stop_and_read_log();
+    let answered = |status: &str| log.iter().filter(|line| line.starts_with(status)).count();
+    assert!(["201", "202", "203"].iter().all(|status| answered(status) >= 24) && answered("404") == 0, "{log:?}");
+}
+
+/// What is set up is a token that items want.
+const SET_UP: &str = r#"
+location = /setup { default_type application/json; return 201 '{"token": "all of them"}'; }
+location = /item { if ($http_x_token != "all of them") { return 403; } return 200 'item'; }
+location = /teardown { if ($http_x_token != "all of them") { return 403; } return 204; }
+location = /start { return 202; }
+location = /end { return 203; }
+location = /broken { return 500; }
+"#;
+
+fn set_up(url: &str, load: &str, setup: &str) -> String {
+    format!(
+        r#"{load}
+setup:
+  - url: {url}{setup}
+    name: make
+    capture: {{token: json $.token}}
+start: [{{url: "{url}start", name: start}}]
+flow:
+  - batch:
+      at-most: 2
+      requests:
+        - {{url: "{url}item?1", name: item, header: "X-Token: {{token}}"}}
+        - {{url: "{url}item?2", name: item, header: "X-Token: {{token}}"}}
+        - {{url: "{url}item?3", name: item, header: "X-Token: {{token}}"}}
+end: [{{url: "{url}end", name: end}}]
+teardown:
+  - {{url: "{url}teardown", method: DELETE, header: "X-Token: {{token}}", expect-status: 204}}
+"#
+    )
+}
+
+#[test]
+fn what_is_set_up_once_is_known_to_all_users_of_all_processes_and_torn_down_once() {
+    for load in ["users: 4\niterations: 40", "users: 4\niterations: 40\nprocesses: 2\nworkers: 2"] {
+        let Some(nginx) = Nginx::start("", "", SET_UP) else { return };
+        let (_folder, path) = plan(&set_up(&nginx.url(), load, "setup"));
+        let report = report(&[&path]);
+        assert_eq!(iterations(&report, "iteration"), [40, 40, 0, 0], "{load}: {report}");
+        assert_eq!(["item", "start", "end"].map(|name| named(&report, name)[1]), [120, 4, 4], "{load}: {report}");
+        assert_eq!(report.requests(), [128, 128, 0, 0], "{load}: {report}");
+        assert!(!report.json.to_string().contains("all of them"), "no value is in the report");
+        let log = nginx.stop_and_read_log();
+        let answered = |status: &str| log.iter().filter(|line| line.starts_with(status)).count();
+        // The first of the flow was asked once before.
+        assert_eq!(["201", "200", "202", "203", "204"].map(answered), [1, 121, 4, 4, 1], "{load}: {log:?}");
+        assert_eq!(log.len(), 131, "{load}: {log:?}");
+    }
+}
+
+#[test]
+fn an_interrupted_run_is_torn_down_and_one_that_cannot_be_set_up_does_not_begin() {
+    let Some(nginx) = Nginx::start("", "", SET_UP) else { return };
+    let (_folder, path) = plan(&set_up(&nginx.url(), "users: 2\nduration: 60s", "setup"));
+    let running = prepare([path.as_str(), "--quiet", "--format", "json"]).start();
+    until("the run has begun", || nginx.logged() > 50);
+    running.signal(Signal::INT);
+    Report::of(running.end()).with_code(21);
+    let (_folder, path) = plan(&set_up(&nginx.url(), "users: 2\nduration: 60s", "broken"));
+    let failed = e2e::brunt([path.as_str()]);
+    assert_eq!(failed.code, Some(30), "{}", failed.err);
+    assert!(failed.err.contains("setup failed: `make` failed: wrong_status (500); no load was sent"), "{}", failed.err);
+    let (_folder, path) = plan(&set_up(&nginx.url(), "users: 2\nduration: 60s", "setup"));
+    let shown = e2e::brunt(["--debug", "--keep-secrets", &path]);
+    let parts = ["=== setup", "/setup", "/start", "/item?1", "/item?2", "/item?3", "/end", "=== teardown", "/teardown"];
+    let places: Vec<usize> =
+        parts.iter().map(|part| shown.out.find(part).unwrap_or_else(|| panic!("{part}: {}", shown.out))).collect();
+    assert!(places.is_sorted(), "{places:?}: {}", shown.out);
+    let log = nginx.stop_and_read_log();
+    assert_eq!(log.iter().filter(|line| line.starts_with("204")).count(), 2, "{log:?}");
+    let broken = log.iter().position(|line| line.starts_with("500")).expect("it was asked");
+    assert!(log[broken + 1].starts_with("201"), "nothing came between: {}", log[broken + 1]);
+}

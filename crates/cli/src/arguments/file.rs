@@ -12,6 +12,7 @@ use plan::yaml::{At, Node, Value};
 use plan::{Options, WeightedUrl, document, yaml};
 use wire::{Complaint, OptionSpec, Takes};
 
+use super::flow_called::Later;
 use super::given::{Given, Said};
 use super::keys::{Key, Keys};
 use super::{urls, ways};
@@ -34,7 +35,7 @@ pub fn read(path: &str, text: &str, protocols: &[Box<dyn Runner>]) -> Result<Giv
         specs,
         recorded: false,
         given: Given::default(),
-        conditions: Vec::new(),
+        later: Vec::new(),
     };
     reader.root(&root)?;
     Ok(reader.given)
@@ -48,8 +49,8 @@ pub(super) struct Reader<'a> {
     /// The plan of a report: bare numbers are nanoseconds.
     pub(super) recorded: bool,
     pub(super) given: Given,
-    /// Conditions of a flow, and where they stand.
-    pub(super) conditions: Vec<(String, At)>,
+    /// What can be checked once all of a flow is known, and where it stands.
+    pub(super) later: Vec<(Later, At)>,
 }
 
 impl Reader<'_> {
@@ -87,7 +88,15 @@ impl Reader<'_> {
                     return self.wrong(*at, written, trouble);
                 }
                 Some(Key::Urls) => self.urls(node)?,
-                Some(Key::Flow) => self.flow(*at, node)?,
+                Some(Key::Flow) => self.flow(*at, node, entries)?,
+                Some(Key::BesideFlow) if entry(entries, "flow").is_some() => {}
+                Some(Key::BesideFlow) => {
+                    return self.wrong(
+                        *at,
+                        written,
+                        "stands beside a `flow`, and there is none; write one, or leave it out",
+                    );
+                }
                 Some(Key::Protocol) => {}
                 // Beside the load, which says whether it adds anything.
                 Some(Key::Duration) if self.recorded => {}

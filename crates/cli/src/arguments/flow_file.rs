@@ -2,40 +2,41 @@
 
 use engine::Runner;
 use measure::Nanos;
-use plan::flow::{Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, Way, variables};
+use plan::flow::{Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, Way};
 use plan::yaml::{At, Node, Value};
 use plan::{WeightedUrl, quantity};
 use protocols::CAPTURE;
-use scenario::Condition;
 use serde_json::json;
 use wire::Complaint;
 
 use super::file::{Reader, json_of, text_of};
+use super::flow_called::Later;
 use super::given::Given;
 use super::keys::nearest;
 use super::matched::Matched;
 
 /// What a step may be, by the key that says so.
-const KINDS: [&str; 9] = ["url", "pause", "pace", "group", "repeat", "while", "if", "choose", "once"];
+pub(super) const KINDS: [&str; 12] =
+    ["url", "batch", "pause", "pace", "group", "repeat", "while", "for-each", "if", "choose", "once", "call"];
 /// Steps within steps go no deeper.
 const DEEPEST: usize = 32;
 /// A loop is gone through no more often.
 const MOST_TIMES: u64 = 1_000_000;
 
-type Entry = (String, At, Node);
+pub(super) type Entry = (String, At, Node);
 
 /// What is around a list of steps.
 #[derive(Default)]
-struct Within {
+pub(super) struct Within {
     groups: Vec<String>,
     depth: usize,
 }
 
 impl Reader<'_> {
-    /// Reads `flow`.
-    pub(super) fn flow(&mut self, at: At, node: &Node) -> Result<(), Complaint> {
+    /// Reads `flow`, and what stands beside it.
+    pub(super) fn flow(&mut self, at: At, node: &Node, beside: &[Entry]) -> Result<(), Complaint> {
         if self.recorded {
-            let flow = serde_json::from_value(json_of(node));
+            let flow = serde_json::from_value(recorded(node, false));
             self.given.flow =
                 Some(flow.or_else(|error| self.wrong(at, "flow", format!("is not the flow of a report: {error}")))?);
             return Ok(());
@@ -48,16 +49,14 @@ impl Reader<'_> {
             );
         }
         let steps = self.steps(node, &mut Within::default())?;
-        let flow = Flow { steps, variables: variables(&self.given.urls), clear_cookies: false };
+        let mut flow = Flow { steps, ..Flow::default() };
+        self.beside_flow(beside, &mut flow)?;
+        let flow = flow.with_variables(&self.given.urls);
         if flow.urls().len() > REQUESTS {
             return self.wrong(at, "flow", format!("has more than {REQUESTS} requests; write fewer, or loops"));
         }
-        for (condition, at) in &self.conditions {
-            if let Err(trouble) = Condition::parse(condition, &flow.variables) {
-                return self.wrong(*at, "condition", trouble);
-            }
-        }
-        if flow.urls().is_empty() {
+        self.check_flow(&flow)?;
+        if flow.of(&flow.steps).urls().is_empty() {
             return self.wrong(at, "flow", "sends nothing; write a step such as `- url: http://localhost:8080/`");
         }
         if flow.groups().len() > GROUPS {
@@ -69,7 +68,7 @@ impl Reader<'_> {
     }
 
     /// A list of steps, and what is around it.
-    fn steps(&mut self, node: &Node, within: &mut Within) -> Result<Vec<Step>, Complaint> {
+    pub(super) fn steps(&mut self, node: &Node, within: &mut Within) -> Result<Vec<Step>, Complaint> {
         let Value::List(items) = &node.value else {
             return self.wrong(node.at, "steps", "are no list; write `- url: http://localhost:8080/`, a step a line");
         };
@@ -106,6 +105,7 @@ impl Reader<'_> {
         let rest: Vec<&Entry> = entries.iter().filter(|(key, ..)| key != kind).collect();
         match kind {
             "url" => self.request_step(item, entries),
+            "batch" => self.alone(&rest).and_then(|()| self.batch(node)),
             "pause" => self.alone(&rest).and_then(|()| self.pause(node)).map(Step::Pause),
             "pace" => self.alone(&rest).and_then(|()| self.time("pace", node)).map(Step::Pace),
             "group" => self.group((at, node), &rest, within),
@@ -125,6 +125,8 @@ impl Reader<'_> {
                 self.alone(&rest)?;
                 self.steps(node, within).map(|steps| Step::Once { steps })
             }
+            "for-each" => self.for_each((at, node), &rest, within),
+            "call" => self.call((at, node), &rest),
             _ => self.alone(&rest).and_then(|()| self.ways(node, within)).map(|ways| Step::Choose { ways }),
         }
     }
@@ -169,7 +171,7 @@ impl Reader<'_> {
         }
     }
 
-    fn steps_beside(
+    pub(super) fn steps_beside(
         &mut self,
         kind: &str,
         at: At,
@@ -183,7 +185,7 @@ impl Reader<'_> {
         }
     }
 
-    fn request_step(&mut self, item: &Node, entries: &[Entry]) -> Result<Step, Complaint> {
+    pub(super) fn request_step(&mut self, item: &Node, entries: &[Entry]) -> Result<Step, Complaint> {
         let of_flow = ["on-failure", "on_failure", CAPTURE];
         let of_url: Vec<Entry> = entries.iter().filter(|(key, ..)| !of_flow.contains(&key.as_str())).cloned().collect();
         if let Some((key, at, _)) = of_url.iter().find(|(key, ..)| key == "weight") {
@@ -196,17 +198,21 @@ impl Reader<'_> {
                 url.options.insert(CAPTURE.to_owned(), self.captures(*at, node)?);
                 continue;
             }
-            let word = OnFailure::WORDS.iter().find(|(word, _)| *word == text_of(node));
-            let words = OnFailure::WORDS.map(|(word, _)| word).join(", ");
-            let Some((_, meant)) = word else {
-                return self.wrong(*at, key, format!("`{}` is not known; write one of {words}", text_of(node)));
-            };
-            on_failure = *meant;
+            on_failure = self.on_failure((key, *at), node)?;
         }
         self.request(item.at, url, on_failure)
     }
 
-    fn request(&mut self, at: At, url: WeightedUrl, on_failure: OnFailure) -> Result<Step, Complaint> {
+    pub(super) fn on_failure(&self, (key, at): (&str, At), node: &Node) -> Result<OnFailure, Complaint> {
+        let word = OnFailure::WORDS.iter().find(|(word, _)| *word == text_of(node));
+        let words = OnFailure::WORDS.map(|(word, _)| word).join(", ");
+        match word {
+            Some((_, meant)) => Ok(*meant),
+            None => self.wrong(at, key, format!("`{}` is not known; write one of {words}", text_of(node))),
+        }
+    }
+
+    pub(super) fn request(&mut self, at: At, url: WeightedUrl, on_failure: OnFailure) -> Result<Step, Complaint> {
         self.add_url(at, url)?;
         Ok(Step::Request { url: self.given.urls.len() as u32 - 1, on_failure })
     }
@@ -256,7 +262,7 @@ impl Reader<'_> {
     /// Read once all is known that steps capture.
     fn condition(&mut self, node: &Node) -> Result<String, Complaint> {
         let condition = self.scalar("condition", node)?;
-        self.conditions.push((condition.clone(), node.at));
+        self.later.push((Later::Condition(condition.clone()), node.at));
         Ok(condition)
     }
 
@@ -269,6 +275,51 @@ impl Reader<'_> {
     fn pause(&self, node: &Node) -> Result<Pause, Complaint> {
         let text = self.scalar("pause", node)?;
         pause(&text).or_else(|trouble| self.wrong(node.at, "pause", trouble))
+    }
+}
+
+/// What in the flow of a report is a number or a word of JSON, by its key; all else is text, whatever it looks like.
+const NO_TEXTS: [&str; 14] = [
+    "url",
+    "urls",
+    "times",
+    "weight",
+    "from",
+    "to",
+    "mean",
+    "deviation",
+    "pace",
+    "at_most",
+    "clear_cookies",
+    "variable",
+    "value",
+    "ends",
+];
+
+/// The flow of a report as JSON.
+fn recorded(node: &Node, no_text: bool) -> serde_json::Value {
+    match &node.value {
+        Value::List(items) => items.iter().map(|item| recorded(item, no_text)).collect(),
+        Value::Map(entries) => {
+            let entry = |(name, _, node): &Entry| {
+                let value = match name.as_str() {
+                    "with" => texts(node),
+                    name => recorded(node, NO_TEXTS.contains(&name)),
+                };
+                (name.clone(), value)
+            };
+            entries.iter().map(entry).collect()
+        }
+        Value::Text(text) if !no_text => serde_json::Value::String(text.clone()),
+        Value::Null | Value::Text(_) => json_of(node),
+    }
+}
+
+/// A map of texts, whatever they are called.
+fn texts(node: &Node) -> serde_json::Value {
+    match &node.value {
+        Value::Map(entries) => entries.iter().map(|(name, _, node)| (name.clone(), recorded(node, false))).collect(),
+        _ => json_of(node),
     }
 }
 
@@ -306,7 +357,7 @@ pub(super) fn in_order(mut given: Given) -> Result<Given, Complaint> {
     }
     let step = |url| Step::Request { url, on_failure: OnFailure::default() };
     let steps = (0..given.urls.len() as u32).map(step).collect();
-    given.flow = Some(Flow { steps, variables: variables(&given.urls), clear_cookies: false });
+    given.flow = Some(Flow { steps, ..Flow::default() }.with_variables(&given.urls));
     if !given.has("cookie-jar") {
         given.say("cookie-jar", "", "--as-flow");
     }
@@ -374,10 +425,13 @@ pub(super) fn schema(url: &serde_json::Value) -> serde_json::Value {
         "items": {"anyOf": [
             {"type": "string"},
             request,
+            super::flow_beside::schema_of_batch(&request),
             object(json!({"pause": time}), &["pause"]),
             object(json!({"pace": {"type": "string"}}), &["pace"]),
             object(json!({"group": {"type": "string"}, "steps": steps}), &["group", "steps"]),
             object(json!({"repeat": {"type": ["integer", "string"]}, "steps": steps}), &["repeat", "steps"]),
+            super::flow_called::schema_of_each(&steps),
+            super::flow_called::schema_of_call(),
             object(json!({"while": {"type": "string"}, "steps": steps}), &["while", "steps"]),
             object(json!({"if": {"type": "string"}, "steps": steps, "else": steps}), &["if", "steps"]),
             object(json!({"choose": {"type": "array", "items": way}}), &["choose"]),

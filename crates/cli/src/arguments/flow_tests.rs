@@ -32,7 +32,28 @@ flow:
     steps: [h/c]
     else: [{while: not id, steps: [h/d]}]
   - once: [h/welcome]
+  - for-each: one
+    in: id
+    steps: [{call: show, with: {what: 'x{one}', n: 3}}]
+  - for-each: two
+    in: [a b, '{token}', 7, 'null', '- x', '#']
+    steps: [{call: show}, 'h/{two}']
+  - batch:
+      at-most: 3
+      on-failure: go-on
+      requests: [h/x, {url: h/y, capture: {y: status}, expect-status: 201}]
+  - batch: [h/z]
   - pace: 10s
+setup: [{url: h/setup, capture: {all: status}}]
+teardown: [{url: h/teardown, method: DELETE}]
+start: [h/start]
+end: [h/end]
+flows:
+  show:
+    - url: h/show?{what}
+      on-failure: stop-run
+    - call: inner
+  inner: [h/inner]
 ";
 
 #[test]
@@ -48,11 +69,23 @@ fn a_flow_is_read_into_steps_over_the_urls_of_the_plan() {
         "http://h/c",
         "http://h/d",
         "http://h/welcome",
+        "http://h/{two}",
+        "http://h/x",
+        "http://h/y",
+        "http://h/z",
+        "http://h/show?{what}",
+        "http://h/inner",
+        "http://h/start",
+        "http://h/end",
+        "http://h/setup",
+        "http://h/teardown",
     ];
     assert_eq!(urls, expected);
     assert_eq!(plan.urls[0].options["capture"], ["token json $.token", "id regex id=(\\d+) | last"]);
     let flow = plan.flow.expect("a flow");
-    assert_eq!((flow.groups(), flow.urls()), (vec!["browse"], (0..8).collect()));
+    assert_eq!((flow.groups(), flow.urls()), (vec!["browse"], (0..18).collect()));
+    assert_eq!((flow.at_once(), flow.start.len(), flow.end.len()), (2, 1, 1));
+    assert_eq!(flow.variables, ["token", "id", "y", "all", "one", "n", "what", "two"]);
     assert_eq!(flow.steps[0], Step::Request { url: 0, on_failure: OnFailure::StopUser });
     let [from, to] = [1, 3].map(measure::Nanos::from_secs);
     assert_eq!(flow.steps[1], Step::Pause(Pause::Uniform { from, to }));
@@ -75,7 +108,11 @@ fn mistakes_are_named_where_they_stand() {
         ("flow: 3", "p.yaml line 1 column 7 (steps)", "are no list"),
         ("urls: [h]\nflow: [h]", "p.yaml line 2 column 1 (flow)", "stands beside `urls`"),
         ("flow:\n - paus: 1s", "p.yaml line 2 column 4 (paus)", "write `pause` if you meant that"),
-        ("flow:\n - method: GET", "p.yaml line 2 column 4 (method)", "is no step; a step has one of url, pause,"),
+        (
+            "flow:\n - method: GET",
+            "p.yaml line 2 column 4 (method)",
+            "is no step; a step has one of url, batch, pause,",
+        ),
         ("flow:\n - url: h\n   pause: 1s", "p.yaml line 3 column 4 (pause)", "begins another step"),
         ("flow:\n - pause: 3s..1s", "p.yaml line 2 column 11 (pause)", "3s..1s"),
         ("flow:\n - pause: normal 1s", "p.yaml line 2 column 11 (pause)", "is no pause; write 2s, 1s..3s,"),
@@ -97,7 +134,50 @@ fn mistakes_are_named_where_they_stand() {
         (
             "flow:\n - url: h\n   on-failure: no",
             "p.yaml line 3 column 4 (on-failure)",
-            "write one of next-iteration, go-on, stop-user",
+            "write one of next-iteration, go-on, stop-user, stop-run",
+        ),
+        ("flow:\n - for-each: x\n   steps: [h]", "p.yaml line 2 column 4 (for-each)", "has no `in`"),
+        ("flow:\n - for-each: 1x\n   in: [a]", "p.yaml line 2 column 14 (for-each)", "is no name of a value"),
+        ("flow:\n - for-each: x\n   in: y\n   steps: [h]", "p.yaml line 3 column 8 (in)", "no step captures `y`"),
+        ("flow:\n - for-each: x\n   in: [a]", "p.yaml line 2 column 4 (for-each)", "has no `steps`"),
+        (
+            "flow:\n - for-each: x\n   in: [a, '{uuid}']\n   steps: [h]",
+            "p.yaml line 3 column 12 (with)",
+            "is made anew for each request",
+        ),
+        ("flow:\n - call: x\n - h", "p.yaml line 2 column 10 (call)", "there is no flow `x`; write it below `flows:`"),
+        ("flow: [{call: shw}]\nflows: {show: [h]}", "p.yaml line 1 column 15 (call)", "write `show` if you meant that"),
+        ("flow: [{call: x, wit: 3}]\nflows: {x: [h]}", "p.yaml line 1 column 18 (wit)", "a call may have `with:"),
+        (
+            "flow: [{call: x, with: {user: 3}}]\nflows: {x: [h]}",
+            "p.yaml line 1 column 25 (user)",
+            "is a slot of its own",
+        ),
+        ("flow:\n - batch: 3", "p.yaml line 2 column 11 (batch)", "has no list of requests"),
+        ("flow:\n - batch: ['redis://h']", "p.yaml line 2 column 12 (batch)", "has requests of HTTP only"),
+        ("flow:\n - batch: {requests: []}", "p.yaml line 2 column 22 (batch)", "has no requests"),
+        ("flow:\n - batch: {at-most: 0, requests: [h]}", "p.yaml line 2 column 21 (at-most)", "write 1 or more"),
+        ("flow:\n - batch: {most: 2, requests: [h]}", "p.yaml line 2 column 12 (most)", "a batch has `requests`,"),
+        (
+            "flow:\n - batch: [{url: h, on-failure: go-on}]",
+            "p.yaml line 2 column 21 (on-failure)",
+            "is about the batch as a whole",
+        ),
+        ("urls: [h]\nsetup: [h]", "p.yaml line 2 column 1 (setup)", "stands beside a `flow`"),
+        ("flow: [{pause: 1s}]\nsetup: [h]", "p.yaml line 1 column 1 (flow)", "sends nothing"),
+        ("flow: [h]\nstart: [h]\nrate: 5/s", "start", "write it first in `flow`"),
+        ("flow: [h]\nflows: 3", "p.yaml line 2 column 8 (flows)", "has no names"),
+        ("urls: [h]\nflows: {x: [h]}", "p.yaml line 2 column 1 (flows)", "stands beside a `flow`"),
+        ("flow: [{call: x}]\nflows: {x: [h, {call: y}], y: [{call: x}]}", "p.yaml line 2 column 9 (x)", "calls itself"),
+        (
+            "flow: [{call: x, with: {a: 1}}]\nflows: {x: [{call: y, with: {a: 1}}], y: [h]}",
+            "p.yaml line 2 column 9 (x)",
+            "is given `a`, and so is a flow that it calls",
+        ),
+        (
+            "flow: [{group: g, steps: [{call: x}]}]\nflows: {x: [{group: g, steps: [h]}]}",
+            "p.yaml line 2 column 9 (x)",
+            "is called within the group `g`",
         ),
         ("flow: [h]\nrequests: 5", "p.yaml line 2 column 11 (requests)", "with a flow write --iterations"),
         ("flow: [h]\nthink: 1s", "p.yaml line 2 column 8 (think)", "in a flow write `pause`"),

@@ -18,7 +18,7 @@ use super::exporting::Exporting;
 use super::given::Given;
 use super::matched::Matched;
 use super::watching::Watching;
-use super::{exporting, file, flow_file, load, proxies, sealed, shorthand, spoken, urls, watching, ways};
+use super::{exporting, file, flow_beside, flow_file, load, proxies, sealed, shorthand, spoken, urls, watching, ways};
 
 /// Most worker threads a run may ask for.
 const MOST_WORKERS: u64 = 1024;
@@ -207,6 +207,7 @@ fn over(
     exporting::trace(&flags, specs, (&mut options, &mut urls))?;
     let flow = flow_file::of_run(&flags, given, &*protocols[protocol])?;
     let plan = Plan { flow, ..plan(&flags, urls, &*protocols[protocol], options, defaults)? };
+    flow_beside::with_load(&plan)?;
     let keep_secrets = flags.switch("keep-secrets");
     let watching = watching::read(&flags)?;
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(line.iter().cloned()).collect();

@@ -27,6 +27,8 @@ pub enum Key<'a> {
     Urls,
     /// What users do in order.
     Flow,
+    /// What stands beside it: flows that are called, and what is done before and after.
+    BesideFlow,
     /// The name of the protocol, which the URLs say already.
     Protocol,
     /// Options of the protocol, together.
@@ -89,6 +91,7 @@ impl Keys {
         match name {
             "urls" | "url" => return Some(Key::Urls),
             "flow" => return Some(Key::Flow),
+            "flows" | "setup" | "start" | "end" | "teardown" => return Some(Key::BesideFlow),
             "protocol" => return Some(Key::Protocol),
             "options" => return Some(Key::Options),
             "tls" => return Some(Key::Tls),
@@ -135,7 +138,9 @@ impl Keys {
     }
 
     fn names(&self) -> Vec<String> {
-        let special = ["urls", "flow", "protocol", "options", "tls", "load"].map(String::from);
+        let special =
+            ["urls", "flow", "flows", "setup", "start", "end", "teardown", "protocol", "options", "tls", "load"];
+        let special = special.map(String::from);
         let flags = self.0.iter().map(|flag| flag.name.clone()).filter(|name| self.find(name).is_some());
         flags.chain(special).chain(ALIASES.iter().map(|(alias, _)| (*alias).to_owned())).collect()
     }
@@ -189,6 +194,8 @@ impl Keys {
             json!({"description": "Where to send requests", "anyOf": [url, {"type": "array", "items": url}]}),
         );
         all.insert("flow".into(), super::flow_file::schema(&url));
+        all.insert("flows".into(), super::flow_called::schema());
+        all.extend(super::flow_beside::schemas());
         all.insert("protocol".into(), json!({"type": "string", "description": "The protocol's name, as in reports"}));
         all.insert("load".into(), json!({"type": "object", "description": "The load as in a JSON report"}));
         all.insert("options".into(), json!({"type": "object", "properties": options, "additionalProperties": false}));

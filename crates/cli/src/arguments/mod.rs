@@ -6,6 +6,8 @@ mod explain;
 mod exporting;
 mod file;
 mod flags;
+mod flow_beside;
+mod flow_called;
 mod flow_file;
 mod flow_values;
 mod given;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use measure::{Histogram, Nanos};
 use net::sim::ReplyOwned;
-use plan::flow::{Flow, OnFailure, Pause, Step, Way};
+use plan::flow::{Called, Flow, Known, List, OnFailure, Pause, Step, Way};
 use plan::{Arrivals, WeightedUrl};
 use record::Named;
 use wire::Ask;
@@ -37,7 +37,7 @@ fn flowing(scene: Scene, steps: Vec<Step>) -> Scene {
         let mut urls = vec![url("http://test/a", "a"), url("http://test/b?t={token}", "b"), url("http://test/c", "c")];
         urls[0].options.insert("capture".into(), vec!["token json $.token".into()]);
         plan.urls = urls.into();
-        plan.flow = Some(Flow { steps, variables: vec!["token".into()], clear_cookies: false });
+        plan.flow = Some(Flow { steps, variables: vec!["token".into()], ..Flow::default() });
     })
 }
 
@@ -260,4 +260,149 @@ fn a_dead_server_fails_iterations_and_loses_none() {
         assert!(started > 2 && ended == 0 && started == failed + cut, "{started} {ended} {failed} {cut}");
         assert_eq!((played.sum.due, played.sum.finished), (played.sum.failed + played.sum.censored, 0));
     }
+}
+
+#[test]
+fn lists_are_gone_over_and_called_flows_are_counted_where_they_are_called() {
+    // Each user has as many as its token says, of one to three.
+    let brain = || {
+        let mut asked = 0u32;
+        move |now: Nanos, ask: &Ask<'_>| {
+            asked += u32::from(ask.path == "/a");
+            let ids = ["1", "1,2", "1,2,3"][asked as usize % 3];
+            (now + MS, ReplyOwned::new(200, format!(r#"{{"ids":[{ids}]}}"#).as_bytes()))
+        }
+    };
+    let called = Step::Call { flow: "show".into(), with: [("token".to_owned(), "{id}-x".to_owned())].into() };
+    let steps =
+        vec![send(0), Step::ForEach { name: "id".into(), list: List::Captured("ids".into()), steps: vec![called] }];
+    let scene = flowing(Scene::closed(1, Nanos::from_secs(60)), steps).with(|plan| {
+        plan.urls.make_mut()[0].options.insert("capture".into(), vec!["ids json $.ids[*] | all".into()]);
+        let flows = vec![Called { name: "show".into(), steps: vec![group(vec![send(1), send(2)])] }];
+        let variables = ["ids", "id", "token"].map(String::from).into();
+        plan.flow = plan.flow.take().map(|flow| Flow { flows, variables, ..flow });
+        (plan.requests, plan.duration) = (Some(30), None);
+    });
+    let played = scene.play(brain);
+    let rows_of = rows(&played);
+    assert_eq!(counts(rows_of.get(&ITERATIONS)), [30, 30, 0, 0]);
+    assert_eq!(counts(rows_of.get(&GROUP)), [60, 60, 0, 0]);
+    let shown = |id| heard(&played, &format!("/b?t={id}-x"));
+    assert_eq!((heard(&played, "/a"), heard(&played, "/c")), (30, 60));
+    assert_eq!([1, 2, 3, 4].map(shown), [30, 20, 10, 0]);
+}
+
+#[test]
+fn a_step_that_is_to_end_the_run_is_counted_and_its_user_leaves() {
+    let steps = vec![Step::Request { url: 0, on_failure: OnFailure::StopRun }, send(1)];
+    let scene = flowing(Scene::closed(2, SECOND), steps);
+    let played = scene.play(|| |now: Nanos, _: &Ask<'_>| (now + MS, ReplyOwned::new(500, b"")));
+    assert_eq!(played.seconds.iter().map(|second| second.run_stops).sum::<u64>(), 2);
+    assert_eq!(counts(rows(&played).get(&ITERATIONS)), [2, 0, 2, 0]);
+    assert_eq!((heard(&played, "/a"), heard(&played, "/b")), (2, 0));
+}
+
+#[test]
+fn a_batch_is_sent_at_once_and_each_of_its_requests_is_counted_and_timed_from_when_it_began() {
+    let batch = |on_failure| group(vec![Step::Batch { at_most: 2, urls: vec![0, 1, 2], on_failure }]);
+    let steps = || vec![batch(OnFailure::NextIteration), send(2)];
+    for scene in
+        [Scene::closed(5, Nanos::from_secs(3600)), Scene::open(20.0, Arrivals::Constant, Nanos::from_secs(3600))]
+    {
+        let open = scene.plan.load.is_open();
+        let scene =
+            flowing(scene, steps()).with(|plan| (plan.requests, plan.duration, plan.workers) = (Some(60), None, 2));
+        let played = scene.play(|| giving(Nanos::from_millis(10)));
+        let rows = rows(&played);
+        assert_eq!(counts(rows.get(&ITERATIONS)), [60, 60, 0, 0]);
+        assert_eq!(counts(rows.get(&GROUP)), [60, 60, 0, 0]);
+        assert_eq!(["/a", "/b", "/c"].map(|path| heard(&played, path)), [60, 60, 120]);
+        assert_eq!((played.sum.due, played.sum.finished, played.heard), (240, 240, 240));
+        let group = histogram(&rows[&GROUP].latency);
+        let within = |h: &Histogram, from: u64, to: u64| {
+            assert!(h.min() >= from * 1_000_000 && h.max() <= to * 1_000_000, "{open}: {} to {}", h.min(), h.max());
+        };
+        within(&group, 20, 24);
+        within(&histogram(&rows[&0].latency), 10, 13);
+        if open {
+            // Of the two called c one waited for the others of its batch.
+            within(&histogram(&rows[&2].latency), 10, 24);
+            assert!(histogram(&rows[&2].latency).count_at_most(Nanos::from_millis(15)) == 60);
+            let late = &played.sum.latency.gen_late;
+            assert!(late.max() < 1_000_000, "what waits for the batch is not late: {}", late.max());
+        }
+    }
+    // Of one in three requests nothing comes of the iteration; none is lost.
+    let failing = || {
+        |now: Nanos, ask: &Ask<'_>| {
+            let status = if ask.path.starts_with("/b") { 500 } else { 200 };
+            (now + MS, ReplyOwned::new(status, br#"{"token":"t"}"#))
+        }
+    };
+    for (on_failure, c) in [(OnFailure::NextIteration, 0), (OnFailure::GoOn, 40)] {
+        let scene = flowing(Scene::closed(2, Nanos::from_secs(60)), vec![batch(on_failure), send(2)]);
+        let played = scene.with(|plan| (plan.requests, plan.duration) = (Some(20), None)).play(failing);
+        assert_eq!(counts(rows(&played).get(&ITERATIONS)), [20, 0, 20, 0]);
+        assert_eq!(["/a", "/b"].map(|path| heard(&played, path)), [20, 20]);
+        assert!(heard(&played, "/c") >= c && played.sum.due == played.heard, "{}", heard(&played, "/c"));
+        assert_eq!((played.sum.due, played.sum.failed), (played.sum.finished + 20, 20));
+    }
+}
+
+#[test]
+fn a_dead_server_fails_batches_and_loses_no_request() {
+    for scene in [Scene::closed(3, SECOND), Scene::open(50.0, Arrivals::Constant, SECOND)] {
+        let batch = Step::Batch { at_most: 2, urls: vec![0, 1, 2], on_failure: OnFailure::GoOn };
+        let scene = flowing(scene, vec![batch]).on(|sim| sim.refuse = 1.0);
+        let played = scene.play(|| after(MS));
+        let [started, ended, failed, cut] = counts(rows(&played).get(&ITERATIONS));
+        assert!(started > 2 && ended == 0 && started == failed + cut, "{started} {ended} {failed} {cut}");
+        assert_eq!((played.sum.due, played.sum.finished), (played.sum.failed + played.sum.censored, 0));
+        assert!(played.sum.due <= 3 * started && played.sum.due >= 3 * failed, "{} {started}", played.sum.due);
+    }
+}
+
+#[test]
+fn users_begin_and_end_once_and_what_they_captured_lasts() {
+    each_seed(1..5, |seed| {
+        let scene = flowing(Scene::closed(4, Nanos::from_secs(3600)), vec![send(1)]).with(|plan| {
+            plan.flow = plan.flow.take().map(|flow| Flow { start: vec![send(0)], end: vec![send(2), send(1)], ..flow });
+            (plan.requests, plan.duration, plan.workers, plan.seed) = (Some(50), None, 2, seed);
+        });
+        let played = scene.play(|| giving(MS));
+        let rows = rows(&played);
+        assert_eq!(counts(rows.get(&ITERATIONS)), [50, 50, 0, 0]);
+        assert_eq!(["/a", "/b", "/c"].map(|path| heard(&played, path)), [4, 54, 4]);
+        assert_eq!((counts(rows.get(&0)), counts(rows.get(&2))), ([4, 4, 0, 0], [4, 4, 0, 0]), "in figures by name");
+        let mut tokens: Vec<&str> =
+            played.asks.iter().map(|(_, path)| path.as_str()).filter(|path| path.starts_with("/b")).collect();
+        tokens.sort_unstable();
+        tokens.dedup();
+        assert!(
+            tokens.len() <= 4 && tokens.iter().all(|path| path.starts_with("/b?t=t")),
+            "each user its own: {tokens:?}"
+        );
+    });
+}
+
+#[test]
+fn users_end_in_the_drain() {
+    let scene = flowing(Scene::closed(4, SECOND), vec![send(1), pause(30)]).with(|plan| {
+        plan.flow = plan.flow.take().map(|flow| Flow { end: vec![send(2)], ..flow });
+    });
+    let played = scene.play(|| giving(MS));
+    assert_eq!((heard(&played, "/c"), played.sum.due), (4, played.heard));
+    assert_eq!(counts(rows(&played).get(&2)), [4, 4, 0, 0]);
+}
+
+#[test]
+fn what_setup_captured_every_user_knows_from_its_beginning() {
+    let scene = flowing(Scene::closed(3, SECOND), vec![send(1)]).with(|plan| {
+        let known = vec![Known { variable: 0, value: b"all".to_vec(), ends: Vec::new() }];
+        plan.flow = plan.flow.take().map(|flow| Flow { setup: vec![send(0)], known, ..flow });
+        plan.workers = 2;
+    });
+    let played = scene.play(|| giving(MS));
+    assert!(played.heard > 100);
+    assert_eq!(heard(&played, "/b?t=all"), played.heard);
 }

@@ -223,7 +223,7 @@ fn flowing(scene: Scene, capture: &str) -> Scene {
             Step::Once { steps: vec![send(2)] },
             Step::Pace(Nanos::from_millis(1)),
         ];
-        plan.flow = Some(Flow { steps, variables: vec!["token".into()], clear_cookies: false });
+        plan.flow = Some(Flow { steps, variables: vec!["token".into()], ..Flow::default() });
     })
 }
 

@@ -59,7 +59,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         // A visit begins with a request.
         let request = match self.source.wake(user, None, News::Begin, due) {
             Act::Send(request) => request as usize,
-            Act::Pause(_) | Act::Hold | Act::Done | Act::Leave => 0,
+            Act::Pause(_) | Act::Wait | Act::Hold | Act::Done | Act::Leave => 0,
         };
         let name = self.dialogue.names().of(request);
         self.books.unsent(name, self.stamp - due, many, due <= self.held_back);

@@ -13,29 +13,54 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     ///    asked for, or the window is over; the end of the drain cuts it.
     pub(super) fn ask_in_flow(&mut self, user: u32, due: Nanos, news: News) {
         let arrives = self.source.users().arrive();
+        let mut ends = false;
         if news == News::Begin && !arrives {
             let no_more = !self.source.users().may_go_on(user) || self.window_over();
             if no_more || self.source.quota_spent(&self.limits, self.stamp) {
-                return self.user_ends(user);
+                // Who has something left to do at its end does that, in the drain too.
+                ends = self.source.flow().is_some_and(|flow| flow.ends(user, due));
+                if !ends {
+                    return self.user_ends(user);
+                }
             }
         }
-        let Some(flow) = self.source.flow() else { return };
-        flow.hear(user, news, due);
-        if news == News::Begin {
-            self.iteration_begins(user);
+        if !ends {
+            let Some(flow) = self.source.flow() else { return };
+            flow.hear(user, news, due);
+            let (stops, iterates) = (flow.stops_run(), flow.iterates(user));
+            self.books.counts().run_stops += u64::from(stops);
+            if news == News::Begin {
+                self.iteration_begins(user, iterates);
+            }
         }
         let waits = self.source.users().troubled().waits(user);
-        if !arrives && waits > self.stamp && self.source.users().conn(user) == NONE {
+        let alone = self.source.flow().is_some_and(|flow| flow.flying(user) == 0);
+        if !arrives && alone && waits > self.stamp && self.source.users().conn(user) == NONE {
             return self.source.pause(user, waits);
         }
-        let values = self.memories.as_mut().map(|memories| &memories.of(user).values);
-        let act = self.source.flow().map(|flow| flow.next(user, due, values.unwrap_or(Values::NONE)));
-        self.hear_flow();
-        match act {
-            Some(Act::Send(request)) => self.arrive(due, request, user),
-            Some(Act::Pause(pause)) => self.source.pause(user, due.saturating_add(pause)),
-            Some(Act::Done) if !arrives => self.ask_in_flow(user, self.stamp, News::Begin),
-            Some(Act::Done | Act::Leave | Act::Hold) | None => self.user_ends(user),
+        self.steps(user, due);
+    }
+
+    /// A user does what comes next: of a batch all that it may send at once.
+    fn steps(&mut self, user: u32, due: Nanos) {
+        loop {
+            let mut none = Values::default();
+            let values = self.memories.as_mut().map_or(&mut none, |memories| &mut memories.of(user).values);
+            let Some(flow) = self.source.flow() else { return };
+            let act = flow.next(user, due, values);
+            let batch = flow.batch_began(user);
+            self.hear_flow();
+            match (act, batch) {
+                (Act::Send(request), None) => return self.arrive(due, request, user),
+                (Act::Send(request), Some(began)) => self.arrive_of_batch((began, due), request, user),
+                (Act::Wait, _) => return,
+                (Act::Pause(pause), _) => return self.source.pause(user, due.saturating_add(pause)),
+                (Act::Done, _) if !self.source.users().arrive() => {
+                    return self.ask_in_flow(user, self.stamp, News::Begin);
+                }
+                (Act::Leave, _) if self.source.flow().is_some_and(|flow| flow.ends(user, due)) => {}
+                (Act::Done | Act::Leave | Act::Hold, _) => return self.user_ends(user),
+            }
         }
     }
 
@@ -44,12 +69,18 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.source.is_within_iterations() && (self.flights.alive() > 0 || self.source.next_awake() < self.next_end())
     }
 
-    /// Its requests have one number, and it knows nothing of the iteration before.
-    fn iteration_begins(&mut self, user: u32) {
+    /// Its requests have one number, and it knows nothing of the iteration before. What a user does before its first shares that one's.
+    fn iteration_begins(&mut self, user: u32, iterates: bool) {
+        if !iterates || !self.flights.has_number(user) {
+            self.flights.iteration_begins(user);
+        }
+        self.flights.number_is_fresh(user, !iterates);
+        if !iterates {
+            return;
+        }
         if !self.source.users().arrive() {
             self.source.start_request(&self.limits, self.stamp);
         }
-        self.flights.iteration_begins(user);
         if let Some(memories) = &mut self.memories {
             memories.iteration_begins(user);
         }

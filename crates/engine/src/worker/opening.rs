@@ -51,7 +51,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.pools.get_mut(origin).waiting.push_back(id);
             return self.grow(origin);
         }
-        self.dial_for(id, origin, x.intended);
+        self.dial_for(id, origin, if x.is_held_back() { self.stamp } else { x.intended });
     }
 
     /// Opens a connection that belongs to one exchange: its start is now, and service includes the opening.

@@ -43,6 +43,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
             Act::Pause(pause) => self.source.pause(user, self.stamp + pause),
             Act::Hold => self.user_holds(user),
+            Act::Wait => {}
             Act::Done | Act::Leave => self.user_ends(user),
         }
     }
@@ -51,6 +52,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub(super) fn user_backs_off(&mut self, user: u32, news: News) {
         if let Some(flow) = self.source.flow() {
             flow.hear(user, news, self.stamp);
+            // Of several requests under way the last says what its user does.
+            let waits = flow.flying(user) > 0;
+            self.books.counts().run_stops += u64::from(flow.stops_run());
+            if waits {
+                return;
+            }
         }
         if self.source.users().arrive() {
             return self.user_ends(user);

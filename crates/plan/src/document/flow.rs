@@ -2,10 +2,33 @@
 
 use super::{Page, quoted, time};
 use crate::Plan;
-use crate::flow::{CAPTURE, OnFailure, Pause, Step};
+use crate::flow::{CAPTURE, Flow, List, OnFailure, Pause, Step};
+
+/// `flow`, and what stands beside it.
+pub(super) fn of_plan(page: &mut Page, plan: &Plan, flow: &Flow) {
+    page.head("flow");
+    steps(page, plan, &flow.steps);
+    for (name, section) in
+        [("setup", &flow.setup), ("start", &flow.start), ("end", &flow.end), ("teardown", &flow.teardown)]
+    {
+        if !section.is_empty() {
+            page.head(name);
+            steps(page, plan, section);
+        }
+    }
+    if !flow.flows.is_empty() {
+        page.head("flows");
+    }
+    for called in &flow.flows {
+        page.line(&format!("  {}:", quoted(&called.name)));
+        page.indent += 2;
+        steps(page, plan, &called.steps);
+        page.indent -= 2;
+    }
+}
 
 /// The steps, a list below `flow`.
-pub(super) fn steps(page: &mut Page, plan: &Plan, steps: &[Step]) {
+fn steps(page: &mut Page, plan: &Plan, steps: &[Step]) {
     page.indent += 2;
     steps.iter().for_each(|step| one(page, plan, step));
     page.indent -= 2;
@@ -15,6 +38,18 @@ fn one(page: &mut Page, plan: &Plan, step: &Step) {
     let first = |page: &mut Page, name: &str, value: &str| page.line(format!("- {name}: {value}").trim_end());
     match step {
         Step::Request { url, on_failure } => request(page, plan, *url, *on_failure),
+        Step::Batch { at_most, urls, on_failure } => {
+            page.line("- batch:");
+            page.indent += 4;
+            page.one("at-most", &at_most.to_string());
+            if *on_failure != OnFailure::default() {
+                page.one("on-failure", on_failure.word());
+            }
+            page.head("requests");
+            page.indent += 2;
+            urls.iter().for_each(|url| request(page, plan, *url, OnFailure::default()));
+            page.indent -= 6;
+        }
         Step::Pause(pause) => first(page, "pause", &quoted(&pause_of(*pause))),
         Step::Pace(pace) => first(page, "pace", &time(*pace)),
         Step::Group { name, steps } => {
@@ -38,6 +73,24 @@ fn one(page: &mut Page, plan: &Plan, step: &Step) {
         Step::While { condition, steps } => {
             first(page, "while", &quoted(condition));
             below(page, plan, steps);
+        }
+        Step::ForEach { name, list, steps } => {
+            first(page, "for-each", name);
+            match list {
+                List::Captured(captured) => page.line(&format!("  in: {captured}")),
+                List::Fixed(texts) => {
+                    let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
+                    page.line(&format!("  in: [{}]", texts.join(", ")));
+                }
+            }
+            below(page, plan, steps);
+        }
+        Step::Call { flow, with } => {
+            first(page, "call", &quoted(flow));
+            if !with.is_empty() {
+                page.line("  with:");
+            }
+            with.iter().for_each(|(name, text)| page.line(&format!("    {name}: {}", quoted(text))));
         }
         Step::Once { steps: inner } => {
             page.line("- once:");

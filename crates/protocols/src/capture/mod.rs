@@ -120,15 +120,21 @@ impl Capture {
     /// # Errors
     /// In a sentence: nothing was found, and what was there instead; or it is too long.
     pub fn take(&self, answer: &Answer<'_>, random: u64) -> Result<Vec<u8>, String> {
-        self.take_of((answer, &Documents::of(answer.body)), random)
+        self.take_of((answer, &Documents::of(answer.body)), random).map(|(value, _)| value)
     }
 
-    /// The same, with the body of the answer as documents, which are then read once for all captures of it.
+    /// The same, with the body of the answer as documents, which are then read once for all captures of it; and where the elements of a
+    /// list end in the value (`all`), a comma behind each.
     ///
     /// # Errors
     /// As [`Capture::take`].
-    pub fn take_of(&self, (answer, documents): (&Answer<'_>, &Documents<'_>), random: u64) -> Result<Vec<u8>, String> {
-        let (found, count) = self.found((answer, documents), random)?;
+    pub fn take_of(
+        &self,
+        (answer, documents): (&Answer<'_>, &Documents<'_>),
+        random: u64,
+    ) -> Result<(Vec<u8>, Vec<u32>), String> {
+        let mut ends = Vec::new();
+        let (found, count) = self.found((answer, documents), random, &mut ends)?;
         match found.or_else(|| self.default.clone()) {
             Some(value) if value.len() > MOST_OF_A_VALUE => Err(format!(
                 "what {} finds is {} long; a value has at most {}",
@@ -136,14 +142,19 @@ impl Capture {
                 measure::format_bytes(value.len() as u64),
                 measure::format_bytes(MOST_OF_A_VALUE as u64)
             )),
-            Some(value) => Ok(value),
+            Some(value) => Ok((value, ends)),
             None if count > 0 => Err(format!("{} found {count} only", self.shown())),
             None => Err(format!("{} found nothing; {}", self.shown(), self.source.instead(answer))),
         }
     }
 
-    /// The value, and how many were seen for it; none is held but what is taken.
-    fn found(&self, from: (&Answer<'_>, &Documents<'_>), random: u64) -> Result<(Option<Vec<u8>>, usize), String> {
+    /// The value, and how many were seen for it; none is held but what is taken. `ends`: where the elements of a list end in it.
+    fn found(
+        &self,
+        from: (&Answer<'_>, &Documents<'_>),
+        random: u64,
+        ends: &mut Vec<u32>,
+    ) -> Result<(Option<Vec<u8>>, usize), String> {
         let wanted = match self.pick {
             Pick::First => Some(0),
             Pick::Nth(n) => Some(n - 1),
@@ -165,6 +176,9 @@ impl Capture {
                 _ => {}
             }
             taken.extend_from_slice(value);
+            if self.pick == Pick::All {
+                ends.push(taken.len() as u32);
+            }
             wanted.is_none() && count < MOST
         })?;
         Ok(((count > wanted.unwrap_or(0)).then_some(taken), count))

@@ -27,13 +27,24 @@ pub struct Lesson {
     /// Cookies.
     pub cookies: Option<Box<cookies::Lesson>>,
     /// Values, by the index of their variables.
-    pub values: Vec<(u16, Vec<u8>)>,
+    pub values: Vec<Taken>,
+}
+
+/// A value that was taken.
+#[derive(Debug)]
+pub struct Taken {
+    /// The index of its variable.
+    pub variable: u16,
+    /// The value.
+    pub value: Vec<u8>,
+    /// Of a list: where its elements end in it.
+    pub ends: Vec<u32>,
 }
 
 /// What was taken out of one response.
 #[derive(Debug, Default)]
 pub struct Captured {
-    values: Vec<(u16, Vec<u8>)>,
+    values: Vec<Taken>,
     /// What the body has is not taken yet.
     body: bool,
     /// What could not be found, and where it was looked for.
@@ -77,7 +88,7 @@ impl Captured {
         let documents = Documents::of(answer.body);
         for (variable, capture) in captures {
             match capture.take_of((answer, &documents), random) {
-                Ok(value) => self.values.push((*variable, value)),
+                Ok((value, ends)) => self.values.push(Taken { variable: *variable, value, ends }),
                 Err(why) => drop(self.missing.get_or_insert((kind, why))),
             }
         }
@@ -94,7 +105,7 @@ impl Captured {
     }
 
     /// The values.
-    pub fn take(&mut self) -> Vec<(u16, Vec<u8>)> {
+    pub fn take(&mut self) -> Vec<Taken> {
         std::mem::take(&mut self.values)
     }
 }

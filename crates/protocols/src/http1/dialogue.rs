@@ -178,7 +178,7 @@ impl Dialogue for Http1Dialogue {
                 jar.learn(&asked.site, *cookies, fill.seconds());
             }
         }
-        lesson.values.iter().for_each(|(variable, value)| memory.values.set(*variable, value));
+        lesson.values.iter().for_each(|taken| memory.values.set_list(taken.variable, &taken.value, &taken.ends));
     }
     fn has_slots(&self) -> bool {
         // Whoever keeps cookies is told the time.

@@ -21,14 +21,16 @@ const CUT_OFF: Text = text(
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let text = match run.end {
         End::Completed => return None,
-        // An objective stopped it, as the notice says.
-        End::Interrupted if run.notices.iter().any(|said| said.subject() == Some(Subject::ObjectiveStop)) => {
-            return None;
-        }
+        // An objective or a step of a flow stopped it, as the notice says.
+        End::Interrupted if run.notices.iter().any(|said| stops(said.subject())) => return None,
         End::Interrupted => INTERRUPTED,
         End::Partial => PARTIAL,
         End::Aborted => ABORTED,
         End::CutOff => CUT_OFF,
     };
     Some(Finding::new(run.end.name(), Grade::Warn, text, []))
+}
+
+fn stops(subject: Option<Subject>) -> bool {
+    matches!(subject, Some(Subject::ObjectiveStop | Subject::StepStop))
 }

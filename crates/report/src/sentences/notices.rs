@@ -55,6 +55,11 @@ pub(crate) fn notice(of: Subject) -> Text {
             "The run was stopped because an objective was missed: {objective}. Results cover the time until then.",
             "有目标未达成，压测已停止：{objective}。结果只包含停止之前的部分。",
         ),
+        Subject::TeardownFailed => text("teardown failed: {why}.", "teardown 执行失败：{why}。"),
+        Subject::StepStop => text(
+            "The run was stopped because a step failed that was to end it (on-failure: stop-run): {step}. Results cover the time until then.",
+            "设有 on-failure: stop-run 的步骤失败，压测已停止：{step}。结果只包含停止之前的部分。",
+        ),
         Subject::RunTimeout => text(
             "The run was stopped after {time}, as --run-timeout asked.",
             "按 --run-timeout 的要求，压测在 {time} 后停止。",

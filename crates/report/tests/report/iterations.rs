@@ -30,11 +30,7 @@ fn flowing(run: Run) -> Run {
     run.names = vec!["item".into()];
     let pause = Step::Pause(Pause::Uniform { from: ms(30), to: ms(30) });
     let steps = vec![Step::Request { url: 0, on_failure: OnFailure::default() }, pause];
-    run.plan.flow = Some(Flow {
-        steps: vec![Step::Group { name: "browse".into(), steps }],
-        variables: Vec::new(),
-        clear_cookies: false,
-    });
+    run.plan.flow = Some(Flow { steps: vec![Step::Group { name: "browse".into(), steps }], ..Flow::default() });
     run
 }
 

@@ -1,4 +1,6 @@
-use plan::flow::{Flow as Tree, Step, Way};
+use std::collections::BTreeMap;
+
+use plan::flow::{Called, Flow as Tree, List, Step, Way};
 use wire::FaultKind;
 
 use super::*;
@@ -12,7 +14,7 @@ fn send(url: u32) -> Step {
 
 fn program(steps: Vec<Step>) -> Program {
     let variables = vec!["state".to_owned(), "page".to_owned()];
-    Program::of(&Tree { steps, variables, clear_cookies: false }).expect("conditions that can be read")
+    Program::of(&Tree { steps, variables, ..Tree::default() }).expect("conditions that can be read")
 }
 
 fn flow(steps: Vec<Step>) -> Flow {
@@ -21,7 +23,7 @@ fn flow(steps: Vec<Step>) -> Flow {
 
 fn wake(flow: &mut Flow, news: News, at: u64) -> Act {
     flow.hear(0, news, Nanos(at));
-    flow.next(0, Nanos(at), Values::NONE)
+    flow.next(0, Nanos(at), &mut Values::default())
 }
 
 fn told(flow: &mut Flow) -> Vec<(u16, What)> {
@@ -136,12 +138,12 @@ fn conditions_look_at_what_the_user_knows_then() {
     let mut flow = flow(vec![send(0), choice, pages, only]);
     let mut values = Values::default();
     flow.hear(0, News::Begin, Nanos(0));
-    assert_eq!(flow.next(0, Nanos(0), &values), Act::Send(0));
+    assert_eq!(flow.next(0, Nanos(0), &mut values), Act::Send(0));
     let mut after = |flow: &mut Flow, page: &[u8], state: &[u8]| {
         values.set(1, page);
         values.set(0, state);
         flow.hear(0, OK, Nanos(0));
-        flow.next(0, Nanos(0), &values)
+        flow.next(0, Nanos(0), &mut values)
     };
     assert_eq!(after(&mut flow, b"0", b"open"), Act::Send(1));
     assert_eq!(
@@ -150,8 +152,124 @@ fn conditions_look_at_what_the_user_knows_then() {
     );
     assert_eq!(after(&mut flow, b"3", b""), Act::Done);
     flow.hear(0, News::Begin, Nanos(0));
-    flow.next(0, Nanos(0), Values::NONE);
+    flow.next(0, Nanos(0), &mut Values::default());
     assert_eq!(after(&mut flow, b"9", b"shut"), Act::Send(2), "the other way");
     let tree = Tree { steps: vec![Step::While { condition: "stat".into(), steps: vec![] }], ..Tree::default() };
     assert!(Program::of(&tree).is_err());
+}
+
+#[test]
+fn lists_are_gone_over_and_flows_are_called_with_what_they_are_given() {
+    let element = Step::ForEach {
+        name: "state".into(),
+        list: List::Captured("page".into()),
+        steps: vec![Step::Call { flow: "show".into(), with: [("x".to_owned(), "<{state}>".to_owned())].into() }],
+    };
+    let fixed = Step::ForEach {
+        name: "state".into(),
+        list: List::Fixed(vec!["a".into(), "b{x}".into()]),
+        steps: vec![send(2)],
+    };
+    let called = |name: &str, steps| Called { name: name.into(), steps };
+    let inner = Step::Repeat { times: 2, steps: vec![Step::Call { flow: "inner".into(), with: BTreeMap::new() }] };
+    let tree = Tree {
+        steps: vec![send(0), element, fixed],
+        flows: vec![called("inner", vec![send(3)]), called("show", vec![send(1), inner])],
+        variables: ["state", "page", "x"].map(String::from).into(),
+        ..Tree::default()
+    };
+    let mut flow = Flow::new(Arc::new(Program::of(&tree).expect("a program")), 1);
+    let mut values = Values::default();
+    for _ in 0..2 {
+        flow.hear(0, News::Begin, Nanos(0));
+        assert_eq!(flow.next(0, Nanos(0), &mut values), Act::Send(0));
+        values.set_list(1, b"k,l", &[1, 3]);
+        let mut seen = Vec::new();
+        loop {
+            flow.hear(0, OK, Nanos(0));
+            let Act::Send(sent) = flow.next(0, Nanos(0), &mut values) else { break };
+            let text = |at| String::from_utf8_lossy(values.get(at).unwrap_or_default()).into_owned();
+            seen.push((sent, text(0), text(2)));
+        }
+        let told = |sent, state: &str, x: &str| (sent, state.to_owned(), x.to_owned());
+        let shown = |name: &str| [1, 3, 3].map(|sent| told(sent, name, &format!("<{name}>")));
+        let rest = [told(2, "a", "<l>"), told(2, "b<l>", "<l>")];
+        assert_eq!(seen, [&shown("k")[..], &shown("l"), &rest].concat());
+        values.forget();
+    }
+}
+
+#[test]
+fn a_step_that_is_to_end_the_run_says_so_once() {
+    let stops = Step::Request { url: 0, on_failure: OnFailure::StopRun };
+    let mut flow = flow(vec![stops]);
+    wake(&mut flow, News::Begin, 0);
+    assert_eq!(wake(&mut flow, OK, 1), Act::Done);
+    assert!(!flow.stops_run());
+    wake(&mut flow, News::Begin, 2);
+    assert_eq!(wake(&mut flow, BAD, 3), Act::Leave);
+    assert!(flow.stops_run() && !flow.stops_run());
+}
+
+fn batch(at_most: u32, urls: Vec<u32>, on_failure: OnFailure) -> Step {
+    Step::Batch { at_most, urls, on_failure }
+}
+
+#[test]
+fn a_batch_has_so_many_under_way_and_ends_with_the_last() {
+    let group = Step::Group { name: "g".into(), steps: vec![batch(2, vec![1, 2, 3], OnFailure::NextIteration)] };
+    let mut flow = flow(vec![send(0), group, send(4)]);
+    wake(&mut flow, News::Begin, 0);
+    assert_eq!(wake(&mut flow, OK, 10), Act::Send(1));
+    let more = |flow: &mut Flow, at| flow.next(0, Nanos(at), &mut Values::default());
+    assert_eq!((more(&mut flow, 10), more(&mut flow, 10)), (Act::Send(2), Act::Wait));
+    assert_eq!((flow.flying(0), flow.batch_began(0)), (2, Some(Nanos(10))));
+    assert_eq!(wake(&mut flow, OK, 20), Act::Send(3));
+    assert_eq!(wake(&mut flow, News::Awake, 22), Act::Wait, "nobody is woken into sending twice");
+    assert_eq!(wake(&mut flow, OK, 25), Act::Wait);
+    assert_eq!(wake(&mut flow, OK, 40), Act::Send(4));
+    assert_eq!((flow.flying(0), flow.batch_began(0)), (1, None));
+    assert_eq!(wake(&mut flow, OK, 50), Act::Done);
+    let passed = |lasted| What::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(lasted) };
+    assert_eq!(told(&mut flow), [(0, What::Began), (1, What::Began), (1, passed(30)), (0, passed(50))]);
+}
+
+#[test]
+fn a_batch_in_which_one_fails_is_left_once_the_others_are_over() {
+    for (on_failure, rest) in [
+        (OnFailure::NextIteration, vec![Act::Wait, Act::Done]),
+        (OnFailure::StopUser, vec![Act::Wait, Act::Leave]),
+        (OnFailure::GoOn, vec![Act::Send(2), Act::Wait, Act::Send(3)]),
+    ] {
+        let mut flow = flow(vec![batch(2, vec![0, 1, 2], on_failure), send(3)]);
+        wake(&mut flow, News::Begin, 0);
+        assert_eq!(flow.next(0, Nanos(0), &mut Values::default()), Act::Send(1));
+        let mut acts = vec![wake(&mut flow, BAD, 5)];
+        acts.extend((1..rest.len()).map(|_| wake(&mut flow, OK, 6)));
+        assert_eq!(acts, rest, "{on_failure:?}");
+    }
+}
+
+#[test]
+fn users_begin_once_and_end_once_beside_their_iterations() {
+    let tree = Tree { steps: vec![send(0)], start: vec![send(1), send(2)], end: vec![send(3)], ..Tree::default() };
+    let new = || Flow::new(Arc::new(Program::of(&tree).expect("a program")), 1);
+    let mut flow = new();
+    assert!(!flow.ends(0, Nanos(0)), "who never began ends nothing");
+    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(1));
+    assert!(!flow.iterates(0));
+    assert_eq!((wake(&mut flow, OK, 1), wake(&mut flow, OK, 2)), (Act::Send(2), Act::Done));
+    assert!(told(&mut flow).is_empty(), "no part of an iteration");
+    for at in [3, 5] {
+        assert_eq!((wake(&mut flow, News::Begin, at), flow.iterates(0)), (Act::Send(0), true));
+        assert_eq!(wake(&mut flow, OK, at + 1), Act::Done);
+    }
+    assert_eq!(told(&mut flow).len(), 4);
+    assert!(flow.ends(0, Nanos(9)));
+    assert_eq!((flow.next(0, Nanos(9), &mut Values::default()), wake(&mut flow, OK, 10)), (Act::Send(3), Act::Leave));
+    assert!(!flow.ends(0, Nanos(11)) && told(&mut flow).is_empty());
+    let mut failing = new();
+    wake(&mut failing, News::Begin, 0);
+    assert_eq!(wake(&mut failing, BAD, 1), Act::Leave, "who cannot begin does not go on");
+    assert!(!failing.ends(0, Nanos(2)));
 }

@@ -1,0 +1,145 @@
+//! What stands beside a flow (`flows`, `setup`, `start`, `end`, `teardown`), and the requests of a `batch`.
+
+use plan::Plan;
+use plan::flow::{Flow, OnFailure, Step, each};
+use plan::quantity;
+use plan::yaml::{Node, Value};
+use serde_json::json;
+use wire::Complaint;
+
+use super::file::{Reader, text_of};
+use super::flow_file::{Entry, Within};
+
+/// As many at once as browsers have connections to one origin.
+const AT_ONCE: u32 = 6;
+/// So many are never under way at once for one user.
+const MOST_AT_ONCE: u64 = 1000;
+
+impl Reader<'_> {
+    /// What of a flow stands beside it, in the order in which its requests join the URLs of the plan.
+    pub(super) fn beside_flow(&mut self, entries: &[Entry], flow: &mut Flow) -> Result<(), Complaint> {
+        let find = |name: &str| entries.iter().find(|(key, _, node)| key == name && node.value != Value::Null);
+        if let Some((_, _, node)) = find("flows") {
+            flow.flows = self.called_flows(node)?;
+        }
+        let sections = [
+            ("start", &mut flow.start),
+            ("end", &mut flow.end),
+            ("setup", &mut flow.setup),
+            ("teardown", &mut flow.teardown),
+        ];
+        for (name, section) in sections {
+            if let Some((_, _, node)) = find(name) {
+                *section = self.steps(node, &mut Within::default())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `batch: {at-most: 6, requests: [...]}`, or the list alone.
+    pub(super) fn batch(&mut self, node: &Node) -> Result<Step, Complaint> {
+        let (mut at_most, mut on_failure, mut requests) = (AT_ONCE, OnFailure::default(), None);
+        match &node.value {
+            Value::List(_) => requests = Some(node),
+            Value::Map(entries) => {
+                for (key, at, node) in entries {
+                    match &key.replace('_', "-")[..] {
+                        "at-most" => {
+                            let count = quantity::bounded_count(text_of(node), "requests", MOST_AT_ONCE);
+                            let count = count.and_then(|count| match count {
+                                0 => Err("0 sends nothing; write 1 or more".to_owned()),
+                                count => Ok(count),
+                            });
+                            at_most = count.or_else(|trouble| self.wrong(node.at, key, trouble))?;
+                        }
+                        "on-failure" => on_failure = self.on_failure((key, *at), node)?,
+                        "requests" => requests = Some(node),
+                        _ => {
+                            let usual = "is not known here; a batch has `requests`, `at-most` and `on-failure`";
+                            return self.wrong(*at, key, usual);
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+        let Some(Node { value: Value::List(items), at }) = requests else {
+            return self.wrong(node.at, "batch", "has no list of requests; write `batch: [URL, URL]`");
+        };
+        if items.is_empty() {
+            return self.wrong(*at, "batch", "has no requests; write `batch: [URL, URL]`");
+        }
+        let urls = items.iter().map(|item| self.request_of_batch(item)).collect::<Result<_, _>>()?;
+        Ok(Step::Batch { at_most, urls, on_failure })
+    }
+
+    fn request_of_batch(&mut self, item: &Node) -> Result<u32, Complaint> {
+        let step = match &item.value {
+            Value::Map(entries) => {
+                if let Some((key, at, _)) = entries.iter().find(|(key, ..)| key == "on-failure" || key == "on_failure")
+                {
+                    return self.wrong(*at, key, "is about the batch as a whole; write it beside `requests`");
+                }
+                self.request_step(item, entries)?
+            }
+            _ => {
+                let url = plan::WeightedUrl::plain(self.scalar("URL", item)?);
+                self.request(item.at, url, OnFailure::default())?
+            }
+        };
+        // Connections of other protocols are their user's, and say one thing after the other.
+        let is_http = |url: &plan::WeightedUrl| url.url.starts_with("http://") || url.url.starts_with("https://");
+        if !self.given.urls.last().is_some_and(is_http) {
+            return self.wrong(item.at, "batch", "has requests of HTTP only; write others as steps of their own");
+        }
+        Ok(step.urls().first().copied().unwrap_or_default())
+    }
+}
+
+/// What of a flow does not go with the load of its plan.
+///
+/// # Errors
+/// What it is.
+pub(super) fn with_load(plan: &Plan) -> Result<(), Complaint> {
+    let Some(flow) = plan.flow.as_ref().filter(|_| plan.load.is_open()) else { return Ok(()) };
+    for (name, section, place) in [("start", &flow.start, "first"), ("end", &flow.end, "last")] {
+        let mut any = false;
+        each(section, &mut |_| any = true);
+        if any {
+            let trouble = format!(
+                "is what each user does once, and with a rate each iteration is a user of its own; write it {place} in `flow`"
+            );
+            return Err(Complaint::new(name, trouble));
+        }
+    }
+    Ok(())
+}
+
+/// The schema of `batch`.
+pub(super) fn schema_of_batch(request: &serde_json::Value) -> serde_json::Value {
+    let mut request = request.clone();
+    if let Some(properties) = request["properties"].as_object_mut() {
+        properties.remove("on-failure");
+    }
+    let requests = json!({"type": "array", "items": {"anyOf": [{"type": "string"}, request]}});
+    let whole = json!({"type": "object", "properties": {
+        "at-most": {"type": ["integer", "string"], "description": "So many are under way at once"},
+        "on-failure": {"enum": OnFailure::WORDS.map(|(word, _)| word)},
+        "requests": requests,
+    }, "required": ["requests"], "additionalProperties": false});
+    json!({"type": "object", "properties": {"batch": {"anyOf": [requests, whole],
+        "description": "Requests that are sent together, as browsers fetch"}}, "required": ["batch"], "additionalProperties": false})
+}
+
+/// The schemas of what is done before and after.
+pub(super) fn schemas() -> impl Iterator<Item = (String, serde_json::Value)> {
+    let sections = [
+        ("setup", "What is done once before the run; all users have the values it captures"),
+        ("start", "What each user does before its first iteration; the values it captures last as long as the user"),
+        ("end", "What each user does after its last iteration"),
+        ("teardown", "What is done once after the run"),
+    ];
+    sections
+        .into_iter()
+        .map(|(name, what)| (name.to_owned(), json!({"$ref": "#/properties/flow", "description": what})))
+}

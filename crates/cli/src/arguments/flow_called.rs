@@ -1,0 +1,259 @@
+//! Steps of a flow that others stand for: `for-each` element of a list, and the flows that are called by name.
+
+use plan::flow::{Called, Flow, List, Piece, Step, each, pieces};
+use plan::yaml::{At, Node, Value};
+use scenario::Condition;
+use serde_json::json;
+use wire::Complaint;
+
+use super::file::Reader;
+use super::flow_file::{Entry, Within};
+use super::keys::nearest;
+
+/// A plan has at most so many flows that are called.
+const FLOWS: usize = 100;
+
+/// What can be checked once all of a flow is known.
+pub(super) enum Later {
+    /// A condition, as it was written.
+    Condition(String),
+    /// The name of a list.
+    List(String),
+    /// The name of a flow that is called.
+    Call(String),
+    /// A text with values in it.
+    Text(String),
+    /// A flow that is called is written here.
+    Called(String),
+}
+
+impl Reader<'_> {
+    /// `for-each: NAME`, `in`, `steps`.
+    pub(super) fn for_each(
+        &mut self,
+        (at, node): (At, &Node),
+        rest: &[&Entry],
+        within: &mut Within,
+    ) -> Result<Step, Complaint> {
+        let name = self.value_name("for-each", node)?;
+        let (lists, rest): (Vec<&Entry>, Vec<&Entry>) = rest.iter().partition(|(key, ..)| key == "in");
+        let [(_, _, of)] = lists[..] else {
+            return self.wrong(at, "for-each", "has no `in`; write the name of a captured list, or [a, b, c]");
+        };
+        let list = match &of.value {
+            Value::List(items) => {
+                let texts: Result<Vec<String>, Complaint> = items.iter().map(|item| self.text("in", item)).collect();
+                List::Fixed(texts?)
+            }
+            _ => {
+                let captured = self.scalar("in", of)?;
+                self.later.push((Later::List(captured.clone()), of.at));
+                List::Captured(captured)
+            }
+        };
+        let steps = self.steps_beside("for-each", at, &rest, within)?;
+        Ok(Step::ForEach { name, list, steps })
+    }
+
+    /// `call: NAME`, `with`.
+    pub(super) fn call(&mut self, (_, node): (At, &Node), rest: &[&Entry]) -> Result<Step, Complaint> {
+        let flow = self.scalar("call", node)?;
+        self.later.push((Later::Call(flow.clone()), node.at));
+        let mut with = std::collections::BTreeMap::new();
+        for (key, at, node) in rest {
+            let (true, Value::Map(entries)) = (key == "with", &node.value) else {
+                let usual = "is not known here; a call may have `with: {name: value}` and no more";
+                return self.wrong(*at, key, usual);
+            };
+            for (name, at, node) in entries {
+                if let Err(trouble) = protocols::capture::valid_name(name) {
+                    return self.wrong(*at, name, trouble);
+                }
+                with.insert(name.clone(), self.text(name, node)?);
+            }
+        }
+        Ok(Step::Call { flow, with })
+    }
+
+    /// `flows`: a name, and steps below it.
+    pub(super) fn called_flows(&mut self, node: &Node) -> Result<Vec<Called>, Complaint> {
+        let Value::Map(entries) = &node.value else {
+            return self.wrong(node.at, "flows", "has no names; write `NAME:` and steps below it");
+        };
+        if entries.len() > FLOWS {
+            return self.wrong(node.at, "flows", format!("are more than {FLOWS}; write fewer"));
+        }
+        let mut all = Vec::new();
+        for (name, at, node) in entries {
+            self.later.push((Later::Called(name.clone()), *at));
+            let steps = self.steps(node, &mut Within::default())?;
+            all.push(Called { name: name.clone(), steps });
+        }
+        Ok(all)
+    }
+
+    /// The name that users know a value by.
+    fn value_name(&self, key: &str, node: &Node) -> Result<String, Complaint> {
+        let name = self.scalar(key, node)?;
+        match protocols::capture::valid_name(&name) {
+            Ok(()) => Ok(name),
+            Err(trouble) => self.wrong(node.at, key, trouble),
+        }
+    }
+
+    /// A text that may hold values of the user's and nothing else.
+    fn text(&mut self, name: &str, node: &Node) -> Result<String, Complaint> {
+        let text = self.scalar(name, node)?;
+        self.later.push((Later::Text(text.clone()), node.at));
+        Ok(text)
+    }
+
+    /// What can be checked now that all of a flow is known.
+    pub(super) fn check_flow(&self, flow: &Flow) -> Result<(), Complaint> {
+        for (later, at) in &self.later {
+            let (name, trouble) = match later {
+                Later::Condition(text) => ("condition", Condition::parse(text, &flow.variables).err()),
+                Later::List(name) => ("in", unknown_list(name, flow)),
+                Later::Call(name) => ("call", unknown_flow(name, flow)),
+                Later::Text(text) => ("with", slot_in(text)),
+                Later::Called(_) => continue,
+            };
+            if let Some(trouble) = trouble {
+                return self.wrong(*at, name, trouble);
+            }
+        }
+        for (later, at) in &self.later {
+            if let Later::Called(name) = later
+                && let Some(trouble) = within_itself(name, flow).or_else(|| group_around(name, flow))
+            {
+                return self.wrong(*at, name, trouble);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unknown_list(name: &str, flow: &Flow) -> Option<String> {
+    let known = flow.variables.iter().any(|known| known == name);
+    (!known).then(|| match nearest(name, flow.variables.iter().map(String::as_str)) {
+        Some(near) => format!("no step captures `{name}`; write `{near}` if you meant that"),
+        None => format!(
+            "no step captures `{name}`; write `capture: {{{name}: json $.items[*].id | all}}` before, or [a, b, c]"
+        ),
+    })
+}
+
+fn unknown_flow(name: &str, flow: &Flow) -> Option<String> {
+    flow.called(name).is_none().then(|| match nearest(name, flow.flows.iter().map(|called| called.name.as_str())) {
+        Some(near) => format!("there is no flow `{name}`; write `{near}` if you meant that"),
+        None => format!("there is no flow `{name}`; write it below `flows:`"),
+    })
+}
+
+/// What is filled in anew for each request is no value of a user's.
+fn slot_in(text: &str) -> Option<String> {
+    let slots = text.match_indices('{').filter_map(|(at, _)| text[at + 1..].split(['}', ' ', ':', '=']).next());
+    let slot = slots.into_iter().find(|word| protocols::template::is_reserved(word))?;
+    Some(format!("holds {{{slot} …}}, which is made anew for each request; write it there, and only values here"))
+}
+
+/// A flow that comes back to itself, to a group it is in or to a value it was given.
+fn within_itself(name: &str, flow: &Flow) -> Option<String> {
+    let called = flow.called(name)?;
+    let inner = calls(&called.steps);
+    let all = reached(&inner, flow)?;
+    if all.contains(&name) {
+        return Some("calls itself; write a `while` loop for what is done again".into());
+    }
+    let own = given_to(name, flow);
+    let again = all.iter().flat_map(|other| given_to(other, flow)).find(|given| own.contains(given));
+    if let Some(given) = again {
+        return Some(format!("is given `{given}`, and so is a flow that it calls; give one of them another name"));
+    }
+    None
+}
+
+/// A group that stands around a call of the flow, and in it or in one that it calls.
+fn group_around(name: &str, flow: &Flow) -> Option<String> {
+    let mut inner = Vec::new();
+    for reached in reached(&[name], flow)? {
+        each(&flow.called(reached)?.steps, &mut |step| {
+            if let Step::Group { name, .. } = step {
+                inner.push(name.as_str());
+            }
+        });
+    }
+    let mut again = None;
+    flow.each(&mut |step| match step {
+        Step::Group { name: group, steps } if inner.contains(&group.as_str()) && calls(steps).contains(&name) => {
+            again = Some(group.clone());
+        }
+        _ => {}
+    });
+    again.map(|group| format!("is called within the group `{group}`, and has one of that name; write another name"))
+}
+
+/// The flows called from steps.
+fn calls(steps: &[Step]) -> Vec<&str> {
+    let mut all = Vec::new();
+    each(steps, &mut |step| {
+        if let Step::Call { flow, .. } = step {
+            all.push(flow.as_str());
+        }
+    });
+    all
+}
+
+/// All that are called from these, and from those they call.
+fn reached<'a>(first: &[&'a str], flow: &'a Flow) -> Option<Vec<&'a str>> {
+    let (mut all, mut next) = (Vec::new(), first.to_vec());
+    while let Some(name) = next.pop() {
+        if !all.contains(&name) {
+            all.push(name);
+            next.extend(calls(&flow.called(name)?.steps));
+        }
+    }
+    Some(all)
+}
+
+/// What a flow is given, wherever it is called.
+fn given_to<'a>(name: &str, flow: &'a Flow) -> Vec<&'a str> {
+    let mut all = Vec::new();
+    flow.each(&mut |step| match step {
+        Step::Call { flow, with } if flow == name => all.extend(with.keys().map(String::as_str)),
+        _ => {}
+    });
+    all
+}
+
+/// The values in a text.
+pub(super) fn values_in<'a>(text: &'a str, names: &[String]) -> Vec<&'a str> {
+    let value = |piece| match piece {
+        Piece::Value(name) => Some(name),
+        Piece::Text(_) => None,
+    };
+    pieces(text, names).into_iter().filter_map(value).collect()
+}
+
+/// The schema of `for-each`.
+pub(super) fn schema_of_each(steps: &serde_json::Value) -> serde_json::Value {
+    let scalar = json!({"type": ["string", "number", "boolean"]});
+    let list = json!({"anyOf": [{"type": "string"}, {"type": "array", "items": scalar}],
+        "description": "The name of a captured list (`| all`), or the elements"});
+    json!({"type": "object", "properties": {"for-each": {"type": "string"}, "in": list, "steps": steps},
+        "required": ["for-each", "in", "steps"], "additionalProperties": false})
+}
+
+/// The schema of `call`.
+pub(super) fn schema_of_call() -> serde_json::Value {
+    let with = json!({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]},
+        "description": "Values for the flow, by their names"});
+    json!({"type": "object", "properties": {"call": {"type": "string"}, "with": with},
+        "required": ["call"], "additionalProperties": false})
+}
+
+/// The schema of `flows`.
+pub(super) fn schema() -> serde_json::Value {
+    json!({"type": "object", "description": "Steps that a flow calls by name",
+        "additionalProperties": {"$ref": "#/properties/flow"}})
+}
