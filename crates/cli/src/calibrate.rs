@@ -31,6 +31,8 @@ const LONGEST: u64 = 64 * 1024;
 
 /// Measures, keeps and tells.
 ///
+/// A machine that disturbs it is told, and nothing is kept: exit code 20.
+///
 /// # Errors
 /// The second process does not come up, nothing was answered, or the user's mistake.
 pub fn calibrate(
@@ -60,8 +62,13 @@ pub fn calibrate(
     let Some(found) = found(&full, &alone, (asked.users, workers), host) else {
         return Err(Complaint::new("calibrate", "the built-in target answered nothing; try `brunt demo`"));
     };
-    let kept = file().map(|file| write(&file, &found).map(|()| file));
     let mut page = told(&found, lang);
+    // One user needs little of the machine: what disturbed that run disturbed both.
+    if let Some(disturbed) = alone.trust.against().next() {
+        page += &lang.fill(messages::CALIBRATION_DISTURBED, &[("why", &disturbed.sentence(lang))]);
+        return Ok(screen::answer(&format!("{page}\n"), report::Exit::NotTrusted.code(), lang));
+    }
+    let kept = file().map(|file| write(&file, &found).map(|()| file));
     match kept {
         Some(Ok(file)) => page += &lang.fill(messages::CALIBRATION_KEPT, &[("file", &file.display().to_string())]),
         Some(Err(why)) => page += &lang.fill(messages::CALIBRATION_NOT_KEPT, &[("why", &why.to_string())]),

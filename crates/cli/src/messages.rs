@@ -162,6 +162,11 @@ pub const CALIBRATION_KEPT: Text = text(
     "\nKept in {file}; runs of HTTP/1.1 without TLS now say their headroom.",
     "\n已保存到 {file}；此后不带 TLS 的 HTTP/1.1 压测会报告余量。",
 );
+/// It is not true of a quiet machine.
+pub const CALIBRATION_DISTURBED: Text = text(
+    "\nNot kept, because this machine was busy with other work: {why}. Calibrate again when it is quiet.",
+    "\n未保存，因为本机正忙于其他工作：{why}。请在空闲时重新校准。",
+);
 /// It went nowhere.
 pub const CALIBRATION_NOT_KEPT: Text = text("\nNot kept: {why}.", "\n未能保存：{why}。");
 /// What to try after the demo.

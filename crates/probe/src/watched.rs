@@ -303,6 +303,7 @@ mod tests {
             b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nup 1\nhttp_requests_total{code=\"200\"} 7\n",
             b"HTTP/1.1 404 Not Found\r\n\r\nnothing",
             b"HTTP/1.1 200 OK\r\n\r\n<html>",
+            b"HTTP/1.1 200 OK\r\ncontent-length: 18\r\n\r\nc_total 123",
             b"",
         ]);
         let mut watched = Watched::parse(&format!("prometheus=http://{address}/metrics")).unwrap();
@@ -311,6 +312,7 @@ mod tests {
         assert_eq!(counters.get("prometheus.http_requests_total{code=\"200\"}"), Some(7));
         assert_eq!(watched.ask().unwrap_err(), "it answered with status 404");
         assert_eq!(watched.ask().unwrap_err(), "this is no page in the text format of Prometheus");
+        assert_eq!(watched.ask().unwrap_err(), "its answer was cut: 11 of 18 bytes came");
         assert_eq!(watched.ask().unwrap_err(), "it closed the connection without an answer");
         let lost = watched.read();
         assert!(lost.values.is_empty() && lost.unobservable[0].starts_with(watched.name()), "{lost:?}");

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ use crate::Source;
 const EXCHANGES: usize = 8;
 /// A probe that has told nothing for so long is lost: it tells something each second.
 const SILENCE: Nanos = Nanos::from_secs(10);
+/// So long joining may take in all.
+const JOINED_WITHIN: Duration = Duration::from_secs(10);
 /// So soon it is seen that the run is over.
 const LOOK: Duration = Duration::from_millis(100);
 /// So long the last sample may take.
@@ -37,6 +40,30 @@ pub struct Joining<'a> {
     pub seal: Seal,
     /// The address under load, where it is known.
     pub target: Option<SocketAddr>,
+}
+
+/// Ends a connection that has not let us in in time, however often it says a little: each read waits anew.
+struct Guard {
+    joined: Sender<()>,
+    thread: JoinHandle<bool>,
+}
+
+impl Guard {
+    fn of(socket: &TcpStream, within: Duration) -> io::Result<Guard> {
+        let socket = socket.try_clone()?;
+        let (joined, waits) = channel();
+        let thread = thread::Builder::new().name("joining".into()).spawn(move || {
+            let late = waits.recv_timeout(within) == Err(RecvTimeoutError::Timeout);
+            // It may have ended by itself.
+            late && socket.shutdown(Shutdown::Both).is_ok()
+        })?;
+        Ok(Guard { joined, thread })
+    }
+
+    fn was_too_late(self) -> bool {
+        drop(self.joined);
+        self.thread.join().unwrap_or(false)
+    }
 }
 
 /// A probe that has let us in.
@@ -68,6 +95,15 @@ impl Joining<'_> {
     /// Why it cannot be joined, in a sentence without a full stop.
     pub fn join(self) -> Result<Joined, String> {
         let socket = connect(self.address)?;
+        let guard = Guard::of(&socket, JOINED_WITHIN).map_err(|error| because(&error))?;
+        let joined = self.let_in(socket);
+        match guard.was_too_late() {
+            true => Err(format!("it did not let us in within {} s", JOINED_WITHIN.as_secs())),
+            false => joined,
+        }
+    }
+
+    fn let_in(self, socket: TcpStream) -> Result<Joined, String> {
         let mut line = Line::over(socket, &self.seal).map_err(|error| because(&error))?;
         let facts = self.greet(&mut line)?;
         let unknown = ClockReading { at: Nanos::ZERO, ahead_ns: 0, within_ns: u64::MAX };
@@ -311,5 +347,32 @@ fn because(error: &io::Error) -> String {
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
         io::ErrorKind::UnexpectedEof => "it closed the connection".to_owned(),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn who_says_a_little_now_and_then_is_not_waited_for_for_ever() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut drips, _) = listener.accept().unwrap();
+        let dripping = thread::spawn(move || {
+            while drips.write_all(b"x").is_ok() {
+                thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let guard = Guard::of(&socket, Duration::from_millis(50)).unwrap();
+        // It ends, though no single read waits long.
+        let _ = socket.read_to_end(&mut Vec::new());
+        assert!(guard.was_too_late());
+        dripping.join().unwrap();
+        let guard = Guard::of(&socket, JOINED_WITHIN).unwrap();
+        assert!(!guard.was_too_late(), "whoever is let in ends the wait");
     }
 }

@@ -3,7 +3,7 @@
 //! Read from its end at the start of the run on, also across rotation. Nothing of a line is kept but its count.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
@@ -65,6 +65,10 @@ impl Log {
             self.open = None;
         }
         if self.open.is_none() {
+            // Whoever opens a pipe waits for its writer, and a device has no end.
+            if !std::fs::metadata(&self.path)?.is_file() {
+                return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file; name the log itself"));
+            }
             let mut file = File::open(&self.path)?;
             if !self.begun {
                 file.seek(SeekFrom::End(0))?;
@@ -124,6 +128,14 @@ mod tests {
     use super::*;
     use measure::Nanos;
     use std::io::Write;
+
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        for path in ["/dev/zero", "/proc"] {
+            let why = Log::new(path).follow().unwrap_err().to_string();
+            assert!(why.contains("no regular file"), "{path}: {why}");
+        }
+    }
 
     fn told(log: &mut Log) -> (Option<u64>, Option<u64>) {
         let mut sink = Sink::default();

@@ -54,17 +54,31 @@ impl Page {
     }
 }
 
+/// How long a head says that its body is.
+fn length(head: &str) -> Option<usize> {
+    head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+    })
+}
+
 /// The body of an answer that succeeded.
 fn body(heard: &[u8]) -> io::Result<String> {
     if heard.is_empty() {
         return Err(ErrorKind::UnexpectedEof.into());
     }
-    let text = String::from_utf8_lossy(heard);
     let wrong = |what: String| io::Error::new(ErrorKind::InvalidData, what);
-    let (head, body) = text.split_once("\r\n\r\n").ok_or_else(|| wrong("it does not speak HTTP".into()))?;
+    let end = heard.windows(4).position(|four| four == b"\r\n\r\n");
+    let (head, body) = heard.split_at(end.ok_or_else(|| wrong("it does not speak HTTP".into()))?);
+    let (head, body) = (String::from_utf8_lossy(head), &body[4..]);
     let status = head.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5));
     match status {
-        Some("200") => Ok(body.to_owned()),
+        Some("200") => match length(&head) {
+            Some(length) if body.len() < length => {
+                Err(wrong(format!("its answer was cut: {} of {length} bytes came", body.len())))
+            }
+            _ => Ok(String::from_utf8_lossy(body).into_owned()),
+        },
         Some(status) => Err(wrong(format!("it answered with status {}", status.escape_debug()))),
         None => Err(wrong("it does not speak HTTP".into())),
     }
