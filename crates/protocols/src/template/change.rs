@@ -4,6 +4,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+/// Which bytes are meant.
+pub type Among<'a> = &'a dyn Fn(u8) -> bool;
+
 /// A change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -95,7 +98,7 @@ impl Change {
     }
 
     /// Whether a byte of which `bad` is true may come of it; `content` tells whether its content may hold one.
-    pub fn may_hold(self, bad: &dyn Fn(u8) -> bool, content: &dyn Fn(&dyn Fn(u8) -> bool) -> bool) -> bool {
+    pub fn may_hold(self, bad: Among<'_>, content: &dyn Fn(Among<'_>) -> bool) -> bool {
         match self {
             Change::Upper => content(&|b| bad(b.to_ascii_uppercase())),
             Change::Lower => content(&|b| bad(b.to_ascii_lowercase())),
