@@ -1,6 +1,9 @@
 //! Flows that speak several protocols: each server's own count agrees with ours, step by step.
 
+use e2e::grpc::GrpcServer;
+use e2e::mariadb::Mariadb;
 use e2e::nginx::Nginx;
+use e2e::postgres::Postgres;
 use e2e::redis::Redis;
 use e2e::report::report;
 use e2e::websocket::WebSocketServer;
@@ -158,4 +161,45 @@ fn what_no_step_can_do_is_said_before_anything_is_sent() {
         let checked = brunt(["plan", "--check", &path]);
         assert!(checked.err.contains(said) && checked.code == Some(64), "{step}: {}", checked.err);
     }
+}
+
+#[test]
+fn grpc_and_two_databases_give_values_to_each_other_within_transactions() {
+    let (Some(grpc), Some(maria), Some(postgres)) =
+        (GrpcServer::go(&[]), Mariadb::start(&[]), Postgres::start("trust", ""))
+    else {
+        return;
+    };
+    maria.sql("CREATE TABLE test.accounts (id BIGINT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(80))");
+    postgres.ask("CREATE TABLE paid (account bigint, name text)");
+    let call = grpc.url("brunt.Target/Unary");
+    let (maria_url, postgres_url) = (maria.url(), postgres.url("postgres"));
+    let text = format!(
+        "users: 4\niterations: 40\nflow:\n  \
+         - url: {call}\n    data: '{{\"text\": \"{{uuid}}\"}}'\n    capture: {{name: json $.text}}\n  \
+         - url: {maria_url}\n    sql: BEGIN\n  \
+         - url: {maria_url}\n    sql: INSERT INTO accounts (name) VALUES ('{{name}}')\n    expect-rows: 1\n  \
+         - url: {maria_url}\n    sql: SELECT id, name, NULL AS nothing FROM accounts WHERE name = {{name}} FOR UPDATE\n    \
+         capture: {{id: column id, found: rows, none: column nothing | default x}}\n  \
+         - url: {maria_url}\n    sql: COMMIT\n  \
+         - url: {postgres_url}\n    sql: INSERT INTO paid VALUES ({{id}}, {{name}}); INSERT INTO paid VALUES ({{id}}, 'b')\n  \
+         - url: {postgres_url}\n    sql: SELECT name FROM paid WHERE account = {{id}} ORDER BY name = 'b'\n    \
+         capture: {{same: column 1, last: column name | last, many: rows}}\n  \
+         - if: same == name and last == 'b' and many == 2 and found == 1 and none == 'x'\n    steps:\n      \
+         - url: {call}\n        name: end\n        data: '{{\"text\": \"{{same}}\"}}'\n        expect-json: $.count == 0\n"
+    );
+    let (_folder, path) = plan(&text);
+    let report = report(&[&path]);
+    assert_eq!(iterations(&report), [40, 40, 0, 0], "{report}");
+    assert_eq!(named(&report, "end"), [40; 2], "{report}");
+    assert_eq!(report.requests(), [8 * 40, 8 * 40, 0, 0], "{report}");
+    assert_eq!(maria.sql("SELECT COUNT(DISTINCT name) FROM test.accounts").trim(), "40", "{report}");
+    assert_eq!(postgres.ask("SELECT count(*) FROM paid"), "80", "{report}");
+    // One call came before the run.
+    assert_eq!(grpc.counts()["unary"], 81, "{report}");
+    // What is not there is told.
+    let (_folder, path) = plan(&text.replace("column id", "column idd"));
+    let said = brunt(["--debug", &path]);
+    let why = "there is no such column; the answer has 1 row of id, name, nothing";
+    assert!(said.out.contains(why) || said.err.contains(why), "{}", said.out);
 }

@@ -44,6 +44,11 @@ impl Rows {
         self.values.push(value.map(<[u8]>::to_vec));
     }
 
+    /// How many columns there are.
+    pub fn columns(&self) -> usize {
+        self.names.len()
+    }
+
     /// How many rows there are.
     pub fn count(&self) -> usize {
         self.count

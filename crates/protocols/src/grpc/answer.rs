@@ -52,6 +52,8 @@ pub struct Rare {
     pub sent: usize,
     capture: Option<Capture>,
     body: Vec<u8>,
+    /// Random bits of the request.
+    random: u64,
     /// What the response must hold, and what of it is kept to be looked into.
     expected: Option<(Arc<Expected>, expect::Body)>,
 }
@@ -81,6 +83,17 @@ impl Call {
         });
         let (framing, encoding) = (Framing::default(), Encoding::Identity);
         Call { id, framing, payload: 0, messages: 0, http: 0, marks: request.marks, encoding, begun: false, rare }
+    }
+}
+
+impl Call {
+    /// The same; what is taken out of its response at random is chosen by these bits.
+    #[inline]
+    pub fn drawing(mut self, random: u64) -> Call {
+        if let Some(rare) = &mut self.rare {
+            rare.random = random;
+        }
+        self
     }
 }
 
@@ -279,20 +292,26 @@ impl Ear<'_> {
                 let said = format!("the status is OK with {} messages instead of one", call.messages);
                 self.end(call, None, Some(FaultKind::BrokenProtocol), &said);
             }
-            Some(status) => match self.unexpected(call, status) {
+            Some(status) => match self.looked_into(call, status) {
                 Some(trouble) => self.end(call, Some(status), Some(FaultKind::WrongBody), &trouble),
                 None => self.end(call, Some(status), self.verdict(status), &said),
             },
         }
     }
 
-    /// What a response that succeeded lacks of what is expected of it.
-    fn unexpected(&self, call: &Call, status: u32) -> Option<String> {
+    /// What a response that succeeded lacks of what is expected of it; what is taken out of it is told.
+    fn looked_into(&mut self, call: &Call, status: u32) -> Option<String> {
         if status != status::OK || !self.success.has(status) {
             return None;
         }
-        let (expected, body) = call.rare.as_ref()?.expected.as_ref()?;
-        expected.trouble(body, call.encoding, self.kept)
+        let rare = call.rare.as_ref()?;
+        let (expected, body) = rare.expected.as_ref()?;
+        match expected.look(body, call.encoding, (self.kept, rare.random)) {
+            Ok(taken) if expected.takes() => self.done.push(Event::Learnt(call.id, Box::new(taken))),
+            Ok(_) => {}
+            Err(trouble) => return Some(trouble),
+        }
+        None
     }
 
     fn verdict(&self, status: u32) -> Option<FaultKind> {

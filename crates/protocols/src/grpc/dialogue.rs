@@ -210,10 +210,11 @@ fn calls(
 
 /// What the responses of a method must hold; None: nothing.
 fn expected(wishes: &Wishes, method: &MethodDescriptor) -> Result<Option<Arc<Expected>>, Complaint> {
-    if wishes.expected.is_empty() {
+    if wishes.expected.is_empty() && wishes.captures.is_empty() {
         return Ok(None);
     }
     let expected = Expected::of(&wishes.expected, method.output());
+    let expected = expected.map(|expected| expected.taking(Arc::clone(&wishes.captures)));
     expected.map(|expected| Some(Arc::new(expected))).map_err(|trouble| Complaint::new("--expect-json", trouble))
 }
 

@@ -10,6 +10,7 @@ use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, SerializeOptions};
 use super::compressed::{self, Encoding};
 use super::framing;
 use super::nearest::nearest;
+use crate::capture::{self, Answer, Capture, Taken};
 use crate::kept::{Budget, Kept, NO_ROOM};
 use crate::verify::KEPT_BOUND;
 use crate::verify::json::{Json, Step};
@@ -28,6 +29,7 @@ pub struct Expected {
     rules: Arc<[Json]>,
     kind: MessageDescriptor,
     options: SerializeOptions,
+    captures: Arc<[(u16, Capture)]>,
 }
 
 impl Expected {
@@ -38,46 +40,70 @@ impl Expected {
     pub fn of(rules: &Arc<[Json]>, kind: MessageDescriptor) -> Result<Expected, String> {
         rules.iter().try_for_each(|rule| known(rule, &kind))?;
         let options = SerializeOptions::new().stringify_64_bit_integers(false).skip_default_fields(false);
-        Ok(Expected { rules: Arc::clone(rules), kind, options })
+        Ok(Expected { rules: Arc::clone(rules), kind, options, captures: Arc::default() })
     }
 
-    /// What is wrong with a response whose status is OK, if anything.
-    pub fn trouble(&self, body: &Body, encoding: Encoding, budget: &Budget) -> Option<String> {
-        let body = match body.kept() {
-            Ok(body) => body,
-            Err(why) => return Some(why),
-        };
-        let plain = match compressed::undone(body, encoding) {
-            Ok(plain) => plain,
-            Err(why) => return Some(why.to_owned()),
-        };
+    /// The same, and this is taken out of a response that holds them.
+    pub fn taking(self, captures: Arc<[(u16, Capture)]>) -> Expected {
+        Expected { captures, ..self }
+    }
+
+    /// What is taken out of a response whose status is OK; random bits choose where any is asked for.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn look(&self, body: &Body, encoding: Encoding, (budget, random): (&Budget, u64)) -> Result<Taken, String> {
+        let plain = compressed::undone(body.kept()?, encoding)?;
         let messages = framing::messages(&plain);
         if messages.is_empty() {
-            return Some("the response has no message".to_owned());
+            return Err("the response has no message".to_owned());
         }
-        messages.into_iter().find_map(|message| self.wrong(message, budget))
+        let mut texts = Vec::new();
+        for message in &messages {
+            let text = self.checked(message, budget)?;
+            if !self.captures.is_empty() {
+                texts.push(text);
+            }
+        }
+        if self.captures.is_empty() {
+            return Ok(Taken::default());
+        }
+        let whole = match &texts[..] {
+            [one] => one.clone(),
+            several => [b"[", &several.join(&b","[..])[..], b"]"].concat(),
+        };
+        capture::take_all(&self.captures, &Answer { body: &whole, ..Answer::default() }, random)
     }
 
-    fn wrong(&self, message: &[u8], budget: &Budget) -> Option<String> {
+    /// True where something is taken out of responses.
+    pub fn takes(&self) -> bool {
+        !self.captures.is_empty()
+    }
+
+    /// A message as JSON that keeps the rules.
+    fn checked(&self, message: &[u8], budget: &Budget) -> Result<Vec<u8>, String> {
         let size = measure::format_bytes(message.len() as u64);
         if message.len() > DECODED_BOUND {
             let most = measure::format_bytes(DECODED_BOUND as u64);
-            return Some(format!("a message of {size} is larger than {most}, the most that is looked into"));
+            return Err(format!("a message of {size} is larger than {most}, the most that is looked into"));
         }
         let needed = if message.len() > SMALL { message.len() * GROWTH } else { 0 };
         let Some(_taken) = budget.take(needed) else {
-            return Some(format!("a message of {size} was not looked into: {NO_ROOM}"));
+            return Err(format!("a message of {size} was not looked into: {NO_ROOM}"));
         };
         let Ok(read) = DynamicMessage::decode(self.kind.clone(), message) else {
-            return Some(format!("a message of {size} is no {}", self.kind.full_name()));
+            return Err(format!("a message of {size} is no {}", self.kind.full_name()));
         };
         let mut text = serde_json::Serializer::new(Vec::new());
         let written = read.serialize_with_options(&mut text, &self.options);
         let text = text.into_inner();
         let Some(value) = written.ok().and_then(|()| places::whole(&text)) else {
-            return Some(format!("a message of {size} cannot be written as JSON"));
+            return Err(format!("a message of {size} cannot be written as JSON"));
         };
-        self.rules.iter().find(|rule| !rule.holds(value)).map(|rule| rule.why(value))
+        match self.rules.iter().find(|rule| !rule.holds(value)) {
+            Some(rule) => Err(rule.why(value)),
+            None => Ok(text),
+        }
     }
 }
 

@@ -7,7 +7,9 @@ use wire::{Asked, Complaint, OptionSpec, Takes, option};
 
 use super::metadata;
 use super::status::Statuses;
+use crate::capture::{self, Capture};
 use crate::file;
+use crate::http1::captured::CAPTURE;
 use crate::identity;
 use crate::marks::{Marks, NO_SLOTS};
 use crate::verify::json::Json;
@@ -83,7 +85,11 @@ pub const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// The options that one URL of a run may have for itself: those that make its calls.
-pub const OF_ONE_URL: &[&str] = &["header", "bearer", "data", "data-file", "deadline", "lockstep", "compress"];
+pub const OF_ONE_URL: &[&str] =
+    &["header", "bearer", "data", "data-file", "deadline", "lockstep", "compress", "expect-json", CAPTURE];
+
+/// What responses have: their message as JSON, a list of them where there are several.
+const KNOWN: &[&str] = &["json", "regex", "between", "body"];
 
 /// What was wished, checked.
 #[derive(Debug)]
@@ -108,6 +114,8 @@ pub struct Wishes {
     pub success: Statuses,
     /// What the messages of responses must hold.
     pub expected: Arc<[Json]>,
+    /// What is taken out of them.
+    pub captures: Arc<[(u16, Capture)]>,
 }
 
 impl Wishes {
@@ -135,6 +143,7 @@ impl Wishes {
             streams: asked.value("streams").map_or(Ok(1), streams)?,
             success: asked.value("expect-status").map_or(Ok(Statuses::USUAL), statuses)?,
             expected: rules(asked)?,
+            captures: capture::wished(asked, ("a response of gRPC", KNOWN))?.into(),
         })
     }
 }

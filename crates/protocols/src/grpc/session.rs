@@ -56,10 +56,13 @@ impl GrpcSession {
         if let Some(head) = head {
             head.fill(fill, said);
         }
-        let stream = self.connection.begin_with(Call::new(id, request), false, out, |encoder, out| match head {
-            Some(head) => head.head(said, list, lexicon, encoder, out),
-            None => encoder.write(lexicon, list, out),
-        });
+        let stream =
+            self.connection.begin_with(Call::new(id, request).drawing(fill.random), false, out, |encoder, out| {
+                match head {
+                    Some(head) => head.head(said, list, lexicon, encoder, out),
+                    None => encoder.write(lexicon, list, out),
+                }
+            });
         if request.further.is_some()
             && let Some(rare) = self.connection.own(stream).and_then(|call| call.rare.as_deref_mut())
         {
@@ -105,7 +108,8 @@ impl Session for GrpcSession {
             self.submit_filled(id, request, slots, fill, out);
             return Ok(Sent::Asked);
         }
-        let stream = self.connection.begin(Call::new(id, request), false, &self.lexicon, &request.list, out);
+        let call = Call::new(id, request).drawing(fill.random);
+        let stream = self.connection.begin(call, false, &self.lexicon, &request.list, out);
         if request.further.is_some()
             && let Some(rare) = self.connection.own(stream).and_then(|call| call.rare.as_deref_mut())
         {

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use wire::{Broken, Done, Ended, Event, FaultKind, Out};
 
 use super::codec::{
-    COM_QUERY, EOF, ERR, Fields, IN_TRANSACTION, LOCAL_INFILE, MORE_RESULTS, OK, end_of_file, fine, put_packet, refusal,
+    COM_QUERY, EOF, ERR, Fields, IN_TRANSACTION, LOCAL_INFILE, MORE_RESULTS, OK, WHOLE, end_of_file, fine, put_packet,
+    refusal,
 };
 use super::errors;
 use super::opening::{self, Came};
@@ -30,7 +31,9 @@ impl MysqlSession {
         }
         match self.stage {
             Stage::Answer => self.answered(first, packet, out, done),
+            Stage::Columns if self.looks() => self.column(packet, out),
             Stage::Rows if first == ERR => self.refused(packet, out, done),
+            Stage::Rows if self.looks() && (first != EOF || packet.len() == WHOLE) => self.row(packet, out),
             Stage::Rows => {
                 let status = if self.agreed.without_eof { fine(packet)?.status } else { end_of_file(packet)? };
                 self.result_over(status, out, done)
@@ -110,7 +113,7 @@ impl MysqlSession {
             self.send(out);
             return Ok(());
         }
-        let fault = match &self.plan.rows {
+        let fault = match &self.checks().rows {
             Some(rows) if !rows.contains(&self.rows) => Some(FaultKind::WrongBody),
             _ => None,
         };
@@ -151,12 +154,45 @@ impl MysqlSession {
             Some(FaultKind::WrongBody) => self.rows_shown(done),
             Some(_) => Some(std::mem::take(&mut self.told)).filter(|told| !told.is_empty()),
         };
-        let why = match (&self.plan.rows, fault, &excerpt) {
+        let mut why = match (&self.checks().rows, fault, &excerpt) {
             (Some(rows), Some(FaultKind::WrongBody), Some(_)) => other_rows(rows, self.rows).into(),
             _ => Cow::Borrowed(""),
         };
+        let mut fault = fault;
+        if fault.is_none()
+            && self.looks()
+            && let Err(missing) = self.taken(done)
+        {
+            (fault, why) = (Some(FaultKind::WrongBody), missing.into());
+        }
         let (code, payload) = (u32::from(std::mem::take(&mut self.code)), self.payload);
         done.push(Event::Ended(Ended { id: self.id, fault, code, payload, excerpt, follow: None, why }));
+    }
+
+    /// What is taken out of the answer is told.
+    #[cold]
+    fn taken(&self, done: &mut Done<Request>) -> Result<(), String> {
+        let Some(own) = &self.own else { return Ok(()) };
+        own.looking.end((self.id, own.random), self.checks(), done)
+    }
+
+    #[cold]
+    fn column(&mut self, packet: &[u8], out: &mut Out) -> Result<(), Broken> {
+        self.count(packet.len(), out)?;
+        let described = self.stage != Stage::Columns;
+        let Some(own) = &mut self.own else { return Ok(()) };
+        own.column(packet)?;
+        if described {
+            own.described();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn row(&mut self, packet: &[u8], out: &mut Out) -> Result<(), Broken> {
+        self.count(packet.len(), out)?;
+        let Some(own) = &mut self.own else { return Ok(()) };
+        own.row(packet, &self.plan.kept)
     }
 
     #[cold]

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, Belongs, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Weighted};
 
 use super::dialect::statements;
 use super::plan::{Plan, Script};
 use super::session::MysqlSession;
-use super::statement::Compiler;
+use super::statement::{Compiler, Statement};
 use super::{errors, options};
+use crate::kept::Budget;
 use crate::sql::{self, Door, Piece, Request, Said, Way};
 
 /// MySQL and MariaDB over TCP, Unix sockets and TLS.
@@ -30,6 +31,10 @@ impl Protocol for Mysql {
         options::OPTIONS
     }
 
+    fn options_of_one_url(&self) -> &'static [&'static str] {
+        sql::OF_ONE_URL
+    }
+
     fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
         Ok(())
     }
@@ -38,8 +43,12 @@ impl Protocol for Mysql {
         const DOOR: Door = Door { schemes: ["mysql", "mariadb"], port: 3306, password_ends: false };
         let (origins, logins) = DOOR.places(&asked.urls)?;
         let (mut compiler, mut scripts) = (Compiler::default(), Vec::new());
+        compiler.slots.variables = Arc::clone(&asked.variables);
         let Said { requests, names, before, after } =
-            sql::said(asked, &mut scripts, |text, way, around, place| script(&mut compiler, text, way, around, place))?;
+            sql::said(asked, &mut scripts, |text, way, around, place, checks| {
+                let statements = script(&mut compiler, text, way, around, place)?;
+                Ok(Script { statements, checks: Arc::clone(checks) })
+            })?;
         let end = compiler.slots.end;
         let plan = Plan {
             logins,
@@ -47,14 +56,20 @@ impl Protocol for Mysql {
             private: asked.unix_socket.is_some(),
             prepares: compiler.prepares,
             scripts,
-            rows: sql::rows(asked)?,
+            kept: Budget::default(),
         };
         Ok(MysqlDialogue { requests, names, end, origins, before, after, plan: Arc::new(plan) })
     }
 }
 
-/// A script of the statements of a text; with `around`, a transaction stands around them.
-fn script(compiler: &mut Compiler, text: &str, way: Way, around: bool, place: &str) -> Result<Script, Complaint> {
+/// The statements of a text; with `around`, a transaction stands around them.
+fn script(
+    compiler: &mut Compiler,
+    text: &str,
+    way: Way,
+    around: bool,
+    place: &str,
+) -> Result<Box<[Statement]>, Complaint> {
     let wrong = |trouble: &str| Complaint::new(place, format!("\"{text}\": {trouble}"));
     let mut statements = statements(text).map_err(|trouble| wrong(&trouble))?;
     if statements.is_empty() {
@@ -68,7 +83,7 @@ fn script(compiler: &mut Compiler, text: &str, way: Way, around: bool, place: &s
         let way = if controls(pieces) { Way::Text } else { way };
         compiler.statement(pieces, way, place)
     });
-    Ok(Script { statements: compiled.collect::<Result<_, _>>()? })
+    compiled.collect()
 }
 
 /// True for statements that begin or end a transaction, which MySQL does not prepare.
@@ -103,6 +118,10 @@ impl Dialogue for MysqlDialogue {
     }
     fn names(&self) -> &Names {
         &self.names
+    }
+    /// A transaction is one connection's.
+    fn belongs(&self, _origin: &Origin) -> Belongs {
+        Belongs::ForIteration
     }
     fn requests_at_most(&self) -> Option<u64> {
         self.end

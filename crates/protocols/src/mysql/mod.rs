@@ -13,6 +13,7 @@ mod dialect;
 mod dialogue;
 mod errors;
 mod greeting;
+mod looking;
 mod opening;
 mod options;
 #[cfg(any(test, feature = "oracle"))]

@@ -1,13 +1,18 @@
 //! What holds for every connection of a run, and what is sent over them.
 
+use std::sync::Arc;
+
 use super::statement::Statement;
-use crate::sql::Account;
+use crate::kept::Budget;
+use crate::sql::{Account, Checks};
 
 /// One thing a user does: an exchange of one statement or several.
 #[derive(Debug)]
 pub struct Script {
     /// Sent one after the other, each when the answer to the one before has come.
     pub statements: Box<[Statement]>,
+    /// What decides about the answer.
+    pub checks: Arc<Checks>,
 }
 
 /// Everything a session must know of a run.
@@ -23,6 +28,6 @@ pub struct Plan {
     pub prepares: Vec<Box<[u8]>>,
     /// What is done.
     pub scripts: Vec<Script>,
-    /// How many rows an exchange must return or change.
-    pub rows: Option<std::ops::RangeInclusive<u64>>,
+    /// What rows are kept within that are looked at.
+    pub kept: Budget,
 }

@@ -6,14 +6,15 @@
 
 use std::sync::Arc;
 
-use wire::{Broken, Done, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
+use wire::{Broken, Done, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session, Values};
 
 use super::codec::{COM_PING, COM_QUIT, EOF, ERR, HEADER, WHOLE, length, put_packet};
 use super::greeting::Agreed;
+use super::looking::Own;
 use super::opening::Opening;
 use super::plan::Plan;
 use super::statement::Ready;
-use crate::sql::Request;
+use crate::sql::{Checks, Request};
 
 /// The most bytes kept of what a server said when it refused.
 pub const EXCERPT_BOUND: usize = 1024;
@@ -57,6 +58,8 @@ pub struct MysqlSession {
     /// What the server said when it refused.
     pub(super) told: Box<[u8]>,
     pub(super) fill: Fill<'static>,
+    /// What only steps of a flow have.
+    pub(super) own: Option<Box<Own>>,
     /// Bytes of rows, and rows returned or changed, of the exchange in flight.
     pub(super) payload: u64,
     pub(super) rows: u64,
@@ -97,6 +100,7 @@ impl MysqlSession {
             kept: Vec::new(),
             told: Box::default(),
             fill: Fill::default(),
+            own: None,
             payload: 0,
             rows: 0,
             left: 0,
@@ -123,6 +127,17 @@ impl MysqlSession {
         !matches!(self.stage, Stage::Opening | Stage::Idle | Stage::Over)
     }
 
+    /// What decides about the exchange in flight.
+    pub(super) fn checks(&self) -> &Checks {
+        &self.plan.scripts[self.script as usize].checks
+    }
+
+    /// True where its rows are looked at.
+    #[inline]
+    pub(super) fn looks(&self) -> bool {
+        self.own.as_ref().is_some_and(|own| own.looks)
+    }
+
     /// Sends the statement whose turn it is.
     #[inline]
     pub(super) fn send(&mut self, out: &mut Out) {
@@ -135,7 +150,10 @@ impl MysqlSession {
                 out.put(prepare);
                 1
             }
-            None => statement.put(&self.fill, &mut self.ready, out.buffer()),
+            None => {
+                let values = self.own.as_ref().map_or(Values::NONE, |own| &own.values);
+                statement.put(&Fill { values, ..self.fill }, &mut self.ready, out.buffer())
+            }
         };
         // The answer to a ping is numbered on its own and comes first.
         *if self.pinged { &mut self.after_pong } else { &mut self.number } = number;
@@ -147,8 +165,8 @@ impl MysqlSession {
     pub(super) fn passes_over(&self, first: u8, size: usize) -> bool {
         match self.stage {
             _ if self.continued => true,
-            Stage::Rows if !self.pinged => first != ERR && (first != EOF || size == WHOLE),
-            Stage::Columns if !self.pinged => true,
+            Stage::Rows if !self.pinged => !self.looks() && first != ERR && (first != EOF || size == WHOLE),
+            Stage::Columns if !self.pinged => !self.looks(),
             // The last one is waited for.
             Stage::Described => self.left > 1,
             Stage::Opening => self.opening.as_ref().is_some_and(|opening| opening.passes_over()),
@@ -257,6 +275,10 @@ impl Session for MysqlSession {
             return Err(Full);
         }
         (self.id, self.script, self.statement, self.fill) = (id, request.script, 0, fill.without_values());
+        let looks = self.checks().looks();
+        if looks || self.own.is_some() || !std::ptr::eq(fill.values, Values::NONE) {
+            self.own.get_or_insert_default().begin(fill, looks);
+        }
         (self.payload, self.rows, self.status, self.begun) = (0, 0, 0, false);
         self.send(out);
         Ok(Sent::Asked)

@@ -1,14 +1,14 @@
 //! PostgreSQL as a plug-in: its schemes, its options, and everything a run will say in it, compiled before it starts.
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, Belongs, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Weighted};
 
 use super::scram::Keys;
 use super::session::PostgresSession;
 use super::statement::{Compiler, Script};
 use super::{errors, options};
+use crate::kept::Budget;
 use crate::sql::{self, Account, Door, Request, Said};
 
 /// PostgreSQL over TCP, Unix sockets and TLS.
@@ -30,6 +30,10 @@ impl Protocol for Postgres {
         options::OPTIONS
     }
 
+    fn options_of_one_url(&self) -> &'static [&'static str] {
+        sql::OF_ONE_URL
+    }
+
     fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
         Ok(())
     }
@@ -38,11 +42,16 @@ impl Protocol for Postgres {
         const DOOR: Door = Door { schemes: ["postgres", "postgresql"], port: 5432, password_ends: true };
         let (origins, accounts) = DOOR.places(&asked.urls)?;
         let (mut compiler, mut scripts) = (Compiler::default(), Vec::new());
+        compiler.slots.variables = Arc::clone(&asked.variables);
         let Said { requests, names, before, after } =
-            sql::said(asked, &mut scripts, |text, way, around, place| compiler.script(text, way, around, place))?;
+            sql::said(asked, &mut scripts, |text, way, around, place, checks| {
+                let mut script = compiler.script(text, way, around, place)?;
+                script.checks = Arc::clone(checks);
+                Ok(script)
+            })?;
         let end = compiler.slots.end;
-        let (ssl, rows, keys) = (asked.switch("ssl"), sql::rows(asked)?, Keys::default());
-        let plan = Plan { accounts, ssl, parses: compiler.parses, scripts, rows, keys };
+        let (ssl, kept, keys) = (asked.switch("ssl"), Budget::default(), Keys::default());
+        let plan = Plan { accounts, ssl, parses: compiler.parses, scripts, kept, keys };
         Ok(PostgresDialogue { requests, names, end, origins, before, after, plan: Arc::new(plan) })
     }
 }
@@ -58,8 +67,8 @@ pub struct Plan {
     pub parses: Vec<Box<[u8]>>,
     /// What is done.
     pub scripts: Vec<Script>,
-    /// How many rows an exchange must return or change.
-    pub rows: Option<RangeInclusive<u64>>,
+    /// What rows are kept within that are looked at.
+    pub kept: Budget,
     /// Keys that were derived from passwords.
     pub keys: Keys,
 }
@@ -89,6 +98,10 @@ impl Dialogue for PostgresDialogue {
     }
     fn names(&self) -> &Names {
         &self.names
+    }
+    /// A transaction is one connection's.
+    fn belongs(&self, _origin: &Origin) -> Belongs {
+        Belongs::ForIteration
     }
     fn requests_at_most(&self) -> Option<u64> {
         self.end

@@ -28,14 +28,16 @@ pub struct Reader {
     head: [u8; HEAD],
     /// Bytes of type and length that are here.
     have: u8,
-}
-
-/// Messages that are read: errors, authentication, ends of statements and of exchanges.
-fn is_read(kind: u8) -> bool {
-    matches!(kind, b'E' | b'R' | b'C' | b'Z')
+    /// Rows and what describes them are read too.
+    pub rows: bool,
 }
 
 impl Reader {
+    /// Messages that are read: errors, authentication, ends of statements and of exchanges.
+    fn is_read(&self, kind: u8) -> bool {
+        matches!(kind, b'E' | b'R' | b'C' | b'Z') || (self.rows && matches!(kind, b'T' | b'D'))
+    }
+
     /// Bytes of the body of the message under way, those that came and those that will; 0 where none is.
     pub fn under_way(&self) -> usize {
         if usize::from(self.have) < HEAD { 0 } else { head(&self.head).map_or(0, |head| head.size as usize) }
@@ -57,7 +59,7 @@ impl Reader {
                 return Ok(None);
             }
             self.left = head(&self.head)?.size;
-            if is_read(self.head[0]) && self.left as usize > READ_BOUND {
+            if self.is_read(self.head[0]) && self.left as usize > READ_BOUND {
                 return Err(Broken("an error or another message of more than 64 KiB that must be read"));
             }
             self.kept.clear();
@@ -69,14 +71,15 @@ impl Reader {
         *at += here;
         self.left -= here as u32;
         let in_pieces = here < head.size as usize;
-        if is_read(head.kind) && in_pieces {
+        let is_read = self.is_read(head.kind);
+        if is_read && in_pieces {
             self.kept.extend_from_slice(part);
         }
         if !whole {
             return Ok(None);
         }
         self.have = 0;
-        let body = match (is_read(head.kind), in_pieces) {
+        let body = match (is_read, in_pieces) {
             (false, _) => &[][..],
             (true, true) => &self.kept,
             (true, false) => part,

@@ -11,6 +11,7 @@ mod dialect;
 mod dialogue;
 mod errors;
 mod login;
+mod looking;
 mod md5;
 mod message;
 mod options;

@@ -15,7 +15,7 @@ use super::errors;
 use super::login::Login;
 use super::message::{Message, Reader};
 use super::statement::SYNC;
-use crate::sql::{Request, other_rows};
+use crate::sql::{Checks, Looking, Request, other_rows};
 
 /// The most bytes of an error kept as an example.
 const EXCERPT_BOUND: usize = 4096;
@@ -37,14 +37,16 @@ enum Stage {
 /// A conversation with PostgreSQL, client side.
 #[derive(Debug)]
 pub struct PostgresSession {
-    plan: Arc<Plan>,
+    pub(super) plan: Arc<Plan>,
     /// Statements that were prepared here.
     ready: Box<[bool]>,
     reader: Reader,
     rare: Option<Box<Rare>>,
-    payload: u64,
+    pub(super) payload: u64,
     rows: u64,
-    id: ExchangeId,
+    /// Rows that something is taken out of, and random bits of the request.
+    pub(super) looking: Option<Box<(Looking, u64)>>,
+    pub(super) id: ExchangeId,
     script: u32,
     /// The first error of the exchange; 0: none.
     error: u32,
@@ -82,6 +84,7 @@ impl PostgresSession {
             rare: Some(Box::new(Rare { login: Some(login), ..Rare::default() })),
             payload: 0,
             rows: 0,
+            looking: None,
             id: ExchangeId(0),
             script: 0,
             error: 0,
@@ -91,6 +94,11 @@ impl PostgresSession {
             asked: false,
             refused: false,
         }
+    }
+
+    /// What decides about the exchange in flight.
+    pub(super) fn checks(&self) -> &Checks {
+        &self.plan.scripts[self.script as usize].checks
     }
 
     fn rare(&mut self) -> &mut Rare {
@@ -127,11 +135,12 @@ impl PostgresSession {
     #[inline]
     fn hear(&mut self, message: &Message<'_>, out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
         match message.kind {
+            b'T' | b'D' if self.stage == Stage::Busy && self.looking.is_some() => return self.look(message),
             // DataRow, CopyData: behind two bytes that count the columns of a row.
             b'D' | b'd' if self.stage == Stage::Busy => self.payload += u64::from(message.size),
             // BindComplete, RowDescription, CommandComplete and what else goes with statements.
             b'2' | b'T' | b'n' | b't' | b's' | b'I' | b'3' | b'c' | b'H' if self.stage == Stage::Busy => {}
-            b'C' if self.stage == Stage::Busy && self.plan.rows.is_some() => {
+            b'C' if self.stage == Stage::Busy && self.checks().rows.is_some() => {
                 self.rows = self.rows.saturating_add(codec::rows(message.body));
             }
             b'C' if matches!(self.stage, Stage::Busy | Stage::RollingBack) => {}
@@ -243,18 +252,19 @@ impl PostgresSession {
     #[inline]
     fn end(&mut self, done: &mut Done<Request>) {
         self.asked = false;
-        let outside = self.plan.rows.as_ref().is_some_and(|span| !span.contains(&self.rows));
+        let outside = self.checks().rows.as_ref().is_some_and(|span| !span.contains(&self.rows));
         let (payload, id) = (self.payload, self.id);
-        if self.error == 0 && !outside {
+        let missing = if self.error == 0 && !outside { self.taken(done) } else { None };
+        if self.error == 0 && !outside && missing.is_none() {
             let ended =
                 Ended { id, fault: None, code: errors::OK, payload, excerpt: None, follow: None, why: "".into() };
             return done.push(Event::Ended(ended));
         }
-        self.end_closely(done);
+        self.end_closely(missing, done);
     }
 
     #[cold]
-    fn end_closely(&mut self, done: &mut Done<Request>) {
+    fn end_closely(&mut self, missing: Option<String>, done: &mut Done<Request>) {
         let (id, payload, rows) = (self.id, self.payload, self.rows);
         let (fault, code, excerpt) = match std::mem::take(&mut self.error) {
             0 => (FaultKind::WrongBody, errors::OK, format!("{rows} rows").into_bytes()),
@@ -266,7 +276,8 @@ impl PostgresSession {
                 self.ready[number as usize] = false;
             }
         }
-        let why = match &self.plan.rows {
+        let why = match &self.checks().rows {
+            _ if missing.is_some() => missing.unwrap_or_default().into(),
             Some(asked) if fault == FaultKind::WrongBody && done.wants_example(fault) => other_rows(asked, rows).into(),
             _ => Cow::Borrowed(""),
         };
@@ -325,6 +336,8 @@ impl Session for PostgresSession {
             script.put(fill, &self.plan.parses, &mut self.ready, prepare, out.buffer());
         }
         (self.id, self.script, self.stage) = (id, request.script, Stage::Busy);
+        self.looking = self.checks().looks().then(|| Box::new((Looking::default(), fill.random)));
+        self.reader.rows = self.looking.is_some();
         (self.payload, self.rows, self.begun, self.asked) = (0, 0, false, true);
         Ok(Sent::Asked)
     }

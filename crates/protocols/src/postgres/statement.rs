@@ -5,17 +5,21 @@
 //! infers. A text without slots, or one with a slot inside a name, or all with `--text`, is a simple query. Several
 //! statements of a text are one exchange and one transaction of the server's either way.
 
+use std::sync::Arc;
+
 use wire::{Complaint, Fill};
 
 use super::codec::{put, text};
 use super::dialect;
-use crate::sql::{Filled, Piece, Slot, Slots, Way, braced, doubled, filled, template};
+use crate::sql::{Checks, Filled, Piece, Slot, Slots, Way, braced, doubled, filled, template};
 
 /// One exchange: one statement or several.
 #[derive(Debug)]
 pub struct Script {
     /// As the user wrote it, for people.
     pub shown: String,
+    /// What decides about the answer.
+    pub checks: Arc<Checks>,
     how: How,
 }
 
@@ -82,7 +86,7 @@ impl Compiler {
             Way::Usual if !plain && !named => self.prepared(&statements, place)?,
             _ => self.text(&statements, place)?,
         };
-        Ok(Script { shown: sql.to_owned(), how })
+        Ok(Script { shown: sql.to_owned(), checks: Arc::default(), how })
     }
 
     fn prepared(&mut self, statements: &[Vec<Piece>], place: &str) -> Result<How, Complaint> {

@@ -2,13 +2,15 @@
 //! slots filled into SQL. Each database keeps what differs: where quotes and comments end, and how statements travel.
 
 mod account;
+mod checks;
 mod options;
 mod said;
 mod scan;
 mod slots;
 
 pub use account::{Account, Door};
-pub use options::{Way, options, other_rows, rows};
+pub use checks::{Checks, Looking, OF_ONE_URL};
+pub use options::{Way, options, other_rows};
 pub use said::{Request, Said, said};
 pub use scan::{Part, Piece, Scan, is_word, unclosed};
 pub use slots::{Filled, Slot, Slots, braced, doubled, filled, gives_integer, template};

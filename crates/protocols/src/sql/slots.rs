@@ -1,10 +1,12 @@
 //! Slots in SQL that is sent as text: digits and parts of names as they are, all else in quotes and escaped, so that it
 //! means what a parameter of a prepared statement would.
 
+use std::sync::Arc;
+
 use wire::{Complaint, Fill};
 
 use super::scan::{Part, Piece};
-use crate::template::Template;
+use crate::template::{Notation, Scope, Template};
 
 /// A template that differs in its random bits from the others of the run.
 #[derive(Debug)]
@@ -27,6 +29,8 @@ pub struct Slots {
     count: u64,
     /// After how many requests of a run their data is at its end.
     pub end: Option<u64>,
+    /// What users of a flow know by name.
+    pub variables: Arc<[String]>,
 }
 
 impl Slots {
@@ -38,7 +42,8 @@ impl Slots {
         self.count += 1;
         // The odd number of splitmix64's increment: no two slots share their random bits.
         let salt = self.count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let template = Template::parse(template, place)?;
+        let scope = Scope { variables: &self.variables, ..Scope::default() };
+        let template = Template::parse_in(template, place, Notation::Plain, scope)?;
         self.end = self.end.into_iter().chain(template.end()).min();
         Ok(Slot { template, salt })
     }

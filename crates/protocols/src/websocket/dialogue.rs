@@ -102,7 +102,7 @@ impl Protocol for WebSocket {
 /// The steps of a flow.
 fn of_steps(asked: &Asked) -> Result<WebSocketDialogue, Complaint> {
     let wishes = Wishes::read(asked)?;
-    let Steps { requests, names, origins, upgrades, each, end } = Steps::read(asked, &wishes)?;
+    let Steps { requests, names, origins, upgrades, each, end } = Steps::read(asked)?;
     let beside = Beside::read(asked, |_, _, _| Ok(Message::new(Template::fixed(Vec::new()), false, 0)))?;
     let rules = Rules::new(Wishes { push: true, ..wishes }, upgrades, Expect::Nothing, beside);
     let rules = Arc::new(Rules { steps: each, ..rules });

@@ -186,7 +186,7 @@ impl Steps {
     ///
     /// # Errors
     /// The first mistake, naming the step.
-    pub fn read(asked: &Asked, wishes: &Wishes) -> Result<Steps, Complaint> {
+    pub fn read(asked: &Asked) -> Result<Steps, Complaint> {
         let (mut steps, mut marks) = (Steps::default(), Marks::new(asked));
         let urls: Vec<&str> = asked.urls.iter().map(|url| url.url.as_str()).collect();
         let mut opened: Vec<&str> = Vec::new();
@@ -196,7 +196,7 @@ impl Steps {
                 Some(at) => at,
                 None => {
                     opened.push(url);
-                    let (parsed, upgrade) = upgrade(asked, (&urls, number), wishes, &mut marks)?;
+                    let (parsed, upgrade) = upgrade(asked, (&urls, number), &mut marks)?;
                     let origin = origin(&parsed, opened.len() as u32 - 1);
                     let nowhere =
                         || Complaint::new("URL", format!("\"{url}\" names no host; write ws://host:port/path"));
@@ -241,12 +241,7 @@ fn read(asked: &Asked) -> Result<(Step, Message), Complaint> {
 }
 
 /// How the connection of a URL is opened: as its first step says, and no other says otherwise.
-fn upgrade(
-    asked: &Asked,
-    (urls, number): (&[&str], usize),
-    wishes: &Wishes,
-    marks: &mut Marks,
-) -> Result<(Url, Upgrade), Complaint> {
+fn upgrade(asked: &Asked, (urls, number): (&[&str], usize), marks: &mut Marks) -> Result<(Url, Upgrade), Complaint> {
     let of_step = |at: usize| {
         let own = asked.own.get(at).into_iter().flatten();
         own.filter(|(name, _)| OF_UPGRADE.contains(&name.as_str())).collect::<Vec<_>>()
@@ -261,9 +256,9 @@ fn upgrade(
         }
     }
     let url = parse_url(urls[number], marks, true)?;
-    let read = |asked: &Asked| Wishes::read_with(asked, marks);
-    let own = url_overrides::wished(asked, number, OF_ONE_URL, read)?;
-    let upgrade = Upgrade::new(&url, own.as_ref().unwrap_or(wishes)).with_slots(marks)?;
+    let own = url_overrides::wished(asked, number, OF_ONE_URL, |asked| Wishes::read_with(asked, marks))?;
+    let wishes = own.map_or_else(|| Wishes::read_with(asked, marks), Ok)?;
+    let upgrade = Upgrade::new(&url, &wishes).with_slots(marks)?;
     Ok((url, upgrade))
 }
 

@@ -8,6 +8,7 @@ mod handshake;
 mod memory;
 mod plan;
 mod server;
+mod steps;
 
 use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};
 

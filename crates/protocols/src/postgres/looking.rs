@@ -1,0 +1,48 @@
+//! Rows that something is taken out of: RowDescription and DataRow ("Message Formats"), in text.
+
+use wire::{Broken, Done};
+
+use super::message::Message;
+use super::session::PostgresSession;
+use crate::sql::Request;
+
+const SHORT: Broken = Broken("a row that is shorter than it says");
+
+impl PostgresSession {
+    /// A row, or what describes those that follow.
+    #[cold]
+    pub(super) fn look(&mut self, message: &Message<'_>) -> Result<(), Broken> {
+        let (count, mut rest) = message.body.split_first_chunk::<2>().ok_or(SHORT)?;
+        let (count, budget) = (u16::from_be_bytes(*count), &self.plan.kept);
+        let Some((looking, _)) = self.looking.as_deref_mut() else { return Ok(()) };
+        if message.kind == b'T' {
+            let mut names = Vec::new();
+            for _ in 0..count {
+                let end = memchr::memchr(0, rest).ok_or(SHORT)?;
+                names.push(String::from_utf8_lossy(&rest[..end]).into_owned());
+                // The table, the column, the type with its size and modifier, and the format.
+                rest = rest.get(end + 1 + 18..).ok_or(SHORT)?;
+            }
+            looking.rows.begin(names);
+            return Ok(());
+        }
+        self.payload += u64::from(message.size);
+        if usize::from(count) != looking.rows.columns() || !looking.row(message.body.len(), budget) {
+            return Ok(());
+        }
+        for _ in 0..count {
+            let (size, behind) = rest.split_first_chunk::<4>().ok_or(SHORT)?;
+            let size = usize::try_from(i32::from_be_bytes(*size)).ok();
+            let (value, behind) = behind.split_at_checked(size.unwrap_or(0)).ok_or(SHORT)?;
+            rest = behind;
+            looking.rows.value(size.map(|_| value));
+        }
+        Ok(())
+    }
+
+    /// What is taken out of the answer is told; what could not be found.
+    pub(super) fn taken(&mut self, done: &mut Done<Request>) -> Option<String> {
+        let (looking, random) = *self.looking.take()?;
+        looking.end((self.id, random), self.checks(), done).err()
+    }
+}
