@@ -3,7 +3,6 @@
 mod accounting;
 mod beating;
 mod behaviour;
-mod belonging;
 mod blame;
 mod changed;
 mod cookies;

@@ -13,6 +13,7 @@ use super::failing::Cause;
 
 const LOST: &str =
     "the connection that its user was on was closed before this step, and with it what was said on it before";
+const BUSY: &str = "another step of its user is under way on its connection; write them one after the other";
 
 /// What users have of their own, by user and origin.
 #[derive(Debug)]
@@ -94,11 +95,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let Some(own) = belongings.own(x.user, origin) else { return false };
         match *own {
             Own::Is(conn) => {
-                let session = self.links.session(conn);
-                if session.is_some_and(|session| session.room() > 0) {
-                    self.submit(id, conn, self.stamp);
-                } else {
-                    self.fail_now(id, &Cause::new(FaultKind::Closed, Phase::Wait).saying(LOST), false);
+                let room = self.links.session(conn).map_or(0, |session| session.room());
+                let busy = self.links.conn(conn).in_flight > 0;
+                match belongs {
+                    _ if room > 0 => self.submit(id, conn, self.stamp),
+                    // Several at once: the others take what is free, which is nobody's afterwards.
+                    Belongs::ForIteration if busy => return false,
+                    _ => {
+                        let why = if busy { BUSY } else { LOST };
+                        self.fail_now(id, &Cause::new(FaultKind::Closed, Phase::Wait).saying(why), false);
+                    }
                 }
             }
             Own::Lost => {
@@ -118,6 +124,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub(super) fn takes_for_own(&mut self, user: u32, conn: u32) {
         let origin = self.links.conn(conn).origin;
         let Some(own) = self.belongings.as_mut().and_then(|belongings| belongings.own(user, origin)) else { return };
+        if *own != Own::None {
+            return;
+        }
         *own = Own::Is(conn);
         self.links.conn_mut(conn).user = user;
         self.pools.get_mut(origin).unmake_idle(self.links.conns_mut(), conn);
