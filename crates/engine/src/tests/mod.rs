@@ -3,6 +3,7 @@
 mod accounting;
 mod beating;
 mod behaviour;
+mod belonging;
 mod blame;
 mod changed;
 mod cookies;

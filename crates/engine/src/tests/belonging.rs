@@ -1,0 +1,106 @@
+//! Connections that are a user's for its iteration: nobody else says anything on them meanwhile, and what is lost with one is told.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use measure::Nanos;
+use net::sim::{Peer, Say};
+use plan::flow::{Flow, OnFailure, Pause, Step};
+use plan::{Arrivals, WeightedUrl};
+use protocols::redis::Redis;
+
+use super::harness::{MS, SECOND, Scene, each_seed};
+
+/// A server that knows who began on a connection (`SET user`), and who went on (`GET user`).
+#[derive(Clone, Default)]
+struct Ledger(Arc<Mutex<Seen>>);
+
+#[derive(Default)]
+struct Seen {
+    /// By connection: whose turn it is.
+    by: HashMap<u32, String>,
+    begun: u64,
+    went_on: u64,
+    /// Somebody went on where another had begun.
+    mistaken: u64,
+    opened: u64,
+    closes: bool,
+}
+
+impl Peer for Ledger {
+    fn opened(&mut self, _now: Nanos, conn: u32) {
+        let mut seen = self.0.lock().expect("one thread");
+        seen.by.remove(&conn);
+        seen.opened += 1;
+    }
+    fn received(&mut self, _now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let user = text.trim_end().rsplit("\r\n").next().unwrap_or_default().to_owned();
+        let mut seen = self.0.lock().expect("one thread");
+        if text.contains("SET") {
+            seen.begun += 1;
+            seen.by.insert(conn, user);
+            say.send(conn, b"+OK\r\n");
+            if seen.closes {
+                say.close(conn);
+            }
+            return;
+        }
+        seen.went_on += 1;
+        seen.mistaken += u64::from(seen.by.remove(&conn) != Some(user));
+        say.send(conn, b"$1\r\na\r\n");
+    }
+    fn closed(&mut self, _now: Nanos, _conn: u32) {}
+}
+
+/// Each user says `SET` with its name, pauses, and says `GET` with it.
+fn scene(scene: Scene) -> Scene {
+    scene.with(|plan| {
+        let url = |command: &str| {
+            let mut url = WeightedUrl::plain("redis://test");
+            url.options.insert("command".into(), vec![format!("{command} {{counter}}")]);
+            url
+        };
+        let send = |url| Step::Request { url, on_failure: OnFailure::default() };
+        let pause = Step::Pause(Pause::Uniform { from: MS, to: Nanos::from_millis(5) });
+        plan.urls = vec![url("SET"), url("GET")].into();
+        plan.flow = Some(Flow { steps: vec![send(0), pause, send(1)], ..Flow::default() });
+    })
+}
+
+#[test]
+fn what_a_user_begins_on_a_connection_it_goes_on_with_there_and_nobody_comes_between() {
+    each_seed(1..8, |seed| {
+        for open in [false, true] {
+            let played = match open {
+                true => Scene::open(900.0, Arrivals::Poisson, SECOND),
+                false => Scene::closed(7, SECOND),
+            };
+            let scene = scene(played).with(|plan| (plan.seed, plan.max_connections) = (seed, 4));
+            let ledger = Ledger::default();
+            let peer = ledger.clone();
+            let played = scene.speak(&Redis, Arc::default(), move |_| Box::new(peer.clone()));
+            let seen = ledger.0.lock().expect("one thread");
+            assert!(seen.begun > 300 && seen.mistaken == 0, "{} of {} mistaken", seen.mistaken, seen.begun);
+            assert_eq!(played.sum.due, played.sum.finished + played.sum.failed + played.sum.censored);
+            assert_eq!(played.sum.failed, 0, "{:?}", played.sum.failures);
+            let most = if open { 4 } else { 7 };
+            assert!(seen.opened <= most, "they are used again: {}", seen.opened);
+        }
+    });
+}
+
+#[test]
+fn a_connection_that_is_lost_between_two_steps_fails_the_next_one_on_it() {
+    let scene = scene(Scene::closed(3, SECOND)).with(|plan| (plan.requests, plan.duration) = (Some(20), None));
+    let ledger = Ledger::default();
+    ledger.0.lock().expect("one thread").closes = true;
+    let peer = ledger.clone();
+    let played = scene.speak(&Redis, Arc::default(), move |_| Box::new(peer.clone()));
+    let seen = ledger.0.lock().expect("one thread");
+    assert_eq!((seen.begun, seen.went_on), (20, 0), "nothing is said on another connection in its place");
+    assert_eq!((played.sum.due, played.sum.finished, played.sum.failed), (40, 20, 20), "{:?}", played.sum.failures);
+    assert_eq!(played.sum.failures("closed"), 20, "{:?}", played.sum.failures);
+    let why = &played.examples.first().expect("an example").detail;
+    assert!(why.starts_with("the connection that its user was on was closed before this step"), "{why}");
+}
