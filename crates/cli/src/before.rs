@@ -26,7 +26,12 @@ pub fn intro(plan: &Plan, lang: Lang) -> String {
     };
     let length = length(plan, lang);
     let level = level(plan);
+    let names = || plan.scenarios.iter().map(|scenario| &*scenario.name).collect::<Vec<_>>().join(", ");
     let mut line = match (&plan.load, plan.hold) {
+        _ if !plan.scenarios.is_empty() => {
+            let n = plan.scenarios.len().to_string();
+            lang.fill(messages::SCENARIOS, &[("n", &n), ("names", &names()), ("length", &length), ("url", &url)])
+        }
         (Load::Closed { .. }, Some(hold)) => {
             lang.fill(messages::HOLD, &[("n", &level), ("time", &span(hold)), ("url", &url)])
         }
@@ -67,11 +72,7 @@ pub fn proxies(plan: &Plan, lang: Lang) -> Option<String> {
 
 /// A worker without a user or a connection would have nothing to do.
 fn workers(plan: &Plan) -> u32 {
-    let most = match &plan.load {
-        Load::Closed { .. } => plan.load.peak() as u32,
-        Load::Open { .. } => plan.max_connections,
-    };
-    plan.workers.clamp(1, most.max(1))
+    engine::worker_count(plan)
 }
 
 fn length(plan: &Plan, lang: Lang) -> String {
@@ -81,6 +82,7 @@ fn length(plan: &Plan, lang: Lang) -> String {
         None => (messages::LENGTH_BOTH, messages::LENGTH_REQUESTS),
     };
     match (plan.duration, plan.requests) {
+        (None, None) => lang.of(messages::LENGTH_UNTIL_DONE).to_owned(),
         (Some(time), None) => span(time),
         (Some(time), Some(_)) => lang.fill(both, &[("time", &span(time)), ("n", &n)]),
         (None, _) => lang.fill(alone, &[("n", &n)]),

@@ -21,7 +21,7 @@ use crate::{host, named, through};
 pub fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
     let own = urls.iter().any(|url| !url.options.is_empty());
     let named = urls.iter().any(|url| url.name.is_some());
-    let variables = plan.flow.as_ref().map(|flow| flow.variables.as_slice()).unwrap_or_default().into();
+    let variables = plan.variables().into();
     Ok(Asked {
         names: if named { urls.iter().map(|url| url.name.clone()).collect() } else { Vec::new() },
         own: if own { urls.iter().map(|url| url.options.clone()).collect() } else { Vec::new() },

@@ -15,7 +15,7 @@ const LONGEST: usize = 200;
 /// Sends one request, or goes through a flow once, and shows what was sent and received; the exit code.
 pub fn show(prepared: &dyn PreparedRun, setup: &Setup, redaction: &Redaction, lang: Lang) -> u8 {
     let shown = Shown { redaction, lang };
-    if setup.plan.flow.is_some() {
+    if setup.plan.has_flows() {
         return walk(prepared, setup, &shown);
     }
     let (text, ending) = shown.told(prepared.probe(setup, &Stop::default()).map(Box::new));

@@ -17,6 +17,11 @@ pub const HOLD: Text = text(
 /// Before an open run.
 pub const OPEN: Text =
     text("{rate}/s ({arrivals}) for {length} on {url}", "{rate}/s（{arrivals}），{length}，地址 {url}");
+/// Before scenarios side by side.
+pub const SCENARIOS: Text =
+    text("{n} {n|scenario|scenarios} ({names}) for {length} on {url}", "{n} 个场景（{names}），{length}，地址 {url}");
+/// The end of scenarios that are bound by their iterations.
+pub const LENGTH_UNTIL_DONE: Text = text("as long as their iterations take", "直到迭代完成");
 /// The end of a run that is bound by requests only.
 pub const LENGTH_REQUESTS: Text = text("{n} {n|request|requests}", "{n} 个请求");
 /// The end of a run that is bound by both.

@@ -15,9 +15,14 @@ const LISTED: usize = 5;
 /// # Errors
 /// The first such objective, and the name that may have been meant.
 pub fn check_objectives(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
-    let flow = plan.flow.as_ref();
-    let spans = flow.into_iter().flat_map(|flow| std::iter::once("iteration").chain(flow.groups())).map(str::to_owned);
-    let names: Vec<String> = prepared.names().iter().cloned().chain(spans).collect();
+    let spans = plan.spans();
+    let scenarios = plan.scenarios.iter().map(|scenario| format!("scenario {}", scenario.name));
+    // A group that only one of several scenarios has needs no more than its name.
+    let alone = |group: &&str| spans.iter().filter(|span| span.group == Some(*group)).count() == 1;
+    let groups = spans.iter().filter_map(|span| span.group).filter(alone).map(str::to_owned);
+    let spans = spans.iter().map(|span| span.called());
+    let mut names: Vec<String> = prepared.names().iter().cloned().chain(scenarios).chain(spans).collect();
+    names.extend(groups);
     let parsed = plan.objectives.iter().filter_map(|text| Objective::parse(text).ok());
     let Some((text, name)) = parsed.into_iter().find_map(|objective| {
         let name = objective.name()?.to_owned();

@@ -62,7 +62,7 @@ fn stopping_steps(plan: &Plan) -> String {
             }
         }
     };
-    plan.flow.iter().for_each(|flow| flow.each(&mut |step| add(step)));
+    plan.flows().for_each(|(_, flow)| flow.each(&mut |step| add(step)));
     names.join(", ")
 }
 

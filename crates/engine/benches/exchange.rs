@@ -161,6 +161,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         options: options.clone(),
         load: load.clone(),
         flow: None,
+        scenarios: Vec::new(),
         requests: None,
         duration: Some(LASTS),
         warmup: Nanos::ZERO,

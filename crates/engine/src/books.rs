@@ -43,11 +43,16 @@ pub(crate) struct Gauges {
 }
 
 impl Books {
-    /// Of a run with so many names, rows of a flow's iterations and groups among them.
-    pub fn new(limits: &Limits, names: usize, now: Nanos, report: Box<dyn FnMut(Message) + Send>) -> Books {
+    /// Of a run with so many rows of figures, those of names, of iterations and groups, and at the end of so many scenarios.
+    pub fn new(
+        limits: &Limits,
+        (names, scenarios): (usize, usize),
+        now: Nanos,
+        report: Box<dyn FnMut(Message) + Send>,
+    ) -> Books {
         Books {
             open: limits.open,
-            tally: Tally::new(names),
+            tally: Tally::of(names, scenarios),
             in_flight: InFlight::begin(now),
             second_from: limits.start,
             second_to: Nanos::MAX,
@@ -84,10 +89,10 @@ impl Books {
 
     /// A request is due.
     #[inline]
-    pub fn due(&mut self, name: u16, warmup: bool) {
+    pub fn due(&mut self, name: u16, user: u32, warmup: bool) {
         self.tally.counts.due += u64::from(!warmup);
         if let Some(named) = self.tally.named.as_mut().filter(|_| !warmup) {
-            named.counts(name).due += 1;
+            named.count(name, user, |named, row| named.counts(row).due += 1);
         }
     }
 
@@ -135,18 +140,18 @@ impl Books {
         // What a status says is not what became of a request that had been given up.
         match late {
             true => self.tally.counts.late += 1,
-            false => self.tally.code(x.name, code),
+            false => self.tally.code((x.name, x.user), code),
         }
         self.tally.counts.bytes.payload += payload;
         if let Some(named) = &mut self.tally.named {
-            named.counts(x.name).payload += payload;
+            named.count(x.name, x.user, |named, row| named.counts(row).payload += payload);
         }
     }
 
     /// A status code stands for a request that failed without a response.
     pub fn code(&mut self, x: &Exchange, code: u32) {
         if !x.warmup {
-            self.tally.code(x.name, code);
+            self.tally.code((x.name, x.user), code);
         }
     }
 
@@ -165,12 +170,13 @@ impl Books {
     pub fn succeeded(&mut self, x: &Exchange, now: Nanos) {
         self.somebody_was_served(now);
         if x.warmup {
-            self.tally.finished_of_warmup(x.name);
+            self.tally.finished_of_warmup((x.name, x.user));
             return;
         }
         self.tally.counts.finished += 1;
         if let Some(named) = &mut self.tally.named {
-            named.finished(x.name, now - if self.open { x.intended } else { x.started });
+            let took = now - if self.open { x.intended } else { x.started };
+            named.count(x.name, x.user, |named, row| named.finished(row, took));
         }
         let latency = &mut self.tally.latency;
         latency.service.record(now - x.started);
@@ -186,11 +192,11 @@ impl Books {
     pub fn written(&mut self, x: &Exchange, now: Nanos) {
         self.somebody_was_served(now);
         if x.warmup {
-            self.tally.finished_of_warmup(x.name);
+            self.tally.finished_of_warmup((x.name, x.user));
             return;
         }
         if let Some(named) = &mut self.tally.named {
-            named.counts(x.name).finished += 1;
+            named.count(x.name, x.user, |named, row| named.counts(row).finished += 1);
         }
         self.tally.counts.finished += 1;
         self.tally.counts.one_way += 1;
@@ -220,7 +226,7 @@ impl Books {
         if x.warmup {
             return;
         }
-        self.tally.failure(x.name, sort);
+        self.tally.failure((x.name, x.user), sort);
         let sent = x.state != Standing::Waiting;
         let since = if self.open || !sent { x.intended } else { x.started };
         let latency = &mut self.tally.latency;
@@ -249,20 +255,22 @@ impl Books {
         }
         self.tally.counts.censored += 1;
         if let Some(named) = &mut self.tally.named {
-            named.counts(x.name).censored += 1;
+            named.count(x.name, x.user, |named, row| named.counts(row).censored += 1);
         }
         self.at_least(x, now);
     }
 
     /// So many were due and never sent, the last of them so long ago; how long the server would have taken, nobody knows. They waited
     /// for us, or (`held_back`) behind all those that waited for a connection.
-    pub fn unsent(&mut self, name: u16, since: Nanos, many: u64, held_back: bool) {
+    pub fn unsent(&mut self, (name, user): (u16, u32), since: Nanos, many: u64, held_back: bool) {
         self.tally.counts.due += many;
         self.tally.counts.censored += many;
         if let Some(named) = &mut self.tally.named {
-            named.counts(name).due += many;
-            named.counts(name).censored += many;
-            named.at_least_n(name, since, many);
+            named.count(name, user, |named, row| {
+                named.counts(row).due += many;
+                named.counts(row).censored += many;
+                named.at_least_n(row, since, many);
+            });
         }
         let latency = &mut self.tally.latency;
         latency.response_at_least.record_n(since, many);
@@ -296,7 +304,8 @@ impl Books {
         if let Some(named) = &mut self.tally.named
             && (self.open || !waiting)
         {
-            named.at_least(x.name, now - if self.open { x.intended } else { x.started });
+            let took = now - if self.open { x.intended } else { x.started };
+            named.count(x.name, x.user, |named, row| named.at_least(row, took));
         }
     }
 
@@ -409,7 +418,7 @@ mod tests {
 
     fn books(limits: &Limits) -> (Books, Receiver<Message>) {
         let (tell, told) = channel();
-        let mut books = Books::new(limits, 1, Nanos::ZERO, Box::new(move |message| drop(tell.send(message))));
+        let mut books = Books::new(limits, (1, 0), Nanos::ZERO, Box::new(move |message| drop(tell.send(message))));
         books.begin(limits, limits.start, limits.start);
         (books, told)
     }
@@ -426,7 +435,7 @@ mod tests {
     fn in_flight(books: &mut Books, limits: &Limits, due: u64) -> Exchange {
         let mut x = Exchange::due(Nanos(due), Nanos(due), 0, 0, 0);
         x.warmup = x.intended < limits.window;
-        books.due(0, x.warmup);
+        books.due(0, 0, x.warmup);
         books.started(&mut x, Nanos(due), Nanos(due));
         x.state = Standing::InFlight;
         books.sent(&x, false);

@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use load::Users;
+use load::{Course, Users};
 use measure::Nanos;
 use measure::random::Rng;
-use plan::{Load, Plan, Share};
+use plan::{Load, Plan, Scenario, Share};
 use scenario::{Choice, Flow, OwnConnections, Program, Requests};
 use wire::{Dialogue, Network, Origin, Place, Values};
 
@@ -19,9 +19,9 @@ use crate::limits::Limits;
 use crate::links::Links;
 use crate::lookup::Lookups;
 use crate::message::Message;
-use crate::patience::{LONGEST, LONGEST_OF_ARRIVALS};
-use crate::pool::Pools;
-use crate::source::Source;
+use crate::pool::{Group, Pools};
+use crate::source::{self, Bounds, Source};
+use crate::sources::{Sources, first_user};
 use crate::virtual_users::VirtualUsers;
 use crate::worker::{Belongings, CommonStart, Heartbeats, HeldConnections, Parts, Spinning, Worker};
 use crate::{Setup, Stop};
@@ -68,7 +68,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         let nominal = load::nominal_end(plan);
         let ends = [load::run_ends(plan), nominal].into_iter().flatten().min();
         // Iterations take as long as they take, however many.
-        let by_iterations = plan.flow.is_some() && plan.requests.is_some();
+        let by_iterations = plan.has_flows() && plan.requests.is_some();
         let nominal = nominal.filter(|_| !by_iterations);
         let ends = ends.filter(|_| !by_iterations).or_else(|| load::run_ends(plan));
         Limits {
@@ -78,18 +78,10 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             end: ends.filter(|_| plan.hold.is_none()).map(|since_start| self.start + since_start),
             until_quota: plan.requests.is_some() && nominal.is_none(),
             otherwise: nominal.map(|_| load::run_ends(plan).map(|since_start| self.start + since_start)),
-            quota: plan.requests.map(|total| match plan.load.is_open() {
-                true => self.share.of_total(total),
-                false => Users::new(&plan.load, plan.warmup, self.share).of_requests(total),
-            }),
             slack: plan.slack,
-            drain: plan.drain,
+            drain: self.drain(),
             timeout: plan.timeout,
             connect_timeout: plan.connect_timeout,
-            max_connections: match plan.load.is_open() {
-                true => self.share.of_total(u64::from(plan.max_connections)).max(1) as u32,
-                false => u32::MAX,
-            },
             queue: (QUEUE / u64::from(self.share.of)).max(QUEUE_OF_ONE),
             one_shot: self.dialogue.one_exchange_per_connection(),
             shared: self.dialogue.exchanges_per_connection().max(1),
@@ -97,14 +89,37 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
                 true => 1,
                 false => self.dialogue.exchanges_per_user().max(1),
             },
-            connect_rate: plan.connect_rate.map(|rate| rate / f64::from(self.share.of)),
         }
+    }
+
+    /// How long what is under way at the end of the run may take: of scenarios, until the last that may is cut.
+    fn drain(&self) -> Nanos {
+        let plan = &self.setup.plan;
+        let Some(end) = load::run_ends(plan).filter(|_| !plan.scenarios.is_empty()) else { return plan.drain };
+        let cut_at = |(number, scenario): (usize, &Scenario)| {
+            Course::of(plan, number, self.share)?.ends().map(|end| end.saturating_add(scenario.graceful_stop))
+        };
+        let last = plan.scenarios.iter().enumerate().filter_map(cut_at).max();
+        last.map_or(plan.drain, |last| last - end)
+    }
+
+    /// Who shares connections, and how many there may be: of the run, or of each scenario.
+    fn groups(&self) -> Vec<Group> {
+        let plan = &self.setup.plan;
+        let group = |load: &Load, most: u32, share: Share| {
+            let most = if load.is_open() { share.of_total(u64::from(most)).max(1) as u32 } else { u32::MAX };
+            Group { open: load.is_open(), most, count: 0 }
+        };
+        if plan.scenarios.is_empty() {
+            return vec![group(&plan.load, plan.max_connections, self.share)];
+        }
+        plan.scenarios.iter().map(|scenario| group(&scenario.load, scenario.max_connections, self.share)).collect()
     }
 
     /// Connections that are opened before the run begins: for a common start, or because arrivals go over all of them.
     fn common_start(&self, limits: &Limits, users: u32) -> Option<CommonStart> {
         let together = matches!(self.setup.plan.load, Load::Closed { together: true, .. });
-        let to_open = if limits.open { limits.max_connections } else { users };
+        let to_open = if limits.open { self.groups()[0].most } else { users };
         let ahead = together || (limits.open && self.fixed);
         ahead.then(|| CommonStart::new(Arc::clone(&self.barriers[0]), to_open))
     }
@@ -127,6 +142,42 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         Choice::Other(Box::new(if plan.hold.is_some() { own.once() } else { own }))
     }
 
+    /// The load of this worker: that of the run, or of each scenario.
+    fn sources(&self, limits: &Limits, seed: u64) -> Sources {
+        let rng = Rng::new(seed.wrapping_add(1));
+        if self.setup.plan.scenarios.is_empty() {
+            return Sources::new(vec![self.source(limits, seed)], rng);
+        }
+        let mut spans_before = 0;
+        let mut all = Vec::new();
+        for (number, scenario) in self.setup.plan.scenarios.iter().enumerate() {
+            let seed = Rng::new(seed).fork(number as u64).next_u64();
+            all.extend(self.source_of(number, scenario, spans_before, seed));
+            spans_before += 1 + scenario.flow.groups().len() as u16;
+        }
+        Sources::new(all, rng)
+    }
+
+    /// That of one scenario among several.
+    fn source_of(&self, number: usize, scenario: &Scenario, spans_before: u16, seed: u64) -> Option<Source> {
+        let course = Course::of(&self.setup.plan, number, self.share)?;
+        let program = Program::of(&scenario.flow).unwrap_or_default();
+        let flow = Choice::Flow(Box::new(Flow::new(Arc::new(program), seed)));
+        let since_start = |at: Nanos| self.start.saturating_add(at);
+        let ends = course.ends().filter(|_| !scenario.counts_iterations()).map(since_start);
+        let cut_at = course.ends().map(|end| since_start(end.saturating_add(scenario.graceful_stop)));
+        let bounds = Bounds {
+            quota: course.iterations(),
+            each: scenario.iterations_per_user,
+            start_rate: scenario.spawn_rate.map(|rate| rate / f64::from(self.share.of)),
+            most: scenario.max_users.map(|most| course.share().of_total(u64::from(most)) as u32),
+            course: Some(source::Course { ends, cut_at: cut_at.unwrap_or(Nanos::MAX) }),
+            spans_before,
+        };
+        let users = VirtualUsers::new(course.users(), first_user(number));
+        Some(Source::new(course.arrivals(), users, flow, bounds))
+    }
+
     /// When requests are due: by a schedule in open load, by users in closed.
     fn source(&self, limits: &Limits, seed: u64) -> Source {
         let Plan { load, warmup, requests, duration, seed: run, .. } = &*self.setup.plan;
@@ -134,30 +185,38 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             true => (Some(load::arrivals(load, *warmup, *requests, *duration, self.share, *run)), None),
             false => (None, Some(Users::new(load, *warmup, self.share).each(limits.per_user))),
         };
-        let rng = Rng::new(seed.wrapping_add(1));
-        Source::new(schedule, VirtualUsers::new(profile), self.scenario(seed), limits.quota, rng)
+        let quota = requests.map(|total| match limits.open {
+            true => self.share.of_total(total),
+            false => Users::new(load, *warmup, self.share).of_requests(total),
+        });
+        let start_rate = self.setup.plan.connect_rate.map(|rate| rate / f64::from(self.share.of));
+        let bounds = Bounds { quota, start_rate, ..Bounds::default() };
+        Source::new(schedule, VirtualUsers::new(profile, 0), self.scenario(seed), bounds)
     }
 
-    /// Rows of figures: of names, and two of each span of a flow.
-    fn rows(&self) -> usize {
-        let spans = self.setup.plan.flow.as_ref().map_or(0, |flow| 1 + flow.groups().len());
-        self.dialogue.names().list().len() + 2 * spans
+    /// Rows of figures: of names, two of each span of a flow, and one of each scenario; and how many these are.
+    fn rows(&self) -> (usize, usize) {
+        let plan = &self.setup.plan;
+        let scenarios = plan.scenarios.len();
+        (self.dialogue.names().list().len() + 2 * plan.spans().len() + scenarios, scenarios)
     }
 
     fn fills(&self, limits: &Limits, seed: u64) -> FillSource {
         let plan = &self.setup.plan;
         let dealt = load::dealt_before(plan, self.share);
         let fills = FillSource::new(self.share, limits.per_user, (seed, plan.seed), dealt, self.dialogue.has_slots());
-        if plan.flow.is_some() { fills.by_iteration() } else { fills }
+        let course = |number| Course::of(plan, number, self.share);
+        let courses = (0..plan.scenarios.len()).filter_map(course);
+        let scenarios: Vec<_> = courses.map(|course| (course.share(), course.dealt_before())).collect();
+        if plan.has_flows() { fills.by_iteration(&scenarios) } else { fills }
     }
 
     fn build<N: Network>(self, mut net: N, lookups: Lookups) -> Worker<N, D> {
         let plan = &self.setup.plan;
         let (limits, now) = (self.limits(), net.now());
         let seed = Rng::new(plan.seed).fork(u64::from(self.share.index)).next_u64();
-        let mut source = self.source(&limits, seed);
-        let users = source.users().peak();
-        let pause = if limits.open { LONGEST_OF_ARRIVALS } else { LONGEST };
+        let mut source = self.sources(&limits, seed);
+        let users = source.only().users().peak();
         let (dialogue, security) = (Arc::clone(&self.dialogue), Arc::clone(&self.setup.security));
         // Connections have numbers of their own.
         let fills = FillSource::new(self.share, limits.per_user, (!seed, plan.seed), None, true);
@@ -167,23 +226,17 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             now,
             source,
             links: links.leaving_from(self.sources.clone(), self.share.index as usize),
-            pools: Pools::new(self.pools, self.share.index, pause),
+            pools: Pools::new(self.pools, self.share.index, self.groups()),
             lookups,
             flights: Flights::new(limits.timeout, now, self.fills(&limits, seed)),
             common_start: self.common_start(&limits, users),
             held: self.fixed.then(held),
             heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, limits.start)),
             books: Books::new(&limits, self.rows(), now, self.report),
-            belongings: self.setup.plan.flow.as_ref().and_then(|_| Belongings::of(&*self.dialogue)),
-            values: self.setup.plan.flow.is_some(),
-            clears: self.setup.plan.flow.as_ref().is_some_and(|flow| flow.clear_cookies),
-            lasting: self
-                .setup
-                .plan
-                .flow
-                .as_ref()
-                .map(|flow| (flow.lasting(&plan.urls), known(flow)))
-                .unwrap_or_default(),
+            belongings: plan.has_flows().then(|| Belongings::of(&*self.dialogue, plan.flows().count())).flatten(),
+            values: plan.has_flows(),
+            clears: plan.flows().map(|(_, flow)| flow.clear_cookies).collect(),
+            lasting: plan.flows().next().map(|(_, flow)| (flow.lasting(&plan.urls), known(flow))).unwrap_or_default(),
             heeding: Heeding::new(self.setup.control.clone()),
             spinning: self.spinning,
             dialogue: self.dialogue,

@@ -8,6 +8,7 @@ use plan::Share;
 use wire::Fill;
 
 use crate::exchange::{Exchange, NONE};
+use crate::sources::{scenario_of, within};
 
 /// The slots of one worker: of T workers, worker k counts k, k + T, k + 2T …
 #[derive(Debug)]
@@ -15,20 +16,46 @@ pub(crate) struct FillSource {
     next: u64,
     /// From one number of this worker to its next.
     step: u64,
-    share: Share,
+    /// Of users: that of each scenario.
+    shares: Vec<Share>,
     /// Requests that each user keeps in flight: the engine drives each as a user of its own.
     per_user: u32,
     random: u64,
     /// Random bits of the run, the same for all workers.
     run: u64,
-    /// The numbers that the requests of each user's iteration share, and the next to be taken; None: each request has its own.
-    iterations: Option<(Vec<u64>, u64)>,
+    /// Of each scenario, where users go through flows; none: each request has a number of its own.
+    iterations: Vec<Iterations>,
     /// Users who have the number of their first iteration before it.
     fresh: Vec<bool>,
     /// Requests have slots, and are filled.
     pub fills: bool,
     /// From the clock of the run to 1970.
     unix: i128,
+}
+
+/// The numbers that the requests of an iteration share, of one scenario.
+#[derive(Debug)]
+struct Iterations {
+    /// Of each user.
+    of_users: Vec<u64>,
+    /// The next to be taken, and from one to the next.
+    next: u64,
+    step: u64,
+}
+
+impl Iterations {
+    fn of(share: Share, dealt: Option<u64>) -> Iterations {
+        let (next, step) = first_and_step(share, dealt);
+        Iterations { of_users: Vec::new(), next, step }
+    }
+}
+
+/// The first number of a share, and from one of its numbers to the next.
+fn first_and_step(share: Share, dealt: Option<u64>) -> (u64, u64) {
+    match dealt {
+        Some(before) => (before + 1, 1),
+        None => (u64::from(share.index) + 1, u64::from(share.of)),
+    }
 }
 
 impl FillSource {
@@ -38,16 +65,20 @@ impl FillSource {
         let unix = since_1970 - i128::from(Clock.now().0);
         // 0 is the probe's.
         let random = Rng::new(seed).fork(2).next_u64();
-        let (next, step) = match dealt {
-            Some(before) => (before + 1, 1),
-            None => (u64::from(share.index) + 1, u64::from(share.of)),
-        };
-        FillSource { next, step, share, per_user, random, run, iterations: None, fresh: Vec::new(), fills, unix }
+        let (next, step) = first_and_step(share, dealt);
+        let (shares, iterations, fresh) = (vec![share], Vec::new(), Vec::new());
+        FillSource { next, step, shares, per_user, random, run, iterations, fresh, fills, unix }
     }
 
-    /// All requests of an iteration have one number.
-    pub fn by_iteration(self) -> FillSource {
-        FillSource { iterations: Some((Vec::new(), self.next)), ..self }
+    /// All requests of an iteration have one number. Of several scenarios each numbers its users and its iterations from the
+    /// beginning; of each the share, and how many iterations are dealt to those before it.
+    pub fn by_iteration(self, scenarios: &[(Share, Option<u64>)]) -> FillSource {
+        if scenarios.is_empty() {
+            let alone = Iterations { of_users: Vec::new(), next: self.next, step: self.step };
+            return FillSource { iterations: vec![alone], ..self };
+        }
+        let iterations = scenarios.iter().map(|(share, dealt)| Iterations::of(*share, *dealt)).collect();
+        FillSource { iterations, shares: scenarios.iter().map(|(share, _)| *share).collect(), ..self }
     }
 
     /// True where a user has a number for an iteration that it has not begun.
@@ -66,13 +97,13 @@ impl FillSource {
 
     /// A user begins another iteration.
     pub fn iteration_begins(&mut self, user: u32) {
-        let Some((numbers, next)) = &mut self.iterations else { return };
-        let user = user as usize;
-        if numbers.len() <= user {
-            numbers.resize(user + 1, 0);
+        let Some(Iterations { of_users, next, step }) = self.iterations.get_mut(scenario_of(user)) else { return };
+        let user = within(user) as usize;
+        if of_users.len() <= user {
+            of_users.resize(user + 1, 0);
         }
-        numbers[user] = *next;
-        *next += self.step;
+        of_users[user] = *next;
+        *next += *step;
     }
 
     /// What connections outside of the load are opened with: all of them have the number 0.
@@ -123,15 +154,16 @@ impl FillSource {
     /// All of it follows from the number, the user and the time, so that it need not be kept.
     #[inline]
     fn of(&self, number: u64, user: u32, now: Nanos) -> Fill<'static> {
-        let (of, sender) = (u64::from(self.share.of), user);
+        let (scenario, sender) = (scenario_of(user), user);
+        let share = self.shares.get(scenario).copied().unwrap_or(Share::WHOLE);
         let user = match user {
             NONE => 0,
-            user => u64::from(user / self.per_user) * of + u64::from(self.share.index),
+            user => u64::from(within(user) / self.per_user) * u64::from(share.of) + u64::from(share.index),
         };
         let unix_ns = self.unix_ns(now);
         let random = mixed(self.random ^ number);
-        let number = match &self.iterations {
-            Some((numbers, _)) => numbers.get(sender as usize).copied().unwrap_or(0),
+        let number = match self.iterations.get(scenario) {
+            Some(iterations) => iterations.of_users.get(within(sender) as usize).copied().unwrap_or(0),
             None => number,
         };
         Fill { number, user, random, unix_ns, run: self.run, ..Fill::default() }
@@ -202,6 +234,20 @@ mod tests {
                 assert_eq!(format!("{again:?}"), format!("{fill:?}"));
             }
         }
+    }
+
+    #[test]
+    fn each_scenario_numbers_its_users_and_its_iterations_from_the_beginning() {
+        let shares = [(Share { index: 1, of: 2 }, None), (Share { index: 0, of: 2 }, Some(40))];
+        let source = FillSource::new(Share { index: 1, of: 2 }, 1, (1, 1), None, true);
+        let mut source = source.by_iteration(&shares);
+        let (first, second) = (3, crate::sources::first_user(1) | 3);
+        let mut begun = |user| {
+            source.iteration_begins(user);
+            let (fill, _) = source.fill(user, Nanos::ZERO);
+            (fill.user, fill.number)
+        };
+        assert_eq!([begun(first), begun(second), begun(first), begun(second)], [(7, 2), (6, 41), (7, 4), (6, 42)]);
     }
 
     #[test]

@@ -34,6 +34,7 @@ mod run;
 #[doc(hidden)]
 pub mod simulation;
 mod source;
+mod sources;
 mod stragglers;
 mod tables;
 mod tally;
@@ -58,5 +59,5 @@ pub use control::Control;
 pub use frames::oracle;
 pub use no_thread::{no_descriptors, no_thread};
 pub use processes::{Assignment, ClockOffset, Ending, Launcher, Link, child};
-pub use run::runner;
+pub use run::{runner, worker_count};
 pub use walk::Walked;

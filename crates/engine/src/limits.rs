@@ -19,14 +19,11 @@ pub(crate) struct Limits {
     pub until_quota: bool,
     /// Where `end` is what a number of requests takes at the planned rate: when it ends at another.
     pub otherwise: Option<Option<Nanos>>,
-    /// Requests to start (warm-up not counted); None: until the end.
-    pub quota: Option<u64>,
     /// Arrivals may be so late to leave together.
     pub slack: Nanos,
     pub drain: Nanos,
     pub timeout: Nanos,
     pub connect_timeout: Nanos,
-    pub max_connections: u32,
     /// So many arrivals may wait for a connection; those beyond them wait in the schedule, where they take no memory.
     pub queue: u64,
     /// One exchange a connection.
@@ -35,8 +32,6 @@ pub(crate) struct Limits {
     pub shared: u32,
     /// Exchanges that one user keeps in flight.
     pub per_user: u32,
-    /// Users or connections started per second.
-    pub connect_rate: Option<f64>,
 }
 
 impl Limits {
@@ -75,11 +70,6 @@ impl Limits {
             Some(end) if from >= end => Part::Drain,
             _ => Part::Window,
         }
-    }
-
-    /// True where connections are opened for whoever comes first, and not by a user or for one request.
-    pub fn is_pooled(&self) -> bool {
-        self.shared > 1 || (self.open && !self.one_shot)
     }
 
     /// How much of the time from `from` on lies in the window, until `to`.

@@ -3,13 +3,14 @@
 use wire::{Memory, Values};
 
 use crate::exchange::NONE;
+use crate::sources::{scenario_of, within};
 
-/// The memories of one worker's users, by their numbers.
+/// The memories of one worker's users, by their numbers in each scenario.
 #[derive(Debug, Default)]
 pub(crate) struct Memories {
-    each: Vec<Memory>,
-    /// Nothing is kept from one iteration of a flow to the next.
-    clears: bool,
+    each: Vec<Vec<Memory>>,
+    /// Of each scenario: nothing is kept from one iteration of its flow to the next.
+    clears: Vec<bool>,
     /// Of each value: it lasts as long as its user.
     lasting: Vec<bool>,
     /// What all know from their beginning.
@@ -17,46 +18,54 @@ pub(crate) struct Memories {
 }
 
 impl Memories {
-    /// Nobody's yet; `clears`: what a user keeps lasts for one iteration, but those values that last and those that all know.
-    pub fn new(clears: bool, (lasting, known): (Vec<bool>, Values)) -> Memories {
+    /// Nobody's yet; `clears`: what a user of each scenario keeps lasts for one iteration, but those values that last and those that
+    /// all know.
+    pub fn new(clears: Vec<bool>, (lasting, known): (Vec<bool>, Values)) -> Memories {
         Memories { each: Vec::new(), clears, lasting, known }
     }
 
     /// A user begins another iteration: the values of the one before are gone.
     pub fn iteration_begins(&mut self, user: u32) {
-        let at = self.place_of(user);
-        let memory = &mut self.each[at];
+        let clears = self.clears.get(scenario_of(user)).is_some_and(|clears| *clears);
+        let (scenario, at) = self.place_of(user);
+        let memory = &mut self.each[scenario][at];
         memory.values.forget_all_but(&self.lasting);
-        if self.clears {
+        if clears {
             *memory = Memory::of(std::mem::take(&mut memory.values));
         }
     }
 
     /// What a user keeps.
     pub fn of(&mut self, user: u32) -> &mut Memory {
-        let at = self.place_of(user);
-        &mut self.each[at]
+        let (scenario, at) = self.place_of(user);
+        &mut self.each[scenario][at]
     }
 
-    fn place_of(&mut self, user: u32) -> usize {
+    fn place_of(&mut self, user: u32) -> (usize, usize) {
         // Nobody's is nobody's for long.
-        let user = if user == NONE { 0 } else { user as usize + 1 };
-        if self.each.len() <= user {
-            let known = &self.known;
-            self.each.resize_with(user + 1, || Memory::of(known.clone()));
+        let (scenario, user) = (scenario_of(user), if user == NONE { 0 } else { within(user) as usize + 1 });
+        if self.each.len() <= scenario {
+            self.each.resize_with(scenario + 1, Vec::new);
         }
-        user
+        let each = &mut self.each[scenario];
+        if each.len() <= user {
+            let known = &self.known;
+            each.resize_with(user + 1, || Memory::of(known.clone()));
+        }
+        (scenario, user)
     }
 
     /// What it knows by name.
     pub fn values_of(&self, user: u32) -> &Values {
-        let memory = if user == NONE { None } else { self.each.get(user as usize + 1) };
+        let each = self.each.get(scenario_of(user)).filter(|_| user != NONE);
+        let memory = each.and_then(|each| each.get(within(user) as usize + 1));
         memory.map_or(Values::NONE, |memory| &memory.values)
     }
 
     /// A user is gone; the next one of its number is somebody else.
     pub fn forget(&mut self, user: u32) {
-        if let Some(memory) = self.each.get_mut(user as usize + 1) {
+        let each = self.each.get_mut(scenario_of(user));
+        if let Some(memory) = each.and_then(|each| each.get_mut(within(user) as usize + 1)) {
             let mut values = std::mem::take(&mut memory.values);
             values.become_those(&self.known);
             *memory = Memory::of(values);
@@ -71,7 +80,7 @@ mod tests {
     #[test]
     fn an_iteration_begins_without_values_and_where_asked_without_anything() {
         for clears in [false, true] {
-            let mut memories = Memories::new(clears, Default::default());
+            let mut memories = Memories::new(vec![clears], Default::default());
             *memories.of(1).get_mut::<u32>().expect("a number") = 7;
             memories.of(1).values.set(0, b"a");
             memories.iteration_begins(1);
@@ -96,7 +105,7 @@ mod tests {
         let mut known = Values::default();
         known.set(0, b"all");
         for clears in [false, true] {
-            let mut memories = Memories::new(clears, (vec![true, true, false], known.clone()));
+            let mut memories = Memories::new(vec![clears], (vec![true, true, false], known.clone()));
             memories.of(1).values.set(1, b"own");
             memories.of(1).values.set(2, b"gone");
             memories.iteration_begins(1);

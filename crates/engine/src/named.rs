@@ -3,14 +3,18 @@
 //! Nothing is held for a request: it carries the index of its name, and what it comes to is counted in that name's row.
 
 use measure::{Nanos, Packed, Rows};
+use plan::scenarios::SCENARIOS;
 use record::{CODES, NamedCounts};
 
+use crate::sources::scenario_of;
 use crate::tally::{count_code, number_of, word};
 
 /// The rows of all names.
 #[derive(Debug)]
 pub(crate) struct ByName {
     rows: Vec<Row>,
+    /// Where the rows of scenarios begin, in a run that has some.
+    scenarios: Option<u16>,
     /// Two for each name: latency, and lower bounds of it.
     times: Rows,
     /// Names with anything to report.
@@ -24,20 +28,37 @@ struct Row {
     used: bool,
 }
 
-/// All names, the row of those beyond them, and two rows for the iteration of a flow and each group of it.
-pub(crate) const ROWS: usize = wire::NAMES + 1 + 2 * (1 + plan::flow::GROUPS);
+/// All names, the row of those beyond them, two rows for the iterations of each flow and each group, and one for each scenario.
+pub(crate) const ROWS: usize = wire::NAMES + 1 + 2 * (SCENARIOS + plan::flow::GROUPS) + SCENARIOS;
 
 /// Status codes of a name that have room without an allocation.
 const USUAL_CODES: usize = 4;
 
 impl ByName {
-    /// For so many names; None where one is all there is.
-    pub fn of(names: usize) -> Option<Box<ByName>> {
+    /// For so many rows, the last of them those of so many scenarios; None where one is all there is.
+    pub fn of(names: usize, scenarios: usize) -> Option<Box<ByName>> {
         let row = || Row { codes: Vec::with_capacity(USUAL_CODES), ..Row::default() };
         (names > 1).then(|| {
             let rows = (0..names).map(|_| row()).collect();
-            Box::new(ByName { rows, times: Rows::new(2 * names), used: Vec::with_capacity(names) })
+            let scenarios = (scenarios > 0).then(|| (names - scenarios) as u16);
+            Box::new(ByName { rows, scenarios, times: Rows::new(2 * names), used: Vec::with_capacity(names) })
         })
+    }
+
+    /// Counts something of a request in the row of its name, and in that of its user's scenario where there are any.
+    #[inline]
+    pub fn count(&mut self, name: u16, user: u32, mut count: impl FnMut(&mut ByName, u16)) {
+        count(self, name);
+        if let Some(first) = self.scenarios {
+            count(self, first + scenario_of(user) as u16);
+        }
+    }
+
+    /// So many users are there of a scenario.
+    pub fn users(&mut self, scenario: usize, users: u64) {
+        if let Some(first) = self.scenarios.filter(|_| users > 0) {
+            self.counts(first + scenario as u16).users += users;
+        }
     }
 
     /// The counts of a name.
@@ -161,12 +182,21 @@ mod tests {
 
     #[test]
     fn one_name_has_no_rows_of_its_own() {
-        assert!(ByName::of(0).is_none() && ByName::of(1).is_none());
+        assert!(ByName::of(0, 0).is_none() && ByName::of(1, 0).is_none());
+    }
+
+    #[test]
+    fn a_request_counts_for_its_name_and_for_the_scenario_of_its_user() {
+        let mut rows = ByName::of(6, 2).expect("several rows");
+        for user in [0, 1, crate::sources::first_user(1)] {
+            rows.count(1, user, |rows, row| rows.counts(row).due += 1);
+        }
+        assert_eq!([1, 4, 5].map(|row| rows.counts(row).due), [3, 2, 1]);
     }
 
     #[test]
     fn what_is_encoded_is_decoded_and_only_names_with_anything_to_tell_are() {
-        let mut rows = ByName::of(5).expect("several names");
+        let mut rows = ByName::of(5, 0).expect("several names");
         rows.counts(3).due += 2;
         rows.finished(3, Nanos::from_millis(5));
         rows.code(3, 200);

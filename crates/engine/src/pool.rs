@@ -1,4 +1,5 @@
-//! Connections of one worker by origin: which have room, who waits for one, when to open more.
+//! Connections of one worker by origin: which have room, who waits for one, when to open more. Scenarios share none: each has
+//! pools of its own, so that one whose server stands still takes no connection from another.
 
 use std::collections::VecDeque;
 
@@ -7,7 +8,7 @@ use measure::random::Rng;
 use wire::{ExchangeId, Origin, Place, SecureChannel};
 
 use crate::exchange::NONE;
-use crate::patience::Setbacks;
+use crate::patience::{LONGEST, LONGEST_OF_ARRIVALS, Setbacks};
 
 /// One connection as the engine sees it; lives at the index the network gave it.
 pub(crate) struct Conn<S> {
@@ -68,24 +69,66 @@ impl<S> Conn<S> {
     }
 }
 
-/// The pools of a worker, one an origin.
+/// The connections of one scenario.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    /// Arrivals share them; else users have their own.
+    pub open: bool,
+    /// So many of this worker.
+    pub most: u32,
+    /// Open, or being opened.
+    pub count: u32,
+}
+
+impl Group {
+    /// True where as many as may be are.
+    pub fn is_full(&self) -> bool {
+        self.count >= self.most
+    }
+}
+
+/// The pools of a worker, one an origin and scenario.
 #[derive(Debug)]
 pub(crate) struct Pools {
     all: Vec<Pool>,
+    groups: Vec<Group>,
+    /// Origins of each scenario that were known before the run.
+    origins: u32,
     /// When pools that were refused try again.
     retry_at: Nanos,
-    /// The longest pause after attempts in vain.
-    longest_pause: Nanos,
     /// Which address a pool uses first.
     first: usize,
 }
 
 impl Pools {
-    /// To these origins, of the worker with this number.
-    pub fn new(origins: &[(Origin, Vec<Place>)], index: u32, longest_pause: Nanos) -> Pools {
+    /// To these origins, of each of the scenarios, of the worker with this number.
+    pub fn new(origins: &[(Origin, Vec<Place>)], index: u32, groups: Vec<Group>) -> Pools {
         let first = index as usize;
-        let all = origins.iter().map(|(origin, places)| Pool::new(origin.clone(), places.clone(), first)).collect();
-        Pools { all, retry_at: Nanos::MAX, longest_pause, first }
+        let of = |group| {
+            let pool =
+                move |(origin, places): &(Origin, Vec<Place>)| Pool::new(origin.clone(), places.clone(), first, group);
+            origins.iter().map(pool)
+        };
+        let all = (0..groups.len()).flat_map(of).collect();
+        Pools { all, origins: origins.len() as u32, groups, retry_at: Nanos::MAX, first }
+    }
+
+    /// The pool of a scenario to one of the origins that were known before the run.
+    #[inline]
+    pub fn of(&self, scenario: usize, origin: u32) -> u32 {
+        scenario as u32 * self.origins + origin
+    }
+
+    /// The connections that those of a pool are among.
+    #[inline]
+    pub fn group(&self, origin: u32) -> &Group {
+        &self.groups[self.all[origin as usize].group]
+    }
+
+    /// The same, to count.
+    #[inline]
+    pub fn group_mut(&mut self, origin: u32) -> &mut Group {
+        &mut self.groups[self.all[origin as usize].group]
     }
 
     #[inline]
@@ -106,17 +149,23 @@ impl Pools {
         &mut self.all
     }
 
+    /// The other pools of the same scenario.
+    pub fn beside(&self, origin: u32) -> impl Iterator<Item = u32> + '_ {
+        let group = self.get(origin).group;
+        self.numbers().filter(move |other| *other != origin && self.get(*other).group == group)
+    }
+
     /// The numbers of all of them.
     pub fn numbers(&self) -> std::ops::Range<u32> {
         0..self.all.len() as u32
     }
 
-    /// The pool of an origin, new where a redirect leads somewhere new.
-    pub fn number_of(&mut self, origin: &Origin) -> u32 {
-        if let Some(known) = self.all.iter().position(|pool| pool.origin == *origin) {
+    /// The pool of a scenario to an origin, new where a redirect leads somewhere new.
+    pub fn number_of(&mut self, scenario: usize, origin: &Origin) -> u32 {
+        if let Some(known) = self.all.iter().position(|pool| pool.group == scenario && pool.origin == *origin) {
             return known as u32;
         }
-        self.all.push(Pool::new(origin.clone(), Vec::new(), self.first));
+        self.all.push(Pool::new(origin.clone(), Vec::new(), self.first, scenario));
         (self.all.len() - 1) as u32
     }
 
@@ -149,9 +198,14 @@ impl Pools {
         self.numbers().filter(|origin| ready(self.get(*origin))).collect()
     }
 
+    /// The longest pause after attempts in vain.
+    fn longest_pause(&self, origin: u32) -> Nanos {
+        if self.group(origin).open { LONGEST_OF_ARRIVALS } else { LONGEST }
+    }
+
     /// An attempt came to nothing: one at a time is made from now on, and none before a pause.
     pub fn set_back(&mut self, origin: u32, now: Nanos, rng: &mut Rng) {
-        let longest = self.longest_pause;
+        let longest = self.longest_pause(origin);
         let pool = self.get_mut(origin);
         pool.at_once = 1;
         let until = pool.setbacks.add(now, longest, rng);
@@ -161,7 +215,7 @@ impl Pools {
     /// A pool opens a connection. After a setback the next one has to wait until this one has shown what it is worth; where
     /// the one before is still there, that halves the pause.
     pub fn tries(&mut self, origin: u32, now: Nanos, rng: &mut Rng) {
-        let longest = self.longest_pause;
+        let longest = self.longest_pause(origin);
         let pool = self.get_mut(origin);
         pool.opening += 1;
         if pool.setbacks.any() {
@@ -190,6 +244,8 @@ impl Pools {
 pub(crate) struct Pool {
     pub origin: Origin,
     pub places: Vec<Place>,
+    /// Whose they are: the number of the scenario.
+    group: usize,
     next_place: usize,
     turn: usize,
     /// Connections with room; the last one was used last and is taken first.
@@ -215,10 +271,11 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub fn new(origin: Origin, places: Vec<Place>, first: usize) -> Pool {
+    pub fn new(origin: Origin, places: Vec<Place>, first: usize, group: usize) -> Pool {
         Pool {
             origin,
             places,
+            group,
             next_place: first,
             turn: 0,
             idle: Vec::new(),

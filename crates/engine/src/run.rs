@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 
 use measure::{Clock, Nanos};
 use plan::flow::Known;
-use plan::{Load, Plan};
+use plan::{Load, Plan, Scenario};
 use record::{Notice, RunEvent, Started, Subject};
 use wire::{Asked, ByOrder, Complaint, Dialogue, OptionSpec, Origin, Protocol};
 
@@ -108,7 +108,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
     }
 
     fn walk(&self, setup: &Setup, stop: &Stop, told: &mut dyn FnMut(Walked)) {
-        if let Some(flow) = &setup.plan.flow {
+        if let Some((_, flow)) = setup.plan.flows().next() {
             walk::walk(&self.dialogue, (setup, stop), flow, told);
         }
     }
@@ -201,23 +201,37 @@ impl<D: Dialogue> Prepared<D> {
 }
 
 /// Workers = min(asked, users or connections).
-pub(crate) fn worker_count(plan: &Plan) -> u32 {
-    let most = match &plan.load {
-        Load::Closed { .. } => plan.load.peak().round() as u32,
-        Load::Open { .. } => plan.max_connections,
+pub fn worker_count(plan: &Plan) -> u32 {
+    let most_of = |load: &Load, max_connections: u32| match load {
+        Load::Closed { .. } => load.peak().round() as u32,
+        Load::Open { .. } => max_connections,
+    };
+    let most = match &plan.scenarios[..] {
+        [] => most_of(&plan.load, plan.max_connections),
+        // A worker that may have no user of a scenario would drop all that falls to it.
+        all => {
+            let users = |s: &Scenario| most_of(&s.load, s.max_connections);
+            let sum = all.iter().map(users).fold(0, u32::saturating_add);
+            all.iter().filter_map(|s| s.max_users).fold(sum, u32::min)
+        }
     };
     plan.workers.clamp(1, most.max(1))
 }
 
 /// The most connections the run has at a time.
 fn connections<D: Dialogue>(plan: &Plan, dialogue: &D) -> u64 {
-    match &plan.load {
+    let of = |load: &Load, max_connections: u32| match load {
         Load::Closed { .. } => {
-            let each = plan.flow.as_ref().map_or(1, |flow| flow.at_once()).max(dialogue.exchanges_per_user());
-            let in_flight = plan.load.peak().round() as u64 * u64::from(each.max(1));
+            let each =
+                plan.flows().map(|(_, flow)| flow.at_once()).max().unwrap_or(1).max(dialogue.exchanges_per_user());
+            let in_flight = load.peak().round() as u64 * u64::from(each.max(1));
             in_flight.div_ceil(u64::from(dialogue.exchanges_per_connection().max(1)))
         }
-        Load::Open { .. } => u64::from(plan.max_connections),
+        Load::Open { .. } => u64::from(max_connections),
+    };
+    match &plan.scenarios[..] {
+        [] => of(&plan.load, plan.max_connections),
+        all => all.iter().map(|scenario| of(&scenario.load, scenario.max_connections)).sum(),
     }
 }
 

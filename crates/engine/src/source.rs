@@ -2,18 +2,44 @@
 
 use load::Schedule;
 use measure::Nanos;
-use measure::random::Rng;
 use plan::Change;
 use scenario::{Act, Choice, Flow, News};
 
 use crate::limits::Limits;
+use crate::sources::within;
 use crate::timers::Pauses;
 use crate::virtual_users::VirtualUsers;
 
 /// With a rate of connecting, so much of a delay is made up for at once.
 const CATCH_UP: Nanos = Nanos::from_millis(100);
 
-/// The load of one worker.
+/// What bounds a source beyond its schedule or its profile.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bounds {
+    /// Requests (in a flow: iterations) to start, warm-up not counted.
+    pub quota: Option<u64>,
+    /// Iterations of each user.
+    pub each: Option<u32>,
+    /// Users started, or connections begun, per second.
+    pub start_rate: Option<f64>,
+    /// So many users at a time may come by arrivals.
+    pub most: Option<u32>,
+    /// Of one scenario among several.
+    pub course: Option<Course>,
+    /// Iterations and groups of the scenarios before it.
+    pub spans_before: u16,
+}
+
+/// Where one scenario among several ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course {
+    /// No iteration begins from then on; None: when those that are counted are done.
+    pub ends: Option<Nanos>,
+    /// What is under way then is cut; never where it may take as long as it takes.
+    pub cut_at: Nanos,
+}
+
+/// The load of one scenario, as one worker takes its share of it.
 pub(crate) struct Source {
     schedule: Option<Box<dyn Schedule>>,
     next_due: Nanos,
@@ -22,24 +48,18 @@ pub(crate) struct Source {
     pauses: Pauses,
     /// The load rests, and is not over.
     paused: bool,
-    /// Requests started since the window began, of so many in all.
+    /// Requests started since the window began.
     started: u64,
-    quota: Option<u64>,
+    bounds: Bounds,
+    /// Iterations of each user so far, where that bounds them.
+    done: Vec<u32>,
     /// When the next connection may be begun, where they are begun at a rate.
     next_start: Nanos,
-    /// Of pauses after attempts in vain.
-    rng: Rng,
 }
 
 impl Source {
     /// Arrivals as a schedule says, or users as a profile does; what they do is the scenario's.
-    pub fn new(
-        schedule: Option<Box<dyn Schedule>>,
-        users: VirtualUsers,
-        scenario: Choice,
-        quota: Option<u64>,
-        rng: Rng,
-    ) -> Source {
+    pub fn new(schedule: Option<Box<dyn Schedule>>, users: VirtualUsers, scenario: Choice, bounds: Bounds) -> Source {
         Source {
             schedule,
             next_due: Nanos::MAX,
@@ -48,9 +68,9 @@ impl Source {
             pauses: Pauses::default(),
             paused: false,
             started: 0,
-            quota,
+            bounds,
+            done: Vec::new(),
             next_start: Nanos::ZERO,
-            rng,
         }
     }
 
@@ -114,13 +134,57 @@ impl Source {
     /// What a user does next after what happened at `at`; `on`: where the connection leads that is its own.
     #[inline]
     pub fn wake(&mut self, user: u32, on: Option<u32>, news: News, at: Nanos) -> Act {
-        self.scenario.wake(user, on, news, at)
+        self.scenario.wake(within(user), on, news, at)
     }
 
     /// The flow that users go through, where they do.
     #[inline]
     pub fn flow(&mut self) -> Option<&mut Flow> {
         self.scenario.flow()
+    }
+
+    /// True where users go through a flow.
+    #[inline]
+    pub fn has_flow(&self) -> bool {
+        matches!(self.scenario, Choice::Flow(_))
+    }
+
+    /// An arrival brings a user; None: there are as many as there may be.
+    #[inline]
+    pub fn come(&mut self) -> Option<u32> {
+        match self.bounds.most {
+            Some(most) if self.users.alive() >= most => None,
+            _ => Some(self.users.come()),
+        }
+    }
+
+    /// A user begins an iteration, if it has one left.
+    #[inline]
+    pub fn begins_another(&mut self, user: u32) -> bool {
+        let Some(each) = self.bounds.each else { return true };
+        let user = within(user) as usize;
+        if self.done.len() <= user {
+            self.done.resize(user + 1, 0);
+        }
+        let another = self.done[user] < each;
+        self.done[user] += u32::from(another);
+        another
+    }
+
+    /// When what is left of one scenario among several is cut.
+    pub fn next_end(&self) -> Nanos {
+        self.bounds.course.map_or(Nanos::MAX, |course| course.cut_at)
+    }
+
+    /// True once, where that is now: nobody of it does anything more.
+    pub fn is_cut(&mut self, now: Nanos) -> bool {
+        let cut = self.bounds.course.as_mut().filter(|course| course.cut_at <= now);
+        cut.is_some_and(|course| std::mem::replace(&mut course.cut_at, Nanos::MAX) <= now)
+    }
+
+    /// True where users are to be started.
+    pub fn has_to_start(&self) -> bool {
+        self.users.any_to_start()
     }
 
     /// Where a connection leads that is opened ahead.
@@ -136,6 +200,16 @@ impl Source {
     /// A user does nothing until then.
     pub fn pause(&mut self, user: u32, until: Nanos) {
         self.pauses.add(until, user);
+    }
+
+    /// Those who pause.
+    pub fn pauses(&mut self) -> &mut Pauses {
+        &mut self.pauses
+    }
+
+    /// Iterations and groups of the scenarios before it.
+    pub fn spans_before(&self) -> u16 {
+        self.bounds.spans_before
     }
 
     /// When the next pause is over.
@@ -159,7 +233,7 @@ impl Source {
     /// True where all requests asked for were started.
     #[inline]
     pub fn quota_spent(&self, limits: &Limits, now: Nanos) -> bool {
-        self.quota.is_some_and(|quota| self.started >= quota) && now >= limits.window
+        self.bounds.quota.is_some_and(|quota| self.started >= quota) && now >= limits.window
     }
 
     /// True where no further request comes.
@@ -167,15 +241,20 @@ impl Source {
         if self.users.arrive() {
             // Without a number of requests the run lasts as long as was asked, though the last arrival came before.
             let no_more = self.next_due == Nanos::MAX && !self.paused;
-            return no_more && (limits.until_quota || limits.end.is_none()) && !self.is_within_iterations();
+            let ends = match self.bounds.course {
+                None => limits.until_quota || limits.end.is_none(),
+                Some(course) => course.ends.is_none_or(|end| now >= end),
+            };
+            return no_more && ends && !self.is_within_iterations();
         }
         let no_more = self.users.next_change() == Nanos::MAX && !self.paused;
-        self.users.alive() == 0 && (no_more || self.quota_spent(limits, now))
+        let all_have = self.bounds.each.is_some() && self.users.have_all_begun();
+        self.users.alive() == 0 && (no_more || all_have || self.quota_spent(limits, now))
     }
 
     /// Users have further steps to go.
     pub fn is_within_iterations(&self) -> bool {
-        matches!(self.scenario, Choice::Flow(_)) && self.users.alive() > 0
+        self.has_flow() && self.users.alive() > 0
     }
 
     /// When the next connection may be begun, as far as `--connect-rate` goes.
@@ -184,30 +263,20 @@ impl Source {
     }
 
     /// True where it may be now.
-    pub fn pace_is_due(&self, limits: &Limits, now: Nanos) -> bool {
-        limits.connect_rate.is_none() || self.next_start <= now
+    pub fn pace_is_due(&self, now: Nanos) -> bool {
+        self.next_start <= now
     }
 
     /// As [`Source::pace_is_due`]; it is then spent.
-    pub fn pace_allows(&mut self, limits: &Limits, now: Nanos) -> bool {
-        let Some(rate) = limits.connect_rate else { return true };
-        if !self.pace_is_due(limits, now) {
+    pub fn pace_allows(&mut self, now: Nanos) -> bool {
+        let Some(rate) = self.bounds.start_rate else { return true };
+        if !self.pace_is_due(now) {
             return false;
         }
         // What was missed while the loop was busy is made up for, but no more than a little of it.
         let from = self.next_start.max(Nanos(now.0.saturating_sub(CATCH_UP.0)));
         self.next_start = from + Nanos::from_secs_f64(1.0 / rate);
         true
-    }
-
-    /// A user's attempt to connect came to nothing: until when it has to wait.
-    pub fn set_back(&mut self, user: u32, now: Nanos) -> Nanos {
-        self.users.troubled().set_back(user, now, &mut self.rng)
-    }
-
-    /// Draws what is random of pauses after attempts in vain.
-    pub fn rng(&mut self) -> &mut Rng {
-        &mut self.rng
     }
 }
 
@@ -236,7 +305,7 @@ mod tests {
 
     fn source(schedule: Option<Box<dyn Schedule>>, quota: Option<u64>) -> Source {
         let scenario = Choice::Requests(Requests::new([(1.0, 0)].into_iter()));
-        Source::new(schedule, VirtualUsers::new(None), scenario, quota, Rng::new(1))
+        Source::new(schedule, VirtualUsers::new(None, 0), scenario, Bounds { quota, ..Bounds::default() })
     }
 
     fn limits() -> Limits {
@@ -285,12 +354,33 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_begun_at_a_rate_and_little_of_a_delay_is_made_up_for() {
-        let limits = Limits { connect_rate: Some(100.0), ..limits() };
+    fn no_more_users_come_than_there_may_be_and_each_has_so_many_iterations() {
         let mut source = source(None, None);
-        let begun = |source: &mut Source, at: u64| {
-            (0..1000).filter(|_| source.pace_allows(&limits, Nanos::from_millis(at))).count()
-        };
+        (source.bounds.most, source.bounds.each) = (Some(2), Some(3));
+        assert_eq!([source.come(), source.come(), source.come()], [Some(0), Some(1), None]);
+        source.users().end(0);
+        assert_eq!(source.come(), Some(0));
+        assert_eq!([1, 1, 1, 1].map(|user| source.begins_another(user)), [true, true, true, false]);
+        assert!(source.begins_another(0));
+    }
+
+    #[test]
+    fn what_is_left_of_a_scenario_is_cut_once() {
+        let mut source = source(None, None);
+        source.bounds.course = Some(Course { ends: Some(Nanos(10)), cut_at: Nanos(20) });
+        assert_eq!(
+            [source.is_cut(Nanos(19)), source.is_cut(Nanos(20)), source.is_cut(Nanos(30))],
+            [false, true, false]
+        );
+        assert_eq!(source.next_end(), Nanos::MAX);
+    }
+
+    #[test]
+    fn connections_are_begun_at_a_rate_and_little_of_a_delay_is_made_up_for() {
+        let mut source = source(None, None);
+        source.bounds.start_rate = Some(100.0);
+        let begun =
+            |source: &mut Source, at: u64| (0..1000).filter(|_| source.pace_allows(Nanos::from_millis(at))).count();
         begun(&mut source, 5000);
         assert_eq!([begun(&mut source, 5005), begun(&mut source, 5010)], [0, 1]);
         assert_eq!(begun(&mut source, 9000), 11, "a tenth of a second, not four");

@@ -125,9 +125,15 @@ const WORDS: usize = 160;
 
 impl Tally {
     /// Of a run with so many names.
+    #[cfg(test)]
     pub fn new(names: usize) -> Tally {
+        Tally::of(names, 0)
+    }
+
+    /// With so many rows of figures, the last of them those of so many scenarios.
+    pub fn of(names: usize, scenarios: usize) -> Tally {
         Tally {
-            named: ByName::of(names),
+            named: ByName::of(names, scenarios),
             counts: Counts::default(),
             latency: Latency::default(),
             codes: Vec::with_capacity(16),
@@ -140,10 +146,10 @@ impl Tally {
 
     /// An answer to a request of this name carried a status code; 0: none.
     #[inline]
-    pub fn code(&mut self, name: u16, code: u32) {
+    pub fn code(&mut self, (name, user): (u16, u32), code: u32) {
         count_code(&mut self.codes, code);
         if let Some(named) = &mut self.named {
-            named.code(name, code);
+            named.count(name, user, |named, row| named.code(row, code));
         }
     }
 
@@ -154,18 +160,18 @@ impl Tally {
     }
 
     /// A success of a request of the warm-up.
-    pub fn finished_of_warmup(&mut self, name: u16) {
+    pub fn finished_of_warmup(&mut self, (name, user): (u16, u32)) {
         self.counts.finished_of_warmup += 1;
         if let Some(named) = &mut self.named {
-            named.counts(name).finished_of_warmup += 1;
+            named.count(name, user, |named, row| named.counts(row).finished_of_warmup += 1);
         }
     }
 
     /// A failure.
-    pub fn failure(&mut self, name: u16, sort: Sort) {
+    pub fn failure(&mut self, (name, user): (u16, u32), sort: Sort) {
         self.counts.failed += 1;
         if let Some(named) = &mut self.named {
-            named.counts(name).failed += 1;
+            named.count(name, user, |named, row| named.counts(row).failed += 1);
         }
         match self.failures.iter_mut().find(|(s, _)| *s == sort) {
             Some((_, n)) => *n += 1,
@@ -297,8 +303,8 @@ mod tests {
     #[test]
     fn codes_are_told_apart_up_to_a_bound_and_add_up() {
         let mut tally = Tally::new(1);
-        (1..=10_000).for_each(|code| tally.code(0, code));
-        tally.code(0, 1);
+        (1..=10_000).for_each(|code| tally.code((0, 0), code));
+        tally.code((0, 0), 1);
         (1..=10_000).for_each(|word| tally.word(word));
         let snapshot = decode(&encode(&tally, (Nanos(0), Nanos(1)), Part::Window, Nanos(0))).expect("a second");
         assert_eq!((&snapshot.codes, &snapshot.words), (&tally.codes, &tally.words));

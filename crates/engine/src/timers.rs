@@ -65,6 +65,10 @@ impl Pauses {
     pub fn next(&self) -> Nanos {
         self.0.peek().map_or(Nanos::MAX, |Reverse((until, _))| *until)
     }
+    /// Nobody pauses any more.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
     /// The next user whose pause is over, and when it was.
     pub fn due(&mut self, now: Nanos) -> Option<(Nanos, u32)> {
         if self.next() > now {

@@ -7,6 +7,7 @@ use plan::Change;
 
 use crate::exchange::NONE;
 use crate::patience::Troubled;
+use crate::sources::within;
 
 /// One user.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,8 @@ const AWAY: User = User { running: false, conn: NONE };
 pub(crate) struct VirtualUsers {
     /// How many there are over time; None: arrivals bring them.
     profile: Option<Users>,
+    /// What the numbers of all of them begin with: that of their scenario.
+    base: u32,
     all: Vec<User>,
     /// Of an open load: numbers that are free.
     free: Vec<u32>,
@@ -39,11 +42,12 @@ pub(crate) struct VirtualUsers {
 }
 
 impl VirtualUsers {
-    /// Users as many as a profile says; without one, whom arrivals bring.
-    pub fn new(profile: Option<Users>) -> VirtualUsers {
+    /// Users as many as a profile says; without one, whom arrivals bring. `base` is the number of the first of them.
+    pub fn new(profile: Option<Users>, base: u32) -> VirtualUsers {
         let peak = profile.as_ref().map_or(0, Users::peak) as usize;
         VirtualUsers {
             profile,
+            base,
             all: vec![AWAY; peak],
             free: Vec::new(),
             alive: 0,
@@ -83,7 +87,7 @@ impl VirtualUsers {
             }
         };
         self.all[user as usize].running = true;
-        user
+        self.base | user
     }
 
     /// When their number changes next.
@@ -101,7 +105,7 @@ impl VirtualUsers {
     /// It changes no more: whoever was about to start does not.
     pub fn begin_no_more(&mut self) -> Vec<u32> {
         self.next_change = Nanos::MAX;
-        std::mem::take(&mut self.starting)
+        std::mem::take(&mut self.starting).into_iter().map(|user| self.base | user).collect()
     }
 
     /// From `at` on (since the start of the run) another number; `now` is the time since `start`.
@@ -139,7 +143,7 @@ impl VirtualUsers {
 
     /// The next one to start.
     pub fn start(&mut self) -> Option<u32> {
-        self.starting.pop()
+        self.starting.pop().map(|user| self.base | user)
     }
 
     /// The first have been told to start, and none is left to.
@@ -150,12 +154,13 @@ impl VirtualUsers {
     /// True of a user who may do more: not of one who was retired.
     #[inline]
     pub fn may_go_on(&self, user: u32) -> bool {
-        self.arrive() || user < self.target
+        self.arrive() || within(user) < self.target
     }
 
     /// Its visit is over: the connection that was its own ([`NONE`]: it had none); None where it was over before.
     #[inline]
     pub fn end(&mut self, user: u32) -> Option<u32> {
+        let user = within(user);
         let ended = self.all.get_mut(user as usize)?;
         if !std::mem::take(&mut ended.running) {
             return None;
@@ -167,21 +172,27 @@ impl VirtualUsers {
         Some(self.all[user as usize].conn)
     }
 
+    /// The numbers of those that run.
+    pub fn running(&self) -> Vec<u32> {
+        let all = self.all.iter().enumerate().filter(|(_, user)| user.running);
+        all.map(|(number, _)| self.base | number as u32).collect()
+    }
+
     /// True of a user who was there and is done.
     pub fn is_done(&self, user: u32) -> bool {
-        self.all.get(user as usize).is_some_and(|user| !user.running)
+        self.all.get(within(user) as usize).is_some_and(|user| !user.running)
     }
 
     /// The connection that is its own; [`NONE`]: it has none.
     #[inline]
     pub fn conn(&self, user: u32) -> u32 {
-        self.all.get(user as usize).map_or(NONE, |user| user.conn)
+        self.all.get(within(user) as usize).map_or(NONE, |user| user.conn)
     }
 
     /// Gives it a connection: the one it had. None: users have none of their own.
     #[inline]
     pub fn own(&mut self, user: u32, conn: u32) -> Option<u32> {
-        let user = self.all.get_mut(user as usize)?;
+        let user = self.all.get_mut(within(user) as usize)?;
         Some(std::mem::replace(&mut user.conn, conn))
     }
 
@@ -201,12 +212,12 @@ mod tests {
     fn closed(from: f64, to: f64) -> VirtualUsers {
         let stages = vec![Stage { lasts: Nanos::from_secs(10), from, to }, Stage { lasts: Nanos(1), from: to, to }];
         let load = Load::Closed { stages, think: None, together: false };
-        VirtualUsers::new(Some(Users::new(&load, Nanos::ZERO, Share::WHOLE)))
+        VirtualUsers::new(Some(Users::new(&load, Nanos::ZERO, Share::WHOLE)), 0)
     }
 
     #[test]
     fn arrivals_bring_users_and_take_the_numbers_of_those_who_left() {
-        let mut users = VirtualUsers::new(None);
+        let mut users = VirtualUsers::new(None, 0);
         assert_eq!([users.come(), users.come(), users.come()], [0, 1, 2]);
         assert_eq!((users.end(1), users.end(1), users.alive()), (Some(NONE), None, 2));
         assert_eq!([users.come(), users.come()], [1, 3]);

@@ -2,7 +2,7 @@
 //!
 //! The file follows a request through its life, in one direction: its moment comes (1), its user says what it sends (2), it is
 //! due (3), finds a connection (4), is submitted (5) and leaves (6); a response arrives (7), the request is over (8), and what
-//! its user does next is asked again (2). The parts that do it have files of their own beside this one: [`Source`] (who does
+//! its user does next is asked again (2). The parts that do it have files of their own beside this one: [`Sources`] (who does
 //! what, and when), [`Links`] (connections and bytes), [`Pools`] (which connection), [`Flights`] (requests that are not
 //! over), [`Books`] (what is counted). The files below `worker` hold what happens off that path.
 
@@ -41,7 +41,7 @@ use crate::links::{Arrived, Links};
 use crate::lookup::Lookups;
 use crate::memories::Memories;
 use crate::pool::{Pools, Stage};
-use crate::source::Source;
+use crate::sources::{Sources, scenario_of};
 use crate::turn::Turn;
 use crate::withheld::Withheld;
 
@@ -82,7 +82,7 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     stamp: Nanos,
     /// What the turns of the loop say about what has come.
     turn: Turn,
-    source: Source,
+    source: Sources,
     links: Links<N, D>,
     pools: Pools,
     lookups: Lookups,
@@ -118,7 +118,7 @@ pub(crate) struct Parts<N: Network, D: Dialogue> {
     pub dialogue: Arc<D>,
     pub limits: Limits,
     pub now: Nanos,
-    pub source: Source,
+    pub source: Sources,
     pub links: Links<N, D>,
     pub pools: Pools,
     pub lookups: Lookups,
@@ -133,8 +133,8 @@ pub(crate) struct Parts<N: Network, D: Dialogue> {
     pub belongings: Option<Belongings>,
     /// Users of a flow keep values.
     pub values: bool,
-    /// What users keep lasts for one iteration.
-    pub clears: bool,
+    /// Of each scenario: what users keep lasts for one iteration.
+    pub clears: Vec<bool>,
     /// Of each value whether it lasts as long as its user, and what all users know from their beginning.
     pub lasting: (Vec<bool>, Values),
 }
@@ -243,9 +243,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             if self.queue_is_full() {
                 return self.hold_back();
             }
-            let due = self.source.take_arrival(&self.limits);
-            let user = self.source.users().come();
-            self.ask(user, due, News::Begin);
+            let scenario = self.source.next_to_arrive();
+            let source = &mut self.source.all_mut()[scenario];
+            let due = source.take_arrival(&self.limits);
+            match source.come() {
+                Some(user) => self.ask(user, due, News::Begin),
+                None => self.dropped(scenario, due),
+            }
             self.go_on_without();
             self.spin.sent(self.stamp);
             self.mark();
@@ -258,6 +262,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     fn arrive(&mut self, due: Nanos, request: u32, user: u32) {
         let origin = self.dialogue.requests()[request as usize].origin as u32;
+        let origin = self.pools.of(scenario_of(user), origin);
         let name = self.dialogue.names().of(request as usize);
         let id = self.new_exchange(due, request, name, user, 0);
         self.place(id, origin);
@@ -279,7 +284,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// A hop of a redirect: a request of its own, due now.
     fn arrive_by(&mut self, next: Next<D::Request>, follow: Follow<D::Request>) {
-        let origin = self.pools.number_of(&follow.origin);
+        let origin = self.pools.number_of(scenario_of(next.user), &follow.origin);
         let id = self.new_exchange(self.stamp, NONE, next.name, next.user, next.hops.saturating_add(1));
         self.flights.sends(id, follow.request);
         self.place(id, origin);
@@ -287,7 +292,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     fn new_exchange(&mut self, due: Nanos, request: u32, name: u16, user: u32, hops: u8) -> ExchangeId {
         let warmup = due < self.limits.window;
-        self.books.due(name, warmup);
+        self.books.due(name, user, warmup);
         self.flights.add(Exchange { warmup, hops, ..Exchange::due(due, self.taken_up(due), request, name, user) })
     }
 
@@ -431,7 +436,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn go_on_all(&mut self) {
         while let Some(mut next) = self.next.pop() {
             match next.follow.take() {
-                Some(_) if self.window_over() && self.source.flow().is_none() => self.user_ends(next.user),
+                Some(_) if self.window_over() && !self.source.has_flows() => self.user_ends(next.user),
                 Some(follow) => self.arrive_by(next, *follow),
                 None if next.back_off => self.user_backs_off(next.user, next.news),
                 None => self.ask(next.user, self.stamp, next.news),

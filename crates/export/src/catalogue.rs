@@ -303,9 +303,13 @@ fn spans(sums: &Sums) -> Vec<Family<'_>> {
     ];
     for row in sums.spans().take(NAMES) {
         let at = usize::from(row.group.is_some());
-        let label: Vec<_> = row.group.map(|group| ("group", Cow::Borrowed(group))).into_iter().collect();
+        let scenario = row.scenario.map(|scenario| ("scenario", Cow::Borrowed(scenario)));
+        let group = row.group.map(|group| ("group", Cow::Borrowed(group)));
+        let label: Vec<_> = scenario.into_iter().chain(group).collect();
         let c = &row.totals.counts;
-        counts[at].points.extend(outcomes(c.finished, c.failed, c.censored).map(|(outcome, n)| {
+        let dropped = (c.dropped > 0).then_some(("dropped", c.dropped));
+        let outcomes = outcomes(c.finished, c.failed, c.censored).into_iter().chain(dropped);
+        counts[at].points.extend(outcomes.map(|(outcome, n)| {
             let labels = label.iter().cloned().chain([("outcome", Cow::Borrowed(outcome))]).collect();
             Point { labels, value: Value::Count(n) }
         }));

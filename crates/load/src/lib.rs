@@ -7,9 +7,11 @@
 mod arrivals;
 mod counted;
 mod curve;
+mod scenarios;
 mod users;
 
 pub use arrivals::{Schedule, arrivals};
+pub use scenarios::Course;
 pub use users::Users;
 
 use measure::Nanos;
@@ -18,6 +20,9 @@ use plan::{Arrivals, Load, Plan, Share, Stage};
 /// When a plan ends by time, since the start of the run: warm-up and duration, or warm-up and stages where no duration
 /// was given. None where only the number of requests ends it: a single stage then goes on at its level.
 pub fn run_ends(plan: &Plan) -> Option<Nanos> {
+    if !plan.scenarios.is_empty() {
+        return scenarios::all_end(plan);
+    }
     ends(plan.load.stages(), plan.warmup, plan.requests, plan.duration)
 }
 
@@ -52,8 +57,12 @@ fn stages_last(stages: &[Stage]) -> Nanos {
 /// Of a number of arrivals that workers share by chance: how many fall to those before this one. None: they take them in turn, or
 /// nobody knows how many there are.
 pub fn dealt_before(plan: &Plan, share: Share) -> Option<u64> {
-    let by_chance = matches!(plan.load, Load::Open { arrivals: Arrivals::Poisson, .. }) && plan.warmup == Nanos::ZERO;
-    plan.requests.filter(|_| by_chance).map(|requests| counted::before(requests, share, plan.seed))
+    dealt(&plan.load, plan.warmup, plan.requests, share, plan.seed)
+}
+
+fn dealt(load: &Load, warmup: Nanos, requests: Option<u64>, share: Share, seed: u64) -> Option<u64> {
+    let by_chance = matches!(load, Load::Open { arrivals: Arrivals::Poisson, .. }) && warmup == Nanos::ZERO;
+    requests.filter(|_| by_chance).map(|requests| counted::before(requests, share, seed))
 }
 
 /// When the next request would be due after the last of a plan that asks for a number of them at an even, constant rate:

@@ -69,6 +69,27 @@ impl Users {
         Users { each: each.max(1), ..self }
     }
 
+    /// The same users so much later, and none before.
+    pub fn later(mut self, by: Nanos) -> Users {
+        for stretch in &mut self.stretches {
+            (stretch.start, stretch.end) = (stretch.start.saturating_add(by), stretch.end.saturating_add(by));
+        }
+        if by > Nanos::ZERO {
+            self.stretches.insert(0, Stretch { start: Nanos::ZERO, end: by, from: 0.0, to: 0.0 });
+        }
+        self
+    }
+
+    /// The same users until then, and none after.
+    pub fn until(mut self, end: Nanos) -> Users {
+        self.stretches.retain(|stretch| stretch.start < end);
+        if let Some(cut) = self.stretches.last_mut().filter(|stretch| stretch.end > end) {
+            (cut.to, cut.end) = (cut.level(end), end);
+        }
+        self.push(end, Nanos::MAX, 0.0, 0.0);
+        self
+    }
+
     fn push(&mut self, start: Nanos, end: Nanos, from: f64, to: f64) {
         if start < end {
             self.stretches.push(Stretch { start, end, from, to });

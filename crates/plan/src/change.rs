@@ -29,6 +29,9 @@ impl Change {
     pub fn check(self, plan: &Plan) -> Result<(), String> {
         match (self, &plan.load) {
             _ if plan.hold.is_some() => Err("connections that are held have no load to change".into()),
+            (Change::Rate(_) | Change::Users(_), _) if !plan.scenarios.is_empty() => {
+                Err("a run of scenarios has no one load to change; pause it, or stop it".into())
+            }
             (Change::Rate(_), Load::Closed { .. }) => Err("a run with users has no rate; change the users".into()),
             (Change::Users(_), Load::Open { .. }) => Err("a run with a rate has no users; change the rate".into()),
             (Change::Rate(rate), _) if !(rate.is_finite() && rate > 0.0) => {

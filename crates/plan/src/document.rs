@@ -4,6 +4,7 @@
 //! one vocabulary; docs/decisions/0010-plan-file.md tells why.
 
 mod flow;
+mod scenarios;
 
 use std::fmt::Write as _;
 
@@ -32,6 +33,7 @@ pub fn yaml(plan: &Plan) -> String {
     let mut page = Page::default();
     page.one("protocol", &plan.protocol);
     match &plan.flow {
+        _ if !plan.scenarios.is_empty() => scenarios::all(&mut page, plan),
         None => urls(&mut page, plan),
         Some(flow) => {
             if flow.clear_cookies {
@@ -40,7 +42,11 @@ pub fn yaml(plan: &Plan) -> String {
             flow::of_plan(&mut page, plan, flow);
         }
     }
-    load(&mut page, plan);
+    if plan.scenarios.is_empty() {
+        load(&mut page, plan);
+    } else {
+        page.one("slack", &time(plan.slack));
+    }
     page.maybe(if plan.flow.is_some() { "iterations" } else { "requests" }, plan.requests);
     for (name, span) in [("warmup", plan.warmup), ("drain", plan.drain), ("timeout", plan.timeout)] {
         page.one(name, &time(span));
@@ -97,25 +103,9 @@ fn urls(page: &mut Page, plan: &Plan) {
 }
 
 fn load(page: &mut Page, plan: &Plan) {
-    let open = plan.load.is_open();
-    match plan.load.stages() {
-        [stage] if stage.from == stage.to && (plan.duration.is_none() || plan.duration == Some(stage.lasts)) => {
-            match open {
-                true => page.one("rate", &format!("{}/s", stage.from)),
-                false => page.one("users", &stage.from.to_string()),
-            }
-            page.maybe("duration", plan.duration.map(time));
-        }
-        stages => page.list("stages", &stages.iter().map(|s| stage(s, open)).collect::<Vec<_>>()),
-    }
+    levels(page, &plan.load, plan.duration);
     match &plan.load {
-        Load::Open { arrivals, .. } => {
-            let word = match arrivals {
-                Arrivals::Poisson => "poisson",
-                Arrivals::Constant => "constant",
-                Arrivals::Burst => "burst",
-            };
-            page.one("arrivals", word);
+        Load::Open { .. } => {
             page.one("max-connections", &plan.max_connections.to_string());
             page.one("slack", &time(plan.slack));
         }
@@ -125,6 +115,29 @@ fn load(page: &mut Page, plan: &Plan) {
                 page.one("together", "true");
             }
         }
+    }
+}
+
+/// How much, how long, and how arrivals are spaced.
+fn levels(page: &mut Page, load: &Load, duration: Option<Nanos>) {
+    let open = load.is_open();
+    match load.stages() {
+        [stage] if stage.from == stage.to && (duration.is_none() || duration == Some(stage.lasts)) => {
+            match open {
+                true => page.one("rate", &format!("{}/s", stage.from)),
+                false => page.one("users", &stage.from.to_string()),
+            }
+            page.maybe("duration", duration.map(time));
+        }
+        stages => page.list("stages", &stages.iter().map(|s| stage(s, open)).collect::<Vec<_>>()),
+    }
+    if let Load::Open { arrivals, .. } = load {
+        let word = match arrivals {
+            Arrivals::Poisson => "poisson",
+            Arrivals::Constant => "constant",
+            Arrivals::Burst => "burst",
+        };
+        page.one("arrivals", word);
     }
 }
 

@@ -10,12 +10,14 @@ pub mod document;
 pub mod flow;
 pub mod mask;
 pub mod quantity;
+pub mod scenarios;
 pub mod stages;
 mod trial;
 pub mod yaml;
 
 pub use bundle::Bundle;
 pub use change::Change;
+pub use scenarios::Scenario;
 pub use trial::Trial;
 
 use std::collections::BTreeMap;
@@ -217,6 +219,10 @@ pub struct Plan {
     /// What users do in order. None: each sends requests of its choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<flow::Flow>,
+    /// What users of several sorts do side by side. None: the load and the flow above are all there is; else `load` is what they ask
+    /// for together, and each has its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scenarios: Vec<Scenario>,
     /// Run and leave out of the figures (nanoseconds), by intended time.
     pub warmup: Nanos,
     /// How long unfinished requests may still finish after the end (nanoseconds).

@@ -31,6 +31,12 @@ counts! {
         /// Bytes of payload of the answers.
         #[serde(skip_serializing_if = "is_zero")]
         payload,
+        /// Of iterations: due, and dropped because there were as many users as there may be.
+        #[serde(skip_serializing_if = "is_zero")]
+        dropped,
+        /// Of a scenario: users when the second ended.
+        #[serde(skip_serializing_if = "is_zero")]
+        users,
     }
 }
 

@@ -14,6 +14,7 @@ fn plan() -> Plan {
             arrivals: Arrivals::Poisson,
         },
         flow: None,
+        scenarios: Vec::new(),
         requests: None,
         duration: Some(Nanos::from_secs(10)),
         warmup: Nanos::ZERO,

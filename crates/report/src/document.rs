@@ -12,14 +12,14 @@ mod latency;
 mod named;
 mod probed;
 mod reference;
+mod scenarios;
+mod second;
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use record::{Bytes, Heartbeats, Part, Second};
+use record::{Bytes, Heartbeats};
 use schemars::JsonSchema;
-use serde::ser::{Error as _, SerializeSeq as _};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use self::connections::ConnectionReport;
 use self::distribution::Distribution;
@@ -28,6 +28,8 @@ use self::latency::{LatencyReport, Phases};
 use self::named::NameReport;
 use self::probed::Probed;
 use self::reference::ReferenceReport;
+use self::scenarios::ScenarioReport;
+use self::second::{SecondReport, Seconds};
 use crate::finding::Finding;
 use crate::overload::Overload;
 use crate::seconds::Pass;
@@ -76,6 +78,9 @@ pub struct Report<'a> {
     by_name: Vec<NameReport<'a>>,
     /// Where the run has a flow: its iterations, and then each of its groups.
     iterations: Vec<SpanReport<'a>>,
+    /// Where the run has scenarios: the requests of each, which add up to the run's. Its iterations stand in `iterations`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scenarios: Option<Vec<ScenarioReport<'a>>>,
     /// Where the run had a reference client: what it found.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<ReferenceReport<'a>>,
@@ -274,82 +279,6 @@ struct Generator<'a> {
     wake_delay: Distribution<'a>,
 }
 
-/// The figures of one second.
-#[derive(Serialize, JsonSchema)]
-pub struct SecondReport<'a> {
-    /// Its beginning since the start of the window, in seconds; negative within the warm-up.
-    from_s: f64,
-    /// Its end.
-    to_s: f64,
-    /// `warmup`, `window` or `drain`.
-    part: Part,
-    /// What is counted in it.
-    #[serde(flatten)]
-    counts: record::Counts,
-    /// Users at its end.
-    users: u32,
-    /// In flight at its end.
-    in_flight: u32,
-    /// Waiting for a connection at its end.
-    waiting: u32,
-    /// Successes that ended in it ÷ its length.
-    throughput_per_s: f64,
-    /// Status code → count.
-    status: &'a BTreeMap<String, u64>,
-    /// What the peer said of how connections and exchanges end.
-    words: &'a BTreeMap<String, u64>,
-    /// Failures by kind, phase and errno.
-    failures: &'a [record::Failure],
-    /// Bytes on the wire.
-    bytes: Bytes,
-    /// Connections.
-    connections: ConnectionReport,
-    /// Latency of requests.
-    latency: LatencyReport<'a>,
-    /// Parts of requests and of connections.
-    phases: Phases<'a>,
-}
-
-impl<'a> SecondReport<'a> {
-    fn of(s: &'a Second, open: bool) -> SecondReport<'a> {
-        let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
-        SecondReport {
-            from_s: s.from_ns as f64 / 1e9,
-            to_s: s.to_ns as f64 / 1e9,
-            part: s.part,
-            counts: s.counts(),
-            users: s.users,
-            in_flight: s.in_flight,
-            waiting: s.waiting,
-            throughput_per_s: if length_s > 0.0 { s.successes() as f64 / length_s } else { 0.0 },
-            bytes: s.bytes,
-            connections: ConnectionReport::from(&s.connections),
-            latency: LatencyReport::of(&s.latency, open),
-            phases: Phases::of(&s.latency),
-            status: &s.status,
-            words: &s.words,
-            failures: &s.failures,
-        }
-    }
-}
-
-/// Seconds that are read while they are written, one at a time.
-struct Seconds<'a> {
-    pass: RefCell<Pass<'a>>,
-    open: bool,
-}
-
-impl Serialize for Seconds<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut all = to.serialize_seq(None)?;
-        for second in &mut *self.pass.borrow_mut() {
-            let second = second.map_err(S::Error::custom)?;
-            all.serialize_element(&SecondReport::of(&second, self.open))?;
-        }
-        all.end()
-    }
-}
-
 impl<'a> Report<'a> {
     /// The report of a run; the seconds are read while it is serialized.
     pub fn of(summary: &'a Summary, pass: Pass<'a>) -> Report<'a> {
@@ -385,6 +314,7 @@ impl<'a> Report<'a> {
             latency: LatencyReport::of_run(totals, summary.open),
             by_name: named::reports(summary),
             iterations: iterations::reports(summary),
+            scenarios: scenarios::reports(summary),
             reference: summary.reference.as_ref().map(ReferenceReport::of),
             phases: Phases::of(&totals.latency),
             connections: ConnectionReport::from(&totals.connections),
@@ -416,7 +346,7 @@ impl<'a> Report<'a> {
             generator: started.map(|s| Generator::of(s, &summary.totals)),
             command: started.map_or(&[], |s| &s.command),
             plan: started.map(|s| &s.plan),
-            seconds: Seconds { pass: RefCell::new(pass), open: summary.open },
+            seconds: Seconds::of(pass, summary),
         }
     }
 }

@@ -1,15 +1,16 @@
-//! The rows of a flow: its iterations as a whole, and its groups.
+//! The rows of flows: iterations as a whole, and their groups; and the rows of scenarios, which sum up the requests of each.
+
+use plan::scenarios::SpanName;
 
 use crate::named::NamedTotals;
 use crate::ranked::Ranked;
 use crate::sums::Sums;
 
-/// What iterations are called among groups, which have names of their own.
-pub const ITERATION: &str = "iteration";
-
 /// Iterations, or groups of one name.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanRow<'a> {
+    /// Whose; None in a run of one flow.
+    pub scenario: Option<&'a str>,
     /// The group's name; None: iterations as a whole.
     pub group: Option<&'a str>,
     /// How many there were, and how long they took: from when an iteration was due, or a group's first request was, to the end.
@@ -18,7 +19,35 @@ pub struct SpanRow<'a> {
     active: &'a NamedTotals,
 }
 
+/// The requests of one scenario.
+#[derive(Clone, Copy, Debug)]
+pub struct ScenarioRow<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What they come to.
+    pub totals: &'a NamedTotals,
+    /// Its iterations.
+    pub iterations: SpanRow<'a>,
+}
+
+impl ScenarioRow<'_> {
+    /// What objectives call them.
+    pub fn called(&self) -> String {
+        format!("scenario {}", self.name)
+    }
+}
+
 impl<'a> SpanRow<'a> {
+    /// What objectives call it.
+    pub fn called(&self) -> String {
+        SpanName { scenario: self.scenario, group: self.group }.called()
+    }
+
+    /// Those that were begun, or would have been had the run not ended: all that were due but those that were dropped.
+    pub fn started(&self) -> u64 {
+        self.totals.counts.due.saturating_sub(self.totals.counts.dropped)
+    }
+
     /// How long they took, those that were cut as lower bounds.
     pub fn duration(&self) -> Ranked<'a> {
         self.totals.ranked()
@@ -31,15 +60,27 @@ impl<'a> SpanRow<'a> {
 }
 
 impl Sums {
-    /// Iterations first, then each group; nothing in a run without a flow. Two rows each stand behind those of the names.
+    /// Of each flow its iterations first, then each group; nothing in a run without one. Two rows each stand behind those of the
+    /// names.
     pub fn spans(&self) -> impl Iterator<Item = SpanRow<'_>> {
-        let flow = self.started.as_ref().and_then(|started| started.plan.flow.as_ref());
-        let groups = flow.map(|flow| std::iter::once(None).chain(flow.groups().into_iter().map(Some)));
-        let (rows, names) = (self.totals.named.each(), self.names().len());
-        let row = move |at: usize| rows.get(at).unwrap_or(crate::by_name::nothing());
-        groups.into_iter().flatten().enumerate().map(move |(at, group)| {
+        let spans = self.started.as_ref().map(|started| started.plan.spans()).unwrap_or_default();
+        let names = self.names().len();
+        spans.into_iter().enumerate().map(move |(at, SpanName { scenario, group })| {
             let first = names + 2 * at;
-            SpanRow { group, totals: row(first), active: row(first + 1) }
+            SpanRow { scenario, group, totals: self.row(first), active: self.row(first + 1) }
         })
+    }
+
+    /// What each scenario comes to, where there are any; their rows stand behind all others.
+    pub fn scenarios(&self) -> impl Iterator<Item = ScenarioRow<'_>> {
+        let before = self.names().len() + 2 * self.spans().count();
+        let iterations = self.spans().filter(|row| row.scenario.is_some() && row.group.is_none());
+        iterations.enumerate().filter_map(move |(at, iterations)| {
+            Some(ScenarioRow { name: iterations.scenario?, totals: self.row(before + at), iterations })
+        })
+    }
+
+    fn row(&self, at: usize) -> &NamedTotals {
+        self.totals.named.each().get(at).unwrap_or(crate::by_name::nothing())
     }
 }

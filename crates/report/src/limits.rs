@@ -151,9 +151,9 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         is_open: sums.open,
         users: plan.map_or(0, most_users).max(totals.users),
         was_changed: !sums.changes.is_empty(),
-        has_pauses: plan.is_some_and(|plan| match &plan.flow {
-            Some(flow) => flow.has_pauses(),
-            None => matches!(plan.load, Load::Closed { think: Some(_), .. }),
+        has_pauses: plan.is_some_and(|plan| {
+            let thinks = matches!(plan.load, Load::Closed { think: Some(_), .. });
+            plan.flows().any(|(_, flow)| flow.has_pauses()) || (thinks && !plan.has_flows())
         }),
         connections: plan.map_or(0, |plan| plan.max_connections),
         window_s,

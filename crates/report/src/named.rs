@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use measure::Histogram;
+use plan::scenarios::SCENARIOS;
 use record::{Named, NamedCounts, Part};
 
 use crate::ranked::Ranked;
 
-/// So many rows are told apart: of the names that a run may have, of the one they share beyond, and of a flow's iterations and groups.
+/// So many rows are told apart: of the names that a run may have, of the one they share beyond, and of iterations and groups, and of scenarios.
 /// A record from elsewhere may have any.
-const NAMES: usize = 1001 + 2 * (1 + plan::flow::GROUPS);
+const NAMES: usize = 1001 + 2 * (SCENARIOS + plan::flow::GROUPS) + SCENARIOS;
 /// So many examples are kept beside the first of each sort.
 pub(crate) const EXAMPLES: usize = 256;
 
@@ -21,6 +22,8 @@ pub struct NamedTotals {
     pub counts: NamedCounts,
     /// Successes that ended within the window, those of requests of the warm-up included.
     pub finished_in_window: u64,
+    /// Of a scenario: users at the end of each second of the window, summed up.
+    pub users_in_window: u64,
     /// Status code → count.
     pub status: BTreeMap<String, u64>,
     /// Latency of the successes: response in open load, service in closed.
@@ -35,6 +38,7 @@ impl NamedTotals {
         if part == Part::Window {
             let ended = second.counts.finished.saturating_add(second.counts.finished_of_warmup);
             self.finished_in_window = self.finished_in_window.saturating_add(ended);
+            self.users_in_window = self.users_in_window.saturating_add(second.counts.users);
         }
         for (code, n) in &second.status {
             record::add_code(&mut self.status, code, *n);
@@ -52,8 +56,9 @@ impl NamedTotals {
 
     /// Requests without an end that the record tells of are unfinished.
     fn cut_off(&mut self) {
-        let NamedCounts { due, finished, failed, censored, .. } = &mut self.counts;
-        *censored += due.saturating_sub(finished.saturating_add(*failed).saturating_add(*censored));
+        let NamedCounts { due, finished, failed, censored, dropped, .. } = &mut self.counts;
+        let over = finished.saturating_add(*failed).saturating_add(*censored).saturating_add(*dropped);
+        *censored += due.saturating_sub(over);
     }
 }
 

@@ -14,7 +14,6 @@ use std::borrow::Cow;
 use measure::Nanos;
 use plan::quantity;
 
-use crate::iterations::ITERATION;
 use crate::ranked::{Figure, Ranked};
 use crate::show;
 use crate::sums::Sums;
@@ -36,8 +35,8 @@ pub struct Objective {
     strict: bool,
     /// It is about any stretch of the run that lasts so long; None: about the run as a whole.
     lasts: Option<Nanos>,
-    /// The run stops where it is missed.
-    stops: bool,
+    /// The run stops where it is missed so long after its window began, or later.
+    stops: Option<Nanos>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -260,8 +259,11 @@ impl<'a> Facts<'a> {
             return Some(Facts::of_all(run));
         }
         let of_name = run.by_name().find(|row| row.name == name).map(|row| row.totals);
-        let of_span = || run.spans().find(|row| row.group.unwrap_or(ITERATION) == name).map(|row| row.totals);
-        let totals = of_name.or_else(of_span)?;
+        let of_span = || run.spans().find(|row| row.called() == name).map(|row| row.totals);
+        // A group of one scenario among several needs no more than its name where no other has it.
+        let of_group = || run.spans().find(|row| row.group == Some(name)).map(|row| row.totals);
+        let of_scenario = || run.scenarios().find(|row| row.called() == name).map(|row| row.totals);
+        let totals = of_name.or_else(of_span).or_else(of_group).or_else(of_scenario)?;
         Some(Facts {
             due: totals.counts.due,
             failed: totals.counts.failed,
@@ -273,18 +275,25 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What stands behind the figure: `for 10s`, and `stop`.
-fn stretch(text: &str) -> Result<(&str, Option<Nanos>, bool), String> {
-    let (rest, stops) = match text.trim_end().strip_suffix(" stop") {
-        Some(rest) => (rest, true),
-        None => (text, false),
+/// What stands behind the figure: `for 10s`, and `stop` or `stop after 30s`.
+fn stretch(text: &str) -> Result<(&str, Option<Nanos>, Option<Nanos>), String> {
+    let (rest, after) = match text.trim_end().strip_suffix(" stop") {
+        Some(rest) => (rest, Some("")),
+        // A name may hold the words.
+        None => match text.rsplit_once(" stop after ").filter(|(_, time)| !time.contains('}')) {
+            Some((rest, time)) => (rest, Some(time.trim())),
+            None => (text, None),
+        },
     };
-    // A name may hold the word.
+    let delay = after.filter(|time| !time.is_empty()).map(quantity::positive_duration).transpose();
+    let delay = delay.map_err(|why| format!("the time to stop after {why}"))?;
+    let stops = after.map(|_| delay.unwrap_or_default());
     let Some((figure, time)) = rest.rsplit_once(" for ").filter(|(_, time)| !time.contains('}')) else {
-        return if stops {
-            Err("`stop` needs a time: write for example failed<5% for 10s stop".into())
-        } else {
-            Ok((text, None, false))
+        return match stops {
+            Some(Nanos::ZERO) => {
+                Err("`stop` needs a time: write for example failed<5% for 10s stop, or failed<5% stop after 30s".into())
+            }
+            stops => Ok((rest, None, stops)),
         };
     };
     let lasts = quantity::positive_duration(time.trim()).map_err(|why| format!("the time {why}"))?;

@@ -31,8 +31,8 @@ impl Overload {
     /// What a run shows of one, where its rate was level and it ran to its end.
     pub fn of(run: &Sums) -> Option<Overload> {
         let totals = &run.totals;
-        let level = run.started.as_ref().is_some_and(|s| s.plan.load.is_open() && s.plan.load.is_level())
-            && run.changes.is_empty();
+        let level =
+            run.started.as_ref().is_some_and(|s| s.plan.load.is_open() && s.plan.is_level()) && run.changes.is_empty();
         if !level || run.end != End::Completed || run.window.as_secs_f64() < LEAST_S {
             return None;
         }

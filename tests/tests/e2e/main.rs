@@ -38,6 +38,7 @@ mod raw;
 mod record;
 mod redis;
 mod reference;
+mod scenarios;
 mod secrets;
 mod signals;
 mod slots;

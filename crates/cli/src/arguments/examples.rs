@@ -12,7 +12,7 @@ const fn example(name: &'static str, text: &'static str) -> Example {
     Example { name, text }
 }
 
-const EXAMPLES: [Example; 8] = [
+const EXAMPLES: [Example; 9] = [
     example("smoke", include_str!("examples/smoke.yaml")),
     example("load", include_str!("examples/load.yaml")),
     example("users", include_str!("examples/users.yaml")),
@@ -21,6 +21,7 @@ const EXAMPLES: [Example; 8] = [
     example("soak", include_str!("examples/soak.yaml")),
     example("breakpoint", include_str!("examples/breakpoint.yaml")),
     example("flow", include_str!("examples/flow.yaml")),
+    example("scenarios", include_str!("examples/scenarios.yaml")),
 ];
 
 /// What stands in them for the address under test.

@@ -76,6 +76,7 @@ impl Reader<'_> {
         let closed =
             self.recorded && entry(entries, "load").is_some_and(|(.., load)| word_of(load, "model") == "closed");
         let keys = Rc::clone(&self.keys);
+        let side_by_side = entry(entries, "scenarios").is_some_and(|(.., node)| node.value != Value::List(Vec::new()));
         for (written, at, node) in entries {
             let name = written.replace('_', "-");
             let nothing = node.value == Value::Null || (closed && ["max-connections", "slack"].contains(&&name[..]));
@@ -97,7 +98,10 @@ impl Reader<'_> {
                         "stands beside a `flow`, and there is none; write one, or leave it out",
                     );
                 }
+                Some(Key::Scenarios) => self.scenarios(*at, node)?,
                 Some(Key::Protocol) => {}
+                // What scenarios ask for together follows from what each does.
+                Some(Key::Load | Key::Duration) if self.recorded && side_by_side => {}
                 // Beside the load, which says whether it adds anything.
                 Some(Key::Duration) if self.recorded => {}
                 Some(Key::Options) => self.map(node, "options", |reader, name, at, node| {
@@ -240,7 +244,7 @@ impl Reader<'_> {
         Ok(text.to_owned())
     }
 
-    fn urls(&mut self, node: &Node) -> Result<(), Complaint> {
+    pub(super) fn urls(&mut self, node: &Node) -> Result<(), Complaint> {
         let items = match &node.value {
             Value::List(items) => &items[..],
             _ => std::slice::from_ref(node),

@@ -55,7 +55,7 @@ pub fn plan_command(spoken: &[Spoken]) -> Command {
             "example",
             None,
             "NAME",
-            "Print a plan to begin with, explained: smoke, load, users, stress, spike, soak, breakpoint or flow",
+            "Print a plan to begin with, explained: smoke, load, users, stress, spike, soak, breakpoint, flow or scenarios",
         ))
 }
 
@@ -122,6 +122,7 @@ pub fn load() -> Vec<Arg> {
             one("users", Some('c'), "N", "Concurrent users, each sending requests back to back [default: 10]"),
             one("requests", Some('n'), "N", "Stop after N requests"),
             one("iterations", None, "N", "Stop after N iterations of the plan's flow"),
+            one("scenario", None, "NAME", "Run this one of the plan's scenarios alone"),
             switch(
                 "clear-cookies",
                 None,

@@ -67,6 +67,11 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// The steps of one flow among several.
+    pub(super) fn flow_steps(&mut self, node: &Node) -> Result<Vec<Step>, Complaint> {
+        self.steps(node, &mut Within::default())
+    }
+
     /// A list of steps, and what is around it.
     pub(super) fn steps(&mut self, node: &Node, within: &mut Within) -> Result<Vec<Step>, Complaint> {
         let Value::List(items) = &node.value else {
@@ -373,6 +378,9 @@ pub(super) fn in_order(mut given: Given) -> Result<Given, Complaint> {
 /// The first flag that does not.
 pub(super) fn of_run(flags: &Matched<'_>, given: &Given, protocol: &dyn Runner) -> Result<Option<Flow>, Complaint> {
     let Some(flow) = &given.flow else {
+        if !given.scenarios.is_empty() {
+            return Ok(None);
+        }
         let of_flows = [
             ("iterations", "--iterations", "counts iterations of a flow, and there is none; write -n for requests"),
             ("clear-cookies", "--clear-cookies", "is about iterations of a flow, and there is none; leave it out"),

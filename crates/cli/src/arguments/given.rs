@@ -9,6 +9,7 @@ use plan::mask::Secrets;
 use wire::Complaint;
 
 use super::matched::Matched;
+use super::scenario_file::Written;
 
 /// One value and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub struct Given {
     pub urls: Vec<WeightedUrl>,
     /// What users do with them in order.
     pub flow: Option<Flow>,
+    /// Or in scenarios side by side.
+    pub scenarios: Vec<Written>,
     /// Values inside a URL's own options, for their places only.
     pub inside: Vec<Said>,
     /// What differs from the command that was given: told, and kept in the record.
@@ -56,7 +59,7 @@ impl Given {
         let silent: Vec<Said> = other.said.into_iter().filter(|said| !self.has(&said.name)).collect();
         self.said.extend(silent);
         if self.urls.is_empty() {
-            (self.urls, self.flow) = (other.urls, other.flow);
+            (self.urls, self.flow, self.scenarios) = (other.urls, other.flow, other.scenarios);
             self.inside.extend(other.inside);
         }
         self.notes.extend(other.notes);

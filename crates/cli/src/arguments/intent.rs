@@ -18,7 +18,10 @@ use super::exporting::Exporting;
 use super::given::Given;
 use super::matched::Matched;
 use super::watching::Watching;
-use super::{exporting, file, flow_beside, flow_file, load, proxies, sealed, shorthand, spoken, urls, watching, ways};
+use super::{
+    exporting, file, flow_beside, flow_file, load, proxies, scenario_file, sealed, shorthand, spoken, urls, watching,
+    ways,
+};
 
 /// Most worker threads a run may ask for.
 const MOST_WORKERS: u64 = 1024;
@@ -205,9 +208,11 @@ fn over(
     let own = |url| shorthand::spelled_out_url(sealed::opened_url(url)?, specs);
     let mut urls = ways::named(&flags, urls)?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
     exporting::trace(&flags, specs, (&mut options, &mut urls))?;
+    scenario_file::refuse_loads(&flags, given)?;
     let flow = flow_file::of_run(&flags, given, &*protocols[protocol])?;
     let plan = Plan { flow, ..plan(&flags, urls, &*protocols[protocol], options, defaults)? };
     flow_beside::with_load(&plan)?;
+    let plan = scenario_file::of_run(&flags, given, plan, &*protocols[protocol])?;
     let keep_secrets = flags.switch("keep-secrets");
     let watching = watching::read(&flags)?;
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(line.iter().cloned()).collect();
@@ -271,6 +276,7 @@ fn plan(
         requests,
         duration,
         flow: None,
+        scenarios: Vec::new(),
         warmup: flags.parsed("warmup", "--warmup", quantity::duration)?.unwrap_or_default(),
         drain: flags.parsed("drain", "--drain", quantity::duration)?.unwrap_or(timeout.min(Nanos::from_secs(5))),
         timeout,
@@ -299,7 +305,7 @@ fn plan(
 /// True where arrivals are to wait for one of so many connections: they wait in one queue, and a queue is one worker's. Shares
 /// of the limit would be queues of their own, in which one waits while a connection of another is free. So many connections,
 /// and such a rate, are what one worker can carry.
-fn in_one_queue(load: &Load, limit: u32) -> bool {
+pub(super) fn in_one_queue(load: &Load, limit: u32) -> bool {
     const CONNECTIONS: u32 = 4096;
     const RATE: f64 = 20_000.0;
     load.is_open() && limit <= CONNECTIONS && load.peak() <= RATE

@@ -9,7 +9,7 @@ use wire::Takes;
 use super::{flags, spoken};
 
 /// Flags that say how a run is watched by whoever started it, or that make no sense in a file.
-const NOT_KEYS: [&str; 8] = ["help", "version", "target", "debug", "yes", "keep-secrets", "url", "urls"];
+const NOT_KEYS: [&str; 9] = ["scenario", "help", "version", "target", "debug", "yes", "keep-secrets", "url", "urls"];
 
 /// Other names of flags: the fields of a recorded plan, and plurals.
 const ALIASES: [(&str, &str); 5] = [
@@ -29,6 +29,8 @@ pub enum Key<'a> {
     Flow,
     /// What stands beside it: flows that are called, and what is done before and after.
     BesideFlow,
+    /// What users of several sorts do side by side.
+    Scenarios,
     /// The name of the protocol, which the URLs say already.
     Protocol,
     /// Options of the protocol, together.
@@ -92,6 +94,7 @@ impl Keys {
             "urls" | "url" => return Some(Key::Urls),
             "flow" => return Some(Key::Flow),
             "flows" | "setup" | "start" | "end" | "teardown" => return Some(Key::BesideFlow),
+            "scenarios" => return Some(Key::Scenarios),
             "protocol" => return Some(Key::Protocol),
             "options" => return Some(Key::Options),
             "tls" => return Some(Key::Tls),
@@ -138,8 +141,20 @@ impl Keys {
     }
 
     fn names(&self) -> Vec<String> {
-        let special =
-            ["urls", "flow", "flows", "setup", "start", "end", "teardown", "protocol", "options", "tls", "load"];
+        let special = [
+            "urls",
+            "flow",
+            "flows",
+            "setup",
+            "start",
+            "end",
+            "teardown",
+            "scenarios",
+            "protocol",
+            "options",
+            "tls",
+            "load",
+        ];
         let special = special.map(String::from);
         let flags = self.0.iter().map(|flag| flag.name.clone()).filter(|name| self.find(name).is_some());
         flags.chain(special).chain(ALIASES.iter().map(|(alias, _)| (*alias).to_owned())).collect()
@@ -196,6 +211,7 @@ impl Keys {
         all.insert("flow".into(), super::flow_file::schema(&url));
         all.insert("flows".into(), super::flow_called::schema());
         all.extend(super::flow_beside::schemas());
+        all.insert("scenarios".into(), super::scenario_file::schema());
         all.insert("protocol".into(), json!({"type": "string", "description": "The protocol's name, as in reports"}));
         all.insert("load".into(), json!({"type": "object", "description": "The load as in a JSON report"}));
         all.insert("options".into(), json!({"type": "object", "properties": options, "additionalProperties": false}));

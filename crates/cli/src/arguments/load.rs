@@ -8,10 +8,10 @@ use wire::Complaint;
 use super::matched::Matched;
 
 /// Most users a run may ask for.
-const MOST_USERS: u64 = 10_000_000;
+pub(super) const MOST_USERS: u64 = 10_000_000;
 
 /// How long a level holds where only `-n` ends the run: longer than any run.
-const UNTIL_DONE: Nanos = Nanos::from_secs(100 * 86_400);
+pub(super) const UNTIL_DONE: Nanos = Nanos::from_secs(100 * 86_400);
 
 /// When requests are sent and when that ends.
 #[derive(Debug, PartialEq)]

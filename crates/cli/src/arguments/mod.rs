@@ -19,6 +19,7 @@ mod load;
 mod matched;
 mod probing;
 mod proxies;
+mod scenario_file;
 mod sealed;
 mod serving;
 mod shorthand;
@@ -219,5 +220,7 @@ fn full(command: clap::Command) -> String {
 mod file_tests;
 #[cfg(test)]
 mod flow_tests;
+#[cfg(test)]
+mod scenario_tests;
 #[cfg(test)]
 mod tests;

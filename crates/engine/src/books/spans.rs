@@ -27,6 +27,21 @@ impl Books {
         }
     }
 
+    /// An iteration was due and is dropped: there are as many users as there may be.
+    pub fn iteration_dropped(&mut self, row: u16, due: Nanos, limits: &Limits) {
+        if let Some(named) = self.tally.named.as_mut().filter(|_| due >= limits.window) {
+            named.counts(row).due += 1;
+            named.counts(row).dropped += 1;
+        }
+    }
+
+    /// So many users are there of a scenario when a second ends.
+    pub fn users_of(&mut self, scenario: usize, users: u64) {
+        if let Some(named) = &mut self.tally.named {
+            named.users(scenario, users);
+        }
+    }
+
     /// So many iterations were due and never begun, the last of them so long ago.
     pub fn iterations_unsent(&mut self, row: u16, since: Nanos, many: u64) {
         let Some(named) = &mut self.tally.named else { return };

@@ -66,6 +66,7 @@ impl Scene {
             options: Default::default(),
             load,
             flow: None,
+            scenarios: Vec::new(),
             requests: None,
             duration: Some(lasts),
             warmup: Nanos::ZERO,
@@ -183,7 +184,7 @@ impl Scene {
             seed: plan.seed,
             own: plan.urls.iter().map(|u| u.options.clone()).collect(),
             names: plan.urls.iter().map(|u| u.name.clone()).collect(),
-            variables: plan.flow.iter().flat_map(|flow| flow.variables.clone()).collect(),
+            variables: plan.variables().into(),
             ..Asked::default()
         };
         let dialogue = Arc::new(protocol.prepare(&asked).expect("the plan can be said"));

@@ -23,6 +23,7 @@ mod played;
 mod rate;
 mod refused;
 mod shared;
+mod side_by_side;
 mod spinning;
 mod strays;
 mod together;

@@ -22,6 +22,7 @@ pub fn check(second: &Second) {
         censored: second.censored,
         finished_of_warmup: second.finished_of_warmup,
         payload: second.bytes.payload,
+        ..NamedCounts::default()
     };
     assert_eq!(sum.counts, counts, "names add up to the whole in {}", second.from_ns);
     assert_eq!(sum.status, second.status, "in {}", second.from_ns);

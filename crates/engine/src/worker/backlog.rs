@@ -43,27 +43,31 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             if self.source.next_due() > until {
                 return;
             }
-            let due = self.source.take_arrival(&self.limits);
+            let scenario = self.source.next_to_arrive();
+            let due = self.source.all_mut()[scenario].take_arrival(&self.limits);
             if due >= self.limits.window {
-                self.unsent(due, 1);
+                self.unsent(scenario, due, 1);
             }
         }
-        let mut lumps = Vec::new();
-        self.source.take_rest(&self.limits, until, |due, many| lumps.push((due, many)));
-        lumps.into_iter().for_each(|(due, many)| self.unsent(due, many));
+        for scenario in 0..self.source.all().len() {
+            let mut lumps = Vec::new();
+            let source = &mut self.source.all_mut()[scenario];
+            source.take_rest(&self.limits, until, |due, many| lumps.push((due, many)));
+            lumps.into_iter().for_each(|(due, many)| self.unsent(scenario, due, many));
+        }
     }
 
     /// So many were never sent, the last of them due then. All of them have the name that the choice gives one.
-    fn unsent(&mut self, due: Nanos, many: u64) {
-        let user = self.source.users().come();
+    fn unsent(&mut self, scenario: usize, due: Nanos, many: u64) {
+        let user = self.source.all_mut()[scenario].users().come();
         // A visit begins with a request.
         let request = match self.source.wake(user, None, News::Begin, due) {
             Act::Send(request) => request as usize,
             Act::Pause(_) | Act::Wait | Act::Hold | Act::Done | Act::Leave => 0,
         };
         let name = self.dialogue.names().of(request);
-        self.books.unsent(name, self.stamp - due, many, due <= self.held_back);
+        self.books.unsent((name, user), self.stamp - due, many, due <= self.held_back);
         self.iterations_unsent(user, self.stamp - due, many);
-        self.source.users().end(user);
+        self.source.of(user).users().end(user);
     }
 }

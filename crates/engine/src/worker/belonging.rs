@@ -7,6 +7,7 @@
 use wire::{Belongs, Dialogue, ExchangeId, FaultKind, Network, Phase, Session};
 
 use crate::exchange::NONE;
+use crate::sources::{scenario_of, within};
 
 use super::Worker;
 use super::failing::Cause;
@@ -24,7 +25,8 @@ pub(crate) struct Belongings {
     places: Vec<u32>,
     /// So many origins have such connections.
     each: usize,
-    conns: Vec<Own>,
+    /// Of each scenario.
+    conns: Vec<Vec<Own>>,
 }
 
 /// One user's connection to one origin.
@@ -39,7 +41,7 @@ enum Own {
 
 impl Belongings {
     /// Of a dialogue with these origins; None where nothing is anybody's own.
-    pub fn of<D: Dialogue>(dialogue: &D) -> Option<Belongings> {
+    pub fn of<D: Dialogue>(dialogue: &D, scenarios: usize) -> Option<Belongings> {
         let belongs: Vec<Belongs> = dialogue.origins().iter().map(|origin| dialogue.belongs(origin)).collect();
         let mut each = 0;
         let place = |belongs: &Belongs| match belongs {
@@ -50,27 +52,36 @@ impl Belongings {
             }
         };
         let places = belongs.iter().map(place).collect();
-        (each > 0).then(|| Belongings { belongs, places, each, conns: Vec::new() })
+        (each > 0).then(|| Belongings { belongs, places, each, conns: vec![Vec::new(); scenarios.max(1)] })
     }
 
     fn belongs(&self, origin: u32) -> Belongs {
-        self.belongs.get(origin as usize).copied().unwrap_or_default()
+        self.known(origin).map_or(Belongs::default(), |at| self.belongs[at])
+    }
+
+    /// The origin that a pool leads to, where it was known before the run: each scenario has pools of its own.
+    fn known(&self, pool: u32) -> Option<usize> {
+        let (pool, origins) = (pool as usize, self.belongs.len());
+        (pool < origins * self.conns.len()).then(|| pool % origins)
     }
 
     /// What a user has to an origin whose connections are somebody's.
     fn own(&mut self, user: u32, origin: u32) -> Option<&mut Own> {
-        let place = self.places.get(origin as usize).copied().filter(|place| *place != NONE && user != NONE)?;
-        let at = user as usize * self.each + place as usize;
-        if self.conns.len() <= at {
-            self.conns.resize((user as usize + 1) * self.each, Own::None);
+        let place = self.known(origin).map(|at| self.places[at]).filter(|place| *place != NONE && user != NONE)?;
+        let conns = self.conns.get_mut(scenario_of(user))?;
+        let user = within(user) as usize;
+        let at = user * self.each + place as usize;
+        if conns.len() <= at {
+            conns.resize((user + 1) * self.each, Own::None);
         }
-        self.conns.get_mut(at)
+        conns.get_mut(at)
     }
 
     /// All that a user has, which is its own no longer.
     fn take(&mut self, user: u32, all: &mut Vec<u32>) {
-        let from = user as usize * self.each;
-        let own = self.conns.get_mut(from..from + self.each).unwrap_or_default();
+        let from = within(user) as usize * self.each;
+        let conns = self.conns.get_mut(scenario_of(user));
+        let own = conns.and_then(|conns| conns.get_mut(from..from + self.each)).unwrap_or_default();
         all.extend(own.iter_mut().filter_map(|own| match std::mem::take(own) {
             Own::Is(conn) => Some(conn),
             Own::None | Own::Lost => None,

@@ -66,11 +66,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub(super) fn await_common_start(&mut self) {
         let Some(mut start) = self.common_start.take() else { return };
         for _ in 0..start.to_open.min(OPENED_A_TURN) {
-            if !self.may_come() || !self.source.pace_allows(&self.limits, self.stamp) {
+            if !self.may_come() || !self.source.only().pace_allows(self.stamp) {
                 break;
             }
             start.to_open -= 1;
-            let origin = self.source.leads_to(start.to_open);
+            let origin = self.source.only().leads_to(start.to_open);
             start.pending += u32::from(self.open_ahead(origin));
         }
         start.report(self.stamp);
@@ -84,8 +84,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn start_together(&mut self, go: Nanos, start: &CommonStart) {
         let by = go - self.limits.start;
         self.limits.shift(by);
-        self.source.users().begin_at(go);
-        self.source.resume(start.first_due.saturating_add(by));
+        self.source.only().users().begin_at(go);
+        self.source.only().resume(start.first_due.saturating_add(by));
         // They are told of with the first second, and were not opened in it.
         let counts = self.books.counts();
         (counts.connections.ahead, counts.apart.ahead_ns) = (counts.connections.opened, start.took.0);

@@ -21,7 +21,7 @@ const GRACE: Nanos = Nanos::from_millis(50);
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// True where the run ends and this connection is to be looked at once more before it is closed.
     pub(super) fn is_kept_for_final_read(&self, conn: u32) -> bool {
-        let ending = self.closing || self.source.quota_spent(&self.limits, self.stamp);
+        let ending = self.closing || self.source.quotas_spent(&self.limits, self.stamp);
         let origin = self.links.conn(conn).origin;
         ending && (self.pools.get(origin).origin.datagrams || self.dialogue.by_order().is_some())
     }

@@ -2,9 +2,10 @@
 
 use measure::Nanos;
 use scenario::{Act, News, What};
-use wire::{Dialogue, Network, Values};
+use wire::{Dialogue, ExchangeId, Network, Values};
 
-use crate::exchange::NONE;
+use crate::exchange::{NONE, Standing};
+use crate::sources::{first_user, scenario_of, within};
 
 use super::Worker;
 
@@ -12,30 +13,33 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// 2. As `ask`, of a user in a flow. An iteration that began goes on though its user is retired, all were started that were
     ///    asked for, or the window is over; the end of the drain cuts it.
     pub(super) fn ask_in_flow(&mut self, user: u32, due: Nanos, news: News) {
-        let arrives = self.source.users().arrive();
+        let over = self.window_over();
+        let source = self.source.of(user);
+        let arrives = source.users().arrive();
         let mut ends = false;
         if news == News::Begin && !arrives {
-            let no_more = !self.source.users().may_go_on(user) || self.window_over();
-            if no_more || self.source.quota_spent(&self.limits, self.stamp) {
+            let no_more = over || !source.users().may_go_on(user);
+            if no_more || source.quota_spent(&self.limits, self.stamp) || !source.begins_another(user) {
                 // Who has something left to do at its end does that, in the drain too.
-                ends = self.source.flow().is_some_and(|flow| flow.ends(user, due));
+                ends = source.flow().is_some_and(|flow| flow.ends(within(user), due));
                 if !ends {
                     return self.user_ends(user);
                 }
             }
         }
         if !ends {
-            let Some(flow) = self.source.flow() else { return };
-            flow.hear(user, news, due);
-            let (stops, iterates) = (flow.stops_run(), flow.iterates(user));
+            let Some(flow) = self.source.of(user).flow() else { return };
+            flow.hear(within(user), news, due);
+            let (stops, iterates) = (flow.stops_run(), flow.iterates(within(user)));
             self.books.counts().run_stops += u64::from(stops);
             if news == News::Begin {
                 self.iteration_begins(user, iterates);
             }
         }
-        let waits = self.source.users().troubled().waits(user);
-        let alone = self.source.flow().is_some_and(|flow| flow.flying(user) == 0);
-        if !arrives && alone && waits > self.stamp && self.source.users().conn(user) == NONE {
+        let source = self.source.of(user);
+        let waits = source.users().troubled().waits(user);
+        let alone = source.flow().is_some_and(|flow| flow.flying(within(user)) == 0);
+        if !arrives && alone && waits > self.stamp && source.users().conn(user) == NONE {
             return self.source.pause(user, waits);
         }
         self.steps(user, due);
@@ -46,19 +50,20 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         loop {
             let mut none = Values::default();
             let values = self.memories.as_mut().map_or(&mut none, |memories| &mut memories.of(user).values);
-            let Some(flow) = self.source.flow() else { return };
-            let act = flow.next(user, due, values);
-            let batch = flow.batch_began(user);
-            self.hear_flow();
+            let Some(flow) = self.source.of(user).flow() else { return };
+            let act = flow.next(within(user), due, values);
+            let batch = flow.batch_began(within(user));
+            self.hear_flow(scenario_of(user));
+            let source = self.source.of(user);
             match (act, batch) {
                 (Act::Send(request), None) => return self.arrive(due, request, user),
                 (Act::Send(request), Some(began)) => self.arrive_of_batch((began, due), request, user),
                 (Act::Wait, _) => return,
                 (Act::Pause(pause), _) => return self.source.pause(user, due.saturating_add(pause)),
-                (Act::Done, _) if !self.source.users().arrive() => {
+                (Act::Done, _) if !source.users().arrive() => {
                     return self.ask_in_flow(user, self.stamp, News::Begin);
                 }
-                (Act::Leave, _) if self.source.flow().is_some_and(|flow| flow.ends(user, due)) => {}
+                (Act::Leave, _) if source.flow().is_some_and(|flow| flow.ends(within(user), due)) => {}
                 (Act::Done | Act::Leave | Act::Hold, _) => return self.user_ends(user),
             }
         }
@@ -78,59 +83,109 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if !iterates {
             return;
         }
-        if !self.source.users().arrive() {
-            self.source.start_request(&self.limits, self.stamp);
+        let source = self.source.of(user);
+        if !source.users().arrive() {
+            source.start_request(&self.limits, self.stamp);
         }
         if let Some(memories) = &mut self.memories {
             memories.iteration_begins(user);
         }
     }
 
-    /// Counts what the flow tells.
-    fn hear_flow(&mut self) {
-        let Some(flow) = self.source.flow() else { return };
+    /// Counts what the flow of a scenario tells.
+    fn hear_flow(&mut self, scenario: usize) {
+        let Some(flow) = self.source.all_mut()[scenario].flow() else { return };
         let told = flow.told();
         for one in &told {
-            self.books.span(self.row_of_span(one.span), one, &self.limits);
+            self.books.span(self.row_of_span(scenario, one.span), one, &self.limits);
             if one.span == 0 && one.what != What::Began && self.belongings.is_some() {
-                self.lets_go_of_own(one.user, matches!(one.what, What::Ended { passed: true, .. }));
+                let user = first_user(scenario) | one.user;
+                self.lets_go_of_own(user, matches!(one.what, What::Ended { passed: true, .. }));
             }
         }
-        if let Some(flow) = self.source.flow() {
+        if let Some(flow) = self.source.all_mut()[scenario].flow() {
             flow.give_back(told);
         }
     }
 
     /// Iterations and groups have two rows each behind the names: with pauses, and without.
-    fn row_of_span(&self, span: u16) -> u16 {
-        self.dialogue.names().list().len() as u16 + 2 * span
+    fn row_of_span(&self, scenario: usize, span: u16) -> u16 {
+        self.dialogue.names().list().len() as u16 + 2 * (self.source.all()[scenario].spans_before() + span)
     }
 
     /// A user leaves, in the middle of its iteration or not.
     #[inline]
     pub(super) fn leaves_flow(&mut self, user: u32) {
-        let arrives = self.source.users().arrive();
-        if let Some(flow) = self.source.flow() {
-            flow.left(user, self.stamp, arrives);
-            self.hear_flow();
+        let source = self.source.of(user);
+        let arrives = source.users().arrive();
+        if let Some(flow) = source.flow() {
+            flow.left(within(user), self.stamp, arrives);
+            self.hear_flow(scenario_of(user));
         }
     }
 
     /// The run is over: whoever is in the middle of an iteration is cut.
     pub(super) fn all_leave_flow(&mut self) {
-        if let Some(flow) = self.source.flow() {
-            flow.all_left(self.stamp);
-            self.hear_flow();
+        for scenario in 0..self.source.all().len() {
+            if let Some(flow) = self.source.all_mut()[scenario].flow() {
+                flow.all_left(self.stamp);
+                self.hear_flow(scenario);
+            }
+        }
+    }
+
+    /// An iteration of a scenario is due, and nobody may begin it.
+    #[cold]
+    pub(super) fn dropped(&mut self, scenario: usize, due: Nanos) {
+        self.books.iteration_dropped(self.row_of_span(scenario, 0), due, &self.limits);
+    }
+
+    /// Scenarios that ended and whose time to finish is over: what is under way of them is cut.
+    pub(super) fn cut_scenarios(&mut self) {
+        for scenario in 0..self.source.all().len() {
+            if self.source.all_mut()[scenario].is_cut(self.stamp) {
+                self.cut(scenario);
+            }
+        }
+    }
+
+    #[cold]
+    fn cut(&mut self, scenario: usize) {
+        for id in self.flights.all() {
+            let x = *self.flights.get(id);
+            if scenario_of(x.user) == scenario {
+                self.cut_request(id);
+            }
+        }
+        self.source.all_mut()[scenario].pauses().clear();
+        for user in self.source.all_mut()[scenario].users().running() {
+            self.user_ends(user);
+        }
+        self.go_on_without();
+    }
+
+    /// A request is unfinished; nothing more can be said on a connection that others do not share.
+    fn cut_request(&mut self, id: ExchangeId) {
+        let x = self.flights.take(id);
+        self.books.unfinished(&x, &self.limits, self.stamp);
+        self.flights.forget(&x, id);
+        match x.state {
+            _ if x.conn == NONE => self.wait_no_more(id),
+            Standing::InFlight if self.links.cancel(x.conn, id) => {
+                self.links.conn_mut(x.conn).in_flight -= 1;
+                self.offer(x.conn);
+            }
+            _ => self.abandon(x.conn),
         }
     }
 
     /// So many iterations were due that we never came to begin, the last of them so long ago; one of them was begun to see with which
     /// request.
     pub(super) fn iterations_unsent(&mut self, user: u32, since: Nanos, many: u64) {
-        let Some(flow) = self.source.flow() else { return };
-        flow.left(user, self.stamp, true);
+        let Some(flow) = self.source.of(user).flow() else { return };
+        flow.left(within(user), self.stamp, true);
         let told = flow.told();
         flow.give_back(told);
-        self.books.iterations_unsent(self.row_of_span(0), since, many);
+        self.books.iterations_unsent(self.row_of_span(scenario_of(user), 0), since, many);
     }
 }

@@ -97,11 +97,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.own(user, conn);
             return self.user_goes_on_connected(user);
         }
-        if !self.may_come() || !self.source.pace_allows(&self.limits, self.stamp) {
+        if !self.may_come() || !self.source.only().pace_allows(self.stamp) {
             // Many that were lost together come back as slowly as they came.
             return self.source.pause(user, self.stamp + TURN);
         }
-        let origin = self.source.leads_to(user);
+        let origin = self.source.only().leads_to(user);
         self.mark();
         match self.dial(origin) {
             Ok(conn) => {
@@ -123,13 +123,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     fn own(&mut self, user: u32, conn: u32) {
         self.links.conn_mut(conn).user = user;
-        self.source.users().own(user, conn);
+        self.source.only().users().own(user, conn);
     }
 
     /// True of a connection that is part of the plan. Nobody needs that of a user who is done: it is kept for a final read.
     pub(super) fn is_wanted(&mut self, conn: u32) -> bool {
         let user = self.links.conn(conn).user;
-        self.held.is_some() && !self.source.users().is_done(user)
+        self.held.is_some() && !self.source.only().users().is_done(user)
     }
 
     /// A connection that is part of the plan is lost: counted by what ended it. The peer's own words say more than ours.
@@ -167,10 +167,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// The connection that a user was about to speak on did not come to stand: what it would have said has failed.
     pub(super) fn could_not_be_said(&mut self, user: u32, cause: &Cause<'_>) {
-        if self.window_over() || self.source.quota_spent(&self.limits, self.stamp) {
+        if self.window_over() || self.source.only().quota_spent(&self.limits, self.stamp) {
             return self.user_ends(user);
         }
-        self.source.start_request(&self.limits, self.stamp);
+        self.source.only().start_request(&self.limits, self.stamp);
         let id = self.new_exchange(self.stamp, 0, self.dialogue.names().of(0), user, 0);
         self.fail_now(id, cause, true);
         self.go_on_without();
@@ -186,7 +186,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// With `--hold`: once every worker's users hold (or failed to), the end of the run is known.
     pub(super) fn await_hold(&mut self) {
         let Some(held) = &mut self.held else { return };
-        let users = self.source.users();
+        let users = self.source.only().users();
         let begun = self.limits.end.is_none() && users.have_all_begun();
         let Some(hold) = held.hold.filter(|_| begun) else { return };
         if let Some(go) = held.all_hold(users.alive(), self.stamp) {
@@ -209,14 +209,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// With a rate over a fixed number of connections: one that was lost is opened again.
     pub(super) fn replace_lost(&mut self) {
-        let all = self.closing || self.common_start.is_some() || self.links.count() >= self.limits.max_connections;
+        let all = self.closing || self.common_start.is_some() || self.pools.group(0).is_full();
         if self.held.is_none() || !self.limits.open || all {
             return;
         }
-        let origin = self.source.leads_to(0);
+        let origin = self.source.only().leads_to(0);
         let pool = self.pools.get(origin);
         let may = self.stamp >= pool.setbacks.until && pool.opening < pool.at_once;
-        if may && self.may_come() && self.source.pace_allows(&self.limits, self.stamp) {
+        if may && self.may_come() && self.source.only().pace_allows(self.stamp) {
             self.open_ahead(origin);
         }
     }

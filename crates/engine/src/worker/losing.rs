@@ -155,8 +155,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Where no connection lives and none is on its way, those who wait for one fail as the last one did.
     pub(super) fn nobody_answers(&mut self, origin: u32, cause: &Cause<'_>) {
+        let pooled = self.is_pooled(origin);
         let pool = self.pools.get_mut(origin);
-        if self.limits.is_pooled() && pool.alive + pool.opening == 0 {
+        if pooled && pool.alive + pool.opening == 0 {
             for id in std::mem::take(&mut pool.waiting) {
                 self.fail_now(id, cause, true);
             }
@@ -190,7 +191,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub(super) fn let_go(&mut self, conn: u32) {
         let origin = self.links.conn(conn).origin;
         self.say_goodbye(conn);
-        if self.limits.open && !self.pools.get(origin).waiting.is_empty() {
+        if self.pools.group(origin).open && !self.pools.get(origin).waiting.is_empty() {
             self.grow(origin);
         }
         self.grow_others(origin);
@@ -212,8 +213,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         self.count_unheard(conn);
         if !self.own_is_gone(conn) {
-            self.source.users().own(user, NONE);
+            self.source.of(user).users().own(user, NONE);
         }
+        self.pools.group_mut(origin).count -= 1;
         let pool = self.pools.get_mut(origin);
         pool.unmake_idle(self.links.conns_mut(), conn);
         match stage {
@@ -240,6 +242,18 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.go_on_without();
     }
 
+    /// It is not among those who wait for a connection any more.
+    pub(super) fn wait_no_more(&mut self, id: ExchangeId) {
+        self.pools.all_mut().iter_mut().for_each(|pool| pool.waiting.retain(|waiting| *waiting != id));
+    }
+
+    /// What was on a connection is over without an end: nothing more can be said on it.
+    pub(super) fn abandon(&mut self, conn: u32) {
+        if self.links.conn(conn).stage != Stage::Vacant {
+            self.discard(conn, true);
+        }
+    }
+
     /// The time of an exchange passed.
     pub(super) fn give_up(&mut self, id: ExchangeId) {
         let x = *self.flights.get(id);
@@ -248,7 +262,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             Standing::Waiting => self.give_up_waiting(),
             Standing::Connecting => self.break_off(x.conn, FaultKind::Timeout, None, ""),
             Standing::InFlight if x.conn == NONE => {
-                self.pools.all_mut().iter_mut().for_each(|pool| pool.waiting.retain(|waiting| *waiting != id));
+                self.wait_no_more(id);
                 self.fail_now(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
                 self.go_on_without();
             }

@@ -43,9 +43,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// No idle connection: open one for this exchange (closed load, one exchange a connection), or wait for the first to
     /// become free while the pool grows (open load).
     pub(super) fn open_for(&mut self, id: ExchangeId, origin: u32) {
-        let at_limit = self.limits.open && self.links.count() >= self.limits.max_connections;
+        let at_limit = self.pools.group(origin).open && self.pools.group(origin).is_full();
         let x = *self.flights.get(id);
-        if self.pools.get(origin).places.is_empty() || at_limit || self.limits.is_pooled() {
+        if self.pools.get(origin).places.is_empty() || at_limit || self.is_pooled(origin) {
             self.books.counts().limited += u64::from(at_limit && !x.warmup);
             self.flights.watch(id, x.intended);
             self.pools.get_mut(origin).waiting.push_back(id);
@@ -79,10 +79,17 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
     }
 
+    /// True where connections are opened for whoever comes first, and not by a user or for one request.
+    pub(super) fn is_pooled(&self, origin: u32) -> bool {
+        self.limits.shared > 1 || (self.pools.group(origin).open && !self.limits.one_shot)
+    }
+
     /// Begins to connect. The caller has just read the clock: the call itself may take longer than what is left after it.
     pub(super) fn dial(&mut self, origin: u32) -> Result<u32, Errno> {
         let to = self.pools.get_mut(origin).place().ok_or(Errno(libc::EADDRNOTAVAIL))?;
-        self.links.dial(origin, to, self.stamp)
+        let conn = self.links.dial(origin, to, self.stamp)?;
+        self.pools.group_mut(origin).count += 1;
+        Ok(conn)
     }
 
     /// Opens what those who wait may use.
@@ -91,12 +98,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             return self.look_up(origin);
         }
         let owned = self.belongs(origin) == Belongs::ToUser;
-        if self.limits.one_shot || owned || (!self.limits.open && self.limits.shared == 1) {
+        if self.limits.one_shot || owned || (!self.pools.group(origin).open && self.limits.shared == 1) {
             return self.open_for_each(origin);
         }
         let shared = self.limits.shared as usize;
         while (self.pools.get(origin).opening as usize * shared) < self.pools.get(origin).waiting.len() {
-            if self.links.count() >= self.limits.max_connections && !self.spare_one(origin) {
+            if self.pools.group(origin).is_full() && !self.spare_one(origin) {
                 return;
             }
             let pool = self.pools.get(origin);
@@ -117,7 +124,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Each of those who wait has a connection opened for it.
     fn open_for_each(&mut self, origin: u32) {
-        while self.links.count() < self.limits.max_connections || !self.limits.open {
+        while !self.pools.group(origin).is_full() {
             let Some(id) = self.pools.get_mut(origin).waiting.pop_front() else { return };
             let ready = self.stamp.max(self.flights.get(id).intended);
             self.dial_for(id, origin, ready);
@@ -126,7 +133,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// At the bound of connections: an idle one to another origin makes room.
     fn spare_one(&mut self, origin: u32) -> bool {
-        let other = self.pools.numbers().find(|o| *o != origin && !self.pools.get(*o).idle.is_empty());
+        let other = self.pools.beside(origin).find(|other| !self.pools.get(*other).idle.is_empty());
         match other.and_then(|other| self.pools.get(other).idle.first().copied()) {
             Some(conn) => {
                 self.say_goodbye(conn);
@@ -138,12 +145,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Near the bound of connections, what one origin has no use for serves those who wait for another.
     pub(super) fn grow_others(&mut self, origin: u32) {
-        let near = self.limits.open && self.links.count() + 1 >= self.limits.max_connections;
+        let group = self.pools.group(origin);
+        let near = group.open && group.count + 1 >= group.most;
         if !near || self.pools.all().len() < 2 {
             return;
         }
-        for other in self.pools.numbers() {
-            if other != origin && !self.pools.get(other).waiting.is_empty() {
+        let others: Vec<u32> = self.pools.beside(origin).collect();
+        for other in others {
+            if !self.pools.get(other).waiting.is_empty() {
                 self.grow(other);
             }
         }

@@ -9,6 +9,7 @@ use crate::control::Stamped;
 use crate::exchange::{Exchange, NONE, Standing};
 use crate::message::Message;
 use crate::pool::Stage;
+use crate::source::Source;
 
 use super::Worker;
 
@@ -25,15 +26,19 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub(super) fn begin(&mut self) {
         self.stamp = self.links.net().now();
         self.begin_second(self.limits.start);
-        self.source.take_arrival(&self.limits);
+        let limits = &self.limits;
+        for source in self.source.all_mut() {
+            // Draws the first.
+            let _ = source.take_arrival(limits);
+        }
         let mut users_start = self.limits.start;
         if let Some(start) = &mut self.common_start {
             // Nothing of the run has begun before the common start: no second ends, no user starts, nothing is due.
             self.books.hold();
             users_start = Nanos::MAX;
-            start.begin(self.stamp, self.source.suspend());
+            start.begin(self.stamp, self.source.only().suspend());
         }
-        self.source.users().begin_at(users_start);
+        self.source.all_mut().iter_mut().for_each(|source| source.users().begin_at(users_start));
     }
 
     /// The first second of a run (or of its common start) begins.
@@ -47,11 +52,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub(super) fn next_moment(&mut self) -> Nanos {
         let opens = self.common_start.as_ref().is_some_and(|start| start.opens());
         let mut next_start = Nanos::MAX;
-        if (self.source.users().any_to_start() || opens) && self.may_come() {
-            match self.limits.connect_rate {
-                Some(_) => next_start = self.source.next_start(),
-                None => return Nanos::ZERO,
-            }
+        if self.may_come() {
+            next_start = if opens { self.source.only().next_start() } else { self.source.next_start() };
         }
         if self.one_way.is_due() {
             next_start = self.stamp;
@@ -71,7 +73,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             .min(self.withheld.next())
             .min(self.source.next_awake())
             .min(self.pools.retry_at())
-            .min(self.source.users().next_change())
+            .min(self.source.next_change())
+            .min(self.source.next_end())
             .min(self.heartbeats.as_ref().map_or(Nanos::MAX, |beats| beats.next(slots, self.stamp)))
             .min(self.next_end())
     }
@@ -100,6 +103,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.heed_changes();
             self.change_users();
             self.wake_users();
+            if self.stamp >= self.source.next_end() {
+                self.cut_scenarios();
+            }
         }
         if self.one_way.is_due() {
             self.end_one_way();
@@ -187,10 +193,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     fn gauges(&mut self) -> Gauges {
-        let flows = self.source.flow().is_some();
-        let users = self.source.users();
+        let flows = self.source.has_flows();
+        let per_user = self.limits.per_user;
         // Those whom arrivals bring are the requests in flight.
-        let users = if users.arrive() && !flows { 0 } else { u64::from(users.alive() / self.limits.per_user) };
+        let users_of = |source: &mut Source| {
+            let users = source.users();
+            if users.arrive() && !flows { 0 } else { u64::from(users.alive() / per_user) }
+        };
+        let users = self.source.all_mut().iter_mut().map(users_of).sum();
         let (bytes_sent, refused) = self.links.sent_and_refused();
         let (waiting, connections) = (self.pools.waiting(), u64::from(self.links.count()));
         Gauges { users, waiting, connections, bytes_sent, refused }
@@ -206,6 +216,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.books.counts().spun_ns = polled.0;
         self.health.count(running, polled, busy_since, to, &mut self.books.counts().apart);
         let gauges = self.gauges();
+        for (scenario, source) in self.source.all_mut().iter_mut().enumerate() {
+            self.books.users_of(scenario, u64::from(source.users().alive()));
+        }
         self.books.roll(to, &self.limits, &gauges);
         self.listen_again();
     }
@@ -217,7 +230,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.stop_users();
         }
         let nothing_more = (self.closing && self.source.next_due() == Nanos::MAX)
-            || (self.common_start.is_none() && self.source.is_over(&self.limits, self.stamp));
+            || (self.common_start.is_none() && self.source.are_over(&self.limits, self.stamp));
         let overdue = self.closing && self.stamp >= self.next_end();
         if (nothing_more && self.flights.alive() == 0 && !self.is_within_iterations()) || overdue {
             self.finish(stop, false, self.stamp);
@@ -248,13 +261,15 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Users that wait for their next request have none.
     fn stop_users(&mut self) {
         // Who is in the middle of an iteration goes on as long as the drain lasts.
-        while self.source.flow().is_none()
+        while !self.source.has_flows()
             && let Some((_, user)) = self.source.awake(Nanos(u64::MAX - 1))
         {
             self.user_ends(user);
         }
         self.let_holders_go();
-        for user in self.source.users().begin_no_more() {
+        let sources = self.source.all_mut().iter_mut();
+        let waiting: Vec<u32> = sources.flat_map(|source| source.users().begin_no_more()).collect();
+        for user in waiting {
             self.user_ends(user);
         }
     }

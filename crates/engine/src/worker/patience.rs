@@ -18,7 +18,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// A user's attempt came to nothing: until when it has to wait.
     pub(super) fn user_set_back(&mut self, user: u32) -> Nanos {
         let now = self.stamp;
-        if self.source.users().arrive() {
+        if self.source.of(user).users().arrive() {
             return now;
         }
         let until = self.source.set_back(user, now);
@@ -28,7 +28,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// A pool's attempt came to nothing.
     pub(super) fn pool_set_back(&mut self, origin: u32) {
-        if self.limits.is_pooled() {
+        if self.is_pooled(origin) {
             self.pools.set_back(origin, self.stamp, self.source.rng());
         }
     }
@@ -44,7 +44,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         c.proved = true;
         let (origin, user, since) = (c.origin, c.user, c.since);
         self.pools.proved(origin, since, self.stamp);
-        self.source.users().troubled().proved(user);
+        self.source.proved(user);
     }
 
     /// Pools whose pause is over try again, where somebody waits.

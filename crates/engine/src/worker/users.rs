@@ -5,6 +5,7 @@ use scenario::{Act, News};
 use wire::{Belongs, Dialogue, Network, Session};
 
 use crate::exchange::NONE;
+use crate::sources::within;
 
 use super::Worker;
 
@@ -16,16 +17,17 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     ///    the run.
     #[inline]
     pub(super) fn ask(&mut self, user: u32, due: Nanos, news: News) {
-        if self.source.flow().is_some() {
+        if self.source.has_flows() {
             return self.ask_in_flow(user, due, news);
         }
-        let users = self.source.users();
+        let source = self.source.of(user);
+        let users = source.users();
         let (arrives, conn, may) = (users.arrive(), users.conn(user), users.may_go_on(user));
         if !arrives {
-            if !may || self.window_over() || self.source.quota_spent(&self.limits, self.stamp) {
+            if !may || self.window_over() || self.source.of(user).quota_spent(&self.limits, self.stamp) {
                 return self.user_ends(user);
             }
-            let waits = self.source.users().troubled().waits(user);
+            let waits = self.source.of(user).users().troubled().waits(user);
             if waits > self.stamp && conn == NONE {
                 return self.source.pause(user, waits);
             }
@@ -37,7 +39,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         match self.source.wake(user, on, news, due) {
             Act::Send(request) => {
                 if !arrives {
-                    self.source.start_request(&self.limits, self.stamp);
+                    self.source.of(user).start_request(&self.limits, self.stamp);
                 }
                 self.arrive(due, request, user);
             }
@@ -50,16 +52,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// A user could reach nobody: it is woken after a while. One whom an arrival brought leaves.
     pub(super) fn user_backs_off(&mut self, user: u32, news: News) {
-        if let Some(flow) = self.source.flow() {
-            flow.hear(user, news, self.stamp);
+        if let Some(flow) = self.source.of(user).flow() {
+            flow.hear(within(user), news, self.stamp);
             // Of several requests under way the last says what its user does.
-            let waits = flow.flying(user) > 0;
+            let waits = flow.flying(within(user)) > 0;
             self.books.counts().run_stops += u64::from(flow.stops_run());
             if waits {
                 return;
             }
         }
-        if self.source.users().arrive() {
+        if self.source.of(user).users().arrive() {
             return self.user_ends(user);
         }
         let until = self.user_set_back(user);
@@ -70,17 +72,25 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub(super) fn change_users(&mut self) {
         let (stamp, start) = (self.stamp, self.limits.start);
         let closing = self.closing;
-        let users = self.source.users();
-        if stamp >= users.next_change() && !closing {
-            users.change(stamp - start, start);
+        for scenario in 0..self.source.all().len() {
+            let users = self.source.all_mut()[scenario].users();
+            if stamp >= users.next_change() && !closing {
+                users.change(stamp - start, start);
+            }
+            self.start_users(scenario);
         }
+    }
+
+    fn start_users(&mut self, scenario: usize) {
         for _ in 0..STARTS {
-            if !self.may_come() || !self.source.pace_is_due(&self.limits, self.stamp) {
+            let source = &self.source.all()[scenario];
+            if !source.has_to_start() || !self.may_come() || !source.pace_is_due(self.stamp) {
                 break;
             }
-            let Some(user) = self.source.users().start() else { break };
+            let source = &mut self.source.all_mut()[scenario];
+            let Some(user) = source.users().start() else { break };
             // Who has a connection of its own spends it when that is begun.
-            let _ = self.held.is_some() || self.source.pace_allows(&self.limits, self.stamp);
+            let _ = self.held.is_some() || source.pace_allows(self.stamp);
             self.ask(user, self.stamp, News::Begin);
             self.go_on_without();
             self.mark();
@@ -89,7 +99,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Users whose pause is over.
     pub(super) fn wake_users(&mut self) {
-        let flows = self.source.flow().is_some();
+        let flows = self.source.has_flows();
         while let Some((until, user)) = self.source.awake(self.stamp) {
             // The next step of a flow is due when its pause is over, however late we are.
             self.ask(user, if flows { until } else { self.stamp }, News::Awake);
@@ -102,7 +112,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     pub(super) fn user_ends(&mut self, user: u32) {
         self.leaves_flow(user);
-        let Some(conn) = self.source.users().end(user) else { return };
+        let Some(conn) = self.source.of(user).users().end(user) else { return };
         if let Some(memories) = &mut self.memories {
             memories.forget(user);
         }
@@ -114,7 +124,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// The user's own connection, where it leads to this origin and has room.
     #[inline]
     pub(super) fn own_connection(&mut self, user: u32, origin: u32) -> Option<u32> {
-        let conn = self.source.users().conn(user);
+        let conn = self.source.of(user).users().conn(user);
         if conn == NONE {
             return None;
         }
@@ -126,10 +136,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Gives a connection to a user; the one it had goes to whoever comes.
     pub(super) fn give_connection(&mut self, user: u32, conn: u32) {
         let belongs = self.belongs(self.links.conn(conn).origin);
-        if self.limits.shared > 1 || self.limits.open || belongs != Belongs::ToNobody {
+        let arrives = self.source.of(user).users().arrive();
+        if self.limits.shared > 1 || arrives || belongs != Belongs::ToNobody {
             return;
         }
-        let Some(had) = self.source.users().own(user, conn) else { return };
+        let Some(had) = self.source.of(user).users().own(user, conn) else { return };
         self.links.conn_mut(conn).user = user;
         if had != NONE && had != conn {
             self.links.conn_mut(had).user = NONE;

@@ -28,7 +28,7 @@ pub(super) fn of_plan(page: &mut Page, plan: &Plan, flow: &Flow) {
 }
 
 /// The steps, a list below `flow`.
-fn steps(page: &mut Page, plan: &Plan, steps: &[Step]) {
+pub(super) fn steps(page: &mut Page, plan: &Plan, steps: &[Step]) {
     page.indent += 2;
     steps.iter().for_each(|step| one(page, plan, step));
     page.indent -= 2;

@@ -1,19 +1,25 @@
 //! Iterations and groups of a flow as JSON has them.
 
+use plan::scenarios::SpanName;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distribution::Distribution;
-use crate::iterations::{ITERATION, SpanRow};
+use crate::iterations::SpanRow;
 use crate::summary::Summary;
 
 /// The iterations of a flow, or its groups of one name.
 #[derive(Serialize, JsonSchema)]
 pub struct SpanReport<'a> {
+    /// Of one scenario among several: its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scenario: Option<&'a str>,
     /// The group's name; `iteration` for iterations as a whole.
     name: &'a str,
-    /// Iterations: due, or begun by a user. Groups: begun. Warm-up left out.
+    /// Iterations: due, or begun by a user, those left out that were dropped. Groups: begun. Warm-up left out.
     started: u64,
+    /// Iterations that were due when there were as many users as there may be: none of them was begun.
+    dropped: u64,
     /// Ended, and none of its requests failed.
     succeeded: u64,
     /// Ended, and a request of it failed.
@@ -36,8 +42,10 @@ pub fn reports(summary: &Summary) -> Vec<SpanReport<'_>> {
 fn of<'a>(row: SpanRow<'a>, summary: &Summary) -> SpanReport<'a> {
     let counts = &row.totals.counts;
     SpanReport {
-        name: row.group.unwrap_or(ITERATION),
-        started: counts.due,
+        scenario: row.scenario,
+        name: row.group.unwrap_or(SpanName::ITERATION),
+        started: row.started(),
+        dropped: counts.dropped,
         succeeded: counts.finished,
         failed: counts.failed,
         cut: counts.censored,

@@ -12,6 +12,7 @@ use crate::text::{Lang, Text, text};
 pub(super) const ITERATIONS: Text = text("Iterations", "迭代");
 const ITERATION: Text = text("iteration", "迭代");
 const STARTED: Text = text("started", "开始");
+const DROPPED: Text = text("dropped", "放弃");
 const CUT: Text = text("cut", "中断");
 const ACTIVE: Text = text("{q} active", "{q} 不含停顿");
 
@@ -21,13 +22,19 @@ pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     if rows.is_empty() {
         return rows;
     }
-    let words = [STARTED, say::OK, say::FAILED, CUT, say::RATE, say::MEAN].map(|text| lang.of(text).to_owned());
-    let mut heading = vec![String::new()];
+    let words = [say::OK, say::FAILED, CUT, say::RATE, say::MEAN].map(|text| lang.of(text).to_owned());
+    let mut heading = vec![String::new(), lang.of(STARTED).to_owned()];
+    heading.extend(drops(summary).then(|| lang.of(DROPPED).to_owned()));
     heading.extend(words);
     heading.extend(quantiles().map(|(name, _)| name.to_owned()));
     heading.push(lang.of(say::MAX).into());
     heading.extend(actives().map(|(name, _)| lang.fill(ACTIVE, &[("q", name)])));
     std::iter::once(heading).chain(rows).collect()
+}
+
+/// True where iterations were dropped, which few runs do.
+fn drops(summary: &Summary) -> bool {
+    summary.spans().any(|row| row.totals.counts.dropped > 0)
 }
 
 fn quantiles() -> impl Iterator<Item = (&'static str, f64)> {
@@ -41,8 +48,13 @@ fn actives() -> impl Iterator<Item = (&'static str, f64)> {
 
 fn cells(row: &SpanRow<'_>, summary: &Summary, lang: Lang) -> Vec<String> {
     let (counts, duration, active) = (&row.totals.counts, row.duration(), row.active());
-    let mut cells = vec![row.group.map_or_else(|| lang.of(ITERATION).to_owned(), str::to_owned)];
-    cells.extend([counts.due, counts.finished, counts.failed, counts.censored].map(show::count));
+    let name = match (row.scenario, row.group) {
+        (Some(_), Some(group)) => format!("· {group}"),
+        (scenario, group) => scenario.or(group).unwrap_or(lang.of(ITERATION)).to_owned(),
+    };
+    let mut cells = vec![name, show::count(row.started())];
+    cells.extend(drops(summary).then(|| show::count(counts.dropped)));
+    cells.extend([counts.finished, counts.failed, counts.censored].map(show::count));
     cells.extend([show::rate(summary.per_s(row.totals.finished_in_window)), duration.mean().show()]);
     cells.extend(quantiles().map(|(_, q)| duration.quantile(q).figure.show()));
     cells.push(duration.max().show());

@@ -218,12 +218,15 @@ fn latency(page: &mut Page, summary: &Summary) {
     }
 }
 
-/// What the iterations and groups of a flow come to.
+/// What scenarios, and the iterations and groups of flows come to.
 fn iterations(page: &mut Page, summary: &Summary) {
-    let rows = super::iterations::rows(summary, page.lang);
-    if let Some(heading) = rows.first() {
-        page.section(page.lang.of(super::iterations::ITERATIONS));
-        page.table(&format!("l{}", "r".repeat(heading.len() - 1)), &rows);
+    let scenarios = (super::scenarios::SCENARIOS, super::scenarios::rows(summary, page.lang));
+    let iterations = (super::iterations::ITERATIONS, super::iterations::rows(summary, page.lang));
+    for (title, rows) in [scenarios, iterations] {
+        if let Some(heading) = rows.first() {
+            page.section(page.lang.of(title));
+            page.table(&format!("l{}", "r".repeat(heading.len() - 1)), &rows);
+        }
     }
 }
 

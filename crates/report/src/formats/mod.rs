@@ -8,6 +8,7 @@ mod junit;
 mod markdown;
 mod named;
 mod reference;
+mod scenarios;
 pub(crate) mod text;
 
 use std::fmt;

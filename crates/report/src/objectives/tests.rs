@@ -147,16 +147,22 @@ fn an_objective_may_be_about_any_stretch_and_stop_the_run() {
     let parsed = |text: &str| Objective::parse(text).map(|o| (o.lasts, o.stops, o.name().map(str::to_owned)));
     let name = |name: &str| Some(name.to_owned());
     for (text, wanted) in [
-        ("p95<300ms", (None, false, None)),
-        ("p95<300ms for 10s", (Some(Nanos::from_secs(10)), false, None)),
-        ("failed<5% for 1m stop", (Some(Nanos::from_secs(60)), true, None)),
-        ("p95{wait for 3s}<300ms", (None, false, name("wait for 3s"))),
-        ("p95{wait for 3s}<300ms for 2s stop", (Some(Nanos::from_secs(2)), true, name("wait for 3s"))),
+        ("p95<300ms", (None, None, None)),
+        ("p95<300ms for 10s", (Some(Nanos::from_secs(10)), None, None)),
+        ("failed<5% for 1m stop", (Some(Nanos::from_secs(60)), Some(Nanos::ZERO), None)),
+        ("p95{wait for 3s}<300ms", (None, None, name("wait for 3s"))),
+        ("p95{wait for 3s}<300ms for 2s stop", (Some(Nanos::from_secs(2)), Some(Nanos::ZERO), name("wait for 3s"))),
+        ("failed<5% for 10s stop after 1m", (Some(Nanos::from_secs(10)), Some(Nanos::from_secs(60)), None)),
+        ("p95{a stop after 3s}<1s stop after 30s", (None, Some(Nanos::from_secs(30)), name("a stop after 3s"))),
     ] {
         assert_eq!(parsed(text), Ok(wanted), "{text}");
     }
     for (text, said) in [
         ("failed<5% stop", "objective `failed<5% stop`: `stop` needs a time: write for example failed<5% for 10s stop"),
+        (
+            "failed<5% stop after 3",
+            "objective `failed<5% stop after 3`: the time to stop after `3` is missing its unit",
+        ),
         ("failed<5% for 10", "objective `failed<5% for 10`: the time `10` is missing its unit; write 10s, 10ms or 10m"),
         ("failed<5% for 2h", "objective `failed<5% for 2h`: `2h` is no stretch; write 1s to 10m"),
         ("failed<5% for 10s halt", "objective `failed<5% for 10s halt`: the time `10s halt` is not a time"),

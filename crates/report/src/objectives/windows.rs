@@ -22,17 +22,22 @@ pub struct Windows {
     each: Vec<Window>,
     /// The last seconds of the window of the run, as many as the longest stretch needs.
     seconds: VecDeque<Second>,
+    /// The run so far, where an objective may stop it that is about the whole of it.
+    so_far: Option<Adding>,
 }
 
 /// One of them, as far as it was judged.
 #[derive(Clone, Debug)]
 struct Window {
     objective: Objective,
-    lasts: Nanos,
+    /// None: it is about the run so far, and looked at to stop it.
+    lasts: Option<Nanos>,
     /// When it is looked at again (nanoseconds since the window of the run began).
     next_ns: i64,
     judged: u64,
     missed: u64,
+    /// It was missed when that stops the run.
+    stops: bool,
     /// The first stretch that missed it, or else the last that was judged.
     shown: Option<Shown>,
 }
@@ -58,18 +63,15 @@ impl Windows {
         match event {
             RunEvent::Started(started) => {
                 let parsed = started.plan.objectives.iter().filter_map(|text| Objective::parse(text).ok());
-                let window = |objective: Objective| {
-                    let lasts = objective.lasts?;
-                    let next_ns = i64::try_from(lasts.0).unwrap_or(i64::MAX);
-                    Some(Window { objective, lasts, next_ns, judged: 0, missed: 0, shown: None })
-                };
-                self.each = parsed.filter_map(window).collect();
+                self.each = parsed.filter_map(Window::of).collect();
                 self.started = (!self.each.is_empty()).then(|| started.clone());
+                self.so_far = self.each.iter().any(|window| window.lasts.is_none()).then(|| beginning(Some(started)));
             }
             RunEvent::Second(second) if second.part == Part::Window && !self.each.is_empty() => {
                 self.seconds.push_back((**second).clone());
+                self.so_far.iter_mut().for_each(|so_far| so_far.add_second(second));
                 self.judge(second.to_ns);
-                let longest = self.each.iter().map(|window| window.lasts).max().unwrap_or_default();
+                let longest = self.each.iter().filter_map(|window| window.lasts).max().unwrap_or_default();
                 let from = second.to_ns.saturating_sub(i64::try_from(longest.0).unwrap_or(i64::MAX));
                 while self.seconds.front().is_some_and(|second| second.to_ns <= from) {
                     self.seconds.pop_front();
@@ -81,8 +83,7 @@ impl Windows {
 
     /// The first objective that was missed and asks the run to stop where it is.
     pub fn stops(&self) -> Option<&str> {
-        let missed = |window: &&Window| window.objective.stops && window.missed > 0;
-        self.each.iter().find(missed).map(|window| window.objective.text.as_str())
+        self.each.iter().find(|window| window.stops).map(|window| window.objective.text.as_str())
     }
 
     /// What an objective came to; None: it is about no stretch, or the run was shorter than one and is a stretch itself.
@@ -97,35 +98,57 @@ impl Windows {
 
     fn judge(&mut self, now_ns: i64) {
         let (seconds, started) = (&self.seconds, &self.started);
+        let under_way = seconds.back().is_some_and(|second| second.in_flight > 0 || second.waiting > 0);
         for window in self.each.iter_mut().filter(|window| now_ns >= window.next_ns) {
-            let span = |span: u64| i64::try_from(span).unwrap_or(i64::MAX);
-            window.next_ns = now_ns.saturating_add(span(window.lasts.0 / STEPS));
-            let from_ns = now_ns.saturating_sub(span(window.lasts.0));
+            let Some(lasts) = window.lasts else {
+                let so_far = self.so_far.clone().unwrap_or_default();
+                window.misses(judge(&window.objective, so_far, under_way).is_some_and(|judged| !judged.met), now_ns);
+                continue;
+            };
+            window.next_ns = now_ns.saturating_add(span(Nanos(lasts.0 / STEPS)));
+            let from_ns = now_ns.saturating_sub(span(lasts));
             // A second counts where its middle lies within.
             let within = seconds.iter().filter(|second| second.from_ns / 2 + second.to_ns / 2 >= from_ns);
-            let Some(judged) = judge(&window.objective, started.as_deref(), within) else { continue };
+            let mut adding = beginning(started.as_deref());
+            within.for_each(|second| adding.add_second(second));
+            let Some(judged) = judge(&window.objective, adding, under_way) else { continue };
             window.judged += 1;
             if window.missed == 0 {
                 window.shown = Some(Shown { from_ns: from_ns.max(0), to_ns: now_ns, judged: judged.clone() });
             }
-            window.missed += u64::from(!judged.met);
+            window.misses(!judged.met, now_ns);
         }
     }
 }
 
-/// A stretch judged by what ended in it; None where nothing was to end. What is in flight beyond it is judged where it ends.
-fn judge<'a>(
-    objective: &Objective,
-    started: Option<&Started>,
-    seconds: impl Iterator<Item = &'a Second>,
-) -> Option<Judged> {
+impl Window {
+    /// Of an objective about stretches, or one that may stop the run.
+    fn of(objective: Objective) -> Option<Window> {
+        let (lasts, stops) = (objective.lasts, objective.stops);
+        let next_ns = span(lasts.or(stops)?);
+        Some(Window { objective, lasts, next_ns, judged: 0, missed: 0, stops: false, shown: None })
+    }
+
+    /// What has just been judged was missed, or not.
+    fn misses(&mut self, missed: bool, now_ns: i64) {
+        self.missed += u64::from(missed);
+        self.stops |= missed && self.objective.stops.is_some_and(|after| now_ns >= span(after));
+    }
+}
+
+fn span(span: Nanos) -> i64 {
+    i64::try_from(span.0).unwrap_or(i64::MAX)
+}
+
+/// A run to which nothing was added yet.
+fn beginning(started: Option<&Started>) -> Adding {
     let mut adding = Adding::default();
     started.into_iter().for_each(|started| adding.add(&RunEvent::Started(Box::new(started.clone()))));
-    let mut under_way = false;
-    for second in seconds {
-        under_way = second.in_flight > 0 || second.waiting > 0;
-        adding.add_second(second);
-    }
+    adding
+}
+
+/// A stretch judged by what ended in it; None where nothing was to end. What is in flight beyond it is judged where it ends.
+fn judge(objective: &Objective, mut adding: Adding, under_way: bool) -> Option<Judged> {
     // What is in flight beyond it ends in another.
     adding.add(&RunEvent::Ended(Ended { reason: End::Completed, ..Ended::default() }));
     let sums = adding.finish();
@@ -150,8 +173,8 @@ mod tests {
     fn run(objective: &str, seconds: &[(u64, u64, u64)]) -> Windows {
         let mut windows = Windows::default();
         let parsed = Objective::parse(objective).expect("an objective");
-        let (lasts, next_ns) = (parsed.lasts.expect("a stretch"), parsed.lasts.expect("a stretch").0 as i64);
-        windows.each = vec![Window { objective: parsed, lasts, next_ns, judged: 0, missed: 0, shown: None }];
+        windows.so_far = parsed.lasts.is_none().then(Adding::default);
+        windows.each = vec![Window::of(parsed).expect("one to be looked at")];
         for (at, (ended, ms, failed)) in seconds.iter().enumerate() {
             let from_ns = at as i64 * S;
             let mut second = Second { from_ns, to_ns: from_ns + S, part: Part::Window, ..Second::default() };
@@ -202,6 +225,21 @@ mod tests {
         assert_eq!(run("failed<5% for 2s", &bad).stops(), None);
         assert_eq!(run("failed<5% for 9s stop", &bad).stops(), None);
         assert_eq!(run("failed<5% for 2s stop", &[(9, 1, 0); 3]).stops(), None);
+    }
+
+    #[test]
+    fn a_run_is_not_stopped_before_its_time_and_what_was_missed_until_then_is_missed_all_the_same() {
+        let early = |bad: usize| (0..20).map(|at| if at < bad { (0, 0, 9) } else { (9, 1, 0) }).collect::<Vec<_>>();
+        let stretch = "failed<5% for 2s stop after 10s";
+        let settled = run(stretch, &early(4));
+        assert_eq!((settled.stops(), settled.judged(stretch).map(|judged| judged.met)), (None, Some(false)));
+        assert_eq!(run(stretch, &early(10)).stops(), Some(stretch));
+        // The run so far: half of it failed by then.
+        let whole = "failed<40% stop after 10s";
+        assert_eq!(run(whole, &early(5)).stops(), Some(whole));
+        assert_eq!(run(whole, &early(3)).stops(), None);
+        assert_eq!(run(whole, &early(5)[..9]).stops(), None);
+        assert_eq!(run(whole, &early(5)).judged(whole), None, "judged on the whole run");
     }
 
     #[test]

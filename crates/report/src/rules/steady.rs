@@ -114,7 +114,7 @@ impl Rule for Steady {
     }
 
     fn findings(&self, run: &Evidence<'_>) -> Vec<Finding> {
-        let level = run.started.as_ref().is_some_and(|s| s.plan.load.is_level()) && run.changes.is_empty();
+        let level = run.started.as_ref().is_some_and(|s| s.plan.is_level()) && run.changes.is_empty();
         let seconds = self.points.len() * self.seconds;
         if !level || seconds < LEAST || run.only_holds() || Overload::of(run).is_some() {
             return Vec::new();

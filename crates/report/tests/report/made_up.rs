@@ -45,6 +45,7 @@ fn run(load: Load, seconds: u64) -> Run {
         options: BTreeMap::new(),
         load,
         flow: None,
+        scenarios: Vec::new(),
         requests: None,
         duration: Some(Nanos::from_secs(seconds)),
         warmup: Nanos::ZERO,

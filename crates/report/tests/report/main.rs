@@ -15,3 +15,4 @@ mod live;
 mod made_up;
 mod named;
 mod reference;
+mod scenarios;

@@ -70,6 +70,9 @@ fn hidden(page: &mut Page, summary: &Summary) {
     let hidden = page.lang.fill(say::HIDDEN, &[("n", &show::count(per_s.round() as u64))]);
     page.inner(&hidden);
     // A rate is one of iterations, where users go through a flow.
+    if summary.scenarios().next().is_some() {
+        return;
+    }
     let visits = summary.spans().next().map_or(summary.totals.finished_in_window, |row| row.totals.finished_in_window);
     let visits_per_s = visits as f64 / loaded_s;
     if visits_per_s >= 2.0 {
@@ -214,7 +217,7 @@ fn poisson_expected(summary: &Summary) -> Option<f64> {
     let Load::Open { stages, arrivals: Arrivals::Poisson } = &plan.load else { return None };
     let n: f64 = stages.iter().map(|s| s.lasts.as_secs_f64() * (s.from + s.to) / 2.0).sum();
     let as_planned =
-        plan.flow.is_none() && plan.requests.is_none() && summary.end == End::Completed && summary.changes.is_empty();
+        !plan.has_flows() && plan.requests.is_none() && summary.end == End::Completed && summary.changes.is_empty();
     (as_planned && n >= 1.0).then_some(n)
 }
 

@@ -1,7 +1,7 @@
 //! What was asked, and the first answer.
 
 use measure::{Nanos, format_rate};
-use plan::{Arrivals, Load, Plan, Stage};
+use plan::{Arrivals, Load, Plan, Scenario, Stage};
 use record::{FirstAnswer, Joined, Started};
 
 use super::Page;
@@ -78,8 +78,34 @@ pub(crate) fn first_answer(probe: &FirstAnswer, lang: Lang) -> String {
 
 /// The load in words, part by part.
 pub(crate) fn load(plan: &Plan, lang: Lang) -> Vec<String> {
+    let mut parts = match &plan.scenarios[..] {
+        [] => load_of(&plan.load, (plan.flow.is_some(), plan.requests, plan.duration), lang),
+        all => {
+            let each: Vec<String> = all.iter().map(|scenario| scenario_of(scenario, lang)).collect();
+            vec![each.join(lang.of(say::SEMICOLON))]
+        }
+    };
+    if plan.warmup.0 > 0 {
+        parts.push(lang.fill(say::AFTER_WARMUP, &[("time", &show::duration(plan.warmup))]));
+    }
+    parts
+}
+
+/// One of several scenarios: `shop: 20.0/s of iterations (Poisson arrivals), for 30.0 s`.
+fn scenario_of(scenario: &Scenario, lang: Lang) -> String {
+    let mut parts = load_of(&scenario.load, (true, scenario.iterations, scenario.duration), lang);
+    if let Some(each) = scenario.iterations_per_user {
+        parts.push(lang.fill(say::ITERATIONS_EACH, &[("n", &show::count(u64::from(each)))]));
+    }
+    if scenario.start > Nanos::ZERO {
+        parts.push(lang.fill(say::AFTER, &[("time", &show::duration(scenario.start))]));
+    }
+    format!("{}{}{}", scenario.name, lang.of(say::COLON), parts.join(lang.of(say::COMMA)))
+}
+
+fn load_of(load: &Load, (flows, requests, duration): (bool, Option<u64>, Option<Nanos>), lang: Lang) -> Vec<String> {
     let mut parts = Vec::new();
-    match &plan.load {
+    match load {
         Load::Open { stages, arrivals } => {
             let arrivals = match arrivals {
                 Arrivals::Poisson => say::POISSON,
@@ -87,25 +113,19 @@ pub(crate) fn load(plan: &Plan, lang: Lang) -> Vec<String> {
                 Arrivals::Burst => say::BURST,
             };
             let rate = levels(stages, format_rate);
-            let rate = match plan.flow {
-                Some(_) => format!("{rate} {}", lang.of(say::OF_ITERATIONS)),
-                None => rate,
-            };
+            let rate = if flows { format!("{rate} {}", lang.of(say::OF_ITERATIONS)) } else { rate };
             parts.push(lang.fill(say::OPEN_LOAD, &[("rate", &rate), ("arrivals", lang.of(arrivals))]));
         }
         Load::Closed { stages, .. } => {
             parts.push(lang.fill(say::CLOSED_LOAD, &[("users", &users(stages, lang))]));
         }
     }
-    if let Some(n) = plan.requests {
-        let asked = if plan.flow.is_some() { say::ITERATIONS_ASKED } else { say::REQUESTS_ASKED };
+    if let Some(n) = requests {
+        let asked = if flows { say::ITERATIONS_ASKED } else { say::REQUESTS_ASKED };
         parts.push(lang.fill(asked, &[("n", &show::count(n))]));
     }
-    if let Some(time) = plan.duration {
+    if let Some(time) = duration {
         parts.push(lang.fill(say::FOR, &[("time", &show::duration(time))]));
-    }
-    if plan.warmup.0 > 0 {
-        parts.push(lang.fill(say::AFTER_WARMUP, &[("time", &show::duration(plan.warmup))]));
     }
     parts
 }

@@ -62,8 +62,12 @@ fn by_name(page: &mut Page, summary: &Summary) {
     named::lines(summary, page.lang, room).iter().for_each(|line| page.inner(line));
 }
 
-/// What the iterations and groups of a flow come to.
+/// What scenarios, and the iterations and groups of flows come to.
 fn iterations(page: &mut Page, summary: &Summary) {
+    if summary.scenarios().next().is_some() {
+        page.section(page.say(super::scenarios::SCENARIOS));
+        super::scenarios::lines(summary, page.lang).iter().for_each(|line| page.inner(line));
+    }
     if summary.spans().next().is_some() {
         page.section(page.say(super::iterations::ITERATIONS));
         super::iterations::lines(summary, page.lang).iter().for_each(|line| page.inner(line));

@@ -1,0 +1,107 @@
+//! Scenarios of plan files: what they are read into, the places of their mistakes, and the way back.
+
+use measure::Nanos;
+use plan::document;
+use plan::flow::Step;
+use plan::{Arrivals, Load};
+
+use super::file_tests::{of_file, with_file};
+
+const SHOP: &str = "\
+drain: 3s
+scenarios:
+  visitors:
+    rate: 20/s
+    arrivals: constant
+    duration: 30s
+    start: 5s
+    max-users: 40
+    graceful-stop: 1s
+    flow:
+      - url: http://h/login
+        capture: {token: json $.token}
+      - group: browse
+        steps: [{repeat: 2, steps: ['h/item?t={token}']}]
+  staff:
+    stages: [10s:0..5, 20s:5]
+    clear-cookies: true
+    flow: [h/admin]
+  pages:
+    users: 4
+    iterations-per-user: 3
+    spawn-rate: 2/s
+    think: 1s
+    urls: [{url: h/a, weight: 3}, h/b]
+";
+
+#[test]
+fn scenarios_are_read_each_with_its_own_load_and_flow() {
+    let plan = of_file(SHOP, &[]);
+    let [visitors, staff, pages] = &plan.scenarios[..] else { panic!("three: {:?}", plan.scenarios) };
+    let s = Nanos::from_secs;
+    assert_eq!((visitors.start, visitors.duration, visitors.max_users), (s(5), Some(s(30)), Some(40)));
+    assert!(matches!(visitors.load, Load::Open { arrivals: Arrivals::Constant, .. }));
+    assert_eq!((visitors.graceful_stop, staff.graceful_stop), (s(1), s(3)), "that of the plan where it has none");
+    assert_eq!((staff.load.stages().len(), staff.duration, staff.flow.clear_cookies), (2, Some(s(30)), true));
+    assert_eq!((pages.iterations_per_user, pages.spawn_rate, pages.duration), (Some(3), Some(2.0), None));
+    assert_eq!([visitors, staff, pages].map(|each| each.flow.urls()), [vec![0, 1], vec![2], vec![3, 4]]);
+    let Step::Choose { ways } = &pages.flow.steps[0] else { panic!("a choice: {:?}", pages.flow) };
+    assert_eq!((ways[0].weight, pages.flow.steps.len()), (3.0, 2));
+    assert_eq!(plan.duration, None, "the iterations of one end it");
+    assert!(plan.load.is_open() && plan.scenarios.iter().all(|each| each.flow.variables == ["token"]));
+}
+
+#[test]
+fn what_is_shown_and_what_a_report_keeps_are_read_again_as_the_same_plan() {
+    let plan = of_file(SHOP, &[]);
+    let again = of_file(&document::yaml(&plan), &[]);
+    assert_eq!(again.scenarios, plan.scenarios, "{}", document::yaml(&plan));
+    let json = serde_json::to_string(&plan).expect("JSON");
+    assert_eq!(of_file(&json, &[]).scenarios, plan.scenarios);
+}
+
+#[test]
+fn a_list_of_them_is_read_as_well_and_one_may_run_alone() {
+    let plan =
+        of_file("scenarios:\n  - name: a\n    flow: [h/a]\n  - {name: b, users: 3, url: h/b}\n", &["--scenario", "b"]);
+    assert_eq!(plan.scenarios.iter().map(|each| each.name.as_str()).collect::<Vec<_>>(), ["b"]);
+    assert_eq!((plan.load.peak(), plan.duration), (3.0, Some(Nanos::from_secs(10))));
+}
+
+#[test]
+fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
+    let one = |lines: &str| format!("scenarios:\n  a:\n    flow: [h/]\n{lines}");
+    let table = [
+        (one("    usrs: 3\n"), "line 4 column 5 (usrs): unknown key; write `users`"),
+        (one("    rate: 3/s\n    users: 3\n"), "(rate): stands beside `users`"),
+        (one("    spawn-rate: 3/s\n    rate: 3/s\n"), "line 4 column 5 (spawn-rate): is about users"),
+        (one("    max-users: 3\n"), "(max-users): bounds users whom a rate brings"),
+        (one("    stages: [10s:1]\n    duration: 3s\n"), "(duration): does not go with `stages`"),
+        (one("    iterations: 3\n    iterations-per-user: 3\n"), "(iterations-per-user): stands beside `iterations`"),
+        (one("    urls: [h/]\n"), "(urls): stand beside a flow"),
+        (one("    graceful-stop: 3\n"), "(graceful-stop): `3` is missing its unit"),
+        ("scenarios:\n  a: {users: 3}\n".into(), "line 2 column 3 (a): says nothing"),
+        ("scenarios:\n  - users: 3\n".into(), "has an item without a name"),
+        ("urls: [h/]\nscenarios: {a: {url: h/}}\n".into(), "(scenarios): stand beside `urls`"),
+        ("users: 3\nscenarios: {a: {url: h/}}\n".into(), "line 1 column 8 (users): is what each scenario says"),
+        ("scenarios: {a: {flow: [{if: x = 1, steps: [h/]}]}}\n".into(), "(condition)"),
+        ("scenarios: {a: {url: tcp://h:1}}\n".into(), "scenarios send HTTP only"),
+    ];
+    for (text, said) in table {
+        let complaint = with_file(&text, &[]).expect_err(said).to_string();
+        assert!(complaint.contains(said), "{text}: {complaint}");
+    }
+    for (flag, value) in [("-c", "3"), ("-d", "3s"), ("-r", "5/s")] {
+        let complaint = with_file(&one(""), &[flag, value]).expect_err(flag).to_string();
+        assert!(complaint.starts_with(&format!("{flag}: is what each scenario says")), "{complaint}");
+    }
+    let complaint = with_file(&one(""), &["--scenario", "b"]).expect_err("none").to_string();
+    assert!(complaint.contains("no scenario is called `b`; write a"), "{complaint}");
+}
+
+#[test]
+fn a_value_that_only_another_scenario_captures_is_told() {
+    let text = "scenarios:\n  a: {flow: [{url: h/, capture: {t: status}}, 'h/{t}']}\n  b: {flow: ['h/{t}']}\n";
+    let intent = with_file(text, &[]).expect("a plan");
+    assert_eq!(intent.of_flow, ["b: `{t}` is no slot and no step captures it; it is sent as it is"]);
+}

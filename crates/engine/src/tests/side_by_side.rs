@@ -1,0 +1,253 @@
+//! Scenarios side by side: exact counts of each, whatever the number of workers; none waits for another's server.
+
+use std::collections::BTreeMap;
+
+use measure::{Histogram, Nanos};
+use net::sim::{ReplyOwned, SimSettings};
+use plan::flow::{Flow, OnFailure, Pause, Step};
+use plan::scenarios::{Scenario, together};
+use plan::{Arrivals, Load, Stage, WeightedUrl};
+use record::Named;
+use wire::Ask;
+
+use super::harness::{MS, SECOND, Scene, after, each_seed};
+use super::played::Played;
+
+/// So many names have the requests of these tests: `/a` and `/b`.
+const NAMES: u16 = 2;
+
+fn send(url: u32) -> Step {
+    Step::Request { url, on_failure: OnFailure::default() }
+}
+
+fn pause(millis: u64) -> Step {
+    let time = Nanos::from_millis(millis);
+    Step::Pause(Pause::Uniform { from: time, to: time })
+}
+
+fn scenario(name: &str, load: Load, steps: Vec<Step>) -> Scenario {
+    let lasts = load.stages().iter().fold(Nanos::ZERO, |sum, stage| sum + stage.lasts);
+    Scenario {
+        name: name.into(),
+        load,
+        start: Nanos::ZERO,
+        duration: Some(lasts),
+        iterations: None,
+        iterations_per_user: None,
+        graceful_stop: SECOND,
+        spawn_rate: None,
+        max_users: None,
+        max_connections: 100,
+        flow: Flow { steps, ..Flow::default() },
+    }
+}
+
+fn users(level: u32, lasts: Nanos) -> Load {
+    let level = f64::from(level);
+    Load::Closed { stages: vec![Stage { lasts, from: level, to: level }], think: None, together: false }
+}
+
+fn rate(level: f64, lasts: Nanos, arrivals: Arrivals) -> Load {
+    Load::Open { stages: vec![Stage { lasts, from: level, to: level }], arrivals }
+}
+
+fn scene(scenarios: Vec<Scenario>) -> Scene {
+    Scene::closed(1, SECOND).with(|plan| {
+        let url = |path: &str, name: &str| WeightedUrl { name: Some(name.into()), ..WeightedUrl::plain(path) };
+        plan.urls = vec![url("http://one/a", "a"), url("http://two/b", "b")].into();
+        (plan.load, plan.duration) = (together(&scenarios), None);
+        plan.scenarios = scenarios;
+    })
+}
+
+/// What came of a scenario.
+#[derive(Debug)]
+struct Came {
+    /// Due, succeeded, failed, cut, dropped.
+    iterations: [u64; 5],
+    took: Histogram,
+    at_least: Histogram,
+    /// Scheduled, succeeded, failed, unfinished.
+    requests: [u64; 4],
+    /// Users when each second ended, summed up.
+    users: u64,
+}
+
+/// By its number, among as many as there are; none has groups.
+fn came(played: &Played, number: u16, of: u16) -> Came {
+    let mut rows = BTreeMap::<u16, Named>::new();
+    for named in played.seconds.iter().flat_map(|second| &second.named) {
+        rows.entry(named.name).or_default().merge(named);
+    }
+    let row = |at: u16| rows.get(&at).cloned().unwrap_or_default();
+    let (span, sum) = (row(NAMES + 2 * number), row(NAMES + 2 * of + number));
+    let histogram = |packed: &measure::Packed| {
+        let mut histogram = Histogram::new();
+        packed.add_to(&mut histogram);
+        histogram
+    };
+    let counts = &span.counts;
+    Came {
+        iterations: [counts.due, counts.finished, counts.failed, counts.censored, counts.dropped],
+        took: histogram(&span.latency),
+        at_least: histogram(&span.at_least),
+        requests: [sum.counts.due, sum.counts.finished, sum.counts.failed, sum.counts.censored],
+        users: sum.counts.users,
+    }
+}
+
+/// Milliseconds since the run began.
+fn since_start(at: Nanos) -> u64 {
+    (at - SimSettings::default().starts_at).0 / 1_000_000
+}
+
+fn heard(played: &Played, path: &str) -> u64 {
+    played.asks.iter().filter(|(_, asked)| asked.starts_with(path)).count() as u64
+}
+
+#[test]
+fn each_counts_what_is_its_own_exactly_with_one_worker_and_with_four() {
+    each_seed(1..12, |seed| {
+        let four = Nanos::from_secs(4);
+        let shop = scenario("shop", rate(50.0, four, Arrivals::Constant), vec![send(0), pause(30), send(0)]);
+        let admin = Scenario { iterations: Some(33), ..scenario("admin", users(5, four), vec![send(1), pause(7)]) };
+        for workers in [1, 4] {
+            let scene = scene(vec![shop.clone(), admin.clone()]);
+            let played = scene.with(|plan| (plan.workers, plan.seed) = (workers, seed)).play(|| after(MS));
+            let (shop, admin) = (came(&played, 0, 2), came(&played, 1, 2));
+            assert_eq!(shop.iterations, [200, 200, 0, 0, 0], "{workers} workers");
+            assert_eq!(admin.iterations, [33, 33, 0, 0, 0], "{workers} workers");
+            assert_eq!((shop.requests, admin.requests), ([400, 400, 0, 0], [33, 33, 0, 0]));
+            assert_eq!((heard(&played, "/a"), heard(&played, "/b")), (400, 33));
+            let sum = &played.sum;
+            assert_eq!((sum.due, sum.finished, sum.failed, sum.censored), (433, 433, 0, 0));
+        }
+    });
+}
+
+#[test]
+fn a_server_that_stands_still_keeps_no_other_scenario_from_its_schedule() {
+    let stalls = || {
+        move |now: Nanos, ask: &Ask<'_>| {
+            // From the first second to the third nothing is answered to one of them.
+            let stalled = ask.path == "/a" && (1_000_000_000..3_000_000_000).contains(&now.0);
+            (if stalled { Nanos::from_secs(3) } else { now } + MS, ReplyOwned::new(200, b"x"))
+        }
+    };
+    let four = Nanos::from_secs(4);
+    let stalled = scenario("a", rate(500.0, four, Arrivals::Constant), vec![send(0)]);
+    let other = scenario("b", rate(100.0, four, Arrivals::Constant), vec![send(1)]);
+    // The first has no connection left after a fifth of a second.
+    let played = scene(vec![stalled, other]).play(stalls);
+    let (stalled, other) = (came(&played, 0, 2), came(&played, 1, 2));
+    assert_eq!((stalled.iterations, other.iterations), ([2000, 2000, 0, 0, 0], [400, 400, 0, 0, 0]));
+    assert!(stalled.took.max() > 1_900_000_000, "{}", stalled.took.max());
+    assert!(other.took.max() < 5_000_000, "{}", other.took.max());
+}
+
+#[test]
+fn one_begins_later_and_ends_earlier_and_what_is_left_of_it_is_cut() {
+    let long = scenario("long", users(2, Nanos::from_secs(6)), vec![send(0), pause(100)]);
+    let short = Scenario {
+        start: Nanos::from_secs(2),
+        graceful_stop: Nanos::from_millis(200),
+        ..scenario("short", users(3, SECOND), vec![send(1), pause(900), send(1), pause(900)])
+    };
+    for workers in [1, 2] {
+        let played = scene(vec![long.clone(), short.clone()]).with(|plan| plan.workers = workers).play(|| after(MS));
+        let short = came(&played, 1, 2);
+        // Each begins once, asks twice, and is in the middle of its second pause when its time is over.
+        assert_eq!((short.iterations, short.requests), ([3, 0, 0, 3, 0], [6, 6, 0, 0]));
+        assert!((1_199_000_000..1_210_000_000).contains(&short.at_least.max()), "{}", short.at_least.max());
+        let asked: Vec<Nanos> = played.asks.iter().filter(|(_, path)| path == "/b").map(|(at, _)| *at).collect();
+        assert!(asked.iter().all(|at| (2_000..3_000).contains(&since_start(*at))), "{asked:?}");
+        assert!(came(&played, 0, 2).iterations[1] > 100, "the other goes on");
+        // Three users at the end of the one second in which they were there.
+        assert_eq!(short.users, 3);
+    }
+}
+
+#[test]
+fn a_request_that_is_cut_is_unfinished() {
+    let slow = |now: Nanos, ask: &Ask<'_>| {
+        (now + if ask.path == "/b" { Nanos::from_secs(3) } else { MS }, ReplyOwned::new(200, b"x"))
+    };
+    let long = scenario("long", users(1, Nanos::from_secs(5)), vec![send(0), pause(50)]);
+    let short = scenario("short", users(4, SECOND), vec![send(1)]);
+    let played = scene(vec![long, short]).play(|| slow);
+    let short = came(&played, 1, 2);
+    assert_eq!((short.iterations, short.requests), ([4, 0, 0, 4, 0], [4, 0, 0, 4]));
+    assert_eq!((played.sum.due, played.sum.censored), (played.sum.finished + 4, 4));
+}
+
+#[test]
+fn arrivals_beyond_the_users_there_may_be_are_dropped_and_counted() {
+    let visits = scenario("visits", rate(10.0, Nanos::from_secs(2), Arrivals::Constant), vec![send(0), pause(449)]);
+    let visits = Scenario { max_users: Some(3), ..visits };
+    let played = scene(vec![visits]).play(|| after(MS));
+    // Each takes 450 ms: of five arrivals in that time three may come.
+    let visits = came(&played, 0, 1);
+    let [due, finished, failed, cut, dropped] = visits.iterations;
+    assert_eq!((due, failed, cut), (20, 0, 0));
+    assert_eq!((finished, dropped), (12, 8));
+    assert_eq!(visits.requests, [12, 12, 0, 0]);
+}
+
+#[test]
+fn each_user_has_so_many_iterations_and_they_come_at_a_rate() {
+    let each = Scenario {
+        iterations_per_user: Some(4),
+        duration: None,
+        spawn_rate: Some(10.0),
+        ..scenario("each", users(6, Nanos::from_secs(86_400)), vec![send(0)])
+    };
+    for workers in [1, 2] {
+        let played = scene(vec![each.clone()]).with(|plan| plan.workers = workers).play(|| after(MS));
+        let came = came(&played, 0, 1);
+        assert_eq!(came.iterations, [24, 24, 0, 0, 0]);
+        // Ten a second, of which the first tenth of a second is made up for at once.
+        let last = played.asks.iter().map(|(at, _)| since_start(*at)).max().unwrap_or(0);
+        assert!((300..500).contains(&last), "{last} ms, with {workers} workers");
+    }
+}
+
+#[test]
+fn littles_law_holds_for_the_iterations_of_each() {
+    let ten = Nanos::from_secs(10);
+    let at_once = |all: Vec<Scenario>| all.into_iter().map(|s| Scenario { graceful_stop: Nanos::ZERO, ..s }).collect();
+    let all: Vec<Scenario> = at_once(vec![
+        scenario("closed", users(20, ten), vec![send(0), pause(30), send(0)]),
+        scenario("open", rate(40.0, ten, Arrivals::Poisson), vec![send(1), pause(250)]),
+    ]);
+    let played = scene(all).play(|| after(Nanos::from_millis(7)));
+    let (closed, open) = (came(&played, 0, 2), came(&played, 1, 2));
+    let at_a_time = |came: &Came| (came.took.sum() + came.at_least.sum()) as f64 / 10e9;
+    assert!((at_a_time(&closed) - 20.0).abs() < 0.1, "{} users", at_a_time(&closed));
+    // λ·W, of Poisson arrivals in ten seconds.
+    let mean = open.iterations[0] as f64 / 10.0 * 0.257;
+    assert!((at_a_time(&open) - mean).abs() < 0.2, "{} users, {mean} expected", at_a_time(&open));
+}
+
+/// Two scenarios at queues of their own: each is the M/M/1 that it would be alone, its second step too.
+#[test]
+fn two_steps_at_a_queue_take_as_long_beside_another_scenario_as_theory_says() {
+    let (service, lasts) = (0.01, Nanos::from_secs(1500));
+    let queue = move || {
+        let (mut rng, mut free) = (measure::Rng::new(7), [Nanos::ZERO; 2]);
+        move |now: Nanos, ask: &Ask<'_>| {
+            let free = &mut free[usize::from(ask.path == "/b")];
+            *free = (*free).max(now) + Nanos::from_secs_f64(service * rng.exponential());
+            (*free, ReplyOwned::new(200, b"x"))
+        }
+    };
+    let all = vec![
+        scenario("two", rate(20.0, lasts, Arrivals::Poisson), vec![send(0), send(0)]),
+        scenario("one", rate(60.0, lasts, Arrivals::Poisson), vec![send(1)]),
+    ];
+    let played = scene(all).play(queue);
+    for (number, steps, rate) in [(0, 2.0, 40.0), (1, 1.0, 60.0)] {
+        let expected = steps / (1.0 / service - rate);
+        let found = came(&played, number, 2).took.mean().expect("some").as_secs_f64();
+        assert!((found / expected - 1.0).abs() < 0.08, "scenario {number}: {found} s, {expected} s expected");
+    }
+}

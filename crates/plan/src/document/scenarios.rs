@@ -1,0 +1,35 @@
+//! Scenarios as people write them in a plan.
+
+use measure::Nanos;
+
+use super::{Page, flow, levels, quoted, time};
+use crate::{Plan, Scenario};
+
+/// All of them, a map below `scenarios`.
+pub(super) fn all(page: &mut Page, plan: &Plan) {
+    page.head("scenarios");
+    page.indent += 2;
+    for scenario in &plan.scenarios {
+        page.head(&quoted(&scenario.name));
+        page.indent += 2;
+        one(page, plan, scenario);
+        page.indent -= 2;
+    }
+    page.indent -= 2;
+}
+
+fn one(page: &mut Page, plan: &Plan, scenario: &Scenario) {
+    levels(page, &scenario.load, scenario.duration);
+    page.maybe("start", Some(scenario.start).filter(|start| *start > Nanos::ZERO).map(time));
+    page.maybe("iterations", scenario.iterations);
+    page.maybe("iterations-per-user", scenario.iterations_per_user);
+    page.one("graceful-stop", &time(scenario.graceful_stop));
+    page.maybe("spawn-rate", scenario.spawn_rate.map(|rate| format!("{rate}/s")));
+    page.maybe("max-users", scenario.max_users);
+    page.maybe("max-connections", Some(scenario.max_connections).filter(|_| scenario.load.is_open()));
+    if scenario.flow.clear_cookies {
+        page.one("clear-cookies", "true");
+    }
+    page.head("flow");
+    flow::steps(page, plan, &scenario.flow.steps);
+}

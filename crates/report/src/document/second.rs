@@ -1,0 +1,103 @@
+//! One second as JSON has it, read while the report is written.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use record::{Bytes, Part, Second};
+use schemars::JsonSchema;
+use serde::ser::{Error as _, SerializeSeq as _};
+use serde::{Serialize, Serializer};
+
+use super::connections::ConnectionReport;
+use super::latency::{LatencyReport, Phases};
+use super::scenarios::{self, ScenarioSecond};
+use crate::seconds::Pass;
+use crate::summary::Summary;
+
+/// The figures of one second.
+#[derive(Serialize, JsonSchema)]
+pub struct SecondReport<'a> {
+    /// Its beginning since the start of the window, in seconds; negative within the warm-up.
+    from_s: f64,
+    /// Its end.
+    to_s: f64,
+    /// `warmup`, `window` or `drain`.
+    part: Part,
+    /// What is counted in it.
+    #[serde(flatten)]
+    counts: record::Counts,
+    /// Users at its end.
+    users: u32,
+    /// In flight at its end.
+    in_flight: u32,
+    /// Waiting for a connection at its end.
+    waiting: u32,
+    /// Successes that ended in it ÷ its length.
+    throughput_per_s: f64,
+    /// Status code → count.
+    status: &'a BTreeMap<String, u64>,
+    /// What the peer said of how connections and exchanges end.
+    words: &'a BTreeMap<String, u64>,
+    /// Failures by kind, phase and errno.
+    failures: &'a [record::Failure],
+    /// Bytes on the wire.
+    bytes: Bytes,
+    /// Connections.
+    connections: ConnectionReport,
+    /// Latency of requests.
+    latency: LatencyReport<'a>,
+    /// Parts of requests and of connections.
+    phases: Phases<'a>,
+    /// Where the run has scenarios: what the second held of each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scenarios: Option<Vec<ScenarioSecond<'a>>>,
+}
+
+impl<'a> SecondReport<'a> {
+    fn of(s: &'a Second, summary: &'a Summary) -> SecondReport<'a> {
+        let open = summary.open;
+        let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
+        SecondReport {
+            from_s: s.from_ns as f64 / 1e9,
+            to_s: s.to_ns as f64 / 1e9,
+            part: s.part,
+            counts: s.counts(),
+            users: s.users,
+            in_flight: s.in_flight,
+            waiting: s.waiting,
+            throughput_per_s: if length_s > 0.0 { s.successes() as f64 / length_s } else { 0.0 },
+            bytes: s.bytes,
+            connections: ConnectionReport::from(&s.connections),
+            latency: LatencyReport::of(&s.latency, open),
+            phases: Phases::of(&s.latency),
+            status: &s.status,
+            words: &s.words,
+            failures: &s.failures,
+            scenarios: scenarios::of_second(s, summary),
+        }
+    }
+}
+
+/// Seconds that are read while they are written, one at a time.
+pub(super) struct Seconds<'a> {
+    pass: RefCell<Pass<'a>>,
+    summary: &'a Summary,
+}
+
+impl<'a> Seconds<'a> {
+    /// Those of a run.
+    pub fn of(pass: Pass<'a>, summary: &'a Summary) -> Seconds<'a> {
+        Seconds { pass: RefCell::new(pass), summary }
+    }
+}
+
+impl Serialize for Seconds<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut all = to.serialize_seq(None)?;
+        for second in &mut *self.pass.borrow_mut() {
+            let second = second.map_err(S::Error::custom)?;
+            all.serialize_element(&SecondReport::of(&second, self.summary))?;
+        }
+        all.end()
+    }
+}

@@ -1,0 +1,126 @@
+//! Scenarios side by side: their rows in every format, and objectives that name them.
+
+use measure::{Nanos, Packed};
+use plan::flow::{Flow, OnFailure, Step};
+use plan::{Arrivals, Load, Scenario, Stage};
+use record::{Named, NamedCounts};
+use report::Lang;
+
+use crate::made_up::{Filled, Run, ms, open, second};
+
+/// Two names; a shop at a rate, of whose iterations some are dropped, and two admins.
+fn side_by_side() -> Run {
+    let scenario = |name: &str, load: Load, steps: Vec<Step>| Scenario {
+        name: name.into(),
+        load,
+        start: Nanos::ZERO,
+        duration: Some(Nanos::from_secs(2)),
+        iterations: None,
+        iterations_per_user: None,
+        graceful_stop: Nanos::ZERO,
+        spawn_rate: None,
+        max_users: None,
+        max_connections: 10,
+        flow: Flow { steps, ..Flow::default() },
+    };
+    let stage = |level| vec![Stage { lasts: Nanos::from_secs(2), from: level, to: level }];
+    let send = |url| vec![Step::Request { url, on_failure: OnFailure::default() }];
+    let mut run = open(20.0, 2);
+    run.names = vec!["item".into(), "admin".into()];
+    let rate = Load::Open { stages: stage(20.0), arrivals: Arrivals::Poisson };
+    let users = Load::Closed { stages: stage(2.0), think: None, together: false };
+    run.plan.scenarios = vec![
+        scenario("shop", rate, vec![Step::Group { name: "browse".into(), steps: send(0) }]),
+        scenario("staff", users, send(1)),
+    ];
+    let row = |name, [due, finished, failed, censored, dropped, users]: [u64; 6], took: Nanos| Named {
+        name,
+        counts: NamedCounts { due, finished, failed, censored, dropped, users, ..NamedCounts::default() },
+        latency: Packed::of(took, finished),
+        ..Named::default()
+    };
+    let told = |n| record::Second {
+        named: vec![
+            row(0, [8, 7, 1, 0, 0, 0], ms(5)),
+            row(1, [3, 3, 0, 0, 0, 0], ms(9)),
+            row(2, [20, 7, 1, 0, 12, 0], ms(40)),
+            row(4, [8, 7, 1, 0, 0, 0], ms(30)),
+            row(6, [3, 3, 0, 0, 0, 0], ms(9)),
+            row(8, [8, 7, 1, 0, 0, 4], ms(5)),
+            row(9, [3, 3, 0, 0, 0, 2], ms(9)),
+        ],
+        ..second(n).answered(10, ms(5)).failing(1, "wrong_body", "transfer", None)
+    };
+    run.second(told(0)).second(told(1))
+}
+
+#[test]
+fn every_format_for_people_has_a_row_for_each_scenario_and_its_iterations_above_its_groups() {
+    for format in ["text", "markdown"] {
+        let written = side_by_side().written(format, Lang::En);
+        let rows = |name: &str| {
+            let lines = written.lines().filter(|line| line.trim_start_matches(['|', ' ']).starts_with(name));
+            let words = |line: &str| line.split_whitespace().filter(|word| *word != "|").collect::<Vec<_>>().join(" ");
+            lines.map(words).collect::<Vec<_>>()
+        };
+        let shop = rows("shop ");
+        assert!(shop[0].starts_with("shop 4.00 16 14 2 0"), "requests, with users at a time: {shop:?}");
+        assert!(shop[1].starts_with("shop 16 24 14 2 0"), "iterations, with those that were dropped: {shop:?}");
+        assert!(rows("· browse")[0].starts_with("· browse 16 0 14 2 0"), "{written}");
+        assert!(rows("staff ")[1].starts_with("staff 6 0 6 0 0"), "{written}");
+        assert!(written.contains("Scenarios") && written.contains("dropped"), "{written}");
+        assert!(
+            written.contains("shop: open load, 20.0/s of iterations (Poisson arrivals), for 2.00 s; staff:"),
+            "{written}"
+        );
+    }
+    let zh = side_by_side().written("text", Lang::Zh);
+    assert!(zh.contains("场景") && zh.contains("放弃"), "{zh}");
+}
+
+#[test]
+fn json_has_them_for_the_run_and_in_every_second() {
+    let json = side_by_side().json();
+    let of = |row: &serde_json::Value, keys: &[&str]| keys.iter().map(|key| row[key].as_u64()).collect::<Vec<_>>();
+    let shop = &json["scenarios"][0];
+    assert_eq!(of(shop, &["scheduled", "succeeded", "failed", "unfinished"]), [Some(16), Some(14), Some(2), Some(0)]);
+    assert_eq!((&shop["name"], &shop["users_mean"]), (&"shop".into(), &4.0.into()));
+    let iterations = &json["iterations"];
+    let named = |at: usize| (iterations[at]["scenario"].as_str(), iterations[at]["name"].as_str());
+    assert_eq!(
+        [0, 1, 2].map(named),
+        [(Some("shop"), Some("iteration")), (Some("shop"), Some("browse")), (Some("staff"), Some("iteration"))]
+    );
+    assert_eq!(of(&iterations[0], &["started", "dropped", "succeeded", "failed", "cut"]), [16, 24, 14, 2, 0].map(Some));
+    let second = &json["seconds"][1]["scenarios"][0];
+    let keys = ["users", "scheduled", "succeeded", "iterations_started", "iterations_succeeded", "iterations_dropped"];
+    assert_eq!(of(second, &keys), [4, 8, 7, 8, 7, 12].map(Some));
+    assert_eq!(open(1.0, 1).second(second_of_none()).json()["seconds"][0].get("scenarios"), None);
+}
+
+fn second_of_none() -> record::Second {
+    second(0).answered(1, ms(1))
+}
+
+#[test]
+fn objectives_name_the_requests_the_iterations_and_the_groups_of_one() {
+    let judged = |objective: &str| {
+        let mut run = side_by_side();
+        run.plan.objectives = vec![objective.into()];
+        let json = run.json();
+        (json["objectives"][0]["met"].as_bool(), json["objectives"][0]["measured"].as_str().map(str::to_owned))
+    };
+    for (objective, met) in [
+        ("failed{scenario staff}<1%", true),
+        ("failed{scenario shop}<1%", false),
+        ("max{scenario staff}<8ms", false),
+        ("mean{iteration shop}<50ms", true),
+        ("mean{iteration staff}<9ms", false),
+        ("mean{browse}<31ms", true),
+        ("mean{shop/browse}<30ms", false),
+        ("failed{scenario none}<1%", false),
+    ] {
+        let (found, measured) = judged(objective);
+        assert_eq!(found, Some(met), "{objective}: {measured:?}");
+    }
+}

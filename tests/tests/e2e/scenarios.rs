@@ -1,0 +1,104 @@
+//! Scenarios side by side against nginx: its log agrees with what is counted of each.
+
+use e2e::nginx::Nginx;
+use e2e::report::report;
+use e2e::{Report, brunt};
+
+/// What each asks for is told apart in the log by its status.
+const SITE: &str = "
+location = /shop { return 200 'shop'; }
+location = /admin { return 201 'admin'; }
+location = /page { return 202 'page'; }
+";
+
+/// Visitors who come at a rate, one who works in the background, and plain pages.
+fn plan(url: &str, rest: &str) -> (tempfile::TempDir, String) {
+    let text = format!(
+        r#"{rest}
+scenarios:
+  shop:
+    rate: 100/s
+    duration: 1s
+    arrivals: constant
+    flow:
+      - url: {url}shop
+        name: shop
+      - pause: 5ms
+      - group: again
+        steps: [{{url: {url}shop, name: shop}}]
+  admin:
+    users: 3
+    iterations: 60
+    flow:
+      - url: {url}admin
+        name: admin
+        expect-status: 201
+  pages:
+    users: 2
+    iterations-per-user: 25
+    think: 1ms..2ms
+    urls: [{{url: {url}page, expect-status: 202}}]
+"#
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("plan.yaml");
+    std::fs::write(&path, text).expect("written");
+    let path = path.display().to_string();
+    (folder, path)
+}
+
+/// Started, succeeded, failed, cut and dropped of a scenario's iterations, or of a group of it.
+fn iterations(report: &Report, scenario: &str, name: &str) -> [u64; 5] {
+    let rows = report.json["iterations"].as_array().unwrap_or_else(|| panic!("no iterations: {report}"));
+    let row = rows.iter().find(|row| row["scenario"] == scenario && row["name"] == name);
+    let row = row.unwrap_or_else(|| panic!("no {scenario} {name}: {report}"));
+    ["started", "succeeded", "failed", "cut", "dropped"].map(|key| row[key].as_u64().expect("a count"))
+}
+
+/// Scheduled, succeeded, failed and unfinished of a scenario's requests.
+fn requests(report: &Report, scenario: &str) -> [u64; 4] {
+    let rows = report.json["scenarios"].as_array().unwrap_or_else(|| panic!("no scenarios: {report}"));
+    let row = rows.iter().find(|row| row["name"] == scenario).unwrap_or_else(|| panic!("no {scenario}: {report}"));
+    ["scheduled", "succeeded", "failed", "unfinished"].map(|key| row[key].as_u64().expect("a count"))
+}
+
+#[test]
+fn the_log_of_nginx_agrees_with_what_is_counted_of_each_scenario() {
+    for split in ["workers: 1", "workers: 2", "workers: 2\nprocesses: 2"] {
+        let Some(nginx) = Nginx::start("", "", SITE) else { return };
+        let (_folder, path) = plan(&nginx.url(), split);
+        let report = report(&[&path]);
+        for (name, all, each) in [("shop", 200, 100), ("admin", 60, 60), ("pages", 50, 50)] {
+            assert_eq!(requests(&report, name), [all, all, 0, 0], "{split} {name}: {report}");
+            assert_eq!(iterations(&report, name, "iteration"), [each, each, 0, 0, 0], "{split} {name}: {report}");
+        }
+        assert_eq!(iterations(&report, "shop", "again"), [100, 100, 0, 0, 0], "{split}: {report}");
+        assert_eq!(report.requests(), [310, 310, 0, 0], "{split}: {report}");
+        let log = nginx.stop_and_read_log();
+        let answered = |status: &str| log.iter().skip(1).filter(|line| line.starts_with(status)).count();
+        assert_eq!(["200", "201", "202"].map(answered), [200, 60, 50], "{split}: {report}");
+    }
+}
+
+#[test]
+fn one_of_them_runs_alone_and_objectives_name_it() {
+    let Some(nginx) = Nginx::start("", "", SITE) else { return };
+    let objectives = r#"objectives: ["failed{scenario admin}<1%", "p50{iteration admin}<10s", "p50{again}<10s"]"#;
+    let (_folder, path) = plan(&nginx.url(), objectives);
+    let judged = report(&[&path]);
+    let met = judged.json["objectives"].as_array().expect("objectives").iter().filter(|o| o["met"] == true).count();
+    assert_eq!(met, 3, "{judged}");
+    let (_folder, path) = plan(&nginx.url(), "");
+    let alone = report(&[&path, "--scenario", "admin"]);
+    assert_eq!(
+        (alone.requests(), alone.json["scenarios"].as_array().map(Vec::len)),
+        ([60, 60, 0, 0], Some(1)),
+        "{alone}"
+    );
+    let wrong = brunt([&*path, "--scenario", "admn"]);
+    assert_eq!((wrong.code, wrong.err.contains("write admin")), (Some(64), true), "{}", wrong.err);
+    let shown = brunt(["--debug", &path, "--scenario", "shop"]);
+    assert_eq!(shown.out.lines().filter(|line| line.starts_with("=== ")).count(), 3, "{}", shown.out);
+    let which = brunt(["--debug", &path]);
+    assert!(which.code == Some(64) && which.err.contains("--scenario"), "{}", which.err);
+}
