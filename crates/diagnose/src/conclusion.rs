@@ -8,7 +8,7 @@ use crate::run::Run;
 /// What limited the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The first of the findings.
+    /// The first of the findings. Where there is none that limits, findings stand beside another outcome.
     Limit,
     /// Nothing: what was asked for was kept.
     NotReached,
@@ -75,7 +75,7 @@ impl Shared {
 pub struct Conclusion {
     /// What they come to.
     pub outcome: Outcome,
-    /// Proved ones before consistent ones, and each by where on a request's way it stands.
+    /// Those that limit first, then proved ones before consistent ones, and each by where on a request's way it stands.
     pub found: Vec<Found>,
     /// Whose counters there were to judge by.
     pub seen: Seen,
@@ -86,7 +86,7 @@ pub struct Conclusion {
 impl Conclusion {
     /// The principal limit.
     pub fn principal(&self) -> Option<&Found> {
-        self.found.first()
+        self.found.first().filter(|found| found.is_limit)
     }
 }
 
@@ -115,8 +115,8 @@ pub fn conclude(case: &Case) -> Conclusion {
         // What a disturbed generator saw proves nothing about the service; what a kernel counted stands.
         found.retain(|f| f.stage == Stage::Generator || (f.proof == Proof::Proved && f.stage < Stage::Service));
     }
-    found.sort_by_key(|f| (f.proof, f.stage));
-    let outcome = if !found.is_empty() {
+    found.sort_by_key(|f| (!f.is_limit, f.proof, f.stage));
+    let outcome = if found.iter().any(|f| f.is_limit) {
         Outcome::Limit
     } else if run.window_s < LEAST_S || run.scheduled == 0 || run.was_changed {
         Outcome::NothingToJudge

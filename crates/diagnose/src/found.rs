@@ -65,6 +65,8 @@ pub struct Found {
     pub stage: Stage,
     /// How sure.
     pub proof: Proof,
+    /// It keeps what was asked for from being done; otherwise it only makes responses slower, and is never the principal limit.
+    pub is_limit: bool,
     /// The machine whose counters say so, where it is not that of the generator.
     pub host: Option<String>,
     claim: Said,
@@ -79,12 +81,17 @@ impl Found {
     /// What is claimed, and the counters that say so.
     pub(crate) fn new(rule: &'static str, stage: Stage, proof: Proof, claim: Said, evidence: Said) -> Found {
         let (remedy, experiment) = Default::default();
-        Found { rule, stage, proof, host: None, claim, evidence, remedy, experiment }
+        Found { rule, stage, proof, is_limit: true, host: None, claim, evidence, remedy, experiment }
     }
 
     /// What to change, and what would refute it.
     pub(crate) fn then(self, remedy: Said, experiment: Said) -> Found {
         Found { remedy, experiment, ..self }
+    }
+
+    /// A limit, or only something beside it.
+    pub(crate) fn limiting(self, is_limit: bool) -> Found {
+        Found { is_limit, ..self }
     }
 
     /// Judged by the counters of this machine.

@@ -20,4 +20,4 @@ pub use case::{Case, Elsewhere};
 pub use conclusion::{Conclusion, Outcome, Seen, Shared, conclude};
 pub use counted::Counted;
 pub use found::{Found, Proof, Stage};
-pub use run::{Failures, GeneratorDoubt, Run, Spread, Times};
+pub use run::{Failures, GeneratorDoubt, Outage, Run, Spread, Times};

@@ -12,6 +12,7 @@ mod database_connections;
 mod delayed_ack;
 mod descriptors;
 mod generator_full;
+mod gone;
 mod idle_closes;
 mod leak;
 mod limiter;
@@ -46,6 +47,7 @@ mod service_descriptors;
 mod single_thread;
 mod slow_reader;
 mod steal;
+mod stood_still;
 mod stuck_listener;
 mod syn_queue;
 mod tcp_memory;
@@ -124,6 +126,7 @@ pub(crate) const ALL: &[Rule] = &[
     Rule { page: recycled_ports::PAGE, on: On::Service, judge: recycled_ports::judge },
     Rule { page: stuck_listener::PAGE, on: On::Service, judge: stuck_listener::judge },
     Rule { page: service_descriptors::PAGE, on: On::Service, judge: service_descriptors::judge },
+    Rule { page: gone::PAGE, on: On::Generator, judge: gone::judge },
     Rule { page: idle_closes::PAGE, on: On::Generator, judge: idle_closes::judge },
     Rule { page: delayed_ack::PAGE, on: On::Generator, judge: delayed_ack::judge },
     Rule { page: redis_clients::PAGE, on: On::Generator, judge: redis_clients::judge },
@@ -141,6 +144,7 @@ pub(crate) const ALL: &[Rule] = &[
     Rule { page: waiting_for_disk::PAGE, on: On::Service, judge: waiting_for_disk::judge },
     Rule { page: leak::PAGE, on: On::Service, judge: leak::judge },
     Rule { page: periodic_stalls::PAGE, on: On::Generator, judge: periodic_stalls::judge },
+    Rule { page: stood_still::PAGE, on: On::Generator, judge: stood_still::judge },
     Rule { page: pool::PAGE, on: On::Service, judge: pool::judge },
     Rule { page: serial::PAGE, on: On::Service, judge: serial::judge },
     Rule { page: buffer_pool::PAGE, on: On::Service, judge: buffer_pool::judge },

@@ -57,20 +57,38 @@ impl Times {
         total(self.0.iter().filter(|(time, _)| (from..to).contains(time)))
     }
 
+    /// The longest at this rank, the shortest being the first; None where there are fewer.
+    pub fn at_rank(&self, rank: u64) -> Option<f64> {
+        let mut seen = 0u64;
+        let found = self.0.iter().find(|(_, n)| {
+            seen = seen.saturating_add(*n);
+            seen >= rank
+        });
+        found.map(|(time, _)| *time)
+    }
+
     /// What half of them took at most; 0 of none.
     pub fn median(&self) -> f64 {
-        let (half, mut seen) = (self.count().div_ceil(2), 0u64);
-        let middle = self.0.iter().find(|(_, n)| {
-            seen = seen.saturating_add(*n);
-            seen >= half
-        });
-        middle.map_or(0.0, |(time, _)| *time)
+        self.at_rank(self.count().div_ceil(2)).unwrap_or(0.0)
     }
 }
 
 /// A record from elsewhere may count anything.
 fn total<'a>(times: impl Iterator<Item = &'a (f64, u64)>) -> u64 {
     times.fold(0, |sum, (_, n)| sum.saturating_add(*n))
+}
+
+/// A stretch of the window in which nothing succeeded though something was asked for: the longest of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outage {
+    /// When it began, in seconds since the window did.
+    pub from_s: f64,
+    /// When the next success came, or the run ended.
+    pub to_s: f64,
+    /// No success came after it.
+    pub to_the_end: bool,
+    /// How many others there were.
+    pub more: u64,
 }
 
 /// The shortest wait before a segment is sent again, in seconds (`TCP_RTO_MIN`).
@@ -133,10 +151,16 @@ pub struct Run {
     pub unfinished: u64,
     /// Failures on connections that had served before, closed by the other side before a byte of the response came.
     pub closed_when_reused: u64,
+    /// The most failures that may be such in two neighbouring seconds.
+    pub closed_at_once: u64,
+    /// The longest time without a success.
+    pub outage: Option<Outage>,
     /// From `connect` to the connection, each.
     pub connects: Times,
     /// Service times of all complete responses.
     pub times: Times,
+    /// The same with those of the warm-up, where the first requests met a service that nobody used.
+    pub times_from_start: Times,
     /// From the first byte of a response to its last.
     pub transfers: Times,
     /// Of each whole second of the window, what its slow responses took at least (the third slowest), in seconds; 0 where brunt itself was

@@ -1,8 +1,8 @@
 //! What limited a run: the case that diagnosis judges, made of the sums and of what was counted beside them.
 
 use diagnose::{
-    Case, Conclusion, Counted, Failures, Found, GeneratorDoubt, Outcome, Proof, Run, Seen, Shared, Spread, Times,
-    conclude,
+    Case, Conclusion, Counted, Failures, Found, GeneratorDoubt, Outage, Outcome, Proof, Run, Seen, Shared, Spread,
+    Times, conclude,
 };
 use measure::{Histogram, Nanos};
 use plan::{Load, Plan};
@@ -13,6 +13,8 @@ use crate::again::again;
 use crate::elsewhere::{elsewhere, has_service};
 use crate::finding::Grade;
 use crate::overload::Overload;
+use crate::rules::Rule;
+use crate::rules::outages::Outages;
 use crate::sentences as say;
 use crate::sentences::limits as words_of;
 use crate::sums::Sums;
@@ -44,6 +46,11 @@ pub(crate) struct Counting {
     slow: Vec<f64>,
     /// At the end of each second of the window, the arrivals that waited for a connection.
     waiting: Vec<f64>,
+    /// Service times of the warm-up.
+    warm: Histogram,
+    /// Failures by a connection that was closed before the first byte: of the second before, and the most of two neighbours.
+    closed: (u64, u64),
+    outages: Outages,
     window_ends: Option<i64>,
 }
 
@@ -79,12 +86,18 @@ impl Counts {
 impl Counting {
     /// Looks at the next event.
     pub fn see(&mut self, event: &RunEvent) {
+        self.outages.see(event);
         match event {
             RunEvent::Second(second) if second.part == Part::Drain => {
+                self.closed(second);
                 self.window_ends.get_or_insert(second.from_ns);
             }
             RunEvent::Second(second) => {
                 self.take_until(second.to_ns.saturating_add(AFTER));
+                self.closed(second);
+                if second.part == Part::Warmup {
+                    self.warm.merge(&second.latency.service);
+                }
                 self.slow.extend(slow(second).filter(|_| self.slow.len() < MOST_SECONDS));
                 if second.part == Part::Window && self.waiting.len() < MOST_SECONDS {
                     self.waiting.push(f64::from(second.waiting));
@@ -99,6 +112,13 @@ impl Counting {
             }
             _ => {}
         }
+    }
+
+    fn closed(&mut self, second: &Second) {
+        let now = second.failures.iter().filter(|f| by_close(&f.kind, &f.phase)).map(|f| f.count);
+        let now = now.fold(0, u64::saturating_add);
+        let (before, most) = self.closed;
+        self.closed = (now, most.max(before.saturating_add(now)));
     }
 
     /// Takes the readings of until then.
@@ -133,7 +153,20 @@ impl Counting {
         let here = ours.next().unwrap_or_default().counted;
         others.extend(ours);
         let elsewhere = elsewhere(others, &self.joined, has_service(&here));
-        let run = Run { slow_each_second: self.slow, waiting_each_second: self.waiting, ..run(sums, trust) };
+        self.warm.merge(&sums.totals.latency.service);
+        let run = Run {
+            slow_each_second: self.slow,
+            waiting_each_second: self.waiting,
+            closed_at_once: self.closed.1,
+            outage: self.outages.found(&sums.totals, sums.open).map(|out| Outage {
+                from_s: out.from.as_secs_f64(),
+                to_s: out.to.as_secs_f64(),
+                to_the_end: out.to_the_end,
+                more: out.further,
+            }),
+            times_from_start: times(&self.warm),
+            ..run(sums, trust)
+        };
         conclude(&Case { run, here, elsewhere, told })
     }
 }
@@ -179,12 +212,11 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         connects: times(&totals.latency.connect),
         times: times(&totals.latency.service),
         transfers: times(&totals.latency.transfer),
-        slow_each_second: Vec::new(),
-        waiting_each_second: Vec::new(),
         workers: sums.started.as_ref().map_or(1, |started| started.workers),
         busiest_worker: totals.generator.busiest_share().unwrap_or(0.0),
         generator_cores: cores(totals.generator.cpu),
         polled_cores: cores(totals.generator.spun),
+        ..Run::default()
     }
 }
 
@@ -204,11 +236,14 @@ fn slow(second: &Second) -> Option<f64> {
     Some(if ours { 0.0 } else { slow.as_secs_f64() })
 }
 
+/// The other side closed before the first byte of a response.
+fn by_close(kind: &str, phase: &str) -> bool {
+    ["closed", "reset"].contains(&kind) && ["send", "first_byte"].contains(&phase)
+}
+
 /// Failures of a sort whose kept example was closed by the other side before the first byte, on a connection that had served.
 fn closed_when_reused(sums: &Sums) -> u64 {
-    let closed = |kind: &str| kind == "closed" || kind == "reset";
-    let failures =
-        sums.totals.failures.iter().filter(|f| closed(&f.kind) && ["send", "first_byte"].contains(&&*f.phase));
+    let failures = sums.totals.failures.iter().filter(|f| by_close(&f.kind, &f.phase));
     failures
         .filter(|f| sums.example(f).is_some_and(|example| example.reused))
         .map(|f| f.count)
@@ -307,13 +342,18 @@ fn shared_by(shared: &Shared, lang: Lang) -> String {
 }
 
 fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<Told> {
-    let alone = |text| vec![Told { claim: lang.of(text).into(), details: vec![] }];
+    let alone = |text| {
+        let first = [Told { claim: lang.of(text).into(), details: vec![] }].into_iter();
+        first.chain(conclusion.found.iter().map(|found| beside(found, lang))).collect()
+    };
     match (conclusion.outcome, conclusion.seen) {
         (Outcome::Limit, _) => {
             let first = conclusion.principal().map(|found| told_of(found, lang));
             first.into_iter().chain(conclusion.found.iter().skip(1).map(|found| beside(found, lang))).collect()
         }
-        (_, Seen::Nothing) | (Outcome::NothingToJudge, _) => vec![],
+        (_, Seen::Nothing) | (Outcome::NothingToJudge, _) => {
+            conclusion.found.iter().map(|found| told_of(found, lang)).collect()
+        }
         (Outcome::Users, _) => alone(words_of::USERS),
         (Outcome::NotReached, _) => alone(words_of::NOT_REACHED),
         (Outcome::Unknown, Seen::Service) => alone(words_of::UNKNOWN_HERE),

@@ -127,9 +127,6 @@ pub struct Headroom {
     pub by_run: bool,
 }
 
-/// Users whose connections stay open open fewer than this for each request.
-const REOPENED: f64 = 0.1;
-
 impl Summary {
     /// Sums up the events of a run.
     pub fn from_events(events: impl IntoIterator<Item = RunEvent>) -> Summary {
@@ -152,8 +149,8 @@ impl Summary {
 
     /// How much more brunt could have sent, where it was calibrated, for what it was calibrated with: HTTP/1.1 without TLS.
     ///
-    /// The ceiling is that of users on connections that stay. A rate, or a connection for each request, costs more CPU a request: there the run's own
-    /// CPU tells, which is dearer at little load than at much, so that the ceiling is rather too low.
+    /// The ceiling is that of small requests of users on connections that stay. What a request of this run cost is dearer (a rate, a connection for each,
+    /// a large response, a busy machine), and dearer at little load than at much, so that the worse of both is rather too low.
     pub fn headroom(&self) -> Option<Headroom> {
         let started = self.started.as_ref()?;
         let (plan, host) = (&started.plan, started.host()?);
@@ -163,15 +160,9 @@ impl Summary {
         let most = host.calibration.as_ref()?.at_most_per_s(started.workers, host.cores);
         let totals = &self.totals;
         let here = self.per_s(totals.finished_in_window + totals.failed);
-        let kept = totals.connections.opened as f64 <= REOPENED * (totals.sent as f64);
-        let own = (self.open || !kept).then(|| {
-            let used = totals.generator.share(totals.generator.cpu - totals.generator.spun)?;
-            (used > 0.0).then(|| here * f64::from(started.workers.max(1)).min(host.cores) / used)
-        });
-        let (most, by_run) = match own {
-            None => (most, false),
-            Some(own) => (most.min(own?), own? < most),
-        };
+        let used = totals.generator.share(totals.generator.cpu - totals.generator.spun).filter(|used| *used > 0.0);
+        let own = used.map(|used| here * f64::from(started.workers.max(1)).min(host.cores) / used);
+        let (most, by_run) = own.filter(|own| *own < most).map_or((most, false), |own| (own, true));
         let judged = is_http1 && in_clear && started.hosts.len() == 1 && here > 0.0 && most > 0.0;
         judged.then(|| Headroom { most_per_s: most, times: most / here, by_run })
     }

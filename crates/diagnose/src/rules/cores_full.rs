@@ -45,7 +45,7 @@ const EXPERIMENT_OPEN: Text = text(
 );
 
 /// The share of the cores at which they are full.
-const FULL: f64 = 0.93;
+const FULL: f64 = 0.9;
 /// The part of the busy cores that makes somebody the one who uses them.
 const PART: f64 = 0.5;
 /// A service that waits for a core for less than this, in threads, is not held up by it.
@@ -123,6 +123,8 @@ mod tests {
     #[test]
     fn full_cores_are_the_limit_where_something_was_pressed() {
         assert_eq!(judged(judge, |_| (), with(1.99, 1.7)), Some("proved"));
+        assert_eq!(judged(judge, |_| (), with(1.84, 1.7)), Some("proved"), "what is left between two requests");
+        assert_eq!(judged(judge, |_| (), with(1.76, 1.6)), None, "an eighth was free");
         assert_eq!(judged(judge, |_| (), with(1.2, 1.1)), None, "a core was free");
         assert_eq!(judged(judge, |run| run.has_pauses = true, with(1.99, 1.7)), None, "users paused");
         assert_eq!(judged(judge, |_| (), cores(1.99, &[])), None, "nobody knows what the service used");

@@ -32,13 +32,20 @@ const SHARE: f64 = 0.2;
 const LEAST: u64 = 5;
 /// For each of them an acknowledgement was delayed.
 const DELAYED: f64 = 0.5;
+/// Users who never pause wait for them in vain, unless they are this share of a mean response: where the larger part is waiting for
+/// something else, that keeps throughput down, and without the pauses its queue would only be longer.
+const MOST_OF_IT: f64 = 0.5;
+const PAUSE: f64 = 0.04;
 
 pub(super) const PAGE: Page = Page {
     rule: "L3",
     title: text("40 ms behind the first bytes", "首字节后停顿 40 毫秒"),
     sign: text("a shelf of latency at 40 ms while every CPU is idle", "延迟集中在 40 毫秒而 CPU 空闲"),
     remedy: REMEDY,
-    beware: None,
+    beware: Some(text(
+        "where responses wait longer for something else (a pool, the CPU), the pause costs latency and no throughput",
+        "若响应更多时间在等别的东西（资源池、CPU），该停顿只影响延迟，不影响吞吐量",
+    )),
 };
 
 pub(super) fn judge(case: &Case) -> Option<Found> {
@@ -55,13 +62,19 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     ];
     let claim = Said::new(CLAIM, [("share", words::show::percent(slow, transfers.count()))]);
     let found = Found::new("L3", Stage::ServerKernel, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(found.limiting(holds_up(case, slow)).then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+/// True where the pauses are what keeps users from asking again, or connections from serving the next arrival.
+fn holds_up(case: &Case, slow: u64) -> bool {
+    let (run, all) = (&case.run, case.run.transfers.count().max(1));
+    run.is_pressed() && PAUSE * slow as f64 / all as f64 >= MOST_OF_IT * run.service.mean
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::made_up::{counted, judged};
+    use crate::rules::made_up::{counted, judged, run};
     use crate::run::{Run, Times};
 
     #[test]
@@ -72,5 +85,20 @@ mod tests {
         assert_eq!(judged(judge, transfers(0.0405, 900), acks(3.0)), None, "nobody delayed anything");
         assert_eq!(judged(judge, transfers(0.070, 900), acks(900.0)), None, "a slow body");
         assert_eq!(judged(judge, transfers(0.0405, 10), acks(900.0)), None, "few of them");
+    }
+
+    #[test]
+    fn a_pause_limits_where_it_is_most_of_a_response() {
+        let limits = |mean: f64, change: fn(&mut Run)| {
+            let mut run = Run { transfers: Times::of([(0.0, 10), (0.0405, 900)]), ..run() };
+            run.service.mean = mean;
+            change(&mut run);
+            let here = counted(&[("TcpExt.DelayedACKs", 0.0, 900.0)]);
+            judge(&Case { run, here, ..Case::default() }).unwrap().is_limit
+        };
+        assert!(limits(0.041, |_| ()), "nothing else");
+        assert!(limits(0.062, |_| ()), "and 20 ms of work");
+        assert!(!limits(0.126, |_| ()), "a pool of 4 places of 20 ms, and 24 users");
+        assert!(!limits(0.041, |run| run.is_open = true), "the rate was kept");
     }
 }

@@ -26,6 +26,11 @@ const EXPERIMENT: Text = text(
 
 /// More than this share of the requests is no race but a service that goes away.
 const RACE: f64 = 0.05;
+/// So many of which this share fell in one moment were closed by one event: connections rest, and are given up, one by one.
+const SOME: u64 = 3;
+const AT_ONCE: f64 = 0.9;
+/// In a run so short, in seconds, all of it is a moment.
+const MOMENT: f64 = 4.0;
 
 pub(super) const PAGE: Page = Page {
     rule: "N10",
@@ -42,7 +47,10 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     let run = &case.run;
     let rested = run.has_pauses || (run.is_open && !run.is_overloaded);
     let failed = run.closed_when_reused;
-    if !rested || failed == 0 || failed as f64 > RACE * run.scheduled as f64 {
+    // A service that ends or stands still closes what it has, too.
+    let away = super::gone::refused(case) > 0 || run.outage.is_some();
+    let at_once = failed >= SOME && run.window_s > MOMENT && run.closed_at_once as f64 >= AT_ONCE * failed as f64;
+    if !rested || away || at_once || failed == 0 || failed as f64 > RACE * run.scheduled as f64 {
         return None;
     }
     let failed = words::show::count(failed);
@@ -56,7 +64,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::Run;
+    use crate::run::{Failures, Outage, Run};
 
     #[test]
     fn connections_that_rested() {
@@ -65,5 +73,25 @@ mod tests {
         assert_eq!(judged(judge, failed(7, false), counted(&[])), None, "they never rested");
         assert_eq!(judged(judge, failed(4_000, true), counted(&[])), None, "the service went away");
         assert_eq!(judged(judge, failed(0, true), counted(&[])), None);
+    }
+
+    #[test]
+    fn a_service_that_goes_away_closes_all_it_has_at_once() {
+        let dies = |change: fn(&mut Run)| {
+            let also = move |run: &mut Run| {
+                (run.closed_when_reused, run.has_pauses) = (4, true);
+                change(run);
+            };
+            judged(judge, also, counted(&[]))
+        };
+        assert_eq!(dies(|_| ()), Some("consistent"));
+        let refused = |run: &mut Run| {
+            run.failures = vec![Failures { kind: "refused".into(), phase: "connect".into(), count: 1 }];
+        };
+        assert_eq!(dies(refused), None, "nobody listened afterwards");
+        assert_eq!(dies(|run| run.outage = Some(Outage::default())), None, "nothing came for a while");
+        assert_eq!(dies(|run| run.closed_at_once = 4), None, "a restart behind a socket that stays");
+        assert_eq!(dies(|run| run.closed_at_once = 2), Some("consistent"));
+        assert_eq!(dies(|run| (run.closed_at_once, run.window_s) = (4, 3.0)), Some("consistent"), "too short to tell");
     }
 }

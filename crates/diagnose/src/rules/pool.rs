@@ -1,4 +1,4 @@
-//! S4: the service lets only so many requests do their work at a time; the others wait for a place.
+//! S4: the service lets only so many requests do their work at a time; the others wait for a place, or for a lock on their way.
 
 use words::Said;
 use words::text::{Text, text};
@@ -6,28 +6,32 @@ use words::text::{Text, text};
 use crate::case::Case;
 use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
-use crate::rules::serial::{Places, places};
+use crate::rules::serial::{LONE, Places, places};
 
 const CLAIM: Text = text(
-    "the service works on about {places} requests at a time: {in_flight} were in flight, and the others waited for a place",
-    "服务同时只处理约 {places} 个请求：在途 {in_flight} 个，其余在排队",
+    "the service works on about {places} requests at a time, on average, of {in_flight} in flight: a pool of {places}, or a smaller one or a lock that is held for part of the time",
+    "服务平均同时处理约 {places} 个请求，在途 {in_flight} 个：大小为 {places} 的资源池，或只在部分时间内占用的更小的池或锁",
+);
+const UNCOUNTED: Text = text(
+    "requests wait for one another inside the service: no more than about {places} of {in_flight} in flight are at work, by a lock or a pool that is held for part of the time, or whose size this run does not tell",
+    "请求在服务内部互相等待：在途 {in_flight} 个中最多约 {places} 个在处理；原因是只在部分时间内占用的锁或资源池，或本次无法得知其大小的池",
 );
 const EVIDENCE: Text = text(
-    "{rate}/s × {least} (the shortest response) = {places} at work; the mean was {mean}; its processes ran or waited for a core in {busy} threads at a time",
-    "{rate}/s × {least}（最短响应）= {places} 个在处理；平均 {mean}；其进程平均有 {busy} 个线程在运行或等待 CPU",
+    "{rate}/s × {least} (the shortest response) = {work} at work; {lone} responses took no longer than 1.25 times that, the mean was {mean}; its processes ran or waited for a core in {busy} threads at a time",
+    "{rate}/s × {least}（最短响应）= {work} 个在处理；{lone} 个响应不超过其 1.25 倍，平均 {mean}；其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
 const REMEDY: Text = text(
-    "a pool of threads, workers or connections to something behind it: size it by Little's law (throughput wanted × time of one, times 1.5), not by guess",
-    "线程池、工作进程或到后端的连接池：按利特尔定律设定大小（目标吞吐量 × 单次耗时 × 1.5），不要凭感觉",
+    "a pool of threads, workers or connections to something behind it: size it by Little's law (throughput wanted × time of one, times 1.5), not by guess; a lock: hold it for less time, or split it",
+    "线程池、工作进程或到后端的连接池：按利特尔定律设定大小（目标吞吐量 × 单次耗时 × 1.5），不要凭感觉；锁：缩短占用时间，或将其拆分",
 );
 const EXPERIMENT: Text = text(
-    "with {places} users throughput must be the same and latency {least}: `brunt -c {places} {url}`",
-    "{places} 个用户时吞吐量应相同，延迟约 {least}：`brunt -c {places} {url}`",
+    "{places} requests at once must all take about {least} where it is a pool of {places}; a lock or a smaller pool shows by a longest one that takes much more: `brunt -c {places} -n {places} {url}`",
+    "若是大小为 {places} 的池，同时发出的 {places} 个请求都应耗时约 {least}；若最长者明显更久，则是锁或更小的池：`brunt -c {places} -n {places} {url}`",
 );
 
 pub(super) const PAGE: Page = Page {
     rule: "S4",
-    title: text("A pool", "资源池"),
+    title: text("A pool, or a lock for part of the time", "资源池，或部分时间占用的锁"),
     sign: text(
         "throughput is level from a number of users on, whatever their number, and latency grows with it; CPU idle",
         "用户超过某个数量后吞吐量持平，延迟随用户数增长；CPU 空闲",
@@ -40,15 +44,20 @@ pub(super) const PAGE: Page = Page {
 };
 
 pub(super) fn judge(case: &Case) -> Option<Found> {
-    let Places { number, busy } = places(case).filter(|places| places.number > 1)?;
+    let Places { at_work, number, busy } = places(case).filter(|places| places.number != Some(1))?;
     let run = &case.run;
-    let places = number.to_string();
+    // At least two are needed to wait for each other.
+    let places = number.unwrap_or(at_work.ceil() as u64).max(2).to_string();
     let least = words::show::seconds(run.service.min);
-    let claim = Said::new(CLAIM, [("places", places.clone()), ("in_flight", format!("{:.0}", run.in_flight))]);
+    let in_flight = format!("{:.0}", run.in_flight);
+    let claim = if number.is_some() { CLAIM } else { UNCOUNTED };
+    let claim = Said::new(claim, [("places", places.clone()), ("in_flight", in_flight)]);
+    let lone = run.times_from_start.within(0.0, LONE * run.service.min);
     let facts = [
         ("rate", words::show::rate(run.worked_per_s())),
         ("least", least.clone()),
-        ("places", places.clone()),
+        ("work", format!("{at_work:.1}")),
+        ("lone", words::show::count(lone)),
         ("mean", words::show::seconds(run.service.mean)),
         ("busy", format!("{busy:.2}")),
     ];
@@ -60,17 +69,34 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::made_up::{counted, judged};
-    use crate::run::{Run, Spread};
+    use crate::rules::made_up::{counted, judged, run};
+    use crate::run::{Run, Spread, Times};
+    use words::Lang;
+
+    /// A place on the way of a request, of 20 ms outside and `hold` within, with 50 users who come at once: so many are at work, and their responses
+    /// become longer until all 50 stand in the queue.
+    fn queue(places: u64, outside: f64, hold: f64) -> impl Fn(&mut Run) {
+        move |run| {
+            let per_s = places as f64 / hold;
+            let (min, mean) = (outside + hold, 50.0 / per_s);
+            let waves = (0..50u64).map(|user| (min + (user / places) as f64 * hold, 1));
+            let times: Vec<(f64, u64)> = waves.filter(|(time, _)| *time < mean).chain([(mean, 4000)]).collect();
+            run.succeeded_per_s = per_s;
+            run.times_from_start = Times::of(times);
+            run.service = Spread { count: 4000, min, mean, deviation: mean / 20.0, longest: mean, second_or_more: 0.0 };
+        }
+    }
 
     /// A pool of `places`, each request 20 ms, with 50 users.
-    fn pool(places: f64) -> impl Fn(&mut Run) {
-        move |run| {
-            run.succeeded_per_s = places / 0.02;
-            let mean = 50.0 / run.succeeded_per_s;
-            run.service =
-                Spread { count: 4000, min: 0.02, mean, deviation: mean / 20.0, longest: 0.0, second_or_more: 0.0 };
-        }
+    fn pool(places: u64) -> impl Fn(&mut Run) {
+        queue(places, 0.0, 0.02)
+    }
+
+    /// What is claimed with the cores of the service idle.
+    fn claimed(change: impl Fn(&mut Run)) -> Option<String> {
+        let mut case = Case { run: run(), here: computing(0.05), ..Case::default() };
+        change(&mut case.run);
+        judge(&case).map(|found| found.claim(Lang::En))
     }
 
     /// So many threads of the service compute.
@@ -80,21 +106,56 @@ mod tests {
 
     #[test]
     fn a_pool_shows_by_its_shortest_response() {
-        assert_eq!(judged(judge, pool(8.0), computing(0.3)), Some("consistent"));
-        assert_eq!(judged(judge, pool(50.0), computing(0.3)), None, "all are at work");
-        assert_eq!(judged(judge, pool(8.0), computing(7.0)), None, "its threads compute");
-        assert_eq!(judged(judge, pool(1.0), computing(0.3)), None, "a single place is another rule's");
+        assert_eq!(judged(judge, pool(8), computing(0.3)), Some("consistent"));
+        assert_eq!(judged(judge, pool(50), computing(0.3)), None, "all are at work");
+        assert_eq!(judged(judge, pool(8), computing(7.0)), None, "its threads compute");
+        assert_eq!(judged(judge, pool(1), computing(0.3)), None, "a single place is another rule's");
+    }
+
+    #[test]
+    fn a_number_of_places_needs_as_many_who_found_one_free() {
+        let says = |change: &dyn Fn(&mut Run), part: &str| {
+            let claim = claimed(change).unwrap();
+            assert!(claim.contains(part), "{claim}");
+        };
+        says(&pool(8), "a pool of 8, or a smaller one");
+        // 15 ms before a lock of 5 ms: 200/s × 20 ms = 4, and the four that came first took 20 to 35 ms.
+        says(&queue(1, 0.015, 0.005), "wait for one another");
+        // Half of the time in a pool of four: eight at work.
+        says(&queue(4, 0.01, 0.01), "no more than about 8 of 50");
+        let cold = |run: &mut Run| {
+            // A pool of five of 10 ms, whose first users met a cold service.
+            queue(5, 0.0, 0.01)(run);
+            run.service.min = 0.0161;
+            run.times_from_start = Times::of([(0.0161, 5), (0.027, 5), (0.037, 5), (0.06, 10), (0.1, 4000)]);
+        };
+        says(&cold, "no more than about 9 of 50");
+    }
+
+    #[test]
+    fn between_whole_numbers_no_number_is_named() {
+        let between = |run: &mut Run| {
+            pool(4)(run);
+            run.succeeded_per_s = 3.5 / 0.02;
+        };
+        assert!(claimed(between).unwrap().contains("no more than about 4"));
+        let slower = |run: &mut Run| {
+            between(run);
+            // It was fast once, and is slow since: no queue fills like that.
+            run.times_from_start = Times::of([(0.02, 8), (0.25, 4000)]);
+        };
+        assert_eq!(claimed(slower), None);
     }
 
     #[test]
     fn services_whose_responses_differ_have_no_pool() {
         let varied = |run: &mut Run| {
-            pool(8.0)(run);
+            pool(8)(run);
             run.service.deviation = run.service.mean;
         };
         assert_eq!(judged(judge, varied, computing(0.3)), None);
         assert_eq!(judged(judge, |run| run.has_pauses = true, computing(0.3)), None);
         let counters_of_nobody = crate::Counted::default();
-        assert_eq!(judged(judge, pool(8.0), counters_of_nobody), None, "it may be the CPU of another machine");
+        assert_eq!(judged(judge, pool(8), counters_of_nobody), None, "it may be the CPU of another machine");
     }
 }

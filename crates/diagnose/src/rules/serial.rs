@@ -6,6 +6,7 @@ use words::text::{Text, text};
 use crate::case::Case;
 use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
+use crate::run::Run;
 
 const CLAIM: Text = text(
     "the service works on one request at a time: each holds it for {hold}, which allows {most}/s whatever the number of users",
@@ -32,18 +33,31 @@ const WAITING: f64 = 3.0;
 const COMPUTING: f64 = 0.5;
 /// A worker of ours so busy may be what responses wait for.
 const OWN: f64 = 0.8;
-/// A product of rate and time is so near to a whole number of places.
-const NEAR: f64 = 0.2;
+/// A product of rate and time is so near to a whole number of places, or, of many, to such a share of them.
+const NEAR: f64 = 0.25;
+const NEAR_SHARE: f64 = 0.05;
+/// A response that waited for nobody takes so many times the shortest at most.
+pub(super) const LONE: f64 = 1.25;
+/// Between the shortest response and the usual one are at least this share of those that a queue leaves there as it fills.
+const FILLING: f64 = 0.3;
+/// Up to this share of the usual response they are on the way to it.
+const USUAL: f64 = 0.8;
 
 /// How many requests a service works on at a time.
 pub(super) struct Places {
-    pub number: u64,
+    /// On average, by Little's law.
+    pub at_work: f64,
+    /// A whole number, where two measures of it agree: as many responses met a service without a queue as it has places.
+    pub number: Option<u64>,
     /// Threads of the service that ran or waited for a core, on average.
     pub busy: f64,
 }
 
 /// By Little's law on the service alone: its throughput times the shortest response, which waited for nobody, is what it works
 /// on at a time. Only where responses are alike, most of them wait, and the CPU does not account for what is at work.
+///
+/// The shortest response is one sample, and may have met a cold service. A pool of N has a second sign: until it was full, N requests
+/// and more waited for nobody. Where fewer did, there is a queue, if the responses show how it filled, and nobody knows its places.
 pub(super) fn places(case: &Case) -> Option<Places> {
     let (run, here) = (&case.run, &case.here);
     let threads = |what: &str| here.per_s(&format!("service.all.{what}")).map(|ns| ns / 1e9);
@@ -52,11 +66,25 @@ pub(super) fn places(case: &Case) -> Option<Places> {
     let alike = run.service.variation() < ALIKE && run.service.count >= 30;
     let waiting = run.in_flight >= WAITING * at_work.max(1.0);
     let free = busy < COMPUTING * at_work && run.busiest_worker < OWN;
-    let number = at_work.round();
     // A full link takes one response at a time as well.
-    let linked = super::link::shaped(case).is_some();
-    let whole = !linked && number >= 1.0 && (at_work - number).abs() <= NEAR * number;
-    (run.is_pressed() && alike && waiting && free && whole).then_some(Places { number: number as u64, busy })
+    let queues = run.is_pressed() && alike && waiting && free && super::link::shaped(case).is_none();
+    let least = at_work.round();
+    if !queues || at_work < 1.0 - NEAR {
+        return None;
+    }
+    let whole = (at_work - least).abs() <= NEAR.max(NEAR_SHARE * least);
+    let lone = run.times_from_start.within(0.0, LONE * run.service.min);
+    let number = (whole && lone as f64 >= least).then_some(least as u64);
+    (number.is_some() || filled(run)).then_some(Places { at_work, number, busy })
+}
+
+/// Responses took all times from the shortest to the usual one, as they do while a queue becomes longer; where a service became slower
+/// they do not.
+fn filled(run: &Run) -> bool {
+    let (from, to) = (LONE * run.service.min, USUAL * run.service.mean);
+    let expected = run.worked_per_s() * (to - from);
+    let between = run.times_from_start.within(from, to) as f64;
+    between >= 1.0 && between >= FILLING * expected
 }
 
 pub(super) const PAGE: Page = Page {
@@ -68,7 +96,7 @@ pub(super) const PAGE: Page = Page {
 };
 
 pub(super) fn judge(case: &Case) -> Option<Found> {
-    let Places { busy, .. } = places(case).filter(|places| places.number == 1)?;
+    let Places { busy, .. } = places(case).filter(|places| places.number == Some(1))?;
     let run = &case.run;
     let hold = words::show::seconds(run.service.min);
     let claim = Said::new(CLAIM, [("hold", hold.clone()), ("most", words::show::rate(1.0 / run.service.min))]);
@@ -86,13 +114,14 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::{Run, Spread};
+    use crate::run::{Spread, Times};
 
     /// A lock held for 2 ms, with 50 users.
     fn lock(run: &mut Run) {
         run.succeeded_per_s = 490.0;
         run.service =
             Spread { count: 4900, min: 0.002, mean: 0.102, deviation: 0.004, longest: 0.0, second_or_more: 0.0 };
+        run.times_from_start = Times::of([(0.002, 1), (0.102, 4899)]);
     }
 
     #[test]
@@ -120,6 +149,11 @@ mod tests {
             run.in_flight = 2.0;
         };
         assert_eq!(judged(judge, few, threads(0.1, 0.0)), None, "hardly anybody waits");
+        let of_before = |run: &mut Run| {
+            lock(run);
+            run.times_from_start = Times::of([(0.102, 4900)]);
+        };
+        assert_eq!(judged(judge, of_before, threads(0.1, 0.1)), None, "only the request before the load was so short");
         let own = |run: &mut Run| {
             lock(run);
             run.busiest_worker = 0.95;

@@ -1,4 +1,4 @@
-//! S2: one thread of the service used a whole core while others were free.
+//! S2: one thread of the service used a whole core while others were free, or its threads used one core between them, by turns.
 
 use words::Said;
 use words::text::{Text, text};
@@ -23,11 +23,37 @@ const EXPERIMENT: Text = text(
     "a second process of the service must bring nearly twice the throughput",
     "再启动一个服务进程后，吞吐量应接近翻倍",
 );
+const EXPERIMENT_FULL: Text = text(
+    "no core is left here for a second process: with brunt on another machine, or on more cores, a second process of the service must bring nearly twice the throughput",
+    "本机已没有空闲核供第二个进程使用：把 brunt 放到另一台机器或增加核数后，再启动一个服务进程，吞吐量应接近翻倍",
+);
+const BY_TURNS: Text = text(
+    "the service computes for one request at a time: it used {cores} of {of} cores, no thread more than {share}, while {in_flight} requests were in flight: one lock, or one event loop",
+    "服务一次只为一个请求计算：共用 {of} 个核中的 {cores} 个，没有线程超过 {share}，而在途 {in_flight} 个请求：一把锁，或单个事件循环",
+);
+const EVIDENCE_BY_TURNS: Text = text(
+    "CPU time of the service {cores} cores; {rate}/s × {least} (the shortest response) = {work} at work; {busy} of {of} cores busy",
+    "服务的 CPU 时间为 {cores} 个核；{rate}/s × {least}（最短响应）= {work} 个在处理；{of} 个核中 {busy} 个繁忙",
+);
+const REMEDY_BY_TURNS: Text = text(
+    "look for a lock that is held while the service computes (a global interpreter lock, a synchronized method, a mutex round a cache or an encoder): hold it for less work, split it, or run more processes",
+    "查找计算时一直持有的锁（全局解释器锁、synchronized 方法、缓存或编码器外的互斥锁）：减少锁内的工作，将其拆分，或增加进程",
+);
 
 /// The share of a core at which a thread is full.
 const FULL: f64 = 0.9;
 /// With more than this beside it, the service has others at work.
 const BESIDE: f64 = 0.6;
+/// A second process finds room where so much of a core is free for each one that the service uses.
+const ROOM: f64 = 0.7;
+/// Threads that take turns use one core between them, and what the runtime uses beside it.
+const ONE_CORE: std::ops::RangeInclusive<f64> = 0.85..=1.2;
+/// What is at work then is one request, by throughput × the shortest response.
+const ONE: std::ops::RangeInclusive<f64> = 0.75..=1.35;
+/// So many must be in flight, or hardly anybody waits.
+const WAITING: f64 = 3.0;
+/// Up to this share of them busy the cores are not what it waits for.
+const ROOMY: f64 = 0.85;
 
 pub(super) const PAGE: Page = Page {
     rule: "S2",
@@ -46,20 +72,69 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
         .filter(|pid| *pid != "all")
         .filter_map(|pid| Some((pid, here.per_s(&format!("service.{pid}.busiest.cpu"))? / 1e9)))
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
-    if share < FULL || cores > share + BESIDE || of < 2.0 || !case.run.is_pressed() {
+    if of < 2.0 || !case.run.is_pressed() {
+        return None;
+    }
+    if share < FULL {
+        return by_turns(case, Used { cores, share, busy, of });
+    }
+    if cores > share + BESIDE {
         return None;
     }
     let shown = words::show::share(share.min(1.0));
     let claim = Said::new(CLAIM, [("share", shown.clone()), ("cores", format!("{cores:.2}"))]);
     let facts = [("pid", pid.to_owned()), ("share", shown), ("busy", format!("{busy:.2}")), ("of", format!("{of:.0}"))];
     let found = Found::new("S2", Stage::Service, Proof::Proved, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(found.then(plain(REMEDY), plain(second(cores, of - busy))))
+}
+
+/// What a second process must bring.
+fn second(cores: f64, free: f64) -> Text {
+    if free >= ROOM * cores { EXPERIMENT } else { EXPERIMENT_FULL }
+}
+
+/// Cores in use: by the service, by its busiest thread, by everybody, and how many there are.
+struct Used {
+    cores: f64,
+    share: f64,
+    busy: f64,
+    of: f64,
+}
+
+/// No thread is full, and all of them together use one core: whichever computes keeps the others from it.
+fn by_turns(case: &Case, Used { cores, share, busy, of }: Used) -> Option<Found> {
+    let run = &case.run;
+    let at_work = run.worked_per_s() * run.service.min;
+    let one = ONE_CORE.contains(&cores) && ONE.contains(&at_work);
+    if !one || run.in_flight < WAITING || busy > ROOMY * of {
+        return None;
+    }
+    let shown = format!("{cores:.2}");
+    let claim = [
+        ("cores", shown.clone()),
+        ("of", format!("{of:.0}")),
+        ("share", words::show::share(share)),
+        ("in_flight", format!("{:.0}", run.in_flight)),
+    ];
+    let facts = [
+        ("cores", shown),
+        ("rate", words::show::rate(run.worked_per_s())),
+        ("least", words::show::seconds(run.service.min)),
+        ("work", format!("{at_work:.1}")),
+        ("busy", format!("{busy:.2}")),
+        ("of", format!("{of:.0}")),
+    ];
+    let claim = Said::new(BY_TURNS, claim);
+    let found = Found::new("S2", Stage::Service, Proof::Consistent, claim, Said::new(EVIDENCE_BY_TURNS, facts));
+    Some(found.then(plain(REMEDY_BY_TURNS), plain(second(cores, of - busy))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::made_up::{cores, judged};
+    use crate::rules::made_up::{cores, judged, run};
+    use crate::run::Run;
+    use words::Lang;
 
     #[test]
     fn one_hot_thread() {
@@ -70,5 +145,37 @@ mod tests {
         assert_eq!(judged(judge, |_| (), with(0.5, 0.6)), None);
         assert_eq!(judged(judge, |_| (), with(0.97, 1.9)), None, "others work as well");
         assert_eq!(judged(judge, |run| run.is_open = true, with(0.97, 1.0)), None, "the rate was kept");
+    }
+
+    #[test]
+    fn threads_that_compute_by_turns() {
+        let with = |busy: f64, share: f64, service: f64| {
+            cores(busy, &[("service.7.busiest.cpu", 0.0, share * 1e10), ("service.all.cpu", 0.0, service * 1e10)])
+        };
+        // A lock of 1.7 ms of work, 600/s.
+        let lock = |run: &mut Run| (run.succeeded_per_s, run.service.min) = (600.0, 0.0017);
+        assert_eq!(judged(judge, lock, with(1.2, 0.5, 1.06)), Some("consistent"));
+        assert_eq!(judged(judge, lock, with(1.9, 0.5, 1.06)), None, "no core is left");
+        assert_eq!(judged(judge, lock, with(1.2, 0.5, 0.6)), None, "a part of a core");
+        assert_eq!(
+            judged(judge, |_| (), with(1.2, 0.5, 1.06)),
+            None,
+            "many are at work, and one core is what they use"
+        );
+        let few = |run: &mut Run| {
+            lock(run);
+            run.in_flight = 2.0;
+        };
+        assert_eq!(judged(judge, few, with(1.2, 0.5, 1.06)), None, "nobody waits");
+    }
+
+    #[test]
+    fn a_second_process_needs_a_core() {
+        let check = |busy: f64| {
+            let here = cores(busy, &[("service.7.busiest.cpu", 0.0, 9.8e9), ("service.all.cpu", 0.0, 1e10)]);
+            judge(&Case { run: run(), here, ..Case::default() }).unwrap().experiment(Lang::En)
+        };
+        assert!(check(1.1).starts_with("a second process"), "{}", check(1.1));
+        assert!(check(1.95).starts_with("no core is left"), "{}", check(1.95));
     }
 }

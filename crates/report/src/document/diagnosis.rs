@@ -17,7 +17,7 @@ pub(super) struct Diagnosis {
     observed: &'static str,
     /// How the machine was shared, where the service ran on that of the generator; else null.
     shared: Option<SharedReport>,
-    /// All that was found, the principal limit first.
+    /// All that was found, the principal limit first; where `outcome` is not `limit`, what stands beside it and limits nothing.
     findings: Vec<LimitReport>,
 }
 

@@ -16,7 +16,7 @@ mod held;
 mod little;
 mod local_limit;
 mod lower_bound;
-mod outages;
+pub(crate) mod outages;
 mod pairing;
 mod reference;
 mod split_limit;

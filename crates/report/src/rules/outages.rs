@@ -27,7 +27,7 @@ const CLOSED_FAIL: f64 = 0.25;
 
 /// Found while a record streams by.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Outages {
+pub(crate) struct Outages {
     /// When the last success ended, or the run began.
     last_success: Option<i64>,
     succeeded: bool,
@@ -104,7 +104,7 @@ impl Outages {
     }
 
     /// The outages of a run that is over.
-    fn found(&self, totals: &Totals, open: bool) -> Option<Outage> {
+    pub fn found(&self, totals: &Totals, open: bool) -> Option<Outage> {
         let mut all = self.clone();
         let last = all.last_success.filter(|_| all.succeeded)?;
         let lasted = all.silent > 0 && all.close(last, all.until);
@@ -120,19 +120,22 @@ impl Outages {
         let fails = !open && (to_the_end || total as f64 > CLOSED_FAIL * totals.window.0 as f64);
         let at = |ns: i64| Nanos(u64::try_from(ns).unwrap_or(0));
         let further = all.stretches.len() as u64 - 1;
-        Some(Outage { from: at(from), to: at(to), further, grade: if fails { Grade::Fail } else { Grade::Warn } })
+        let grade = if fails { Grade::Fail } else { Grade::Warn };
+        Some(Outage { from: at(from), to: at(to), to_the_end: to == self.until, further, grade })
     }
 }
 
 /// The longest outage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Outage {
+pub(crate) struct Outage {
     /// When it began, which is when the last success before it ended, since the start of the window.
-    from: Nanos,
+    pub from: Nanos,
     /// Its end: the next success, or the end of the window.
-    to: Nanos,
+    pub to: Nanos,
+    /// It lasted until the end of the window.
+    pub to_the_end: bool,
     /// How many others there were.
-    further: u64,
+    pub further: u64,
     /// A caution; in closed load, where requests stop coming with the answers, a failure if all are long or one is the last.
     grade: Grade,
 }
@@ -205,7 +208,7 @@ mod tests {
     }
 
     fn told(outage: Option<Outage>) -> Found {
-        let Outage { from, to, further, grade } = outage?;
+        let Outage { from, to, further, grade, .. } = outage?;
         Some((from.0 / MS as u64, to.0 / MS as u64, further, grade))
     }
 

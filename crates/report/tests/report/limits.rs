@@ -73,13 +73,12 @@ fn only_a_database_turns_connections_away_by_these_words() {
 
 #[test]
 fn headroom_is_that_of_the_load_at_hand() {
-    let headroom = |change: fn(&mut Run), opened: u64| {
+    let headroom = |change: fn(&mut Run), cpu_ns: u64| {
         let mut run = closed(10, 4);
         change(&mut run);
         for n in 0..4 {
             let mut second = second(n).answered(40, ms(250));
-            (second.sent, second.connections.opened, second.cpu_ns, second.spun_ns) =
-                (40, opened, 30_000_000, 10_000_000);
+            (second.sent, second.connections.opened, second.cpu_ns, second.spun_ns) = (40, 0, cpu_ns, 10_000_000);
             run = run.second(second);
         }
         let mut events = run.events();
@@ -89,9 +88,10 @@ fn headroom_is_that_of_the_load_at_hand() {
     };
     let told = |most_per_s, by_run| Some(Headroom { most_per_s, times: most_per_s / 40.0, by_run });
     // Two workers on two cores; 40/s took 20 ms of a second that were not polled away.
-    assert_eq!(headroom(|_| (), 0), told(100_000.0, false));
-    assert_eq!(headroom(|_| (), 40), told(4_000.0, true), "a connection for each request");
-    assert_eq!(headroom(|run| run.plan.protocol = "redis".into(), 0), None);
+    assert_eq!(headroom(|_| (), 30_000_000), told(4_000.0, true), "dearer than the small requests of the calibration");
+    assert_eq!(headroom(|_| (), 10_400_000), told(100_000.0, false), "no cheaper than they can be");
+    assert_eq!(headroom(|_| (), 10_000_000), told(100_000.0, false), "too little to be seen");
+    assert_eq!(headroom(|run| run.plan.protocol = "redis".into(), 30_000_000), None);
 }
 
 #[test]

@@ -1,0 +1,107 @@
+//! N11: nobody listened at the service's address for a while, or from then on.
+
+use words::Said;
+use words::text::{Text, text};
+
+use crate::case::Case;
+use crate::found::{Found, Proof, Stage, plain};
+use crate::pages::Page;
+use crate::rules::stood_still::outage;
+
+const GONE: Text = text(
+    "the service was gone from {from} on: nobody listened any more, and no request succeeded",
+    "服务自 {from} 起不复存在：已无人监听，没有请求成功",
+);
+const AWAY: Text = text(
+    "the service was gone from {from} to {to}: nobody listened meanwhile, and no request succeeded",
+    "服务在 {from} 到 {to} 之间不存在：其间无人监听，没有请求成功",
+);
+const REFUSED: Text =
+    text("nobody listened at times: {refused} connects were refused", "有时无人监听：{refused} 次建连被拒绝");
+const EVIDENCE: Text = text(
+    "{refused} failures are connects refused (ECONNREFUSED); {scheduled} requests were scheduled",
+    "{refused} 个失败为建连被拒绝（ECONNREFUSED）；共安排 {scheduled} 个请求",
+);
+const REMEDY: Text = text(
+    "look why the service ended or was restarted at that moment: its log, `journalctl -u`, `dmesg` for the out-of-memory killer; where it is one of several behind an address, why not all of them run",
+    "查明服务当时退出或重启的原因：其日志、`journalctl -u`、`dmesg` 中的 OOM killer；若同一地址后有多个实例，查明为何并非都在运行",
+);
+const EXPERIMENT: Text = text(
+    "while it runs a second process must be able to connect at every moment: `brunt -c 1 {url}`",
+    "压测期间另一进程应随时可以连接：`brunt -c 1 {url}`",
+);
+
+/// Without an outage so large a share of the requests, or some of several servers were restarted.
+const SHARE: f64 = 0.01;
+
+pub(super) const PAGE: Page = Page {
+    rule: "N11",
+    title: text("Nobody listens", "无人监听"),
+    sign: text(
+        "connects are refused from one moment on, or for a while, after others had succeeded",
+        "原本成功的建连自某一刻起或在一段时间内被拒绝",
+    ),
+    remedy: REMEDY,
+    beware: Some(text(
+        "the few requests that were in flight fail with closed or reset: they are no idle time-out",
+        "当时在途的少数请求会以 closed 或 reset 失败：这不是空闲超时",
+    )),
+};
+
+pub(super) fn judge(case: &Case) -> Option<Found> {
+    let run = &case.run;
+    let refused = refused(case);
+    let count = words::show::count;
+    let claim = match run.outage {
+        _ if refused == 0 => return None,
+        Some(out) if out.to_the_end => outage(GONE, out),
+        Some(out) => outage(AWAY, out),
+        None if (refused as f64) < SHARE * run.scheduled as f64 => return None,
+        None => Said::new(REFUSED, [("refused", count(refused))]),
+    };
+    let evidence = Said::new(EVIDENCE, [("refused", count(refused)), ("scheduled", count(run.scheduled))]);
+    let found = Found::new("N11", Stage::ServerKernel, Proof::Proved, claim, evidence);
+    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", run.again())])))
+}
+
+/// Connects that somebody refused.
+pub(super) fn refused(case: &Case) -> u64 {
+    case.run.failed_in("refused", "connect")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::made_up::{counted, judged, run};
+    use crate::run::{Failures, Outage, Run};
+    use words::Lang;
+
+    /// Connects refused, and whether a second and more went by without a success.
+    fn refused(n: u64, outage: Option<Outage>) -> impl FnOnce(&mut Run) {
+        move |run| {
+            run.outage = outage;
+            run.failures = vec![Failures { kind: "refused".into(), phase: "connect".into(), count: n }];
+        }
+    }
+
+    #[test]
+    fn a_service_that_is_gone_refuses_connects() {
+        let out = Outage { from_s: 1.8, to_s: 3.0, to_the_end: true, more: 0 };
+        assert_eq!(judged(judge, refused(123, Some(out)), counted(&[])), Some("proved"));
+        assert_eq!(judged(judge, refused(123, None), counted(&[])), Some("proved"), "one of several");
+        assert_eq!(judged(judge, refused(5, None), counted(&[])), None, "a few of 10,000");
+        let stopped = move |run: &mut Run| run.outage = Some(out);
+        assert_eq!(judged(judge, stopped, counted(&[])), None, "it listened, and did not answer");
+    }
+
+    #[test]
+    fn it_says_from_when_on() {
+        let said = |to_the_end| {
+            let mut case = Case { run: run(), ..Case::default() };
+            refused(9, Some(Outage { from_s: 1.8, to_s: 3.0, to_the_end, more: 0 }))(&mut case.run);
+            judge(&case).unwrap().claim(Lang::En)
+        };
+        assert!(said(true).contains("from 1.8 s on"), "{}", said(true));
+        assert!(said(false).contains("from 1.8 s to 3.0 s"), "{}", said(false));
+    }
+}
