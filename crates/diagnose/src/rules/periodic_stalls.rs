@@ -30,6 +30,12 @@ const TIMES: f64 = 5.0;
 /// So many stalls, so far apart on average.
 const STALLS: usize = 5;
 const APART: f64 = 3.0;
+/// Nearer to each other, so many, each so near to its place on one comb, in seconds: chance makes such distances, and hardly such a comb.
+const SHORT_STALLS: usize = 6;
+const SHORT_APART: f64 = 2.0;
+const ON_COMB: f64 = 0.6;
+/// And so many responses a second.
+const SHORT_PER_S: f64 = 20.0;
 /// Distances differ by so much at most, in seconds and as a share of their mean: seconds are as fine as a record is.
 const OFF: f64 = 0.7;
 const OFF_SHARE: f64 = 0.15;
@@ -46,8 +52,31 @@ pub(super) const PAGE: Page = Page {
 };
 
 pub(super) fn judge(case: &Case) -> Option<Found> {
-    let seconds = &case.run.slow_each_second;
-    let usual = median(seconds);
+    let run = &case.run;
+    let seconds = &run.slow_each_second;
+    let far = || comb(seconds, at(seconds, 2), far_apart);
+    // Half of the seconds may be slow then; where few requests are in a second, the quick ones are quick by chance.
+    let near = || comb(seconds, at(seconds, 4), near_together).filter(|_| run.answered_per_s() >= SHORT_PER_S);
+    let Comb { period, stalls, usual } = far().or_else(near)?;
+    let longest = stalls.iter().map(|stall| stall.1).fold(0.0, f64::max);
+    let shown = words::show::seconds;
+    let facts = [("period", shown(period)), ("n", stalls.len().to_string()), ("longest", shown(longest))];
+    let some: Vec<String> = stalls.iter().take(6).map(|(at, _)| (at + 1).to_string()).collect();
+    let at = if stalls.len() > some.len() { some.join(", ") + " …" } else { some.join(", ") };
+    let evidence = Said::new(EVIDENCE, [("at", at), ("usual", shown(LEAST.max(TIMES * usual)))]);
+    let found = Found::new("S6", Stage::Service, Proof::Consistent, Said::new(CLAIM, facts), evidence);
+    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+}
+
+/// Stalls at equal distances.
+struct Comb {
+    period: f64,
+    stalls: Vec<(usize, f64)>,
+    usual: f64,
+}
+
+/// The seconds far slower than the usual ones, where they have a period.
+fn comb(seconds: &[f64], usual: f64, period: fn(&[(usize, f64)], f64) -> bool) -> Option<Comb> {
     let slow = |time: f64| time >= LEAST.max(TIMES * usual);
     // Neighbours are one stall, which lies where it was longest.
     let mut stalls: Vec<(usize, f64)> = Vec::new();
@@ -61,32 +90,29 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
             _ => stalls.push((at, *time)),
         }
     }
-    let period = regular(&stalls)?;
-    let longest = stalls.iter().map(|stall| stall.1).fold(0.0, f64::max);
-    let shown = words::show::seconds;
-    let facts = [("period", shown(period)), ("n", stalls.len().to_string()), ("longest", shown(longest))];
-    let some: Vec<String> = stalls.iter().take(6).map(|(at, _)| (at + 1).to_string()).collect();
-    let at = if stalls.len() > some.len() { some.join(", ") + " …" } else { some.join(", ") };
-    let evidence = Said::new(EVIDENCE, [("at", at), ("usual", shown(LEAST.max(TIMES * usual)))]);
-    let found = Found::new("S6", Stage::Service, Proof::Consistent, Said::new(CLAIM, facts), evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    let (first, last) = (stalls.first()?.0, stalls.last()?.0);
+    let mean = (last - first) as f64 / (stalls.len() - 1).max(1) as f64;
+    period(&stalls, mean).then_some(Comb { period: mean, stalls, usual })
 }
 
-/// The distance of stalls in seconds, where it is the same each time.
-fn regular(stalls: &[(usize, f64)]) -> Option<f64> {
-    if stalls.len() < STALLS {
-        return None;
-    }
-    let apart: Vec<f64> = stalls.windows(2).map(|two| (two[1].0 - two[0].0) as f64).collect();
-    let mean = apart.iter().sum::<f64>() / apart.len() as f64;
+fn far_apart(stalls: &[(usize, f64)], mean: f64) -> bool {
     let off = OFF.max(OFF_SHARE * mean);
-    (mean >= APART && apart.iter().all(|distance| (distance - mean).abs() <= off)).then_some(mean)
+    let even = |two: &[(usize, f64)]| ((two[1].0 - two[0].0) as f64 - mean).abs() <= off;
+    stalls.len() >= STALLS && mean >= APART && stalls.windows(2).all(even)
 }
 
-fn median(values: &[f64]) -> f64 {
+/// Each lies where a clock that began with the first would have it: unlike distances, that does not drift.
+fn near_together(stalls: &[(usize, f64)], mean: f64) -> bool {
+    let first = stalls.first().map_or(0.0, |stall| stall.0 as f64);
+    let on_comb = |(n, stall): (usize, &(usize, f64))| (stall.0 as f64 - first - n as f64 * mean).abs() <= ON_COMB;
+    stalls.len() >= SHORT_STALLS && (SHORT_APART..APART).contains(&mean) && stalls.iter().enumerate().all(on_comb)
+}
+
+/// What all but this part of the seconds exceed: of 2, the middle.
+fn at(values: &[f64], part: usize) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+    sorted.get(sorted.len() / part).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]
@@ -107,8 +133,50 @@ mod tests {
         assert_eq!(judged(judge, slow(60, |at| at % 7 == 3 || at % 7 == 4), counted(&[])), Some("consistent"));
         assert_eq!(judged(judge, slow(60, |at| [3, 9, 14, 31, 50].contains(&at)), counted(&[])), None, "at any time");
         assert_eq!(judged(judge, slow(20, |at| at % 7 == 3), counted(&[])), None, "too few to tell");
-        assert_eq!(judged(judge, slow(60, |at| at % 2 == 0), counted(&[])), None, "it is slow half of the time");
+        assert_eq!(judged(judge, slow(14, |at| at % 2 == 0), counted(&[])), Some("consistent"), "each two seconds");
+        assert_eq!(
+            judged(judge, slow(20, |at| [0, 2, 5, 7, 10, 12, 15, 17].contains(&at)), counted(&[])),
+            Some("consistent")
+        );
+        assert_eq!(
+            judged(judge, slow(20, |at| [0, 2, 4, 7, 10, 13, 15, 17].contains(&at)), counted(&[])),
+            None,
+            "no comb"
+        );
+        assert_eq!(judged(judge, slow(10, |at| at % 2 == 0), counted(&[])), None, "too few so near to each other");
         assert_eq!(judged(judge, slow(60, |_| true), counted(&[])), None, "it is slow always");
         assert_eq!(judged(judge, |_| (), counted(&[])), None);
+    }
+    /// The third slowest of each second of a healthy service: Poisson arrivals, and times as an exponential distribution has them.
+    fn healthy(seed: u64, per_s: f64, mean_s: f64, seconds: usize) -> Vec<f64> {
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut exponential = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            -(((state >> 11) as f64 + 1.0) / (1u64 << 53) as f64).ln()
+        };
+        let mut second = || {
+            let (mut at, mut times) = (exponential() / per_s, Vec::new());
+            while at < 1.0 {
+                times.push(exponential() * mean_s);
+                at += exponential() / per_s;
+            }
+            times.sort_by(f64::total_cmp);
+            times.len().checked_sub(3).map_or(0.0, |third| times[third])
+        };
+        (0..seconds).map(|_| second()).collect()
+    }
+
+    #[test]
+    fn healthy_services_have_no_comb() {
+        for (per_s, mean_s) in [(5.0, 0.1), (20.0, 0.05), (200.0, 0.02), (200.0, 0.2)] {
+            for seed in 1..=300 {
+                let seconds = healthy(seed, per_s, mean_s, 30);
+                let found =
+                    judged(judge, |run| (run.slow_each_second, run.succeeded_per_s) = (seconds, per_s), counted(&[]));
+                assert_eq!(found, None, "{per_s}/s of {mean_s} s, seed {seed}");
+            }
+        }
     }
 }
