@@ -210,7 +210,8 @@ fn over(
     exporting::trace(&flags, specs, (&mut options, &mut urls))?;
     scenario_file::refuse_loads(&flags, given)?;
     let flow = flow_file::of_run(&flags, given, &*protocols[protocol])?;
-    let plan = Plan { flow, ..plan(&flags, urls, &*protocols[protocol], options, defaults)? };
+    let plan =
+        Plan { flow, ..plan((&flags, !given.scenarios.is_empty()), urls, &*protocols[protocol], options, defaults)? };
     flow_beside::with_load(&plan)?;
     let plan = scenario_file::of_run(&flags, given, plan, &*protocols[protocol])?;
     let keep_secrets = flags.switch("keep-secrets");
@@ -249,14 +250,14 @@ fn over(
 }
 
 fn plan(
-    flags: &Matched<'_>,
+    (flags, several): (&Matched<'_>, bool),
     urls: Vec<WeightedUrl>,
     protocol: &dyn Runner,
     options: Options,
     defaults: &Defaults,
 ) -> Result<Plan, Complaint> {
     let load::Asked { load, requests, duration, connections: connections_asked } =
-        load::read(flags, protocol.fixed_connections())?;
+        load::read(flags, protocol.fixed_connections(), several)?;
     let timeout = flags.parsed("timeout", "-t", |text| timeout(text, flags.on_line("timeout")))?;
     let timeout = timeout.unwrap_or(Nanos::from_secs(10));
     let bound = defaults.descriptors.saturating_mul(3) / 4;

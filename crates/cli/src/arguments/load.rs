@@ -27,11 +27,11 @@ pub struct Asked {
 }
 
 /// Reads `-c -n -d -r --arrivals --stage --think --together --hold`. `fixed`: the protocol keeps `-c` connections, so that a
-/// rate may stand beside it.
+/// rate may stand beside it. `several`: each scenario of the plan has a load of its own, and what is said of rates is about theirs.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(flags: &Matched<'_>, fixed: bool) -> Result<Asked, Complaint> {
+pub fn read(flags: &Matched<'_>, fixed: bool, several: bool) -> Result<Asked, Complaint> {
     let requests = flags.parsed("requests", "-n", |text| quantity::count(text, "requests"))?;
     let iterations = flags.parsed("iterations", "--iterations", |text| quantity::count(text, "iterations"))?;
     let requests = iterations.or(requests);
@@ -51,9 +51,9 @@ pub fn read(flags: &Matched<'_>, fixed: bool) -> Result<Asked, Complaint> {
     let rate = flags.parsed("rate", "-r", rate)?;
     let load = match (staged, rate) {
         (Some((stages, Level::Rate)), _) => open(flags, stages, fixed)?,
-        (Some((stages, Level::Users)), _) => closed(flags, stages)?,
+        (Some((stages, Level::Users)), _) => closed(flags, stages, several)?,
         (None, Some(rate)) => open(flags, constant(rate), fixed)?,
-        (None, None) => closed(flags, constant(f64::from(users(flags, requests)?)))?,
+        (None, None) => closed(flags, constant(f64::from(users(flags, requests)?)), several)?,
     };
     let connections = match load.is_open() && fixed {
         true => Some(users(flags, None)?),
@@ -119,15 +119,15 @@ fn open(flags: &Matched<'_>, stages: Vec<Stage>, fixed: bool) -> Result<Load, Co
     Ok(Load::Open { stages, arrivals: flags.word("arrivals", &words)?.unwrap_or_default() })
 }
 
-fn closed(flags: &Matched<'_>, stages: Vec<Stage>) -> Result<Load, Complaint> {
+fn closed(flags: &Matched<'_>, stages: Vec<Stage>, several: bool) -> Result<Load, Complaint> {
     if flags.given("arrivals") {
         return Err(Complaint::new("--arrivals", "is about a rate, and users have none; add one, such as -r 100/s"));
     }
-    if flags.given("max-connections") {
+    if flags.given("max-connections") && !several {
         let trouble = "is about a rate, and users have a connection each; add a rate, such as -r 100/s, or use -c";
         return Err(Complaint::new("--max-connections", trouble));
     }
-    if flags.given("slack") {
+    if flags.given("slack") && !several {
         let trouble = "is about a rate, and users are never due; add a rate, such as -r 100/s";
         return Err(Complaint::new("--slack", trouble));
     }

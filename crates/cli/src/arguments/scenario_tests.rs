@@ -61,6 +61,13 @@ fn what_is_shown_and_what_a_report_keeps_are_read_again_as_the_same_plan() {
 }
 
 #[test]
+fn what_is_said_of_rates_beside_them_holds_for_those_that_have_one() {
+    let text = "max-connections: 9\nslack: 1ms\nscenarios: {a: {users: 2, url: h/}, b: {rate: 5/s, url: h/}}\n";
+    let plan = of_file(text, &[]);
+    assert_eq!((plan.scenarios[1].max_connections, plan.slack), (9, Nanos::from_millis(1)));
+}
+
+#[test]
 fn a_list_of_them_is_read_as_well_and_one_may_run_alone() {
     let plan =
         of_file("scenarios:\n  - name: a\n    flow: [h/a]\n  - {name: b, users: 3, url: h/b}\n", &["--scenario", "b"]);
