@@ -70,7 +70,7 @@ fn texts_of_servers_are_never_markup() {
     const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\u{202e}";
     let mut run = closed(1, 1).second(second(0).failing(3, "wrong_status", "transfer", None));
     run = run.example("wrong_status", "transfer", None, (EVIL, EVIL));
-    run.plan.urls = vec![plan::WeightedUrl::plain(&format!("http://127.0.0.1:1/{EVIL}"))].into();
+    run.plan.urls = vec![plan::WeightedUrl::plain(format!("http://127.0.0.1:1/{EVIL}"))].into();
     for lang in [Lang::En, Lang::Zh] {
         let page = page(&run, lang);
         assert!(!page.contains("alert(1)") || page.contains("&lt;script&gt;alert(1)"), "only as text of the title");

@@ -92,7 +92,7 @@ impl<'a> Readings<'a> {
         // The last reading has all of them: what moved in between would else lack its end.
         let is_last = host.readings == plan.readings;
         let (mut telling, mut others) = (Map::new(), Map::new());
-        for name in plan.moved.iter().filter(|name| is_last || at % plan.every(name) == 0) {
+        for name in plan.moved.iter().filter(|name| is_last || at.is_multiple_of(plan.every(name))) {
             let now = host.carried.get(name);
             let before = host.told.insert(name.clone(), now);
             if before.flatten() != now {
