@@ -21,13 +21,12 @@ pub(super) fn check(_: &mut Progress) -> Verdict {
     if let Err(why) = packages(&root) {
         return Verdict::Skipped(format!("their packages cannot be had ({why})"));
     }
-    let steps: [fn(&Path) -> Result<(), String>; 4] = [
-        |root| shell::run(&mut npm(root, &["run", "--silent", "check"])),
-        |root| shell::run(&mut npm(root, &["test", "--silent"])),
-        built,
-        |root| shell::run(npm(root, &["run", "--silent", "browser"]).env("BRUNT", places::brunt("debug"))),
-    ];
-    match steps.iter().try_for_each(|step| step(&root)) {
+    let run = |words: &[&str]| npm(&root, &[&["run", "--silent"], words].concat());
+    let outcome = shell::run(&mut run(&["check"]))
+        .and_then(|()| shell::run(&mut run(&["test"])))
+        .and_then(|()| built(&root))
+        .and_then(|()| shell::run(run(&["browser"]).env("BRUNT", places::brunt("debug"))));
+    match outcome {
         Ok(()) => Verdict::Passed,
         Err(why) => Verdict::Failed(why),
     }
