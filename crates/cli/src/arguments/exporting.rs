@@ -126,7 +126,10 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         (_, Some(port)) => format!("0.0.0.0:{port}"),
         _ => text.to_owned(),
     };
-    let found = whole.to_socket_addrs().or_else(|_| (&*whole, PORT).to_socket_addrs());
+    // A bare number that is no port would be taken for an address of one part.
+    let number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let named = || (&*whole, PORT).to_socket_addrs();
+    let found = whole.to_socket_addrs().or_else(|why| if number { Err(why) } else { named() });
     found
         .ok()
         .and_then(|mut all| all.next())

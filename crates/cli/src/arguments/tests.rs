@@ -205,7 +205,7 @@ fn wrong_lines_are_answered_with_a_sentence() {
         ),
         ("--net tcp a.b", "--net: `tcp` is not known; write one of epoll, uring"),
         ("--seed x a.b", "--seed: `x` is not a seed; write a whole number, such as 42"),
-        ("--format xml a.b", "--format: `xml` is not known; write one of text, json, csv, markdown, junit"),
+        ("--format xml a.b", "--format: `xml` is not known; write one of text, json, csv, markdown, junit, html"),
         ("--lang de a.b", "--lang: `de` is not known; write one of en, zh"),
         ("--cert /etc/hostname a.b", "--cert: needs --key FILE beside it; add it"),
         ("--qqq a.b", "--qqq: unknown option; `brunt --help` lists all of them"),

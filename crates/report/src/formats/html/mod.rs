@@ -1,7 +1,7 @@
 //! HTML for people: one file to send on, with pictures that can be looked into.
 //!
 //! The page is built beforehand (`web/`); here its data is written into it: lines of JSON, compressed, as base64, in which no
-//! text of others can be markup. The first line of a run is its [`head`], the JSON report and every sentence in both
+//! text of others can be markup. The first line of a run is its head, the JSON report and every sentence in both
 //! languages; behind it come its seconds, its names by blocks of seconds and the counters of hosts, in the order of time. They are written as the
 //! record is read: none of it is held whole. Pages that show a run while it goes on may draw the same lines ([`line_of`]).
 
