@@ -45,10 +45,10 @@ pub enum Event<R> {
     FirstByte(ExchangeId),
     /// A message of so many bytes inside an exchange whose answer is a stream of them.
     Message(ExchangeId, u32),
-    /// The peer answered a [`Session::heartbeat`].
+    /// The peer answered a [`crate::Session::heartbeat`].
     Heartbeat,
     /// The peer said of a connection or an exchange how it ends (GOAWAY, RST_STREAM), whatever became of the exchanges; what it
-    /// said is named as status codes are ([`Dialogue::code_name`]).
+    /// said is named as status codes are ([`crate::Dialogue::code_name`]).
     Word(u32),
     /// Its user is to keep this of the answer; directly before the end of the exchange.
     Learnt(ExchangeId, Lesson),
@@ -57,11 +57,11 @@ pub enum Event<R> {
     /// The peer says that it did nothing for this exchange and never will (GOAWAY, REFUSED_STREAM): nothing was lost, and
     /// it may be submitted again as it was, on a connection that has room. The session has forgotten it.
     Refused(ExchangeId),
-    /// The peer answered before it asked for the part that was withheld ([`Sent::Withheld`]), which is not sent.
+    /// The peer answered before it asked for the part that was withheld ([`crate::Sent::Withheld`]), which is not sent.
     Declined(ExchangeId),
     /// A message (so many bytes) that nobody asked for: a push; not a failure.
     Unsolicited(u32),
-    /// The peer said what is to be replied to: [`Session::pay`] says it.
+    /// The peer said what is to be replied to: [`crate::Session::pay`] says it.
     Owed,
     /// So many bytes of an answer beyond those that were asked for, where answers belong to requests by order alone: unlike a
     /// push it may have been taken for another's.

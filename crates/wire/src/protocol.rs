@@ -170,7 +170,7 @@ pub trait Dialogue: Send + Sync + 'static {
     fn remembers(&self) -> bool {
         false
     }
-    /// Puts into a user's memory what an answer to this request of its asked for ([`Event::Learnt`]).
+    /// Puts into a user's memory what an answer to this request of its asked for ([`crate::Event::Learnt`]).
     fn learn(&self, _request: &Self::Request, _fill: &Fill<'_>, _lesson: Lesson, _memory: &mut Memory) {}
     /// False where no request of this run has slots, though those of the protocol may: then none is filled.
     fn has_slots(&self) -> bool {
@@ -199,7 +199,7 @@ pub trait Dialogue: Send + Sync + 'static {
     fn spoken(&self, _established: &Established) -> String {
         String::new()
     }
-    /// The name of a status code of this protocol, or of a word of the peer ([`Event::Word`]), as counted in reports: "200", "OK".
+    /// The name of a status code of this protocol, or of a word of the peer ([`crate::Event::Word`]), as counted in reports: "200", "OK".
     fn code_name(&self, code: u32) -> String {
         code.to_string()
     }
@@ -339,7 +339,7 @@ pub trait Session: Send {
     fn opening_messages(&self) -> u32 {
         0
     }
-    /// Says what it owes the peer for what that said of its own accord ([`Event::Owed`]), at this time (nanoseconds since 1970):
+    /// Says what it owes the peer for what that said of its own accord ([`crate::Event::Owed`]), at this time (nanoseconds since 1970):
     /// how many messages that was.
     fn pay(&mut self, _unix_ns: u64, _out: &mut Out) -> u32 {
         0
@@ -366,12 +366,12 @@ pub trait Session: Send {
     fn farewell(&self) -> Cow<'static, str> {
         Cow::Borrowed(self.goodbye())
     }
-    /// Why the peer did nothing for exchanges ([`Event::Refused`]), in a sentence.
+    /// Why the peer did nothing for exchanges ([`crate::Event::Refused`]), in a sentence.
     fn why_refused(&self) -> &'static str {
         "the target turned it away again and again"
     }
     /// Appends a sign of life that the peer answers; false where the protocol has none, or not now. The answer is told by
-    /// [`Event::Heartbeat`]. At most one is on its way.
+    /// [`crate::Event::Heartbeat`]. At most one is on its way.
     fn heartbeat(&mut self, _out: &mut Out) -> bool {
         false
     }
@@ -385,7 +385,7 @@ pub trait Session: Send {
     fn refusal(&self) -> FaultKind {
         FaultKind::BrokenProtocol
     }
-    /// The status code (as in [`Ended::code`]) of such a refusal; 0 where the peer named none.
+    /// The status code (as in [`crate::Ended::code`]) of such a refusal; 0 where the peer named none.
     fn refusal_code(&self) -> u32 {
         0
     }
