@@ -88,7 +88,7 @@ impl<'a, D: Dialogue> OneShot<'a, D> {
         transcribed: &mut Transcribed,
     ) -> Result<Vec<Ended<D::Request>>, Trouble> {
         let (outcome, kept) = self.begin(requests, transcribed)?;
-        kept.end();
+        kept.end_heard(transcribed);
         Ok(outcome)
     }
 

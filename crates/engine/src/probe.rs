@@ -23,7 +23,11 @@ pub(crate) fn probe<D: Dialogue>(
     setup: &Setup,
     stop: &Stop,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
-    probe_of(dialogue, 0, &Way::new(setup, stop, &beginning(setup)))
+    let memory = beginning(setup);
+    let way = Way::new(setup, stop, &memory);
+    let result = probe_of(dialogue, 0, &way);
+    way.end();
+    result
 }
 
 /// The same of any request of the run, by a user who may have come a part of its way.
@@ -118,7 +122,9 @@ fn follow<'a, D: Dialogue>(
     }
     let first = &d.requests()[request];
     let origin = &d.origins()[first.origin];
-    let mut hop = match d.belongs(origin) {
+    // Only what users do in order goes on where it was.
+    let belongs = if way.setup.plan.flow.is_some() { d.belongs(origin) } else { Belongs::ToNobody };
+    let mut hop = match belongs {
         Belongs::ToNobody => exchange(d, way, origin, Some(&first.request), probe, told)?,
         Belongs::ForIteration | Belongs::ToUser => {
             probe.requests += 1;

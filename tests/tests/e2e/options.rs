@@ -16,7 +16,7 @@ const WRONG: &[(&str, &str)] = &[
         "URL: `ftp://` is not spoken by brunt; write one of http://, https://, ws://, wss://, grpc://, grpcs://, \
          redis://, rediss://, mysql://, mariadb://, postgres://, postgresql://, tcp://, tls://, udp://",
     ),
-    ("--format xml http://a/", "--format: `xml` is not known; write one of text, json, csv, markdown, junit"),
+    ("--format xml http://a/", "--format: `xml` is not known; write one of text, json, csv, markdown, junit, html"),
     ("--lang de http://a/", "--lang: `de` is not known; write one of en, zh"),
     ("--net tcp http://a/", "--net: `tcp` is not known; write one of epoll, uring"),
     ("--cert /etc/hostname http://a/", "--cert: needs --key FILE beside it; add it"),

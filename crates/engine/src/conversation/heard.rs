@@ -29,7 +29,7 @@ pub(crate) struct Heard {
 }
 
 impl Heard {
-    fn take(&mut self, bytes: &[u8]) {
+    pub(super) fn take(&mut self, bytes: &[u8]) {
         let room = SHOWN - self.head.len();
         self.head.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.all += bytes.len() as u64;

@@ -57,4 +57,11 @@ impl<'a, D: Dialogue> Kept<'a, D> {
     pub fn end(mut self) {
         self.talk.links.say_goodbye(self.talk.conn);
     }
+
+    /// The same, written down behind what was said before.
+    pub(super) fn end_heard(mut self, transcribed: &mut Transcribed) {
+        self.talk.links.say_goodbye(self.talk.conn);
+        let [said, _] = std::mem::take(&mut *self.talk.ears.both());
+        transcribed.sent.take(&said.head);
+    }
 }
