@@ -7,6 +7,7 @@ use plan::scenarios::SCENARIOS;
 use plan::stages::Level;
 use plan::yaml::{At, Node, Value};
 use plan::{Arrivals, Load, Plan, Scenario, Stage, quantity, stages};
+use report::Objective;
 use serde_json::json;
 use wire::Complaint;
 
@@ -328,6 +329,14 @@ fn find<'a>(entries: &'a [Entry], key: &str) -> Option<&'a Entry> {
     entries.iter().find(|(name, _, node)| name == key && node.value != Value::Null)
 }
 
+/// What objectives call the scenarios of a plan, their iterations and groups.
+fn called(plan: &Plan) -> Vec<String> {
+    let spans = plan.spans();
+    let groups = spans.iter().filter_map(|span| span.group).map(str::to_owned);
+    let scenarios = plan.scenarios.iter().map(|scenario| format!("scenario {}", scenario.name));
+    scenarios.chain(groups).chain(spans.iter().map(|span| span.called())).collect()
+}
+
 /// The plan with the scenarios of its file, or with the one that is asked for alone.
 ///
 /// # Errors
@@ -363,11 +372,18 @@ pub(super) fn of_run(flags: &Matched<'_>, given: &Given, plan: Plan, protocol: &
     let mut plan = Plan { load, scenarios, requests: None, workers, ..plan };
     if let Some(name) = asked {
         let names: Vec<String> = plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect();
+        let all = called(&plan);
         plan = plan.only(name).ok_or_else(|| {
             let known = names.iter().map(String::as_str);
             let right = nearest(name, known).map_or_else(|| format!("one of {}", names.join(", ")), str::to_owned);
             Complaint::new("--scenario", format!("no scenario is called `{name}`; write {right}"))
         })?;
+        let known = called(&plan);
+        // What must hold of the others is for a run that has them.
+        let others = |name: &str| all.iter().any(|one| one == name) && !known.iter().any(|one| one == name);
+        plan.objectives.retain(|text| {
+            Objective::parse(text).ok().and_then(|objective| objective.name().map(others)) != Some(true)
+        });
     }
     if flags.switch("debug") && plan.scenarios.len() > 1 {
         let names: Vec<&str> = plan.scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
