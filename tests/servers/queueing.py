@@ -84,6 +84,8 @@ def forks(port, milliseconds):
 def takes_bodies(port, pause_for, pause_at_end):
     """A thread for each connection that reads bodies in pieces and rests after each piece and before the answer."""
     listener = socket.create_server(("127.0.0.1", port), backlog=1024)
+    # Left to itself the kernel may let a window grow until it holds whole bodies: sometimes nobody would wait.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 131072)
 
     def serve_one(connection):
         with contextlib.suppress(OSError), connection.makefile("rb") as stream:
