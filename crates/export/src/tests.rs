@@ -127,6 +127,24 @@ fn the_dashboard_shows_what_there_is() {
     assert!(shown.iter().all(|name| known.contains(*name)), "{shown:?} of {known:?}");
 }
 
+#[test]
+fn the_dashboard_asks_for_native_histograms_beside_classic_ones() {
+    let dashboard: serde_json::Value = serde_json::from_str(include_str!("../../../docs/grafana.json")).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let targets = panels.iter().filter_map(|panel| panel["targets"].as_array()).flatten();
+    let quantiles: Vec<&str> = targets
+        .filter_map(|target| target["expr"].as_str())
+        .filter(|expr| expr.starts_with("histogram_quantile"))
+        .collect();
+    assert!(quantiles.len() >= 10, "{quantiles:?}");
+    for expr in quantiles {
+        let (classic, native) =
+            expr.split_once(" or ").unwrap_or_else(|| panic!("{expr} is empty where only native ones are kept"));
+        let twin = classic.replace("_bucket{", "{").replace(" by (le) ", " ").replace("by (le, ", "by (");
+        assert_eq!(native, twin);
+    }
+}
+
 fn get(prometheus: &Prometheus, request: &str) -> String {
     let mut stream = TcpStream::connect(prometheus.address()).expect("it listens");
     stream.write_all(request.as_bytes()).expect("it reads");
