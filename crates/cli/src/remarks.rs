@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Listener, Notice, Part, RunEvent, Second, Subject};
+use record::{HostCounters, Listener, Notice, Part, RunEvent, Second, Subject};
 use wire::ByOrder;
 
 /// What the seconds have shown so far.
@@ -14,18 +14,22 @@ pub struct Remarks {
     /// Answers belong to requests by order alone, and what makes that doubtful.
     by_order: Option<ByOrder>,
     strays: u64,
+    /// When the process named by `--watch-pid` was found to have ended, since the start of the window.
+    service_ended: Option<i64>,
 }
 
 impl Listener for Remarks {
     fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
-        if let RunEvent::Second(second) = event {
-            self.second(second);
+        match event {
+            RunEvent::Second(second) => self.second(second),
+            RunEvent::Counters(counters) => self.counters(counters),
+            _ => {}
         }
         Ok(())
     }
 
     fn ending(&mut self) -> Vec<Notice> {
-        self.only_redirects().into_iter().chain(self.doubts()).collect()
+        self.only_redirects().into_iter().chain(self.doubts()).chain(self.ended()).collect()
     }
 }
 
@@ -43,6 +47,18 @@ impl Remarks {
         if second.part != Part::Warmup {
             self.strays += second.strays;
         }
+    }
+
+    fn counters(&mut self, counters: &HostCounters) {
+        let ended = |why: &String| why.strip_prefix("service: ") == Some(probe::ENDED);
+        if self.service_ended.is_none() && counters.unobservable.iter().any(ended) {
+            self.service_ended = Some(counters.at_ns);
+        }
+    }
+
+    fn ended(&self) -> Option<Notice> {
+        let at = self.service_ended?.max(0) as f64 / 1e9;
+        Some(Notice::new(Subject::ServiceEnded, [("at", at.round().to_string())]))
     }
 
     /// Answers belong to requests by order alone, and some came that nobody waited for.
@@ -104,6 +120,22 @@ mod tests {
                 assert_eq!(told, code.and(facts), "{seconds:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_watched_process_that_ends_is_told_once_with_its_moment() {
+        let sample = |at_ns, unobservable: &[&str]| HostCounters {
+            at_ns,
+            unobservable: unobservable.iter().map(ToString::to_string).collect(),
+            ..HostCounters::default()
+        };
+        let mut remarks = Remarks::default();
+        remarks.counters(&sample(1_000_000_000, &["service: permission", "psi: not there"]));
+        assert_eq!(remarks.ended(), None);
+        let ended = format!("service: {}", probe::ENDED);
+        remarks.counters(&sample(2_900_000_000, &[&ended]));
+        remarks.counters(&sample(3_900_000_000, &[&ended]));
+        assert_eq!(remarks.ended().unwrap().facts["at"], "3");
     }
 
     #[test]

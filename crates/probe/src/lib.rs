@@ -64,6 +64,6 @@ pub use delta::{Delta, delta};
 pub use host::Host;
 pub use own::Labels;
 pub use sampler::Sampler;
-pub use service::Service;
+pub use service::{ENDED, Service};
 pub use source::Source;
 pub use watched::{Sealing, Watched};

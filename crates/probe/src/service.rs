@@ -14,6 +14,7 @@ use crate::listener::{Listener, inodes};
 use crate::owners::{family, holders};
 use crate::pace::{Pace, thread_cpu};
 use crate::parse::network::is_local;
+use crate::parse::process::is_zombie;
 use crate::process::{Looked, Process, Units};
 use crate::quotas::Quotas;
 use crate::sampled::Sampled;
@@ -23,6 +24,9 @@ use sums::{All, Followed, Sums};
 /// So many processes are followed, and so many told one by one; the sums have all.
 const MOST: usize = 256;
 const TOLD: usize = 16;
+
+/// Why nothing is told of a named process any more.
+pub const ENDED: &str = "the process has ended";
 
 /// What serves at an address of this host.
 #[derive(Debug)]
@@ -212,6 +216,11 @@ impl Service {
     }
 
     fn tell_processes(&mut self, source: &Source, units: Units, buffer: &mut Vec<u8>, sink: &mut Sink) {
+        // What it did stays readable until its parent has heard of its end.
+        let stat = |pid| source.text(&format!("/proc/{pid}/stat")).unwrap_or_default();
+        if self.hidden.is_none() && self.named.is_some_and(|pid| is_zombie(&stat(pid))) {
+            self.hidden = Some(ENDED);
+        }
         if let Some(hidden) = self.hidden {
             sink.unobservable("service", hidden);
         }
@@ -259,7 +268,7 @@ impl Service {
         // Its successor, if there is one, may hold the socket by now.
         self.unknown |= self.holders.remove(&pid) && self.named.is_none();
         if self.named == Some(pid) {
-            self.hidden = Some("the process has ended");
+            self.hidden = Some(ENDED);
         }
     }
 

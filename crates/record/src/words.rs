@@ -111,6 +111,8 @@ words! {
         RunTimeout = "run_timeout",
         /// The seconds cannot be kept for the documents.
         SecondsLost = "seconds_lost",
+        /// The process that `--watch-pid` names ended while the run went on.
+        ServiceEnded = "service_ended",
         /// A name took a second or more to look up.
         SlowLookup = "slow_lookup",
         /// io_uring carries no datagrams here.

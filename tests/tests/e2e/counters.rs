@@ -48,6 +48,17 @@ fn a_service_that_is_named_is_counted_and_no_other() {
 }
 
 #[test]
+fn a_watched_process_that_ends_is_told() {
+    let target = Target::healthy();
+    // Nobody waits for it before the run is over: it stays a zombie.
+    let mut brief = Command::new("sleep").arg("1").spawn().expect("a process");
+    let document = report(&["-r", "50/s", "-d", "3s", "--watch-pid", &brief.id().to_string(), &target.url("")]);
+    brief.wait().expect("it ended");
+    let notices = document.at("notices").as_array().expect("notices");
+    assert!(notices.iter().any(|notice| notice["code"] == "service_ended"), "{notices:?}");
+}
+
+#[test]
 fn what_cannot_be_watched_is_refused_before_anything_is_sent() {
     let target = Target::healthy();
     let url = target.url("");

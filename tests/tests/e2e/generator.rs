@@ -76,6 +76,20 @@ fn short_stops_are_seen_where_answers_are_awaited_all_the_time() {
 }
 
 #[test]
+fn a_calibration_that_was_disturbed_is_not_kept() {
+    let state = tempfile::tempdir().expect("a folder");
+    let mut running = prepare(["calibrate", "-d", "2s", "-c", "4"]).env("XDG_STATE_HOME", state.path()).start();
+    while running.runs() {
+        running.signal(Signal::STOP);
+        std::thread::sleep(Duration::from_millis(200));
+        running.signal(Signal::CONT);
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    running.end().with_code(20).said("Not kept");
+    assert!(!state.path().join("brunt/calibration.json").exists());
+}
+
+#[test]
 fn a_generator_kept_busy_by_its_own_checks_is_not_trusted() {
     let mut body = String::from("{\"v\":[1234567");
     (0..60_000).for_each(|n| body += &format!(",{n}"));

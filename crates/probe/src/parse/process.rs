@@ -35,6 +35,12 @@ pub(crate) fn stat(text: &str) -> Option<Stat> {
     })
 }
 
+/// True where `stat` is of a process that did its last and waits for its parent: other threads may outlive the first.
+pub(crate) fn is_zombie(text: &str) -> bool {
+    let state = text.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().next());
+    matches!(state, Some("Z" | "X")) && stat(text).is_some_and(|stat| stat.threads <= 1)
+}
+
 /// What a thread did, as the scheduler counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scheduled {
@@ -95,6 +101,18 @@ mod tests {
         for text in ["", "1 (x", "1 (x)", "1 (x) S", &format!("1 (x) {}", cut(21)), "1 (x) S a b c"] {
             assert_eq!(stat(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_zombie_has_no_thread_left() {
+        let of = |state, threads| {
+            format!(
+                "7 (Z S) {state} 1 7 7 0 -1 4194304 0 0 0 0 1 1 0 0 20 0 {threads} 0 40672 0 0 18446744073709551615"
+            )
+        };
+        assert!(is_zombie(&of("Z", 1)));
+        assert!(!is_zombie(&of("Z", 3)), "its first thread ended, and the others work");
+        assert!(!is_zombie(&of("S", 1)) && !is_zombie(""));
     }
 
     #[test]

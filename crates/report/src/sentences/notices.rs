@@ -51,6 +51,10 @@ pub(crate) fn notice(of: Subject) -> Text {
              are not observable there.",
             "所观察的 {service} 在 {readings} 次读取中有 {missed} 次没有响应，首次在压测开始后 {at} 秒：{why}；其间无法观测它的计数器。",
         ),
+        Subject::ServiceEnded => text(
+            "The process watched with --watch-pid ended {at} s into the run; there are no counters of it from then on.",
+            "--watch-pid 所观察的进程在压测开始后 {at} 秒退出；此后没有它的计数器。",
+        ),
         Subject::ObjectiveStop => text(
             "The run was stopped because an objective was missed: {objective}. Results cover the time until then.",
             "有目标未达成，压测已停止：{objective}。结果只包含停止之前的部分。",
