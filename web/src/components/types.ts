@@ -31,6 +31,8 @@ export interface Cell<Row> {
   curve?: (row: Row) => readonly (number | null)[];
   /** Something worth seeing: `bad`, `warn`, `quiet`. */
   tone?: (row: Row) => string;
+  /** More about it, under the pointer. */
+  title?: (row: Row) => string | undefined;
   mono?: boolean;
   wide?: boolean;
 }

@@ -1,5 +1,7 @@
 // Axes: ticks that people would have chosen.
 
+import { clock } from './format';
+
 /** Round steps of a linear axis from `from` to `to`, about so many. */
 export function linearTicks(from: number, to: number, about: number): number[] {
   const range = to - from;
@@ -34,6 +36,12 @@ export function timeTicks(from: number, to: number, about: number): number[] {
   const ticks: number[] = [];
   for (let i = Math.ceil(from / step - 1e-9) || 0; i * step <= to + 1e-9; i++) ticks.push(i * step);
   return ticks;
+}
+
+/** What such ticks are called: with tenths where whole seconds would call two of them the same. */
+export function timeLabels(ticks: readonly number[]): string[] {
+  const tenths = ticks.some((tick) => Math.abs(tick - Math.round(tick)) > 1e-6);
+  return ticks.map((tick) => clock(tick, tenths));
 }
 
 /** The end of an axis that begins at zero: a little above the most. */

@@ -1,9 +1,9 @@
 // Charts as SVG, to be saved: the same scales and colours as on the page, with title, axes and names of lines in the picture.
 
 import type { Line } from '../components/types';
-import { clock, onAxis, type Unit } from './format';
+import { onAxis, type Unit } from './format';
 import type { Mark, Span } from './run.svelte';
-import { linearTicks, logTicks, niceMax, timeTicks } from './scale';
+import { linearTicks, logTicks, niceMax, timeLabels, timeTicks } from './scale';
 
 export interface Drawn {
   svg: string;
@@ -89,9 +89,8 @@ export function timeSeries(of: TimeDrawing): Drawn {
     const y = py(tick).toFixed(1);
     out += `<path d="M${left} ${y}H${right}" stroke="${color('grid')}"/>` + text(left - 8, Number(y) + 4, onAxis(tick, of.unit), color('ink-3'), 'text-anchor="end"');
   }
-  for (const tick of timeTicks(of.span.from, of.span.to, 10)) {
-    out += text(px(tick), bottom + 18, clock(tick), color('ink-3'), 'text-anchor="middle"');
-  }
+  const ticks = timeTicks(of.span.from, of.span.to, 10);
+  timeLabels(ticks).forEach((label, i) => (out += text(px(ticks[i]), bottom + 18, label, color('ink-3'), 'text-anchor="middle"')));
   for (const mark of of.marks.filter((m) => m.at >= of.span.from && m.at <= of.span.to)) {
     const x = px(mark.at).toFixed(1);
     out += `<path d="M${x} ${top}V${bottom}" stroke="${color('mark')}" stroke-dasharray="2 3"/>`;

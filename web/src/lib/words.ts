@@ -147,6 +147,8 @@ export const W = {
   fewerThan: t('too few requests beyond', '更高分位请求太少'),
   unanswered: t('{n} without a response rank behind all others: beyond, figures are lower bounds.', '{n} 个请求没有响应，排在最后：其后的数值是下限。'),
   grain: t('Of a span, figures are exact to ±{x} %; of the whole run to ±0.2 %.', '时段内的数值误差 ±{x} %，整个运行 ±0.2 %。'),
+  notOfSpan: t('Of the whole run, not of the span that is looked at.', '为整个运行的数值，不限于所选时段。'),
+  notInSpans: t('Spans are told of the 200 busiest names; of this one only the whole run is.', '时段内的数值只有请求最多的 200 个名称才有；此名称仅有整个运行的数值。'),
   blocks: t('By name a span is told in steps of {n} s: here {from} – {to}.', '按名称的时段以 {n} 秒为单位：此处 {from} – {to}。'),
 
   // Failures.

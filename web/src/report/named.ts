@@ -13,6 +13,8 @@ export interface NamedFigures {
   perS: number | null;
   payload: number;
   status: Record<string, number>;
+  /** False in a span of a name that only the whole run is told of: its figures there are unknown, not zero. */
+  told: boolean;
   quantile: (key: string) => Quantity;
   /** p99 of each block, and where blocks are short requests a second. */
   curve: (number | null)[];
@@ -87,7 +89,8 @@ export function namedFigures(run: Run, span: Span | null): NamedFigures[] {
   const length = run.windowLength({ from: blocks.from, to: blocks.to });
   return reported.map((of, index) => {
     const curve = known.has(index) ? curveOf(run, index) : [];
-    const whole = { index, name: of.name, curve, status: of.status };
+    const told = !span || known.has(index) || of.scheduled === 0;
+    const whole = { index, name: of.name, curve, status: of.status, told };
     if (!span) {
       const { scheduled, succeeded, failed, unfinished, payload } = of;
       return { ...whole, scheduled, succeeded, failed, unfinished, payload, perS: of.throughput_per_s, quantile: (key) => quantileOf(of.latency, key) };

@@ -6,7 +6,8 @@ import { heatOf } from '../../src/lib/heat';
 import { bucketOf } from '../../src/lib/histogram';
 import { say, t } from '../../src/lib/i18n';
 import { Run, runsOf, SECOND, type Head } from '../../src/lib/run.svelte';
-import { linearTicks, logTicks, niceMax, timeTicks } from '../../src/lib/scale';
+import { linearTicks, logTicks, niceMax, timeLabels, timeTicks } from '../../src/lib/scale';
+import { namedFigures } from '../../src/report/named';
 import { escaped, stepped, timeSeries } from '../../src/lib/svg';
 
 describe('copies', () => {
@@ -33,6 +34,8 @@ describe('axes', () => {
     expect(linearTicks(0, 10, 5)).toEqual([0, 2, 4, 6, 8, 10]);
     expect(logTicks(1, 1000, 4)).toEqual([1, 10, 100, 1000]);
     expect(timeTicks(0, 120, 6)).toEqual([0, 20, 40, 60, 80, 100, 120]);
+    expect(timeLabels(timeTicks(0, 6, 16)).slice(0, 4)).toEqual(['0:00.0', '0:00.5', '0:01.0', '0:01.5']);
+    expect(timeLabels([0, 20])).toEqual(['0:00', '0:20']);
     expect(niceMax(97)).toBe(100);
     expect(niceMax(0)).toBe(1);
   });
@@ -130,6 +133,15 @@ describe('lines', () => {
     expect(runs.map((run) => run.length)).toEqual([1, 1]);
     expect([...runs[0].hosts.get('h')!.values()].map(({ coarse }) => coarse)).toEqual([false, true]);
     expect(runs[0].blocks).toEqual([{ from: 0, to: 2, rows: [] }]);
+  });
+  it('of a span tell names that only the whole run is told of as unknown, not as zero', () => {
+    const row = (name: string, scheduled: number): object => ({ name, scheduled, succeeded: scheduled, failed: 0, unfinished: 0, throughput_per_s: 1, payload: 0, status: {}, latency: {} });
+    const run = new Run({ ...head, report: { ...head.report, by_name: [row('told', 3), row('untold', 2), row('never', 0)] } });
+    run.add([second(0, 1, 5), second(1, 1, 0), { n: 0, r: [[0, 3, 3, 0, 0, 3, 0, [5, 5, 0, 5, 3], []]] }]);
+    const told = (span: { from: number; to: number } | null): boolean[] => namedFigures(run, span).map((one) => one.told);
+    expect(told(null)).toEqual([true, true, true]);
+    expect(told({ from: 0, to: 1 })).toEqual([true, false, true]);
+    expect(namedFigures(run, { from: 0, to: 1 })[0].scheduled).toBe(3);
   });
   it('of a span count the seconds that lie in it, and no warm-up', () => {
     const run = new Run(head);
