@@ -253,6 +253,7 @@ pub fn valid_name(name: &str) -> Result<(), String> {
 /// Any text may be read as a capture, and any bytes as a response: no panic, and no value that is too long.
 #[cfg(any(test, feature = "oracle"))]
 pub fn oracle(text: &str, head: &[u8], body: &[u8]) {
+    crate::verify::json::oracle(text.trim_start_matches("json "), body);
     let Ok(capture) = Capture::parse(text) else { return };
     let answer = Answer { status: 200, head, body, trailers: head, ..Answer::default() };
     for random in [0, u64::MAX] {

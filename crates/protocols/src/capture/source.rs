@@ -152,16 +152,14 @@ impl Source {
                 _ = set.all(|(_, value)| more(value));
             }
             Source::Json(place) => {
-                let Some(whole) = places::whole(answer.body) else {
-                    return Err(format!("the body is no JSON: {}", short(answer.body)));
-                };
                 let mut goes_on = true;
-                place.walk(whole, &mut |value| {
+                let read = place.walk(answer.body, &mut |value| {
                     if goes_on {
                         let text = places::text(value);
                         goes_on = more(text.as_deref().unwrap_or(value.get().as_bytes()));
                     }
                 });
+                read.map_err(|_| format!("the body is no JSON: {}", short(answer.body)))?;
             }
             Source::Css(css) => css.find(documents.html()?, more)?,
             Source::XPath(xpath) => xpath.find(documents.tree()?, more)?,
@@ -169,17 +167,7 @@ impl Source {
                 let body = &answer.body[..answer.body.len().min(LOOKED_INTO)];
                 pattern.each(body, more);
             }
-            Source::Between(left, right) => {
-                let mut rest = answer.body;
-                while let Some(at) = memmem::find(rest, left) {
-                    rest = &rest[at + left.len()..];
-                    let Some(end) = memmem::find(rest, right) else { break };
-                    if !more(&rest[..end]) {
-                        break;
-                    }
-                    rest = &rest[end..];
-                }
-            }
+            Source::Between(left, right) => standing_between((left, right), answer.body, more),
         }
         Ok(())
     }
@@ -255,4 +243,17 @@ pub(super) fn short(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(cut);
     let line = measure::plain::line(&text).into_owned();
     if cut.len() < bytes.len() { line + "…" } else { line }
+}
+
+/// Shows `more` what stands between these texts, from the left to the right.
+fn standing_between((left, right): (&[u8], &[u8]), text: &[u8], more: &mut dyn FnMut(&[u8]) -> bool) {
+    let mut rest = text;
+    while let Some(at) = memmem::find(rest, left) {
+        rest = &rest[at + left.len()..];
+        let Some(end) = memmem::find(rest, right) else { break };
+        if !more(&rest[..end]) {
+            break;
+        }
+        rest = &rest[end..];
+    }
 }

@@ -10,9 +10,10 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub use request::{Site, site};
-pub use set::{Lesson, NO_ROOM, heard};
+pub use request::{Asked, Site, site};
+pub use set::{Lesson, NO_ROOM, are_set, heard};
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 
 use crate::kept::{Budget, Taken};
@@ -31,6 +32,11 @@ const OVERHEAD: usize = 96;
 /// What the jars of a run are kept within.
 pub fn budget() -> Budget {
     Budget::of(OF_ALL)
+}
+
+thread_local! {
+    /// A `Cookie` line while it is put together: one for each request allocates nothing.
+    static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// One cookie that is kept.
@@ -81,25 +87,32 @@ impl Jar {
         if (set.secure && !site.secure) || !set.keeps_its_prefix(host_only) {
             return;
         }
-        let path: Box<[u8]> = set.path.as_deref().unwrap_or_else(|| default_path(site.path)).into();
+        let (name, path) = (set.name(), set.path().unwrap_or_else(|| default_path(site.path)));
         let overlays = |c: &Cookie| {
-            c.secure && c.name == set.name && path_matches(&path, &c.path) && domain_matches(&domain, &c.domain)
+            c.secure && *c.name == *name && path_matches(path, &c.path) && domain_matches(domain, &c.domain)
         };
         // What was set in safety is not touched from outside of it.
         if !site.secure && self.cookies.iter().any(overlays) {
             return;
         }
         let is_same =
-            |c: &Cookie| c.name == set.name && *c.domain == *domain && c.host_only == host_only && c.path == path;
-        let before = self.cookies.iter().position(is_same).map(|at| self.cookies.remove(at).born);
-        let born = before.unwrap_or(self.born);
-        self.born += u64::from(before.is_none());
+            |c: &Cookie| *c.name == *name && *c.domain == *domain && c.host_only == host_only && *c.path == *path;
+        let before = self.cookies.iter().position(is_same);
         let expires = set.expiry.at(now);
-        let Set { name, value, secure, taken, .. } = set;
-        let cookie = Cookie { name, value, domain: domain.into(), host_only, path, secure, expires, born, taken };
-        if cookie.is_expired(now) {
+        if expires.is_some_and(|expires| expires <= now) {
+            before.map(|at| self.cookies.remove(at));
             return;
         }
+        // What says again what is known only lasts as long as it says now.
+        if let Some(known) = before.map(|at| &mut self.cookies[at]).filter(|known| *known.value == *set.value()) {
+            (known.secure, known.expires) = (set.secure, expires);
+            return;
+        }
+        let born = before.map_or(self.born, |at| self.cookies.remove(at).born);
+        self.born += u64::from(before.is_none());
+        let (name, value, domain, path) = (name.into(), set.value().into(), domain.into(), path.into());
+        let Set { secure, taken, .. } = set;
+        let cookie = Cookie { name, value, domain, host_only, path, secure, expires, born, taken };
         self.make_room(&cookie, now);
         let rank = |c: &Cookie| (Reverse(c.path.len()), c.born);
         let at = self.cookies.partition_point(|c| rank(c) < rank(&cookie));
@@ -128,9 +141,6 @@ impl Jar {
     /// The value of `Cookie` in a request to this site, which itself says `own`: a cookie of the jar takes the place of one of
     /// its name. False: the jar has none for it, and nothing was appended.
     pub fn put(&self, site: &Site<'_>, own: &[u8], now: u64, out: &mut Vec<u8>) -> bool {
-        if !self.cookies.iter().any(|c| c.goes_to(site, now)) {
-            return false;
-        }
         let mine = || self.cookies.iter().filter(|c| c.goes_to(site, now));
         let from = out.len();
         let mut pair = |parts: [&[u8]; 3]| {
@@ -139,33 +149,52 @@ impl Jar {
             }
             parts.iter().for_each(|part| out.extend_from_slice(part));
         };
-        for given in own.split(|&b| b == b';').map(<[u8]>::trim_ascii).filter(|given| !given.is_empty()) {
-            let name = given.split(|&b| b == b'=').next().unwrap_or_default().trim_ascii();
-            if !mine().any(|c| *c.name == *name) {
-                pair([given, b"", b""]);
+        if !own.is_empty() {
+            if mine().next().is_none() {
+                return false;
+            }
+            for given in own.split(|&b| b == b';').map(<[u8]>::trim_ascii).filter(|given| !given.is_empty()) {
+                let name = given.split(|&b| b == b'=').next().unwrap_or_default().trim_ascii();
+                if !mine().any(|c| *c.name == *name) {
+                    pair([given, b"", b""]);
+                }
             }
         }
         for c in mine() {
             pair([&c.name, if c.name.is_empty() { b"" } else { b"=" }, &c.value]);
         }
-        true
+        // A cookie has a name or a value.
+        out.len() > from
     }
 
     /// Puts the cookies for a request into it, as HTTP/1 writes it: it begins at `from`, and its head is there.
     pub fn put_into(&self, request: &mut Vec<u8>, from: usize, secure: bool, now: u64) {
-        let Some(asked) = site(&request[from..], secure) else { return };
-        let (own, end) = (asked.own.clone(), asked.end);
-        let mut line = Vec::new();
-        if !self.put(&asked.site, &request[from..][own.clone().unwrap_or(0..0)], now, &mut line) {
+        if self.cookies.is_empty() {
             return;
         }
-        match own {
-            Some(own) => drop(request.splice(from + own.start..from + own.end, line)),
-            None => {
-                let line = [b"Cookie: ", &line[..], b"\r\n"].concat();
-                drop(request.splice(from + end..from + end, line));
+        LINE.with_borrow_mut(|line| {
+            line.clear();
+            let Some(Asked { site, own, end }) = site(&request[from..], secure) else { return };
+            let said = own.as_ref().map_or(&[][..], |own| &request[from..][own.clone()]);
+            if !self.put(&site, said, now, line) {
+                return;
             }
-        }
+            match own {
+                Some(own) => drop(request.splice(from + own.start..from + own.end, line.iter().copied())),
+                None => insert(request, from + end, [b"Cookie: ", line, b"\r\n"]),
+            }
+        });
+    }
+}
+
+/// Makes room for these parts where the end of a head is, and puts them there.
+fn insert(request: &mut Vec<u8>, mut at: usize, parts: [&[u8]; 3]) {
+    let (before, more) = (request.len(), parts.iter().map(|part| part.len()).sum::<usize>());
+    request.resize(before + more, 0);
+    request.copy_within(at..before, at + more);
+    for part in parts {
+        request[at..at + part.len()].copy_from_slice(part);
+        at += part.len();
     }
 }
 

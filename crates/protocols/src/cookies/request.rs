@@ -27,28 +27,34 @@ pub struct Asked<'a> {
 
 /// Reads a head as HTTP/1 writes it; `secure`: over TLS. None: there is no whole one.
 pub fn site(head: &[u8], secure: bool) -> Option<Asked<'_>> {
-    let end = memchr::memmem::find(head, b"\r\n\r\n")? + 2;
-    let (mut host, mut own, mut at) = (&b""[..], None, 0);
-    let mut path = &b"/"[..];
-    for line in head[..end].split_inclusive(|&b| b == b'\n') {
-        let text = line.strip_suffix(b"\r\n").unwrap_or(line);
-        let colon = memchr::memchr(b':', text).unwrap_or(text.len());
-        match &text[..colon] {
-            _ if at == 0 => path = path_of(text),
-            name if name.eq_ignore_ascii_case(b"host") => host = text[colon + 1..].trim_ascii(),
-            name if name.eq_ignore_ascii_case(b"cookie") => {
-                let from = text.len() - text[colon + 1..].trim_ascii_start().len();
-                own = Some(at + from..at + text.len());
-            }
-            _ => {}
+    let (mut host, mut own) = (&b""[..], None);
+    let first = memchr::memchr(b'\n', head)?;
+    let path = path_of(&head[..first]);
+    let mut at = first + 1;
+    loop {
+        let line = &head[at..at + memchr::memchr(b'\n', &head[at..])?];
+        if line == b"\r" {
+            break;
         }
-        at += line.len();
+        if let Some(value) = value_of(line, b"host") {
+            host = value.trim_ascii();
+        } else if let Some(value) = value_of(line, b"cookie") {
+            let end = at + line.len() - usize::from(line.ends_with(b"\r"));
+            own = Some((at + line.len() - value.trim_ascii_start().len()).min(end)..end);
+        }
+        at += line.len() + 1;
     }
     let host = without_port(host);
     let secure = secure || matches!(host, b"localhost" | b"127.0.0.1" | b"::1");
     let host = String::from_utf8_lossy(host);
     let host = if host.bytes().any(|b| b.is_ascii_uppercase()) { host.to_ascii_lowercase().into() } else { host };
-    Some(Asked { site: Site { host, path, secure }, own, end })
+    Some(Asked { site: Site { host, path, secure }, own, end: at })
+}
+
+/// What stands behind the colon of a line of this name.
+fn value_of<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
+    let (own, rest) = line.split_at_checked(name.len())?;
+    rest.strip_prefix(b":").filter(|_| own.eq_ignore_ascii_case(name))
 }
 
 /// The path of a request line, whose target may name the whole URL.

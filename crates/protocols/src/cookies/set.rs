@@ -1,5 +1,7 @@
 //! `Set-Cookie`: what a line of an answer asks to be kept (RFC 6265bis 5.6).
 
+use std::ops::Range;
+
 use super::date;
 use super::domain_matches;
 use crate::kept::{Budget, Taken};
@@ -28,11 +30,13 @@ pub struct Lesson {
 /// What one line asks for.
 #[derive(Debug)]
 pub(super) struct Set {
-    pub name: Box<[u8]>,
-    pub value: Box<[u8]>,
-    /// In small letters, without its first dot; None: the host alone.
-    domain: Option<Box<str>>,
-    pub path: Option<Box<[u8]>>,
+    /// As it came, but for its domain, which is in small letters.
+    line: Box<[u8]>,
+    name: Range<u32>,
+    value: Range<u32>,
+    /// Without its first dot; None: the host alone.
+    domain: Option<Range<u32>>,
+    path: Option<Range<u32>>,
     pub secure: bool,
     pub expiry: Expiry,
     pub taken: Taken,
@@ -73,6 +77,11 @@ pub fn heard(head: &[u8], budget: &Budget) -> Result<Option<Box<Lesson>>, &'stat
     Ok((!sets.is_empty()).then(|| Box::new(Lesson { sets })))
 }
 
+/// Whether the head of an answer has any such line.
+pub fn are_set(head: &[u8]) -> bool {
+    header::values(head, "set-cookie").next().is_some()
+}
+
 impl Set {
     fn parse(line: &[u8], budget: &Budget) -> Result<Option<Set>, &'static str> {
         let mut parts = line.split(|&b| b == b';').map(<[u8]>::trim_ascii);
@@ -88,42 +97,73 @@ impl Set {
             if value.len() > LARGEST_ATTRIBUTE {
                 continue;
             }
-            match attribute.to_ascii_lowercase().as_slice() {
-                b"expires" => until = date::parse(value).or(until),
-                b"max-age" => age = max_age(value).or(age),
-                b"domain" => domain = Some(value.strip_prefix(b".").unwrap_or(value)).filter(|value| !value.is_empty()),
-                b"path" => path = Some(value).filter(|value| value.starts_with(b"/")),
-                b"secure" => secure = true,
+            match attribute {
+                _ if attribute.eq_ignore_ascii_case(b"expires") => until = date::parse(value).or(until),
+                _ if attribute.eq_ignore_ascii_case(b"max-age") => age = max_age(value).or(age),
+                _ if attribute.eq_ignore_ascii_case(b"domain") => {
+                    domain = Some(value.strip_prefix(b".").unwrap_or(value)).filter(|value| !value.is_empty());
+                }
+                _ if attribute.eq_ignore_ascii_case(b"path") => path = Some(value).filter(|v| v.starts_with(b"/")),
+                _ if attribute.eq_ignore_ascii_case(b"secure") => secure = true,
                 _ => {}
             }
         }
         let size = name.len() + value.len() + path.map_or(0, <[u8]>::len) + domain.map_or(0, <[u8]>::len);
         let taken = budget.take(size + super::OVERHEAD).ok_or(NO_ROOM)?;
         let expiry = age.map(Expiry::In).or(until.map(Expiry::At)).unwrap_or_default();
-        let domain = domain.map(|domain| String::from_utf8_lossy(domain).to_ascii_lowercase().into());
-        let path = path.map(Into::into);
-        Ok(Some(Set { name: name.into(), value: value.into(), domain, path, secure, expiry, taken }))
+        let [name, value] = [name, value].map(|part| place(line, part));
+        let [domain, path] = [domain, path].map(|part| part.map(|part| place(line, part)));
+        let mut set = Set { line: line.into(), name, value, domain, path, secure, expiry, taken };
+        if let Some(domain) = set.domain.clone() {
+            set.line[domain.start as usize..domain.end as usize].make_ascii_lowercase();
+        }
+        Ok(Some(set))
+    }
+
+    fn part(&self, part: &Range<u32>) -> &[u8] {
+        &self.line[part.start as usize..part.end as usize]
+    }
+
+    pub fn name(&self) -> &[u8] {
+        self.part(&self.name)
+    }
+
+    pub fn value(&self) -> &[u8] {
+        self.part(&self.value)
+    }
+
+    pub fn path(&self) -> Option<&[u8]> {
+        self.path.as_ref().map(|path| self.part(path))
     }
 
     /// The domain it is kept for where this host sets it, and whether that is the host alone. None: not for this host to set.
-    pub fn domain_for(&self, host: &str) -> Option<(String, bool)> {
-        match &self.domain {
-            Some(domain) if **domain != *host => {
-                let allowed = domain.contains('.') && domain_matches(host, domain);
-                allowed.then(|| (domain.to_string(), false))
+    pub fn domain_for<'a>(&'a self, host: &'a str) -> Option<(&'a str, bool)> {
+        match self.domain.as_ref().map(|domain| self.part(domain)) {
+            Some(domain) if *domain != *host.as_bytes() => {
+                // One that is no text is nobody's.
+                let domain = std::str::from_utf8(domain).ok()?;
+                (domain.contains('.') && domain_matches(host, domain)).then_some((domain, false))
             }
             // A host of one label, or an address, has none below it.
-            domain => Some((host.to_owned(), domain.is_none() || !host.contains('.') || super::is_address(host))),
+            domain => Some((host, domain.is_none() || !host.contains('.') || super::is_address(host))),
         }
     }
 
     /// Names with a prefix promise something (4.1.3).
     pub fn keeps_its_prefix(&self, host_only: bool) -> bool {
-        let begins =
-            |prefix: &[u8]| self.name.get(..prefix.len()).is_some_and(|name| name.eq_ignore_ascii_case(prefix));
-        let of_host = self.secure && host_only && self.domain.is_none() && self.path.as_deref() == Some(b"/");
+        let name = self.name();
+        let begins = |prefix: &[u8]| name.get(..prefix.len()).is_some_and(|name| name.eq_ignore_ascii_case(prefix));
+        let of_host = self.secure && host_only && self.domain.is_none() && self.path() == Some(b"/");
         (!begins(b"__secure-") || self.secure) && (!begins(b"__host-") || of_host)
     }
+}
+
+/// Where a part of a line stands in it.
+fn place(line: &[u8], part: &[u8]) -> Range<u32> {
+    let from = (part.as_ptr() as usize).saturating_sub(line.as_ptr() as usize);
+    // An empty part may be no part of it.
+    let from = if part.is_empty() { 0 } else { from as u32 };
+    from..from + part.len() as u32
 }
 
 /// What stands before and behind the first `=`.

@@ -112,6 +112,22 @@ fn the_same_cookie_is_replaced_and_taken_away_and_keeps_its_place() {
 }
 
 #[test]
+fn a_cookie_that_is_set_again_as_it_was_keeps_its_place_and_lasts_as_long_as_it_says_now() {
+    let mut jar = jar(&[("https://h/", "a=1; Max-Age=10"), ("https://h/", "b=2")]);
+    let taken: usize = jar.cookies.iter().map(|c| c.taken.bytes()).sum();
+    learn(&mut jar, "https://h/", "a=1; Max-Age=100", NOW);
+    assert_eq!(
+        (sent(&jar, "https://h/", NOW + 99), sent(&jar, "https://h/", NOW + 100)),
+        ("a=1; b=2".into(), "b=2".into())
+    );
+    learn(&mut jar, "https://h/", "a=1; Secure", NOW);
+    assert_eq!((sent(&jar, "https://h/", NOW + 500), sent(&jar, "http://h/", NOW)), ("a=1; b=2".into(), "b=2".into()));
+    assert_eq!(jar.cookies.iter().map(|c| c.taken.bytes()).sum::<usize>(), taken, "and takes no more room");
+    learn(&mut jar, "https://h/", "a=1; Max-Age=0", NOW);
+    assert_eq!(sent(&jar, "https://h/", NOW), "b=2");
+}
+
+#[test]
 fn what_was_set_in_safety_is_not_touched_from_outside_of_it() {
     let mut jar = jar(&[("https://h/", "sid=good; Secure")]);
     learn(&mut jar, "http://h/", "sid=bad", NOW);
@@ -185,6 +201,10 @@ fn a_request_of_its_own_cookies_has_one_line_and_each_name_once() {
             "GET / HTTP/1.1\r\nHost: H.example\r\ncookie: a=1; b=2; sid=7; x=8\r\nX: 1\r\n\r\n",
         ),
         (
+            "GET / HTTP/1.1\r\nHost: h.example\r\nCookie: \r\nCookies: 1\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: h.example\r\nCookie: sid=7; x=8\r\nCookies: 1\r\n\r\n",
+        ),
+        (
             "GET http://h.example/ HTTP/1.1\r\nHost: h.example\r\n\r\n",
             "GET http://h.example/ HTTP/1.1\r\nHost: h.example\r\nCookie: sid=7; x=8\r\n\r\n",
         ),
@@ -197,6 +217,7 @@ fn a_request_of_its_own_cookies_has_one_line_and_each_name_once() {
         for before in ["", "GET / HTTP/1.1\r\nHost: before\r\n\r\n"] {
             let mut bytes = format!("{before}{request}").into_bytes();
             jar.put_into(&mut bytes, before.len(), false, NOW);
+            Jar::default().put_into(&mut bytes, before.len(), false, NOW);
             assert_eq!(String::from_utf8_lossy(&bytes), format!("{before}{expected}"));
         }
     }

@@ -1,5 +1,6 @@
 //! HTTP/1.1 as a plug-in: its schemes, its options, and everything a run will say in it, encoded before it starts.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use url::Url;
@@ -20,6 +21,11 @@ use crate::template::Guard;
 use crate::url_overrides;
 
 const ALPN: &[&[u8]] = &[b"http/1.1"];
+
+thread_local! {
+    /// A request whose response sets cookies, while its head is read.
+    static SENT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// HTTP/1.1 over TCP and TLS.
 #[derive(Clone, Copy, Debug, Default)]
@@ -101,8 +107,9 @@ impl Http1 {
         withheld::check(asked, withheld)?;
         let mut rules = wishes.rules(others, recipes, proxies);
         // What answers such a request decides about more than its status.
-        rules.first.plain &= !withheld;
-        rules.others.iter_mut().for_each(|checks| checks.plain &= !withheld);
+        for checks in std::iter::once(&mut rules.first).chain(&mut rules.others).filter(|_| withheld) {
+            (checks.plain, checks.but_cookies) = (false, false);
+        }
         let rules = Arc::new(rules);
         let slots = requests.iter().any(|weighted| weighted.request.slots.is_some());
         Ok(Http1Dialogue { requests, names, origins, rules, slots, old, end: marks.end() })
@@ -172,11 +179,17 @@ impl Dialogue for Http1Dialogue {
     fn learn(&self, request: &Request, fill: &Fill, lesson: wire::Lesson, memory: &mut Memory) {
         let Ok(lesson) = lesson.downcast::<Lesson>() else { return };
         if let Some(cookies) = lesson.cookies {
-            let sent = self.sent_with(request, &Fill { values: &memory.values, ..*fill });
-            let asked = cookies::site(&sent, request.marks & SECURE != 0);
-            if let (Some(asked), Some(jar)) = (asked, memory.get_mut::<Jar>()) {
-                jar.learn(&asked.site, *cookies, fill.seconds());
-            }
+            SENT.with_borrow_mut(|sent| {
+                sent.clear();
+                match &request.slots {
+                    None => sent.extend_from_slice(&request.text()),
+                    Some(filled) => drop(filled.put_bytes(&Fill { values: &memory.values, ..*fill }, sent)),
+                }
+                let asked = cookies::site(sent, request.marks & SECURE != 0);
+                if let (Some(asked), Some(jar)) = (asked, memory.get_mut::<Jar>()) {
+                    jar.learn(&asked.site, *cookies, fill.seconds());
+                }
+            });
         }
         lesson.values.iter().for_each(|taken| memory.values.set_list(taken.variable, &taken.value, &taken.ends));
     }

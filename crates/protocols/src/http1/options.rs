@@ -273,13 +273,14 @@ impl Wishes {
 
     /// What decides about responses.
     pub fn checks(self) -> Checks {
+        let but_cookies = self.redirects == 0
+            && self.expect_body.is_none()
+            && self.expect_filled.is_none()
+            && self.expected.is_none()
+            && self.captures.is_empty();
         Checks {
-            plain: self.redirects == 0
-                && !self.jar
-                && self.expect_body.is_none()
-                && self.expect_filled.is_none()
-                && self.expected.is_none()
-                && self.captures.is_empty(),
+            plain: but_cookies && !self.jar,
+            but_cookies,
             success: self.success,
             redirects: self.redirects,
             expect_body: self.expect_body.map(|text| Finder::new(text.as_bytes()).into_owned()),

@@ -113,6 +113,8 @@ pub struct Rules {
 pub struct Checks {
     /// Nothing but the status decides, and redirects are answers like others.
     pub(crate) plain: bool,
+    /// The same of a response that sets no cookie.
+    pub(crate) but_cookies: bool,
     pub(crate) success: Statuses,
     /// How many are followed.
     pub(crate) redirects: u32,

@@ -18,7 +18,7 @@ use super::rare::Rare;
 use super::redirect::Hop;
 use super::request::{Request, Rules};
 use super::withheld::Withheld;
-use crate::cookies::Jar;
+use crate::cookies::{self, Jar};
 use crate::kept::{Kept, NO_ROOM_FOR_HEADS};
 
 /// No exchange after this one.
@@ -179,7 +179,8 @@ impl Http1Session {
             self.marks |= LAST;
         }
         let checks = self.rules.checks(self.checks);
-        if !checks.plain || !checks.success.has(head.status) {
+        let plain = checks.plain || (checks.but_cookies && !cookies::are_set(text));
+        if !plain || !checks.success.has(head.status) {
             self.look_closer(text, done)?;
         }
         if self.marks & NO_BODY != 0 || head.status == 204 || head.status == 304 {
@@ -443,7 +444,8 @@ impl Session for Http1Session {
         match self.advance(bytes, &mut at, &mut kept_to, done) {
             Ok(true) => {
                 let checks = self.rules.checks(self.checks);
-                let fault = if checks.plain && self.rare.is_none() && checks.success.has(self.status) {
+                let plain = checks.plain || checks.but_cookies;
+                let fault = if plain && self.rare.is_none() && checks.success.has(self.status) {
                     None
                 } else {
                     self.give(out);

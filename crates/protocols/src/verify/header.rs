@@ -35,9 +35,17 @@ impl Header {
 
 /// All values of a field in a head as HTTP/1 writes it.
 pub fn values<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
-    head.split(|&b| b == b'\n').skip(1).filter_map(move |line| {
-        let colon = memchr::memchr(b':', line)?;
-        line[..colon].eq_ignore_ascii_case(name.as_bytes()).then(|| line[colon + 1..].trim_ascii())
+    let mut from = memchr::memchr(b'\n', head).map(|end| end + 1);
+    let lines = std::iter::from_fn(move || {
+        let rest = &head[from?..];
+        let end = memchr::memchr(b'\n', rest);
+        from = from.zip(end).map(|(from, end)| from + end + 1);
+        Some(&rest[..end.unwrap_or(rest.len())])
+    });
+    lines.filter_map(move |line| {
+        let (own, rest) = line.split_at_checked(name.len())?;
+        let value = rest.strip_prefix(b":").filter(|_| own.eq_ignore_ascii_case(name.as_bytes()))?;
+        Some(value.trim_ascii())
     })
 }
 

@@ -32,10 +32,32 @@ impl Place {
         }
     }
 
-    /// Shows `seen` the values that stand there.
-    pub fn walk<'a>(&self, body: &'a RawValue, seen: &mut dyn FnMut(&'a RawValue)) {
-        walk(body, &self.0, seen);
+    /// Shows `seen` the values that stand there in a body.
+    ///
+    /// # Errors
+    /// The body is no JSON.
+    pub fn walk<'a>(&self, body: &'a [u8], seen: &mut dyn FnMut(&'a RawValue)) -> Result<(), serde_json::Error> {
+        let [Step::Name(name), rest @ ..] = &self.0[..] else {
+            walk(serde_json::from_slice(body)?, &self.0, seen);
+            return Ok(());
+        };
+        // The usual one, `$.token`: looked for while the body is read, instead of behind that.
+        if let Some(value) = places::member(body, name)? {
+            walk(value, rest, seen);
+        }
+        Ok(())
     }
+}
+
+/// A place is found in a body as it would be in the whole of it.
+#[cfg(any(test, feature = "oracle"))]
+pub fn oracle(place: &str, body: &[u8]) {
+    let Ok(place) = Place::parse(place) else { return };
+    let (mut found, mut expected) = (Vec::new(), Vec::new());
+    let is_json = place.walk(body, &mut |value| found.push(value.get())).is_ok();
+    let whole = places::whole(body);
+    whole.into_iter().for_each(|whole| walk(whole, &place.0, &mut |value| expected.push(value.get())));
+    assert_eq!((is_json, found), (whole.is_some(), expected));
 }
 
 /// One rule.

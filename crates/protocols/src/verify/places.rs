@@ -13,6 +13,20 @@ pub fn whole(body: &[u8]) -> Option<&RawValue> {
     serde_json::from_slice(body).ok()
 }
 
+/// The member of this name of a body that is an object, found while the body is read: the last one, where there are several.
+/// `Ok(None)`: it has none, or is something else.
+///
+/// # Errors
+/// The body is no JSON.
+pub fn member<'a>(body: &'a [u8], name: &str) -> Result<Option<&'a RawValue>, serde_json::Error> {
+    if !body.trim_ascii_start().starts_with(b"{") {
+        return serde_json::from_slice(body).map(|_: &RawValue| None);
+    }
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let member = reader.deserialize_map(Member(name.as_bytes()))?;
+    reader.end().map(|()| member)
+}
+
 /// Shows `each` the items of an array; nothing of anything else.
 pub fn items<'a>(value: &'a RawValue, each: impl FnMut(&'a RawValue)) {
     if value.get().starts_with('[') {
@@ -73,6 +87,36 @@ impl<'de, F: FnMut(&[u8], &'de RawValue)> Visitor<'de> for Members<F> {
             (self.0)(&name, members.next_value()?);
         }
         Ok(())
+    }
+}
+
+/// The member of this name. Names are held as values are, so that each is found to be a string as JSON has them.
+struct Member<'n>(&'n [u8]);
+
+impl<'de> Visitor<'de> for Member<'_> {
+    type Value = Option<&'de RawValue>;
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
+        while let Some((name, value)) = members.next_entry::<&RawValue, &RawValue>()? {
+            if is_text(name, self.0) {
+                found = Some(value);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// True of a string of these bytes.
+fn is_text(value: &RawValue, wanted: &[u8]) -> bool {
+    let inside = value.get().as_bytes().get(1..value.get().len() - 1).unwrap_or_default();
+    match memchr::memchr(b'\\', inside) {
+        None => inside == wanted,
+        Some(_) => text(value).is_some_and(|text| text == wanted),
     }
 }
 

@@ -325,3 +325,28 @@ proptest! {
         oracle::body(n as u8, &bytes);
     }
 }
+
+proptest! {
+    /// A member is found while its body is read, and what is no JSON is as wrong as it is read as a whole.
+    #[test]
+    fn a_place_is_found_alike_in_a_body_and_in_the_whole_of_it(
+        members in prop::collection::vec((0..NAMES.len(), 0..VALUES.len()), 0..4),
+        spoilt in prop::option::of((any::<prop::sample::Index>(), prop::option::of(any::<u8>()))),
+        place in prop::sample::select(vec!["$", "$.a", "$.a.a", "$.a[0]", "$['a\\b']", "$['']", "$.*", "$..a"]),
+    ) {
+        let members: Vec<Vec<u8>> =
+            members.iter().map(|(name, value)| [NAMES[*name], b":", VALUES[*value]].concat()).collect();
+        let mut body = [b" {", &members.join(&b", "[..])[..], b"}\n"].concat();
+        if let Some((at, byte)) = spoilt {
+            let at = at.index(body.len());
+            body.splice(at..=at, byte);
+        }
+        json::oracle(place, &body);
+    }
+}
+
+/// Names that are strings and some that are none: a bare control character, bytes that are no text.
+const NAMES: [&[u8]; 8] =
+    [b"\"a\"", b"\"\\u0061\"", b"\"\"", br#""a\\b""#, b"\"a\x01\"", b"\"\xff\"", b"\"\\ud800\"", b"a"];
+const VALUES: [&[u8]; 8] =
+    [b"1", b"\"a\\ud800\"", b"{\"a\": [7]}", b"[1, 2]", b"null", b"\"\xc3\xa9\"", b"\"\xff\"", b"01"];
