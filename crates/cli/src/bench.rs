@@ -195,7 +195,7 @@ impl Bench {
     /// # Errors
     /// There must be no load.
     pub fn set_up(&mut self, stop: &Stop) -> Result<(), Box<NoLoad>> {
-        let flow = self.setup.plan.flow.as_ref();
+        let flow = self.setup.plan.around();
         if self.refused.is_some() || self.is_set_up || flow.is_none_or(|flow| flow.setup.is_empty()) {
             return Ok(());
         }
@@ -204,9 +204,9 @@ impl Bench {
             return Ok(());
         }
         self.is_set_up = true;
-        let own = Arc::make_mut(&mut self.setup.plan).flow.iter_mut();
-        let apart = self.apart.iter_mut().flat_map(|apart| apart.plan.flow.iter_mut());
-        own.chain(apart).for_each(|flow| flow.known.clone_from(&known));
+        let own = std::iter::once(Arc::make_mut(&mut self.setup.plan));
+        let apart = self.apart.iter_mut().map(|apart| &mut apart.plan);
+        own.chain(apart).filter_map(Plan::around_mut).for_each(|flow| flow.known.clone_from(&known));
         Ok(())
     }
 

@@ -162,6 +162,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         load: load.clone(),
         flow: None,
         scenarios: Vec::new(),
+        common: None,
         requests: None,
         duration: Some(LASTS),
         warmup: Nanos::ZERO,

@@ -236,13 +236,24 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             belongings: plan.has_flows().then(|| Belongings::of(&*self.dialogue, plan.flows().count())).flatten(),
             values: plan.has_flows(),
             clears: plan.flows().map(|(_, flow)| flow.clear_cookies).collect(),
-            lasting: plan.flows().next().map(|(_, flow)| (flow.lasting(&plan.urls), known(flow))).unwrap_or_default(),
+            lasting: (lasting(plan), plan.around().map(known).unwrap_or_default()),
             heeding: Heeding::new(self.setup.control.clone()),
             spinning: self.spinning,
             dialogue: self.dialogue,
             limits,
         })
     }
+}
+
+/// Of the users of each scenario: which values last as long as they do.
+fn lasting(plan: &Plan) -> Vec<Vec<bool>> {
+    let of_all = plan.common.as_ref().map(|common| common.lasting(&plan.urls)).unwrap_or_default();
+    let of_one = |flow: &plan::flow::Flow| {
+        let mut own = flow.lasting(&plan.urls);
+        own.iter_mut().zip(&of_all).for_each(|(own, of_all)| *own |= of_all);
+        own
+    };
+    plan.flows().map(|(_, flow)| of_one(flow)).collect()
 }
 
 /// What users of a flow know from their beginning.

@@ -11,8 +11,8 @@ pub(crate) struct Memories {
     each: Vec<Vec<Memory>>,
     /// Of each scenario: nothing is kept from one iteration of its flow to the next.
     clears: Vec<bool>,
-    /// Of each value: it lasts as long as its user.
-    lasting: Vec<bool>,
+    /// Of each scenario, and of each value: it lasts as long as its user.
+    lasting: Vec<Vec<bool>>,
     /// What all know from their beginning.
     known: Values,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Memories {
 impl Memories {
     /// Nobody's yet; `clears`: what a user of each scenario keeps lasts for one iteration, but those values that last and those that
     /// all know.
-    pub fn new(clears: Vec<bool>, (lasting, known): (Vec<bool>, Values)) -> Memories {
+    pub fn new(clears: Vec<bool>, (lasting, known): (Vec<Vec<bool>>, Values)) -> Memories {
         Memories { each: Vec::new(), clears, lasting, known }
     }
 
@@ -29,7 +29,7 @@ impl Memories {
         let clears = self.clears.get(scenario_of(user)).is_some_and(|clears| *clears);
         let (scenario, at) = self.place_of(user);
         let memory = &mut self.each[scenario][at];
-        memory.values.forget_all_but(&self.lasting);
+        memory.values.forget_all_but(self.lasting.get(scenario).map_or(&[], Vec::as_slice));
         if clears {
             *memory = Memory::of(std::mem::take(&mut memory.values));
         }
@@ -90,6 +90,17 @@ mod tests {
     }
 
     #[test]
+    fn what_lasts_for_the_users_of_one_scenario_does_not_last_for_those_of_another() {
+        let mut memories = Memories::new(vec![false; 2], (vec![vec![true], vec![false]], Values::default()));
+        for (scenario, lasts) in [(0, true), (1, false)] {
+            let user = crate::sources::first_user(scenario) | 3;
+            memories.of(user).values.set(0, b"a");
+            memories.iteration_begins(user);
+            assert_eq!(memories.of(user).values.get(0).is_some(), lasts, "scenario {scenario}");
+        }
+    }
+
+    #[test]
     fn each_user_has_its_own_until_it_is_gone() {
         let mut memories = Memories::default();
         for user in [3, 1] {
@@ -105,7 +116,7 @@ mod tests {
         let mut known = Values::default();
         known.set(0, b"all");
         for clears in [false, true] {
-            let mut memories = Memories::new(vec![clears], (vec![true, true, false], known.clone()));
+            let mut memories = Memories::new(vec![clears], (vec![vec![true, true, false]], known.clone()));
             memories.of(1).values.set(1, b"own");
             memories.of(1).values.set(2, b"gone");
             memories.iteration_begins(1);

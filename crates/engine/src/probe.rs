@@ -52,7 +52,7 @@ pub(crate) fn probe_of<'a, D: Dialogue>(
 
 /// What a user keeps at its beginning: what `setup` captured.
 pub(crate) fn beginning(setup: &Setup) -> RefCell<Memory> {
-    RefCell::new(Memory::of(setup.plan.flow.as_ref().map(known).unwrap_or_default()))
+    RefCell::new(Memory::of(setup.plan.around().map(known).unwrap_or_default()))
 }
 
 /// The way of one user, from request to request.
@@ -123,7 +123,7 @@ fn follow<'a, D: Dialogue>(
     let first = &d.requests()[request];
     let origin = &d.origins()[first.origin];
     // Only what users do in order goes on where it was.
-    let belongs = if way.setup.plan.flow.is_some() { d.belongs(origin) } else { Belongs::ToNobody };
+    let belongs = if way.setup.plan.has_flows() { d.belongs(origin) } else { Belongs::ToNobody };
     let mut hop = match belongs {
         Belongs::ToNobody => exchange(d, way, origin, Some(&first.request), probe, told)?,
         Belongs::ForIteration | Belongs::ToUser => {

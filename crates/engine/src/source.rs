@@ -158,17 +158,24 @@ impl Source {
         }
     }
 
-    /// A user begins an iteration, if it has one left.
+    /// True where a user has an iteration left.
     #[inline]
-    pub fn begins_another(&mut self, user: u32) -> bool {
+    pub fn has_another(&self, user: u32) -> bool {
         let Some(each) = self.bounds.each else { return true };
+        self.done.get(within(user) as usize).is_none_or(|done| *done < each)
+    }
+
+    /// A user begins an iteration.
+    #[inline]
+    pub fn begins_another(&mut self, user: u32) {
+        if self.bounds.each.is_none() {
+            return;
+        }
         let user = within(user) as usize;
         if self.done.len() <= user {
             self.done.resize(user + 1, 0);
         }
-        let another = self.done[user] < each;
-        self.done[user] += u32::from(another);
-        another
+        self.done[user] += 1;
     }
 
     /// When what is left of one scenario among several is cut.
@@ -360,8 +367,8 @@ mod tests {
         assert_eq!([source.come(), source.come(), source.come()], [Some(0), Some(1), None]);
         source.users().end(0);
         assert_eq!(source.come(), Some(0));
-        assert_eq!([1, 1, 1, 1].map(|user| source.begins_another(user)), [true, true, true, false]);
-        assert!(source.begins_another(0));
+        let left = [1, 1, 1, 1].map(|user| (source.has_another(user), source.begins_another(user)).0);
+        assert_eq!((left, source.has_another(0)), ([true, true, true, false], true));
     }
 
     #[test]

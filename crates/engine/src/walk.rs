@@ -44,7 +44,8 @@ pub(crate) fn walk<D: Dialogue>(
     let way = Way::new(setup, stop, &memory);
     let mut walk = Walk { dialogue, way, stop, flow, seed: setup.plan.seed, sent: 0 };
     let user = Flow { start: flow.start.clone(), end: flow.end.clone(), ..flow.of(&flow.steps) };
-    for (part, steps) in [("setup", flow.of(&flow.setup)), ("", user), ("teardown", flow.of(&flow.teardown))] {
+    let around = setup.plan.around().unwrap_or(flow);
+    for (part, steps) in [("setup", around.of(&around.setup)), ("", user), ("teardown", around.of(&around.teardown))] {
         if steps.steps.is_empty() {
             continue;
         }
@@ -64,7 +65,7 @@ pub(crate) fn walk<D: Dialogue>(
 /// # Errors
 /// Which step failed and why.
 pub(crate) fn set_up<D: Dialogue>(dialogue: &Arc<D>, setup: &Setup, stop: &Stop) -> Result<Vec<Known>, OneShotFailure> {
-    let Some(flow) = setup.plan.flow.as_ref().filter(|flow| !flow.setup.is_empty()) else { return Ok(Vec::new()) };
+    let Some(flow) = setup.plan.around().filter(|flow| !flow.setup.is_empty()) else { return Ok(Vec::new()) };
     let memory = once(dialogue, (setup, stop), &flow.of(&flow.setup), Nanos::MAX, true)?;
     let known = (0..flow.variables.len() as u16).filter_map(|variable| {
         let value = memory.values.get(variable)?.to_vec();
@@ -80,7 +81,7 @@ pub(crate) fn tear_down<D: Dialogue>(
     stop: &Stop,
     within: Option<Nanos>,
 ) -> Option<AfterFailure> {
-    let flow = setup.plan.flow.as_ref().filter(|flow| !flow.teardown.is_empty())?;
+    let flow = setup.plan.around().filter(|flow| !flow.teardown.is_empty())?;
     // The stop that ended the run is no reason to leave what it made behind.
     let again = Stop::default();
     let stop = if stop.requested() { &again } else { stop };

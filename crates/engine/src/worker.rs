@@ -136,7 +136,7 @@ pub(crate) struct Parts<N: Network, D: Dialogue> {
     /// Of each scenario: what users keep lasts for one iteration.
     pub clears: Vec<bool>,
     /// Of each value whether it lasts as long as its user, and what all users know from their beginning.
-    pub lasting: (Vec<bool>, Values),
+    pub lasting: (Vec<Vec<bool>>, Values),
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {

@@ -3,6 +3,8 @@
 //! A flow is a tree of steps. Its requests are the URLs of the plan, by their index, so that whatever reads a plan's requests
 //! reads a flow's as well.
 
+mod reached;
+
 use std::collections::BTreeMap;
 
 use measure::Nanos;
@@ -260,40 +262,6 @@ impl Flow {
         most
     }
 
-    /// Of each variable: whether it lasts as long as its user, because `setup` or `start` captures it. `urls`: those of the plan.
-    pub fn lasting(&self, urls: &[WeightedUrl]) -> Vec<bool> {
-        let mut lasting = vec![false; self.variables.len()];
-        let mut hear = |step: &Step| {
-            let captured = step.urls().iter().filter_map(|url| urls.get(*url as usize)?.options.get(CAPTURE)).flatten();
-            for name in captured.filter_map(|text| text.split(' ').next()) {
-                let at = self.variables.iter().position(|known| known == name);
-                at.into_iter().for_each(|at| lasting[at] = true);
-            }
-        };
-        for section in [&self.setup, &self.start] {
-            self.of(section).reached().iter().for_each(&mut hear);
-        }
-        lasting
-    }
-
-    /// Its steps and those of the flows that these call, without what calls nobody.
-    fn reached(&self) -> Vec<Step> {
-        let (mut all, mut known) = (Vec::new(), Vec::<String>::new());
-        let mut next = vec![&self.steps[..]];
-        while let Some(steps) = next.pop() {
-            each(steps, &mut |step| {
-                all.push(step.clone());
-                if let Step::Call { flow, .. } = step
-                    && !known.contains(flow)
-                {
-                    known.push(flow.clone());
-                    next.extend(self.called(flow).map(|called| &called.steps[..]));
-                }
-            });
-        }
-        all
-    }
-
     /// The names of its groups, each once, in the order they stand in.
     pub fn groups(&self) -> Vec<&str> {
         let mut names = Vec::new();
@@ -459,27 +427,6 @@ mod tests {
         assert_eq!((flow.groups(), flow.urls()), (vec!["a", "b"], vec![0, 1, 2, 3]));
         let text = serde_json::to_string(&flow).expect("JSON");
         assert_eq!(serde_json::from_str::<Flow>(&text).expect("the same"), flow);
-    }
-
-    #[test]
-    fn what_setup_and_start_capture_lasts() {
-        let request = |url| Step::Request { url, on_failure: OnFailure::default() };
-        let capturing = |name: &str| {
-            let options = [(CAPTURE.to_owned(), vec![format!("{name} status")])].into();
-            WeightedUrl { options, ..WeightedUrl::plain("h") }
-        };
-        let urls = ["a", "b", "c", "d"].map(capturing);
-        let call = Step::Call { flow: "f".into(), with: BTreeMap::new() };
-        let flow = Flow {
-            steps: vec![request(0), call.clone()],
-            flows: vec![Called { name: "f".into(), steps: vec![request(1)] }],
-            start: vec![Step::Once { steps: vec![call] }],
-            setup: vec![Step::Batch { at_most: 6, urls: vec![2, 3], on_failure: OnFailure::StopRun }],
-            ..Flow::default()
-        };
-        let flow = flow.with_variables(&urls);
-        assert_eq!((flow.lasting(&urls), flow.urls()), (vec![false, true, true, true], vec![0, 1, 2, 3]));
-        assert_eq!((flow.at_once(), flow.may_stop_run()), (1, false), "what is done once for all is no user's");
     }
 
     #[test]

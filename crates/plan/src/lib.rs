@@ -223,6 +223,9 @@ pub struct Plan {
     /// for together, and each has its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scenarios: Vec<Scenario>,
+    /// What scenarios have in common: what is done once before the run and after it, and the flows that theirs call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub common: Option<flow::Flow>,
     /// Run and leave out of the figures (nanoseconds), by intended time.
     pub warmup: Nanos,
     /// How long unfinished requests may still finish after the end (nanoseconds).

@@ -138,6 +138,16 @@ impl Plan {
         alone.chain(self.scenarios.iter().map(|scenario| (Some(scenario), &scenario.flow)))
     }
 
+    /// The flow that has what is done once before the run and after it.
+    pub fn around(&self) -> Option<&Flow> {
+        self.flow.as_ref().or(self.common.as_ref())
+    }
+
+    /// The same, to change.
+    pub fn around_mut(&mut self) -> Option<&mut Flow> {
+        self.flow.as_mut().or(self.common.as_mut())
+    }
+
     /// True where it asks for as much from its beginning to its end.
     pub fn is_level(&self) -> bool {
         let lasts = |scenario: &Scenario| {
@@ -167,10 +177,25 @@ impl Plan {
         self.flows().next().map_or(&[], |(_, flow)| &flow.variables)
     }
 
-    /// The plan with one of its scenarios alone; None where it has none of this name.
+    /// The plan with one of its scenarios alone, without the requests of the others; None where it has none of this name.
     pub fn only(mut self, name: &str) -> Option<Plan> {
         self.scenarios.retain(|scenario| scenario.name == name);
         self.load = together(&self.scenarios);
-        (!self.scenarios.is_empty()).then_some(self)
+        let scenario = self.scenarios.first_mut()?;
+        // What comes first is asked for before the run, to see who is there.
+        let mut kept = scenario.flow.urls();
+        kept.extend(self.common.iter().flat_map(Flow::urls_around));
+        let mut seen = std::collections::BTreeSet::new();
+        kept.retain(|url| seen.insert(*url));
+        let mut place = |url: &mut u32| *url = kept.iter().position(|kept| kept == url).unwrap_or_default() as u32;
+        scenario.flow.renumber(&mut place);
+        if let Some(common) = &mut self.common {
+            // What only the others call is gone with their requests.
+            common.keep_reached();
+            common.renumber(&mut place);
+        }
+        let urls = kept.iter().filter_map(|url| self.urls.get(*url as usize)).cloned().collect();
+        self.urls = urls;
+        Some(self)
     }
 }

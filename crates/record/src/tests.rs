@@ -15,6 +15,7 @@ fn plan() -> Plan {
         },
         flow: None,
         scenarios: Vec::new(),
+        common: None,
         requests: None,
         duration: Some(Nanos::from_secs(10)),
         warmup: Nanos::ZERO,

@@ -1,7 +1,12 @@
-//! Scenarios side by side against nginx: its log agrees with what is counted of each.
+//! Scenarios side by side: what each server logs agrees with what is counted of each.
 
+use e2e::grpc::GrpcServer;
+use e2e::mariadb::Mariadb;
 use e2e::nginx::Nginx;
+use e2e::postgres::Postgres;
+use e2e::redis::Redis;
 use e2e::report::report;
+use e2e::websocket::WebSocketServer;
 use e2e::{Report, brunt};
 
 /// What each asks for is told apart in the log by its status.
@@ -101,4 +106,99 @@ fn one_of_them_runs_alone_and_objectives_name_it() {
     assert_eq!(shown.out.lines().filter(|line| line.starts_with("=== ")).count(), 3, "{}", shown.out);
     let which = brunt(["--debug", &path]);
     assert!(which.code == Some(64) && which.err.contains("--scenario"), "{}", which.err);
+}
+
+/// A scenario for each protocol, two of which begin and end with something of their own; what `setup` captured all of them say.
+fn every_protocol(at: [&str; 6]) -> String {
+    let [web, redis, maria, postgres, call, socket] = at;
+    format!(
+        r#"workers: 2
+setup:
+  - url: {web}setup
+    capture: {{key: json $.key}}
+teardown: ['{web}teardown?{{key}}']
+flows:
+  look: [{{url: '{web}look?{{key}}&{{what}}', name: look, expect-status: 202}}]
+scenarios:
+  web:
+    users: 3
+    iterations-per-user: 4
+    start: [{{url: '{web}login', expect-status: 201, capture: {{who: status}}}}]
+    end: [{{url: '{web}logout?{{who}}', expect-status: 203}}]
+    flow: [{{call: look, with: {{what: socks}}}}]
+  chat:
+    users: 2
+    iterations: 10
+    flow:
+      - {{url: '{socket}', data: 'hello {{key}}', await: any}}
+      - {{call: look, with: {{what: hats}}}}
+  store:
+    rate: 50/s
+    duration: 1s
+    arrivals: constant
+    flow:
+      - {{url: '{redis}', command: 'INCR {{key}}'}}
+      - {{url: '{redis}', command: 'GET {{key}}'}}
+  rows:
+    users: 2
+    iterations: 20
+    start: [{{url: '{maria}', sql: "INSERT INTO begun VALUES ('{{key}}')"}}]
+    flow: [{{url: '{maria}', sql: "INSERT INTO paid VALUES ('{{key}}')", expect-rows: 1}}]
+  books:
+    users: 2
+    iterations: 30
+    flow: [{{url: '{postgres}', sql: 'INSERT INTO paid VALUES ({{key}})'}}]
+  calls:
+    rate: 40/s
+    duration: 1s
+    arrivals: constant
+    flow: [{{url: '{call}', data: '{{"text": "{{key}}"}}', capture: {{said: json $.text}}, expect-json: "$.text == 'abc'"}}, {{if: "said != 'abc'", steps: ['{web}wrong']}}]
+"#
+    )
+}
+
+#[test]
+fn scenarios_of_every_protocol_run_side_by_side_and_each_server_counts_the_same() {
+    let site = "
+location = /setup { default_type application/json; return 200 '{\"key\": \"abc\"}'; }
+location = /login { return 201 'in'; }
+location = /look { return 202 'look'; }
+location = /logout { return 203 'out'; }
+location = /teardown { return 204; }
+";
+    let (Some(nginx), Some(redis), Some(maria), Some(postgres), Some(grpc), Some(socket)) = (
+        Nginx::start("", "", site),
+        Redis::start(&[]),
+        Mariadb::start(&[]),
+        Postgres::start("trust", ""),
+        GrpcServer::go(&[]),
+        WebSocketServer::node(),
+    ) else {
+        return;
+    };
+    maria.sql("CREATE TABLE test.begun (k VARCHAR(80)); CREATE TABLE test.paid (k VARCHAR(80))");
+    postgres.ask("CREATE TABLE paid (k text)");
+    let (call, socket_url) = (grpc.url("brunt.Target/Unary"), socket.url(""));
+    let text =
+        every_protocol([&nginx.url(), &redis.url(1), &maria.url(), &postgres.url("postgres"), &call, &socket_url]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("plan.yaml");
+    std::fs::write(&path, text).expect("written");
+    let report = report(&[&path.display().to_string()]);
+    for (name, all, each) in
+        [("web", 18, 12), ("chat", 20, 10), ("store", 100, 50), ("rows", 22, 20), ("books", 30, 30), ("calls", 40, 40)]
+    {
+        assert_eq!(requests(&report, name), [all, all, 0, 0], "{name}: {report}");
+        assert_eq!(iterations(&report, name, "iteration"), [each, each, 0, 0, 0], "{name}: {report}");
+    }
+    assert_eq!(report.requests(), [230, 230, 0, 0], "{report}");
+    let log = nginx.stop_and_read_log();
+    let answered = |status: &str| log.iter().filter(|line| line.starts_with(status)).count();
+    // `setup` and `teardown` once; the first request of all came once more, before the run.
+    assert_eq!(["200", "201", "202", "203", "204"].map(answered), [1, 3 + 1, 22, 3, 1], "{log:?}");
+    assert_eq!(["incr", "get"].map(|command| redis.calls("", command)), [50; 2], "{report}");
+    let many = |table: &str| maria.sql(&format!("SELECT COUNT(*) FROM test.{table} WHERE k = 'abc'")).trim().to_owned();
+    assert_eq!([many("begun"), many("paid")], ["2", "20"], "{report}");
+    assert_eq!(postgres.ask("SELECT count(*) FROM paid WHERE k = 'abc'"), "30", "{report}");
+    assert_eq!((&grpc.counts()["unary"], &socket.counts()["messages"]), (&40.into(), &10.into()), "{report}");
 }

@@ -84,21 +84,22 @@ impl Reader<'_> {
                 continue;
             }
             match keys.find(&name) {
+                None if self.recorded && name == "common" => self.recorded_common(*at, node)?,
                 None => {
                     let trouble = keys.unknown(&name);
                     return self.wrong(*at, written, trouble);
                 }
                 Some(Key::Urls) => self.urls(node)?,
                 Some(Key::Flow) => self.flow(*at, node, entries)?,
-                Some(Key::BesideFlow) if entry(entries, "flow").is_some() => {}
+                Some(Key::BesideFlow) if side_by_side || entry(entries, "flow").is_some() => {}
                 Some(Key::BesideFlow) => {
                     return self.wrong(
                         *at,
                         written,
-                        "stands beside a `flow`, and there is none; write one, or leave it out",
+                        "stands beside a `flow` or `scenarios`, and there are none; write them, or leave it out",
                     );
                 }
-                Some(Key::Scenarios) => self.scenarios(*at, node)?,
+                Some(Key::Scenarios) => self.scenarios(*at, node, entries)?,
                 Some(Key::Protocol) => {}
                 // What scenarios ask for together follows from what each does.
                 Some(Key::Load | Key::Duration) if self.recorded && side_by_side => {}

@@ -36,6 +36,15 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// The same of scenarios, whose users each have their own `start` and `end`.
+    pub(super) fn beside_scenarios(&mut self, entries: &[Entry], common: &mut Flow) -> Result<(), Complaint> {
+        let of_users = entries.iter().find(|(key, ..)| key == "start" || key == "end");
+        if let Some((key, at, _)) = of_users {
+            return self.wrong(*at, key, "is what each user does once; write it in the scenario whose users do it");
+        }
+        self.beside_flow(entries, common)
+    }
+
     /// `batch: {at-most: 6, requests: [...]}`, or the list alone.
     pub(super) fn batch(&mut self, node: &Node) -> Result<Step, Complaint> {
         let (mut at_most, mut on_failure, mut requests) = (AT_ONCE, OnFailure::default(), None);

@@ -302,7 +302,7 @@ const NO_TEXTS: [&str; 14] = [
 ];
 
 /// The flow of a report as JSON.
-fn recorded(node: &Node, no_text: bool) -> serde_json::Value {
+pub(super) fn recorded(node: &Node, no_text: bool) -> serde_json::Value {
     match &node.value {
         Value::List(items) => items.iter().map(|item| recorded(item, no_text)).collect(),
         Value::Map(entries) => {

@@ -9,35 +9,68 @@ use super::flow_called::values_in;
 
 /// What its author will want to know, a sentence each.
 pub(super) fn remarks(flow: &Flow, urls: &[WeightedUrl]) -> Vec<String> {
-    let mut reader = Values {
-        flow,
-        urls,
-        known: vec![],
-        used: vec![],
-        early: vec![],
-        unknown: vec![],
-        called: vec![],
-        never: vec![],
+    let reader =
+        Values::read(flow, urls, &[&flow.setup, &flow.start, &flow.steps, &flow.end, &flow.teardown], Vec::new());
+    let unused = flow.variables.iter().filter(|name| !reader.used.contains(name)).map(String::as_str);
+    let unused: Vec<String> = unused.map(|name| unused_one(name, urls)).collect();
+    let uncalled = uncalled(flow, &reader.called);
+    let said = reader.said(|name| format!("`{{{name}}}` is no slot and no step captures it; it is sent as it is"));
+    unused.into_iter().chain(said).chain(uncalled).collect()
+}
+
+/// The same of scenarios, whose users have in `common` what is done once, and the flows that they call.
+pub(super) fn of_scenarios(common: &Flow, scenarios: &[(&str, &Flow)], urls: &[WeightedUrl]) -> Vec<String> {
+    // What one captures no other knows, so each has names of its own, and those of all.
+    let own = |flow: &Flow| {
+        let around = Flow { setup: common.setup.clone(), teardown: common.teardown.clone(), ..flow.clone() };
+        let reached: Vec<WeightedUrl> =
+            around.urls().iter().filter_map(|url| urls.get(*url as usize)).cloned().collect();
+        Flow { variables: Vec::new(), ..around }.with_variables(&reached)
     };
-    // What comes first is read first.
-    [&flow.setup, &flow.start, &flow.steps, &flow.end, &flow.teardown]
-        .into_iter()
-        .for_each(|steps| reader.steps(steps));
-    let Values { used, early, unknown, called, never, .. } = reader;
-    let uncalled = flow.flows.iter().filter(|other| !called.contains(&other.name.as_str()));
-    let uncalled = uncalled.map(|other| format!("the flow `{}` is never called", other.name));
-    let unused = flow.variables.iter().filter(|name| !used.contains(name));
-    let captured = variables_of(urls);
-    let unused = unused.map(|name| match captured.contains(&name.as_str()) {
+    let flows: Vec<Flow> = scenarios.iter().map(|(_, flow)| own(flow)).collect();
+    let of_all = own(&Flow { flows: common.flows.clone(), ..Flow::default() });
+    let around = Values::read(&of_all, urls, &[&of_all.setup, &of_all.teardown], Vec::new());
+    let of_setup = captured_in(&of_all, &of_all.setup, urls);
+    let read = flows.iter().map(|flow| {
+        let sections = [&flow.start[..], &flow.steps, &flow.end];
+        Values::read(flow, urls, &sections, of_setup.clone())
+    });
+    let readers: Vec<Values<'_>> = read.collect();
+    let called: Vec<&str> = readers.iter().chain([&around]).flat_map(|reader| reader.called.iter().copied()).collect();
+    let mut all = Vec::new();
+    let used_by_any = |name: &String| readers.iter().chain([&around]).any(|reader| reader.used.contains(&name));
+    let unused = of_all.variables.iter().filter(|name| of_setup.contains(&name.as_str()) && !used_by_any(name));
+    all.extend(unused.map(|name| unused_one(name, urls)));
+    all.extend(
+        around.said(|name| format!("`{{{name}}}` is no slot and `setup` does not capture it; it is sent as it is")),
+    );
+    for ((name, _), reader) in scenarios.iter().zip(readers) {
+        let unused = reader
+            .flow
+            .variables
+            .iter()
+            .filter(|known| !reader.used.contains(known) && !of_setup.contains(&known.as_str()));
+        all.extend(unused.map(|known| format!("{name}: {}", unused_one(known, urls))));
+        let unknown = |word: &str| match flows.iter().any(|flow| flow.variables.iter().any(|known| known == word)) {
+            true => format!("`{{{word}}}` is captured in another scenario only; it is empty here"),
+            false => format!("`{{{word}}}` is no slot and no step captures it; it is sent as it is"),
+        };
+        all.extend(reader.said(unknown).map(|said| format!("{name}: {said}")));
+    }
+    all.extend(uncalled(common, &called));
+    all
+}
+
+fn unused_one(name: &str, urls: &[WeightedUrl]) -> String {
+    match variables_of(urls).contains(&name) {
         true => format!("`{name}` is captured, and no step uses it"),
         false => format!("`{name}` is given, and no step uses it"),
-    });
-    let early = early
-        .into_iter()
-        .map(|name| format!("`{name}` is used before any step of the iteration has captured it, and is empty there"));
-    let unknown =
-        unknown.into_iter().map(|name| format!("`{{{name}}}` is no slot and no step captures it; it is sent as it is"));
-    unused.chain(early).chain(unknown).chain(never).chain(uncalled).collect()
+    }
+}
+
+fn uncalled(flow: &Flow, called: &[&str]) -> Vec<String> {
+    let uncalled = flow.flows.iter().filter(|other| !called.contains(&other.name.as_str()));
+    uncalled.map(|other| format!("the flow `{}` is never called", other.name)).collect()
 }
 
 /// The steps so far, in the order they stand in.
@@ -55,6 +88,23 @@ struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
+    /// Goes through steps in the order in which they are done; `known`: what is known before them.
+    fn read(flow: &'a Flow, urls: &'a [WeightedUrl], sections: &[&'a [Step]], known: Vec<&'a str>) -> Values<'a> {
+        let (used, early, unknown, called, never) = Default::default();
+        let mut reader = Values { flow, urls, known, used, early, unknown, called, never };
+        sections.iter().for_each(|steps| reader.steps(steps));
+        reader
+    }
+
+    /// What it found, but for what is of no use: a sentence each.
+    fn said(self, unknown: impl Fn(&str) -> String) -> impl Iterator<Item = String> {
+        let early = self.early.into_iter().map(|name| {
+            format!("`{name}` is used before any step of the iteration has captured it, and is empty there")
+        });
+        let unknown: Vec<String> = self.unknown.into_iter().map(unknown).collect();
+        early.chain(unknown).chain(self.never)
+    }
+
     fn steps(&mut self, steps: &'a [Step]) {
         for step in steps {
             match step {
@@ -123,18 +173,8 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// What steps capture, and the flows that they may call.
     fn captured_in(&self, steps: &[Step]) -> Vec<&'a str> {
-        let (mut urls, mut calls) = (Vec::new(), false);
-        each(steps, &mut |step: &Step| {
-            urls.extend_from_slice(step.urls());
-            calls |= matches!(step, Step::Call { .. });
-        });
-        if calls {
-            let called = self.flow.flows.iter().map(|called| &called.steps);
-            called.for_each(|steps| each(steps, &mut |step| urls.extend_from_slice(step.urls())));
-        }
-        urls.into_iter().filter_map(|url| self.urls.get(url as usize)).flat_map(captures).collect()
+        captured_in(self.flow, steps, self.urls)
     }
 
     /// What a later step of a loop captures, an earlier one may use the next time.
@@ -175,6 +215,20 @@ impl<'a> Values<'a> {
             }
         }
     }
+}
+
+/// What steps capture, and the flows that they may call.
+fn captured_in<'a>(flow: &Flow, steps: &[Step], urls: &'a [WeightedUrl]) -> Vec<&'a str> {
+    let (mut of, mut calls) = (Vec::new(), false);
+    each(steps, &mut |step: &Step| {
+        of.extend_from_slice(step.urls());
+        calls |= matches!(step, Step::Call { .. });
+    });
+    if calls {
+        let called = flow.flows.iter().map(|called| &called.steps);
+        called.for_each(|steps| each(steps, &mut |step| of.extend_from_slice(step.urls())));
+    }
+    of.into_iter().filter_map(|url| urls.get(url as usize)).flat_map(captures).collect()
 }
 
 /// The names of what a URL captures.

@@ -33,6 +33,8 @@ pub struct Given {
     pub flow: Option<Flow>,
     /// Or in scenarios side by side.
     pub scenarios: Vec<Written>,
+    /// And what these have in common.
+    pub common: Option<Flow>,
     /// Values inside a URL's own options, for their places only.
     pub inside: Vec<Said>,
     /// What differs from the command that was given: told, and kept in the record.
@@ -59,7 +61,8 @@ impl Given {
         let silent: Vec<Said> = other.said.into_iter().filter(|said| !self.has(&said.name)).collect();
         self.said.extend(silent);
         if self.urls.is_empty() {
-            (self.urls, self.flow, self.scenarios) = (other.urls, other.flow, other.scenarios);
+            (self.urls, self.flow) = (other.urls, other.flow);
+            (self.scenarios, self.common) = (other.scenarios, other.common);
             self.inside.extend(other.inside);
         }
         self.notes.extend(other.notes);

@@ -19,7 +19,7 @@ use super::given::Given;
 use super::matched::Matched;
 use super::watching::Watching;
 use super::{
-    exporting, file, flow_beside, flow_file, load, proxies, scenario_file, sealed, shorthand, spoken, urls, watching,
+    exporting, file, flow_beside, flow_file, load, proxies, scenario_run, sealed, shorthand, spoken, urls, watching,
     ways,
 };
 
@@ -200,7 +200,7 @@ fn over(
     let flags = Matched::over(matches, given);
     given.refuse_without_effect(&flags)?;
     let urls = ways::all_urls(&flags, given, protocols, line.first().is_some_and(|first| first == "run"))?;
-    let protocol = ways::protocol_of(&urls, given.flow.is_some(), protocols)?;
+    let protocol = ways::protocol_of(&urls, given.flow.is_some() || !given.scenarios.is_empty(), protocols)?;
     ways::refuse_own_options(&urls, &*protocols[protocol])?;
     spoken::refuse_others(&flags, protocols, protocol)?;
     let specs = protocols[protocol].options();
@@ -208,12 +208,12 @@ fn over(
     let own = |url| shorthand::spelled_out_url(sealed::opened_url(url)?, specs);
     let mut urls = ways::named(&flags, urls)?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
     exporting::trace(&flags, specs, (&mut options, &mut urls))?;
-    scenario_file::refuse_loads(&flags, given)?;
+    scenario_run::refuse_loads(&flags, given)?;
     let flow = flow_file::of_run(&flags, given, &*protocols[protocol])?;
     let plan =
         Plan { flow, ..plan((&flags, !given.scenarios.is_empty()), urls, &*protocols[protocol], options, defaults)? };
     flow_beside::with_load(&plan)?;
-    let plan = scenario_file::of_run(&flags, given, plan, &*protocols[protocol])?;
+    let plan = scenario_run::of_run(&flags, given, plan, &*protocols[protocol])?;
     let keep_secrets = flags.switch("keep-secrets");
     let watching = watching::read(&flags)?;
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(line.iter().cloned()).collect();
@@ -278,6 +278,7 @@ fn plan(
         duration,
         flow: None,
         scenarios: Vec::new(),
+        common: None,
         warmup: flags.parsed("warmup", "--warmup", quantity::duration)?.unwrap_or_default(),
         drain: flags.parsed("drain", "--drain", quantity::duration)?.unwrap_or(timeout.min(Nanos::from_secs(5))),
         timeout,

@@ -211,7 +211,7 @@ impl Keys {
         all.insert("flow".into(), super::flow_file::schema(&url));
         all.insert("flows".into(), super::flow_called::schema());
         all.extend(super::flow_beside::schemas());
-        all.insert("scenarios".into(), super::scenario_file::schema());
+        all.insert("scenarios".into(), super::scenario_run::schema());
         all.insert("protocol".into(), json!({"type": "string", "description": "The protocol's name, as in reports"}));
         all.insert("load".into(), json!({"type": "object", "description": "The load as in a JSON report"}));
         all.insert("options".into(), json!({"type": "object", "properties": options, "additionalProperties": false}));

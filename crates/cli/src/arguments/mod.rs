@@ -20,6 +20,7 @@ mod matched;
 mod probing;
 mod proxies;
 mod scenario_file;
+mod scenario_run;
 mod sealed;
 mod serving;
 mod shorthand;

@@ -1,32 +1,29 @@
 //! The `scenarios` of a plan file: each a load, and a flow or URLs that join those of the plan.
 
-use engine::Runner;
 use measure::Nanos;
-use plan::flow::{Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, Way};
+use plan::flow::{Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, Way, each};
 use plan::scenarios::SCENARIOS;
 use plan::stages::Level;
 use plan::yaml::{At, Node, Value};
-use plan::{Arrivals, Load, Plan, Scenario, Stage, quantity, stages};
-use report::Objective;
-use serde_json::json;
+use plan::{Arrivals, Load, Scenario, Stage, quantity, stages};
 use wire::Complaint;
 
 use super::file::{Reader, json_of, text_of};
-use super::given::Given;
-use super::intent::in_one_queue;
+use super::flow_file::{Entry, recorded};
 use super::keys::nearest;
 use super::load::{MOST_USERS, UNTIL_DONE};
-use super::matched::Matched;
 
 /// The keys of a scenario.
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 20] = [
     "name",
     "users",
     "rate",
     "stages",
     "arrivals",
     "duration",
+    "start-time",
     "start",
+    "end",
     "iterations",
     "iterations-per-user",
     "graceful-stop",
@@ -45,16 +42,14 @@ const LONGEST: usize = 60;
 /// A scenario as it was written; what it leaves out the flags of the run say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
-    scenario: Scenario,
-    graceful_stop: Option<Nanos>,
-    max_connections: Option<u32>,
+    pub(super) scenario: Scenario,
+    pub(super) graceful_stop: Option<Nanos>,
+    pub(super) max_connections: Option<u32>,
 }
-
-type Entry = (String, At, Node);
 
 impl Reader<'_> {
     /// Reads `scenarios`: a map of names, or a list of maps that have one.
-    pub(super) fn scenarios(&mut self, at: At, node: &Node) -> Result<(), Complaint> {
+    pub(super) fn scenarios(&mut self, at: At, node: &Node, beside: &[Entry]) -> Result<(), Complaint> {
         if self.recorded {
             return self.recorded_scenarios(at, node);
         }
@@ -81,13 +76,24 @@ impl Reader<'_> {
             }
             all.push(self.scenario(name, at, node)?);
         }
-        self.of_all(at, &mut all)?;
+        let mut common = Flow::default();
+        self.beside_scenarios(beside, &mut common)?;
+        self.of_all(at, &mut all, &mut common)?;
         self.given.scenarios = all;
+        self.given.common = Some(common).filter(|common| *common != Flow::default());
+        Ok(())
+    }
+
+    /// What scenarios of a report have in common.
+    pub(super) fn recorded_common(&mut self, at: At, node: &Node) -> Result<(), Complaint> {
+        let common = serde_json::from_value(recorded(node, false));
+        let common = common.or_else(|error| self.wrong(at, "common", format!("is not that of a report: {error}")))?;
+        self.given.common = Some(common);
         Ok(())
     }
 
     fn recorded_scenarios(&mut self, at: At, node: &Node) -> Result<(), Complaint> {
-        let read: Result<Vec<Scenario>, _> = serde_json::from_value(json_of(node));
+        let read: Result<Vec<Scenario>, _> = serde_json::from_value(recorded_all(node));
         let all = read.or_else(|error| self.wrong(at, "scenarios", format!("are not those of a report: {error}")))?;
         let written = |scenario: Scenario| {
             let (graceful_stop, most) = (Some(scenario.graceful_stop), Some(scenario.max_connections));
@@ -112,28 +118,32 @@ impl Reader<'_> {
     }
 
     /// What holds for all of them together.
-    fn of_all(&mut self, at: At, all: &mut [Written]) -> Result<(), Complaint> {
+    fn of_all(&mut self, at: At, all: &mut [Written], common: &mut Flow) -> Result<(), Complaint> {
         if all.is_empty() || all.len() > SCENARIOS {
             return self.wrong(at, "scenarios", format!("are {}; write 1 to {SCENARIOS}", all.len()));
         }
-        let steps = all.iter().flat_map(|written| written.scenario.flow.steps.clone()).collect();
-        let whole = Flow { steps, ..Flow::default() }.with_variables(&self.given.urls);
+        let steps =
+            |of: fn(&Flow) -> &[Step]| all.iter().flat_map(|written| of(&written.scenario.flow).to_vec()).collect();
+        let whole =
+            Flow { steps: steps(|f| &f.steps), start: steps(|f| &f.start), end: steps(|f| &f.end), ..common.clone() };
+        let whole = whole.with_variables(&self.given.urls);
         self.check_flow(&whole)?;
-        let known = whole.variables;
+        for Written { scenario, .. } in &mut *all {
+            scenario.flow.flows.clone_from(&common.flows);
+            scenario.flow.keep_reached();
+        }
         let groups: usize = all.iter().map(|written| written.scenario.flow.groups().len()).sum();
         if self.given.urls.len() > REQUESTS || groups > GROUPS {
             let trouble =
                 format!("have more than {REQUESTS} requests or {GROUPS} groups together; write fewer, or loops");
             return self.wrong(at, "scenarios", trouble);
         }
-        for Written { scenario, .. } in all {
-            // What another scenario captures is not known in this one.
-            let own = scenario.flow.urls().into_iter().filter_map(|url| self.given.urls.get(url as usize).cloned());
-            let own: Vec<_> = own.collect();
-            let alone = scenario.flow.clone().with_variables(&own);
-            let remarks = super::flow_values::remarks(&alone, &self.given.urls);
-            self.given.of_flow.extend(remarks.into_iter().map(|remark| format!("{}: {remark}", scenario.name)));
-            scenario.flow.variables.clone_from(&known);
+        let flows: Vec<(&str, &Flow)> = all.iter().map(|w| (w.scenario.name.as_str(), &w.scenario.flow)).collect();
+        self.given.of_flow = super::flow_values::of_scenarios(common, &flows, &self.given.urls);
+        // One list of names, so that a value has one number in all of them.
+        all.iter_mut().for_each(|written| written.scenario.flow.variables.clone_from(&whole.variables));
+        if *common != Flow::default() {
+            common.variables = whole.variables;
         }
         Ok(())
     }
@@ -159,6 +169,9 @@ impl Reader<'_> {
         }
         self.refuse_together(&entries)?;
         let (load, duration) = self.load_of(&entries)?;
+        if load.is_open() {
+            self.refuse_of_users(&entries)?;
+        }
         let flow = self.flow_of(&name, at, &entries)?;
         let time = |key| self.read(&entries, key, quantity::duration);
         let count = |key, what, most| self.read(&entries, key, move |text| quantity::bounded_count(text, what, most));
@@ -167,7 +180,7 @@ impl Reader<'_> {
         let scenario = Scenario {
             name,
             load,
-            start: time("start")?.unwrap_or_default(),
+            start: self.start_time(&entries)?,
             duration,
             iterations: self.read(&entries, "iterations", |text| quantity::count(text, "iterations"))?,
             iterations_per_user: count("iterations-per-user", "iterations", u64::from(u32::MAX))?,
@@ -178,6 +191,33 @@ impl Reader<'_> {
             flow,
         };
         Ok(Written { scenario, graceful_stop, max_connections: connections })
+    }
+
+    /// When it begins. `start` is what its users do first, unless a time stands there.
+    fn start_time(&self, entries: &[Entry]) -> Result<Nanos, Complaint> {
+        let time = self.read(entries, "start-time", quantity::duration)?;
+        match find(entries, "start") {
+            Some((_, at, Node { value: Value::Text(_), .. })) if time.is_some() => {
+                self.wrong(*at, "start", "is a time, and so is `start-time`; leave one of them out")
+            }
+            Some((.., Node { value: Value::Text(_), .. })) => {
+                Ok(self.read(entries, "start", quantity::duration)?.unwrap_or_default())
+            }
+            _ => Ok(time.unwrap_or_default()),
+        }
+    }
+
+    /// What each user does first and last, where each iteration is a user of its own.
+    fn refuse_of_users(&self, entries: &[Entry]) -> Result<(), Complaint> {
+        for (key, place) in [("start", "first"), ("end", "last")] {
+            if let Some((_, at, Node { value: Value::List(_), .. })) = find(entries, key) {
+                let trouble = format!(
+                    "is what each user does once, and with a rate each iteration is a user of its own; write it {place} in `flow`"
+                );
+                return self.wrong(*at, key, trouble);
+            }
+        }
+        Ok(())
     }
 
     /// The value of a key, read; None where it is not there.
@@ -316,151 +356,44 @@ impl Reader<'_> {
         } else {
             return self.wrong(at, name, "says nothing; write a `flow`, or `urls`");
         };
-        if self.given.urls.len() as u32 == before {
+        let mut sends = false;
+        each(&steps, &mut |step| sends |= !step.urls().is_empty() || matches!(step, Step::Call { .. }));
+        if !sends {
             return self.wrong(at, name, "sends nothing; write a step such as `- url: http://localhost:8080/`");
         }
         // Weights are those of the ways: the requests themselves are chosen by their flow.
         self.given.urls[before as usize..].iter_mut().for_each(|url| url.weight = 1.0);
-        Ok(Flow { steps, clear_cookies, ..Flow::default() })
+        let mut flow = Flow { steps, clear_cookies, ..Flow::default() };
+        for (key, section) in [("start", &mut flow.start), ("end", &mut flow.end)] {
+            match find(entries, key) {
+                Some((.., Node { value: Value::Text(_), .. })) if key == "start" => {}
+                Some((_, _, node)) => *section = self.flow_steps(node)?,
+                None => {}
+            }
+        }
+        Ok(flow)
+    }
+}
+
+/// The scenarios of a report as JSON: what their flows say is text, whatever it looks like.
+fn recorded_all(node: &Node) -> serde_json::Value {
+    let one = |node: &Node| {
+        let Value::Map(entries) = &node.value else { return json_of(node) };
+        let entry = |(name, _, node): &Entry| {
+            let value = match name.as_str() {
+                "flow" | "name" => recorded(node, false),
+                _ => json_of(node),
+            };
+            (name.clone(), value)
+        };
+        entries.iter().map(entry).collect()
+    };
+    match &node.value {
+        Value::List(items) => items.iter().map(one).collect(),
+        _ => json_of(node),
     }
 }
 
 fn find<'a>(entries: &'a [Entry], key: &str) -> Option<&'a Entry> {
     entries.iter().find(|(name, _, node)| name == key && node.value != Value::Null)
-}
-
-/// What objectives call the scenarios of a plan, their iterations and groups.
-fn called(plan: &Plan) -> Vec<String> {
-    let spans = plan.spans();
-    let groups = spans.iter().filter_map(|span| span.group).map(str::to_owned);
-    let scenarios = plan.scenarios.iter().map(|scenario| format!("scenario {}", scenario.name));
-    scenarios.chain(groups).chain(spans.iter().map(|span| span.called())).collect()
-}
-
-/// The plan with the scenarios of its file, or with the one that is asked for alone.
-///
-/// # Errors
-/// What does not go with them, or only with them.
-pub(super) fn of_run(flags: &Matched<'_>, given: &Given, plan: Plan, protocol: &dyn Runner) -> Result<Plan, Complaint> {
-    let asked = flags.text("scenario");
-    if given.scenarios.is_empty() {
-        return match asked {
-            Some(_) => {
-                Err(Complaint::new("--scenario", "chooses among the scenarios of a plan file, and there are none"))
-            }
-            None => Ok(plan),
-        };
-    }
-    if protocol.name() != "http" {
-        let trouble = format!("have requests of {}; scenarios send HTTP only", protocol.name());
-        return Err(Complaint::new("scenarios", trouble));
-    }
-    let scenario = |written: &Written| Scenario {
-        graceful_stop: written.graceful_stop.unwrap_or(plan.drain),
-        max_connections: written.max_connections.unwrap_or(plan.max_connections),
-        ..written.scenario.clone()
-    };
-    let scenarios: Vec<Scenario> = given.scenarios.iter().map(scenario).collect();
-    let load = plan::scenarios::together(&scenarios);
-    // Shares of a small bound would be queues of their own.
-    let bounded = |written: &Written| {
-        let bound = written.scenario.max_users.or(written.max_connections);
-        bound.is_some_and(|bound| in_one_queue(&written.scenario.load, bound))
-    };
-    let asked_workers = flags.given("workers") || flags.given("processes");
-    let workers = if !asked_workers && given.scenarios.iter().any(bounded) { 1 } else { plan.workers };
-    let mut plan = Plan { load, scenarios, requests: None, workers, ..plan };
-    if let Some(name) = asked {
-        let names: Vec<String> = plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect();
-        let all = called(&plan);
-        plan = plan.only(name).ok_or_else(|| {
-            let known = names.iter().map(String::as_str);
-            let right = nearest(name, known).map_or_else(|| format!("one of {}", names.join(", ")), str::to_owned);
-            Complaint::new("--scenario", format!("no scenario is called `{name}`; write {right}"))
-        })?;
-        let known = called(&plan);
-        // What must hold of the others is for a run that has them.
-        let others = |name: &str| all.iter().any(|one| one == name) && !known.iter().any(|one| one == name);
-        plan.objectives.retain(|text| {
-            Objective::parse(text).ok().and_then(|objective| objective.name().map(others)) != Some(true)
-        });
-    }
-    if flags.switch("debug") && plan.scenarios.len() > 1 {
-        let names: Vec<&str> = plan.scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
-        let trouble = format!("shows one scenario; choose it with --scenario NAME, one of {}", names.join(", "));
-        return Err(Complaint::new("--debug", trouble));
-    }
-    plan.duration = load::run_ends(&plan).map(|end| end - plan.warmup);
-    Ok(plan)
-}
-
-/// Flags that say what each scenario says for itself.
-///
-/// # Errors
-/// The first of them.
-pub(super) fn refuse_loads(flags: &Matched<'_>, given: &Given) -> Result<(), Complaint> {
-    if given.scenarios.is_empty() {
-        return Ok(());
-    }
-    let on_line = flags.texts("target").into_iter().any(|text| !super::urls::is_plan(text));
-    if on_line || flags.given("url") || flags.given("urls") {
-        return Err(Complaint::new("URL", "stands beside scenarios, which say where requests go; leave it out"));
-    }
-    let of_each = [
-        ("users", "-c"),
-        ("rate", "-r"),
-        ("stage", "--stage"),
-        ("duration", "-d"),
-        ("requests", "-n"),
-        ("iterations", "--iterations"),
-        ("arrivals", "--arrivals"),
-        ("connect-rate", "--connect-rate"),
-        ("think", "--think"),
-        ("interval", "--interval"),
-        ("hold", "--hold"),
-    ];
-    let switches = [("together", "--together"), ("clear-cookies", "--clear-cookies")];
-    let given = of_each.into_iter().find(|(name, _)| flags.given(name));
-    match given.or(switches.into_iter().find(|(name, _)| flags.switch(name))) {
-        Some((_, place)) => Err(Complaint::new(place, "is what each scenario says for itself; write it there")),
-        None => Ok(()),
-    }
-}
-
-/// The schema of `scenarios`, for editors.
-pub(super) fn schema() -> serde_json::Value {
-    let number = json!({"type": ["integer", "string"]});
-    let time = json!({"type": "string", "examples": ["10s", "500ms", "1m30s"]});
-    let rate = json!({"type": ["string", "number"], "examples": ["500/s", "300/min"]});
-    let with = |schema: &serde_json::Value, description: &str| {
-        let mut schema = schema.clone();
-        schema["description"] = json!(description);
-        schema
-    };
-    let text = json!({"type": "string"});
-    let properties = json!({
-        "name": with(&text, "What it is called in figures, in a list of scenarios"),
-        "users": with(&number, "So many users, each one iteration after the other"),
-        "rate": with(&rate, "So many iterations begin per second, whatever the server does"),
-        "stages": {"type": "array", "items": text, "description": "Stretches of load: 30s:10..50 users, 1m:20/s"},
-        "arrivals": {"enum": ["poisson", "constant", "burst"], "description": "How iterations of a rate are spaced"},
-        "duration": with(&time, "It begins iterations for so long"),
-        "start": with(&time, "It begins so long after the run"),
-        "iterations": with(&number, "So many iterations, by all of its users together"),
-        "iterations-per-user": with(&number, "So many iterations by each user, who then leaves"),
-        "graceful-stop": with(&time, "What is under way at its end may go on for so long"),
-        "spawn-rate": with(&rate, "Users started per second"),
-        "max-users": with(&number, "So many iterations of a rate at a time; what is due beyond them is dropped and counted"),
-        "max-connections": with(&number, "Bound of the connections of a rate"),
-        "think": with(&time, "Pause after each request of its URLs"),
-        "clear-cookies": {"type": "boolean", "description": "Users begin each iteration without cookies"},
-        "flow": {"$ref": "#/properties/flow"},
-        "urls": {"$ref": "#/properties/urls"},
-        "url": {"$ref": "#/properties/url"},
-    });
-    let one = json!({"type": "object", "properties": properties, "additionalProperties": false});
-    json!({
-        "description": "Several sorts of users side by side, each with its own load and its own flow",
-        "anyOf": [{"type": "object", "additionalProperties": one}, {"type": "array", "items": one}],
-    })
 }

@@ -92,7 +92,12 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         ("urls: [h/]\nscenarios: {a: {url: h/}}\n".into(), "(scenarios): stand beside `urls`"),
         ("users: 3\nscenarios: {a: {url: h/}}\n".into(), "line 1 column 8 (users): is what each scenario says"),
         ("scenarios: {a: {flow: [{if: x = 1, steps: [h/]}]}}\n".into(), "(condition)"),
-        ("scenarios: {a: {url: tcp://h:1}}\n".into(), "scenarios send HTTP only"),
+        (
+            format!("start: [h/]\n{}", one("")),
+            "line 1 column 1 (start): is what each user does once; write it in the scenario",
+        ),
+        (one("    rate: 3/s\n    end: [h/]\n"), "line 5 column 5 (end): is what each user does once, and with a rate"),
+        (format!("{}flows: {{x: [h/]}}\n", one("    start: [{call: y}]\n")), "(call): there is no flow `y`"),
     ];
     for (text, said) in table {
         let complaint = with_file(&text, &[]).expect_err(said).to_string();
@@ -110,5 +115,67 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
 fn a_value_that_only_another_scenario_captures_is_told() {
     let text = "scenarios:\n  a: {flow: [{url: h/, capture: {t: status}}, 'h/{t}']}\n  b: {flow: ['h/{t}']}\n";
     let intent = with_file(text, &[]).expect("a plan");
-    assert_eq!(intent.of_flow, ["b: `{t}` is no slot and no step captures it; it is sent as it is"]);
+    assert_eq!(intent.of_flow, ["b: `{t}` is captured in another scenario only; it is empty here"]);
+}
+
+const AROUND: &str = "\
+setup:
+- url: http://h/setup
+  capture: {key: json $.key}
+teardown: ['http://h/clean?k={key}']
+flows:
+  look: ['http://h/look?k={key}&for={what}']
+scenarios:
+  shop:
+    users: 2
+    start-time: 1s
+    start: [{url: 'http://h/login', capture: {token: json $.token}}]
+    end: ['http://h/logout?{token}']
+    flow: [{call: look, with: {what: socks}}]
+  store:
+    users: 3
+    flow: [{url: 'redis://h/0', command: GET x}, {call: look, with: {what: all}}]
+";
+
+#[test]
+fn what_is_done_once_and_what_is_called_goes_with_scenarios_of_every_protocol() {
+    let intent = with_file(AROUND, &[]).unwrap_or_else(|complaint| panic!("{complaint}"));
+    assert_eq!(intent.of_flow, [""; 0]);
+    let plan = intent.plan;
+    let common = plan.common.as_ref().expect("what they have in common");
+    assert_eq!((common.setup.len(), common.teardown.len(), common.flows.len()), (1, 1, 1));
+    let [shop, store] = &plan.scenarios[..] else { panic!("two: {:?}", plan.scenarios) };
+    assert_eq!((shop.start, shop.flow.start.len(), shop.flow.end.len()), (Nanos::from_secs(1), 1, 1));
+    assert_eq!((shop.flow.flows.len(), store.flow.flows.len(), store.flow.start.len()), (1, 1, 0));
+    assert!([&shop.flow, &store.flow, common].iter().all(|flow| flow.variables == shop.flow.variables));
+    for text in [document::yaml(&plan), serde_json::to_string(&plan).expect("JSON")] {
+        let again = of_file(&text, &[]);
+        assert_eq!((&again.scenarios, &again.common), (&plan.scenarios, &plan.common), "{text}");
+    }
+}
+
+#[test]
+fn one_scenario_alone_keeps_what_is_done_once_and_sends_nothing_of_the_others() {
+    let plan = of_file(AROUND, &["--scenario", "store"]);
+    let urls: Vec<&str> = plan.urls.iter().map(|url| url.url.as_str()).collect();
+    assert_eq!(plan.scenarios[0].flow.urls(), [0, 1], "{urls:?}");
+    assert!(urls[0].starts_with("redis://") && urls.iter().all(|url| !url.contains("login")), "{urls:?}");
+    assert_eq!(
+        plan.common.expect("setup").urls_around().iter().map(|url| urls[*url as usize]).collect::<Vec<_>>(),
+        ["http://h/setup", "http://h/clean?k={key}"]
+    );
+}
+
+#[test]
+fn what_scenarios_leave_unused_is_told_of_each() {
+    let text = "setup: [{url: h/, capture: {a: status, b: status}}]\nflows: {x: [h/]}\nscenarios:
+  one: {flow: [{url: 'h/?{a}', capture: {t: status}}]}\n  two: {flow: ['h/?{b2}']}\n";
+    let said = with_file(text, &[]).unwrap_or_else(|complaint| panic!("{complaint}")).of_flow;
+    let expected = [
+        "`b` is captured, and no step uses it",
+        "one: `t` is captured, and no step uses it",
+        "two: `{b2}` is no slot and no step captures it; it is sent as it is",
+        "the flow `x` is never called",
+    ];
+    assert_eq!(said, expected);
 }

@@ -91,6 +91,40 @@ fn what_a_user_begins_on_a_connection_it_goes_on_with_there_and_nobody_comes_bet
 }
 
 #[test]
+fn users_of_two_scenarios_go_on_with_what_they_began_each_on_connections_of_its_own() {
+    each_seed(1..8, |seed| {
+        let scene = scene(Scene::closed(1, SECOND)).with(|plan| {
+            let flow = plan.flow.take().expect("a flow");
+            let scenario = |name: &str, load: plan::Load| plan::Scenario {
+                name: name.into(),
+                load,
+                start: Nanos::ZERO,
+                duration: Some(SECOND),
+                iterations: None,
+                iterations_per_user: None,
+                graceful_stop: SECOND,
+                spawn_rate: None,
+                max_users: None,
+                max_connections: 3,
+                flow: flow.clone(),
+            };
+            let level = |level: f64| vec![plan::Stage { lasts: SECOND, from: level, to: level }];
+            let closed = plan::Load::Closed { stages: level(4.0), think: None, together: false };
+            let open = plan::Load::Open { stages: level(300.0), arrivals: Arrivals::Poisson };
+            plan.scenarios = vec![scenario("closed", closed), scenario("open", open)];
+            (plan.seed, plan.duration, plan.load) = (seed, None, plan::scenarios::together(&plan.scenarios));
+        });
+        let ledger = Ledger::default();
+        let peer = ledger.clone();
+        let played = scene.speak(&Redis, Arc::default(), move |_| Box::new(peer.clone()));
+        let seen = ledger.0.lock().expect("one thread");
+        assert!(seen.begun > 500 && seen.begun == seen.went_on, "{} begun, {} went on", seen.begun, seen.went_on);
+        assert_eq!((seen.mistaken, played.sum.failed), (0, 0), "{:?}", played.sum.failures);
+        assert!(seen.opened <= 7, "four users, and three connections of those who come: {}", seen.opened);
+    });
+}
+
+#[test]
 fn a_connection_that_is_lost_between_two_steps_fails_the_next_one_on_it() {
     let scene = scene(Scene::closed(3, SECOND)).with(|plan| (plan.requests, plan.duration) = (Some(20), None));
     let ledger = Ledger::default();

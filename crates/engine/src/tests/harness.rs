@@ -67,6 +67,7 @@ impl Scene {
             load,
             flow: None,
             scenarios: Vec::new(),
+            common: None,
             requests: None,
             duration: Some(lasts),
             warmup: Nanos::ZERO,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use measure::{Histogram, Nanos};
 use net::sim::{ReplyOwned, SimSettings};
-use plan::flow::{Flow, OnFailure, Pause, Step};
+use plan::flow::{Called, Flow, OnFailure, Pause, Step};
 use plan::scenarios::{Scenario, together};
 use plan::{Arrivals, Load, Stage, WeightedUrl};
 use record::Named;
@@ -123,6 +123,31 @@ fn each_counts_what_is_its_own_exactly_with_one_worker_and_with_four() {
             assert_eq!((sum.due, sum.finished, sum.failed, sum.censored), (433, 433, 0, 0));
         }
     });
+}
+
+#[test]
+fn users_of_each_do_once_what_comes_first_and_last_and_call_the_flows_of_all() {
+    let two = Nanos::from_secs(2);
+    let call = || Step::Call { flow: "called".into(), with: BTreeMap::new() };
+    let called = vec![Called { name: "called".into(), steps: vec![send(0), pause(3), send(0)] }];
+    let flow = |steps, start, end| Flow { steps, start, end, flows: called.clone(), ..Flow::default() };
+    let each = Scenario {
+        iterations_per_user: Some(5),
+        flow: flow(vec![call()], vec![send(1)], vec![send(1), send(1)]),
+        ..scenario("each", users(6, two), vec![])
+    };
+    let calls = Scenario {
+        flow: flow(vec![send(1), call()], vec![], vec![]),
+        ..scenario("calls", rate(40.0, two, Arrivals::Constant), vec![])
+    };
+    for workers in [1, 2] {
+        let played = scene(vec![each.clone(), calls.clone()]).with(|plan| plan.workers = workers).play(|| after(MS));
+        let (each, calls) = (came(&played, 0, 2), came(&played, 1, 2));
+        assert_eq!((each.iterations, calls.iterations), ([30, 30, 0, 0, 0], [80, 80, 0, 0, 0]), "{workers} workers");
+        // Of six users three requests beside two an iteration; of eighty arrivals three each.
+        assert_eq!((each.requests, calls.requests), ([78, 78, 0, 0], [240, 240, 0, 0]), "{workers} workers");
+        assert_eq!((heard(&played, "/a"), heard(&played, "/b")), (60 + 160, 18 + 80));
+    }
 }
 
 #[test]

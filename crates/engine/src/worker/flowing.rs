@@ -19,7 +19,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let mut ends = false;
         if news == News::Begin && !arrives {
             let no_more = over || !source.users().may_go_on(user);
-            if no_more || source.quota_spent(&self.limits, self.stamp) || !source.begins_another(user) {
+            if no_more || source.quota_spent(&self.limits, self.stamp) || !source.has_another(user) {
                 // Who has something left to do at its end does that, in the drain too.
                 ends = source.flow().is_some_and(|flow| flow.ends(within(user), due));
                 if !ends {
@@ -85,6 +85,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         let source = self.source.of(user);
         if !source.users().arrive() {
+            source.begins_another(user);
             source.start_request(&self.limits, self.stamp);
         }
         if let Some(memories) = &mut self.memories {

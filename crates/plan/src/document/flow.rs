@@ -2,28 +2,45 @@
 
 use super::{Page, quoted, time};
 use crate::Plan;
-use crate::flow::{CAPTURE, Flow, List, OnFailure, Pause, Step};
+use crate::flow::{CAPTURE, Called, Flow, List, OnFailure, Pause, Step};
 
 /// `flow`, and what stands beside it.
 pub(super) fn of_plan(page: &mut Page, plan: &Plan, flow: &Flow) {
-    page.head("flow");
-    steps(page, plan, &flow.steps);
-    for (name, section) in
-        [("setup", &flow.setup), ("start", &flow.start), ("end", &flow.end), ("teardown", &flow.teardown)]
-    {
-        if !section.is_empty() {
-            page.head(name);
-            steps(page, plan, section);
+    section(page, plan, ("flow", &flow.steps));
+    of_users(page, plan, flow);
+    around(page, plan, flow);
+    called(page, plan, &flow.flows);
+}
+
+/// What each user does first and last.
+pub(super) fn of_users(page: &mut Page, plan: &Plan, flow: &Flow) {
+    section(page, plan, ("start", &flow.start));
+    section(page, plan, ("end", &flow.end));
+}
+
+/// What is done once for all users.
+pub(super) fn around(page: &mut Page, plan: &Plan, flow: &Flow) {
+    section(page, plan, ("setup", &flow.setup));
+    section(page, plan, ("teardown", &flow.teardown));
+}
+
+/// The flows that are called.
+pub(super) fn called<'a>(page: &mut Page, plan: &Plan, flows: impl IntoIterator<Item = &'a Called>) {
+    for (at, called) in flows.into_iter().enumerate() {
+        if at == 0 {
+            page.head("flows");
         }
-    }
-    if !flow.flows.is_empty() {
-        page.head("flows");
-    }
-    for called in &flow.flows {
-        page.line(&format!("  {}:", quoted(&called.name)));
         page.indent += 2;
+        page.head(&quoted(&called.name));
         steps(page, plan, &called.steps);
         page.indent -= 2;
+    }
+}
+
+fn section(page: &mut Page, plan: &Plan, (name, inner): (&str, &[Step])) {
+    if !inner.is_empty() {
+        page.head(name);
+        steps(page, plan, inner);
     }
 }
 

@@ -3,6 +3,7 @@
 use measure::Nanos;
 
 use super::{Page, flow, levels, quoted, time};
+use crate::flow::Called;
 use crate::{Plan, Scenario};
 
 /// All of them, a map below `scenarios`.
@@ -16,11 +17,19 @@ pub(super) fn all(page: &mut Page, plan: &Plan) {
         page.indent -= 2;
     }
     page.indent -= 2;
+    let mut called: Vec<&Called> = Vec::new();
+    for flow in plan.common.iter().chain(plan.scenarios.iter().map(|scenario| &scenario.flow)) {
+        called.extend(
+            flow.flows.iter().filter(|one| !called.iter().any(|known| known.name == one.name)).collect::<Vec<_>>(),
+        );
+    }
+    plan.common.iter().for_each(|common| flow::around(page, plan, common));
+    flow::called(page, plan, called);
 }
 
 fn one(page: &mut Page, plan: &Plan, scenario: &Scenario) {
     levels(page, &scenario.load, scenario.duration);
-    page.maybe("start", Some(scenario.start).filter(|start| *start > Nanos::ZERO).map(time));
+    page.maybe("start-time", Some(scenario.start).filter(|start| *start > Nanos::ZERO).map(time));
     page.maybe("iterations", scenario.iterations);
     page.maybe("iterations-per-user", scenario.iterations_per_user);
     page.one("graceful-stop", &time(scenario.graceful_stop));
@@ -32,4 +41,5 @@ fn one(page: &mut Page, plan: &Plan, scenario: &Scenario) {
     }
     page.head("flow");
     flow::steps(page, plan, &scenario.flow.steps);
+    flow::of_users(page, plan, &scenario.flow);
 }

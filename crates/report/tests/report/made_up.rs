@@ -46,6 +46,7 @@ fn run(load: Load, seconds: u64) -> Run {
         load,
         flow: None,
         scenarios: Vec::new(),
+        common: None,
         requests: None,
         duration: Some(Nanos::from_secs(seconds)),
         warmup: Nanos::ZERO,

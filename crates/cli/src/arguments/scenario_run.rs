@@ -1,0 +1,152 @@
+//! A run of scenarios: what goes with them and what does not, one of them alone, and their schema.
+
+use engine::Runner;
+use plan::{Plan, Scenario};
+use report::Objective;
+use serde_json::json;
+use wire::Complaint;
+
+use super::given::Given;
+use super::intent::in_one_queue;
+use super::keys::nearest;
+use super::matched::Matched;
+use super::scenario_file::Written;
+
+/// What objectives call the scenarios of a plan, their iterations and groups.
+fn called(plan: &Plan) -> Vec<String> {
+    let spans = plan.spans();
+    let groups = spans.iter().filter_map(|span| span.group).map(str::to_owned);
+    let scenarios = plan.scenarios.iter().map(|scenario| format!("scenario {}", scenario.name));
+    scenarios.chain(groups).chain(spans.iter().map(|span| span.called())).collect()
+}
+
+/// The plan with the scenarios of its file, or with the one that is asked for alone.
+///
+/// # Errors
+/// What does not go with them, or only with them.
+pub(super) fn of_run(flags: &Matched<'_>, given: &Given, plan: Plan, protocol: &dyn Runner) -> Result<Plan, Complaint> {
+    let asked = flags.text("scenario");
+    if given.scenarios.is_empty() {
+        return match asked {
+            Some(_) => {
+                Err(Complaint::new("--scenario", "chooses among the scenarios of a plan file, and there are none"))
+            }
+            None => Ok(plan),
+        };
+    }
+    if protocol.name() != "http" && protocol.name() != protocols::mixed::NAME {
+        let trouble = format!("have steps of {}, which flows of this build do not speak", protocol.name());
+        return Err(Complaint::new("scenarios", trouble));
+    }
+    let scenario = |written: &Written| Scenario {
+        graceful_stop: written.graceful_stop.unwrap_or(plan.drain),
+        max_connections: written.max_connections.unwrap_or(plan.max_connections),
+        ..written.scenario.clone()
+    };
+    let scenarios: Vec<Scenario> = given.scenarios.iter().map(scenario).collect();
+    let load = plan::scenarios::together(&scenarios);
+    // Shares of a small bound would be queues of their own.
+    let bounded = |written: &Written| {
+        let bound = written.scenario.max_users.or(written.max_connections);
+        bound.is_some_and(|bound| in_one_queue(&written.scenario.load, bound))
+    };
+    let asked_workers = flags.given("workers") || flags.given("processes");
+    let workers = if !asked_workers && given.scenarios.iter().any(bounded) { 1 } else { plan.workers };
+    let mut plan = Plan { load, scenarios, common: given.common.clone(), requests: None, workers, ..plan };
+    if let Some(name) = asked {
+        let names: Vec<String> = plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect();
+        let all = called(&plan);
+        plan = plan.only(name).ok_or_else(|| {
+            let known = names.iter().map(String::as_str);
+            let right = nearest(name, known).map_or_else(|| format!("one of {}", names.join(", ")), str::to_owned);
+            Complaint::new("--scenario", format!("no scenario is called `{name}`; write {right}"))
+        })?;
+        let known = called(&plan);
+        // What must hold of the others is for a run that has them.
+        let others = |name: &str| all.iter().any(|one| one == name) && !known.iter().any(|one| one == name);
+        plan.objectives.retain(|text| {
+            Objective::parse(text).ok().and_then(|objective| objective.name().map(others)) != Some(true)
+        });
+    }
+    if flags.switch("debug") && plan.scenarios.len() > 1 {
+        let names: Vec<&str> = plan.scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
+        let trouble = format!("shows one scenario; choose it with --scenario NAME, one of {}", names.join(", "));
+        return Err(Complaint::new("--debug", trouble));
+    }
+    plan.duration = load::run_ends(&plan).map(|end| end - plan.warmup);
+    Ok(plan)
+}
+
+/// Flags that say what each scenario says for itself.
+///
+/// # Errors
+/// The first of them.
+pub(super) fn refuse_loads(flags: &Matched<'_>, given: &Given) -> Result<(), Complaint> {
+    if given.scenarios.is_empty() {
+        return Ok(());
+    }
+    let on_line = flags.texts("target").into_iter().any(|text| !super::urls::is_plan(text));
+    if on_line || flags.given("url") || flags.given("urls") {
+        return Err(Complaint::new("URL", "stands beside scenarios, which say where requests go; leave it out"));
+    }
+    let of_each = [
+        ("users", "-c"),
+        ("rate", "-r"),
+        ("stage", "--stage"),
+        ("duration", "-d"),
+        ("requests", "-n"),
+        ("iterations", "--iterations"),
+        ("arrivals", "--arrivals"),
+        ("connect-rate", "--connect-rate"),
+        ("think", "--think"),
+        ("interval", "--interval"),
+        ("hold", "--hold"),
+    ];
+    let switches = [("together", "--together"), ("clear-cookies", "--clear-cookies")];
+    let given = of_each.into_iter().find(|(name, _)| flags.given(name));
+    match given.or(switches.into_iter().find(|(name, _)| flags.switch(name))) {
+        Some((_, place)) => Err(Complaint::new(place, "is what each scenario says for itself; write it there")),
+        None => Ok(()),
+    }
+}
+
+/// The schema of `scenarios`, for editors.
+pub(super) fn schema() -> serde_json::Value {
+    let number = json!({"type": ["integer", "string"]});
+    let time = json!({"type": "string", "examples": ["10s", "500ms", "1m30s"]});
+    let rate = json!({"type": ["string", "number"], "examples": ["500/s", "300/min"]});
+    let with = |schema: &serde_json::Value, description: &str| {
+        let mut schema = schema.clone();
+        schema["description"] = json!(description);
+        schema
+    };
+    let text = json!({"type": "string"});
+    let properties = json!({
+        "name": with(&text, "What it is called in figures, in a list of scenarios"),
+        "users": with(&number, "So many users, each one iteration after the other"),
+        "rate": with(&rate, "So many iterations begin per second, whatever the server does"),
+        "stages": {"type": "array", "items": text, "description": "Stretches of load: 30s:10..50 users, 1m:20/s"},
+        "arrivals": {"enum": ["poisson", "constant", "burst"], "description": "How iterations of a rate are spaced"},
+        "duration": with(&time, "It begins iterations for so long"),
+        "start-time": with(&time, "It begins so long after the run"),
+        "start": {"anyOf": [{"$ref": "#/properties/flow"}, {"type": "string"}],
+            "description": "What each user does before its first iteration"},
+        "end": {"$ref": "#/properties/flow", "description": "What each user does after its last iteration"},
+        "iterations": with(&number, "So many iterations, by all of its users together"),
+        "iterations-per-user": with(&number, "So many iterations by each user, who then leaves"),
+        "graceful-stop": with(&time, "What is under way at its end may go on for so long"),
+        "spawn-rate": with(&rate, "Users started per second"),
+        "max-users": with(&number, "So many iterations of a rate at a time; what is due beyond them is dropped and counted"),
+        "max-connections": with(&number, "Bound of the connections of a rate"),
+        "think": with(&time, "Pause after each request of its URLs"),
+        "clear-cookies": {"type": "boolean", "description": "Users begin each iteration without cookies"},
+        "flow": {"$ref": "#/properties/flow"},
+        "urls": {"$ref": "#/properties/urls"},
+        "url": {"$ref": "#/properties/url"},
+    });
+    let one = json!({"type": "object", "properties": properties, "additionalProperties": false});
+    json!({
+        "description": "Several sorts of users side by side, each with its own load and its own flow",
+        "anyOf": [{"type": "object", "additionalProperties": one}, {"type": "array", "items": one}],
+    })
+}
