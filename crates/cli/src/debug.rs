@@ -18,7 +18,7 @@ pub fn show(prepared: &dyn PreparedRun, setup: &Setup, redaction: &Redaction, la
     if setup.plan.has_flows() {
         return walk(prepared, setup, &shown);
     }
-    let (text, ending) = shown.told(prepared.probe(setup, &Stop::default()).map(Box::new));
+    let (text, ending) = shown.told(prepared.probe(setup, &Stop::default()).map(Box::new), &[]);
     let code = screen::answer(&text, ending.exit().code(), lang);
     if let Ending::NoAnswer(failure) = &ending {
         screen::complain(&shown.no_answer(failure));
@@ -53,9 +53,8 @@ fn walk(prepared: &dyn PreparedRun, setup: &Setup, shown: &Shown<'_>) -> u8 {
         Walked::Sent { request, outcome, captured } => {
             nth += 1;
             text += &shown.heading(nth, setup, request);
-            let (told, ending) = shown.told(outcome);
+            let (told, ending) = shown.told(outcome, &captured);
             text += &told;
-            captured.iter().for_each(|(name, value)| text += &shown.captured(name, value));
             if let Ending::NoAnswer(failure) = &ending {
                 text += &format!("--- {}\n", shown.no_answer(failure));
             }
@@ -64,6 +63,10 @@ fn walk(prepared: &dyn PreparedRun, setup: &Setup, shown: &Shown<'_>) -> u8 {
         Walked::Part(part) => text += &format!("=== {part}\n"),
         Walked::Paused(pause) => {
             text += &format!("{}\n", lang.fill(messages::DEBUG_PAUSE, &[("time", &report::show::duration(pause))]));
+        }
+        Walked::Endless => {
+            text += &format!("{}\n", lang.of(messages::DEBUG_ENDLESS));
+            worst = if worst == Exit::Ok { Exit::NotTrusted } else { worst };
         }
         Walked::TooFar(most) => {
             text += &format!("{}\n", lang.fill(messages::DEBUG_TOO_FAR, &[("n", &most.to_string())]));
@@ -79,8 +82,12 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// An exchange and what a run would count it as.
-    fn told(&self, outcome: Result<Box<ProbeResult>, Box<ProbeFailure>>) -> (String, Ending) {
+    /// An exchange, what a run would count it as, and what was captured of it.
+    fn told(
+        &self,
+        outcome: Result<Box<ProbeResult>, Box<ProbeFailure>>,
+        captured: &[(String, Vec<u8>)],
+    ) -> (String, Ending) {
         let (mut probe, transcript, fault) = match outcome {
             Ok(answer) => (answer.probe, answer.transcript, None),
             Err(failure) => {
@@ -89,19 +96,23 @@ impl Shown<'_> {
             }
         };
         self.redaction.probe(&mut probe);
-        let mut text = exchange(&probe, &transcript, self.redaction, self.lang);
-        match (&probe.failure, fault.filter(|kind| is_answer(&probe, *kind))) {
-            (None, _) => {
-                text += &format!("{}\n", self.lang.of(messages::DEBUG_SUCCESS));
-                (text, Ending::Success)
-            }
+        let shown = |value: &[u8]| plain::bytes(&value[..value.len().min(LONGEST)]);
+        let mut values: Vec<(String, String)> =
+            captured.iter().map(|(name, value)| (name.clone(), shown(value))).collect();
+        let mut text = exchange(&probe, &transcript, &mut values, (self.redaction, self.lang));
+        let values = values.iter().zip(captured);
+        let captured: String =
+            values.map(|((name, shown), (_, value))| self.captured(name, shown, value.len())).collect();
+        let (told, ending) = match (&probe.failure, fault.filter(|kind| is_answer(&probe, *kind))) {
+            (None, _) => (format!("{}\n", self.lang.of(messages::DEBUG_SUCCESS)), Ending::Success),
             (Some(failure), Some(kind)) => {
                 let why = verdict(&probe, kind, &report::reason(failure, self.lang));
-                text += &format!("{}\n", self.lang.fill(messages::DEBUG_FAILURE, &[("why", &why)]));
-                (text, Ending::Failure)
+                (format!("{}\n", self.lang.fill(messages::DEBUG_FAILURE, &[("why", &why)])), Ending::Failure)
             }
-            (Some(failure), None) => (text, Ending::NoAnswer(report::reason(failure, self.lang).into_owned())),
-        }
+            (Some(failure), None) => (String::new(), Ending::NoAnswer(report::reason(failure, self.lang).into_owned())),
+        };
+        text += &(told + &captured);
+        (text, ending)
     }
 
     fn no_answer(&self, failure: &str) -> String {
@@ -115,23 +126,24 @@ impl Shown<'_> {
         format!("=== {nth}  {name}{}\n", self.redaction.sentence(&url.url))
     }
 
-    /// What was taken out of a response, as far as it is no secret.
-    fn captured(&self, name: &str, value: &[u8]) -> String {
-        let mut pair = format!("{name}={}", plain::bytes(&value[..value.len().min(LONGEST)]));
-        if value.len() > LONGEST {
-            pair.push('…');
-        }
-        self.redaction.texts([&mut pair]);
-        let bytes = value.len().to_string();
+    /// What was taken out of a response, which is so long; as it may be shown.
+    fn captured(&self, name: &str, shown: &str, length: usize) -> String {
+        let more = if length > LONGEST { "…" } else { "" };
+        let (pair, bytes) = (format!("{name}={shown}{more}"), length.to_string());
         format!("{}\n", self.lang.fill(messages::DEBUG_CAPTURED, &[("pair", &pair), ("n", &bytes)]))
     }
 }
 
-/// What was sent and what was received.
-fn exchange(probe: &FirstAnswer, transcript: &Transcript, redaction: &Redaction, lang: Lang) -> String {
+/// What was sent and what was received. What was captured is masked with it.
+fn exchange(
+    probe: &FirstAnswer,
+    transcript: &Transcript,
+    captured: &mut [(String, String)],
+    (redaction, lang): (&Redaction, Lang),
+) -> String {
     let Transcript { sent, received, bytes, left_out } = transcript;
     let [mut sent, mut received] = [sent, received].map(|bytes| plain::bytes(bytes));
-    redaction.texts([&mut sent, &mut received]);
+    redaction.exchange([&mut sent, &mut received], captured);
     let mut text = String::new();
     let through = probe.through.as_ref().map(|proxy| lang.fill(messages::DEBUG_THROUGH, &[("proxy", proxy)]));
     let parts = [Some(probe.address.clone()), through, Some(probe.spoken.clone())];

@@ -126,6 +126,11 @@ pub const DEBUG_CAPTURED: Text = text("--- captured {pair} ({n} {n|byte|bytes})"
 /// The end of --debug of a flow in a loop.
 pub const DEBUG_TOO_FAR: Text =
     text("=== stopped after {n} requests; a condition may never change", "=== {n} 个请求后停止；某个条件可能永远不变");
+/// The end of --debug of a flow whose loop sends nothing.
+pub const DEBUG_ENDLESS: Text = text(
+    "=== stopped: a loop sends nothing and does not end; check the condition of its `while`",
+    "=== 已停止：有一个循环不发送任何请求且不会结束；请检查其 `while` 条件",
+);
 /// The question before a public address.
 pub const PUBLIC_ASK: Text = text(
     "{host} ({address}) is a public address, and this is load ({load}). Are you allowed to load-test it? [y/N] ",

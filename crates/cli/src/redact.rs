@@ -42,10 +42,20 @@ impl Redaction {
     }
 
     /// Texts that belong together: what is a secret in one of them is hidden in all.
-    pub fn texts<const N: usize>(&self, texts: [&mut String; N]) {
+    pub fn texts<const N: usize>(&self, mut texts: [&mut String; N]) {
         if let Some(secrets) = &self.0 {
-            secrets.hide_all(texts);
+            secrets.hide_all(&mut texts.each_mut().map(|text| &mut **text));
         }
+    }
+
+    /// What was sent and received, and the values that were taken out of it, by name: what is a secret in one of them is hidden in all.
+    pub fn exchange(&self, said: [&mut String; 2], captured: &mut [(String, String)]) {
+        let Some(secrets) = &self.0 else { return };
+        for (_, value) in captured.iter_mut().filter(|(name, _)| mask::is_secret_name(name)) {
+            *value = mask::MASK.into();
+        }
+        let mut texts: Vec<&mut String> = said.into_iter().chain(captured.iter_mut().map(|(_, value)| value)).collect();
+        secrets.hide_all(&mut texts);
     }
 
     /// An event; the plan and the command of its head are masked where they are made.
@@ -107,6 +117,19 @@ mod tests {
         let mut found = RunEvent::FirstAnswer(FirstAnswer { url: "http://u:p@h/".into(), ..FirstAnswer::default() });
         redaction().event(&mut found);
         assert_eq!(found, RunEvent::FirstAnswer(FirstAnswer { url: "http://***@h/".into(), ..FirstAnswer::default() }));
+    }
+
+    #[test]
+    fn what_was_captured_is_masked_with_what_was_received() {
+        let mut sent = "POST /token HTTP/1.1\r\n\r\ngrant=x".to_owned();
+        let mut received =
+            "HTTP/1.1 200 OK\r\nSet-Cookie: sid=abcdef99; Path=/login\r\n\r\n{\"access_token\":\"t-8821\",\"n\":3}"
+                .to_owned();
+        let pairs = [("access", "t-8821"), ("csrf", "a&b"), ("n", "3"), ("where", "/login")];
+        let mut captured = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        redaction().exchange([&mut sent, &mut received], &mut captured);
+        assert_eq!(captured.map(|(_, value)| value), ["***", "***", "3", "/login"]);
+        assert!(!received.contains("8821") && sent.starts_with("POST /token"), "{sent} {received}");
     }
 
     #[test]

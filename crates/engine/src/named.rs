@@ -54,10 +54,12 @@ impl ByName {
         }
     }
 
-    /// So many users are there of a scenario.
-    pub fn users(&mut self, scenario: usize, users: u64) {
-        if let Some(first) = self.scenarios.filter(|_| users > 0) {
-            self.counts(first + scenario as u16).users += users;
+    /// So many users are there of a scenario when a second ends, and so many user-nanoseconds were in it.
+    pub fn users(&mut self, scenario: usize, users: u64, users_ns: u64) {
+        if let Some(first) = self.scenarios.filter(|_| users_ns > 0) {
+            let counts = self.counts(first + scenario as u16);
+            counts.users += users;
+            counts.users_ns += users_ns;
         }
     }
 

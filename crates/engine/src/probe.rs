@@ -191,6 +191,10 @@ fn write_down<D: Dialogue>(d: &D, transcribed: Transcribed, probe: &mut FirstAns
 
 /// However many hops there were, so much is shown of them.
 fn append(told: &mut Vec<u8>, more: Vec<u8>) {
+    // A body may end without a line break, and what follows it is another message.
+    if !more.is_empty() && told.last().is_some_and(|last| *last != b'\n') && told.len() < SHOWN {
+        told.push(b'\n');
+    }
     if told.len() + more.len() <= SHOWN {
         told.extend(more);
         return;

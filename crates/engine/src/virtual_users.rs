@@ -30,6 +30,10 @@ pub(crate) struct VirtualUsers {
     /// Of an open load: numbers that are free.
     free: Vec<u32>,
     alive: u32,
+    /// Until when they are in `area`.
+    since: Nanos,
+    /// User-nanoseconds that nobody asked for yet.
+    area: u64,
     /// So many may run.
     target: u32,
     next_change: Nanos,
@@ -51,6 +55,8 @@ impl VirtualUsers {
             all: vec![AWAY; peak],
             free: Vec::new(),
             alive: 0,
+            since: Nanos::ZERO,
+            area: 0,
             target: 0,
             next_change: Nanos::MAX,
             starting: Vec::new(),
@@ -75,9 +81,23 @@ impl VirtualUsers {
         self.alive
     }
 
+    /// Time has passed until now; to be told before their number changes.
+    #[inline]
+    pub fn lapse(&mut self, now: Nanos) {
+        self.area += u64::from(self.alive) * (now - self.since).0;
+        self.since = now;
+    }
+
+    /// User-nanoseconds since this was last asked.
+    pub fn take_area(&mut self, now: Nanos) -> u64 {
+        self.lapse(now);
+        std::mem::take(&mut self.area)
+    }
+
     /// An arrival brings one.
     #[inline]
-    pub fn come(&mut self) -> u32 {
+    pub fn come(&mut self, now: Nanos) -> u32 {
+        self.lapse(now);
         self.alive += 1;
         let user = match self.free.pop() {
             Some(user) => user,
@@ -120,6 +140,7 @@ impl VirtualUsers {
 
     /// Sets their number for a time since the start of the run.
     pub fn change(&mut self, since_start: Nanos, start: Nanos) {
+        self.lapse(start + since_start);
         let Some(profile) = &self.profile else { return };
         self.begun = true;
         self.target = profile.at(since_start);
@@ -159,7 +180,8 @@ impl VirtualUsers {
 
     /// Its visit is over: the connection that was its own ([`NONE`]: it had none); None where it was over before.
     #[inline]
-    pub fn end(&mut self, user: u32) -> Option<u32> {
+    pub fn end(&mut self, user: u32, now: Nanos) -> Option<u32> {
+        self.lapse(now);
         let user = within(user);
         let ended = self.all.get_mut(user as usize)?;
         if !std::mem::take(&mut ended.running) {
@@ -218,9 +240,11 @@ mod tests {
     #[test]
     fn arrivals_bring_users_and_take_the_numbers_of_those_who_left() {
         let mut users = VirtualUsers::new(None, 0);
-        assert_eq!([users.come(), users.come(), users.come()], [0, 1, 2]);
-        assert_eq!((users.end(1), users.end(1), users.alive()), (Some(NONE), None, 2));
-        assert_eq!([users.come(), users.come()], [1, 3]);
+        assert_eq!([0, 5, 10].map(|now| users.come(Nanos(now))), [0, 1, 2]);
+        let mut end = |user| users.end(user, Nanos(10));
+        assert_eq!((end(1), end(1), users.alive()), (Some(NONE), None, 2));
+        assert_eq!((users.take_area(Nanos(20)), users.take_area(Nanos(30))), (5 + 10 + 20, 20), "user-nanoseconds");
+        assert_eq!([users.come(Nanos(30)), users.come(Nanos(30))], [1, 3]);
         assert!(users.may_go_on(3) && users.next_change() == Nanos::MAX);
         users.begin_at(Nanos(5));
         assert_eq!(users.next_change(), Nanos::MAX, "no profile ever changes their number");
@@ -234,7 +258,7 @@ mod tests {
         assert!(users.have_all_begun() && users.alive() == 3);
         users.change(Nanos::from_secs(10), Nanos::ZERO);
         assert!(users.may_go_on(0) && !users.may_go_on(1));
-        assert_eq!((users.end(2), users.alive(), users.any_to_start()), (Some(NONE), 2, false));
+        assert_eq!((users.end(2, Nanos::from_secs(10)), users.alive(), users.any_to_start()), (Some(NONE), 2, false));
         assert!(users.is_done(2) && !users.is_done(1) && !users.is_done(77));
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use measure::{Clock, Nanos};
 use plan::flow::{Flow, Known, OnFailure};
-use scenario::{Act, News, Program};
+use scenario::{Act, ENDLESS, News, Program};
 use wire::{Dialogue, FaultKind, Memory, Values};
 
 use crate::probe::{Way, beginning, probe_of};
@@ -30,6 +30,8 @@ pub enum Walked {
     Paused(Nanos),
     /// It was stopped after so many requests.
     TooFar(usize),
+    /// It was stopped in a loop that sends nothing and does not end.
+    Endless,
 }
 
 /// Goes through the flow of a plan once, each request on a connection of its own, unless it is on one that is the user's; what is done once
@@ -115,6 +117,11 @@ fn once<D: Dialogue>(
             Nanos::ZERO
         }
         Walked::Paused(pause) => pause,
+        Walked::Endless => {
+            let why = "a loop in it sends nothing and does not end".to_owned();
+            failed.get_or_insert(OneShotFailure { why, unreachable: false });
+            Nanos::ZERO
+        }
         _ => Nanos::ZERO,
     });
     walk.way.end();
@@ -170,6 +177,11 @@ impl<D: Dialogue> Walk<'_, D> {
                 // What comes before the first iteration is over, or the iteration is.
                 Act::Done if !user.has_iterated(0) => user.hear(0, News::Begin, now),
                 Act::Done if user.ends(0, now) => {}
+                Act::Busy(ENDLESS) => {
+                    told(Walked::Endless);
+                    return;
+                }
+                Act::Busy(_) => {}
                 Act::Wait | Act::Hold | Act::Done | Act::Leave => return,
             }
         }

@@ -246,7 +246,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let scenario = self.source.next_to_arrive();
             let source = &mut self.source.all_mut()[scenario];
             let due = source.take_arrival(&self.limits);
-            match source.come() {
+            match source.come(self.stamp) {
                 Some(user) => self.ask(user, due, News::Begin),
                 None => self.dropped(scenario, due),
             }

@@ -37,6 +37,9 @@ counts! {
         /// Of a scenario: users when the second ended.
         #[serde(skip_serializing_if = "is_zero")]
         users,
+        /// Of a scenario: time integral of its users, in user-nanoseconds.
+        #[serde(skip_serializing_if = "is_zero")]
+        users_ns,
     }
 }
 

@@ -78,6 +78,12 @@ second! {
         /// Failures of steps of a flow that are to end the run (`on-failure: stop-run`).
         #[serde(default)]
         run_stops,
+        /// Users of a flow who left for good because a step failed (`on-failure: stop-user`).
+        #[serde(default)]
+        user_stops,
+        /// Users found to be in a loop of a flow that sends nothing and does not end.
+        #[serde(default)]
+        endless,
     }
     rest {
         /// Its beginning since the start of the window (nanoseconds; negative within the warm-up).

@@ -51,7 +51,8 @@ pub struct Report<'a> {
     unix_ms: Option<u64>,
     /// `open` or `closed`.
     mode: &'static str,
-    /// `completed`, `interrupted`, `aborted`, or `cut_off` where the record stops before its end.
+    /// `completed`, `stopped` where an objective or a step asked for it, `interrupted`, `aborted`, or `cut_off` where the record stops before
+    /// its end.
     ended: &'static str,
     /// Length of the window in seconds: what throughput is divided by.
     window_s: f64,
@@ -288,7 +289,7 @@ impl<'a> Report<'a> {
             brunt: started.map(|s| s.brunt.as_str()),
             unix_ms: started.map(|s| s.unix_ms),
             mode: if summary.open { "open" } else { "closed" },
-            ended: summary.end.name(),
+            ended: if summary.was_stopped() { "stopped" } else { summary.end.name() },
             window_s: summary.window.as_secs_f64(),
             elapsed_s: summary.elapsed.as_secs_f64(),
             exit: summary.exit.code(),

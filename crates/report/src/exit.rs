@@ -52,8 +52,7 @@ impl Exit {
             return Exit::Unreachable;
         }
         let said = |subject| run.notices.iter().any(|notice| notice.subject() == Some(subject));
-        let as_asked = run.end == End::Interrupted && (said(Subject::ObjectiveStop) || said(Subject::StepStop));
-        if (run.end != End::Completed && !as_asked) || said(Subject::AfterInterrupted) {
+        if (run.end != End::Completed && !run.was_stopped()) || said(Subject::AfterInterrupted) {
             return Exit::Interrupted;
         }
         if trust.against().next().is_some() {

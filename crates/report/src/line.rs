@@ -14,7 +14,7 @@ const AND: Text = text("{verdict}, and {overload}", "{verdict}；{overload}");
 const AND_ALSO: Text = text("{verdict}; and {overload}", "{verdict}；{overload}");
 
 /// What helps, where the sentence of a check does not say it by itself.
-const ADVICE: [(&str, Text); 13] = [
+const ADVICE: [(&str, Text); 15] = [
     ("little", text("brunt's own counters disagree: please report it", "brunt 自身的计数不一致：请报告此问题")),
     (
         "lower_bound",
@@ -50,6 +50,20 @@ const ADVICE: [(&str, Text); 13] = [
         text(
             "as many users (-c) as the server lets in, or a higher limit there",
             "按服务允许的数量设置用户（-c），或提高其上限",
+        ),
+    ),
+    (
+        "users_left",
+        text(
+            "see the failures below; `on-failure: next-iteration` keeps users at work",
+            "查看下面的失败；`on-failure: next-iteration` 可让用户继续",
+        ),
+    ),
+    (
+        "flow_endless",
+        text(
+            "see with --debug which `while` never ends, and change its condition",
+            "用 --debug 查看哪个 `while` 不会结束，并修改其条件",
         ),
     ),
     (

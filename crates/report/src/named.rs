@@ -22,8 +22,8 @@ pub struct NamedTotals {
     pub counts: NamedCounts,
     /// Successes that ended within the window, those of requests of the warm-up included.
     pub finished_in_window: u64,
-    /// Of a scenario: users at the end of each second of the window, summed up.
-    pub users_in_window: u64,
+    /// Of a scenario: time integral of its users over the window, in user-nanoseconds.
+    pub users_ns_in_window: u64,
     /// Status code → count.
     pub status: BTreeMap<String, u64>,
     /// Latency of the successes: response in open load, service in closed.
@@ -38,7 +38,10 @@ impl NamedTotals {
         if part == Part::Window {
             let ended = second.counts.finished.saturating_add(second.counts.finished_of_warmup);
             self.finished_in_window = self.finished_in_window.saturating_add(ended);
-            self.users_in_window = self.users_in_window.saturating_add(second.counts.users);
+            // Records of before have those at the ends of seconds.
+            let NamedCounts { users, users_ns, .. } = second.counts;
+            let users_ns = if users_ns > 0 { users_ns } else { users.saturating_mul(1_000_000_000) };
+            self.users_ns_in_window = self.users_ns_in_window.saturating_add(users_ns);
         }
         for (code, n) in &second.status {
             record::add_code(&mut self.status, code, *n);

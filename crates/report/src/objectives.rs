@@ -13,6 +13,7 @@ use std::borrow::Cow;
 
 use measure::Nanos;
 use plan::quantity;
+use record::End;
 
 use crate::ranked::{Figure, Ranked};
 use crate::show;
@@ -64,6 +65,8 @@ pub struct Facts<'a> {
     pub failed: u64,
     /// Given up unfinished.
     pub censored: u64,
+    /// The run was stopped before its time, and what it cut off may have come in time.
+    pub cut: bool,
     /// Successes.
     pub finished: u64,
     /// Successes within the window ÷ its length.
@@ -170,9 +173,9 @@ impl Objective {
                 self.judge_quantile(facts, name, (*share, *whole), *limit)
             }
             Metric::Max(limit) => {
-                let within = self.within(facts, *limit);
+                let (within, due) = (self.within(facts, *limit), self.due(facts, *limit));
                 let measured = format!("max {}", facts.latency.max().show());
-                self.judged(facts.due > 0 && within == facts.due, measured, Some((within, facts.due)))
+                self.judged(due > 0 && within == due, measured, Some((within, due)))
             }
             Metric::Mean(limit) => {
                 let mean = facts.latency.mean();
@@ -181,11 +184,12 @@ impl Objective {
             }
             Metric::Failed(limit) => {
                 // What never ended may yet have failed.
-                let bad = facts.failed + facts.censored;
-                let (bad_share, limit) = (bad as f64, limit * facts.due as f64);
-                let met = facts.due > 0 && if self.strict { bad_share < limit } else { bad_share <= limit };
-                let measured = format!("failed {}", show::percent(bad, facts.due));
-                self.judged(met, measured, Some((facts.due.saturating_sub(bad), facts.due)))
+                let cut = if facts.cut { facts.censored } else { 0 };
+                let (bad, due) = (facts.failed + facts.censored - cut, facts.due.saturating_sub(cut));
+                let (bad_share, limit) = (bad as f64, limit * due as f64);
+                let met = due > 0 && if self.strict { bad_share < limit } else { bad_share <= limit };
+                let measured = format!("failed {}", show::percent(bad, due));
+                self.judged(met, measured, Some((due.saturating_sub(bad), due)))
             }
             Metric::Rate(limit) => {
                 let rate = facts.throughput_per_s;
@@ -196,13 +200,20 @@ impl Objective {
     }
 
     fn judge_quantile(&self, facts: &Facts<'_>, name: &str, (share, whole): (u64, u64), limit: Nanos) -> Judged {
-        let within = self.within(facts, limit);
-        let enough = u128::from(within) * u128::from(whole) >= u128::from(facts.due) * u128::from(share);
+        let (within, due) = (self.within(facts, limit), self.due(facts, limit));
+        let enough = u128::from(within) * u128::from(whole) >= u128::from(due) * u128::from(share);
         let figure = facts.latency.quantile(share as f64 / whole as f64).figure;
-        let mut judged =
-            self.judged(facts.due > 0 && enough, format!("{name} {}", figure.show()), Some((within, facts.due)));
-        judged.few = figure == Figure::Withheld && facts.due > 0;
+        let mut judged = self.judged(due > 0 && enough, format!("{name} {}", figure.show()), Some((within, due)));
+        judged.few = figure == Figure::Withheld && due > 0;
         judged
+    }
+
+    /// Due requests, without those of which nobody knows whether they would have come back within the limit: a stop cut them off before it
+    /// had passed.
+    fn due(&self, facts: &Facts<'_>, limit: Nanos) -> u64 {
+        let waited_less = || facts.latency.at_least.map_or(0, |bounds| bounds.count_at_most(limit - Nanos(1)));
+        let unknown = if facts.cut { waited_less().min(facts.censored) } else { 0 };
+        facts.due.saturating_sub(unknown)
     }
 
     /// Due requests that are known to have come back within the limit.
@@ -245,6 +256,7 @@ impl<'a> Facts<'a> {
             due: run.totals.due,
             failed: run.totals.failed,
             censored: run.totals.censored,
+            cut: run.end == End::Interrupted,
             finished: run.totals.finished,
             throughput_per_s: run.throughput_per_s(),
             latency: run.headline(),
@@ -268,6 +280,7 @@ impl<'a> Facts<'a> {
             due: totals.counts.due,
             failed: totals.counts.failed,
             censored: totals.counts.censored,
+            cut: run.end == End::Interrupted,
             finished: totals.counts.finished,
             throughput_per_s: run.per_s(totals.finished_in_window),
             latency: totals.ranked(),

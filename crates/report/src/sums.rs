@@ -5,7 +5,7 @@
 
 use measure::Nanos;
 use plan::Change;
-use record::{Changed, End, Ended, Example, FirstAnswer, Joined, Notice, RunEvent, Second, Started};
+use record::{Changed, End, Ended, Example, FirstAnswer, Joined, Notice, RunEvent, Second, Started, Subject};
 
 use crate::named::EXAMPLES;
 use crate::ranked::Ranked;
@@ -161,6 +161,12 @@ impl Adding {
 }
 
 impl Sums {
+    /// True where an objective or a step of a flow stopped the run, as was asked for.
+    pub fn was_stopped(&self) -> bool {
+        let stops = |said: &Notice| matches!(said.subject(), Some(Subject::ObjectiveStop | Subject::StepStop));
+        self.end == End::Interrupted && self.notices.iter().any(stops)
+    }
+
     /// Successes that ended within the window ÷ its length; 0 where there was no window.
     pub fn throughput_per_s(&self) -> f64 {
         self.per_s(self.totals.finished_in_window)

@@ -26,6 +26,8 @@ const SOON: Nanos = Nanos(u64::MAX - 1);
 const IDLE: Nanos = Nanos::from_millis(10);
 /// So many operations are gone through before others have their turn.
 const AT_A_TIME: u32 = 1000;
+/// Whoever had its turn so often in a row and sent nothing is in a loop that does not end, as far as anybody can tell: a million operations.
+pub const ENDLESS: u32 = 1000;
 
 /// Where a user stands.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +48,8 @@ struct Player {
     failed: bool,
     /// A request of this iteration was sent.
     sent: bool,
+    /// So many times in a row it went through [`AT_A_TIME`] operations without sending or pausing.
+    busy: u32,
     /// It leaves for good after this iteration.
     leaves: bool,
     /// It finished an iteration before.
@@ -53,6 +57,8 @@ struct Player {
     /// Pauses of this iteration so far.
     slept: Nanos,
     last_answer: Nanos,
+    /// Of the pauses, those before that answer.
+    slept_by_answer: Nanos,
 }
 
 /// What a user is in.
@@ -84,12 +90,23 @@ const NEW: Player = Player {
     dropped: false,
     failed: false,
     sent: false,
+    busy: 0,
     leaves: false,
     again: false,
     slept: Nanos::ZERO,
     last_answer: Nanos::ZERO,
+    slept_by_answer: Nanos::ZERO,
 };
 const NOT_BEGUN: Span = Span { began: NEVER, slept: Nanos::ZERO, failed: false };
+
+/// What a step that failed is to stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stops {
+    /// The run.
+    pub run: bool,
+    /// Its user, for good.
+    pub user: bool,
+}
 
 /// The users of one worker, each somewhere in the flow.
 #[derive(Debug)]
@@ -102,8 +119,7 @@ pub struct Flow {
     spans: Vec<Span>,
     told: Vec<Told>,
     rng: Rng,
-    /// A step failed that is to end the run.
-    stops_run: bool,
+    stops: Stops,
     /// A text that is being put together.
     text: Vec<u8>,
 }
@@ -119,15 +135,15 @@ impl Flow {
             spans: Vec::new(),
             told: Vec::new(),
             rng,
-            stops_run: false,
+            stops: Stops::default(),
             text: Vec::new(),
         }
     }
 
-    /// True once after a step failed that is to end the run.
+    /// What steps that failed since this was last asked are to stop.
     #[inline]
-    pub fn stops_run(&mut self) -> bool {
-        std::mem::take(&mut self.stops_run)
+    pub fn stops(&mut self) -> Stops {
+        std::mem::take(&mut self.stops)
     }
 
     /// What began and ended since this was last asked; the vector is given back by [`Flow::give_back`].
@@ -219,7 +235,7 @@ impl Flow {
     fn answered(&mut self, user: u32, failed: bool, at: Nanos) {
         let program = Arc::clone(&self.program);
         let Some(player) = self.players.get_mut(user as usize).filter(|player| player.plays) else { return };
-        player.last_answer = at;
+        (player.last_answer, player.slept_by_answer) = (at, player.slept);
         player.flying = player.flying.saturating_sub(1);
         if failed {
             self.failed(user);
@@ -245,13 +261,21 @@ impl Flow {
         // Who could not begin has nothing to go on with.
         let begins = player.phase == Phase::Start && on_failure != OnFailure::GoOn;
         player.leaves |= begins || matches!(on_failure, OnFailure::StopUser | OnFailure::StopRun);
-        self.stops_run |= on_failure == OnFailure::StopRun;
+        self.stops.run |= on_failure == OnFailure::StopRun;
+        self.stops.user |= begins || on_failure == OnFailure::StopUser;
         let under_way = |span: &&mut Span| span.began < SOON;
         self.spans_of(user).iter_mut().filter(under_way).for_each(|span| span.failed = true);
     }
 
     /// What a user does next who knows these values, at a moment. [`Act::Done`]: its iteration is over.
     pub fn next(&mut self, user: u32, at: Nanos, values: &mut Values) -> Act {
+        let act = self.act(user, at, values);
+        let player = &mut self.players[user as usize];
+        player.busy = if let Act::Busy(_) = act { player.busy.saturating_add(1) } else { 0 };
+        act
+    }
+
+    fn act(&mut self, user: u32, at: Nanos, values: &mut Values) -> Act {
         let program = Arc::clone(&self.program);
         for _ in 0..AT_A_TIME {
             let player = &mut self.players[user as usize];
@@ -273,7 +297,10 @@ impl Flow {
                 }
                 Op::Pause(pause) => {
                     let pause = drawn(pause, &mut self.rng);
-                    return self.pause(user, pause);
+                    // None at all is nothing that others could have a turn in.
+                    if pause > Nanos::ZERO {
+                        return self.pause(user, pause);
+                    }
                 }
                 Op::Pace(pace) => {
                     let began = self.spans_of(user)[0].began;
@@ -319,7 +346,7 @@ impl Flow {
                 Op::Return(back) => self.players[user as usize].at = *self.counter(user, *back),
             }
         }
-        Act::Pause(Nanos(1))
+        Act::Busy(self.players[user as usize].busy + 1)
     }
 
     /// The next request of a batch, where one may be sent; None: all are over.
@@ -393,15 +420,16 @@ impl Flow {
 
     /// A group ends with its last answer; one that sent nothing was none.
     fn group_ends(&mut self, user: u32, span: u16) {
-        let until = self.players[user as usize].last_answer;
+        let Player { last_answer, slept_by_answer, .. } = self.players[user as usize];
         let group = std::mem::replace(&mut self.spans_of(user)[usize::from(span)], NOT_BEGUN);
         if group.began < SOON {
-            self.tell_end(user, span, group, until);
+            self.tell_end(user, span, group, (last_answer, slept_by_answer));
         }
     }
 
-    fn tell_end(&mut self, user: u32, span: u16, ended: Span, until: Nanos) {
-        let slept = self.players[user as usize].slept - ended.slept;
+    /// `until`: when it ended, and what the user had slept by then.
+    fn tell_end(&mut self, user: u32, span: u16, ended: Span, (until, slept): (Nanos, Nanos)) {
+        let slept = slept - ended.slept;
         let lasted = until - ended.began;
         let what = What::Ended { passed: !ended.failed, lasted, active: lasted - slept };
         self.told.push(Told { user, span, began: ended.began, what });
@@ -434,9 +462,9 @@ impl Flow {
         self.end_groups(user);
         let player = &mut self.players[user as usize];
         (player.plays, player.again) = (false, true);
-        let failed = player.failed;
+        let (failed, slept) = (player.failed, player.slept);
         let iteration = std::mem::replace(&mut self.spans_of(user)[0], NOT_BEGUN);
-        self.tell_end(user, 0, Span { failed, ..iteration }, at);
+        self.tell_end(user, 0, Span { failed, ..iteration }, (at, slept));
     }
 
     /// A user does nothing more: what it was in the middle of is cut, or failed where it had only to be told so. Somebody else may

@@ -15,7 +15,7 @@ use measure::Nanos;
 use wire::FaultKind;
 
 pub use condition::Condition;
-pub use flow::{Flow, Told, What};
+pub use flow::{ENDLESS, Flow, Stops, Told, What};
 pub use mix::Mix;
 pub use own::OwnConnections;
 pub use program::Program;
@@ -55,6 +55,9 @@ pub enum Act {
     Pause(Nanos),
     /// Waits for what it sent before.
     Wait,
+    /// Has gone through many steps that send nothing and is not at the end of them: others have their turn first. The number says for the how many-th
+    /// time in a row.
+    Busy(u32),
     /// Has said everything, and keeps its connection.
     Hold,
     /// Its visit, or its iteration, is over.

@@ -43,7 +43,7 @@ pub fn read(path: &str, text: &str, protocols: &[Box<dyn Runner>]) -> Result<Giv
 
 pub(super) struct Reader<'a> {
     path: &'a str,
-    keys: Rc<Keys>,
+    pub(super) keys: Rc<Keys>,
     schemes: Vec<&'static str>,
     specs: Vec<OptionSpec>,
     /// The plan of a report: bare numbers are nanoseconds.

@@ -8,7 +8,7 @@ use serde_json::json;
 use wire::Complaint;
 
 use super::file::{Reader, text_of};
-use super::flow_file::{Entry, Within};
+use super::flow_file::{Entry, KINDS, Within};
 
 /// As many at once as browsers have connections to one origin.
 const AT_ONCE: u32 = 6;
@@ -88,6 +88,14 @@ impl Reader<'_> {
                 if let Some((key, at, _)) = entries.iter().find(|(key, ..)| key == "on-failure" || key == "on_failure")
                 {
                     return self.wrong(*at, key, "is about the batch as a whole; write it beside `requests`");
+                }
+                let other = entries.iter().find(|(key, ..)| key != "url" && KINDS.contains(&key.as_str()));
+                if let Some((key, at, _)) = other {
+                    return self.wrong(
+                        *at,
+                        key,
+                        "is no request, and a batch has no other steps; write it before or after the batch",
+                    );
                 }
                 self.request_step(item, entries)?
             }

@@ -137,6 +137,11 @@ fn unknown_list(name: &str, flow: &Flow) -> Option<String> {
     let known = flow.variables.iter().any(|known| known == name);
     (!known).then(|| match nearest(name, flow.variables.iter().map(String::as_str)) {
         Some(near) => format!("no step captures `{name}`; write `{near}` if you meant that"),
+        None if !protocols::capture::is_word(name) => {
+            format!(
+                "`{name}` is no name of a captured list; write [a, b, c], or the name that a step captured with `| all`"
+            )
+        }
         None => format!(
             "no step captures `{name}`; write `capture: {{{name}: json $.items[*].id | all}}` before, or [a, b, c]"
         ),

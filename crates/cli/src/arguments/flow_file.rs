@@ -161,6 +161,13 @@ impl Reader<'_> {
 
     fn no_kind<T>(&self, at: At, entries: &[Entry]) -> Result<T, Complaint> {
         let Some((key, at, _)) = entries.first() else { return self.wrong(at, "step", "is empty; write `- url: …`") };
+        let of_request = |(key, ..): &&Entry| {
+            [CAPTURE, "name", "on-failure", "on_failure"].contains(&key.as_str())
+                || self.keys.is_of_one_url(&key.replace('_', "-"))
+        };
+        if let Some((key, at, _)) = entries.iter().find(of_request) {
+            return self.wrong(*at, key, "is of a request, and the step has no `url`; write `- url: …`");
+        }
         let near = entries.iter().find_map(|(key, at, _)| Some((key, at, nearest(key, KINDS.into_iter())?)));
         match near {
             Some((key, at, kind)) => self.wrong(*at, key, format!("unknown key; write `{kind}` if you meant that")),
@@ -184,7 +191,11 @@ impl Reader<'_> {
         within: &mut Within,
     ) -> Result<Vec<Step>, Complaint> {
         match rest {
-            [(key, _, node)] if key == "steps" => self.steps(node, within),
+            // Another way of an `if` may be all there is.
+            [(key, at, node)] if key == "steps" => match self.steps(node, within)?.as_slice() {
+                [] if kind != "if" && kind != "choose" => self.wrong(*at, key, "are none; write a step below it"),
+                steps => Ok(steps.to_vec()),
+            },
             [] => self.wrong(at, kind, "has no `steps`; write them below it"),
             [(key, at, _), ..] => self.wrong(*at, key, "is not known here; a step like this has `steps` and no more"),
         }
@@ -402,6 +413,10 @@ pub(super) fn of_run(flags: &Matched<'_>, given: &Given, protocol: &dyn Runner) 
         ("interval", "--interval", "is the time from request to request; in a flow write `pace`"),
         ("hold", "--hold", "keeps connections on which all is said; leave it out with a flow"),
     ];
+    let clears = flags.switch("clear-cookies") && !given.has("cookie-jar");
+    if clears {
+        return Err(Complaint::new("clear-cookies", "has no cookies to clear; write `cookie-jar: true` beside it"));
+    }
     match others.into_iter().find(|(name, ..)| flags.given(name)) {
         Some((_, place, trouble)) => Err(Complaint::new(place, trouble)),
         None => Ok(Some(Flow { clear_cookies: flags.switch("clear-cookies"), ..flow.clone() })),

@@ -111,7 +111,29 @@ fn mistakes_are_named_where_they_stand() {
         (
             "flow:\n - method: GET",
             "p.yaml line 2 column 4 (method)",
-            "is no step; a step has one of url, batch, pause,",
+            "is of a request, and the step has no `url`; write `- url: …`",
+        ),
+        ("flow:\n - get: h", "p.yaml line 2 column 4 (get)", "is no step; a step has one of url, batch, pause,"),
+        (
+            "flow:\n - url: h\n   captuer: {a: status}",
+            "p.yaml line 3 column 4 (captuer)",
+            "write `capture` if you meant that",
+        ),
+        (
+            "flow:\n - h\n - repeat: 3\n   steps: []",
+            "p.yaml line 4 column 4 (steps)",
+            "are none; write a step below it",
+        ),
+        (
+            "flow:\n - batch:\n   - h\n   - pause: 1s",
+            "p.yaml line 4 column 6 (pause)",
+            "is no request, and a batch has no other steps",
+        ),
+        ("vus: 3\nflow: [h]", "p.yaml line 1 column 1 (vus)", "is called differently here; write `users: 10`"),
+        (
+            "clear-cookies: true\nflow: [h]",
+            "p.yaml line 1 column 1 (clear-cookies)",
+            "has no cookies to clear; write `cookie-jar: true`",
         ),
         ("flow:\n - url: h\n   pause: 1s", "p.yaml line 3 column 4 (pause)", "begins another step"),
         ("flow:\n - pause: 3s..1s", "p.yaml line 2 column 11 (pause)", "3s..1s"),
@@ -224,7 +246,7 @@ fn curl_commands_are_a_flow_in_their_order_whose_users_keep_cookies() {
 fn cookies_last_for_one_iteration_where_asked() {
     let flow = |text: &str| of_file(text, &[]).flow.expect("a flow");
     assert!(!flow("flow: [h/]\n").clear_cookies);
-    let text = "clear-cookies: true\nflow: [h/]\n";
+    let text = "clear-cookies: true\ncookie-jar: true\nflow: [h/]\n";
     assert!(flow(text).clear_cookies);
     assert_eq!(flow(&document::yaml(&of_file(text, &[]))), flow(text));
     let said = with_file("clear-cookies: true\nurls: [h/]\n", &[]).expect_err("no flow").to_string();

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use measure::Nanos;
 use plan::WeightedUrl;
-use plan::flow::{CAPTURE, Flow, List, Step, each};
+use plan::flow::{CAPTURE, Flow, List, Pause, Step, each};
 
 use super::flow_called::values_in;
 
@@ -121,6 +122,7 @@ impl<'a> Values<'a> {
                 Step::Group { steps, .. } | Step::Once { steps } => self.steps(steps),
                 Step::Repeat { steps, .. } => self.again(steps),
                 Step::While { condition, steps } => {
+                    self.sends(condition, steps);
                     self.known.extend(self.captured_in(steps));
                     self.condition(condition);
                     self.again(steps);
@@ -133,7 +135,10 @@ impl<'a> Values<'a> {
                 Step::Choose { ways } => ways.iter().for_each(|way| self.steps(&way.steps)),
                 Step::ForEach { name, list, steps } => {
                     match list {
-                        List::Captured(list) => self.uses(|known| known == list),
+                        List::Captured(list) => {
+                            self.uses(|known| known == list);
+                            self.goes_over(name, list);
+                        }
                         List::Fixed(texts) => texts.iter().for_each(|text| self.text(text)),
                     }
                     self.known.push(name);
@@ -170,6 +175,26 @@ impl<'a> Values<'a> {
             && texts.is_empty()
         {
             self.never.push(format!("the steps of `for-each: {name}` are never done: its list is empty"));
+        }
+    }
+
+    /// A loop that may send nothing may never end.
+    fn sends(&mut self, condition: &str, steps: &[Step]) {
+        if !takes_time(self.flow, steps) {
+            self.never.push(format!(
+                "the steps of `while: {condition}` may send nothing, and then the loop does not end; put a request or a pause outside of its conditions"
+            ));
+        }
+    }
+
+    /// What holds one value is a list of one.
+    fn goes_over(&mut self, name: &str, list: &str) {
+        let mut sources = self.urls.iter().filter_map(|url| url.options.get(CAPTURE)).flatten();
+        let one =
+            |text: &&String| text.split_once(' ').is_some_and(|(name, source)| name == list && !source.contains('|'));
+        if sources.any(|text| one(&text)) {
+            self.never
+                .push(format!("`for-each: {name}` has one turn: `{list}` holds one value; capture it with `| all`"));
         }
     }
 
@@ -229,6 +254,23 @@ fn captured_in<'a>(flow: &Flow, steps: &[Step], urls: &'a [WeightedUrl]) -> Vec<
         called.for_each(|steps| each(steps, &mut |step| of.extend_from_slice(step.urls())));
     }
     of.into_iter().filter_map(|url| urls.get(url as usize)).flat_map(captures).collect()
+}
+
+/// True of steps that surely send something or pause.
+fn takes_time(flow: &Flow, steps: &[Step]) -> bool {
+    let sure = |steps: &[Step]| takes_time(flow, steps);
+    steps.iter().any(|step| match step {
+        Step::Request { .. } | Step::Batch { .. } => true,
+        Step::Pause(pause) => *pause != Pause::Uniform { from: Nanos::ZERO, to: Nanos::ZERO },
+        Step::Group { steps, .. } => sure(steps),
+        Step::Repeat { times, steps } => *times > 0 && sure(steps),
+        Step::If { steps, otherwise, .. } => sure(steps) && sure(otherwise),
+        Step::Choose { ways } => ways.iter().all(|way| sure(&way.steps)),
+        Step::ForEach { list: List::Fixed(texts), steps, .. } => !texts.is_empty() && sure(steps),
+        // None calls itself.
+        Step::Call { flow: name, .. } => flow.called(name).is_some_and(|called| sure(&called.steps)),
+        Step::ForEach { .. } | Step::While { .. } | Step::Once { .. } | Step::Pace(_) => false,
+    })
 }
 
 /// The names of what a URL captures.
@@ -302,6 +344,14 @@ mod tests {
                 "the steps of `for-each: x` are never done: its list is empty",
             ),
             (" - h\nflows: {x: [h]}\n", "the flow `x` is never called"),
+            (
+                " - url: h\n   capture: {n: status}\n - while: n > 0\n   steps: [{if: n > 1, steps: [h]}]\n",
+                "the steps of `while: n > 0` may send nothing, and then the loop does not end; put a request or a pause outside of its conditions",
+            ),
+            (
+                " - url: h\n   capture: {ids: 'json $.ids[*]'}\n - for-each: x\n   in: ids\n   steps: ['h/{x}']\n",
+                "`for-each: x` has one turn: `ids` holds one value; capture it with `| all`",
+            ),
         ] {
             assert_eq!(remarks(flow), [said], "{flow}");
         }

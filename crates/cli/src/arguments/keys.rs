@@ -58,6 +58,16 @@ struct Flag {
     of_one_url: bool,
 }
 
+/// What other tools call what we have, and what is only of scenarios.
+const ELSEWHERE: [(&str, &str); 6] = [
+    ("vus", "`users: 10`"),
+    ("thresholds", "`objectives: [p95<300ms]`"),
+    ("executor", "`users`, `rate` or `stages`"),
+    ("iterations-per-user", "it in a scenario: `scenarios: {all: {users: 10, iterations-per-user: 5, flow: …}}`"),
+    ("spawn-rate", "it in a scenario, or `--connect-rate`"),
+    ("graceful-stop", "`drain: 5s`, or it in a scenario"),
+];
+
 /// All keys.
 #[derive(Debug)]
 pub struct Keys(Vec<Flag>);
@@ -124,6 +134,9 @@ impl Keys {
 
     /// What to say about a key that is none.
     pub fn unknown(&self, name: &str) -> String {
+        if let Some((_, ours)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
+            return format!("is called differently here; write {ours}");
+        }
         let names = self.names();
         match nearest(name, names.iter().map(String::as_str)) {
             Some(known) => format!("unknown key; write `{known}` if you meant that"),
@@ -134,7 +147,7 @@ impl Keys {
     /// The same of a key at one URL: its options, and how often and under which name it is asked.
     pub fn unknown_of_one_url(&self, name: &str) -> String {
         let options = self.0.iter().filter(|flag| flag.of_one_url).map(|flag| flag.name.as_str());
-        match nearest(name, options.chain(["url", "weight", "name", "options"])) {
+        match nearest(name, options.chain(["url", "weight", "name", "options", "capture", "on-failure"])) {
             Some(known) => format!("unknown key; write `{known}` if you meant that"),
             None => self.unknown(name),
         }

@@ -1,7 +1,7 @@
 //! Iterations and groups of a flow, counted in rows behind those of the names.
 
 use measure::Nanos;
-use scenario::{Told, What};
+use scenario::{Stops, Told, What};
 
 use super::Books;
 use crate::limits::Limits;
@@ -27,6 +27,14 @@ impl Books {
         }
     }
 
+    /// A step failed that is to stop this; a user whom an arrival brought leaves anyway.
+    #[inline]
+    pub fn steps_stop(&mut self, stops: Stops, arrives: bool) {
+        let counts = self.counts();
+        counts.run_stops += u64::from(stops.run);
+        counts.user_stops += u64::from(stops.user && !arrives);
+    }
+
     /// An iteration was due and is dropped: there are as many users as there may be.
     pub fn iteration_dropped(&mut self, row: u16, due: Nanos, limits: &Limits) {
         if let Some(named) = self.tally.named.as_mut().filter(|_| due >= limits.window) {
@@ -35,10 +43,10 @@ impl Books {
         }
     }
 
-    /// So many users are there of a scenario when a second ends.
-    pub fn users_of(&mut self, scenario: usize, users: u64) {
+    /// So many users are there of a scenario when a second ends, and so many user-nanoseconds were in it.
+    pub fn users_of(&mut self, scenario: usize, users: u64, users_ns: u64) {
         if let Some(named) = &mut self.tally.named {
-            named.users(scenario, users);
+            named.users(scenario, users, users_ns);
         }
     }
 

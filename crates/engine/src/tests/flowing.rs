@@ -300,6 +300,32 @@ fn a_step_that_is_to_end_the_run_is_counted_and_its_user_leaves() {
     assert_eq!(played.seconds.iter().map(|second| second.run_stops).sum::<u64>(), 2);
     assert_eq!(counts(rows(&played).get(&ITERATIONS)), [2, 0, 2, 0]);
     assert_eq!((heard(&played, "/a"), heard(&played, "/b")), (2, 0));
+    let steps = vec![Step::Request { url: 0, on_failure: OnFailure::StopUser }];
+    for (scene, left) in [(Scene::closed(2, SECOND), 2), (Scene::open(5.0, Arrivals::Constant, SECOND), 0)] {
+        let played =
+            flowing(scene, steps.clone()).play(|| |now: Nanos, _: &Ask<'_>| (now + MS, ReplyOwned::new(500, b"")));
+        assert_eq!(played.seconds.iter().map(|second| second.user_stops).sum::<u64>(), left, "arrivals bring the next");
+    }
+}
+
+#[test]
+fn a_loop_that_sends_nothing_keeps_nobody_else_from_anything() {
+    // The first response is without a token, as that of every second user.
+    let steps = vec![send(0), Step::While { condition: "token == 't1'".into(), steps: vec![] }, send(1)];
+    for pause_within in [false, true] {
+        let mut steps = steps.clone();
+        if pause_within {
+            steps[1] = Step::While { condition: "token == 't1'".into(), steps: vec![pause(0)] };
+        }
+        let scene = flowing(Scene::closed(4, SECOND), steps).with(|plan| plan.workers = 1);
+        let played = scene.play(|| giving(MS));
+        let rows = rows(&played);
+        let [begun, succeeded, failed, cut] = counts(rows.get(&ITERATIONS));
+        assert_eq!((begun, failed, cut), (succeeded + 1, 0, 1), "one is in the loop until the end");
+        assert!(succeeded > 300, "{succeeded}");
+        let found: u64 = played.seconds.iter().map(|second| second.endless).sum();
+        assert_eq!(found, 1);
+    }
 }
 
 #[test]

@@ -71,6 +71,8 @@ struct Came {
     requests: [u64; 4],
     /// Users when each second ended, summed up.
     users: u64,
+    /// Time integral of its users, in user-nanoseconds.
+    users_ns: u64,
 }
 
 /// By its number, among as many as there are; none has groups.
@@ -93,6 +95,7 @@ fn came(played: &Played, number: u16, of: u16) -> Came {
         at_least: histogram(&span.at_least),
         requests: [sum.counts.due, sum.counts.finished, sum.counts.failed, sum.counts.censored],
         users: sum.counts.users,
+        users_ns: sum.counts.users_ns,
     }
 }
 
@@ -119,6 +122,9 @@ fn each_counts_what_is_its_own_exactly_with_one_worker_and_with_four() {
             assert_eq!(admin.iterations, [33, 33, 0, 0, 0], "{workers} workers");
             assert_eq!((shop.requests, admin.requests), ([400, 400, 0, 0], [33, 33, 0, 0]));
             assert_eq!((heard(&played, "/a"), heard(&played, "/b")), (400, 33));
+            // Little's law for iterations: users at a time are their rate times how long they last.
+            let (users_ns, lasted) = (shop.users_ns as f64, shop.took.sum() as f64);
+            assert!((users_ns / lasted - 1.0).abs() < 0.01, "{users_ns} {lasted}");
             let sum = &played.sum;
             assert_eq!((sum.due, sum.finished, sum.failed, sum.censored), (433, 433, 0, 0));
         }
@@ -189,6 +195,8 @@ fn one_begins_later_and_ends_earlier_and_what_is_left_of_it_is_cut() {
         assert!(came(&played, 0, 2).iterations[1] > 100, "the other goes on");
         // Three users at the end of the one second in which they were there.
         assert_eq!(short.users, 3);
+        // And until they were cut.
+        assert!((3_590_000_000..3_620_000_000).contains(&short.users_ns), "{}", short.users_ns);
     }
 }
 

@@ -59,15 +59,15 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// So many were never sent, the last of them due then. All of them have the name that the choice gives one.
     fn unsent(&mut self, scenario: usize, due: Nanos, many: u64) {
-        let user = self.source.all_mut()[scenario].users().come();
+        let user = self.source.all_mut()[scenario].users().come(self.stamp);
         // A visit begins with a request.
         let request = match self.source.wake(user, None, News::Begin, due) {
             Act::Send(request) => request as usize,
-            Act::Pause(_) | Act::Wait | Act::Hold | Act::Done | Act::Leave => 0,
+            Act::Pause(_) | Act::Wait | Act::Busy(_) | Act::Hold | Act::Done | Act::Leave => 0,
         };
         let name = self.dialogue.names().of(request);
         self.books.unsent((name, user), self.stamp - due, many, due <= self.held_back);
         self.iterations_unsent(user, self.stamp - due, many);
-        self.source.of(user).users().end(user);
+        self.source.of(user).users().end(user, self.stamp);
     }
 }

@@ -1,13 +1,16 @@
 //! Users who go through a flow: what each does next, and what is told of its iterations and groups.
 
 use measure::Nanos;
-use scenario::{Act, News, What};
+use scenario::{Act, ENDLESS, News, What};
 use wire::{Dialogue, ExchangeId, Network, Values};
 
 use crate::exchange::{NONE, Standing};
 use crate::sources::{first_user, scenario_of, within};
 
 use super::Worker;
+
+/// So long whoever is in a loop that sends nothing rests after each thousand steps.
+const ENDLESS_PAUSE: Nanos = Nanos::from_millis(10);
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
     /// 2. As `ask`, of a user in a flow. An iteration that began goes on though its user is retired, all were started that were
@@ -30,8 +33,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if !ends {
             let Some(flow) = self.source.of(user).flow() else { return };
             flow.hear(within(user), news, due);
-            let (stops, iterates) = (flow.stops_run(), flow.iterates(within(user)));
-            self.books.counts().run_stops += u64::from(stops);
+            let (stops, iterates) = (flow.stops(), flow.iterates(within(user)));
+            self.books.steps_stop(stops, arrives);
             if news == News::Begin {
                 self.iteration_begins(user, iterates);
             }
@@ -59,6 +62,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 (Act::Send(request), None) => return self.arrive(due, request, user),
                 (Act::Send(request), Some(began)) => self.arrive_of_batch((began, due), request, user),
                 (Act::Wait, _) => return,
+                (Act::Busy(turns), _) => return self.goes_on_later(user, due, turns),
                 (Act::Pause(pause), _) => return self.source.pause(user, due.saturating_add(pause)),
                 (Act::Done, _) if !source.users().arrive() => {
                     return self.ask_in_flow(user, self.stamp, News::Begin);
@@ -67,6 +71,15 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 (Act::Done | Act::Leave | Act::Hold, _) => return self.user_ends(user),
             }
         }
+    }
+
+    /// A user has gone through many steps that send nothing: others have their turn. What it sends next is due when it would have been
+    /// without. One that seems never to send anything takes little of the processor from then on.
+    #[cold]
+    fn goes_on_later(&mut self, user: u32, due: Nanos, turns: u32) {
+        self.books.counts().endless += u64::from(turns == ENDLESS);
+        let until = if turns < ENDLESS { due } else { self.stamp + ENDLESS_PAUSE };
+        self.source.pause(user, until);
     }
 
     /// True where somebody goes through its iteration: not where all that is left are pauses beyond the end of the drain.

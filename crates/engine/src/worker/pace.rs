@@ -217,7 +217,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.health.count(running, polled, busy_since, to, &mut self.books.counts().apart);
         let gauges = self.gauges();
         for (scenario, source) in self.source.all_mut().iter_mut().enumerate() {
-            self.books.users_of(scenario, u64::from(source.users().alive()));
+            let users = source.users();
+            self.books.users_of(scenario, u64::from(users.alive()), users.take_area(to));
         }
         self.books.roll(to, &self.limits, &gauges);
         self.listen_again();

@@ -9,6 +9,8 @@ use crate::sources::within;
 
 use super::Worker;
 
+/// Where waking users takes longer, what else there is to do is done before the rest of them.
+const LONG: Nanos = Nanos::from_millis(1);
 /// Users started in one turn of the loop, so that responses are read while many still connect.
 const STARTS: usize = 32;
 
@@ -45,23 +47,27 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
             Act::Pause(pause) => self.source.pause(user, self.stamp + pause),
             Act::Hold => self.user_holds(user),
-            Act::Wait => {}
+            // Only flows have steps that send nothing.
+            Act::Wait | Act::Busy(_) => {}
             Act::Done | Act::Leave => self.user_ends(user),
         }
     }
 
     /// A user could reach nobody: it is woken after a while. One whom an arrival brought leaves.
     pub(super) fn user_backs_off(&mut self, user: u32, news: News) {
-        if let Some(flow) = self.source.of(user).flow() {
+        let source = self.source.of(user);
+        let arrives = source.users().arrive();
+        if let Some(flow) = source.flow() {
             flow.hear(within(user), news, self.stamp);
             // Of several requests under way the last says what its user does.
             let waits = flow.flying(within(user)) > 0;
-            self.books.counts().run_stops += u64::from(flow.stops_run());
+            let stops = flow.stops();
+            self.books.steps_stop(stops, arrives);
             if waits {
                 return;
             }
         }
-        if self.source.of(user).users().arrive() {
+        if arrives {
             return self.user_ends(user);
         }
         let until = self.user_set_back(user);
@@ -99,12 +105,15 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Users whose pause is over.
     pub(super) fn wake_users(&mut self) {
-        let flows = self.source.has_flows();
+        let (flows, began) = (self.source.has_flows(), self.stamp);
         while let Some((until, user)) = self.source.awake(self.stamp) {
             // The next step of a flow is due when its pause is over, however late we are.
             self.ask(user, if flows { until } else { self.stamp }, News::Awake);
             self.go_on_without();
             self.mark();
+            if self.stamp > began + LONG {
+                break;
+            }
         }
     }
 
@@ -112,7 +121,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     pub(super) fn user_ends(&mut self, user: u32) {
         self.leaves_flow(user);
-        let Some(conn) = self.source.of(user).users().end(user) else { return };
+        let Some(conn) = self.source.of(user).users().end(user, self.stamp) else { return };
         if let Some(memories) = &mut self.memories {
             memories.forget(user);
         }

@@ -34,6 +34,11 @@ pub fn exchange(text: &str) -> String {
     Spans::of_text(text).masked()
 }
 
+/// True of the name of a value that is a secret.
+pub fn is_secret_name(name: &str) -> bool {
+    names::is_secret(name, "x1")
+}
+
 /// The value of a protocol's option as it may be shown.
 pub fn option(name: &str, value: &str) -> String {
     option_spans(name, value).masked()

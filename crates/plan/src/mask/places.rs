@@ -122,8 +122,11 @@ impl<'a> Spans<'a> {
         let name = name.trim();
         if name.to_ascii_lowercase().contains("cookie") {
             // A cookie may hold a language as well.
-            let values = value.split(';').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.trim());
-            self.known.extend(values.filter(|value| value.len() >= 6));
+            let pairs = value.split(';').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.trim());
+            // What a server sets is one pair; its path and its end are no secrets.
+            let set = name.to_ascii_lowercase().contains("set-cookie");
+            let pairs = pairs.take(if set { 1 } else { usize::MAX });
+            self.known.extend(pairs.filter(|value| value.len() >= 6));
             return;
         }
         match value.split_once(' ') {

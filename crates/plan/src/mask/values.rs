@@ -156,11 +156,11 @@ impl Secrets {
     }
 
     /// Texts that belong together without them, and without what stands where secrets stand in one of them.
-    pub fn hide_all<const N: usize>(&self, texts: [&mut String; N]) {
+    pub fn hide_all(&self, texts: &mut [&mut String]) {
         let mut known = self.clone();
         texts.iter().for_each(|text| known.learn_some(&Spans::of_text(text)));
         for text in texts {
-            *text = known.hide(&Spans::of_text(text).masked());
+            **text = known.hide(&Spans::of_text(text).masked());
         }
     }
 }
@@ -268,7 +268,7 @@ mod tests {
     fn what_was_sent_as_a_secret_is_hidden_in_the_answer() {
         let mut sent = "GET / HTTP/1.1\r\nX-Api-Key: k-918273\r\n\r\n".to_owned();
         let mut received = "HTTP/1.1 403 No\r\n\r\nno such thing as k-918273".to_owned();
-        Secrets::default().hide_all([&mut sent, &mut received]);
+        Secrets::default().hide_all(&mut [&mut sent, &mut received]);
         assert!(!sent.contains("918273") && received.ends_with("no such thing as ***"), "{sent} {received}");
     }
 

@@ -137,10 +137,9 @@ impl Capture {
         let (found, count) = self.found((answer, documents), random, &mut ends)?;
         match found.or_else(|| self.default.clone()) {
             Some(value) if value.len() > MOST_OF_A_VALUE => Err(format!(
-                "what {} finds is {} long; a value has at most {}",
+                "what {} finds is {} bytes long; a value has at most {MOST_OF_A_VALUE}",
                 self.shown(),
-                measure::format_bytes(value.len() as u64),
-                measure::format_bytes(MOST_OF_A_VALUE as u64)
+                value.len()
             )),
             Some(value) => Ok((value, ends)),
             None if count > 0 => Err(format!("{} found {count} only", self.shown())),

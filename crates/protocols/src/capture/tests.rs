@@ -74,7 +74,7 @@ fn what_is_not_found_is_told_with_what_was_there() {
         assert!(!why.contains(['\u{1b}', '\n']), "{why:?}");
     }
     let long = taken("body", &"x".repeat(MOST_OF_A_VALUE + 1)).expect_err("too long");
-    assert_eq!(long, "what body finds is 65.5 kB long; a value has at most 65.5 kB");
+    assert_eq!(long, "what body finds is 65537 bytes long; a value has at most 65536");
 }
 
 #[test]

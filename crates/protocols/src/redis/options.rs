@@ -93,6 +93,13 @@ impl Checks {
 
     fn read(asked: &Asked) -> Result<Checks, Complaint> {
         let expect = asked.value("expect-body").filter(|text| !text.is_empty());
+        let holds = |name: &&String| expect.is_some_and(|text| text.contains(&format!("{{{name}}}")));
+        if let Some(name) = asked.variables.iter().find(holds) {
+            let trouble = format!(
+                "`{{{name}}}` is not filled in for replies of Redis; capture the reply (`capture: {{reply: body}}`) and compare it with `if: reply == {name}`"
+            );
+            return Err(Complaint::new("--expect-body", trouble));
+        }
         let expect = expect.map(|text| Finder::new(text.as_bytes()).into_owned());
         Ok(Checks { expect, captures: capture::wished(asked, ("a reply of Redis", KNOWN))? })
     }
@@ -184,5 +191,21 @@ impl Door {
             number => number.parse().map_err(|_| wrong(format!("\"{number}\" is no number of a database")))?,
         };
         Ok(Door { origin: Origin::tcp(host, url.port().unwrap_or(6379), tls), login, database })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_the_user_is_no_text_to_expect() {
+        let checks = |text: &str| {
+            let options = [("expect-body".to_owned(), vec![text.to_owned()])].into();
+            Checks::read(&Asked { options, variables: vec!["heard".to_owned()].into(), ..Asked::default() })
+        };
+        assert!(checks("{\"a\":{b}}").is_ok());
+        let refused = checks("x{heard}").expect_err("a value").to_string();
+        assert!(refused.contains("`{heard}` is not filled in") && refused.contains("if: reply == heard"), "{refused}");
     }
 }

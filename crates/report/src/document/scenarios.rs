@@ -67,7 +67,7 @@ pub fn reports(summary: &Summary) -> Option<Vec<ScenarioReport<'_>>> {
             unfinished: counts.censored,
             throughput_per_s: summary.per_s(totals.finished_in_window),
             payload: counts.payload,
-            users_mean: summary.per_s(totals.users_in_window),
+            users_mean: summary.per_s(totals.users_ns_in_window) / 1e9,
             status: &totals.status,
             latency: Distribution::of(totals.ranked()),
         }

@@ -35,7 +35,7 @@ fn quantiles() -> impl Iterator<Item = (&'static str, f64)> {
 fn cells(row: &ScenarioRow<'_>, summary: &Summary) -> Vec<String> {
     let (totals, ranked) = (row.totals, row.totals.ranked());
     let counts = &totals.counts;
-    let mut cells = vec![row.name.to_owned(), show::rate(summary.per_s(totals.users_in_window))];
+    let mut cells = vec![row.name.to_owned(), show::rate(summary.per_s(totals.users_ns_in_window) / 1e9)];
     cells.extend([counts.due, counts.finished, counts.failed, counts.censored].map(show::count));
     cells.extend([show::rate(summary.per_s(totals.finished_in_window)), ranked.mean().show()]);
     cells.extend(quantiles().map(|(_, q)| ranked.quantile(q).figure.show()));

@@ -24,6 +24,7 @@ fn judged_over_all_due_requests() {
         due: 1000,
         failed: 5,
         censored: 0,
+        cut: false,
         finished: 995,
         throughput_per_s: 1000.0,
         latency: Ranked::with(&finished, &none),
@@ -50,12 +51,26 @@ fn judged_over_all_due_requests() {
 fn the_unfinished_cannot_meet_anything() {
     let (finished, hung) = (times(&[(1, 5)]), times(&[(5000, 5)]));
     let latency = Ranked::with(&finished, &hung);
-    let facts = Facts { due: 10, failed: 0, censored: 5, finished: 5, throughput_per_s: 0.5, latency };
+    let facts = Facts { due: 10, failed: 0, censored: 5, cut: false, finished: 5, throughput_per_s: 0.5, latency };
     check("p50<50ms", &facts, "met: p50 ≥ 1.00 ms");
     check("p60<50ms", &facts, "missed: p60 ≥ 5.00 s");
     check("max<1h", &facts, "missed: max ≥ 5.00 s");
     check("mean<1h", &facts, "missed: mean ≥ 2.50 s");
     check("failed<1%", &facts, "missed: failed 50.0 %");
+}
+
+#[test]
+fn what_a_stop_cut_off_before_the_limit_had_passed_misses_nothing() {
+    let (finished, cut_off) = (times(&[(1, 950)]), times(&[(20, 40), (5000, 10)]));
+    let latency = Ranked::with(&finished, &cut_off);
+    let facts = Facts { due: 1000, failed: 0, censored: 50, cut: true, finished: 950, throughput_per_s: 95.0, latency };
+    check("p98<50ms", &facts, "met: p98 ≥ 20.0 ms");
+    check("p99<50ms", &facts, "missed: p99 ≥ 20.0 ms");
+    check("p98<10ms", &facts, "missed: p98 ≥ 20.0 ms");
+    check("max<50ms", &facts, "missed: max ≥ 5.00 s");
+    check("max<10s", &facts, "met: max ≥ 5.00 s");
+    check("failed<1%", &facts, "met: failed 0 %");
+    check("p98<50ms", &Facts { cut: false, ..facts }, "missed: p98 ≥ 20.0 ms");
 }
 
 #[test]
@@ -65,6 +80,7 @@ fn a_withheld_quantile_is_judged_by_counting_and_says_so() {
         due: 20,
         failed: 0,
         censored: 0,
+        cut: false,
         finished: 20,
         throughput_per_s: 2.0,
         latency: Ranked::plain(&finished),
@@ -79,8 +95,15 @@ fn a_withheld_quantile_is_judged_by_counting_and_says_so() {
 #[test]
 fn nothing_due_meets_nothing() {
     let none = Histogram::new();
-    let facts =
-        Facts { due: 0, failed: 0, censored: 0, finished: 0, throughput_per_s: 0.0, latency: Ranked::plain(&none) };
+    let facts = Facts {
+        due: 0,
+        failed: 0,
+        censored: 0,
+        cut: false,
+        finished: 0,
+        throughput_per_s: 0.0,
+        latency: Ranked::plain(&none),
+    };
     for (objective, wanted) in [
         ("p99<1s", "missed: p99 –"),
         ("mean<1s", "missed: mean –"),

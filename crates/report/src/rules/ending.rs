@@ -1,6 +1,6 @@
 //! A run that did not end as planned: what is missing, is missing because of that.
 
-use record::{End, Subject};
+use record::End;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
@@ -21,16 +21,12 @@ const CUT_OFF: Text = text(
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let text = match run.end {
         End::Completed => return None,
-        // An objective or a step of a flow stopped it, as the notice says.
-        End::Interrupted if run.notices.iter().any(|said| stops(said.subject())) => return None,
+        // A notice says what stopped it.
+        End::Interrupted if run.was_stopped() => return None,
         End::Interrupted => INTERRUPTED,
         End::Partial => PARTIAL,
         End::Aborted => ABORTED,
         End::CutOff => CUT_OFF,
     };
     Some(Finding::new(run.end.name(), Grade::Warn, text, []))
-}
-
-fn stops(subject: Option<Subject>) -> bool {
-    matches!(subject, Some(Subject::ObjectiveStop | Subject::StepStop))
 }

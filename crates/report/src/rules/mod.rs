@@ -88,6 +88,8 @@ pub(crate) fn all() -> Vec<Box<dyn Rule>> {
         of_sums(few_requests::judge),
         Box::new(outages::Outages::default()),
         of_sums(users::stuck),
+        of_sums(users::left),
+        of_sums(users::endless),
         Box::new(steady::Steady::default()),
         of_sums(local_limit::judge),
         of_sums(unheard::judge),

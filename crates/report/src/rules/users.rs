@@ -16,6 +16,15 @@ const KEPT_OUT: Text = text(
     "有用户被拒之门外：用户有 {share} 的时间没有可用的连接，实际负载低于所要求的负载",
 );
 
+const LEFT: Text = text(
+    "{n} {n|user|users} left for good because a step failed (`on-failure: stop-user`), so the load was lower from then on",
+    "有 {n} 个用户因步骤失败而永久离开（`on-failure: stop-user`），此后的负载低于所要求的负载",
+);
+const ENDLESS: Text = text(
+    "{n} {n|user was|users were} in a loop of the flow that sends nothing and does not end",
+    "有 {n} 个用户陷入了流程中不发送任何请求且不会结束的循环",
+);
+
 /// A share of the users' time that is nothing to speak of, and one beyond which the figures do not stand.
 const OK: f64 = 0.01;
 const FAIL: f64 = 0.05;
@@ -45,12 +54,27 @@ pub(super) fn kept_out(run: &Evidence<'_>) -> Option<Finding> {
     found("users_kept_out", KEPT_OUT, out / (out + run.totals.in_flight_ns as f64))
 }
 
+/// Users whom a failed step ended send nothing more, and nobody takes their place.
+pub(super) fn left(run: &Evidence<'_>) -> Option<Finding> {
+    let left = run.totals.user_stops;
+    let users = f64::from(run.totals.users).max(left as f64);
+    (left as f64 > OK * users).then(|| Finding::new("users_left", Grade::Warn, LEFT, [("n", show::count(left))]))
+}
+
+/// Users who go round and round send nothing, either.
+pub(super) fn endless(run: &Evidence<'_>) -> Option<Finding> {
+    let stuck = run.totals.endless;
+    (stuck > 0).then(|| Finding::new("flow_endless", Grade::Fail, ENDLESS, [("n", show::count(stuck))]))
+}
+
 #[cfg(test)]
 mod tests {
     use record::Second;
 
+    use super::left as left_of;
     use super::*;
     use crate::rules::tests::of_second;
+    use crate::text::Lang;
 
     #[test]
     fn users_who_are_refused_cost_trust_though_they_hardly_ask() {
@@ -64,5 +88,17 @@ mod tests {
         let judged = |ns| of_second(kept_out, second(ns), End::Completed).map(|found| found.grade);
         let grades = [0, 50_000_000, 300_000_000, 9_000_000_000].map(judged);
         assert_eq!(grades, [None, None, Some(Grade::Warn), Some(Grade::Fail)]);
+    }
+
+    #[test]
+    fn users_who_left_or_go_round_and_round_are_told_of() {
+        let second = |users, user_stops, endless| Second { users, user_stops, endless, ..Second::default() };
+        let judged = |judge, second| of_second(judge, second, End::Completed).map(|found| found.sentence(Lang::En));
+        assert_eq!([0, 1].map(|left| judged(left_of, second(200, left, 0))), [None, None]);
+        let said = judged(left_of, second(0, 1, 0)).unwrap_or_default();
+        assert!(said.starts_with("1 user left for good"), "{said}");
+        let said = judged(endless, second(9, 0, 2)).unwrap_or_default();
+        assert!(said.starts_with("2 users were in a loop"), "{said}");
+        assert_eq!(judged(endless, second(9, 0, 0)), None);
     }
 }

@@ -53,7 +53,11 @@ fn a_group_lasts_from_its_first_request_to_its_last_response_and_an_iteration_to
     assert_eq!(wake(&mut flow, OK, 140), Act::Pause(Nanos(7)));
     assert_eq!(wake(&mut flow, News::Awake, 147), Act::Done);
     let ended = |lasted, active| What::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active) };
-    assert_eq!(told(&mut flow), [(1, ended(30, 18)), (0, ended(47, 25))]);
+    assert_eq!(
+        told(&mut flow),
+        [(1, ended(30, 25)), (0, ended(47, 25))],
+        "the pause behind the last response is none of the group's"
+    );
 }
 
 #[test]
@@ -72,7 +76,8 @@ fn an_iteration_that_sends_nothing_keeps_no_core_busy() {
     assert_eq!(wake(&mut flow, News::Begin, 0), Act::Pause(IDLE));
     assert_eq!(wake(&mut flow, News::Awake, IDLE.0), Act::Done);
     let mut endless = self::flow(vec![Step::Repeat { times: u32::MAX, steps: vec![] }]);
-    assert_eq!(wake(&mut endless, News::Begin, 0), Act::Pause(Nanos(1)), "others have their turn");
+    assert_eq!(wake(&mut endless, News::Begin, 0), Act::Busy(1), "others have their turn");
+    assert_eq!([(); 2].map(|()| wake(&mut endless, News::Awake, 1)), [Act::Busy(2), Act::Busy(3)]);
 }
 
 #[test]
@@ -205,10 +210,11 @@ fn a_step_that_is_to_end_the_run_says_so_once() {
     let mut flow = flow(vec![stops]);
     wake(&mut flow, News::Begin, 0);
     assert_eq!(wake(&mut flow, OK, 1), Act::Done);
-    assert!(!flow.stops_run());
+    assert_eq!(flow.stops(), Stops::default());
     wake(&mut flow, News::Begin, 2);
     assert_eq!(wake(&mut flow, BAD, 3), Act::Leave);
-    assert!(flow.stops_run() && !flow.stops_run());
+    let stops = Stops { run: true, user: false };
+    assert_eq!((flow.stops(), flow.stops()), (stops, Stops::default()));
 }
 
 fn batch(at_most: u32, urls: Vec<u32>, on_failure: OnFailure) -> Step {
