@@ -3,6 +3,7 @@
 //! The tree of a plan is compiled to a list of operations once; a user is then a place in that list, a few counters and the
 //! moments at which its groups began. Nothing is allocated once all users have come.
 
+mod player;
 #[cfg(test)]
 mod tests;
 mod told;
@@ -16,88 +17,15 @@ use wire::Values;
 use crate::program::{Of, Op, Program};
 use crate::{Act, News};
 
+use player::{NEW, NOT_BEGUN, Phase, Player, SOON, Span};
 pub use told::{Told, What};
 
-/// Not begun.
-const NEVER: Nanos = Nanos::MAX;
-/// Begun, but nothing was sent yet.
-const SOON: Nanos = Nanos(u64::MAX - 1);
 /// An iteration that sends nothing lasts at least so long, so that a user without anything to send keeps no core busy.
 const IDLE: Nanos = Nanos::from_millis(10);
 /// So many operations are gone through before others have their turn.
 const AT_A_TIME: u32 = 1000;
 /// Whoever had its turn so often in a row and sent nothing is in a loop that does not end, as far as anybody can tell: a million operations.
 pub const ENDLESS: u32 = 1000;
-
-/// Where a user stands.
-#[derive(Clone, Copy, Debug)]
-struct Player {
-    at: u32,
-    /// It is in the middle of an iteration, or of what comes before its first or after its last.
-    plays: bool,
-    phase: Phase,
-    /// Requests under way.
-    flying: u32,
-    /// Of a batch: so many were sent.
-    batch: u32,
-    /// When that batch began.
-    batch_began: Nanos,
-    /// One of it failed, so that nothing more of it is sent and what follows it is left.
-    dropped: bool,
-    /// A step of this iteration failed.
-    failed: bool,
-    /// A request of this iteration was sent.
-    sent: bool,
-    /// So many times in a row it went through [`AT_A_TIME`] operations without sending or pausing.
-    busy: u32,
-    /// It leaves for good after this iteration.
-    leaves: bool,
-    /// It finished an iteration before.
-    again: bool,
-    /// Pauses of this iteration so far.
-    slept: Nanos,
-    last_answer: Nanos,
-    /// Of the pauses, those before that answer.
-    slept_by_answer: Nanos,
-}
-
-/// What a user is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// Before its first iteration.
-    Before,
-    Start,
-    Iterations,
-    End,
-}
-
-/// One iteration or group of a user under way.
-#[derive(Clone, Copy, Debug)]
-struct Span {
-    began: Nanos,
-    /// What the user had slept by then.
-    slept: Nanos,
-    failed: bool,
-}
-
-const NEW: Player = Player {
-    at: 0,
-    plays: false,
-    phase: Phase::Before,
-    flying: 0,
-    batch: 0,
-    batch_began: Nanos::ZERO,
-    dropped: false,
-    failed: false,
-    sent: false,
-    busy: 0,
-    leaves: false,
-    again: false,
-    slept: Nanos::ZERO,
-    last_answer: Nanos::ZERO,
-    slept_by_answer: Nanos::ZERO,
-};
-const NOT_BEGUN: Span = Span { began: NEVER, slept: Nanos::ZERO, failed: false };
 
 /// What a step that failed is to stop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
