@@ -65,6 +65,7 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
             (_, true) => say::EXIT_WITH_CAUTION,
             (_, false) => say::EXIT_CAUTION,
         },
+        Exit::Missed if summary.objectives.iter().all(|objective| objective.met) => say::EXIT_STEP,
         Exit::Missed => say::EXIT_MISSED,
         Exit::NotTrusted => say::EXIT_NOT_TRUSTED,
         Exit::Interrupted if summary.end == End::Partial => say::EXIT_PARTIAL,

@@ -1,5 +1,6 @@
 //! One description of a protocol's option: from it come the flag, the key in a plan, the schema and the help.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -158,9 +159,34 @@ impl Complaint {
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // One line, whatever is quoted in it.
-        write!(f, "{}: {}", plain::line(&self.place), plain::line(&self.trouble))?;
+        write!(f, "{}: {}", clipped(&plain::line(&self.place)), clipped(&plain::line(&self.trouble)))?;
         self.below.iter().try_for_each(|line| write!(f, "\n  {}", plain::line(line)))
     }
 }
 
+/// A quoted text may be as long as a file: its beginning and its end.
+fn clipped(text: &str) -> Cow<'_, str> {
+    const MOST: usize = 1000;
+    if text.len() <= MOST {
+        return text.into();
+    }
+    let (begins, ends) = (text.floor_char_boundary(MOST / 2), text.ceil_char_boundary(text.len() - MOST / 4));
+    format!("{} … {}", &text[..begins], &text[ends..]).into()
+}
+
 impl std::error::Error for Complaint {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_quoted_is_shown_by_its_beginning_and_its_end() {
+        let said = Complaint::new("URL", format!("`{}` is too long; write less", "é".repeat(40_000))).to_string();
+        assert!(
+            said.len() < 900 && said.starts_with("URL: `éé") && said.ends_with("é` is too long; write less"),
+            "{said}"
+        );
+        assert_eq!(Complaint::new("-c", "x\ny").to_string(), "-c: x\\ny");
+    }
+}

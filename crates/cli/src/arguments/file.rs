@@ -307,6 +307,10 @@ impl Reader<'_> {
         let captures = self.recorded && name == protocols::CAPTURE;
         if !self.keys.is_of_one_url(name) && !captures {
             let trouble = match self.keys.find(name) {
+                Some(_) if ["await", "push"].contains(&name) => {
+                    "is of steps that send or await messages, such as those of ws:// URLs; leave it out of this one"
+                        .to_owned()
+                }
                 Some(_) => "holds for the whole run; write it beside `urls`, not in one of them".to_owned(),
                 None => self.keys.unknown_of_one_url(name),
             };

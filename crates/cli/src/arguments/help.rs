@@ -47,7 +47,45 @@ Output
 
 Example: brunt -c 50 -d 30s http://localhost:8080/
 More: brunt help load | http | websocket | grpc | redis | mysql | postgres
-      brunt help raw | connection | tls | output | generator | counters | all";
+      brunt help flow | raw | connection | tls | output | counters | all";
+
+/// `brunt help flow`.
+pub const FLOW: &str = "\
+What users do step by step, in a plan file: brunt PLAN.yaml
+
+  users: 20                    # or rate: 5/s, of iterations
+  duration: 1m
+  cookie-jar: true
+  flow:
+    - url: http://localhost:8080/login
+      data: user=ann&password=secret
+      capture: {token: json $.token}
+      on-failure: stop-user    # next-iteration, go-on, stop-run
+    - pause: 1s..3s
+    - group: browse
+      steps:
+        - url: http://localhost:8080/items
+          header: 'Authorization: Bearer {token}'
+          expect-status: 200
+
+Steps
+  url                what is sent; beside it name, the options of its protocol,
+                     capture, on-failure
+  pause, pace        a time, 1s..3s, normal 2s 500ms, exponential 2s;
+                     so long from iteration to iteration
+  group              a name and steps timed together
+  batch              requests sent in parallel, 6 at once
+  repeat, while, for-each, if, choose, once
+                     loops and branches over captured values
+  call               the steps of another flow, with values
+Beside flow
+  setup, teardown    once per run       start, end    once per user
+  flows              what call goes to  objectives    p95{login}<300ms
+  scenarios          several loads, each with a flow of its own
+
+Try it:   brunt PLAN.yaml --debug    one user goes through it once
+          brunt plan --check PLAN.yaml
+Examples: brunt plan --example flow | scenarios | smoke | stress | spike | soak";
 
 /// Under `--help`, and `brunt help all`.
 pub const EXAMPLES: &str = "\

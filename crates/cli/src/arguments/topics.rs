@@ -24,7 +24,8 @@ const TOPICS: [(&str, Options); 6] = [
 /// # Errors
 /// No such topic.
 pub fn help(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
-    let names = || TOPICS.iter().map(|(name, _)| *name).chain(spoken.iter().map(|(name, _)| *name)).chain(["all"]);
+    let names =
+        || TOPICS.iter().map(|(name, _)| *name).chain(spoken.iter().map(|(name, _)| *name)).chain(["flow", "all"]);
     let [topic] = words else {
         return match words {
             [] => Ok(format!("{}\n\nTopics: {}", short(), names().collect::<Vec<_>>().join(", "))),
@@ -40,6 +41,7 @@ pub fn help(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
     }
     match topic.as_str() {
         "all" | "run" => Ok(super::full(flags::run_command(spoken))),
+        "flow" | "flows" | "scenario" | "scenarios" | "steps" => Ok(help::FLOW.into()),
         "demo" => Ok(super::full(showing::demo_command())),
         "calibrate" => Ok(super::full(showing::calibrate_command())),
         "report" => Ok(super::full(showing::report_command())),
