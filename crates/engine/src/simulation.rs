@@ -107,6 +107,9 @@ impl<N: Network> Network for &mut Heard<'_, '_, N> {
     fn next(&mut self) -> Option<Arrival<'_>> {
         self.net.next()
     }
+    fn read_at(&mut self) -> Nanos {
+        self.net.read_at()
+    }
     fn rest(&mut self) -> Rest {
         self.net.rest()
     }

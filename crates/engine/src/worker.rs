@@ -80,6 +80,10 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     limits: Limits,
     /// The latest reading of the clock: at most one read, and what follows from it, old.
     stamp: Nanos,
+    /// When what is dealt with now came to be known: the stamp, or before it by as much as a look into it took.
+    heard: Nanos,
+    /// Looking into a response may take so long.
+    reads_closely: bool,
     /// What the turns of the loop say about what has come.
     turn: Turn,
     source: Sources,
@@ -145,6 +149,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let Parts { dialogue, limits, now, source, links, pools, lookups, flights, books, .. } = parts;
         Worker {
             stamp: now,
+            heard: now,
+            reads_closely: dialogue.reads_closely(),
             turn: Turn::begin(now),
             source,
             links,
@@ -221,15 +227,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             Arrived::Closed(conn, why) => self.lost(conn, why),
             Arrived::Sent(conn) => self.all_sent(conn),
         }
-    }
-
-    /// Reads the clock; what is stamped from now on belongs to the second it lies in.
-    #[inline]
-    fn mark(&mut self) {
-        self.stamp = self.links.net().now();
-        if self.stamp >= self.books.second_ends() {
-            self.roll_seconds();
-        }
+        self.heard = self.stamp;
     }
 
     /// 1. Arrivals whose time has come (open load): each is the visit of a user. Users of a closed load are started and woken by
@@ -282,10 +280,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.place(id, origin);
     }
 
-    /// A hop of a redirect: a request of its own, due now.
+    /// A hop of a redirect: a request of its own, due when that was heard.
     fn arrive_by(&mut self, next: Next<D::Request>, follow: Follow<D::Request>) {
         let origin = self.pools.number_of(scenario_of(next.user), &follow.origin);
-        let id = self.new_exchange(self.stamp, NONE, next.name, next.user, next.hops.saturating_add(1));
+        let id = self.new_exchange(self.heard, NONE, next.name, next.user, next.hops.saturating_add(1));
         self.flights.sends(id, follow.request);
         self.place(id, origin);
     }
@@ -378,7 +376,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// 7. Bytes arrived, and the session has read them.
     #[inline]
     fn received(&mut self, conn: u32, count: usize, read: Result<(), Broken>) {
-        self.mark();
+        self.mark_read();
         self.books.counts().bytes.received += count as u64;
         self.batching.heard();
         self.take_in(conn, read);
@@ -399,6 +397,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn take_in(&mut self, conn: u32, read: Result<(), Broken>) {
         let before = (self.books.counts().failed, self.books.counts().strays);
         self.settle(conn, read.as_ref().err().map_or("", |broken| broken.0));
+        if self.reads_closely {
+            // What follows is late by what that took; the response was not.
+            let now = self.links.net().now();
+            self.is_now(now);
+        }
         if let Err(Broken(what)) = read {
             // Bytes that belong to no request fail none, but do not go unseen.
             let unseen = (self.books.counts().failed, self.books.counts().strays) == before;
@@ -439,7 +442,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 Some(_) if self.window_over() && !self.source.has_flows() => self.user_ends(next.user),
                 Some(follow) => self.arrive_by(next, *follow),
                 None if next.back_off => self.user_backs_off(next.user, next.news),
-                None => self.ask(next.user, self.stamp, next.news),
+                None => self.ask(next.user, self.heard, next.news),
             }
         }
     }
@@ -469,7 +472,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         while self.links.conn(conn).idle_at != NONE {
             let Some(id) = self.pools.get_mut(origin).waiting.pop_front() else { return self.grow_others(origin) };
-            let ready = self.flights.get(id).intended.max(self.stamp);
+            let ready = self.flights.get(id).intended.max(self.heard);
             self.submit(id, conn, ready);
         }
     }

@@ -17,7 +17,7 @@ use measure::{Clock, Nanos};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno as Os;
-use rustix::net::{RecvFlags, SocketFlags};
+use rustix::net::RecvFlags;
 use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest, Running};
 
 use self::datagrams::Waiting;
@@ -28,6 +28,7 @@ use crate::socket;
 use crate::stamps::Lateness;
 use crate::unsent::{Unsent, write_two};
 
+mod accepting;
 mod backlog;
 mod datagrams;
 mod slot;
@@ -260,25 +261,6 @@ impl Epoll {
         }
         None
     }
-
-    fn accept(&mut self, listener: u32) -> Option<ConnId> {
-        let l = &self.listeners[listener as usize];
-        if !l.accepting {
-            return None;
-        }
-        let fd = match rustix::net::accept_with(&l.fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
-            Ok(fd) => fd,
-            Err(Os::MFILE | Os::NFILE) => {
-                // A ready listener that cannot be served would raise its event in every turn.
-                let data = EventData::new_u64(LISTENER | u64::from(listener));
-                let _ = epoll::modify(&self.poll, &l.fd, data, EventFlags::empty());
-                (self.listeners[listener as usize].starved, self.starving) = (true, true);
-                return None;
-            }
-            Err(_) => return None,
-        };
-        self.settle(fd, State::Open, EventFlags::IN | EventFlags::RDHUP).ok()
-    }
 }
 
 impl Network for Epoll {
@@ -439,7 +421,10 @@ impl Network for Epoll {
                         continue;
                     }
                     match self.read(slot) {
-                        Read::Bytes => return Some(Arrival::Received(conn, &self.buffer)),
+                        Read::Bytes => {
+                            self.read_at = self.clock.now();
+                            return Some(Arrival::Received(conn, &self.buffer));
+                        }
                         Read::Nothing => {}
                         Read::Closed(why) => {
                             self.slots[slot as usize].state = State::Over;
@@ -450,6 +435,11 @@ impl Network for Epoll {
                 State::Free | State::Over | State::Connecting => {}
             }
         }
+    }
+
+    #[inline]
+    fn read_at(&mut self) -> Nanos {
+        self.read_at
     }
 
     fn rest(&mut self) -> Rest {

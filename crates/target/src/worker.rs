@@ -259,7 +259,7 @@ impl<N: Network, S: Conversation, F: FnMut() -> S> Worker<N, S, F> {
 
     #[inline]
     fn received(&mut self, conn: ConnId, sound: bool) {
-        let now = self.net.now();
+        let now = self.net.read_at();
         let Some(line) = &mut self.lines[conn.0 as usize] else { return };
         let (accounting, room) = (&mut self.accounting, MOST_UNSENT.saturating_sub(self.net.unsent(conn)));
         line.session.make_room(room);

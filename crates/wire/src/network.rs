@@ -125,6 +125,10 @@ pub trait Network {
     fn wait(&mut self, until: Nanos);
     /// The next thing that happened in this turn; what more a connection has to say is told in the next one.
     fn next(&mut self) -> Option<Arrival<'_>>;
+    /// When the bytes that were told last were read, whatever was done with them since; asked for before anything else.
+    fn read_at(&mut self) -> Nanos {
+        self.now()
+    }
     /// What is left of the turn and behind it.
     fn rest(&mut self) -> Rest {
         Rest::Nothing

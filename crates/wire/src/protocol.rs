@@ -165,6 +165,10 @@ pub trait Dialogue: Send + Sync + 'static {
     fn sent_remembering(&self, request: &Self::Request, fill: &Fill<'_>, _memory: &Memory) -> Vec<u8> {
         self.sent_with(request, fill)
     }
+    /// True where answers are looked into beyond what ends them (checks, captures): that may take longer than a clock may be old.
+    fn reads_closely(&self) -> bool {
+        true
+    }
     /// True where users keep something of answers for requests to come (cookies): each then has a [`Memory`] from its first
     /// request to its last, which the engine hands to [`Session::submit_with`].
     fn remembers(&self) -> bool {

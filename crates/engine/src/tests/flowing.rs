@@ -10,7 +10,7 @@ use record::Named;
 use wire::Ask;
 
 use super::harness::{MS, SECOND, Scene, after, each_seed};
-use super::played::Played;
+use super::played::{Played, Sum};
 
 /// So many names have the requests of these tests: `/a`, `/b` and `/c`.
 const NAMES: u16 = 3;
@@ -431,4 +431,38 @@ fn what_setup_captured_every_user_knows_from_its_beginning() {
     let played = scene.play(|| giving(MS));
     assert!(played.heard > 100);
     assert_eq!(heard(&played, "/b?t=all"), played.heard);
+}
+
+#[test]
+fn what_looking_into_a_response_takes_makes_the_next_request_late_and_no_response_slow() {
+    let look = Nanos::from_millis(7);
+    for open in [false, true] {
+        let scene = match open {
+            true => Scene::open(10.0, Arrivals::Constant, Nanos::from_secs(5)),
+            false => Scene::closed(1, Nanos::from_secs(5)),
+        };
+        let scene = flowing(scene, vec![send(0), send(1), send(1)]).on(|sim| sim.look_cost = look);
+        let played = scene.play(|| giving(MS));
+        let Sum { finished, latency, .. } = &played.sum;
+        assert!(*finished > 100, "{finished}");
+        // 1 ms of the server and 0.1 ms of the way.
+        assert!(latency.service.max() < 2 * MS.0, "open {open}: {}", latency.service.max());
+        if open {
+            let late = &latency.gen_late;
+            let at_once = late.count_at_most(MS);
+            assert_eq!((at_once, late.count()), (finished / 3, *finished), "the first of three waits for nobody");
+            assert!(late.max() >= look.0 && latency.wait_conn.max() < MS.0, "{}", late.max());
+        }
+    }
+}
+
+#[test]
+fn what_checking_a_response_takes_is_no_time_of_the_next_one() {
+    for checks in [false, true] {
+        let scene = Scene::closed(1, SECOND).on(|sim| sim.look_cost = Nanos::from_millis(7));
+        let scene = if checks { scene.option("expect-json", "$.token") } else { scene };
+        let slowest = scene.play(|| giving(MS)).sum.latency.service.max();
+        // What nobody looks into is dealt with sooner than the clock is read again.
+        assert_eq!(slowest < 2 * MS.0, checks, "{slowest}");
+    }
 }

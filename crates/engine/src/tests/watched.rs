@@ -76,6 +76,13 @@ impl<N: Network> Network for Watched<N> {
         }
         now
     }
+    fn read_at(&mut self) -> Nanos {
+        let at = self.net.read_at();
+        if at >= self.stop_at {
+            self.stop.request();
+        }
+        at
+    }
     fn connect(&mut self, dial: &Dial) -> Result<ConnId, Errno> {
         self.told = true;
         self.net.connect(dial)

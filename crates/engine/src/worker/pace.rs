@@ -25,6 +25,7 @@ const IMPATIENCE: Nanos = Nanos::from_millis(2);
 impl<N: Network, D: Dialogue> Worker<N, D> {
     pub(super) fn begin(&mut self) {
         self.stamp = self.links.net().now();
+        self.heard = self.stamp;
         self.begin_second(self.limits.start);
         let limits = &self.limits;
         for source in self.source.all_mut() {
@@ -181,6 +182,31 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             if x.state == Standing::InFlight && x.conn != NONE && self.links.release(x.conn, id) && !x.warmup {
                 self.books.counts().released += 1;
             }
+        }
+    }
+
+    /// Reads the clock; what is stamped from now on belongs to the second it lies in.
+    #[inline]
+    pub(super) fn mark(&mut self) {
+        let now = self.links.net().now();
+        self.is_now(now);
+        self.heard = now;
+    }
+
+    /// The same of what was just read: it is heard when it was read, whatever looking into it takes.
+    #[inline]
+    pub(super) fn mark_read(&mut self) {
+        let read = self.links.net().read_at();
+        self.is_now(read);
+        self.heard = read;
+    }
+
+    /// What is stamped from now on belongs to the second this lies in.
+    #[inline]
+    pub(super) fn is_now(&mut self, now: Nanos) {
+        self.stamp = now;
+        if now >= self.books.second_ends() {
+            self.roll_seconds();
         }
     }
 

@@ -25,6 +25,8 @@ pub struct Sim<P: Peer + ?Sized = dyn Peer> {
     trace: u64,
     /// The bytes told last; taken with the next call.
     told: Option<(u32, usize)>,
+    /// When they were read.
+    read_at: Nanos,
     /// Connections still to be told of in this turn: each once.
     turn: usize,
     /// How late sleeps end: of its own, so that it changes nothing else.
@@ -44,6 +46,7 @@ impl<P: Peer + ?Sized> Sim<P> {
             sent: 0,
             trace: 0xcbf2_9ce4_8422_2325,
             told: None,
+            read_at: now,
             turn: 0,
             sleeps: Rng::new(!seed),
         }
@@ -176,6 +179,10 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
         self.now
     }
 
+    fn read_at(&mut self) -> Nanos {
+        self.read_at
+    }
+
     fn connect(&mut self, dial: &Dial) -> Result<ConnId, Errno> {
         self.take_told();
         let asked = self.dial(&dial.to);
@@ -274,8 +281,10 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
                     self.turn -= 1;
                 }
                 self.told = Some((conn, len));
-                self.spend(self.world.settings.event_cost);
+                self.spend(self.world.settings.event_cost + self.world.settings.clock_cost);
                 self.note(8, conn, len);
+                self.read_at = self.now;
+                self.spend(self.world.settings.look_cost);
                 return Some(Arrival::Received(ConnId(conn), self.world.slots[conn as usize].to_client.peek(len)));
             }
             let over = slot.news.over.take();

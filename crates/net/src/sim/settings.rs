@@ -80,6 +80,8 @@ pub struct SimSettings {
     pub connect_cost: Nanos,
     /// Cost of each arrival.
     pub event_cost: Nanos,
+    /// Cost of looking into what an arrival brought.
+    pub look_cost: Nanos,
     /// Cost of each wait, slept or not.
     pub wait_cost: Nanos,
     /// How much later than asked for a sleep that nothing ended is over.
@@ -112,6 +114,7 @@ impl Default for SimSettings {
             send_cost: Nanos::ZERO,
             connect_cost: Nanos::ZERO,
             event_cost: Nanos::ZERO,
+            look_cost: Nanos::ZERO,
             wait_cost: Nanos::ZERO,
             oversleep: Delay::fixed(Nanos::ZERO),
             pauses: Vec::new(),

@@ -140,6 +140,10 @@ impl<N: Network> Network for Secured<N> {
         }
     }
 
+    fn read_at(&mut self) -> Nanos {
+        self.inner.read_at()
+    }
+
     fn bytes_sent(&self) -> u64 {
         self.inner.bytes_sent()
     }

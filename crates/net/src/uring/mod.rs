@@ -68,6 +68,8 @@ pub struct Uring {
     /// Completions to wait for.
     together: usize,
     clock: Clock,
+    /// When the bytes told last were told.
+    read_at: Nanos,
     thread: Thread,
 }
 
@@ -117,6 +119,7 @@ impl Uring {
             table,
             together: 1,
             clock: Clock,
+            read_at: Nanos::ZERO,
             thread: Thread::default(),
         })
     }
@@ -419,11 +422,16 @@ impl Network for Uring {
                 Some(Happened::Sent(slot)) => return Some(Arrival::Sent(ConnId(slot))),
                 Some(Happened::Closed(slot, why)) => return Some(Arrival::Closed(ConnId(slot), why)),
                 Some(Happened::Bytes(slot, buffer, n)) => {
-                    self.lent = Some(buffer);
+                    (self.lent, self.read_at) = (Some(buffer), self.clock.now());
                     return Some(Arrival::Received(ConnId(slot), self.buffers.bytes(buffer, n)));
                 }
             }
         }
+    }
+
+    #[inline]
+    fn read_at(&mut self) -> Nanos {
+        self.read_at
     }
 
     fn rest(&mut self) -> Rest {

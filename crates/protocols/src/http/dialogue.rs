@@ -140,6 +140,9 @@ impl Dialogue for HttpDialogue {
         let text = self.one.sent_remembering(request, fill, memory);
         if self.version == Version::Two { http2::readable(&text) } else { text }
     }
+    fn reads_closely(&self) -> bool {
+        self.one.reads_closely()
+    }
     fn remembers(&self) -> bool {
         self.one.remembers()
     }

@@ -173,6 +173,9 @@ impl Dialogue for Http1Dialogue {
         }
         bytes
     }
+    fn reads_closely(&self) -> bool {
+        self.rules.all().any(|checks| !checks.plain)
+    }
     fn remembers(&self) -> bool {
         self.rules.jar.is_some()
     }

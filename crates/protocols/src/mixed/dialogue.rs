@@ -299,6 +299,9 @@ impl Dialogue for MixedDialogue {
     fn by_order(&self) -> Option<ByOrder> {
         (0..COUNT).find_map(|part| of_part!(self.parts, part, P, dialogue => dialogue.by_order()).flatten())
     }
+    fn reads_closely(&self) -> bool {
+        (0..COUNT).any(|part| of_part!(self.parts, part, P, dialogue => dialogue.reads_closely()).unwrap_or(false))
+    }
     fn remembers(&self) -> bool {
         (0..COUNT).any(|part| of_part!(self.parts, part, P, dialogue => dialogue.remembers()).unwrap_or(false))
     }
