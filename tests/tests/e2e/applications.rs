@@ -14,12 +14,14 @@ fn python(fetched: &'static Made, folder: &str, script: &str) -> Option<Foreign>
 /// Packages that two servers have in common.
 static DJANGO: Made = Made::new();
 
-/// Plays the plan of an example against a server, with this file of its own.
+/// Plays the plan of an example against a server, with this file of its own, where it has one.
 fn example(name: &str, file: &str, server: &Foreign) -> Report {
     let example = sources("../../docs/examples").join(name);
     let text = std::fs::read_to_string(example.join("plan.yaml")).expect("the example");
     let own = example.join(file).display().to_string();
-    let text = text.replace(":8000", &format!(":{}", server.port)).replace(&format!("{file}."), &format!("{own}."));
+    let port = format!(":{}", server.port);
+    let text = text.replace(":8000", &port).replace(":9000", &port);
+    let text = if file.is_empty() { text } else { text.replace(&format!("{file}."), &format!("{own}.")) };
     let folder = tempfile::tempdir().expect("a folder");
     let plan = folder.path().join("plan.yaml");
     std::fs::write(&plan, text).expect("written");
@@ -75,6 +77,19 @@ fn clients_get_another_token_when_theirs_has_expired_as_often_as_the_server_refu
     let counted: serde_json::Value = serde_json::from_str(&server.counts()).expect("counts");
     // The request before the run got one, too.
     for (what, count) in [("tokens", first + again + 1), ("clients", 20), ("refused", again), ("given", asked)] {
+        assert_eq!(counted[what], count, "{what}: {counted}");
+    }
+}
+
+#[test]
+fn people_who_talk_over_a_websocket_are_heard_as_often_as_they_spoke() {
+    static PEER: Made = Made::new();
+    let Some(server) = Foreign::node(&PEER, "peer-node", "server.js") else { return };
+    let report = example("chat", "", &server);
+    assert_eq!(iterations(&report), [50, 50], "{report}");
+    assert_eq!(report.requests(), [350, 350, 0, 0], "{report}");
+    let counted: serde_json::Value = serde_json::from_str(&server.counts()).expect("counts");
+    for (what, count) in [("connections", 50), ("users", 50), ("messages", 250), ("gone", 50)] {
         assert_eq!(counted[what], count, "{what}: {counted}");
     }
 }
