@@ -123,10 +123,14 @@ fn with_faults(mut scene: Scene, seed: u64) -> Scene {
     scene
 }
 
-/// A server that does everything wrong at times; `trouble` is how often.
+/// So many pieces of a body are read as it is cut; more of them show no more, and take most of the time.
+const PIECES: usize = 300;
+
+/// A server that does everything wrong at times; `trouble` is how often. Its bodies are no longer than `longest`.
 fn random_brain(
     seed: u64,
     trouble: f64,
+    longest: usize,
 ) -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone + 'static {
     let mut rng = Rng::new(seed ^ 0xb4a1);
     let mean = one_of(&mut rng, &[US, Nanos::from_millis(2), Nanos::from_millis(20)]);
@@ -134,7 +138,7 @@ fn random_brain(
     move |now, ask| {
         let rng = &mut rng;
         let mut due = now + Nanos((mean.0 as f64 * rng.exponential()) as u64);
-        let body = vec![b'x'; one_of(rng, &[0, 1, 1000, 20_000])];
+        let body = vec![b'x'; one_of(rng, &[0, 1, 1000, 20_000]).min(longest)];
         let mut reply = ReplyOwned::new(one_of(rng, &[200, 200, 204, 404, 503]), &body);
         if reply.status == 204 {
             reply.body = Arc::default();
@@ -171,11 +175,14 @@ fn play(seed: u64, faults: bool) -> Played {
     let mut scene = random_scene(seed);
     if faults {
         scene = with_faults(scene, seed);
+    } else if !seed.is_multiple_of(8) {
+        // A network without a way has half a million requests in each second.
+        scene.sim.latency = Delay::fixed(MS);
     }
-    let mut worker = 0;
+    let (mut worker, longest) = (0, scene.sim.read_size.saturating_mul(PIECES));
     scene.play(|| {
         worker += 1;
-        random_brain(seed.wrapping_mul(31) + worker, if faults { 0.1 } else { 0.0 })
+        random_brain(seed.wrapping_mul(31) + worker, if faults { 0.1 } else { 0.0 }, longest)
     })
 }
 
