@@ -41,7 +41,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     for case in ALL.iter().filter(|case| case.name.contains(&only)) {
         let times = if case.expected == Expected::Healthy { healthy } else { 1 };
         for _ in 0..times {
-            let (verdict, said) = match tried(case, &brunt) {
+            let (verdict, said, why) = match tried(case, &brunt) {
                 Ok(tried) => tried,
                 Err(why) => {
                     println!("{:<34} SKIPPED: {why}", case.name);
@@ -55,6 +55,8 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
                 Verdict::Open => "open: the generator was disturbed",
             };
             println!("{:<34} {:<22} {:<30} {word}", case.name, case.expected.shown(), said);
+            let wrong_now = matches!(verdict, Verdict::Wrong);
+            why.iter().filter(|_| wrong_now).for_each(|sentence| println!("    {sentence}"));
             ran += 1;
             wrong += u32::from(matches!(verdict, Verdict::Wrong));
             open += u32::from(matches!(verdict, Verdict::Open));
@@ -64,8 +66,9 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     if wrong == 0 { Ok(()) } else { Err(String::new()) }
 }
 
-fn tried(case: &Case, brunt: &std::path::Path) -> Result<(Verdict, String), String> {
-    let mut last = (Verdict::Open, String::new());
+/// What became of a case, what was found in a line, and what was said beside it.
+fn tried(case: &Case, brunt: &std::path::Path) -> Result<(Verdict, String, Vec<String>), String> {
+    let mut last = (Verdict::Open, String::new(), Vec::new());
     for _ in 0..TRIES {
         let server = Server::start(case, brunt)?;
         let report = server.load(case, brunt)?;
@@ -76,7 +79,7 @@ fn tried(case: &Case, brunt: &std::path::Path) -> Result<(Verdict, String), Stri
             true => Verdict::Right,
             false => Verdict::Wrong,
         };
-        last = (verdict, found);
+        last = (verdict, found, beside(&report));
         if !matches!(last.0, Verdict::Open) {
             break;
         }
@@ -84,11 +87,27 @@ fn tried(case: &Case, brunt: &std::path::Path) -> Result<(Verdict, String), Stri
     Ok(last)
 }
 
+/// What was said of trust, of what was found and of anything else: whoever looks for what went wrong begins there.
+fn beside(report: &Value) -> Vec<String> {
+    let none = Vec::new();
+    let list = |value: &Value| value.as_array().unwrap_or(&none).clone();
+    let reasons = list(&report["trust"]["reasons"]).into_iter().filter(|reason| reason["grade"] != "ok");
+    let reasons = reasons.map(|reason| format!("{}: {}", word(&reason["code"]), word(&reason["sentence"])));
+    let found = list(&report["diagnosis"]["findings"]).into_iter();
+    let found = found.map(|found| format!("{}: {}", word(&found["rule"]), word(&found["evidence"])));
+    let notices =
+        list(&report["notices"]).into_iter().map(|notice| format!("{}: {}", word(&notice["code"]), notice["facts"]));
+    reasons.chain(found).chain(notices).collect()
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().unwrap_or("?").to_owned()
+}
+
 /// The findings in a line, the principal one first: `N2 proved, N3 proved`; else the outcome.
 fn told(report: &Value) -> String {
     let none = Vec::new();
     let findings = report["diagnosis"]["findings"].as_array().unwrap_or(&none);
-    let word = |value: &Value| value.as_str().unwrap_or("?").to_owned();
     let all: Vec<String> =
         findings.iter().map(|found| format!("{} {}", word(&found["rule"]), word(&found["proof"]))).collect();
     let reasons = report["trust"]["reasons"].as_array().unwrap_or(&none).iter();
