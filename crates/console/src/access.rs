@@ -66,7 +66,8 @@ pub struct Access {
 struct Sessions {
     roles: HashMap<String, Role>,
     order: VecDeque<String>,
-    wrong: VecDeque<Instant>,
+    /// Wrong passwords of a token's, and wrong tokens, and when.
+    wrong: VecDeque<(Option<Role>, Instant)>,
 }
 
 impl Access {
@@ -103,6 +104,19 @@ impl Access {
     /// Why not.
     pub fn begin(&self, token: &str, password: Option<&str>) -> Result<(String, Role), Refusal> {
         let role = self.admitted(token, password)?;
+        self.session_of(role)
+    }
+
+    /// The same by a link alone, of which wrong ones are not counted.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn begin_uncounted(&self, token: &str) -> Result<(String, Role), Refusal> {
+        let role = self.role_of(token).ok_or(Refusal::Token)?;
+        if self.asks_password() { Err(Refusal::Password) } else { self.session_of(role) }
+    }
+
+    fn session_of(&self, role: Role) -> Result<(String, Role), Refusal> {
         let id = random().map_err(|_| Refusal::TooOften)?;
         let mut sessions = self.sessions();
         while sessions.order.len() >= MOST_SESSIONS {
@@ -114,27 +128,39 @@ impl Access {
         Ok((id, role))
     }
 
-    /// Whether token and password are right; wrong ones are counted.
+    /// Whether token and password are right; wrong ones are counted. A token has 128 bits: the right one is let through however
+    /// many wrong ones came, so that nobody locks others out. A password has fewer, and is asked of who has the token: it is tried
+    /// so often only, by those of this token.
     fn admitted(&self, token: &str, password: Option<&str>) -> Result<Role, Refusal> {
-        let mut sessions = self.sessions();
-        let now = Instant::now();
-        while sessions.wrong.front().is_some_and(|at| now.duration_since(*at) > MINUTE) {
-            sessions.wrong.pop_front();
-        }
-        if sessions.wrong.len() >= TRIES {
+        let Some(role) = self.role_of(token) else { return Err(self.wrong(None, Refusal::Token)) };
+        let Some(right) = &self.password else { return Ok(role) };
+        let Some(password) = password else { return Err(Refusal::Password) };
+        if self.tries(Some(role)) >= TRIES {
             return Err(Refusal::TooOften);
         }
-        let known = [Role::Steer, Role::Look].into_iter().find(|role| same(token, self.token(*role)));
-        let outcome = match (known, &self.password) {
-            (None, _) => Err(Refusal::Token),
-            (Some(_), Some(_)) if password.is_none() => return Err(Refusal::Password),
-            (Some(_), Some(right)) if !same(password.unwrap_or_default(), right) => Err(Refusal::Password),
-            (Some(role), _) => Ok(role),
-        };
-        if outcome.is_err() {
-            sessions.wrong.push_back(now);
+        if same(password, right) { Ok(role) } else { Err(self.wrong(Some(role), Refusal::Password)) }
+    }
+
+    fn role_of(&self, token: &str) -> Option<Role> {
+        [Role::Steer, Role::Look].into_iter().find(|role| same(token, self.token(*role)))
+    }
+
+    /// Counts a wrong try, of the password of a token or of a token; what is said of it.
+    fn wrong(&self, of: Option<Role>, why: Refusal) -> Refusal {
+        if self.tries(of) >= TRIES {
+            return Refusal::TooOften;
         }
-        outcome
+        self.sessions().wrong.push_back((of, Instant::now()));
+        why
+    }
+
+    /// The wrong tries of the last minute.
+    fn tries(&self, of: Option<Role>) -> usize {
+        let (mut sessions, now) = (self.sessions(), Instant::now());
+        while sessions.wrong.front().is_some_and(|(_, at)| now.duration_since(*at) > MINUTE) {
+            sessions.wrong.pop_front();
+        }
+        sessions.wrong.iter().filter(|(by, _)| *by == of).count()
     }
 
     /// Who sends these headers.
@@ -203,13 +229,28 @@ mod tests {
     }
 
     #[test]
-    fn wrong_tokens_are_refused_and_soon_not_even_looked_at() {
+    fn wrong_tokens_are_soon_not_even_looked_at_and_the_right_one_is() {
         let access = Access::new(None, 1).unwrap();
+        (0..2 * TRIES).for_each(|_| assert_eq!(access.begin_uncounted("wrong"), Err(Refusal::Token)));
         for _ in 0..TRIES {
             assert_eq!(access.begin("wrong", None), Err(Refusal::Token));
         }
+        assert_eq!(access.begin("wrong", None), Err(Refusal::TooOften));
         let right = access.token(Role::Steer).to_owned();
-        assert_eq!(access.begin(&right, None), Err(Refusal::TooOften));
+        assert!(access.begin(&right, None).is_ok() && access.begin_uncounted(&right).is_ok());
+        let header = headers("authorization", &format!("Bearer {right}"));
+        assert_eq!(access.of(&header), Ok(Some((Role::Steer, Shown::Header))));
+    }
+
+    #[test]
+    fn a_password_is_tried_so_often_only_by_those_of_one_token() {
+        let access = Access::new(Some("open sesame".into()), 1).unwrap();
+        let [steer, look] = [Role::Steer, Role::Look].map(|role| access.token(role).to_owned());
+        (0..2 * TRIES).for_each(|_| assert!(access.begin("wrong", Some("open sesame")).is_err()));
+        (0..TRIES).for_each(|_| assert_eq!(access.begin(&look, Some("x")), Err(Refusal::Password)));
+        assert_eq!(access.begin(&look, Some("open sesame")), Err(Refusal::TooOften));
+        assert!(access.begin(&steer, Some("open sesame")).is_ok());
+        assert_eq!(access.begin_uncounted(&steer), Err(Refusal::Password), "a link is not enough");
     }
 
     #[test]

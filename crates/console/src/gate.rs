@@ -67,6 +67,12 @@ impl Names {
     }
 }
 
+/// Whether a browser says that a page of somebody else sends this.
+pub fn is_foreign(headers: &HeaderMap) -> bool {
+    text(headers, &HeaderName::from_static("sec-fetch-site"))
+        .is_some_and(|site| !matches!(site, "same-origin" | "none"))
+}
+
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
 }
@@ -97,18 +103,17 @@ fn judge(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<
         return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", sentence));
     }
     let reads = matches!(*method, Method::GET | Method::HEAD);
-    let who = app.access.of(headers).map_err(refused)?;
-    let by_cookie = who.is_some_and(|(_, shown)| shown == Shown::Cookie);
-    let origin = text(headers, &ORIGIN);
-    let foreign = match origin {
-        Some(origin) => !app.names.is_own(origin, host),
-        // Browsers say where a request that changes something comes from.
-        None => !reads && by_cookie,
-    };
-    let site = text(headers, &HeaderName::from_static("sec-fetch-site"));
     let api = path.starts_with("/api/");
-    if foreign || (api && site.is_some_and(|site| !matches!(site, "same-origin" | "none"))) {
-        return Err(forbidden("origin", "this request comes from another page; only the console's own may send it"));
+    let origin = text(headers, &ORIGIN);
+    let not_ours = || forbidden("origin", "this request comes from another page; only the console's own may send it");
+    // A link leads here from anywhere; whatever else comes from elsewhere is not even asked for its token.
+    if origin.is_some_and(|origin| !app.names.is_own(origin, host)) || ((api || !reads) && is_foreign(headers)) {
+        return Err(not_ours());
+    }
+    let who = app.access.of(headers).map_err(refused)?;
+    // Browsers say where a request that changes something comes from.
+    if origin.is_none() && !reads && who.is_some_and(|(_, shown)| shown == Shown::Cookie) {
+        return Err(not_ours());
     }
     if !api {
         return Ok(who.map(|(role, _)| role));

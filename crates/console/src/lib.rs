@@ -23,7 +23,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use access::{Access, Role};
 use feed::Feeds;
@@ -55,6 +55,8 @@ pub struct Settings {
 
 /// So many may read whole records at once.
 const READERS: usize = 2;
+/// So many files are on their way at once to those who have the same token.
+const DOWNLOADS: usize = 16;
 
 /// What every handler has.
 #[derive(Clone)]
@@ -67,13 +69,22 @@ struct Inner {
     runs: Arc<Runs>,
     feeds: Arc<Feeds>,
     program: Program,
-    readers: Semaphore,
+    readers: Arc<Semaphore>,
+    /// Of those who look, and of those who steer.
+    downloads: [Arc<Semaphore>; 2],
 }
 
 impl std::ops::Deref for App {
     type Target = Inner;
     fn deref(&self) -> &Inner {
         &self.0
+    }
+}
+
+impl App {
+    /// Waits until this one may read a whole record; held for as long as it reads, also where nobody waits for it any more.
+    async fn reader(&self) -> Result<OwnedSemaphorePermit, problem::Problem> {
+        Arc::clone(&self.readers).acquire_owned().await.map_err(problem::Problem::machine)
     }
 }
 
@@ -118,7 +129,8 @@ impl Console {
             runs,
             feeds: Arc::default(),
             program,
-            readers: Semaphore::new(READERS),
+            readers: Arc::new(Semaphore::new(READERS)),
+            downloads: [(); 2].map(|()| Arc::new(Semaphore::new(DOWNLOADS))),
         }));
         let scheme = if tls.is_some() { "https" } else { "http" };
         runtime.spawn(listen::serve(listener, tls, api::router(app.clone())));

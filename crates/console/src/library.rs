@@ -7,9 +7,9 @@
 mod query;
 mod rows;
 
-use std::fs::{DirBuilder, Permissions};
+use std::fs::{DirBuilder, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
@@ -122,18 +122,18 @@ pub struct Library {
 }
 
 impl Library {
-    /// Opens the library in this folder, or makes it; for its owner alone.
+    /// Opens the library in this folder, or makes it. What is made is for its owner alone; a folder that was there stays as it is.
     ///
     /// # Errors
     /// What cannot be made or read, in a sentence.
     pub fn open(base: &Path, kept: Option<PathBuf>) -> Result<Library, String> {
-        let made = |folder: &Path| {
-            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-            std::fs::set_permissions(folder, Permissions::from_mode(0o700))
-        };
+        let made = |folder: &Path| DirBuilder::new().recursive(true).mode(0o700).create(folder);
         let folders = [base.to_owned(), base.join("records"), base.join("plans")];
         folders.iter().try_for_each(|folder| made(folder)).map_err(|error| format!("{}: {error}", base.display()))?;
         let path = base.join("library.sqlite");
+        // SQLite makes its other files like this one.
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+        file.map_err(|error| format!("{}: {error}", path.display()))?;
         let opened = Connection::open(&path).and_then(|database| rows::prepare(&database).map(|()| database));
         let database = opened.map_err(|error| format!("{} is no library of brunt ({error})", path.display()))?;
         Ok(Library { base: base.to_owned(), kept, database: Mutex::new(database) })

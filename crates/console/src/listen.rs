@@ -1,4 +1,7 @@
-//! Connections: taken, sealed where that was asked for, and bounded in number and in how long a request may take to come.
+//! Connections: taken, sealed where that was asked for, and bounded in number, in how long a request may take to come, and in how
+//! long nothing of an answer may be taken.
+
+mod taken;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,10 +19,14 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tower::ServiceExt as _;
 
+use taken::Taken;
+
 /// So many connections at once.
 const CONNECTIONS: usize = 512;
 /// The head of a request, and a TLS handshake, come within this.
 const HEAD: Duration = Duration::from_secs(10);
+/// Of an answer that waits to be sent, something is taken within this: who reads nothing is dropped.
+const TAKEN: Duration = Duration::from_secs(10);
 /// The largest head of a request.
 const LARGEST_HEAD: usize = 32 << 10;
 
@@ -35,6 +42,7 @@ pub async fn serve(listener: std::net::TcpListener, tls: Option<Arc<ServerConfig
             continue;
         };
         let _ = socket.set_nodelay(true);
+        let socket = Taken::of(socket, TAKEN);
         let (router, acceptor) = (router.clone(), acceptor.clone());
         tokio::spawn(async move {
             match acceptor {

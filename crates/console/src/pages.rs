@@ -1,17 +1,17 @@
 //! The pages, and how a browser comes in: by a link with a token, which becomes a cookie, so that it stands in no history and no
-//! log after that.
+//! log after that. Links from other sites lead here with that cookie, requests that change something do not (`gate.rs`).
 
 use std::sync::LazyLock;
 
 use axum::Extension;
 use axum::extract::{Form, Path, Query, State};
-use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION, SET_COOKIE};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use serde::Deserialize;
 
-use crate::App;
 use crate::access::{Refusal, Role};
+use crate::{App, gate};
 
 /// A file of the pages: its path, its media type, its bytes.
 type File = (&'static str, &'static str, &'static [u8]);
@@ -63,9 +63,10 @@ pub async fn index(
     State(app): State<App>,
     Query(link): Query<Link>,
     Extension(role): Extension<Option<Role>>,
+    headers: HeaderMap,
 ) -> Response {
     match link.token {
-        Some(token) => come_in(&app, &token, None),
+        Some(token) => come_in(&app, &token, None, gate::is_foreign(&headers)),
         None if role.is_some() => page(),
         None => door(&app, StatusCode::UNAUTHORIZED, "", None),
     }
@@ -73,12 +74,12 @@ pub async fn index(
 
 /// `POST /login`.
 pub async fn login(State(app): State<App>, Form(typed): Form<Typed>) -> Response {
-    come_in(&app, typed.token.trim(), typed.password.as_deref())
+    come_in(&app, typed.token.trim(), typed.password.as_deref(), false)
 }
 
 /// `POST /logout`.
 pub async fn logout(State(app): State<App>) -> Response {
-    let gone = format!("{}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict", app.access.cookie());
+    let gone = format!("{}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax", app.access.cookie());
     to_pages(&gone)
 }
 
@@ -91,11 +92,13 @@ fn to_pages(cookie: &str) -> Response {
     response
 }
 
-fn come_in(app: &App, token: &str, password: Option<&str>) -> Response {
-    match app.access.begin(token, password) {
+/// `foreign`: a page of somebody else makes a browser try, and nobody here is to bear that.
+fn come_in(app: &App, token: &str, password: Option<&str>, foreign: bool) -> Response {
+    let begun = if foreign { app.access.begin_uncounted(token) } else { app.access.begin(token, password) };
+    match begun {
         Ok((id, _)) => {
             let secure = if app.names.is_sealed() { "; Secure" } else { "" };
-            to_pages(&format!("{}={id}; Path=/; HttpOnly; SameSite=Strict{secure}", app.access.cookie()))
+            to_pages(&format!("{}={id}; Path=/; HttpOnly; SameSite=Lax{secure}", app.access.cookie()))
         }
         Err(Refusal::Password) => {
             let tried = password.map(|_| Refusal::Password);

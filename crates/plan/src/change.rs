@@ -22,6 +22,21 @@ pub enum Change {
 }
 
 impl Change {
+    /// The most arrivals a second of any load: what no machine reaches.
+    pub const MOST_RATE: f64 = 1e9;
+    /// The most users of any load.
+    pub const MOST_USERS: u32 = 10_000_000;
+
+    /// The same, where it came from another process, within what a load can have.
+    #[must_use]
+    pub fn bounded(self) -> Change {
+        match self {
+            Change::Rate(rate) => Change::Rate(rate.min(Change::MOST_RATE)),
+            Change::Users(users) => Change::Users(users.min(Change::MOST_USERS)),
+            Change::Pause | Change::Resume => self,
+        }
+    }
+
     /// Refuses what such a load does not have.
     ///
     /// # Errors
@@ -36,6 +51,14 @@ impl Change {
             (Change::Users(_), Load::Open { .. }) => Err("a run with a rate has no users; change the rate".into()),
             (Change::Rate(rate), _) if !(rate.is_finite() && rate > 0.0) => {
                 Err(format!("{rate}/s is no rate; choose one above zero, or pause"))
+            }
+            (Change::Rate(rate), _) if rate > Change::MOST_RATE => {
+                let most = Change::MOST_RATE;
+                Err(format!("{rate:e}/s are more than brunt can send ({most}/s); choose a lower rate"))
+            }
+            (Change::Users(users), _) if users > Change::MOST_USERS => {
+                let most = Change::MOST_USERS;
+                Err(format!("{users} users are more than brunt can run ({most}); choose {most} or fewer"))
             }
             (Change::Users(0), _) => Err("0 users do nothing; choose one or more, or pause".into()),
             _ => Ok(()),

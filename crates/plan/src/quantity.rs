@@ -5,6 +5,8 @@
 
 use measure::Nanos;
 
+use crate::Change;
+
 /// Units of time, longest spelling first where one begins with another.
 const UNITS: [(&str, f64); 11] = [
     ("hours", 3600.0),
@@ -102,7 +104,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
         return Err(format!("`{text}` would send nothing; write a rate above zero, such as 100/s"));
     }
     let rate = amount / seconds;
-    if rate > 1e9 { Err(format!("`{text}` is above 1000000000/s; write a lower rate")) } else { Ok(rate) }
+    if rate > Change::MOST_RATE { Err(format!("`{text}` is above 1000000000/s; write a lower rate")) } else { Ok(rate) }
 }
 
 /// A whole number of things above zero, with `k` and `M` for thousands and millions and `_` between digits.

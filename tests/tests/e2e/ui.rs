@@ -30,9 +30,15 @@ fn only_who_has_a_token_comes_in_and_only_from_our_own_pages() {
     let came = console.raw("GET", &format!("/?token={}", console.token), &[&host], b"").with(303);
     assert_eq!(came.field("location"), Some("/"));
     let set = came.field("set-cookie").unwrap().to_owned();
-    assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict") && !set.contains(&console.token), "{set}");
+    assert!(set.contains("HttpOnly") && set.contains("SameSite=Lax") && !set.contains(&console.token), "{set}");
     let cookie = format!("Cookie: {}", set.split(';').next().unwrap());
     assert_eq!(get(&[&host, &cookie]), 200);
+    // A link on another site leads here; what such a site makes a browser send does nothing, and locks nobody out.
+    let foreign = "Sec-Fetch-Site: cross-site";
+    assert_eq!(console.raw("GET", "/", &[&host, &cookie, foreign], b"").status, 200);
+    assert_eq!(get(&[&host, &cookie, foreign]), 403);
+    assert_eq!(console.raw("POST", "/logout", &[&host, &cookie, foreign], b"").status, 403);
+    (0..30).for_each(|_| drop(console.raw("GET", "/?token=wrong", &[&host, foreign], b"").with(401)));
     let page = console.raw("GET", "/", &[&host, &cookie], b"").with(200);
     let policy = page.field("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'") && policy.contains("frame-ancestors 'none'"), "{policy}");
@@ -41,6 +47,7 @@ fn only_who_has_a_token_comes_in_and_only_from_our_own_pages() {
     assert_eq!(start(&[&host, &cookie, &ours, json]), 422, "a plan is text");
     assert_eq!(start(&[&host, &cookie, json]), 403, "a browser says where a request comes from");
     assert_eq!(start(&[&host, &cookie, "Origin: http://evil.example", json]), 403);
+    assert_eq!(start(&[&host, &cookie, &ours, foreign, json]), 403);
     assert_eq!(start(&[&host, &cookie, &ours, "Content-Type: text/plain"]), 415);
     assert_eq!(console.raw("GET", "/", &[&host], b"").status, 401);
     assert_eq!(console.raw("GET", "/?token=wrong", &[&host], b"").status, 401);
@@ -103,8 +110,9 @@ fn a_run_is_started_watched_steered_and_kept() {
     assert_eq!(change(json!({ "by_percent": 10.0 })), 202);
     assert_eq!(
         (change(json!({ "users": 7 })), change(json!({ "rate": 0.0 })), change(json!({ "by_percent": 1e9 }))),
-        (422, 422, 400)
+        (422, 422, 422)
     );
+    assert_eq!((change(json!({ "rate": 1e308 })), change(json!({ "rate": 1.1e9 }))), (422, 422));
     assert_eq!(change(json!("pause")), 202);
     assert_eq!(change(json!("resume")), 202);
     let run = console.run(&id);
@@ -154,6 +162,9 @@ fn a_run_is_started_watched_steered_and_kept() {
     let theirs: Value = serde_json::from_str(&said.out).unwrap();
     assert_eq!(theirs["requests"], report["requests"]);
     assert_eq!(console.get(&format!("/api/v1/runs/{id}/plan")).with(200).body, text.as_bytes());
+    let refused =
+        console.ask_as(&console.look, "GET", &format!("/api/v1/runs/{id}/plan"), &Value::Null).with(403).json();
+    assert_eq!(refused["error"]["code"], "look_only", "passwords may stand in it");
     assert!(!home.path().join("brunt/runs").exists(), "it is kept once");
 }
 
@@ -191,6 +202,15 @@ fn what_cannot_be_run_is_said_with_its_line() {
     assert!(console.get("/api/v1/plan/schema").with(200).json()["properties"].is_object());
 }
 
+/// A connection on which the beginning of a record has come.
+fn half_an_upload(console: &Console) -> std::net::TcpStream {
+    let mut socket = std::net::TcpStream::connect(&console.host).unwrap();
+    let (host, token) = (&console.host, &console.token);
+    let head = format!("POST /api/v1/records HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n");
+    std::io::Write::write_all(&mut socket, format!("{head}Content-Length: 1000\r\n\r\nx").as_bytes()).unwrap();
+    socket
+}
+
 #[test]
 fn records_from_elsewhere_are_taken_or_refused_in_a_sentence() {
     let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
@@ -223,11 +243,14 @@ fn records_from_elsewhere_are_taken_or_refused_in_a_sentence() {
     }
     let left = std::fs::read_dir(home.path().join("brunt/library/records")).unwrap().count();
     assert_eq!(left, 2, "nothing is left of what was refused");
+    // Records that come slowly keep nobody from reading.
+    let slow: Vec<std::net::TcpStream> = (0..3).map(|_| half_an_upload(&console)).collect();
     for format in ["text", "json", "csv", "markdown", "junit"] {
         let report = console.get(&format!("/api/v1/runs/{id}/report?format={format}&lang=zh")).with(200);
         assert!(!report.body.is_empty() && report.field("content-disposition").is_some(), "{format}");
         assert!(report.field("content-security-policy").unwrap().starts_with("sandbox"), "{format}");
     }
+    std::mem::drop(slow);
     let ours = console.get("/api/v1/runs?q=from%20ci").json();
     assert_eq!(ours["total"], 1);
     let page = console.get("/api/v1/runs").json();
@@ -236,6 +259,8 @@ fn records_from_elsewhere_are_taken_or_refused_in_a_sentence() {
     assert_eq!((&compared["base"], &compared["compared"][0]["differs"]), (&json!(ids[0]), &json!([])), "{compared}");
     assert_eq!(compared["compared"][0]["figures"][0]["change"], 1.0, "it is the same record: {compared}");
     assert_eq!(console.get(&format!("/api/v1/compare?runs={id}")).status, 400);
+    assert_eq!(console.get(&format!("/api/v1/compare?runs={id},{id}")).status, 400, "with itself");
+    assert_eq!(console.get("/api/v1/runs?after=zz").status, 400);
     assert_eq!(console.get(&format!("/api/v1/runs/{id}/report?format=exe")).status, 400);
     assert_eq!(console.get("/api/v1/runs/..%2F..%2Fetc/record").status, 404);
     let marked = console.ask_as(

@@ -8,7 +8,7 @@ use wire::Complaint;
 use super::matched::Matched;
 
 /// Most users a run may ask for.
-pub(super) const MOST_USERS: u64 = 10_000_000;
+pub(super) const MOST_USERS: u64 = plan::Change::MOST_USERS as u64;
 
 /// How long a level holds where only `-n` ends the run: longer than any run.
 pub(super) const UNTIL_DONE: Nanos = Nanos::from_secs(100 * 86_400);

@@ -34,8 +34,13 @@ pub async fn compare(
     if !(2..=MOST).contains(&ids.len()) {
         return Err(Problem::bad(format!("two to {MOST} runs can be compared; write runs=ID,ID")));
     }
-    let _place = app.readers.acquire().await.map_err(Problem::machine)?;
+    if let Some((_, twice)) = ids.iter().enumerate().find(|(at, id)| ids[..*at].contains(id)) {
+        let shown: String = twice.chars().take(64).collect();
+        return Err(Problem::bad(format!("runs: {shown} stands there twice; a run is compared with others")));
+    }
+    let place = app.reader().await?;
     blocking(&app, move |app| {
+        let _place = place;
         let mut read = Vec::new();
         for id in &ids {
             let run = find(app, id)?;

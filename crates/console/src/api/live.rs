@@ -78,7 +78,7 @@ impl Wanted {
             Wanted::Resume => Order::Change(Change::Resume),
             Wanted::ByPercent(percent) if (-90.0..=900.0).contains(&percent) => Order::By(1.0 + percent / 100.0),
             Wanted::ByPercent(percent) => {
-                return Err(Problem::bad(format!("{percent} % is no step; write -90 to 900")));
+                return Err(Problem::unfit("change", format!("{percent} % is no step; write -90 to 900")));
             }
         })
     }

@@ -3,17 +3,19 @@
 use std::path::{Path as FilePath, PathBuf};
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
+use axum::{Extension, Json};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::runs::find;
 use super::{blocking, body, language};
 use crate::App;
+use crate::access::Role;
 use crate::problem::Problem;
 use crate::program::{LONGEST_PLAN, unanswered};
 use crate::runs::{new_id, private_file};
@@ -122,8 +124,9 @@ async fn told(
     words: &'static [&'static str],
 ) -> Result<Json<Value>, Problem> {
     let Plan { plan, lang } = body(asked)?;
-    let _place = app.readers.acquire().await.map_err(Problem::machine)?;
+    let place = app.reader().await?;
     blocking(&app, move |app| {
+        let _place = place;
         let file = Written::new(app, &plan, "yaml")?;
         let mut command = app.program.command();
         command.args(words).args(["--lang", language(lang.as_deref())]).arg(file.path());
@@ -150,13 +153,22 @@ pub async fn schema(State(app): State<App>) -> Result<impl IntoResponse, Problem
     .await
 }
 
-/// `GET /runs/{id}/plan`: the plan file that a run of the console was started with.
-pub async fn of_run(State(app): State<App>, Path(id): Path<String>) -> Result<impl IntoResponse, Problem> {
+/// `GET /runs/{id}/plan`: the plan file that a run of the console was started with, as it was typed: its passwords stand in it, which
+/// the record does not have.
+pub async fn of_run(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Extension(role): Extension<Option<Role>>,
+) -> Result<impl IntoResponse, Problem> {
+    if role != Some(Role::Steer) {
+        let sentence =
+            "this token may only look, and a plan can hold passwords; the report shows the plan without them";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "look_only", sentence));
+    }
     blocking(&app, move |app| {
         find(app, &id)?;
         let text = std::fs::read_to_string(app.library.plan(&id));
-        let none =
-            |_| Problem::new(axum::http::StatusCode::NOT_FOUND, "no_plan", "this run was not started from the console");
+        let none = |_| Problem::new(StatusCode::NOT_FOUND, "no_plan", "this run was not started from the console");
         Ok(([(CONTENT_TYPE, "application/yaml")], text.map_err(none)?))
     })
     .await

@@ -2,14 +2,15 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use axum::Json;
 use axum::body::{Body, BodyDataStream};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
+use axum::{Extension, Json};
 use futures_util::StreamExt as _;
 use record::RecordFile;
 use report::formats::Style;
@@ -21,6 +22,7 @@ use serde_json::{Value, json};
 use super::runs::find;
 use super::{blocking, language, query, streamed};
 use crate::App;
+use crate::access::Role;
 use crate::figures;
 use crate::library::{Marks, Origin};
 use crate::problem::Problem;
@@ -45,12 +47,16 @@ fn attached(name: &str, kind: &'static str, body: Body) -> Response {
 }
 
 /// `GET /runs/{id}/record`.
-pub async fn download(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
+pub async fn download(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Extension(role): Extension<Option<Role>>,
+) -> Result<Response, Problem> {
     blocking(&app, move |app| {
         find(app, &id)?;
-        let mut file = std::fs::File::open(app.library.record(&id)).map_err(|_| Problem::no_run())?;
-        let body = streamed::body(move |out| std::io::copy(&mut file, out).map(drop));
-        Ok(attached(&format!("{id}.brunt.zst"), "application/zstd", body))
+        let place = streamed::place(app, role)?;
+        let file = std::fs::File::open(app.library.record(&id)).map_err(|_| Problem::no_run())?;
+        Ok(attached(&format!("{id}.brunt.zst"), "application/zstd", streamed::body(file, place)))
     })
     .await
 }
@@ -83,6 +89,7 @@ fn kind(format: &dyn Format) -> &'static str {
 pub async fn report(
     State(app): State<App>,
     Path(id): Path<String>,
+    Extension(role): Extension<Option<Role>>,
     wanted: Result<Query<Wanted>, QueryRejection>,
 ) -> Result<Response, Problem> {
     let wanted = query(wanted)?;
@@ -93,15 +100,16 @@ pub async fn report(
     };
     let format = report::format(name).ok_or_else(unknown)?;
     let lang = if language(wanted.lang.as_deref()) == "zh" { Lang::Zh } else { Lang::En };
-    let _place = app.readers.acquire().await.map_err(Problem::machine)?;
+    let (download, reader) = (streamed::place(&app, role)?, app.reader().await?);
     blocking(&app, move |app| {
+        let _reader = reader;
         find(app, &id)?;
         let path = app.library.record(&id);
         let summary = figures::summary(&path).map_err(|fault| Problem::unfit("record", fault))?;
-        let body = streamed::body(move |out| {
-            let past = figures::Bounded(RecordFile(path));
+        let past = figures::Bounded(RecordFile(path));
+        let body = streamed::written(app, download, |out| {
             format.write(&summary, &Replayed(Some(&past)), Style { lang, ..Style::default() }, out)
-        });
+        })?;
         let ending = format.endings().first().copied().unwrap_or("txt");
         let mut response = attached(&format!("{id}.{ending}"), kind(format), body);
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
@@ -114,16 +122,21 @@ pub async fn report(
 }
 
 /// `GET /runs/{id}/lines`: what the page of a report draws, a line of JSON each.
-pub async fn lines(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Problem> {
-    let _place = app.readers.acquire().await.map_err(Problem::machine)?;
+pub async fn lines(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Extension(role): Extension<Option<Role>>,
+) -> Result<Response, Problem> {
+    let (download, reader) = (streamed::place(&app, role)?, app.reader().await?);
     blocking(&app, move |app| {
+        let _reader = reader;
         let name = find(app, &id)?.name;
         let path = app.library.record(&id);
         let summary = figures::summary(&path).map_err(|fault| Problem::unfit("record", fault))?;
-        let body = streamed::body(move |out| {
-            let past = figures::Bounded(RecordFile(path));
+        let past = figures::Bounded(RecordFile(path));
+        let body = streamed::written(app, download, |out| {
             html::lines(&Compared { name: &name, summary: &summary, seconds: &Replayed(Some(&past)) }, out)
-        });
+        })?;
         let mut response = Response::new(body);
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
         Ok(response)
@@ -156,11 +169,13 @@ pub async fn upload(
     body: Body,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
     let marks = Marks { name: Some(query(named)?.name), ..Marks::default() }.checked()?;
-    let _place = app.readers.acquire().await.map_err(Problem::machine)?;
     let id = new_id()?;
     let incoming = Incoming(Some(app.library.incoming(&id)));
     receive(body.into_data_stream(), &incoming).await?;
+    // Only now: who sends slowly keeps nobody from reading.
+    let reader = app.reader().await?;
     blocking(&app, move |app| {
+        let _reader = reader;
         let mut incoming = incoming;
         let path = incoming.0.clone().unwrap_or_default();
         let refused = |why| Problem::unfit("record", why);
@@ -175,12 +190,16 @@ pub async fn upload(
     .await
 }
 
+/// Of a record that is brought, the next bytes come within this; all of it within what `gate.rs` has for any request.
+const NEXT_BYTES: Duration = Duration::from_secs(10);
+
 /// Writes what comes into a file, up to a bound.
 async fn receive(mut pieces: BodyDataStream, incoming: &Incoming) -> Result<(), Problem> {
     let path = incoming.0.clone().unwrap_or_default();
     let mut file = tokio::task::spawn_blocking(move || private_file(&path)).await.map_err(Problem::machine)??;
     let mut left = LARGEST;
-    while let Some(piece) = pieces.next().await {
+    let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "time", "no more of the record came for 10 s");
+    while let Some(piece) = tokio::time::timeout(NEXT_BYTES, pieces.next()).await.map_err(late)? {
         let piece = piece.map_err(|_| Problem::bad("the record did not come to its end"))?;
         left = left.checked_sub(piece.len() as u64).ok_or_else(|| {
             let sentence = format!("a record has at most {} MiB", LARGEST >> 20);

@@ -52,7 +52,7 @@ pub async fn list(
     State(app): State<App>,
     asked: Result<Query<library::Query>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    let asked = query(asked)?;
+    let asked = query(asked)?.checked()?;
     blocking(&app, move |app| {
         app.library.refresh(&|id| app.runs.goes(id))?;
         let page = app.library.list(&asked)?;

@@ -1,39 +1,92 @@
-//! Answers that are written while they are sent, and not held whole.
+//! Answers that are files, read while they are sent and not held whole. What is slow here is their reader: a piece is read on a thread
+//! that may block once there is room for it, and no thread waits for a socket.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write};
 
 use axum::body::{Body, Bytes};
+use axum::http::StatusCode;
 use futures_util::stream;
-use tokio::sync::mpsc::{Sender, channel};
+use tokio::sync::OwnedSemaphorePermit;
 
-/// Bytes of a piece, and pieces on their way.
-const PIECE: usize = 64 << 10;
-const PIECES: usize = 4;
+use crate::App;
+use crate::access::Role;
+use crate::problem::Problem;
+use crate::runs::{new_id, private_file};
 
-struct Pieces {
-    to: Sender<io::Result<Bytes>>,
+/// Bytes of a piece.
+const PIECE: u64 = 256 << 10;
+
+/// A place among the downloads of those who have the same token.
+///
+/// # Errors
+/// All are taken: none of them becomes free where nobody reads, but soon ([`crate::listen`]).
+pub fn place(app: &App, role: Option<Role>) -> Result<OwnedSemaphorePermit, Problem> {
+    let places = &app.downloads[usize::from(role == Some(Role::Steer))];
+    let sentence = "too many files are on their way to those who have this token; wait until some have come";
+    let all_taken = |_| Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_downloads", sentence);
+    std::sync::Arc::clone(places).try_acquire_owned().map_err(all_taken)
 }
 
-impl Write for Pieces {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let sent = self.to.blocking_send(Ok(Bytes::copy_from_slice(bytes)));
-        // Nobody reads any more.
-        sent.map(|()| bytes.len()).map_err(|_| io::ErrorKind::BrokenPipe.into())
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// A body of what `fill` writes: first whole into a file that has no name any more, so that what makes it need not wait for who reads it.
+///
+/// # Errors
+/// It cannot be made.
+pub fn written(
+    app: &App,
+    place: OwnedSemaphorePermit,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Body, Problem> {
+    let path = app.library.incoming(&new_id()?);
+    // Made for reading, too.
+    private_file(&path)?;
+    let file = File::options().read(true).write(true).open(&path);
+    std::fs::remove_file(&path)?;
+    let mut out = io::BufWriter::with_capacity(PIECE as usize, file?);
+    fill(&mut out)?;
+    let mut file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.rewind()?;
+    Ok(body(file, place))
 }
 
-/// A body of what `fill` writes, on a thread that may block. An answer that breaks off tells its reader so.
-pub fn body(fill: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static) -> Body {
-    let (to, from) = channel(PIECES);
-    tokio::task::spawn_blocking(move || {
-        let failed = to.clone();
-        let mut pieces = io::BufWriter::with_capacity(PIECE, Pieces { to });
-        if let Err(error) = fill(&mut pieces).and_then(|()| pieces.flush()) {
-            let _ = failed.blocking_send(Err(error));
-        }
-    });
-    Body::from_stream(stream::unfold(from, |mut from| async move { from.recv().await.map(|piece| (piece, from)) }))
+/// A body of a file. An answer that breaks off tells its reader so.
+pub fn body(file: File, place: OwnedSemaphorePermit) -> Body {
+    let next = |(file, place): (File, OwnedSemaphorePermit)| async move {
+        let read = tokio::task::spawn_blocking(move || {
+            let mut piece = Vec::new();
+            (&file).take(PIECE).read_to_end(&mut piece).map(|_| (piece, file))
+        });
+        let (piece, file) = read.await.map_err(io::Error::other)??;
+        let rest = (!piece.is_empty()).then_some((Bytes::from(piece), (file, place)));
+        Ok::<_, io::Error>(rest)
+    };
+    Body::from_stream(stream::try_unfold((file, place), next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::to_bytes;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    #[test]
+    fn files_that_nobody_reads_hold_no_thread_and_each_is_whole() {
+        let text: Vec<u8> = (0..3 * PIECE + 7).map(|at| (at % 251) as u8).collect();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x");
+        std::fs::write(&path, &text).unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).enable_time().build().unwrap();
+        runtime.block_on(async {
+            let places = Arc::new(tokio::sync::Semaphore::new(3));
+            let one = || body(File::open(&path).unwrap(), Arc::clone(&places).try_acquire_owned().unwrap());
+            let left = [one(), one()];
+            let read = tokio::time::timeout(Duration::from_secs(60), to_bytes(one(), usize::MAX)).await;
+            assert!(read.unwrap().unwrap() == text);
+            assert_eq!(places.available_permits(), 1, "its place is free again");
+            drop(left);
+            assert_eq!(places.available_permits(), 3);
+        });
+    }
 }

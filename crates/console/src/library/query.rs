@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, ToSql};
 use serde::{Deserialize, Serialize};
 
-use super::{Run, rows};
+use super::{Run, is_id, rows};
+use crate::problem::Problem;
 
 /// What is looked for.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -21,6 +22,36 @@ pub struct Query {
     pub after: Option<String>,
     /// So many at most.
     pub limit: Option<u32>,
+}
+
+impl Query {
+    /// The same, where it can be looked for.
+    ///
+    /// # Errors
+    /// `after` is none that was told.
+    pub fn checked(self) -> Result<Query, Problem> {
+        match &self.after {
+            Some(after) if place(after).is_none() => {
+                let shown: String = after.chars().take(40).collect();
+                Err(Problem::bad(format!("after: `{shown}` is no place in the list; write what `next` of a page said")))
+            }
+            _ => Ok(self),
+        }
+    }
+}
+
+/// Where a page begins: behind the run of this moment and this name.
+fn place(after: &str) -> Option<(i64, &str)> {
+    let (ms, id) = after.split_once('.')?;
+    Some((ms.parse().ok()?, is_id(id).then_some(id)?))
+}
+
+/// A text without what is only capital or small in it, in every language. SQLite's own `lower` knows ASCII.
+pub(super) fn folded(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    text.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
 /// So many runs are on a page, and at most.
@@ -69,8 +100,8 @@ impl Where {
 pub(super) fn list(database: &Connection, query: &Query) -> rusqlite::Result<Page> {
     let mut fits = Where::default();
     for word in query.q.split_whitespace().take(WORDS) {
-        let text = "instr(lower(name || char(10) || notes || tags || target || char(10) || id), ?)";
-        fits.and(text, [Box::new(word.to_lowercase()) as Box<dyn ToSql>]);
+        let text = "instr(folded(name || char(10) || notes || tags || target || char(10) || id), ?)";
+        fits.and(text, [Box::new(folded(word)) as Box<dyn ToSql>]);
     }
     if let Some(tag) = &query.tag {
         fits.and("instr(tags, char(10) || ? || char(10))", [Box::new(tag.clone()) as Box<dyn ToSql>]);
@@ -80,8 +111,8 @@ pub(super) fn list(database: &Connection, query: &Query) -> rusqlite::Result<Pag
     }
     let count = format!("SELECT count(*) FROM run WHERE {}", fits.sql());
     let total = database.prepare_cached(&count)?.query_row(&*fits.values(), |row| row.get(0))?;
-    if let Some((ms, id)) = query.after.as_deref().and_then(|after| after.split_once('.')) {
-        let values: [Box<dyn ToSql>; 2] = [Box::new(ms.parse::<i64>().unwrap_or(0)), Box::new(id.to_owned())];
+    if let Some((ms, id)) = query.after.as_deref().and_then(place) {
+        let values: [Box<dyn ToSql>; 2] = [Box::new(ms), Box::new(id.to_owned())];
         fits.and("(started_ms, id) < (?, ?)", values);
     }
     let limit = query.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize;

@@ -1,5 +1,6 @@
 //! Runs as rows of the database.
 
+use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -36,6 +37,10 @@ pub(super) fn prepare(database: &Connection) -> rusqlite::Result<()> {
     database.busy_timeout(std::time::Duration::from_secs(5))?;
     database.pragma_update(None, "journal_mode", "wal")?;
     database.pragma_update(None, "synchronous", "normal")?;
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    database.create_scalar_function("folded", 1, flags, |call| {
+        call.get_raw(0).as_str().map(super::query::folded).map_err(rusqlite::Error::from)
+    })?;
     let version: i64 = database.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     match version {
         0 => database.execute_batch(&format!("BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT")),

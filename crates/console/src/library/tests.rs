@@ -1,5 +1,6 @@
 //! The library by itself.
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
 use record::{Ended, RunEvent, Writer};
@@ -23,6 +24,21 @@ fn keep(directory: &Path, id: &str, events: &[RunEvent]) -> Writer {
 
 fn all(library: &Library, query: &Query) -> Vec<String> {
     library.list(query).unwrap().runs.into_iter().map(|run| run.id).collect()
+}
+
+#[test]
+fn what_is_made_is_private_and_what_was_there_stays_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let theirs = directory.path().join("shared");
+    std::fs::create_dir(&theirs).unwrap();
+    std::fs::set_permissions(&theirs, std::fs::Permissions::from_mode(0o755)).unwrap();
+    drop(Library::open(&theirs, None).unwrap());
+    assert_eq!((mode(&theirs), mode(&theirs.join("library.sqlite"))), (0o755, 0o600));
+    assert_eq!((mode(&theirs.join("records")), mode(&theirs.join("plans"))), (0o700, 0o700));
+    let ours = directory.path().join("new/library");
+    drop(Library::open(&ours, None).unwrap());
+    assert_eq!((mode(&ours), mode(ours.parent().unwrap())), (0o700, 0o700));
 }
 
 #[test]
@@ -61,7 +77,9 @@ fn a_deleted_run_does_not_come_back() {
 #[test]
 fn runs_are_found_by_words_tags_and_favour() {
     let (_directory, library) = library();
-    for (at, name) in ["Checkout before the fix", "checkout after", "search"].into_iter().enumerate() {
+    for (at, name) in
+        ["Checkout before the fix", "checkout after", "search Élan STRASSE ΑΣ 压测"].into_iter().enumerate()
+    {
         let id = format!("r{at}");
         library.begin(&id, Origin::Dropped, at as u64).unwrap();
         let tags = (at < 2).then(|| vec!["shop".to_owned(), format!("n{at}")]);
@@ -77,6 +95,10 @@ fn runs_are_found_by_words_tags_and_favour() {
     assert_eq!(find("", Some("sho"), false), Vec::<String>::new());
     assert_eq!(find("n1", None, true), ["r1"]);
     assert_eq!(find("%", None, false), Vec::<String>::new());
+    // Capitals are those of every language.
+    for sought in ["élan", "ÉLAN", "straße", "ας", "压测"] {
+        assert_eq!(find(sought, None, false), ["r2"], "{sought}");
+    }
     let tags: Vec<(String, u64)> = library.list(&Query::default()).unwrap().tags.into_iter().collect();
     assert_eq!(tags, [("n0".to_owned(), 1), ("n1".into(), 1), ("shop".into(), 2)]);
     // What is not named stays.
@@ -128,7 +150,7 @@ fn ten_thousand_runs_are_gone_through_page_by_page_and_searched_at_once() {
     let plan: String = library.database().query_row(sql, [], |row| row.get(3)).unwrap();
     assert!(plan.contains("run_started"), "{plan}");
     let began = Instant::now();
-    assert_eq!(all(&library, &Query { q: "r07777".into(), ..Query::default() }), ["r07777"]);
+    assert_eq!(all(&library, &Query { q: "R07777".into(), ..Query::default() }), ["r07777"]);
     // Far beyond what it takes: a search that reads records would take minutes.
     assert!(began.elapsed().as_secs() < 5);
 }
@@ -151,4 +173,13 @@ fn names_of_runs_are_names_of_files() {
     }
     assert!(!is_id(&"a".repeat(65)));
     assert!(matches!(testing::a_run(1).last(), Some(RunEvent::Ended(Ended { .. }))));
+}
+
+#[test]
+fn the_place_of_a_page_is_one_that_was_told() {
+    for wrong in ["zz", "7", "7.", ".a", "x.a", "7.../a"] {
+        let said = Query { after: Some(wrong.into()), ..Query::default() }.checked().map(drop);
+        assert!(said.is_err(), "{wrong}");
+    }
+    assert!(Query { after: Some("7.a-1".into()), ..Query::default() }.checked().is_ok());
 }

@@ -95,7 +95,7 @@ impl Order {
                     3 => Change::Users(level as u32),
                     _ => return None,
                 };
-                Order::Change(Stamped { at, change })
+                Order::Change(Stamped { at, change: change.bounded() })
             }
             _ => return None,
         })

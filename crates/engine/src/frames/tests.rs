@@ -62,7 +62,7 @@ fn orders() -> Vec<Order> {
         Order::Task(Task { from: 2, to: 5, of: 9 }),
         Order::Go(1, Nanos(u64::MAX)),
         Order::Change(Stamped { at: Nanos(5), change: Change::Rate(0.1) }),
-        Order::Change(Stamped { at: Nanos(6), change: Change::Users(u32::MAX) }),
+        Order::Change(Stamped { at: Nanos(6), change: Change::Users(Change::MOST_USERS) }),
         Order::Change(Stamped { at: Nanos(7), change: Change::Pause }),
         Order::Change(Stamped { at: Nanos(8), change: Change::Resume }),
         Order::Stop,
