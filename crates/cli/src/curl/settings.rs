@@ -69,6 +69,34 @@ pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
         all.push(("cert", path.to_owned()));
         all.push(("key", asked.value("key").unwrap_or(path).to_owned()));
     }
+    limits(asked, place, &mut all)?;
+    // Of several versions curl takes the last.
+    let versions = ["http1.0", "http1.1", "http2", "http2-prior-knowledge"];
+    match asked.switches.iter().rev().find(|switch| versions.contains(switch)) {
+        Some(&"http1.0") => all.push(("http", "1.0".to_owned())),
+        Some(&"http1.1") => all.push(("http", "1.1".to_owned())),
+        Some(&"http2-prior-knowledge") => all.push(("http2", String::new())),
+        // What the server chooses.
+        _ => {}
+    }
+    proxies(asked, place, &mut all)?;
+    if let Some(path) = asked.value("unix-socket") {
+        all.push(("unix-socket", path.to_owned()));
+    }
+    if let Some(name) = asked.value("interface") {
+        let address = name.rsplit('!').next().unwrap_or(name);
+        if address.parse::<IpAddr>().is_err() {
+            let trouble =
+                format!("--interface {name} names a device; write the address to connect from, such as 127.0.0.2");
+            return Err(Complaint::new(place, trouble));
+        }
+        all.push(("source", address.to_owned()));
+    }
+    Ok(Settings(all))
+}
+
+/// How long things may take, and how many redirects are followed.
+fn limits(asked: &Asked, place: &str, all: &mut Vec<(&'static str, String)>) -> Result<(), Complaint> {
     for (option, flag) in [("max-time", "timeout"), ("connect-timeout", "connect-timeout")] {
         if let Some(text) = asked.value(option) {
             let seconds = text.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
@@ -94,15 +122,10 @@ pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
         };
         all.push(("redirects", most.min(MOST_REDIRECTS).to_string()));
     }
-    // Of several versions curl takes the last.
-    let versions = ["http1.0", "http1.1", "http2", "http2-prior-knowledge"];
-    match asked.switches.iter().rev().find(|switch| versions.contains(switch)) {
-        Some(&"http1.0") => all.push(("http", "1.0".to_owned())),
-        Some(&"http1.1") => all.push(("http", "1.1".to_owned())),
-        Some(&"http2-prior-knowledge") => all.push(("http2", String::new())),
-        // What the server chooses.
-        _ => {}
-    }
+    Ok(())
+}
+
+fn proxies(asked: &Asked, place: &str, all: &mut Vec<(&'static str, String)>) -> Result<(), Complaint> {
     for (option, scheme) in [("proxy", ""), ("socks5", "socks5://"), ("socks5-hostname", "socks5h://")] {
         if let Some(text) = asked.value(option) {
             let proxy = Some(format!("{scheme}{text}")).filter(|proxy| !proxy.is_empty());
@@ -114,19 +137,7 @@ pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
     for flag in ["proxy-user", "noproxy", "tls-max"] {
         all.extend(asked.value(flag).map(|text| (flag, text.to_owned())));
     }
-    if let Some(path) = asked.value("unix-socket") {
-        all.push(("unix-socket", path.to_owned()));
-    }
-    if let Some(name) = asked.value("interface") {
-        let address = name.rsplit('!').next().unwrap_or(name);
-        if address.parse::<IpAddr>().is_err() {
-            let trouble =
-                format!("--interface {name} names a device; write the address to connect from, such as 127.0.0.2");
-            return Err(Complaint::new(place, trouble));
-        }
-        all.push(("source", address.to_owned()));
-    }
-    Ok(Settings(all))
+    Ok(())
 }
 
 /// `--connect-to` and `--resolve` as rules of `--connect-to`.

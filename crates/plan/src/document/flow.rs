@@ -55,18 +55,7 @@ fn one(page: &mut Page, plan: &Plan, step: &Step) {
     let first = |page: &mut Page, name: &str, value: &str| page.line(format!("- {name}: {value}").trim_end());
     match step {
         Step::Request { url, on_failure } => request(page, plan, *url, *on_failure),
-        Step::Batch { at_most, urls, on_failure } => {
-            page.line("- batch:");
-            page.indent += 4;
-            page.one("at-most", &at_most.to_string());
-            if *on_failure != OnFailure::default() {
-                page.one("on-failure", on_failure.word());
-            }
-            page.head("requests");
-            page.indent += 2;
-            urls.iter().for_each(|url| request(page, plan, *url, OnFailure::default()));
-            page.indent -= 6;
-        }
+        Step::Batch { at_most, urls, on_failure } => batch(page, plan, *at_most, (urls, *on_failure)),
         Step::Pause(pause) => first(page, "pause", &quoted(&pause_of(*pause))),
         Step::Pace(pace) => first(page, "pace", &time(*pace)),
         Step::Group { name, steps } => {
@@ -93,13 +82,7 @@ fn one(page: &mut Page, plan: &Plan, step: &Step) {
         }
         Step::ForEach { name, list, steps } => {
             first(page, "for-each", name);
-            match list {
-                List::Captured(captured) => page.line(&format!("  in: {captured}")),
-                List::Fixed(texts) => {
-                    let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
-                    page.line(&format!("  in: [{}]", texts.join(", ")));
-                }
-            }
+            page.line(&format!("  in: {}", listed(list)));
             below(page, plan, steps);
         }
         Step::Call { flow, with } => {
@@ -123,6 +106,29 @@ fn one(page: &mut Page, plan: &Plan, step: &Step) {
                 below(page, plan, &way.steps);
             }
             page.indent -= 4;
+        }
+    }
+}
+
+fn batch(page: &mut Page, plan: &Plan, at_most: u32, (urls, on_failure): (&[u32], OnFailure)) {
+    page.line("- batch:");
+    page.indent += 4;
+    page.one("at-most", &at_most.to_string());
+    if on_failure != OnFailure::default() {
+        page.one("on-failure", on_failure.word());
+    }
+    page.head("requests");
+    page.indent += 2;
+    urls.iter().for_each(|url| request(page, plan, *url, OnFailure::default()));
+    page.indent -= 6;
+}
+
+fn listed(list: &List) -> String {
+    match list {
+        List::Captured(captured) => captured.clone(),
+        List::Fixed(texts) => {
+            let texts: Vec<String> = texts.iter().map(|text| quoted(text)).collect();
+            format!("[{}]", texts.join(", "))
         }
     }
 }
