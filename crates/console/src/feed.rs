@@ -18,7 +18,8 @@ use tell::Teller;
 const LOOK: Duration = Duration::from_millis(100);
 /// Nobody watches any more: so long it is still listened.
 const LINGER: Duration = Duration::from_secs(20);
-/// So many messages are kept for those who come late; beyond, every other one of the older seconds goes.
+/// So many seconds are kept for those who come late; beyond, every other one of the older ones goes. What is told in blocks stays: there is
+/// less and less of it (`report::formats::html::Live`), and whoever comes late would else miss requests of a name.
 const MOST: usize = 40_000;
 /// So many may watch a run.
 const MOST_WATCHERS: usize = 100;
@@ -39,6 +40,8 @@ pub struct Message {
 struct Told {
     messages: Vec<Message>,
     last: u64,
+    /// How many of the messages are seconds.
+    lines: usize,
     over: bool,
 }
 
@@ -63,9 +66,10 @@ impl Feed {
         for (name, data) in messages {
             told.last += 1;
             let number = told.last;
+            told.lines += usize::from(name == tell::LINE);
             told.messages.push(Message { number, name, data: data.into() });
         }
-        if told.messages.len() > MOST {
+        if told.lines > MOST {
             let half = told.messages.len() / 2;
             let (mut at, mut nth) = (0, 0);
             told.messages.retain(|message| {
@@ -74,6 +78,7 @@ impl Feed {
                 nth += usize::from(old);
                 !old || nth % 2 == 0
             });
+            told.lines = told.messages.iter().filter(|message| message.name == tell::LINE).count();
         }
         let last = told.last;
         drop(told);
@@ -252,10 +257,11 @@ mod tests {
     #[test]
     fn of_a_long_run_what_is_kept_is_bounded_and_its_end_is_whole() {
         let feed = Feed::new();
-        feed.tell(vec![("head", "{}".into())]);
+        feed.tell(vec![("head", "{}".into()), (tell::BLOCK, "{}".into())]);
         (0..3 * MOST).for_each(|at| feed.tell(vec![(tell::LINE, at.to_string())]));
         let told = feed.told();
-        assert!(told.messages.len() <= MOST);
+        assert!(told.messages.len() <= MOST + 2);
+        assert_eq!(told.messages.iter().filter(|message| message.name == tell::BLOCK).count(), 1, "a block is not let go");
         assert_eq!(told.messages[0].name, "head");
         let last: Vec<&str> = told.messages.iter().rev().take(3).map(|message| &*message.data).collect();
         assert_eq!(last, [3 * MOST - 1, 3 * MOST - 2, 3 * MOST - 3].map(|at| at.to_string()));

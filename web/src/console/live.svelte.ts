@@ -45,6 +45,7 @@ export class Live {
     this.source.onerror = () => (this.lost = !this.over);
     on('head', (data) => this.begin(JSON.parse(data)));
     on('line', (data) => this.take(JSON.parse(data)));
+    on('block', (data) => this.take(JSON.parse(data)));
     on('changed', (data) => this.changed(JSON.parse(data)));
     on('notice', (data) => this.noticed(JSON.parse(data)));
     on('example', (data) => (this.examples = [...this.examples, JSON.parse(data)].slice(-50)));

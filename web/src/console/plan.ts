@@ -50,27 +50,71 @@ export interface Point {
   level: number;
 }
 
-/** The way of the load over time, in seconds from the start of the window; None where the plan does not say how long it takes. */
+/** The way of a load over time, in seconds from the start of the window. */
+export interface Course {
+  /** Whose it is; nothing in a run of one load. */
+  name: string;
+  points: Point[];
+  open: boolean;
+}
+
+/** What a plan asks for over time. */
+export interface Curves {
+  courses: Course[];
+  warmup: number;
+  end: number;
+}
+
+interface Load {
+  model: string;
+  stages?: { lasts: number; from: number; to: number }[];
+}
+
+/** One load, from when it starts for as long as it lasts: `most` seconds where nothing but a number of requests ends it. */
+function courseOf(name: string, load: Load, start: number, lasts: number | null, most: number): Course {
+  const points: Point[] = [];
+  let at = start;
+  const end = start + Math.min(lasts ?? Infinity, most);
+  for (const stage of load.stages ?? []) {
+    const length = stage.lasts / 1e9;
+    if (at >= end) break;
+    const share = length > 0 ? Math.min(1, (end - at) / length) : 1;
+    points.push({ at, level: stage.from }, { at: at + length * share, level: stage.from + (stage.to - stage.from) * share });
+    at += length;
+  }
+  // Behind its last stage a load stays where it is.
+  const last = points[points.length - 1];
+  if (last && lasts !== null && last.at < end - 1e-9) points.push({ at: end, level: last.level });
+  return { name, points, open: load.model === 'open' };
+}
+
+const stagesLast = (load: Load): number => (load.stages ?? []).reduce((sum, stage) => sum + stage.lasts, 0) / 1e9;
+
+/** So long a load is drawn that only a number of requests ends: it lasts for ever on paper. */
+const UNENDING = 60;
+
+/** The way of the load over time, each scenario's own; null where the plan has none. */
 // The plan as brunt records it.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
-export function curveOf(plan: any): { points: Point[]; open: boolean; warmup: number; end: number } | null {
-  const stages: { lasts: number; from: number; to: number }[] = plan?.load?.stages ?? [];
-  if (!stages.length) return null;
-  const whole = stages.reduce((sum, stage) => sum + stage.lasts, 0) / 1e9;
-  // One that only a number of requests ends lasts for ever on paper.
-  const end = Math.min(whole, plan.duration ? plan.duration / 1e9 : whole);
-  const bounded = end < 1e6 ? end : 60;
-  const warmup = (plan.warmup ?? 0) / 1e9;
-  const points: Point[] = warmup > 0 ? [{ at: -warmup, level: stages[0].from }] : [];
-  let at = 0;
-  for (const stage of stages) {
-    const lasts = stage.lasts / 1e9;
-    if (at >= bounded) break;
-    const share = Math.min(1, (bounded - at) / lasts);
-    points.push({ at, level: stage.from }, { at: at + lasts * share, level: stage.from + (stage.to - stage.from) * share });
-    at += lasts;
+export function curvesOf(plan: any): Curves | null {
+  const warmup = (plan?.warmup ?? 0) / 1e9;
+  const scenarios: { name: string; load: Load; start: number; duration: number | null }[] = plan?.scenarios ?? [];
+  if (scenarios.length) {
+    const lasts = scenarios.map(({ load, duration }) => (duration === null || duration === undefined ? stagesLast(load) : duration / 1e9));
+    const known = scenarios.flatMap(({ start }, i) => (lasts[i] < 1e6 ? [start / 1e9 + lasts[i]] : []));
+    const whole = Math.max(0, ...known) || UNENDING;
+    const courses = scenarios.map(({ name, load, start }, i) => courseOf(name, load, start / 1e9, lasts[i] < 1e6 ? lasts[i] : null, Math.max(whole - start / 1e9, 1)));
+    // Those that start with the run take part in its warm-up.
+    courses.forEach(({ points }, i) => warmup > 0 && scenarios[i].start === 0 && points.length && points.unshift({ at: -warmup, level: points[0].level }));
+    return { courses, warmup, end: Math.max(whole, ...courses.flatMap(({ points }) => points.map(({ at }) => at))) };
   }
-  return { points, open: plan.load.model === 'open', warmup, end: bounded };
+  if (!plan?.load?.stages?.length) return null;
+  const whole = stagesLast(plan.load);
+  const planned = Math.min(whole, plan.duration ? plan.duration / 1e9 : whole);
+  const end = planned < 1e6 ? planned : UNENDING;
+  const course = courseOf('', plan.load, 0, end, end);
+  if (warmup > 0) course.points.unshift({ at: -warmup, level: plan.load.stages[0].from });
+  return { courses: [course], warmup, end };
 }
 
 /** Plans to begin with. */
@@ -79,6 +123,10 @@ export const EXAMPLES: { key: string; en: string; zh: string; plan: string }[] =
   { key: 'spike', en: 'Spike', zh: '尖峰', plan: 'urls: http://127.0.0.1:8080/\nstages:\n  - 30s:50/s\n  - 10s:50/s..500/s\n  - 20s:500/s\n  - 10s:500/s..50/s\n  - 30s:50/s\n' },
   { key: 'steps', en: 'Steps', zh: '阶梯', plan: 'urls: http://127.0.0.1:8080/\nstages:\n  - 30s:100/s\n  - 30s:200/s\n  - 30s:400/s\n  - 30s:800/s\n' },
   { key: 'users', en: 'Users with pauses', zh: '有停顿的用户', plan: 'urls: http://127.0.0.1:8080/\nusers: 50\nthink: 500ms..2s\nduration: 2m\n' },
+  {
+    key: 'scenarios', en: 'Scenarios', zh: '多个场景',
+    plan: 'scenarios:\n  browse:\n    rate: 20/s\n    duration: 1m\n    flow:\n      - request: http://127.0.0.1:8080/\n        name: home\n  admin:\n    users: 3\n    start: 10s\n    duration: 40s\n    flow:\n      - request: http://127.0.0.1:8080/json\n        name: items\n      - pause: 1s\n',
+  },
   {
     key: 'flow', en: 'Flow', zh: '流程',
     plan: 'users: 10\nduration: 1m\nflow:\n  - request: http://127.0.0.1:8080/\n    name: home\n  - pause: 1s\n  - request: http://127.0.0.1:8080/json\n    name: items\n',

@@ -56,6 +56,7 @@ export const C = {
   users: t('Users', '用户'),
   usersHint: t('each sends one request after the other, waiting for each response', '各自逐个发送请求，等待每个响应'),
   rate: t('Rate', '速率'),
+  iterationsHint: t('iterations begun per second, whatever the server does', '每秒开始的迭代数，与服务器快慢无关'),
   rateHint: t('requests a second, whatever the server does', '每秒请求数，与服务器快慢无关'),
   howMuch: t('How much', '负载大小'),
   from0: t('Rising from', '起始'),

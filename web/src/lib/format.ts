@@ -74,6 +74,19 @@ export function clock(seconds: number, tenths = false): string {
   return sign + clock + rest;
 }
 
+/** A moment in the reader's own time: `14:05:33`. */
+export function wallClock(ms: number): string {
+  const at = new Date(Math.round(ms / 1000) * 1000);
+  return [at.getHours(), at.getMinutes(), at.getSeconds()].map((n) => n.toString().padStart(2, '0')).join(':');
+}
+
+/** How far the reader's time is from that of Greenwich: `UTC+8`, `UTC-3:30`. */
+export function zone(ms: number): string {
+  const minutes = -new Date(ms).getTimezoneOffset();
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return minutes === 0 ? 'UTC' : `UTC${minutes < 0 ? '-' : '+'}${hours}${rest ? `:${rest.toString().padStart(2, '0')}` : ''}`;
+}
+
 /** A plain number for axes: no more digits than it has. */
 export function plain(value: number): string {
   const size = Math.abs(value);

@@ -27,8 +27,22 @@ export interface Mark {
   text: { en: string; zh: string };
 }
 
-/** What a block of seconds held of a name: `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency, bounds]`. */
-export type NamedRow = [number, number, number, number, number, number, number, Numbers, Numbers];
+/** What a block of seconds held of a name: `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency, bounds, dropped]`. */
+export type NamedRow = [number, number, number, number, number, number, number, Numbers, Numbers, number?];
+
+/** What a second has of a flow, in the order of its line; of several each has a row. */
+export const FLOW = ['users', 'due', 'finished', 'failed', 'started', 'succeeded', 'unsuccessful', 'dropped'] as const;
+export type FlowColumn = (typeof FLOW)[number];
+
+/** A failure of a second: kind, phase, errno, how many. */
+export type Sort = [string, string, string | null, number];
+
+/** The parts of requests in a block of seconds, as histograms by their names in the report. */
+export interface PartsBlock {
+  from: number;
+  to: number;
+  parts: Record<string, Numbers>;
+}
 
 export interface Block {
   from: number;
@@ -94,7 +108,11 @@ export interface Head {
   only_holds: boolean;
   names: string[];
   groups: string[];
-  grain: { buckets: number; names: number; block_s: number };
+  /** Flows by the names of their scenarios; null: the one flow of a run without. */
+  flows: (string | null)[];
+  /** The run goes on: its report has no figures yet. */
+  live: boolean;
+  grain: { buckets: number; names: number; block_s: number; phases: number; phases_s: number; coarse: number };
   hosts: Record<string, { readings: number; coarse: number }>;
   words: { en: Words; zh: Words };
 }
@@ -105,7 +123,11 @@ export class Run {
   readonly #quantiles: [number, number, number][] = [];
   readonly #latency: (Numbers | undefined)[] = [];
   readonly #atLeast: (Numbers | undefined)[] = [];
-  readonly #failures: Record<string, number>[] = [];
+  readonly #sorts: Sort[][] = [];
+  readonly #codes: Record<string, number>[] = [];
+  readonly #flows: number[][][] = [];
+  readonly #parts: PartsBlock[] = [];
+  #began: number | null = null;
   readonly #blocks: Block[] = [];
   readonly #hosts = new Map<string, Map<string, Counter>>();
   readonly #readings = new Map<string, number[]>();
@@ -149,8 +171,40 @@ export class Run {
 
   /** Failures of each second by kind. */
   get failures(): Record<string, number>[] {
+    return this.sorts.map((all) => {
+      const kinds: Record<string, number> = {};
+      for (const [kind, , , n] of all) kinds[kind] = (kinds[kind] ?? 0) + n;
+      return kinds;
+    });
+  }
+
+  /** Failures of each second by kind, phase and errno. */
+  get sorts(): Sort[][] {
     void this.version;
-    return this.#failures;
+    return this.#sorts;
+  }
+
+  /** Codes of status of each second. */
+  get codes(): Record<string, number>[] {
+    void this.version;
+    return this.#codes;
+  }
+
+  /** Of each second what each flow had of it, in the order of `FLOW`. */
+  get flows(): number[][][] {
+    void this.version;
+    return this.#flows;
+  }
+
+  get parts(): PartsBlock[] {
+    void this.version;
+    return this.#parts;
+  }
+
+  /** When the window began, in milliseconds since 1970; null: nobody wrote it down. */
+  get began(): number | null {
+    void this.version;
+    return this.#began;
   }
 
   get blocks(): Block[] {
@@ -175,17 +229,21 @@ export class Run {
     for (const line of lines) {
       if (Array.isArray(line.s)) this.addSecond(line);
       else if (typeof line.n === 'number') this.addBlock(line);
+      else if (typeof line.p === 'number') this.#parts.push({ from: line.p, to: line.p + this.head.grain.phases_s, parts: line.r });
       else if (typeof line.c === 'string') this.addReadings(line);
+      else if (typeof line.w === 'number') this.#began = line.w;
     }
     this.version++;
   }
 
-  private addSecond(line: { s: number[]; q: [number, number, number]; h?: Numbers; a?: Numbers; f?: Record<string, number> }): void {
+  private addSecond(line: { s: number[]; q: [number, number, number]; h?: Numbers; a?: Numbers; f?: Sort[]; k?: Record<string, number>; x?: number[][] }): void {
     SECOND.forEach((name, i) => this.#columns[name].push(i < 2 ? line.s[i] / 1000 : line.s[i]));
     this.#quantiles.push(line.q);
     this.#latency.push(line.h);
     this.#atLeast.push(line.a);
-    this.#failures.push(line.f ?? {});
+    this.#sorts.push(line.f ?? []);
+    this.#codes.push(line.k ?? {});
+    this.#flows.push(line.x ?? []);
   }
 
   private addBlock(line: { n: number; r: NamedRow[] }): void {

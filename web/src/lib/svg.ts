@@ -66,12 +66,14 @@ export interface TimeDrawing extends Frame {
   span: Span;
   log: boolean;
   marks: readonly Mark[];
+  /** What time of day a moment was, where that is known. */
+  wall?: (at: number) => string;
 }
 
 /** Lines over time. */
 export function timeSeries(of: TimeDrawing): Drawn {
   const [width, height] = [960, 340];
-  const [left, right, top, bottom] = [64, width - 16, 56, height - 32];
+  const [left, right, top, bottom] = [64, width - 16, 56, height - (of.wall ? 46 : 32)];
   const { color } = of;
   const inside = (i: number): boolean => of.x[i + 1] > of.span.from && of.x[i] < of.span.to;
   const all = of.lines.flatMap((line) => line.values.filter((v, i): v is number => v !== null && inside(i)));
@@ -90,7 +92,10 @@ export function timeSeries(of: TimeDrawing): Drawn {
     out += `<path d="M${left} ${y}H${right}" stroke="${color('grid')}"/>` + text(left - 8, Number(y) + 4, onAxis(tick, of.unit), color('ink-3'), 'text-anchor="end"');
   }
   const ticks = timeTicks(of.span.from, of.span.to, 10);
-  timeLabels(ticks).forEach((label, i) => (out += text(px(ticks[i]), bottom + 18, label, color('ink-3'), 'text-anchor="middle"')));
+  timeLabels(ticks).forEach((label, i) => {
+    out += text(px(ticks[i]), bottom + 18, label, color('ink-3'), 'text-anchor="middle"');
+    if (of.wall) out += text(px(ticks[i]), bottom + 32, of.wall(ticks[i]), color('ink-3'), 'text-anchor="middle"');
+  });
   for (const mark of of.marks.filter((m) => m.at >= of.span.from && m.at <= of.span.to)) {
     const x = px(mark.at).toFixed(1);
     out += `<path d="M${x} ${top}V${bottom}" stroke="${color('mark')}" stroke-dasharray="2 3"/>`;

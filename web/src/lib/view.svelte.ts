@@ -1,6 +1,7 @@
 // What a reader looks at: language, theme, the span that all charts and tables follow, the moment under the pointer. Charts and tables know
 // this and their own data, and nothing of where that came from.
 
+import { wallClock } from './format';
 import type { Span } from './run.svelte';
 
 export type Lang = 'en' | 'zh';
@@ -34,6 +35,8 @@ export class View {
   cursor: number | null = $state(null);
   /** Where a selection by keyboard began. */
   anchor: number | null = $state(null);
+  /** When the moments of its axes count from, in milliseconds since 1970; null: nobody knows, or it is of several runs. */
+  began: number | null = $state(null);
   /** The page is being printed: on paper, in the light, all of it. */
   printing: boolean = $state(false);
   /** What was just copied, for those who listen to the page. */
@@ -45,6 +48,11 @@ export class View {
     const system = globalThis.matchMedia?.('(prefers-color-scheme: dark)');
     this.dark = system?.matches ?? false;
     system?.addEventListener('change', (event) => (this.dark = event.matches));
+  }
+
+  /** A moment as a clock on the reader's wall has it: `14:05:33`; nothing where it is not known. */
+  wall(seconds: number): string {
+    return this.began === null ? '' : wallClock(this.began + seconds * 1000);
   }
 
   get theme(): Theme {

@@ -1,6 +1,12 @@
 // The numbers that the page shows, as data: what a test holds against the JSON report of the same record.
 
-import { DRAIN, headline, quantileOf, WARMUP, type Head, type Run, type Span } from '../lib/run.svelte';
+import type { Quantity } from '../lib/histogram';
+import { DRAIN, headline, headlineRanked, quantileOf, WARMUP, type Head, type Run, type Span } from '../lib/run.svelte';
+import { iterationRows, scenarioRows } from './flows';
+import { isPart, rowOverTime } from './named';
+import { partRows, partsOverTime } from './parts';
+import { rangesOf } from './ranges';
+import { moments } from './scatter';
 
 /** A figure of the first row. */
 export interface Shown {
@@ -20,7 +26,7 @@ export function summary(run: Run, span: Span | null): {
   quantile: (key: string) => { ns: number | null; atLeast: boolean };
 } {
   const { report } = run.head;
-  if (!span) {
+  if (!isPart(run, span)) {
     const { scheduled, succeeded, failed, unfinished } = report.requests;
     const dist = headline(run.head);
     return { throughput: report.throughput_per_s, scheduled, succeeded, failed, unfinished, quantile: (key) => quantileOf(dist, key) };
@@ -110,6 +116,26 @@ export function figures(runs: readonly Run[], span: Span | null): unknown {
       seconds: { counts: run.columns, drawn: series(run) },
       merged: Object.fromEntries([0.5, 0.9, 0.95, 0.99, 0.999].map((q) => [q, run.ranked(span).quantile(q)])),
       count: run.ranked(span).count,
+      began: run.began,
+      codes: added(run.codes.slice(...run.within(span))),
+      kinds: added(run.failures.slice(...run.within(span))),
+      flows: run.flows,
+      scenarios: scenarioRows(run, span).map((row) => ({ ...row, iterations: told(row.iterations), ...told(row) })),
+      iterations: iterationRows(run, span).map(told),
+      iterationsOverTime: iterationRows(run, span).map(({ row }) => rowOverTime(run, row)),
+      parts: partRows(run, span).map(({ key, count, quantile }) => ({ key, count, mean: quantile('mean'), p50: quantile('p50'), p99: quantile('p99') })),
+      partsOverTime: partsOverTime(run, 'mean'),
+      ranges: rangesOf(headlineRanked(run.head).finished, 500e6, 1500e6),
+      moments: moments(run, 'p95', span),
     };
   });
+}
+
+/** A row with its percentiles written out. */
+const told = <Row extends { quantile: (key: string) => Quantity }>(row: Row): object => ({ ...row, ...Object.fromEntries(['p50', 'p95', 'p99'].map((key) => [key, row.quantile(key)])) });
+
+function added(all: readonly Record<string, number>[]): Record<string, number> {
+  const sum: Record<string, number> = {};
+  for (const one of all) for (const [key, n] of Object.entries(one)) sum[key] = (sum[key] ?? 0) + n;
+  return sum;
 }

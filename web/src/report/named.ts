@@ -22,26 +22,81 @@ export interface NamedFigures {
 
 const SHARE: Record<string, number> = { p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99, p99_9: 0.999 };
 
+/** A span as blocks tell it. */
+export interface Blocks {
+  from: number;
+  to: number;
+  indices: number[];
+}
+
 /** The blocks of a span: those that begin in it. A span shorter than a block has the one it lies in. */
-export function blocksOf(run: Run, span: Span | null): { from: number; to: number; indices: number[] } {
-  const size = run.head.grain.block_s;
+export const blocksOf = (run: Run, span: Span | null): Blocks => blocksIn(run.blocks, run.head.grain.block_s, span);
+
+/** The same of any blocks that are so long. */
+export function blocksIn(blocks: readonly { from: number; to: number }[], size: number, span: Span | null): Blocks {
   const low = span ? Math.floor(span.from / size) * size : -Infinity;
   const high = span ? Math.ceil(span.to / size) * size : Infinity;
-  const indices = run.blocks.flatMap((block, i) => (block.from >= low && block.from < high ? [i] : []));
-  const first = indices.length ? run.blocks[indices[0]].from : (span?.from ?? 0);
-  const last = indices.length ? run.blocks[indices[indices.length - 1]].to : (span?.to ?? 0);
+  const indices = blocks.flatMap((block, i) => (block.from >= low && block.from < high ? [i] : []));
+  const first = indices.length ? blocks[indices[0]].from : (span?.from ?? 0);
+  const last = indices.length ? blocks[indices[indices.length - 1]].to : (span?.to ?? 0);
   return { from: first, to: last, indices };
+}
+
+/** Whether figures are put together from blocks: those of a span, and of a run that goes on. */
+export const isPart = (run: Run, span: Span | null): boolean => !!span || run.head.live;
+
+/** Blocks on a time axis, on which some may be missing: `at` has the index of each stretch, -1 where there is none. */
+export function stretches(blocks: readonly { from: number; to: number }[], extent: Span): { x: number[]; at: number[] } {
+  const [x, at]: [number[], number[]] = [[], []];
+  let end: number | null = null;
+  blocks.forEach((block, i) => {
+    if (end !== null && block.from > end + 1e-6) {
+      x.push(end);
+      at.push(-1);
+    }
+    x.push(Math.max(block.from, extent.from));
+    at.push(i);
+    end = block.to;
+  });
+  x.push(Math.max(Math.min(end ?? extent.to, extent.to), x[x.length - 1] ?? extent.from));
+  return { x, at };
+}
+
+/** One row of the blocks over time: rates, and percentiles where there are enough requests of it. */
+export interface RowOverTime {
+  x: number[];
+  due: (number | null)[];
+  succeeded: (number | null)[];
+  failed: (number | null)[];
+  dropped: (number | null)[];
+  quantiles: { key: string; values: (number | null)[]; bounds: boolean[] }[];
+}
+
+export function rowOverTime(run: Run, index: number): RowOverTime {
+  const grouping = run.head.grain.names;
+  const { x, at } = stretches(run.blocks, run.extent);
+  const rows = at.map((i) => (i < 0 ? undefined : run.blocks[i].rows.find((row) => row[0] === index)));
+  // A block that lies half within the run is divided by what of it does.
+  const per = (column: number): (number | null)[] =>
+    rows.map((row, i) => (at[i] < 0 || x[i + 1] - x[i] < 0.2 ? null : ((row?.[column] as number | undefined) ?? 0) / (x[i + 1] - x[i])));
+  const ranked = rows.map((row) => (row ? new Ranked(Histogram.of(row[7], grouping), Histogram.of(row[8], grouping)) : null));
+  const quantiles = [0.5, 0.95, 0.99].map((q) => {
+    const all = ranked.map((one) => one?.quantile(q) ?? { ns: null, atLeast: false });
+    return { key: `p${q * 100}`, values: all.map(({ ns }) => ns), bounds: all.map(({ atLeast }) => atLeast) };
+  });
+  return { x, due: per(1), succeeded: per(2), failed: per(3), dropped: per(9), quantiles };
 }
 
 /** What a row of the blocks comes to. */
 export function merged(run: Run, index: number, indices: readonly number[]): { counts: number[]; ranked: Ranked } {
   const grouping = run.head.grain.names;
   const ranked = new Ranked(new Histogram(grouping), new Histogram(grouping));
-  const counts = [0, 0, 0, 0, 0, 0];
+  const counts = [0, 0, 0, 0, 0, 0, 0];
   for (const i of indices) {
     const row = run.blocks[i].rows.find((one) => one[0] === index);
     if (!row) continue;
     for (let c = 0; c < 6; c++) counts[c] += row[c + 1] as number;
+    counts[6] += row[9] ?? 0;
     ranked.finished.add(row[7]);
     ranked.atLeast.add(row[8]);
   }
@@ -89,9 +144,9 @@ export function namedFigures(run: Run, span: Span | null): NamedFigures[] {
   const length = run.windowLength({ from: blocks.from, to: blocks.to });
   return reported.map((of, index) => {
     const curve = known.has(index) ? curveOf(run, index) : [];
-    const told = !span || known.has(index) || of.scheduled === 0;
+    const told = !isPart(run, span) || known.has(index) || run.head.live || of.scheduled === 0;
     const whole = { index, name: of.name, curve, status: of.status, told };
-    if (!span) {
+    if (!isPart(run, span)) {
       const { scheduled, succeeded, failed, unfinished, payload } = of;
       return { ...whole, scheduled, succeeded, failed, unfinished, payload, perS: of.throughput_per_s, quantile: (key) => quantileOf(of.latency, key) };
     }

@@ -22,7 +22,55 @@ export async function drawsTrue(page, json, name) {
     const wanted = whole[`${key}_at_least_us`] ?? whole[`${key}_us`];
     close(figures.merged[q].ns, wanted === null ? null : wanted * 1000, 1e-6, `${name}: ${key} of all seconds`);
   }
+  scenarios(figures, json, name);
+  parts(figures, json, name);
+  same(figures.codes, json.status, `${name}: codes of all seconds`);
   await tables(page, json, name);
+}
+
+/** What is drawn of scenarios and of iterations, second by second and as a whole. */
+function scenarios(figures, json, name) {
+  json.iterations.forEach((told, i) => {
+    for (const key of ['started', 'succeeded', 'failed', 'cut', 'dropped']) same(figures.iterations[i][key], told[key], `${name}: ${key} of row ${i} of iterations`);
+    same(figures.iterations[i].group, told.name === 'iteration' ? null : told.name, `${name}: what row ${i} of iterations is of`);
+    const over = figures.iterationsOverTime[i];
+    const sum = (values) => values.reduce((all, perS, at) => all + (perS ?? 0) * (over.x[at + 1] - over.x[at]), 0);
+    // A rest that is too short for a rate is not drawn.
+    that(sum(over.succeeded) <= told.succeeded + 1e-6 && sum(over.succeeded) >= told.succeeded * 0.9 - 20, `${name}: iterations over time: ${sum(over.succeeded)} of ${told.succeeded}`);
+  });
+  (json.scenarios ?? []).forEach((told, i) => {
+    for (const [key, wanted] of [['scheduled', told.scheduled], ['succeeded', told.succeeded], ['failed', told.failed], ['unfinished', told.unfinished], ['users', told.users_mean]]) {
+      close(figures.scenarios[i][key], wanted, 1e-9, `${name}: ${key} of ${told.name}`);
+    }
+    for (const key of ['p50', 'p95', 'p99']) {
+      const wanted = told.latency[`${key}_at_least_us`] ?? told.latency[`${key}_us`];
+      close(figures.scenarios[i][key].ns, wanted === null ? null : wanted * 1000, 1e-9, `${name}: ${key} of ${told.name}`);
+    }
+    json.seconds.forEach((second, at) => {
+      const of = second.scenarios[i];
+      const wanted = [of.users, of.scheduled, of.succeeded, of.failed, of.iterations_started, of.iterations_succeeded];
+      same([...figures.flows[at][i].slice(0, 6), figures.flows[at][i][7]], [...wanted, of.iterations_dropped], `${name}: ${told.name} in second ${at}`);
+    });
+  });
+}
+
+/** Where the time went: of the run, and over time. */
+function parts(figures, json, name) {
+  for (const { key, count, mean, p50 } of figures.parts) {
+    const told = json.phases[key] ?? json.latency[key];
+    same(count, told.count, `${name}: count of ${key}`);
+    close(mean.ns, (told.mean_at_least_us ?? told.mean_us) * 1000, 1e-9, `${name}: mean of ${key}`);
+    const wanted = told.p50_at_least_us ?? told.p50_us;
+    close(p50.ns, wanted === null ? null : wanted * 1000, 1e-9, `${name}: p50 of ${key}`);
+  }
+  const drawn = figures.partsOverTime.lines.find(({ key }) => key === 'first_byte');
+  const known = (drawn?.values ?? []).filter((v) => v !== null);
+  // Sums of blocks are whole microseconds.
+  const mean = json.phases.first_byte.mean_us * 1000;
+  if (known.length) that(Math.min(...known) <= mean + 1000 && Math.max(...known) >= mean - 1000, `${name}: means of blocks lie around that of the run`);
+  const { below, between, above } = figures.ranges;
+  const whole = headline(json.latency);
+  same(below + between + above, whole.count - whole.unanswered, `${name}: requests in ranges`);
 }
 
 function everySecond(seconds, json, name) {

@@ -3,11 +3,15 @@ import { batchMean, difference, noneOf, pointsBetween } from '../../src/lib/comp
 import { csv, markdown } from '../../src/lib/copy';
 import { carried, grown, isCounted } from '../../src/lib/counters';
 import { heatOf } from '../../src/lib/heat';
-import { bucketOf } from '../../src/lib/histogram';
+import { bucketOf, Histogram } from '../../src/lib/histogram';
 import { say, t } from '../../src/lib/i18n';
 import { Run, runsOf, SECOND, type Head } from '../../src/lib/run.svelte';
 import { linearTicks, logTicks, niceMax, timeLabels, timeTicks } from '../../src/lib/scale';
-import { namedFigures } from '../../src/report/named';
+import { flowOverTime, iterationRows, scenarioRows } from '../../src/report/flows';
+import { namedFigures, rowOverTime } from '../../src/report/named';
+import { partRows, partsOverTime } from '../../src/report/parts';
+import { apdex, edgeNear, rangesOf } from '../../src/report/ranges';
+import { moments } from '../../src/report/scatter';
 import { escaped, stepped, timeSeries } from '../../src/lib/svg';
 
 describe('copies', () => {
@@ -122,7 +126,7 @@ describe('differences', () => {
 });
 
 describe('lines', () => {
-  const head = { run: 1, name: '', report: { mode: 'open' }, percentiles: [], only_holds: false, names: [], groups: [], grain: { buckets: 8, names: 5, block_s: 2 }, hosts: {}, words: {} } as unknown as Head;
+  const head = { run: 1, name: '', report: { mode: 'open' }, percentiles: [], only_holds: false, names: [], groups: [], flows: [null], live: false, grain: { buckets: 8, names: 5, block_s: 2, phases: 4, phases_s: 2, coarse: 5 }, hosts: {}, words: {} } as unknown as Head;
   const second = (from: number, part: number, due: number): object => ({
     s: SECOND.map((name) => (name === 'from' ? from * 1000 : name === 'to' ? from * 1000 + 1000 : name === 'part' ? part : name === 'due' || name === 'finished' ? due : 0)),
     q: [5, -7, 0], h: [5, 5, 0, 5, due],
@@ -143,6 +147,40 @@ describe('lines', () => {
     expect(told({ from: 0, to: 1 })).toEqual([true, false, true]);
     expect(namedFigures(run, { from: 0, to: 1 })[0].scheduled).toBe(3);
   });
+  it('have failures by kind, phase and errno, codes, and when the window began', () => {
+    const run = new Run(head);
+    run.add([{ w: 7000 }, { ...second(0, 1, 3), f: [['reset', 'transfer', 'ECONNRESET', 2], ['reset', 'connect', null, 1], ['timeout', 'wait', null, 4]], k: { 200: 3 } }]);
+    expect(run.began).toBe(7000);
+    expect(run.failures).toEqual([{ reset: 3, timeout: 4 }]);
+    expect(run.codes).toEqual([{ 200: 3 }]);
+  });
+  it('tell the parts of a span from blocks, and stretches without any as unknown', () => {
+    const one = (ns: number, n: number): number[] => [ns, ns, (ns * n) / 1000, bucketOf(ns, 4), n];
+    const run = new Run({ ...head, report: { mode: 'closed', latency: { service: null }, phases: { connect: null, first_byte: null } } });
+    run.add([0, 1, 2, 3, 4, 5].map((at) => second(at, 1, 1)));
+    run.add([{ p: 0, r: { first_byte: one(1e6, 10), connect: one(5e5, 2) } }, { p: 4, r: { first_byte: one(3e6, 10) } }]);
+    const rows = partRows(run, { from: 0, to: 2 });
+    expect(rows.map(({ key, count }) => [key, count])).toEqual([['first_byte', 10], ['connect', 2]]);
+    expect(rows[0].quantile('mean').ns).toBe(1e6);
+    const { x, lines } = partsOverTime(run, 'mean');
+    expect(x).toEqual([0, 2, 4, 6]);
+    expect(lines.find(({ key }) => key === 'first_byte')?.values).toEqual([1e6, null, 3e6]);
+  });
+  it('of a run that goes on are put together from what was told so far', () => {
+    const row = { name: 'page', scheduled: 0, succeeded: 0, failed: 0, unfinished: 0, throughput_per_s: 0, payload: 0, status: {}, latency: {} };
+    const none = { name: 'iteration', started: 0, dropped: 0, succeeded: 0, failed: 0, cut: 0, throughput_per_s: 0, duration: {}, active: {} };
+    const report = { mode: 'open', by_name: [row], iterations: [{ ...none, scenario: 'shop' }, { ...none, scenario: 'shop', name: 'basket' }, { ...none, scenario: 'staff' }], scenarios: [{ name: 'shop' }, { name: 'staff' }] };
+    const run = new Run({ ...head, live: true, names: ['page'], flows: ['shop', 'staff'], report });
+    run.add([{ ...second(0, 1, 5), x: [[4, 5, 5, 0, 3, 2, 0, 7], [2, 0, 0, 0, 0, 0, 0, 0]] }, second(1, 1, 0)]);
+    run.add([{ n: 0, r: [[0, 5, 5, 0, 0, 5, 0, [5, 5, 0, 5, 5], [], 0], [1, 10, 2, 0, 1, 2, 0, [9, 9, 0, 9, 2], [], 7], [7, 5, 5, 0, 0, 4, 0, [5, 5, 0, 5, 5], [], 0]] }]);
+    expect(namedFigures(run, null)[0]).toMatchObject({ scheduled: 5, told: true });
+    const [shop, staff] = scenarioRows(run, null);
+    expect(shop).toMatchObject({ name: 'shop', scheduled: 5, users: 2, perS: 2, iterations: { started: 3, dropped: 7, succeeded: 2, cut: 1 } });
+    expect(staff).toMatchObject({ name: 'staff', scheduled: 0, iterations: { scenario: 'staff', group: null, started: 0 } });
+    expect(iterationRows(run, null).map(({ scenario, group }) => [scenario, group])).toEqual([['shop', null], ['shop', 'basket'], ['staff', null]]);
+    expect(flowOverTime(run, 0, 'dropped', true)).toEqual([7, null]);
+    expect(rowOverTime(run, 1).dropped).toEqual([3.5]);
+  });
   it('of a span count the seconds that lie in it, and no warm-up', () => {
     const run = new Run(head);
     run.add([second(-1, 0, 100), second(0, 1, 3), second(1, 1, 4), second(2, 2, 5)]);
@@ -151,5 +189,33 @@ describe('lines', () => {
     expect(run.windowLength(null)).toBe(2);
     expect(run.ranked({ from: 1, to: 3 }).count).toBe(9);
     expect(run.extent).toEqual({ from: -1, to: 3 });
+  });
+});
+
+describe('ranges', () => {
+  it('lie between edges of buckets and count every request once', () => {
+    const all = new Histogram(8);
+    for (const [ns, n] of [[499e6, 10], [501e6, 3], [1499e6, 4], [1506e6, 5]]) all.add([ns, ns, 0, bucketOf(ns, 8), n]);
+    const ranges = rangesOf(all, 500e6, 1500e6);
+    expect([ranges.below, ranges.between, ranges.above]).toEqual([10, 7, 5]);
+    for (const [edge, asked] of [[ranges.edges[0], 500e6], [ranges.edges[1], 1500e6]]) {
+      expect(Math.abs(edge - asked) / asked).toBeLessThan(0.002);
+      expect(bucketOf(edge, 8)).toBe(bucketOf(edge - 1, 8) + 1);
+    }
+    expect(edgeNear(1, 8)).toBe(1);
+    expect(apdex(ranges, 24)).toBeCloseTo(13.5 / 24, 12);
+    expect(apdex(ranges, 0)).toBeNull();
+  });
+});
+
+describe('latency against the rate', () => {
+  it('has a point for each second that has the percentile, and none of the warm-up', () => {
+    const second = (from: number, part: number, sent: number, p95: number): object => ({
+      s: SECOND.map((name) => (name === 'from' ? from * 1000 : name === 'to' ? from * 1000 + 1000 : name === 'part' ? part : name === 'sent' ? sent : 0)), q: [1, p95, 1], h: [5, 5, 0, 5, sent],
+    });
+    const run = new Run({ report: { mode: 'open' }, hosts: {}, grain: { buckets: 8 } } as unknown as Head);
+    run.add([second(-1, 0, 500, 9e6), second(0, 1, 100, 1e6), second(1, 1, 200, -4e6)]);
+    expect(moments(run, 'p95', null)).toEqual([{ from: 0, to: 1, rate: 100, value: 1e6, atLeast: false }, { from: 1, to: 2, rate: 200, value: 4e6, atLeast: true }]);
+    expect(moments(run, 'p95', { from: 1, to: 2 })).toHaveLength(1);
   });
 });

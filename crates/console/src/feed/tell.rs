@@ -1,17 +1,18 @@
 //! Events of a run as what its watchers are told: the lines that pages draw, as in a report.
 
 use record::{Notice, RunEvent};
-use report::formats::html;
+use report::formats::html::Live;
 use report::{Summary, Summing};
 use serde_json::{Value, json};
 
-/// What a second is called.
+/// What a second is called, and any other line.
 pub(super) const LINE: &str = "line";
+pub(super) const BLOCK: &str = "block";
 
 /// Makes messages of events.
 #[derive(Default)]
 pub(super) struct Teller {
-    open: bool,
+    drawing: Option<Live>,
     ended: bool,
     /// What was told before the first second: what there is of the run's head.
     begun: Vec<RunEvent>,
@@ -26,12 +27,8 @@ impl Teller {
     pub fn see(&mut self, event: &RunEvent) -> Vec<(&'static str, String)> {
         self.summing.add(event);
         match event {
-            RunEvent::Started(started) => {
-                self.open = started.plan.load.is_open();
-                self.begin(event)
-            }
-            RunEvent::FirstAnswer(_) => self.begin(event),
-            RunEvent::Second(second) => vec![(LINE, html::line_of(second, self.open).to_string())],
+            RunEvent::Started(_) | RunEvent::FirstAnswer(_) => self.begin(event),
+            RunEvent::Began(_) | RunEvent::Second(_) | RunEvent::Counters(_) => self.draw(event),
             RunEvent::Changed(changed) => vec![("changed", json!(changed).to_string())],
             RunEvent::Example(example) => vec![("example", json!(example).to_string())],
             RunEvent::Notice(notice) => self.notice(notice),
@@ -39,11 +36,7 @@ impl Teller {
                 self.ended = true;
                 Vec::new()
             }
-            RunEvent::Began(_)
-            | RunEvent::Counters(_)
-            | RunEvent::Reference(_)
-            | RunEvent::Joined(_)
-            | RunEvent::Unknown => Vec::new(),
+            RunEvent::Reference(_) | RunEvent::Joined(_) | RunEvent::Unknown => Vec::new(),
         }
     }
 
@@ -54,13 +47,21 @@ impl Teller {
         }
         self.begun.push(event.clone());
         let summary = Summary::from_events(self.begun.iter().cloned());
-        vec![("head", html::head_of(&summary).to_string())]
+        let drawing = self.drawing.get_or_insert_with(|| Live::of(&summary));
+        vec![("head", drawing.head(&summary).to_string())]
+    }
+
+    /// What pages draw of an event. Of a record without a beginning there is nothing to draw it on.
+    fn draw(&mut self, event: &RunEvent) -> Vec<(&'static str, String)> {
+        let Some(drawing) = &mut self.drawing else { return Vec::new() };
+        drawing.see(event).iter().map(told).collect()
     }
 
     /// A notice in words: those of the report.
     fn notice(&self, notice: &Notice) -> Vec<(&'static str, String)> {
         let events = self.begun.iter().cloned().chain([RunEvent::Notice(notice.clone())]);
-        let head = html::head_of(&Summary::from_events(events));
+        let summary = Summary::from_events(events);
+        let head = Live::of(&summary).head(&summary);
         let said = |lang: &str| head["words"][lang]["notices"].as_array().and_then(|all| all.last()).cloned();
         let told = json!({ "at_ns": notice.at_ns, "en": said("en"), "zh": said("zh") });
         vec![("notice", told.to_string())]
@@ -72,9 +73,18 @@ impl Teller {
     }
 
     /// The record has no more: the head once more, with what the run came to.
-    pub fn finish(self) -> Vec<(&'static str, String)> {
+    pub fn finish(mut self) -> Vec<(&'static str, String)> {
         let over: Value = json!({ "whole": self.ended });
-        let head = html::head_of(&self.summing.finish());
-        vec![("head", head.to_string()), ("over", over.to_string())]
+        let summary = self.summing.finish();
+        let drawing = self.drawing.get_or_insert_with(|| Live::of(&summary));
+        let rest: Vec<_> = drawing.rest().iter().map(told).collect();
+        let ended = [("head", drawing.head(&summary).to_string()), ("over", over.to_string())];
+        rest.into_iter().chain(ended).collect()
     }
+}
+
+/// A line as it is told.
+fn told(line: &Value) -> (&'static str, String) {
+    let name = if line.get("s").is_some() { LINE } else { BLOCK };
+    (name, line.to_string())
 }

@@ -6,12 +6,12 @@ use base64::Engine as _;
 use measure::{Histogram, Nanos};
 use record::{HostCounters, Number, Part, RunEvent};
 use report::{Lang, Replayed, Style, Summary};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::made_up::{Filled, Run, closed, ms, open, second};
 
 /// The lines of a page.
-fn lines(page: &str) -> Vec<Value> {
+pub fn lines(page: &str) -> Vec<Value> {
     let (_, rest) = page.split_once("id=\"lines\">").expect("the page has its data");
     let (text, _) = rest.split_once("</script>").expect("the data ends");
     assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b)), "nothing in it is markup");
@@ -62,7 +62,29 @@ fn a_page_holds_the_report_and_every_second() {
         let p50 = latency["p50_us"].as_f64().map_or(0.0, |us| us * 1000.0);
         assert!((line["q"][0].as_f64().unwrap() - p50).abs() < 1.0, "{line} {latency}");
     }
-    assert_eq!(seconds[3]["f"]["wrong_status"], 6);
+    assert_eq!(seconds[3]["f"], json!([["wrong_status", "transfer", null, 6]]));
+}
+
+#[test]
+fn parts_of_requests_and_codes_are_told_of_every_request_once() {
+    let run = mixed();
+    let all = lines(&page(&run, Lang::En));
+    let json: Value = serde_json::from_str(&run.written("json", Lang::En)).unwrap();
+    let counted = |part: &str| -> u64 {
+        let blocks = all.iter().filter(|line| line["p"].is_i64()).map(|line| numbers(&line["r"][part]));
+        blocks.flat_map(|of| of.get(3..).unwrap_or_default().chunks(2).map(|pair| pair[1]).collect::<Vec<_>>()).sum()
+    };
+    let blocks = all.iter().filter(|line| line["p"].is_i64()).count();
+    assert_eq!(blocks, 7, "a block a second where there is room");
+    for part in ["first_byte", "transfer", "connect"] {
+        assert_eq!(counted(part), json["phases"][part]["count"].as_u64().unwrap(), "{part}");
+    }
+    let service = &json["latency"]["service"];
+    let (counted, bounds) = (counted("service"), counted("service_at_least"));
+    assert!(counted > 0 && bounds > 0);
+    assert_eq!((counted + bounds, bounds), (service["count"].as_u64().unwrap(), service["unanswered"].as_u64().unwrap()));
+    let codes: u64 = all.iter().filter_map(|line| line["k"].as_object()).flatten().filter_map(|(_, n)| n.as_u64()).sum();
+    assert_eq!(codes, json["status"].as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>());
 }
 
 #[test]
@@ -140,6 +162,31 @@ fn page_of_events(run: &Run) -> String {
     let summary = Summary::from_past(&record).unwrap();
     report::format("html").unwrap().write(&summary, &Replayed(Some(&record)), Style::default(), &mut out).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_page_that_shows_a_run_while_it_goes_on_hears_the_same_of_it() {
+    use report::formats::html::Live;
+    let mut run = mixed();
+    for n in 0..3000_u64 {
+        let values = [("Tcp.RetransSegs".to_owned(), Number::Whole(n)), ("Tcp.InSegs".to_owned(), Number::Whole(n * 10))];
+        let sample = HostCounters { at_ns: n as i64, host: "h".into(), values: values.into(), ..HostCounters::default() };
+        run.events.push(RunEvent::Counters(sample));
+    }
+    let events = run.events();
+    let mut live = Live::of(&Summary::from_events(events.iter().take(1).cloned()));
+    let mut told: Vec<Value> = events.iter().flat_map(|event| live.see(event)).collect();
+    told.extend(live.rest());
+    let seconds = |all: &[Value]| all.iter().filter(|line| line["s"].is_array()).cloned().collect::<Vec<_>>();
+    assert_eq!(seconds(&told), seconds(&lines(&page(&run, Lang::En))));
+    let blocks = |all: &[Value]| all.iter().filter(|line| line["p"].is_i64()).cloned().collect::<Vec<_>>();
+    assert_eq!(blocks(&told), blocks(&lines(&page(&run, Lang::En))));
+    let readings: Vec<&Value> = told.iter().filter(|line| line["c"] == "h").collect();
+    assert!((2000..=2200).contains(&readings.len()), "fewer and fewer: {}", readings.len());
+    assert_eq!(readings[0]["v"]["Tcp.RetransSegs"], 0, "what tells most is told at once");
+    assert_eq!((&readings[4]["o"], &readings[5]["o"]["Tcp.InSegs"]), (&json!({}), &json!(50)), "the rest every fifth time");
+    let head = live.head(&Summary::from_events(events.iter().cloned()));
+    assert_eq!((&head["live"], &head["grain"]["coarse"]), (&json!(true), &json!(5)));
 }
 
 #[test]

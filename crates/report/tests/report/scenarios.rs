@@ -124,3 +124,24 @@ fn objectives_name_the_requests_the_iterations_and_the_groups_of_one() {
         assert_eq!(found, Some(met), "{objective}: {measured:?}");
     }
 }
+
+#[test]
+fn a_page_has_each_scenario_second_by_second_as_the_json_report_has() {
+    let run = side_by_side();
+    let all = crate::html::lines(&run.written("html", Lang::En));
+    let json: serde_json::Value = serde_json::from_str(&run.written("json", Lang::En)).unwrap();
+    assert_eq!(all[0]["flows"], serde_json::json!(["shop", "staff"]));
+    let seconds: Vec<_> = all.iter().filter(|line| line["s"].is_array()).collect();
+    let columns = ["users", "scheduled", "succeeded", "failed", "iterations_started", "iterations_succeeded"];
+    for (line, second) in seconds.iter().zip(json["seconds"].as_array().unwrap()) {
+        for (row, told) in line["x"].as_array().unwrap().iter().zip(second["scenarios"].as_array().unwrap()) {
+            let of = |column: &str| told[column].clone();
+            assert_eq!(row.as_array().unwrap()[..6], columns.map(of)[..], "{line}");
+            assert_eq!(row[7], told["iterations_dropped"]);
+        }
+    }
+    assert_eq!(seconds[0]["x"][0], serde_json::json!([4, 8, 7, 1, 8, 7, 1, 12]));
+    let block = all.iter().find(|line| line["n"] == 0).unwrap();
+    let shop = block["r"].as_array().unwrap().iter().find(|row| row[0] == 2).unwrap();
+    assert_eq!((&shop[1], &shop[9]), (&20.into(), &12.into()), "due, and of these dropped");
+}

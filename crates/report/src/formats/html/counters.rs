@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use record::{Carried, HostCounters, Number};
 use serde_json::{Map, Value, json};
 
-use super::grain::Grain;
+use super::grain::{Grain, Told};
 
 /// Counters that a page shows at once, by how their names begin and end; the others have to be looked for.
 const TELLING: [(&str, &str); 44] = [
@@ -63,36 +63,72 @@ pub(super) fn is_telling(counter: &str) -> bool {
 }
 
 /// The readings of a run, host by host.
-pub(super) struct Readings<'a> {
-    grain: &'a Grain,
+pub(super) struct Readings {
+    plans: BTreeMap<String, Told>,
+    live: bool,
     hosts: BTreeMap<String, Host>,
 }
+
+/// Of a run that goes on: every how many readings the lesser counters are told, so many hosts, and so many readings until half of them do.
+pub(super) const LIVE_COARSE: usize = 5;
+const LIVE_HOSTS: usize = 64;
+const LIVE_READINGS: usize = 1200;
 
 #[derive(Default)]
 struct Host {
     carried: Carried,
     readings: usize,
+    lines: usize,
+    /// As first read, of a run that goes on.
+    first: BTreeMap<String, Number>,
     /// As last told.
     told: BTreeMap<String, Option<Number>>,
 }
 
-impl<'a> Readings<'a> {
+impl Host {
+    /// Whether the next reading is told, of a run that goes on: fewer and fewer, so that those of a day find room.
+    fn is_due(&self) -> bool {
+        let every = 1 << (self.lines / LIVE_READINGS).min(20);
+        self.readings.is_multiple_of(every)
+    }
+}
+
+impl Readings {
     /// Of a run of which nothing was read.
-    pub fn of(grain: &'a Grain) -> Readings<'a> {
-        Readings { grain, hosts: BTreeMap::new() }
+    pub fn of(grain: &Grain) -> Readings {
+        Readings { plans: grain.hosts.clone(), live: grain.live, hosts: BTreeMap::new() }
     }
 
     /// Adds a reading; its line, where anything of it is told.
     pub fn add(&mut self, sample: &HostCounters) -> Option<Value> {
-        let plan = self.grain.hosts.get(&sample.host)?;
+        let known = self.plans.contains_key(&sample.host);
+        if !known && (!self.live || self.plans.len() >= LIVE_HOSTS) {
+            return None;
+        }
+        let plan = self.plans.entry(sample.host.clone()).or_default();
         let host = self.hosts.entry(sample.host.clone()).or_default();
         host.carried.add(sample);
         let at = host.readings;
-        host.readings += 1;
+        if self.live {
+            plan.see(sample, &mut host.first);
+            let is_due = host.is_due();
+            host.readings += 1;
+            if !is_due {
+                return None;
+            }
+        } else {
+            host.readings += 1;
+        }
         // The last reading has all of them: what moved in between would else lack its end.
-        let is_last = host.readings == plan.readings;
+        let is_last = !self.live && host.readings == plan.readings;
+        let lines = host.lines;
+        host.lines += 1;
+        let every = |name: &str| match (self.live, is_telling(name)) {
+            (false, _) => at.is_multiple_of(plan.every(name)),
+            (true, telling) => telling || lines.is_multiple_of(LIVE_COARSE),
+        };
         let (mut telling, mut others) = (Map::new(), Map::new());
-        for name in plan.moved.iter().filter(|name| is_last || at.is_multiple_of(plan.every(name))) {
+        for name in plan.moved.iter().filter(|name| is_last || every(name)) {
             let now = host.carried.get(name);
             let before = host.told.insert(name.clone(), now);
             if before.flatten() != now {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use record::{Carried, HostCounters, RunEvent};
+use record::{HostCounters, Number, RunEvent};
 
 use super::counters::is_telling;
 use super::histogram::{COARSEST, FINEST, bucket_of};
@@ -17,6 +17,11 @@ use crate::summary::Summary;
 /// A page has room for so many filled buckets of histograms in ten minutes, in so many blocks of names.
 const BUCKETS: usize = 150_000;
 const BLOCKS: u64 = 2_000;
+/// And for so many of the parts of requests.
+const PARTS: u64 = 30_000;
+/// Rows of names that a page of a run that goes on has room for; and how long such a run takes where nobody knows (seconds).
+const ROWS: u64 = 100_000;
+const UNKNOWN: u64 = 3_600;
 /// Buckets of names, as a power of two: values are off by at most 1.6 %.
 const NAMES: u32 = 5;
 /// So many names have blocks, those with most requests.
@@ -35,14 +40,18 @@ pub(super) struct Grain {
     pub names: u32,
     /// Seconds of a block of names.
     pub block_s: u64,
+    /// Seconds of a block of what is told of the parts of requests.
+    pub phases_s: u64,
     /// The names that have blocks, by their index.
     pub named: BTreeSet<u16>,
     /// By host, what counters it tells, and which of them moved.
     pub hosts: BTreeMap<String, Told>,
+    /// The run goes on: what its hosts tell is not known yet.
+    pub live: bool,
 }
 
 /// What the counters of a host are.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Told {
     /// How often they were read.
     pub readings: usize,
@@ -60,13 +69,35 @@ impl Told {
     pub fn every(&self, counter: &str) -> usize {
         if is_telling(counter) { self.readings.div_ceil(TELLING).max(1) } else { self.coarse() }
     }
+
+    /// Takes in a reading: what of it moved since the first.
+    pub fn see(&mut self, sample: &HostCounters, first: &mut BTreeMap<String, Number>) {
+        self.readings += 1;
+        for (name, value) in &sample.values {
+            let before = first.get(name);
+            if (before.is_some_and(|before| before != value) || is_telling(name))
+                && self.moved.len() < COUNTERS
+                && !self.moved.contains(name)
+            {
+                self.moved.insert(name.clone());
+            }
+            if before.is_none() && first.len() < COUNTERS {
+                first.insert(name.clone(), *value);
+            }
+        }
+    }
 }
 
 impl Grain {
-    /// As fine as the record, without names and counters.
-    pub fn finest() -> Grain {
-        let (named, hosts) = (BTreeSet::new(), BTreeMap::new());
-        Grain { buckets: FINEST, names: NAMES, block_s: 1, named, hosts }
+    /// Of a run that goes on, of which its beginning is known: as fine as the record, names a little coarser where there are many.
+    pub fn live(summary: &Summary) -> Grain {
+        let named = most_asked(summary);
+        let planned = summary.started.as_ref().and_then(|started| started.plan.duration);
+        let seconds = planned.map_or(UNKNOWN, |lasts| lasts.0 / 1_000_000_000).max(1);
+        let block_s = length(|length| seconds * named.len() as u64 / length <= ROWS);
+        let phases_s = length(|length| seconds / length <= UNKNOWN);
+        let hosts = BTreeMap::new();
+        Grain { buckets: FINEST, names: NAMES, block_s, phases_s, named, hosts, live: true }
     }
 
     /// Of a run.
@@ -83,10 +114,16 @@ impl Grain {
         let buckets = (COARSEST..=FINEST).rev().zip(survey.filled);
         let buckets = buckets.filter(|(_, filled)| *filled <= BUCKETS * tens).map(|(grouping, _)| grouping).next();
         let named = most_asked(summary);
-        let blocks = |length: &&u64| survey.seconds as u64 * named.len() as u64 / **length <= BLOCKS * tens as u64;
-        let block_s = LENGTHS.iter().find(blocks).copied().unwrap_or(LENGTHS[LENGTHS.len() - 1]);
-        Ok(Grain { buckets: buckets.unwrap_or(COARSEST), names: NAMES, block_s, named, hosts: survey.hosts })
+        let block_s = length(|length| survey.seconds as u64 * named.len() as u64 / length <= BLOCKS * tens as u64);
+        let phases_s = length(|length| survey.parts as u64 / length <= PARTS * tens as u64);
+        let buckets = buckets.unwrap_or(COARSEST);
+        Ok(Grain { buckets, names: NAMES, block_s, phases_s, named, hosts: survey.hosts, live: false })
     }
+}
+
+/// The shortest block for which there is room.
+fn length(fits: impl Fn(u64) -> bool) -> u64 {
+    LENGTHS.into_iter().find(|length| fits(*length)).unwrap_or(LENGTHS[LENGTHS.len() - 1])
 }
 
 /// The names with most requests, and the rows of a flow, which stand behind the names.
@@ -105,8 +142,10 @@ struct Survey {
     seconds: usize,
     /// Filled buckets, the finest first.
     filled: [usize; (FINEST - COARSEST + 1) as usize],
+    /// Filled buckets of the parts of requests.
+    parts: usize,
     hosts: BTreeMap<String, Told>,
-    first: BTreeMap<String, Carried>,
+    first: BTreeMap<String, BTreeMap<String, Number>>,
 }
 
 /// So many hosts and counters are told apart: a record from elsewhere may have any.
@@ -116,6 +155,7 @@ const COUNTERS: usize = 20_000;
 impl Survey {
     fn second(&mut self, second: &record::Second, open: bool) {
         self.seconds += 1;
+        self.parts += super::phases::filled(second);
         let finished = headline(&second.latency, open).finished;
         for (filled, grouping) in self.filled.iter_mut().zip((COARSEST..=FINEST).rev()) {
             let mut before = None;
@@ -129,15 +169,7 @@ impl Survey {
         if !self.hosts.contains_key(&sample.host) && self.hosts.len() >= HOSTS {
             return;
         }
-        let told = self.hosts.entry(sample.host.clone()).or_default();
-        told.readings += 1;
-        let known = self.first.entry(sample.host.clone()).or_default();
-        for (name, value) in &sample.values {
-            let moved = known.values.get(name).is_some_and(|before| before != value) || is_telling(name);
-            if moved && told.moved.len() < COUNTERS && !told.moved.contains(name) {
-                told.moved.insert(name.clone());
-            }
-        }
-        known.add(sample);
+        let first = self.first.entry(sample.host.clone()).or_default();
+        self.hosts.entry(sample.host.clone()).or_default().see(sample, first);
     }
 }

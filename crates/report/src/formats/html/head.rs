@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::counters::LIVE_COARSE;
+use super::flows::Flows;
 use super::grain::{Grain, Told};
+use super::histogram::COARSEST;
 use super::words::words;
 use crate::document::Report;
 use crate::plainly;
@@ -37,7 +40,12 @@ pub(super) fn head(name: &str, summary: &Summary, grain: &Grain) -> Value {
         "only_holds": summary.only_holds(),
         "names": summary.names(),
         "groups": summary.spans().filter_map(|row| row.group).collect::<Vec<_>>(),
-        "grain": { "buckets": grain.buckets, "names": grain.names, "block_s": grain.block_s },
+        "flows": Flows::of(summary).names(),
+        "live": grain.live,
+        "grain": {
+            "buckets": grain.buckets, "names": grain.names, "block_s": grain.block_s,
+            "phases": COARSEST, "phases_s": grain.phases_s, "coarse": LIVE_COARSE,
+        },
         "hosts": hosts,
         "words": { "en": words(summary, Lang::En), "zh": words(summary, Lang::Zh) },
     })

@@ -2,14 +2,17 @@
 //!
 //! The page is built beforehand (`web/`); here its data is written into it: lines of JSON, compressed, as base64, in which no
 //! text of others can be markup. The first line of a run is its head, the JSON report and every sentence in both
-//! languages; behind it come its seconds, its names by blocks of seconds and the counters of hosts, in the order of time. They are written as the
-//! record is read: none of it is held whole. Pages that show a run while it goes on may draw the same lines ([`line_of`]).
+//! languages; behind it come its seconds, its names and the parts of its requests by blocks of seconds and the counters of hosts, in the order of time. They are written as the
+//! record is read: none of it is held whole. Pages that show a run while it goes on draw the same lines ([`Live`]).
 
 mod counters;
+mod drawing;
+mod flows;
 mod grain;
 mod head;
 mod histogram;
 mod named;
+mod phases;
 mod second;
 mod words;
 
@@ -17,9 +20,10 @@ use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use record::{RunEvent, Second};
+use record::RunEvent;
 use serde_json::Value;
 
+use self::drawing::Drawing;
 use self::grain::Grain;
 use super::{Format, Style};
 use crate::seconds::Seconds;
@@ -76,29 +80,42 @@ pub fn lines(run: &Compared<'_>, out: &mut dyn Write) -> io::Result<()> {
     let summary = run.summary.plain();
     let grain = Grain::of(&summary, run.seconds)?;
     line(out, &head::head(run.name, &summary, &grain))?;
-    let mut named = named::Blocks::of(&summary, &grain);
-    let mut counters = counters::Readings::of(&grain);
+    let mut drawing = Drawing::of(&summary, &grain);
     for event in run.seconds.events()? {
-        match event? {
-            RunEvent::Second(second) => {
-                line(out, &second::row(&second, summary.open, grain.buckets))?;
-                named.add(&second).iter().try_for_each(|block| line(out, block))?;
-            }
-            RunEvent::Counters(sample) => counters.add(&sample).iter().try_for_each(|row| line(out, row))?,
-            _ => {}
-        }
+        drawing.see(&event?).iter().try_for_each(|row| line(out, row))?;
     }
-    named.rest().iter().try_for_each(|block| line(out, block))
+    drawing.rest().iter().try_for_each(|row| line(out, row))
 }
 
-/// A second as pages draw it, at the precision of the record: for those that show a run while it goes on.
-pub fn line_of(second: &Second, open: bool) -> Value {
-    second::row(second, open, histogram::FINEST)
+/// A run that goes on, as pages draw it.
+pub struct Live {
+    grain: Grain,
+    drawing: Drawing,
 }
 
-/// The head of a run as pages draw it; of one that goes on, of what there is of it.
-pub fn head_of(summary: &Summary) -> Value {
-    head::head("", &summary.plain(), &Grain::finest())
+impl Live {
+    /// Of one of which `summary` tells how it began.
+    pub fn of(summary: &Summary) -> Live {
+        let summary = summary.plain();
+        let grain = Grain::live(&summary);
+        let drawing = Drawing::of(&summary, &grain);
+        Live { grain, drawing }
+    }
+
+    /// The head of its lines, of what there is of it by now.
+    pub fn head(&self, summary: &Summary) -> Value {
+        head::head("", &summary.plain(), &self.grain)
+    }
+
+    /// The lines of its next event.
+    pub fn see(&mut self, event: &RunEvent) -> Vec<Value> {
+        self.drawing.see(event)
+    }
+
+    /// What was not told yet.
+    pub fn rest(&mut self) -> Vec<Value> {
+        self.drawing.rest()
+    }
 }
 
 fn line(out: &mut dyn Write, value: &Value) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! Figures by name in blocks of seconds: what tables of a span and their small curves are made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use measure::Histogram;
 use record::{Named, NamedCounts, Part, Second};
@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::grain::Grain;
 use super::histogram::Coarse;
-use crate::summary::Summary;
 
 /// What a block held of a name.
 #[derive(Default)]
@@ -20,17 +19,21 @@ struct Row {
 }
 
 /// The names of a run, block by block.
-pub(super) struct Blocks<'a> {
-    grain: &'a Grain,
+pub(super) struct Blocks {
+    named: BTreeSet<u16>,
+    grouping: u32,
+    block_s: i64,
     block: Option<i64>,
     rows: BTreeMap<u16, Row>,
     scratch: Histogram,
 }
 
-impl<'a> Blocks<'a> {
+impl Blocks {
     /// Of a run of which nothing was read.
-    pub fn of(_: &Summary, grain: &'a Grain) -> Blocks<'a> {
-        Blocks { grain, block: None, rows: BTreeMap::new(), scratch: Histogram::new() }
+    pub fn of(grain: &Grain) -> Blocks {
+        let block_s = i64::try_from(grain.block_s).unwrap_or(1);
+        let (named, grouping) = (grain.named.clone(), grain.names);
+        Blocks { named, grouping, block_s, block: None, rows: BTreeMap::new(), scratch: Histogram::new() }
     }
 
     /// Adds a second; a line of the block before, where it begins another.
@@ -38,13 +41,12 @@ impl<'a> Blocks<'a> {
         if second.part == Part::Warmup || second.named.is_empty() {
             return None;
         }
-        let length_ns = i64::try_from(self.grain.block_s).unwrap_or(1) * 1_000_000_000;
-        let block = second.from_ns.div_euclid(length_ns);
+        let block = second.from_ns.div_euclid(self.block_s * 1_000_000_000);
         let before = if self.block == Some(block) { None } else { self.rest() };
         self.block = Some(block);
-        for named in second.named.iter().filter(|named| self.grain.named.contains(&named.name)) {
+        for named in second.named.iter().filter(|named| self.named.contains(&named.name)) {
             let row = self.rows.entry(named.name).or_default();
-            row.add(named, second.part, self.grain.names, &mut self.scratch);
+            row.add(named, second.part, self.grouping, &mut self.scratch);
         }
         before
     }
@@ -54,7 +56,7 @@ impl<'a> Blocks<'a> {
         let block = self.block.take()?;
         let rows = std::mem::take(&mut self.rows);
         let rows: Vec<Value> = rows.into_iter().map(|(name, row)| row.told(name)).collect();
-        let from_s = block.saturating_mul(i64::try_from(self.grain.block_s).unwrap_or(1));
+        let from_s = block.saturating_mul(self.block_s);
         (!rows.is_empty()).then(|| json!({ "n": from_s, "r": rows }))
     }
 }
@@ -73,7 +75,7 @@ impl Row {
         }
     }
 
-    /// `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency, lower bounds]`.
+    /// `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency, lower bounds, dropped (of iterations)]`.
     fn told(&self, name: u16) -> Value {
         let c = &self.counts;
         json!([
@@ -86,6 +88,7 @@ impl Row {
             c.payload,
             self.latency.numbers(),
             self.at_least.numbers(),
+            c.dropped,
         ])
     }
 }

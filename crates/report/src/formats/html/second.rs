@@ -9,8 +9,8 @@ use super::histogram::numbers;
 use crate::ranked::{Figure, Ranked, headline};
 
 /// `s`: what it held, in the order of `SECOND` in `web/src/lib/run.ts`; `h` and `a`: its latency, and lower bounds of it; `q`: p50, p95 and p99 of
-/// it (nanoseconds; negative: at least that; 0: withheld); `f`: failures by kind.
-pub(super) fn row(second: &Second, open: bool, grouping: u32) -> Value {
+/// it (nanoseconds; negative: at least that; 0: withheld); `f`: failures, `[kind, phase, errno, count]` each; `k`: codes of status; `x`: its flows.
+pub(super) fn row(second: &Second, open: bool, grouping: u32, flows: Option<Value>) -> Value {
     let s = second;
     let ranked = headline(&s.latency, open);
     let quantiles = [0.5, 0.95, 0.99].map(|q| figure(&ranked, q));
@@ -29,9 +29,10 @@ pub(super) fn row(second: &Second, open: bool, grouping: u32) -> Value {
     let failures = failures(s);
     if let Value::Object(entries) = &mut row {
         entries.extend(at_least.map(|bounds| ("a".to_owned(), json!(numbers(bounds, grouping)))));
-        if !failures.is_empty() {
-            entries.insert("f".to_owned(), json!(failures));
-        }
+        entries.extend((!failures.is_empty()).then(|| ("f".to_owned(), json!(failures))));
+        let codes = codes(s);
+        entries.extend((!codes.is_empty()).then(|| ("k".to_owned(), json!(codes))));
+        entries.extend(flows.map(|flows| ("x".to_owned(), flows)));
     }
     row
 }
@@ -53,16 +54,33 @@ fn figure(ranked: &Ranked<'_>, q: f64) -> i64 {
     }
 }
 
-/// So many kinds are told apart in a second: a record from elsewhere may have any.
-const KINDS: usize = 32;
+/// So many sorts and codes are told apart in a second: a record from elsewhere may have any.
+const SORTS: usize = 64;
 
-fn failures(second: &Second) -> BTreeMap<String, u64> {
-    let mut all: BTreeMap<String, u64> = BTreeMap::new();
+/// A failure as a page has it: kind, phase, errno and how many.
+type Sort = (String, String, Option<String>, u64);
+
+fn failures(second: &Second) -> Vec<Sort> {
+    let mut all: BTreeMap<(String, String, Option<String>), u64> = BTreeMap::new();
+    let plain = |text: &str| measure::plain::line(text).into_owned();
     for failure in &second.failures {
-        let kind = measure::plain::line(&failure.kind).into_owned();
-        let kind = if all.len() < KINDS || all.contains_key(&kind) { kind } else { "other".into() };
-        let count = all.entry(kind).or_default();
+        let sort = (plain(&failure.kind), plain(&failure.phase), failure.errno.as_deref().map(plain));
+        let known = all.len() < SORTS || all.contains_key(&sort);
+        let sort = if known { sort } else { ("other".into(), String::new(), None) };
+        let count = all.entry(sort).or_default();
         *count = count.saturating_add(failure.count);
+    }
+    all.into_iter().map(|((kind, phase, errno), n)| (kind, phase, errno, n)).collect()
+}
+
+/// Of the warm-up nothing counts.
+fn codes(second: &Second) -> BTreeMap<String, u64> {
+    let mut all: BTreeMap<String, u64> = BTreeMap::new();
+    for (code, n) in second.status.iter().filter(|_| second.part != Part::Warmup) {
+        let code = measure::plain::line(code).into_owned();
+        let code = if all.len() < SORTS || all.contains_key(&code) { code } else { "other".into() };
+        let count = all.entry(code).or_default();
+        *count = count.saturating_add(*n);
     }
     all
 }

@@ -1,0 +1,65 @@
+//! Scenarios of a second: their users, their iterations, their requests. A run of one flow has one.
+
+use record::{NamedCounts, Second};
+use serde_json::{Value, json};
+
+use crate::summary::Summary;
+
+/// Where the rows of each flow stand among those of a second.
+pub(super) struct Flows {
+    flows: Vec<Flow>,
+}
+
+struct Flow {
+    /// Its name, where there are several.
+    name: Option<String>,
+    iterations: usize,
+    /// Of its requests; None: the run has no others.
+    requests: Option<usize>,
+}
+
+impl Flows {
+    /// Those of a run; nothing in a run without flows.
+    pub fn of(summary: &Summary) -> Flows {
+        let spans: Vec<_> = summary.spans().collect();
+        let (first, behind) = (summary.names().len(), summary.names().len() + 2 * spans.len());
+        let whole = spans.iter().enumerate().filter(|(_, span)| span.group.is_none());
+        let flow = |(number, (at, span)): (usize, (usize, &crate::iterations::SpanRow<'_>))| Flow {
+            name: span.scenario.map(|name| measure::plain::line(name).into_owned()),
+            iterations: first + 2 * at,
+            requests: span.scenario.map(|_| behind + number),
+        };
+        Flows { flows: whole.enumerate().map(flow).collect() }
+    }
+
+    /// What they are called, in the order of their rows.
+    pub fn names(&self) -> Vec<Option<&str>> {
+        self.flows.iter().map(|flow| flow.name.as_deref()).collect()
+    }
+
+    /// Of each flow `[users, scheduled, succeeded, failed, iterations started, of these succeeded, failed, dropped]`; None without flows.
+    pub fn of_second(&self, second: &Second) -> Option<Value> {
+        let rows = self.flows.iter().map(|flow| {
+            let iterations = counts(second, flow.iterations);
+            let [users, due, finished, failed] = match flow.requests {
+                Some(row) => requests(&counts(second, row)),
+                None => {
+                    let ended = second.finished.saturating_add(second.finished_of_warmup);
+                    [u64::from(second.users), second.due, ended, second.failed]
+                }
+            };
+            let started = iterations.due.saturating_sub(iterations.dropped);
+            [users, due, finished, failed, started, iterations.finished, iterations.failed, iterations.dropped]
+        });
+        (!self.flows.is_empty()).then(|| json!(rows.collect::<Vec<_>>()))
+    }
+}
+
+fn requests(counts: &NamedCounts) -> [u64; 4] {
+    [counts.users, counts.due, counts.finished.saturating_add(counts.finished_of_warmup), counts.failed]
+}
+
+fn counts(second: &Second, row: usize) -> NamedCounts {
+    let at = u16::try_from(row).ok().and_then(|row| second.named.binary_search_by_key(&row, |named| named.name).ok());
+    at.map(|at| second.named[at].counts).unwrap_or_default()
+}

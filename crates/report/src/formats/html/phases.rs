@@ -1,0 +1,76 @@
+//! Where the time of requests went, in blocks of seconds: what a curve of each part, and the parts of a span, are made of.
+
+use std::collections::BTreeMap;
+
+use measure::Histogram;
+use record::{Latency, Part, Second};
+use serde_json::{Map, Value, json};
+
+use super::grain::Grain;
+use super::histogram::{COARSEST, Coarse, bucket_of};
+
+/// Every part that is timed, as the JSON report calls it.
+fn parts(of: &Latency) -> [(&'static str, &Histogram); 15] {
+    [
+        ("gen_late", &of.gen_late),
+        ("wait_conn", &of.wait_conn),
+        ("wait_conn_at_least", &of.wait_conn_at_least),
+        ("service", &of.service),
+        ("service_at_least", &of.service_at_least),
+        ("first_byte", &of.first_byte),
+        ("transfer", &of.transfer),
+        ("connect", &of.connect),
+        ("tls", &of.tls),
+        ("greeting", &of.greeting),
+        ("message_gap", &of.message_gap),
+        ("heartbeat", &of.heartbeat),
+        ("heartbeat_at_least", &of.heartbeat_at_least),
+        ("failed_responses", &of.failed_responses),
+        ("failed", &of.failed),
+    ]
+}
+
+/// So many filled buckets a second has, all parts together.
+pub(super) fn filled(second: &Second) -> usize {
+    let of = |(_, histogram): (_, &Histogram)| {
+        let mut before = None;
+        histogram.buckets().filter(|(value, _)| before.replace(bucket_of(value.0, COARSEST)) != before).count()
+    };
+    if second.part == Part::Warmup { 0 } else { parts(&second.latency).into_iter().map(of).sum() }
+}
+
+/// The parts of a run, block by block.
+pub(super) struct Phases {
+    block_s: i64,
+    block: Option<i64>,
+    rows: BTreeMap<&'static str, Coarse>,
+}
+
+impl Phases {
+    /// Of a run of which nothing was read.
+    pub fn of(grain: &Grain) -> Phases {
+        Phases { block_s: i64::try_from(grain.phases_s).unwrap_or(1), block: None, rows: BTreeMap::new() }
+    }
+
+    /// Adds a second; a line of the block before, where it begins another.
+    pub fn add(&mut self, second: &Second) -> Option<Value> {
+        if second.part == Part::Warmup {
+            return None;
+        }
+        let block = second.from_ns.div_euclid(self.block_s * 1_000_000_000);
+        let before = if self.block == Some(block) { None } else { self.rest() };
+        self.block = Some(block);
+        for (part, histogram) in parts(&second.latency).into_iter().filter(|(_, histogram)| !histogram.is_empty()) {
+            self.rows.entry(part).or_default().add(histogram, COARSEST);
+        }
+        before
+    }
+
+    /// The line of what was not told yet.
+    pub fn rest(&mut self) -> Option<Value> {
+        let block = self.block.take()?;
+        let rows: Map<String, Value> =
+            std::mem::take(&mut self.rows).into_iter().map(|(part, row)| (part.into(), json!(row.numbers()))).collect();
+        (!rows.is_empty()).then(|| json!({ "p": block.saturating_mul(self.block_s), "r": rows }))
+    }
+}
