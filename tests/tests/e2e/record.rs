@@ -1,7 +1,9 @@
 //! The record: written as the run goes on, readable with standard tools, and rendered again later.
 
+use std::io::Read as _;
 use std::process::Command;
 
+use base64::Engine as _;
 use e2e::program::until;
 use e2e::report::report;
 use e2e::{Peer, Report, Target, brunt, prepare, start};
@@ -57,6 +59,15 @@ fn a_record_prints_the_same_report_again_in_every_format() {
     }
 }
 
+/// The lines that a page draws, unpacked as a browser does.
+fn drawn(page: &str) -> Vec<Value> {
+    let text = page.split_once("id=\"lines\">").and_then(|(_, rest)| rest.split_once("</script>")).expect("its data").0;
+    let packed = base64::engine::general_purpose::STANDARD.decode(text).expect("base64");
+    let mut all = String::new();
+    flate2::read::ZlibDecoder::new(&*packed).read_to_string(&mut all).expect("deflate");
+    all.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
 #[test]
 fn records_are_laid_over_each_other_on_a_page() {
     let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
@@ -66,9 +77,21 @@ fn records_are_laid_over_each_other_on_a_page() {
     }
     let page = file("compare.html");
     brunt(["report", &file("a.zst"), &file("b.zst"), "-o", &page, "--quiet"]).with_code(0);
-    let one = brunt(["report", &file("a.zst"), "--format", "html"]).with_code(0).out.len();
-    let both = std::fs::read_to_string(&page).unwrap().len();
-    assert!(both > one + 1_000, "{both} of two, {one} of one");
+    let drawn = drawn(&std::fs::read_to_string(&page).unwrap());
+    let heads: Vec<&Value> = drawn.iter().filter(|line| line["run"] == 1).collect();
+    for (head, name) in heads.iter().zip(["a.zst", "b.zst"]) {
+        let told = Report::of(brunt(["report", &file(name), "--format", "json"]).with_code(0)).json;
+        assert_eq!(head["report"]["unix_ms"], told["unix_ms"], "{name}");
+        for figure in ["requests", "throughput_per_s", "latency", "status"] {
+            assert_eq!(head["report"][figure], told[figure], "{figure} of {name}");
+        }
+    }
+    let succeeded: Vec<u64> = drawn
+        .split(|line| line["run"] == 1)
+        .skip(1)
+        .map(|lines| lines.iter().filter_map(|line| line["s"][5].as_u64()).sum())
+        .collect();
+    assert_eq!(succeeded, [50, 50], "seconds of each run");
     for format in [&[][..], &["--format", "json"]] {
         let line = ["report", &file("a.zst"), &file("b.zst")].map(String::from);
         let ended = brunt(line.iter().map(String::as_str).chain(format.iter().copied())).with_code(64);

@@ -125,10 +125,10 @@ export const EXAMPLES: { key: string; en: string; zh: string; plan: string }[] =
   { key: 'users', en: 'Users with pauses', zh: '有停顿的用户', plan: 'urls: http://127.0.0.1:8080/\nusers: 50\nthink: 500ms..2s\nduration: 2m\n' },
   {
     key: 'scenarios', en: 'Scenarios', zh: '多个场景',
-    plan: 'scenarios:\n  browse:\n    rate: 20/s\n    duration: 1m\n    flow:\n      - request: http://127.0.0.1:8080/\n        name: home\n  admin:\n    users: 3\n    start: 10s\n    duration: 40s\n    flow:\n      - request: http://127.0.0.1:8080/json\n        name: items\n      - pause: 1s\n',
+    plan: 'scenarios:\n  browse:\n    rate: 20/s\n    duration: 1m\n    flow:\n      - url: http://127.0.0.1:8080/\n        name: home\n  admin:\n    users: 3\n    start: 10s\n    duration: 40s\n    flow:\n      - url: http://127.0.0.1:8080/json\n        name: items\n      - pause: 1s\n',
   },
   {
     key: 'flow', en: 'Flow', zh: '流程',
-    plan: 'users: 10\nduration: 1m\nflow:\n  - request: http://127.0.0.1:8080/\n    name: home\n  - pause: 1s\n  - request: http://127.0.0.1:8080/json\n    name: items\n',
+    plan: 'users: 10\nduration: 1m\nflow:\n  - url: http://127.0.0.1:8080/\n    name: home\n  - pause: 1s\n  - url: http://127.0.0.1:8080/json\n    name: items\n',
   },
 ];

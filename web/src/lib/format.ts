@@ -76,7 +76,7 @@ export function clock(seconds: number, tenths = false): string {
 
 /** A moment in the reader's own time: `14:05:33`. */
 export function wallClock(ms: number): string {
-  const at = new Date(Math.round(ms / 1000) * 1000);
+  const at = new Date(ms + 0.5);
   return [at.getHours(), at.getMinutes(), at.getSeconds()].map((n) => n.toString().padStart(2, '0')).join(':');
 }
 

@@ -31,7 +31,7 @@ export interface Mark {
 export type NamedRow = [number, number, number, number, number, number, number, Numbers, Numbers, number?];
 
 /** What a second has of a flow, in the order of its line; of several each has a row. */
-export const FLOW = ['users', 'due', 'finished', 'failed', 'started', 'succeeded', 'unsuccessful', 'dropped'] as const;
+export const FLOW = ['users', 'due', 'finished', 'failed', 'started', 'succeeded', 'unsuccessful', 'dropped', 'usersMs'] as const;
 export type FlowColumn = (typeof FLOW)[number];
 
 /** A failure of a second: kind, phase, errno, how many. */

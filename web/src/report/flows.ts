@@ -107,13 +107,18 @@ export function scenarioRows(run: Run, span: Span | null): ScenarioRow[] {
   });
 }
 
-/** Users at a time, over the seconds of the window: what stood at the end of each, ÷ the length, as the report has it. */
+/** Users at a time, over the seconds of the window, as the report has it. */
 function usersMean(run: Run, flow: number, span: Span | null): number {
   const [first, end] = run.within(span);
   const length = run.windowLength(span);
-  let sum = 0;
-  for (let i = first; i < end; i++) if (run.columns.part[i] === WINDOW) sum += run.flows[i][flow]?.[FLOW.indexOf('users')] ?? 0;
-  return length > 0 ? sum / length : 0;
+  let ms = 0;
+  for (let i = first; i < end; i++) if (run.columns.part[i] === WINDOW) ms += run.flows[i][flow]?.[FLOW.indexOf('usersMs')] ?? 0;
+  return length > 0 ? ms / 1000 / length : 0;
+}
+
+/** Users of a flow over time: how many there were on average in each second. */
+export function usersOverTime(run: Run, flow: number): (number | null)[] {
+  return flowOverTime(run, flow, 'usersMs', true).map((ms) => (ms === null ? null : ms / 1000));
 }
 
 /** A column of a flow over time: as it stands, or per second. */

@@ -136,9 +136,12 @@ interface Reported {
   latency: Dist;
 }
 
+/** A name of a run that goes on, of which the report has nothing yet. */
+const begun = (name: string): Reported => ({ name, scheduled: 0, succeeded: 0, failed: 0, unfinished: 0, throughput_per_s: 0, payload: 0, status: {}, latency: { count: 0, unanswered: 0, min_us: null, mean_us: null, max_us: null } });
+
 /** The rows of a table by name. */
 export function namedFigures(run: Run, span: Span | null): NamedFigures[] {
-  const reported: Reported[] = run.head.report.by_name;
+  const reported = run.head.live ? run.head.names.map(begun) : (run.head.report.by_name as Reported[]);
   const blocks = blocksOf(run, span);
   const known = new Set(run.blocks.flatMap((block) => block.rows.map((row) => row[0])));
   const length = run.windowLength({ from: blocks.from, to: blocks.to });

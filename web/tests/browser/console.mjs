@@ -100,6 +100,18 @@ try {
   await looked('new');
   await page.getByRole('tab', { name: 'Plan' }).click();
   await page.locator('.cm-content').waitFor();
+  // Every example is a plan, and scenarios have a line each in the picture of the load.
+  const examples = page.locator('label', { hasText: 'Begin with' }).locator('select');
+  for (const example of await examples.locator('option').evaluateAll((all) => all.map(({ value }) => value).filter(Boolean))) {
+    const checked = page.waitForResponse((answer) => answer.url().includes('/plan/check'));
+    await examples.selectOption(example);
+    assert.equal((await (await checked).json()).ok, true, `the example ${example} is a plan`);
+  }
+  await examples.selectOption('scenarios');
+  await page.locator('figure li', { hasText: 'admin' }).waitFor();
+  await looked('plan-scenarios');
+  await examples.selectOption('load');
+  await page.locator('.cm-content').waitFor();
   await page.locator('.cm-content').click();
   await page.keyboard.press('Control+End');
   await page.keyboard.type('tiemout: 5s\n');
@@ -124,6 +136,9 @@ try {
   await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByText('resumed').waitFor();
   await page.waitForTimeout(2000);
+  // What the report has of the counters and of the parts of requests grows as well.
+  await page.locator('#counters figure').first().waitFor();
+  await page.locator('#time tbody tr').first().waitFor();
   await looked('live');
   // Somebody else watches, and may not steer.
   const other = await (await browser.newContext()).newPage();
@@ -140,12 +155,28 @@ try {
 
   // A second run, of the same plan, and both beside each other.
   const begun = await page.evaluate(async ([url]) => {
-    const plan = `urls: ${url}\nrate: 200/s\nduration: 6s\n`;
+    const flow = (name, path) => `    flow:\n      - url: ${url}${path}\n        name: ${name}\n`;
+    const plan = `scenarios:\n  shop:\n    rate: 100/s\n    duration: 8s\n${flow('home', '')}  staff:\n    users: 2\n    duration: 8s\n${flow('items', 'bytes/9')}      - pause: 20ms\n`;
     const answer = await fetch('/api/v1/runs', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ plan, name: 'Second run' }) });
     return (await answer.json()).id;
   }, [target]);
   await page.goto(`${origin}/runs/${begun}`);
+  // Tables by name and by scenario grow with it, and a row opens at full size.
+  const cell = (section, row, column) => page.locator(`${section} tbody tr`, { hasText: row }).locator('td').nth(column);
+  await page.locator('#scenarios tbody tr').first().waitFor();
+  const scheduled = async () => Number((await cell('#names', 'home', 1).textContent()).replaceAll(',', ''));
+  const before = await scheduled();
+  for (let tries = 0; (await scheduled()) <= before; tries++) {
+    assert.ok(tries < 100, `${before} requests, and no more`);
+    await page.waitForTimeout(100);
+  }
+  await page.locator('#names').getByRole('link', { name: 'home' }).click();
+  await page.locator('#names figure').first().waitFor();
+  await looked('live-scenarios');
   await page.locator('#verdict').waitFor({ timeout: 30000 });
+  const json = await page.evaluate(async (id) => (await fetch(`/api/v1/runs/${id}/report?format=json`)).json(), begun);
+  assert.equal(await scheduled(), json.by_name.find(({ name }) => name === 'home').scheduled);
+  assert.equal((await cell('#scenarios', 'shop', 1).textContent()).replaceAll(',', ''), String(json.scenarios[0].scheduled));
 
   // A record from elsewhere, and something that is none.
   const record = join(home, 'brunt/library/records', `${begun}.brunt.zst`);

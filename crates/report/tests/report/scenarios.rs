@@ -140,8 +140,13 @@ fn a_page_has_each_scenario_second_by_second_as_the_json_report_has() {
             assert_eq!(row[7], told["iterations_dropped"]);
         }
     }
-    assert_eq!(seconds[0]["x"][0], serde_json::json!([4, 8, 7, 1, 8, 7, 1, 12]));
+    assert_eq!(seconds[0]["x"][0], serde_json::json!([4, 8, 7, 1, 8, 7, 1, 12, 4000]));
     let block = all.iter().find(|line| line["n"] == 0).unwrap();
     let shop = block["r"].as_array().unwrap().iter().find(|row| row[0] == 2).unwrap();
     assert_eq!((&shop[1], &shop[9]), (&20.into(), &12.into()), "due, and of these dropped");
+    let events = run.events();
+    let mut live = report::formats::html::Live::of(&report::Summary::from_events(events.iter().take(1).cloned()));
+    let mut told: Vec<_> = events.iter().flat_map(|event| live.see(event)).collect();
+    told.extend(live.rest());
+    assert!(told.contains(block), "while it goes on its names, scenarios and iterations are told as well");
 }

@@ -37,26 +37,30 @@ impl Flows {
         self.flows.iter().map(|flow| flow.name.as_deref()).collect()
     }
 
-    /// Of each flow `[users, scheduled, succeeded, failed, iterations started, of these succeeded, failed, dropped]`; None without flows.
+    /// Of each flow `[users, scheduled, succeeded, failed, iterations started, of these succeeded, failed, dropped, milliseconds
+    /// of users]`; None without flows.
     pub fn of_second(&self, second: &Second) -> Option<Value> {
         let rows = self.flows.iter().map(|flow| {
             let iterations = counts(second, flow.iterations);
-            let [users, due, finished, failed] = match flow.requests {
+            let [users, due, finished, failed, users_ns] = match flow.requests {
                 Some(row) => requests(&counts(second, row)),
                 None => {
                     let ended = second.finished.saturating_add(second.finished_of_warmup);
-                    [u64::from(second.users), second.due, ended, second.failed]
+                    [u64::from(second.users), second.due, ended, second.failed, 0]
                 }
             };
+            // Records of before have only how many there were at the end of a second.
+            let users_ms = if users_ns > 0 { users_ns / 1_000_000 } else { users.saturating_mul(1000) };
             let started = iterations.due.saturating_sub(iterations.dropped);
-            [users, due, finished, failed, started, iterations.finished, iterations.failed, iterations.dropped]
+            [users, due, finished, failed, started, iterations.finished, iterations.failed, iterations.dropped, users_ms]
         });
         (!self.flows.is_empty()).then(|| json!(rows.collect::<Vec<_>>()))
     }
 }
 
-fn requests(counts: &NamedCounts) -> [u64; 4] {
-    [counts.users, counts.due, counts.finished.saturating_add(counts.finished_of_warmup), counts.failed]
+fn requests(counts: &NamedCounts) -> [u64; 5] {
+    let ended = counts.finished.saturating_add(counts.finished_of_warmup);
+    [counts.users, counts.due, ended, counts.failed, counts.users_ns]
 }
 
 fn counts(second: &Second, row: usize) -> NamedCounts {

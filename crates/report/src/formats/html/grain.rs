@@ -91,7 +91,7 @@ impl Told {
 impl Grain {
     /// Of a run that goes on, of which its beginning is known: as fine as the record, names a little coarser where there are many.
     pub fn live(summary: &Summary) -> Grain {
-        let named = most_asked(summary);
+        let named = expected(summary);
         let planned = summary.started.as_ref().and_then(|started| started.plan.duration);
         let seconds = planned.map_or(UNKNOWN, |lasts| lasts.0 / 1_000_000_000).max(1);
         let block_s = length(|length| seconds * named.len() as u64 / length <= ROWS);
@@ -135,6 +135,14 @@ fn most_asked(summary: &Summary) -> BTreeSet<u16> {
     let asked = all.into_iter().take(NAMED).map(|(_, at)| at);
     let spans = (names..rows.len()).filter_map(|at| u16::try_from(at).ok());
     if names > 1 { asked.chain(spans).collect() } else { spans.collect() }
+}
+
+/// The rows of a run that goes on: nobody knows yet which names are asked most.
+fn expected(summary: &Summary) -> BTreeSet<u16> {
+    let names = summary.names().len();
+    let behind = names + 2 * summary.spans().count() + summary.scenarios().count();
+    let asked = if names > 1 { names.min(NAMED) } else { 0 };
+    (0..asked).chain(names..behind).filter_map(|row| u16::try_from(row).ok()).collect()
 }
 
 #[derive(Default)]
