@@ -261,7 +261,11 @@ mod tests {
         (0..3 * MOST).for_each(|at| feed.tell(vec![(tell::LINE, at.to_string())]));
         let told = feed.told();
         assert!(told.messages.len() <= MOST + 2);
-        assert_eq!(told.messages.iter().filter(|message| message.name == tell::BLOCK).count(), 1, "a block is not let go");
+        assert_eq!(
+            told.messages.iter().filter(|message| message.name == tell::BLOCK).count(),
+            1,
+            "a block is not let go"
+        );
         assert_eq!(told.messages[0].name, "head");
         let last: Vec<&str> = told.messages.iter().rev().take(3).map(|message| &*message.data).collect();
         assert_eq!(last, [3 * MOST - 1, 3 * MOST - 2, 3 * MOST - 3].map(|at| at.to_string()));

@@ -82,8 +82,12 @@ fn parts_of_requests_and_codes_are_told_of_every_request_once() {
     let service = &json["latency"]["service"];
     let (counted, bounds) = (counted("service"), counted("service_at_least"));
     assert!(counted > 0 && bounds > 0);
-    assert_eq!((counted + bounds, bounds), (service["count"].as_u64().unwrap(), service["unanswered"].as_u64().unwrap()));
-    let codes: u64 = all.iter().filter_map(|line| line["k"].as_object()).flatten().filter_map(|(_, n)| n.as_u64()).sum();
+    assert_eq!(
+        (counted + bounds, bounds),
+        (service["count"].as_u64().unwrap(), service["unanswered"].as_u64().unwrap())
+    );
+    let codes: u64 =
+        all.iter().filter_map(|line| line["k"].as_object()).flatten().filter_map(|(_, n)| n.as_u64()).sum();
     assert_eq!(codes, json["status"].as_object().unwrap().values().filter_map(Value::as_u64).sum::<u64>());
 }
 
@@ -169,8 +173,10 @@ fn a_page_that_shows_a_run_while_it_goes_on_hears_the_same_of_it() {
     use report::formats::html::Live;
     let mut run = mixed();
     for n in 0..3000_u64 {
-        let values = [("Tcp.RetransSegs".to_owned(), Number::Whole(n)), ("Tcp.InSegs".to_owned(), Number::Whole(n * 10))];
-        let sample = HostCounters { at_ns: n as i64, host: "h".into(), values: values.into(), ..HostCounters::default() };
+        let values =
+            [("Tcp.RetransSegs".to_owned(), Number::Whole(n)), ("Tcp.InSegs".to_owned(), Number::Whole(n * 10))];
+        let sample =
+            HostCounters { at_ns: n as i64, host: "h".into(), values: values.into(), ..HostCounters::default() };
         run.events.push(RunEvent::Counters(sample));
     }
     let events = run.events();
@@ -184,7 +190,11 @@ fn a_page_that_shows_a_run_while_it_goes_on_hears_the_same_of_it() {
     let readings: Vec<&Value> = told.iter().filter(|line| line["c"] == "h").collect();
     assert!((2000..=2200).contains(&readings.len()), "fewer and fewer: {}", readings.len());
     assert_eq!(readings[0]["v"]["Tcp.RetransSegs"], 0, "what tells most is told at once");
-    assert_eq!((&readings[4]["o"], &readings[5]["o"]["Tcp.InSegs"]), (&json!({}), &json!(50)), "the rest every fifth time");
+    assert_eq!(
+        (&readings[4]["o"], &readings[5]["o"]["Tcp.InSegs"]),
+        (&json!({}), &json!(50)),
+        "the rest every fifth time"
+    );
     let head = live.head(&Summary::from_events(events.iter().cloned()));
     assert_eq!((&head["live"], &head["grain"]["coarse"]), (&json!(true), &json!(5)));
 }

@@ -52,7 +52,17 @@ impl Flows {
             // Records of before have only how many there were at the end of a second.
             let users_ms = if users_ns > 0 { users_ns / 1_000_000 } else { users.saturating_mul(1000) };
             let started = iterations.due.saturating_sub(iterations.dropped);
-            [users, due, finished, failed, started, iterations.finished, iterations.failed, iterations.dropped, users_ms]
+            [
+                users,
+                due,
+                finished,
+                failed,
+                started,
+                iterations.finished,
+                iterations.failed,
+                iterations.dropped,
+                users_ms,
+            ]
         });
         (!self.flows.is_empty()).then(|| json!(rows.collect::<Vec<_>>()))
     }
