@@ -105,6 +105,7 @@ export const W = {
   overTime: t('over time', '随时间'),
   payload: t('payload', '正文'),
   status: t('status', '状态码'),
+  codesPerS: t('Status codes per second', '每秒状态码'),
   statusCodes: t('Status codes', '状态码'),
   bytesPerS: t('Bytes per second', '每秒字节'),
   received: t('received', '接收'),
@@ -160,6 +161,8 @@ export const W = {
   receivedBytes: t('Received', '收到'),
   reused: t('on a reused connection', '在复用的连接上'),
   failuresPerS: t('Failures per second, by kind', '每秒失败（按类型）'),
+  seen: t('first at {first}, last at {last}', '首次 {first}，最近 {last}'),
+  seenOnce: t('at {at}', '出现于 {at}'),
   noFailures: t('No request failed.', '没有请求失败。'),
 
   // Counters.

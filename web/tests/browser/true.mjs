@@ -103,5 +103,6 @@ async function tables(page, json, name) {
     }
   }
   const failed = await page.locator('#failures .n').allTextContents();
+  same(await page.locator('#failures .when').count(), json.failures.length, `${name}: each sort of failure has its moments`);
   same(failed.reduce((sum, n) => sum + Number(n.replaceAll(',', '')), 0), json.failures.reduce((sum, one) => sum + one.count, 0), `${name}: failures listed`);
 }

@@ -7,6 +7,7 @@ import { bucketOf, Histogram } from '../../src/lib/histogram';
 import { say, t } from '../../src/lib/i18n';
 import { Run, runsOf, SECOND, type Head } from '../../src/lib/run.svelte';
 import { linearTicks, logTicks, niceMax, timeLabels, timeTicks } from '../../src/lib/scale';
+import { failuresOf, sortKey } from '../../src/report/failing';
 import { flowOverTime, iterationRows, scenarioRows } from '../../src/report/flows';
 import { namedFigures, rowOverTime } from '../../src/report/named';
 import { partRows, partsOverTime } from '../../src/report/parts';
@@ -153,6 +154,15 @@ describe('lines', () => {
     expect(run.began).toBe(7000);
     expect(run.failures).toEqual([{ reset: 3, timeout: 4 }]);
     expect(run.codes).toEqual([{ 200: 3 }]);
+  });
+  it('say of each sort of failure how often it came, when first and when last, and nothing of the warm-up', () => {
+    const run = new Run(head);
+    const failing = (from: number, part: number, n: number): object => ({ ...second(from, part, 1), f: [['reset', 'transfer', null, n]] });
+    run.add([failing(-1, 0, 100), second(0, 1, 1), failing(1, 1, 2), second(2, 1, 1), failing(3, 1, 4), failing(4, 1, 8)]);
+    const key = sortKey({ kind: 'reset', phase: 'transfer', errno: null });
+    expect(failuresOf(run, null).get(key)).toEqual({ count: 14, first: 1, last: 4 });
+    expect(failuresOf(run, { from: 2, to: 4 }).get(key)).toEqual({ count: 4, first: 3, last: 3 });
+    expect(failuresOf(run, { from: 2, to: 3 }).size).toBe(0);
   });
   it('tell the parts of a span from blocks, and stretches without any as unknown', () => {
     const one = (ns: number, n: number): number[] => [ns, ns, (ns * n) / 1000, bucketOf(ns, 4), n];

@@ -1,0 +1,29 @@
+// When and how often each sort of failure was seen.
+
+import { WARMUP, type Run, type Span } from '../lib/run.svelte';
+
+export interface Seen {
+  count: number;
+  /** The seconds in which it was first and last seen, by when they began. */
+  first: number;
+  last: number;
+}
+
+/** What tells sorts of failures apart. */
+export const sortKey = ({ kind, phase, errno }: { kind: string; phase: string; errno: string | null }): string => JSON.stringify([kind, phase, errno]);
+
+/** Those of a span by `sortKey`, warm-up left out as ever. */
+export function failuresOf(run: Run, span: Span | null): Map<string, Seen> {
+  const all = new Map<string, Seen>();
+  const [begin, end] = run.within(span);
+  for (let i = begin; i < end; i++) {
+    if (run.columns.part[i] === WARMUP) continue;
+    const moment = run.columns.from[i];
+    for (const [kind, phase, errno, n] of run.sorts[i]) {
+      const key = sortKey({ kind, phase, errno });
+      const known = all.get(key);
+      all.set(key, { count: (known?.count ?? 0) + n, first: known?.first ?? moment, last: moment });
+    }
+  }
+  return all;
+}
