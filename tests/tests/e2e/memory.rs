@@ -118,9 +118,10 @@ fn a_million_urls_are_kept_once() {
     // With many workers, too: none has a list of its own.
     let ended = brunt(["-n", "10", "-w", "8", "--urls", &file, "--record", &record]).with_code(0);
     assert!(ended.peak > 0 && ended.peak <= 300 << 20, "{} MB", ended.peak >> 20);
-    // In HTTP/2 as well: heads that differ in nothing but the path are prepared once.
+    // In HTTP/2 as well: heads that differ in nothing but the path are prepared once. Some 20 MB are pages of the program itself, more where
+    // less of it is optimised; the texts of one list more are 30 MB.
     let two = brunt(["-n", "10", "-w", "8", "--http2", "--urls", &file]).with_code(0);
-    assert!(two.peak > 0 && two.peak <= 250 << 20, "{} MB", two.peak >> 20);
+    assert!(two.peak > 0 && two.peak <= 260 << 20, "{} MB", two.peak >> 20);
     let again = bounded(brunt(["report", &record]).with_code(0));
     assert!(again.out.contains("999,999 more"), "{again:?}");
 }
