@@ -4,16 +4,14 @@
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::Read as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use console::{Order, driving};
 use engine::{Control, Stop};
 use measure::Nanos;
-use plan::{Change, Plan};
-use record::RunEvent;
+use plan::Plan;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 use wire::Complaint;
@@ -67,15 +65,7 @@ pub fn take_over(intent: &mut Intent) -> Result<(), Complaint> {
 /// Listens to orders until it is dropped.
 pub struct Driver {
     over: Arc<AtomicBool>,
-    ending: Arc<Mutex<Ending>>,
     listening: Option<JoinHandle<()>>,
-}
-
-/// What is known of a run that is to end once nothing is in flight.
-#[derive(Default)]
-struct Ending {
-    asked: Option<Instant>,
-    at_most: Duration,
 }
 
 impl Driver {
@@ -85,34 +75,16 @@ impl Driver {
         pipe.push(driving::PIPE);
         // Also for writing: so the pipe has no end, whoever comes and goes.
         let mut pipe = OpenOptions::new().read(true).write(true).open(pipe).ok()?;
-        let (over, ending) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Ending::default())));
-        lock(&ending).at_most = Duration::from_nanos(plan.drain.0);
-        let mut orders = Orders {
-            load: Steering::of(plan, control),
-            stop: stop.clone(),
-            ending: Arc::clone(&ending),
-            line: Vec::new(),
-        };
+        let over = Arc::new(AtomicBool::new(false));
+        let mut orders =
+            Orders { load: Steering::of(plan, control), stop: stop.clone(), drains: false, line: Vec::new() };
         let ended = Arc::clone(&over);
         let listening = std::thread::Builder::new().name("driver".into()).spawn(move || {
             while !ended.load(Ordering::Relaxed) {
                 orders.wait_for_more(&mut pipe);
             }
         });
-        Some(Driver { over, ending, listening: listening.ok() })
-    }
-
-    /// Sees the next event: a run that is to be drained ends once nothing is in flight, or its time to drain is over.
-    pub fn see(&self, event: &RunEvent, stop: &Stop) {
-        let RunEvent::Second(second) = event else { return };
-        let ending = lock(&self.ending);
-        let Some(asked) = ending.asked else { return };
-        let waited = asked.elapsed();
-        // The pause holds from a moment to come.
-        let quiet = waited > Duration::from_secs(1) && second.in_flight == 0 && second.waiting == 0 && second.sent == 0;
-        if quiet || waited > ending.at_most + Duration::from_secs(1) {
-            stop.request();
-        }
+        Some(Driver { over, listening: listening.ok() })
     }
 }
 
@@ -123,15 +95,11 @@ impl Drop for Driver {
     }
 }
 
-fn lock(ending: &Mutex<Ending>) -> MutexGuard<'_, Ending> {
-    ending.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
 /// What was read of orders, and what they are about.
 struct Orders {
     load: Steering,
     stop: Stop,
-    ending: Arc<Mutex<Ending>>,
+    drains: bool,
     line: Vec<u8>,
 }
 
@@ -158,8 +126,11 @@ impl Orders {
             Order::By(factor) => self.load.by(factor),
             Order::Stop => self.stop.request(),
             Order::Drain => {
-                self.load.change(Change::Pause);
-                lock(&self.ending).asked.get_or_insert_with(Instant::now);
+                // Connections that are only held have nothing to wait for.
+                if !self.load.drain() && !self.drains {
+                    self.stop.request();
+                }
+                self.drains = true;
             }
         }
     }

@@ -194,7 +194,6 @@ fn load(
             bench.after(stop, within).into_iter().for_each(|said| journal.say_at_end(said));
         }
         stopping.see(&event, stop).into_iter().for_each(|said| journal.say_at_end(said));
-        driver.iter().for_each(|driver| driver.see(&event, stop));
         journal.take(event);
         if !must_go_on && !journal.is_wanted() {
             stop.request();

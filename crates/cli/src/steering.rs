@@ -37,10 +37,15 @@ impl Steering {
         }
         match change {
             Change::Pause => self.paused = true,
-            Change::Resume => self.paused = false,
+            Change::Resume | Change::Drain => self.paused = false,
             Change::Rate(rate) => self.level = Some(rate),
             Change::Users(users) => self.level = Some(f64::from(users)),
         }
+    }
+
+    /// Asks for the end of the window; false where such a run has no end that can be waited for.
+    pub fn drain(&mut self) -> bool {
+        self.control.change(&self.plan, Change::Drain).is_ok()
     }
 
     /// A pause, or its end.

@@ -52,9 +52,9 @@ impl fmt::Display for Order {
             Order::Change(Change::Users(users)) => write!(f, "users {users}"),
             Order::Change(Change::Pause) => f.write_str("pause"),
             Order::Change(Change::Resume) => f.write_str("resume"),
+            Order::Change(Change::Drain) | Order::Drain => f.write_str("drain"),
             Order::By(factor) => write!(f, "by {factor}"),
             Order::Stop => f.write_str("stop"),
-            Order::Drain => f.write_str("drain"),
         }
     }
 }

@@ -36,6 +36,9 @@ impl Control {
     pub fn change(&self, plan: &Plan, change: Change) -> Result<Nanos, String> {
         change.check(plan)?;
         let mut list = self.list();
+        if list.last().is_some_and(|last| last.change == Change::Drain) {
+            return Err("the run ends already, and only waits for what is in flight".into());
+        }
         let at = list.last().map_or(Nanos::ZERO, |last| last.at).max(Clock.now() + AHEAD);
         self.add(&mut list, Stamped { at, change });
         Ok(at)
@@ -124,6 +127,8 @@ mod tests {
         let seen: Vec<Change> = control.beyond(0).iter().map(|stamped| stamped.change).collect();
         assert_eq!(seen, [Change::Rate(5.0), Change::Pause]);
         assert_eq!((control.beyond(1).len(), control.beyond(2).len(), control.beyond(9).len()), (1, 0, 0));
+        assert!(control.change(&open, Change::Drain).is_ok());
+        assert!(control.change(&open, Change::Resume).is_err(), "it ends");
     }
 
     #[test]

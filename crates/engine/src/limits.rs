@@ -49,6 +49,11 @@ impl Limits {
         }
     }
 
+    /// The window ends then, if not before.
+    pub fn ends_by(&mut self, end: Nanos) {
+        self.end = Some(self.end.map_or(end, |planned| planned.min(end)));
+    }
+
     /// The end of the second that holds `at`: seconds are counted from the window's start, and cut where it begins and ends.
     pub fn second_after(&self, at: Nanos) -> Nanos {
         let window = self.window.0;

@@ -110,7 +110,7 @@ impl Source {
     pub fn change(&mut self, limits: &Limits, at: Nanos, change: Change, now: Nanos) {
         let since_start = at - limits.start;
         match change {
-            Change::Pause => self.paused = true,
+            Change::Pause | Change::Drain => self.paused = true,
             Change::Resume => self.paused = false,
             Change::Rate(_) | Change::Users(_) => {}
         }
@@ -118,7 +118,10 @@ impl Source {
             let next = schedule.change(since_start, change);
             self.next_due = next.map_or(Nanos::MAX, |since_start| limits.start + since_start);
         }
-        self.users.replan(since_start, change, (now - limits.start, limits.start));
+        // Who is there at the end of the window may end what it began, as at any end.
+        if change != Change::Drain {
+            self.users.replan(since_start, change, (now - limits.start, limits.start));
+        }
     }
 
     /// Nothing is due before it is set again ([`Source::resume`]): when the next arrival would have been.

@@ -89,7 +89,7 @@ impl Curve {
         match change {
             Change::Rate(rate) => self.level = Some(at_least_zero(rate)),
             Change::Users(_) => {}
-            Change::Pause => self.paused = true,
+            Change::Pause | Change::Drain => self.paused = true,
             Change::Resume => self.paused = false,
         }
         if at >= end {

@@ -104,7 +104,7 @@ impl Users {
         match change {
             Change::Users(users) => self.level = Some(users),
             Change::Rate(_) => {}
-            Change::Pause => self.paused = true,
+            Change::Pause | Change::Drain => self.paused = true,
             Change::Resume => self.paused = false,
         }
         self.stretches.retain(|stretch| stretch.start < at);

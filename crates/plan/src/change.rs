@@ -19,6 +19,8 @@ pub enum Change {
     Pause,
     /// The load goes on: at the rate or with the users it was changed to, else as its stages have it by now.
     Resume,
+    /// Nothing is due any more and the window ends, whatever was planned beyond; what is under way may end as long as the drain lasts.
+    Drain,
 }
 
 impl Change {
@@ -33,7 +35,7 @@ impl Change {
         match self {
             Change::Rate(rate) => Change::Rate(rate.min(Change::MOST_RATE)),
             Change::Users(users) => Change::Users(users.min(Change::MOST_USERS)),
-            Change::Pause | Change::Resume => self,
+            Change::Pause | Change::Resume | Change::Drain => self,
         }
     }
 
@@ -73,6 +75,7 @@ impl fmt::Display for Change {
             Change::Users(users) => write!(f, "{users} users"),
             Change::Pause => f.write_str("pause"),
             Change::Resume => f.write_str("resume"),
+            Change::Drain => f.write_str("drain"),
         }
     }
 }

@@ -122,6 +122,7 @@ pub(crate) fn change(Changed { at_ns, change }: &Changed, lang: Lang) -> String 
         Change::Users(users) => level(lang.fill(say::CHANGED_USERS, &[("n", &users.to_string())])),
         Change::Pause => lang.fill(say::CHANGED_PAUSE, &[("at", &at)]),
         Change::Resume => lang.fill(say::CHANGED_RESUME, &[("at", &at)]),
+        Change::Drain => lang.fill(say::CHANGED_DRAIN, &[("at", &at)]),
     }
 }
 

@@ -128,6 +128,7 @@ pub(crate) const CHANGED: Text = text("load changed", "负载变更");
 pub(crate) const CHANGED_LEVEL: Text = text("{level} from {at} on", "自 {at} 起 {level}");
 pub(crate) const CHANGED_USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
 pub(crate) const CHANGED_PAUSE: Text = text("paused from {at} on", "自 {at} 起暂停");
+pub(crate) const CHANGED_DRAIN: Text = text("drained from {at} on", "自 {at} 起排空");
 pub(crate) const CHANGED_RESUME: Text = text("resumed at {at}", "{at} 恢复");
 pub(crate) const THROUGHPUT: Text = text("Throughput", "吞吐量");
 pub(crate) const THROUGHPUT_LINE: Text =

@@ -189,7 +189,8 @@ impl Sums {
                     let rest = since.take().map_or(Nanos::ZERO, |since| within(changed.at_ns) - since);
                     paused = paused.saturating_add(rest);
                 }
-                Change::Rate(_) | Change::Users(_) => {}
+                // It ends the window, as far as a pause can last.
+                Change::Rate(_) | Change::Users(_) | Change::Drain => {}
             }
         }
         paused.saturating_add(since.map_or(Nanos::ZERO, |since| self.window - since)).min(self.window)

@@ -152,7 +152,7 @@ fn a_run_is_started_watched_steered_and_kept() {
     let changes: Vec<&Value> = report["changes"].as_array().unwrap().iter().map(|changed| &changed["change"]).collect();
     assert_eq!(
         changes,
-        [&json!({ "rate": 150.0 }), &json!({ "rate": 165.0 }), &json!("pause"), &json!("resume"), &json!("pause")]
+        [&json!({ "rate": 150.0 }), &json!({ "rate": 165.0 }), &json!("pause"), &json!("resume"), &json!("drain")]
     );
     assert_eq!(change(json!("pause")), 409, "it is over");
     // What the command line makes of the same record.

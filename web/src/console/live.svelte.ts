@@ -25,6 +25,7 @@ export class Live {
   run: Run | null = $state(null);
   /** Moves with every message. */
   version = $state(0);
+  changes: { at_ns: number; change: unknown }[] = $state([]);
   happened: Happened[] = $state([]);
   examples: Example[] = $state([]);
   paused = $state(false);
@@ -87,10 +88,13 @@ export class Live {
     this.happened = [...this.happened, what].slice(-200);
   }
 
-  private changed(event: { at_ns: number; change: 'pause' | 'resume' | { rate: number } | { users: number } }): void {
+  private changed(event: { at_ns: number; change: 'pause' | 'resume' | 'drain' | { rate: number } | { users: number } }): void {
     const { change } = event;
+    this.changes = [...this.changes, event];
     let text: { en: string; zh: string };
-    if (change === 'pause' || change === 'resume') {
+    if (change === 'drain') {
+      text = C.drained;
+    } else if (change === 'pause' || change === 'resume') {
       this.paused = change === 'pause';
       text = this.paused ? C.paused : C.resumed;
     } else {

@@ -25,6 +25,8 @@ export function logTicks(from: number, to: number, about: number): number[] {
       if (tick >= from * 0.999 && tick <= to * 1.001) ticks.push(tick);
     }
   }
+  // One label alone says nothing of the scale.
+  if (ticks.length < 2 && to > from) return to / from < 1.02 ? [from] : [from, to];
   return ticks;
 }
 

@@ -73,6 +73,8 @@ export const W = {
   service: t('Service time', '服务时间'),
   interval: t('95 % interval', '95 % 区间'),
   intervalOf: t('{low} – {high}', '{low} – {high}'),
+  noCurve: t('too few values for a curve', '数值太少，画不出曲线'),
+  pausedFor: t('{time} of it paused', '其中暂停 {time}'),
   noInterval: t('no interval for a part', '部分时段没有区间'),
   noIntervalShort: t('run too short for an interval', '运行太短，没有区间'),
   tooFew: t('needs {n} requests', '需要 {n} 个请求'),

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { levelOf } from '../../src/console/level';
+import { pausedWithin } from '../../src/lib/paused';
 import { batchMean, difference, noneOf, pointsBetween } from '../../src/lib/compare';
 import { csv, markdown } from '../../src/lib/copy';
 import { carried, grown, isCounted } from '../../src/lib/counters';
@@ -226,5 +228,27 @@ describe('latency against the rate', () => {
     run.add([second(-1, 0, 500, 9e6), second(0, 1, 100, 1e6), second(1, 1, 200, -4e6)]);
     expect(moments(run, 'p95', null)).toEqual([{ from: 0, to: 1, rate: 100, value: 1e6, atLeast: false }, { from: 1, to: 2, rate: 200, value: 4e6, atLeast: true }]);
     expect(moments(run, 'p95', { from: 1, to: 2 })).toHaveLength(1);
+  });
+});
+
+describe('a load that is typed', () => {
+  it('is what plans take', () => {
+    for (const [text, rate] of [['150', 150], ['150/s', 150], ['9000/min', 150], ['1k', 1000], ['1.5k/s', 1500], ['1_000 / s', 1000], ['0.5/s', 0.5], ['2M', 2e6]] as const) {
+      expect(levelOf(text, true), text).toEqual({ rate });
+    }
+    for (const [text, users] of [['50', 50], ['1k', 1000], ['1_000', 1000]] as const) expect(levelOf(text, false), text).toEqual({ users });
+  });
+  it('or nothing', () => {
+    for (const text of ['', 'fast', '-5', '0', '1/day', '1e5', '1.2.3', 'NaN', '150/s/s', '._', '5 users']) expect(levelOf(text, true), text).toBeNull();
+    for (const text of ['1.5', '50/s', '0']) expect(levelOf(text, false), text).toBeNull();
+  });
+});
+
+describe('a load that rests', () => {
+  it('rests within the span that is looked at', () => {
+    const changes = [{ at_ns: 2e9, change: 'pause' }, { at_ns: 3e9, change: { rate: 5 } }, { at_ns: 5e9, change: 'resume' }, { at_ns: 8e9, change: 'pause' }, { at_ns: 9e9, change: 'drain' }];
+    expect(pausedWithin(changes, { from: 0, to: 10 })).toBe(5);
+    expect(pausedWithin(changes, { from: 4, to: 6 })).toBe(1);
+    expect(pausedWithin([], { from: 0, to: 10 })).toBe(0);
   });
 });

@@ -59,6 +59,7 @@ impl Order {
                     Change::Resume => (1, 0.0),
                     Change::Rate(rate) => (2, rate),
                     Change::Users(users) => (3, f64::from(users)),
+                    Change::Drain => (4, 0.0),
                 };
                 put(to, kind, CHANGE, &[at.0.to_le_bytes(), level.to_bits().to_le_bytes()].concat())
             }
@@ -93,6 +94,7 @@ impl Order {
                     1 => Change::Resume,
                     2 if level.is_finite() && level > 0.0 => Change::Rate(level),
                     3 => Change::Users(level as u32),
+                    4 => Change::Drain,
                     _ => return None,
                 };
                 Order::Change(Stamped { at, change: change.bounded() })

@@ -65,6 +65,7 @@ fn orders() -> Vec<Order> {
         Order::Change(Stamped { at: Nanos(6), change: Change::Users(Change::MOST_USERS) }),
         Order::Change(Stamped { at: Nanos(7), change: Change::Pause }),
         Order::Change(Stamped { at: Nanos(8), change: Change::Resume }),
+        Order::Change(Stamped { at: Nanos(9), change: Change::Drain }),
         Order::Stop,
     ]
 }

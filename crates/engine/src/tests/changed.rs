@@ -187,3 +187,36 @@ fn many_changes_of_many_workers_lose_nothing() {
         assert_eq!(played.sum.due, expected);
     });
 }
+
+#[test]
+fn a_drain_ends_the_window_at_its_moment_and_lets_what_is_in_flight_end() {
+    for workers in [1, 3] {
+        let drained = |scene: Scene, takes: u64| {
+            let scene = scene.with(|p| p.workers = workers);
+            scene.changed(at(1500), Change::Drain).play(move || after(at(takes)))
+        };
+        let open = drained(Scene::open(100.0, Arrivals::Constant, at(9000)), 300);
+        assert_eq!(due(&open), [100, 50], "{workers} workers");
+        assert_eq!((open.sum.finished, open.sum.failed, open.sum.censored), (150, 0, 0));
+        let closed = drained(Scene::closed(6, at(9000)), 300);
+        // Users are at it from 0 on, 300 ms each; at 1500 they begin no more.
+        assert_eq!((closed.sum.due, closed.sum.finished, closed.sum.censored), (30, 30, 0), "{workers} workers");
+        let counted = drained(Scene::closed(6, SECOND).with(|p| (p.requests, p.duration) = (Some(10_000), None)), 10);
+        for played in [&open, &closed, &counted] {
+            assert_eq!((played.ended.reason, played.ended.window), (End::Interrupted, at(1500)));
+            let late = played.seconds.iter().filter(|second| second.from_ns >= 1_500_000_000);
+            assert!(late.into_iter().all(|second| second.part == record::Part::Drain && second.due == 0));
+            assert!(played.ended.elapsed <= at(2000), "it does not wait for the planned end: {:?}", played.ended);
+            assert_eq!(played.changes.iter().map(|c| c.change).collect::<Vec<_>>(), [Change::Drain]);
+        }
+        // What does not end is unfinished once the drain is over.
+        let hangs = Scene::open(100.0, Arrivals::Constant, at(9000)).with(|p| p.drain = at(200));
+        let played = hangs.changed(at(1500), Change::Drain).play(never);
+        assert_eq!((played.sum.censored, played.ended.window, played.ended.elapsed), (150, at(1500), at(1700)));
+        // One that comes after the end changes nothing.
+        let over =
+            Scene::open(100.0, Arrivals::Constant, at(1000)).changed(at(1100), Change::Drain).play(|| after(at(300)));
+        check(&over);
+        assert_eq!(over.ended.window, at(1000));
+    }
+}

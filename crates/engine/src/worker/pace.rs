@@ -1,6 +1,7 @@
 //! Time in a worker: its beginning, what is due when, timeouts, seconds, and the end.
 
 use measure::Nanos;
+use plan::Change;
 use wire::{ConnId, Dialogue, ExchangeId, FaultKind, Network};
 
 use crate::Stop;
@@ -139,6 +140,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
             self.limits.lasts_otherwise();
             self.source.change(&self.limits, at, change, self.stamp);
+            if change == Change::Drain {
+                // What was told of a window that went on stays told.
+                self.limits.ends_by(at.max(self.stamp));
+                self.books.ends_at(at.max(self.stamp));
+            }
         }
     }
 

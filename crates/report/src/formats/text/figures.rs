@@ -101,7 +101,7 @@ pub(crate) fn heading(summary: &Summary, lang: Lang) -> String {
 fn with_changes(stages: &[Stage], changes: &[Changed]) -> Vec<Stage> {
     let changed = changes.iter().filter_map(|changed| match changed.change {
         Change::Users(users) => Some(f64::from(users)),
-        Change::Rate(_) | Change::Pause | Change::Resume => None,
+        Change::Rate(_) | Change::Pause | Change::Resume | Change::Drain => None,
     });
     let changed: Vec<f64> = changed.collect();
     if changed.is_empty() {

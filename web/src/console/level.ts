@@ -1,0 +1,16 @@
+// A load as it is typed while a run goes on: the grammar of plans (`quantity` in `crates/plan`).
+
+export type Level = { rate: number } | { users: number };
+
+const UNITS: Record<string, number> = { '': 1, s: 1, sec: 1, second: 1, m: 60, min: 60, minute: 60, h: 3600, hour: 3600 };
+
+/** `150`, `150/s`, `9000/min`, `1k/s`; `_` between digits. */
+export function levelOf(text: string, open: boolean): Level | null {
+  const [, digits, factor, unit] = /^\s*([\d._]+)([kKM]?)\s*(?:\/\s*(\w+))?\s*$/.exec(text) ?? [];
+  if (digits === undefined) return null;
+  const amount = Number(digits.replaceAll('_', '') || NaN) * ({ k: 1e3, K: 1e3, M: 1e6 }[factor] ?? 1);
+  const seconds = UNITS[unit ?? ''];
+  if (!Number.isFinite(amount) || amount <= 0 || seconds === undefined) return null;
+  if (open) return { rate: amount / seconds };
+  return unit === undefined && Number.isInteger(amount) ? { users: amount } : null;
+}

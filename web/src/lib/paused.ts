@@ -1,0 +1,18 @@
+// How long the load rested.
+
+export interface Changed {
+  at_ns: number;
+  change: unknown;
+}
+
+/** Seconds of a span in which the load was paused; changes come in the order of their moments. */
+export function pausedWithin(changes: readonly Changed[], span: { from: number; to: number }): number {
+  const within = (ns: number): number => Math.min(Math.max(ns / 1e9, span.from), span.to);
+  let since: number | null = null;
+  let paused = 0;
+  for (const { at_ns, change } of changes) {
+    if (change === 'pause') since ??= within(at_ns);
+    else if (change === 'resume' && since !== null) [paused, since] = [paused + within(at_ns) - since, null];
+  }
+  return paused + (since === null ? 0 : span.to - since);
+}
