@@ -109,6 +109,30 @@ pub struct Ended<R> {
     pub follow: Option<Box<Follow<R>>>,
 }
 
+/// What an answer names that its user is to fetch beside it, found when this is called: that may take long, and is done once the
+/// end of the answer was stamped.
+pub type Found<R> = Box<dyn FnOnce() -> Page<R> + Send>;
+
+/// A page whose user fetches what it names before it goes on.
+pub struct Page<R> {
+    /// So many resources are under way at once.
+    pub at_once: u32,
+    /// What they are called in figures, by its index among [`crate::Dialogue::names`].
+    pub name: u16,
+    /// Their failures are not the page's.
+    pub may_fail: bool,
+    /// How many there are to fetch.
+    pub found: u32,
+    /// So many of other hosts are not fetched.
+    pub elsewhere: u32,
+    /// So many are more than are fetched of one page.
+    pub beyond: u32,
+    /// Not all of the page was looked into.
+    pub cut: bool,
+    /// The request of the next one; None: there is no more.
+    pub next: Box<dyn FnMut() -> Option<Follow<R>> + Send>,
+}
+
 /// A request that an answer asks for.
 #[derive(Debug)]
 pub struct Follow<R> {

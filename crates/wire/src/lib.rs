@@ -19,7 +19,7 @@ mod secure;
 mod server;
 mod values;
 
-pub use events::{Done, Ended, Event, Follow};
+pub use events::{Done, Ended, Event, Follow, Found, Page};
 pub use fault::{Errno, FaultKind, Phase};
 pub use fill::Fill;
 pub use memory::{Lesson, Memory};

@@ -52,7 +52,32 @@ impl TokenSink for Watched {
 pub(super) fn read(page: &str) -> Result<Html, String> {
     let builder = TreeBuilder::new(HtmlTreeSink::new(Html::new_document()), TreeBuilderOpts::default());
     let tokenizer = Tokenizer::new(Watched { builder, tokens: Cell::new(0) }, TokenizerOpts::default());
-    let (queue, mut rest, mut pieces, mut tag) = (BufferQueue::default(), page, 0, Tag::default());
+    let mut pieces = 0;
+    in_pieces(
+        page,
+        &tokenizer,
+        |sink| sink.tokens.get(),
+        |sink| {
+            pieces += 1;
+            within(&sink.builder.sink.0.borrow(), pieces)
+        },
+    )?;
+    let html = tokenizer.sink.builder.sink.0.into_inner();
+    within(&html, pieces)?;
+    Ok(html)
+}
+
+/// Hands a page to a tokenizer tag by tag; `tokens` counts what that has told its sink, and `between` looks at what came of it.
+///
+/// # Errors
+/// Tags of too many attributes, or what `between` says.
+pub(crate) fn in_pieces<S: TokenSink>(
+    page: &str,
+    tokenizer: &Tokenizer<S>,
+    tokens: impl Fn(&S) -> u64,
+    mut between: impl FnMut(&S) -> Result<(), String>,
+) -> Result<(), String> {
+    let (queue, mut rest, mut tag) = (BufferQueue::default(), page, Tag::default());
     while !rest.is_empty() {
         // A `<` is the first of a piece and a `>` the last, so that what was a tag is known at its end.
         let end = match memchr::memchr2(b'<', b'>', &rest.as_bytes()[1..]).map(|at| at + 1) {
@@ -63,19 +88,16 @@ pub(super) fn read(page: &str) -> Result<Html, String> {
         };
         let (piece, behind) = rest.split_at(end);
         rest = behind;
-        pieces += 1;
         tag.goes_on(piece)?;
-        let before = tokenizer.sink.tokens.get();
+        let before = tokens(&tokenizer.sink);
         queue.push_back(StrTendril::from_slice(piece));
         while let TokenizerResult::Script(_) = tokenizer.feed(&queue) {}
-        tag.open = (tag.open || piece.starts_with('<')) && tokenizer.sink.tokens.get() == before;
-        within(&tokenizer.sink.builder.sink.0.borrow(), pieces)?;
+        tag.open = (tag.open || piece.starts_with('<')) && tokens(&tokenizer.sink) == before;
+        between(&tokenizer.sink)?;
     }
     while let TokenizerResult::Script(_) = tokenizer.feed(&queue) {}
     tokenizer.end();
-    let html = tokenizer.sink.builder.sink.0.into_inner();
-    within(&html, pieces)?;
-    Ok(html)
+    Ok(())
 }
 
 fn within(html: &Html, pieces: usize) -> Result<(), String> {

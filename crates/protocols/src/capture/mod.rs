@@ -28,7 +28,7 @@ mod css;
 #[cfg(test)]
 mod document_tests;
 mod documents;
-mod html;
+pub(crate) mod html;
 mod rows;
 mod source;
 mod taken;
