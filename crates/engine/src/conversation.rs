@@ -392,7 +392,8 @@ impl<'a, D: Dialogue> Conversation<'a, D> {
                 Event::Ended(ended) => self.ended.push(ended),
                 Event::Learnt(id, lesson) => {
                     let (dialogue, request) = (self.one_shot.dialogue, self.requests[id.0 as usize]);
-                    dialogue.learn(request, &self.fill, lesson, &mut self.one_shot.memory.borrow_mut());
+                    // What a page names is fetched under load only.
+                    drop(dialogue.learn(request, &self.fill, lesson, &mut self.one_shot.memory.borrow_mut()));
                 }
                 // Nobody took the request: it is asked once more, in the time it has.
                 Event::Refused(_) => (self.asked, self.untouched) = (self.asked - 1, self.untouched + 1),

@@ -21,6 +21,7 @@ mod losing;
 mod one_way;
 mod opening;
 mod pace;
+mod pages;
 mod patience;
 mod spin;
 mod users;
@@ -49,6 +50,7 @@ use self::batching::Batching;
 use self::failing::Examples;
 use self::health::Health;
 use self::one_way::OneWay;
+use self::pages::Pages;
 use self::spin::Spin;
 
 pub(crate) use self::belonging::Belongings;
@@ -107,6 +109,8 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     memories: Option<Memories>,
     /// What the answer that ends now asks to be kept.
     lesson: Option<Lesson>,
+    /// Where users fetch what pages name.
+    pages: Pages<D::Request>,
     batching: Batching,
     health: Health,
     spin: Spin,
@@ -170,6 +174,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             own_of_one: Vec::new(),
             memories: (dialogue.remembers() || parts.values).then(|| Memories::new(parts.clears, parts.lasting)),
             lesson: None,
+            pages: Pages::default(),
             batching: Batching::NONE,
             health: Health::default(),
             spin: Spin::new(parts.spinning, now),
@@ -432,6 +437,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn go_on_without(&mut self) {
         self.go_on_all();
         self.links.flush();
+        if self.pages.are_heard() {
+            self.read_pages();
+        }
     }
 
     /// Redirects are followed, users go on: each sends, pauses or leaves.
@@ -441,6 +449,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             match next.follow.take() {
                 Some(_) if self.window_over() && !self.source.has_flows() => self.user_ends(next.user),
                 Some(follow) => self.arrive_by(next, *follow),
+                None if self.pages.has(next.user) => self.resource_ended(&next),
                 None if next.back_off => self.user_backs_off(next.user, next.news),
                 None => self.ask(next.user, self.heard, next.news),
             }

@@ -3,6 +3,7 @@
 //! A flow is a tree of steps. Its requests are the URLs of the plan, by their index, so that whatever reads a plan's requests
 //! reads a flow's as well.
 
+mod pages;
 mod reached;
 
 use std::collections::BTreeMap;
@@ -13,8 +14,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::WeightedUrl;
 
+pub use pages::is_page;
+
 /// A flow has at most so many requests.
 pub const REQUESTS: usize = 1000;
+/// The option that says how many of the resources of a page are fetched at once.
+pub const RESOURCES: &str = "resources";
 /// So many groups are told apart.
 pub const GROUPS: usize = 64;
 

@@ -23,6 +23,7 @@ pub mod pipe;
 pub mod postgres;
 pub mod raw;
 pub mod redis;
+pub mod resources;
 mod sql;
 pub mod template;
 mod url_overrides;

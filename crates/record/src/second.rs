@@ -84,6 +84,15 @@ second! {
         /// Users found to be in a loop of a flow that sends nothing and does not end.
         #[serde(default)]
         endless,
+        /// Resources of pages that were not fetched because they are of other hosts.
+        #[serde(default)]
+        resources_elsewhere,
+        /// Resources of pages that were not fetched because there were too many, or their URLs too long.
+        #[serde(default)]
+        resources_beyond,
+        /// Pages of which not all was looked into for what they name.
+        #[serde(default)]
+        pages_cut,
     }
     rest {
         /// Its beginning since the start of the window (nanoseconds; negative within the warm-up).

@@ -175,6 +175,12 @@ struct Requests {
     declined: u64,
     /// Whose body was sent after the wait for `100 Continue`, which did not come.
     released: u64,
+    /// Resources of pages that were not fetched because they are of other hosts; never due, and in no other count.
+    resources_elsewhere: u64,
+    /// The same because there were too many, or their URLs too long.
+    resources_beyond: u64,
+    /// Pages of which not all was looked into for resources.
+    pages_cut: u64,
     /// Found every connection taken that the run may have (`max_connections`), and waited for one.
     limited: u64,
 }
@@ -305,6 +311,9 @@ impl<'a> Report<'a> {
                 resent: totals.resent,
                 declined: totals.declined,
                 released: totals.released,
+                resources_elsewhere: totals.resources_elsewhere,
+                resources_beyond: totals.resources_beyond,
+                pages_cut: totals.pages_cut,
                 limited: totals.limited,
             },
             throughput_per_s: summary.throughput_per_s(),

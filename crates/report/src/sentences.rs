@@ -268,6 +268,18 @@ pub(crate) const ONLY_FAILED_RESPONSES: Text =
     text("No request succeeded; latency of the {n} failed responses:", "没有请求成功；{n} 个失败响应的延迟：");
 pub(crate) const POISSON_EXPECTED: Text =
     text("; Poisson arrivals: {n} ± {off} expected", "；泊松到达：预期 {n} ± {off}");
+pub(crate) const RESOURCES_ELSEWHERE: Text = text(
+    "{n} {n|resource|resources} of pages {n|is|are} of other hosts and {n|was|were} not fetched (--resources-from HOST fetches them)",
+    "页面引用的 {n} 个资源属于其他主机，未获取（--resources-from HOST 可获取）",
+);
+pub(crate) const RESOURCES_BEYOND: Text = text(
+    "{n} {n|resource|resources} of pages {n|was|were} not fetched: a page has 1,000 at most, and URLs of 8 KiB",
+    "页面引用的 {n} 个资源未获取：每页最多 1,000 个，URL 最长 8 KiB",
+);
+pub(crate) const PAGES_CUT: Text = text(
+    "of {n} {n|page|pages} only the beginning was searched for resources: 1 MB, or what memory allows",
+    "{n} 个页面只在开头部分（1 MB 或内存允许的范围内）查找了资源",
+);
 pub(crate) const HOPS: Text = text(
     "{n} of the succeeded {n|is|are} followed redirects: each hop counts as a request, on top of -n",
     "成功的请求中有 {n} 个是跟随的重定向：每一跳都计为一个请求，不占 -n",

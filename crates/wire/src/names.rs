@@ -25,12 +25,7 @@ pub(crate) static NONE: std::sync::LazyLock<Names> = std::sync::LazyLock::new(Na
 impl Names {
     /// Names the next request.
     pub fn add(&mut self, name: &str) {
-        let name = shortened(name);
-        let index = match self.known.get(&*name) {
-            Some(index) => *index,
-            None if self.list.len() < NAMES => self.list_name(&name),
-            None => self.known.get(OTHER).copied().unwrap_or_else(|| self.list_name(OTHER)),
-        };
+        let index = self.beside(name);
         if index > 0 && self.of.is_empty() {
             self.of = vec![0; self.requests];
         }
@@ -38,6 +33,16 @@ impl Names {
             self.of.push(index);
         }
         self.requests += 1;
+    }
+
+    /// A name that requests have which are made during the run, such as those a page names: its index.
+    pub fn beside(&mut self, name: &str) -> u16 {
+        let name = shortened(name);
+        match self.known.get(&*name) {
+            Some(index) => *index,
+            None if self.list.len() < NAMES => self.list_name(&name),
+            None => self.known.get(OTHER).copied().unwrap_or_else(|| self.list_name(OTHER)),
+        }
     }
 
     fn list_name(&mut self, name: &str) -> u16 {

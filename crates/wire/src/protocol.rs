@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use measure::Nanos;
 
-use crate::{Asked, Complaint, Done, FaultKind, Fill, Lesson, Memory, Names, OptionSpec, Out};
+use crate::{Asked, Complaint, Done, FaultKind, Fill, Found, Lesson, Memory, Names, OptionSpec, Out};
 
 /// Where connections of a request go: what the pool keys on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -174,8 +174,17 @@ pub trait Dialogue: Send + Sync + 'static {
     fn remembers(&self) -> bool {
         false
     }
-    /// Puts into a user's memory what an answer to this request of its asked for ([`crate::Event::Learnt`]).
-    fn learn(&self, _request: &Self::Request, _fill: &Fill<'_>, _lesson: Lesson, _memory: &mut Memory) {}
+    /// Puts into a user's memory what an answer to this request of its asked for ([`crate::Event::Learnt`]). What comes back finds
+    /// what the answer names beside, and is called once its end was stamped.
+    fn learn(
+        &self,
+        _request: &Self::Request,
+        _fill: &Fill<'_>,
+        _lesson: Lesson,
+        _memory: &mut Memory,
+    ) -> Option<Found<Self::Request>> {
+        None
+    }
     /// False where no request of this run has slots, though those of the protocol may: then none is filled.
     fn has_slots(&self) -> bool {
         true

@@ -18,6 +18,7 @@ mod held;
 mod lost;
 mod memory;
 mod named;
+mod paging;
 mod patience;
 mod played;
 mod rate;

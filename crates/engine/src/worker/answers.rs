@@ -2,9 +2,10 @@
 
 use measure::Nanos;
 use scenario::News;
-use wire::{Dialogue, Ended, Event, ExchangeId, FaultKind, Lesson, Network, Phase, Session};
+use wire::{Dialogue, Ended, Event, ExchangeId, FaultKind, Found, Lesson, Memory, Network, Phase, Session};
 
 use crate::exchange::{Exchange, NONE};
+use crate::sources::within;
 use crate::tally::Sort;
 
 use super::failing::Cause;
@@ -89,23 +90,30 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             None => self.books.succeeded(&x, self.stamp),
             Some(kind) => self.ended_badly(&x, &ended, kind, broken),
         }
-        if let Some(lesson) = self.lesson.take() {
-            self.learn(&x, ended.id, lesson);
-        }
+        let lesson = self.lesson.take();
+        let found = lesson.and_then(|lesson| self.learn(&x, ended.id, lesson)).filter(|_| ended.fault.is_none());
         self.flights.forget(&x, ended.id);
         let news = News::Ended { code: ended.code, fault: ended.fault };
+        if let Some(found) = found.filter(|_| self.loads_pages(x.user)) {
+            return self.pages.hears((x.user, self.heard), news, found);
+        }
         self.next.push(Next { user: x.user, name: x.name, hops: x.hops, follow: ended.follow, news, back_off: false });
     }
 
     /// A user keeps what the response to its request asked for.
     #[cold]
-    fn learn(&mut self, x: &Exchange, id: ExchangeId, lesson: Lesson) {
+    fn learn(&mut self, x: &Exchange, id: ExchangeId, lesson: Lesson) -> Option<Found<D::Request>> {
         let fill = self.flights.filled(x, id);
-        let Some(request) = self.flights.request(&self.dialogue, x, id) else { return };
-        if let Some(memories) = &mut self.memories {
-            let memory = memories.of(x.user);
-            self.dialogue.learn(request, &fill, lesson, memory);
-        }
+        let request = self.flights.request(&self.dialogue, x, id)?;
+        let mut none = Memory::default();
+        let memory = self.memories.as_mut().map_or(&mut none, |memories| memories.of(x.user));
+        self.dialogue.learn(request, &fill, lesson, memory)
+    }
+
+    /// Users of a flow load one page at a time, and none of those that a batch fetches.
+    fn loads_pages(&mut self, user: u32) -> bool {
+        let batch = self.source.of(user).flow().map(|flow| flow.batch_began(within(user)).is_some());
+        batch == Some(false)
     }
 
     fn ended_badly(&mut self, x: &Exchange, ended: &Ended<D::Request>, kind: FaultKind, broken: &str) {

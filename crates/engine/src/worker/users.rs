@@ -121,6 +121,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     pub(super) fn user_ends(&mut self, user: u32) {
         self.leaves_flow(user);
+        self.pages.leave(user);
         let Some(conn) = self.source.of(user).users().end(user, self.stamp) else { return };
         if let Some(memories) = &mut self.memories {
             memories.forget(user);

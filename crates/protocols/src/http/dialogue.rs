@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Complaint, Dialogue, Established, Fill, Lesson, Memory, Names, OptionSpec, Origin, Protocol, Weighted,
+    Asked, Complaint, Dialogue, Established, Fill, Found, Lesson, Memory, Names, OptionSpec, Origin, Protocol, Weighted,
 };
 
 use super::options::{self, Version};
@@ -146,8 +146,8 @@ impl Dialogue for HttpDialogue {
     fn remembers(&self) -> bool {
         self.one.remembers()
     }
-    fn learn(&self, request: &Request, fill: &Fill, lesson: Lesson, memory: &mut Memory) {
-        self.one.learn(request, fill, lesson, memory);
+    fn learn(&self, request: &Request, fill: &Fill, lesson: Lesson, memory: &mut Memory) -> Option<Found<Request>> {
+        self.one.learn(request, fill, lesson, memory)
     }
     fn has_slots(&self) -> bool {
         self.one.has_slots()

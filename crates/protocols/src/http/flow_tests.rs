@@ -57,7 +57,7 @@ fn ended(dialogue: &HttpDialogue, index: usize, memory: &mut Memory, response: &
     let mut what = None;
     for event in done.events {
         match event {
-            Event::Learnt(_, lesson) => dialogue.learn(request, &fill, lesson, memory),
+            Event::Learnt(_, lesson) => drop(dialogue.learn(request, &fill, lesson, memory)),
             Event::Ended(ended) => what = Some((ended.fault, ended.why.into_owned())),
             _ => {}
         }

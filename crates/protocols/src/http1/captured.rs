@@ -6,6 +6,7 @@ use wire::{Asked, Complaint, FaultKind};
 
 use crate::capture::{self, Answer, Capture, Documents};
 use crate::cookies;
+use crate::resources::Heard;
 
 /// What is taken out of the response of one URL: `NAME SOURCE`. It is no option of a run.
 pub const CAPTURE: &str = "capture";
@@ -28,6 +29,8 @@ pub struct Lesson {
     pub cookies: Option<Box<cookies::Lesson>>,
     /// Values, by the index of their variables.
     pub values: Vec<Taken>,
+    /// What there is to fetch beside.
+    pub heard: Option<Heard>,
 }
 
 /// A value that was taken.

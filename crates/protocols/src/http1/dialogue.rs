@@ -5,18 +5,19 @@ use std::sync::Arc;
 
 use url::Url;
 use wire::{
-    Asked, Complaint, Dialogue, Established, Fill, Memory, Names, OptionSpec, Origin, Protocol, Proxies, SHOWN,
+    Asked, Complaint, Dialogue, Established, Fill, Found, Memory, Names, OptionSpec, Origin, Protocol, Proxies, SHOWN,
     Weighted,
 };
 
 use super::captured::{CAPTURE, Lesson};
 use super::filled::compiled;
 use super::options::{self, OF_ONE_URL, Wishes};
-use super::request::{Encoder, Request, Rules, encode_listed};
+use super::request::{Checks, Encoder, Recipe, Request, Rules, encode_listed};
 use super::session::{EXPECTS, Http1Session, LAST, SECURE};
 use super::withheld;
 use crate::cookies::{self, Jar};
 use crate::marks::Marks;
+use crate::resources::{self, Allowed, Heard, PageRule, RESOURCES};
 use crate::template::Guard;
 use crate::url_overrides;
 
@@ -69,13 +70,16 @@ impl Http1 {
         let (mut origins, mut recipes, mut names) = (Vec::new(), Vec::new(), Names::default());
         let mut requests = Vec::with_capacity(asked.urls.len());
         let mut encoder = (asked.urls.len() > 1).then(Encoder::default);
-        let follows = wishes.follows() || asked.own.iter().any(|own| own.contains_key("redirects"));
-        let mut others = Vec::new();
+        let own_has = |name: &str| asked.own.iter().any(|own| own.contains_key(name));
+        let follows = wishes.follows() || own_has("redirects") || wishes.pages().is_some() || own_has(RESOURCES);
+        let (mut others, mut pages) = (Vec::new(), Planned::default());
         for (index, url) in asked.urls.iter().enumerate() {
             let own = url_overrides::wished(asked, index, OF_ONE_URL, |asked| Wishes::read(asked, marks))?;
             let wished = own.as_ref().unwrap_or(&wishes);
             let mut recipe = wished.recipe(parse_url(&url.url, marks)?);
             let expect_filled = wished.expect_filled().map(str::to_owned);
+            let called = asked.name(index).map_or_else(|| unnamed(&recipe, url), str::to_owned);
+            pages.add(wished, &mut recipe, called);
             if let Some(own) = own.filter(|_| checked_apart(asked, index)) {
                 others.push(own.checks());
                 recipe.checks = u16::try_from(others.len()).map_err(|_| too_many())?;
@@ -93,7 +97,7 @@ impl Http1 {
             requests.push(Weighted { request, origin, weight: url.weight });
             match asked.name(index) {
                 Some(name) => names.add(name),
-                None => names.add(&format!("{} {}", recipe.method, url.path())),
+                None => names.add(&unnamed(&recipe, url)),
             }
             if follows {
                 recipes.push(recipe);
@@ -105,7 +109,8 @@ impl Http1 {
         let old = wishes.speaks_old();
         let withheld = requests.iter().any(|weighted| weighted.request.marks & EXPECTS != 0);
         withheld::check(asked, withheld)?;
-        let mut rules = wishes.rules(others, recipes, proxies);
+        let pages = pages.rules(&origins, &mut names, &mut others)?;
+        let mut rules = wishes.rules(others, (recipes, pages), proxies);
         // What answers such a request decides about more than its status.
         for checks in std::iter::once(&mut rules.first).chain(&mut rules.others).filter(|_| withheld) {
             (checks.plain, checks.but_cookies) = (false, false);
@@ -129,6 +134,18 @@ pub struct Http1Dialogue {
     old: bool,
     /// After how many requests their data is at its end.
     pub(crate) end: Option<u64>,
+}
+
+impl Http1Dialogue {
+    /// What finds the resources of a page that answered a request, or tells of one that leads elsewhere.
+    fn found(&self, request: &Request, fill: &Fill, heard: Heard) -> Option<Found<Request>> {
+        let rules = &self.rules;
+        let recipe = request.own.as_deref().or_else(|| rules.recipes.get(request.listed as usize))?;
+        let recipe = request.slots.as_ref().map_or_else(|| recipe.clone(), |filled| filled.recipe(recipe, fill));
+        let Heard::Page(body) = heard else { return Some(resources::elsewhere()) };
+        let rule = rules.pages.get(usize::from(recipe.page).checked_sub(1)?)?;
+        Some(resources::found(body, rule, recipe, rules))
+    }
 }
 
 impl Dialogue for Http1Dialogue {
@@ -179,8 +196,17 @@ impl Dialogue for Http1Dialogue {
     fn remembers(&self) -> bool {
         self.rules.jar.is_some()
     }
-    fn learn(&self, request: &Request, fill: &Fill, lesson: wire::Lesson, memory: &mut Memory) {
-        let Ok(lesson) = lesson.downcast::<Lesson>() else { return };
+    fn learn(
+        &self,
+        request: &Request,
+        fill: &Fill,
+        lesson: wire::Lesson,
+        memory: &mut Memory,
+    ) -> Option<Found<Request>> {
+        let lesson = lesson.downcast::<Lesson>().ok()?;
+        // Before anything changes: as it was sent.
+        let found =
+            lesson.heard.and_then(|heard| self.found(request, &Fill { values: &memory.values, ..*fill }, heard));
         if let Some(cookies) = lesson.cookies {
             SENT.with_borrow_mut(|sent| {
                 sent.clear();
@@ -195,6 +221,7 @@ impl Dialogue for Http1Dialogue {
             });
         }
         lesson.values.iter().for_each(|taken| memory.values.set_list(taken.variable, &taken.value, &taken.ends));
+        found
     }
     fn has_slots(&self) -> bool {
         // Whoever keeps cookies is told the time.
@@ -211,9 +238,44 @@ impl Dialogue for Http1Dialogue {
     }
 }
 
+/// What a request without a name is called.
+fn unnamed(recipe: &Recipe, url: &wire::AskedUrl) -> String {
+    format!("{} {}", recipe.method, url.path())
+}
+
+/// The pages of a run, while its requests are made.
+#[derive(Default)]
+struct Planned(Vec<(resources::Wish, String, Checks)>);
+
+impl Planned {
+    /// A request whose response may be a page.
+    fn add(&mut self, wished: &Wishes, recipe: &mut Recipe, name: String) {
+        let Some(wish) = wished.pages() else { return };
+        self.0.push((wish.clone(), name, wished.checks_of_resources()));
+        // There is a bound on checks as well.
+        recipe.page = u16::try_from(self.0.len()).unwrap_or(0);
+    }
+
+    /// What becomes of them, once it is known where all requests go.
+    fn rules(
+        self,
+        origins: &[Origin],
+        names: &mut Names,
+        others: &mut Vec<Checks>,
+    ) -> Result<Vec<PageRule>, Complaint> {
+        let rule = |(wish, name, checks): (resources::Wish, String, Checks)| {
+            let allowed = Arc::new(Allowed::of(origins, &wish));
+            others.push(Checks { leads: Some(Arc::clone(&allowed)), ..checks });
+            let at = u16::try_from(others.len()).map_err(|_| too_many())?;
+            Ok(PageRule::of(&wish, names.beside(&format!("resources of {name}")), at, allowed))
+        };
+        self.0.into_iter().map(rule).collect()
+    }
+}
+
 /// True where the URL of this index has checks of its own.
 fn checked_apart(asked: &Asked, index: usize) -> bool {
-    let checks = ["expect-status", "expect-body", "expect-header", "expect-json", "redirects", CAPTURE];
+    let checks = ["expect-status", "expect-body", "expect-header", "expect-json", "redirects", RESOURCES, CAPTURE];
     asked.own.get(index).is_some_and(|own| own.keys().any(|name| checks.contains(&name.as_str())))
 }
 

@@ -11,6 +11,7 @@ use super::redirect::{self, Hop};
 use super::request::{Checks, Recipe, Rules};
 use super::watch::Watch;
 use crate::cookies;
+use crate::resources::{Body, Heard};
 use crate::verify::{self, Seen};
 
 /// The most bytes of an answer kept as an example.
@@ -37,6 +38,8 @@ pub struct Judge {
     pub random: u64,
     /// There is no room for that.
     crowded: bool,
+    /// A page whose resources are to be fetched, or one of these that leads elsewhere.
+    heard: Option<Box<Heard>>,
 }
 
 impl Judge {
@@ -66,6 +69,10 @@ impl Judge {
             && let Some(recipe) = recipe
         {
             self.hop = redirect::next(recipe, status, text, (rules, checks.redirects))?;
+            self.stays(checks, recipe);
+        }
+        if checks.page && matches!(self.hop, Hop::None) && checks.success.has(status) {
+            self.heard = Body::head(text).map(|body| Box::new(Heard::Page(body)));
         }
         let searched = self.text(checks).is_some();
         if let Some(jar) = &rules.jar {
@@ -83,6 +90,14 @@ impl Judge {
         Ok(())
     }
 
+    /// A resource leads nowhere but where resources may be fetched from: its redirect is a response like others.
+    fn stays(&mut self, checks: &Checks, recipe: &Recipe) {
+        let (Some(allowed), Hop::To(next)) = (&checks.leads, &self.hop) else { return };
+        if !allowed.follows(&next.origin, &recipe.url) {
+            (self.hop, self.heard) = (Hop::None, Some(Box::new(Heard::Elsewhere)));
+        }
+    }
+
     /// A piece of the body.
     #[inline]
     pub fn feed(&mut self, (rules, checks): (&Rules, &Checks), piece: &[u8]) {
@@ -92,6 +107,9 @@ impl Judge {
         }
         if let Some(seen) = &mut self.seen {
             seen.feed(piece, &rules.kept);
+        }
+        if let Some(Heard::Page(body)) = self.heard.as_deref_mut() {
+            body.feed(piece, rules);
         }
     }
 
@@ -111,7 +129,9 @@ impl Judge {
     pub fn lesson(&mut self, succeeded: bool) -> Option<Box<Lesson>> {
         let cookies = self.cookies.take();
         let values = if succeeded { self.captured.take() } else { Vec::new() };
-        (cookies.is_some() || !values.is_empty()).then(|| Box::new(Lesson { cookies, values }))
+        let heard = self.heard.take().filter(|_| succeeded).map(|heard| *heard);
+        let any = cookies.is_some() || !values.is_empty() || heard.is_some();
+        any.then(|| Box::new(Lesson { cookies, values, heard }))
     }
 
     /// What is wrong with the answer, by what was seen so far.

@@ -5,6 +5,7 @@
 //! (client side), decompression (bodies are counted as they come), other protocols after an upgrade,
 //! folded header lines. `codec` says what is tolerated and what is refused.
 
+mod bodies;
 mod body;
 pub(crate) mod captured;
 mod chunks;

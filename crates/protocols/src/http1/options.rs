@@ -8,6 +8,7 @@ use memchr::memmem::Finder;
 use url::Url;
 use wire::{Asked, Complaint, OptionSpec, Proxies, Takes, Text};
 
+use super::bodies::content;
 use super::captured::{self, CAPTURE};
 use super::chunks;
 use super::codec::is_token;
@@ -17,15 +18,13 @@ use super::status::Statuses;
 use super::withheld;
 use crate::capture::Capture;
 use crate::cookies;
-use crate::file;
 use crate::identity;
 use crate::kept::Budget;
 use crate::marks::{Marks, NO_SLOTS};
+use crate::resources::{self, PageRule};
 use crate::template::Guard;
 use crate::verify::{self, Expectations};
 
-/// Files of bodies are looked through for slots up to this size; larger ones go as they are.
-const LOOKED_THROUGH: usize = 1 << 20;
 /// Not quoted: it may be a token that was written alone.
 const NO_COLON: &str =
     "a line has no colon between name and value; write -H 'NAME: VALUE', as in -H 'Accept: text/html'";
@@ -134,6 +133,9 @@ pub const OPTIONS: &[OptionSpec] = &[
     verify::OPTIONS[1],
     withheld::OPTIONS[0],
     withheld::OPTIONS[1],
+    resources::OPTIONS[0],
+    resources::OPTIONS[1],
+    resources::OPTIONS[2],
 ];
 
 /// The options that one URL of a run may have for itself: those that make its request.
@@ -157,6 +159,9 @@ pub const OF_ONE_URL: &[&str] = &[
     "expect-json",
     "redirects",
     "location",
+    resources::RESOURCES,
+    resources::FROM,
+    resources::MAY_FAIL,
     CAPTURE,
 ];
 
@@ -193,6 +198,7 @@ pub struct Wishes {
     expect_filled: Option<String>,
     expected: Option<Expectations>,
     captures: Vec<(u16, Capture)>,
+    pages: Option<resources::Wish>,
 }
 
 impl Wishes {
@@ -235,6 +241,7 @@ impl Wishes {
             expect_filled,
             expected: Expectations::read(asked)?,
             captures: captured::wished(asked)?,
+            pages: resources::Wish::read(asked)?,
         })
     }
 
@@ -251,6 +258,7 @@ impl Wishes {
             old: self.old,
             expects: self.expects,
             checks: 0,
+            page: 0,
             hops: 0,
             forwarded: None,
         }
@@ -259,6 +267,26 @@ impl Wishes {
     /// True where redirects are followed: only they need the recipes of the requests.
     pub fn follows(&self) -> bool {
         self.redirects > 0
+    }
+
+    /// What is fetched of pages; None: nothing.
+    pub fn pages(&self) -> Option<&resources::Wish> {
+        self.pages.as_ref()
+    }
+
+    /// What decides about the responses to what pages name: no more than their statuses, and where redirects lead, which is not known yet.
+    pub fn checks_of_resources(&self) -> Checks {
+        Checks {
+            plain: self.redirects == 0 && !self.jar,
+            but_cookies: self.redirects == 0,
+            success: Statuses::usual(),
+            redirects: self.redirects,
+            expect_body: None,
+            expected: None,
+            captures: Vec::new(),
+            page: false,
+            leads: None,
+        }
     }
 
     /// True where HTTP/1.0 is spoken.
@@ -277,7 +305,8 @@ impl Wishes {
             && self.expect_body.is_none()
             && self.expect_filled.is_none()
             && self.expected.is_none()
-            && self.captures.is_empty();
+            && self.captures.is_empty()
+            && self.pages.is_none();
         Checks {
             plain: but_cookies && !self.jar,
             but_cookies,
@@ -286,13 +315,20 @@ impl Wishes {
             expect_body: self.expect_body.map(|text| Finder::new(text.as_bytes()).into_owned()),
             expected: self.expected,
             captures: self.captures,
+            page: self.pages.is_some(),
+            leads: None,
         }
     }
 
     /// What holds for every exchange; `others`: what decides about responses to requests that wish it otherwise.
-    pub fn rules(self, others: Vec<Checks>, recipes: Vec<Recipe>, proxies: Arc<Proxies>) -> Rules {
+    pub fn rules(
+        self,
+        others: Vec<Checks>,
+        (recipes, pages): (Vec<Recipe>, Vec<PageRule>),
+        proxies: Arc<Proxies>,
+    ) -> Rules {
         let (jar, waits) = (self.jar.then(cookies::budget), self.waits);
-        Rules { first: self.checks(), others, kept: Budget::default(), recipes, jar, waits, proxies }
+        Rules { first: self.checks(), others, kept: Budget::default(), recipes, pages, jar, waits, proxies }
     }
 }
 
@@ -403,47 +439,6 @@ fn check_framing(headers: &[HeaderWish], content: Option<&Content>) -> Result<()
         return Err(Complaint::new("--header", trouble));
     }
     Ok(())
-}
-
-fn content(asked: &Asked, marks: &mut Marks) -> Result<Option<Content>, Complaint> {
-    let given: Vec<&str> =
-        ["data", "data-raw", "data-file", "form", "form-string"].into_iter().filter(|n| asked.switch(n)).collect();
-    match given[..] {
-        [] => Ok(None),
-        ["data"] | ["data-raw"] | ["data", "data-raw"] => form_text(asked, marks).map(Some),
-        ["data-file"] => {
-            let path = asked.value("data-file").unwrap_or_default();
-            let bytes = file::shared("--data-file", path)?;
-            let marked = match std::str::from_utf8(&bytes).ok().filter(|text| text.len() <= LOOKED_THROUGH) {
-                Some(text) => marks.take(text, path, Guard::None)?,
-                None => "".into(),
-            };
-            let length = marks.are_in(marked.as_bytes()).then(|| marks.length());
-            let bytes = if length.is_some() { Arc::from(marked.as_bytes()) } else { Arc::clone(&bytes) };
-            Ok(Some(Content { bytes, kind: None, length, chunked: false }))
-        }
-        ["form"] | ["form-string"] | ["form", "form-string"] => {
-            multipart::content(asked.values("form"), asked.values("form-string"), asked.seed, marks).map(Some)
-        }
-        [first, .., last] => Err(Complaint::new(
-            format!("--{last}"),
-            format!("it cannot stand beside --{first}, because a request has one body; give one of them"),
-        )),
-        [_] => Ok(None),
-    }
-}
-
-fn form_text(asked: &Asked, marks: &mut Marks) -> Result<Content, Complaint> {
-    if let Some(file) = asked.values("data").iter().find_map(|t| t.strip_prefix('@')) {
-        let trouble = format!("a file is not read here; write --data-file {file}");
-        return Err(Complaint::new("--data", trouble));
-    }
-    let kind = Some("application/x-www-form-urlencoded".to_owned());
-    let texts = [asked.values("data"), asked.values("data-raw")].concat();
-    let text = texts.join("&");
-    let text = marks.take(&text, "--data", Guard::None)?;
-    let length = marks.are_in(text.as_bytes()).then(|| marks.length());
-    Ok(Content { bytes: Arc::from(text.as_bytes()), kind, length, chunked: false })
 }
 
 /// The text that a body must hold; what of it is known before the run is filled in.

@@ -21,6 +21,7 @@ use super::status::Statuses;
 use crate::capture::Capture;
 use crate::kept::Budget;
 use crate::percent::{decoded, host};
+use crate::resources::{Allowed, PageRule};
 use crate::verify::Expectations;
 
 /// Bodies from here on are shared instead of copied.
@@ -100,6 +101,8 @@ pub struct Rules {
     pub(crate) others: Vec<Checks>,
     pub(crate) kept: Budget,
     pub(crate) recipes: Vec<Recipe>,
+    /// What becomes of pages.
+    pub(crate) pages: Vec<PageRule>,
     /// Users keep cookies that answers set, within this.
     pub(crate) jar: Option<Budget>,
     /// How long a body waits for `100 Continue`.
@@ -122,6 +125,10 @@ pub struct Checks {
     pub(crate) expected: Option<Expectations>,
     /// What is taken out of it, and the index of the variable it becomes.
     pub(crate) captures: Vec<(u16, Capture)>,
+    /// A page is kept, for what it names is fetched.
+    pub(crate) page: bool,
+    /// It is of a page's resource: where its redirects may lead.
+    pub(crate) leads: Option<Arc<Allowed>>,
 }
 
 impl Rules {
@@ -213,6 +220,8 @@ pub struct Recipe {
     pub expects: bool,
     /// What decides about its response.
     pub checks: u16,
+    /// Which of [`Rules::pages`], counted from 1, says what becomes of its page; 0: none.
+    pub page: u16,
     /// How many redirects led here.
     pub hops: u32,
     /// It goes to a proxy, which sends it on.

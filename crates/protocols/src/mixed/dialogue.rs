@@ -3,11 +3,13 @@
 use std::sync::{Arc, LazyLock};
 
 use wire::{
-    Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Lesson, Memory, Names, OptionSpec, Options,
-    Origin, Protocol, Takes, Weighted,
+    Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Follow, Found, Lesson, Memory, Names, OptionSpec,
+    Options, Origin, Page, Protocol, Takes, Weighted,
 };
 
-use super::parts::{COUNT, DialogueOf, Part, Parts, Request, found, inner, inner_code, of_part, outer, part_of_bound};
+use super::parts::{
+    COUNT, DialogueOf, Part, Parts, Request, RequestOf, found, inner, inner_code, of_part, outer, part_of_bound,
+};
 use super::session::MixedSession;
 use crate::capture;
 use crate::http1::captured::CAPTURE;
@@ -246,7 +248,12 @@ impl Building {
             names.add(&name);
             requests.push(Weighted { request, origin, weight: asked.urls[at].weight });
         }
-        Ok(MixedDialogue { parts: self.parts, requests, names, origins: self.origins })
+        let row = |part: usize| {
+            let own = of_part!(self.parts, part, P, dialogue => dialogue.names().list().to_vec()).unwrap_or_default();
+            own.iter().map(|name| names.beside(name)).collect()
+        };
+        let rows = (0..COUNT).map(row).collect();
+        Ok(MixedDialogue { parts: self.parts, requests, names, rows, origins: self.origins })
     }
 }
 
@@ -256,6 +263,8 @@ pub struct MixedDialogue {
     parts: Parts,
     requests: Vec<Weighted<Request>>,
     names: Names,
+    /// Of each part, by what a name is among its own: what it is among all.
+    rows: Vec<Arc<[u16]>>,
     origins: Vec<Origin>,
 }
 
@@ -271,8 +280,22 @@ impl MixedDialogue {
         let origins = dialogue.origins().iter().map(|origin| outer(P::NUMBER, origin)).collect();
         let (names, mut parts) = (dialogue.names().clone(), Parts::default());
         *P::of(&mut parts) = Some(Arc::new(dialogue));
-        MixedDialogue { parts, requests, names, origins }
+        MixedDialogue { parts, requests, names, rows: Vec::new(), origins }
     }
+}
+
+/// A page of one protocol, as one of the whole.
+fn outer_page<P: Part>(page: Page<RequestOf<P>>, rows: &[u16]) -> Page<Request>
+where
+    RequestOf<P>: 'static,
+{
+    let Page { at_once, name, may_fail, found, elsewhere, beyond, cut, mut next } = page;
+    let name = rows.get(usize::from(name)).copied().unwrap_or_default();
+    let next = move || {
+        let next = next()?;
+        Some(Follow { origin: outer(P::NUMBER, &next.origin), request: P::hop(next.request) })
+    };
+    Page { at_once, name, may_fail, found, elsewhere, beyond, cut, next: Box::new(next) }
 }
 
 impl Dialogue for MixedDialogue {
@@ -305,16 +328,24 @@ impl Dialogue for MixedDialogue {
     fn remembers(&self) -> bool {
         (0..COUNT).any(|part| of_part!(self.parts, part, P, dialogue => dialogue.remembers()).unwrap_or(false))
     }
-    fn learn(&self, request: &Request, fill: &Fill<'_>, lesson: Lesson, memory: &mut Memory) {
+    fn learn(&self, request: &Request, fill: &Fill<'_>, lesson: Lesson, memory: &mut Memory) -> Option<Found<Request>> {
         let lesson = match lesson.downcast::<capture::Taken>() {
-            Ok(taken) => return taken.learn(memory),
+            Ok(taken) => {
+                taken.learn(memory);
+                return None;
+            }
             Err(lesson) => lesson,
         };
-        of_part!(self.parts, request.part(), P, dialogue => {
-            if let Some(request) = found::<P>(dialogue, request) {
-                dialogue.learn(request, fill, lesson, memory);
-            }
+        let part = request.part();
+        let rows = self.rows.get(part)?;
+        let resources = of_part!(self.parts, part, P, dialogue => {
+            let found = found::<P>(dialogue, request).and_then(|own| dialogue.learn(own, fill, lesson, memory));
+            found.map(|found| {
+                let rows = Arc::clone(rows);
+                Box::new(move || outer_page::<P>(found(), &rows)) as Found<Request>
+            })
         });
+        resources.flatten()
     }
     fn requests_at_most(&self) -> Option<u64> {
         let ends = (0..COUNT)

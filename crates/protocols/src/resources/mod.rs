@@ -18,8 +18,10 @@ use crate::verify::header;
 
 /// How many are fetched at once: of a page of each step of a flow.
 pub const RESOURCES: &str = "resources";
-const FROM: &str = "resources-from";
-const MAY_FAIL: &str = "resources-may-fail";
+/// Hosts that resources are fetched from as well.
+pub const FROM: &str = "resources-from";
+/// Resources that fail leave their page as it is.
+pub const MAY_FAIL: &str = "resources-may-fail";
 /// No user fetches more at once.
 const MOST_AT_ONCE: u32 = 256;
 /// So much of a page is kept, as it comes.
@@ -55,9 +57,6 @@ pub const OPTIONS: [OptionSpec; 3] = [
         },
     },
 ];
-
-/// Their names.
-pub const NAMES: [&str; 3] = [RESOURCES, FROM, MAY_FAIL];
 
 /// What was wished of pages.
 #[derive(Clone, Debug)]
@@ -122,8 +121,13 @@ impl Allowed {
         url.origin() == page.origin() || request::origin(url).is_some_and(|origin| self.leads(&origin))
     }
 
-    /// True where a redirect may lead there.
-    pub fn leads(&self, to: &Origin) -> bool {
+    /// True where a redirect of what is at this URL may lead there.
+    pub fn follows(&self, to: &Origin, from: &Url) -> bool {
+        let same = |origin: Origin| origin.host == to.host && origin.port == to.port && origin.tls == to.tls;
+        request::origin(from).is_some_and(same) || self.leads(to)
+    }
+
+    fn leads(&self, to: &Origin) -> bool {
         let known = |(host, port, tls): &(String, u16, bool)| *host == to.host && *port == to.port && *tls == to.tls;
         let named = |(host, port): &(String, Option<u16>)| *host == to.host && port.is_none_or(|port| port == to.port);
         self.origins.iter().any(known) || self.hosts.iter().any(named)
@@ -194,11 +198,22 @@ impl Body {
 }
 
 /// What is to be fetched after this response to a request of `recipe`, found when it is asked for.
-pub fn found(heard: Heard, rule: &PageRule, recipe: Recipe, rules: &Arc<Rules>) -> Found<Request> {
+pub fn found(body: Body, rule: &PageRule, recipe: Recipe, rules: &Arc<Rules>) -> Found<Request> {
     let (rule, rules) = (rule.clone(), Arc::clone(rules));
-    Box::new(move || match heard {
-        Heard::Elsewhere => Page { elsewhere: 1, ..rule.page() },
-        Heard::Page(body) => page(&body, &rule, &recipe, rules),
+    Box::new(move || page(&body, &rule, &recipe, rules))
+}
+
+/// A resource that leads elsewhere, and is not followed there.
+pub fn elsewhere() -> Found<Request> {
+    Box::new(|| Page {
+        at_once: 0,
+        name: 0,
+        may_fail: true,
+        found: 0,
+        elsewhere: 1,
+        beyond: 0,
+        cut: false,
+        next: Box::new(|| None),
     })
 }
 
@@ -223,7 +238,7 @@ fn basis(page: &Recipe, checks: u16) -> Recipe {
     let mut basis = page.clone();
     basis.become_get();
     (basis.method, basis.content, basis.target) = ("GET".to_owned(), None, None);
-    (basis.expects, basis.checks, basis.hops) = (false, checks, 0);
+    (basis.expects, basis.checks, basis.hops, basis.page) = (false, checks, 0, 0);
     let of_page = |name: &str| {
         OF_PAGE.iter().any(|own| name.eq_ignore_ascii_case(own))
             || name.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("if-"))

@@ -55,6 +55,7 @@ impl Upgrade {
         headers.extend(wishes.headers.iter().cloned());
         let recipe = Recipe {
             checks: 0,
+            page: 0,
             url: url.clone(),
             target: None,
             method: "GET".to_owned(),

@@ -53,6 +53,9 @@ pub(crate) fn apart(summary: &Summary, lang: Lang) -> (Option<String>, Vec<Strin
         (say::DECLINED, totals.declined),
         (say::RELEASED, totals.released),
         (say::HOPS, hops(summary)),
+        (say::RESOURCES_ELSEWHERE, totals.resources_elsewhere),
+        (say::RESOURCES_BEYOND, totals.resources_beyond),
+        (say::PAGES_CUT, totals.pages_cut),
     ];
     let lines = special.into_iter().filter(|(_, n)| *n > 0);
     (uncounted, lines.map(|(text, n)| lang.fill(text, &[("n", &show::count(n))])).collect())

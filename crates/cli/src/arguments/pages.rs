@@ -1,0 +1,51 @@
+//! Pages that steps of a flow load with what they name: where that can be asked for, and the groups they become.
+
+use plan::flow::{GROUPS, Step, is_page};
+use plan::{Options, Plan};
+use protocols::resources::{FROM, MAY_FAIL, RESOURCES};
+use wire::Complaint;
+
+/// The plan with a group around each of its pages.
+///
+/// # Errors
+/// Resources where there is no flow, without a number, or of requests in a batch; too many groups.
+pub(super) fn of_run(mut plan: Plan) -> Result<Plan, Complaint> {
+    let asked = |name: &str| plan.options.contains_key(name) || plan.urls.iter().any(|u| u.options.contains_key(name));
+    let Some(first) = [RESOURCES, FROM, MAY_FAIL].into_iter().find(|name| asked(name)) else { return Ok(plan) };
+    if !plan.has_flows() {
+        let trouble =
+            "is about users who go through a flow, step by step; write `flow` in a plan file, or leave it out";
+        return Err(Complaint::new(format!("--{first}"), trouble));
+    }
+    if !asked(RESOURCES) {
+        let trouble = "is about the resources of pages, which are not fetched; write --resources 6 beside it";
+        return Err(Complaint::new(format!("--{first}"), trouble));
+    }
+    let (urls, options) = (plan.urls.clone(), plan.options.clone());
+    let flows = plan.flow.iter_mut().chain(plan.scenarios.iter_mut().map(|scenario| &mut scenario.flow));
+    let mut groups = 0;
+    for flow in flows {
+        *flow = std::mem::take(flow).with_pages(&urls, &options);
+        groups += flow.groups().len();
+        let mut in_batch = None;
+        flow.each_of_run(&mut |step| {
+            if let Step::Batch { urls: of_batch, .. } = step {
+                let own = of_batch.iter().filter_map(|url| urls.get(*url as usize));
+                in_batch = in_batch.take().or_else(|| own.into_iter().find(|url| is_page(url, &Options::default())));
+            }
+        });
+        if let Some(url) = in_batch {
+            let trouble =
+                format!("`{}` stands in a batch, whose requests fetch nothing beside; write it as a step", url.url);
+            return Err(Complaint::new(format!("--{RESOURCES}"), trouble));
+        }
+    }
+    if groups > GROUPS {
+        let trouble = format!(
+            "each page is a group of its own, and there are {groups} groups, more than {GROUPS}; give pages the same name, or \
+             write it at fewer steps"
+        );
+        return Err(Complaint::new(format!("--{RESOURCES}"), trouble));
+    }
+    Ok(plan)
+}

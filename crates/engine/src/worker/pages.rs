@@ -1,0 +1,159 @@
+//! Users who fetch what pages name, as browsers do: several resources at once, and the flow goes on once the last is over.
+//!
+//! The flow knows nothing of it: of the request of a page it is told when the whole page is over. Reading a page may take long. It
+//! comes after the end of its response was stamped and after all that was to leave has left, so that it is our lateness and no service
+//! time. Runs without pages ask whether two lists are empty, and no more.
+
+use std::collections::{HashMap, VecDeque};
+
+use measure::Nanos;
+use scenario::News;
+use wire::{Dialogue, Follow, Found, Network, Page};
+
+use crate::exchange::{HELD_BACK, NONE};
+use crate::sources::scenario_of;
+
+use super::{Next, Worker};
+
+/// The pages of one worker's users.
+pub(super) struct Pages<R> {
+    /// Responses that have been heard, and not been looked into.
+    heard: VecDeque<Heard<R>>,
+    /// By user: the page whose resources it fetches.
+    open: HashMap<u32, Visit<R>>,
+}
+
+struct Heard<R> {
+    user: u32,
+    at: Nanos,
+    news: News,
+    found: Found<R>,
+}
+
+/// A page that is not over.
+struct Visit<R> {
+    page: Page<R>,
+    /// When it ended itself: all that it names was due then.
+    ended: Nanos,
+    /// As many are under way as may be: the next ones wait for them.
+    full: bool,
+    flying: u32,
+    /// What its user is told in the end: of the page, or of the first resource that failed.
+    news: News,
+    /// Somebody could not be reached.
+    back_off: bool,
+}
+
+impl<R> Default for Pages<R> {
+    fn default() -> Pages<R> {
+        Pages { heard: VecDeque::new(), open: HashMap::new() }
+    }
+}
+
+impl<R> Pages<R> {
+    /// A response may name more for its user.
+    pub fn hears(&mut self, (user, at): (u32, Nanos), news: News, found: Found<R>) {
+        self.heard.push_back(Heard { user, at, news, found });
+    }
+
+    /// True where some are to be looked into.
+    #[inline]
+    pub fn are_heard(&self) -> bool {
+        !self.heard.is_empty()
+    }
+
+    /// True of a user who fetches what a page names.
+    #[inline]
+    pub fn has(&self, user: u32) -> bool {
+        !self.open.is_empty() && self.open.contains_key(&user)
+    }
+
+    /// A user is gone: what its page names was not due where it was not sent.
+    #[inline]
+    pub fn leave(&mut self, user: u32) {
+        if !self.open.is_empty() {
+            self.open.remove(&user);
+        }
+    }
+}
+
+fn failed(news: News) -> bool {
+    matches!(news, News::Ended { fault: Some(_), .. })
+}
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// Looks into the pages that were heard, one after the other, and begins to fetch what they name.
+    #[cold]
+    pub(super) fn read_pages(&mut self) {
+        while let Some(Heard { user, at, news, found }) = self.pages.heard.pop_front() {
+            let page = found();
+            // What follows is late by what that took, and due as if it had taken nothing.
+            self.mark();
+            self.heard = at;
+            self.books.left_out(at < self.limits.window, u64::from(page.elsewhere), u64::from(page.beyond), page.cut);
+            if self.pages.has(user) {
+                self.resource_is_over(user, news, false);
+            } else if page.found == 0 {
+                self.ask(user, at, news);
+            } else {
+                let visit = Visit { page, ended: at, full: false, flying: 0, news, back_off: false };
+                self.pages.open.insert(user, visit);
+                self.fetch_on(user);
+            }
+            self.go_on_all();
+            self.links.flush();
+        }
+    }
+
+    /// A resource of a user's page ended.
+    #[cold]
+    pub(super) fn resource_ended(&mut self, next: &Next<D::Request>) {
+        self.resource_is_over(next.user, next.news, next.back_off);
+    }
+
+    fn resource_is_over(&mut self, user: u32, news: News, back_off: bool) {
+        let Some(visit) = self.pages.open.get_mut(&user) else { return };
+        visit.flying = visit.flying.saturating_sub(1);
+        if failed(news) && !visit.page.may_fail {
+            visit.back_off |= back_off;
+            if !failed(visit.news) {
+                visit.news = news;
+            }
+        }
+        self.fetch_on(user);
+    }
+
+    /// As many are sent as may be under way; after the last the user goes on.
+    fn fetch_on(&mut self, user: u32) {
+        while let Some(visit) = self.pages.open.get_mut(&user) {
+            if visit.flying >= visit.page.at_once {
+                visit.full = true;
+                return;
+            }
+            if let Some(follow) = (visit.page.next)() {
+                visit.flying += 1;
+                let (ended, name, held_back) = (visit.ended, visit.page.name, visit.full);
+                self.fetch((user, name), (ended, held_back), follow);
+                continue;
+            }
+            if visit.flying > 0 {
+                return;
+            }
+            let (news, back_off) = (visit.news, visit.back_off);
+            self.pages.open.remove(&user);
+            return if back_off { self.user_backs_off(user, news) } else { self.ask(user, self.heard, news) };
+        }
+    }
+
+    /// A resource is due: with its page, and held back where others had to end first.
+    fn fetch(&mut self, (user, name): (u32, u16), (due, held_back): (Nanos, bool), follow: Follow<D::Request>) {
+        let origin = self.pools.number_of(scenario_of(user), &follow.origin);
+        let id = self.new_exchange(due, NONE, name, user, 0);
+        if held_back {
+            let x = self.flights.get(id);
+            (x.written, x.marks) = (due, x.marks | HELD_BACK);
+        }
+        self.flights.sends(id, follow.request);
+        self.place(id, origin);
+    }
+}
