@@ -26,7 +26,7 @@ const HTML: &str = "<html><link rel=stylesheet href=/r/1><script src=r/2></scrip
 
 /// Users who load a page with what it names, two at once, and then another.
 fn paging(scene: Scene, options: &[(&str, &str)]) -> Scene {
-    let scene = scene.with(|plan| {
+    scene.with(|plan| {
         let url = |url: &str, name: &str| WeightedUrl { name: Some(name.into()), ..WeightedUrl::plain(url) };
         let mut urls = vec![url("http://test/page", "page"), url("http://test/after", "after")];
         let own = options.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()]));
@@ -34,8 +34,7 @@ fn paging(scene: Scene, options: &[(&str, &str)]) -> Scene {
         let send = |url| Step::Request { url, on_failure: OnFailure::default() };
         let flow = Flow { steps: vec![send(0), send(1)], ..Flow::default() }.with_pages(&urls, &plan.options);
         (plan.urls, plan.flow) = (urls.into(), Some(flow));
-    });
-    scene
+    })
 }
 
 /// So many iterations of so many users.
