@@ -74,6 +74,8 @@ export const W = {
   interval: t('95 % interval', '95 % 区间'),
   intervalOf: t('{low} – {high}', '{low} – {high}'),
   noCurve: t('too few values for a curve', '数值太少，画不出曲线'),
+  cutAfterOf: t('cut after {after} of {of}', '在 {of} 中的 {after} 处中断'),
+  cutAfter: t('cut after {after}', '在 {after} 处中断'),
   pausedFor: t('{time} of it paused', '其中暂停 {time}'),
   noInterval: t('no interval for a part', '部分时段没有区间'),
   noIntervalShort: t('run too short for an interval', '运行太短，没有区间'),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { levelOf } from '../../src/console/level';
+import { cutAfter } from '../../src/lib/cut';
 import { pausedWithin } from '../../src/lib/paused';
 import { batchMean, difference, noneOf, pointsBetween } from '../../src/lib/compare';
 import { csv, markdown } from '../../src/lib/copy';
@@ -250,5 +251,15 @@ describe('a load that rests', () => {
     expect(pausedWithin(changes, { from: 0, to: 10 })).toBe(5);
     expect(pausedWithin(changes, { from: 4, to: 6 })).toBe(1);
     expect(pausedWithin([], { from: 0, to: 10 })).toBe(0);
+  });
+});
+
+describe('a run that was cut', () => {
+  it('says after how much of its time', () => {
+    const plan = { duration: 60e9 };
+    for (const ended of ['interrupted', 'cut_off']) expect(cutAfter({ ended, window_s: 12, plan })).toEqual({ after: 12, of: 60 });
+    expect(cutAfter({ ended: 'cut_off', window_s: 12, plan: { duration: null } })).toEqual({ after: 12, of: null });
+    expect(cutAfter({ ended: 'completed', window_s: 60, plan })).toBeNull();
+    expect(cutAfter({ ended: 'interrupted', window_s: 60, plan })).toBeNull();
   });
 });
