@@ -169,3 +169,31 @@ fn nginx_under_another_name_is_refused() {
     let line = ["--cacert", &cacert, "-n", "10", "--connect-to", &rule, "https://other.example/"];
     brunt(line).with_code(30).said("other.example");
 }
+
+#[test]
+fn nginx_is_asked_for_what_its_pages_name_as_often_as_pages_are_loaded() {
+    let page = "<link rel=stylesheet href=a.css><script src=/b.js></script><img src=c.png><img src=c.png>\
+                <img src=missing.png><img src=http://other.test/x>";
+    let server = format!(
+        "access_log access.log paths; default_type text/html; location = /page {{ return 200 '{page}'; }}\n\
+         location ~ ^/(a.css|b.js|c.png)$ {{ default_type text/plain; return 200 x; }} location / {{ return 404; }}"
+    );
+    let Some(nginx) = Nginx::start("log_format paths '$status $uri';", "", &server) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let plan = directory.path().join("plan.yaml");
+    let text = format!(
+        "users: 5\niterations: 100\nresources: 3 at once\nresources-may-fail: true\nflow: [{{url: {}page, name: home}}]\n",
+        nginx.url()
+    );
+    std::fs::write(&plan, text).unwrap();
+    let report = report(&[&plan.display().to_string()]);
+    let log = nginx.stop_and_read_log();
+    let served = |line: &str| log.iter().skip(1).filter(|served| *served == line).count();
+    let paths = ["200 /page", "200 /a.css", "200 /b.js", "200 /c.png", "404 /missing.png"];
+    assert_eq!((paths.map(served), log.len() - 1), ([100; 5], 500), "{report}");
+    assert_eq!(report.requests(), [500, 400, 100, 0], "{report}");
+    let iterations = &report.json["iterations"][0];
+    assert_eq!((iterations["started"].as_u64(), iterations["succeeded"].as_u64()), (Some(100), Some(100)), "{report}");
+    let group = report.json["iterations"].as_array().unwrap().iter().find(|row| row["name"] == "page home");
+    assert_eq!(group.expect("a row of the page")["succeeded"], 100, "{report}");
+}

@@ -259,3 +259,22 @@ fn a_flow_is_announced_by_its_iterations() {
     assert!(said("users: 2\niterations: 1000\nflow: [http://h/]\n").starts_with("2 users for 1,000 iterations on "));
     assert!(said("users: 2\nrequests: 1000\nurls: [http://h/]\n").starts_with("2 users for 1,000 requests on "));
 }
+
+#[test]
+fn pages_are_groups_and_are_asked_for_where_a_flow_loads_them() {
+    let text = "resources: 3 at once\nflow: [{url: 'http://h/x?y', resources-may-fail: true}, {url: http://h/z, resources: 0}]\n";
+    let flow = |text: &str| of_file(text, &[]).flow.expect("a flow");
+    assert_eq!(flow(text).groups(), ["page /x"]);
+    assert_eq!(flow(&document::yaml(&of_file(text, &[]))), flow(text));
+    for (text, expected) in [
+        ("url: http://h/\nresources: 6\n", "line 2 column 12 (resources): is about users who go through a flow"),
+        (
+            "resources-from: x\nflow: [http://h/]\n",
+            "(resources-from): is about the resources of pages, which are not fetched",
+        ),
+        ("flow:\n - batch:\n   - url: http://h/\n     resources: 6\n", "`http://h/` stands in a batch"),
+    ] {
+        let said = with_file(text, &[]).expect_err(text).to_string();
+        assert!(said.contains(expected), "{said}");
+    }
+}
