@@ -78,6 +78,14 @@ fn a_password_is_asked_for_where_one_is_set() {
         console.raw("POST", "/login", &fields, body.as_bytes()).status
     };
     assert_eq!((typed("open"), typed("open+sesame")), (401, 303));
+    // As Chromium sends the form of a page that tells no referrer; anybody's page may have the origin `null`.
+    let form = "Content-Type: application/x-www-form-urlencoded";
+    let body = format!("token={}&password=open+sesame", console.token);
+    let from = |site: &str| console.raw("POST", "/login", &[&host, form, "Origin: null", site], body.as_bytes()).status;
+    assert_eq!(
+        (from("Sec-Fetch-Site: same-origin"), from("Sec-Fetch-Site: cross-site"), from("X: 1")),
+        (303, 403, 403)
+    );
     assert_eq!(console.get("/api/v1").with(401).json()["error"]["code"], "password");
     let both = format!("{}:open sesame", console.token);
     assert_eq!(console.ask_as(&both, "GET", "/api/v1", &Value::Null).with(200).json()["role"], "steer");
