@@ -23,6 +23,19 @@ pub fn check_objectives(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), C
     let spans = spans.iter().map(|span| span.called());
     let mut names: Vec<String> = prepared.names().iter().cloned().chain(scenarios).chain(spans).collect();
     names.extend(groups);
+    let checks: Vec<String> = prepared.check_names().iter().map(|check| format!("check {check}")).collect();
+    let parsed = plan.objectives.iter().filter_map(|text| Objective::parse(text).ok());
+    let of_check = |objective: &Objective| {
+        let of = |name: &str| checks.iter().any(|check| check == name) && !names.iter().any(|known| known == name);
+        objective.name().is_some_and(of) && !objective.is_of_failures()
+    };
+    if let Some(objective) = parsed.into_iter().find(of_check) {
+        let name = objective.name().unwrap_or_default();
+        let trouble =
+            format!("`{}`: of a check it is counted how often it failed; write failed{{{name}}}<1%", objective.text);
+        return Err(Complaint::new("--objective", trouble));
+    }
+    names.extend(checks);
     let parsed = plan.objectives.iter().filter_map(|text| Objective::parse(text).ok());
     let Some((text, name)) = parsed.into_iter().find_map(|objective| {
         let name = objective.name()?.to_owned();

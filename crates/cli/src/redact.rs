@@ -74,7 +74,9 @@ impl Redaction {
             // Threads are called what their program likes.
             RunEvent::Counters(counters) => counters.labels.values_mut().for_each(|word| self.texts([word])),
             // Some names are what is sent: a path, a statement.
-            RunEvent::Started(started) => started.names.iter_mut().for_each(|name| self.texts([name])),
+            RunEvent::Started(started) => {
+                started.names.iter_mut().chain(&mut started.checks).for_each(|name| self.texts([name]));
+            }
             RunEvent::Joined(joined) => self.texts([&mut joined.host, &mut joined.probe, &mut joined.kernel]),
             RunEvent::Reference(_)
             | RunEvent::Began(_)

@@ -103,6 +103,10 @@ pub trait PreparedRun: Send + Sync {
     fn names(&self) -> &[String] {
         &[]
     }
+    /// What its checks are called in figures.
+    fn check_names(&self) -> &[String] {
+        &[]
+    }
     /// Runs the plan to its end; events are handed to `sink` on the calling thread as they happen, at least one a second.
     fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent));
     /// Runs the workers of a share, for a run that another process holds together.

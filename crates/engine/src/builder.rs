@@ -12,6 +12,7 @@ use wire::{Dialogue, Network, Origin, Place, Values};
 
 use crate::barrier::Barrier;
 use crate::books::Books;
+use crate::checked::Checked;
 use crate::control::Heeding;
 use crate::filling::FillSource;
 use crate::flights::Flights;
@@ -47,6 +48,8 @@ pub(crate) struct WorkerBuilder<'a, D: Dialogue> {
     pub requests: &'a Requests,
     pub report: Box<dyn FnMut(Message) + Send>,
     pub spinning: Spinning,
+    /// What is checked by name.
+    pub checks: Option<Arc<Checked>>,
     pub stop: Stop,
 }
 
@@ -222,6 +225,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         let fills = FillSource::new(self.share, limits.per_user, (!seed, plan.seed), None, true);
         let links = Links::new(net, dialogue, security, limits.connect_timeout, (Rng::new(seed).fork(3), fills));
         let held = || HeldConnections::new(plan.hold, self.share.of, Arc::clone(&self.barriers[1]));
+        let rows = self.rows();
         Worker::new(Parts {
             now,
             source,
@@ -232,7 +236,9 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             common_start: self.common_start(&limits, users),
             held: self.fixed.then(held),
             heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, limits.start)),
-            books: Books::new(&limits, self.rows(), now, self.report),
+            books: Books::new(&limits, rows, now, self.report)
+                .checking(self.checks.as_ref().map_or(0, |checks| checks.names().len())),
+            checks: self.checks,
             belongings: plan.has_flows().then(|| Belongings::of(&*self.dialogue, plan.flows().count())).flatten(),
             values: plan.has_flows(),
             clears: plan.flows().map(|(_, flow)| flow.clear_cookies).collect(),

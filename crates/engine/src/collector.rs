@@ -313,6 +313,7 @@ impl<'a> Collector<'a> {
         add_losses(&mut second.losses, s.losses);
         add_losses(&mut second.unopened, s.unopened);
         second.latency.merge(&s.latency);
+        s.checks.iter().for_each(|told| record::Checked::add(&mut second.checks, *told));
         for told in s.named {
             let named = record::Named::of(&mut second.named, told.name);
             named.counts.add(&told.counts);

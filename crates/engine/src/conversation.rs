@@ -387,6 +387,7 @@ impl<'a, D: Dialogue> Conversation<'a, D> {
 
     fn collect(&mut self) {
         let mut owes = false;
+        self.links.done().forget_failed();
         for event in self.links.done().events.drain(..) {
             match event {
                 Event::Ended(ended) => self.ended.push(ended),

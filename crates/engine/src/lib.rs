@@ -8,6 +8,7 @@ mod backend;
 mod barrier;
 mod books;
 mod builder;
+mod checked;
 mod collector;
 mod control;
 mod conversation;

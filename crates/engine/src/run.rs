@@ -1,5 +1,6 @@
 //! A run from its plan to its last event: workers are started, heard and joined.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -8,10 +9,11 @@ use measure::{Clock, Nanos};
 use plan::flow::Known;
 use plan::{Load, Plan, Scenario};
 use record::{Notice, RunEvent, Started, Subject};
-use wire::{Asked, ByOrder, Complaint, Dialogue, OptionSpec, Origin, Protocol};
+use wire::{Asked, ByOrder, CHECK_NAMES, Checks, Complaint, Dialogue, OptionSpec, Origin, Protocol};
 
 use crate::backend::{self, Backend};
 use crate::barrier::Barrier;
+use crate::checked::Checked;
 use crate::collector::Collector;
 use crate::stragglers::Awaited;
 use crate::tables::Tables;
@@ -52,17 +54,31 @@ impl<P: Protocol> Runner for Driver<P> {
     }
     fn inquire(&self, asked: &Asked) -> Result<Option<Arc<dyn PreparedRun>>, Complaint> {
         let inquiry = self.0.inquire(asked)?.map(Arc::new);
-        Ok(inquiry.map(|dialogue| Arc::new(Prepared { dialogue, fixed: false }) as Arc<dyn PreparedRun>))
+        Ok(inquiry.map(|dialogue| Arc::new(Prepared { dialogue, fixed: false, checks: None }) as Arc<dyn PreparedRun>))
     }
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn PreparedRun>, Complaint> {
         let fixed = self.0.fixed_connections();
-        Ok(Arc::new(Prepared { dialogue: Arc::new(self.0.prepare(asked)?), fixed }))
+        let checks = Checks::read(asked, |url| self.0.checks(url))?;
+        let dialogue = Arc::new(self.0.prepare(&without_names(asked))?);
+        let checks = checks.and_then(|checks| Checked::of(checks, &*dialogue)).map(Arc::new);
+        Ok(Arc::new(Prepared { dialogue, fixed, checks }))
     }
+}
+
+/// What checks are called is no protocol's business.
+fn without_names(asked: &Asked) -> Cow<'_, Asked> {
+    if !asked.own.iter().any(|own| own.contains_key(CHECK_NAMES)) {
+        return Cow::Borrowed(asked);
+    }
+    let mut asked = asked.clone();
+    asked.own.iter_mut().for_each(|own| drop(own.remove(CHECK_NAMES)));
+    Cow::Owned(asked)
 }
 
 struct Prepared<D> {
     dialogue: Arc<D>,
     fixed: bool,
+    checks: Option<Arc<Checked>>,
 }
 
 impl<D: Dialogue> PreparedRun for Prepared<D> {
@@ -85,6 +101,10 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
 
     fn names(&self) -> &[String] {
         self.dialogue.names().list()
+    }
+
+    fn check_names(&self) -> &[String] {
+        self.checks.as_ref().map_or(&[], |checks| checks.names())
     }
 
     fn by_order(&self) -> Option<ByOrder> {
@@ -132,6 +152,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         let mut started = started(setup, backend.name(), tables.workers);
         started.silent = Some(self.dialogue.silent());
         started.names = self.dialogue.names().list().to_vec();
+        started.checks = self.check_names().to_vec();
         sink(RunEvent::Started(Box::new(started)));
         if let Some(missed) = missed {
             sink(RunEvent::Notice(Notice::new(missed, [])));
@@ -196,6 +217,7 @@ impl<D: Dialogue> Prepared<D> {
             barriers,
             pools: Arc::new(pools),
             sources,
+            checks: self.checks.clone(),
         }
     }
 }
@@ -248,6 +270,7 @@ fn started(setup: &Setup, net: &str, workers: u32) -> Started {
         workers,
         silent: None,
         names: Vec::new(),
+        checks: Vec::new(),
     }
 }
 

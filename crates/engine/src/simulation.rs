@@ -9,10 +9,13 @@ use std::sync::mpsc::{Receiver, channel};
 use measure::Nanos;
 use plan::Share;
 use record::RunEvent;
-use wire::{Arrival, Asked, Complaint, ConnId, Dial, Dialogue, Errno, ListenerId, Network, Out, Place, Protocol, Rest};
+use wire::{
+    Arrival, Asked, Checks, Complaint, ConnId, Dial, Dialogue, Errno, ListenerId, Network, Out, Place, Protocol, Rest,
+};
 
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
+use crate::checked::Checked;
 use crate::collector::Collector;
 use crate::lookup::Lookups;
 use crate::message::Message;
@@ -32,6 +35,8 @@ pub fn run<P: Protocol, N: Network>(
     sink: &mut dyn FnMut(RunEvent),
 ) -> Result<(), Complaint> {
     let dialogue = Arc::new(protocol.prepare(asked)?);
+    let checks = Checks::read(asked, |url| protocol.checks(url))?;
+    let checks = checks.and_then(|checks| Checked::of(checks, &*dialogue)).map(Arc::new);
     let pools: Vec<_> =
         dialogue.origins().iter().map(|o| (o.clone(), setup.resolver.resolve(o).unwrap_or_default())).collect();
     let named = Arc::clone(&dialogue);
@@ -51,6 +56,7 @@ pub fn run<P: Protocol, N: Network>(
         requests: &requests,
         report: Box::new(move |message| drop(report.send(message))),
         spinning: Spinning::Never,
+        checks,
         stop: Stop::default(),
     };
     let mut heard = Heard { net, told, collector: &mut collector };

@@ -9,6 +9,7 @@ use measure::{Histogram, Nanos};
 use record::{Bytes, CODES, Connections, Heartbeats, Latency};
 use wire::{FaultKind, Phase};
 
+use crate::checked::CheckCounts;
 use crate::named::ByName;
 
 mod encoding;
@@ -102,6 +103,8 @@ pub(crate) struct Tally {
     pub unopened: Vec<Loss>,
     /// The same by name, where the run has several.
     pub named: Option<Box<ByName>>,
+    /// What checks came to.
+    pub checks: CheckCounts,
 }
 
 /// Connections lost in one way.
@@ -141,6 +144,7 @@ impl Tally {
             failures: Vec::with_capacity(16),
             losses: Vec::new(),
             unopened: Vec::new(),
+            checks: CheckCounts::default(),
         }
     }
 
@@ -200,6 +204,7 @@ impl Tally {
         self.failures.clear();
         self.losses.clear();
         self.unopened.clear();
+        self.checks.clear();
         if let Some(named) = &mut self.named {
             named.clear();
         }

@@ -14,6 +14,7 @@ use wire::{Dialogue, Origin, Place};
 use crate::backend::Backend;
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
+use crate::checked::Checked;
 use crate::message::Message;
 use crate::no_thread::no_thread;
 use crate::tables::Tables;
@@ -34,6 +35,8 @@ pub(crate) struct Threads<'a, D> {
     pub start: Nanos,
     /// Where workers wait for each other: before a common start, and before connections are held.
     pub barriers: [Arc<Barrier>; 2],
+    /// What is checked by name.
+    pub checks: Option<Arc<Checked>>,
     pub pools: Arc<Vec<(Origin, Vec<Place>)>>,
     pub sources: Vec<IpAddr>,
 }
@@ -68,7 +71,7 @@ impl<'a, D: Dialogue> Threads<'a, D> {
     {
         let (setup, backend, tables, fixed, start) = (self.setup, self.backend, self.tables, self.fixed, self.start);
         let (dialogue, barriers, sources) = (Arc::clone(&self.dialogue), self.barriers.clone(), self.sources.clone());
-        let pools = Arc::clone(&self.pools);
+        let (pools, checks) = (Arc::clone(&self.pools), self.checks.clone());
         let share = Share { index, of: tables.workers };
         let spinning = Spinning::of(&setup.plan, tables.workers);
         move || {
@@ -92,6 +95,7 @@ impl<'a, D: Dialogue> Threads<'a, D> {
                 requests,
                 report,
                 spinning,
+                checks,
                 stop,
             };
             let begun = backend.with(seed);

@@ -34,6 +34,7 @@ use wire::{Broken, Dialogue, ExchangeId, FaultKind, Fed, Fill, Follow, Lesson, N
 
 use crate::Stop;
 use crate::books::Books;
+use crate::checked::Checked;
 use crate::control::Heeding;
 use crate::exchange::{Exchange, HELD_BACK, NONE, ONE_WAY, REUSED, Standing};
 use crate::flights::Flights;
@@ -111,6 +112,8 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     lesson: Option<Lesson>,
     /// Where users fetch what pages name.
     pages: Pages<D::Request>,
+    /// What is checked by name.
+    checks: Option<Arc<Checked>>,
     batching: Batching,
     health: Health,
     spin: Spin,
@@ -131,6 +134,7 @@ pub(crate) struct Parts<N: Network, D: Dialogue> {
     pub pools: Pools,
     pub lookups: Lookups,
     pub flights: Flights<D>,
+    pub checks: Option<Arc<Checked>>,
     pub books: Books,
     pub common_start: Option<CommonStart>,
     pub held: Option<HeldConnections>,
@@ -175,6 +179,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             memories: (dialogue.remembers() || parts.values).then(|| Memories::new(parts.clears, parts.lasting)),
             lesson: None,
             pages: Pages::default(),
+            checks: parts.checks,
             batching: Batching::NONE,
             health: Health::default(),
             spin: Spin::new(parts.spinning, now),

@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 
 use measure::Nanos;
 
+use crate::flow::CHECK_NAMES;
 use crate::{Arrivals, Load, NetKind, Options, Plan, Stage};
 
 /// A span in the largest unit that divides it: `90s`, `250ms`. Read again by [`crate::quantity::duration`] without loss.
@@ -189,7 +190,14 @@ impl Page {
         }
     }
     fn options(&mut self, options: &Options) {
-        for (name, values) in options {
+        for (name, values) in options.iter().filter(|(name, _)| *name != CHECK_NAMES) {
+            let checks = names_of(options, name, values.len());
+            if !checks.is_empty() {
+                self.head(name);
+                let lines = checks.into_iter().zip(values);
+                lines.for_each(|(check, rule)| self.line(&format!("  {}: {}", quoted(check), quoted(rule))));
+                continue;
+            }
             match &values[..] {
                 [value] if value.is_empty() => self.one(name, "true"),
                 [value] => self.one(name, &quoted(value)),
@@ -197,6 +205,14 @@ impl Page {
             }
         }
     }
+}
+
+/// The names that the checks of an option were given, one for each of so many; none where it has none.
+fn names_of<'a>(options: &'a Options, name: &str, many: usize) -> Vec<&'a str> {
+    let all = options.get(CHECK_NAMES).into_iter().flatten();
+    let named = all.filter_map(|text| text.strip_prefix(name)?.strip_prefix(' ')?.split_once(' '));
+    let named: Vec<&str> = named.map(|(_, check)| check).collect();
+    if named.len() == many { named } else { Vec::new() }
 }
 
 /// A scalar that reads as this very text: plain where nothing could be mistaken, else in double quotes as JSON has them.

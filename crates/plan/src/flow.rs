@@ -380,6 +380,8 @@ pub fn pieces<'a>(text: &'a str, names: &[String]) -> Vec<Piece<'a>> {
 
 /// What a step takes out of its response, among the options of its URL: `NAME SOURCE` each.
 pub const CAPTURE: &str = "capture";
+/// That under which checks are given names, in the same place.
+pub const CHECK_NAMES: &str = "check-names";
 
 /// All that the steps of a flow over these URLs capture, each once, in their order.
 fn variables<'a>(urls: impl IntoIterator<Item = &'a WeightedUrl>) -> Vec<String> {

@@ -4,6 +4,7 @@
 //! stream, live or from the file of a run made last year; nothing else passes between a run and its readers.
 
 mod calibration;
+mod checked;
 mod counts;
 mod file;
 mod follow;
@@ -23,6 +24,7 @@ mod wide;
 mod words;
 
 pub use calibration::Calibration;
+pub use checked::Checked;
 pub use file::Writer;
 pub use follow::is_being_written;
 pub use host_counters::{Carried, Changes, HostCounters, Number, increase};
@@ -105,6 +107,9 @@ pub struct Started {
     /// What requests are called in figures by name. Where there is but one, the whole run has its figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
+    /// What checks are called in figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
 }
 
 /// The start of the window on two clocks, so that what others measured can be laid beside it.

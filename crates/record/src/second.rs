@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::{counts, second};
-use crate::{Failure, Latency, Loss, Named, Part, wide};
+use crate::{Checked, Failure, Latency, Loss, Named, Part, wide};
 
 second! {
     /// What one second (or the shorter rest at either end) held.
@@ -153,6 +153,9 @@ second! {
         /// The same by name, in the order of names, where the run has several: those with anything to tell.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         named: Vec<Named>,
+        /// What checks came to in it, in the order of their names: those with anything to tell.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        checks: Vec<Checked>,
     }
 }
 

@@ -4,6 +4,7 @@
 //! where it is only that) and `p99_ci_us` (its 95 % interval; the upper end is null where the sample does not bound it).
 //! Response and service of the whole run have intervals where it lasted 5 s; parts and single seconds have none.
 
+mod checks;
 mod connections;
 mod diagnosis;
 mod distribution;
@@ -21,6 +22,7 @@ use record::{Bytes, Heartbeats};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::checks::CheckReport;
 use self::connections::ConnectionReport;
 use self::distribution::Distribution;
 use self::iterations::SpanReport;
@@ -82,6 +84,9 @@ pub struct Report<'a> {
     /// Where the run has scenarios: the requests of each, which add up to the run's. Its iterations stand in `iterations`.
     #[serde(skip_serializing_if = "Option::is_none")]
     scenarios: Option<Vec<ScenarioReport<'a>>>,
+    /// Where responses are checked by name: what each check came to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checks: Option<Vec<CheckReport<'a>>>,
     /// Where the run had a reference client: what it found.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<ReferenceReport<'a>>,
@@ -325,6 +330,7 @@ impl<'a> Report<'a> {
             by_name: named::reports(summary),
             iterations: iterations::reports(summary),
             scenarios: scenarios::reports(summary),
+            checks: checks::reports(summary),
             reference: summary.reference.as_ref().map(ReferenceReport::of),
             phases: Phases::of(&totals.latency),
             connections: ConnectionReport::from(&totals.connections),

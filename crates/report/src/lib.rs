@@ -7,6 +7,7 @@
 mod again;
 mod bars;
 mod by_name;
+mod checks;
 mod columns;
 pub mod contrast;
 mod document;

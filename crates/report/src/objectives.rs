@@ -166,6 +166,11 @@ impl Objective {
         self.of.as_deref()
     }
 
+    /// True where it is about how many failed.
+    pub fn is_of_failures(&self) -> bool {
+        matches!(self.metric, Metric::Failed(_))
+    }
+
     /// Judges it.
     pub fn judge(&self, facts: &Facts<'_>) -> Judged {
         match &self.metric {
@@ -275,7 +280,9 @@ impl<'a> Facts<'a> {
         // A group of one scenario among several needs no more than its name where no other has it.
         let of_group = || run.spans().find(|row| row.group == Some(name)).map(|row| row.totals);
         let of_scenario = || run.scenarios().find(|row| row.called() == name).map(|row| row.totals);
-        let totals = of_name.or_else(of_span).or_else(of_group).or_else(of_scenario)?;
+        let Some(totals) = of_name.or_else(of_span).or_else(of_group).or_else(of_scenario) else {
+            return Facts::of_check(run, name);
+        };
         Some(Facts {
             due: totals.counts.due,
             failed: totals.counts.failed,
@@ -284,6 +291,22 @@ impl<'a> Facts<'a> {
             finished: totals.counts.finished,
             throughput_per_s: run.per_s(totals.finished_in_window),
             latency: totals.ranked(),
+        })
+    }
+}
+
+impl<'a> Facts<'a> {
+    /// Responses that were looked at; they have no latency of their own.
+    fn of_check(run: &'a Sums, name: &str) -> Option<Facts<'a>> {
+        let row = run.checks().find(|row| row.called() == name)?;
+        Some(Facts {
+            due: row.passed.saturating_add(row.failed),
+            failed: row.failed,
+            censored: 0,
+            cut: false,
+            finished: row.passed,
+            throughput_per_s: 0.0,
+            latency: crate::by_name::nothing().ranked(),
         })
     }
 }

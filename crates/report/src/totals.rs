@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 
 use measure::{Blocks, Nanos};
-use record::{Bytes, Connections, Counts, Failure, Heartbeats, Latency, Loss, Part, Second};
+use record::{Bytes, Checked, Connections, Counts, Failure, Heartbeats, Latency, Loss, Part, Second};
 
 use crate::named::ByName;
 use crate::ranked::{Ranked, headline};
@@ -62,6 +62,8 @@ pub struct Totals {
     blocks: [Blocks; 2],
     /// The same by name, where the run has several.
     pub named: ByName,
+    /// What checks came to, in the order of their names: those with anything to tell.
+    pub checks: Vec<Checked>,
     /// How many requests were waiting, at both ends of the window.
     pub backlog: Backlog,
     /// How the generator itself ran.
@@ -112,6 +114,7 @@ impl Totals {
         self.bytes.add(&s.bytes);
         self.connections.add(&s.connections);
         self.named.add(s.part, &s.named);
+        s.checks.iter().for_each(|told| Checked::add(&mut self.checks, *told));
         if s.part == Part::Window {
             self.finished_in_window = self.finished_in_window.saturating_add(s.successes());
             self.window = self.window.saturating_add(length);

@@ -10,23 +10,44 @@ pub struct Done<R> {
     /// What happened, in order.
     pub events: Vec<Event<R>>,
     wanted: u32,
+    failed: Vec<(ExchangeId, u32)>,
 }
 
 impl<R> Default for Done<R> {
     fn default() -> Self {
-        Done { events: Vec::with_capacity(64), wanted: u32::MAX }
+        Done { events: Vec::with_capacity(64), wanted: u32::MAX, failed: Vec::new() }
     }
 }
 
 impl<R> Done<R> {
     /// An empty one in this memory, of which the same examples are wanted.
     pub fn like<S>(other: &Done<S>, events: Vec<Event<R>>) -> Done<R> {
-        Done { events, wanted: other.wanted }
+        Done { events, wanted: other.wanted, failed: Vec::new() }
     }
     /// Appends an event.
     #[inline]
     pub fn push(&mut self, event: Event<R>) {
         self.events.push(event);
+    }
+    /// Tells which of the checks of its request the answer of an exchange failed, bit by bit ([`crate::Failed`]): before its end, and only of
+    /// a whole answer that is a failure. Of one that succeeded all are passed.
+    pub fn failed(&mut self, id: ExchangeId, checks: u32) {
+        self.failed.push((id, checks));
+    }
+    /// What was told of an exchange that failed, once.
+    #[cold]
+    pub fn take_failed(&mut self, id: ExchangeId) -> Option<u32> {
+        let at = self.failed.iter().position(|(of, _)| *of == id)?;
+        Some(self.failed.swap_remove(at).1)
+    }
+    /// What was told of exchanges that nobody asks about any more is gone.
+    #[inline]
+    pub fn forget_failed(&mut self) {
+        self.failed.clear();
+    }
+    /// Takes over what another was told of checks.
+    pub fn failed_as<S>(&mut self, other: &mut Done<S>) {
+        self.failed.append(&mut other.failed);
     }
     /// True where no example of this kind of failure was kept yet: the session then attaches what came back.
     pub fn wants_example(&self, kind: FaultKind) -> bool {

@@ -5,6 +5,7 @@
 //! A session sees bytes in, bytes out and finished exchanges out: no I/O, no clock, no threads. The same session runs on
 //! epoll, on io_uring and on the simulated network.
 
+mod checks;
 mod events;
 mod fault;
 mod fill;
@@ -19,6 +20,7 @@ mod secure;
 mod server;
 mod values;
 
+pub use checks::{CHECK_NAMES, CHECK_ROWS, CHECKS, Checks, Failed};
 pub use events::{Done, Ended, Event, Follow, Found, Page};
 pub use fault::{Errno, FaultKind, Phase};
 pub use fill::Fill;

@@ -52,6 +52,11 @@ pub trait Protocol: Send + Sync + 'static {
     fn options_of_one_url(&self) -> &'static [&'static str] {
         &[]
     }
+    /// Those of its options that are checks of a response to a request of this URL, in the order in which sessions tell which of
+    /// them failed ([`crate::Done::failed`]).
+    fn checks(&self, _url: &str) -> &'static [&'static str] {
+        &[]
+    }
     /// Whether connections of this run have a sign of life that the peer answers (`--ping`, [`Session::heartbeat`]).
     ///
     /// # Errors

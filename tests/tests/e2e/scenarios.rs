@@ -37,7 +37,7 @@ scenarios:
     flow:
       - url: {url}admin
         name: admin
-        expect-status: 201
+        expect-status: {{is admin: 201}}
   pages:
     users: 2
     iterations-per-user: 25
@@ -88,11 +88,20 @@ fn the_log_of_nginx_agrees_with_what_is_counted_of_each_scenario() {
 #[test]
 fn one_of_them_runs_alone_and_objectives_name_it() {
     let Some(nginx) = Nginx::start("", "", SITE) else { return };
-    let objectives = r#"objectives: ["failed{scenario admin}<1%", "p50{iteration admin}<10s", "p50{again}<10s"]"#;
+    let objectives = r#"objectives: ["failed{scenario admin}<1%", "p50{iteration admin}<10s", "p50{again}<10s", "failed{check is admin}<1%"]"#;
     let (_folder, path) = plan(&nginx.url(), objectives);
     let judged = report(&[&path]);
     let met = judged.json["objectives"].as_array().expect("objectives").iter().filter(|o| o["met"] == true).count();
-    assert_eq!(met, 3, "{judged}");
+    assert_eq!(met, 4, "{judged}");
+    let checks = &judged.json["checks"];
+    assert_eq!(checks[0], serde_json::json!({"name": "is admin", "passed": 60, "failed": 0}), "{judged}");
+    assert_eq!(checks[1]["passed"], 50, "the pages: {judged}");
+    // Each response is looked at, and a check that fails too often is missed.
+    let (_folder, path) = plan(&nginx.url(), "objectives: ['failed{check is admin}<1%']\nworkers: 2\nprocesses: 2");
+    let wrong = std::fs::read_to_string(&path).expect("a plan").replace("is admin: 201", "is admin: 200");
+    std::fs::write(&path, wrong).expect("written");
+    let missed = report(&[&path]);
+    assert_eq!((missed.code, missed.json["checks"][0]["failed"].as_u64()), (10, Some(60)), "{missed}");
     let (_folder, path) = plan(&nginx.url(), "");
     let alone = report(&[&path, "--scenario", "admin"]);
     assert_eq!(

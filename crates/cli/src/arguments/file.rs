@@ -303,8 +303,11 @@ impl Reader<'_> {
     }
 
     pub(super) fn own(&mut self, name: &str, at: At, node: &Node, options: &mut Options) -> Result<(), Complaint> {
+        if let (Value::Map(entries), true) = (&node.value, name.starts_with("expect-")) {
+            return self.named_checks(name, (at, entries), options);
+        }
         // A step's, as a report has it.
-        let captures = self.recorded && name == protocols::CAPTURE;
+        let captures = self.recorded && [protocols::CAPTURE, wire::CHECK_NAMES].contains(&name);
         if !self.keys.is_of_one_url(name) && !captures {
             let trouble = match self.keys.find(name) {
                 Some(_) if ["await", "push"].contains(&name) => {
@@ -325,6 +328,31 @@ impl Reader<'_> {
             self.given.inside.push(Said { name: name.into(), text: text.clone(), place });
         }
         options.insert(name.to_owned(), values.into_iter().map(|(text, _)| text).collect());
+        Ok(())
+    }
+
+    /// `expect-json: {has a token: $.token}`: checks with names of their own.
+    fn named_checks(
+        &mut self,
+        name: &str,
+        (at, entries): (At, &[(String, At, Node)]),
+        options: &mut Options,
+    ) -> Result<(), Complaint> {
+        let items: Vec<Node> = entries.iter().map(|(_, _, node)| node.clone()).collect();
+        let rules = match &items[..] {
+            [one] => one.clone(),
+            _ => Node { at, value: Value::List(items) },
+        };
+        self.own(name, at, &rules, options)?;
+        for (which, (check, at, _)) in entries.iter().enumerate() {
+            if check.trim().is_empty() || check.len() > 100 {
+                return self.wrong(*at, check, "is no name of a check; write one of at most 100 letters");
+            }
+            options.entry(wire::CHECK_NAMES.to_owned()).or_default().push(format!("{name} {which} {check}"));
+        }
+        // As they stand where a plan is shown: option by option.
+        let option = |text: &String| text.split(' ').next().unwrap_or_default().to_owned();
+        options.entry(wire::CHECK_NAMES.to_owned()).or_default().sort_by_key(option);
         Ok(())
     }
 

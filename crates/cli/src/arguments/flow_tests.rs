@@ -278,3 +278,17 @@ fn pages_are_groups_and_are_asked_for_where_a_flow_loads_them() {
         assert!(said.contains(expected), "{said}");
     }
 }
+
+#[test]
+fn checks_have_names_where_a_plan_gives_them() {
+    let text = "flow:\n- url: h/\n  expect-status: {signed in: 201}\n  expect-json:\n    has a token: $.token\n    is ours: '$.n == 1'\n  expect-body: hi\n";
+    let plan = of_file(text, &[]);
+    let names = ["expect-json 0 has a token", "expect-json 1 is ours", "expect-status 0 signed in"];
+    assert_eq!(plan.urls[0].options["check-names"], names);
+    assert_eq!(plan.urls[0].options["expect-json"], ["$.token", "$.n == 1"]);
+    for text in [document::yaml(&plan), serde_json::to_string(&plan).expect("JSON")] {
+        assert_eq!(of_file(&text, &[]).urls, plan.urls, "{text}");
+    }
+    let wrong = with_file("flow:\n- url: h/\n  expect-body: {a: x, b: y}\n", &[]).expect_err("two texts").to_string();
+    assert!(wrong.contains("line 3 column 3 (expect-body): takes one value"), "{wrong}");
+}

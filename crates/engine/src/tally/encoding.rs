@@ -6,6 +6,7 @@ use record::{CODES, Latency, Part};
 use wire::{FaultKind, Phase};
 
 use super::{Counts, Loss, Sort, Tally, WORDS};
+use crate::checked;
 use crate::named::{self, Named};
 
 /// So many sorts of failure, and ways of losing connections, are taken of a second: far more than there are.
@@ -33,6 +34,7 @@ pub(crate) struct Snapshot {
     pub unopened: Vec<Loss>,
     pub latency: Latency,
     pub named: Vec<Named>,
+    pub checks: Vec<record::Checked>,
 }
 
 /// Encodes a second, whose moments count from `window`: little-endian words, then the histograms in their compact form.
@@ -64,6 +66,7 @@ pub(crate) fn encode(tally: &Tally, (from, to): (Nanos, Nanos), part: Part, wind
     for (_, histogram) in tally.latency.all() {
         histogram.encode(&mut bytes);
     }
+    tally.checks.encode(&mut bytes);
     if let Some(named) = &tally.named {
         named.encode(&mut bytes);
     }
@@ -179,6 +182,20 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         histogram.decode_into(bytes)?;
         (histogram.count() <= COUNTED).then_some(())?;
     }
-    let named = named::decode(bytes)?;
-    Some(Snapshot { from_ns, to_ns, part, window, counts, codes, words, failures, losses, unopened, latency, named })
+    let (checks, named) = (checked::decode(bytes)?, named::decode(bytes)?);
+    Some(Snapshot {
+        from_ns,
+        to_ns,
+        part,
+        window,
+        counts,
+        codes,
+        words,
+        failures,
+        losses,
+        unopened,
+        latency,
+        named,
+        checks,
+    })
 }

@@ -189,6 +189,8 @@ impl Scene {
             ..Asked::default()
         };
         let dialogue = Arc::new(protocol.prepare(&asked).expect("the plan can be said"));
+        let checks = wire::Checks::read(&asked, |url| protocol.checks(url)).expect("checks");
+        let checks = checks.and_then(|checks| crate::checked::Checked::of(checks, &*dialogue)).map(Arc::new);
         let setup = Setup {
             plan: Arc::new(plan.clone()),
             shown: plan.clone(),
@@ -227,6 +229,7 @@ impl Scene {
                 requests: &requests,
                 report: self.teller(index, report.clone()),
                 spinning: self.spinning,
+                checks: checks.clone(),
                 stop,
             };
             all.push(move || seed.run(net, Lookups::at_once(Arc::clone(&self.resolver))));

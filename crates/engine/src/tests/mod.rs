@@ -6,6 +6,7 @@ mod behaviour;
 mod belonging;
 mod blame;
 mod changed;
+mod checked;
 mod cookies;
 mod cut;
 mod ending;

@@ -34,7 +34,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 Event::Stray(_) => self.books.counts().stray(),
             }
         }
-        self.links.done().events = events;
+        let done = self.links.done();
+        done.events = events;
+        done.forget_failed();
     }
 
     /// The peer said what is to be replied to.
@@ -86,6 +88,16 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         self.books.over(&x, self.stamp, ended.fault.is_none() && !x.warmup);
         self.books.responded(&x, ended.code, ended.payload, late);
+        if let Some(checks) = &self.checks {
+            let failed = match ended.fault {
+                None => Some(0),
+                Some(_) => self.links.done().take_failed(ended.id),
+            };
+            // What a redirect asks for is looked at in its place; what a page names has no checks.
+            if let Some(failed) = failed.filter(|_| ended.follow.is_none() && !self.pages.has(x.user)) {
+                self.books.checked(&x, checks.set(&x), failed);
+            }
+        }
         match ended.fault {
             None => self.books.succeeded(&x, self.stamp),
             Some(kind) => self.ended_badly(&x, &ended, kind, broken),

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use wire::{Done, Ended, Event, ExchangeId, FaultKind};
+use wire::{Done, Ended, Event, ExchangeId, Failed, FaultKind};
 
 use super::compressed::{self, Encoding};
 use super::expect::{self, Expected};
@@ -325,9 +325,24 @@ impl Ear<'_> {
         Next::Reset(code::CANCEL)
     }
 
+    /// Which checks by name its response failed: the rules, and then its status. A call that was refused holds nothing.
+    fn tell_failed(&mut self, call: &Call, status: u32) {
+        let looked = status == status::OK && self.success.has(status);
+        let expected = call.rare.as_ref().and_then(|rare| rare.expected.as_ref());
+        let rules = expected.map(|(expected, body)| match looked {
+            true => expected.failed(body, call.encoding, self.kept),
+            false => vec![true; expected.rules()],
+        });
+        let failed = Failed::default().all(rules.unwrap_or_default()).all([!self.success.has(status)]);
+        self.done.failed(call.id, failed.bits());
+    }
+
     #[cold]
     fn end(&mut self, call: &mut Call, status: Option<u32>, fault: Option<FaultKind>, said: &str) {
         self.begun_no_more(call.id);
+        if let (Some(status), Some(FaultKind::WrongStatus | FaultKind::WrongBody)) = (status, fault) {
+            self.tell_failed(call, status);
+        }
         if let Some(rare) = call.rare.take()
             && let Some(capture) = &rare.capture
             && let Ok(mut kept) = capture.lock()

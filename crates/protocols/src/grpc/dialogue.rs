@@ -43,6 +43,9 @@ impl Protocol for Grpc {
         options::OPTIONS
     }
 
+    fn checks(&self, _url: &str) -> &'static [&'static str] {
+        &["expect-json", "expect-status"]
+    }
     fn options_of_one_url(&self) -> &'static [&'static str] {
         options::OF_ONE_URL
     }

@@ -75,6 +75,28 @@ impl Expected {
         capture::take_all(&self.captures, &Answer { body: &whole, ..Answer::default() }, random)
     }
 
+    /// So many rules there are.
+    pub fn rules(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Of a response that is not as it must be: which of the rules do not hold for all of its messages.
+    #[cold]
+    pub fn failed(&self, body: &Body, encoding: Encoding, budget: &Budget) -> Vec<bool> {
+        let texts = || {
+            let plain = compressed::undone(body.kept()?, encoding)?;
+            framing::messages(&plain)
+                .iter()
+                .map(|message| self.written(message, budget))
+                .collect::<Result<Vec<_>, String>>()
+        };
+        let texts = texts().unwrap_or_default();
+        let read: Vec<_> = texts.iter().map(|text| places::whole(text)).collect();
+        let holds =
+            |rule: &Json| !read.is_empty() && read.iter().all(|value| value.is_some_and(|value| rule.holds(value)));
+        self.rules.iter().map(|rule| !holds(rule)).collect()
+    }
+
     /// True where something is taken out of responses.
     pub fn takes(&self) -> bool {
         !self.captures.is_empty()
@@ -82,6 +104,16 @@ impl Expected {
 
     /// A message as JSON that keeps the rules.
     fn checked(&self, message: &[u8], budget: &Budget) -> Result<Vec<u8>, String> {
+        let text = self.written(message, budget)?;
+        let Some(value) = places::whole(&text) else { return Err(unwritten(message)) };
+        match self.rules.iter().find(|rule| !rule.holds(value)) {
+            Some(rule) => Err(rule.why(value)),
+            None => Ok(text),
+        }
+    }
+
+    /// A message as JSON.
+    fn written(&self, message: &[u8], budget: &Budget) -> Result<Vec<u8>, String> {
         let size = measure::format_bytes(message.len() as u64);
         if message.len() > DECODED_BOUND {
             let most = measure::format_bytes(DECODED_BOUND as u64);
@@ -96,15 +128,12 @@ impl Expected {
         };
         let mut text = serde_json::Serializer::new(Vec::new());
         let written = read.serialize_with_options(&mut text, &self.options);
-        let text = text.into_inner();
-        let Some(value) = written.ok().and_then(|()| places::whole(&text)) else {
-            return Err(format!("a message of {size} cannot be written as JSON"));
-        };
-        match self.rules.iter().find(|rule| !rule.holds(value)) {
-            Some(rule) => Err(rule.why(value)),
-            None => Ok(text),
-        }
+        written.map(|()| text.into_inner()).map_err(|_| unwritten(message))
     }
+}
+
+fn unwritten(message: &[u8]) -> String {
+    format!("a message of {} cannot be written as JSON", measure::format_bytes(message.len() as u64))
 }
 
 /// The messages of a response, kept to be looked into.

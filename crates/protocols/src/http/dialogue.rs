@@ -28,6 +28,9 @@ impl Protocol for Http {
     fn options(&self) -> &'static [OptionSpec] {
         options::OPTIONS
     }
+    fn checks(&self, _url: &str) -> &'static [&'static str] {
+        crate::http1::judge::CHECKS
+    }
     fn options_of_one_url(&self) -> &'static [&'static str] {
         Http1.options_of_one_url()
     }

@@ -47,6 +47,9 @@ impl Protocol for Http1 {
         options::OPTIONS
     }
 
+    fn checks(&self, _url: &str) -> &'static [&'static str] {
+        super::judge::CHECKS
+    }
     fn options_of_one_url(&self) -> &'static [&'static str] {
         OF_ONE_URL
     }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use memchr::memmem::Finder;
-use wire::{Broken, FaultKind};
+use wire::{Broken, Failed, FaultKind};
 
 use super::captured::{Captured, Lesson};
 use super::redirect::{self, Hop};
@@ -16,6 +16,9 @@ use crate::verify::{self, Seen};
 
 /// The most bytes of an answer kept as an example.
 pub const EXCERPT_BOUND: usize = 4096;
+
+/// Options that are checks of a response, in the order in which they are told apart.
+pub const CHECKS: &[&str] = &["expect-status", "expect-header", "expect-body", "expect-json"];
 
 const PROXY_REFUSED: &str = "the proxy wants a name and a password that it accepts: -U NAME:PASSWORD";
 
@@ -155,6 +158,21 @@ impl Judge {
         }
         let missing = self.text(checks).is_some() && !self.watch.as_ref().is_some_and(Watch::found);
         missing.then_some(FaultKind::WrongBody).or(self.captured.missing())
+    }
+
+    /// Of a whole answer that is wrong in this way: which of the checks by name failed. None: they were not looked at.
+    #[cold]
+    pub fn failed(&self, (rules, checks): (&Rules, &Checks), status: u16, kind: FaultKind) -> Option<u32> {
+        let looked = matches!(kind, FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::WrongBody);
+        let named = checks.says_success || checks.expected.is_some() || self.text(checks).is_some();
+        if !named || !looked || !matches!(self.hop, Hop::None) {
+            return None;
+        }
+        let status = checks.says_success.then(|| !checks.success.has(status));
+        let failed = Failed::default().all(status);
+        let streamed = self.watch.as_ref().is_some_and(Watch::found);
+        let expected = checks.expected.as_ref();
+        Some(Seen::failed(self.seen.as_deref(), expected, (self.text(checks), streamed), &rules.kept, failed).bits())
     }
 
     /// What was expected of a body and what was found instead, where that is what is wrong; `size` is the body's as it came.

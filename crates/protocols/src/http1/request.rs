@@ -119,6 +119,8 @@ pub struct Checks {
     /// The same of a response that sets no cookie.
     pub(crate) but_cookies: bool,
     pub(crate) success: Statuses,
+    /// Which these are was said, and is a check by name.
+    pub(crate) says_success: bool,
     /// How many are followed.
     pub(crate) redirects: u32,
     pub(crate) expect_body: Option<Finder<'static>>,

@@ -303,6 +303,10 @@ impl Http1Session {
             }
             None => Cow::Borrowed(""),
         };
+        let rules = (&*self.rules, self.rules.checks(self.checks));
+        if let Some(checks) = fault.and_then(|kind| rare.judge.failed(rules, self.status, kind)) {
+            done.failed(self.id, checks);
+        }
         if let Some(lesson) = rare.judge.lesson(fault.is_none()) {
             done.push(Event::Learnt(self.id, lesson));
         }

@@ -268,6 +268,17 @@ impl Ear<'_> {
         Next::Reset(code::PROTOCOL_ERROR)
     }
 
+    /// Which checks by name its answer failed.
+    #[cold]
+    fn tell_failed(&mut self, x: &Exchange, kind: FaultKind) {
+        let rules = (self.rules, self.rules.checks(x.checks));
+        let failed = match &x.rare {
+            Some(rare) => rare.judge.failed(rules, x.status, kind),
+            None => Judge::default().failed(rules, x.status, kind),
+        };
+        failed.into_iter().for_each(|failed| self.done.failed(x.id, failed));
+    }
+
     #[inline]
     fn end(&mut self, x: &mut Exchange, fault: Option<FaultKind>, why: &'static str) {
         if x.marks & BEGUN != 0
@@ -281,6 +292,9 @@ impl Ear<'_> {
         }
         self.came.over(x.id);
         let (mut excerpt, mut follow, mut said) = (None, None, Cow::Borrowed(why));
+        if let Some(kind) = fault {
+            self.tell_failed(x, kind);
+        }
         if let Some(rare) = x.rare.take() {
             let Rare { kept, mut judge, .. } = *rare;
             if let Some(lesson) = judge.lesson(fault.is_none()) {

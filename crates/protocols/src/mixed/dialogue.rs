@@ -99,6 +99,13 @@ impl Protocol for Mixed {
     fn options(&self) -> &'static [OptionSpec] {
         &OPTIONS
     }
+    fn checks(&self, url: &str) -> &'static [&'static str] {
+        let scheme = url.split("://").next().unwrap_or_default();
+        each!(P => if P::default().schemes().contains(&scheme) {
+            return P::default().checks(url);
+        });
+        &[]
+    }
     fn options_of_one_url(&self) -> &'static [&'static str] {
         &OF_ONE_URL
     }

@@ -119,6 +119,7 @@ impl<P: Protocols> InPart<P> {
                 |next| Follow { origin: outer(P::NUMBER, &next.origin), request: P::hop(next.request) },
             ));
         }
+        done.failed_as(&mut heard);
         self.events = heard.events;
         answer
     }

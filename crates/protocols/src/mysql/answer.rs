@@ -165,6 +165,9 @@ impl MysqlSession {
         {
             (fault, why) = (Some(FaultKind::WrongBody), missing.into());
         }
+        if let (Some(kind), Some(rows)) = (fault, &self.checks().rows) {
+            done.failed(self.id, u32::from(kind == FaultKind::WrongStatus || !rows.contains(&self.rows)));
+        }
         let (code, payload) = (u32::from(std::mem::take(&mut self.code)), self.payload);
         done.push(Event::Ended(Ended { id: self.id, fault, code, payload, excerpt, follow: None, why }));
     }

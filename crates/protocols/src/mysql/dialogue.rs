@@ -31,6 +31,9 @@ impl Protocol for Mysql {
         options::OPTIONS
     }
 
+    fn checks(&self, _url: &str) -> &'static [&'static str] {
+        &["expect-rows"]
+    }
     fn options_of_one_url(&self) -> &'static [&'static str] {
         sql::OF_ONE_URL
     }

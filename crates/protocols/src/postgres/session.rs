@@ -282,6 +282,9 @@ impl PostgresSession {
             _ => Cow::Borrowed(""),
         };
         let excerpt = done.wants_example(fault).then(|| excerpt.into_boxed_slice());
+        if let Some(asked) = &self.checks().rows {
+            done.failed(id, u32::from(fault == FaultKind::WrongStatus || !asked.contains(&rows)));
+        }
         done.push(Event::Ended(Ended { id, fault: Some(fault), code, payload, excerpt, follow: None, why }));
     }
 

@@ -26,6 +26,9 @@ impl Protocol for Raw {
         &["tcp", "tls", "udp"]
     }
 
+    fn checks(&self, _url: &str) -> &'static [&'static str] {
+        &["expect-bytes", "expect-regex", "expect-field"]
+    }
     fn options(&self) -> &'static [OptionSpec] {
         options::OPTIONS
     }

@@ -71,9 +71,9 @@ impl Pieces {
     }
 
     /// Whether the whole answer holds what it must.
-    pub fn content(&self, rules: &Rules) -> bool {
+    pub fn content(&self, rules: &Rules) -> [bool; 2] {
         let bytes = rules.checks.bytes.is_none() || self.has_bytes;
         let ends = |regex: &crate::pattern::Regex| regex.ends(self.regex.unwrap_or(regex.begin()));
-        bytes && rules.checks.regex.as_ref().is_none_or(|regex| self.has_regex || ends(regex))
+        [bytes, rules.checks.regex.as_ref().is_none_or(|regex| self.has_regex || ends(regex))]
     }
 }

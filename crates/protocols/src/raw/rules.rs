@@ -1,7 +1,7 @@
 //! What holds for every exchange of a run: where answers end, whose they are, and which of them count as a success.
 
 use memchr::memmem::Finder;
-use wire::FaultKind;
+use wire::{Failed, FaultKind};
 
 use super::field::Field;
 use super::framing::End;
@@ -50,10 +50,10 @@ impl Checks {
     }
 
     /// What is wrong with an answer that lies in memory, and its code.
-    pub fn judge(&self, answer: &[u8]) -> (Option<FaultKind>, u32) {
+    pub fn judge(&self, answer: &[u8]) -> (Option<FaultKind>, u32, Failed) {
         let bytes = self.bytes.as_ref().is_none_or(|text| text.find(answer).is_some());
         let regex = self.regex.as_ref().is_none_or(|regex| regex.find(&mut regex.begin(), answer).is_some());
-        self.verdict(answer, bytes && regex)
+        self.verdict(answer, [bytes, regex])
     }
 
     /// What an answer lacks whose content is wrong, and what begins it instead.
@@ -66,8 +66,9 @@ impl Checks {
         }
     }
 
-    /// The same where its content was looked at before; `beginning` holds the field.
-    pub fn verdict(&self, beginning: &[u8], content: bool) -> (Option<FaultKind>, u32) {
+    /// The same where it was looked at before whether its content holds the text and the pattern; `beginning` holds the field. And which of
+    /// the checks by name failed.
+    pub fn verdict(&self, beginning: &[u8], content: [bool; 2]) -> (Option<FaultKind>, u32, Failed) {
         let (mut fault, mut code) = (None, 0);
         if let Some((field, values)) = &self.field {
             let value = field.read(beginning, &[]);
@@ -75,7 +76,10 @@ impl Checks {
             let right = value.is_some_and(|value| values.iter().any(|(low, high)| (*low..=*high).contains(&value)));
             fault = (!right).then_some(FaultKind::WrongStatus);
         }
-        (fault.or((!content).then_some(FaultKind::WrongBody)), code)
+        let asked = [self.bytes.is_some(), self.regex.is_some()];
+        let of_content = asked.into_iter().zip(content).filter(|(asked, _)| *asked).map(|(_, holds)| !holds);
+        let failed = Failed::default().all(of_content).all(self.field.is_some().then_some(fault.is_some()));
+        (fault.or((content != [true; 2]).then_some(FaultKind::WrongBody)), code, failed)
     }
 }
 

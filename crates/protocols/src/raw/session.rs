@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
+use wire::{Broken, Done, Ended, Event, ExchangeId, Failed, FaultKind, Fill, Full, Out, Sent, Session};
 
 use super::field::FARTHEST;
 use super::framing::End;
@@ -142,8 +142,8 @@ impl RawSession {
         let Some(flight) = take_flight(&mut self.flights, &self.rules, beginning) else {
             return self.unasked(beginning, payload, done);
         };
-        let (fault, code) = if flight.unchecked || self.rules.checks.none() {
-            (None, 0)
+        let (fault, code, failed) = if flight.unchecked || self.rules.checks.none() {
+            (None, 0, Failed::default())
         } else if let Some(pieces) = &pieces {
             self.rules.checks.verdict(beginning, pieces.content(&self.rules))
         } else {
@@ -155,6 +155,9 @@ impl RawSession {
             Some(FaultKind::WrongBody) if shown => self.rules.checks.why(beginning, payload).into(),
             _ => Cow::Borrowed(""),
         };
+        if fault.is_some() {
+            done.failed(flight.id, failed.bits());
+        }
         done.push(Event::Ended(Ended { id: flight.id, fault, code, payload, excerpt, follow: None, why }));
         if self.rules.one_shot {
             self.state = State::Over;

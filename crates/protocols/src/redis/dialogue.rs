@@ -32,6 +32,9 @@ impl Protocol for Redis {
         options::OPTIONS
     }
 
+    fn checks(&self, _url: &str) -> &'static [&'static str] {
+        &["expect-body"]
+    }
     fn options_of_one_url(&self) -> &'static [&'static str] {
         options::OF_ONE_URL
     }

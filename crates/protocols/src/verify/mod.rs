@@ -15,7 +15,7 @@ pub(crate) mod places;
 mod tests;
 
 use memchr::memmem::Finder;
-use wire::{Asked, Complaint, FaultKind, OptionSpec, Takes, Text};
+use wire::{Asked, Complaint, Failed, FaultKind, OptionSpec, Takes, Text};
 
 use coding::{Coding, Plain};
 use header::Header;
@@ -80,6 +80,8 @@ impl Expectations {
 #[derive(Debug)]
 pub struct Seen {
     wrong_header: bool,
+    /// Which of the header lines that are expected are not there.
+    headers: Failed,
     /// None: nothing is expected of the whole body.
     body: Option<Kept>,
     coding: Coding,
@@ -112,9 +114,11 @@ impl Seen {
     pub fn head(expected: Option<&Expectations>, (text, whole): (bool, bool), head: &[u8]) -> Option<Box<Seen>> {
         let coding = Coding::of(header::values(head, "content-encoding"));
         let body = whole || expected.is_some_and(Expectations::needs_body) || (text && coding != Coding::None);
-        let wrong_header = expected.is_some_and(|e| !e.headers.iter().all(|header| header.holds(head)));
+        let wrong = expected.into_iter().flat_map(|e| &e.headers).map(|header| !header.holds(head));
+        let headers = Failed::default().all(wrong);
+        let wrong_header = headers.any();
         (body || wrong_header)
-            .then(|| Box::new(Seen { wrong_header, body: body.then(Kept::default), coding, missed: None }))
+            .then(|| Box::new(Seen { wrong_header, headers, body: body.then(Kept::default), coding, missed: None }))
     }
 
     /// True where the whole body is kept, so that it need not be searched as it comes.
@@ -160,6 +164,37 @@ impl Seen {
             rules.iter().all(|rule| rule.holds(read)).then_some(())
         };
         (self.missed.is_some() || good().is_none()).then_some(FaultKind::WrongBody)
+    }
+
+    /// Of an answer that is wrong: which of the checks failed, behind `failed` of those in front of them. `text`: whether its body held the
+    /// text it must, where that was looked for as it came.
+    #[cold]
+    pub fn failed(
+        seen: Option<&Seen>,
+        expected: Option<&Expectations>,
+        (text, streamed): (Option<&Finder<'static>>, bool),
+        budget: &Budget,
+        failed: Failed,
+    ) -> Failed {
+        let of = expected.map_or((0, &[][..]), |expected| (expected.headers.len(), &expected.json));
+        let mut failed = match seen {
+            Some(seen) => failed.and(seen.headers, of.0),
+            None => failed.all(std::iter::repeat_n(false, of.0)),
+        };
+        let kept = seen.filter(|seen| seen.keeps_body());
+        let plain = kept.map(|seen| match (seen.missed, &seen.body) {
+            (None, Some(body)) => seen.coding.decode(body, budget).ok(),
+            _ => None,
+        });
+        if let Some(text) = text {
+            failed.next(match &plain {
+                Some(plain) => plain.as_ref().is_none_or(|plain| text.find(plain).is_none()),
+                None => !streamed,
+            });
+        }
+        let read = plain.flatten();
+        let read = read.as_ref().and_then(|plain| places::whole(plain));
+        failed.all(of.1.iter().map(|rule| read.is_none_or(|read| !rule.holds(read))))
     }
 
     /// The whole body as it was before its coding.

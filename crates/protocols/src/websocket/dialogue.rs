@@ -51,6 +51,9 @@ impl Protocol for WebSocket {
         Ok(())
     }
 
+    fn checks(&self, _url: &str) -> &'static [&'static str] {
+        &["expect-body"]
+    }
     fn options_of_one_url(&self) -> &'static [&'static str] {
         steps::OF_ONE_URL
     }

@@ -263,6 +263,9 @@ impl WebSocketSession {
         if let Some(own) = own {
             own.expected.give_back(filled);
         }
+        if missing {
+            done.failed(id, 1);
+        }
         done.push(Event::Ended(Ended { id, fault, code: 0, payload: size, excerpt, follow: None, why }));
         Ok(())
     }

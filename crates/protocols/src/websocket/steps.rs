@@ -332,6 +332,9 @@ impl Awaiting {
             .filter(|kind| done.wants_example(*kind))
             .map(|_| Box::from(&message[..message.len().min(EXCERPT_BOUND)]));
         let (id, payload) = (self.id, message.len() as u64);
+        if let (Some(_), Some(text)) = (fault, &self.expected) {
+            done.failed(id, u32::from(memmem::find(message, text).is_none()));
+        }
         done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt, follow: None, why }));
     }
 }

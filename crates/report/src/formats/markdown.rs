@@ -38,6 +38,7 @@ impl Format for Markdown {
         latency(&mut page, summary);
         iterations(&mut page, summary);
         by_name(&mut page, summary);
+        checks(&mut page, summary);
         reference(&mut page, summary);
         requests(&mut page, summary);
         failures(&mut page, summary);
@@ -227,6 +228,15 @@ fn iterations(page: &mut Page, summary: &Summary) {
             page.section(page.lang.of(title));
             page.table(&format!("l{}", "r".repeat(heading.len() - 1)), &rows);
         }
+    }
+}
+
+/// What the checks by name came to.
+fn checks(page: &mut Page, summary: &Summary) {
+    let rows = super::checks::rows(summary, page.lang);
+    if !rows.is_empty() {
+        page.section(page.lang.of(super::checks::CHECKS));
+        page.table("lrrr", &rows);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The formats of a report, in one list. A format costs one file here and one line in [`FORMATS`].
 
+mod checks;
 mod csv;
 pub mod html;
 mod iterations;

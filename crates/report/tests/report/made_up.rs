@@ -23,6 +23,7 @@ pub struct Run {
     pub elapsed: Nanos,
     pub silent: Option<bool>,
     pub names: Vec<String>,
+    pub checks: Vec<String>,
 }
 
 /// A closed run of so many users and seconds.
@@ -91,6 +92,7 @@ fn run(load: Load, seconds: u64) -> Run {
         elapsed: Nanos::from_secs(seconds),
         silent: None,
         names: Vec::new(),
+        checks: Vec::new(),
     }
 }
 
@@ -155,6 +157,7 @@ impl Run {
             workers: self.plan.workers,
             silent: self.silent,
             names: self.names.clone(),
+            checks: self.checks.clone(),
         }))];
         events.extend(self.probe.clone().map(RunEvent::FirstAnswer));
         events.extend(self.events.iter().cloned());

@@ -2,6 +2,7 @@
 
 mod answers;
 mod changed;
+mod checks;
 mod documents;
 mod exits;
 mod golden;

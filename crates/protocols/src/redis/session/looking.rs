@@ -59,6 +59,9 @@ impl RedisSession {
             }
         }
         let excerpt = fault.filter(|kind| done.wants_example(*kind)).map(|_| excerpt.into_boxed_slice());
+        if fault.is_some() && checks.expect.is_some() {
+            done.failed(id, u32::from(!found));
+        }
         done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None, why }));
     }
 

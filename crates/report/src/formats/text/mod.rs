@@ -40,6 +40,7 @@ impl Format for Text {
         figures::where_time_went(&mut page, summary);
         iterations(&mut page, summary);
         by_name(&mut page, summary);
+        checks(&mut page, summary);
         reference(&mut page, summary);
         accounts::requests(&mut page, summary);
         accounts::failures(&mut page, summary);
@@ -71,6 +72,15 @@ fn iterations(page: &mut Page, summary: &Summary) {
     if summary.spans().next().is_some() {
         page.section(page.say(super::iterations::ITERATIONS));
         super::iterations::lines(summary, page.lang).iter().for_each(|line| page.inner(line));
+    }
+}
+
+/// What the checks by name came to.
+fn checks(page: &mut Page, summary: &Summary) {
+    let lines = super::checks::lines(summary, page.lang);
+    if !lines.is_empty() {
+        page.section(page.say(super::checks::CHECKS));
+        lines.iter().for_each(|line| page.inner(line));
     }
 }
 

@@ -1,0 +1,21 @@
+//! Checks by name: what passed and failed of those that a request has.
+
+use super::Books;
+use crate::checked::CheckCounts;
+use crate::exchange::Exchange;
+
+impl Books {
+    /// There are so many checks.
+    pub fn checking(mut self, checks: usize) -> Books {
+        self.tally.checks = CheckCounts::of(checks);
+        self
+    }
+
+    /// The response to it was looked at: of these checks those failed whose bit is set.
+    #[inline]
+    pub fn checked(&mut self, x: &Exchange, set: &[u16], failed: u32) {
+        if !x.warmup {
+            self.tally.checks.count(set, failed);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Checks by name: which of them a request has, and how many passed and failed in a second.
+
+use wire::{Checks, Dialogue};
+
+use crate::exchange::Exchange;
+use crate::tally::{number_of, word};
+
+/// More of one check no worker counts in a second, and over some thousand workers it adds up without an overflow.
+const COUNTED: u64 = 1 << 52;
+
+/// The checks of a run, by request.
+#[derive(Debug, Default)]
+pub(crate) struct Checked {
+    checks: Checks,
+    /// Of a request that a redirect asked for, of which no more than its name is known: by that, where all of the name have the same.
+    of_name: Vec<Option<u16>>,
+}
+
+impl Checked {
+    /// Of a dialogue; None where it is not known which request is which URL's.
+    pub fn of<D: Dialogue>(checks: Checks, dialogue: &D) -> Option<Checked> {
+        let (urls, names) = (&checks.of_url, dialogue.names());
+        if !urls.is_empty() && urls.len() != dialogue.requests().len() {
+            return None;
+        }
+        let mut of_name: Vec<Option<Option<u16>>> = Vec::new();
+        for (request, set) in urls.iter().enumerate() {
+            let name = usize::from(names.of(request));
+            if of_name.len() <= name {
+                of_name.resize(name + 1, None);
+            }
+            of_name[name] = match of_name[name] {
+                None => Some(Some(*set)),
+                Some(known) => Some(known.filter(|known| known == set)),
+            };
+        }
+        let of_name = of_name.into_iter().map(Option::flatten).collect();
+        Some(Checked { checks, of_name })
+    }
+
+    /// What they are called.
+    pub fn names(&self) -> &[String] {
+        &self.checks.names
+    }
+
+    /// Those of a request, in the order in which its session tells of them.
+    #[inline]
+    pub fn set(&self, x: &Exchange) -> &[u16] {
+        let set = match self.checks.of_url.get(x.request as usize) {
+            Some(set) => Some(*set),
+            None if self.checks.of_url.is_empty() => Some(0),
+            None => self.of_name.get(usize::from(x.name)).copied().flatten(),
+        };
+        set.and_then(|set| self.checks.sets.get(usize::from(set))).map_or(&[], |set| set)
+    }
+}
+
+/// Of each check, how often it passed and failed in a second.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CheckCounts(Vec<[u64; 2]>);
+
+impl CheckCounts {
+    /// For so many.
+    pub fn of(checks: usize) -> CheckCounts {
+        CheckCounts(vec![[0; 2]; checks])
+    }
+
+    /// An answer was looked at: of these checks those failed whose bit is set.
+    #[inline]
+    pub fn count(&mut self, set: &[u16], failed: u32) {
+        for (at, check) in set.iter().enumerate() {
+            if let Some(counts) = self.0.get_mut(usize::from(*check)) {
+                counts[(failed >> (at & 31) & 1) as usize] += 1;
+            }
+        }
+    }
+
+    /// Forgets the second.
+    pub fn clear(&mut self) {
+        self.0.fill([0; 2]);
+    }
+
+    /// Appends those with anything to tell.
+    pub fn encode(&self, bytes: &mut Vec<u8>) {
+        let word = |bytes: &mut Vec<u8>, w: u64| bytes.extend_from_slice(&w.to_le_bytes());
+        let used = || self.0.iter().enumerate().filter(|(_, counts)| **counts != [0; 2]);
+        word(bytes, used().count() as u64);
+        for (check, [passed, failed]) in used() {
+            [check as u64, *passed, *failed].into_iter().for_each(|w| word(bytes, w));
+        }
+    }
+}
+
+/// Decodes what [`CheckCounts::encode`] wrote; None where the bytes are no such thing.
+pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<record::Checked>> {
+    let count = |bytes: &mut &[u8]| word(bytes).filter(|count| *count <= COUNTED);
+    let mut all = Vec::new();
+    for _ in 0..number_of(bytes, wire::CHECK_ROWS)? {
+        let check = number_of(bytes, wire::CHECK_ROWS - 1)? as u16;
+        all.push(record::Checked { check, passed: count(bytes)?, failed: count(bytes)? });
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passed_and_failed_is_counted_by_its_bit_and_survives_its_encoding() {
+        let mut counts = CheckCounts::of(5);
+        counts.count(&[4, 1, 0], 0b010);
+        counts.count(&[4, 1, 0], 0);
+        let mut bytes = Vec::new();
+        counts.encode(&mut bytes);
+        let told = decode(&mut &*bytes).expect("whole");
+        let told: Vec<_> = told.iter().map(|one| (one.check, one.passed, one.failed)).collect();
+        assert_eq!(told, [(0, 2, 0), (1, 1, 1), (4, 2, 0)]);
+        (1..bytes.len()).for_each(|cut| assert_eq!(decode(&mut &bytes[..cut]), None, "cut at {cut}"));
+        counts.clear();
+        assert_eq!(counts, CheckCounts::of(5));
+    }
+}

@@ -1,0 +1,44 @@
+//! Checks by name: how often each passed and failed in a second.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What one check came to in a second: of the responses that came in time, warm-up left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Checked {
+    /// Index into the checks of [`crate::Started`].
+    pub check: u16,
+    /// Responses that held what it asks.
+    pub passed: u64,
+    /// Responses that did not.
+    pub failed: u64,
+}
+
+impl Checked {
+    /// Adds to the counts of the same check in a list in the order of checks.
+    pub fn add(list: &mut Vec<Checked>, told: Checked) {
+        match list.binary_search_by_key(&told.check, |one| one.check) {
+            Ok(at) => {
+                let one = &mut list[at];
+                (one.passed, one.failed) =
+                    (one.passed.saturating_add(told.passed), one.failed.saturating_add(told.failed));
+            }
+            Err(at) => list.insert(at, told),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_one_check_add_up_in_the_order_of_checks() {
+        let mut list = Vec::new();
+        for (check, passed, failed) in [(3, 1, 0), (1, 5, 2), (3, u64::MAX, 1)] {
+            Checked::add(&mut list, Checked { check, passed, failed });
+        }
+        let list: Vec<_> = list.iter().map(|one| (one.check, one.passed, one.failed)).collect();
+        assert_eq!(list, [(1, 5, 2), (3, u64::MAX, 1)]);
+    }
+}

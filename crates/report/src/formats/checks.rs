@@ -1,0 +1,31 @@
+//! Checks by name as people read them: a row of cells each.
+
+use crate::columns::table;
+use crate::show;
+use crate::summary::Summary;
+use crate::text::{Lang, Text, text};
+
+/// The heading above the rows.
+pub(super) const CHECKS: Text = text("Checks", "检查");
+const PASSED: Text = text("passed", "通过");
+const FAILED: Text = text("failed", "未通过");
+
+/// All rows with their heading; none where nothing is checked by name.
+pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
+    let rows = summary.checks().map(|row| {
+        let ended = row.passed.saturating_add(row.failed);
+        let share = if ended == 0 { String::new() } else { show::percent(row.failed, ended) };
+        vec![row.name.to_owned(), show::count(row.passed), show::count(row.failed), share]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    if rows.is_empty() {
+        return rows;
+    }
+    let heading = ["", lang.of(PASSED), lang.of(FAILED), ""].map(str::to_owned).to_vec();
+    std::iter::once(heading).chain(rows).collect()
+}
+
+/// The rows as lines.
+pub(super) fn lines(summary: &Summary, lang: Lang) -> Vec<String> {
+    table(&rows(summary, lang))
+}

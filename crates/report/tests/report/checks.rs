@@ -1,0 +1,45 @@
+//! Checks by name: what each came to in every format, and objectives about one.
+
+use record::{Checked, Part, Second};
+use report::Lang;
+
+use crate::made_up::{Filled, Run, closed, ms, second};
+
+fn checked() -> Run {
+    let with = |part, failed| Second {
+        part,
+        checks: vec![Checked { check: 1, passed: 49, failed }],
+        ..second(0).answered(50, ms(5))
+    };
+    let seconds = [(Part::Warmup, 90), (Part::Window, 1), (Part::Window, 0), (Part::Drain, 1)];
+    let mut run = seconds.into_iter().fold(closed(3, 2), |run, (part, failed)| run.second(with(part, failed)));
+    run.checks = ["login: status 201", "has {id}"].map(String::from).to_vec();
+    run
+}
+
+#[test]
+fn checks_have_a_row_in_every_format_and_the_warm_up_is_in_none() {
+    for format in ["text", "markdown"] {
+        let written = checked().written(format, Lang::En);
+        let row = written.lines().find(|line| line.contains("has {id}")).unwrap_or_else(|| panic!("{written}"));
+        let words: Vec<&str> = row.split_whitespace().filter(|word| *word != "|").collect();
+        assert_eq!(words[2..], ["147", "2", "1.3", "%"], "{format}: {row}");
+    }
+    assert!(checked().written("text", Lang::Zh).contains("未通过"));
+    let json = checked().json();
+    assert_eq!(json["checks"][1], serde_json::json!({"name": "has {id}", "passed": 147, "failed": 2}));
+    assert_eq!(json["checks"][0]["passed"], 0);
+    assert!(closed(1, 1).second(second(0)).json().get("checks").is_none());
+}
+
+#[test]
+fn objectives_may_be_about_a_check() {
+    let judged = |objective: &str| {
+        let judged = checked().objectives(&[objective]).summary().objectives;
+        judged.into_iter().map(|judged| (judged.met, judged.counted)).next().expect("judged")
+    };
+    assert_eq!(judged("failed{check has {id}}<2%"), (true, Some((147, 149))));
+    assert_eq!(judged("failed{check has {id}} < 1%"), (false, Some((147, 149))));
+    assert!(!judged("failed{check has {id}}<2% for 1s").0, "one in fifty of the first second");
+    assert!(!judged("failed{check login: status 201}<1%").0, "nothing was looked at");
+}

@@ -1,0 +1,266 @@
+//! Checks by name: what a response must hold, each with a name under which it is counted as passed or failed.
+
+use std::collections::HashMap;
+
+use crate::{Asked, Complaint};
+
+/// The key among a URL's own options under which its checks are given names: `expect-json 1 has a token`, the option, which of its
+/// values, and the name.
+pub const CHECK_NAMES: &str = "check-names";
+/// A request has at most so many.
+pub const CHECKS: usize = 32;
+/// A run counts at most so many by name.
+pub const CHECK_ROWS: usize = 4000;
+/// A name that is made of what is checked has at most so many bytes.
+const LONGEST: usize = 100;
+
+/// The checks of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checks {
+    /// What they are called in figures; equal names are counted together.
+    pub names: Vec<String>,
+    /// Sets of them, as single requests have them: indices into the names, in the order in which a session tells of them.
+    pub sets: Vec<Box<[u16]>>,
+    /// By URL, which set; empty where all have the first.
+    pub of_url: Vec<u16>,
+}
+
+impl Checks {
+    /// Reads what a run asks: `options` has the options of a URL that are checks, in the order in which its sessions tell of them. None:
+    /// nothing is checked.
+    ///
+    /// # Errors
+    /// A request has more than are told apart.
+    pub fn read(asked: &Asked, options: impl Fn(&str) -> &'static [&'static str]) -> Result<Option<Checks>, Complaint> {
+        let mut reading = Reading::default();
+        let first = asked.urls.first().map_or("", |url| &url.url);
+        if asked.own.iter().all(|own| own.is_empty())
+            && asked.urls.iter().all(|url| options(&url.url) == options(first))
+        {
+            // A million URLs may have the same.
+            let of_all = wanted(asked, options(first));
+            if of_all.is_empty() {
+                return Ok(None);
+            }
+            reading.set(&of_all, "")?;
+            return Ok(Some(reading.checks));
+        }
+        for (index, url) in asked.urls.iter().enumerate() {
+            let alone = asked.alone(index);
+            let name = asked.name(index).unwrap_or(url.path());
+            let own = |option: &str| asked.own.get(index).is_some_and(|own| own.contains_key(option));
+            let mut wanted = wanted(alone.as_ref().unwrap_or(asked), options(&url.url));
+            // What all share is not told apart by who asked.
+            wanted
+                .iter_mut()
+                .filter(|check| check.named.is_none() && own(check.option))
+                .for_each(|check| check.prefixed = true);
+            let set = reading.set(&wanted, name)?;
+            reading.checks.of_url.push(set);
+        }
+        Ok(Some(reading.checks).filter(|checks| !checks.names.is_empty()))
+    }
+}
+
+/// One check of a request.
+struct Check<'a> {
+    option: &'static str,
+    value: &'a str,
+    named: Option<&'a str>,
+    prefixed: bool,
+}
+
+fn wanted<'a>(asked: &'a Asked, options: &'static [&'static str]) -> Vec<Check<'a>> {
+    let named = |option: &str, at: usize| {
+        let mut names = asked.values(CHECK_NAMES).iter().filter_map(|text| {
+            let (of, rest) = text.split_once(' ')?;
+            let (which, name) = rest.split_once(' ')?;
+            (of == option && which.parse() == Ok(at)).then_some(name)
+        });
+        names.next_back()
+    };
+    let of_option = |option: &&'static str| {
+        // Of an option that is given once the last value counts.
+        let values = asked.values(option);
+        let from = if REPEATED.contains(option) { 0 } else { values.len().saturating_sub(1) };
+        let values = values.iter().enumerate().skip(from).filter(|(_, value)| !value.is_empty());
+        let option = *option;
+        values
+            .map(move |(at, value)| Check { option, value, named: named(option, at), prefixed: false })
+            .collect::<Vec<_>>()
+    };
+    options.iter().flat_map(of_option).collect()
+}
+
+/// Options that may be given several times.
+const REPEATED: [&str; 2] = ["expect-header", "expect-json"];
+
+impl Check<'_> {
+    fn name(&self, request: &str) -> String {
+        if let Some(name) = self.named {
+            return name.to_owned();
+        }
+        let value = self.value;
+        let what = match self.option {
+            "expect-status" => format!("status {value}"),
+            "expect-header" => format!("header {value}"),
+            "expect-json" => format!("json {value}"),
+            "expect-rows" => format!("rows {value}"),
+            "expect-regex" => format!("matches {value}"),
+            "expect-field" => format!("field {value}"),
+            _ => format!("contains {value}"),
+        };
+        let name = if self.prefixed { format!("{request}: {what}") } else { what };
+        let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+        match name.floor_char_boundary(LONGEST) {
+            cut if cut < name.len() => format!("{}…", &name[..cut]),
+            _ => name,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Reading {
+    checks: Checks,
+    names: HashMap<String, u16>,
+    sets: HashMap<Box<[u16]>, u16>,
+}
+
+impl Reading {
+    fn set(&mut self, wanted: &[Check<'_>], request: &str) -> Result<u16, Complaint> {
+        if wanted.len() > CHECKS {
+            let place = wanted.last().map_or("", |check| check.option);
+            let trouble =
+                format!("is one of {} checks of a request, of which it may have {CHECKS}; write fewer", wanted.len());
+            return Err(Complaint::new(format!("--{place}"), trouble));
+        }
+        let rows: Box<[u16]> = wanted.iter().map(|check| self.row(check.name(request))).collect();
+        let Reading { checks, sets, .. } = self;
+        let next = sets.len() as u16;
+        Ok(*sets.entry(rows).or_insert_with_key(|rows| {
+            checks.sets.push(rows.clone());
+            next
+        }))
+    }
+
+    /// Beyond the first so many they share one.
+    fn row(&mut self, name: String) -> u16 {
+        let Reading { checks, names, .. } = self;
+        let name =
+            if names.len() + 1 < CHECK_ROWS || names.contains_key(&name) { name } else { crate::OTHER.to_owned() };
+        *names.entry(name).or_insert_with_key(|name| {
+            checks.names.push(name.clone());
+            checks.names.len() as u16 - 1
+        })
+    }
+}
+
+/// Bits of which each says whether a check failed, in the order in which they are asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Failed {
+    bits: u32,
+    asked: u32,
+}
+
+impl Failed {
+    /// The next check failed, or did not.
+    pub fn next(&mut self, failed: bool) {
+        // Beyond those that are told apart one stands for all.
+        let at = self.asked.min(u32::BITS - 1);
+        self.bits |= u32::from(failed) << at;
+        self.asked += 1;
+    }
+
+    /// So many others, of which these failed.
+    pub fn all(mut self, failed: impl IntoIterator<Item = bool>) -> Failed {
+        failed.into_iter().for_each(|failed| self.next(failed));
+        self
+    }
+
+    /// So many of another's behind them.
+    pub fn and(self, others: Failed, many: usize) -> Failed {
+        self.all((0..many).map(|at| others.bits.checked_shr(at as u32).unwrap_or(0) & 1 == 1))
+    }
+
+    /// True where one of them failed.
+    pub fn any(self) -> bool {
+        self.bits != 0
+    }
+
+    /// The bits.
+    pub fn bits(self) -> u32 {
+        self.bits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AskedUrl, Options};
+
+    fn options(pairs: &[(&str, &str)]) -> Options {
+        let mut options = Options::new();
+        for (name, value) in pairs {
+            options.entry((*name).to_owned()).or_default().push((*value).to_owned());
+        }
+        options
+    }
+
+    fn asked(urls: &[&str], all: &[(&str, &str)], own: &[&[(&str, &str)]]) -> Asked {
+        let url = |url: &&str| AskedUrl { url: (*url).to_owned(), weight: 1.0 };
+        Asked {
+            urls: urls.iter().map(url).collect(),
+            options: options(all),
+            own: own.iter().map(|own| options(own)).collect(),
+            ..Asked::default()
+        }
+    }
+
+    fn read(asked: &Asked) -> Option<Checks> {
+        let options = |url: &str| match url.starts_with("redis") {
+            true => &["expect-body"][..],
+            false => &["expect-status", "expect-body", "expect-json"],
+        };
+        Checks::read(asked, options).expect("read")
+    }
+
+    #[test]
+    fn checks_of_all_have_one_set_and_those_of_one_name_who_asks() {
+        assert_eq!(read(&asked(&["http://h/"; 3], &[("redirects", "3")], &[])), None);
+        let of_all =
+            read(&asked(&["http://h/"; 3], &[("expect-json", "$.a"), ("expect-status", "200")], &[])).expect("two");
+        assert_eq!((of_all.names, of_all.of_url), (vec!["status 200".to_owned(), "json $.a".to_owned()], vec![]));
+        let own: [&[(&str, &str)]; 2] = [&[("expect-body", "hi")], &[]];
+        let mixed =
+            read(&asked(&["http://h/a?b", "redis://h/"], &[("expect-status", "2xx"), ("expect-body", "o")], &own));
+        let mixed = mixed.expect("three");
+        assert_eq!(mixed.names, ["status 2xx", "/a: contains hi", "contains o"]);
+        assert_eq!((mixed.sets, mixed.of_url), (vec![[0, 1].into(), [2].into()], vec![0, 1]));
+    }
+
+    #[test]
+    fn names_that_are_given_stand_and_equal_ones_are_one() {
+        let named: &[(&str, &str)] = &[
+            ("expect-json", "$.a"),
+            ("expect-json", "$.b"),
+            (CHECK_NAMES, "expect-json 1 has b"),
+            ("expect-status", ""),
+        ];
+        let checks = read(&asked(&["http://h/a", "http://h/b"], &[], &[named, named])).expect("three");
+        assert_eq!(checks.names, ["/a: json $.a", "has b", "/b: json $.a"]);
+        assert_eq!(checks.sets, [Box::from([0, 1]), Box::from([2, 1])]);
+    }
+
+    #[test]
+    fn there_are_bounds() {
+        let many: Vec<(&str, &str)> = vec![("expect-json", "$.a"); CHECKS + 1];
+        let options: fn(&str) -> &'static [&'static str] = |_| &["expect-json"];
+        let complaint = Checks::read(&asked(&["http://h/"], &many, &[]), options).expect_err("too many");
+        assert!(complaint.to_string().starts_with("--expect-json: is one of 33 checks"), "{complaint}");
+        let long = "x".repeat(300);
+        let checks = Checks::read(&asked(&["http://h/"], &[("expect-json", &long)], &[]), options).expect("read");
+        assert!(checks.expect("one").names[0].len() < 110);
+        assert_eq!(Failed::default().all([true, false, true]).bits(), 0b101);
+        assert_eq!(Failed::default().all([true; 99]).bits(), u32::MAX);
+    }
+}
