@@ -143,7 +143,7 @@ pub struct PageRule {
     pub name: u16,
     /// Whether their failures are the page's.
     pub may_fail: bool,
-    /// What decides about their responses, as [`Rules::checks`] has it.
+    /// What decides about their responses, as the rules of the run have them.
     pub checks: u16,
     /// Where they may be fetched from.
     pub allowed: Arc<Allowed>,
