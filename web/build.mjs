@@ -1,4 +1,5 @@
-// Builds each page into one file that loads nothing: its script and style stand in it, and its policy names their hashes and nothing else.
+// Builds each page into one file that loads nothing: its script and style stand in it, and its policy names their hashes and nothing else. What a
+// page asks for later is a script beside it, whose hash its policy names as well.
 // `node build.mjs [FOLDER]` writes into FOLDER, `dist` where none is named. The same sources give the same bytes.
 
 import { createHash } from 'node:crypto';
@@ -11,10 +12,10 @@ import { build } from 'vite';
 const root = dirname(fileURLToPath(import.meta.url));
 const into = process.argv[2] ?? join(root, 'dist');
 
-/** The pages: what each begins with, and what its policy allows beyond its own script and style. */
+/** The pages: what each begins with, what its policy allows beyond its own script and style, and the scripts it asks for later: `NAME.js` of `src/PAGE/NAME.ts`. */
 const PAGES = [
-  { name: 'report', connect: "'none'" },
-  { name: 'console', connect: "'self'" },
+  { name: 'report', connect: "'none'", later: [] },
+  { name: 'console', connect: "'self'", later: ['editor'] },
 ].filter(({ name }) => existsSync(join(root, 'src', name, 'main.ts')));
 
 /** A script in a page ends where its text says so. */
@@ -22,7 +23,7 @@ const enclosed = (script) => script.replaceAll('</script', '<\\/script').replace
 
 const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-async function built(name) {
+async function built(page, entry, format) {
   const output = await build({
     root,
     configFile: false,
@@ -35,8 +36,9 @@ async function built(name) {
       cssCodeSplit: false,
       modulePreload: false,
       rollupOptions: {
-        input: join(root, 'src', name, 'main.ts'),
-        output: { format: 'iife', inlineDynamicImports: true },
+        input: join(root, 'src', page, `${entry}.ts`),
+        output: { inlineDynamicImports: true, ...format },
+        preserveEntrySignatures: 'exports-only',
       },
     },
     esbuild: { legalComments: 'none' },
@@ -44,16 +46,25 @@ async function built(name) {
   const files = (Array.isArray(output) ? output : [output]).flatMap((one) => one.output);
   const script = files.filter((file) => file.type === 'chunk').map((file) => file.code);
   const style = files.filter((file) => file.type === 'asset' && file.fileName.endsWith('.css')).map((file) => file.source);
-  return { script: enclosed(script.join('\n').trim()), style: style.join('\n').trim() };
+  return { script: script.join('\n').trim(), style: style.join('\n').trim() };
 }
 
 mkdirSync(into, { recursive: true });
 const template = readFileSync(join(root, 'src', 'page.html'), 'utf8');
-for (const { name, connect } of PAGES) {
-  const { script, style } = await built(name);
+for (const { name, connect, later } of PAGES) {
+  const whole = await built(name, 'main', { format: 'iife' });
+  const [script, style] = [enclosed(whole.script), whole.style];
+  const scripts = [script];
+  for (const entry of later) {
+    // What it exports becomes a global of this name.
+    const { script: beside } = await built(name, entry, { format: 'iife', name: `brunt_${entry}` });
+    writeFileSync(join(into, `${entry}.js`), beside);
+    scripts.push(beside);
+    console.log(`${entry}.js ${beside.length} characters`);
+  }
   const policy = [
     "default-src 'none'",
-    `script-src ${hash(script)}`,
+    `script-src ${scripts.map(hash).join(' ')}`,
     `style-src ${hash(style)}`,
     'img-src data: blob:',
     `connect-src ${connect}`,

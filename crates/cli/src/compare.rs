@@ -1,35 +1,41 @@
-//! `brunt report A B -o compare.html`: past runs laid over each other.
+//! `brunt report A B`: past runs beside each other, and with `-o compare.html` laid over each other.
 
 use std::path::PathBuf;
 
 use record::RecordFile;
+use report::comparison::Compared;
 use report::formats::Style;
-use report::formats::html::{Compared, compare};
+use report::formats::compared::writer;
 use report::{Exit, Lang, Replayed, Summary};
 use wire::Complaint;
 
 use crate::arguments::Presentation;
 use crate::replay::summed;
 use crate::run::Outcome;
+use crate::view::View;
 use crate::{document, ending, screen};
 
-/// So many runs can be told apart on a page.
+/// So many runs can be told apart.
 const MOST: usize = 6;
 
-/// Writes the page of these records. What the runs came to is theirs: the command succeeds where the page is written.
+/// Writes the comparison of these records. What the runs came to is theirs: the command succeeds where it is written.
 ///
 /// # Errors
-/// The user's mistake: no such record, or no page to write it on.
+/// The user's mistake: no such record, or a format that has one run only.
 pub fn lay_over(files: &[String], shown: &Presentation) -> Outcome {
     let lang = shown.language.unwrap_or_else(Lang::from_env);
     if files.len() > MOST {
-        let trouble = format!("{} records are more than a page lays over each other; name two to six", files.len());
+        let trouble = format!("{} records are more than can be told apart; name two to six", files.len());
         return Err(Complaint::new("FILE", trouble));
     }
-    if shown.format.name() != "html" {
-        let trouble = "several records are compared on a page; write -o compare.html, or name one record";
+    let Some(compare) = writer(shown.format.name()) else {
+        let trouble = format!(
+            "several records are compared as text, as JSON or on a page, and not as {}; write --format text, --format json \
+             or -o compare.html, or name one record",
+            shown.format.name()
+        );
         return Err(Complaint::new("FILE", trouble));
-    }
+    };
     if let Some(output) = &shown.output {
         document::check_writable("-o", output)?;
     }
@@ -42,7 +48,11 @@ pub fn lay_over(files: &[String], shown: &Presentation) -> Outcome {
         .zip(&seconds)
         .map(|((name, summary), seconds)| Compared { name, summary, seconds })
         .collect();
-    let style = Style { lang, ..Style::default() };
+    let on_screen = shown.output.is_none() && shown.format.is_on_screen();
+    if on_screen && shown.quiet && !shown.format_given {
+        return Ok(Exit::Ok.code());
+    }
+    let style = if on_screen { View::new(shown, lang).style() } else { Style { lang, ..Style::default() } };
     let written = match &shown.output {
         Some(output) => document::replace(output, |out| compare(&runs, style, out))
             .map_err(|error| ending::not_written(output, &error, lang)),

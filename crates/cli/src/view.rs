@@ -93,14 +93,19 @@ impl View {
             // Said beside the table's first rows; the failures themselves follow.
             summary.notices.retain(|notice| notice.subject() != Some(Subject::OnlyErrors));
         }
-        let cells = self.screen.is_terminal().then(|| self.screen.width());
-        let style = Style { lang: self.lang, color: self.color, cells };
+        let style = self.style();
         // A page or two, whatever the length of the run.
         let mut page = Vec::new();
         match FORMATS[0].write(&summary, &Replayed(past), style, &mut page) {
             Ok(()) => self.screen.line(&String::from_utf8_lossy(&page)),
             Err(error) => self.screen.line(&error.to_string()),
         }
+    }
+
+    /// How text for people is written there.
+    pub fn style(&self) -> Style {
+        let cells = self.screen.is_terminal().then(|| self.screen.width());
+        Style { lang: self.lang, color: self.color, cells }
     }
 
     /// What of standard output could not be written.

@@ -16,10 +16,13 @@ use crate::{App, gate};
 /// A file of the pages: its path, its media type, its bytes.
 type File = (&'static str, &'static str, &'static [u8]);
 
-/// What stands beside the page: that of those who may not come in yet has a style sheet.
-const FILES: [File; 1] = [("door.css", "text/css; charset=utf-8", include_bytes!("door.css"))];
+/// What stands beside the pages: that of those who may not come in yet has a style sheet, and the page the editor of plans, for when one is edited.
+const FILES: [File; 2] = [
+    ("door.css", "text/css; charset=utf-8", include_bytes!("door.css")),
+    ("editor.js", "text/javascript; charset=utf-8", web::EDITOR.as_bytes()),
+];
 
-/// The page, which loads nothing, and its policy: what it allows itself, and that nobody frames it.
+/// The page, which loads nothing but the editor, and its policy: what it allows itself, and that nobody frames it.
 struct Page {
     html: String,
     policy: String,
@@ -162,5 +165,17 @@ mod tests {
         for loading in [" src=\"", "<link", "@import", "url(http"] {
             assert!(!PAGE.html.contains(loading), "{loading}");
         }
+    }
+
+    #[test]
+    fn the_editor_stands_beside_the_page_and_its_policy_allows_it() {
+        let (_, kind, editor) = FILES.iter().find(|(name, ..)| *name == "editor.js").expect("the editor");
+        assert_eq!((*kind, *editor), ("text/javascript; charset=utf-8", web::EDITOR.as_bytes()));
+        assert!(web::EDITOR.contains("cm-content") && !PAGE.html.contains("cm-content"), "in one of them alone");
+        let scripts = PAGE.policy.split("; ").find(|part| part.starts_with("script-src ")).expect("scripts");
+        assert_eq!(scripts.matches("'sha256-").count(), 2, "{scripts}");
+        assert!(!scripts.contains("self") && !scripts.contains("unsafe"), "{scripts}");
+        assert!(PAGE.html.len() < 400_000, "{} bytes", PAGE.html.len());
+        assert!(web::EDITOR.len() < 500_000, "{} bytes", web::EDITOR.len());
     }
 }

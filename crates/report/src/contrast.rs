@@ -4,10 +4,15 @@
 //! runs): it knows how much the seconds of one run differ from each other, and not how much one run differs from the next of the
 //! same thing.
 
-use measure::{Nanos, Rng};
-use record::{Part, Past, ReadFault, RunEvent, Second};
+use std::io;
 
+use measure::{Nanos, Rng};
+use record::{Part, Second};
+use serde_json::{Value, json};
+
+use crate::finding::Grade;
 use crate::ranked::headline;
+use crate::seconds::Seconds;
 use crate::summary::Summary;
 
 /// Drawings of each run.
@@ -27,7 +32,7 @@ pub enum Verdict {
     Same,
     /// The whole interval is worse by more than what matters.
     Worse,
-    /// The interval holds more than one of these.
+    /// The interval holds more than one of these, there is none, or the figures of one of the runs are not to be trusted.
     CannotTell,
 }
 
@@ -64,6 +69,13 @@ enum Of {
     Quantile(f64),
 }
 
+impl Measure {
+    /// The quantile it is; None: another figure.
+    pub(crate) fn quantile(&self) -> Option<f64> {
+        if let Of::Quantile(q) = self.of { Some(q) } else { None }
+    }
+}
+
 /// What is compared of runs.
 pub const MEASURES: [Measure; 5] = [
     Measure { name: "throughput_per_s", more_is_better: true, matters: 0.05, is_share: false, of: Of::Throughput },
@@ -88,8 +100,25 @@ pub struct Contrast {
     pub verdict: Verdict,
 }
 
+impl Contrast {
+    /// As documents have it.
+    pub fn document(&self) -> Value {
+        json!({
+            "name": self.measure.name,
+            "more_is_better": self.measure.more_is_better,
+            "matters": self.measure.matters,
+            "is_share": self.measure.is_share,
+            "values": self.values,
+            "change": self.change,
+            "interval": self.interval,
+            "verdict": self.verdict.name(),
+        })
+    }
+}
+
 /// A run to be compared: its figures, and what they are in blocks of its seconds.
 pub struct Side {
+    trusted: bool,
     values: [Option<f64>; MEASURES.len()],
     blocks: Vec<Block>,
     /// The buckets that are told apart, as their values.
@@ -112,16 +141,16 @@ struct Block {
 type Drawn = [Option<f64>; MEASURES.len()];
 
 impl Side {
-    /// A run that was summed up, and its record.
+    /// A run that was summed up, and its seconds.
     ///
     /// # Errors
-    /// One sentence where the record cannot be read.
-    pub fn of(summary: &Summary, past: &dyn Past) -> Result<Side, ReadFault> {
+    /// One sentence where they cannot be read.
+    pub fn of(summary: &Summary, all: &dyn Seconds) -> io::Result<Side> {
         let mut seconds: Vec<(Block, Vec<(u64, u64)>)> = Vec::new();
         let per_block = ((summary.window.as_secs_f64().ceil() as usize).div_ceil(MOST_BLOCKS)).max(1);
         let mut in_block = usize::MAX;
-        for event in past.replay()? {
-            let RunEvent::Second(second) = event? else { continue };
+        for second in all.pass()? {
+            let second = second?;
             if second.part == Part::Warmup {
                 continue;
             }
@@ -145,7 +174,13 @@ impl Side {
             block
         });
         let blocks = blocks.collect();
-        Ok(Side { values: MEASURES.map(|measure| figure(summary, measure.of)), blocks, buckets })
+        let trusted = summary.trust.verdict() != Grade::Fail;
+        Ok(Side { trusted, values: MEASURES.map(|measure| figure(summary, measure.of)), blocks, buckets })
+    }
+
+    /// Whether its figures can be trusted.
+    pub fn is_trusted(&self) -> bool {
+        self.trusted
     }
 
     /// Figures of the run as if its seconds had come otherwise; None: too few of them.
@@ -260,7 +295,8 @@ pub fn contrast(first: &Side, second: &Side) -> [Contrast; MEASURES.len()] {
         let drawings = drawn.as_ref().filter(|_| change.is_some());
         let interval =
             drawings.and_then(|(a, b)| middle(a.iter().zip(b).map(|(a, b)| apart([a[at], b[at]])).collect()));
-        Contrast { measure, values, change, interval, verdict: judged(&measure, interval) }
+        let verdict = if first.trusted && second.trusted { judged(&measure, interval) } else { Verdict::CannotTell };
+        Contrast { measure, values, change, interval, verdict }
     })
 }
 
@@ -292,9 +328,10 @@ fn judged(measure: &Measure, interval: Option<[f64; 2]>) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use record::{End, Ended};
+    use record::{End, Ended, Past, ReadFault, RunEvent};
 
     use super::*;
+    use crate::seconds::Replayed;
 
     /// A run of so many seconds: of each what finished, how long that took (µs), and what failed.
     fn side(seconds: i64, of: impl Fn(i64) -> (u64, u64, u64)) -> Side {
@@ -326,7 +363,7 @@ mod tests {
         let text: String = std::iter::once(started.to_owned()).chain(lines).map(|line| line + "\n").collect();
         let past = Kept(text.into_bytes());
         let summary = Summary::from_past(&past).expect("a record");
-        Side::of(&summary, &past).expect("a record")
+        Side::of(&summary, &Replayed(Some(&past))).expect("a record")
     }
 
     fn verdicts(first: &Side, second: &Side) -> Vec<&'static str> {
@@ -357,6 +394,15 @@ mod tests {
         assert!(
             contrast(&short, &short).iter().all(|one| one.interval.is_none() && one.verdict == Verdict::CannotTell)
         );
+    }
+
+    #[test]
+    fn nothing_is_told_of_a_run_that_is_not_trusted() {
+        let (base, mut slow) = (side(30, |_| (100, 1000, 0)), side(30, |_| (100, 2000, 0)));
+        assert_eq!(verdicts(&base, &slow)[1], "worse");
+        slow.trusted = false;
+        assert_eq!([verdicts(&base, &slow), verdicts(&slow, &base)], [["cannot_tell"; 5]; 2]);
+        assert!(contrast(&base, &slow)[1].interval.is_some(), "its figures are shown all the same");
     }
 
     #[test]

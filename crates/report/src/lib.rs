@@ -9,6 +9,7 @@ mod bars;
 mod by_name;
 mod checks;
 mod columns;
+pub mod comparison;
 pub mod contrast;
 mod document;
 mod elsewhere;

@@ -12,6 +12,9 @@ pub const REPORT: &str = include_str!("../../../web/dist/report.html");
 /// The page of the console.
 pub const CONSOLE: &str = include_str!("../../../web/dist/console.html");
 
+/// The script that the page of the console asks for when a plan is edited; its policy names the hash of this text.
+pub const EDITOR: &str = include_str!("../../../web/dist/editor.js");
+
 /// The gaps, in the order they stand in.
 const LANG: &str = "@@LANG@@";
 const TITLE: &str = "@@TITLE@@";

@@ -92,16 +92,29 @@ fn records_are_laid_over_each_other_on_a_page() {
         .map(|lines| lines.iter().filter_map(|line| line["s"][5].as_u64()).sum())
         .collect();
     assert_eq!(succeeded, [50, 50], "seconds of each run");
-    for format in [&[][..], &["--format", "json"]] {
-        let line = ["report", &file("a.zst"), &file("b.zst")].map(String::from);
-        let ended = brunt(line.iter().map(String::as_str).chain(format.iter().copied())).with_code(64);
-        let said = "FILE: several records are compared on a page; write -o compare.html, or name one record";
-        assert!(ended.err.contains(said), "{ended:?}");
+    // Text, JSON and the page say the same of the same pair.
+    let records = [file("a.zst"), file("b.zst")];
+    let compared = |more: &[&str]| {
+        let line = ["report", &records[0], &records[1]].into_iter().chain(more.iter().copied());
+        brunt(line)
+    };
+    let json: Value = serde_json::from_str(&compared(&["--format", "json"]).with_code(0).out).expect("JSON");
+    assert_eq!(drawn[0]["compared"], json["compared"], "the page draws what the JSON has");
+    assert_eq!(json["runs"][1]["name"], *records[1]);
+    let text = compared(&[]).with_code(0).out;
+    let figures = json["compared"][0]["figures"].as_array().expect("figures");
+    let table = text.split_once("B against A").expect("a table").1.lines().skip(2);
+    for (figure, row) in figures.iter().zip(table) {
+        let word = figure["verdict"].as_str().expect("a word").replace('_', " ");
+        assert!(row.ends_with(&format!("  {word}")), "{row}: {word}");
     }
+    let said = "FILE: several records are compared as text, as JSON or on a page, and not as csv";
+    let ended = compared(&["--format", "csv"]).with_code(64);
+    assert!(ended.err.contains(said), "{ended:?}");
     let many = vec![file("a.zst"); 7];
     let line = ["report", "-o", &page].into_iter().chain(many.iter().map(String::as_str));
     let ended = brunt(line).with_code(64);
-    assert!(ended.err.contains("7 records are more than a page lays over each other; name two to six"), "{ended:?}");
+    assert!(ended.err.contains("7 records are more than can be told apart; name two to six"), "{ended:?}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 // The HTTP API of the console (docs/api.md), as the pages use it.
 
+import type { Against } from '../lib/contrast';
+
 export interface Figures {
   started_ms: number;
   target: string;
@@ -78,21 +80,10 @@ export interface Checked {
   below?: string[];
 }
 
-export interface Contrast {
-  name: 'throughput_per_s' | 'p50_us' | 'p95_us' | 'p99_us' | 'failed_share';
-  more_is_better: boolean;
-  matters: number;
-  is_share: boolean;
-  values: [number | null, number | null];
-  change: number | null;
-  interval: [number, number] | null;
-  verdict: 'better' | 'same' | 'worse' | 'cannot_tell';
-}
-
 export interface Compared {
   runs: Kept[];
   base: string;
-  compared: { id: string; differs: string[]; figures: Contrast[] }[];
+  compared: ({ id: string } & Against)[];
 }
 
 /** Why something was not done, in a sentence. */

@@ -91,6 +91,7 @@ export const C = {
   doctorSays: t('What the doctor says', '检查结果'),
   checking: t('checking …', '检查中…'),
   editor: t('Plan, as YAML', '计划（YAML）'),
+  noEditor: t('The editor could not be loaded: the plan can be written as plain text.', '编辑器无法加载：可以用纯文本编写计划。'),
 
   // A run.
   live: t('Live', '实时'),
@@ -138,31 +139,5 @@ export const C = {
 
   // Compare.
   base: t('Base', '基准'),
-  figure: t('Figure', '指标'),
-  change: t('Change', '变化'),
-  interval: t('95 % interval', '95 % 区间'),
-  verdict: t('Verdict', '结论'),
-  better: t('better', '更好'),
-  same: t('same', '相同'),
-  worse: t('worse', '更差'),
-  cannot_tell: t('cannot tell', '无法判断'),
-  points: t('{n} points', '{n} 个百分点'),
-  differs: t('Not the same: {what}', '不同之处：{what}'),
-  weak: t(
-    'Intervals tell how much the seconds of each run scatter. How far one run is from the next of the same thing, one run of each cannot tell.',
-    '区间反映每次运行各秒的波动；同一配置的两次运行之间相差多少，仅凭各一次运行无法得知。',
-  ),
   makeBase: t('Make this the base', '设为基准'),
-  metric: {
-    throughput_per_s: t('Throughput', '吞吐量'),
-    p50_us: t('p50', 'p50'),
-    p95_us: t('p95', 'p95'),
-    p99_us: t('p99', 'p99'),
-    failed_share: t('Failed', '失败'),
-  },
-  part: {
-    urls: t('URLs', 'URL'), options: t('request options', '请求选项'), load: t('load', '负载'), flow: t('flow', '流程'), duration: t('duration', '时长'),
-    requests: t('number of requests', '请求数'), warmup: t('warm-up', '预热'), timeout: t('timeout', '超时'), workers: t('workers', '工作线程'), tls: t('TLS', 'TLS'),
-    max_connections: t('connections', '连接数'), machine: t('machine', '机器'), brunt: t('version of brunt', 'brunt 版本'),
-  },
 } as const;

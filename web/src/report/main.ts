@@ -2,6 +2,7 @@
 
 import '../styles/base.css';
 import { mount } from 'svelte';
+import { againstOf, type Against } from '../lib/contrast';
 import { runsOf, type Run, type Span } from '../lib/run.svelte';
 import { View } from '../lib/view.svelte';
 import App from './App.svelte';
@@ -19,17 +20,21 @@ async function unpacked(text: string): Promise<string> {
 async function begin(): Promise<void> {
   const view = new View(document.documentElement.lang || navigator.language);
   let runs: Run[] = [];
+  let against: Against[] = [];
   let trouble: Trouble | null = null;
   try {
     if (typeof DecompressionStream === 'undefined') trouble = { why: 'old' };
-    else runs = runsOf(await unpacked(document.getElementById('lines')?.textContent ?? ''));
+    else {
+      const text = await unpacked(document.getElementById('lines')?.textContent ?? '');
+      [runs, against] = [runsOf(text), againstOf(text)];
+    }
     if (!trouble && runs.length === 0) trouble = { why: 'broken', said: '0' };
   } catch (error) {
     trouble = { why: 'broken', said: String(error) };
   }
   const target = document.getElementById('app');
   if (!target) return;
-  mount(App, { target, props: { view, runs, trouble } });
+  mount(App, { target, props: { view, runs, against, trouble } });
   Object.defineProperty(window, 'brunt', { value: Object.freeze({ figures: () => figures(runs, view.span), look: (span: Span | null) => view.look(span, runs[0].extent) }) });
   document.documentElement.dataset.ready = 'yes';
   // What a fragment names was not there when the page was loaded.

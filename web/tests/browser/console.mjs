@@ -9,6 +9,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { launched, place } from './browser.mjs';
 
 const brunt = resolve(process.env.BRUNT ?? join(dirname(fileURLToPath(import.meta.url)), '../../../target/debug/brunt'));
@@ -52,6 +53,8 @@ try {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-GB' });
   const page = await context.newPage();
   const complaints = [];
+  const editors = [];
+  page.on('request', (request) => request.url().endsWith('.js') && editors.push(request.url()));
   page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()));
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('request', (request) => !request.url().startsWith(origin) && !/^(data|blob):/.test(request.url()) && complaints.push(`asked for ${request.url()}`));
@@ -80,9 +83,13 @@ try {
   await shot('door');
   complaints.length = 0;
 
+  // The page is small, and the editor of plans stands beside it.
+  const size = async (path) => gzipSync(await (await context.request.get(`${origin}${path}`)).body()).length;
   // The link lets in, and its token stands in no address after that.
   await page.goto(link);
   assert.equal(page.url(), `${origin}/`);
+  assert.ok((await size('/')) < 150_000, `the page is ${await size('/')} bytes compressed`);
+  assert.ok((await size('/editor.js')) < 200_000, `the editor is ${await size('/editor.js')} bytes compressed`);
   await page.getByText('No runs yet.').waitFor();
   await looked('runs-none');
 
@@ -98,8 +105,11 @@ try {
   await page.getByRole('button', { name: 'Try once' }).click();
   await page.getByText('HTTP/1.1 200').first().waitFor();
   await looked('new');
+  // The editor is no part of the page: it is asked for now, once.
+  assert.equal(editors.length, 0, 'nobody edits a plan yet');
   await page.getByRole('tab', { name: 'Plan' }).click();
   await page.locator('.cm-content').waitFor();
+  assert.deepEqual(editors, [`${origin}/editor.js`]);
   // Every example is a plan, and scenarios have a line each in the picture of the load.
   const examples = page.locator('label', { hasText: 'Begin with' }).locator('select');
   for (const example of await examples.locator('option').evaluateAll((all) => all.map(({ value }) => value).filter(Boolean))) {
@@ -195,9 +205,8 @@ try {
   await page.locator('#p99').waitFor();
   await looked('compare');
   const told = await page.evaluate(async (runs) => (await fetch(`/api/v1/compare?runs=${runs}`)).json(), new URL(page.url()).searchParams.get('runs'));
-  const shown = await page.locator('tbody .verdict').allTextContents();
-  const words = { better: 'better', same: 'same', worse: 'worse', cannot_tell: 'cannot tell' };
-  assert.deepEqual(shown.map((text) => text.replace(/^\S+ /, '')), told.compared[0].figures.map((figure) => words[figure.verdict]));
+  const shown = await page.locator('#figures tbody tr td:last-child').allTextContents();
+  assert.deepEqual(shown.map((text) => text.trim().replace(/^\S+ /, '').replace(/ \(.*/, '')), told.compared[0].figures.map(({ verdict }) => verdict.replace('_', ' ')));
   // Found again, and deleted.
   await page.getByRole('link', { name: 'Runs', exact: true }).click();
   await page.getByRole('searchbox').fill('from-ci');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { levelOf } from '../../src/console/level';
 import { cutAfter } from '../../src/lib/cut';
 import { pausedWithin } from '../../src/lib/paused';
-import { batchMean, difference, noneOf, pointsBetween } from '../../src/lib/compare';
+import { againstOf, changeOf, figureOf, intervalOf, type Contrast } from '../../src/lib/contrast';
 import { csv, markdown } from '../../src/lib/copy';
 import { carried, grown, isCounted } from '../../src/lib/counters';
 import { heatOf } from '../../src/lib/heat';
@@ -96,36 +96,20 @@ describe('a heatmap', () => {
 });
 
 describe('differences', () => {
-  const of = (value: number, low: number | null, high: number | null) => ({ value, interval: [low, high] as const });
-  it('are judged by their whole interval', () => {
-    expect(difference(of(10, 9.9, 10.1), of(20, 19, 21), 'worse', true).judgement).toBe('worse');
-    expect(difference(of(10, 9.9, 10.1), of(10.1, 10, 10.2), 'worse', true).judgement).toBe('same');
-    expect(difference(of(10, 9.9, 10.1), of(5, 4.9, 5.1), 'worse', true).judgement).toBe('better');
-    expect(difference(of(10, 9.9, 10.1), of(5, 4.9, 5.1), 'better', true).judgement).toBe('worse');
-    expect(difference(of(10, 8, 12), of(11, 9, 13), 'worse', true).judgement).toBe('cannotTell');
-    expect(difference(of(10, 9.9, 10.1), of(20, 19, null), 'worse', true).judgement).toBe('worse');
-    expect(difference(of(10, 9.9, null), of(20, 19, 21), 'worse', true).judgement).toBe('cannotTell');
-    expect(difference(of(10, 9.9, 10.1), of(20, 19, 21), 'worse', false).judgement).toBe('cannotTell');
-    expect(difference({ value: 10, interval: null }, of(20, 19, 21), 'worse', true).judgement).toBe('cannotTell');
+  const one: Contrast = { name: 'p50_us', more_is_better: false, matters: 0.05, is_share: false, values: [1000, 1200], change: 1.2, interval: [1.1, 1.3], verdict: 'worse' };
+  const share: Contrast = { ...one, name: 'failed_share', is_share: true, values: [0, 0.005], change: 0.005, interval: [-0.00001, 0.01] };
+  it('are drawn as they were worked out', () => {
+    expect([figureOf(one, 0), figureOf(one, 1), changeOf(one, one.change, 'en'), intervalOf(one, 'en')]).toEqual(['1.00 ms', '1.20 ms', '+20.0 %', '+10.0 % … +30.0 %']);
+    expect([figureOf(share, 1), changeOf(share, share.change, 'en'), intervalOf(share, 'zh')]).toEqual(['0.50 %', '+0.50 points', '0.00 个百分点 … +1.00 个百分点']);
+    expect([figureOf({ ...one, values: [null, 5] }, 0), changeOf(one, null, 'en'), intervalOf({ ...one, interval: null }, 'en')]).toEqual(['–', '–', '–']);
+    expect(changeOf({ ...one, name: 'throughput_per_s' }, 0.9, 'en')).toBe('−10.0 %');
   });
-  it('have the width of both intervals together', () => {
-    const { interval, share } = difference(of(100, 90, 110), of(100, 90, 110), 'worse', true);
-    expect(share).toBe(0);
-    expect(interval![0]).toBeCloseTo(-0.133, 2);
-    expect(interval![1]).toBeCloseTo(0.153, 2);
-  });
-  it('of failures are told in points, from none as well', () => {
-    expect(pointsBetween(noneOf(100_000), { value: 5, interval: [4, 6] }, true).judgement).toBe('worse');
-    expect(pointsBetween({ value: 5, interval: [4, 6] }, noneOf(100_000), true)).toMatchObject({ share: -5, judgement: 'better' });
-    expect(pointsBetween(noneOf(100_000), noneOf(100_000), true).judgement).toBe('same');
-    expect(pointsBetween(noneOf(100), noneOf(100), true).judgement).toBe('cannotTell');
-  });
-  it('of a rate are told by how much its blocks differ', () => {
-    const weights = new Array(100).fill(1);
-    expect(batchMean(new Array(100).fill(50), weights)).toEqual({ value: 50, interval: [50, 50] });
-    const { interval } = batchMean(weights.map((_, i) => (i < 50 ? 40 : 60)), weights);
-    expect(interval![0]).toBeLessThan(44);
-    expect(batchMean([1, 2], [1, 1]).interval).toBeNull();
+  it('stand before the runs of a page', () => {
+    const against = [{ trusted: true, differs: ['load'], figures: [one] }];
+    const text = `${JSON.stringify({ compared: against })}\n{"run":1,"hosts":{}}\n`;
+    expect(againstOf(text)).toEqual(against);
+    expect(againstOf('{"run":1}\n')).toEqual([]);
+    expect(runsOf(text)).toHaveLength(1);
   });
 });
 

@@ -63,7 +63,7 @@ pub fn calibrate(matches: &ArgMatches) -> Result<Calibrate, Complaint> {
 /// The command line of `brunt report`.
 pub fn report_command() -> clap::Command {
     flags::bare("brunt report")
-        .about("Show a past run again: the last one, or the one in FILE. Several are laid over each other: -o compare.html.")
+        .about("Show a past run again: the last one, or the one in FILE. Several are held against the first of them; -o compare.html lays them over each other.")
         .arg(clap::Arg::new("file").value_name("FILE").num_args(0..).help("A file that --record wrote"))
         .args(flags::document())
         .arg(flags::switch(

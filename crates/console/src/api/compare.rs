@@ -3,8 +3,9 @@
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use record::{RecordFile, Started};
-use report::contrast::{Contrast, Side, contrast};
+use record::RecordFile;
+use report::Replayed;
+use report::comparison::{Against, Compared, comparison};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -47,57 +48,25 @@ pub async fn compare(
             let past = Bounded(RecordFile(app.library.record(id)));
             let unreadable = |fault: String| Problem::unfit("record", format!("{id}: {fault}"));
             let summary = figures::summary(&app.library.record(id)).map_err(unreadable)?;
-            let side = Side::of(&summary, &past).map_err(|fault| unreadable(fault.to_string()))?;
-            read.push((run, summary, side));
+            read.push((run, summary, past));
         }
-        let Some(((_, base, first), others)) = read.split_first() else { return Err(Problem::no_run()) };
-        let compared: Vec<Value> = others
-            .iter()
-            .map(|(run, summary, side)| {
-                let figures: Vec<Value> = contrast(first, side).iter().map(shown).collect();
-                let differs = differing(base.started.as_deref(), summary.started.as_deref());
-                json!({ "id": run.id, "figures": figures, "differs": differs })
-            })
-            .collect();
+        let seconds: Vec<Replayed<'_>> = read.iter().map(|(.., past)| Replayed(Some(past))).collect();
+        let sides = read.iter().zip(&seconds);
+        let sides: Vec<Compared<'_>> =
+            sides.map(|((run, summary, _), seconds)| Compared { name: &run.name, summary, seconds }).collect();
+        let against = comparison(&sides).map_err(|error| Problem::unfit("record", error.to_string()))?;
+        let told = |((run, ..), against): (&(crate::library::Run, _, _), _)| with_id(&run.id, against);
+        let compared: Vec<Value> = read.iter().skip(1).zip(against.iter().map(Against::document)).map(told).collect();
         let runs: Vec<&crate::library::Run> = read.iter().map(|(run, ..)| run).collect();
         Ok(Json(json!({ "runs": runs, "base": ids[0], "compared": compared })))
     })
     .await
 }
 
-fn shown(one: &Contrast) -> Value {
-    json!({
-        "name": one.measure.name,
-        "more_is_better": one.measure.more_is_better,
-        "matters": one.measure.matters,
-        "is_share": one.measure.is_share,
-        "values": one.values,
-        "change": one.change,
-        "interval": one.interval,
-        "verdict": one.verdict.name(),
-    })
-}
-
-/// What was not the same of two runs beside their figures: whoever compares them should know.
-fn differing(first: Option<&Started>, second: Option<&Started>) -> Vec<&'static str> {
-    let (Some(a), Some(b)) = (first, second) else { return Vec::new() };
-    let of = |started: &Started| serde_json::to_value(&started.plan).unwrap_or_default();
-    let (plan_a, plan_b) = (of(a), of(b));
-    let parts = [
-        "urls",
-        "options",
-        "load",
-        "flow",
-        "duration",
-        "requests",
-        "warmup",
-        "timeout",
-        "workers",
-        "tls",
-        "max_connections",
-    ];
-    let of_plan = parts.into_iter().filter(|part| plan_a.get(part) != plan_b.get(part));
-    let machine = |started: &Started| started.host().map(|host| (host.name.clone(), host.cores.to_bits()));
-    let versions = (a.brunt != b.brunt).then_some("brunt");
-    of_plan.chain((machine(a) != machine(b)).then_some("machine")).chain(versions).collect()
+/// What is told of a run, and which it is.
+fn with_id(id: &str, mut told: Value) -> Value {
+    if let Value::Object(entries) = &mut told {
+        entries.insert("id".into(), id.into());
+    }
+    told
 }

@@ -1,6 +1,7 @@
 //! The formats of a report, in one list. A format costs one file here and one line in [`FORMATS`].
 
 mod checks;
+pub mod compared;
 mod csv;
 pub mod html;
 mod iterations;

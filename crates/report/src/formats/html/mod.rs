@@ -1,7 +1,7 @@
 //! HTML for people: one file to send on, with pictures that can be looked into.
 //!
 //! The page is built beforehand (`web/`); here its data is written into it: lines of JSON, compressed, as base64, in which no
-//! text of others can be markup. The first line of a run is its head, the JSON report and every sentence in both
+//! text of others can be markup. A page of several runs begins with how each of them differs from the first. The first line of a run is its head, the JSON report and every sentence in both
 //! languages; behind it come its seconds, its names and the parts of its requests by blocks of seconds and the counters of hosts, in the order of time. They are written as the
 //! record is read: none of it is held whole. Pages that show a run while it goes on draw the same lines ([`Live`]).
 
@@ -21,11 +21,12 @@ use std::io::{self, Write};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use record::RunEvent;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::drawing::Drawing;
 use self::grain::Grain;
 use super::{Format, Style};
+use crate::comparison::{Against, Compared, comparison};
 use crate::seconds::Seconds;
 use crate::summary::Summary;
 
@@ -46,17 +47,6 @@ impl Format for Html {
     }
 }
 
-/// A run on a page with others.
-#[derive(Clone, Copy)]
-pub struct Compared<'a> {
-    /// What it is called: the file of its record.
-    pub name: &'a str,
-    /// What it came to.
-    pub summary: &'a Summary,
-    /// Its seconds.
-    pub seconds: &'a dyn Seconds,
-}
-
 /// Writes the page of a run, or of several laid over each other.
 ///
 /// # Errors
@@ -67,6 +57,10 @@ pub fn compare(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::
     web::fill(web::REPORT, lang, &title, out, |out| {
         let text = base64::write::EncoderWriter::new(out, &base64::engine::general_purpose::STANDARD);
         let mut packed = ZlibEncoder::new(text, Compression::new(7));
+        let against: Vec<Value> = comparison(runs)?.iter().map(Against::document).collect();
+        if !against.is_empty() {
+            line(&mut packed, &json!({ "compared": against }))?;
+        }
         runs.iter().try_for_each(|run| lines(run, &mut packed))?;
         packed.finish()?.finish().map(drop)
     })

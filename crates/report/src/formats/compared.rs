@@ -1,0 +1,201 @@
+//! Runs beside each other: as text, as JSON, and on a page ([`super::html`]). All of them show [`comparison`].
+
+use std::io::{self, Write};
+
+use measure::plain;
+use serde_json::{Value, json};
+
+use super::text::head;
+use super::{Style, html};
+use crate::columns::{Paint, table, wrapped};
+use crate::comparison::{Against, Compared, comparison};
+use crate::contrast::{Contrast, Measure, Verdict};
+use crate::show;
+use crate::text::{Lang, Text, text};
+
+/// The version of the JSON.
+const SCHEMA: &str = "brunt-comparison/1";
+
+const AGAINST: Text = text("{run} against {base}", "{run} 相对 {base}");
+const CHANGE: Text = text("change", "变化");
+const INTERVAL: Text = text("95 % interval", "95 % 区间");
+const VERDICT: Text = text("verdict", "结论");
+const THROUGHPUT: Text = text("throughput", "吞吐量");
+const FAILED: Text = text("failed", "失败");
+const POINTS: Text = text("{n} points", "{n} 个百分点");
+const BETTER: Text = text("better", "更好");
+const SAME: Text = text("same", "相同");
+const WORSE: Text = text("worse", "更差");
+const CANNOT_TELL: Text = text("cannot tell", "无法判断");
+const NOT_THE_SAME: Text = text("not the same: {what}", "不同之处：{what}");
+const UNTRUSTED: Text = text(
+    "one of these runs is NOT TRUSTED: nothing can be told of their differences",
+    "其中有运行不可信：无法判断其差异",
+);
+const WHAT_IT_KNOWS: Text = text(
+    "Intervals tell how much the seconds of each run scatter. How far one run is from the next of the same thing, one run of each cannot tell.",
+    "区间反映每次运行各秒的波动；同一配置的两次运行之间相差多少，仅凭各一次运行无法得知。",
+);
+
+/// What was not the same, by its name in documents.
+const DIFFERS: [(&str, Text); 14] = [
+    ("urls", text("URLs", "URL")),
+    ("options", text("request options", "请求选项")),
+    ("load", text("load", "负载")),
+    ("flow", text("flow", "流程")),
+    ("scenarios", text("scenarios", "场景")),
+    ("duration", text("duration", "时长")),
+    ("requests", text("number of requests", "请求数")),
+    ("warmup", text("warm-up", "预热")),
+    ("timeout", text("timeout", "超时")),
+    ("workers", text("workers", "工作线程")),
+    ("tls", text("TLS", "TLS")),
+    ("max_connections", text("connections", "连接数")),
+    ("machine", text("machine", "机器")),
+    ("brunt", text("version of brunt", "brunt 版本")),
+];
+
+/// Writes runs beside each other.
+pub type Writer = fn(&[Compared<'_>], Style, &mut dyn Write) -> io::Result<()>;
+
+/// How a format of this name shows several runs; None: it shows one.
+pub fn writer(format: &str) -> Option<Writer> {
+    match format {
+        "text" => Some(in_text),
+        "json" => Some(in_json),
+        "html" => Some(html::compare),
+        _ => None,
+    }
+}
+
+/// The letter that a run is called by.
+fn letter(at: usize) -> String {
+    char::from(b'A'.saturating_add(u8::try_from(at).unwrap_or(u8::MAX))).to_string()
+}
+
+fn in_json(runs: &[Compared<'_>], _: Style, out: &mut dyn Write) -> io::Result<()> {
+    let run = |run: &Compared<'_>| {
+        let started = run.summary.started.as_ref();
+        json!({
+            "name": plain::line(run.name),
+            "unix_ms": started.map(|started| started.unix_ms),
+            "target": started.map(|started| plain::line(&head::target(&started.plan, Lang::En)).into_owned()),
+            "trust": run.summary.trust.verdict().name(),
+        })
+    };
+    let told: Vec<Value> = comparison(runs)?.iter().map(Against::document).collect();
+    let all: Vec<Value> = runs.iter().map(run).collect();
+    serde_json::to_writer_pretty(&mut *out, &json!({ "schema": SCHEMA, "runs": all, "compared": told }))?;
+    out.write_all(b"\n")
+}
+
+fn in_text(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let (lang, paint) = (style.lang, Paint(style.color));
+    let mut lines = Vec::new();
+    for (at, run) in runs.iter().enumerate() {
+        let summary = run.summary.plain();
+        let plan = summary.started.as_ref().map(|started| &started.plan);
+        let name = paint.bold(&format!("{}  {}", letter(at), plain::line(run.name)));
+        let load = plan.map_or_else(Vec::new, |plan| head::load(plan, lang));
+        let asked = plan.map(|plan| head::target(plan, lang)).into_iter().chain(load);
+        lines.extend([
+            name,
+            format!("   {}", asked.collect::<Vec<_>>().join(lang.of(crate::sentences::COMMA))),
+            format!("   {}", crate::line::line(&summary, lang)),
+        ]);
+    }
+    for (at, against) in comparison(runs)?.iter().enumerate() {
+        let names = [letter(at + 1), letter(0)];
+        lines.push(String::new());
+        lines.push(paint.bold(&lang.fill(AGAINST, &[("run", &names[0]), ("base", &names[1])])));
+        lines.extend(table(&rows(runs, at + 1, against, lang)).into_iter().map(|row| format!("  {row}")));
+        if !against.trusted {
+            lines.push(format!("  {}", paint.red(lang.of(UNTRUSTED))));
+        }
+        if !against.differs.is_empty() {
+            let separator = if lang == Lang::Zh { "、" } else { ", " };
+            let what = against.differs.iter().map(|part| different(part, lang)).collect::<Vec<_>>().join(separator);
+            lines.push(format!("  {}", paint.yellow(&lang.fill(NOT_THE_SAME, &[("what", &what)]))));
+        }
+    }
+    lines.extend([String::new(), lang.of(WHAT_IT_KNOWS).into()]);
+    for line in lines {
+        // A table is not broken as sentences are.
+        let is_sentence = !line.starts_with("  ") || line.starts_with("   ");
+        let line = style.cells.filter(|_| is_sentence).map_or_else(|| line.clone(), |cells| wrapped(&line, cells));
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn different(part: &str, lang: Lang) -> &str {
+    DIFFERS.iter().find(|(name, _)| *name == part).map_or(part, |(_, text)| lang.of(*text))
+}
+
+/// The figures of the first run and of another, with their heading.
+fn rows(runs: &[Compared<'_>], at: usize, against: &Against, lang: Lang) -> Vec<Vec<String>> {
+    let words = [CHANGE, INTERVAL, VERDICT].map(|word| lang.of(word).to_owned());
+    let heading: Vec<String> = [String::new(), letter(0), letter(at)].into_iter().chain(words).collect();
+    let row = |one: &Contrast| {
+        let interval = one.interval.map(|ends| ends.map(|end| changed(one, end, lang)).join(" … "));
+        vec![
+            called(&one.measure, lang),
+            figure(&runs[0], one, 0),
+            figure(&runs[at], one, 1),
+            one.change.map_or_else(|| show::WITHHELD.into(), |change| changed(one, change, lang)),
+            interval.unwrap_or_else(|| show::WITHHELD.into()),
+            lang.of(word(one.verdict)).into(),
+        ]
+    };
+    std::iter::once(heading).chain(against.figures.iter().map(row)).collect()
+}
+
+fn called(measure: &Measure, lang: Lang) -> String {
+    match (measure.quantile(), measure.is_share) {
+        (Some(_), _) => measure.name.trim_end_matches("_us").into(),
+        (None, true) => lang.of(FAILED).into(),
+        (None, false) => lang.of(THROUGHPUT).into(),
+    }
+}
+
+/// A figure of one of the two; a lower bound is told as such.
+fn figure(run: &Compared<'_>, one: &Contrast, of: usize) -> String {
+    if let Some(q) = one.measure.quantile() {
+        return run.summary.headline().quantile(q).figure.show();
+    }
+    match one.values[of] {
+        None => show::WITHHELD.into(),
+        Some(share) if one.measure.is_share => format!("{:.2} %", share * 100.0),
+        Some(rate) => format!("{}/s", show::rate(rate)),
+    }
+}
+
+fn changed(one: &Contrast, change: f64, lang: Lang) -> String {
+    if one.measure.is_share {
+        return lang.fill(POINTS, &[("n", &signed(change * 100.0, 2))]);
+    }
+    format!("{} %", signed((change - 1.0) * 100.0, 1))
+}
+
+fn signed(value: f64, digits: usize) -> String {
+    let shown = format!("{:.digits$}", value.abs());
+    let is_zero = shown.bytes().all(|byte| matches!(byte, b'0' | b'.'));
+    let sign = if is_zero {
+        ""
+    } else if value > 0.0 {
+        "+"
+    } else {
+        "-"
+    };
+    format!("{sign}{shown}")
+}
+
+/// What can be said, in a word.
+fn word(verdict: Verdict) -> Text {
+    match verdict {
+        Verdict::Better => BETTER,
+        Verdict::Same => SAME,
+        Verdict::Worse => WORSE,
+        Verdict::CannotTell => CANNOT_TELL,
+    }
+}

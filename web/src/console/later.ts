@@ -1,0 +1,32 @@
+// What the page loads when it is asked for: the editor of plans, which most who come here never open. Its text is fetched from the console and run as a
+// script of this page, whose policy names the hash of exactly that text: nothing else would be run.
+
+import type * as Editing from './editor';
+
+declare global {
+  interface Window {
+    brunt_editor?: typeof Editing;
+  }
+}
+
+let asked: Promise<typeof Editing> | undefined;
+
+async function loaded(): Promise<typeof Editing> {
+  const answer = await fetch('/editor.js');
+  if (!answer.ok) throw new Error(`editor.js: ${answer.status}`);
+  const script = document.createElement('script');
+  script.textContent = await answer.text();
+  document.head.append(script);
+  script.remove();
+  if (!window.brunt_editor) throw new Error('editor.js: not the one of this page');
+  return window.brunt_editor;
+}
+
+/** The editor, loaded once; one that could not be had is asked for again. */
+export function later(): Promise<typeof Editing> {
+  asked ??= loaded().catch((why) => {
+    asked = undefined;
+    throw why;
+  });
+  return asked;
+}
