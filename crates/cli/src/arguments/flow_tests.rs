@@ -267,16 +267,28 @@ fn pages_are_groups_and_are_asked_for_where_a_flow_loads_them() {
     assert_eq!(flow(text).groups(), ["page /x"]);
     assert_eq!(flow(&document::yaml(&of_file(text, &[]))), flow(text));
     for (text, expected) in [
-        ("url: http://h/\nresources: 6\n", "line 2 column 12 (resources): is about users who go through a flow"),
+        ("url: http://h/\nresources: 6\n", "line 2 column 12 (resources): only works in a flow"),
+        ("resources-from: x\nflow: [http://h/]\n", "(resources-from): needs `resources`"),
         (
-            "resources-from: x\nflow: [http://h/]\n",
-            "(resources-from): is about the resources of pages, which are not fetched",
+            "flow:\n - batch:\n   - url: http://h/\n     resources: 6\n",
+            "cannot fetch what `http://h/` names, as it is in a batch",
         ),
-        ("flow:\n - batch:\n   - url: http://h/\n     resources: 6\n", "`http://h/` stands in a batch"),
     ] {
         let said = with_file(text, &[]).expect_err(text).to_string();
         assert!(said.contains(expected), "{said}");
     }
+}
+
+#[test]
+fn scenarios_load_pages_too() {
+    let text = "scenarios:\n  a: {users: 2, flow: [{url: http://h/x, resources: 6}]}\n  b: {users: 2, flow: [{call: f}]}\n\
+                flows: {f: ['http://h/y', {url: http://h/z, resources: 2}]}\nobjectives: ['p95{page /z}<1s']\n";
+    let groups = |plan: &plan::Plan| -> Vec<String> {
+        plan.spans().iter().filter_map(|span| span.group).map(str::to_owned).collect()
+    };
+    assert_eq!(groups(&of_file(text, &[])), ["page /x", "page /z"]);
+    let alone = of_file(text, &["--scenario", "a"]);
+    assert_eq!((groups(&alone), alone.objectives.len()), (vec!["page /x".to_owned()], 0));
 }
 
 #[test]

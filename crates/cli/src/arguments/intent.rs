@@ -19,8 +19,8 @@ use super::given::Given;
 use super::matched::Matched;
 use super::watching::Watching;
 use super::{
-    exporting, file, flow_beside, flow_file, load, pages, proxies, scenario_run, sealed, shorthand, spoken, urls,
-    watching, ways,
+    exporting, file, flow_beside, flow_file, load, proxies, scenario_run, sealed, shorthand, spoken, urls, watching,
+    ways,
 };
 
 /// Most worker threads a run may ask for.
@@ -213,7 +213,6 @@ fn over(
     let plan =
         Plan { flow, ..plan((&flags, !given.scenarios.is_empty()), urls, &*protocols[protocol], options, defaults)? };
     flow_beside::with_load(&plan)?;
-    let plan = pages::of_run(plan)?;
     let plan = scenario_run::of_run(&flags, given, plan, &*protocols[protocol])?;
     let keep_secrets = flags.switch("keep-secrets");
     let watching = watching::read(&flags)?;

@@ -13,12 +13,11 @@ pub(super) fn of_run(mut plan: Plan) -> Result<Plan, Complaint> {
     let asked = |name: &str| plan.options.contains_key(name) || plan.urls.iter().any(|u| u.options.contains_key(name));
     let Some(first) = [RESOURCES, FROM, MAY_FAIL].into_iter().find(|name| asked(name)) else { return Ok(plan) };
     if !plan.has_flows() {
-        let trouble =
-            "is about users who go through a flow, step by step; write `flow` in a plan file, or leave it out";
+        let trouble = "only works in a flow; write the pages as steps of `flow` in a plan file, or leave it out";
         return Err(Complaint::new(format!("--{first}"), trouble));
     }
     if !asked(RESOURCES) {
-        let trouble = "is about the resources of pages, which are not fetched; write --resources 6 beside it";
+        let trouble = "needs `resources`, which says how many are fetched at once; write `resources: 6` beside it, or leave it out";
         return Err(Complaint::new(format!("--{first}"), trouble));
     }
     let (urls, options) = (plan.urls.clone(), plan.options.clone());
@@ -36,7 +35,7 @@ pub(super) fn of_run(mut plan: Plan) -> Result<Plan, Complaint> {
         });
         if let Some(url) = in_batch {
             let trouble =
-                format!("`{}` stands in a batch, whose requests fetch nothing beside; write it as a step", url.url);
+                format!("cannot fetch what `{}` names, as it is in a batch; make it a step of its own", url.url);
             return Err(Complaint::new(format!("--{RESOURCES}"), trouble));
         }
     }

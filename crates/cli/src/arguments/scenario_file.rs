@@ -54,25 +54,25 @@ impl Reader<'_> {
             return self.recorded_scenarios(at, node);
         }
         if !self.given.urls.is_empty() {
-            let trouble = "stand beside `urls` or a `flow`; write them in the scenario that sends them";
+            let trouble = "do not go with `urls` or `flow` at the top level; move those into a scenario";
             return self.wrong(at, "scenarios", trouble);
         }
         let named: Vec<(String, At, &Node)> = match &node.value {
             Value::Map(entries) => entries.iter().map(|(name, at, node)| (name.clone(), *at, node)).collect(),
             Value::List(items) => items.iter().map(|item| self.named_item(item)).collect::<Result<_, _>>()?,
             _ => {
-                return self.wrong(at, "scenarios", "are no map; write a name for each, and below it users and a flow");
+                return self.wrong(at, "scenarios", "must be a map of names, each with its users and flow");
             }
         };
         let mut all: Vec<Written> = Vec::new();
         for (name, at, node) in named {
             if name.trim().is_empty() || name.len() > LONGEST || name.contains(['{', '}']) {
                 let trouble =
-                    format!("is no name of a scenario; write one of at most {LONGEST} letters, without braces");
+                    format!("cannot be the name of a scenario; use at most {LONGEST} characters and no braces");
                 return self.wrong(at, &name, trouble);
             }
             if all.iter().any(|written| written.scenario.name == name) {
-                return self.wrong(at, &name, "is the name of two scenarios; write another");
+                return self.wrong(at, &name, "is the name of two scenarios; rename one");
             }
             all.push(self.scenario(name, at, node)?);
         }
@@ -108,7 +108,7 @@ impl Reader<'_> {
             return self.wrong(
                 item.at,
                 "scenarios",
-                "has an item that is no map; write `- name: shop`, and its keys below",
+                "has an item that is not a map; write `- name: shop`, and its keys below it",
             );
         };
         match entries.iter().find(|(key, ..)| key == "name") {
@@ -134,8 +134,7 @@ impl Reader<'_> {
         }
         let groups: usize = all.iter().map(|written| written.scenario.flow.groups().len()).sum();
         if self.given.urls.len() > REQUESTS || groups > GROUPS {
-            let trouble =
-                format!("have more than {REQUESTS} requests or {GROUPS} groups together; write fewer, or loops");
+            let trouble = format!("have more than {REQUESTS} requests or {GROUPS} groups in all; use fewer, or loops");
             return self.wrong(at, "scenarios", trouble);
         }
         let flows: Vec<(&str, &Flow)> = all.iter().map(|w| (w.scenario.name.as_str(), &w.scenario.flow)).collect();
@@ -150,7 +149,7 @@ impl Reader<'_> {
 
     fn scenario(&mut self, name: String, at: At, node: &Node) -> Result<Written, Complaint> {
         let Value::Map(entries) = &node.value else {
-            return self.wrong(at, &name, "is no map; write `users: 10` and a `flow` below it");
+            return self.wrong(at, &name, "must be a map; write `users: 10` and a `flow` below it");
         };
         // As reports have them, too.
         let entries: Vec<Entry> =
@@ -160,7 +159,7 @@ impl Reader<'_> {
                 let trouble = match nearest(key, KEYS.into_iter()) {
                     Some(near) => format!("unknown key; write `{near}` if you meant that"),
                     None => format!(
-                        "is not of a scenario, but may be of the whole plan; a scenario has {}",
+                        "is not a key of a scenario, though it may be one of the whole plan; a scenario has {}",
                         KEYS.join(", ")
                     ),
                 };
@@ -198,7 +197,7 @@ impl Reader<'_> {
         let time = self.read(entries, "start-time", quantity::duration)?;
         match find(entries, "start") {
             Some((_, at, Node { value: Value::Text(_), .. })) if time.is_some() => {
-                self.wrong(*at, "start", "is a time, and so is `start-time`; leave one of them out")
+                self.wrong(*at, "start", "is a time here, and so is `start-time`; leave one of them out")
             }
             Some((.., Node { value: Value::Text(_), .. })) => {
                 Ok(self.read(entries, "start", quantity::duration)?.unwrap_or_default())
@@ -212,7 +211,7 @@ impl Reader<'_> {
         for (key, place) in [("start", "first"), ("end", "last")] {
             if let Some((_, at, Node { value: Value::List(_), .. })) = find(entries, key) {
                 let trouble = format!(
-                    "is what each user does once, and with a rate each iteration is a user of its own; write it {place} in `flow`"
+                    "runs once per user, and with a rate each iteration is a new user; write it {place} in `flow`"
                 );
                 return self.wrong(*at, key, trouble);
             }
@@ -237,52 +236,43 @@ impl Reader<'_> {
         let open =
             find(entries, "rate").is_some() || self.stages_of(entries)?.is_some_and(|(_, level)| level == Level::Rate);
         let staged = find(entries, "stages").is_some();
-        let users_only = "is about users, and a rate has none of its own; leave it out";
-        let rate_only =
-            "is about a rate, and users come by themselves; write `rate: 10/s` instead of `users`, or leave it out";
+        let users_only = "is for a number of users and does not go with a rate; leave it out";
+        let rate_only = "is for a rate; write `rate: 10/s` instead of `users`, or leave it out";
         let clashes = [
             (
                 "rate",
                 find(entries, "users").is_some(),
-                "stands beside `users`; one says who sends, the other how often: leave one out",
+                "does not go with `users`: the load is a number of users or a rate; leave one out",
             ),
             (
                 "stages",
                 find(entries, "users").or(find(entries, "rate")).is_some(),
-                "say their own levels; leave `users` and `rate` out",
+                "give the number of users or the rate themselves; leave out `users` and `rate`",
             ),
-            ("duration", staged, "does not go with `stages`, whose times add up; leave one of them out"),
+            ("duration", staged, "does not go with `stages`, which have their own times; leave one of them out"),
             ("iterations-per-user", open, users_only),
-            ("iterations-per-user", staged, "goes with a constant number of users; write `users: 10`"),
+            ("iterations-per-user", staged, "needs a constant number of users; write `users: 10` instead of `stages`"),
             (
                 "iterations-per-user",
                 find(entries, "iterations").is_some(),
-                "stands beside `iterations`, which all users share; leave one out",
+                "does not go with `iterations`, which all users share; leave one out",
             ),
             ("spawn-rate", open, users_only),
-            ("spawn-rate", staged, "says how fast users come, and so do `stages`; leave one of them out"),
+            ("spawn-rate", staged, "does not go with `stages`, which say how fast users start; leave one of them out"),
             ("arrivals", !open, rate_only),
-            (
-                "max-users",
-                !open,
-                "bounds users whom a rate brings; leave it out, or write `rate: 10/s` instead of `users`",
-            ),
+            ("max-users", !open, "is for a rate; leave it out, or write `rate: 10/s` instead of `users`"),
             ("max-connections", !open, rate_only),
             (
                 "think",
                 find(entries, "flow").is_some(),
-                "is the pause between requests of `urls`; in a flow write `pause` where it is",
+                "is the pause between requests of `urls`; in a flow, add `pause` steps",
             ),
             (
                 "urls",
                 find(entries, "flow").is_some(),
-                "stand beside a flow; write each as a step of it, or leave one out",
+                "do not go with `flow`; make each a step of it, or leave one out",
             ),
-            (
-                "url",
-                find(entries, "flow").is_some(),
-                "stands beside a flow; write it as a step of it, or leave one out",
-            ),
+            ("url", find(entries, "flow").is_some(), "does not go with `flow`; make it a step of it, or leave one out"),
         ];
         match clashes.into_iter().find(|(key, clash, _)| *clash && find(entries, key).is_some()) {
             Some((key, _, trouble)) => {
@@ -354,7 +344,7 @@ impl Reader<'_> {
             steps.extend(think.map(|(from, to)| Step::Pause(Pause::Uniform { from, to })));
             steps
         } else {
-            return self.wrong(at, name, "says nothing; write a `flow`, or `urls`");
+            return self.wrong(at, name, "sends nothing; write a `flow` or `urls`");
         };
         let mut sends = false;
         each(&steps, &mut |step| sends |= !step.urls().is_empty() || matches!(step, Step::Call { .. }));

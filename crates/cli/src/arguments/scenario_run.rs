@@ -10,6 +10,7 @@ use super::given::Given;
 use super::intent::in_one_queue;
 use super::keys::nearest;
 use super::matched::Matched;
+use super::pages;
 use super::scenario_file::Written;
 
 /// What objectives call the scenarios of a plan, their iterations and groups.
@@ -20,7 +21,7 @@ fn called(plan: &Plan) -> Vec<String> {
     scenarios.chain(groups).chain(spans.iter().map(|span| span.called())).collect()
 }
 
-/// The plan with the scenarios of its file, or with the one that is asked for alone.
+/// The plan with the scenarios of its file, or with the one that is asked for alone, and with its pages as groups.
 ///
 /// # Errors
 /// What does not go with them, or only with them.
@@ -31,7 +32,7 @@ pub(super) fn of_run(flags: &Matched<'_>, given: &Given, plan: Plan, protocol: &
             Some(_) => {
                 Err(Complaint::new("--scenario", "chooses among the scenarios of a plan file, and there are none"))
             }
-            None => Ok(plan),
+            None => pages::of_run(plan),
         };
     }
     if protocol.name() != "http" && protocol.name() != protocols::mixed::NAME {
@@ -52,7 +53,8 @@ pub(super) fn of_run(flags: &Matched<'_>, given: &Given, plan: Plan, protocol: &
     };
     let asked_workers = flags.given("workers") || flags.given("processes");
     let workers = if !asked_workers && given.scenarios.iter().any(bounded) { 1 } else { plan.workers };
-    let mut plan = Plan { load, scenarios, common: given.common.clone(), requests: None, workers, ..plan };
+    let plan = Plan { load, scenarios, common: given.common.clone(), requests: None, workers, ..plan };
+    let mut plan = pages::of_run(plan)?;
     if let Some(name) = asked {
         let names: Vec<String> = plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect();
         let all = called(&plan);
@@ -70,14 +72,14 @@ pub(super) fn of_run(flags: &Matched<'_>, given: &Given, plan: Plan, protocol: &
     }
     if flags.switch("debug") && plan.scenarios.len() > 1 {
         let names: Vec<&str> = plan.scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
-        let trouble = format!("shows one scenario; choose it with --scenario NAME, one of {}", names.join(", "));
+        let trouble = format!("shows one scenario; choose it with --scenario: {}", names.join(", "));
         return Err(Complaint::new("--debug", trouble));
     }
     plan.duration = load::run_ends(&plan).map(|end| end - plan.warmup);
     Ok(plan)
 }
 
-/// Flags that say what each scenario says for itself.
+/// Flags for what is set in each scenario.
 ///
 /// # Errors
 /// The first of them.
@@ -105,7 +107,7 @@ pub(super) fn refuse_loads(flags: &Matched<'_>, given: &Given) -> Result<(), Com
     let switches = [("together", "--together"), ("clear-cookies", "--clear-cookies")];
     let given = of_each.into_iter().find(|(name, _)| flags.given(name));
     match given.or(switches.into_iter().find(|(name, _)| flags.switch(name))) {
-        Some((_, place)) => Err(Complaint::new(place, "is what each scenario says for itself; write it there")),
+        Some((_, place)) => Err(Complaint::new(place, "is set in each scenario; move it there")),
         None => Ok(()),
     }
 }

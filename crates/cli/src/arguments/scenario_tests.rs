@@ -80,23 +80,26 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
     let one = |lines: &str| format!("scenarios:\n  a:\n    flow: [h/]\n{lines}");
     let table = [
         (one("    usrs: 3\n"), "line 4 column 5 (usrs): unknown key; write `users`"),
-        (one("    rate: 3/s\n    users: 3\n"), "(rate): stands beside `users`"),
-        (one("    spawn-rate: 3/s\n    rate: 3/s\n"), "line 4 column 5 (spawn-rate): is about users"),
-        (one("    max-users: 3\n"), "(max-users): bounds users whom a rate brings"),
+        (one("    rate: 3/s\n    users: 3\n"), "(rate): does not go with `users`"),
+        (one("    spawn-rate: 3/s\n    rate: 3/s\n"), "line 4 column 5 (spawn-rate): is for a number of users"),
+        (one("    max-users: 3\n"), "(max-users): is for a rate"),
         (one("    stages: [10s:1]\n    duration: 3s\n"), "(duration): does not go with `stages`"),
-        (one("    iterations: 3\n    iterations-per-user: 3\n"), "(iterations-per-user): stands beside `iterations`"),
-        (one("    urls: [h/]\n"), "(urls): stand beside a flow"),
+        (
+            one("    iterations: 3\n    iterations-per-user: 3\n"),
+            "(iterations-per-user): does not go with `iterations`",
+        ),
+        (one("    urls: [h/]\n"), "(urls): do not go with `flow`"),
         (one("    graceful-stop: 3\n"), "(graceful-stop): `3` is missing its unit"),
-        ("scenarios:\n  a: {users: 3}\n".into(), "line 2 column 3 (a): says nothing"),
+        ("scenarios:\n  a: {users: 3}\n".into(), "line 2 column 3 (a): sends nothing"),
         ("scenarios:\n  - users: 3\n".into(), "has an item without a name"),
-        ("urls: [h/]\nscenarios: {a: {url: h/}}\n".into(), "(scenarios): stand beside `urls`"),
-        ("users: 3\nscenarios: {a: {url: h/}}\n".into(), "line 1 column 8 (users): is what each scenario says"),
+        ("urls: [h/]\nscenarios: {a: {url: h/}}\n".into(), "(scenarios): do not go with `urls`"),
+        ("users: 3\nscenarios: {a: {url: h/}}\n".into(), "line 1 column 8 (users): is set in each scenario"),
         ("scenarios: {a: {flow: [{if: x = 1, steps: [h/]}]}}\n".into(), "(condition)"),
         (
             format!("start: [h/]\n{}", one("")),
             "line 1 column 1 (start): is what each user does once; write it in the scenario",
         ),
-        (one("    rate: 3/s\n    end: [h/]\n"), "line 5 column 5 (end): is what each user does once, and with a rate"),
+        (one("    rate: 3/s\n    end: [h/]\n"), "line 5 column 5 (end): runs once per user, and with a rate"),
         (format!("{}flows: {{x: [h/]}}\n", one("    start: [{call: y}]\n")), "(call): there is no flow `y`"),
     ];
     for (text, said) in table {
@@ -105,7 +108,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
     }
     for (flag, value) in [("-c", "3"), ("-d", "3s"), ("-r", "5/s")] {
         let complaint = with_file(&one(""), &[flag, value]).expect_err(flag).to_string();
-        assert!(complaint.starts_with(&format!("{flag}: is what each scenario says")), "{complaint}");
+        assert!(complaint.starts_with(&format!("{flag}: is set in each scenario")), "{complaint}");
     }
     let complaint = with_file(&one(""), &["--scenario", "b"]).expect_err("none").to_string();
     assert!(complaint.contains("no scenario is called `b`; write a"), "{complaint}");
