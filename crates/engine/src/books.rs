@@ -5,6 +5,7 @@
 
 mod checks;
 mod spans;
+mod traces;
 
 use measure::Nanos;
 use record::Latency;

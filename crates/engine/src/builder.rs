@@ -8,7 +8,7 @@ use measure::Nanos;
 use measure::random::Rng;
 use plan::{Load, Plan, Scenario, Share};
 use scenario::{Choice, Flow, OwnConnections, Program, Requests};
-use wire::{Dialogue, Network, Origin, Place, Values};
+use wire::{Dialogue, Fill, Network, Origin, Place, Values};
 
 use crate::barrier::Barrier;
 use crate::books::Books;
@@ -226,6 +226,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         let links = Links::new(net, dialogue, security, limits.connect_timeout, (Rng::new(seed).fork(3), fills));
         let held = || HeldConnections::new(plan.hold, self.share.of, Arc::clone(&self.barriers[1]));
         let rows = self.rows();
+        let tracing = traces(&*self.dialogue);
         Worker::new(Parts {
             now,
             source,
@@ -237,7 +238,8 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             held: self.fixed.then(held),
             heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, limits.start)),
             books: Books::new(&limits, rows, now, self.report)
-                .checking(self.checks.as_ref().map_or(0, |checks| checks.names().len())),
+                .checking(self.checks.as_ref().map_or(0, |checks| checks.names().len()))
+                .tracing(tracing),
             checks: self.checks,
             belongings: plan.has_flows().then(|| Belongings::of(&*self.dialogue, plan.flows().count())).flatten(),
             values: plan.has_flows(),
@@ -249,6 +251,12 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             limits,
         })
     }
+}
+
+/// True where a request of a run says to which trace it belongs.
+fn traces<D: Dialogue>(dialogue: &D) -> bool {
+    let fill = Fill::default();
+    dialogue.has_slots() && dialogue.requests().iter().any(|one| dialogue.trace(&one.request, &fill).is_some())
 }
 
 /// Of the users of each scenario: which values last as long as they do.

@@ -13,6 +13,7 @@ use crate::losses::{Losses, Open};
 use crate::message::{Message, RawExample};
 use crate::stragglers::Awaited;
 use crate::tally::{Loss, OTHER, Snapshot, Sort, decode};
+use crate::traces;
 use crate::worker::EXAMPLES_BY_NAME;
 
 /// So soon a change is told.
@@ -28,6 +29,8 @@ const SORTS: usize = 1 << 10;
 
 pub(crate) struct Collector<'a> {
     is_open: bool,
+    /// Requests have names.
+    by_name: bool,
     code_name: &'a dyn Fn(u32) -> String,
     sink: &'a mut dyn FnMut(RunEvent),
     /// Until when each worker has told; None: it is over.
@@ -67,6 +70,7 @@ impl<'a> Collector<'a> {
     ) -> Self {
         Collector {
             is_open: open,
+            by_name: false,
             code_name,
             sink,
             reached: vec![Some(i64::MIN); workers],
@@ -92,6 +96,12 @@ impl<'a> Collector<'a> {
     /// Says whom it waits for too long.
     pub fn naming(mut self, awaited: &Awaited) -> Self {
         self.awaited = awaited.clone();
+        self
+    }
+
+    /// Tells which request is of which name, where there are several.
+    pub fn by_name(mut self, names: usize) -> Self {
+        self.by_name = names > 1;
         self
     }
 
@@ -314,6 +324,10 @@ impl<'a> Collector<'a> {
         add_losses(&mut second.unopened, s.unopened);
         second.latency.merge(&s.latency);
         s.checks.iter().for_each(|told| record::Checked::add(&mut second.checks, *told));
+        for told in s.slowest {
+            let status = if told.code() == 0 { String::new() } else { (self.code_name)(told.code()) };
+            record::keep_slowest(&mut second.slowest, told.traced(self.by_name, status), traces::SLOWEST);
+        }
         for told in s.named {
             let named = record::Named::of(&mut second.named, told.name);
             named.counts.add(&told.counts);
@@ -351,6 +365,7 @@ impl<'a> Collector<'a> {
             name: raw.name,
             status,
             at_ns: Some(raw.at_ns),
+            trace: raw.trace.map(traces::id),
         }));
     }
 }

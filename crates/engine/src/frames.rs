@@ -11,7 +11,7 @@ use std::io::{self, BufRead, Read, Write};
 
 use measure::Nanos;
 use record::frames::Speech;
-use wire::{FaultKind, Phase};
+use wire::{FaultKind, Phase, Trace};
 
 use crate::collector::EXCERPT;
 use crate::early::{self, EarlyFailures};
@@ -88,6 +88,7 @@ pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::R
             body.extend(example.name.map_or(NO_NAME, u32::from).to_le_bytes());
             body.extend(example.code.to_le_bytes());
             body.extend(example.at_ns.to_le_bytes());
+            body.extend(trace_bytes(example.trace));
             let detail = &example.detail[..example.detail.floor_char_boundary(EXCERPT)];
             for part in [detail.as_bytes(), &example.sent, &example.received] {
                 let part = &part[..part.len().min(SHOWN)];
@@ -148,15 +149,33 @@ fn parse(mut frame: &[u8]) -> Option<Frame> {
                 name => Some(u16::try_from(name).ok()?),
             };
             let (code, at_ns) = (number(bytes)?, long(bytes)? as i64);
+            let trace = trace(bytes)?;
             let mut shown = || part(bytes, SHOWN);
             let (detail, sent, received) = (String::from_utf8(shown()?).ok()?, shown()?, shown()?);
-            Message::Example(RawExample { sort, name, code, at_ns, detail, sent, received, reused })
+            Message::Example(RawExample { sort, name, code, at_ns, detail, sent, received, reused, trace })
         }
         OVER => Message::Over { window: Nanos(long(bytes)?), interrupted: byte(bytes)? != 0 },
         BROKEN => Message::Broken(reason(bytes)),
         _ => return None,
     };
     Some(Frame::Told(worker, message))
+}
+
+/// Nothing but zeros where there is none: no trace has this id.
+fn trace_bytes(trace: Option<Trace>) -> [u8; 25] {
+    let mut bytes = [0; 25];
+    if let Some(Trace { id, span, sampled }) = trace {
+        bytes[..16].copy_from_slice(&id.to_le_bytes());
+        bytes[16..24].copy_from_slice(&span.to_le_bytes());
+        bytes[24] = u8::from(sampled);
+    }
+    bytes
+}
+
+fn trace(bytes: &mut &[u8]) -> Option<Option<Trace>> {
+    let (low, high, span, sampled) = (long(bytes)?, long(bytes)?, long(bytes)?, byte(bytes)? == 1);
+    let id = u128::from(high) << 64 | u128::from(low);
+    Some((id > 0).then_some(Trace { id, span, sampled }))
 }
 
 fn sort_bytes(sort: Sort) -> [u8; 7] {

@@ -43,6 +43,7 @@ mod tally;
 mod tests;
 mod threads;
 mod timers;
+mod traces;
 mod turn;
 mod virtual_users;
 mod walk;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use measure::Nanos;
+use wire::Trace;
 
 use crate::early::EarlyFailures;
 use crate::tally::Sort;
@@ -38,4 +39,6 @@ pub(crate) struct RawExample {
     pub sent: Vec<u8>,
     pub received: Vec<u8>,
     pub reused: bool,
+    /// The trace that its request said it belongs to.
+    pub trace: Option<Trace>,
 }

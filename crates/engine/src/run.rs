@@ -172,6 +172,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
             drop(report);
             let code_name = |code| self.dialogue.code_name(code);
             Collector::new(tables.workers as usize, plan.load.is_open(), &code_name, sink)
+                .by_name(self.dialogue.names().list().len())
                 .heeding(&setup.control)
                 .naming(&awaited)
                 .listen(&told, plan.warmup);

@@ -41,7 +41,8 @@ pub fn run<P: Protocol, N: Network>(
         dialogue.origins().iter().map(|o| (o.clone(), setup.resolver.resolve(o).unwrap_or_default())).collect();
     let named = Arc::clone(&dialogue);
     let code_name = move |code| named.code_name(code);
-    let mut collector = Collector::new(1, setup.plan.load.is_open(), &code_name, sink);
+    let names = dialogue.names().list().len();
+    let mut collector = Collector::new(1, setup.plan.load.is_open(), &code_name, sink).by_name(names);
     let (report, told) = channel();
     let requests = requests(&*dialogue);
     let seed = WorkerBuilder {

@@ -11,6 +11,7 @@ use wire::{FaultKind, Phase};
 
 use crate::checked::CheckCounts;
 use crate::named::ByName;
+use crate::traces::Traces;
 
 mod encoding;
 
@@ -105,6 +106,8 @@ pub(crate) struct Tally {
     pub named: Option<Box<ByName>>,
     /// What checks came to.
     pub checks: CheckCounts,
+    /// The traces of the slowest requests, where requests have any.
+    pub traces: Option<Box<Traces>>,
 }
 
 /// Connections lost in one way.
@@ -145,6 +148,7 @@ impl Tally {
             losses: Vec::new(),
             unopened: Vec::new(),
             checks: CheckCounts::default(),
+            traces: None,
         }
     }
 
@@ -205,6 +209,7 @@ impl Tally {
         self.losses.clear();
         self.unopened.clear();
         self.checks.clear();
+        self.traces.iter_mut().for_each(|traces| traces.clear());
         if let Some(named) = &mut self.named {
             named.clear();
         }

@@ -20,6 +20,7 @@ mod second;
 mod spool;
 #[cfg(test)]
 mod tests;
+mod traced;
 mod wide;
 mod words;
 
@@ -35,6 +36,7 @@ pub use read::{ReadFault, Reader, RecordFile};
 pub use reference::Reference;
 pub use second::{Bytes, Connections, Counts, Generator, Heartbeats, Second};
 pub use spool::{Past, Spool};
+pub use traced::{Rank, Ranks, TraceId, Traced, is_slow, keep_slowest};
 pub use words::{End, Kind, Phase, Subject};
 
 use std::collections::BTreeMap;
@@ -343,6 +345,9 @@ pub struct Example {
     /// When it failed, since the start of the window (nanoseconds); None: an older record does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<i64>,
+    /// The trace that its request said it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceId>,
 }
 
 /// Something the reader should know.

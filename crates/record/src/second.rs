@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::{counts, second};
-use crate::{Checked, Failure, Latency, Loss, Named, Part, wide};
+use crate::{Checked, Failure, Latency, Loss, Named, Part, Traced, wide};
 
 second! {
     /// What one second (or the shorter rest at either end) held.
@@ -156,6 +156,9 @@ second! {
         /// What checks came to in it, in the order of their names: those with anything to tell.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         checks: Vec<Checked>,
+        /// The slowest requests that ended in it and say to which trace they belong, of those that are sampled and of the others.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        slowest: Vec<Traced>,
     }
 }
 

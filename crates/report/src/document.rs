@@ -15,6 +15,7 @@ mod probed;
 mod reference;
 mod scenarios;
 mod second;
+mod slowest;
 
 use std::collections::BTreeMap;
 
@@ -32,6 +33,7 @@ use self::probed::Probed;
 use self::reference::ReferenceReport;
 use self::scenarios::ScenarioReport;
 use self::second::{SecondReport, Seconds};
+use self::slowest::SlowRequest;
 use crate::finding::Finding;
 use crate::overload::Overload;
 use crate::seconds::Pass;
@@ -87,6 +89,9 @@ pub struct Report<'a> {
     /// Where responses are checked by name: what each check came to.
     #[serde(skip_serializing_if = "Option::is_none")]
     checks: Option<Vec<CheckReport<'a>>>,
+    /// Where requests say to which trace they belong (`--trace`): the slowest of them, of those that are sampled and of the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slowest: Option<Vec<SlowRequest<'a>>>,
     /// Where the run had a reference client: what it found.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<ReferenceReport<'a>>,
@@ -214,6 +219,9 @@ struct ExampleReport<'a> {
     received: &'a str,
     /// It was sent on a connection that had carried a request before: the server may have been closing it just then.
     reused: bool,
+    /// The trace that it said it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<&'a record::TraceId>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -331,6 +339,7 @@ impl<'a> Report<'a> {
             iterations: iterations::reports(summary),
             scenarios: scenarios::reports(summary),
             checks: checks::reports(summary),
+            slowest: slowest::reports(summary),
             reference: summary.reference.as_ref().map(ReferenceReport::of),
             phases: Phases::of(&totals.latency),
             connections: ConnectionReport::from(&totals.connections),
@@ -382,7 +391,8 @@ impl<'a> Generator<'a> {
 
 impl<'a> From<&'a record::Example> for ExampleReport<'a> {
     fn from(e: &'a record::Example) -> ExampleReport<'a> {
-        ExampleReport { detail: &e.detail, sent: &e.sent, received: &e.received, reused: e.reused }
+        let (detail, sent, received) = (&*e.detail, &*e.sent, &*e.received);
+        ExampleReport { detail, sent, received, reused: e.reused, trace: e.trace.as_ref() }
     }
 }
 

@@ -19,6 +19,7 @@ impl Summary {
         shown.probe = self.probe.as_ref().and_then(harmless);
         shown.examples = self.examples.iter().filter_map(harmless).collect();
         shown.examples_by_name = self.examples_by_name.iter().filter_map(harmless).collect();
+        shown.slowest = self.slowest.iter().filter_map(harmless).collect();
         shown.notices = self.notices.iter().filter_map(harmless).collect();
         for judged in &mut shown.objectives {
             line(&mut judged.objective);

@@ -5,7 +5,10 @@
 
 use measure::Nanos;
 use plan::Change;
-use record::{Changed, End, Ended, Example, FirstAnswer, Joined, Notice, RunEvent, Second, Started, Subject};
+use record::{
+    Changed, End, Ended, Example, FirstAnswer, Joined, Notice, Ranks, RunEvent, Second, Started, Subject, TraceId,
+    Traced, is_slow, keep_slowest,
+};
 
 use crate::named::EXAMPLES;
 use crate::ranked::Ranked;
@@ -27,6 +30,8 @@ pub struct Sums {
     pub examples: Vec<Example>,
     /// Further ones of single names, at most one of each name, sort and status.
     pub(crate) examples_by_name: Vec<Example>,
+    /// The slowest requests that have traces, of those that are sampled and of the others.
+    pub(crate) slowest: Vec<Traced>,
     /// Changes of the load on the way, the first of them.
     pub changes: Vec<Changed>,
     /// The reference client, where the run had one.
@@ -48,16 +53,24 @@ pub struct Sums {
 const KEPT: usize = 64;
 const TEXT: usize = 64 * 1024;
 
+/// So many of the slowest requests of a run are kept, sampled or not.
+const SLOWEST: usize = 32;
+
 fn clip(text: &str) -> String {
     text[..text.floor_char_boundary(TEXT)].to_owned()
 }
 
 fn clipped(example: &Example) -> Example {
-    let Example { kind, phase, errno, detail, sent, received, reused, name, status, at_ns } = example;
+    let Example { kind, phase, errno, detail, sent, received, reused, name, status, at_ns, trace } = example;
     let [kind, phase, detail, sent, received, status] =
         [kind, phase, detail, sent, received, status].map(|text| clip(text));
     let errno = errno.as_deref().map(clip);
-    Example { kind, phase, errno, detail, sent, received, reused: *reused, name: *name, status, at_ns: *at_ns }
+    let (name, at_ns, reused, trace) = (*name, *at_ns, *reused, trace.as_ref().map(clipped_id));
+    Example { kind, phase, errno, detail, sent, received, reused, name, status, at_ns, trace }
+}
+
+fn clipped_id(trace: &TraceId) -> TraceId {
+    TraceId { id: clip(&trace.id), span: clip(&trace.span), sampled: trace.sampled }
 }
 
 /// Collects the events of a run.
@@ -68,6 +81,7 @@ pub(crate) struct Adding {
     totals: Totals,
     examples: Vec<Example>,
     examples_by_name: Vec<Example>,
+    slowest: Vec<Traced>,
     changes: Vec<Changed>,
     reference: Option<ReferenceTotals>,
     joined: Vec<(Joined, Option<Joined>)>,
@@ -108,6 +122,12 @@ impl Adding {
     /// Takes a second, without an event around it.
     pub fn add_second(&mut self, second: &Second) {
         self.totals.add(second);
+        for traced in second.slowest.iter().take(KEPT) {
+            if is_slow(&self.slowest, traced.rank(), SLOWEST) {
+                let (trace, status) = (clipped_id(&traced.trace), clip(&traced.status));
+                keep_slowest(&mut self.slowest, Traced { trace, status, ..traced.clone() }, SLOWEST);
+            }
+        }
     }
 
     /// The first of its sort, or else of its name.
@@ -140,8 +160,8 @@ impl Adding {
             self.ended.as_ref().map_or((self.totals.window, self.totals.elapsed), |e| (e.window, e.elapsed));
         // Whatever a record says, throughput is never what came in more time by less.
         let window = window.max(self.totals.window);
-        let Adding { started, probe, totals, examples, examples_by_name, changes, reference, joined, notices, .. } =
-            self;
+        let Adding { started, probe, totals, examples, examples_by_name, slowest, .. } = self;
+        let (changes, reference, joined, notices) = (self.changes, self.reference, self.joined, self.notices);
         Sums {
             started,
             open,
@@ -149,6 +169,7 @@ impl Adding {
             totals,
             examples,
             examples_by_name,
+            slowest,
             changes,
             reference,
             joined,
@@ -224,6 +245,13 @@ impl Sums {
         let ranked_open = totals.censored - totals.untold;
         let timed_out = self.headline().unfinished().saturating_sub(ranked_open);
         totals.failed.saturating_sub(timed_out)
+    }
+
+    /// The slowest requests that have traces, the slowest of them first.
+    pub fn slowest(&self) -> impl Iterator<Item = &Traced> {
+        let mut all: Vec<&Traced> = self.slowest.iter().collect();
+        all.sort_by_key(|one| std::cmp::Reverse(one.latency_ns));
+        all.into_iter()
     }
 
     /// The kept example of a sort of failure.

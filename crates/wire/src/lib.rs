@@ -18,6 +18,7 @@ mod protocol;
 mod proxy;
 mod secure;
 mod server;
+mod trace;
 mod values;
 
 pub use checks::{CHECK_NAMES, CHECK_ROWS, CHECKS, Checks, Failed};
@@ -35,4 +36,5 @@ pub use protocol::{
 pub use proxy::{Exception, Proxies, Proxy, ProxyKind, bracketed};
 pub use secure::{Fed, Handshake, SecureChannel, Security};
 pub use server::{Ask, Extent, Reply, ServerSession, Shape};
+pub use trace::{TRACEPARENT, Trace};
 pub use values::Values;

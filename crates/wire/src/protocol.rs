@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use measure::Nanos;
 
-use crate::{Asked, Complaint, Done, FaultKind, Fill, Found, Lesson, Memory, Names, OptionSpec, Out};
+use crate::{Asked, Complaint, Done, FaultKind, Fill, Found, Lesson, Memory, Names, OptionSpec, Out, Trace};
 
 /// Where connections of a request go: what the pool keys on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -169,6 +169,10 @@ pub trait Dialogue: Send + Sync + 'static {
     /// The same as a user sent it who keeps this ([`Dialogue::remembers`]).
     fn sent_remembering(&self, request: &Self::Request, fill: &Fill<'_>, _memory: &Memory) -> Vec<u8> {
         self.sent_with(request, fill)
+    }
+    /// The trace that a request says it belongs to, filled so: nothing of it is kept while it is under way.
+    fn trace(&self, _request: &Self::Request, _fill: &Fill<'_>) -> Option<Trace> {
+        None
     }
     /// True where answers are looked into beyond what ends them (checks, captures): that may take longer than a clock may be old.
     fn reads_closely(&self) -> bool {

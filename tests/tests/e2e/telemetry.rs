@@ -144,4 +144,12 @@ fn a_trace_goes_with_the_request() {
         sent.lines().find_map(|line| line.trim().strip_prefix("traceparent: ")).unwrap_or_else(|| panic!("{sent}"));
     let parts: Vec<usize> = line.split('-').map(str::len).collect();
     assert_eq!((parts, line.ends_with("-01")), (vec![2, 32, 16, 2], true), "{line}");
+    // What was slow, and what failed, is told by the ids that were sent.
+    let failing = Target::with(&["--error-rate", "30%"]);
+    let report = report(&["--trace", "100%", "-n", "200", "-c", "2", "--seed", "7", &failing.address]);
+    let slowest = report.at("slowest").as_array().expect("a list");
+    assert!(slowest.len() >= 8, "{report}");
+    let text = |path| report.at(path).as_str().expect("a text").to_owned();
+    let id = text("failures.0.example.trace.id");
+    assert!(text("failures.0.example.sent").contains(&format!("traceparent: 00-{id}-")), "{report}");
 }

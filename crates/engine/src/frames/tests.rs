@@ -16,12 +16,22 @@ fn messages() -> Vec<Message> {
     (early.finished, early.failed, early.sorts) = (3, 4, vec![(sort, 3), (Sort { errno: None, ..sort }, 1)]);
     let (detail, sent, received) = ("why".to_owned(), vec![1, 2], vec![]);
     let of = Sort { errno: None, ..sort };
-    let named = RawExample { sort: of, name: Some(1000), code: 503, at_ns: -1, detail, sent, received, reused: true };
+    let named = RawExample {
+        sort: of,
+        name: Some(1000),
+        code: 503,
+        at_ns: -1,
+        detail,
+        sent,
+        received,
+        reused: true,
+        trace: Some(Trace { id: 7 << 64 | 9, span: 3, sampled: true }),
+    };
     vec![
         Message::Snapshot(encode(&Tally::new(1), (Nanos(5), Nanos(9)), record::Part::Window, Nanos(5))),
         Message::Early(early),
         Message::Early(EarlyFailures::set(Nanos::ZERO)),
-        Message::Example(RawExample { sort, name: None, code: 0, at_ns: 7, ..named.clone() }),
+        Message::Example(RawExample { sort, name: None, code: 0, at_ns: 7, trace: None, ..named.clone() }),
         Message::Example(named),
         Message::Over { window: Nanos(12), interrupted: true },
         Message::Broken("gone".into()),
@@ -159,6 +169,7 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
         sent: vec![1; 1 << 20],
         received: vec![2; EXCERPT],
         reused: false,
+        trace: None,
     };
     let mut bytes = Vec::new();
     write(&mut bytes, 0, &Message::Example(example)).unwrap();

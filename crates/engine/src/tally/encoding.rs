@@ -8,6 +8,7 @@ use wire::{FaultKind, Phase};
 use super::{Counts, Loss, Sort, Tally, WORDS};
 use crate::checked;
 use crate::named::{self, Named};
+use crate::traces;
 
 /// So many sorts of failure, and ways of losing connections, are taken of a second: far more than there are.
 const SORTS: usize = 1 << 10;
@@ -35,6 +36,7 @@ pub(crate) struct Snapshot {
     pub latency: Latency,
     pub named: Vec<Named>,
     pub checks: Vec<record::Checked>,
+    pub slowest: Vec<traces::Told>,
 }
 
 /// Encodes a second, whose moments count from `window`: little-endian words, then the histograms in their compact form.
@@ -66,6 +68,7 @@ pub(crate) fn encode(tally: &Tally, (from, to): (Nanos, Nanos), part: Part, wind
     for (_, histogram) in tally.latency.all() {
         histogram.encode(&mut bytes);
     }
+    traces::encode(tally.traces.as_deref(), window, &mut bytes);
     tally.checks.encode(&mut bytes);
     if let Some(named) = &tally.named {
         named.encode(&mut bytes);
@@ -182,6 +185,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         histogram.decode_into(bytes)?;
         (histogram.count() <= COUNTED).then_some(())?;
     }
+    let slowest = traces::decode(bytes)?;
     let (checks, named) = (checked::decode(bytes)?, named::decode(bytes)?);
     Some(Snapshot {
         from_ns,
@@ -197,5 +201,6 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         latency,
         named,
         checks,
+        slowest,
     })
 }

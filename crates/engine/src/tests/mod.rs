@@ -29,5 +29,6 @@ mod side_by_side;
 mod spinning;
 mod strays;
 mod together;
+mod traced;
 mod truth;
 mod watched;

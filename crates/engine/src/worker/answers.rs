@@ -7,6 +7,7 @@ use wire::{Dialogue, Ended, Event, ExchangeId, FaultKind, Found, Lesson, Memory,
 use crate::exchange::{Exchange, NONE};
 use crate::sources::within;
 use crate::tally::Sort;
+use crate::traces::Outcome;
 
 use super::failing::Cause;
 use super::{Next, Worker};
@@ -99,7 +100,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
         }
         match ended.fault {
-            None => self.books.succeeded(&x, self.stamp),
+            None => {
+                self.books.succeeded(&x, self.stamp);
+                self.traced(&x, ended.id, Outcome { code: ended.code, fault: None });
+            }
             Some(kind) => self.ended_badly(&x, &ended, kind, broken),
         }
         let lesson = self.lesson.take();

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use scenario::News;
-use wire::{Dialogue, Errno, ExchangeId, FaultKind, Fill, Network, Phase, Session};
+use wire::{Dialogue, Errno, ExchangeId, FaultKind, Fill, Network, Phase, Session, Trace};
 
 use crate::exchange::{Exchange, NONE, REUSED, Standing};
 use crate::message::{Message, RawExample};
 use crate::tally::Sort;
+use crate::traces::Outcome;
 
 use super::{Next, Worker};
 
@@ -103,6 +104,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Counts a failure and keeps the first example of its sort.
     pub(super) fn failed(&mut self, x: &Exchange, id: ExchangeId, cause: &Cause<'_>, excerpt: Option<&[u8]>) {
         self.books.failed(x, cause.sort, &self.limits, self.stamp);
+        if cause.sort.kind == FaultKind::Timeout {
+            self.traced(x, id, Outcome { code: cause.code, fault: Some(cause.sort.kind) });
+        }
         if !x.warmup {
             self.keep_example(cause, Some((x, id)), excerpt);
         }
@@ -155,13 +159,44 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             Some((x, id)) if x.state == Standing::InFlight => self.sent_of(x, id),
             _ => Vec::new(),
         };
+        let trace = of.filter(|_| self.books.traces()).and_then(|(x, id)| self.trace_of(x, id));
         let reused = of.is_some_and(|(x, _)| x.marks & REUSED != 0);
         let name = of.filter(|_| self.books.by_name()).map(|(x, _)| x.name);
         let code = if of.is_some() { code } else { 0 };
         let at_ns = self.stamp.0 as i64 - self.limits.window.0 as i64;
         let received = excerpt.unwrap_or_default().to_vec();
         let detail = detail.to_owned();
-        self.books.report(Message::Example(RawExample { sort, name, code, at_ns, detail, sent, received, reused }));
+        self.books.report(Message::Example(RawExample {
+            sort,
+            name,
+            code,
+            at_ns,
+            detail,
+            sent,
+            received,
+            reused,
+            trace,
+        }));
+    }
+
+    /// A request is over: its trace is kept where it is among the slowest.
+    #[inline]
+    pub(super) fn traced(&mut self, x: &Exchange, id: ExchangeId, outcome: Outcome) {
+        if self.books.traces()
+            && !x.warmup
+            && let Some(trace) = self.trace_of(x, id)
+        {
+            self.books.traced(x, trace, outcome, self.stamp);
+        }
+    }
+
+    /// The trace that it said it belongs to; None where it was never sent.
+    fn trace_of(&self, x: &Exchange, id: ExchangeId) -> Option<Trace> {
+        if x.state != Standing::InFlight {
+            return None;
+        }
+        let request = self.flights.request(&self.dialogue, x, id)?;
+        self.dialogue.trace(request, &self.flights.filled(x, id))
     }
 
     /// What was sent: the same bytes, made again from what they were made of.

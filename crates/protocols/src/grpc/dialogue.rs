@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use prost_reflect::MethodDescriptor;
-use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Trace, Weighted};
 
 use super::expect::Expected;
 use super::json::Message;
@@ -316,6 +316,9 @@ impl Dialogue for GrpcDialogue {
             text.push(b'\n');
         }
         text
+    }
+    fn trace(&self, request: &Request, fill: &Fill) -> Option<Trace> {
+        request.slots.as_ref()?.head.as_ref()?.trace(fill)
     }
     fn readable(&self, _established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
         Some(transcript::readable(self.requests.iter().map(|weighted| &weighted.request), sent, received))

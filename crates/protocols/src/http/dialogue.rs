@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Complaint, Dialogue, Established, Fill, Found, Lesson, Memory, Names, OptionSpec, Origin, Protocol, Weighted,
+    Asked, Complaint, Dialogue, Established, Fill, Found, Lesson, Memory, Names, OptionSpec, Origin, Protocol, Trace,
+    Weighted,
 };
 
 use super::options::{self, Version};
@@ -138,6 +139,9 @@ impl Dialogue for HttpDialogue {
     fn sent_with(&self, request: &Request, fill: &Fill) -> Vec<u8> {
         let text = self.one.sent_with(request, fill);
         if self.version == Version::Two { http2::readable(&text) } else { text }
+    }
+    fn trace(&self, request: &Request, fill: &Fill) -> Option<Trace> {
+        self.one.trace(request, fill)
     }
     fn sent_remembering(&self, request: &Request, fill: &Fill, memory: &Memory) -> Vec<u8> {
         let text = self.one.sent_remembering(request, fill, memory);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use url::Url;
 use wire::{
     Asked, Complaint, Dialogue, Established, Fill, Found, Memory, Names, OptionSpec, Origin, Protocol, Proxies, SHOWN,
-    Weighted,
+    Trace, Weighted,
 };
 
 use super::captured::{CAPTURE, Lesson};
@@ -185,6 +185,13 @@ impl Dialogue for Http1Dialogue {
         let body = body.map(|body| &**body).unwrap_or_default();
         bytes.extend_from_slice(&body[..body.len().min(SHOWN)]);
         bytes
+    }
+    fn trace(&self, request: &Request, fill: &Fill) -> Option<Trace> {
+        match &request.slots {
+            Some(filled) => filled.trace(fill),
+            // What a response asked for was filled with the request before it.
+            None => request.own.as_ref().and_then(|_| Trace::within(&request.text())),
+        }
     }
     fn sent_remembering(&self, request: &Request, fill: &Fill, memory: &Memory) -> Vec<u8> {
         let mut bytes = self.sent_with(request, fill);

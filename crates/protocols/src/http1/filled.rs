@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{Complaint, Fill, Out, Values};
+use wire::{Complaint, Fill, Out, Trace, Values};
 
 use super::request::{Common, Content, HeaderWish, Recipe, Request};
 use super::session::{EXPECTS, SLOTS};
@@ -78,6 +78,11 @@ impl Filled {
         let (mut bytes, mut mark) = (Vec::new(), [0]);
         self.expected.as_ref()?.fill_marked(fill, &mut bytes, &mut mark);
         Some(Box::new(Finder::new(&bytes[mark[0]..]).into_owned()))
+    }
+
+    /// The trace that it says it belongs to.
+    pub fn trace(&self, fill: &Fill) -> Option<Trace> {
+        self.template.trace(fill)
     }
 
     /// A body that is always the same and kept apart.

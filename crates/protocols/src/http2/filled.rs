@@ -1,7 +1,7 @@
 //! A request with slots as HTTP/2 says it: fields that do not change are listed before the run as those of any other request,
 //! fields with slots follow them as texts that the peer shall not remember.
 
-use wire::{Complaint, Fill};
+use wire::{Complaint, Fill, Trace};
 
 use super::hpack::{Encoder, Lexicon, List, named, value};
 use crate::marks::{Marks, Piece};
@@ -33,6 +33,11 @@ pub struct Said {
 }
 
 impl Filled {
+    /// The trace that it says it belongs to.
+    pub fn trace(&self, fill: &Fill) -> Option<Trace> {
+        self.template.trace(fill)
+    }
+
     /// From fields, pseudo-fields first, and a body, in which marks stand; `jar`: cookies are said with each request. Also the list of the pseudo-fields without slots.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use wire::{
     Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Follow, Found, Lesson, Memory, Names, OptionSpec,
-    Options, Origin, Page, Protocol, Takes, Weighted,
+    Options, Origin, Page, Protocol, Takes, Trace, Weighted,
 };
 
 use super::parts::{
@@ -367,6 +367,12 @@ impl Dialogue for MixedDialogue {
             found::<P>(dialogue, request).map(|request| dialogue.sent_with(request, fill))
         });
         sent.flatten().unwrap_or_default()
+    }
+    fn trace(&self, request: &Request, fill: &Fill<'_>) -> Option<Trace> {
+        let trace = of_part!(self.parts, request.part(), P, dialogue => {
+            found::<P>(dialogue, request).and_then(|request| dialogue.trace(request, fill))
+        });
+        trace.flatten()
     }
     fn sent_remembering(&self, request: &Request, fill: &Fill<'_>, memory: &Memory) -> Vec<u8> {
         let sent = of_part!(self.parts, request.part(), P, dialogue => {

@@ -47,6 +47,13 @@ pub fn is_numbered(program: &Program) -> bool {
     holds(program, &|piece| matches!(piece, Piece::Value(Value::Sequence { .. })))
 }
 
+/// Of the first header of a trace: which traces are sampled ([`Value::Trace`]).
+pub fn traced(program: &Program) -> Option<u64> {
+    let pieces = program.pieces.iter().chain(program.parts.iter().flat_map(|part| &part.pieces));
+    let trace = |piece: &Piece| if let Piece::Value(Value::Trace { sampled }) = piece { Some(*sampled) } else { None };
+    pieces.into_iter().find_map(trace)
+}
+
 /// True where what a pattern found stands among these pieces.
 pub fn has_captured(program: &Program) -> bool {
     holds(program, &|piece| matches!(piece, Piece::Captured(_)))

@@ -33,7 +33,7 @@ use std::ops::Range;
 
 #[cfg(any(test, feature = "oracle"))]
 use wire::Values;
-use wire::{Complaint, Fill};
+use wire::{Complaint, Fill, Trace};
 
 pub use csv::Files;
 pub use emit::Captured;
@@ -60,12 +60,15 @@ pub struct Template {
     numbered: bool,
     /// It has a `{captured}`.
     captured: bool,
+    /// Of a `{traceparent}`: which traces are sampled.
+    traced: Option<u64>,
 }
 
 impl Template {
     fn of(program: Program, files: &Files) -> Template {
         let (numbered, captured) = (check::is_numbered(&program), check::has_captured(&program));
-        Template { program, end: files.end(), numbered, captured }
+        let traced = check::traced(&program);
+        Template { program, end: files.end(), numbered, captured, traced }
     }
 
     /// Compiles a text that stands for itself between its slots. `place` is what a complaint names: an option or a line.
@@ -124,7 +127,7 @@ impl Template {
 
     /// Bytes without slots.
     pub fn fixed(bytes: impl Into<Vec<u8>>) -> Template {
-        Template { program: Program::of_bytes(bytes.into()), end: None, numbered: false, captured: false }
+        Template { program: Program::of_bytes(bytes.into()), end: None, numbered: false, captured: false, traced: None }
     }
 
     /// Appends the text with its slots filled. The same `fill` gives the same bytes.
@@ -151,6 +154,12 @@ impl Template {
     #[inline]
     pub fn is_numbered(&self) -> bool {
         self.numbered
+    }
+
+    /// The trace that stands in it (`{traceparent}`), filled so.
+    #[inline]
+    pub fn trace(&self, fill: &Fill) -> Option<Trace> {
+        self.traced.map(|sampled| Trace::of(fill, sampled))
     }
 
     /// The same for trials before the run: each row of its data is taken by one of so many requests.

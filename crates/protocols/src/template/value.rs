@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use measure::Calendar;
-use wire::Fill;
+use wire::{Fill, Trace};
 
 use super::csv::Column;
 use super::format::{Format, hex};
@@ -114,7 +114,7 @@ impl Value {
             Value::Iso => calendar(fill.unix_ns, *b"--T::.Z", out),
             Value::FixTime => calendar(fill.unix_ns, *b"\0\0-::.\0", out),
             Value::Uuid { salt } => uuid(Stream::of(fill, *salt), out),
-            Value::Trace { sampled } => traceparent(fill, *sampled, out),
+            Value::Trace { sampled } => out.extend_from_slice(&Trace::of(fill, *sampled).header()),
             Value::Variable(index) => out.extend_from_slice(fill.values.get(*index).unwrap_or_default()),
             Value::Row { column, format, choice, salt } => {
                 let row = column.row(choice.row(fill, column.count(), *salt));
@@ -164,30 +164,6 @@ fn uuid(mut stream: Stream, out: &mut Vec<u8>) {
     let mut text = [b'-'; 36];
     for (at, byte) in AT.into_iter().zip(bytes) {
         text[at..at + 2].copy_from_slice(&hex(byte));
-    }
-    out.extend_from_slice(&text);
-}
-
-/// `00-TRACE-SPAN-FLAGS`. The trace follows from the run and the request's number, which the requests of an iteration share: an
-/// iteration is one trace. The span is the request's own.
-fn traceparent(fill: &Fill, sampled: u64, out: &mut Vec<u8>) {
-    /// Apart from the random slots of the same request.
-    const SPAN: u64 = 0x7370_616e;
-    let mut stream = Stream(fill.run);
-    stream.0 ^= Stream(fill.number).next();
-    // Neither id may be zero.
-    let (high, low) = (stream.next(), stream.next());
-    let span = Stream::of(fill, SPAN).next().max(1);
-    let trace = (u128::from(high) << 64 | u128::from(low)).max(1);
-    let mut text = *b"00-00000000000000000000000000000000-0000000000000000-00";
-    for (at, byte) in trace.to_be_bytes().into_iter().enumerate() {
-        text[3 + 2 * at..5 + 2 * at].copy_from_slice(&hex(byte));
-    }
-    for (at, byte) in span.to_be_bytes().into_iter().enumerate() {
-        text[36 + 2 * at..38 + 2 * at].copy_from_slice(&hex(byte));
-    }
-    if low < sampled || sampled == u64::MAX {
-        text[54] = b'1';
     }
     out.extend_from_slice(&text);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::Example;
+use record::{Example, TraceId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -53,6 +53,9 @@ struct NameExample<'a> {
     sent: &'a str,
     /// What came back.
     received: &'a str,
+    /// The trace that it said it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<&'a TraceId>,
 }
 
 impl<'a> From<&'a Example> for NameExample<'a> {
@@ -66,6 +69,7 @@ impl<'a> From<&'a Example> for NameExample<'a> {
             detail: &e.detail,
             sent: &e.sent,
             received: &e.received,
+            trace: e.trace.as_ref(),
         }
     }
 }

@@ -39,6 +39,7 @@ impl Format for Markdown {
         iterations(&mut page, summary);
         by_name(&mut page, summary);
         checks(&mut page, summary);
+        slowest(&mut page, summary);
         reference(&mut page, summary);
         requests(&mut page, summary);
         failures(&mut page, summary);
@@ -237,6 +238,15 @@ fn checks(page: &mut Page, summary: &Summary) {
     if !rows.is_empty() {
         page.section(page.lang.of(super::checks::CHECKS));
         page.table("lrrr", &rows);
+    }
+}
+
+/// What slow requests are looked up by.
+fn slowest(page: &mut Page, summary: &Summary) {
+    let rows = super::slowest::rows(summary, page.lang, usize::MAX);
+    if !rows.is_empty() {
+        page.section(page.lang.of(super::slowest::SLOWEST));
+        page.table(&format!("rr{}", "l".repeat(rows[0].len() - 2)), &rows);
     }
 }
 

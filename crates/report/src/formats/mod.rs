@@ -11,6 +11,7 @@ mod markdown;
 mod named;
 mod reference;
 mod scenarios;
+mod slowest;
 pub(crate) mod text;
 
 use std::fmt;

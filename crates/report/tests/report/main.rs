@@ -17,3 +17,4 @@ mod made_up;
 mod named;
 mod reference;
 mod scenarios;
+mod traced;

@@ -4,6 +4,7 @@ use record::{Example, Failure, Kind, Loss, Phase};
 
 use super::Page;
 use crate::columns::{cut, right, width};
+use crate::formats::slowest;
 use crate::judgement;
 use crate::kinds::Kinds as _;
 use crate::reasons::reason;
@@ -118,6 +119,10 @@ fn example(page: &mut Page, example: &Example, indent: usize) {
     let unexplained = example.detail.is_empty() || example.errno.is_some();
     if example.reused && unexplained && (example.is(Kind::Closed) || example.is(Kind::Reset)) {
         page.inner(&format!("{indent}{}", page.say(say::ON_REUSED)));
+    }
+    if let Some(trace) = &example.trace {
+        let id = slowest::id(trace, page.lang);
+        page.inner(&format!("{indent}{}", page.lang.fill(slowest::OF_EXAMPLE, &[("id", &id)])));
     }
     let sides: [(Text, &str); 2] = [(say::SENT, &example.sent), (say::RECEIVED, &example.received)];
     for (side, bytes) in sides.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {

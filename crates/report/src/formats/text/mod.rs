@@ -41,6 +41,7 @@ impl Format for Text {
         iterations(&mut page, summary);
         by_name(&mut page, summary);
         checks(&mut page, summary);
+        slowest(&mut page, summary);
         reference(&mut page, summary);
         accounts::requests(&mut page, summary);
         accounts::failures(&mut page, summary);
@@ -81,6 +82,16 @@ fn checks(page: &mut Page, summary: &Summary) {
     if !lines.is_empty() {
         page.section(page.say(super::checks::CHECKS));
         lines.iter().for_each(|line| page.inner(line));
+    }
+}
+
+/// What slow requests are looked up by.
+fn slowest(page: &mut Page, summary: &Summary) {
+    let lines = super::slowest::lines(summary, page.lang);
+    if !lines.is_empty() {
+        page.section(page.say(super::slowest::SLOWEST));
+        // Ids are of no use in pieces.
+        lines.iter().for_each(|line| page.text.push_str(&format!("  {line}\n")));
     }
 }
 

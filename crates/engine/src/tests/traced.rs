@@ -1,0 +1,109 @@
+//! Traces of slow and of failed requests: what is told is what was sent, and it belongs to those that were slow.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use measure::Nanos;
+use net::sim::ReplyOwned;
+use plan::{Arrivals, WeightedUrl};
+use record::Traced;
+use wire::Ask;
+
+use super::harness::{MS, SECOND, Scene};
+use super::played::Played;
+
+/// What a service heard of each span: how long it took for it.
+type Heard = Arc<Mutex<BTreeMap<String, Nanos>>>;
+
+/// Requests say their trace where the service of the simulation sees it, too.
+fn scene(share: &str) -> Scene {
+    Scene::open(200.0, Arrivals::Constant, Nanos::from_secs(3)).with(|plan| {
+        let url = WeightedUrl::plain(format!("http://test/?{{traceparent {share}}}"));
+        plan.urls = vec![url].into();
+        let header = vec![format!("traceparent: {{traceparent {share}}}")];
+        plan.options.insert("header".into(), header);
+    })
+}
+
+/// Each request takes as many milliseconds as the last digits of its span say, every fiftieth half a second.
+fn service(heard: &Heard) -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + use<> {
+    let (heard, mut asked) = (Arc::clone(heard), 0u64);
+    move |now, ask| {
+        let span = ask.path.split('-').nth(2).unwrap_or_default().to_owned();
+        asked += 1;
+        let digits = u64::from_str_radix(&span[14..], 16).unwrap_or(0);
+        let took = if asked.is_multiple_of(50) { 500 * MS.0 } else { digits * MS.0 / 16 };
+        heard.lock().unwrap().insert(span, Nanos(took));
+        (now + Nanos(took), ReplyOwned::new(200, b""))
+    }
+}
+
+fn slowest(played: &Played) -> Vec<&Traced> {
+    played.seconds.iter().flat_map(|second| &second.slowest).collect()
+}
+
+#[test]
+fn the_slowest_of_each_second_are_told_by_the_ids_that_were_sent() {
+    for workers in [1, 3] {
+        let heard = Heard::default();
+        let played = scene("100%").with(|plan| plan.workers = workers).play(|| service(&heard));
+        let heard = heard.lock().unwrap();
+        for second in &played.seconds {
+            assert!(second.slowest.len() <= 8);
+            for told in &second.slowest {
+                let took = heard.get(&told.trace.span).unwrap_or_else(|| panic!("never sent: {told:?}"));
+                assert!(told.latency_ns >= took.0 && told.latency_ns < took.0 + 5 * MS.0, "{told:?}, {took:?}");
+                assert!(told.trace.sampled && told.scheduled_ns <= told.sent_ns && told.sent_ns < told.ended_ns);
+            }
+        }
+        let mut slow: Vec<&String> =
+            heard.iter().filter(|(_, took)| took.0 == 500 * MS.0).map(|(span, _)| span).collect();
+        let mut told: Vec<&String> = slowest(&played)
+            .into_iter()
+            .filter(|one| one.latency_ns >= 500 * MS.0)
+            .map(|one| &one.trace.span)
+            .collect();
+        slow.sort();
+        told.sort();
+        assert_eq!(told, slow, "{workers} workers: no second has more of them than are kept");
+    }
+}
+
+#[test]
+fn of_a_share_those_that_can_be_looked_up_are_kept_beside_the_slowest() {
+    let heard = Heard::default();
+    let played = scene("10%").play(|| service(&heard));
+    for second in &played.seconds[..3] {
+        let sampled = second.slowest.iter().filter(|one| one.trace.sampled).count();
+        assert_eq!((sampled, second.slowest.len()), (8, 16), "of 200 requests 20 are sampled");
+    }
+}
+
+#[test]
+fn the_example_of_a_failure_has_its_trace_and_a_run_without_traces_has_none() {
+    let failing = |heard: &Heard| {
+        let mut answer = service(heard);
+        move |now: Nanos, ask: &Ask<'_>| (answer(now, ask).0, ReplyOwned::new(503, b""))
+    };
+    let example = |played: &Played| played.examples.first().cloned().expect("an example");
+    let heard = Heard::default();
+    let failed = example(&scene("0%").play(|| failing(&heard)));
+    let trace = failed.trace.expect("a trace");
+    assert!(heard.lock().unwrap().contains_key(&trace.span) && !trace.sampled && failed.sent.contains(&trace.id));
+    let plain = scene("0%").with(|plan| {
+        plan.options.clear();
+        plan.urls = vec![WeightedUrl::plain("http://test/?a-b-0000000000000000-c")].into();
+        plan.duration = Some(SECOND);
+    });
+    let played = plain.play(|| failing(&heard));
+    assert_eq!((example(&played).trace, slowest(&played).len()), (None, 0));
+}
+
+#[test]
+fn a_request_that_timed_out_is_among_the_slowest() {
+    let heard = Heard::default();
+    let played = scene("100%").with(|plan| plan.timeout = Nanos::from_millis(300)).play(|| service(&heard));
+    let told = slowest(&played);
+    let timed_out: Vec<&&Traced> = told.iter().filter(|one| one.timed_out).collect();
+    assert!(!timed_out.is_empty() && timed_out.iter().all(|one| one.latency_ns >= 300 * MS.0 && one.status.is_empty()));
+}

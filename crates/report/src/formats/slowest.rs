@@ -1,0 +1,67 @@
+//! The slowest requests with their traces, as people read them: a row of cells each.
+
+use measure::Nanos;
+use record::{TraceId, Traced};
+
+use crate::columns::table;
+use crate::ranked::Figure;
+use crate::summary::Summary;
+use crate::text::{Lang, Text, text};
+
+/// The heading above the rows.
+pub(super) const SLOWEST: Text = text(
+    "Slowest requests with their traces (look them up in Jaeger or Tempo)",
+    "最慢的请求及其 trace（可在 Jaeger 或 Tempo 中查找）",
+);
+const LATENCY: Text = text("latency", "延迟");
+const AT: Text = text("at", "时刻");
+const NAME: Text = text("name", "名称");
+const STATUS: Text = text("status", "状态");
+const TRACE: Text = text("trace", "trace");
+const TIMED_OUT: Text = text("timed out", "超时");
+const NOT_SAMPLED: Text = text("{id} (not sampled)", "{id}（未采样）");
+/// Of the example of a failure.
+pub(crate) const OF_EXAMPLE: Text = text("trace {id}", "trace {id}");
+
+/// So many of those that can be looked up stand in text for a terminal, and so many of the others.
+const LINES: usize = 5;
+
+/// The id, and whether it is of use.
+pub(crate) fn id(trace: &TraceId, lang: Lang) -> String {
+    if trace.sampled { trace.id.clone() } else { lang.fill(NOT_SAMPLED, &[("id", &trace.id)]) }
+}
+
+/// So many rows of either kind with their heading; none where no request has a trace.
+pub(super) fn rows(summary: &Summary, lang: Lang, most: usize) -> Vec<Vec<String>> {
+    let of = |sampled: bool| summary.slowest().filter(move |one| one.trace.sampled == sampled).take(most);
+    let names = summary.names();
+    let row = |one: &Traced| {
+        let name = one.name.and_then(|name| names.get(usize::from(name))).map_or("", String::as_str);
+        let latency = Nanos(one.latency_ns);
+        let latency = if one.timed_out { Figure::AtLeast(latency) } else { Figure::Is(latency) };
+        let status = if one.timed_out { lang.of(TIMED_OUT) } else { &one.status };
+        vec![
+            latency.show(),
+            format!("{:.1} s", one.scheduled_ns as f64 / 1e9),
+            name.to_owned(),
+            status.to_owned(),
+            id(&one.trace, lang),
+        ]
+    };
+    let told: Vec<Vec<String>> = of(true).chain(of(false)).map(row).collect();
+    if told.is_empty() {
+        return told;
+    }
+    let heading = [LATENCY, AT, NAME, STATUS, TRACE].map(|cell| lang.of(cell).to_owned()).to_vec();
+    let mut rows: Vec<Vec<String>> = std::iter::once(heading).chain(told).collect();
+    // Of one name nothing stands there.
+    if rows.iter().skip(1).all(|row| row[2].is_empty()) {
+        rows.iter_mut().for_each(|row| drop(row.remove(2)));
+    }
+    rows
+}
+
+/// The rows as lines.
+pub(super) fn lines(summary: &Summary, lang: Lang) -> Vec<String> {
+    table(&rows(summary, lang, LINES))
+}

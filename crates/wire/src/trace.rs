@@ -1,0 +1,121 @@
+//! The trace that a request belongs to (W3C Trace Context, level 1), made from its fill alone: nothing is stored of it, and whoever
+//! has the fill has the ids that were sent.
+
+use crate::Fill;
+
+/// The name of the header.
+pub const TRACEPARENT: &str = "traceparent";
+
+/// What a request is found by where its service records traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// The trace: all requests of an iteration share it.
+    pub id: u128,
+    /// The request's own span.
+    pub span: u64,
+    /// Its service was told to record it.
+    pub sampled: bool,
+}
+
+/// The bytes of a header's value.
+const LENGTH: usize = 55;
+
+impl Trace {
+    /// The trace follows from the run and the request's number, which the requests of an iteration share; the span is the request's own.
+    /// Traces are sampled whose low half is below `sampled`, with the highest number all.
+    #[inline]
+    pub fn of(fill: &Fill<'_>, sampled: u64) -> Trace {
+        /// Apart from the random slots of the same request.
+        const SPAN: u64 = 0x7370_616e_u64.wrapping_mul(0xd1b5_4a32_d192_ed03);
+        let (mut seed, mut number) = (fill.run, fill.number);
+        seed ^= next(&mut number);
+        let (high, low) = (next(&mut seed), next(&mut seed));
+        let mut span = next(&mut (fill.random ^ SPAN));
+        Trace {
+            // Neither may be zero.
+            id: (u128::from(high) << 64 | u128::from(low)).max(1),
+            span: next(&mut span).max(1),
+            sampled: low < sampled || sampled == u64::MAX,
+        }
+    }
+
+    /// The value of its header: `00-TRACE-SPAN-FLAGS`.
+    pub fn header(&self) -> [u8; LENGTH] {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = *b"00-00000000000000000000000000000000-0000000000000000-00";
+        let digits = |text: &mut [u8], bits: u128| {
+            let digit = |at: usize| DIGITS[(bits >> (4 * at) & 15) as usize];
+            text.iter_mut().rev().enumerate().for_each(|(at, byte)| *byte = digit(at));
+        };
+        digits(&mut text[3..35], self.id);
+        digits(&mut text[36..52], u128::from(self.span));
+        text[54] = b'0' + u8::from(self.sampled);
+        text
+    }
+
+    /// The value of a header read again; None where it is none.
+    pub fn read(value: &[u8]) -> Option<Trace> {
+        let text = std::str::from_utf8(value).ok()?;
+        let whole = text.len() == LENGTH && text.starts_with("00-") && &text[35..36] == "-" && &text[52..53] == "-";
+        let digits =
+            |part: &str| part.bytes().all(|b| b.is_ascii_hexdigit()).then(|| u128::from_str_radix(part, 16).ok());
+        let part = |from: usize, to: usize| digits(text.get(from..to)?).flatten();
+        if !whole {
+            return None;
+        }
+        let (id, span, flags) = (part(3, 35)?, part(36, 52)? as u64, part(53, 55)?);
+        (id > 0 && span > 0).then_some(Trace { id, span, sampled: flags & 1 == 1 })
+    }
+
+    /// That of a request of HTTP, as it stands in the text of its head.
+    pub fn within(request: &[u8]) -> Option<Trace> {
+        let head = request.split(|byte| *byte == b'\n').take_while(|line| !line.trim_ascii().is_empty());
+        let value = |line: &[u8]| {
+            let (name, value) = line.split_at_checked(TRACEPARENT.len())?;
+            name.eq_ignore_ascii_case(TRACEPARENT.as_bytes())
+                .then(|| value.strip_prefix(b":").map(<[u8]>::trim_ascii))?
+                .map(<[u8]>::to_vec)
+        };
+        head.into_iter().find_map(value).and_then(|value| Trace::read(&value))
+    }
+}
+
+/// One step of splitmix64 (Steele, Lea and Flood, 2014).
+#[inline]
+fn next(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *seed;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_read_as_it_was_written_and_found_in_the_head_of_a_request_alone() {
+        let fill = Fill { number: 7, random: 9, run: 5, ..Fill::default() };
+        let trace = Trace::of(&fill, u64::MAX);
+        let header = trace.header();
+        assert_eq!(Trace::read(&header), Some(trace));
+        let text = String::from_utf8(header.to_vec()).expect("ASCII");
+        let found = |request: String| Trace::within(request.as_bytes());
+        assert_eq!(found(format!("GET / HTTP/1.1\r\nHost: a\r\nTraceParent: {text}\r\n\r\n")), Some(trace));
+        assert_eq!(found(format!("POST / HTTP/1.1\r\nHost: a\r\n\r\ntraceparent: {text}\r\n")), None);
+        for wrong in [&text[1..], &text.replace("00-", "01-"), &text.replace('-', "_"), &format!("{text}0"), "é"] {
+            assert_eq!(Trace::read(wrong.as_bytes()), None, "{wrong}");
+        }
+        assert_eq!(Trace::read(b"00-00000000000000000000000000000000-0000000000000001-01"), None);
+    }
+
+    #[test]
+    fn the_requests_of_an_iteration_share_their_trace_and_a_share_is_sampled() {
+        let of = |number, random| Trace::of(&Fill { number, random, run: 5, ..Fill::default() }, u64::MAX / 10);
+        assert_eq!(of(1, 2).id, of(1, 3).id);
+        assert_ne!(of(1, 2).span, of(1, 3).span);
+        let sampled = (0..10_000).filter(|number| of(*number, 1).sampled).count();
+        assert!((850..1150).contains(&sampled), "{sampled}");
+    }
+}
