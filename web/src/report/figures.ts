@@ -66,9 +66,19 @@ export interface Percentile {
   bounds: boolean[];
 }
 
+/** Of each second the block it belongs to, where so many stand together. A rest at the end that is shorter than half a block belongs to the one before: alone it would be drawn like a whole one. */
+export function blocksOf(run: Run, over: number): number[] {
+  const { from, to } = run.columns;
+  const blocks = from.map((at) => Math.floor((at + 1e-6) / over));
+  const last = blocks[blocks.length - 1];
+  const first = blocks.indexOf(last);
+  if (over > 1 && first > 0 && to[to.length - 1] - from[first] < over / 2) blocks.fill(blocks[first - 1], first);
+  return blocks;
+}
+
 /** p50, p95 and p99 over time, each of as few seconds as have enough requests for it. */
 export function percentiles(run: Run): Percentile[] {
-  const { from, part } = run.columns;
+  const { part } = run.columns;
   return [0.5, 0.95, 0.99].map((q, at) => {
     const key = `p${q * 100}`;
     const each = run.quantiles.map((all) => all[at]);
@@ -81,10 +91,10 @@ export function percentiles(run: Run): Percentile[] {
     for (const over of TOGETHER.slice(1)) {
       const values: (number | null)[] = new Array(each.length).fill(null);
       const bounds: boolean[] = new Array(each.length).fill(false);
+      const blocks = blocksOf(run, over);
       for (let i = 0; i < each.length; ) {
-        const block = Math.floor(from[i] / over);
         let end = i;
-        while (end < each.length && Math.floor(from[end] / over) === block) end++;
+        while (end < each.length && blocks[end] === blocks[i]) end++;
         const figure = run.rankedOf(i, end).quantile(q);
         for (; i < end; i++) if (asked[i]) [values[i], bounds[i]] = [figure.ns, figure.atLeast];
       }

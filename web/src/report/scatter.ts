@@ -1,7 +1,7 @@
 // Latency against the rate of the same moment.
 
 import { WARMUP, type Run, type Span } from '../lib/run.svelte';
-import { percentiles } from './figures';
+import { blocksOf, percentiles } from './figures';
 
 export interface Moment {
   from: number;
@@ -20,10 +20,10 @@ export function moments(run: Run, key: 'p50' | 'p95' | 'p99', span: Span | null)
   const { from, to, part, sent, warmup } = run.columns;
   const [first, end] = run.within(span);
   const all: Moment[] = [];
+  const blocks = blocksOf(run, found.over);
   for (let i = first; i < end; ) {
-    const block = Math.floor(from[i] / found.over);
     let [n, length, begins] = [0, 0, i];
-    for (; i < end && (found.over > 1 ? Math.floor(from[i] / found.over) === block : i === begins); i++) {
+    for (; i < end && (found.over > 1 ? blocks[i] === blocks[begins] : i === begins); i++) {
       if (part[i] === WARMUP) continue;
       n += sent[i] + warmup[i];
       length += to[i] - from[i];

@@ -10,6 +10,7 @@ import { bucketOf, Histogram } from '../../src/lib/histogram';
 import { say, t } from '../../src/lib/i18n';
 import { Run, runsOf, SECOND, type Head } from '../../src/lib/run.svelte';
 import { linearTicks, logTicks, niceMax, timeLabels, timeTicks } from '../../src/lib/scale';
+import { blocksOf } from '../../src/report/figures';
 import { failuresOf, sortKey } from '../../src/report/failing';
 import { flowOverTime, iterationRows, scenarioRows } from '../../src/report/flows';
 import { namedFigures, rowOverTime } from '../../src/report/named';
@@ -134,6 +135,19 @@ describe('lines', () => {
     expect(told(null)).toEqual([true, true, true]);
     expect(told({ from: 0, to: 1 })).toEqual([true, false, true]);
     expect(namedFigures(run, { from: 0, to: 1 })[0].scheduled).toBe(3);
+  });
+  it('are put together in blocks, and a rest at the end is none of its own', () => {
+    const of = (lasts: number[], over: number): number[] => {
+      const run = new Run(head);
+      let at = 0;
+      run.add(lasts.map((length) => ({ s: SECOND.map((name) => (name === 'from' ? at * 1000 : name === 'to' ? (at += length) * 1000 : name === 'part' ? 1 : 0)), q: [0, 0, 0], h: [] })));
+      return blocksOf(run, over);
+    };
+    expect(of([1, 1, 1, 1, 0.3], 2)).toEqual([0, 0, 1, 1, 1]);
+    expect(of([1, 1, 1, 1, 1, 0.3], 2)).toEqual([0, 0, 1, 1, 2, 2]);
+    expect(of([1, 1, 1, 1, 1], 2)).toEqual([0, 0, 1, 1, 2]);
+    expect(of([0.3], 5)).toEqual([0]);
+    expect(of([1, 0.3], 1)).toEqual([0, 1]);
   });
   it('have failures by kind, phase and errno, codes, and when the window began', () => {
     const run = new Run(head);

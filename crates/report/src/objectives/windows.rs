@@ -106,15 +106,14 @@ impl Windows {
                 continue;
             };
             window.next_ns = now_ns.saturating_add(span(Nanos(lasts.0 / STEPS)));
-            let from_ns = now_ns.saturating_sub(span(lasts));
-            // A second counts where its middle lies within.
-            let within = seconds.iter().filter(|second| second.from_ns / 2 + second.to_ns / 2 >= from_ns);
+            let within = within(seconds, lasts);
+            let from_ns = within.first().map_or(now_ns, |second| second.from_ns);
             let mut adding = beginning(started.as_deref());
-            within.for_each(|second| adding.add_second(second));
+            within.iter().for_each(|second| adding.add_second(second));
             let Some(judged) = judge(&window.objective, adding, under_way) else { continue };
             window.judged += 1;
             if window.missed == 0 {
-                window.shown = Some(Shown { from_ns: from_ns.max(0), to_ns: now_ns, judged: judged.clone() });
+                window.shown = Some(Shown { from_ns, to_ns: now_ns, judged: judged.clone() });
             }
             window.misses(!judged.met, now_ns);
         }
@@ -134,6 +133,23 @@ impl Window {
         self.missed += u64::from(missed);
         self.stops |= missed && self.objective.stops.is_some_and(|after| now_ns >= span(after));
     }
+}
+
+/// The last seconds that make a stretch: as long together as so many whole ones of which the stretch holds the middle. So the rest of a second with
+/// which a run ends is judged with those before it, and never in the place of a whole one.
+fn within(seconds: &VecDeque<Second>, lasts: Nanos) -> Vec<&Second> {
+    const WHOLE: i64 = 1_000_000_000;
+    // What a second lasts is what a clock says.
+    let wanted = (span(lasts).saturating_add(WHOLE / 2) / WHOLE) * WHOLE - WHOLE / 20;
+    let mut length = 0;
+    let take = |second: &&Second| {
+        let more = length < wanted;
+        length += second.to_ns.saturating_sub(second.from_ns);
+        more
+    };
+    let mut all: Vec<&Second> = seconds.iter().rev().take_while(take).collect();
+    all.reverse();
+    all
 }
 
 fn span(span: Nanos) -> i64 {
@@ -171,13 +187,19 @@ mod tests {
 
     /// So many ended in each second, after so long (milliseconds), and so many failed; none ended: they are in flight.
     fn run(objective: &str, seconds: &[(u64, u64, u64)]) -> Windows {
+        run_with_rest(objective, seconds, S)
+    }
+
+    /// A run whose last second lasts so long.
+    fn run_with_rest(objective: &str, seconds: &[(u64, u64, u64)], rest: i64) -> Windows {
         let mut windows = Windows::default();
         let parsed = Objective::parse(objective).expect("an objective");
         windows.so_far = parsed.lasts.is_none().then(Adding::default);
         windows.each = vec![Window::of(parsed).expect("one to be looked at")];
         for (at, (ended, ms, failed)) in seconds.iter().enumerate() {
             let from_ns = at as i64 * S;
-            let mut second = Second { from_ns, to_ns: from_ns + S, part: Part::Window, ..Second::default() };
+            let to_ns = from_ns + if at + 1 == seconds.len() { rest } else { S };
+            let mut second = Second { from_ns, to_ns, part: Part::Window, ..Second::default() };
             (second.due, second.finished, second.failed) = (ended + failed, *ended, *failed);
             second.in_flight = 100;
             second.latency.service = Histogram::new();
@@ -216,6 +238,21 @@ mod tests {
     fn what_is_in_flight_beyond_a_stretch_is_no_failure_of_it() {
         assert_eq!(judged("p95<2s for 2s", &[(100, 1000, 0); 6]).map(|(met, _)| met), Some(true));
         assert_eq!(judged("failed<1% for 1s stop", &[(100, 1000, 0); 6]).map(|(met, _)| met), Some(true));
+    }
+
+    #[test]
+    fn the_rest_of_a_second_is_judged_with_those_before_it_and_never_alone() {
+        let mut seconds = vec![(100, 10, 0); 10];
+        // All of them are slow, and with the second before them few are.
+        seconds.push((10, 900, 0));
+        for rest in [S * 3 / 10, S * 6 / 10, S * 9 / 10] {
+            let judged = run_with_rest("p50<300ms for 1s", &seconds, rest).judged("p50<300ms for 1s").expect("judged");
+            assert!(judged.met, "{rest}: {}", judged.measured);
+        }
+        assert_eq!(run("p50<300ms for 1s", &seconds).judged("p50<300ms for 1s").map(|judged| judged.met), Some(false));
+        // A time that is no whole number of seconds holds those whose middle lies in it.
+        let held = |lasts| within(&run("p50<1s for 9s", &[(1, 1, 0); 9]).seconds, Nanos::from_millis(lasts)).len();
+        assert_eq!([1000, 1400, 1500, 2400, 2500].map(held), [1, 1, 2, 2, 3]);
     }
 
     #[test]
