@@ -134,14 +134,14 @@ impl Shown<'_> {
     }
 }
 
-/// What was sent and what was received. What was captured is masked with it.
+/// What was sent, what was received, and which checks it passed. What was captured is masked with it.
 fn exchange(
     probe: &FirstAnswer,
     transcript: &Transcript,
     captured: &mut [(String, String)],
     (redaction, lang): (&Redaction, Lang),
 ) -> String {
-    let Transcript { sent, received, bytes, left_out } = transcript;
+    let Transcript { sent, received, bytes, left_out, checks, .. } = transcript;
     let [mut sent, mut received] = [sent, received].map(|bytes| plain::bytes(bytes));
     redaction.exchange([&mut sent, &mut received], captured);
     let mut text = String::new();
@@ -162,6 +162,10 @@ fn exchange(
             text += &lang.fill(messages::DEBUG_LEFT_OUT, &[("n", &left_out[side].to_string())]);
             text.push('\n');
         }
+    }
+    for (name, passed) in checks {
+        let message = if *passed { messages::DEBUG_PASSED } else { messages::DEBUG_FAILED };
+        text += &format!("{}\n", lang.fill(message, &[("name", &redaction.sentence(name))]));
     }
     text
 }

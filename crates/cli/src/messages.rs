@@ -119,6 +119,10 @@ pub const DEBUG_SUCCESS: Text =
 /// The end of --debug.
 pub const DEBUG_FAILURE: Text =
     text("--- a run would count this exchange as failed: {why}", "--- 压测会把这次请求计为失败：{why}");
+/// A check of a response that --debug shows.
+pub const DEBUG_PASSED: Text = text("--- check passed: {name}", "--- 检查通过：{name}");
+/// A check of a response that --debug shows.
+pub const DEBUG_FAILED: Text = text("--- check failed: {name}", "--- 检查未通过：{name}");
 /// Of a flow, between what --debug shows of its requests.
 pub const DEBUG_PAUSE: Text = text("=== pause of {time}, skipped", "=== 停顿 {time}，已跳过");
 /// Of a flow, behind a request of --debug.

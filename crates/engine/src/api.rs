@@ -207,6 +207,10 @@ pub struct Transcript {
     pub bytes: [u64; 2],
     /// How many of them are not shown.
     pub left_out: [u64; 2],
+    /// Which checks of the response failed, by bit in the order of its request; None where none was looked at.
+    pub failed_checks: Option<u32>,
+    /// The checks of the response by name, and whether each passed.
+    pub checks: Vec<(String, bool)>,
 }
 
 /// Why a probe got no answer.

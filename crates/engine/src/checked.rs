@@ -43,6 +43,17 @@ impl Checked {
         &self.checks.names
     }
 
+    /// Those of a URL of the plan by name, and whether each passed: of them those failed whose bit is set.
+    pub fn told(&self, url: usize, failed: u32) -> Vec<(String, bool)> {
+        let of_url = if self.checks.of_url.is_empty() { Some(&0) } else { self.checks.of_url.get(url) };
+        let set = of_url.and_then(|set| self.checks.sets.get(usize::from(*set))).map_or(&[][..], |set| set);
+        let named = set.iter().enumerate().filter_map(|(at, check)| {
+            let name = self.names().get(usize::from(*check))?;
+            Some((name.clone(), failed >> (at & 31) & 1 == 0))
+        });
+        named.collect()
+    }
+
     /// Those of a request, in the order in which its session tells of them.
     #[inline]
     pub fn set(&self, x: &Exchange) -> &[u16] {
@@ -105,6 +116,16 @@ pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<record::Checked>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_checks_of_a_url_are_told_by_name() {
+        let names = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let sets = vec![Box::from([0]), Box::from([2, 1])];
+        let checked = Checked { checks: Checks { names, sets, of_url: vec![0, 1] }, of_name: Vec::new() };
+        assert_eq!(checked.told(1, 0b10), [("c".to_owned(), true), ("b".to_owned(), false)]);
+        assert_eq!(checked.told(0, 0), [("a".to_owned(), true)]);
+        assert!(checked.told(7, 0).is_empty());
+    }
 
     #[test]
     fn what_passed_and_failed_is_counted_by_its_bit_and_survives_its_encoding() {

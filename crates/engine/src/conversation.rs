@@ -4,6 +4,7 @@
 mod heard;
 mod kept;
 mod naming;
+mod troubles;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use measure::random::Rng;
 use net::Epoll;
 use wire::{
     Broken, Dialogue, Ended, Errno, Established, Event, ExchangeId, FaultKind, Fed, Fill, Memory, Network, Origin,
-    Place, Sent, Session, bracketed,
+    Place, Sent, Session,
 };
 
 use self::heard::Ears;
@@ -176,6 +177,8 @@ struct Conversation<'a, D: Dialogue> {
     release_at: Nanos,
     ears: Ears,
     ended: Vec<Ended<D::Request>>,
+    /// Which checks of the last response failed, by bit; None where none was looked at.
+    failed_checks: Option<u32>,
 }
 
 impl<'a, D: Dialogue> Conversation<'a, D> {
@@ -206,6 +209,7 @@ impl<'a, D: Dialogue> Conversation<'a, D> {
             release_at: Nanos::MAX,
             ears: ears.clone(),
             ended: Vec::new(),
+            failed_checks: None,
         }
     }
 
@@ -366,16 +370,6 @@ impl<'a, D: Dialogue> Conversation<'a, D> {
         over && self.asked == self.over()
     }
 
-    /// Why a conversation ended in which the peer does not do as the protocol says, or refuses, as it may.
-    fn broken(&self, broken: Broken) -> Trouble {
-        match self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal) {
-            kind @ FaultKind::BrokenProtocol => {
-                Trouble { fault: Some(kind), ..no_answer(format!("the response is broken: {}", broken.0)) }
-            }
-            kind => Trouble { fault: Some(kind), ..no_answer(broken.0) },
-        }
-    }
-
     /// What is wrong with the conversation is why the request failed, where nothing else was said of it.
     fn explain(&mut self, broken: Broken) {
         if let Some(ended) = self.ended.last_mut().filter(|ended| ended.fault == Some(FaultKind::BrokenProtocol))
@@ -387,10 +381,15 @@ impl<'a, D: Dialogue> Conversation<'a, D> {
 
     fn collect(&mut self) {
         let mut owes = false;
-        self.links.done().forget_failed();
-        for event in self.links.done().events.drain(..) {
+        for event in std::mem::take(&mut self.links.done().events) {
             match event {
-                Event::Ended(ended) => self.ended.push(ended),
+                Event::Ended(ended) => {
+                    self.failed_checks = match ended.fault {
+                        None => Some(0),
+                        Some(_) => self.links.done().take_failed(ended.id),
+                    };
+                    self.ended.push(ended);
+                }
                 Event::Learnt(id, lesson) => {
                     let (dialogue, request) = (self.one_shot.dialogue, self.requests[id.0 as usize]);
                     // What a page names is fetched under load only.
@@ -402,6 +401,7 @@ impl<'a, D: Dialogue> Conversation<'a, D> {
                 _ => {}
             }
         }
+        self.links.done().forget_failed();
         if owes {
             let now = self.links.net().now();
             self.links.pay(self.conn, now);
@@ -479,18 +479,5 @@ impl<'a, D: Dialogue> Conversation<'a, D> {
             words => words,
         })
         .into())
-    }
-
-    fn too_late(&self) -> Trouble {
-        let span = if self.begun > 0 { self.one_shot.patience } else { self.one_shot.setup.plan.connect_timeout };
-        let origin = self.one_shot.origin;
-        let beyond = self.one_shot.setup.security.proxy(origin).filter(|_| self.reached);
-        let beyond = beyond.map(|proxy| format!("{}:{} behind {proxy}", bracketed(&origin.host), origin.port));
-        let name = beyond.as_deref().unwrap_or(&self.name);
-        let why = match self.one_shot.until < self.deadline {
-            true => format!("{name} did not answer in the time that --run-timeout left"),
-            false => format!("{name} did not answer within {}", measure::format_duration(span)),
-        };
-        Trouble { why, unreachable: self.links.session(self.conn).is_none(), fault: None }
     }
 }

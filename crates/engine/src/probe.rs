@@ -177,7 +177,8 @@ fn exchange<D: Dialogue>(
 
 /// What went over one connection, behind what went over those before.
 fn write_down<D: Dialogue>(d: &D, transcribed: Transcribed, probe: &mut FirstAnswer, told: &mut Transcript) {
-    let Transcribed { address, through, spoken, established, sent, received } = transcribed;
+    let Transcribed { address, through, spoken, established, sent, received, failed_checks } = transcribed;
+    told.failed_checks = failed_checks;
     (probe.address, probe.through, probe.spoken) = (address, through, spoken);
     let readable = established.and_then(|established| d.readable(&established, &sent.head, &received.head));
     told.bytes[0] += sent.all;

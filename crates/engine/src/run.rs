@@ -19,8 +19,8 @@ use crate::stragglers::Awaited;
 use crate::tables::Tables;
 use crate::threads::{self, Threads};
 use crate::{
-    AfterFailure, Assignment, OneShotFailure, PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, Walked,
-    probe, processes, walk,
+    AfterFailure, Assignment, OneShotFailure, PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, Transcript,
+    Walked, probe, processes, walk,
 };
 
 /// From the decision to start to the start: workers have made their networks by then.
@@ -116,7 +116,9 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
     }
 
     fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
-        probe::probe(&self.dialogue, setup, stop)
+        let mut outcome = probe::probe(&self.dialogue, setup, stop);
+        self.name_checks(0, outcome.as_mut().map(|sent| &mut sent.transcript).map_err(|failed| &mut failed.transcript));
+        outcome
     }
 
     fn set_up(&self, setup: &Setup, stop: &Stop) -> Result<Vec<Known>, OneShotFailure> {
@@ -129,7 +131,13 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
 
     fn walk(&self, setup: &Setup, stop: &Stop, told: &mut dyn FnMut(Walked)) {
         if let Some((_, flow)) = setup.plan.flows().next() {
-            walk::walk(&self.dialogue, (setup, stop), flow, told);
+            walk::walk(&self.dialogue, (setup, stop), flow, &mut |mut walked| {
+                if let Walked::Sent { request, outcome, .. } = &mut walked {
+                    let transcript = outcome.as_mut().map(|sent| &mut sent.transcript);
+                    self.name_checks(*request, transcript.map_err(|failed| &mut failed.transcript));
+                }
+                told(walked);
+            });
         }
     }
 
@@ -191,6 +199,14 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
 }
 
 impl<D: Dialogue> Prepared<D> {
+    /// Says of a request of the run which of its checks passed.
+    fn name_checks(&self, request: usize, told: Result<&mut Transcript, &mut Transcript>) {
+        let (Ok(told) | Err(told)) = told;
+        if let (Some(checks), Some(failed)) = (&self.checks, told.failed_checks) {
+            told.checks = checks.told(request, failed);
+        }
+    }
+
     fn tables(&self, plan: &Plan) -> Tables {
         Tables::for_run(connections(plan, &*self.dialogue), worker_count(plan))
     }

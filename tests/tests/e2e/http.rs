@@ -341,10 +341,11 @@ fn debug_judges_the_exchange_as_a_run_would_and_decodes_its_body() {
     let target = Target::healthy();
     let url = target.url("");
     let good = brunt(["--debug", "--expect-body", "ok", &url]).with_code(0);
-    good.said("--- a run would count this exchange as a success");
+    good.said("--- a run would count this exchange as a success").said("--- check passed: contains ok");
     for version in ["--http=1.1", "--http=2"] {
         let bad = brunt(["--debug", version, "--expect-body", "missing", &url]).with_code(20);
-        bad.said("as failed: wrong_body: expected body to contain \"missing\", found \"ok\\n\" (3 B)");
+        bad.said("as failed: wrong_body: expected body to contain \"missing\", found \"ok\\n\" (3 B)")
+            .said("--- check failed: contains missing");
     }
     let status = brunt(["--debug", "--expect-status", "404", &url]).with_code(20);
     status.said("as failed: wrong_status (200)");

@@ -19,6 +19,8 @@ pub(crate) struct Transcribed {
     pub established: Option<Established>,
     pub sent: Heard,
     pub received: Heard,
+    /// Which checks of the last response failed, by bit; None where none was looked at.
+    pub failed_checks: Option<u32>,
 }
 
 /// What one end said: its beginning, which is there to be shown, and how much it was. A peer may talk for ever.

@@ -51,6 +51,7 @@ impl<'a, D: Dialogue> Kept<'a, D> {
         transcribed.established = self.talk.established.clone().or(transcribed.established.take());
         let [sent, received] = std::mem::take(&mut *self.talk.ears.both());
         (transcribed.sent, transcribed.received) = (sent, received);
+        transcribed.failed_checks = self.talk.failed_checks.take();
     }
 
     /// Says goodbye.
