@@ -16,8 +16,8 @@ use crate::messages;
 const POLITE_USERS: f64 = 50.0;
 const POLITE_RATE: f64 = 1000.0;
 
-/// What a run will do, in a line.
-pub fn intro(plan: &Plan, lang: Lang) -> String {
+/// What a run of so many workers will do, in a line.
+pub fn intro(plan: &Plan, workers: u32, lang: Lang) -> String {
     let first = plan.urls.first().map_or("", |url| url.url.as_str());
     let more = (plan.count_urls().saturating_sub(1)).to_string();
     let url = match plan.count_urls() {
@@ -54,7 +54,7 @@ pub fn intro(plan: &Plan, lang: Lang) -> String {
     if !plan.proxies.is_none() {
         line += &lang.fill(messages::THROUGH, &[("proxy", &shown_proxies(plan))]);
     }
-    line + &lang.fill(messages::WORKERS, &[("n", &workers(plan).to_string())])
+    line + &lang.fill(messages::WORKERS, &[("n", &workers.to_string())])
 }
 
 /// The proxies of a plan, without names and passwords.
@@ -68,11 +68,6 @@ pub fn proxies(plan: &Plan, lang: Lang) -> Option<String> {
     let variables = plan.proxies.variables.join(", ");
     let facts = [("variables", variables.as_str()), ("proxy", &shown_proxies(plan))];
     (!variables.is_empty()).then(|| lang.fill(messages::PROXY_OF_ENVIRONMENT, &facts))
-}
-
-/// A worker without a user or a connection would have nothing to do.
-fn workers(plan: &Plan) -> u32 {
-    engine::worker_count(plan)
 }
 
 fn length(plan: &Plan, lang: Lang) -> String {

@@ -36,11 +36,12 @@ pub fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
     })
 }
 
-/// Checks everything that can be without the target, and lets go of it. Of very many URLs the intent keeps the first.
+/// Checks everything that can be without the target, and lets go of it: the workers that a run has. Of very many URLs the intent keeps the
+/// first.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<(), Complaint> {
+pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<u32, Complaint> {
     intent.shown = intent.shown.clone().listed();
     let urls = intent.plan.take_urls();
     let asked = asked(&intent.plan, urls)?;
@@ -49,14 +50,15 @@ pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<(), Complaint
     sources(&intent.plan)?;
     heartbeats(&intent.plan, protocol, &asked)?;
     match protocol.inquire(&asked)? {
-        Some(_) => Ok(()),
+        Some(_) => Ok(engine::worker_count(&intent.plan)),
         None => {
             let prepared = protocol.prepare(&asked)?;
             ends_with_its_data(&intent.plan, &*prepared)?;
             something_to_say(&intent.plan, &*prepared)?;
             reference(&intent.plan, &*prepared)?;
             through::check(&intent.plan, prepared.origins())?;
-            named::check_objectives(&intent.plan, &*prepared)
+            named::check_objectives(&intent.plan, &*prepared)?;
+            Ok(prepared.workers(&intent.plan))
         }
     }
 }

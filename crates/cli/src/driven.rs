@@ -136,9 +136,9 @@ impl Orders {
     }
 }
 
-/// What a plan is, for a driver: a line of JSON.
-pub fn checked(intent: &Intent) -> String {
-    let said = before::intro(&intent.shown, intent.lang());
+/// What a plan is that so many workers run, for a driver: a line of JSON.
+pub fn checked(intent: &Intent, workers: u32) -> String {
+    let said = before::intro(&intent.shown, workers, intent.lang());
     let heavy = before::is_heavy(&intent.plan);
     let notes: Vec<&String> = intent.notes.iter().chain(&intent.remarks).chain(&intent.of_flow).collect();
     json!({ "ok": true, "said": said, "notes": notes, "heavy": heavy, "plan": intent.shown }).to_string()

@@ -103,12 +103,12 @@ fn answer_bugs_with_their_code() {
 fn planned(intent: &mut arguments::Intent, check: bool, protocol: &dyn Runner) -> run::Outcome {
     let lang = intent.lang();
     let said = if check {
-        checks::check(intent, protocol).map_err(|complaint| intent.located(complaint))?;
+        let workers = checks::check(intent, protocol).map_err(|complaint| intent.located(complaint))?;
         if driven::asks(Some("plan")) {
-            return Ok(screen::answer_as_is(&driven::checked(intent), 0, lang));
+            return Ok(screen::answer_as_is(&driven::checked(intent, workers), 0, lang));
         }
         let notes: String = intent.of_flow.iter().map(|note| format!("flow: {note}\n")).collect();
-        format!("can be run: {}\n{notes}", before::intro(&intent.shown, lang))
+        format!("can be run: {}\n{notes}", before::intro(&intent.shown, workers, lang))
     } else {
         plan::document::yaml(&intent.shown)
     };

@@ -71,7 +71,7 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
         .chain(&intent.remarks)
         .for_each(|note| view.say(&intent.redaction.sentence(&format!("curl {note}"))));
     intent.of_flow.iter().for_each(|note| view.say(&format!("flow: {note}")));
-    view.say(&before::intro(&bench.shown().shown, lang));
+    view.say(&before::intro(&bench.shown().shown, bench.prepared().workers(&intent.plan), lang));
     before::proxies(&bench.shown().shown, lang).into_iter().for_each(|said| view.say(&said));
     exports.introduce(&mut view, lang);
     // From here on a signal ends in good order, so that a document that was asked for is written.
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(said, "--ping: HTTP/1.1 has no heartbeat; write --http2 beside it, or leave it out");
         let said = checked("--ping 1s --send x --until-close tcp://127.0.0.1:9").expect_err("no heartbeat");
         assert!(said.starts_with("--ping: tcp://"), "{said}");
-        assert_eq!(checked("--ping 1s --http2 http://127.0.0.1:9/"), Ok(()));
+        assert_eq!(checked("--ping 1s --http2 http://127.0.0.1:9/"), Ok(1));
     }
 
     /// Also of a URL beyond those that the plan keeps, and of any protocol over TLS.

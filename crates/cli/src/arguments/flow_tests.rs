@@ -255,7 +255,7 @@ fn cookies_last_for_one_iteration_where_asked() {
 
 #[test]
 fn a_flow_is_announced_by_its_iterations() {
-    let said = |text: &str| crate::before::intro(&of_file(text, &[]), report::Lang::En);
+    let said = |text: &str| crate::before::intro(&of_file(text, &[]), 1, report::Lang::En);
     assert!(said("users: 2\niterations: 1000\nflow: [http://h/]\n").starts_with("2 users for 1,000 iterations on "));
     assert!(said("users: 2\nrequests: 1000\nurls: [http://h/]\n").starts_with("2 users for 1,000 requests on "));
 }

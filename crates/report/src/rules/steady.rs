@@ -10,8 +10,8 @@ use crate::show;
 use crate::text::{Text, text};
 
 const SETTLED_LATE: Text = text(
-    "the first {time} were not like the rest: the mean latency was {before}, and {after} from then on; leave them out with --warmup {time}",
-    "前 {time} 与其余部分不同：平均延迟为 {before}，此后为 {after}；可用 --warmup {time} 排除",
+    "the first {time} were not like the rest: the mean latency was {before}, and {after} from then on; leave them out with --warmup {warmup}",
+    "前 {time} 与其余部分不同：平均延迟为 {before}，此后为 {after}；可用 --warmup {warmup} 排除",
 );
 const REGIMES: Text = text(
     "latency changed at {time}: {before} on average until then, {after} afterwards; figures over both describe neither",
@@ -119,18 +119,23 @@ impl Rule for Steady {
         if !level || seconds < LEAST || run.only_holds() || Overload::of(run).is_some() {
             return Vec::new();
         }
-        self.logs().and_then(|logs| self.judge(&logs)).into_iter().collect()
+        let warmup = run.started.as_ref().map_or(Nanos::ZERO, |s| s.plan.warmup);
+        self.logs().and_then(|logs| self.judge(&logs, warmup)).into_iter().collect()
     }
 }
 
 impl Steady {
-    fn judge(&self, logs: &[f64]) -> Option<Finding> {
+    /// `warmup`: what the run had of it already.
+    fn judge(&self, logs: &[f64], warmup: Nanos) -> Option<Finding> {
         let n = logs.len();
         let typical = |part: &[f64]| steady::median(part).exp();
         let told = |code, text, at: usize, before: f64, after: f64| {
             let shown = |ns: f64| show::duration(Nanos(ns as u64));
-            let time = format!("{}s", at * self.seconds);
-            Finding::new(code, Grade::Warn, text, [("time", time), ("before", shown(before)), ("after", shown(after))])
+            let seconds = at * self.seconds;
+            let longer = (warmup.0 as f64 / 1e9).ceil() as usize + seconds;
+            let (time, warmup) = (format!("{seconds}s"), format!("{longer}s"));
+            let values = [("time", time), ("warmup", warmup), ("before", shown(before)), ("after", shown(after))];
+            Finding::new(code, Grade::Warn, text, values)
         };
         let batch = if n * self.seconds >= BATCHED { 5 } else { 1 };
         let cut = steady::settled_after(logs, batch);
@@ -179,7 +184,7 @@ mod tests {
         for at in 0..seconds {
             series.add(mean_ms(at) * 1e6 * 100.0 * (0.9 + 0.2 * rng.f64()), 100.0);
         }
-        series.judge(&series.logs()?).map(|found| {
+        series.judge(&series.logs()?, Nanos::ZERO).map(|found| {
             assert!(!found.sentence(crate::Lang::En).is_empty() && !found.sentence(crate::Lang::Zh).is_empty());
             found.code
         })
@@ -213,7 +218,7 @@ mod tests {
             };
             series.add(mean * (0.95 + 0.1 * rng.f64()), 1.0);
         }
-        let found = series.judge(&series.logs().unwrap()).unwrap();
+        let found = series.judge(&series.logs().unwrap(), Nanos::ZERO).unwrap();
         assert!(found.sentence(crate::Lang::En).starts_with("latency changed at 12s"), "{found:?}");
     }
 
@@ -225,7 +230,7 @@ mod tests {
             series.add(if second < 11 { 10e6 } else { 20e6 } * noise, 1.0);
         }
         assert_eq!(measure::steady::settled_after(&series.logs().unwrap(), 1), Some(11), "the case that is meant");
-        let found = series.judge(&series.logs().unwrap()).unwrap();
+        let found = series.judge(&series.logs().unwrap(), Nanos::ZERO).unwrap();
         assert_eq!(found.code, "two_regimes", "{found:?}");
         assert!(found.sentence(crate::Lang::En).starts_with("latency changed at 11s"), "{found:?}");
     }
@@ -245,8 +250,11 @@ mod tests {
             let noise = if second < 26 { 0.05 * (second % 3) as f64 } else { 0.0 };
             series.add(if second < 8 { 30e6 } else { 10e6 } * (1.0 + noise), 1.0);
         }
-        let found = series.judge(&series.logs().unwrap()).unwrap();
+        let found = series.judge(&series.logs().unwrap(), Nanos::ZERO).unwrap();
         assert_eq!(found.code, "settled_late", "{found:?}");
+        let again = series.judge(&series.logs().unwrap(), Nanos::from_millis(14_500)).unwrap();
+        let said = again.sentence(crate::Lang::En);
+        assert!(said.starts_with("the first 8s were") && said.ends_with("--warmup 23s"), "a longer one: {said}");
         assert_eq!(measure::steady::settled_after(&series.logs().unwrap(), 1), None, "the case that is meant");
     }
 
@@ -259,7 +267,7 @@ mod tests {
                 let mean = mean * (1.0 + 0.01 * (second % 3) as f64);
                 if silent(second) { series.add(0.0, 0.0) } else { series.add(mean * 10.0, 10.0) }
             }
-            series.logs().and_then(|logs| series.judge(&logs)).map(|found| found.code)
+            series.logs().and_then(|logs| series.judge(&logs, Nanos::ZERO)).map(|found| found.code)
         };
         assert_eq!(judged(|second| second == 0 || second == 17), Some("two_regimes"));
         assert_eq!(judged(|second| second % 3 == 0), None, "too little is known");
