@@ -3,6 +3,7 @@
 //! Nothing here decides anything. A request is `due`, `started`, `sent`, and then over in one of four ways: it succeeded,
 //! failed, was written (one-way), or is unfinished at the end. What belongs to the warm-up is in no figure.
 
+mod caching;
 mod checks;
 mod spans;
 mod traces;

@@ -133,8 +133,13 @@ impl FillSource {
     }
 
     /// A hop has nothing to fill, but its time.
-    fn of_a_hop(&self, now: Nanos) -> Fill<'static> {
+    pub fn of_a_hop(&self, now: Nanos) -> Fill<'static> {
         Fill { unix_ns: self.unix_ns(now), ..Fill::default() }
+    }
+
+    /// What a request would be filled with that is not sent, for its user has the answer: the number stays for the next.
+    pub fn peek(&self, user: u32, now: Nanos) -> Fill<'static> {
+        self.of(self.next, user, now)
     }
 
     /// What the next request is filled with, and what it is known by to [`FillSource::again`].

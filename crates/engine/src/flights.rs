@@ -115,6 +115,11 @@ impl<D: Dialogue> Flights<D> {
         self.fills.fill_for(self.slab.get(id), now)
     }
 
+    /// What a request would be filled with that may not have to be sent: a prepared one, or one that an answer asked for.
+    pub fn would_fill(&self, user: u32, prepared: bool, now: Nanos) -> Fill<'static> {
+        if prepared { self.fills.peek(user, now) } else { self.fills.of_a_hop(now) }
+    }
+
     /// What an exchange was filled with that is not over yet, or was a moment ago.
     pub fn filled(&self, x: &Exchange, id: ExchangeId) -> Fill<'static> {
         let sequence = self.sequences.get(id.0 as usize).copied().unwrap_or(0);

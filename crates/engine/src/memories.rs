@@ -30,9 +30,7 @@ impl Memories {
         let (scenario, at) = self.place_of(user);
         let memory = &mut self.each[scenario][at];
         memory.values.forget_all_but(self.lasting.get(scenario).map_or(&[], Vec::as_slice));
-        if clears {
-            *memory = Memory::of(std::mem::take(&mut memory.values));
-        }
+        memory.iteration_begins(clears);
     }
 
     /// What a user keeps.

@@ -10,6 +10,7 @@ mod answers;
 mod backlog;
 mod batching;
 mod belonging;
+mod caching;
 mod common_start;
 mod failing;
 mod final_read;
@@ -108,6 +109,8 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     own_of_one: Vec<u32>,
     /// Where users keep something of answers.
     memories: Option<Memories>,
+    /// Users keep answers, and do not ask again as long as those are good.
+    recalls: bool,
     /// What the answer that ends now asks to be kept.
     lesson: Option<Lesson>,
     /// Where users fetch what pages name.
@@ -177,6 +180,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             belongings: parts.belongings,
             own_of_one: Vec::new(),
             memories: (dialogue.remembers() || parts.values).then(|| Memories::new(parts.clears, parts.lasting)),
+            recalls: dialogue.recalls(),
             lesson: None,
             pages: Pages::default(),
             checks: parts.checks,
@@ -292,6 +296,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// A hop of a redirect: a request of its own, due when that was heard.
     fn arrive_by(&mut self, next: Next<D::Request>, follow: Follow<D::Request>) {
+        if self.recalls && self.hop_is_there(&next, &follow) {
+            return;
+        }
         let origin = self.pools.number_of(scenario_of(next.user), &follow.origin);
         let id = self.new_exchange(self.heard, NONE, next.name, next.user, next.hops.saturating_add(1));
         self.flights.sends(id, follow.request);

@@ -2,6 +2,7 @@
 
 mod before_after;
 mod beside;
+pub mod cache;
 pub mod capture;
 mod cookies;
 mod detect;

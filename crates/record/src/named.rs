@@ -31,6 +31,9 @@ counts! {
         /// Bytes of payload of the answers.
         #[serde(skip_serializing_if = "is_zero")]
         payload,
+        /// Answers that users had in their caches: no requests.
+        #[serde(skip_serializing_if = "is_zero")]
+        from_cache,
         /// Of iterations: due, and dropped because there were as many users as there may be.
         #[serde(skip_serializing_if = "is_zero")]
         dropped,

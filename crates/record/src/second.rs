@@ -93,6 +93,18 @@ second! {
         /// Pages of which not all was looked into for what they name.
         #[serde(default)]
         pages_cut,
+        /// Answers that users had in their caches: no requests, and in no other count.
+        #[serde(default)]
+        from_cache,
+        /// Of the successes, those that said that what their user has in its cache is still good (304).
+        #[serde(default)]
+        not_modified,
+        /// Bytes of bodies that did not come for either.
+        #[serde(default)]
+        cache_bytes,
+        /// Answers that users would have kept and had no room for.
+        #[serde(default)]
+        not_cached,
     }
     rest {
         /// Its beginning since the start of the window (nanoseconds; negative within the warm-up).

@@ -191,6 +191,14 @@ struct Requests {
     resources_beyond: u64,
     /// Pages of which not all was looked into for resources.
     pages_cut: u64,
+    /// Responses that users had in their caches: no requests, and in no other count.
+    from_cache: u64,
+    /// Of the succeeded, those that said that what their user has is still good (304).
+    not_modified: u64,
+    /// Bytes of bodies that were not transferred for either.
+    cache_bytes: u64,
+    /// Responses that users would have kept and had no room for.
+    not_cached: u64,
     /// Found every connection taken that the run may have (`max_connections`), and waited for one.
     limited: u64,
 }
@@ -327,6 +335,10 @@ impl<'a> Report<'a> {
                 resources_elsewhere: totals.resources_elsewhere,
                 resources_beyond: totals.resources_beyond,
                 pages_cut: totals.pages_cut,
+                from_cache: totals.from_cache,
+                not_modified: totals.not_modified,
+                cache_bytes: totals.cache_bytes,
+                not_cached: totals.not_cached,
                 limited: totals.limited,
             },
             throughput_per_s: summary.throughput_per_s(),

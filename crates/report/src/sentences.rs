@@ -280,6 +280,22 @@ pub(crate) const PAGES_CUT: Text = text(
     "of {n} {n|page|pages} only the beginning was searched for resources: 1 MB, or what memory allows",
     "{n} 个页面只在开头部分（1 MB 或内存允许的范围内）查找了资源",
 );
+pub(crate) const FROM_CACHE: Text = text(
+    "{n} {n|response was|responses were} taken from users' caches (from cache): no requests, and in no other count",
+    "{n} 个响应取自用户缓存（from cache）：不是请求，不计入其他任何计数",
+);
+pub(crate) const NOT_MODIFIED: Text = text(
+    "{n} of the succeeded {n|is a 304|are 304s}: the user's cache still had the response",
+    "成功的请求中有 {n} 个为 304：用户缓存中的响应仍然有效",
+);
+pub(crate) const CACHE_BYTES: Text = text(
+    "{size} of response bodies did not have to be transferred because of caches",
+    "因缓存而无需传输的响应正文：{size}",
+);
+pub(crate) const NOT_CACHED: Text = text(
+    "{n} {n|response was|responses were} not kept in caches: larger than 1 MB, or no room in the 16 MB of a user and the 256 MB of all; browsers would ask for {n|it|them} less often",
+    "{n} 个响应未放入缓存：超过 1 MB，或每用户 16 MB、全部用户 256 MB 的空间已满；浏览器的请求会更少",
+);
 pub(crate) const HOPS: Text = text(
     "{n} of the succeeded {n|is|are} followed redirects: each hop counts as a request, on top of -n",
     "成功的请求中有 {n} 个是跟随的重定向：每一跳都计为一个请求，不占 -n",

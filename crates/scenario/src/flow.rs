@@ -93,6 +93,7 @@ impl Flow {
             News::Begin => self.begin(user, at),
             News::Awake => {}
             News::Ended { fault, .. } => self.answered(user, fault.is_some(), at),
+            News::Recalled => self.recalled(user, at),
         }
     }
 
@@ -164,6 +165,7 @@ impl Flow {
         let program = Arc::clone(&self.program);
         let Some(player) = self.players.get_mut(user as usize).filter(|player| player.plays) else { return };
         (player.last_answer, player.slept_by_answer) = (at, player.slept);
+        (player.sent, player.recalled, player.busy) = (true, 0, 0);
         player.flying = player.flying.saturating_sub(1);
         if failed {
             self.failed(user);
@@ -172,6 +174,15 @@ impl Flow {
         if player.dropped && player.flying == 0 {
             (player.dropped, player.batch, player.at) = (false, 0, program.ops.len() as u32);
         }
+    }
+
+    /// A user had the answer to a request: it goes on, but whoever has all answers gives others their turn.
+    fn recalled(&mut self, user: u32, at: Nanos) {
+        let Some(player) = self.players.get(user as usize) else { return };
+        let (sent, recalled, busy) = (player.sent, player.recalled, player.busy);
+        self.answered(user, false, at);
+        let player = &mut self.players[user as usize];
+        (player.sent, player.recalled, player.busy) = (sent, recalled + 1, busy);
     }
 
     /// A request failed: what follows it is left, or not.
@@ -197,9 +208,20 @@ impl Flow {
 
     /// What a user does next who knows these values, at a moment. [`Act::Done`]: its iteration is over.
     pub fn next(&mut self, user: u32, at: Nanos, values: &mut Values) -> Act {
-        let act = self.act(user, at, values);
         let player = &mut self.players[user as usize];
-        player.busy = if let Act::Busy(_) = act { player.busy.saturating_add(1) } else { 0 };
+        let act = if player.recalled >= AT_A_TIME && player.flying == 0 {
+            player.recalled = 0;
+            Act::Busy(player.busy + 1)
+        } else {
+            self.act(user, at, values)
+        };
+        let player = &mut self.players[user as usize];
+        player.busy = match act {
+            Act::Busy(_) => player.busy.saturating_add(1),
+            // Nothing may have to be sent.
+            Act::Send(_) => player.busy,
+            _ => 0,
+        };
         act
     }
 
@@ -214,7 +236,7 @@ impl Flow {
             player.at += 1;
             match op {
                 Op::Send(request, _) => {
-                    (player.sent, player.flying) = (true, 1);
+                    player.flying = 1;
                     self.first_of_groups(user, at);
                     return Act::Send(*request);
                 }
@@ -239,42 +261,47 @@ impl Flow {
                 }
                 Op::Begin(span) => self.spans_of(user)[usize::from(*span)] = Span { began: SOON, ..NOT_BEGUN },
                 Op::End(span) => self.group_ends(user, *span),
-                Op::Repeat(which, times) => *self.counter(user, *which) = *times,
-                Op::Again(which, to) => {
-                    let left = self.counter(user, *which);
-                    *left -= 1;
-                    if *left > 0 {
-                        self.players[user as usize].at = *to;
-                    }
-                }
-                Op::Choose(which) => {
-                    let (mix, ways) = &program.choices[*which];
-                    player.at = ways[mix.pick(&mut self.rng)];
-                }
-                Op::Goto(to) => player.at = *to,
-                Op::Unless(condition, to) if !program.conditions[*condition].holds(|at| values.get(at)) => {
-                    player.at = *to;
-                }
-                Op::Unless(..) => {}
-                Op::Once(past) if player.again => player.at = *past,
-                Op::Once(_) => {}
-                Op::Element(list, counter, past) => {
-                    if !self.next_element(user, (*list, *counter), values) {
-                        self.players[user as usize].at = *past;
-                    }
-                }
-                Op::Set(variable, made) => {
-                    made.write(values, &mut self.text);
-                    values.set(*variable, &self.text);
-                }
-                Op::Call(back, to) => {
-                    let from = std::mem::replace(&mut player.at, *to);
-                    *self.counter(user, *back) = from;
-                }
-                Op::Return(back) => self.players[user as usize].at = *self.counter(user, *back),
+                op => self.turns(user, op, values),
             }
         }
         Act::Busy(self.players[user as usize].busy + 1)
+    }
+
+    /// An operation that sends nothing and takes no time: it says where its user goes on, and with which values.
+    fn turns(&mut self, user: u32, op: &Op, values: &mut Values) {
+        let program = Arc::clone(&self.program);
+        let player = &mut self.players[user as usize];
+        match op {
+            Op::Repeat(which, times) => *self.counter(user, *which) = *times,
+            Op::Again(which, to) => {
+                let left = self.counter(user, *which);
+                *left -= 1;
+                if *left > 0 {
+                    self.players[user as usize].at = *to;
+                }
+            }
+            Op::Choose(which) => {
+                let (mix, ways) = &program.choices[*which];
+                player.at = ways[mix.pick(&mut self.rng)];
+            }
+            Op::Goto(to) => player.at = *to,
+            Op::Unless(condition, to) if !program.conditions[*condition].holds(|at| values.get(at)) => player.at = *to,
+            Op::Once(past) if player.again => player.at = *past,
+            Op::Element(list, counter, past) if !self.next_element(user, (*list, *counter), values) => {
+                self.players[user as usize].at = *past;
+            }
+            Op::Set(variable, made) => {
+                made.write(values, &mut self.text);
+                values.set(*variable, &self.text);
+            }
+            Op::Call(back, to) => {
+                let from = std::mem::replace(&mut self.players[user as usize].at, *to);
+                *self.counter(user, *back) = from;
+            }
+            Op::Return(back) => self.players[user as usize].at = *self.counter(user, *back),
+            // The others are known where they are met.
+            _ => {}
+        }
     }
 
     /// The next request of a batch, where one may be sent; None: all are over.
@@ -288,7 +315,7 @@ impl Flow {
         let next = batch.urls.get(player.batch as usize).filter(|_| !player.dropped);
         match next {
             Some(request) if player.flying < batch.at_most => {
-                (player.batch, player.flying, player.sent) = (player.batch + 1, player.flying + 1, true);
+                (player.batch, player.flying) = (player.batch + 1, player.flying + 1);
                 player.at -= 1;
                 self.first_of_groups(user, at);
                 Some(Act::Send(*request))

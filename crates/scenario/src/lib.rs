@@ -44,6 +44,8 @@ pub enum News {
         /// None: it succeeded.
         fault: Option<FaultKind>,
     },
+    /// It has the answer to what it was to send, and did not send it.
+    Recalled,
 }
 
 /// What a user does.

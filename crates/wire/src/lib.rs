@@ -25,7 +25,7 @@ pub use checks::{CHECK_NAMES, CHECK_ROWS, CHECKS, Checks, Failed};
 pub use events::{Done, Ended, Event, Follow, Found, Page};
 pub use fault::{Errno, FaultKind, Phase};
 pub use fill::Fill;
-pub use memory::{Lesson, Memory};
+pub use memory::{Lesson, Memory, Recalled, Saved};
 pub use names::{NAMES, Names, OTHER};
 pub use network::{Arrival, ConnId, Dial, ListenerId, Network, Place, Rest, Running};
 pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, option};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use measure::Nanos;
 
-use crate::{Asked, Complaint, Done, FaultKind, Fill, Found, Lesson, Memory, Names, OptionSpec, Out, Trace};
+use crate::{Asked, Complaint, Done, FaultKind, Fill, Found, Lesson, Memory, Names, OptionSpec, Out, Recalled, Trace};
 
 /// Where connections of a request go: what the pool keys on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -192,6 +192,14 @@ pub trait Dialogue: Send + Sync + 'static {
         _lesson: Lesson,
         _memory: &mut Memory,
     ) -> Option<Found<Self::Request>> {
+        None
+    }
+    /// True where users keep answers and do not ask again as long as those are good: only then [`Dialogue::recall`] is asked.
+    fn recalls(&self) -> bool {
+        false
+    }
+    /// The answer that a user has to a request that it would send now; None: it has to ask.
+    fn recall(&self, _request: &Self::Request, _fill: &Fill<'_>, _memory: &mut Memory) -> Option<Recalled> {
         None
     }
     /// False where no request of this run has slots, though those of the protocol may: then none is filled.

@@ -170,13 +170,30 @@ fn nginx_under_another_name_is_refused() {
     brunt(line).with_code(30).said("other.example");
 }
 
+/// A page of a file, and what it names.
+const KEPT: &str = "<link rel=stylesheet href=a.css><script src=b.js></script><img src=c.png>";
+
+/// Users who keep what browsers keep load a page of files.
+fn loaded_with_caches(nginx: &Nginx, plan: &std::path::Path) -> Report {
+    std::fs::create_dir(nginx.file("kept")).unwrap();
+    for (name, text) in [("page.html", KEPT), ("a.css", "a.css"), ("b.js", "/*b*/ ;"), ("c.png", "png")] {
+        std::fs::write(nginx.file("kept").join(name), text).unwrap();
+    }
+    let flow = format!("flow: [{{url: {}kept/page.html, name: kept, expect-status: 200}}]", nginx.url());
+    std::fs::write(plan, format!("users: 5\niterations: 100\nresources: 3\ncache: yes\n{flow}\n")).unwrap();
+    report(&[&plan.display().to_string()])
+}
+
 #[test]
-fn nginx_is_asked_for_what_its_pages_name_as_often_as_pages_are_loaded() {
+fn nginx_is_asked_for_what_its_pages_name_as_often_as_pages_are_loaded_and_their_users_have_none_of_it() {
     let page = "<link rel=stylesheet href=a.css><script src=/b.js></script><img src=c.png><img src=c.png>\
                 <img src=missing.png><img src=http://other.test/x>";
     let server = format!(
         "access_log access.log paths; default_type text/html; location = /page {{ return 200 '{page}'; }}\n\
-         location ~ ^/(a.css|b.js|c.png)$ {{ default_type text/plain; return 200 x; }} location / {{ return 404; }}"
+         location ~ ^/(a.css|b.js|c.png)$ {{ default_type text/plain; return 200 x; }} location / {{ return 404; }}\n\
+         location /kept/ {{ root .; add_header Cache-Control no-cache; types {{ text/html html; }} }}\n\
+         location ~ ^/kept/.*css$ {{ root .; expires 1h; }}\n\
+         location ~ ^/kept/.*png$ {{ root .; add_header Cache-Control no-store; }}"
     );
     let Some(nginx) = Nginx::start("log_format paths '$status $uri';", "", &server) else { return };
     let directory = tempfile::tempdir().unwrap();
@@ -186,8 +203,31 @@ fn nginx_is_asked_for_what_its_pages_name_as_often_as_pages_are_loaded() {
         nginx.url()
     );
     std::fs::write(&plan, text).unwrap();
-    let report = report(&[&plan.display().to_string()]);
+    let first = report(&[&plan.display().to_string()]);
+    let kept = loaded_with_caches(&nginx, &plan);
     let log = nginx.stop_and_read_log();
+    let served = |line: &str| log.iter().skip(1).filter(|served| *served == line).count();
+    // Files, by what they say of themselves, and the probe of the second run: of those that must be asked about nginx says 304, of what is fresh it hears once of each user.
+    let of_kept = [
+        "200 /kept/page.html",
+        "304 /kept/page.html",
+        "200 /kept/b.js",
+        "304 /kept/b.js",
+        "200 /kept/a.css",
+        "200 /kept/c.png",
+    ];
+    assert_eq!(of_kept.map(served), [6, 95, 5, 95, 5, 100], "{kept}");
+    assert_eq!(kept.requests(), [305, 305, 0, 0], "{kept}");
+    let count = |name: &str| kept.json["requests"][name].as_u64();
+    assert_eq!(
+        (count("from_cache"), count("not_modified"), count("not_cached")),
+        (Some(95), Some(190), Some(0)),
+        "{kept}"
+    );
+    assert_eq!(count("cache_bytes"), Some(95 * (KEPT.len() as u64 + 5 + 7)), "{kept}");
+    let by_name = kept.json["by_name"].as_array().unwrap().iter().find(|row| row["name"] == "resources of kept");
+    assert_eq!(by_name.expect("a row of the resources")["from_cache"], 95, "{kept}");
+    let (report, log) = (first, log.into_iter().filter(|line| !line.contains("/kept/")).collect::<Vec<_>>());
     let served = |line: &str| log.iter().skip(1).filter(|served| *served == line).count();
     let paths = ["200 /page", "200 /a.css", "200 /b.js", "200 /c.png", "404 /missing.png"];
     assert_eq!((paths.map(served), log.len() - 1), ([100; 5], 500), "{report}");

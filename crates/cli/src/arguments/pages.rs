@@ -2,6 +2,7 @@
 
 use plan::flow::{GROUPS, Step, is_page};
 use plan::{Options, Plan};
+use protocols::cache::CACHE;
 use protocols::resources::{FROM, MAY_FAIL, RESOURCES};
 use wire::Complaint;
 
@@ -11,6 +12,11 @@ use wire::Complaint;
 /// Resources where there is no flow, without a number, or of requests in a batch; too many groups.
 pub(super) fn of_run(mut plan: Plan) -> Result<Plan, Complaint> {
     let asked = |name: &str| plan.options.contains_key(name) || plan.urls.iter().any(|u| u.options.contains_key(name));
+    if asked(CACHE) && !plan.has_flows() {
+        let trouble =
+            "is about users who go through a flow, step by step; write `flow` in a plan file, or leave it out";
+        return Err(Complaint::new(format!("--{CACHE}"), trouble));
+    }
     let Some(first) = [RESOURCES, FROM, MAY_FAIL].into_iter().find(|name| asked(name)) else { return Ok(plan) };
     if !plan.has_flows() {
         let trouble = "only works in a flow; write the pages as steps of `flow` in a plan file, or leave it out";

@@ -5,6 +5,7 @@ mod beating;
 mod behaviour;
 mod belonging;
 mod blame;
+mod caching;
 mod changed;
 mod checked;
 mod cookies;

@@ -123,11 +123,15 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let request = self.flights.request(&self.dialogue, x, id)?;
         let mut none = Memory::default();
         let memory = self.memories.as_mut().map_or(&mut none, |memories| memories.of(x.user));
-        self.dialogue.learn(request, &fill, lesson, memory)
+        let found = self.dialogue.learn(request, &fill, lesson, memory);
+        if self.recalls {
+            self.books.cached(x, std::mem::take(&mut memory.saved));
+        }
+        found
     }
 
     /// Users of a flow load one page at a time, and none of those that a batch fetches.
-    fn loads_pages(&mut self, user: u32) -> bool {
+    pub(super) fn loads_pages(&mut self, user: u32) -> bool {
         let batch = self.source.of(user).flow().map(|flow| flow.batch_began(within(user)).is_some());
         batch == Some(false)
     }

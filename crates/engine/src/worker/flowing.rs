@@ -57,6 +57,15 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let act = flow.next(within(user), due, values);
             let batch = flow.batch_began(within(user));
             self.hear_flow(scenario_of(user));
+            if let Act::Send(request) = act
+                && self.recalls
+                && self.is_there(user, request, due)
+            {
+                match self.pages.are_heard_of(user) {
+                    true => return,
+                    false => continue,
+                }
+            }
             let source = self.source.of(user);
             match (act, batch) {
                 (Act::Send(request), None) => return self.arrive(due, request, user),

@@ -62,6 +62,11 @@ impl<R> Pages<R> {
         !self.heard.is_empty()
     }
 
+    /// True of a user who has a response that is to be looked into.
+    pub fn are_heard_of(&self, user: u32) -> bool {
+        self.heard.iter().any(|heard| heard.user == user)
+    }
+
     /// True of a user who fetches what a page names.
     #[inline]
     pub fn has(&self, user: u32) -> bool {
@@ -111,7 +116,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.resource_is_over(next.user, next.news, next.back_off);
     }
 
-    fn resource_is_over(&mut self, user: u32, news: News, back_off: bool) {
+    pub(super) fn resource_is_over(&mut self, user: u32, news: News, back_off: bool) {
         let Some(visit) = self.pages.open.get_mut(&user) else { return };
         visit.flying = visit.flying.saturating_sub(1);
         if failed(news) && !visit.page.may_fail {
@@ -131,8 +136,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 return;
             }
             if let Some(follow) = (visit.page.next)() {
-                visit.flying += 1;
                 let (ended, name, held_back) = (visit.ended, visit.page.name, visit.full);
+                if self.recalls && self.resource_is_there((user, name), ended, &follow.request) {
+                    continue;
+                }
+                self.pages.open.get_mut(&user).into_iter().for_each(|visit| visit.flying += 1);
                 self.fetch((user, name), (ended, held_back), follow);
                 continue;
             }

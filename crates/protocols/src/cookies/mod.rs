@@ -4,7 +4,7 @@
 //! (64 KiB); the jars of all users together are bounded too. Nothing knows which domains are public suffixes: a cookie for
 //! a domain of one label is refused, one for `co.uk` is not.
 
-mod date;
+pub mod date;
 mod request;
 mod set;
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Complaint, Dialogue, Established, Fill, Found, Lesson, Memory, Names, OptionSpec, Origin, Protocol, Trace,
-    Weighted,
+    Asked, Complaint, Dialogue, Established, Fill, Found, Lesson, Memory, Names, OptionSpec, Origin, Protocol,
+    Recalled, Trace, Weighted,
 };
 
 use super::options::{self, Version};
@@ -155,6 +155,12 @@ impl Dialogue for HttpDialogue {
     }
     fn learn(&self, request: &Request, fill: &Fill, lesson: Lesson, memory: &mut Memory) -> Option<Found<Request>> {
         self.one.learn(request, fill, lesson, memory)
+    }
+    fn recalls(&self) -> bool {
+        self.one.recalls()
+    }
+    fn recall(&self, request: &Request, fill: &Fill, memory: &mut Memory) -> Option<Recalled> {
+        self.one.recall(request, fill, memory)
     }
     fn has_slots(&self) -> bool {
         self.one.has_slots()

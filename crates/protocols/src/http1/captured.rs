@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use wire::{Asked, Complaint, FaultKind};
 
+use crate::cache;
 use crate::capture::{self, Answer, Capture, Documents};
 use crate::cookies;
 use crate::resources::Heard;
@@ -31,6 +32,8 @@ pub struct Lesson {
     pub values: Vec<Taken>,
     /// What there is to fetch beside.
     pub heard: Option<Heard>,
+    /// What it is to its user's cache.
+    pub cache: Option<cache::Heard>,
 }
 
 /// A value that was taken.

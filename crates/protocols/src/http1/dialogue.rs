@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use url::Url;
 use wire::{
-    Asked, Complaint, Dialogue, Established, Fill, Found, Memory, Names, OptionSpec, Origin, Protocol, Proxies, SHOWN,
-    Trace, Weighted,
+    Asked, Complaint, Dialogue, Established, Fill, Found, Memory, Names, OptionSpec, Origin, Protocol, Proxies,
+    Recalled, SHOWN, Trace, Weighted,
 };
 
 use super::captured::{CAPTURE, Lesson};
 use super::filled::compiled;
+use super::judge::Judge;
 use super::options::{self, OF_ONE_URL, Wishes};
 use super::request::{Checks, Encoder, Recipe, Request, Rules, encode_listed};
 use super::session::{EXPECTS, Http1Session, LAST, SECURE};
 use super::withheld;
+use crate::cache::{self, Cache};
 use crate::cookies::{self, Jar};
 use crate::marks::Marks;
 use crate::resources::{self, Allowed, Heard, PageRule, RESOURCES};
@@ -140,6 +142,38 @@ pub struct Http1Dialogue {
 }
 
 impl Http1Dialogue {
+    /// What a user's cache says of a request as it left, or would leave.
+    fn as_sent<T>(
+        &self,
+        request: &Request,
+        fill: &Fill,
+        memory: &mut Memory,
+        ask: impl FnOnce(&mut Cache, cache::Sent<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let (iteration, secure) = (memory.iteration(), request.marks & SECURE != 0);
+        SENT.with_borrow_mut(|sent| {
+            put_head(request, &Fill { values: &memory.values, ..*fill }, sent);
+            if let Some(jar) = memory.get::<Jar>() {
+                jar.put_into(sent, 0, secure, fill.seconds());
+            }
+            let sent = cache::Sent { head: sent, secure, at: fill.unix_ns, iteration };
+            ask(memory.lasting_mut::<Cache>()?, sent)
+        })
+    }
+
+    /// An answer that a user may keep, or of which it learns that what it has is still good.
+    fn learn_cache(&self, request: &Request, fill: &Fill, heard: cache::Heard, memory: &mut Memory) {
+        let Some(rule) = &self.rules.cache else { return };
+        let mut saved = memory.saved;
+        if let cache::Heard::Confirmed(_, answer) = &heard {
+            saved.confirmed += 1;
+            saved.bytes += answer.size;
+        }
+        let kept = self.as_sent(request, fill, memory, |cache, sent| Some(cache.learn(rule, sent, heard)));
+        saved.unkept += u32::from(kept == Some(false));
+        memory.saved = saved;
+    }
+
     /// What finds the resources of a page that answered a request, or tells of one that leads elsewhere.
     fn found(&self, request: &Request, fill: &Fill, heard: Heard) -> Option<Found<Request>> {
         let rules = &self.rules;
@@ -204,7 +238,7 @@ impl Dialogue for Http1Dialogue {
         self.rules.all().any(|checks| !checks.plain)
     }
     fn remembers(&self) -> bool {
-        self.rules.jar.is_some()
+        self.rules.remember()
     }
     fn learn(
         &self,
@@ -217,13 +251,12 @@ impl Dialogue for Http1Dialogue {
         // Before anything changes: as it was sent.
         let found =
             lesson.heard.and_then(|heard| self.found(request, &Fill { values: &memory.values, ..*fill }, heard));
+        if let Some(heard) = lesson.cache {
+            self.learn_cache(request, fill, heard, memory);
+        }
         if let Some(cookies) = lesson.cookies {
             SENT.with_borrow_mut(|sent| {
-                sent.clear();
-                match &request.slots {
-                    None => sent.extend_from_slice(&request.text()),
-                    Some(filled) => drop(filled.put_bytes(&Fill { values: &memory.values, ..*fill }, sent)),
-                }
+                put_head(request, &Fill { values: &memory.values, ..*fill }, sent);
                 let asked = cookies::site(sent, request.marks & SECURE != 0);
                 if let (Some(asked), Some(jar)) = (asked, memory.get_mut::<Jar>()) {
                     jar.learn(&asked.site, *cookies, fill.seconds());
@@ -232,6 +265,20 @@ impl Dialogue for Http1Dialogue {
         }
         lesson.values.iter().for_each(|taken| memory.values.set_list(taken.variable, &taken.value, &taken.ends));
         found
+    }
+    fn recalls(&self) -> bool {
+        self.rules.cache.is_some()
+    }
+    fn recall(&self, request: &Request, fill: &Fill, memory: &mut Memory) -> Option<Recalled> {
+        let (rule, checks) = (self.rules.cache.as_ref()?, self.rules.checks(request.checks));
+        let with = Fill { values: &memory.values, ..*fill };
+        let expected = request.slots.as_ref().and_then(|slots| slots.expected(&with));
+        let need = checks.need(expected.is_some());
+        let kept = self.as_sent(request, fill, memory, |cache, sent| cache.fresh(rule, sent, need))?;
+        let judge = Judge::expecting(expected, if checks.captures.is_empty() { 0 } else { fill.random });
+        let lesson = judge.recall((&self.rules, checks), &kept)?;
+        let lesson = lesson.map(|lesson| lesson as wire::Lesson);
+        Some(Recalled { bytes: kept.size, code: u32::from(kept.status), lesson })
     }
     fn has_slots(&self) -> bool {
         // Whoever keeps cookies is told the time.
@@ -245,6 +292,15 @@ impl Dialogue for Http1Dialogue {
     }
     fn spoken(&self, _established: &Established) -> String {
         if self.old { "HTTP/1.0" } else { "HTTP/1.1" }.to_owned()
+    }
+}
+
+/// The head of a request, filled, and what of its body stands with it.
+fn put_head(request: &Request, fill: &Fill, head: &mut Vec<u8>) {
+    head.clear();
+    match &request.slots {
+        None => head.extend_from_slice(&request.text()),
+        Some(filled) => drop(filled.put_bytes(fill, head)),
     }
 }
 

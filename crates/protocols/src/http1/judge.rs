@@ -10,6 +10,7 @@ use super::captured::{Captured, Lesson};
 use super::redirect::{self, Hop};
 use super::request::{Checks, Recipe, Rules};
 use super::watch::Watch;
+use crate::cache::{Answer, Judged};
 use crate::cookies;
 use crate::resources::{Body, Heard};
 use crate::verify::{self, Seen};
@@ -35,6 +36,10 @@ pub struct Judge {
     pub expected: Option<Box<Finder<'static>>>,
     /// Cookies that its user is to keep.
     cookies: Option<Box<cookies::Lesson>>,
+    /// What it is to the cache of its user.
+    pub cache: Judged,
+    /// The status of the answer that is kept, where this one says that it is still good.
+    instead: Option<u16>,
     /// What was taken out of it.
     captured: Captured,
     /// Random bits, for a capture that takes one of several at random.
@@ -56,7 +61,8 @@ impl Judge {
         self.expected.as_deref().or(checks.expect_body.as_ref())
     }
 
-    /// The head is there, as HTTP/1 writes it: `recipe` made the request.
+    /// The head is there, as HTTP/1 writes it: `recipe` made the request. Of one that says that what its user has is still good, that
+    /// is what is judged.
     ///
     /// # Errors
     /// A `Location` that is no HTTP URL.
@@ -66,6 +72,35 @@ impl Judge {
         recipe: Option<&Recipe>,
         status: u16,
         text: &[u8],
+    ) -> Result<(), Broken> {
+        if rules.cache.is_some() {
+            let method = recipe.map_or("GET", |recipe| &recipe.method);
+            let need = checks.need(self.expected.is_some());
+            if let Some(kept) = self.cache.head(method, need, status, text) {
+                self.instead = Some(kept.status);
+                self.look((rules, checks), None, kept.status, (kept.head(), text))?;
+                self.feed((rules, checks), kept.body());
+                return Ok(());
+            }
+        }
+        self.look((rules, checks), recipe, status, (text, text))
+    }
+
+    /// An answer that its user has already: what it asks its user to keep, where nothing is wrong with it.
+    pub fn recall(mut self, rules: (&Rules, &Checks), kept: &Answer) -> Option<Option<Box<Lesson>>> {
+        self.look(rules, None, kept.status, (kept.head(), b"")).ok()?;
+        self.feed(rules, kept.body());
+        self.whole(rules, kept.status);
+        self.verdict(rules, kept.status).is_none().then(|| self.lesson(true))
+    }
+
+    /// `text` is the head that is looked at, `said` the one that came: it alone sets cookies.
+    fn look(
+        &mut self,
+        (rules, checks): (&Rules, &Checks),
+        recipe: Option<&Recipe>,
+        status: u16,
+        (text, said): (&[u8], &[u8]),
     ) -> Result<(), Broken> {
         if checks.redirects > 0
             && redirect::is_redirect(status)
@@ -79,7 +114,7 @@ impl Judge {
         }
         let searched = self.text(checks).is_some();
         if let Some(jar) = &rules.jar {
-            match cookies::heard(text, jar) {
+            match cookies::heard(said, jar) {
                 Ok(lesson) => self.cookies = lesson,
                 Err(_) => self.crowded = true,
             }
@@ -114,10 +149,12 @@ impl Judge {
         if let Some(Heard::Page(body)) = self.heard.as_deref_mut() {
             body.feed(piece, rules);
         }
+        self.cache.feed(piece, &rules.kept);
     }
 
     /// The body is whole: what is to be taken out of it is, where nothing else is wrong.
     pub fn whole(&mut self, rules: (&Rules, &Checks), status: u16) {
+        let status = self.instead.unwrap_or(status);
         if self.captured.wants_body() && self.verdict(rules, status).is_none() {
             let (rules, checks) = rules;
             match self.seen.as_ref().map(|seen| seen.whole(&rules.kept)) {
@@ -133,12 +170,14 @@ impl Judge {
         let cookies = self.cookies.take();
         let values = if succeeded { self.captured.take() } else { Vec::new() };
         let heard = self.heard.take().filter(|_| succeeded).map(|heard| *heard);
-        let any = cookies.is_some() || !values.is_empty() || heard.is_some();
-        any.then(|| Box::new(Lesson { cookies, values, heard }))
+        let cache = self.cache.take().filter(|_| succeeded);
+        let any = cookies.is_some() || !values.is_empty() || heard.is_some() || cache.is_some();
+        any.then(|| Box::new(Lesson { cookies, values, heard, cache }))
     }
 
     /// What is wrong with the answer, by what was seen so far.
     pub fn verdict(&self, (rules, checks): (&Rules, &Checks), status: u16) -> Option<FaultKind> {
+        let status = self.instead.unwrap_or(status);
         match &self.hop {
             _ if self.crowded => return Some(FaultKind::WrongHeader),
             Hop::To(_) => return None,
@@ -168,6 +207,7 @@ impl Judge {
         if !named || !looked || !matches!(self.hop, Hop::None) {
             return None;
         }
+        let status = self.instead.unwrap_or(status);
         let status = checks.says_success.then(|| !checks.success.has(status));
         let failed = Failed::default().all(status);
         let streamed = self.watch.as_ref().is_some_and(Watch::found);

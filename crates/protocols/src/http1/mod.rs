@@ -12,6 +12,7 @@ mod chunks;
 pub(crate) mod codec;
 mod dialogue;
 pub(crate) mod filled;
+mod flags;
 pub(crate) mod judge;
 mod multipart;
 pub(crate) mod options;

@@ -17,13 +17,12 @@ use super::request::{Checks, Content, HeaderWish, Recipe, Rules};
 use super::status::Statuses;
 use super::withheld;
 use crate::capture::Capture;
-use crate::cookies;
-use crate::identity;
 use crate::kept::Budget;
 use crate::marks::{Marks, NO_SLOTS};
 use crate::resources::{self, PageRule};
 use crate::template::Guard;
 use crate::verify::{self, Expectations};
+use crate::{cache, cookies, identity};
 
 /// Not quoted: it may be a token that was written alone.
 const NO_COLON: &str =
@@ -136,6 +135,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     resources::OPTIONS[0],
     resources::OPTIONS[1],
     resources::OPTIONS[2],
+    cache::OPTION,
 ];
 
 /// The options that one URL of a run may have for itself: those that make its request.
@@ -199,6 +199,7 @@ pub struct Wishes {
     expected: Option<Expectations>,
     captures: Vec<(u16, Capture)>,
     pages: Option<resources::Wish>,
+    cache: Option<cache::Rule>,
 }
 
 impl Wishes {
@@ -242,6 +243,7 @@ impl Wishes {
             expected: Expectations::read(asked)?,
             captures: captured::wished(asked)?,
             pages: resources::Wish::read(asked)?,
+            cache: cache::Rule::read(asked)?,
         })
     }
 
@@ -264,9 +266,9 @@ impl Wishes {
         }
     }
 
-    /// True where redirects are followed: only they need the recipes of the requests.
+    /// True where redirects are followed, or answers kept: only they need the recipes of the requests.
     pub fn follows(&self) -> bool {
-        self.redirects > 0
+        self.redirects > 0 || self.cache.is_some()
     }
 
     /// What is fetched of pages; None: nothing.
@@ -277,8 +279,8 @@ impl Wishes {
     /// What decides about the responses to what pages name: no more than their statuses, and where redirects lead, which is not known yet.
     pub fn checks_of_resources(&self) -> Checks {
         Checks {
-            plain: self.redirects == 0 && !self.jar,
-            but_cookies: self.redirects == 0,
+            plain: self.redirects == 0 && !self.jar && self.cache.is_none(),
+            but_cookies: self.redirects == 0 && self.cache.is_none(),
             success: Statuses::usual(),
             says_success: false,
             redirects: self.redirects,
@@ -307,7 +309,8 @@ impl Wishes {
             && self.expect_filled.is_none()
             && self.expected.is_none()
             && self.captures.is_empty()
-            && self.pages.is_none();
+            && self.pages.is_none()
+            && self.cache.is_none();
         Checks {
             plain: but_cookies && !self.jar,
             but_cookies,
@@ -329,8 +332,8 @@ impl Wishes {
         (recipes, pages): (Vec<Recipe>, Vec<PageRule>),
         proxies: Arc<Proxies>,
     ) -> Rules {
-        let (jar, waits) = (self.jar.then(cookies::budget), self.waits);
-        Rules { first: self.checks(), others, kept: Budget::default(), recipes, pages, jar, waits, proxies }
+        let (jar, cache, waits) = (self.jar.then(cookies::budget), self.cache.clone(), self.waits);
+        Rules { first: self.checks(), others, kept: Budget::default(), recipes, pages, jar, cache, waits, proxies }
     }
 }
 

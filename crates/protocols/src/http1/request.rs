@@ -12,12 +12,13 @@ use base64::Engine as _;
 use measure::Nanos;
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{Origin, Proxies};
+use wire::{Fill, Memory, Origin, Proxies};
 
 use super::filled::FilledWith;
 use super::redirect::is_redirect;
 use super::session::{EXPECTS, LAST, NO_BODY, SECURE, UPGRADES};
 use super::status::Statuses;
+use crate::cache;
 use crate::capture::Capture;
 use crate::kept::Budget;
 use crate::percent::{decoded, host};
@@ -105,6 +106,8 @@ pub struct Rules {
     pub(crate) pages: Vec<PageRule>,
     /// Users keep cookies that answers set, within this.
     pub(crate) jar: Option<Budget>,
+    /// How users keep answers; None: they do not.
+    pub(crate) cache: Option<cache::Rule>,
     /// How long a body waits for `100 Continue`.
     pub(crate) waits: Nanos,
     /// For where redirects lead.
@@ -143,6 +146,24 @@ impl Rules {
         }
     }
 
+    /// What is asked beside in a request whose answer its user may have, with this head, over TLS or not.
+    pub(crate) fn condition(
+        &self,
+        memory: &Memory,
+        fill: &Fill<'_>,
+        (head, secure): (&[u8], bool),
+        need: cache::Need,
+    ) -> Option<cache::Condition> {
+        let sent = cache::Sent { head, secure, at: fill.unix_ns, iteration: memory.iteration() };
+        memory.lasting::<cache::Cache>()?.condition(self.cache.as_ref()?, sent, need)
+    }
+
+    /// True where users keep something: cookies, or answers.
+    #[inline]
+    pub(crate) fn remember(&self) -> bool {
+        self.jar.is_some() || self.cache.is_some()
+    }
+
     /// All checks of the run.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Checks> {
         std::iter::once(&self.first).chain(&self.others)
@@ -152,6 +173,18 @@ impl Rules {
     pub(crate) fn filled(&self, recipe: Option<&Recipe>, with: Option<&FilledWith>, status: u16) -> Option<Recipe> {
         let with = with.filter(|_| is_redirect(status))?;
         Some(with.filled.recipe(recipe?, &with.fill()))
+    }
+}
+
+impl Checks {
+    /// What is looked at of an answer; `filled`: its body must hold a text of the request's.
+    pub(crate) fn need(&self, filled: bool) -> cache::Need {
+        let json = self.expected.as_ref().is_some_and(Expectations::look_at_body);
+        let captures = self.captures.iter().any(|(_, capture)| capture.needs_body());
+        cache::Need {
+            head: self.expected.is_some() || !self.captures.is_empty(),
+            body: self.page || filled || self.expect_body.is_some() || json || captures,
+        }
     }
 }
 

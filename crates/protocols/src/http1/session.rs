@@ -13,6 +13,8 @@ use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Memory
 use super::body::Body;
 use super::codec::{CHUNKED, CODED, HEAD_BOUND, Head, SIZED, response_head};
 use super::filled::FilledWith;
+use super::flags::{BEGUN, CAPTURES};
+pub use super::flags::{EXPECTS, LAST, NO_BODY, SECURE, SLOTS, UPGRADES};
 use super::judge::{EXCERPT_BOUND, Judge};
 use super::rare::Rare;
 use super::redirect::Hop;
@@ -20,23 +22,6 @@ use super::request::{Request, Rules};
 use super::withheld::Withheld;
 use crate::cookies::{self, Jar};
 use crate::kept::{Kept, NO_ROOM_FOR_HEADS};
-
-/// No exchange after this one.
-pub const LAST: u8 = 1;
-/// The answer to this request has no body, whatever its head says.
-pub const NO_BODY: u8 = 2;
-/// The request asked for another protocol, so 101 is an answer.
-pub const UPGRADES: u8 = 4;
-/// The first byte was told.
-const BEGUN: u8 = 8;
-/// What comes back is kept for an example.
-const CAPTURES: u8 = 16;
-/// The request has slots.
-pub const SLOTS: u8 = 32;
-/// The body waits until the server asks for it.
-pub const EXPECTS: u8 = 64;
-/// The request goes over TLS.
-pub const SECURE: u8 = 128;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -355,6 +340,17 @@ impl Http1Session {
         }
     }
 
+    /// Of an answer that its user keeps, whether it is still good is asked, in the request that begins at `from`.
+    fn asks_whether_good(&mut self, (request, from): (&Request, usize), fill: &Fill, memory: &Memory, out: &mut Out) {
+        let rules = Arc::clone(&self.rules);
+        let expects = self.rare.as_ref().is_some_and(|rare| rare.judge.expected.is_some());
+        let (need, bytes) = (rules.checks(request.checks).need(expects), out.bytes_mut());
+        if let Some(condition) = rules.condition(memory, fill, (&bytes[from..], request.marks & SECURE != 0), need) {
+            condition.put_into(bytes, from);
+            self.rare().judge.cache.has = Some(condition.answer);
+        }
+    }
+
     /// The answer goes on in another piece.
     #[inline]
     fn more_to_come(&mut self, fresh: &[u8], done: &mut Done<Request>) {
@@ -427,6 +423,9 @@ impl Session for Http1Session {
         let sent = self.submit(id, request, fill, out)?;
         if let Some(jar) = memory.get::<Jar>() {
             jar.put_into(out.bytes_mut(), from, request.marks & SECURE != 0, fill.seconds());
+        }
+        if self.rules.cache.is_some() {
+            self.asks_whether_good((request, from), fill, memory, out);
         }
         Ok(sent)
     }

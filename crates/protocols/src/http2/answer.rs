@@ -9,6 +9,7 @@ use super::connection::{Listener, Next};
 use super::frames::code;
 use super::head::{self, Said, UNKNOWN, Wrong};
 use super::hpack::{Fields, Malformed};
+use crate::cache::Condition;
 use crate::http1::Request;
 use crate::http1::filled::FilledWith;
 use crate::http1::judge::{EXCERPT_BOUND, Judge};
@@ -65,6 +66,15 @@ impl Exchange {
     pub fn drawing(mut self, random: u64) -> Exchange {
         if random != 0 {
             self.rare.get_or_insert_default().judge.random = random;
+        }
+        self
+    }
+
+    /// The same where its user has an answer, and asks whether that is still good.
+    #[inline]
+    pub fn having(mut self, condition: Option<&Condition>) -> Exchange {
+        if let Some(condition) = condition {
+            self.rare.get_or_insert_default().judge.cache.has = Some(Arc::clone(&condition.answer));
         }
         self
     }

@@ -17,6 +17,7 @@ use super::frames::code;
 use super::hpack::{Lexicon, literal};
 use super::receiving::SPEAKS_HTTP1;
 use super::request::{self, Prepared};
+use crate::cache::Condition;
 use crate::cookies::{self, Jar};
 use crate::http1::Request;
 use crate::http1::filled::FilledWith;
@@ -43,6 +44,8 @@ pub struct Http2Session {
     /// What the request at hand says of cookies, and room to read it in.
     cookie: Vec<u8>,
     head: Vec<u8>,
+    /// What it asks about an answer that its user keeps.
+    condition: Option<Condition>,
 }
 
 impl Http2Session {
@@ -50,7 +53,20 @@ impl Http2Session {
         let connection = Connection::over(tls, rules.kept.clone());
         let (begun, said) = (Vec::new(), Said::default());
         let (came, cookie, head) = (Came::default(), Vec::new(), Vec::new());
-        Http2Session { connection, rules, lexicon, begun, came, streams, tls, last: false, said, cookie, head }
+        Http2Session {
+            connection,
+            rules,
+            lexicon,
+            begun,
+            came,
+            streams,
+            tls,
+            last: false,
+            said,
+            cookie,
+            head,
+            condition: None,
+        }
     }
 
     /// What the next request says of cookies: its own, and those of its user.
@@ -67,6 +83,20 @@ impl Http2Session {
         if !jar.is_some_and(|jar| jar.put(&asked.site, own, fill.seconds(), &mut self.cookie)) {
             self.cookie.extend_from_slice(own);
         }
+        if self.rules.cache.is_some() {
+            self.asks_whether_good(request, fill, memory);
+        }
+    }
+
+    /// Of an answer that its user keeps, whether it is still good is asked.
+    fn asks_whether_good(&mut self, request: &Request, fill: &Fill, memory: &Memory) {
+        let secure = request.marks & SECURE != 0;
+        if let Some(jar) = memory.get::<Jar>() {
+            jar.put_into(&mut self.head, 0, secure, fill.seconds());
+        }
+        let expects = request.slots.as_ref().and_then(|slots| slots.expected(fill)).is_some();
+        let need = self.rules.checks(request.checks).need(expects);
+        self.condition = self.rules.condition(memory, fill, (&self.head, secure), need);
     }
 
     fn submit_now(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Sent {
@@ -76,7 +106,7 @@ impl Http2Session {
             Some(prepared) => prepared,
             // The next hop of a redirect.
             None => {
-                made = request::prepare(request, self.tls, self.rules.jar.is_some());
+                made = request::prepare(request, self.tls, self.rules.remember());
                 &made
             }
         };
@@ -86,7 +116,8 @@ impl Http2Session {
         }
         let end = prepared.body.is_none();
         let captures = !self.rules.checks(request.checks).captures.is_empty();
-        let own = Exchange::new(id, request).drawing(if captures { fill.random } else { 0 });
+        let condition = self.condition.take();
+        let own = Exchange::new(id, request).drawing(if captures { fill.random } else { 0 }).having(condition.as_ref());
         let (lexicon, list, cookie) = (&self.lexicon, &prepared.list, &self.cookie);
         let stream = self.connection.begin_with(own, end, out, |encoder, out| {
             match list.leaves_path_out() {
@@ -94,6 +125,7 @@ impl Http2Session {
                 false => encoder.write(lexicon, list, out),
             }
             put_cookie(cookie, out);
+            put_condition(condition.as_ref(), out);
         });
         if let Some(body) = &prepared.body {
             self.connection.send(stream, body, true, out);
@@ -120,6 +152,8 @@ impl Http2Session {
             kept.map(|slots| FilledWith::new(slots, fill)),
             Judge::expecting(expected, if checks.captures.is_empty() { 0 } else { fill.random }),
         );
+        let condition = self.condition.take();
+        let own = own.having(condition.as_ref());
         let said = &mut self.said;
         slots.fill(fill, said);
         let end = prepared.body.is_none() && !slots.body;
@@ -127,6 +161,7 @@ impl Http2Session {
         let stream = self.connection.begin_with(own, end, out, |encoder, out| {
             slots.head(said, &prepared.list, lexicon, encoder, out);
             put_cookie(cookie, out);
+            put_condition(condition.as_ref(), out);
         });
         if slots.body {
             self.connection.send_bytes(stream, slots.said_body(said), true, out);
@@ -141,6 +176,14 @@ impl Http2Session {
 fn put_cookie(cookie: &[u8], out: &mut Vec<u8>) {
     if !cookie.is_empty() {
         literal(b"cookie", cookie, out);
+    }
+}
+
+/// The same of what it asks about an answer that its user keeps.
+#[inline]
+fn put_condition(condition: Option<&Condition>, out: &mut Vec<u8>) {
+    for (name, value) in condition.iter().flat_map(|condition| condition.lines.iter().flatten()) {
+        literal(name.to_ascii_lowercase().as_bytes(), value, out);
     }
 }
 
@@ -174,7 +217,9 @@ impl Session for Http2Session {
         if self.room() == 0 {
             return Err(Full);
         }
-        self.recall(request, fill, memory);
+        if self.rules.remember() {
+            self.recall(request, fill, memory);
+        }
         Ok(self.submit_now(id, request, fill, out))
     }
 

@@ -4,11 +4,12 @@ use std::sync::{Arc, LazyLock};
 
 use wire::{
     Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Follow, Found, Lesson, Memory, Names, OptionSpec,
-    Options, Origin, Page, Protocol, Takes, Trace, Weighted,
+    Options, Origin, Page, Protocol, Recalled, Takes, Trace, Weighted,
 };
 
 use super::parts::{
-    COUNT, DialogueOf, Part, Parts, Request, RequestOf, found, inner, inner_code, of_part, outer, part_of_bound,
+    COUNT, DialogueOf, Part, Parts, Request, RequestOf, found, inner, inner_code, of_part, outer, outer_code,
+    part_of_bound,
 };
 use super::session::MixedSession;
 use crate::capture;
@@ -353,6 +354,16 @@ impl Dialogue for MixedDialogue {
             })
         });
         resources.flatten()
+    }
+    fn recalls(&self) -> bool {
+        (0..COUNT).any(|part| of_part!(self.parts, part, P, dialogue => dialogue.recalls()).unwrap_or(false))
+    }
+    fn recall(&self, request: &Request, fill: &Fill<'_>, memory: &mut Memory) -> Option<Recalled> {
+        let part = request.part();
+        let recalled = of_part!(self.parts, part, P, dialogue => {
+            found::<P>(dialogue, request).and_then(|own| dialogue.recall(own, fill, memory))
+        });
+        recalled.flatten().map(|recalled| Recalled { code: outer_code(part, recalled.code), ..recalled })
     }
     fn requests_at_most(&self) -> Option<u64> {
         let ends = (0..COUNT)

@@ -258,8 +258,8 @@ fn of_resource(basis: &Recipe, url: Url, rules: &Rules) -> Option<Follow<Request
     }
     recipe.url = url;
     let origin = recipe.goes_by(&rules.proxies)?;
-    let follows = rules.checks(recipe.checks).redirects > 0;
-    // Only redirects are made from a recipe.
+    let follows = rules.checks(recipe.checks).redirects > 0 || rules.cache.is_some();
+    // Only redirects are made from a recipe, and whoever keeps answers looks into it.
     let request = if follows { request::encode(&Arc::new(recipe)) } else { request::encode_listed(&recipe, u32::MAX) };
     Some(Follow { origin, request })
 }

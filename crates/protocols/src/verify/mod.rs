@@ -57,6 +57,11 @@ pub struct Expectations {
 }
 
 impl Expectations {
+    /// True where the body is looked into.
+    pub fn look_at_body(&self) -> bool {
+        !self.json.is_empty()
+    }
+
     /// Reads the options; None where nothing is expected.
     ///
     /// # Errors

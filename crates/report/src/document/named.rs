@@ -26,6 +26,8 @@ pub struct NameReport<'a> {
     throughput_per_s: f64,
     /// Bytes of payload of the answers.
     payload: u64,
+    /// Responses that users had in their caches: no requests.
+    from_cache: u64,
     /// Status code → count.
     status: &'a BTreeMap<String, u64>,
     /// Latency: response in open load, service in closed.
@@ -87,6 +89,7 @@ pub fn reports(summary: &Summary) -> Vec<NameReport<'_>> {
             unfinished: counts.censored,
             throughput_per_s: summary.per_s(totals.finished_in_window),
             payload: counts.payload,
+            from_cache: counts.from_cache,
             status: &totals.status,
             latency: Distribution::of(totals.ranked()),
             examples: summary.examples_of(row.index).map(NameExample::from).collect(),

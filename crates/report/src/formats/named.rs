@@ -20,6 +20,7 @@ const NAME: Text = text("name", "名称");
 const DUE: Text = text("scheduled", "计划");
 const UNFINISHED: Text = text("unfinished", "未结束");
 const BYTES: Text = text("bytes", "字节");
+const FROM_CACHE: Text = text("from cache", "来自缓存");
 const MORE: Text = text(
     "and {n} more {n|name|names}: --format markdown and --format json have all of them",
     "另有 {n} 个名称：--format markdown 和 --format json 列出全部",
@@ -40,7 +41,7 @@ const NAME_CELLS: usize = 40;
 struct Column(String, u8);
 
 /// The headings, in the order of [`cells`].
-fn columns(lang: Lang) -> Vec<Column> {
+fn columns(lang: Lang, cached: bool) -> Vec<Column> {
     let column = |heading: Text, spare| Column(lang.of(heading).into(), spare);
     let mut columns = vec![
         column(NAME, 0),
@@ -58,7 +59,15 @@ fn columns(lang: Lang) -> Vec<Column> {
     };
     columns.extend(shown_quantiles().map(|(name, _)| Column(name.into(), spare(name))));
     columns.extend([column(say::MAX, 3), column(BYTES, 7), column(say::STATUS, 1)]);
+    if cached {
+        columns.push(column(FROM_CACHE, 2));
+    }
     columns
+}
+
+/// True where users had responses in their caches.
+fn is_cached(summary: &Summary) -> bool {
+    summary.totals.from_cache > 0
 }
 
 fn shown_quantiles() -> impl Iterator<Item = (&'static str, f64)> {
@@ -75,12 +84,15 @@ fn cells(row: &Row<'_>, summary: &Summary) -> Vec<String> {
     cells.extend(shown_quantiles().map(|(_, q)| ranked.quantile(q).figure.show()));
     let status = totals.status.iter().map(|(code, n)| format!("{}:{}", measure::plain::line(code), show::count(*n)));
     cells.extend([ranked.max().show(), show::bytes(counts.payload), status.collect::<Vec<_>>().join(" ")]);
+    if is_cached(summary) {
+        cells.push(show::count(counts.from_cache));
+    }
     cells
 }
 
 /// All rows with their heading, for documents.
 pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
-    let heading = columns(lang).into_iter().map(|Column(heading, _)| heading).collect();
+    let heading = columns(lang, is_cached(summary)).into_iter().map(|Column(heading, _)| heading).collect();
     std::iter::once(heading).chain(summary.by_name().map(|row| cells(&row, summary))).collect()
 }
 
@@ -111,7 +123,7 @@ pub(super) fn lines(summary: &Summary, lang: Lang, room: Option<usize>) -> Vec<S
         cells
     };
     let (headings, mut spares): (Vec<String>, Vec<u8>) =
-        columns(lang).into_iter().map(|Column(h, spare)| (h, spare)).unzip();
+        columns(lang, is_cached(summary)).into_iter().map(|Column(h, spare)| (h, spare)).unzip();
     let mut rows = vec![headings];
     rows.extend(all.iter().map(|row| short(cells(row, summary))));
     // A column in which nothing stands says nothing.

@@ -24,8 +24,10 @@ pub struct Player {
     pub dropped: bool,
     /// A step of this iteration failed.
     pub failed: bool,
-    /// A request of this iteration was sent.
+    /// A request of this iteration was answered by somebody.
     pub sent: bool,
+    /// So many in a row were not sent, for their user had the answers.
+    pub recalled: u32,
     /// So many times in a row it went through many operations without sending or pausing.
     pub busy: u32,
     /// It leaves for good after this iteration.
@@ -69,6 +71,7 @@ pub const NEW: Player = Player {
     dropped: false,
     failed: false,
     sent: false,
+    recalled: 0,
     busy: 0,
     leaves: false,
     again: false,

@@ -57,9 +57,14 @@ pub(crate) fn apart(summary: &Summary, lang: Lang) -> (Option<String>, Vec<Strin
         (say::RESOURCES_ELSEWHERE, totals.resources_elsewhere),
         (say::RESOURCES_BEYOND, totals.resources_beyond),
         (say::PAGES_CUT, totals.pages_cut),
+        (say::FROM_CACHE, totals.from_cache),
+        (say::NOT_MODIFIED, totals.not_modified),
+        (say::CACHE_BYTES, totals.cache_bytes),
+        (say::NOT_CACHED, totals.not_cached),
     ];
     let lines = special.into_iter().filter(|(_, n)| *n > 0);
-    (uncounted, lines.map(|(text, n)| lang.fill(text, &[("n", &show::count(n))])).collect())
+    let line = |(text, n)| lang.fill(text, &[("n", &show::count(n)), ("size", &show::bytes(n))]);
+    (uncounted, lines.map(line).collect())
 }
 
 /// Redirects that were followed: each is a request, and a success.

@@ -1,0 +1,29 @@
+//! Caches of users: what was there, and what answers came to in them.
+
+use wire::Saved;
+
+use super::Books;
+use crate::exchange::Exchange;
+
+impl Books {
+    /// An answer that its user had already, of so many bytes: no request, and in no other count.
+    pub fn recalled(&mut self, (name, user): (u16, u32), bytes: u64, warmup: bool) {
+        if warmup {
+            return;
+        }
+        self.tally.counts.from_cache += 1;
+        self.tally.counts.cache_bytes += bytes;
+        if let Some(named) = &mut self.tally.named {
+            named.count(name, user, |named, row| named.counts(row).from_cache += 1);
+        }
+    }
+
+    /// What an answer came to in its user's cache.
+    pub fn cached(&mut self, x: &Exchange, saved: Saved) {
+        if !x.warmup {
+            self.tally.counts.not_modified += u64::from(saved.confirmed);
+            self.tally.counts.cache_bytes += saved.bytes;
+            self.tally.counts.not_cached += u64::from(saved.unkept);
+        }
+    }
+}

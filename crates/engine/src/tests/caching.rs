@@ -1,0 +1,162 @@
+//! Caches of users over whole runs: what a user has is not asked for, what may be good no more is asked about, and all is counted once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use measure::Nanos;
+use net::sim::{ReplyOwned, ServerPeer};
+use plan::flow::{Flow, OnFailure, Pause, Step};
+use plan::{Arrivals, WeightedUrl};
+use protocols::http::Http;
+use protocols::http2::Http2Server;
+use record::{Named, Second};
+use wire::Ask;
+
+use super::harness::{Books, MS, SECOND, Scene, each_seed};
+use super::played::Played;
+
+/// What the rows are: the requests, what the page names, and behind the names iterations and the group, each twice.
+const PAGE: u16 = 0;
+const AFTER: u16 = 1;
+const RESOURCES: u16 = 2;
+const ITERATIONS: u16 = 3;
+/// One that is good for an hour, one of which is asked each time, one that is not kept, one that is good for ever.
+const HTML: &str =
+    "<html><link rel=stylesheet href=/r/fresh><script src=r/asked></script><img src=/r/none><img src=/r/unchanged>";
+
+/// A page of which is asked each time, what it names, and a JSON that is good for an hour and has a value that the user takes.
+fn reply(ask: &Ask<'_>) -> ReplyOwned {
+    let with = |headers: &str, body: &[u8]| ReplyOwned {
+        headers: Arc::from(headers.as_bytes()),
+        ..ReplyOwned::new(200, body)
+    };
+    let has = |mark: &str| String::from_utf8_lossy(ask.head).to_ascii_lowercase().contains(mark);
+    match ask.path {
+        "/page" | "/r/asked" if has("\"v1\"") => ReplyOwned::new(304, b""),
+        "/page" => with("Content-Type: text/html\r\nETag: \"v1\"\r\nCache-Control: no-cache\r\n", HTML.as_bytes()),
+        "/r/fresh" => with("Cache-Control: max-age=3600\r\n", b"0123456789"),
+        "/r/asked" => with("ETag: \"v1\"\r\nCache-Control: max-age=0, must-revalidate\r\n", b"01234567890123456789"),
+        "/r/unchanged" => with("Expires: Thu, 01 Dec 2098 16:00:00 GMT\r\n", b"x"),
+        "/after" => with("Cache-Control: private, max-age=3600\r\n", b"{\"a\": \"7\"}"),
+        _ => with("Cache-Control: no-store\r\n", b"x"),
+    }
+}
+
+/// Users who load a page with what it names, and another, of which they take a value that they say in a third.
+fn caching(scene: Scene, how: &str) -> Scene {
+    scene.option("cache", how).with(|plan| {
+        let url = |url: &str, name: &str| WeightedUrl { name: Some(name.into()), ..WeightedUrl::plain(url) };
+        let mut urls = vec![url("http://test/page", "page"), url("http://test/after", "after")];
+        let own = |name: &str, value: &str| (name.to_owned(), vec![value.to_owned()]);
+        urls[0].options.extend([own("resources", "2"), own("expect-status", "200")]);
+        urls[1].options.extend([own("capture", "a json $.a"), own("expect-json", "$.a == \"7\"")]);
+        let send = |url| Step::Request { url, on_failure: OnFailure::default() };
+        let steps = vec![send(0), send(1)];
+        let flow = Flow { steps, ..Flow::default() }.with_pages(&urls, &plan.options).with_variables(&urls);
+        (plan.urls, plan.flow) = (urls.into(), Some(flow));
+    })
+}
+
+fn iterations(users: u32, count: u64, how: &str) -> Scene {
+    caching(Scene::closed(users, Nanos::from_secs(3600)), how)
+        .with(|plan| (plan.requests, plan.duration) = (Some(count), None))
+}
+
+fn serving() -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
+    move |now, ask| (now + MS, reply(ask))
+}
+
+/// Due, succeeded, failed, and had without asking, of a row.
+fn row(played: &Played, name: u16) -> [u64; 4] {
+    let mut all = BTreeMap::<u16, Named>::new();
+    played.seconds.iter().flat_map(|s| &s.named).for_each(|named| all.entry(named.name).or_default().merge(named));
+    all.get(&name).map_or([0; 4], |n| [n.counts.due, n.counts.finished, n.counts.failed, n.counts.from_cache])
+}
+
+fn sum(played: &Played, of: impl Fn(&Second) -> u64) -> u64 {
+    played.seconds.iter().map(of).sum()
+}
+
+fn heard(played: &Played, path: &str) -> u64 {
+    played.asks.iter().filter(|(_, asked)| asked == path).count() as u64
+}
+
+/// That five users went through ten iterations each, with an empty cache at the beginning of so many of these.
+fn judge(played: &Played, empty: u64) {
+    let all = 50;
+    assert_eq!(row(played, ITERATIONS), [all, all, 0, 0]);
+    assert_eq!(row(played, PAGE), [all, all, 0, 0]);
+    assert_eq!(row(played, AFTER), [empty, empty, 0, all - empty]);
+    let resources = 2 * all + 2 * empty;
+    assert_eq!(row(played, RESOURCES), [resources, resources, 0, 2 * (all - empty)]);
+    let at = |path: &str| heard(played, path);
+    assert_eq!([at("/page"), at("/r/asked"), at("/r/none")], [all; 3]);
+    assert_eq!([at("/after"), at("/r/fresh"), at("/r/unchanged")], [empty; 3]);
+    assert_eq!(sum(played, |second| second.from_cache), 3 * (all - empty));
+    assert_eq!(sum(played, |second| second.not_modified), 2 * (all - empty));
+    let saved = HTML.len() as u64 + 20 + 10 + 1 + 10;
+    assert_eq!(sum(played, |second| second.cache_bytes), saved * (all - empty));
+    assert_eq!(sum(played, |second| second.not_cached), 0);
+    let code = |code: &str| sum(played, |second| second.status.get(code).copied().unwrap_or(0));
+    assert_eq!((code("304"), code("200")), (2 * (all - empty), played.heard - 2 * (all - empty)));
+    assert_eq!((played.sum.due, played.sum.finished), (played.heard, played.heard));
+}
+
+#[test]
+fn what_is_fresh_is_not_asked_for_and_what_may_have_changed_is_asked_about() {
+    each_seed(1..6, |seed| {
+        let play = |how| {
+            let scene = iterations(5, 50, how).with(|plan| (plan.seed, plan.workers) = (seed, 2));
+            // One after the other, so that each of the five has ten.
+            scene.with(|plan| plan.flow.iter_mut().for_each(|flow| flow.steps.push(Step::Pace(SECOND)))).play(serving)
+        };
+        judge(&play("per-user"), 5);
+        judge(&play("per-iteration"), 50);
+    });
+}
+
+#[test]
+fn http2_does_the_same() {
+    let scene = iterations(5, 50, "yes").option("http", "2");
+    let scene = scene.with(|plan| plan.flow.iter_mut().for_each(|flow| flow.steps.push(Step::Pace(SECOND))));
+    let books = Arc::new(Books::default());
+    let played = scene.speak(&Http, Arc::clone(&books), |_| {
+        let (books, mut serve) = (Arc::clone(&books), serving());
+        Box::new(ServerPeer::new(Http2Server::new, move |now: Nanos, ask: &Ask<'_>| {
+            books.receive(now, ask);
+            serve(now, ask)
+        }))
+    });
+    judge(&played, 5);
+}
+
+#[test]
+fn users_of_open_load_come_with_empty_caches_and_everything_is_accounted_for_at_the_end() {
+    each_seed(1..6, |seed| {
+        let played =
+            caching(Scene::open(40.0, Arrivals::Poisson, SECOND), "yes").with(|plan| plan.seed = seed).play(serving);
+        let sum = &played.sum;
+        assert_eq!((sum.due, sum.due), (sum.finished + sum.failed + sum.censored, played.heard));
+        assert_eq!(played.seconds.iter().map(|second| second.from_cache).sum::<u64>(), 0);
+    });
+}
+
+#[test]
+fn whoever_has_all_answers_gives_others_their_turn() {
+    let scene = Scene::closed(3, SECOND).option("cache", "yes").with(|plan| {
+        let url = |url: &str| WeightedUrl::plain(url);
+        let send = |url| Step::Request { url, on_failure: OnFailure::default() };
+        let (many, none) = (Step::Repeat { times: 5000, steps: vec![send(0)] }, Pause::Uniform { from: MS, to: MS });
+        let steps = vec![many, Step::Pause(none), send(1)];
+        (plan.urls, plan.flow) = (
+            vec![url("http://test/r/fresh"), url("http://test/r/none")].into(),
+            Some(Flow { steps, ..Flow::default() }),
+        );
+    });
+    let played = scene.play(serving);
+    let times = heard(&played, "/r/none");
+    assert_eq!((heard(&played, "/r/fresh"), times > 100), (3, true), "{times}");
+    let from_cache = sum(&played, |second| second.from_cache);
+    assert!(from_cache >= 5000 * times - 3 && from_cache <= 5000 * (times + 3), "{from_cache} of {times}");
+    assert_eq!(sum(&played, |second| second.endless), 0);
+}
