@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use engine::Stop;
-use export::{Figures, Linger, Prometheus, Push};
+use export::{Collector, Figures, Linger, Prometheus, Push, SpanPush};
 use measure::Nanos;
 use record::Listener;
 use report::Lang;
@@ -24,6 +24,7 @@ pub struct Exports {
     figures: Option<Figures>,
     prometheus: Option<Prometheus>,
     otlp: Option<Push>,
+    spans: Option<SpanPush>,
     linger: Option<Nanos>,
 }
 
@@ -38,12 +39,13 @@ impl Exports {
         }
         let figures = Figures::new();
         let prometheus = asked.prometheus.map(|address| listen(address, &figures)).transpose()?;
-        let start = |(endpoint, settings): &(export::Endpoint, export::Settings)| {
-            let push = Push::start(endpoint.clone(), settings, figures.clone());
-            push.map_err(|trouble| Complaint::new("--otlp", trouble))
-        };
-        let otlp = asked.otlp.as_ref().map(start).transpose()?;
-        Ok(Exports { figures: Some(figures), prometheus, otlp, linger: asked.linger })
+        let wrong = |trouble| Complaint::new("--otlp", trouble);
+        let of =
+            |(endpoint, settings): &(export::Endpoint, export::Settings)| Collector::new(endpoint.clone(), settings);
+        let collector = asked.otlp.as_ref().map(of).transpose().map_err(wrong)?;
+        let spans = collector.clone().map(SpanPush::new);
+        let otlp = collector.map(|collector| Push::start(collector, figures.clone())).transpose().map_err(wrong)?;
+        Ok(Exports { figures: Some(figures), prometheus, otlp, spans, linger: asked.linger })
     }
 
     /// Says where the figures are.
@@ -57,7 +59,8 @@ impl Exports {
     /// Who is told the events of the run.
     pub fn listeners(&mut self) -> impl Iterator<Item = &mut dyn Listener> {
         let figures = self.figures.iter_mut().map(|figures| figures as &mut dyn Listener);
-        figures.chain(self.otlp.iter_mut().map(|push| push as &mut dyn Listener))
+        let spans = self.spans.iter_mut().map(|push| push as &mut dyn Listener);
+        figures.chain(spans).chain(self.otlp.iter_mut().map(|push| push as &mut dyn Listener))
     }
 
     /// Keeps the final figures until they were fetched, or nobody is to be expected any more, or somebody interrupts.

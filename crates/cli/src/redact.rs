@@ -82,6 +82,7 @@ impl Redaction {
             | RunEvent::Began(_)
             | RunEvent::Changed(_)
             | RunEvent::Ended(_)
+            | RunEvent::Spans(_)
             | RunEvent::Unknown => {}
         }
     }

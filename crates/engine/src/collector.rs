@@ -277,6 +277,10 @@ impl<'a> Collector<'a> {
     }
 
     fn merge(&mut self, s: Snapshot) {
+        let spans = s.traces.spans(self.code_name);
+        if !spans.spans.is_empty() {
+            (self.sink)(RunEvent::Spans(spans));
+        }
         let second = self.seconds.entry(s.from_ns).or_insert_with(|| Second {
             from_ns: s.from_ns,
             to_ns: s.to_ns,
@@ -324,9 +328,8 @@ impl<'a> Collector<'a> {
         add_losses(&mut second.unopened, s.unopened);
         second.latency.merge(&s.latency);
         s.checks.iter().for_each(|told| record::Checked::add(&mut second.checks, *told));
-        for told in s.slowest {
-            let status = if told.code() == 0 { String::new() } else { (self.code_name)(told.code()) };
-            record::keep_slowest(&mut second.slowest, told.traced(self.by_name, status), traces::SLOWEST);
+        for told in &s.traces.slowest {
+            record::keep_slowest(&mut second.slowest, told.traced(self.by_name, self.code_name), traces::SLOWEST);
         }
         for told in s.named {
             let named = record::Named::of(&mut second.named, told.name);

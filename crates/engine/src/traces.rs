@@ -1,33 +1,42 @@
-//! The traces of the slowest requests of a second, of one worker. A run without traces has none of this.
+//! What is kept of requests with traces, of one worker and one second: the slowest, and those that spans are made of. A run without traces
+//! has none of this.
 //!
 //! Ids follow from the number of a request ([`crate::filling::FillSource::again`]): they are made once it is over, and kept of a few.
 
 use measure::Nanos;
-use record::{Rank, Ranks, TraceId, Traced, is_slow, keep_slowest};
+use record::{Failure, Rank, Ranks, Span, TraceId, Traced, is_slow, keep_slowest};
 use wire::{FaultKind, Trace};
 
+use crate::collector::errno_name;
 use crate::exchange::{Exchange, Standing};
-use crate::tally::{number_of, word};
+use crate::sources::scenario_of;
+use crate::tally::{ERRNO, PHASES, Sort, number_of, word};
 
 /// So many requests of a second are kept of those that are sampled, and as many of the others.
 pub(crate) const SLOWEST: usize = 8;
+/// Of so many failures of a second spans are made.
+const FAILED: usize = 64;
+/// Of so many others that are sampled likewise.
+const SAMPLED: usize = 256;
 /// So far from the start of the window a moment may be (nanoseconds: 73 years).
 const FARTHEST: u64 = 1 << 61;
 
 /// A request that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
-    pub trace: Trace,
-    pub name: u16,
-    pub code: u32,
-    pub timed_out: bool,
+    trace: Trace,
+    name: u16,
+    scenario: u8,
+    request: u32,
+    outcome: Outcome,
     /// Its latency, as the headline of the run has it.
-    pub took: Nanos,
-    pub intended: Nanos,
-    pub started: Nanos,
+    took: Nanos,
+    intended: Nanos,
+    started: Nanos,
+    written: Nanos,
     /// Zero: not known.
-    pub first_byte: Nanos,
-    pub ended: Nanos,
+    first_byte: Nanos,
+    ended: Nanos,
 }
 
 impl Ranks for Kept {
@@ -37,10 +46,17 @@ impl Ranks for Kept {
 }
 
 /// How a request ended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub code: u32,
-    pub fault: Option<FaultKind>,
+    pub failed: Option<Sort>,
+}
+
+impl Outcome {
+    /// True where it has a latency, or a bound of one.
+    fn is_ranked(self) -> bool {
+        self.failed.is_none_or(|sort| sort.kind == FaultKind::Timeout)
+    }
 }
 
 impl Kept {
@@ -50,14 +66,48 @@ impl Kept {
         Kept {
             trace,
             name: x.name,
-            code: outcome.code,
-            timed_out: outcome.fault == Some(FaultKind::Timeout),
+            scenario: scenario_of(x.user) as u8,
+            request: x.request,
+            outcome,
             took: now - if open { x.intended } else { started },
             intended: x.intended,
             started,
+            written: x.written.max(started),
             first_byte: x.first_byte,
             ended: now,
         }
+    }
+}
+
+/// A fair choice of so many of all that come.
+#[derive(Debug)]
+struct Choice {
+    kept: Vec<Kept>,
+    most: usize,
+    came: u64,
+}
+
+impl Choice {
+    fn of(most: usize) -> Choice {
+        Choice { kept: Vec::with_capacity(most), most, came: 0 }
+    }
+
+    /// Each has the same chance (algorithm R), drawn from its own span, which is random.
+    #[inline]
+    fn take(&mut self, kept: Kept) {
+        self.came += 1;
+        if self.kept.len() < self.most {
+            return self.kept.push(kept);
+        }
+        let at = ((u128::from(kept.trace.span) * u128::from(self.came)) >> 64) as usize;
+        if let Some(place) = self.kept.get_mut(at) {
+            *place = kept;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.kept.clear();
+        self.came = 0;
     }
 }
 
@@ -65,42 +115,74 @@ impl Kept {
 #[derive(Debug)]
 pub(crate) struct Traces {
     slowest: Vec<Kept>,
+    failed: Choice,
+    sampled: Choice,
 }
 
 impl Traces {
     /// Nothing yet.
     pub fn new() -> Traces {
-        Traces { slowest: Vec::with_capacity(2 * SLOWEST) }
+        let slowest = Vec::with_capacity(2 * SLOWEST);
+        Traces { slowest, failed: Choice::of(FAILED), sampled: Choice::of(SAMPLED) }
     }
 
-    /// A request is over that has a latency, or timed out.
+    /// A request is over.
     #[inline]
     pub fn see(&mut self, kept: Kept) {
-        if is_slow(&self.slowest, kept.rank(), SLOWEST) {
+        if kept.outcome.is_ranked() && is_slow(&self.slowest, kept.rank(), SLOWEST) {
             keep_slowest(&mut self.slowest, kept, SLOWEST);
+        }
+        match kept.outcome.failed {
+            Some(_) => self.failed.take(kept),
+            None if kept.trace.sampled => self.sampled.take(kept),
+            None => {}
         }
     }
 
     /// Forgets the second.
     pub fn clear(&mut self) {
         self.slowest.clear();
+        self.failed.clear();
+        self.sampled.clear();
     }
 }
 
 /// Appends them; moments count from `window`.
 pub(crate) fn encode(traces: Option<&Traces>, window: Nanos, bytes: &mut Vec<u8>) {
-    let mut word = |w: u64| bytes.extend_from_slice(&w.to_le_bytes());
-    let slowest = traces.map_or(&[][..], |traces| &traces.slowest);
-    word(slowest.len() as u64);
-    for kept in slowest {
-        let Trace { id, span, sampled } = kept.trace;
-        [(id >> 64) as u64, id as u64, span].into_iter().for_each(&mut word);
-        let flags = u64::from(sampled) | u64::from(kept.timed_out) << 1 | u64::from(kept.first_byte > Nanos::ZERO) << 2;
-        word(flags | u64::from(kept.name) << 16 | u64::from(kept.code) << 32);
-        word(kept.took.0);
-        let moments = [kept.intended, kept.started, kept.first_byte, kept.ended];
-        moments.into_iter().for_each(|at| word(at.0.wrapping_sub(window.0)));
+    let Some(Traces { slowest, failed, sampled }) = traces else {
+        return bytes.extend_from_slice(&[0; 8 * 4]);
+    };
+    for kept in [slowest, &failed.kept, &sampled.kept] {
+        bytes.extend_from_slice(&(kept.len() as u64).to_le_bytes());
+        kept.iter().for_each(|kept| encode_one(kept, window, bytes));
     }
+    bytes.extend_from_slice(&(failed.came + sampled.came).to_le_bytes());
+}
+
+fn encode_one(kept: &Kept, window: Nanos, bytes: &mut Vec<u8>) {
+    let mut word = |w: u64| bytes.extend_from_slice(&w.to_le_bytes());
+    let (Trace { id, span, sampled }, Outcome { code, failed }) = (kept.trace, kept.outcome);
+    [(id >> 64) as u64, id as u64, span].into_iter().for_each(&mut word);
+    let flags = u64::from(sampled) | u64::from(failed.is_some()) << 1 | u64::from(kept.first_byte > Nanos::ZERO) << 2;
+    word(flags | u64::from(kept.scenario) << 8 | u64::from(kept.name) << 16 | u64::from(code) << 32);
+    let sort = failed.map_or(0, |sort| {
+        let errno = sort.errno.map_or(0, |errno| (errno as u64 & 0xffff) << 16 | 1 << 15);
+        sort.kind as u64 | (sort.phase as u64) << 8 | errno
+    });
+    word(u64::from(kept.request) << 32 | sort);
+    word(kept.took.0);
+    let moments = [kept.intended, kept.started, kept.written, kept.first_byte, kept.ended];
+    moments.into_iter().for_each(|at| word(at.0.wrapping_sub(window.0)));
+}
+
+/// What a second of a worker tells of traces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TracesTold {
+    pub slowest: Vec<Told>,
+    failed: Vec<Told>,
+    sampled: Vec<Told>,
+    /// So many there were of the last two.
+    came: u64,
 }
 
 /// One request on its way to the collector, its moments since the start of the window.
@@ -108,40 +190,56 @@ pub(crate) fn encode(traces: Option<&Traces>, window: Nanos, bytes: &mut Vec<u8>
 pub(crate) struct Told {
     trace: Trace,
     name: u16,
+    scenario: u8,
+    request: u32,
     code: u32,
-    timed_out: bool,
+    failed: Option<Sort>,
     took: u64,
     intended: i64,
     started: i64,
+    written: i64,
     first_byte: Option<i64>,
     ended: i64,
 }
 
 /// Decodes what [`encode`] wrote; None where the bytes are no such thing.
-pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<Told>> {
-    (0..number_of(bytes, 2 * SLOWEST)?).map(|_| decode_one(bytes)).collect()
+pub(crate) fn decode(bytes: &mut &[u8]) -> Option<TracesTold> {
+    let list = |bytes: &mut &[u8], most| {
+        (0..number_of(bytes, most)?).map(|_| decode_one(bytes)).collect::<Option<Vec<Told>>>()
+    };
+    let (slowest, failed, sampled) = (list(bytes, 2 * SLOWEST)?, list(bytes, FAILED)?, list(bytes, SAMPLED)?);
+    Some(TracesTold { slowest, failed, sampled, came: word(bytes).filter(|came| *came <= FARTHEST)? })
 }
 
 fn decode_one(bytes: &mut &[u8]) -> Option<Told> {
     let moment = |bytes: &mut &[u8]| word(bytes).map(|at| at as i64).filter(|at| at.unsigned_abs() <= FARTHEST);
     let id = u128::from(word(bytes)?) << 64 | u128::from(word(bytes)?);
-    let (span, packed, took) = (word(bytes)?, word(bytes)?, word(bytes)?);
-    let (intended, started) = (moment(bytes)?, moment(bytes)?);
+    let (span, packed, what, took) = (word(bytes)?, word(bytes)?, word(bytes)?, word(bytes)?);
+    let (intended, started, written) = (moment(bytes)?, moment(bytes)?, moment(bytes)?);
     // Where it is not known, that is no moment.
-    let known = packed & 4 != 0;
-    let first_byte = if known { Some(moment(bytes)?) } else { word(bytes).map(|_| None)? };
+    let first_byte = if packed & 4 != 0 { Some(moment(bytes)?) } else { word(bytes).map(|_| None)? };
     let told = Told {
         trace: Trace { id, span, sampled: packed & 1 != 0 },
         name: (packed >> 16) as u16,
+        scenario: (packed >> 8) as u8,
+        request: (what >> 32) as u32,
         code: (packed >> 32) as u32,
-        timed_out: packed & 2 != 0,
+        failed: if packed & 2 != 0 { Some(sort(what as u32)?) } else { None },
         took,
         intended,
         started,
+        written,
         first_byte,
         ended: moment(bytes)?,
     };
     (took <= FARTHEST).then_some(told)
+}
+
+fn sort(packed: u32) -> Option<Sort> {
+    let kind = *FaultKind::ALL.get(packed as usize & 0xff)?;
+    let phase = *PHASES.get(packed as usize >> 8 & 0x7f)?;
+    let errno = i32::try_from(packed >> 16).ok().filter(|errno| *errno <= ERRNO)?;
+    Some(Sort { kind, phase, errno: (packed >> 15 & 1 == 1).then_some(errno) })
 }
 
 /// What a request is looked up by.
@@ -151,12 +249,12 @@ pub(crate) fn id(trace: Trace) -> TraceId {
 
 impl Told {
     /// As records have it.
-    pub fn traced(&self, by_name: bool, status: String) -> Traced {
+    pub fn traced(&self, by_name: bool, code_name: &dyn Fn(u32) -> String) -> Traced {
         Traced {
             trace: id(self.trace),
             name: by_name.then_some(self.name),
-            status,
-            timed_out: self.timed_out,
+            status: self.status(code_name),
+            timed_out: self.failed.is_some(),
             latency_ns: self.took,
             scheduled_ns: self.intended,
             sent_ns: self.started,
@@ -165,9 +263,50 @@ impl Told {
         }
     }
 
-    /// The status code of its response; 0: none.
-    pub fn code(&self) -> u32 {
-        self.code
+    fn status(&self, code_name: &dyn Fn(u32) -> String) -> String {
+        if self.code == 0 { String::new() } else { code_name(self.code) }
+    }
+
+    /// As spans are made of it; `slow`: it is among the slowest.
+    fn span(&self, slow: bool, code_name: &dyn Fn(u32) -> String) -> Span {
+        let failure = |sort: Sort| Failure {
+            kind: sort.kind.name().into(),
+            phase: sort.phase.name().into(),
+            errno: sort.errno.map(errno_name),
+            count: 1,
+        };
+        Span {
+            trace: self.trace.id,
+            span: self.trace.span,
+            sampled: self.trace.sampled,
+            slow,
+            name: self.name,
+            scenario: self.scenario,
+            request: self.request,
+            status: self.status(code_name),
+            failure: self.failed.map(failure),
+            scheduled_ns: self.intended,
+            started_ns: self.started,
+            written_ns: self.written,
+            first_byte_ns: self.first_byte,
+            ended_ns: self.ended,
+        }
+    }
+}
+
+impl TracesTold {
+    /// What spans are made of, each request once; and how many more there were of failures and of those that are sampled.
+    pub fn spans(&self, code_name: &dyn Fn(u32) -> String) -> record::Spans {
+        let slow = |told: &Told| self.slowest.iter().any(|slow| slow.trace == told.trace);
+        let chosen = || self.failed.iter().chain(&self.sampled);
+        let mut spans: Vec<Span> = chosen().map(|told| told.span(slow(told), code_name)).collect();
+        let left_out = self.came.saturating_sub(spans.len() as u64);
+        let others = self.slowest.iter().filter(|told| !chosen().any(|other| other.trace == told.trace));
+        let before = spans.len();
+        spans.extend(others.map(|told| told.span(true, code_name)));
+        // Those of the slowest that are sampled, or timed out, were left out of the others.
+        let back = spans[before..].iter().filter(|span| span.sampled || span.failure.is_some()).count() as u64;
+        record::Spans { spans, left_out: left_out.saturating_sub(back) }
     }
 }
 
@@ -182,20 +321,45 @@ mod tests {
         let mut x = Exchange::due(Nanos(90), Nanos(95), 0, 3, 0);
         (x.started, x.state) = (Nanos(120), Standing::InFlight);
         for took in 0..20 {
-            let outcome = Outcome { code: 200, fault: (took == 19).then_some(FaultKind::Timeout) };
+            let timeout = Sort { kind: FaultKind::Timeout, phase: wire::Phase::FirstByte, errno: Some(7) };
+            let outcome = Outcome { code: 200, failed: (took == 19).then_some(timeout) };
             traces.see(Kept::of(&x, trace, outcome, (true, Nanos(200 + took))));
         }
         let mut bytes = Vec::new();
         encode(Some(&traces), Nanos(100), &mut bytes);
-        let told = decode(&mut &*bytes).expect("whole");
-        assert_eq!(told.len(), SLOWEST);
-        let slowest = told.iter().max_by_key(|told| told.took).expect("some").traced(true, "200".into());
+        let whole = decode(&mut &*bytes).expect("whole");
+        assert_eq!((whole.slowest.len(), whole.failed.len(), whole.sampled.len(), whole.came), (SLOWEST, 1, 19, 20));
+        let name = |code: u32| code.to_string();
+        let slowest = whole.slowest.iter().max_by_key(|told| told.took).expect("some").traced(true, &name);
+        let failure = whole.failed[0].span(true, &name).failure.expect("it failed");
+        assert_eq!(
+            (&*failure.kind, &*failure.phase, failure.errno.as_deref()),
+            ("timeout", "first_byte", Some("errno 7"))
+        );
         assert_eq!((slowest.latency_ns, slowest.scheduled_ns, slowest.sent_ns, slowest.ended_ns), (129, -10, 20, 119));
         assert_eq!((slowest.first_byte_ns, slowest.timed_out, slowest.name), (None, true, Some(3)));
         assert_eq!((&*slowest.trace.id, &*slowest.trace.span), (&*format!("{}e", "f".repeat(31)), "0000000000000007"));
         (1..bytes.len()).for_each(|cut| assert_eq!(decode(&mut &bytes[..cut]), None, "cut at {cut}"));
         let mut nothing = Vec::new();
         encode(None, Nanos(100), &mut nothing);
-        assert_eq!(decode(&mut &*nothing), Some(Vec::new()));
+        assert_eq!(decode(&mut &*nothing), Some(TracesTold::default()));
+    }
+
+    #[test]
+    fn of_many_that_are_sampled_a_fair_choice_has_spans_and_the_rest_is_counted() {
+        let mut rng = measure::Rng::new(1);
+        let mut traces = Traces::new();
+        let x = Exchange { state: Standing::InFlight, ..Exchange::due(Nanos(100), Nanos(100), 0, 0, 0) };
+        let outcome = Outcome { code: 200, failed: None };
+        for n in 0..10_000 {
+            let trace = Trace { id: 1 + n, span: rng.next_u64(), sampled: true };
+            traces.see(Kept::of(&x, trace, outcome, (true, Nanos(200))));
+        }
+        let mut bytes = Vec::new();
+        encode(Some(&traces), Nanos(100), &mut bytes);
+        let told = decode(&mut &*bytes).expect("whole").spans(&|code| code.to_string());
+        let late = told.spans.iter().filter(|span| span.trace > 5_000).count();
+        assert!((SAMPLED..=SAMPLED + SLOWEST).contains(&told.spans.len()) && (90..170).contains(&late), "{late}");
+        assert_eq!(told.left_out + told.spans.len() as u64, 10_000);
     }
 }

@@ -89,12 +89,13 @@ fn unescaped(text: &str) -> Option<String> {
 }
 
 /// A collector that may be there.
-pub(crate) struct Collector {
+#[derive(Clone)]
+pub struct Collector {
     agent: Agent,
     endpoint: Endpoint,
     headers: Vec<(String, String)>,
     /// What all that is sent is told of.
-    pub resource: Vec<(String, String)>,
+    pub(crate) resource: Vec<(String, String)>,
 }
 
 impl Collector {
@@ -137,8 +138,13 @@ impl Collector {
         Ok(Collector { agent: config.build().into(), endpoint, headers, resource })
     }
 
+    /// As it may be shown.
+    pub(crate) fn shown(&self) -> String {
+        self.endpoint.shown()
+    }
+
     /// Sends one export; the error says why it was not taken.
-    pub fn send(&self, signal: &str, body: &[u8]) -> Result<(), String> {
+    pub(crate) fn send(&self, signal: &str, body: &[u8]) -> Result<(), String> {
         let mut request = self.agent.post(format!("{}/v1/{signal}", self.endpoint.base));
         for (name, value) in &self.headers {
             request = request.header(name, value);

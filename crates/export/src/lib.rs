@@ -8,17 +8,20 @@ mod accept;
 mod buckets;
 mod catalogue;
 mod collector;
+mod described;
 mod figures;
 mod otlp;
 mod protobuf;
 mod push;
 mod serve;
+mod spans;
 #[cfg(test)]
 mod tests;
 mod text;
 
 pub use accept::{Asked, asked};
-pub use collector::{Endpoint, Settings};
+pub use collector::{Collector, Endpoint, Settings};
 pub use figures::Figures;
 pub use push::Push;
 pub use serve::{Linger, Prometheus};
+pub use spans::SpanPush;

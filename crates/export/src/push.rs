@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use record::{Listener, Notice, RunEvent, Subject};
 
-use crate::collector::{Collector, Endpoint, Settings};
+use crate::collector::Collector;
 use crate::figures::Figures;
 use crate::otlp;
 
@@ -46,10 +46,9 @@ impl Push {
     /// Sends these figures from now on.
     ///
     /// # Errors
-    /// What is wrong with a setting, or what the operating system refused.
-    pub fn start(endpoint: Endpoint, settings: &Settings, figures: Figures) -> Result<Push, String> {
-        let shown = endpoint.shown();
-        let collector = Collector::new(endpoint, settings)?;
+    /// What the operating system refused.
+    pub fn start(collector: Collector, figures: Figures) -> Result<Push, String> {
+        let shown = collector.shown();
         let (sent, read) = (Arc::new(Sent::default()), figures.clone());
         let account = Arc::clone(&sent);
         let thread = std::thread::Builder::new().name("otlp".into()).spawn(move || go_on(&collector, &read, &account));

@@ -69,7 +69,7 @@ impl Writer {
     /// What went wrong (a full disk …), once: from then on nothing is written and nothing is said, and the file holds
     /// every event up to that one.
     pub fn write(&mut self, event: &RunEvent) -> io::Result<()> {
-        if self.broken {
+        if self.broken || matches!(event, RunEvent::Spans(_)) {
             return Ok(());
         }
         let outcome = self.append(event);

@@ -36,7 +36,7 @@ pub use read::{ReadFault, Reader, RecordFile};
 pub use reference::Reference;
 pub use second::{Bytes, Connections, Counts, Generator, Heartbeats, Second};
 pub use spool::{Past, Spool};
-pub use traced::{Rank, Ranks, TraceId, Traced, is_slow, keep_slowest};
+pub use traced::{Rank, Ranks, Span, Spans, TraceId, Traced, is_slow, keep_slowest};
 pub use words::{End, Kind, Phase, Subject};
 
 use std::collections::BTreeMap;
@@ -73,6 +73,10 @@ pub enum RunEvent {
     Joined(Joined),
     /// The kept example of one kind of failure.
     Example(Example),
+    /// Requests that spans are made of; in no record.
+    #[serde(skip)]
+    #[schemars(skip)]
+    Spans(Spans),
     /// Something the reader should know.
     Notice(Notice),
     /// How the run ended.

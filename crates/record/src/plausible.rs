@@ -51,7 +51,7 @@ impl Plausible {
             RunEvent::Joined(joined) => [joined.at_ns, None],
             RunEvent::Ended(ended) => return self.ended(ended),
             RunEvent::FirstAnswer(answer) => [Some(i64::try_from(answer.took.0).unwrap_or(i64::MAX)), None],
-            RunEvent::Started(_) | RunEvent::Began(_) | RunEvent::Unknown => [None, None],
+            RunEvent::Started(_) | RunEvent::Began(_) | RunEvent::Spans(_) | RunEvent::Unknown => [None, None],
         };
         near(moments)
     }

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Failure;
+
 /// What a request is looked up by (W3C Trace Context).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceId {
@@ -38,6 +40,48 @@ pub struct Traced {
     pub first_byte_ns: Option<i64>,
     /// When it was over, likewise.
     pub ended_ns: i64,
+}
+
+/// A request that a span is made of: told while a run goes on, and in no record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// Its trace.
+    pub trace: u128,
+    /// Its own span.
+    pub span: u64,
+    /// Its service was told to record it.
+    pub sampled: bool,
+    /// It is among the slowest of its second.
+    pub slow: bool,
+    /// Index of what it is called.
+    pub name: u16,
+    /// Index of its scenario, where the run has some.
+    pub scenario: u8,
+    /// Index of the prepared request; of one that a response asked for, none that there is.
+    pub request: u32,
+    /// The status of its response; empty where there is none.
+    pub status: String,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+    /// When it was due, since the start of the window (nanoseconds).
+    pub scheduled_ns: i64,
+    /// When it was sent, or its connection opened for it, likewise.
+    pub started_ns: i64,
+    /// When it was written, likewise: later than that where a connection was opened for it.
+    pub written_ns: i64,
+    /// When the first byte of its response came, likewise; None: not known.
+    pub first_byte_ns: Option<i64>,
+    /// When it was over, likewise.
+    pub ended_ns: i64,
+}
+
+/// Those of a second of a worker.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spans {
+    /// Failures, the slowest, and a fair choice of those that are sampled.
+    pub spans: Vec<Span>,
+    /// So many more failed or are sampled.
+    pub left_out: u64,
 }
 
 /// By what requests are kept.

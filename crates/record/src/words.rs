@@ -99,6 +99,10 @@ words! {
         OtlpAway = "otlp_away",
         /// Nor the last of them.
         OtlpIncomplete = "otlp_incomplete",
+        /// A collector of OpenTelemetry did not take some spans.
+        OtlpSpansLost = "otlp_spans_lost",
+        /// Of some sampled or failed requests there is no span of brunt's own.
+        OtlpSpansLeftOut = "otlp_spans_left_out",
         /// Probes of machines under test broke off: what they count is not observable from then on.
         ProbeLost = "probe_lost",
         /// Processes of the run ended early.

@@ -115,7 +115,11 @@ impl Adding {
             RunEvent::Reference(client) => self.reference.get_or_insert_default().add(client),
             RunEvent::Ended(ended) => self.ended = Some(ended.clone()),
             RunEvent::Changed(changed) if self.changes.len() < KEPT => self.changes.push(*changed),
-            RunEvent::Changed(_) | RunEvent::Began(_) | RunEvent::Counters(_) | RunEvent::Unknown => {}
+            RunEvent::Changed(_)
+            | RunEvent::Began(_)
+            | RunEvent::Counters(_)
+            | RunEvent::Spans(_)
+            | RunEvent::Unknown => {}
         }
     }
 

@@ -40,21 +40,59 @@ def told(request):
     return {"resource": attributes, "points": points}
 
 
+def spans(body):
+    """The spans of an export, with what is known of each."""
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+    def value(pair):
+        return getattr(pair.value, pair.value.WhichOneof("value"))
+
+    request = ExportTraceServiceRequest.FromString(body)
+    scopes = (scope for resource in request.resource_spans for scope in resource.scope_spans)
+    return [
+        {
+            "trace": span.trace_id.hex(),
+            "span": span.span_id.hex(),
+            "parent": span.parent_span_id.hex(),
+            "name": span.name,
+            "kind": span.kind,
+            "flags": span.flags,
+            "start": span.start_time_unix_nano,
+            "end": span.end_time_unix_nano,
+            "status": span.status.code,
+            "events": [[event.name, event.time_unix_nano] for event in span.events],
+            "attributes": {pair.key: value(pair) for pair in span.attributes},
+        }
+        for scope in scopes
+        for span in scope.spans
+    ]
+
+
 def collect(refuse):
     from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
         ExportMetricsServiceRequest,
         ExportMetricsServiceResponse,
     )
 
-    seen = {"exports": 0}
+    seen = {"exports": 0, "spans": [], "heard": []}
 
     class Collector(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
+        def do_GET(self):
+            """The service under load: it says which traces it heard of."""
+            seen["heard"].append(self.headers.get("traceparent"))
+            self.send_response(503 if self.path == "/fail" else 200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
         def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"]))
             good = self.path == "/v1/metrics" and self.headers["Content-Type"] == "application/x-protobuf"
-            if good and not refuse:
+            if self.path == "/v1/traces" and not refuse:
+                good = True
+                seen["spans"].extend(spans(body))
+            elif good and not refuse:
                 seen.update(told(ExportMetricsServiceRequest.FromString(body)))
                 seen.update(exports=seen["exports"] + 1, key=self.headers.get("api-key"))
             answer = ExportMetricsServiceResponse().SerializeToString()

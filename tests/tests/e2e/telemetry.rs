@@ -153,3 +153,52 @@ fn a_trace_goes_with_the_request() {
     let id = text("failures.0.example.trace.id");
     assert!(text("failures.0.example.sent").contains(&format!("traceparent: 00-{id}-")), "{report}");
 }
+
+#[test]
+fn spans_of_brunt_carry_the_ids_that_the_service_heard() {
+    let Some(mut collect) = python(&["collect"]) else { return };
+    let collector = Foreign::start(&mut collect);
+    let port = collector.port;
+    let url = format!("http://127.0.0.1:{port}");
+    let (good, bad) = (format!("{url}/"), format!("{url}/fail"));
+    let line = ["--otlp", &url, "--trace", "50%", "-r", "60/s", "-n", "90", "--warmup", "0s", &good, &bad];
+    let report = Report::of(prepare([&line[..], &["--quiet", "--format", "json"]].concat()).run());
+    let told: Value = serde_json::from_str(&collector.counts()).expect("what it took");
+    let list = |name: &str| told[name].as_array().expect("a list").clone();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let heard: Vec<String> = list("heard").iter().map(text).collect();
+    let (requests, children): (Vec<Value>, Vec<Value>) = list("spans").into_iter().partition(|span| span["kind"] == 3);
+    let header = |span: &Value| format!("00-{}-{}-0{}", text(&span["trace"]), text(&span["span"]), span["flags"]);
+    let sent: Vec<String> = requests.iter().map(header).collect();
+    assert!(sent.iter().all(|header| heard.contains(header)), "{sent:?} {heard:?}");
+    // Each that is sampled has one, and each that failed.
+    let failed = requests.iter().filter(|span| span["status"] == 2).count() as u64;
+    assert!(
+        heard
+            .iter()
+            .filter(|header| header.ends_with("-01"))
+            .all(|header| sent.contains(header) || Some(header) == heard.first())
+    );
+    assert_eq!((failed, report.count("requests.failed") > 0), (report.count("requests.failed"), true), "{report}");
+    for span in &requests {
+        let known = |key: &str| span["attributes"][key].clone();
+        let failed = span["status"] == 2;
+        let path = if failed { "/fail" } else { "/" };
+        assert_eq!(
+            (known("http.request.method"), known("url.full")),
+            (json!("GET"), json!(format!("{url}{path}"))),
+            "{span}"
+        );
+        assert_eq!(known("http.response.status_code"), if failed { 503 } else { 200 });
+        assert_eq!(known("error.type"), if failed { json!("503") } else { Value::Null });
+        assert_eq!((known("server.address"), known("server.port")), (json!("127.0.0.1"), json!(port)));
+        assert!(
+            span["start"].as_u64() <= span["events"][0][1].as_u64()
+                && span["events"][0][1].as_u64() < span["end"].as_u64()
+        );
+    }
+    assert!(children.iter().all(|child| requests.iter().any(|span| span["span"] == child["parent"])));
+    for slow in report.at("slowest").as_array().expect("a list") {
+        assert!(requests.iter().any(|span| span["span"] == slow["trace"]["span"]), "{slow}");
+    }
+}

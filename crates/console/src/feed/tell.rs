@@ -36,7 +36,7 @@ impl Teller {
                 self.ended = true;
                 Vec::new()
             }
-            RunEvent::Reference(_) | RunEvent::Joined(_) | RunEvent::Unknown => Vec::new(),
+            RunEvent::Reference(_) | RunEvent::Joined(_) | RunEvent::Spans(_) | RunEvent::Unknown => Vec::new(),
         }
     }
 

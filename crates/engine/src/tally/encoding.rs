@@ -8,7 +8,7 @@ use wire::{FaultKind, Phase};
 use super::{Counts, Loss, Sort, Tally, WORDS};
 use crate::checked;
 use crate::named::{self, Named};
-use crate::traces;
+use crate::traces::{self, TracesTold};
 
 /// So many sorts of failure, and ways of losing connections, are taken of a second: far more than there are.
 const SORTS: usize = 1 << 10;
@@ -36,7 +36,7 @@ pub(crate) struct Snapshot {
     pub latency: Latency,
     pub named: Vec<Named>,
     pub checks: Vec<record::Checked>,
-    pub slowest: Vec<traces::Told>,
+    pub traces: TracesTold,
 }
 
 /// Encodes a second, whose moments count from `window`: little-endian words, then the histograms in their compact form.
@@ -185,7 +185,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         histogram.decode_into(bytes)?;
         (histogram.count() <= COUNTED).then_some(())?;
     }
-    let slowest = traces::decode(bytes)?;
+    let traces = traces::decode(bytes)?;
     let (checks, named) = (checked::decode(bytes)?, named::decode(bytes)?);
     Some(Snapshot {
         from_ns,
@@ -201,6 +201,6 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Snapshot> {
         latency,
         named,
         checks,
-        slowest,
+        traces,
     })
 }

@@ -11,6 +11,8 @@ use super::harness::Books;
 #[derive(Debug)]
 pub struct Played {
     pub seconds: Vec<Second>,
+    /// What spans are made of.
+    pub spans: Vec<record::Span>,
     pub examples: Vec<Example>,
     pub notices: Vec<Notice>,
     pub changes: Vec<Changed>,
@@ -82,6 +84,7 @@ impl Played {
     pub(super) fn of(events: Vec<RunEvent>, books: &Books) -> Played {
         let mut played = Played {
             seconds: vec![],
+            spans: vec![],
             examples: vec![],
             notices: vec![],
             changes: vec![],
@@ -100,6 +103,7 @@ impl Played {
                     played.sum.add(&second);
                     played.seconds.push(*second);
                 }
+                RunEvent::Spans(told) => played.spans.extend(told.spans),
                 RunEvent::Example(example) => played.examples.push(example),
                 RunEvent::Ended(ended) => played.ended = ended,
                 RunEvent::Began(began) => {

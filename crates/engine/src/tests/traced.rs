@@ -65,6 +65,8 @@ fn the_slowest_of_each_second_are_told_by_the_ids_that_were_sent() {
             .collect();
         slow.sort();
         told.sort();
+        assert_eq!(played.spans.len(), 600, "each is sampled");
+        assert!(played.spans.iter().all(|span| heard.contains_key(&format!("{:016x}", span.span))));
         assert_eq!(told, slow, "{workers} workers: no second has more of them than are kept");
     }
 }

@@ -102,7 +102,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         match ended.fault {
             None => {
                 self.books.succeeded(&x, self.stamp);
-                self.traced(&x, ended.id, Outcome { code: ended.code, fault: None });
+                self.traced(&x, ended.id, Outcome { code: ended.code, failed: None });
             }
             Some(kind) => self.ended_badly(&x, &ended, kind, broken),
         }

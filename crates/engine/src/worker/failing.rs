@@ -104,9 +104,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Counts a failure and keeps the first example of its sort.
     pub(super) fn failed(&mut self, x: &Exchange, id: ExchangeId, cause: &Cause<'_>, excerpt: Option<&[u8]>) {
         self.books.failed(x, cause.sort, &self.limits, self.stamp);
-        if cause.sort.kind == FaultKind::Timeout {
-            self.traced(x, id, Outcome { code: cause.code, fault: Some(cause.sort.kind) });
-        }
+        self.traced(x, id, Outcome { code: cause.code, failed: Some(cause.sort) });
         if !x.warmup {
             self.keep_example(cause, Some((x, id)), excerpt);
         }

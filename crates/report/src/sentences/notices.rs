@@ -92,6 +92,14 @@ pub(crate) fn notice(of: Subject) -> Text {
             "The final figures did not reach {url}: {why}; what arrived there is not all of this run.",
             "最终指标未能送达 {url}：{why}；该处的数据不完整。",
         ),
+        Subject::OtlpSpansLost => text(
+            "{lost} of {spans} {spans|span|spans} did not reach {url}: {why}.",
+            "{spans} 个 span 中有 {lost} 个未能送达 {url}：{why}。",
+        ),
+        Subject::OtlpSpansLeftOut => text(
+            "{left_out} more requests were sampled or failed than have a span of brunt's own: a second of a worker has 256 and 64 of them. A smaller --trace has fewer left out.",
+            "另有 {left_out} 个被采样或失败的请求没有 brunt 的 span：每个工作线程每秒最多各 256 个和 64 个。减小 --trace 可少漏一些。",
+        ),
         Subject::ProbeLost => text(
             "The probe of {host} was lost ({why}): what is counted there is not observable from then on.",
             "与 {host} 上的探针失去连接（{why}）：此后该主机的计数器无法读取。",

@@ -1,0 +1,264 @@
+//! A request as OpenTelemetry describes it: a client span with the attributes of its semantic conventions, and some of brunt's own.
+
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
+use opentelemetry_proto::tonic::trace::v1::span::{Event, SpanKind};
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span as Proto, Status};
+use prost::Message;
+use record::{FirstAnswer, Span, Started};
+use ureq::http::Uri;
+
+use crate::otlp::{described, scope, text};
+
+/// Tells the span of opening a connection from that of its request.
+const CONNECT: u64 = 0x636f_6e6e_6563_7421;
+
+/// What is known of a run that its spans do not hold.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Context {
+    /// When its window began, nanoseconds since 1970.
+    pub unix_ns: u64,
+    protocol: String,
+    open: bool,
+    urls: Vec<String>,
+    method: Option<String>,
+    names: Vec<String>,
+    scenarios: Vec<String>,
+    /// `HTTP/1.1`.
+    spoken: String,
+}
+
+/// Of more URLs than this a request has its name.
+const URLS: usize = 10_000;
+
+impl Context {
+    /// The head of the run.
+    pub fn started(&mut self, started: &Started) {
+        let plan = &started.plan;
+        self.protocol.clone_from(&plan.protocol);
+        self.open = plan.load.is_open();
+        self.urls = plan.urls.iter().take(URLS).map(|url| url.url.clone()).collect();
+        self.method = plan.options.get("method").and_then(|all| all.first()).cloned();
+        self.names.clone_from(&started.names);
+        self.scenarios = plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect();
+    }
+
+    /// What the target speaks.
+    pub fn answered(&mut self, answer: &FirstAnswer) {
+        self.spoken = answer.spoken.split([',', ' ']).next().unwrap_or_default().to_owned();
+    }
+
+    /// One export.
+    pub fn export(&self, spans: &[Span], resource: &[(String, String)]) -> Vec<u8> {
+        let all = spans.iter().flat_map(|span| [Some(self.request(span)), self.connection(span)]).flatten();
+        let scope = ScopeSpans { scope: Some(scope()), spans: all.collect(), ..ScopeSpans::default() };
+        let resource =
+            ResourceSpans { resource: Some(described(resource)), scope_spans: vec![scope], ..ResourceSpans::default() };
+        ExportTraceServiceRequest { resource_spans: vec![resource] }.encode_to_vec()
+    }
+
+    fn unix(&self, since_window: i64) -> u64 {
+        self.unix_ns.saturating_add_signed(since_window)
+    }
+
+    /// From when it was due to its end.
+    fn request(&self, span: &Span) -> Proto {
+        let asked = self.asked(span);
+        let event = |at, name: &str| Event { time_unix_nano: self.unix(at), name: name.into(), ..Event::default() };
+        let first_byte = span.first_byte_ns.map(|at| event(at, "first byte"));
+        let (code, message) = match &span.failure {
+            Some(failure) => (StatusCode::Error, format!("{} · {}", failure.kind, failure.phase)),
+            None => (StatusCode::Unset, String::new()),
+        };
+        Proto {
+            trace_id: span.trace.to_be_bytes().to_vec(),
+            span_id: span.span.to_be_bytes().to_vec(),
+            flags: u32::from(span.sampled),
+            kind: SpanKind::Client as i32,
+            start_time_unix_nano: self.unix(span.scheduled_ns),
+            end_time_unix_nano: self.unix(span.ended_ns),
+            attributes: self.attributes(span, &asked),
+            events: [Some(event(span.written_ns, "sent")), first_byte].into_iter().flatten().collect(),
+            status: Some(Status { message, code: code as i32 }),
+            name: asked.name,
+            ..Proto::default()
+        }
+    }
+
+    /// The connection that was opened for it: names, TCP, TLS and the protocol's own greeting.
+    fn connection(&self, span: &Span) -> Option<Proto> {
+        (span.written_ns > span.started_ns).then(|| Proto {
+            trace_id: span.trace.to_be_bytes().to_vec(),
+            span_id: (span.span ^ CONNECT).max(1).to_be_bytes().to_vec(),
+            parent_span_id: span.span.to_be_bytes().to_vec(),
+            flags: u32::from(span.sampled),
+            name: "connect".into(),
+            kind: SpanKind::Internal as i32,
+            start_time_unix_nano: self.unix(span.started_ns),
+            end_time_unix_nano: self.unix(span.written_ns.min(span.ended_ns)),
+            ..Proto::default()
+        })
+    }
+
+    /// What was asked for.
+    fn asked(&self, span: &Span) -> Asked {
+        let url = self.urls.get(span.request as usize).cloned().unwrap_or_default();
+        let uri = url.split('{').next().unwrap_or_default().parse::<Uri>().ok();
+        let name = self.names.get(usize::from(span.name)).cloned().unwrap_or_default();
+        let rpc = ["grpc:", "grpcs:"].iter().any(|scheme| url.starts_with(scheme)) || self.protocol == "grpc";
+        let path = uri.as_ref().map_or("/", Uri::path).to_owned();
+        let said =
+            name.split_once(' ').map(|(word, _)| word).filter(|word| word.bytes().all(|b| b.is_ascii_uppercase()));
+        let method = said.map(str::to_owned).or_else(|| self.method.clone()).unwrap_or_else(|| "GET".into());
+        let rpc_method = path.trim_start_matches('/').to_owned();
+        let fallback = if rpc { rpc_method.clone() } else { method.clone() };
+        Asked { name: if name.is_empty() { fallback } else { name }, url, uri, rpc: rpc.then_some(rpc_method), method }
+    }
+
+    fn attributes(&self, span: &Span, asked: &Asked) -> Vec<KeyValue> {
+        let mut all = Vec::with_capacity(16);
+        match &asked.rpc {
+            Some(method) => {
+                all.extend([text("rpc.system.name", "grpc"), text("rpc.system", "grpc"), text("rpc.method", method)]);
+                all.extend((!span.status.is_empty()).then(|| text("rpc.response.status_code", &span.status)));
+            }
+            None => {
+                all.push(text("http.request.method", &asked.method));
+                all.extend(span.status.parse().ok().map(|code| number("http.response.status_code", code)));
+                // What has slots is no URL that was asked for.
+                let kind = if asked.url.contains('{') { "url.template" } else { "url.full" };
+                all.extend((!asked.url.is_empty()).then(|| text(kind, &asked.url)));
+            }
+        }
+        if let Some(uri) = &asked.uri {
+            let tls = matches!(uri.scheme_str(), Some("https" | "grpcs" | "wss"));
+            let port = uri.port_u16().unwrap_or(if tls { 443 } else { 80 });
+            all.extend(uri.host().map(|host| text("server.address", host.trim_matches(['[', ']']))));
+            all.push(number("server.port", port.into()));
+        }
+        if let Some((name, version)) = self.spoken.split_once('/') {
+            all.push(text("network.protocol.name", &name.to_lowercase()));
+            all.push(text("network.protocol.version", version));
+        }
+        if let Some(failure) = &span.failure {
+            let by_status = failure.kind == "wrong_status" && !span.status.is_empty();
+            all.push(text("error.type", if by_status { &span.status } else { &failure.kind }));
+            all.extend(failure.errno.as_deref().map(|errno| text("brunt.errno", errno)));
+        }
+        self.own(span, &mut all);
+        all
+    }
+
+    /// What is brunt's own.
+    fn own(&self, span: &Span, all: &mut Vec<KeyValue>) {
+        let why = match span {
+            Span { failure: Some(_), .. } => "failed",
+            Span { slow: true, .. } => "slow",
+            _ => "sampled",
+        };
+        all.push(text("brunt.kept", why));
+        all.push(text("brunt.load", if self.open { "open" } else { "closed" }));
+        let micros = |from: i64, to: i64| to.saturating_sub(from).max(0) / 1000;
+        all.push(number("brunt.waited_us", micros(span.scheduled_ns, span.started_ns)));
+        all.push(number(
+            "brunt.latency_us",
+            micros(if self.open { span.scheduled_ns } else { span.started_ns }, span.ended_ns),
+        ));
+        all.extend(self.names.get(usize::from(span.name)).map(|name| text("brunt.step", name)));
+        all.extend(self.scenarios.get(usize::from(span.scenario)).map(|name| text("brunt.scenario", name)));
+    }
+}
+
+/// What a request asks for, in words.
+struct Asked {
+    name: String,
+    url: String,
+    uri: Option<Uri>,
+    method: String,
+    /// Of gRPC: `package.Service/Method`.
+    rpc: Option<String>,
+}
+
+fn number(name: &str, value: i64) -> KeyValue {
+    let value = AnyValue { value: Some(any_value::Value::IntValue(value)) };
+    KeyValue { key: name.into(), value: Some(value), ..KeyValue::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn context(url: &str, name: &str) -> Context {
+        let names = vec![name.to_owned()];
+        Context {
+            unix_ns: 1_000_000,
+            open: true,
+            urls: vec![url.into()],
+            names,
+            spoken: "HTTP/2".into(),
+            ..Context::default()
+        }
+    }
+
+    fn span() -> Span {
+        let (scheduled_ns, started_ns, written_ns, ended_ns) = (-500_000, 1_000_000, 3_000_000, 9_000_000);
+        Span {
+            trace: 5,
+            span: 7,
+            sampled: true,
+            scheduled_ns,
+            started_ns,
+            written_ns,
+            ended_ns,
+            status: "503".into(),
+            ..Span::default()
+        }
+    }
+
+    fn exported(context: &Context, span: Span) -> Vec<Proto> {
+        let bytes = context.export(&[span], &[("service.name".into(), "brunt".into())]);
+        let export = ExportTraceServiceRequest::decode(&*bytes).expect("an export");
+        export.resource_spans.into_iter().flat_map(|all| all.scope_spans).flat_map(|scope| scope.spans).collect()
+    }
+
+    /// An attribute as text.
+    fn of(span: &Proto, key: &str) -> Option<String> {
+        let value = span.attributes.iter().find(|pair| pair.key == key)?.value.clone()?.value?;
+        Some(match value {
+            any_value::Value::StringValue(text) => text,
+            any_value::Value::IntValue(number) => number.to_string(),
+            other => format!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn a_request_is_a_span_from_when_it_was_due_and_its_connection_one_within() {
+        let failure = record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
+        let all = exported(&context("https://h/a?b={counter}", "POST /a"), Span { failure: Some(failure), ..span() });
+        let [request, connection] = &all[..] else { panic!("{all:?}") };
+        assert_eq!((request.start_time_unix_nano, request.end_time_unix_nano), (500_000, 10_000_000));
+        assert_eq!((&*request.name, request.kind, request.flags), ("POST /a", SpanKind::Client as i32, 1));
+        assert_eq!((&*request.events[0].name, request.events[0].time_unix_nano), ("sent", 4_000_000));
+        let told = ["http.request.method", "url.template", "http.response.status_code", "error.type", "server.port"];
+        let told = told.map(|key| of(request, key).unwrap_or_default());
+        assert_eq!(told, ["POST", "https://h/a?b={counter}", "503", "503", "443"]);
+        let own = ["brunt.kept", "brunt.waited_us", "brunt.latency_us", "network.protocol.version"]
+            .map(|key| of(request, key));
+        assert_eq!(own, ["failed", "1500", "9500", "2"].map(|value| Some(value.to_owned())));
+        assert_eq!((&connection.parent_span_id, &connection.trace_id), (&request.span_id, &request.trace_id));
+        assert_ne!(connection.span_id, request.span_id);
+        assert_eq!((connection.start_time_unix_nano, connection.end_time_unix_nano), (2_000_000, 4_000_000));
+    }
+
+    #[test]
+    fn a_call_of_grpc_is_described_as_one_and_what_is_not_known_is_left_out() {
+        let told =
+            exported(&context("grpc://h:50051/shop.Cart/Add", ""), Span { status: "UNAVAILABLE".into(), ..span() });
+        assert_eq!(of(&told[0], "rpc.method").as_deref(), Some("shop.Cart/Add"));
+        assert_eq!(of(&told[0], "rpc.response.status_code").as_deref(), Some("UNAVAILABLE"));
+        assert_eq!((of(&told[0], "http.request.method"), of(&told[0], "error.type")), (None, None));
+        let hop = exported(&context("http://h/", "GET /"), Span { request: u32::MAX, written_ns: 1_000_000, ..span() });
+        assert_eq!((hop.len(), of(&hop[0], "url.full")), (1, None));
+    }
+}

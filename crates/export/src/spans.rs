@@ -1,0 +1,208 @@
+//! Requests as client spans, sent to a collector of OpenTelemetry on a thread of its own.
+//!
+//! The queue has a bound, and nobody waits for it: what finds no room, and what a collector does not take, is counted and told at
+//! the end. A collector that is away is tried again for a while, with the same spans.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use record::{Listener, Notice, RunEvent, Span, Subject};
+
+use crate::collector::Collector;
+use crate::described::Context;
+
+/// So many spans wait at most.
+const QUEUE: usize = 16 << 10;
+/// So many are sent at once.
+const BATCH: usize = 512;
+/// So long a batch waits to become fuller.
+const GATHER: Duration = Duration::from_secs(1);
+/// So often a batch is tried, and so long between.
+const TRIES: u32 = 3;
+const BETWEEN: Duration = Duration::from_secs(1);
+/// So long the end of a run waits for the last of them.
+const LAST: Duration = Duration::from_secs(6);
+
+/// The spans of a run on their way to a collector.
+pub struct SpanPush {
+    shown: String,
+    /// Until the first span.
+    collector: Option<Collector>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    context: Context,
+    queue: VecDeque<Span>,
+    account: Account,
+    /// The run is over.
+    ended: bool,
+    /// Everything was tried.
+    done: bool,
+}
+
+/// What became of spans.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Account {
+    sent: u64,
+    /// The collector did not take them.
+    lost: u64,
+    /// They found no room, in a second or in the queue.
+    left_out: u64,
+    /// Why the last that were lost were.
+    why: Option<String>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SpanPush {
+    /// Of a collector that is shown as this; a run without traces never asks for it.
+    pub fn new(collector: Collector) -> SpanPush {
+        SpanPush { shown: collector.shown(), collector: Some(collector), shared: Arc::default() }
+    }
+
+    fn take(&mut self, spans: &record::Spans) {
+        let mut state = self.shared.lock();
+        let room = QUEUE.saturating_sub(state.queue.len());
+        state.queue.extend(spans.spans.iter().take(room).cloned());
+        state.account.left_out += spans.left_out + spans.spans.len().saturating_sub(room) as u64;
+        self.shared.changed.notify_all();
+        drop(state);
+        let Some(collector) = self.collector.take() else { return };
+        let shared = Arc::clone(&self.shared);
+        let thread = std::thread::Builder::new().name("otlp-spans".into()).spawn(move || go_on(&collector, &shared));
+        if let Err(why) = thread {
+            let mut state = self.shared.lock();
+            (state.done, state.account.why) = (true, Some(why.to_string()));
+        }
+    }
+}
+
+impl Listener for SpanPush {
+    fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
+        match event {
+            RunEvent::Spans(spans) => self.take(spans),
+            RunEvent::Started(started) => self.shared.lock().context.started(started),
+            RunEvent::FirstAnswer(answer) => self.shared.lock().context.answered(answer),
+            RunEvent::Began(began) => self.shared.lock().context.unix_ns = began.unix_ns,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Waits for the last of them.
+    fn ending(&mut self) -> Vec<Notice> {
+        let mut state = self.shared.lock();
+        state.ended = true;
+        self.shared.changed.notify_all();
+        if self.collector.is_none() {
+            let waited = self.shared.changed.wait_timeout_while(state, LAST, |state| !state.done);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let Account { sent, mut lost, left_out, why } = state.account.clone();
+        if !state.done {
+            lost += state.queue.len() as u64;
+        }
+        let url = || ("url", self.shown.clone());
+        let mut said = Vec::new();
+        if lost > 0 || (why.is_some() && sent == 0) {
+            let why = why.unwrap_or_else(|| "no response in time".into());
+            let facts = [url(), ("lost", lost.to_string()), ("spans", (sent + lost).to_string()), ("why", why)];
+            said.push(Notice::new(Subject::OtlpSpansLost, facts));
+        }
+        if left_out > 0 {
+            let facts = [("left_out", left_out.to_string()), ("spans", (sent + lost).to_string())];
+            said.push(Notice::new(Subject::OtlpSpansLeftOut, facts));
+        }
+        said
+    }
+}
+
+/// Sends what there is until there is nothing more.
+fn go_on(collector: &Collector, shared: &Shared) {
+    loop {
+        let state = shared.lock();
+        let waits = |state: &mut State| state.queue.len() < BATCH && !state.ended;
+        let waited = shared.changed.wait_timeout_while(state, GATHER, waits);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let many = state.queue.len().min(BATCH);
+        let batch: Vec<Span> = state.queue.drain(..many).collect();
+        if batch.is_empty() {
+            if state.ended {
+                state.done = true;
+                shared.changed.notify_all();
+                return;
+            }
+            continue;
+        }
+        let body = state.context.export(&batch, &collector.resource);
+        drop(state);
+        let outcome = insist(collector, shared, &body);
+        let mut state = shared.lock();
+        match outcome {
+            Ok(()) => state.account.sent += many as u64,
+            Err(why) => {
+                state.account.lost += many as u64;
+                state.account.why = Some(why);
+            }
+        }
+    }
+}
+
+/// Sends a batch; one that is not taken is tried again, at the end of the run without a wait.
+fn insist(collector: &Collector, shared: &Shared, body: &[u8]) -> Result<(), String> {
+    let mut tries = 1;
+    loop {
+        let outcome = collector.send("traces", body);
+        if outcome.is_ok() || tries == TRIES {
+            return outcome;
+        }
+        tries += 1;
+        let until = Instant::now() + BETWEEN;
+        let mut state = shared.lock();
+        while !state.ended && Instant::now() < until {
+            let left = until.saturating_duration_since(Instant::now());
+            state = shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::collector::{Endpoint, Settings};
+
+    use super::*;
+
+    #[test]
+    fn what_finds_no_room_and_what_nobody_takes_is_counted_and_told_and_a_run_without_spans_tells_nothing() {
+        // Nobody listens at the port of a listener that is gone.
+        let port =
+            std::net::TcpListener::bind("127.0.0.1:0").and_then(|gone| gone.local_addr()).expect("a port").port();
+        let endpoint = Endpoint::parse(&format!("http://127.0.0.1:{port}")).expect("a URL");
+        let push = || SpanPush::new(Collector::new(endpoint.clone(), &Settings::default()).expect("a collector"));
+        assert!(push().ending().is_empty());
+        let mut push = push();
+        let spans = vec![Span { sampled: true, ..Span::default() }; QUEUE + 100];
+        push.see(&RunEvent::Spans(record::Spans { spans, left_out: 5 })).expect("never in the way");
+        let said = push.ending();
+        let facts: Vec<_> = said.iter().map(|notice| (notice.subject(), notice.facts.clone())).collect();
+        let [(Some(Subject::OtlpSpansLost), lost), (Some(Subject::OtlpSpansLeftOut), left_out)] = &facts[..] else {
+            panic!("{facts:?}")
+        };
+        let queued = QUEUE.to_string();
+        assert_eq!((&lost["lost"], &lost["spans"], lost["why"].is_empty()), (&queued, &queued, false));
+        assert!(left_out["left_out"].parse::<u64>().is_ok_and(|n| (5..=105).contains(&n)));
+    }
+}
